@@ -1,0 +1,145 @@
+"""The command `tinygrad-edu`, as real processes."""
+
+import re
+import socket
+import subprocess
+import sys
+import time
+import urllib.error
+import urllib.request
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tinygrad_edu.lab import free_port
+
+COMMAND = [sys.executable, "-m", "tinygrad_edu.cli"]
+ROOT = Path(__file__).resolve().parent.parent
+
+
+def run(*arguments: str, **options) -> subprocess.CompletedProcess:
+    return subprocess.run([*COMMAND, *arguments], capture_output=True, text=True, timeout=120, **options)
+
+
+class Lab:
+    """A running `tinygrad-edu lab`, read until it says where it listens."""
+
+    def __init__(self, directory: Path, *arguments: str) -> None:
+        self.process = subprocess.Popen(
+            [*COMMAND, "lab", "--no-browser", "--dir", str(directory), *arguments],
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+        )
+        self.output = ""
+        assert self.process.stdout is not None
+        for line in self.process.stdout:
+            self.output += line
+            if found := re.search(r"(http://localhost:(\d+)/\S*)", line):
+                self.address, self.port = found[1], int(found[2])
+                return
+        raise AssertionError(f"JupyterLab never started:\n{self.output}")
+
+    def page(self, url: str) -> str:
+        deadline = time.monotonic() + 30
+        while True:
+            try:
+                return urllib.request.urlopen(url, timeout=30).read().decode()
+            except urllib.error.URLError:
+                if time.monotonic() > deadline:
+                    raise
+                time.sleep(0.1)
+
+    def stop(self) -> None:
+        self.process.terminate()
+        self.process.wait(30)
+        assert self.process.stdout is not None
+        self.process.stdout.close()
+
+
+@pytest.fixture
+def directory(tmp_path: Path) -> Path:
+    return tmp_path / "lessons"
+
+
+@pytest.fixture
+def taken_port() -> Iterator[int]:
+    """A port that another program listens on, with a free one after it."""
+    with socket.socket() as other:
+        other.bind(("127.0.0.1", free_port(18888)))
+        other.listen()
+        yield other.getsockname()[1]
+
+
+def test_lab_opens_the_lessons_on_the_next_free_port_and_says_so(directory: Path, taken_port: int) -> None:
+    lab = Lab(directory, "--port", str(taken_port), "--IdentityProvider.token=secret")
+    try:
+        assert lab.port > taken_port
+        assert f"Port {taken_port} is taken: using {lab.port}." in lab.output
+        assert "JupyterLab" in lab.page(f"http://localhost:{lab.port}/lab?token=secret")  # other options pass through
+        contents = lab.page(f"http://localhost:{lab.port}/api/contents?token=secret")
+        assert "01_slopes_and_local_derivatives" in contents
+    finally:
+        lab.stop()
+
+
+def test_a_second_lab_keeps_what_the_student_wrote(directory: Path) -> None:
+    Lab(directory, "--port", "18900").stop()
+    name = Path("01_slopes_and_local_derivatives") / "01_slopes_and_local_derivatives.ipynb"
+    (directory / name).write_text('{"cells": [], "metadata": {}, "nbformat": 4, "nbformat_minor": 5}')
+    second = Lab(directory, "--port", "18900")
+    second.stop()
+    assert "1 file with your edits kept" in second.output
+    assert '"cells": []' in (directory / name).read_text()
+
+
+def test_lab_on_a_folder_that_cannot_be_written_says_so(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    done = run("lab", "--no-browser", "--dir", str(tmp_path / "file"))
+    assert done.returncode != 0
+    assert "Choose another folder with --dir" in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+def test_a_free_port_is_taken_as_it_is_and_a_taken_one_is_passed_over(taken_port: int) -> None:
+    assert free_port(taken_port) > taken_port
+    following = free_port(taken_port + 1)
+    assert free_port(following) == following
+
+
+def test_doctor_finds_everything_the_lessons_need() -> None:
+    done = run("doctor")
+    assert done.returncode == 0, done.stdout
+    assert "The lessons will work here." in done.stdout
+    for subject in ("Python", "numpy", "jupyterlab", "graphviz", "torch", "browser"):
+        assert re.search(rf"^ok +{subject}", done.stdout, re.MULTILINE), done.stdout
+
+
+def test_doctor_names_what_is_missing_and_the_command_that_mends_it(tmp_path: Path) -> None:
+    """In a real virtual environment that holds numpy and this package, and nothing else of the course."""
+    subprocess.run([sys.executable, "-m", "venv", "--without-pip", tmp_path / "bare"], check=True)
+    (bare := next((tmp_path / "bare").glob("**/site-packages"))).joinpath("clone.pth").write_text(str(ROOT))
+    import numpy
+
+    for package in Path(numpy.__file__).parent.parent.glob("numpy*"):
+        (bare / package.name).symlink_to(package)
+    python = next((tmp_path / "bare").glob("bin/python*"))
+    done = subprocess.run([python, "-m", "tinygrad_edu.cli", "doctor"], capture_output=True, text=True)
+    assert done.returncode == 1
+    assert re.search(r"^ok +numpy", done.stdout, re.MULTILINE), done.stdout + done.stderr
+    assert re.search(
+        r"^MISS +jupyterlab +not installed: pip install 'tinygrad-edu\[course\]'", done.stdout, re.MULTILINE
+    )
+    assert re.search(r"^note +torch +not installed: the core and its pictures work", done.stdout, re.MULTILINE)
+
+
+def test_an_unknown_option_is_refused_where_nothing_is_passed_on() -> None:
+    done = run("doctor", "--nonsense")
+    assert done.returncode == 2
+    assert "--nonsense" in done.stderr
+
+
+def test_without_a_command_the_help_names_the_commands() -> None:
+    assert run().returncode == 2
+    assert "lab" in run("--help").stdout

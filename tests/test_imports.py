@@ -1,0 +1,135 @@
+"""Imports point one way: ops -> autograd -> tensor inside the core, viz -> tinygrad_edu, torch behind one door."""
+
+import ast
+import json
+import subprocess
+import sys
+from collections.abc import Iterator
+from graphlib import CycleError, TopologicalSorter
+from pathlib import Path
+from typing import NamedTuple
+
+import pytest
+
+ROOT = Path(__file__).resolve().parent.parent
+CORE = sorted((ROOT / "tinygrad_edu").rglob("*.py"))
+MODULES = CORE + sorted((ROOT / "viz").rglob("*.py"))
+
+
+class Import(NamedTuple):
+    module: str
+    line: int
+    when: str  # "import": as its module is imported; "call": inside a function; "typing": for the type checker alone
+
+
+def imports_of(path: Path) -> list[Import]:
+    """Every import in a file, relative ones resolved; of `from a import b`, both `a` and `a.b`."""
+    return list(_imports_in(ast.parse(path.read_bytes()), path, "import"))
+
+
+def _imports_in(tree: ast.AST, path: Path, when: str) -> Iterator[Import]:
+    for node in ast.iter_child_nodes(tree):
+        inner = when
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda):
+            inner = "call"
+        elif isinstance(node, ast.If) and "TYPE_CHECKING" in ast.unparse(node.test):
+            inner = "typing"
+        if isinstance(node, ast.Import):
+            yield from (Import(alias.name, node.lineno, when) for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            package = ".".join(_package_of(path)[: len(_package_of(path)) - node.level + 1]) if node.level else ""
+            origin = ".".join(filter(None, [package, node.module]))
+            yield Import(origin, node.lineno, when)
+            yield from (Import(f"{origin}.{alias.name}", node.lineno, when) for alias in node.names)
+        elif isinstance(node, ast.Call) and ast.unparse(node.func) in ("__import__", "importlib.import_module"):
+            name = node.args[0]
+            yield Import(name.value if isinstance(name, ast.Constant) else "?", node.lineno, when)
+        yield from _imports_in(node, path, inner)
+
+
+def _package_of(path: Path) -> list[str]:
+    return list(path.relative_to(ROOT).parent.parts)
+
+
+def _module_name(path: Path) -> str:
+    return ".".join(path.relative_to(ROOT).with_suffix("").parts).removesuffix(".__init__")
+
+
+def _of(package: str, imports: list[Import]) -> list[Import]:
+    return [found for found in imports if found.module.split(".")[0] == package]
+
+
+@pytest.mark.parametrize("path", CORE, ids=_module_name)
+def test_the_core_never_imports_the_pictures_but_the_command_line_and_the_report_may_when_called(path: Path) -> None:
+    viz = [found for found in _of("viz", imports_of(path)) if found.when != "typing"]
+    if _module_name(path) in ("tinygrad_edu.cli", "tinygrad_edu.doctor", "tinygrad_edu.exercises.report"):
+        viz = [found for found in viz if found.when != "call"]
+    assert viz == []
+
+
+@pytest.mark.parametrize("path", MODULES, ids=_module_name)
+def test_torch_is_imported_only_by_the_engines_of_viz_and_by_exercises_and_only_when_called(path: Path) -> None:
+    torch = [found for found in _of("torch", imports_of(path)) if found.when != "typing"]
+    if _module_name(path) == "viz.engines" or _module_name(path).startswith("tinygrad_edu.exercises"):
+        torch = [found for found in torch if found.when != "call"]
+    assert torch == []
+
+
+@pytest.mark.parametrize("path", [path for path in MODULES if "ops" in path.parts], ids=_module_name)
+def test_an_op_does_not_know_the_engine(path: Path) -> None:
+    assert [found for found in imports_of(path) if found.module.startswith("tinygrad_edu.autograd.engine")] == []
+
+
+def test_no_two_modules_need_each_other_to_be_imported() -> None:
+    names = {_module_name(path) for path in MODULES}
+    needs = {
+        _module_name(path): {
+            found.module
+            for found in imports_of(path)
+            if found.when == "import" and found.module in names and found.module != _module_name(path)
+        }
+        for path in MODULES
+        if path.name != "__init__.py"  # a package gathers what its modules give: there the arrow may point both ways
+    }
+    try:
+        tuple(TopologicalSorter(needs).static_order())
+    except CycleError as error:
+        pytest.fail(" -> ".join(error.args[1]))
+
+
+def _modules_after(statement: str) -> set[str]:
+    """The top-level modules that a fresh process has loaded after `statement`."""
+    code = f"import sys, json\n{statement}\nprint(json.dumps(sorted({{name.split('.')[0] for name in sys.modules}})))"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    return set(json.loads(done.stdout))
+
+
+def test_importing_the_core_loads_numpy_and_the_standard_library_alone() -> None:
+    loaded = _modules_after("import tinygrad_edu") - _modules_after("import numpy")
+    assert loaded - sys.stdlib_module_names - {"tinygrad_edu"} == set()
+
+
+def test_importing_the_pictures_does_not_load_torch() -> None:
+    assert "torch" not in _modules_after("import viz")
+
+
+def test_the_test_of_imports_sees_each_way_to_import(tmp_path: Path) -> None:
+    """The rules above are only as good as the reader they stand on."""
+    path = ROOT / "tinygrad_edu" / "ops" / "example.py"
+    source = """
+import torch
+from viz import draw
+from ..autograd import engine
+from typing import TYPE_CHECKING
+if TYPE_CHECKING:
+    import torch.nn
+def f():
+    import importlib
+    return importlib.import_module("torch")
+"""
+    found = list(_imports_in(ast.parse(source), path, "import"))
+    assert Import("torch", 2, "import") in found
+    assert Import("viz", 3, "import") in found
+    assert Import("tinygrad_edu.autograd.engine", 4, "import") in found
+    assert Import("torch.nn", 7, "typing") in found
+    assert Import("torch", 10, "call") in found

@@ -1,0 +1,187 @@
+"""The working copy of the lessons: a student's edits survive everything, and no answer gets into it."""
+
+import copy
+import json
+from pathlib import Path
+
+import pytest
+
+from tinygrad_edu.lessons import (
+    lesson_files,
+    lessons_root,
+    students_bytes,
+    students_version,
+    update_working_copy,
+)
+
+ANSWER = """def double(x):
+    ### BEGIN SOLUTION
+    return 2 * x
+    ### END SOLUTION"""
+
+
+def lesson(text: str = "# Doubling", answer: str = ANSWER) -> dict:
+    return {
+        "cells": [
+            {"cell_type": "markdown", "metadata": {}, "source": text},
+            {
+                "cell_type": "code",
+                "execution_count": 3,
+                "metadata": {"nbgrader": {"solution": True, "grade": False, "grade_id": "double"}},
+                "outputs": [{"output_type": "stream", "name": "stdout", "text": "4"}],
+                "source": answer,
+            },
+            {
+                "cell_type": "code",
+                "execution_count": 4,
+                "metadata": {"nbgrader": {"grade": True, "locked": True, "points": 1, "grade_id": "check_double"}},
+                "outputs": [],
+                "source": "check(double)\n### BEGIN HIDDEN TESTS\nassert double(21) == 42\n### END HIDDEN TESTS",
+            },
+        ],
+        "metadata": {},
+        "nbformat": 4,
+        "nbformat_minor": 5,
+    }
+
+
+@pytest.fixture
+def source(tmp_path: Path) -> Path:
+    """Lessons of our own to change, so that an upgrade can be played."""
+    folder = tmp_path / "source"
+    put(folder, lesson())
+    return folder
+
+
+def put(folder: Path, notebook: dict) -> None:
+    (folder / "01_doubling").mkdir(parents=True, exist_ok=True)
+    (folder / "01_doubling" / "01_doubling.ipynb").write_text(json.dumps(notebook))
+
+
+@pytest.fixture
+def target(tmp_path: Path) -> Path:
+    return tmp_path / "mine"
+
+
+NAME = "01_doubling/01_doubling.ipynb"
+BESIDE = "01_doubling/01_doubling.updated.ipynb"
+
+
+def test_the_students_version_has_a_stub_in_the_place_of_the_answer_and_no_hidden_test() -> None:
+    _, answer, check = students_version(lesson())["cells"]
+    assert answer["source"] == "def double(x):\n    # YOUR CODE HERE\n    raise NotImplementedError()"
+    assert check["source"] == "check(double)"
+
+
+def test_an_answer_cell_without_marks_is_cleared_whole() -> None:
+    assert "2 * x" not in json.dumps(students_version(lesson(answer="def double(x):\n    return 2 * x")))
+
+
+def test_a_written_answer_is_cleared_too() -> None:
+    notebook = lesson()
+    notebook["cells"][1].update(cell_type="markdown", source=["Because the slope\n", "is 6."])
+    assert students_version(notebook)["cells"][1]["source"] == "YOUR ANSWER HERE"
+
+
+def test_the_students_version_has_no_outputs_and_the_original_keeps_its_own() -> None:
+    original = lesson()
+    before = copy.deepcopy(original)
+    cells = students_version(original)["cells"]
+    assert [(cell["outputs"], cell["execution_count"]) for cell in cells[1:]] == [([], None), ([], None)]
+    assert original == before
+
+
+@pytest.mark.parametrize(
+    "broken",
+    [ANSWER.replace("### END SOLUTION", ""), ANSWER.replace("### BEGIN SOLUTION", ""), ANSWER + "\n### END SOLUTION"],
+    ids=["not closed", "not opened", "closed twice"],
+)
+def test_unpaired_marks_are_refused_with_the_name_of_the_file(source: Path, broken: str) -> None:
+    put(source, lesson(answer=broken))
+    with pytest.raises(ValueError, match=r"01_doubling\.ipynb.*(BEGIN|END) SOLUTION"):
+        students_bytes(source / NAME)
+
+
+def test_nested_marks_are_refused() -> None:
+    with pytest.raises(ValueError, match="twice"):
+        students_version(lesson(answer="### BEGIN SOLUTION\n" + ANSWER))
+
+
+def test_a_first_start_copies_the_students_version(source: Path, target: Path) -> None:
+    assert update_working_copy(target, source).new == [NAME]
+    assert (target / NAME).read_bytes() == students_bytes(source / NAME)
+
+
+def test_a_second_start_changes_nothing(source: Path, target: Path) -> None:
+    update_working_copy(target, source)
+    update = update_working_copy(target, source)
+    assert (update.new, update.renewed, update.kept, update.beside) == ([], [], [], [])
+
+
+def test_edits_are_kept(source: Path, target: Path) -> None:
+    update_working_copy(target, source)
+    (target / NAME).write_text("my work")
+    update = update_working_copy(target, source)
+    assert (update.kept, update.beside) == ([NAME], [])
+    assert (target / NAME).read_text() == "my work"
+
+
+def test_a_newer_lesson_replaces_one_that_nobody_edited(source: Path, target: Path) -> None:
+    update_working_copy(target, source)
+    put(source, lesson("# Doubling, better"))
+    assert update_working_copy(target, source).renewed == [NAME]
+    assert "better" in (target / NAME).read_text()
+
+
+def test_a_newer_lesson_comes_beside_an_edited_one_and_only_once(source: Path, target: Path) -> None:
+    update_working_copy(target, source)
+    (target / NAME).write_text("my work")
+    put(source, lesson("# Doubling, better"))
+    assert update_working_copy(target, source).beside == [(NAME, BESIDE)]
+    assert (target / NAME).read_text() == "my work"
+    assert "better" in (target / BESIDE).read_text()
+    assert update_working_copy(target, source).beside == []
+
+
+def test_a_newer_lesson_never_takes_the_place_of_an_earlier_newer_one(source: Path, target: Path) -> None:
+    update_working_copy(target, source)
+    (target / NAME).write_text("my work")
+    put(source, lesson("# second"))
+    update_working_copy(target, source)
+    (target / BESIDE).write_text("my work on the second")
+    put(source, lesson("# third"))
+    assert update_working_copy(target, source).beside == [(NAME, "01_doubling/01_doubling.updated-2.ipynb")]
+    assert (target / BESIDE).read_text() == "my work on the second"
+
+
+def test_files_that_were_there_before_the_first_start_are_kept(source: Path, target: Path) -> None:
+    (target / NAME).parent.mkdir(parents=True)
+    (target / NAME).write_text("a notebook of the same name")
+    assert update_working_copy(target, source).beside == [(NAME, BESIDE)]
+    assert (target / NAME).read_text() == "a notebook of the same name"
+
+
+def test_a_deleted_lesson_comes_back_fresh(source: Path, target: Path) -> None:
+    update_working_copy(target, source)
+    (target / NAME).unlink()
+    assert update_working_copy(target, source).new == [NAME]
+
+
+def test_a_file_that_belongs_to_a_lesson_is_copied_as_it_is(source: Path, target: Path) -> None:
+    (source / "01_doubling" / "data.csv").write_bytes(b"x,y\r\n1,2\r\n")
+    update_working_copy(target, source)
+    assert (target / "01_doubling" / "data.csv").read_bytes() == b"x,y\r\n1,2\r\n"
+
+
+def test_what_jupyter_left_beside_a_lesson_is_not_copied(source: Path, target: Path) -> None:
+    left = source / "01_doubling" / ".ipynb_checkpoints" / "01_doubling-checkpoint.ipynb"
+    left.parent.mkdir()
+    left.write_text("{}")
+    assert update_working_copy(target, source).new == [NAME]
+
+
+def test_no_answer_of_any_lesson_gets_into_the_students_version() -> None:
+    for path in lesson_files(lessons_root()):
+        given = students_bytes(path).decode()
+        for mark in ("BEGIN SOLUTION", "END SOLUTION", "HIDDEN TESTS"):
+            assert mark not in given, path

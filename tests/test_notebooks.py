@@ -1,0 +1,61 @@
+"""Every lesson runs top to bottom from a fresh kernel, offline, with its exercises unanswered and answered."""
+
+import json
+import os
+import time
+from pathlib import Path
+
+import nbformat
+import pytest
+from nbclient import NotebookClient
+
+from tinygrad_edu.lessons import students_version
+
+ROOT = Path(__file__).resolve().parent.parent
+NOTEBOOKS = sorted(path for path in (ROOT / "notebooks").rglob("*.ipynb") if ".ipynb_checkpoints" not in path.parts)
+LIMIT_S = 60.0
+
+pytestmark = pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
+
+
+def run(notebook: dict, folder: Path) -> float:
+    """Run every cell in a fresh kernel started in `folder`; the seconds it took. A cell that raises fails the test."""
+    node = nbformat.reads(json.dumps(notebook), as_version=4)
+    started = time.perf_counter()
+    NotebookClient(node, timeout=LIMIT_S, resources={"metadata": {"path": str(folder)}}).execute()
+    for cell in node.cells:
+        for output in cell.get("outputs", ()):
+            assert output.get("name") != "stderr", f"{cell.source}\nwrites to stderr:\n{output.text}"
+    return time.perf_counter() - started
+
+
+@pytest.fixture(autouse=True)
+def offline(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A lesson needs no network: what asks for one meets a proxy that is not there."""
+    for name in ("http_proxy", "https_proxy", "HTTP_PROXY", "HTTPS_PROXY"):
+        monkeypatch.setenv(name, "http://127.0.0.1:9")
+    monkeypatch.delenv("PYTHONPATH", raising=False)
+    assert "HTTP_PROXY" in os.environ
+
+
+def test_it_runs_with_the_reference_answers(path: Path, tmp_path: Path) -> None:
+    assert run(json.loads(path.read_bytes()), tmp_path) < LIMIT_S
+
+
+def test_it_runs_with_the_exercises_unanswered(path: Path, tmp_path: Path) -> None:
+    assert run(students_version(json.loads(path.read_bytes())), tmp_path) < LIMIT_S
+
+
+def test_it_is_a_valid_notebook_committed_without_outputs(path: Path) -> None:
+    notebook = nbformat.read(path, as_version=4)
+    nbformat.validate(notebook)
+    assert len({cell.id for cell in notebook.cells}) == len(notebook.cells)
+    code = [cell for cell in notebook.cells if cell.cell_type == "code"]
+    assert [cell.outputs for cell in code if cell.outputs] == []
+    assert [cell.execution_count for cell in code if cell.execution_count] == []
+    assert "widgets" not in notebook.metadata
+
+
+def test_its_file_is_written_as_jupyter_writes_it(path: Path) -> None:
+    """So that a diff shows what an author changed and nothing else."""
+    assert path.read_text() == nbformat.writes(nbformat.read(path, as_version=4)) + "\n"

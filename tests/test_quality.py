@@ -1,0 +1,19 @@
+"""The linter, the formatter and the type checker have nothing to say: about the code, the tests or the notebooks."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parent.parent
+
+
+@pytest.mark.parametrize(
+    "tool",
+    [["ruff", "check", "."], ["ruff", "format", "--check", "."], ["mypy"]],
+    ids=["ruff check", "ruff format", "mypy"],
+)
+def test_the_tool_has_nothing_to_say(tool: list[str]) -> None:
+    done = subprocess.run([sys.executable, "-m", *tool], cwd=ROOT, capture_output=True, text=True)
+    assert done.returncode == 0, done.stdout + done.stderr

@@ -1,0 +1,44 @@
+"""What `pip install` puts on a machine is complete: the lessons travel inside the wheel."""
+
+import subprocess
+import sys
+import zipfile
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parent.parent
+
+
+@pytest.fixture(scope="module")
+def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("wheel")
+    command = [sys.executable, "-m", "pip", "wheel", "-q", "--no-deps", "-w", folder, ROOT]
+    subprocess.run(command, check=True, capture_output=True)
+    return next(folder.glob("*.whl"))
+
+
+def test_the_lessons_are_found_in_an_installed_wheel(wheel: Path, tmp_path: Path) -> None:
+    with zipfile.ZipFile(wheel) as archive:
+        archive.extractall(tmp_path)  # a pure wheel is installed by unpacking it
+    program = (
+        "import pathlib; from tinygrad_edu.lessons import lesson_files, lessons_root;"
+        "print(lessons_root()); print(*lesson_files(lessons_root()), sep='\\n')"
+    )
+    done = subprocess.run([sys.executable, "-c", program], cwd=tmp_path, capture_output=True, text=True, check=True)
+    root, *files = done.stdout.splitlines()
+    assert Path(root) == tmp_path / "tinygrad_edu" / "notebooks"
+    in_clone = {path.relative_to(ROOT / "notebooks") for path in (ROOT / "notebooks").rglob("*.ipynb")}
+    assert {Path(file).relative_to(root) for file in files} >= {
+        path for path in in_clone if ".ipynb_checkpoints" not in path.parts
+    }
+
+
+def test_the_wheel_carries_every_module_and_every_file_of_the_widgets(wheel: Path) -> None:
+    in_clone = {
+        path.relative_to(ROOT).as_posix()
+        for package in ("tinygrad_edu", "viz")
+        for path in (ROOT / package).rglob("*")
+        if path.suffix in (".py", ".js", ".css")
+    }
+    assert in_clone <= set(zipfile.ZipFile(wheel).namelist())

@@ -1,0 +1,63 @@
+"""The command `tinygrad-edu`."""
+
+import argparse
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run one command; its exit status. `argv` is the command line without the program's name."""
+    parser = argparse.ArgumentParser(
+        prog="tinygrad-edu", description="The course that makes PyTorch's autograd visible."
+    )
+    commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
+    _add_lab(commands)
+    _add_doctor(commands)
+    arguments, unknown = parser.parse_known_args(argv)
+    if unknown and arguments.command != "lab":
+        parser.error(f"unrecognized arguments: {' '.join(unknown)}")
+    arguments.passed_on = unknown
+    try:
+        return arguments.run(arguments) or 0
+    except KeyboardInterrupt:
+        return 130
+
+
+def _add_lab(commands: argparse._SubParsersAction) -> None:
+    from .lab import DEFAULT_DIR, DEFAULT_PORT
+
+    parser = commands.add_parser(
+        "lab",
+        help="open JupyterLab on your working copy of the lessons",
+        description="Open JupyterLab on your working copy of the lessons. What you edit there is never overwritten. "
+        "Any other option goes to `jupyter lab`.",
+        allow_abbrev=False,
+    )
+    parser.add_argument("--dir", type=Path, default=Path(DEFAULT_DIR), help="the working copy (default: ./%(default)s)")
+    parser.add_argument("--no-browser", action="store_true", help="do not open a browser; the address is printed")
+    parser.add_argument(
+        "--port", type=int, default=DEFAULT_PORT, help="where to look for a free port from (default: %(default)s)"
+    )
+    parser.set_defaults(run=_lab)
+
+
+def _lab(arguments: argparse.Namespace) -> None:
+    from .lab import start
+
+    start(arguments.dir, arguments.port, not arguments.no_browser, arguments.passed_on)
+
+
+def _add_doctor(commands: argparse._SubParsersAction) -> None:
+    parser = commands.add_parser("doctor", help="say what of this installation works and what does not")
+    parser.set_defaults(run=_doctor)
+
+
+def _doctor(arguments: argparse.Namespace) -> int:
+    from .doctor import report
+
+    return report()
+
+
+if __name__ == "__main__":
+    sys.exit(main())

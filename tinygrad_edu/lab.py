@@ -1,0 +1,91 @@
+"""Start JupyterLab on a working copy of the lessons."""
+
+import errno
+import os
+import socket
+from collections.abc import Sequence
+from pathlib import Path
+
+from .lessons import Update, update_working_copy
+
+DEFAULT_DIR = "tinygrad-edu-lessons"
+DEFAULT_PORT = 8888
+_TRIES = 100
+
+
+def start(directory: Path, port: int, browser: bool, passed_on: Sequence[str]) -> None:
+    """Bring the lessons into `directory`, say what was done, and run JupyterLab there until it is shut down.
+
+    `passed_on` goes to `jupyter lab` as it is. Raises `SystemExit`, with a sentence, when JupyterLab is missing, the
+    folder cannot be written, or no port is free.
+    """
+    try:
+        from jupyterlab.labapp import LabApp
+    except ModuleNotFoundError as error:
+        raise SystemExit(
+            f"JupyterLab cannot be loaded ({error}). Install the course: pip install 'tinygrad-edu[course]'"
+        ) from error
+    try:
+        _say(update_working_copy(directory), directory)
+    except OSError as error:
+        raise SystemExit(
+            f"The lessons cannot be put into {directory}: {error}. Choose another folder with --dir."
+        ) from error
+    chosen = free_port(port)
+    if chosen != port:
+        print(f"Port {port} is taken: using {chosen}.", flush=True)
+    arguments = [
+        f"--ServerApp.root_dir={directory.resolve()}",
+        f"--port={chosen}",
+        "--LabApp.news_url=None",  # no question about Jupyter news as the first thing a student sees
+        "--allow-root",  # in a container there is often no other account; the server listens on localhost, with a token
+    ]
+    if not browser:
+        arguments.append("--no-browser")
+    first = next((path for path in sorted(directory.glob("00_*/*.ipynb"))), None)
+    if first:
+        arguments.append(f"--LabApp.default_url=/lab/tree/{first.relative_to(directory).as_posix()}")
+    LabApp.launch_instance([*arguments, *passed_on])
+
+
+def _say(update: Update, directory: Path) -> None:
+    def count(names: Sequence[object]) -> str:
+        return f"{len(names)} file" + ("s" if len(names) != 1 else "")
+
+    done = [
+        f"{count(update.new)} copied" if update.new else "",
+        f"{count(update.renewed)} renewed" if update.renewed else "",
+    ]
+    kept = f"{count(update.kept)} with your edits kept" if update.kept else ""
+    print(f"Lessons in {directory}: " + (", ".join(filter(None, [*done, kept])) or "up to date"))
+    for edited, newer in update.beside:
+        print(f"  {edited} has your edits and stays; its newer version is beside it: {newer}")
+
+
+def free_port(wanted: int) -> int:
+    """The first port from `wanted` on that nobody on this machine listens on.
+
+    >>> free_port(8888) >= 8888
+    True
+    """
+    for port in range(wanted, min(wanted + _TRIES, 65536)):
+        if _is_free(port):
+            return port
+    raise SystemExit(f"No free port from {wanted} to {port}. Choose one with --port.")
+
+
+def _is_free(port: int) -> bool:
+    for family, kind, _, _, address in socket.getaddrinfo("localhost", port, type=socket.SOCK_STREAM):
+        try:
+            with socket.socket(family, kind) as probe:
+                if os.name == "posix":  # as Tornado does: a port in TIME_WAIT is free; on Windows the flag means theft
+                    probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+                probe.bind(address)
+        except PermissionError:
+            raise SystemExit(
+                f"Port {port} may not be used by this account. Choose one above 1023 with --port."
+            ) from None
+        except OSError as error:
+            if error.errno == errno.EADDRINUSE:
+                return False
+    return True
