@@ -1,0 +1,180 @@
+"""A program is read from the user's own text, and an edit changes that text alone where the toggle says."""
+
+import pytest
+
+from viz.program import Edits, ProgramError, parse
+
+LINE = """\
+# one step of linear regression
+x = T.tensor(2.0)
+y = T.tensor(1.0)
+w = T.tensor(0.3, requires_grad=True)  # the weight
+b = T.tensor(0.1, requires_grad=True)
+d = w * x
+e = (d
+     + b)
+L = (e - y) ** 2
+L.backward()"""
+
+
+def lines_of(source, **edits):
+    return parse(source).edit(Edits(**edits)).source.splitlines()
+
+
+def test_the_parts_of_a_program_are_found():
+    program = parse(LINE)
+    assert [(i.name, i.line, i.value, i.requires_grad) for i in program.inputs] == [
+        ("x", 2, 2.0, False),
+        ("y", 3, 1.0, False),
+        ("w", 4, 0.3, True),
+        ("b", 5, 0.1, True),
+    ]
+    assert program.values == ("d", "e", "L")
+    assert [(line.first, line.last, line.kind) for line in program.lines][4:] == [
+        (6, 6, "compute"),
+        (7, 8, "compute"),
+        (9, 9, "compute"),
+        (10, 10, "backward"),
+    ]
+    assert program.backwards == 1
+
+
+def test_no_edit_leaves_every_character():
+    edited = parse(LINE).edit(Edits())
+    assert edited.source == LINE
+    assert edited.origin == tuple([*range(1, 8), 7, 9, 10])
+
+
+@pytest.mark.parametrize(
+    ("written", "name", "wanted", "expected"),
+    [
+        ("w = T.tensor(0.3)", "w", True, "w = T.tensor(0.3, requires_grad=True)"),
+        ("w = T.tensor(0.3, requires_grad=True)", "w", False, "w = T.tensor(0.3, requires_grad=False)"),
+        ("w = T.tensor([1., 2.],)  # é", "w", True, "w = T.tensor([1., 2.], requires_grad=True,)  # é"),
+        ("ü, w = T.ones(2), T.ones(3)", "w", True, "ü, w = T.ones(2), T.ones(3, requires_grad=True)"),
+        ("w = T.tensor(1.).requires_grad_()", "w", False, "w = T.tensor(1.).requires_grad_(False)"),
+        ("w = T.tensor(1.)\nw.requires_grad = True", "w", False, "w = T.tensor(1.)\nw.requires_grad = False"),
+        ("w = T.tensor(1.)\nw.requires_grad_()", "w", False, "w = T.tensor(1.)\nw.requires_grad_(False)"),
+        (
+            "w = torch.nn.Parameter(torch.ones(2))",
+            "w",
+            False,
+            "w = torch.nn.Parameter(torch.ones(2), requires_grad=False)",
+        ),
+    ],
+)
+def test_requires_grad_is_set_where_the_program_says_it(written, name, wanted, expected):
+    assert parse(written).edit(Edits(requires_grad={name: wanted})).source == expected
+
+
+def test_no_grad_goes_around_the_whole_statement():
+    assert lines_of(LINE, no_grad=frozenset({8}))[6:9] == [
+        "with T.no_grad():",
+        "    e = (d",
+        "         + b)",
+    ]
+
+
+def test_two_modes_nest():
+    rows = lines_of(LINE, no_grad=frozenset({6}), inference_mode=frozenset({6}))
+    assert rows[5:8] == ["with T.no_grad():", "    with T.inference_mode():", "        d = w * x"]
+
+
+def test_a_line_inside_a_loop_keeps_its_place():
+    source = "y = T.tensor(1.0)\nfor i in range(3):\n    y = y * 2"
+    assert lines_of(source, no_grad=frozenset({3}), retain_grad=frozenset({"y"})) == [
+        "y = T.tensor(1.0)",
+        "for i in range(3):",
+        "    with T.no_grad():",
+        "        y = y * 2",
+        "    y.retain_grad()",
+    ]
+
+
+def test_what_is_added_has_no_line_of_origin():
+    edited = parse(LINE).edit(Edits(retain_grad=frozenset({"d"}), no_grad=frozenset({9})))
+    assert edited.source.splitlines()[6] == "d.retain_grad()"
+    assert edited.origin[6] is None
+    assert [origin for origin in edited.origin if origin is not None] == [*range(1, 8), 7, 9, 10]
+
+
+def test_every_pass_but_the_last_keeps_the_graph():
+    assert lines_of(LINE, backwards=3, retain_graph=True)[-3:] == [
+        "L.backward(retain_graph=True)",
+        "L.backward(retain_graph=True)",
+        "L.backward()",
+    ]
+    assert lines_of(LINE, backwards=2)[-2:] == ["L.backward()", "L.backward()"]
+
+
+def test_gradients_can_be_cleared_between_passes():
+    rows = lines_of(LINE, backwards=2, retain_graph=True, zero_grad=True, requires_grad={"b": False})
+    assert rows[-3:] == ["L.backward(retain_graph=True)", "w.grad = None", "L.backward()"]
+
+
+def test_values_hooks_and_detach_are_written_into_the_code():
+    rows = lines_of(LINE, values={"w": -1.5}, hooks={"d": "double"}, detach=frozenset({"e"}))
+    assert rows[3] == "w = T.tensor(-1.5, requires_grad=True)  # the weight"
+    assert rows[6] == "d.register_hook(lambda grad: 2 * grad)"
+    assert rows[9] == "e = e.detach()"
+
+
+def test_anomaly_mode_goes_around_everything():
+    rows = lines_of(LINE, anomaly=True)
+    assert rows[0] == "with T.autograd.detect_anomaly():"
+    assert rows[1:] == ["    " + row for row in LINE.splitlines()]
+
+
+def test_pasted_pytorch_code_keeps_its_name_for_the_engine():
+    source = "import torch\nw = torch.tensor(1.0)\nL = w * w"
+    assert lines_of(source, no_grad=frozenset({3}))[2] == "with torch.no_grad():"
+
+
+def scaled(T, factor=3.0):
+    """A docstring is no line of the program."""
+    v = T.tensor([1.0, 2.0], requires_grad=True)
+    return (v * factor).sum()
+
+
+def test_a_function_is_its_body_and_the_names_it_sees():
+    program = parse(scaled)
+    assert program.source.splitlines() == [
+        "v = T.tensor([1.0, 2.0], requires_grad=True)",
+        "result = (v * factor).sum()",
+    ]
+    assert program.namespace == {"factor": 3.0}
+
+
+def test_a_function_that_needs_more_than_the_engine_is_refused():
+    def program(T, missing):
+        return T.ones(missing)
+
+    with pytest.raises(ProgramError, match="needs missing; give it a default"):
+        parse(program)
+
+
+@pytest.mark.parametrize(
+    ("source", "edits", "message"),
+    [
+        ("a = T.ones(2); b = a * 2", {"no_grad": frozenset({1})}, "line 1: two statements share this line"),
+        ("if True: b = T.ones(2) * 2", {"no_grad": frozenset({1})}, "line 1: .*shares its line"),
+        (LINE, {"no_grad": frozenset({1})}, "line 1: no statement"),
+        (LINE, {"requires_grad": {"q": True}}, "no input is called q"),
+        (LINE, {"retain_grad": frozenset({"q"})}, "no line computes q"),
+        ("a = T.ones(2)", {"backwards": 2}, "calls no backward"),
+        ("a = T.randn(2)", {"values": {"a": [1.0, 2.0]}}, "line 1: the value of a is not written out"),
+    ],
+)
+def test_what_cannot_be_edited_says_where_and_why(source, edits, message):
+    with pytest.raises(ProgramError, match=message):
+        parse(source).edit(Edits(**edits))
+
+
+def test_source_that_is_not_python_says_the_line():
+    with pytest.raises(ProgramError, match="line 2: this is not Python"):
+        parse("a = 1\nb = = 2")
+
+
+def test_what_is_no_program_is_a_type_error():
+    with pytest.raises(TypeError, match="a source string or a function taking the engine module, not int"):
+        parse(3)
