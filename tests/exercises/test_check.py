@@ -1,0 +1,120 @@
+"""What a student is told at once, whatever the answer is; and that the notebook goes on."""
+
+import html
+import threading
+import time
+
+import pytest
+
+from tinygrad_edu.exercises import check
+
+
+def loop_that_catches_everything(grad_output, x):
+    while True:
+        try:
+            x = x + 1
+        except BaseException:
+            x = 0
+
+
+def exits(grad_output, x):
+    raise SystemExit(0)
+
+
+def half_written(grad_output, x):
+    raise NotImplementedError
+
+
+ODD = {
+    "unanswered": (None, "Not answered yet."),
+    "an ellipsis": (..., "Not answered yet."),
+    "half-written": (half_written, "Not answered yet."),
+    "no return": (lambda grad_output, x: None, "It returned nothing (None). Is a `return` missing?"),
+    "raising": (lambda grad_output, x: 1 / 0, "It raised ZeroDivisionError: division by zero"),
+    "exiting": (exits, "It raised SystemExit: 0"),
+    "wrong arguments": (lambda x: x, "It is called as relu_backward(grad_output, x)."),
+    "no function": (0.5, "Wrong type: `relu_backward` should be a function, and it is a `float`."),
+    "a string": (lambda grad_output, x: "1", "Wrong type: a number was expected, and a string came."),
+    "too many values": (lambda grad_output, x: (1, 2), "Wrong type: a number was expected, and a tuple or list came."),
+    "NaN": (lambda grad_output, x: float("nan"), "There is NaN"),
+    "endless loop": (loop_that_catches_everything, "Endless loop?"),
+    "endless sleep": (lambda grad_output, x: time.sleep(1000), "Endless loop?"),
+}
+
+
+@pytest.mark.parametrize("what", ODD)
+def test_each_odd_answer_has_its_own_message(what):
+    answer, message = ODD[what]
+    report = check("relu_backward", answer)
+    assert report.points == 0
+    assert message in repr(report)
+    assert html.escape(message) in report._repr_html_()
+
+
+@pytest.mark.parametrize(
+    ("answer", "message"),
+    [
+        (lambda grad_output, a, b: grad_output * b, "Wrong type: 2 values should come back, and a number did."),
+        (lambda grad_output, a, b: (grad_output * b,), "Wrong shape: 2 values should come back, and 1 did."),
+        (lambda grad_output, a, b: (grad_output * b, None), "Value 2 of 2: It returned nothing"),
+    ],
+)
+def test_a_missing_gradient_is_told(answer, message):
+    assert message in repr(check("mul_backward", answer))
+
+
+def test_a_loop_outside_the_main_thread_ends_too():
+    reports = []
+    thread = threading.Thread(target=lambda: reports.append(check("relu_backward", loop_that_catches_everything)))
+    thread.start()
+    thread.join(timeout=20)
+    assert "Endless loop?" in repr(reports[0])
+
+
+def test_the_report_names_the_smallest_telling_input_what_was_expected_and_what_came():
+    text = repr(check("mul_backward", lambda grad_output, a, b: (grad_output * a, grad_output * b)))
+    for line in ("input: grad_output = 1, a = 2, b = 3", "expected: (3, 2)", "got: (2, 3)"):
+        assert line in text
+
+
+def test_an_unknown_mistake_is_told_by_property_and_numbers_without_a_hint():
+    report = check("mul_backward", lambda grad_output, a, b: (grad_output * b, grad_output * a + 1))
+    assert "Value 2 of 2: The numbers differ." in repr(report)
+    assert all(mark.failure.hint == "" for mark in report.verdict.marks)
+
+
+def test_one_criterion_earned_is_partial_credit():
+    report = check("mul_backward", lambda grad_output, a, b: (b, a))
+    assert 0 < report.points < report.verdict.out_of
+
+
+def test_an_answer_that_spoils_its_inputs_or_equals_everything_earns_nothing():
+    class EqualToEverything(float):
+        def __eq__(self, other):
+            return True
+
+        __hash__ = float.__hash__
+
+    assert check("relu_backward", lambda grad_output, x: EqualToEverything(7)).points == 0
+
+
+def test_what_an_answer_says_cannot_run_in_the_readers_browser():
+    def answer(grad_output, x):
+        raise ValueError("<script>alert(1)</script>")
+
+    assert "<script>" not in check("relu_backward", answer)._repr_html_()
+
+
+def test_an_unknown_exercise_is_answered_with_the_nearest_names():
+    with pytest.raises(KeyError, match="did you mean mul_backward"):
+        check("mul_backwards", None)
+
+
+def test_a_check_takes_milliseconds():
+    def answer(grad_output, a, b):
+        return grad_output * b, grad_output * a
+
+    check("mul_backward", answer)
+    start = time.perf_counter()
+    check("mul_backward", answer)
+    assert time.perf_counter() - start < 0.05

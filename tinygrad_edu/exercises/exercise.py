@@ -1,0 +1,132 @@
+"""An exercise as data: what is asked, right answers, wrong answers with their hints, and what is checked.
+
+    add_backward = Exercise("add_backward", "add_backward(grad_output, a, b)", lesson=1)
+
+    @add_backward.right
+    def reference(grad_output, a, b): ...
+
+    @add_backward.wrong("You ignored the incoming gradient.")
+    def ignores_grad_output(grad_output, a, b): ...
+
+    @add_backward.criterion("Both gradients are right", points=2, cases=[(1.0, 2.0, 3.0)])
+    def probe(answer, grad_output, a, b):
+        return answer(grad_output, a, b)
+
+A probe is sent to the sandbox as source text, so it uses its parameters and the names of `probe.namespace()` alone.
+"""
+
+from __future__ import annotations
+
+import ast
+import functools
+import inspect
+import textwrap
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Any, TypeVar
+
+import numpy as np
+
+from .plain import Data, encode
+
+RANDOM_CASES = 4
+
+Answer = TypeVar("Answer")
+
+
+@dataclass(frozen=True)
+class Misconception:
+    """A wrong answer that students really give, and the sentence that sets it right."""
+
+    name: str
+    answer: Any
+    hint: str
+
+
+@dataclass(frozen=True)
+class Criterion:
+    """A property of a right answer: its points are earned when every case shows it."""
+
+    statement: str
+    points: float
+    probe: Callable
+    cases: Sequence[tuple]
+    random: Callable[[np.random.Generator], tuple] | None
+
+    def inputs(self, seed: int) -> list[Data]:
+        """The chosen cases, then random ones: the same for the same seed."""
+        rng = np.random.default_rng(seed)
+        drawn = [self.random(rng) for _ in range(RANDOM_CASES)] if self.random else []
+        return [encode(tuple(case)) for case in [*self.cases, *drawn]]
+
+    @functools.cached_property
+    def parameters(self) -> list[str]:
+        """Names of the inputs, as the report writes them."""
+        return [name for name in inspect.signature(self.probe).parameters if name not in ("answer", "T")]
+
+
+@dataclass(eq=False)
+class Exercise:
+    """One question of a lesson, with all that is needed to grade it.
+
+    `id` is also the name that the answer must have in its cell, unless `name` says otherwise. `engines` are the modules
+    that a probe's parameter `T` stands for, one run each.
+    """
+
+    id: str
+    signature: str
+    lesson: int
+    engines: tuple[str, ...] = ("tinygrad_edu",)
+    name: str = ""
+    seconds: float = 2.0
+    rtol: float = 1e-5
+    rights: list[Any] = field(default_factory=list)
+    wrongs: list[Misconception] = field(default_factory=list)
+    criteria: list[Criterion] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        self.name = self.name or self.id
+
+    @property
+    def points(self) -> float:
+        """What a right answer earns."""
+        return sum(criterion.points for criterion in self.criteria)
+
+    def right(self, answer: Answer) -> Answer:
+        """Add a right answer; the first is the reference that all others are held against."""
+        self.rights.append(answer)
+        return answer
+
+    def wrong(self, hint: str, name: str = "") -> Callable[[Answer], Answer]:
+        """Add a misconception: decorate a wrong function or class, or call with a wrong value and a `name`."""
+
+        def add(answer: Answer) -> Answer:
+            self.wrongs.append(Misconception(name or answer.__name__, answer, hint))  # type: ignore[attr-defined]
+            return answer
+
+        return add
+
+    def criterion(
+        self,
+        statement: str,
+        points: float = 1,
+        cases: Sequence[tuple] = (),
+        random: Callable[[np.random.Generator], tuple] | None = None,
+    ) -> Callable[[Callable], Callable]:
+        """Add a property: decorate its probe, called as `probe(answer, *case)` on each case and some random ones."""
+
+        def add(probe: Callable) -> Callable:
+            self.criteria.append(Criterion(statement, points, probe, cases, random))
+            return probe
+
+        return add
+
+
+def source_of(probe: Callable) -> str:
+    """The source of a probe without its decorators, to be run where its lesson must not be."""
+    tree = ast.parse(textwrap.dedent(inspect.getsource(probe)))
+    function = tree.body[0]
+    assert isinstance(function, ast.FunctionDef)
+    function.decorator_list = []
+    function.name = "probe"
+    return ast.unparse(function)

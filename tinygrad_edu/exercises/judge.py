@@ -1,0 +1,209 @@
+"""The judge: read what the probe observed, and say what is right, what is not, and which mistake it was.
+
+It sees plain data alone. What a right answer gives, and what each misconception gives, it finds with the same probe on
+its own copies. An answer that does, on every input of a criterion, what a misconception does has made that mistake.
+"""
+
+from __future__ import annotations
+
+import functools
+from dataclasses import dataclass
+
+from . import plain
+from .exercise import Criterion, Exercise, Misconception
+from .plain import Data
+from .probe import probe
+
+PATIENCE = 60.0  # seconds for our own answers: on a busy machine the judge may wait, it must not be wrong
+
+Where = tuple[str, int, int]  # engine, criterion, case
+Observed = dict[Where, Data]
+
+
+@dataclass(frozen=True)
+class Failure:
+    """Why a criterion was missed, on the smallest input that shows it."""
+
+    message: str
+    input: str
+    expected: str
+    got: str
+    engine: str
+    case: Data
+    misconception: str = ""
+    hint: str = ""
+
+
+@dataclass(frozen=True)
+class Mark:
+    """One criterion of one answer: its points, and the failure if they were not earned."""
+
+    statement: str
+    points: float
+    out_of: float
+    failure: Failure | None = None
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """The grade of one answer; `trouble` is a sentence on what kept it from being run, if anything did."""
+
+    exercise: str
+    marks: tuple[Mark, ...]
+    trouble: str = ""
+
+    @property
+    def points(self) -> float:
+        """What was earned, the sum over the criteria."""
+        return sum(mark.points for mark in self.marks)
+
+    @property
+    def out_of(self) -> float:
+        """What could be earned."""
+        return sum(mark.out_of for mark in self.marks)
+
+    @property
+    def passed(self) -> bool:
+        """Whether nothing is left to mend."""
+        return self.points == self.out_of
+
+
+def judge(exercise: Exercise, probed: Data, seed: int = 0) -> Verdict:
+    """Grade what `probe` brought back for `exercise`; `seed` is the one its random cases were drawn with.
+
+    `probed` may also be `{"trouble": sentence}` when the answer could not be run at all. It comes from a process that
+    is not trusted: what is malformed in it counts as a wrong answer, never as an error here.
+    """
+    trouble = _trouble(exercise, probed)
+    if trouble:
+        return Verdict(exercise.id, tuple(Mark(c.statement, 0, c.points) for c in exercise.criteria), trouble)
+    engines = tuple(engine for engine in exercise.engines if engine in probed["observed"])
+    cases, right, wrongs = known(exercise, seed, engines)
+    got = {where: _at(probed["observed"], where) for where in right}
+    if all(isinstance(data, dict) and data.get("raised") == "NotImplementedError" for data in got.values()):
+        return judge(exercise, {"trouble": "Not answered yet."}, seed)
+
+    def agrees(observed: Observed, where: Where) -> bool:
+        return plain.same(got[where], observed[where], exercise.rtol)
+
+    suspects = sorted(wrongs, key=lambda suspect: -sum(agrees(suspect[1], where) for where in got))
+    marks = []
+    for i, criterion in enumerate(exercise.criteria):
+        asked = [where for where in got if where[1] == i]
+        missed = [where for where in asked if not agrees(right, where)]
+        if not missed:
+            marks.append(Mark(criterion.statement, criterion.points, criterion.points))
+            continue
+        made = next((wrong for wrong, observed in suspects if all(agrees(observed, where) for where in asked)), None)
+        where = min(missed, key=lambda where: plain.size(cases[i][where[2]]))
+        failure = _failure(exercise, criterion, cases[i][where[2]], where[0], right[where], got[where], made)
+        marks.append(Mark(criterion.statement, 0, criterion.points, failure))
+    return Verdict(exercise.id, tuple(marks))
+
+
+@functools.lru_cache(maxsize=512)
+def known(
+    exercise: Exercise, seed: int, engines: tuple[str, ...]
+) -> tuple[list[list[Data]], Observed, list[tuple[Misconception, Observed]]]:
+    """The cases of `exercise`, what its reference gives on them, and what each misconception gives."""
+    cases = [criterion.inputs(seed) for criterion in exercise.criteria]
+    probes = [criterion.probe for criterion in exercise.criteria]
+    everywhere = [(e, i, j) for e in engines for i, inputs in enumerate(cases) for j in range(len(inputs))]
+
+    def observe(answer: object) -> Observed:
+        rows = probe(probes, cases, answer, engines, PATIENCE)["observed"]
+        return {where: _at(rows, where) for where in everywhere}
+
+    return cases, observe(exercise.rights[0]), [(wrong, observe(wrong.answer)) for wrong in exercise.wrongs]
+
+
+def _at(rows: Data, where: Where) -> Data:
+    engine, i, j = where
+    try:
+        return plain.checked(rows[engine][i][j])
+    except (KeyError, IndexError, TypeError):
+        return {"object": "no result", "text": "no result"}
+
+
+def _trouble(exercise: Exercise, probed: Data) -> str:
+    """A sentence on why there is nothing to grade, or ""."""
+    if not isinstance(probed, dict) or not ("trouble" in probed or isinstance(probed.get("observed"), dict)):
+        return "The answer gave no result that can be read."
+    if "trouble" in probed:
+        return str(probed["trouble"])
+    if probed.get("type") in ("NoneType", "ellipsis"):
+        return "Not answered yet."
+    wanted, given = exercise.rights[0], probed.get("type")
+    if isinstance(wanted, type) and given != "type":
+        return f"Wrong type: `{exercise.name}` should be a class, and it is a `{given}`."
+    if bool(probed.get("callable")) != callable(wanted):
+        kind = "a function" if callable(wanted) else f"a {type(wanted).__name__}"
+        return f"Wrong type: `{exercise.name}` should be {kind}, and it is a `{given}`."
+    return ""
+
+
+def _failure(
+    exercise: Exercise,
+    criterion: Criterion,
+    case: Data,
+    engine: str,
+    expected: Data,
+    got: Data,
+    made: Misconception | None,
+) -> Failure:
+    names, values = criterion.parameters, case["tuple"]
+    message = difference(expected, got)
+    if "raised TypeError" in message and "argument" in message:
+        message += f" It is called as {exercise.signature}."
+    return Failure(
+        message=message,
+        input=", ".join(f"{name} = {plain.show(value)}" for name, value in zip(names, values, strict=True)),
+        expected=plain.show(expected),
+        got=plain.show(got),
+        engine=engine,
+        case=case,
+        misconception=made.name if made else "",
+        hint=made.hint if made else "",
+    )
+
+
+def difference(expected: Data, got: Data) -> str:
+    """One sentence on how `got` differs from `expected`, the first thing to know about it.
+
+    >>> difference({"tuple": [1.0, 2.0]}, {"tuple": [1.0]})
+    'Wrong shape: 2 values should come back, and 1 did.'
+    """
+    ours, theirs = plain.kind_of(expected), plain.kind_of(got)
+    if theirs == "no end" != ours:
+        return "Endless loop? It was still running when its time was up, and was stopped."
+    if theirs == "an error":
+        line = f" in line {got['line']} of your answer" if got.get("line") else ""
+        where = f"It raised {plain.show(got)}{line}."
+        return where if ours != "an error" else f"{where} The error should be another one: {expected['raised']}."
+    if ours == "an error":
+        return f"It should raise {expected['raised']} here, and it did not."
+    if got is None:
+        return "It returned nothing (None). Is a `return` missing?"
+    xs, ys = plain.sequence(expected), plain.sequence(got)
+    if xs is not None and ys is not None:
+        if len(xs) != len(ys):
+            return f"Wrong shape: {_count(len(xs))} should come back, and {len(ys)} did."
+        index = next((i for i, (x, y) in enumerate(zip(xs, ys, strict=True)) if not plain.same(x, y)), 0)
+        return f"Value {index + 1} of {len(xs)}: {difference(xs[index], ys[index])}" if xs else "The values differ."
+    if xs is not None and theirs != ours:
+        return f"Wrong type: {_count(len(xs))} should come back, and {theirs} did."
+    if theirs != ours:
+        return f"Wrong type: {ours} was expected, and {theirs} came."
+    if plain.shape_of(expected) != plain.shape_of(got):
+        return f"Wrong shape: {_shape(expected)} was expected, and {_shape(got)} came."
+    if any(x != x for x in plain.numbers(got) or []) and not any(x != x for x in plain.numbers(expected) or []):
+        return "There is NaN (not a number) in the result. Where is 0 / 0, inf - inf or 0 · inf computed?"
+    return "The numbers differ." if plain.numbers(got) is not None else "The answers differ."
+
+
+def _count(n: int) -> str:
+    return "1 value" if n == 1 else f"{n} values"
+
+
+def _shape(data: Data) -> str:
+    return f"shape {tuple(plain.shape_of(data))}"

@@ -1,0 +1,228 @@
+"""Plain data: what crosses from the student's process to the judge, and back, as JSON.
+
+Nothing of the student's survives in it but numbers, text and shapes: an object that claims to equal everything arrives
+as the name of its type. `encode` runs beside the student's code; `decode`, `show` and `same` run where the judge is.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+Data = Any  # what `json` reads: None, bool, int, float, str, and lists and dicts of them
+
+MAX_ELEMENTS = 4096  # no exercise asks for more; a larger answer is described, not sent
+MAX_DEPTH = 8
+
+
+def encode(value: object, depth: int = 0) -> Data:
+    """Return `value` as JSON data; exact types only, so a subclass cannot pass for what it is not.
+
+    >>> encode((1, 2.5)), encode(np.array([1.0, float("nan")]))
+    ({'tuple': [1, 2.5]}, {'array': [1.0, {'float': 'nan'}], 'shape': [2], 'dtype': 'float64'})
+    """
+    kind = type(value)
+    if value is None or kind in (bool, str):
+        return value if kind is not str else str(value)[:10_000]
+    if kind is int:
+        return value if abs(value) < 10**18 else _described(value)  # type: ignore[operator, arg-type]
+    if kind is float:
+        return value if math.isfinite(value) else {"float": str(value)}  # type: ignore[arg-type]
+    if kind is np.bool_:
+        return bool(value)
+    if kind in (list, tuple) and depth < MAX_DEPTH and len(value) <= MAX_ELEMENTS:  # type: ignore[arg-type]
+        return {kind.__name__: [encode(item, depth + 1) for item in value]}  # type: ignore[attr-defined]
+    if kind is dict and depth < MAX_DEPTH and len(value) <= MAX_ELEMENTS:  # type: ignore[arg-type]
+        return {"dict": [[encode(k, depth + 1), encode(v, depth + 1)] for k, v in value.items()]}  # type: ignore[attr-defined]
+    if kind is np.ndarray or isinstance(value, np.generic):
+        return _encode_array("array", np.asarray(value))
+    if is_tensor(value):
+        return _encode_array("tensor", np.asarray(value.detach().numpy()))  # type: ignore[attr-defined]
+    return _described(value)
+
+
+def is_tensor(value: object) -> bool:
+    """Whether `value` is a tensor of either engine, told by its type, without importing one."""
+    return any(
+        cls.__name__ == "Tensor" and cls.__module__.partition(".")[0] in ("torch", "tinygrad_edu")
+        for cls in type(value).__mro__
+    )
+
+
+def _encode_array(kind: str, array: np.ndarray) -> Data:
+    if array.size > MAX_ELEMENTS or array.dtype.kind not in "bifu":
+        return {"object": kind, "text": f"{kind} of {array.size} elements, dtype {array.dtype}"}
+    flat = [encode(item) for item in array.ravel().tolist()]
+    return {kind: flat, "shape": list(array.shape), "dtype": str(array.dtype)}
+
+
+def _described(value: object) -> Data:
+    try:
+        text = repr(value)[:200]
+    except Exception:
+        text = "an object whose repr fails"
+    return {"object": type(value).__name__, "text": text}
+
+
+def decode(data: Data) -> Any:
+    """Return a fresh value for what `encode` wrote; a tensor comes back as an array."""
+    if not isinstance(data, dict):
+        return data
+    match next(iter(data)):
+        case "float":
+            return float(data["float"])
+        case "list":
+            return [decode(item) for item in data["list"]]
+        case "tuple":
+            return tuple(decode(item) for item in data["tuple"])
+        case "dict":
+            return {decode(key): decode(value) for key, value in data["dict"]}
+        case "array" | "tensor" as kind:
+            return np.array([decode(item) for item in data[kind]], dtype=data["dtype"]).reshape(data["shape"])
+        case kind:
+            raise ValueError(f"{kind!r} describes a value, it cannot be made again")
+
+
+def checked(data: Data, depth: int = 0) -> Data:
+    """`data` if it is something that `encode` could have written, else a description: the sender is not trusted."""
+    unreadable = {"object": "unreadable result", "text": "something that is no result"}
+    if data is None or isinstance(data, bool | int | str):
+        return data
+    if isinstance(data, float):
+        return data if math.isfinite(data) else {"float": str(data)}
+    if not isinstance(data, dict) or not data or depth > MAX_DEPTH:
+        return unreadable
+    kind, content = next(iter(data.items()))
+    if kind == "float":
+        return data if content in ("nan", "inf", "-inf") else unreadable
+    if kind in ("object", "stopped", "raised"):
+        return {key: value for key, value in data.items() if isinstance(value, str | int | None)} | {kind: str(content)}
+    if not isinstance(content, list) or len(content) > MAX_ELEMENTS:
+        return unreadable
+    if kind in ("list", "tuple"):
+        return {kind: [checked(item, depth + 1) for item in content]}
+    if kind == "dict" and all(isinstance(item, list) and len(item) == 2 for item in content):
+        return {kind: [[checked(k, depth + 1), checked(v, depth + 1)] for k, v in content]}
+    if kind in ("array", "tensor"):
+        elements = [checked(item, MAX_DEPTH) for item in content]
+        shape = data.get("shape")
+        if (
+            all(isinstance(item, bool) or is_number(item) for item in elements)
+            and isinstance(shape, list)
+            and all(isinstance(n, int) and 0 <= n <= MAX_ELEMENTS for n in shape)
+            and math.prod(shape) == len(elements)
+        ):
+            return {kind: elements, "shape": shape, "dtype": str(data.get("dtype"))}
+    return unreadable
+
+
+def is_number(data: Data) -> bool:
+    """Whether `data` is one number: a Python float or int, NumPy's, or a 0-d array."""
+    if isinstance(data, dict):
+        return "float" in data or ("array" in data and data["shape"] == [])
+    return isinstance(data, int | float) and not isinstance(data, bool)
+
+
+def numbers(data: Data) -> list[float] | None:
+    """The elements of a number, array or tensor, in order; None for anything else."""
+    if isinstance(data, dict) and ("array" in data or "tensor" in data):
+        return [decode(item) for item in data["array" if "array" in data else "tensor"]]
+    return [float(decode(data))] if is_number(data) else None
+
+
+def sequence(data: Data) -> list[Data] | None:
+    """The items of an encoded list or tuple: an answer may return either."""
+    return data.get("tuple", data.get("list")) if isinstance(data, dict) else None
+
+
+def kind_of(data: Data) -> str:
+    """The kind of a piece of data, in a reader's words: two kinds never count as the same answer."""
+    if data is None:
+        return "None"
+    if is_number(data):
+        return "a number"
+    if not isinstance(data, dict):
+        return "True or False" if isinstance(data, bool) else "a string"
+    if sequence(data) is not None:
+        return "a tuple or list"
+    kind = next(iter(data))
+    names = {"array": "an array", "tensor": "a tensor", "dict": "a dict", "raised": "an error", "stopped": "no end"}
+    return names.get(kind) or f"a value of type {data['object']}"
+
+
+def same(a: Data, b: Data, rtol: float = 1e-5) -> bool:
+    """Whether two observations agree: same kind, same shape, numbers within `rtol` of the largest of them.
+
+    NaN agrees with NaN: a misconception may well be the one that produces it.
+    """
+    if kind_of(a) != kind_of(b):
+        return False
+    xs, ys = sequence(a), sequence(b)
+    if xs is not None and ys is not None:
+        return len(xs) == len(ys) and all(same(x, y, rtol) for x, y in zip(xs, ys, strict=True))
+    ns, ms = numbers(a), numbers(b)
+    if ns is not None and ms is not None:
+        return shape_of(a) == shape_of(b) and len(ns) == len(ms) and close(ns, ms, rtol)
+    if isinstance(a, dict) and isinstance(b, dict):
+        if "dict" in a:
+            return len(a["dict"]) == len(b["dict"]) and all(
+                k == j and same(v, w, rtol) for (k, v), (j, w) in zip(ordered(a), ordered(b), strict=True)
+            )
+        return a.get("raised") == b.get("raised") and a.get("object") == b.get("object")
+    return bool(a == b)
+
+
+def ordered(data: Data) -> list[list[Data]]:
+    """The items of an encoded dict, in an order that does not depend on how it was filled."""
+    return sorted(data["dict"], key=lambda item: repr(item[0]))
+
+
+def shape_of(data: Data) -> list[int]:
+    return list(data.get("shape", [])) if isinstance(data, dict) else []
+
+
+def close(xs: list[float], ys: list[float], rtol: float) -> bool:
+    """Element by element within `rtol` of the largest magnitude, so cancellation to nearly 0 is forgiven."""
+    x, y = np.array(xs, dtype=float), np.array(ys, dtype=float)
+    scale = max((abs(v) for v in ys if math.isfinite(v)), default=1.0)
+    return bool(np.allclose(x, y, rtol=rtol, atol=rtol * scale + 1e-12, equal_nan=True))
+
+
+def show(data: Data) -> str:
+    """`data` as a reader writes it: `[[1, 2], [3, 4]]`, `0.25`, `(3, tensor([1, 2]))`.
+
+    >>> show(encode((np.array([[1.0, 2.5]]), "w")))
+    "(array([[1, 2.5]]), 'w')"
+    """
+    if not isinstance(data, dict):
+        return f"{data:.6g}" if isinstance(data, float) else repr(data)
+    kind = next(iter(data))
+    if kind == "float":
+        return str(data["float"])
+    if kind == "list":
+        return "[" + ", ".join(map(show, data["list"])) + "]"
+    if kind == "tuple":
+        return "(" + ", ".join(map(show, data["tuple"])) + ("," if len(data["tuple"]) == 1 else "") + ")"
+    if kind == "dict":
+        return "{" + ", ".join(f"{show(k)}: {show(v)}" for k, v in data["dict"]) + "}"
+    if kind in ("array", "tensor"):
+        text = _nested([show(item) for item in data[kind]], data["shape"])
+        return text if kind == "array" and not data["shape"] else f"{kind}({text})"
+    if kind == "raised":
+        return f"{data['raised']}: {data['message']}" if data["message"] else str(data["raised"])
+    return str(data.get("text", data.get("stopped")))
+
+
+def _nested(items: list[str], shape: list[int]) -> str:
+    if 0 in shape:
+        return f"[] of shape {tuple(shape)}"
+    for size in reversed(shape):
+        items = ["[" + ", ".join(items[i : i + size]) + "]" for i in range(0, len(items), size)]
+    return items[0] if items else "[]"
+
+
+def size(data: Data) -> int:
+    """How much there is to read in `data`: the judge shows the smallest input that tells right from wrong."""
+    return len(show(data))

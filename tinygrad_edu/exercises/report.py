@@ -1,0 +1,112 @@
+"""What a student sees of a verdict: rich text in a notebook, plain text in a terminal; light and dark.
+
+Everything that came from the answer (messages, types, numbers) is escaped: a report of one student's code is opened in
+another person's browser.
+"""
+
+from __future__ import annotations
+
+import html
+import os
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from .judge import Mark, Verdict
+
+GOOD, BAD = "#009E73", "#D55E00"  # colour-blind safe, and each is doubled by a sign and a word
+
+
+@dataclass(frozen=True, repr=False)
+class Report:
+    """A verdict that shows itself wherever it is displayed."""
+
+    verdict: Verdict
+
+    @property
+    def points(self) -> float:
+        """What was earned."""
+        return self.verdict.points
+
+    @property
+    def passed(self) -> bool:
+        """Whether nothing is left to mend."""
+        return self.verdict.passed
+
+    def __repr__(self) -> str:
+        return "\n".join(text_lines(self.verdict))
+
+    def _repr_markdown_(self) -> str:
+        head, *rest = text_lines(self.verdict)
+        fenced = "\n".join(rest).replace("```", "'''")
+        return f"**{head}**\n\n```text\n{fenced}\n```" if rest else f"**{head}**"
+
+    def _repr_html_(self) -> str:
+        return html_of(self.verdict)
+
+    def _repr_mimebundle_(self, include: object = None, exclude: object = None) -> dict[str, str]:
+        # nbgrader reads partial credit from a graded cell's text; any text that is no number would count as full marks.
+        grading = "NBGRADER_EXECUTION" in os.environ or "NBGRADER_VALIDATING" in os.environ
+        text = str(self.points) if grading else repr(self)
+        return {"text/plain": text, "text/markdown": self._repr_markdown_(), "text/html": self._repr_html_()}
+
+
+def text_lines(verdict: Verdict) -> list[str]:
+    """The verdict as lines for a terminal."""
+    lines = [_head(verdict)]
+    if verdict.trouble:
+        return [*lines, f"  {verdict.trouble}"]
+    for mark, rows in _marks(verdict):
+        lines.append(f"  {'✗' if mark.failure else '✓'} {mark.statement} ({_points(mark)})")
+        lines += [f"      {label + ': ' if label else ''}{text}" for label, text in rows]
+    return lines
+
+
+def html_of(verdict: Verdict) -> str:
+    """The verdict as an HTML fragment that takes its colours from JupyterLab's theme, or from the page it is in."""
+    body = f'<p style="margin:4px 0">{html.escape(verdict.trouble)}</p>' if verdict.trouble else ""
+    for mark, rows in _marks(verdict):
+        colour, sign, word = (BAD, "✗", "missed") if mark.failure else (GOOD, "✓", "earned")
+        body += (
+            f'<div style="margin:6px 0"><b style="color:{colour}" role="img" aria-label="{word}">{sign}</b> '
+            f"{html.escape(mark.statement)} <small>({_points(mark)})</small>{_html_table(rows)}</div>"
+        )
+    colour = GOOD if verdict.passed else BAD
+    return (
+        f'<div class="tge-report" style="border-left:4px solid {colour};padding:4px 12px;'
+        f'color:var(--jp-ui-font-color1,inherit)"><b>{html.escape(_head(verdict))}</b>{body}</div>'
+    )
+
+
+def _html_table(rows: list[tuple[str, str]]) -> str:
+    cell = 'style="text-align:left;vertical-align:top;white-space:pre-wrap;padding:1px 12px 1px 0"'
+    lines = "".join(
+        f'<tr style="background:none"><td {cell}>{label}</td><td {cell}><code>{html.escape(text)}</code></td></tr>'
+        if label
+        else f'<tr style="background:none"><td {cell} colspan="2"><b>{html.escape(text)}</b></td></tr>'
+        for label, text in rows
+    )
+    return f'<table style="margin:2px 0 2px 18px;border:none;border-collapse:collapse">{lines}</table>' if rows else ""
+
+
+def _marks(verdict: Verdict) -> Iterator[tuple[Mark, list[tuple[str, str]]]]:
+    """Each mark with its labelled lines; what was said of one criterion is not said again of the next."""
+    said = set()
+    for mark in () if verdict.trouble else verdict.marks:
+        failure = mark.failure
+        if failure is None:
+            yield mark, []
+            continue
+        why = failure.hint or failure.message
+        rows = [("", why if why not in said else "The same here.")]
+        rows += [("input", failure.input)] if failure.input else []
+        yield mark, [*rows, ("expected", failure.expected), ("got", failure.got)]
+        said.add(why)
+
+
+def _head(verdict: Verdict) -> str:
+    state = "all right" if verdict.passed else "not yet"
+    return f"{verdict.exercise}: {verdict.points:g} of {verdict.out_of:g} points, {state}"
+
+
+def _points(mark: Mark) -> str:
+    return f"{mark.points:g} of {mark.out_of:g}"
