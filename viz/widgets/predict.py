@@ -1,0 +1,60 @@
+"""A prediction: a question that a lesson asks before it shows the answer."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, Protocol
+
+import anywidget
+import traitlets
+from IPython.display import display
+
+from viz.widgets import bundle
+
+HERE = Path(__file__).parent
+
+
+class HasSvg(Protocol):
+    """What can be revealed: anything with its picture as SVG text, such as what `viz.draw` returns."""
+
+    @property
+    def svg(self) -> str: ...
+
+
+class Prediction(anywidget.AnyWidget):
+    """Shows a question with its choices; answers each choice, and reveals a picture once the right one was found.
+
+    Traits: `question`, `choices` ([text, reply] pairs), `right` (the text of the right one), `reveal` (SVG text or ""),
+    `tried` (the texts chosen so far, the newest last).
+    """
+
+    _esm = HERE / "predict.js"
+    _css = bundle.style("player.css", "predict.css")
+
+    question = traitlets.Unicode().tag(sync=True)
+    choices: traitlets.List = traitlets.List().tag(sync=True)
+    right = traitlets.Unicode().tag(sync=True)
+    reveal = traitlets.Unicode("").tag(sync=True)
+    tried: traitlets.List = traitlets.List().tag(sync=True)
+
+    def _ipython_display_(self) -> None:
+        """Show the live question, and its text where no kernel and no widget can be."""
+        text = f"Predict. {self.question}  ({' / '.join(choice for choice, _ in self.choices)})"
+        data, metadata = self._repr_mimebundle_() or ({}, {})
+        display({**data, "text/plain": text}, metadata=metadata, raw=True)
+
+
+def predict(question: str, choices: Mapping[str, str], right: str, reveal: HasSvg | None = None) -> Prediction:
+    """Ask for a prediction; `choices` maps each choice to the reply it gets, `right` is the right one.
+
+    Text between backticks is shown as code. `reveal` is a picture to show once the right choice was found. Raises
+    `ValueError` when `right` is not among the choices.
+
+    >>> predict("What is 2 + 2?", {"4": "Yes.", "5": "One too many."}, right="4").tried
+    []
+    """
+    if right not in choices:
+        raise ValueError(f"the right choice {right!r} is not among {', '.join(map(repr, choices))}")
+    pairs: list[Any] = [[text, reply] for text, reply in choices.items()]
+    return Prediction(question=question, choices=pairs, right=right, reveal=reveal.svg if reveal else "")

@@ -1,0 +1,113 @@
+"""A slider on a tangent: the slope of a curve at one point, beside the slope of a chord around it."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+import anywidget
+import traitlets
+from IPython.display import display
+
+from viz.widgets import bundle
+
+HERE = Path(__file__).parent
+POSITIONS = 61
+SAMPLES = 400
+STEPS = (2.0, 1.0, 0.5, 0.2, 0.1, 0.01, 0.001)
+
+
+class Slope(anywidget.AnyWidget):
+    """Shows the table that `slope` makes. Traits: `index` (which x), `step` (which h); both may be set."""
+
+    _esm = HERE / "slope.js"
+    _css = bundle.style("player.css", "slope.css")
+
+    table = traitlets.Dict().tag(sync=True)
+    index = traitlets.Int(0).tag(sync=True)
+    step = traitlets.Int(0).tag(sync=True)
+
+    def _ipython_display_(self) -> None:
+        """Show the live curve, and its sentence where no widget can be."""
+        data, metadata = self._repr_mimebundle_() or ({}, {})
+        here = self.table["at"][self.index]["sentence"]
+        display({**data, "text/plain": f"The curve of {self.table['label']}. {here}"}, metadata=metadata, raw=True)
+
+
+def slope(
+    f: Callable[[Any], Any],
+    label: str,
+    low: float = -3.0,
+    high: float = 3.0,
+    x: float = 1.0,
+    chords: bool = False,
+) -> Slope:
+    """Show the curve of `f` from `low` to `high` with the tangent at `x`; with `chords` also the chord around x.
+
+    `f` takes one number, a float or a tensor of `tinygrad_edu`, and is called `label` in the picture. The tangent's
+    slope is what `backward` computes; a chord goes from x - h to x + h. Raises `ValueError` when `low` is not below
+    `high`.
+
+    >>> slope(lambda x: x * x, "x²", x=3.0).table["at"][-1]["slope"]
+    6.0
+    """
+    if not low < high:
+        raise ValueError(f"low must be below high, and {low:g} is not below {high:g}")
+    spread = (high - low) / SAMPLES
+    curve = [(low + i * spread, float(f(low + i * spread))) for i in range(SAMPLES + 1)]
+    heights = [y for _, y in curve if math.isfinite(y)]
+    room = 0.06 * (max(heights) - min(heights) or 1.0)
+    positions = [low + i * (high - low) / (POSITIONS - 1) for i in range(POSITIONS)]
+    table = {
+        "label": label,
+        "curve": curve,
+        "window": [low, high, min(heights) - room, max(heights) + room],
+        "ticks": {"x": _ticks(low, high), "y": _ticks(min(heights), max(heights))},
+        "steps": [f"{h:g}" for h in STEPS] if chords else [],
+        "at": [_at(f, round(position, 6), STEPS if chords else ()) for position in positions],
+    }
+    nearest = min(range(POSITIONS), key=lambda i: abs(positions[i] - x))
+    return Slope(table=table, index=nearest)
+
+
+def _at(f: Callable[[Any], Any], x: float, steps: Sequence[float]) -> dict[str, Any]:
+    import tinygrad_edu
+
+    point = tinygrad_edu.tensor(x, dtype=tinygrad_edu.float64, requires_grad=True)
+    y = f(point)
+    y.backward()
+    exact = point.grad.item()
+    chords = []
+    for h in steps:
+        before, after = (x - h, float(f(x - h))), (x + h, float(f(x + h)))
+        of_chord = (after[1] - before[1]) / (2 * h)
+        chords.append(
+            {
+                "before": before,
+                "after": after,
+                "slope": of_chord,
+                "sentence": f"Slope of the chord: ({_short(after[1])} − {_short(before[1])}) / {2 * h:g} "
+                f"= {_short(of_chord)}, off by {_short(abs(of_chord - exact))}.",
+            }
+        )
+    sentence = f"At x = {_short(x)} the curve is at {_short(y.item())} and its slope is {_short(exact)}."
+    return {"x": x, "x_text": _short(x), "y": y.item(), "slope": exact, "sentence": sentence, "chords": chords}
+
+
+def _short(number: float) -> str:
+    """Four decimals at most, and no `-0`; very small numbers as powers of ten, unless they are rounding noise."""
+    if abs(number) < 1e-11:
+        return "0"
+    text = f"{number:.2g}" if abs(number) < 1e-4 else f"{number:.4f}".rstrip("0").rstrip(".")
+    return text.replace("-", "−")
+
+
+def _ticks(low: float, high: float) -> list[float]:
+    """Between four and nine round numbers from `low` to `high`."""
+    rough = (high - low) / 6 or 1.0
+    power = 10.0 ** math.floor(math.log10(rough))
+    width = next(factor * power for factor in (1, 2, 5, 10) if factor * power >= rough)
+    first = math.ceil(low / width - 1e-9)
+    return [round(i * width, 10) + 0.0 for i in range(first, math.floor(high / width + 1e-9) + 1)]
