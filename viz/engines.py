@@ -1,0 +1,161 @@
+"""The two engines behind one small face; the only file of `viz` that names either of them.
+
+Both speak PyTorch's public graph protocol, so the rest of `viz` reads tensors and nodes without asking whose they are.
+What remains different is kept here: where the module is, how to see every op, and how to get at raw numbers.
+"""
+
+from __future__ import annotations
+
+import importlib
+import sys
+from contextlib import AbstractContextManager, nullcontext
+from dataclasses import dataclass
+from functools import cache
+from types import ModuleType
+from typing import Any
+
+import numpy as np
+
+TORCH = "torch"
+CORE = "tinygrad_edu"
+NAMES = (CORE, TORCH)
+ACCUMULATE = "torch::autograd::AccumulateGrad"
+HOW_TO_INSTALL = {TORCH: "pip install torch", CORE: "pip install tinygrad-edu"}
+
+
+@dataclass(frozen=True)
+class Engine:
+    """One autograd engine: its module, its tensor type, and the few things its protocol leaves open."""
+
+    name: str
+    module: ModuleType
+    tensor_type: type
+    mode_type: type
+    function_type: type
+    module_type: type | None
+
+    def is_tensor(self, thing: Any) -> bool:
+        """Whether `thing` is a tensor of this engine."""
+        return isinstance(thing, self.tensor_type)
+
+    def is_module(self, thing: Any) -> bool:
+        """Whether `thing` is an `nn.Module` of this engine."""
+        return self.module_type is not None and isinstance(thing, self.module_type)
+
+    def array(self, tensor: Any) -> np.ndarray:
+        """The numbers of `tensor` as a NumPy array on the CPU, sharing memory where the engine allows it."""
+        plain = tensor.detach()
+        if self.name == TORCH:
+            if plain.layout is not self.module.strided:
+                plain = plain.to_dense()
+            plain = plain.cpu().resolve_conj().resolve_neg()
+            if plain.dtype is self.module.bfloat16:
+                plain = plain.float()
+        return plain.numpy()
+
+    def dtype(self, tensor: Any) -> str:
+        """The dtype's bare name, such as `float32`."""
+        return str(tensor.dtype).rpartition(".")[2]
+
+    def device(self, tensor: Any) -> str:
+        """The device as text, such as `cpu` or `cuda:0`."""
+        return str(getattr(tensor, "device", "cpu"))
+
+    def storage(self, tensor: Any) -> int:
+        """A number that two tensors share when they share memory, and 0 when there is none to share."""
+        try:
+            if self.name == TORCH:
+                return int(tensor.untyped_storage().data_ptr())
+            array = tensor.detach().numpy()
+            while isinstance(array.base, np.ndarray):
+                array = array.base
+            return int(array.__array_interface__["data"][0])
+        except (RuntimeError, NotImplementedError, AttributeError, TypeError):
+            return 0
+
+    def quietly(self) -> AbstractContextManager[Any]:
+        """A context in which reading a tensor is not itself seen as an op."""
+        return self.module._C.DisableTorchFunction() if self.name == TORCH else nullcontext()
+
+    def packs_saved_tensors(self) -> bool:
+        """Whether `saved_tensors_hooks` are active now, so that looking at a saved tensor would run user code."""
+        if self.name == TORCH:
+            top = getattr(self.module._C._autograd, "_top_saved_tensors_default_hooks", None)
+            return top is not None and top(True) is not None
+        graph = sys.modules.get("tinygrad_edu.autograd.graph")
+        active = getattr(graph, "saved_tensors_hooks_active", None)
+        return bool(active()) if active is not None else False
+
+    def devices(self) -> dict[str, str]:
+        """Each device of interest and why it cannot be used here; an empty reason means that it can."""
+        reasons = {"cpu": "", "cuda": ""}
+        if self.name == CORE:
+            reasons["cuda"] = "tinygrad_edu computes with NumPy on the CPU; choose PyTorch for a GPU."
+        elif not self.module.cuda.is_available():
+            built = self.module.version.cuda is not None
+            reasons["cuda"] = (
+                "PyTorch finds no CUDA GPU on this machine." if built else "This PyTorch was built for the CPU alone."
+            )
+        return reasons
+
+
+@cache
+def _load(name: str) -> Engine:
+    if name == TORCH:
+        module = importlib.import_module("torch")
+        overrides = importlib.import_module("torch.overrides")
+        return Engine(
+            name,
+            module,
+            module.Tensor,
+            overrides.TorchFunctionMode,
+            module.autograd.Function,
+            module.nn.Module,
+        )
+    module = importlib.import_module("tinygrad_edu")
+    overrides = importlib.import_module("tinygrad_edu.overrides")
+    nn = getattr(module, "nn", None)
+    return Engine(
+        name,
+        module,
+        module.Tensor,
+        overrides.FunctionMode,
+        module.autograd.Function,
+        getattr(nn, "Module", None),
+    )
+
+
+def load(name: str) -> Engine:
+    """The engine called `name`, imported when it is first asked for.
+
+    Raises:
+        ValueError: `name` is neither `tinygrad_edu` nor `torch`.
+        ModuleNotFoundError: the engine is not installed; the message says how to install it.
+
+    >>> load("torch").name
+    'torch'
+    """
+    if name not in NAMES:
+        raise ValueError(f"engine must be one of {', '.join(map(repr, NAMES))}, not {name!r}")
+    try:
+        return _load(name)
+    except ModuleNotFoundError as error:
+        if error.name != name:
+            raise
+        raise ModuleNotFoundError(
+            f"No module named {name!r}. This side of the comparison needs it: {HOW_TO_INSTALL[name]}", name=name
+        ) from None
+
+
+def of(thing: Any) -> Engine | None:
+    """The engine whose tensor or module `thing` is, or None; imports nothing that is not imported already."""
+    for name in NAMES:
+        if name not in sys.modules:
+            continue
+        try:
+            engine = _load(name)
+        except (ImportError, AttributeError):
+            continue
+        if engine.is_tensor(thing) or engine.is_module(thing):
+            return engine
+    return None

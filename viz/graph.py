@@ -1,0 +1,106 @@
+"""What a picture is drawn from: values and ops as plain data, with no tensor of any engine in it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+SUMMARY_PAST = 64  # elements; larger arrays are kept as shape, norm, extremes and a small heat-map
+MAP_SIDE = 12  # cells along each side of that heat-map
+
+
+@dataclass
+class Array:
+    """A copied value: all numbers up to 64 elements, a summary past that."""
+
+    shape: list[int]
+    dtype: str
+    data: Any = None  # number or nested lists; None past 64 elements
+    norm: float | None = None
+    low: float | None = None
+    high: float | None = None
+    heat: list[list[float]] | None = None  # means over at most 12 x 12 blocks, rows first
+
+    @property
+    def size(self) -> int:
+        """How many elements the array has."""
+        count = 1
+        for length in self.shape:
+            count *= length
+        return count
+
+
+@dataclass
+class Value:
+    """A tensor as the student thinks of it: something with a name, a value and perhaps a gradient."""
+
+    key: str
+    kind: str  # leaf (requires grad) | input (a leaf that does not) | value (of a recorded op) | result (not recorded)
+    name: str = ""
+    names: list[str] = field(default_factory=list)
+    expression: str = ""
+    shape: list[int] | None = None
+    dtype: str = ""
+    device: str = "cpu"
+    requires_grad: bool = False
+    op: str | None = None  # key of the op that made it
+    output_nr: int = 0
+    version: int = 0
+    shares: str | None = None  # key of the value whose memory this one uses
+    how_shared: str = ""  # view | detach | in-place
+    accumulate: str | None = None  # key of its AccumulateGrad node
+    retains_grad: bool = False
+    array: Array | None = None
+    grad: Array | None = None  # only when drawn from a live tensor: `.grad` as it is now
+    line: int | None = None
+    scope: str = ""
+
+    @property
+    def title(self) -> str:
+        """The name to show: the variable's, else the expression, else the key."""
+        return self.name or self.expression or self.key
+
+
+@dataclass
+class Saved:
+    """A tensor that an op keeps for its backward."""
+
+    name: str  # self, other, result, or 0, 1, … for a custom Function
+    value: str | None = None  # key of the value it is, where that is known
+    shape: list[int] | None = None
+    version: int | None = None
+    state: str = "alive"  # alive | freed | packed (a saved_tensors_hook holds it)
+
+
+@dataclass
+class Op:
+    """One op: a backward node when the engine recorded it, else only what ran."""
+
+    key: str
+    name: str  # MulBackward0, or the function's name when not recorded
+    function: str = ""  # mul
+    recorded: bool = True
+    inputs: list[str | None] = field(default_factory=list)  # one per slot of next_functions; None: no tensor is known
+    next: list[tuple[str | None, int]] = field(default_factory=list)  # (node key, output_nr) as next_functions has it
+    outputs: list[str] = field(default_factory=list)
+    saved: list[Saved] = field(default_factory=list)
+    constants: list[str] = field(default_factory=list)  # arguments that are no tensors, as text
+    sequence_nr: int | None = None
+    custom: bool = False
+    line: int | None = None
+    scope: str = ""
+    during: str = "forward"  # forward | backward: ops that a backward pass itself recorded
+
+
+@dataclass
+class Graph:
+    """Values and ops in the order in which they came to be."""
+
+    values: dict[str, Value] = field(default_factory=dict)
+    ops: dict[str, Op] = field(default_factory=dict)
+    roots: list[str] = field(default_factory=list)
+    note: str = ""  # why there is no more to see, when there is not
+
+    def accumulators(self) -> dict[str, Value]:
+        """AccumulateGrad node key -> the leaf it serves."""
+        return {value.accumulate: value for value in self.values.values() if value.accumulate}

@@ -1,0 +1,345 @@
+"""Reads tensors and nodes of either engine into a `Graph`, through PyTorch's public graph protocol alone."""
+
+from __future__ import annotations
+
+import math
+import weakref
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+
+from viz.engines import ACCUMULATE, Engine
+from viz.graph import MAP_SIDE, SUMMARY_PAST, Array, Graph, Op, Saved, Value
+
+ITEMS_LOOKED_AT = 64  # of a list, tuple or dict, when looking for the tensors in it
+
+
+def summarise(numbers: np.ndarray, dtype: str) -> Array:
+    """Copy an array as plain data: all of it up to 64 elements, else shape, norm, extremes and a small heat-map."""
+    array = Array(list(numbers.shape), dtype)
+    if numbers.size <= SUMMARY_PAST:
+        array.data = numbers.tolist()
+    if numbers.dtype.kind in "fiub" and numbers.size:
+        wide = numbers.astype(np.float64)
+        with np.errstate(all="ignore"):
+            array.norm = float(np.sqrt(np.sum(wide * wide)))
+            array.low, array.high = float(wide.min()), float(wide.max())
+            if numbers.size > SUMMARY_PAST:
+                array.heat = _heat_map(wide)
+    return array
+
+
+def _heat_map(numbers: np.ndarray) -> list[list[float]]:
+    if numbers.ndim < 2:
+        side = math.isqrt(numbers.size)
+        numbers = np.resize(numbers, (side, -(-numbers.size // side)))
+    rows = numbers.reshape(-1, numbers.shape[-1])
+    for axis in (0, 1):
+        cuts = np.linspace(0, rows.shape[axis], min(MAP_SIDE, rows.shape[axis]) + 1).astype(int)
+        counts = np.diff(cuts)
+        rows = np.add.reduceat(rows, cuts[:-1], axis=axis) / (counts[:, None] if axis == 0 else counts)
+    return [[float(f"{cell:.3g}") for cell in row] for row in rows]
+
+
+def tensors_in(thing: Any, engine: Engine) -> Iterator[tuple[str, Any]]:
+    """The tensors in `thing` with the path to each (``""``, ``"[0]"``, ``".weight"``), one level deep."""
+    if engine.is_tensor(thing):
+        yield "", thing
+    elif engine.is_module(thing):
+        for name, parameter in thing.named_parameters():
+            yield f".{name}", parameter
+    elif isinstance(thing, (list, tuple)):
+        for position, item in enumerate(thing[:ITEMS_LOOKED_AT]):
+            if engine.is_tensor(item):
+                yield f"[{position}]", item
+    elif isinstance(thing, dict):
+        for count, (key, item) in enumerate(thing.items()):
+            if count >= ITEMS_LOOKED_AT:
+                break
+            if engine.is_tensor(item):
+                yield f"[{key!r}]", item
+
+
+class Reader:
+    """Gives every tensor and node that it is shown a key, and writes what it sees into `graph`.
+
+    Args:
+        engine: whose tensors these are.
+        keep: hold on to nodes while reading (then their identity is the object), or not (then their sequence number).
+        on_op: called with each new op and its node, in the order in which the nodes were made.
+        on_accumulate: called with each AccumulateGrad node.
+    """
+
+    def __init__(
+        self,
+        engine: Engine,
+        keep: bool,
+        on_op: Callable[[Op, Any], None] | None = None,
+        on_accumulate: Callable[[Any], None] | None = None,
+    ) -> None:
+        self.engine = engine
+        self.graph = Graph()
+        self._keep = keep
+        self._on_op = on_op
+        self._on_accumulate = on_accumulate
+        self._kept: list[Any] = []
+        self._op_of: dict[Any, str] = {}
+        self._tensor: dict[int, tuple[Callable[[], Any], str]] = {}
+        self._output: dict[tuple[str, int], str] = {}
+        self._storage: dict[int, str] = {}
+
+    # values
+
+    def value(self, tensor: Any, line: int | None = None, made: bool = False) -> str:
+        """The key of `tensor` as it is now; changed in place, it is a new value that shares the old one's memory."""
+        node = self._grad_fn(tensor)
+        if node is not None:
+            key = self.output(self.node(node), tensor.output_nr)
+            value = self.graph.values[key]
+            if value.shape is None or value.array is None:
+                self._fill(value, tensor, line)
+            value.retains_grad = bool(tensor.retains_grad)
+            self._tensor[id(tensor)] = (self._reference(tensor), key)
+            return key
+        version = self._version(tensor)
+        reference, key = self._tensor.get(id(tensor), (None, ""))
+        if reference is not None and reference() is tensor:
+            value = self.graph.values[key]
+            if (value.op is None or not self.graph.ops[value.op].recorded) and value.version == version:
+                if tensor.requires_grad and value.kind != "leaf":
+                    value.kind, value.requires_grad = "leaf", True
+                elif not tensor.requires_grad and value.kind == "leaf":
+                    value.kind, value.requires_grad = "input", False
+                return key
+        else:
+            key = ""
+        new = Value(f"v{len(self.graph.values)}", "leaf" if tensor.requires_grad else "result" if made else "input")
+        self.graph.values[new.key] = new
+        self._fill(new, tensor, line)
+        if key:
+            old = self.graph.values[key]
+            new.shares, new.how_shared = key, "in-place"
+            new.name, new.names, new.scope = old.name, list(old.names), old.scope
+        self._tensor[id(tensor)] = (self._reference(tensor), new.key)
+        return new.key
+
+    def known(self, tensor: Any) -> str | None:
+        """The key under which this very tensor was last seen, or None; looks at nothing else."""
+        reference, key = self._tensor.get(id(tensor), (None, ""))
+        return key if reference is not None and reference() is tensor else None
+
+    def output(self, op: str, number: int) -> str:
+        """The key of an op's output, whether or not a tensor was seen for it."""
+        key = self._output.get((op, number))
+        if key is None:
+            value = Value(f"v{len(self.graph.values)}", "value", requires_grad=True, op=op, output_nr=number)
+            value.line = self.graph.ops[op].line
+            self.graph.values[value.key] = value
+            self._output[op, number] = key = value.key
+            outputs = self.graph.ops[op].outputs
+            outputs.append(key)
+            outputs.sort(key=lambda k: self.graph.values[k].output_nr)
+        return key
+
+    def bind(self, name: str, tensor: Any, line: int | None = None) -> str:
+        """Give the value of `tensor` the name that the program gave it."""
+        key = self.value(tensor, line)
+        value = self.graph.values[key]
+        if name not in value.names:
+            value.names.append(name)
+            value.name = value.name or name
+        return key
+
+    def _fill(self, value: Value, tensor: Any, line: int | None) -> None:
+        value.shape = list(tensor.shape)
+        value.dtype = self.engine.dtype(tensor)
+        value.device = self.engine.device(tensor)
+        value.requires_grad = bool(tensor.requires_grad)
+        value.version = self._version(tensor)
+        value.line = line if value.line is None else value.line
+        value.array = self.copy(tensor)
+        storage = self.engine.storage(tensor)
+        if storage:
+            owner = self._storage.get(storage)
+            if owner is not None and owner != value.key and not value.shares and self._is_alias(tensor, owner):
+                value.shares = owner
+                value.how_shared = "view" if tensor._is_view() else "in-place" if value.version else "detach"
+            self._storage[storage] = value.key
+
+    def _is_alias(self, tensor: Any, owner: str) -> bool:
+        # memory is reused after a tensor dies, so the address alone proves nothing: ask for someone alive who has it
+        storage = self.engine.storage(tensor)
+        for reference, key in self._tensor.values():
+            other = reference()
+            if key == owner and other is not None:
+                return other is tensor or self.engine.storage(other) == storage
+        base = tensor._base
+        return base is not None and self.known(base) is not None
+
+    def copy(self, tensor: Any) -> Array | None:
+        """The numbers of `tensor` as plain data, or None for what has none to copy."""
+        try:
+            numbers = self.engine.array(tensor)
+        except (RuntimeError, TypeError, NotImplementedError, ValueError):
+            return None
+        return summarise(numbers, self.engine.dtype(tensor))
+
+    def _reference(self, tensor: Any) -> Callable[[], Any]:
+        if self._keep:
+            return lambda: tensor
+        try:
+            return weakref.ref(tensor)
+        except TypeError:
+            return lambda: tensor
+
+    @staticmethod
+    def _version(tensor: Any) -> int:
+        try:
+            return int(tensor._version)
+        except RuntimeError:  # an inference tensor keeps no version
+            return 0
+
+    @staticmethod
+    def _grad_fn(tensor: Any) -> Any:
+        try:
+            return tensor.grad_fn
+        except RuntimeError:  # a view whose history an in-place change made unreadable
+            return None
+
+    # nodes
+
+    def identity(self, node: Any) -> Any:
+        """What tells `node` from every other node: the object itself, or its sequence number when none is kept."""
+        return id(node) if self._keep else (node._sequence_nr(), node.name())
+
+    def key_of(self, node: Any) -> str | None:
+        """The key of a node seen before (an AccumulateGrad's is its leaf's), or None."""
+        if node.name() == ACCUMULATE:
+            value = self.graph.values[self.value(node.variable)]
+            return value.accumulate
+        return self._op_of.get(self.identity(node))
+
+    def node(self, node: Any, line: int | None = None) -> str:
+        """The key of `node`; it and all nodes behind it that are new become ops, oldest first."""
+        found = self._op_of.get(self.identity(node))
+        if found is not None:
+            return found
+        fresh: dict[Any, Any] = {}
+        stack = [node]
+        while stack:
+            current = stack.pop()
+            identity = self.identity(current)
+            if identity in fresh or identity in self._op_of:
+                continue
+            fresh[identity] = current
+            for behind, _ in current.next_functions:
+                if behind is not None and behind.name() != ACCUMULATE:
+                    stack.append(behind)
+        for identity, current in sorted(fresh.items(), key=lambda item: item[1]._sequence_nr()):
+            if self._keep:
+                self._kept.append(current)
+            op = Op(f"o{len(self.graph.ops)}", current.name(), sequence_nr=current._sequence_nr(), line=line)
+            op.custom = is_custom(current)
+            self.graph.ops[op.key] = op
+            self._op_of[identity] = op.key
+        for identity, current in sorted(fresh.items(), key=lambda item: item[1]._sequence_nr()):
+            op = self.graph.ops[self._op_of[identity]]
+            for behind, number in current.next_functions:
+                if behind is None:
+                    op.inputs.append(None)
+                    op.next.append((None, 0))
+                elif behind.name() == ACCUMULATE:
+                    leaf = self.graph.values[self.accumulator(behind)]
+                    op.inputs.append(leaf.key)
+                    op.next.append((leaf.accumulate, number))
+                else:
+                    source = self._op_of[self.identity(behind)]
+                    op.inputs.append(self.output(source, number))
+                    op.next.append((source, number))
+            self._read_metadata(op, current)
+            self._read_saved(op, current)
+            if self._on_op is not None:
+                self._on_op(op, current)
+        return self._op_of[self.identity(node)]
+
+    def accumulator(self, node: Any) -> str:
+        """The key of the leaf that an AccumulateGrad node serves."""
+        key = self.value(node.variable)
+        value = self.graph.values[key]
+        if value.accumulate is None:
+            value.accumulate = f"a{key[1:]}"
+        if self._keep:
+            self._kept.append(node)
+        if self._on_accumulate is not None:
+            self._on_accumulate(node)
+        return key
+
+    def _read_metadata(self, op: Op, node: Any) -> None:
+        for number, about in enumerate(getattr(node, "_input_metadata", ())):
+            value = self.graph.values[self.output(op.key, number)]
+            shape = getattr(about, "shape", None)
+            if value.shape is None and shape is not None:
+                value.shape = list(shape)
+                value.dtype = str(about.dtype).rpartition(".")[2]
+
+    def _read_saved(self, op: Op, node: Any) -> None:
+        if self.engine.packs_saved_tensors():  # looking would run the user's unpack hook
+            op.saved = [Saved(name, state="packed") for name in ("0",) if op.custom]
+            op.saved += [Saved(name, state="packed") for name in slots(node)]
+            return
+        for name, saved in saved_tensors(node):
+            if isinstance(saved, str):
+                op.saved.append(Saved(name, state=saved))
+            elif self.engine.is_tensor(saved):
+                op.saved.append(Saved(name, self.match(saved), list(saved.shape), self._version(saved)))
+
+    def match(self, tensor: Any) -> str | None:
+        """The value that a saved tensor is: the one it was seen as, or one alive with its memory, shape and version."""
+        key = self.known(tensor)
+        if key is not None:
+            return key
+        pointer = tensor.data_ptr()
+        for reference, key in self._tensor.values():
+            other = reference()
+            if (
+                other is not None
+                and pointer
+                and other.data_ptr() == pointer
+                and other.shape == tensor.shape
+                and self.graph.values[key].version == self._version(tensor)
+            ):
+                return key
+        return None
+
+
+def is_custom(node: Any) -> bool:
+    """Whether `node` belongs to a user's `Function` (its `ctx` is the node)."""
+    return hasattr(type(node), "saved_tensors") and not slots(node)
+
+
+def slots(node: Any) -> list[str]:
+    """The names under which a built-in node keeps tensors: `self` for `_saved_self`."""
+    prefix = "_raw_saved_"
+    names = [name[len(prefix) :] for name in dir(node) if name.startswith(prefix)]
+    return [name for name in names if name != "tensors"]
+
+
+def saved_tensors(node: Any) -> list[tuple[str, Any]]:
+    """What `node` keeps, by name; the word "freed" or "changed" stands for what can no longer be looked at."""
+    found: list[tuple[str, Any]] = []
+    for name in slots(node):
+        try:
+            found.append((name, getattr(node, f"_saved_{name}")))
+        except RuntimeError as error:
+            found.append((name, _why(error)))
+    if not found and hasattr(type(node), "saved_tensors"):
+        try:
+            found = [(str(position), saved) for position, saved in enumerate(node.saved_tensors)]
+        except RuntimeError as error:
+            found = [("0", _why(error))]
+    return found
+
+
+def _why(error: RuntimeError) -> str:
+    return "freed" if "freed" in str(error) else "changed"

@@ -1,0 +1,182 @@
+"""What a view draws: boxes with their texts, links with room for their labels. No positions yet."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from viz import notation
+from viz.graph import Graph, Op, Value
+from viz.theme import SIZE, shorten, text_width
+
+PADDING = 10.0
+WIDEST = 190.0  # pixels for one line of text
+
+
+@dataclass
+class Row:
+    """One line of text in a box; `slot` names it for patches, `room` is the widest text it will ever hold."""
+
+    slot: str
+    style: str  # name | value | small | tiny | grad | symbol | word
+    text: str = ""
+    room: str = ""
+
+    @property
+    def height(self) -> float:
+        """The line's height in pixels."""
+        return {"name": 18.0, "value": 16.0, "small": 14.0, "tiny": 12.0, "grad": 14.0, "symbol": 23.0, "word": 20.0}[
+            self.style
+        ]
+
+    @property
+    def width(self) -> float:
+        """The width that the line needs at most."""
+        size = SIZE.get("small" if self.style == "grad" else self.style, 13.0)
+        bold = self.style == "name"
+        return min(WIDEST, max(text_width(self.text, size, bold), text_width(self.room, size, bold)))
+
+    def cut(self, text: str) -> str:
+        """`text`, shortened where it would not fit a line."""
+        size = SIZE.get("small" if self.style == "grad" else self.style, 13.0)
+        return shorten(text, size, WIDEST, self.style == "name")
+
+
+@dataclass
+class Box:
+    """A thing with a place of its own: a value, an op, or a backward node."""
+
+    key: str
+    kind: str
+    rows: list[Row]
+    tabs: list[tuple[str, str]] = field(default_factory=list)  # (key, label) of saved tensors docked below
+    title: str = ""
+    state: str = ""
+
+    TAB = 15.0
+
+    @property
+    def is_pill(self) -> bool:
+        """Ops and nodes are pills, values are boxes."""
+        return self.kind in ("op", "unrecorded", "accumulate")
+
+    @property
+    def width(self) -> float:
+        """In pixels."""
+        widest = max([row.width for row in self.rows] + [text_width(label, SIZE["tiny"]) for _, label in self.tabs])
+        return max(44.0, round(widest + 2 * (PADDING - 1 if self.is_pill else PADDING)))
+
+    @property
+    def body(self) -> float:
+        """The height without docked tabs, in pixels."""
+        return round(sum(row.height for row in self.rows) + 2 * (5 if self.is_pill else 7))
+
+    @property
+    def height(self) -> float:
+        """In pixels, tabs included."""
+        return self.body + self.TAB * len(self.tabs)
+
+
+@dataclass
+class Link:
+    """A line between two boxes; `label` is the widest text it will carry, on up to two lines."""
+
+    key: str
+    kind: str  # forward | back (arrow at the tail) | share (dotted, no arrow)
+    tail: str
+    head: str
+    label: str = ""
+    back: str | None = None  # key of the gradient's dashed line beside it
+
+    @property
+    def room(self) -> tuple[float, float]:
+        """Width and height to keep free for the label."""
+        if not self.label:
+            return 0.0, 0.0
+        lines = self.label.split("\n")
+        return max(text_width(line, SIZE["small"]) for line in lines) + 10, 14.0 * len(lines) + 8
+
+
+def boxes_and_links(graph: Graph, view: str, room: dict[str, dict[str, str]]) -> tuple[list[Box], list[Link]]:
+    """The boxes and links of one view.
+
+    Args:
+        graph: what to draw.
+        view: `"values"` or `"grad_fn"`.
+        room: for each key and slot the widest text that it will ever hold.
+    """
+    return _values_view(graph, room) if view == "values" else _node_view(graph, room)
+
+
+def _values_view(graph: Graph, room: dict[str, dict[str, str]]) -> tuple[list[Box], list[Link]]:
+    boxes = [_value_box(value, room.get(value.key, {})) for value in graph.values.values()]
+    boxes += [_op_box(op, room.get(op.key, {})) for op in graph.ops.values()]
+    links = []
+    for op in graph.ops.values():
+        for slot, key in enumerate(op.inputs):
+            if key is None:
+                continue
+            grad = slot < len(op.next) and op.next[slot][0] is not None
+            link = Link(f"e{op.key}i{slot}", "forward", key, op.key, back=f"b{op.key}i{slot}" if grad else None)
+            link.label = room.get(link.back or "", {}).get("label", "")
+            links.append(link)
+        for key in op.outputs:
+            back = f"b{key}" if op.recorded else None
+            links.append(Link(f"e{key}", "forward", op.key, key, back=back))
+    shared = [value for value in graph.values.values() if value.shares is not None]
+    links += [Link(f"s{value.key}", "share", value.shares or "", value.key) for value in shared]
+    return boxes, links
+
+
+def _value_box(value: Value, room: dict[str, str]) -> Box:
+    rows = [Row("name", "name" if value.name else "value", "", "")]
+    rows[0].text = rows[0].cut(value.title)
+    plain = value.shape == [] and value.kind not in ("leaf", "input")
+    if value.shape != [] or not plain:
+        about = value.dtype if value.shape == [] else f"{notation.shape(value.shape)} {value.dtype}"
+        rows.append(Row("about", "tiny", about))
+    rows.insert(1, Row("value", "value", "", notation.brief(value.array)))
+    if value.requires_grad:
+        rows.append(Row("grad", "grad", "", room.get("grad", "")))
+        if room.get("note"):
+            rows.append(Row("note", "tiny", "", room["note"]))
+    if value.version:
+        rows.append(Row("version", "tiny", f"version {value.version}"))
+    return Box(value.key, value.kind, rows, title=value.title)
+
+
+def _op_box(op: Op, room: dict[str, str]) -> Box:
+    mathematics = notation.symbol(op)
+    rows = [Row("symbol", "symbol" if len(mathematics) <= 5 else "word", mathematics)]
+    rows[0].text = rows[0].cut(mathematics)
+    small = op.name if op.recorded else "not recorded"
+    rows.append(Row("node", "tiny", ""))
+    rows[1].text = rows[1].cut(small)
+    tabs = [(f"{op.key}s{position}", f"saved {saved.name}") for position, saved in enumerate(op.saved)]
+    return Box(op.key, "op" if op.recorded else "unrecorded", rows, tabs, title=f"{mathematics} {small}")
+
+
+def _node_view(graph: Graph, room: dict[str, dict[str, str]]) -> tuple[list[Box], list[Link]]:
+    boxes = []
+    links = []
+    for op in graph.ops.values():
+        if not op.recorded:
+            continue
+        rows = [Row("node", "value", "")]
+        rows[0].text = rows[0].cut(op.name)
+        rows.append(Row("about", "tiny", f"sequence {op.sequence_nr}" if op.sequence_nr is not None else ""))
+        rows.append(Row("grad", "grad", "", room.get(op.key, {}).get("grad", "")))
+        tabs = [(f"{op.key}s{position}", f"saved {saved.name}") for position, saved in enumerate(op.saved)]
+        boxes.append(Box(op.key, "op", rows, tabs, title=op.name))
+        for slot, (key, _) in enumerate(op.next):
+            if key is not None:
+                link = Link(f"n{op.key}i{slot}", "back", key, op.key)
+                link.label = room.get(link.key, {}).get("label", "")
+                links.append(link)
+    for key, leaf in graph.accumulators().items():
+        rows = [Row("node", "value", "AccumulateGrad"), Row("about", "tiny", "")]
+        rows[1].text = rows[1].cut(f"leaf {leaf.title} {notation.shape(leaf.shape)}")
+        rows.append(Row("grad", "grad", "", room.get(key, {}).get("grad", "")))
+        boxes.append(Box(key, "accumulate", rows, title=f"AccumulateGrad of {leaf.title}"))
+    used = {link.tail for link in links}
+    boxes = [box for box in boxes if box.kind != "accumulate" or box.key in used]
+    return boxes, links

@@ -1,0 +1,188 @@
+"""All colours, shapes, fonts and sizes of the pictures, in one place."""
+
+from __future__ import annotations
+
+import unicodedata
+
+FONT = "'Segoe UI', 'Helvetica Neue', Arial, 'DejaVu Sans', sans-serif"
+SIZE = {"name": 14.0, "value": 13.0, "small": 11.0, "tiny": 10.0, "symbol": 19.0, "word": 14.0}
+
+LIGHT = {
+    "paper": "#ffffff",
+    "ink": "#1c2430",
+    "soft": "#5b6675",
+    "line": "#8a94a3",
+    "box": "#ffffff",
+    "leaf": "#0072B2",
+    "leaf-fill": "#eaf4fb",
+    "input": "#7b8593",
+    "input-fill": "#f5f6f8",
+    "pill": "#eef0f4",
+    "pill-line": "#6b7686",
+    "grad": "#c24e00",
+    "saved": "#E69F00",
+    "saved-fill": "#fff1d0",
+    "saved-ink": "#6b4700",
+    "run": "#ffe3cf",
+    "ready": "#f2b48a",
+    "error": "#b3261e",
+    "error-fill": "#fdecea",
+    "heat-high": "#0072B2",
+    "heat-low": "#D55E00",
+}
+DARK = {
+    "paper": "#14181f",
+    "ink": "#e8ecf2",
+    "soft": "#a5b0bf",
+    "line": "#748094",
+    "box": "#1d232d",
+    "leaf": "#5db7ea",
+    "leaf-fill": "#12303f",
+    "input": "#8f9aaa",
+    "input-fill": "#20262f",
+    "pill": "#2b3340",
+    "pill-line": "#8f9bad",
+    "grad": "#ff9a57",
+    "saved": "#E69F00",
+    "saved-fill": "#4a3508",
+    "saved-ink": "#ffd98a",
+    "run": "#5a2f12",
+    "ready": "#8a4b1f",
+    "error": "#ff8a80",
+    "error-fill": "#43201d",
+    "heat-high": "#5db7ea",
+    "heat-low": "#ff9a57",
+}
+
+# Advance widths of DejaVu Sans in thousandths of the font size, for the characters from space to tilde. It is the
+# widest of the fonts in FONT, so what fits by this table fits in all of them.
+_WIDTHS = (
+    318, 401, 460, 838, 636, 950, 780, 275, 390, 390, 500, 838, 318, 361, 318, 337, 636, 636, 636, 636, 636, 636, 636,
+    636, 636, 636, 337, 337, 838, 838, 838, 531, 1000, 684, 686, 698, 770, 632, 575, 775, 752, 295, 295, 656, 557, 863,
+    748, 787, 603, 787, 695, 635, 611, 732, 684, 989, 685, 611, 685, 390, 337, 390, 838, 500, 500, 613, 635, 550, 635,
+    615, 352, 635, 634, 278, 278, 579, 278, 974, 634, 612, 635, 635, 411, 521, 392, 634, 592, 818, 592, 592, 525, 636,
+    337, 636, 838,
+)  # fmt: skip
+BOLD = 1.11  # how much wider bold is
+
+
+def text_width(text: str, size: float, bold: bool = False) -> float:
+    """An upper bound of the width of `text` in pixels, without asking any font."""
+    total = 0
+    for character in text:
+        code = ord(character)
+        if 32 <= code < 127:
+            total += _WIDTHS[code - 32]
+        elif unicodedata.combining(character) or unicodedata.category(character) in ("Cf", "Mn", "Me"):
+            continue
+        elif unicodedata.east_asian_width(character) in ("W", "F") or code >= 0x1F000:
+            total += 1400
+        else:
+            total += 840
+    return total * size * (BOLD if bold else 1.0) / 1000
+
+
+def shorten(text: str, size: float, width: float, bold: bool = False) -> str:
+    """`text`, cut with an ellipsis where it would be wider than `width` pixels."""
+    text = printable(text)
+    if text_width(text, size, bold) <= width:
+        return text
+    kept = text[: int(width / size * 5) + 1]  # nothing is narrower than a fifth of the font size, for long
+    while kept and text_width(kept + "…", size, bold) > width:
+        kept = kept[:-1]
+    return kept + "…"
+
+
+def printable(text: str) -> str:
+    """`text` on one line, without control characters and without characters that turn the writing direction."""
+    return "".join(
+        " " if character in "\n\r\t\v\f" else character
+        for character in text
+        if character in "\n\r\t\v\f" or not (_unprintable(character))
+    )
+
+
+def _unprintable(character: str) -> bool:
+    code = ord(character)
+    return (
+        unicodedata.category(character) in ("Cc", "Cs", "Co", "Cn")
+        or 0x202A <= code <= 0x202E
+        or 0x2066 <= code <= 0x2069
+        or code in (0x200E, 0x200F, 0xFEFF)
+    )
+
+
+def _variables(colours: dict[str, str]) -> str:
+    return "".join(f"--{name}:{colour};" for name, colour in colours.items())
+
+
+def css(scope: str, theme: str = "auto") -> str:
+    """The style sheet of one picture, every rule under `#scope`.
+
+    Args:
+        scope: id of the `<svg>` element.
+        theme: `"light"`, `"dark"`, or `"auto"` for what the page around it has.
+    """
+    here = f"#{scope}"
+    base = DARK if theme == "dark" else LIGHT
+    rules = [
+        f"{here}{{{_variables(base)}font-family:{FONT};color-scheme:{'light dark' if theme == 'auto' else theme}}}"
+    ]
+    if theme == "auto":
+        dark = _variables(DARK)
+        rules.append(f"@media(prefers-color-scheme:dark){{{here}{{{dark}}}}}")
+        rules.append(f"body[data-jp-theme-light=true] {here}{{{_variables(LIGHT)}}}")
+        rules.append(f"body[data-jp-theme-light=false] {here},body.vscode-dark {here}{{{dark}}}")
+    rules += [rule.replace("&", here) for rule in _RULES]
+    return "".join(rules)
+
+
+_RULES = (
+    "& text{fill:var(--ink);font-size:13px;font-variant-numeric:tabular-nums;white-space:pre}",
+    "& .paper{fill:var(--paper)}",
+    "& .name{font-weight:600;font-size:14px}",
+    "& .small{font-size:11px;fill:var(--soft)}",
+    "& .tiny{font-size:10px;fill:var(--soft)}",
+    "& .grad{fill:var(--grad);font-size:11px}",
+    "& .symbol{font-size:19px}",
+    "& .word{font-size:14px}",
+    "& .mid{text-anchor:middle}",
+    "& .frame{fill:var(--box);stroke:var(--line);stroke-width:1.2}",
+    "& .leaf .frame{fill:var(--leaf-fill);stroke:var(--leaf);stroke-width:2.6}",
+    "& .input .frame{fill:var(--input-fill);stroke:var(--input);stroke-width:1.4;stroke-dasharray:5 3}",
+    "& .result .frame{stroke-dasharray:1.5 3}",
+    "& .pill{fill:var(--pill);stroke:var(--pill-line);stroke-width:1.2}",
+    "& .unrecorded .pill{fill:none;stroke-dasharray:1.5 3.5;stroke-linecap:round}",
+    "& .unrecorded text{fill:var(--soft)}",
+    "& .accumulate .pill{fill:var(--leaf-fill);stroke:var(--leaf);stroke-width:2}",
+    "& .tab rect{fill:var(--saved-fill);stroke:var(--saved);stroke-width:1.2}",
+    "& .tab text{font-size:10px;fill:var(--saved-ink)}",
+    "& .tab .strike{display:none;stroke:var(--saved-ink);stroke-width:1.2}",
+    "& .tab.freed rect{fill:none;stroke-dasharray:2 2}",
+    "& .tab.freed .strike{display:inline}",
+    "& .tab.freed text{fill:var(--soft)}",
+    "& .forward path{fill:none;stroke:var(--line);stroke-width:1.4}",
+    "& .forward .head{fill:var(--line);stroke:none}",
+    "& .share path{fill:none;stroke:var(--soft);stroke-width:1.2;stroke-dasharray:1.5 3.5;stroke-linecap:round}",
+    "& .back path{fill:none;stroke:var(--grad);stroke-width:1.5;stroke-dasharray:5 3.5}",
+    "& .back .head{fill:var(--grad);stroke:none;stroke-dasharray:none}",
+    "& .back text{fill:var(--grad);font-size:11px}",
+    "& .back .plate{fill:var(--paper)}",
+    "& .back{opacity:0}",
+    "& .back.has-grad,& .back.running{opacity:1}",
+    "& .back.running path{stroke-width:2.4}",
+    "& .back.graph{opacity:1}",
+    "& .graph path{stroke:var(--line)}",
+    "& .graph .head{fill:var(--line)}",
+    "& .graph.has-grad path,& .graph.running path{stroke:var(--grad)}",
+    "& .graph.has-grad .head,& .graph.running .head{fill:var(--grad)}",
+    "& .node{transition:opacity .15s}",
+    "& .pending,& .back.graph.pending{opacity:.28}",
+    "& .running .frame,& .running .pill{stroke:var(--grad);stroke-width:2.6;fill:var(--run)}",
+    "& .ready .frame,& .ready .pill{stroke:var(--ready);stroke-width:2.6}",
+    "& .error .frame,& .error .pill{stroke:var(--error);stroke-width:2.8;fill:var(--error-fill)}",
+    "& .now .frame,& .now .pill{stroke:var(--ink);stroke-width:2.4}",
+    "& .table rect{fill:none;stroke:var(--line);stroke-width:.6}",
+    "& .legend text{font-size:11px;fill:var(--soft)}",
+    "@media(prefers-reduced-motion:reduce){& .node{transition:none}}",
+)
