@@ -33,7 +33,7 @@ export function h(tag, attributes = {}, ...children) {
   return element;
 }
 
-function icon(name) {
+export function icon(name) {
   const svg = document.createElementNS("http://www.w3.org/2000/svg", "svg");
   svg.setAttribute("viewBox", "0 0 16 16");
   svg.setAttribute("aria-hidden", "true");
@@ -43,7 +43,7 @@ function icon(name) {
   return svg;
 }
 
-function button(name, label, keys, onclick) {
+export function button(name, label, keys, onclick) {
   return h(
     "button",
     { type: "button", class: "tgv-button", title: keys ? `${label} (${keys})` : label, "aria-label": label, onclick },
@@ -125,12 +125,17 @@ export class Stage {
   }
 
   #index() {
-    const prefix = `${this.scene.id}-`;
+    const prefix = `${this.svg.id}-`;
     this.elements = new Map();
     for (const element of this.svg.querySelectorAll("[id]")) {
       if (element.id.startsWith(prefix)) this.elements.set(element.id.slice(prefix.length), element);
     }
+    const title = this.svg.querySelector("title");
     this.svg.setAttribute("role", "group");
+    this.svg.setAttribute("aria-label", title?.textContent ?? "graph");
+    this.svg.removeAttribute("aria-labelledby");
+    // A browser would show these over everything, and the tip tells more.
+    for (const each of this.svg.querySelectorAll("title")) each.remove();
     this.nodes = [];
     for (const [key, rows] of Object.entries(this.scene.details ?? {})) {
       const element = this.elements.get(key);
@@ -142,7 +147,6 @@ export class Stage {
       element.classList.add("tgv-node");
       this.nodes.push(element);
     }
-    for (const title of this.svg.querySelectorAll("title")) title.remove(); // the tip tells more, once
   }
 
   /** Find, for every step, what it changes and what was there before: a step back is then as cheap as a step. */
@@ -151,7 +155,9 @@ export class Stage {
     const stateOf = (key) => {
       if (!present.has(key)) {
         const element = this.elements.get(key);
-        present.set(key, { class: element ? (element.dataset.state ?? "") : "", text: {} });
+        const base = new Set((element?.dataset.base ?? "").split(" "));
+        const state = [...(element?.classList ?? [])].filter((name) => !base.has(name) && name !== "tgv-node");
+        present.set(key, { class: state.join(" "), text: {} });
       }
       return present.get(key);
     };
@@ -223,8 +229,7 @@ export class Stage {
     const width = this.svg.getAttribute("width") ?? "";
     const px = parseFloat(width) * (width.endsWith("pt") ? 4 / 3 : 1) || this.box.w;
     this.unit = this.box.w / px; // user units in one CSS pixel at 100 %
-    this.svg.removeAttribute("width");
-    this.svg.removeAttribute("height");
+    for (const name of ["width", "height", "style"]) this.svg.removeAttribute(name);
     this.svg.setAttribute("preserveAspectRatio", "xMidYMid meet");
     this.fit();
   }
@@ -446,7 +451,7 @@ export function mountPlayer(el, scene, options = {}) {
     const occurs = steps.some((step) => step.line === index + 1);
     const row = h(occurs ? "button" : "div", { class: "tgv-line", type: occurs ? "button" : null,
       "aria-label": occurs ? `Line ${index + 1}: ${text}` : null });
-    row.append(h("span", { class: "tgv-number", "aria-hidden": "true" }, String(index + 1)), h("code", {}, highlight(text)));
+    row.append(h("span", { class: "tgv-lineno", "aria-hidden": "true" }, String(index + 1)), h("code", {}, highlight(text)));
     if (occurs) row.addEventListener("click", () => goToNext((step) => steps[step].line === index + 1));
     code.append(h("li", {}, row));
     return row;
@@ -489,17 +494,29 @@ export function mountPlayer(el, scene, options = {}) {
   const legend = h("ul", { class: "tgv-legend", "aria-label": "Legend" },
     ...(scene.legend ?? []).map(({ kind, label }) => h("li", {}, h("span", { class: `tgv-key tgv-key-${kind}`, "aria-hidden": "true" }), label)));
 
+  const body = h("div", { class: "tgv-body" }, code, stageHost);
   const root = h("div", { class: "tgv tgv-player", role: "group", "aria-labelledby": `${uid}-title`, tabindex: "-1" },
     h("div", { class: "tgv-head" }, heading, engine, h("span", { class: "tgv-spring" }),
       views.length > 1 ? h("div", { class: "tgv-choices", role: "group", "aria-label": "View" }, ...viewButtons) : null),
-    h("div", { class: "tgv-body" }, code, stageHost),
-    legend, live, controls, h("div", { class: "tgv-panels" }, readyPanel, inboxPanel, savedPanel));
+    body, live, controls, h("div", { class: "tgv-panels" }, readyPanel, inboxPanel, savedPanel), legend);
   el.replaceChildren(root);
   const releaseKeys = ownTheKeys(root);
   const stage = new Stage(stageHost, {
     maxHeight: options.maxHeight, label: scene.title,
     onPick: (key) => { const at = stage.stepsOf(key); if (at.length) goToNext((step) => at.includes(step)); },
   });
+
+  /** Code beside the picture where both can be read so, above it where the picture is wide. */
+  function arrange() {
+    const widest = Math.max(...views.map((view) => parseFloat(scene.views[view].svg.match(/\bwidth="([\d.]+)/)?.[1] ?? 0)));
+    const beside = root.clientWidth - Math.min(code.scrollWidth, root.clientWidth * 0.38) >= widest * 0.85;
+    if (body.classList.contains("tgv-beside") !== beside) {
+      body.classList.toggle("tgv-beside", beside);
+      stage.fit();
+    }
+  }
+  const observer = new ResizeObserver(arrange);
+  observer.observe(root);
 
   function goToNext(wanted) {
     pause();
@@ -628,6 +645,7 @@ export function mountPlayer(el, scene, options = {}) {
     go, setView, setSpeed, play, pause, stage, state, steps,
     destroy() {
       clearInterval(timer);
+      observer.disconnect();
       releaseKeys();
       stage.destroy();
       el.replaceChildren();

@@ -1,0 +1,245 @@
+"""What became of a change: the table of gradients, and one sentence that says what changed and why."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from viz.engines import CORE, TORCH
+from viz.notation import number
+from viz.record import Recording
+
+TOLERANCE = {"float64": 1e-9, "float32": 1e-5, "float16": 1e-2}
+_LONGEST = 6  # numbers written out; a longer array is told by its shape and norm
+
+
+def numbers(value: Any) -> str:
+    """A number or nested list as short text.
+
+    >>> numbers([1.0, -0.25]), numbers(0.30000001)
+    ('[1, −0.25]', '0.3')
+    """
+    if isinstance(value, (list, tuple)):
+        return "[" + ", ".join(numbers(item) for item in value) + "]"
+    return number(value) if isinstance(value, (int, float)) else str(value)
+
+
+def array(data: dict[str, Any] | None) -> str:
+    """An array of a recording as short text."""
+    if data is None:
+        return ""
+    size = math.prod(data["shape"])
+    if data["data"] is not None and size <= _LONGEST:
+        return numbers(data["data"])
+    shape = " × ".join(map(str, data["shape"]))
+    return f"{shape}, norm {number(data['norm'])}"
+
+
+def gradient(tensor: dict[str, Any]) -> str:
+    """`.grad` of a tensor, or why there is none."""
+    if tensor["grad"] is not None:
+        return array(tensor["grad"])
+    if not tensor["requires_grad"]:
+        return "None: requires no grad"
+    if tensor["is_leaf"]:
+        return "None: no gradient has come"
+    if tensor["retains_grad"]:
+        return "None: kept, but none has come"
+    return "None: not a leaf, not kept"
+
+
+def table(recordings: dict[str, Recording]) -> list[dict[str, Any]]:
+    """A row for each tensor that has a name: its value, and `.grad` on each engine; `agree` is None for one alone."""
+    names: dict[str, None] = {}
+    for recording in recordings.values():
+        names.update(dict.fromkeys(recording.tensors))
+    rows = []
+    for name in names:
+        sides = {engine: recording.tensors.get(name) for engine, recording in recordings.items()}
+        first = next(side for side in sides.values() if side is not None)
+        rows.append(
+            {
+                "name": name,
+                "value": array(first["value"]),
+                "leaf": first["is_leaf"],
+                "requires_grad": first["requires_grad"],
+                "grad_fn": first["grad_fn"],
+                "grad": {engine: "not reached" if side is None else gradient(side) for engine, side in sides.items()},
+                "agree": _agree(sides),
+            }
+        )
+    return rows
+
+
+def _agree(sides: dict[str, dict[str, Any] | None]) -> bool | None:
+    if len(sides) < 2:
+        return None
+    ours, theirs = sides[CORE], sides[TORCH]
+    if ours is None or theirs is None:
+        return ours is theirs
+    if any(ours[key] != theirs[key] for key in ("shape", "dtype", "requires_grad", "is_leaf", "grad_fn")):
+        return False
+    return all(_close(ours[key], theirs[key], ours["dtype"]) for key in ("value", "grad"))
+
+
+def _close(ours: dict[str, Any] | None, theirs: dict[str, Any] | None, dtype: str) -> bool:
+    if ours is None or theirs is None:
+        return ours is theirs
+    if ours["shape"] != theirs["shape"]:
+        return False
+    tolerance = TOLERANCE.get(dtype, 0.0)
+    pairs = [(ours["norm"], theirs["norm"])] if ours["data"] is None else list(_pairs(ours["data"], theirs["data"]))
+    return all(a == b or (a != a and b != b) or abs(a - b) <= tolerance * max(1.0, abs(a), abs(b)) for a, b in pairs)
+
+
+def _pairs(ours: Any, theirs: Any) -> list[tuple[float, float]]:
+    waiting, found = [(ours, theirs)], []
+    while waiting:
+        a, b = waiting.pop()
+        if isinstance(a, list):
+            waiting.extend(zip(a, b, strict=True))
+        else:
+            found.append((a, b))
+    return found
+
+
+def account(was: dict[str, Any], now: dict[str, Any], before: dict[str, Recording], after: dict[str, Recording]) -> str:
+    """One sentence: which toggle was changed, and what that changed in the graph, in the gradients or in an error."""
+    cause = _cause(was, now)
+    engine = CORE if CORE in before and CORE in after else TORCH
+    if engine not in before or engine not in after:
+        return cause + "." if cause else ""
+    effects = _effects(before[engine], after[engine])
+    if not effects:
+        return f"{cause}: {_why_nothing(was, now, after[engine])}" if cause else ""
+    return f"{cause}: {'; '.join(effects)}."
+
+
+def _cause(was: dict[str, Any], now: dict[str, Any]) -> str:
+    told = []
+    for name in ("no_grad", "inference_mode"):
+        told += [f"line {line} now runs under {name}" for line in _new(was, now, name)]
+        told += [f"line {line} no longer runs under {name}" for line in _new(now, was, name)]
+    for name, on, off in (
+        ("retain_grad", "{}.grad is now kept", "{}.grad is no longer kept"),
+        ("detach", "{} is now cut from its past", "{} is joined to its past again"),
+    ):
+        told += [on.format(item) for item in _new(was, now, name)]
+        told += [off.format(item) for item in _new(now, was, name)]
+    for name, on in _differences(was, now, "requires_grad"):
+        told.append(f"{name} {'requires grad' if on else 'requires no grad'}")
+    for name, value in _differences(was, now, "values"):
+        told.append(f"{name} is back at its own value" if value is None else f"{name} is {numbers(value)}")
+    for name, hook in _differences(was, now, "hooks"):
+        told.append(
+            f"a hook on {name} {'doubles' if hook == 'double' else 'prints'} its gradient"
+            if hook
+            else f"{name} has no hook any more"
+        )
+    for name, on, off in (
+        ("retain_graph", "the graph is kept after the first pass", "the graph is let go after each pass"),
+        ("create_graph", "the backward pass is itself recorded", "the backward pass is not recorded"),
+        ("zero_grad", "gradients are cleared between the passes", "gradients are not cleared between the passes"),
+        ("anomaly", "anomaly mode is on", "anomaly mode is off"),
+    ):
+        if bool(was.get(name)) != bool(now.get(name)):
+            told.append(on if now.get(name) else off)
+    passes = (was.get("backwards") or 1, now.get("backwards") or 1)
+    if passes[0] != passes[1]:
+        told.append("backward() is called " + ("once" if passes[1] == 1 else f"{passes[1]} times"))
+    if was.get("device", "cpu") != now.get("device", "cpu"):
+        told.append(f"PyTorch computes on the {'CPU' if now.get('device', 'cpu') == 'cpu' else 'GPU'}")
+    sentence = ", ".join(told)
+    return sentence[:1].upper() + sentence[1:] if not _starts_with_name(told, was, now) else sentence
+
+
+def _starts_with_name(told: list[str], was: dict[str, Any], now: dict[str, Any]) -> bool:
+    """Whether the sentence opens with a name of the program, which is not to be capitalised."""
+    names = {
+        str(name) for state in (was, now) for key in ("requires_grad", "values", "hooks") for name in state.get(key, {})
+    }
+    names |= {str(name) for state in (was, now) for key in ("retain_grad", "detach") for name in state.get(key, [])}
+    return bool(told) and told[0].replace(".", " ").split()[0] in names
+
+
+def _new(was: dict[str, Any], now: dict[str, Any], name: str) -> list[Any]:
+    return sorted(set(now.get(name) or []) - set(was.get(name) or []))
+
+
+def _differences(was: dict[str, Any], now: dict[str, Any], name: str) -> list[tuple[str, Any]]:
+    old, new = was.get(name) or {}, now.get(name) or {}
+    return [(key, new.get(key)) for key in dict.fromkeys([*old, *new]) if old.get(key) != new.get(key)]
+
+
+def _effects(before: Recording, after: Recording) -> list[str]:
+    told = []
+    if after.error is not None and (before.error is None or before.error["message"] != after.error["message"]):
+        where = f"line {after.error['line']}" if after.error["line"] else "it"
+        told.append(f"{where} now raises {after.error['type']}")
+    if before.error is not None and after.error is None:
+        told.append("the error is gone")
+    told += _graph_effects(before, after)
+    told += _gradient_effects(before, after)
+    return told
+
+
+def _recorded(recording: Recording) -> list[str]:
+    return [op.name for op in recording.graph.ops.values() if op.recorded and op.during == "forward"]
+
+
+def _graph_effects(before: Recording, after: Recording) -> list[str]:
+    old, new = _recorded(before), _recorded(after)
+    gone, come = _minus(old, new), _minus(new, old)
+    if gone and not new:
+        return ["no op is recorded any more, so there is no graph to go back through"]
+    told = []
+    if gone:
+        told.append(f"{_list(gone)} {'is' if len(gone) == 1 else 'are'} no longer recorded")
+    if come:
+        told.append(f"{_list(come)} {'is' if len(come) == 1 else 'are'} recorded")
+    return told
+
+
+def _gradient_effects(before: Recording, after: Recording) -> list[str]:
+    told = []
+    for name in after.tensors:
+        if name not in before.tensors:
+            continue
+        old, new = gradient(before.tensors[name]), gradient(after.tensors[name])
+        if old == new:
+            continue
+        if old.startswith("None") and new.startswith("None"):
+            continue
+        old, new = old.partition(":")[0], new.partition(":")[0]
+        told.append(f"{name}.grad was {old}, is {new}")
+    shown = told[:3]
+    if len(told) > 3:
+        shown.append(f"{len(told) - 3} more gradients changed")
+    return shown
+
+
+def _why_nothing(was: dict[str, Any], now: dict[str, Any], recording: Recording) -> str:
+    if bool(was.get("retain_graph")) != bool(now.get("retain_graph")) and (now.get("backwards") or 1) == 1:
+        return "the gradients stay the same; what nodes have saved is " + (
+            "still alive after the pass, ready for a second one." if now.get("retain_graph") else "freed as they run."
+        )
+    if was.get("values") != now.get("values"):
+        return "every gradient stays as it was."
+    return "neither the graph nor a gradient changes."
+
+
+def _minus(these: list[str], those: list[str]) -> list[str]:
+    left = list(those)
+    kept = []
+    for name in these:
+        if name in left:
+            left.remove(name)
+        else:
+            kept.append(name)
+    return kept
+
+
+def _list(names: list[str]) -> str:
+    if len(names) > 3:
+        return f"{', '.join(names[:2])} and {len(names) - 2} more"
+    return " and ".join(filter(None, [", ".join(names[:-1]), names[-1]]))

@@ -1,0 +1,170 @@
+"""The explorer: one program, toggles over it, and what both engines make of each change."""
+
+from __future__ import annotations
+
+import contextlib
+import time
+from collections.abc import Callable
+from typing import Any
+
+import anywidget
+import traitlets
+from IPython.display import display
+
+from viz import engines, scene
+from viz.engines import CORE, TORCH
+from viz.program import Edits, Program, ProgramError, parse
+from viz.record import Recording, record
+from viz.widgets import bundle, fallback
+from viz.widgets.account import account, table
+from viz.widgets.explain import explain
+
+_SETS = ("no_grad", "inference_mode", "retain_grad", "detach")
+_MAPS = ("requires_grad", "values", "hooks")
+_KEPT = ("code", "origin", "sides", "table")
+_PASS = ("backwards", "retain_graph", "create_graph", "zero_grad", "anomaly")
+
+
+def explore(program: str | Callable[..., Any], **options: Any) -> Explorer:
+    """Toggles over any program: change one thing, see what both engines make of it.
+
+    Args:
+        program: source text in which `T` is the engine, or a function that takes the engine first.
+        options: traits to start from: `view`, `state`.
+
+    Raises:
+        ProgramError: the program cannot be read; the message says which line.
+
+    >>> explore("w = T.tensor(3.0, requires_grad=True)\\nL = w * w\\nL.backward()")  # doctest: +SKIP
+    """
+    return Explorer(program, **options)
+
+
+class Explorer(anywidget.AnyWidget):
+    """Shows a program with its toggles, both engines' graphs, and every `.grad` side by side.
+
+    Traits: `state` (what the toggles say, by original line and name; may be set from Python), `result` (what came of
+    it), `history` (states to go back to), `view`, `step` (of both pictures; -1 is the last).
+    """
+
+    _esm = bundle.script("explorer.js")
+    _css = bundle.style("player.css", "explorer.css")
+
+    program = traitlets.Dict().tag(sync=True)
+    state = traitlets.Dict().tag(sync=True)
+    result = traitlets.Dict().tag(sync=True)
+    history: traitlets.List[dict[str, Any]] = traitlets.List().tag(sync=True)
+    view = traitlets.Unicode("values").tag(sync=True)
+    step = traitlets.Int(-1).tag(sync=True)
+
+    def __init__(self, program: str | Callable[..., Any], **traits: Any):
+        self._parsed: Program = parse(program)
+        self._recordings: dict[str, Recording] = {}
+        self._ran: dict[str, Any] = {}
+        state = traits.pop("state", {})
+        super().__init__(program=_description(self._parsed), state=state, **traits)
+        self._run()
+        self.observe(self._changed, "state")
+
+    def _changed(self, change: dict[str, Any]) -> None:
+        self._run()
+
+    def _run(self) -> None:
+        """Run the program as the toggles want it, on both engines, and send what came of it in one message."""
+        began = time.perf_counter()
+        state = dict(self.state)
+        result: dict[str, Any] = {"seq": state.pop("seq", 0)}
+        before, ran = self._recordings, self._ran
+        try:
+            edited = self._parsed.edit(edits_of(state))
+            recordings: dict[str, Recording] = {}
+            sides = []
+            for engine in (CORE, TORCH):
+                side, recording = self._side(engine, edited.source, state.get("device", "cpu"))
+                sides.append(side)
+                if recording is not None:
+                    recordings[engine] = recording
+        except (ProgramError, KeyboardInterrupt) as error:
+            # The pictures of the last run stay: they are still true of the last code that ran.
+            message = str(error) or "stopped"
+            sentence = explain(type(error).__name__, message)
+            kept: dict[str, Any] = {name: self.result[name] for name in _KEPT if name in self.result}
+            self.result = {**kept, **result, "account": f"Not run: {message}. {sentence}".strip(), "refused": True}
+            return
+        self._recordings, self._ran = recordings, state
+        result["code"] = edited.source.splitlines()
+        result["origin"] = list(edited.origin)
+        result["sides"] = sides
+        result["table"] = table(recordings)
+        result["account"] = account(ran, state, before, recordings) if before else ""
+        result["took"] = round((time.perf_counter() - began) * 1000, 1)
+        self.result = result
+
+    def _side(self, engine: str, source: str, device: str) -> tuple[dict[str, Any], Recording | None]:
+        """One engine's part of the result, and its recording; a sentence in its place where the engine is missing."""
+        wanted = device if engine == TORCH else "cpu"
+        side: dict[str, Any] = {"engine": engine, "title": _title(engine, wanted)}
+        try:
+            recording = record(source, engine, wanted, inputs=self._parsed.namespace)
+        except ModuleNotFoundError as error:
+            return {**side, "missing": str(error)}, None
+        except ValueError as error:
+            return {**side, "missing": str(error)}, None
+        side["scene"] = scene.scene(recording)
+        if recording.error is not None:
+            kind, message = recording.error["type"], recording.error["message"]
+            side["error"] = {**recording.error, "explanation": explain(kind, message)}
+        side["stdout"] = recording.stdout[-2000:]
+        return side, recording
+
+    def _ipython_display_(self) -> None:
+        """Show a still of both pictures, which a saved notebook keeps, and the live explorer in its place."""
+        scenes = [side["scene"] for side in self.result.get("sides", []) if "scene" in side]
+        stills = [fallback.still(shown, self.view) for shown in scenes]
+        titles = " and ".join(side["title"] for side in self.result.get("sides", []) if "scene" in side)
+        display(
+            {
+                "text/html": fallback.picture(stills, titles, "The graph of this program."),
+                "text/plain": f"The graph of this program, from {titles}.",
+            },
+            raw=True,
+        )
+        data, metadata = self._repr_mimebundle_() or ({}, {})
+        display({**data, "text/plain": "An explorer of this program"}, metadata=metadata, raw=True)
+
+
+def edits_of(state: dict[str, Any]) -> Edits:
+    """The toggles, which JSON brings as lists, as the edits that they stand for."""
+    known: dict[str, Any] = {name: frozenset(state[name]) for name in _SETS if state.get(name)}
+    known.update({name: dict(state[name]) for name in _MAPS if state.get(name)})
+    known.update({name: state[name] for name in _PASS if state.get(name)})
+    return Edits(**known)
+
+
+def _title(engine: str, device: str) -> str:
+    if engine == CORE:
+        return CORE
+    with contextlib.suppress(ModuleNotFoundError):
+        version = str(engines.load(TORCH).module.__version__).partition("+")[0]
+        return f"PyTorch {version}, {'CPU' if device == 'cpu' else 'GPU'}"
+    return "PyTorch"
+
+
+def _description(program: Program) -> dict[str, Any]:
+    """What the browser needs to know of the program to draw the toggles."""
+    try:
+        devices = engines.load(TORCH).devices()
+    except ModuleNotFoundError as error:
+        devices = {"cpu": "", "cuda": str(error)}
+    return {
+        "source": program.source.splitlines(),
+        "inputs": [
+            {"name": i.name, "line": i.line, "value": i.value, "requires_grad": i.requires_grad} for i in program.inputs
+        ],
+        "lines": [
+            {"first": line.first, "last": line.last, "kind": line.kind, "names": list(line.names)}
+            for line in program.lines
+        ],
+        "values": list(program.values),
+        "devices": devices,
+    }

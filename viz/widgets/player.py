@@ -1,0 +1,56 @@
+"""The player as a widget: walks through one scene, with or without a kernel behind it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import anywidget
+import traitlets
+from IPython.display import display
+
+from viz.record import Recording
+from viz.widgets import fallback
+
+HERE = Path(__file__).parent
+
+
+class Player(anywidget.AnyWidget):
+    """Shows a recording and steps through it; the traits tell where it is, and may be set.
+
+    Traits: `scene` (what `viz.scene` makes), `step` (from 0), `view` ("values" or "grad_fn"), `playing`, `speed`.
+
+    >>> player = Player(viz.record(program))  # doctest: +SKIP
+    >>> player.step = 3                       # doctest: +SKIP
+    """
+
+    _esm = HERE / "player.js"
+    _css = HERE / "player.css"
+
+    scene = traitlets.Dict().tag(sync=True)
+    step = traitlets.Int(0).tag(sync=True)
+    view = traitlets.Unicode("values").tag(sync=True)
+    playing = traitlets.Bool(False).tag(sync=True)
+    speed = traitlets.Float(1.0).tag(sync=True)
+
+    def __init__(self, shown: Recording | dict[str, Any], **traits: Any):
+        super().__init__(scene=shown if isinstance(shown, dict) else shown.scene(), **traits)
+
+    @traitlets.validate("step")
+    def _within_the_scene(self, proposal: dict[str, Any]) -> int:
+        return min(max(proposal["value"], 0), len(self.scene["steps"]) - 1)
+
+    @traitlets.validate("view")
+    def _one_of_the_views(self, proposal: dict[str, Any]) -> str:
+        if proposal["value"] not in self.scene["views"]:
+            raise traitlets.TraitError(f"view is one of {', '.join(self.scene['views'])}, not {proposal['value']!r}")
+        return str(proposal["value"])
+
+    def _ipython_display_(self) -> None:
+        """Show a still of the last step, which a saved notebook keeps, and the live player in its place."""
+        last = len(self.scene["steps"]) - 1
+        title, sentence = self.scene["title"], self.scene["steps"][last]["sentence"]
+        picture = fallback.picture([fallback.still(self.scene, self.view)], title, sentence)
+        display({"text/html": picture, "text/plain": f"{title}. {sentence}"}, raw=True)
+        data, metadata = self._repr_mimebundle_() or ({}, {})
+        display({**data, "text/plain": f"A player: {title}"}, metadata=metadata, raw=True)
