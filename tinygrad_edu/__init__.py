@@ -1,0 +1,59 @@
+"""tinygrad_edu: PyTorch's autograd, small enough to read. What it names, it names as PyTorch does.
+
+>>> import tinygrad_edu as T
+>>> w = T.tensor(3.0, requires_grad=True)
+>>> y = w * w
+>>> y.backward()
+>>> w.grad
+tensor(6.)
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from . import autograd, dtypes, ops, overrides, printing
+from .autograd.grad_mode import (
+    enable_grad,
+    inference_mode,
+    is_grad_enabled,
+    is_inference_mode_enabled,
+    no_grad,
+    set_grad_enabled,
+)
+from .dtypes import (
+    dtype,
+    finfo,
+    float16,
+    float32,
+    float64,
+    get_default_dtype,
+    iinfo,
+    int8,
+    int16,
+    int32,
+    int64,
+    result_type,
+    set_default_dtype,
+    uint8,
+)
+from .printing import set_printoptions
+from .tensor import Size, Tensor, device
+
+__version__ = "0.1.0"
+
+double, float, half = float64, float32, float16
+long, int, short = int64, int32, int16
+bool = dtypes.bool_
+
+globals().update(ops.functions)
+
+
+def is_tensor(obj: Any) -> Any:
+    """True if `obj` is a Tensor."""
+    return isinstance(obj, Tensor)
+
+
+def numel(input: Tensor) -> Any:
+    """The number of elements."""
+    return input.numel()

@@ -1,0 +1,612 @@
+"""The engine: runs the nodes of the graph backward, each once, when all its gradients have arrived.
+
+How many gradients a node waits for is counted first, by one walk over the graph. Then the node that is ready and was made
+last runs, sends its results along its edges, and lets go of what it saved. Nothing here is recursive.
+
+In the plain pass gradients are arrays. Under `create_graph` they are Tensors, and the rules of the nodes, written once,
+record what they do: the gradient is then itself the end of a graph. Hooks always see Tensors.
+"""
+
+from __future__ import annotations
+
+import heapq
+import itertools
+import threading
+import warnings
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from ..tensor import Tensor, tensor_method, wrap
+from . import grad_mode, graph
+from .graph import AccumulateGrad, GradientEdge, Node, gradient_edge
+
+__all__ = ["backward", "grad"]
+
+Edge = tuple[Node, int]
+
+
+class _Task:
+    """One backward pass, for those who ask from inside it (multi-grad hooks, anomaly reports)."""
+
+    _ids = itertools.count()
+
+    def __init__(self, needed: set[Node] | None, waiting: dict[Node, int]) -> None:
+        self.id = next(self._ids)
+        self.needed = needed
+        self.waiting = waiting
+        self.node: Node | None = None
+
+
+class _Current(threading.local):
+    task: _Task | None = None
+
+
+_current = _Current()
+
+
+def current_graph_task_id() -> int:
+    """The number of the backward pass that runs now in this thread; -1 outside one."""
+    return _current.task.id if _current.task is not None else -1
+
+
+def will_execute(node: Node) -> bool:
+    """True if `node` takes part in the backward pass that runs now."""
+    task = _current.task
+    if task is None:
+        raise RuntimeError("will_execute may only be called during a backward pass")
+    return node in task.needed if task.needed is not None else node in task.waiting
+
+
+def current_node() -> Node | None:
+    """The node that runs now, if one does."""
+    return _current.task.node if _current.task is not None else None
+
+
+def run(
+    roots: Sequence[Edge],
+    grads: Sequence[Any],
+    retain_graph: bool,
+    create_graph: bool,
+    captures: Sequence[Edge] = (),
+    targets: Sequence[Node] = (),
+) -> list[Any]:
+    """Send `grads` into the graph at `roots`; return the gradients that arrived at the edges in `captures`.
+
+    With `captures` or `targets` only the nodes on a path to one of them run; else all do, and gradients that reach a
+    leaf are added to its `.grad`.
+    """
+    waiting = _count_dependencies(roots)
+    needed: set[Node] | None = None
+    if captures or targets:
+        ends = {node for node, _ in captures} | set(targets)
+        needed = _nodes_leading_to(ends, waiting, roots)
+        # A node that is only looked at stops the gradient there, unless something behind it is wanted as well.
+        executed = {n for n in needed if n not in ends or any(m in needed for m, _ in n._edges)} | set(targets)
+    captured: list[Any] = [None] * len(captures)
+    capture_at: dict[Node, list[tuple[int, int]]] = {}
+    for position, (node, output_nr) in enumerate(captures):
+        capture_at.setdefault(node, []).append((position, output_nr))
+
+    # What has arrived for each node, by output; and which leaves may keep the array they were sent.
+    inbox: dict[Node, list[Any]] = {}
+    unshared: set[Node] = set()
+    for (node, output_nr), grad in zip(roots, grads, strict=True):
+        box = inbox.get(node)
+        if box is None:
+            box = inbox[node] = [None] * len(node._outputs)
+        box[output_nr] = grad if box[output_nr] is None else box[output_nr] + grad
+
+    # Highest sequence number first; among equals, first come first served.
+    ready: list[tuple[int, int, Node]] = []
+    order = itertools.count()
+    for node in dict.fromkeys(node for node, _ in roots):
+        if waiting[node] == 0 and (needed is None or node in needed):
+            heapq.heappush(ready, (-node._seq, next(order), node))
+
+    previous = _current.task
+    task = _current.task = _Task(needed, waiting)
+    heappush, heappop = heapq.heappush, heapq.heappop
+    try:
+        while ready:
+            node = heappop(ready)[2]
+            task.node = node
+            box = inbox.pop(node)
+            if type(node) is AccumulateGrad:
+                leaf = node.variable
+                hooked = leaf._hooks or leaf._post_accumulate_hooks or node._pre_hooks or node._post_hooks
+                if not hooked and needed is None:
+                    node.accumulate(box[0], create_graph, node in unshared)
+                    continue
+                _serve_leaf(node, box, create_graph, capture_at.get(node), captured, needed is None or node in executed)
+                continue
+            if node._tensor_hooks or node._retaining:
+                _call_tensor_hooks(node, box, create_graph)
+            if needed is not None:
+                for position, output_nr in capture_at.get(node, ()):
+                    captured[position] = box[output_nr]
+                if node not in executed:
+                    continue
+            if node._pre_hooks:
+                box = _call_pre_hooks(node, box, create_graph)
+            results = node.run(box, create_graph)
+            if len(results) != len(node._edges):
+                raise RuntimeError(
+                    f"Function {node.name()} returned an invalid number of gradients - got {len(results)}, but expected "
+                    f"{len(node._edges)}"
+                )
+            results = _validated(node, results, create_graph)
+            if graph.anomaly.enabled and graph.anomaly.check_nan:
+                _refuse_nan(node, results)
+            if node._post_hooks:
+                results = _call_post_hooks(node, results, box, create_graph)
+            if not retain_graph:
+                node.release()
+            incoming = box[0]
+            for (next_node, output_nr), grad in zip(node._edges, results, strict=True):
+                if next_node is None or (needed is not None and next_node not in needed):
+                    continue
+                box = inbox.get(next_node)
+                if box is None:
+                    box = inbox[next_node] = [None] * len(next_node._outputs)
+                if grad is not None:
+                    if box[output_nr] is None:
+                        box[output_nr] = grad
+                        if (
+                            type(next_node) is AccumulateGrad
+                            and node.makes_new_arrays
+                            and grad is not incoming
+                            and grad.base is None
+                            and not node._post_hooks
+                        ):
+                            unshared.add(next_node)
+                    else:
+                        box[output_nr] = box[output_nr] + grad
+                        unshared.add(next_node)
+                waiting[next_node] -= 1
+                if waiting[next_node] == 0:
+                    heappush(ready, (-next_node._seq, next(order), next_node))
+    finally:
+        _current.task = previous
+    return captured
+
+
+def _count_dependencies(roots: Sequence[Edge]) -> dict[Node, int]:
+    """For every node reachable from the roots: how many edges lead to it."""
+    waiting = {node: 0 for node, _ in roots}
+    stack = list(waiting)
+    while stack:
+        for node, _ in stack.pop()._edges:
+            if node is None:
+                continue
+            if node in waiting:
+                waiting[node] += 1
+            else:
+                waiting[node] = 1
+                stack.append(node)
+    return waiting
+
+
+def _nodes_leading_to(ends: set[Node], reachable: dict[Node, int], roots: Sequence[Edge]) -> set[Node]:
+    """The nodes from which some end can be reached, the ends included: walked from the ends up."""
+    parents: dict[Node, list[Node]] = {}
+    for node in reachable:
+        for child, _ in node._edges:
+            if child is not None:
+                parents.setdefault(child, []).append(node)
+    needed = {end for end in ends if end in reachable}
+    stack = list(needed)
+    while stack:
+        for parent in parents.get(stack.pop(), ()):
+            if parent not in needed:
+                needed.add(parent)
+                stack.append(parent)
+    return needed
+
+
+def _validated(node: Node, results: Sequence[Any], create_graph: bool) -> Sequence[Any]:
+    """Each gradient in the shape and dtype of the tensor it belongs to.
+
+    A gradient of a broadcast operand comes in the broadcast shape and is summed here, once for all ops.
+    """
+    mended: list[Any] | None = None
+    for i, grad in enumerate(results):
+        if grad is None:
+            continue
+        next_node, output_nr = node._edges[i]
+        if next_node is None:
+            continue
+        shape, dtype = next_node._outputs[output_nr]
+        array = grad._data if create_graph else grad
+        if array.shape == shape and array.dtype == dtype:
+            continue
+        if mended is None:
+            results = mended = list(results)
+        if array.shape != shape:
+            if not _expands_to(shape, array.shape):
+                raise RuntimeError(
+                    f"Function {node.name()} returned an invalid gradient at index {i} - got {list(array.shape)} but "
+                    f"expected shape compatible with {list(shape)}"
+                )
+            grad = grad.sum_to_size(shape) if create_graph else sum_to_shape(grad, shape)
+        if array.dtype != dtype:
+            grad = grad._to_numpy_dtype(dtype) if create_graph else grad.astype(dtype)
+        mended[i] = grad
+    return results
+
+
+def _expands_to(small: tuple[int, ...], large: tuple[int, ...]) -> bool:
+    """True if a tensor of shape `small` broadcasts to `large`."""
+    return len(small) <= len(large) and all(
+        s in (1, size) for s, size in zip(reversed(small), reversed(large), strict=False)
+    )
+
+
+def sum_to_shape(array: Any, shape: tuple[int, ...]) -> Any:
+    """Sum `array` over the dimensions that broadcasting added or stretched: the transpose of broadcasting."""
+    leading = array.ndim - len(shape)
+    stretched = tuple(leading + i for i, size in enumerate(shape) if size == 1 and array.shape[leading + i] != 1)
+    summed = array.sum(axis=tuple(range(leading)) + stretched, keepdims=True)
+    return summed.reshape(shape)
+
+
+# --- hooks -----------------------------------------------------------------------------------------------------------
+# Hooks see Tensors. In the plain pass these are made for the call, and their arrays taken back afterwards.
+
+
+def _as_tensor(grad: Any) -> Tensor | None:
+    return grad if grad is None or isinstance(grad, Tensor) else wrap(np.asarray(grad))
+
+
+def _as_plain(grad: Tensor | None, create_graph: bool) -> Any:
+    return grad if grad is None or create_graph else grad._data
+
+
+def _hook_name(hook: Any) -> str:
+    return getattr(hook, "__name__", None) or type(hook).__name__
+
+
+def _check_hook_result(hook: Any, before: Tensor | None, after: Any) -> None:
+    if not isinstance(after, Tensor):
+        raise TypeError(
+            f"expected Variable, but hook returned '{type(after).__name__}'. A hook returns a Tensor to replace the "
+            "gradient, or None to leave it."
+        )
+    if before is None:
+        return
+    name = _hook_name(hook)
+    if after._data.dtype != before._data.dtype:
+        raise RuntimeError(
+            f"hook '{name}' has changed the type of value (was {before.dtype.legacy_name}Tensor got "
+            f"{after.dtype.legacy_name}Tensor)"
+        )
+    if after._data.shape != before._data.shape:
+        raise RuntimeError(
+            f"hook '{name}' has changed the size of value: it had shape {list(before.shape)}, now {list(after.shape)}"
+        )
+
+
+def _call_hooks(hooks: dict[int, Any], grad: Any, create_graph: bool) -> Any:
+    value = _as_tensor(grad)
+    if value is None:
+        return None
+    for hook in list(hooks.values()):
+        result = hook(value)
+        if result is not None:
+            _check_hook_result(hook, value, result)
+            value = result
+    return _as_plain(value, create_graph)
+
+
+def _call_tensor_hooks(node: Node, box: list[Any], create_graph: bool) -> None:
+    """Hooks of the tensors this node computed, then `retain_grad`: what is kept is what the hooks left."""
+    for output_nr, hooks in (node._tensor_hooks or {}).items():
+        box[output_nr] = _call_hooks(hooks, box[output_nr], create_graph)
+    for output_nr, reference in (node._retaining or {}).items():
+        tensor = reference()
+        grad = box[output_nr]
+        if tensor is None or grad is None:
+            continue
+        if tensor._grad is None:
+            tensor._grad = grad if create_graph else wrap(np.array(grad))
+        else:
+            tensor._grad = tensor._grad + grad if create_graph else wrap(np.asarray(tensor._grad._data + grad))
+
+
+def _call_pre_hooks(node: Node, box: list[Any], create_graph: bool) -> list[Any]:
+    values: tuple[Any, ...] = tuple(_as_tensor(g) for g in box)
+    for hook in list((node._pre_hooks or {}).values()):
+        result = hook(values)
+        if result is not None:
+            values = _hook_tuple(hook, result, values)
+    return [_as_plain(v, create_graph) for v in values]
+
+
+def _call_post_hooks(node: Node, results: Sequence[Any], box: list[Any], create_graph: bool) -> Sequence[Any]:
+    values: tuple[Any, ...] = tuple(_as_tensor(g) for g in results)
+    incoming = tuple(_as_tensor(g) for g in box)
+    for hook in list((node._post_hooks or {}).values()):
+        result = hook(values, incoming)
+        if result is not None:
+            values = _hook_tuple(hook, result, values)
+    return [_as_plain(v, create_graph) for v in values]
+
+
+def _hook_tuple(hook: Any, result: Any, before: tuple[Any, ...]) -> tuple[Any, ...]:
+    if not isinstance(result, tuple):
+        raise TypeError(
+            f"expected tuple, but hook returned '{type(result).__name__}'. A hook on a node returns a tuple with one "
+            "gradient for each it was given, or None to leave them."
+        )
+    if len(result) != len(before):
+        raise RuntimeError(
+            f"hook '{_hook_name(hook)}' has returned an incorrect number of values (got {len(result)}, but expected "
+            f"{len(before)})"
+        )
+    for old, new in zip(before, result, strict=True):
+        if new is not None:
+            _check_hook_result(hook, old, new)
+    return result
+
+
+def _serve_leaf(
+    node: AccumulateGrad,
+    box: list[Any],
+    create_graph: bool,
+    capture: list[tuple[int, int]] | None,
+    captured: list[Any],
+    execute: bool,
+) -> None:
+    """An AccumulateGrad with hooks around it, or one whose gradient is captured instead of accumulated."""
+    leaf = node.variable
+    if leaf._hooks:
+        box[0] = _call_hooks(leaf._hooks, box[0], create_graph)
+    for position, output_nr in capture or ():
+        captured[position] = box[output_nr]
+    if not execute:
+        return
+    if node._pre_hooks:
+        box = _call_pre_hooks(node, box, create_graph)
+    if box[0] is not None:
+        node.accumulate(box[0], create_graph, owned=False)
+    for hook in list((leaf._post_accumulate_hooks or {}).values()):
+        result = hook(leaf)
+        if result is not None:
+            raise RuntimeError("Tensor post accumulate grad hooks should return None.")
+    if node._post_hooks:
+        _call_post_hooks(node, (), box, create_graph)
+
+
+def _refuse_nan(node: Node, results: Sequence[Any]) -> None:
+    for i, grad in enumerate(results):
+        if grad is None:
+            continue
+        array = grad._data if isinstance(grad, Tensor) else grad
+        if np.isnan(array).any():
+            where = "".join(
+                node.metadata.get("traceback_", ["No forward pass information: it was not recorded in anomaly mode.\n"])
+            )
+            warnings.warn(
+                f"Error detected in {node.name()}. Traceback of forward call that caused the error:\n{where}",
+                UserWarning,
+                stacklevel=2,
+            )
+            raise RuntimeError(
+                f"Function '{node.name()}' returned nan values in its {i}th output. The forward line behind it is in the "
+                "warning above."
+            )
+
+
+# --- the public face -------------------------------------------------------------------------------------------------
+
+
+def _as_tuple(value: Any) -> tuple[Any, ...]:
+    if value is None:
+        return ()
+    if isinstance(value, Tensor | GradientEdge):
+        return (value,)
+    return tuple(value)
+
+
+def _roots(tensors: tuple[Any, ...], grads: tuple[Any, ...], create_graph: bool) -> tuple[list[Edge], list[Any]]:
+    """The edges at which a pass starts, and the gradient that enters at each."""
+    if len(grads) != len(tensors):
+        raise RuntimeError(f"got {len(tensors)} tensors and {len(grads)} gradients")
+    edges: list[Edge] = []
+    values: list[Any] = []
+    for i, (t, grad) in enumerate(zip(tensors, grads, strict=True)):
+        if isinstance(t, GradientEdge):
+            node, output_nr = t.node, t.output_nr
+        elif isinstance(t, Tensor):
+            edge_node, output_nr = gradient_edge(t)
+            if edge_node is None:
+                raise RuntimeError(
+                    f"element {i} of tensors does not require grad and does not have a grad_fn. No tensor it was computed "
+                    "from asked for a gradient, or the graph was cut on the way: by no_grad, detach, .item(), .data, or a "
+                    "new tensor made from numbers."
+                )
+            node = edge_node
+        else:
+            raise TypeError(f"backward starts at a Tensor or a GradientEdge, got {type(t).__name__}")
+        shape, dtype = node._outputs[output_nr]
+        if grad is None:
+            if int(np.prod(shape)) != 1:
+                raise RuntimeError(
+                    "grad can be implicitly created only for scalar outputs: this one has shape "
+                    f"{list(shape)}. Reduce it, for instance with .sum(), or pass gradient= of that shape."
+                )
+            grad = wrap(np.ones(shape, dtype))
+        elif not isinstance(grad, Tensor):
+            raise TypeError("gradients can be either Tensors or None, but got " + type(grad).__name__)
+        elif grad._data.shape != shape:
+            raise RuntimeError(
+                f"Mismatch in shape: grad_output[{i}] has a shape of {grad.shape} and output[{i}] has a shape of "
+                f"{list(shape)}."
+            )
+        elif grad._data.dtype != dtype:
+            grad = grad._to_numpy_dtype(dtype)
+        edges.append((node, output_nr))
+        values.append(grad if create_graph else grad._data)
+    return edges, values
+
+
+def backward(
+    tensors: Any,
+    grad_tensors: Any = None,
+    retain_graph: bool | None = None,
+    create_graph: bool = False,
+    grad_variables: Any = None,
+    inputs: Any = None,
+) -> None:
+    """Compute the gradients of `tensors` and add them to the `.grad` of the leaves of their graph.
+
+    Args:
+        tensors: where to start: a Tensor, a GradientEdge, or a sequence of them.
+        grad_tensors: the gradient at each, of its shape; None for a scalar means 1.
+        retain_graph: keep what the nodes saved, so that they can run again. Default: the value of `create_graph`.
+        create_graph: record the pass itself, so that the gradients can be differentiated.
+        inputs: add to the `.grad` of these alone; a non-leaf among them retains its gradient.
+
+    Raises:
+        RuntimeError: no gradient can start here, or a saved tensor is gone or was changed in place.
+    """
+    if grad_variables is not None:
+        warnings.warn("`grad_variables` is deprecated. Use `grad_tensors` instead.", FutureWarning, stacklevel=2)
+        if grad_tensors is not None:
+            raise RuntimeError(
+                "`grad_tensors` and `grad_variables` (deprecated) arguments both passed to `backward()`."
+            )
+        grad_tensors = grad_variables
+    if inputs is not None and not isinstance(inputs, Tensor | GradientEdge) and len(inputs) == 0:
+        raise RuntimeError("`inputs` argument to `backward()` cannot be empty.")
+    starts = _as_tuple(tensors)
+    grads = _as_tuple(grad_tensors) if grad_tensors is not None else (None,) * len(starts)
+    edges, values = _roots(starts, grads, create_graph)
+    targets: list[Node] = []
+    for i, t in enumerate(_as_tuple(inputs)):
+        if isinstance(t, Tensor):
+            if not t.requires_grad:
+                raise RuntimeError(f"One of the differentiated Tensors does not require grad (inputs[{i}])")
+            t.retain_grad()
+            node, _ = gradient_edge(t)
+        else:
+            node = t.node
+        assert node is not None
+        targets.append(node)
+    keep = create_graph if retain_graph is None else retain_graph
+    with _recording(create_graph):
+        run(edges, values, keep, create_graph, targets=targets)
+
+
+def grad(
+    outputs: Any,
+    inputs: Any,
+    grad_outputs: Any = None,
+    retain_graph: bool | None = None,
+    create_graph: bool = False,
+    only_inputs: bool = True,
+    allow_unused: bool | None = None,
+    is_grads_batched: bool = False,
+    materialize_grads: bool = False,
+) -> tuple[Tensor | None, ...]:
+    """The gradients of `outputs` with respect to `inputs`, returned; no `.grad` is touched.
+
+    Args:
+        outputs, inputs: Tensors or GradientEdges, one or a sequence. Inputs may be intermediate results.
+        grad_outputs: the gradient at each output; None for a scalar means 1.
+        retain_graph, create_graph: as in `backward`.
+        allow_unused: give None for an input that no output depends on, instead of an error.
+        materialize_grads: give zeros for such an input.
+
+    Returns:
+        One gradient for each input, of its shape.
+
+    Raises:
+        RuntimeError: an input requires no grad, or was not used and `allow_unused` is not set.
+    """
+    if is_grads_batched:
+        raise NotImplementedError(
+            "is_grads_batched=True needs vmap, which is not built. Call grad once for each row of grad_outputs, or use "
+            "autograd.functional.jacobian."
+        )
+    if not only_inputs:
+        warnings.warn(
+            "only_inputs argument is deprecated and is ignored now (defaults to True). To accumulate gradient for other "
+            "parts of the graph, please use torch.autograd.backward.",
+            FutureWarning,
+            stacklevel=2,
+        )
+    if materialize_grads:
+        if allow_unused is False:
+            raise ValueError(
+                "Expected allow_unused to be True or not passed when materialize_grads=True, but got: allow_unused=False."
+            )
+        allow_unused = True
+    starts, ends = _as_tuple(outputs), _as_tuple(inputs)
+    if not ends:
+        raise ValueError("grad requires non-empty inputs.")
+    grads = _as_tuple(grad_outputs) if grad_outputs is not None else (None,) * len(starts)
+    edges, values = _roots(starts, grads, create_graph)
+    captures: list[Edge] = []
+    for t in ends:
+        if isinstance(t, GradientEdge):
+            captures.append((t.node, t.output_nr))
+            continue
+        node, output_nr = gradient_edge(t)
+        if node is None:
+            raise RuntimeError(
+                "One of the differentiated Tensors does not require grad. Set requires_grad=True on every input before "
+                "the outputs are computed."
+            )
+        captures.append((node, output_nr))
+    keep = create_graph if retain_graph is None else retain_graph
+    with _recording(create_graph):
+        found = run(edges, values, keep, create_graph, captures=captures)
+    results: list[Tensor | None] = []
+    for i, (value, (node, output_nr)) in enumerate(zip(found, captures, strict=True)):
+        if value is not None:
+            results.append(_as_tensor(value))
+        elif materialize_grads:
+            results.append(wrap(np.zeros(*node._outputs[output_nr])))
+        elif allow_unused:
+            results.append(None)
+        else:
+            raise RuntimeError(
+                f"The differentiated Tensor at index {i} appears to not have been used in the graph. Set "
+                "allow_unused=True if this is the desired behavior."
+            )
+    return tuple(results)
+
+
+class _recording:
+    """The engine's grad mode: on under `create_graph`, whatever mode the caller is in, and restored at the end."""
+
+    def __init__(self, create_graph: bool) -> None:
+        self.create_graph = create_graph
+
+    def __enter__(self) -> None:
+        self.previous = grad_mode.state.grad_enabled
+        grad_mode.state.grad_enabled = self.create_graph
+
+    def __exit__(self, *exception: object) -> None:
+        grad_mode.state.grad_enabled = self.previous
+
+
+@tensor_method
+def _backward_method(
+    self: Tensor,
+    gradient: Tensor | None = None,
+    retain_graph: bool | None = None,
+    create_graph: bool = False,
+    inputs: Any = None,
+) -> None:
+    """Compute the gradient of this tensor with respect to the leaves of its graph, and add it to their `.grad`.
+
+    See `autograd.backward` for the arguments. A scalar starts with gradient 1; any other shape needs `gradient`.
+    """
+    backward(self, gradient, retain_graph, create_graph, inputs=inputs)
+
+
+_backward_method.__name__ = "backward"
+Tensor.backward = _backward_method

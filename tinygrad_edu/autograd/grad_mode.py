@@ -1,0 +1,188 @@
+"""Grad modes: whether the ops that run now are recorded. Per thread, restored when the block ends, however it ends."""
+
+from __future__ import annotations
+
+import functools
+import inspect
+import threading
+import warnings
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+__all__ = [
+    "enable_grad",
+    "inference_mode",
+    "is_grad_enabled",
+    "is_inference_mode_enabled",
+    "no_grad",
+    "set_grad_enabled",
+]
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+
+class _State(threading.local):
+    grad_enabled = True
+    inference = False
+
+
+# Every thread starts with recording on and inference mode off, whatever the thread that started it has set.
+state = _State()
+
+
+def is_grad_enabled() -> bool:
+    """True if ops that run now in this thread are recorded."""
+    return state.grad_enabled
+
+
+def is_inference_mode_enabled() -> bool:
+    """True inside `inference_mode` in this thread."""
+    return state.inference
+
+
+class _Mode:
+    """What all modes share: a context manager that is a decorator too, of functions, generators and coroutines."""
+
+    def clone(self) -> _Mode:
+        """A mode of the same setting, for one call of a decorated function (calls may nest, or run in threads)."""
+        return type(self)()
+
+    def __enter__(self) -> None:
+        raise NotImplementedError
+
+    def __exit__(self, *exception: object) -> None:
+        raise NotImplementedError
+
+    def __call__(self, function: F) -> F:
+        if inspect.isclass(function):
+            warnings.warn(
+                f"Decorating classes is deprecated and will be disabled in future versions: {type(self).__name__} wraps "
+                f"only the construction of {function.__name__}. Decorate its methods instead.",
+                FutureWarning,
+                stacklevel=2,
+            )
+        if inspect.isgeneratorfunction(function):
+            return self._around_generator(function)
+        if inspect.iscoroutinefunction(function):
+
+            @functools.wraps(function)
+            async def coroutine(*args: Any, **kwargs: Any) -> Any:
+                with self.clone():
+                    return await function(*args, **kwargs)
+
+            return coroutine  # type: ignore[return-value]
+
+        @functools.wraps(function)
+        def call(*args: Any, **kwargs: Any) -> Any:
+            with self.clone():
+                return function(*args, **kwargs)
+
+        return call  # type: ignore[return-value]
+
+    def _around_generator(self, function: F) -> F:
+        """The mode holds while the generator's own code runs, and not while its caller's does."""
+
+        @functools.wraps(function)
+        def call(*args: Any, **kwargs: Any) -> Any:
+            generator = function(*args, **kwargs)
+            try:
+                with self.clone():
+                    value = generator.send(None)
+                while True:
+                    try:
+                        request = yield value
+                    except GeneratorExit:
+                        with self.clone():
+                            generator.close()
+                        raise
+                    except BaseException as error:
+                        with self.clone():
+                            value = generator.throw(error)
+                    else:
+                        with self.clone():
+                            value = generator.send(request)
+            except StopIteration as stop:
+                return stop.value
+
+        return call  # type: ignore[return-value]
+
+
+class _GradMode(_Mode):
+    mode: bool
+
+    def __enter__(self) -> None:
+        self.previous = state.grad_enabled
+        state.grad_enabled = self.mode
+
+    def __exit__(self, *exception: object) -> None:
+        state.grad_enabled = self.previous
+
+
+class no_grad(_GradMode):
+    """Ops inside are computed and not recorded: their results do not require grad.
+
+    A context manager and a decorator (with or without a call): `with no_grad(): …`, `@no_grad()`, `@no_grad`.
+    """
+
+    mode = False
+
+    def __new__(cls, function: Any = None) -> Any:
+        self = super().__new__(cls)
+        return self if function is None else self(function)
+
+
+class enable_grad(_GradMode):
+    """Ops inside are recorded, also within a `no_grad` block. A context manager and a decorator, as `no_grad`."""
+
+    mode = True
+
+    def __new__(cls, function: Any = None) -> Any:
+        self = super().__new__(cls)
+        return self if function is None else self(function)
+
+
+class set_grad_enabled(_GradMode):
+    """Switch recording by a flag: at once when called as a function, or until the end of a `with` block."""
+
+    def __init__(self, mode: bool) -> None:
+        self.mode = bool(mode)
+        self.previous = state.grad_enabled
+        state.grad_enabled = self.mode
+
+    def clone(self) -> _Mode:
+        return set_grad_enabled(self.mode)
+
+    def __enter__(self) -> None:
+        state.grad_enabled = self.mode
+
+    def __call__(self, function: F) -> F:
+        # Used as a decorator the flag holds inside the function alone.
+        state.grad_enabled = self.previous
+        return super().__call__(function)
+
+
+class inference_mode(_Mode):
+    """Ops inside are not recorded and their results are *inference tensors*: no version counter, never part of a graph.
+
+    `inference_mode(False)` switches it off inside an inference block. A context manager and a decorator.
+    """
+
+    def __new__(cls, mode: Any = True) -> Any:
+        self = super().__new__(cls)
+        if isinstance(mode, bool):
+            self.mode = mode
+            return self
+        self.mode = True
+        return self(mode)
+
+    def clone(self) -> _Mode:
+        return inference_mode(self.mode)
+
+    def __enter__(self) -> None:
+        self.previous = state.inference, state.grad_enabled
+        state.inference = self.mode
+        # Leaving inference mode inside it turns recording back on, as in PyTorch.
+        state.grad_enabled = not self.mode
+
+    def __exit__(self, *exception: object) -> None:
+        state.inference, state.grad_enabled = self.previous

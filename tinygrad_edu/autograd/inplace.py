@@ -1,0 +1,159 @@
+"""What an in-place write does to the history of a tensor, of its base, and of the other views of the base."""
+
+from __future__ import annotations
+
+import weakref
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from ..tensor import Tensor, ViewInfo
+from . import graph
+from .graph import Node, gradient_edge
+
+__all__ = ["CopySlices", "check_inplace", "make_view", "rebase_history", "view_index"]
+
+
+def make_view(out: Tensor, source: Tensor, creation: str | None = None) -> None:
+    """Let `out`, which shows the storage of `source`, share its version counter and know its base."""
+    if source._counter is None:
+        source._counter = [0]
+    out._counter = source._counter
+    if source._view is not None:
+        base, creation = source._view.base, creation or source._view.creation
+    else:
+        base = source
+    out._view = ViewInfo(base, creation, out._counter[0])
+
+
+def view_index(base: np.ndarray, view: np.ndarray) -> np.ndarray:
+    """For each element of `view`, which element of `base` (counted in row-major order) it is."""
+    itemsize = base.itemsize
+    offset = (view.ctypes.data - base.ctypes.data) // itemsize
+    strides = [s // itemsize for s in view.strides]
+    # Where each element of the base lies in memory, counted in elements from its first.
+    if base.flags.c_contiguous:
+        logical = np.arange(base.size)
+    else:
+        extent = 1 + sum((n - 1) * (s // itemsize) for n, s in zip(base.shape, base.strides, strict=True) if n)
+        logical = np.full(extent, -1)
+        strided = np.lib.stride_tricks.as_strided(logical, base.shape, [s // itemsize * 8 for s in base.strides])
+        strided[...] = np.arange(base.size).reshape(base.shape)
+    return np.lib.stride_tricks.as_strided(logical[offset:], view.shape, [s * 8 for s in strides]).copy()
+
+
+_CREATION_ERRORS = {
+    "no_grad": (
+        "A view was created in no_grad mode and is being modified inplace with grad mode enabled. Given that this use case "
+        "is ambiguous and error-prone, it is forbidden. You can clarify your code by moving both the view and the inplace "
+        "either both inside the no_grad block (if you don't want the inplace to be tracked) or both outside (if you want "
+        "the inplace to be tracked)."
+    ),
+    "inference": (
+        "A view was created in inference mode and is being modified inplace in normal mode. Clone the view first: the "
+        "clone is an ordinary tensor."
+    ),
+    "multi-output": (
+        "This view is the output of a function that returns multiple views. Such functions do not allow the output views "
+        "to be modified inplace. You should replace the inplace operation by an out-of-place one."
+    ),
+    "custom": (
+        "This view was created inside a custom Function (or because an input was returned as-is) and the autograd logic to "
+        "handle view+inplace would override the custom backward associated with the custom Function, leading to incorrect "
+        "gradients. This behavior is forbidden. You can fix this by cloning the output of the custom Function."
+    ),
+}
+
+
+def check_inplace(t: Tensor, record: bool) -> None:
+    """Refuse an in-place write that would lose history or make a wrong gradient.
+
+    Raises:
+        RuntimeError: a leaf that requires grad or a view of one, a view whose history cannot be rewritten, an inference
+            tensor outside inference mode, or elements that share memory.
+    """
+    if record:
+        view = t._view
+        if view is not None:
+            if view.base._requires_grad and view.base._grad_fn is None and view.creation is None:
+                raise RuntimeError(
+                    "a view of a leaf Variable that requires grad is being used in an in-place operation. Change a clone() "
+                    "of it, or work under no_grad if the change is not to be differentiated, as an optimiser does."
+                )
+            if view.creation is not None:
+                where = ""
+                if view.creation in ("multi-output", "custom") and t._grad_fn is not None:
+                    name = t._grad_fn.name().removesuffix("0").removesuffix("Backward")
+                    where = f"Output {t.output_nr} of {name} is a view and is being modified inplace. "
+                raise RuntimeError(where + _CREATION_ERRORS[view.creation])
+        elif t._requires_grad and t._grad_fn is None:
+            raise RuntimeError(
+                "a leaf Variable that requires grad is being used in an in-place operation. Its value before would be "
+                "lost: change a clone() of it, or work under no_grad if the change is not to be differentiated, as an "
+                "optimiser does."
+            )
+    if any(stride == 0 and size > 1 for stride, size in zip(t._data.strides, t._data.shape, strict=True)):
+        raise RuntimeError(
+            "unsupported operation: more than one element of the written-to tensor refers to a single memory location. "
+            "Please clone() the tensor before performing the operation."
+        )
+
+
+def rebase_history(t: Tensor, node: Node, output_nr: int = 0) -> None:
+    """`node` has written to `t` in place: it becomes the history of `t`, and of the base if `t` is a view."""
+    view = t._view
+    if view is None or view.creation is not None:
+        if t._retains_grad and t._grad_fn is not None:
+            # retain_grad asks for the gradient of the tensor as it is after the write.
+            (t._grad_fn._retaining or {}).pop(t.output_nr, None)
+            node._retaining = {**(node._retaining or {}), output_nr: weakref.ref(t)}
+        t._grad_fn, t.output_nr, t._requires_grad = node, output_nr, True
+        return
+    base = view.base
+    slices = CopySlices(base, t, node)
+    rebase_history(base, slices)
+    # The view's own grad_fn is made anew from the base when it is asked for.
+    view.version = -1
+
+
+class CopySlices(Node):
+    """The history of a base after `node` wrote to a part of it through a view.
+
+    Backward: the gradient of the part goes through `node`; the gradient of the rest passes by; both together are the
+    gradient of the base as it was.
+    """
+
+    makes_new_arrays = False
+
+    def __init__(self, base: Tensor, view: Tensor, node: Node) -> None:
+        self._node = node
+        self._index: np.ndarray | None = view_index(base._data, view._data)
+        self._outputs = ((base._data.shape, base._data.dtype),)
+        # The first edge of the node is the part that was written to; the base stands for it.
+        self._edges = (gradient_edge(base), *node._edges[1:])
+        self._seq = next(graph.sequence)
+
+    def name(self) -> str:
+        return "torch::autograd::CopySlices"
+
+    def run(self, grads: list[Any], create_graph: bool) -> Sequence[Any]:
+        if self._index is None:
+            raise RuntimeError(graph.BACKWARD_TWICE)
+        grad = grads[0]
+        if grad is None:
+            return [None] * len(self._edges)
+        flat = grad.reshape(-1)
+        first, *others = self._node.run([flat[self._index]], create_graph)
+        piece = first if first is not None else flat[self._index] * 0
+        shape, dtype = self._outputs[0]
+        if create_graph:
+            before = flat.index_put((self._index,), piece)
+        else:
+            before = flat.copy()
+            before[self._index] = piece
+        return [before.reshape(shape), *others]
+
+    def release(self) -> None:
+        self._node.release()
+        self._index = None

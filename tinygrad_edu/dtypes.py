@@ -1,0 +1,191 @@
+"""The element types of a Tensor, and PyTorch's rules for mixing them.
+
+A `dtype` wraps a NumPy dtype under PyTorch's name. NumPy and PyTorch agree on what two *arrays* of equal rank give; they
+differ where a Python number, or a 0-d tensor, meets an array: PyTorch lets it change the *category* (bool, integer,
+floating point) of the result, never the width within a category. `result_type` is that rule.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+import numpy as np
+
+__all__ = [
+    "bool_",
+    "dtype",
+    "finfo",
+    "float16",
+    "float32",
+    "float64",
+    "get_default_dtype",
+    "iinfo",
+    "int8",
+    "int16",
+    "int32",
+    "int64",
+    "result_type",
+    "set_default_dtype",
+    "to_numpy_dtype",
+    "uint8",
+]
+
+
+class dtype:
+    """The element type of a Tensor: `float32`, `int64`, `bool`, …; one object per type, so compare with `is` or `==`."""
+
+    __slots__ = ("is_floating_point", "itemsize", "legacy_name", "name", "numpy")
+
+    name: str
+    is_complex = False
+
+    def __init__(self, name: str, numpy: Any, legacy_name: str) -> None:
+        self.name = name
+        self.numpy = np.dtype(numpy)
+        self.itemsize = self.numpy.itemsize
+        self.is_floating_point = self.numpy.kind == "f"
+        # What PyTorch's messages call a tensor of this type: torch.FloatTensor.
+        self.legacy_name = legacy_name
+
+    @property
+    def is_signed(self) -> bool:
+        """True for types that can hold negative numbers."""
+        return self.numpy.kind in "fi"
+
+    def __repr__(self) -> str:
+        return f"tinygrad_edu.{self.name}"
+
+    def __reduce__(self) -> str:
+        return "bool_" if self.name == "bool" else self.name
+
+
+float64: Final = dtype("float64", np.float64, "Double")
+float32: Final = dtype("float32", np.float32, "Float")
+float16: Final = dtype("float16", np.float16, "Half")
+int64: Final = dtype("int64", np.int64, "Long")
+int32: Final = dtype("int32", np.int32, "Int")
+int16: Final = dtype("int16", np.int16, "Short")
+int8: Final = dtype("int8", np.int8, "Char")
+uint8: Final = dtype("uint8", np.uint8, "Byte")
+bool_: Final = dtype("bool", np.bool_, "Bool")
+
+_BY_NUMPY: Final = {t.numpy: t for t in (float64, float32, float16, int64, int32, int16, int8, uint8, bool_)}
+_BY_PYTHON: Final = {float: float64, int: int64, bool: bool_}
+
+_default = float32
+
+
+def get_default_dtype() -> dtype:
+    """The type that a Python float becomes: `float32` until `set_default_dtype` says otherwise."""
+    return _default
+
+
+def set_default_dtype(d: dtype) -> None:
+    """Make `d` the type that a Python float becomes.
+
+    Raises:
+        TypeError: `d` is not a floating-point type.
+    """
+    global _default
+    if not isinstance(d, dtype) or not d.is_floating_point:
+        raise TypeError(
+            f"only floating-point types are supported as the default type, got {d!r}. Use float64, float32 or float16."
+        )
+    _default = d
+
+
+def from_numpy_dtype(d: np.dtype) -> dtype:
+    """The `dtype` of an array; a TypeError for types that no Tensor holds."""
+    try:
+        return _BY_NUMPY[d]
+    except KeyError:
+        hint = " Complex tensors are not built here; work with real and imaginary parts." if d.kind == "c" else ""
+        raise TypeError(
+            f"can't convert np.ndarray of type {d}. The only supported types are: float64, float32, float16, int64, "
+            f"int32, int16, int8, uint8, and bool.{hint}"
+        ) from None
+
+
+def to_numpy_dtype(d: Any) -> np.dtype:
+    """The NumPy dtype behind `d`: a `dtype`, or Python's float, int or bool."""
+    if isinstance(d, dtype):
+        return d.numpy
+    if d in _BY_PYTHON:
+        return _BY_PYTHON[d].numpy
+    raise TypeError(
+        f"dtype must be a tinygrad_edu dtype such as tinygrad_edu.float32, got {d!r}"
+        + (". Complex numbers are not built here." if d is complex else "")
+    )
+
+
+def _category(kind: str) -> int:
+    return "bif".index(kind if kind != "u" else "i")
+
+
+def promote(operands: tuple[Any, ...] | list[Any]) -> np.dtype:
+    """The NumPy dtype in which PyTorch computes an op over arrays and Python numbers.
+
+    Arrays with dimensions decide; a 0-d array counts only if it is of a higher category than they are, and a Python
+    number only if it is of a higher category than all arrays.
+    """
+    dimensioned: np.dtype | None = None
+    zero_dim: np.dtype | None = None
+    wrapped: np.dtype | None = None
+    for x in operands:
+        if x is None:
+            continue
+        if isinstance(x, np.ndarray | np.generic):
+            if x.ndim:
+                dimensioned = x.dtype if dimensioned is None else np.promote_types(dimensioned, x.dtype)
+            else:
+                zero_dim = x.dtype if zero_dim is None else np.promote_types(zero_dim, x.dtype)
+        else:
+            d = _BY_PYTHON[bool if isinstance(x, bool) else int if isinstance(x, int) else float].numpy
+            if d.kind == "f":
+                d = _default.numpy
+            wrapped = d if wrapped is None else np.promote_types(wrapped, d)
+    result: np.dtype | None = None
+    for candidate in (dimensioned, zero_dim, wrapped):
+        if candidate is not None and (result is None or _category(candidate.kind) > _category(result.kind)):
+            result = candidate
+    if result is None:
+        raise TypeError("an op needs at least one tensor or number")
+    # NumPy widens float16 with int32 to float64; PyTorch never lets an integer widen a float.
+    return _float_only(operands, result) if result.kind == "f" else result
+
+
+def _float_only(operands: tuple[Any, ...] | list[Any], result: np.dtype) -> np.dtype:
+    """Promote over the floating-point operands of the deciding rank alone."""
+    for rank in (lambda x: x.ndim > 0, lambda x: x.ndim == 0):
+        floats = [
+            x.dtype for x in operands if isinstance(x, np.ndarray | np.generic) and x.dtype.kind == "f" and rank(x)
+        ]
+        if floats:
+            return np.result_type(*floats)
+    return result
+
+
+def result_type(tensor1: Any, tensor2: Any) -> dtype:
+    """The dtype that PyTorch gives an op over two tensors or numbers."""
+    return from_numpy_dtype(promote([getattr(t, "_data", t) for t in (tensor1, tensor2)]))
+
+
+class finfo:
+    """Machine limits of a floating-point type: `bits`, `eps`, `max`, `min`, `tiny`, `smallest_normal`, `resolution`."""
+
+    def __init__(self, type: dtype | None = None) -> None:
+        info = np.finfo((type or _default).numpy)
+        self.dtype = (type or _default).name
+        self.bits = int(info.bits)
+        self.eps, self.max, self.min = float(info.eps), float(info.max), float(info.min)
+        self.tiny = self.smallest_normal = float(info.tiny)
+        self.resolution = float(info.resolution)
+
+
+class iinfo:
+    """Limits of an integer type: `bits`, `max`, `min`."""
+
+    def __init__(self, type: dtype) -> None:
+        info = np.iinfo(type.numpy)
+        self.dtype = type.name
+        self.bits, self.max, self.min = int(info.bits), int(info.max), int(info.min)

@@ -1,0 +1,161 @@
+"""New tensors: from data, filled, ranges."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from .. import dtypes
+from ..tensor import Tensor, as_array, device, wrap
+
+__all__ = [
+    "arange",
+    "as_tensor",
+    "empty",
+    "empty_like",
+    "eye",
+    "from_numpy",
+    "full",
+    "full_like",
+    "linspace",
+    "ones",
+    "ones_like",
+    "tensor",
+    "zeros",
+    "zeros_like",
+]
+
+
+def _shape(size: tuple[Any, ...]) -> tuple[int, ...]:
+    if len(size) == 1 and isinstance(size[0], tuple | list):
+        size = tuple(size[0])
+    return tuple(int(n) for n in size)
+
+
+def _finish(array: np.ndarray, requires_grad: bool, where: Any) -> Tensor:
+    if where is not None and not isinstance(where, device):
+        device(where)
+    out = wrap(array)
+    from ..autograd import grad_mode
+
+    if grad_mode.state.inference:
+        out._inference = True
+    if requires_grad:
+        out.requires_grad_()
+    return out
+
+
+def _np(dtype: Any) -> np.dtype:
+    return dtypes.get_default_dtype().numpy if dtype is None else dtypes.to_numpy_dtype(dtype)
+
+
+def tensor(
+    data: Any, *, dtype: Any = None, device: Any = None, requires_grad: bool = False, pin_memory: bool = False
+) -> Tensor:
+    """A new leaf tensor holding a copy of `data`: a number, nested lists, an array, or another tensor's values.
+
+    Python floats become the default dtype (float32), integers int64.
+
+    Example:
+        >>> tensor([[1.0, 2.0], [3.0, 4.0]])
+        tensor([[1., 2.],
+                [3., 4.]])
+    """
+    array = as_array(data)
+    copied = np.array(array, dtype=None if dtype is None else dtypes.to_numpy_dtype(dtype))
+    return _finish(copied, requires_grad, device)
+
+
+def as_tensor(data: Any, dtype: Any = None, device: Any = None) -> Tensor:
+    """`data` as a tensor: itself if it is one of that dtype, sharing memory if it is an array, else a copy."""
+    if isinstance(data, Tensor):
+        return data if dtype is None else data.to(dtype)
+    array = as_array(data)
+    return _finish(array if dtype is None else array.astype(dtypes.to_numpy_dtype(dtype), copy=False), False, device)
+
+
+def from_numpy(array: np.ndarray) -> Tensor:
+    """A tensor on the memory of `array`: a write to one is seen in the other."""
+    if not isinstance(array, np.ndarray):
+        raise TypeError(f"expected np.ndarray (got {type(array).__name__})")
+    dtypes.from_numpy_dtype(array.dtype)
+    return wrap(array)
+
+
+def full(size: Any, fill_value: Any, *, dtype: Any = None, device: Any = None, requires_grad: bool = False) -> Tensor:
+    """A tensor of shape `size` with `fill_value` everywhere."""
+    size = (size,) if isinstance(size, int) else size
+    kind = as_array(fill_value).dtype if dtype is None else dtypes.to_numpy_dtype(dtype)
+    return _finish(
+        np.full(_shape((size,)), getattr(fill_value, "_data", fill_value), dtype=kind), requires_grad, device
+    )
+
+
+def zeros(*size: Any, dtype: Any = None, device: Any = None, requires_grad: bool = False) -> Tensor:
+    """A tensor of shape `size` filled with 0."""
+    return _finish(np.zeros(_shape(size), _np(dtype)), requires_grad, device)
+
+
+def ones(*size: Any, dtype: Any = None, device: Any = None, requires_grad: bool = False) -> Tensor:
+    """A tensor of shape `size` filled with 1."""
+    return _finish(np.ones(_shape(size), _np(dtype)), requires_grad, device)
+
+
+# Memory that holds what it held is of no use to a learner: empty tensors are zeros.
+empty = zeros
+
+
+def full_like(
+    input: Tensor, fill_value: Any, *, dtype: Any = None, device: Any = None, requires_grad: bool = False
+) -> Tensor:
+    """A tensor of the shape and dtype of `input` with `fill_value` everywhere."""
+    return _finish(
+        np.full(
+            input._data.shape, fill_value, dtype=input._data.dtype if dtype is None else dtypes.to_numpy_dtype(dtype)
+        ),
+        requires_grad,
+        device,
+    )
+
+
+def zeros_like(input: Any, *, dtype: Any = None, device: Any = None, requires_grad: bool = False) -> Any:
+    """Zeros of the shape and dtype of `input`; for an array (inside a backward rule) an array."""
+    if not isinstance(input, Tensor):
+        return np.zeros_like(input)
+    return full_like(input, 0, dtype=dtype, device=device, requires_grad=requires_grad)
+
+
+def ones_like(input: Tensor, *, dtype: Any = None, device: Any = None, requires_grad: bool = False) -> Tensor:
+    """Ones of the shape and dtype of `input`."""
+    return full_like(input, 1, dtype=dtype, device=device, requires_grad=requires_grad)
+
+
+empty_like = zeros_like
+
+
+def arange(
+    start: Any, end: Any = None, step: Any = 1, *, dtype: Any = None, device: Any = None, requires_grad: bool = False
+) -> Tensor:
+    """start, start + step, … up to but not including `end`. Integers give int64, floats the default dtype."""
+    if end is None:
+        start, end = 0, start
+    values = [v.item() if isinstance(v, Tensor) else v for v in (start, end, step)]
+    if values[2] == 0:
+        raise RuntimeError("step must be nonzero")
+    if (values[1] - values[0]) * values[2] < 0:
+        raise RuntimeError("upper bound and lower bound inconsistent with step sign")
+    kind = _np(dtype) if dtype is not None or any(isinstance(v, float) for v in values) else np.dtype(np.int64)
+    return _finish(np.arange(*values).astype(kind), requires_grad, device)
+
+
+def linspace(
+    start: float, end: float, steps: int, *, dtype: Any = None, device: Any = None, requires_grad: bool = False
+) -> Tensor:
+    """`steps` values from `start` to `end`, both included, evenly spaced."""
+    return _finish(np.linspace(start, end, steps).astype(_np(dtype)), requires_grad, device)
+
+
+def eye(n: int, m: int | None = None, *, dtype: Any = None, device: Any = None, requires_grad: bool = False) -> Tensor:
+    """The n×m matrix with 1 on the diagonal and 0 elsewhere."""
+    return _finish(np.eye(n, m, dtype=_np(dtype)), requires_grad, device)

@@ -1,0 +1,486 @@
+"""`Op`: a built-in differentiable op. What it is to write one, and what all of them share.
+
+An op is one short class, in the order of the mathematics:
+
+    class Mul(Op):
+        promotes = True
+        def forward(self, other): return self * other
+        def grad_self(grad, other): return grad * other
+        def grad_other(grad, self): return grad * self
+        jvp = elementwise
+
+The functions in the body are static: `self` is the op's first tensor, as in PyTorch's own signatures. `forward` works on
+arrays; its positional arguments are tensors or numbers, its keyword arguments are settings. `grad_<input>` is the rule of
+one input, and the names of its arguments say what is kept for it: an input, `result`, a setting, or `<input>_sym_sizes`,
+the input's shape. What no needed rule asks for is not kept, and a rule that nobody needs is not run. Several inputs can
+share one rule, `gradients(grad, needs_input_grad, …)`.
+
+The rules are written once and used twice: in the plain pass they get arrays, under `create_graph` Tensors, which record
+what is done to them. So a rule uses operators and the functions of `ops`, which take either.
+
+Broadcasting is nobody's business here: a gradient that comes out in the broadcast shape is summed by the engine.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from .. import dtypes
+from ..autograd import forward_ad, grad_mode, graph
+from ..autograd.graph import Node, SavedTensor, gradient_edge
+from ..autograd.inplace import check_inplace, make_view, rebase_history
+from ..tensor import Tensor, wrap
+
+__all__ = ["Op", "elementwise", "linear"]
+
+# How tangents travel, where that follows from what is written already.
+elementwise = (
+    "elementwise"  # each output element depends on its own input elements: the rule for gradients serves tangents
+)
+linear = "linear"  # the op is linear in all its inputs: it maps tangents as it maps values
+
+
+class _Rule:
+    """One `grad_…` function, and the names of what it needs beside the incoming gradient."""
+
+    __slots__ = ("function", "needs")
+
+    def __init__(self, function: Callable[..., Any]) -> None:
+        self.function = function
+        self.needs = tuple(inspect.signature(function).parameters)[1:]
+
+
+class Op(Node):
+    """A built-in op and, once recorded, its node in the graph. The module's text tells how to write one."""
+
+    # Settings of a subclass -------------------------------------------------------------------------------------------
+    promotes = False  # operands of different dtypes are brought to a common one first
+    makes_float = False  # integers become the default float type first
+    view = False  # the result shows the storage of the first input
+    non_differentiable: tuple[int, ...] = ()  # outputs without a gradient, such as indices
+    visible_outputs: int | None = None  # outputs that a user sees; the others are kept for the rule alone
+    jvp: Any = None  # elementwise, linear, or a function of the tangents `(…, then what it needs by name)`
+
+    # Read off the subclass --------------------------------------------------------------------------------------------
+    _inputs: tuple[str, ...] = ()
+    _variadic = False
+    _rules: tuple[_Rule | None, ...] = ()
+    _joint: _Rule | None = None
+    _name = "OpBackward0"
+    _saves: dict[tuple[bool, ...], tuple[str, ...]]
+
+    makes_new_arrays = True
+    _kept: dict[str, Any] | None = None
+
+    def __init_subclass__(cls, name: str | None = None, **settings: Any) -> None:
+        super().__init_subclass__(**settings)
+        cls._name = name or f"{cls.__name__}Backward0"
+        # A node shows itself under its PyTorch name, as in `grad_fn=<MulBackward0>`.
+        cls.__name__ = cls.__qualname__ = cls._name.rpartition("::")[2]
+        for key, value in list(cls.__dict__.items()):
+            if inspect.isfunction(value) and not key.startswith("_"):
+                setattr(cls, key, staticmethod(value))
+        if "forward" not in cls.__dict__:
+            return
+        parameters = inspect.signature(cls.forward).parameters.values()
+        cls._inputs = tuple(p.name for p in parameters if p.kind is not p.KEYWORD_ONLY)
+        cls._variadic = any(p.kind is p.VAR_POSITIONAL for p in parameters)
+        rules = [getattr(cls, f"grad_{i}", None) for i in cls._inputs]
+        cls._rules = tuple(_Rule(r) if r else None for r in rules)
+        cls._joint = _Rule(cls.gradients) if hasattr(cls, "gradients") else None
+        cls._saves = {}
+
+    forward: Callable[..., Any]
+
+    # --- forward ------------------------------------------------------------------------------------------------------
+
+    @classmethod
+    def apply(cls, *inputs: Any, **settings: Any) -> Any:
+        """Compute the op; record it if an input requires grad and grad mode is on.
+
+        Arrays and numbers alone give an array: that is how rules compute in the plain pass.
+        """
+        arrays = []
+        is_tensor = requires_grad = False
+        for x in inputs:
+            if isinstance(x, Tensor):
+                is_tensor = True
+                if x._requires_grad or (x._view is not None and x.requires_grad):
+                    requires_grad = True
+                arrays.append(x._data)
+            else:
+                arrays.append(x)
+        if not is_tensor:
+            return cls.forward(*arrays, **settings)
+        if cls.promotes or cls.makes_float:
+            arrays = _promoted(arrays, cls.makes_float)
+        result = cls.forward(*arrays, **settings)
+        state = grad_mode.state
+        record = requires_grad and state.grad_enabled and not state.inference
+        if type(result) is not tuple:
+            out = wrap(result if type(result) is np.ndarray else np.asarray(result))
+            if cls.view:
+                make_view(out, inputs[0], _view_creation(state, False))
+            if state.inference:
+                out._inference = True
+            elif record and out._data.dtype.kind == "f" and (cls._joint is not None or any(cls._rules)):
+                node = cls._record(inputs, settings, (out,))
+                out._grad_fn = node
+                out._requires_grad = True
+            if forward_ad.level.open and forward_ad.any_tangent(inputs):
+                cls._push_tangents(inputs, settings, (out,))
+            return out
+        return cls._several(inputs, settings, result, record)
+
+    @classmethod
+    def _several(cls, inputs: tuple, settings: dict[str, Any], results: tuple, record: bool) -> tuple[Tensor, ...]:
+        state = grad_mode.state
+        outs = tuple(wrap(np.asarray(r)) for r in results)
+        for out in outs:
+            if cls.view:
+                make_view(out, inputs[0], _view_creation(state, True))
+            out._inference = state.inference
+        visible = outs if cls.visible_outputs is None else outs[: cls.visible_outputs]
+        if record and not state.inference:
+            node = cls._record(inputs, settings, outs, visible)
+            for number, out in enumerate(visible):
+                if number not in cls.non_differentiable and out._data.dtype.kind == "f":
+                    out._grad_fn, out.output_nr, out._requires_grad = node, number, True
+        if forward_ad.level.open and forward_ad.any_tangent(inputs):
+            cls._push_tangents(inputs, settings, outs)
+        return visible
+
+    @classmethod
+    def _record(
+        cls,
+        inputs: Sequence[Any],
+        settings: dict[str, Any],
+        outs: tuple[Tensor, ...],
+        visible: tuple[Tensor, ...] | None = None,
+    ) -> Op:
+        """Make the node of this run: its edges, the form of its outputs, and what its needed rules ask for."""
+        node = cls()
+        node._seq = next(graph.sequence)
+        node._edges = edges = tuple([gradient_edge(x) if isinstance(x, Tensor) else _NO_EDGE for x in inputs])
+        node._outputs = tuple([(out._data.shape, out._data.dtype) for out in visible or outs])
+        mask = tuple([edge[0] is not None for edge in edges])
+        names = cls._saves.get(mask)
+        if names is None:
+            names = cls._saves[mask] = cls._what_to_save(mask)
+        if names:
+            node._kept = {name: cls._to_save(name, node, inputs, settings, outs, mask) for name in names}
+        if graph.anomaly.enabled:
+            graph.remember_forward(node)
+        return node
+
+    @classmethod
+    def _what_to_save(cls, mask: tuple[bool, ...]) -> tuple[str, ...]:
+        if cls._joint is not None:
+            return cls._joint.needs
+        rules = [rule for rule, wanted in zip(cls._rules, mask, strict=True) if rule is not None and wanted]
+        return tuple(dict.fromkeys(name for rule in rules for name in rule.needs))
+
+    @classmethod
+    def _to_save(
+        cls,
+        name: str,
+        node: Op,
+        inputs: Sequence[Any],
+        settings: dict[str, Any],
+        outs: tuple[Tensor, ...],
+        mask: tuple[bool, ...],
+    ) -> Any:
+        if name in settings:
+            return settings[name]
+        if name in cls._inputs:
+            if cls._variadic:
+                return tuple(SavedTensor(x) for x in inputs)
+            x = inputs[cls._inputs.index(name)]
+            return SavedTensor(x) if isinstance(x, Tensor) else x
+        if name.startswith("result"):
+            number = int(name[6:] or 0)
+            out = outs[number]
+            hidden = cls.visible_outputs is not None and number >= cls.visible_outputs
+            if hidden:
+                return SavedTensor(out)
+            out.output_nr = number
+            return SavedTensor(out, node)
+        if name == "needs_input_grad":
+            return mask
+        source, _, what = name.partition("_sym_")
+        if what == "sizes":
+            if cls._variadic:
+                return tuple(x._data.shape for x in inputs)
+            return Tensor.shape.fget(inputs[cls._inputs.index(source)])  # type: ignore[attr-defined]
+        if what == "numel":
+            return inputs[cls._inputs.index(source)]._data.size
+        if name == "geometry":
+            return inputs[0]._data, outs[0]._data
+        raise TypeError(f"{cls._name}: a rule asks for {name!r}, which is no input, result or setting of the op")
+
+    # --- backward -----------------------------------------------------------------------------------------------------
+
+    def name(self) -> str:
+        return self._name
+
+    def run(self, grads: list[Any], create_graph: bool) -> Sequence[Any]:
+        if len(self._outputs) == 1:
+            grad = grads[0]
+            if grad is None:
+                return [None] * len(self._edges)
+        else:
+            if all(g is None for g in grads):
+                return [None] * len(self._edges)
+            grad = grads
+        joint = self._joint
+        if joint is not None:
+            return joint.function(grad, *[self._fetch(name, create_graph) for name in joint.needs])
+        results: list[Any] = []
+        for rule, (next_node, _) in zip(self._rules, self._edges, strict=True):
+            if next_node is None or rule is None:
+                results.append(None)
+            elif rule.needs:
+                results.append(rule.function(grad, *[self._fetch(name, create_graph) for name in rule.needs]))
+            else:
+                results.append(rule.function(grad))
+        return results
+
+    def _fetch(self, name: str, create_graph: bool) -> Any:
+        saved = self._kept[name]  # type: ignore[index]
+        if type(saved) is SavedTensor:
+            return saved.tensor() if create_graph else saved.array()
+        if self._variadic and type(saved) is tuple and saved and type(saved[0]) is SavedTensor:
+            return tuple(s.tensor() if create_graph else s.array() for s in saved)
+        return saved
+
+    def release(self) -> None:
+        if self._kept is not None:
+            for saved in self._kept.values():
+                if type(saved) is SavedTensor:
+                    saved.free()
+                elif self._variadic and type(saved) is tuple:
+                    for s in saved:
+                        if type(s) is SavedTensor:
+                            s.free()
+
+    # --- what is saved, under PyTorch's names ---------------------------------------------------------------------------
+
+    def __getattr__(self, attribute: str) -> Any:
+        prefix = "_raw_saved_" if attribute.startswith("_raw_saved_") else "_saved_"
+        if not attribute.startswith(prefix):
+            raise AttributeError(f"{self._name!r} object has no attribute {attribute!r}")
+        name = attribute[len(prefix) :]
+        saved = (self._kept or {}).get(name, _ABSENT)
+        if saved is _ABSENT:
+            if name in self._all_needs():
+                return None  # nobody's gradient needs it, so it was not kept
+            raise AttributeError(f"{self._name!r} object has no attribute {attribute!r}")
+        if isinstance(saved, SavedTensor):
+            return saved if prefix == "_raw_saved_" else saved.tensor()
+        if isinstance(saved, tuple) and saved and isinstance(saved[0], SavedTensor):
+            return saved if prefix == "_raw_saved_" else tuple(s.tensor() for s in saved)
+        if name in self._inputs and isinstance(saved, int | float):
+            return wrap(np.asarray(saved))
+        return saved
+
+    @classmethod
+    def _all_needs(cls) -> list[str]:
+        rules = [*cls._rules, cls._joint]
+        return [
+            n for rule in rules if rule is not None for n in rule.needs if n not in ("needs_input_grad", "geometry")
+        ]
+
+    def __dir__(self) -> list[str]:
+        names = self._all_needs()
+        raw = [n for n in names if isinstance((self._kept or {}).get(n), SavedTensor)]
+        return [*super().__dir__(), *(f"_saved_{n}" for n in names), *(f"_raw_saved_{n}" for n in raw)]
+
+    # --- forward mode ---------------------------------------------------------------------------------------------------
+
+    @classmethod
+    def _push_tangents(cls, inputs: Sequence[Any], settings: dict[str, Any], outs: tuple[Tensor, ...]) -> None:
+        """Give the outputs their tangents, computed with Tensors, so that reverse mode over forward mode works."""
+        tangents = [forward_ad.tangent_of(x) if isinstance(x, Tensor) else None for x in inputs]
+        with forward_ad._set_fwd_grad_enabled(False):
+            values = cls._tangents(inputs, tangents, settings, outs)
+        for out, value in zip(outs, values, strict=False):
+            if value is not None and out._data.dtype.kind == "f":
+                if value._data.dtype != out._data.dtype:
+                    value = value._to_numpy_dtype(out._data.dtype)
+                forward_ad.set_tangent(out, value.expand(out._data.shape) if value.shape != out.shape else value)
+
+    @classmethod
+    def _tangents(
+        cls, inputs: Sequence[Any], tangents: list[Tensor | None], settings: dict[str, Any], outs: tuple[Tensor, ...]
+    ) -> Sequence[Any]:
+        if cls.jvp is None:
+            raise NotImplementedError(
+                f"Trying to use forward AD with {cls._name.rstrip('0123456789').removesuffix('Backward')} that does not "
+                "support it because it has not been implemented yet. Use reverse mode for this op."
+            )
+        if cls.jvp == linear:
+            moved = [
+                t if t is not None else forward_ad.zero_tangent(x) if isinstance(x, Tensor) else x
+                for x, t in zip(inputs, tangents, strict=True)
+            ]
+            result = cls.apply(*moved, **settings)
+            return result if isinstance(result, tuple) else (result,)
+
+        def value_of(name: str) -> Any:
+            if name in cls._inputs:
+                return inputs[cls._inputs.index(name)]
+            if name.startswith("result"):
+                return outs[int(name[6:] or 0)]
+            if name.endswith("_sym_sizes"):
+                return inputs[cls._inputs.index(name.removesuffix("_sym_sizes"))].shape
+            return settings[name]
+
+        if cls.jvp == elementwise:
+            total = None
+            for rule, tangent in zip(cls._rules, tangents, strict=True):
+                if rule is None or tangent is None:
+                    continue
+                part = rule.function(tangent, *[value_of(name) for name in rule.needs])
+                total = part if total is None else total + part
+            return (total,)
+        given = [
+            t if t is not None or not isinstance(x, Tensor) else forward_ad.zero_tangent(x)
+            for x, t in zip(inputs, tangents, strict=True)
+        ]
+        names = tuple(inspect.signature(cls.jvp).parameters)
+        if cls._variadic:
+            result = cls.jvp(tuple(given), *[inputs if n == cls._inputs[0] else value_of(n) for n in names[1:]])
+        else:
+            result = cls.jvp(*given, *[value_of(n) for n in names[len(given) :]])
+        return result if isinstance(result, tuple) else (result,)
+
+    # --- in place -------------------------------------------------------------------------------------------------------
+
+    @classmethod
+    def apply_(cls, target: Tensor, *others: Any, **settings: Any) -> Tensor:
+        """Compute the op and write its result into `target`, the op's first input.
+
+        Raises:
+            RuntimeError: the result does not fit `target` in shape or dtype, or autograd cannot allow the write.
+        """
+        if not isinstance(target, Tensor):
+            raise TypeError(f"an in-place op changes a Tensor, got {type(target).__name__}")
+        inputs = (target, *others)
+        state = grad_mode.state
+        differentiable = target._data.dtype.kind == "f" and (cls._joint is not None or any(cls._rules))
+        record = (
+            differentiable
+            and state.grad_enabled
+            and not state.inference
+            and any(isinstance(x, Tensor) and x.requires_grad for x in inputs)
+        )
+        if target._inference and not state.inference and record:
+            raise RuntimeError(
+                "Inplace update to inference tensor outside InferenceMode is not allowed. You can make a clone to get a "
+                "normal tensor before doing inplace update."
+            )
+        check_inplace(target, record)
+        arrays: list[Any] = [x._data if isinstance(x, Tensor) else x for x in inputs]
+        if cls.promotes or cls.makes_float:
+            arrays = _promoted(arrays, cls.makes_float)
+        result = np.asarray(cls.forward(*arrays, **settings))
+        _check_fits(target, result)
+        with forward_ad._set_fwd_grad_enabled(False):
+            before, edges = cls._before_write(inputs, settings, record)
+        if graph.saved_state.keep_versions is not None:
+            graph.saved_state.keep_versions.before_write(target)
+        node = None
+        if record:
+            # Inputs are saved as they are before the write; what is computed from `target` itself needs its old value.
+            node = cls._record((before, *others), settings, (target,))
+            node._edges = edges
+        pushes = forward_ad.level.open and forward_ad.any_tangent(inputs)
+        if pushes:
+            shadow = wrap(result)
+            old = before if before is not target else wrap(target._data.copy())
+            tangent = forward_ad.tangent_of(target)
+            if tangent is not None:
+                forward_ad.set_tangent(old, tangent)
+            cls._push_tangents((old, *others), settings, (shadow,))
+        target._data[...] = result
+        if not target._inference:
+            graph.bump_version(target)
+        if pushes:
+            forward_ad.set_tangent(target, forward_ad.tangent_of(shadow))  # type: ignore[arg-type]
+        if node is not None:
+            saved = node._kept or {}
+            for name in saved:
+                if name.startswith("result"):
+                    saved[name] = SavedTensor(target, node)
+            rebase_history(target, node)
+        return target
+
+    @classmethod
+    def _before_write(cls, inputs: tuple, settings: dict[str, Any], record: bool) -> tuple[Tensor, tuple]:
+        """The target as the rules are to see it (a clone, where a rule reads its value), and the edges of the node."""
+        target = inputs[0]
+        if not record:
+            return target, ()
+        edges = tuple(gradient_edge(x) if isinstance(x, Tensor) else _NO_EDGE for x in inputs)
+        mask = tuple(edge[0] is not None for edge in edges)
+        if cls._inputs[0] in cls._what_to_save(mask):
+            return target.clone(), edges
+        return target, edges
+
+
+_ABSENT: Any = object()
+_NO_EDGE: tuple[None, int] = (None, 0)
+
+
+def _view_creation(state: Any, multi_output: bool) -> str | None:
+    """Why a view made now cannot be written through later; None where it can."""
+    if state.inference:
+        return "inference"
+    if not state.grad_enabled:
+        return "no_grad"
+    return "multi-output" if multi_output else None
+
+
+def _promoted(arrays: list[Any], makes_float: bool) -> list[Any]:
+    """The operands in the dtype in which PyTorch computes them."""
+    if not makes_float:
+        if len(arrays) == 2:
+            a, b = arrays
+            if type(a) is np.ndarray:
+                if type(b) is np.ndarray:
+                    if a.dtype is b.dtype:
+                        return arrays
+                elif type(b) is float or type(b) is int:
+                    # NumPy gives a Python number the type of a float array, as PyTorch does.
+                    if a.dtype.kind == "f":
+                        return arrays
+            elif (type(a) is float or type(a) is int) and b.dtype.kind == "f":
+                return arrays
+    elif len(arrays) == 1 and arrays[0].dtype.kind == "f":
+        return arrays
+    common = dtypes.promote(arrays)
+    if makes_float and common.kind != "f":
+        common = dtypes.get_default_dtype().numpy
+    return [
+        a
+        if a is None
+        else a.astype(common, copy=False)
+        if isinstance(a, np.ndarray | np.generic)
+        else np.asarray(a, dtype=common)
+        for a in arrays
+    ]
+
+
+def _check_fits(target: Tensor, result: np.ndarray) -> None:
+    if result.shape != target._data.shape:
+        raise RuntimeError(
+            f"output with shape {list(target.shape)} doesn't match the broadcast shape {list(result.shape)}. An in-place "
+            "op cannot change the shape of its tensor; use the op without the underscore."
+        )
+    if result.dtype != target._data.dtype and not np.can_cast(result.dtype, target._data.dtype, "same_kind"):
+        names = [dtypes.from_numpy_dtype(d).legacy_name for d in (result.dtype, target._data.dtype)]
+        raise RuntimeError(f"result type {names[0]} can't be cast to the desired output type {names[1]}")

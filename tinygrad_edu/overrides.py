@@ -1,0 +1,76 @@
+"""`FunctionMode`: see every function as it is called, recorded or not (PyTorch: `torch.overrides.TorchFunctionMode`)."""
+
+from __future__ import annotations
+
+import functools
+import threading
+from collections.abc import Callable
+from typing import Any
+
+from .tensor import Tensor
+
+__all__ = ["FunctionMode", "TorchFunctionMode", "overridable"]
+
+
+class _Modes(threading.local):
+    def __init__(self) -> None:
+        self.stack: list[FunctionMode] = []
+
+
+modes = _Modes()
+
+
+class FunctionMode:
+    """Inside `with` a subclass of this, each public function and method of tensors goes through `__torch_function__`.
+
+    Example:
+        >>> import tinygrad_edu as T
+        >>> class Names(FunctionMode):
+        ...     def __torch_function__(self, func, types, args=(), kwargs=None):
+        ...         print(func.__name__)
+        ...         return func(*args, **(kwargs or {}))
+        >>> with Names():
+        ...     y = T.ones(2).exp()
+        ones
+        exp
+    """
+
+    def __torch_function__(self, func: Callable[..., Any], types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        """Called in place of `func`; calls it, or not, and returns the result."""
+        return func(*args, **(kwargs or {}))
+
+    def __enter__(self) -> Any:
+        modes.stack.append(self)
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        modes.stack.pop()
+
+
+# PyTorch's name, so that a program written for it runs by changing the import.
+TorchFunctionMode = FunctionMode
+
+
+def dispatch(function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """Hand a call to the innermost mode, which sees the outer ones when it calls on."""
+    stack = modes.stack
+    mode = stack.pop()
+    try:
+        types = tuple({type(a) for a in args if isinstance(a, Tensor)})
+        return mode.__torch_function__(function, types, args, kwargs)
+    finally:
+        stack.append(mode)
+
+
+def overridable(function: Callable[..., Any], name: str | None = None) -> Callable[..., Any]:
+    """Make a function visible to modes."""
+
+    @functools.wraps(function)
+    def call(*args: Any, **kwargs: Any) -> Any:
+        if modes.stack:
+            return dispatch(call, args, kwargs)
+        return function(*args, **kwargs)
+
+    if name is not None:
+        call.__name__ = call.__qualname__ = name
+    return call

@@ -1,0 +1,549 @@
+"""The Tensor: an array, and what autograd keeps beside it.
+
+This is the lowest layer. It knows arrays, versions and views, and holds the links into the graph (`grad_fn`,
+`output_nr`) without knowing what is behind them. The layers above give it its methods, each where its subject lives:
+`autograd` adds `backward` and the hooks, `ops` the operators and the mathematics.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from . import dtypes
+from .dtypes import dtype
+
+if TYPE_CHECKING:
+    from .autograd.graph import Node
+
+__all__ = ["Size", "Tensor", "as_array", "device", "tensor_method", "wrap"]
+
+
+class Size(tuple):
+    """The shape of a Tensor: a tuple of ints that knows its number of elements."""
+
+    __slots__ = ()
+
+    def numel(self) -> int:
+        """The product of the sizes."""
+        n = 1
+        for size in self:
+            n *= size
+        return n
+
+    def __getitem__(self, index: Any) -> Any:
+        item = tuple.__getitem__(self, index)
+        return Size(item) if isinstance(index, slice) else item
+
+    def __add__(self, other: Any) -> Size:
+        return Size(tuple.__add__(self, tuple(other)))
+
+    def __repr__(self) -> str:
+        return f"tinygrad_edu.Size({list(self)})"
+
+
+class device:
+    """Where a Tensor lives. There is one: `device("cpu")`."""
+
+    __slots__ = ("index", "type")
+
+    def __init__(self, type: Any, index: int | None = None) -> None:
+        name, _, number = str(type).partition(":")
+        if name != "cpu":
+            raise NotImplementedError(
+                f"tinygrad_edu computes on the CPU alone, so the device {type!r} is not available. Leave the device out, "
+                "or run the same program on PyTorch."
+            )
+        self.type = name
+        self.index = int(number) if number else index
+
+    def __repr__(self) -> str:
+        return "device(type='cpu')" if self.index is None else f"device(type='cpu', index={self.index})"
+
+    def __str__(self) -> str:
+        return "cpu" if self.index is None else f"cpu:{self.index}"
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, device) and (self.type, self.index) == (other.type, other.index)
+
+    def __hash__(self) -> int:
+        return hash((self.type, self.index))
+
+
+CPU = device("cpu")
+
+
+class ViewInfo:
+    """What a view knows of the tensor whose storage it shows.
+
+    `version` is the version of the storage at which the view's own `grad_fn` was made: when the storage has been
+    written to since, the history has to be read from the base again. `creation` tells why an in-place write through
+    this view may be impossible: None where it is possible, else "multi-output", "no_grad", "custom" or "inference".
+    """
+
+    __slots__ = ("base", "creation", "version")
+
+    def __init__(self, base: Tensor, creation: str | None, version: int) -> None:
+        self.base = base
+        self.creation = creation
+        self.version = version
+
+
+class Tensor:
+    """An n-dimensional array that autograd can follow. Make one with `tensor`, `zeros`, `ones`, `rand`, …"""
+
+    # What differs from these defaults is set on the instance; most tensors set `_data` alone.
+    _data: np.ndarray
+    _grad: Tensor | None = None
+    _grad_fn: Node | None = None
+    # True for leaves that ask for a gradient and for every result that was recorded.
+    _requires_grad: bool = False
+    # The count of in-place writes, in a list shared by all tensors that share the storage. None: never written, no views.
+    _counter: list[int] | None = None
+    _view: ViewInfo | None = None
+    # Hooks of a leaf; those of an intermediate result live on its node, as in PyTorch.
+    _hooks: dict[int, Any] | None = None
+    _post_accumulate_hooks: dict[int, Any] | None = None
+    _accumulator: Any = None
+    _retains_grad: bool = False
+    _inference: bool = False
+    # The tangent of forward-mode differentiation, and the level it belongs to.
+    _tangent: Any = None
+
+    output_nr: int = 0
+    name: str | None = None
+
+    def __new__(cls, *args: Any, **kwargs: Any) -> Any:
+        return object.__new__(cls)
+
+    def __init__(self, *data: Any) -> None:
+        # The legacy constructor: Tensor([1., 2.]) copies data, Tensor(2, 3) makes room for a shape.
+        if len(data) == 1 and not isinstance(data[0], int):
+            self._data = np.array(as_array(data[0]), dtype=dtypes.get_default_dtype().numpy)
+        else:
+            self._data = np.zeros(data or (0,), dtype=dtypes.get_default_dtype().numpy)
+
+    if TYPE_CHECKING:
+        # The layers above bind the rest.
+        def __getattr__(self, name: str) -> Any: ...
+
+    # --- the array -----------------------------------------------------------------------------------------------
+
+    @property
+    def shape(self) -> Size:
+        """The size of each dimension."""
+        return Size(self._data.shape)
+
+    @property
+    def dtype(self) -> dtype:
+        """The type of the elements."""
+        return dtypes.from_numpy_dtype(self._data.dtype)
+
+    @property
+    def device(self) -> device:
+        """Always `device("cpu")`."""
+        return CPU
+
+    @property
+    def ndim(self) -> int:
+        """The number of dimensions."""
+        return self._data.ndim
+
+    @property
+    def itemsize(self) -> int:
+        """Bytes per element."""
+        return self._data.itemsize
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of all elements."""
+        return self._data.nbytes
+
+    is_cuda = False
+    is_sparse = False
+    is_quantized = False
+    is_meta = False
+
+    def dim(self) -> int:
+        """The number of dimensions."""
+        return self._data.ndim
+
+    def size(self, dim: int | None = None) -> Any:
+        """The shape, or the size of one dimension."""
+        if dim is None:
+            return self.shape
+        try:
+            return self._data.shape[dim]
+        except IndexError:
+            n = max(self._data.ndim, 1)
+            raise IndexError(
+                f"Dimension out of range (expected to be in range of [{-n}, {n - 1}], but got {dim})"
+            ) from None
+
+    def numel(self) -> int:
+        """The number of elements."""
+        return self._data.size
+
+    nelement = numel
+
+    def element_size(self) -> int:
+        """Bytes per element."""
+        return self._data.itemsize
+
+    def stride(self, dim: int | None = None) -> Any:
+        """How many elements apart neighbours along each dimension (or along `dim`) lie in memory."""
+        strides = tuple(s // self._data.itemsize for s in self._data.strides)
+        return strides if dim is None else strides[dim]
+
+    def storage_offset(self) -> int:
+        """How many elements from the start of the storage this tensor begins."""
+        owner = self._view.base._data if self._view is not None else self._data
+        return (self._data.ctypes.data - owner.ctypes.data) // self._data.itemsize
+
+    def data_ptr(self) -> int:
+        """The address of the first element."""
+        return self._data.ctypes.data
+
+    def is_contiguous(self) -> bool:
+        """True if the elements lie in memory in row-major order."""
+        return self._data.flags.c_contiguous
+
+    def is_floating_point(self) -> bool:
+        """True for float64, float32 and float16."""
+        return self._data.dtype.kind == "f"
+
+    def is_complex(self) -> bool:
+        """Always False: complex tensors are not built here."""
+        return False
+
+    def item(self) -> Any:
+        """The one element, as a Python number.
+
+        Raises:
+            RuntimeError: there is not exactly one element.
+        """
+        if self._data.size != 1:
+            raise RuntimeError(
+                f"a Tensor with {self._data.size} elements cannot be converted to Scalar. Reduce it first, for instance "
+                "with .sum() or .mean(), or use .tolist()."
+            )
+        return self._data.item()
+
+    def tolist(self) -> Any:
+        """The elements as nested lists of Python numbers (a number for a 0-d tensor)."""
+        return self._data.tolist()
+
+    def numpy(self, *, force: bool = False) -> np.ndarray:
+        """The array itself: both share memory.
+
+        Raises:
+            RuntimeError: the tensor requires grad, since writes to the array would be invisible to autograd.
+        """
+        if self.requires_grad and not force:
+            raise RuntimeError(
+                "Can't call numpy() on Tensor that requires grad. Use tensor.detach().numpy() instead: the array is "
+                "outside the graph, and detach() says that you mean it."
+            )
+        return self._data
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray:
+        array = self.numpy()
+        if dtype is not None and dtype != array.dtype:
+            return array.astype(dtype)
+        return array.copy() if copy else array
+
+    # NumPy arrays on the left of an operator leave it to the Tensor on the right.
+    __array_priority__ = 1000
+
+    def __len__(self) -> int:
+        if self._data.ndim == 0:
+            raise TypeError("len() of a 0-d tensor")
+        return self._data.shape[0]
+
+    def __bool__(self) -> bool:
+        if self._data.size != 1:
+            what = "no values" if self._data.size == 0 else "more than one value"
+            raise RuntimeError(
+                f"Boolean value of Tensor with {what} is ambiguous. Use .any() or .all(), or compare one element."
+            )
+        return bool(self._data.item())
+
+    def __float__(self) -> float:
+        return float(self.item())
+
+    def __int__(self) -> int:
+        return int(self.item())
+
+    def __index__(self) -> int:
+        if self._data.dtype.kind not in "iub" or self._data.size != 1:
+            raise TypeError("only integer tensors of a single element can be converted to an index")
+        return int(self._data.item())
+
+    def __format__(self, spec: str) -> str:
+        return format(self.item(), spec) if self._data.ndim == 0 and spec else object.__format__(self, "") or str(self)
+
+    def __hash__(self) -> int:
+        return id(self)
+
+    # --- autograd ------------------------------------------------------------------------------------------------
+
+    @property
+    def data(self) -> Tensor:
+        """The same storage as a tensor outside the graph, with a version counter of its own.
+
+        Writes to it are invisible to autograd's checks: prefer `detach()`, whose writes are seen.
+        """
+        out = wrap(self._data)
+        out._inference = self._inference
+        return out
+
+    @data.setter
+    def data(self, value: Tensor) -> None:
+        if not isinstance(value, Tensor):
+            raise TypeError(f"Variable data has to be a tensor, but got {type(value).__name__}")
+        self._data = value._data
+
+    @property
+    def requires_grad(self) -> bool:
+        """True if gradients flow to this tensor: it is a leaf that asks for them, or was computed from one that does."""
+        return self._requires_grad or (self._view is not None and self._view.base._requires_grad)
+
+    @requires_grad.setter
+    def requires_grad(self, value: bool) -> None:
+        self.requires_grad_(value)
+
+    def requires_grad_(self, requires_grad: bool = True) -> Tensor:
+        """Ask for a gradient at this leaf, or stop asking; returns the tensor.
+
+        Raises:
+            RuntimeError: the tensor is not a leaf, or holds integers or booleans.
+        """
+        if self._grad_fn is not None:
+            if requires_grad:
+                return self
+            raise RuntimeError(
+                "you can only change requires_grad flags of leaf variables. If you want to use a computed variable in a "
+                "subgraph that doesn't require differentiation use var_no_grad = var.detach()."
+            )
+        if requires_grad and self._data.dtype.kind != "f":
+            raise RuntimeError(
+                f"only Tensors of floating point dtype can require gradients, and this one holds {self.dtype}. Gradients "
+                "need real numbers: make it float, as in tensor([1., 2.]) or t.float()."
+            )
+        if requires_grad and self._inference and not self._requires_grad and not _inference_enabled():
+            raise RuntimeError(
+                "Setting requires_grad=True on inference tensor outside InferenceMode is not allowed. Clone it first: "
+                "the clone is an ordinary tensor."
+            )
+        self._requires_grad = bool(requires_grad)
+        return self
+
+    @property
+    def grad_fn(self) -> Node | None:
+        """The node that computed this tensor; None for a leaf."""
+        view = self._view
+        if view is not None and self._counter is not None and self._counter[0] != view.version:
+            _regenerate_history(self, view)
+        return self._grad_fn
+
+    @property
+    def is_leaf(self) -> bool:
+        """True if no recorded op computed this tensor: it requires no grad, or its gradient accumulates in `.grad`."""
+        return self.grad_fn is None
+
+    @property
+    def retains_grad(self) -> bool:
+        """True if `retain_grad()` was called on this intermediate result."""
+        return self._retains_grad
+
+    @property
+    def grad(self) -> Tensor | None:
+        """The gradient that accumulated here, None before the first one arrives."""
+        if self._grad is None and self._grad_fn is not None and not self._retains_grad:
+            warnings.warn(
+                "The .grad attribute of a Tensor that is not a leaf Tensor is being accessed. Its .grad attribute won't "
+                "be populated during autograd.backward(). If you indeed want the .grad field to be populated for a "
+                "non-leaf Tensor, use .retain_grad() on the non-leaf Tensor. If you access the non-leaf Tensor by "
+                "mistake, make sure you access the leaf Tensor instead.",
+                UserWarning,
+                stacklevel=2,
+            )
+        return self._grad
+
+    @grad.setter
+    def grad(self, value: Tensor | None) -> None:
+        if value is not None:
+            if not isinstance(value, Tensor):
+                raise TypeError(f"assigned grad expected to be a Tensor or None but got grad of type {type(value)}")
+            if value is self:
+                raise RuntimeError("can't assign Variable as its own grad")
+            if value._data.shape != self._data.shape:
+                raise RuntimeError(
+                    f"assigned grad has data of a different size: the tensor has shape {list(self._data.shape)}, the "
+                    f"gradient {list(value._data.shape)}"
+                )
+            if value._data.dtype != self._data.dtype:
+                raise RuntimeError(
+                    f"assigned grad has data of a different type: the tensor holds {self.dtype}, the gradient {value.dtype}"
+                )
+        self._grad = value
+
+    @grad.deleter
+    def grad(self) -> None:
+        self._grad = None
+
+    @property
+    def _version(self) -> int:
+        """How many in-place writes this tensor's storage has seen, through whatever view."""
+        if self._inference:
+            raise RuntimeError("Inference tensors do not track version counter.")
+        return self._counter[0] if self._counter is not None else 0
+
+    @property
+    def _base(self) -> Tensor | None:
+        """The tensor whose storage this view shows; None if it is no view."""
+        return self._view.base if self._view is not None else None
+
+    def _is_view(self) -> bool:
+        """True if this tensor is a differentiable view of another."""
+        return self._view is not None
+
+    def is_inference(self) -> bool:
+        """True if the tensor was made in inference mode."""
+        return self._inference
+
+    def is_shared(self) -> bool:
+        """Always False: nothing here is shared between processes."""
+        return False
+
+    def cpu(self) -> Tensor:
+        """The tensor itself: it is on the CPU already."""
+        return self
+
+    def cuda(self, *args: Any, **kwargs: Any) -> Tensor:
+        """Refused: tinygrad_edu computes on the CPU alone."""
+        device("cuda")
+        return self
+
+    # --- copies --------------------------------------------------------------------------------------------------
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Tensor:
+        if not self.is_leaf:
+            raise RuntimeError(
+                "Only Tensors created explicitly by the user (graph leaves) support the deepcopy protocol at the moment. "
+                "Copy t.detach() instead, or t.clone() to stay in the graph."
+            )
+        if id(self) in memo:
+            return memo[id(self)]
+        new = object.__new__(type(self))
+        memo[id(self)] = new
+        new._data = self._data.copy()
+        new._requires_grad = self._requires_grad
+        if self._grad is not None:
+            new._grad = self._grad.__deepcopy__(memo)
+        _copy_attributes(self, new)
+        return new
+
+    def __reduce_ex__(self, protocol: Any) -> Any:
+        if not self.is_leaf:
+            raise RuntimeError(
+                "Only Tensors created explicitly by the user (graph leaves) can be pickled. Pickle t.detach() instead."
+            )
+        return _rebuild, (type(self), self._data, self._requires_grad, _user_attributes(self))
+
+
+def _user_attributes(t: Tensor) -> dict[str, Any]:
+    return {k: v for k, v in t.__dict__.items() if k not in _OWN_ATTRIBUTES}
+
+
+def _copy_attributes(source: Tensor, target: Tensor) -> None:
+    target.__dict__.update(_user_attributes(source))
+
+
+def _rebuild(cls: type, data: np.ndarray, requires_grad: bool, attributes: dict[str, Any]) -> Tensor:
+    out = object.__new__(cls)
+    out._data = data
+    out._requires_grad = requires_grad
+    out.__dict__.update(attributes)
+    return out
+
+
+_OWN_ATTRIBUTES = frozenset(k for k in Tensor.__annotations__) | {"output_nr"}
+
+
+def _regenerate_history(t: Tensor, view: ViewInfo) -> None:
+    """The storage of a view was written to: its history is now the base's, seen through the view."""
+    base = view.base
+    if base.requires_grad:
+        if view.creation is not None:
+            raise RuntimeError(
+                f"A view was created in {view.creation.replace('_', ' ')} mode and its base or another view of its base has "
+                "been modified inplace with grad mode enabled. Given that this use case is ambiguous and error-prone, it is "
+                "forbidden. Make the view and change the base under the same grad mode, or clone() the view."
+            )
+        t._grad_fn, t.output_nr, t._requires_grad = Tensor._as_strided_node(base, t), 0, True
+    view.version = t._counter[0] if t._counter is not None else 0
+
+
+def _inference_enabled() -> bool:
+    return Tensor._is_inference_mode_enabled()
+
+
+def tensor_method(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Make `function` a method of Tensor under its own name: how the layers above extend it."""
+    setattr(Tensor, function.__name__, function)
+    return function
+
+
+def wrap(array: np.ndarray) -> Tensor:
+    """A leaf Tensor over `array`, which is not copied."""
+    t = object.__new__(Tensor)
+    t._data = array
+    return t
+
+
+def as_array(data: Any) -> np.ndarray:
+    """What `tensor(data)` holds, before any dtype is asked for: Python floats become the default dtype."""
+    if isinstance(data, Tensor):
+        return data._data
+    if isinstance(data, np.ndarray | np.generic):
+        array = np.asarray(data)
+        dtypes.from_numpy_dtype(array.dtype)
+        return array
+    try:
+        array = np.array(_unwrapped(data))
+    except ValueError as error:
+        raise ValueError(
+            f"expected sequence of equal lengths at every level: {error}. A tensor is rectangular, pad the short rows."
+        ) from None
+    if array.dtype.kind == "f":
+        holds_numpy = isinstance(data, list | tuple) and data and isinstance(data[0], np.generic)
+        return array if holds_numpy else array.astype(dtypes.get_default_dtype().numpy)
+    if array.dtype.kind in "iub" and not array.size and isinstance(data, list | tuple):
+        return array.astype(dtypes.get_default_dtype().numpy)
+    if array.dtype.kind in "iub":
+        return array
+    if array.dtype.kind == "c":
+        raise TypeError("complex tensors are not built here; work with the real and imaginary parts.")
+    raise TypeError(
+        f"new(): invalid data type {type(_first(data)).__name__!r}. A tensor holds numbers or booleans, in nested lists "
+        "of equal length."
+    )
+
+
+def _unwrapped(data: Any) -> Any:
+    """Nested lists with 0-d tensors replaced by numbers (depth is the tensor's rank, so recursion is bounded by it)."""
+    if isinstance(data, Tensor):
+        return data._data.tolist()
+    if isinstance(data, list | tuple):
+        return [_unwrapped(item) for item in data]
+    return data
+
+
+def _first(data: Any) -> Any:
+    while isinstance(data, list | tuple) and data:
+        data = data[0]
+    return data
