@@ -156,6 +156,7 @@ def run(
                         if (
                             type(next_node) is AccumulateGrad
                             and node.makes_new_arrays
+                            and not create_graph
                             and grad is not incoming
                             and grad.base is None
                             and not node._post_hooks

@@ -146,7 +146,7 @@ class CopySlices(Node):
         flat = grad.reshape(-1)
         first, *others = self._node.run([flat[self._index]], create_graph)
         piece = first if first is not None else flat[self._index] * 0
-        shape, dtype = self._outputs[0]
+        shape, _ = self._outputs[0]
         if create_graph:
             before = flat.index_put((self._index,), piece)
         else:

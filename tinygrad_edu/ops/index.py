@@ -117,14 +117,13 @@ class AsStrided(Op):
 
     view = True
 
-    def forward(self, *, size, stride, storage_offset, index):
-        start = np.lib.stride_tricks.as_strided(self, (1,), (self.itemsize,)) if self.ndim == 0 else self
-        window = start.reshape(-1)[storage_offset:] if start.flags.c_contiguous else start
+    def forward(self, *, size, stride, storage_offset, _index):
+        window = self.reshape(-1)[storage_offset:] if self.flags.c_contiguous else self
         return np.lib.stride_tricks.as_strided(window, size, [s * self.itemsize for s in stride])
 
-    def grad_self(grad, self_sym_sizes, size, stride, storage_offset, index):
+    def grad_self(grad, self_sym_sizes, size, stride, storage_offset, _index):
         return reshape(
-            accumulate_at(reshape(grad, (-1,)), (_numel(self_sym_sizes),), (index.reshape(-1),)), self_sym_sizes
+            accumulate_at(reshape(grad, (-1,)), (_numel(self_sym_sizes),), (_index.reshape(-1),)), self_sym_sizes
         )
 
     jvp = linear
@@ -246,7 +245,7 @@ def as_strided(input, size, stride, storage_offset=None):
     if base is not input:
         raise NotImplementedError("as_strided of a view is not built: take it of the base tensor.")
     return AsStrided.apply(
-        input, size=tuple(size), stride=tuple(stride), storage_offset=offset, index=view_index(base._data, window)
+        input, size=tuple(size), stride=tuple(stride), storage_offset=offset, _index=view_index(base._data, window)
     )
 
 
@@ -256,7 +255,7 @@ def _as_strided_node(base: Tensor, view: Tensor) -> Op:
         "size": tuple(view.shape),
         "stride": view.stride(),
         "storage_offset": view.storage_offset(),
-        "index": view_index(base._data, view._data),
+        "_index": view_index(base._data, view._data),
     }
     return AsStrided._record((base,), settings, (view,))
 

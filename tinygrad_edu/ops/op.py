@@ -68,6 +68,7 @@ class Op(Node):
     # Read off the subclass --------------------------------------------------------------------------------------------
     _inputs: tuple[str, ...] = ()
     _variadic = False
+    _defaults: dict[str, Any] = {}  # noqa: RUF012 - replaced, never changed
     _rules: tuple[_Rule | None, ...] = ()
     _joint: _Rule | None = None
     _name = "OpBackward0"
@@ -87,6 +88,7 @@ class Op(Node):
         if "forward" not in cls.__dict__:
             return
         parameters = inspect.signature(cls.forward).parameters.values()
+        cls._defaults = {p.name: p.default for p in parameters if p.kind is p.KEYWORD_ONLY and p.default is not p.empty}
         cls._inputs = tuple(p.name for p in parameters if p.kind is not p.KEYWORD_ONLY)
         cls._variadic = any(p.kind is p.VAR_POSITIONAL for p in parameters)
         rules = [getattr(cls, f"grad_{i}", None) for i in cls._inputs]
@@ -179,10 +181,17 @@ class Op(Node):
 
     @classmethod
     def _what_to_save(cls, mask: tuple[bool, ...]) -> tuple[str, ...]:
+        """The names to keep: settings that some rule asks for, and tensors that a rule asks for whose input needs it."""
         if cls._joint is not None:
             return cls._joint.needs
-        rules = [rule for rule, wanted in zip(cls._rules, mask, strict=True) if rule is not None and wanted]
-        return tuple(dict.fromkeys(name for rule in rules for name in rule.needs))
+        names = [
+            name
+            for rule, wanted in zip(cls._rules, mask, strict=True)
+            if rule is not None
+            for name in rule.needs
+            if wanted or not (name in cls._inputs or name.startswith("result"))
+        ]
+        return tuple(dict.fromkeys(names))
 
     @classmethod
     def _to_save(
@@ -215,11 +224,11 @@ class Op(Node):
         if what == "sizes":
             if cls._variadic:
                 return tuple(x._data.shape for x in inputs)
-            return Tensor.shape.fget(inputs[cls._inputs.index(source)])  # type: ignore[attr-defined]
+            return np.shape(getattr(inputs[cls._inputs.index(source)], "_data", ()))
         if what == "numel":
             return inputs[cls._inputs.index(source)]._data.size
-        if name == "geometry":
-            return inputs[0]._data, outs[0]._data
+        if name in cls._defaults:
+            return cls._defaults[name]
         raise TypeError(f"{cls._name}: a rule asks for {name!r}, which is no input, result or setting of the op")
 
     # --- backward -----------------------------------------------------------------------------------------------------
@@ -283,7 +292,7 @@ class Op(Node):
             return saved if prefix == "_raw_saved_" else saved.tensor()
         if isinstance(saved, tuple) and saved and isinstance(saved[0], SavedTensor):
             return saved if prefix == "_raw_saved_" else tuple(s.tensor() for s in saved)
-        if name in self._inputs and isinstance(saved, int | float):
+        if isinstance(saved, np.ndarray) or (name in self._inputs and isinstance(saved, int | float)):
             return wrap(np.asarray(saved))
         return saved
 
@@ -454,10 +463,9 @@ def _promoted(arrays: list[Any], makes_float: bool) -> list[Any]:
                 if type(b) is np.ndarray:
                     if a.dtype is b.dtype:
                         return arrays
-                elif type(b) is float or type(b) is int:
-                    # NumPy gives a Python number the type of a float array, as PyTorch does.
-                    if a.dtype.kind == "f":
-                        return arrays
+                # NumPy gives a Python number the type of a float array, as PyTorch does.
+                elif (type(b) is float or type(b) is int) and a.dtype.kind == "f":
+                    return arrays
             elif (type(a) is float or type(a) is int) and b.dtype.kind == "f":
                 return arrays
     elif len(arrays) == 1 and arrays[0].dtype.kind == "f":

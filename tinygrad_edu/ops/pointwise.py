@@ -33,7 +33,7 @@ class Sub(Op):
     promotes = True
 
     def forward(self, other, *, alpha=1):
-        if getattr(self, "dtype", None) == bool:
+        if isinstance(self, np.ndarray) and self.dtype.kind == "b":
             raise RuntimeError(
                 "Subtraction, the `-` operator, with two bool tensors is not supported. Use the `^` or `logical_xor()` "
                 "operator instead."
