@@ -5,6 +5,7 @@
 >>> viz.record(program).play()     # step forward and backward through a program
 """
 
+from viz.draw import Picture, draw
 from viz.record import Recording, load, record
 
-__all__ = ["Recording", "load", "record"]
+__all__ = ["Picture", "Recording", "draw", "load", "record"]

@@ -7,11 +7,12 @@ What remains different is kept here: where the module is, how to see every op, a
 from __future__ import annotations
 
 import importlib
+import inspect
 import sys
-from contextlib import AbstractContextManager, nullcontext
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from functools import cache
-from types import ModuleType
+from types import CodeType, ModuleType
 from typing import Any
 
 import numpy as np
@@ -75,16 +76,22 @@ class Engine:
 
     def quietly(self) -> AbstractContextManager[Any]:
         """A context in which reading a tensor is not itself seen as an op."""
-        return self.module._C.DisableTorchFunction() if self.name == TORCH else nullcontext()
+        return self.module._C.DisableTorchFunction() if self.name == TORCH else _NoModes()
+
+    def entries(self) -> dict[CodeType, str]:
+        """The code of the functions that a backward pass goes through: `pass` starts one, `run` is the engine itself."""
+        autograd = self.module.autograd
+        found = {inspect.unwrap(function).__code__: "pass" for function in (autograd.backward, autograd.grad)}
+        if self.name == TORCH:  # where torch_function has been dealt with, and modes are off
+            found[autograd.graph._engine_run_backward.__code__] = "run"
+        return found
 
     def packs_saved_tensors(self) -> bool:
         """Whether `saved_tensors_hooks` are active now, so that looking at a saved tensor would run user code."""
         if self.name == TORCH:
             top = getattr(self.module._C._autograd, "_top_saved_tensors_default_hooks", None)
             return top is not None and top(True) is not None
-        graph = sys.modules.get("tinygrad_edu.autograd.graph")
-        active = getattr(graph, "saved_tensors_hooks_active", None)
-        return bool(active()) if active is not None else False
+        return bool(sys.modules["tinygrad_edu.autograd.graph"].saved_state.hooks)
 
     def devices(self) -> dict[str, str]:
         """Each device of interest and why it cannot be used here; an empty reason means that it can."""
@@ -97,6 +104,17 @@ class Engine:
                 "PyTorch finds no CUDA GPU on this machine." if built else "This PyTorch was built for the CPU alone."
             )
         return reasons
+
+
+class _NoModes:
+    """Sets the function modes of tinygrad_edu aside for a moment."""
+
+    def __enter__(self) -> None:
+        self._modes = sys.modules["tinygrad_edu.overrides"].modes  # type: ignore[attr-defined]
+        self._stack, self._modes.stack = self._modes.stack, []
+
+    def __exit__(self, *exception: object) -> None:
+        self._modes.stack = self._stack
 
 
 @cache

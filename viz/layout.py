@@ -37,6 +37,7 @@ class Layout:
     spots: dict[str, Spot] = field(default_factory=dict)
     curves: dict[str, list[tuple[float, float]]] = field(default_factory=dict)  # Bezier points, tail to head
     labels: dict[str, Spot] = field(default_factory=dict)
+    direction: str = "LR"
     note: str = ""  # what the reader should know about how this came about
 
 
@@ -57,7 +58,9 @@ def place(
     """
     source = _dot(boxes, links, direction)
     data = _run(source, "dot", time_limit, len(boxes) + len(links))
-    return _read(data, boxes, links)
+    layout = _read(data, boxes, links)
+    layout.direction = direction
+    return layout
 
 
 def _dot(boxes: list[tuple[str, float, float]], links: list[tuple[str, str, str, float, float]], direction: str) -> str:

@@ -73,9 +73,9 @@ def symbol(op: Op) -> str:
     number = op.constants[0] if op.constants else ""
     operands = sum(key is not None for key in op.inputs)
     if name == "pow" and operands == 1:
-        power = number or "n"
+        power = number or "ⁿ"
         return f"(·){power.translate(_SUPERSCRIPTS)}" if len(power) <= 4 else f"(·)^{power}"
-    if name in ("add", "sub", "mul", "div", "truediv") and operands == 1 and number and op.function:
+    if name in ("add", "sub", "mul", "div", "truediv") and operands == 1 and number:
         sign = SYMBOLS[name]
         return f"{sign} {number.replace('-', '−')}"
     if name == "rsub" and operands == 1 and number:

@@ -12,6 +12,7 @@ import numpy as np
 from viz.engines import ACCUMULATE, Engine
 from viz.graph import MAP_SIDE, SUMMARY_PAST, Array, Graph, Op, Saved, Value
 
+OWN = {"result", "result0", "result1", "result2", "mask", "indices", "total_weight", "save_mean", "save_invstd"}
 ITEMS_LOOKED_AT = 64  # of a list, tuple or dict, when looking for the tensors in it
 
 
@@ -128,6 +129,19 @@ class Reader:
         """The key under which this very tensor was last seen, or None; looks at nothing else."""
         reference, key = self._tensor.get(id(tensor), (None, ""))
         return key if reference is not None and reference() is tensor else None
+
+    def seen(self) -> list[tuple[Any, str]]:
+        """Every tensor seen that is still alive, with its key."""
+        pairs = ((reference(), key) for reference, key in self._tensor.values())
+        return [(tensor, key) for tensor, key in pairs if tensor is not None]
+
+    def has(self, tensor: Any) -> bool:
+        """Whether `tensor` belongs to the graph read so far."""
+        node = self._grad_fn(tensor)
+        if node is not None:
+            key = self._op_of.get(self.identity(node))
+            return key is not None and (key, tensor.output_nr) in self._output
+        return self.known(tensor) is not None
 
     def output(self, op: str, number: int) -> str:
         """The key of an op's output, whether or not a tensor was seen for it."""
@@ -258,6 +272,9 @@ class Reader:
                     op.inputs.append(self.output(source, number))
                     op.next.append((source, number))
             self._read_metadata(op, current)
+            exponent = getattr(current, "_saved_exponent", None) if "Pow" in op.name else None
+            if isinstance(exponent, (int, float)):
+                op.constants.append(f"{exponent:.6g}")
             self._read_saved(op, current)
             if self._on_op is not None:
                 self._on_op(op, current)
@@ -292,13 +309,30 @@ class Reader:
             if isinstance(saved, str):
                 op.saved.append(Saved(name, state=saved))
             elif self.engine.is_tensor(saved):
-                op.saved.append(Saved(name, self.match(saved), list(saved.shape), self._version(saved)))
+                key = self.match(saved)
+                if key is None and self._keep and not saved.requires_grad and name not in OWN:
+                    key = self._known_by_being_saved(op, saved)
+                op.saved.append(Saved(name, key, list(saved.shape), self._version(saved)))
+
+    def _known_by_being_saved(self, op: Op, saved: Any) -> str | None:
+        """An input without grad leaves no edge in the engine's graph; an op that keeps it tells of it all the same."""
+        if None not in op.inputs:
+            return None
+        slot = op.inputs.index(None)
+        if not saved.shape and self.engine.dtype(saved) in ("float64", "int64"):  # how PyTorch keeps a Python number
+            op.constants.append(f"{saved.item():.6g}")
+            return None
+        op.inputs[slot] = key = self.value(saved)
+        return key
 
     def match(self, tensor: Any) -> str | None:
         """The value that a saved tensor is: the one it was seen as, or one alive with its memory, shape and version."""
         key = self.known(tensor)
         if key is not None:
             return key
+        node = self._grad_fn(tensor)
+        if node is not None and self.identity(node) in self._op_of:
+            return self.value(tensor)
         pointer = tensor.data_ptr()
         for reference, key in self._tensor.values():
             other = reference()

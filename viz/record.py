@@ -200,6 +200,7 @@ class _Pass:
     waiting: dict[str, int] = field(default_factory=dict)
     first: int = 0
     current: str | None = None
+    raised: BaseException | None = None
     ended: str | None = None  # node that just ran, whose buffers may be gone by now
 
 
@@ -221,6 +222,9 @@ class _Recorder:
         self._final: dict[str, Any] = {}
         self._scopes: list[str] = []
         self._created: dict[str, Event] = {}
+        self._entries = engine.entries()
+        self._calls = 0  # of ours that PyTorch runs with function modes set aside
+        self._failed: _Pass | None = None
 
     # running
 
@@ -289,8 +293,6 @@ class _Recorder:
 
     def _finish(self, stdout: str, error: BaseException | None) -> Recording:
         about: dict[str, Any] | None = None
-        if self.pass_ is not None:
-            self._check_freed()
         if error is not None:
             about = self._describe(error)
             self.events.append(
@@ -323,7 +325,7 @@ class _Recorder:
         for frame, number in traceback.walk_tb(error.__traceback__):
             if self.program.owns(frame):
                 line = number - self.program.first + 1
-        running = self.pass_
+        running = self._failed if self._failed is not None and self._failed.raised is error else None
         return {
             "type": type(error).__name__,
             "message": str(error),
@@ -361,9 +363,10 @@ class _Recorder:
     # the program's own frames: names, and values that no op call showed
 
     def _trace(self, frame: FrameType, event: str, argument: Any) -> Any:
-        if not self.program.owns(frame):
-            return None
-        return self._step
+        entry = self._entries.get(frame.f_code)
+        if entry is not None:
+            return self._enter(frame, entry)
+        return self._step if self.program.owns(frame) else None
 
     def _step(self, frame: FrameType, event: str, argument: Any) -> Any:
         if event in ("line", "return"):
@@ -415,7 +418,7 @@ class _Recorder:
                 return func(*args, **kwargs)
         tensors = self._tensors(args) + self._tensors(kwargs.values())
         if name in ("backward", "grad"):
-            return self._backward(func, name, args, kwargs, line)
+            return self._through(func, args, kwargs)
         if name == "register_hook" and len(args) == 2 and callable(args[1]):
             with self.engine.quietly():
                 key = self.reader.value(tensors[0])
@@ -427,7 +430,7 @@ class _Recorder:
                 if value.op is None and value.how_shared != "in-place" and key not in self._created:
                     self._create(key, line)
             versions = [self.reader._version(tensor) for tensor in tensors]
-        result = func(*args, **kwargs)
+        result = self._through(func, args, kwargs)
         with self.engine.quietly():
             changed = [
                 tensor
@@ -436,6 +439,13 @@ class _Recorder:
             ]
             self._ran(name, line, args, kwargs, inputs, tensors, self._tensors((result,)), changed)
         return result
+
+    def _through(self, func: Any, args: Any, kwargs: dict[str, Any]) -> Any:
+        self._calls += 1
+        try:
+            return func(*args, **kwargs)
+        finally:
+            self._calls -= 1
 
     def _tensors(self, things: Any) -> list[Any]:
         found = []
@@ -502,7 +512,7 @@ class _Recorder:
         function, line, inputs, constants = self._call or ("", self.program.line(sys._getframe(1)), [], [])
         op.line = op.line or line
         op.function = function
-        op.constants = constants
+        op.constants = op.constants or constants
         op.during = "backward" if self.pass_ is not None else "forward"
         open_slots = [slot for slot, key in enumerate(op.inputs) if key is None]
         rest = list(inputs)
@@ -527,17 +537,42 @@ class _Recorder:
 
     # backward
 
-    def _backward(self, func: Any, name: str, args: Any, kwargs: dict[str, Any], line: int | None) -> Any:
+    def _enter(self, frame: FrameType, entry: str) -> Any:
+        """The engine's own functions are entered: a pass starts, or, for `run`, ops inside it are to be seen too."""
+        if entry == "run":
+            if self._calls == 0 or self.pass_ is None:
+                return None
+            mode = self._mode()  # PyTorch handed this call to ours with modes set aside
+            mode.__enter__()
+            calls, self._calls = self._calls, 0
+
+            def leave(frame: FrameType, event: str, argument: Any) -> Any:
+                if event == "return":
+                    self._calls = calls
+                    mode.__exit__(None, None, None)
+                return leave
+
+            frame.f_trace_lines = False
+            return leave
         if self.pass_ is not None:
-            return func(*args, **kwargs)
+            return None
         with self.engine.quietly():
-            roots = self._tensors(args[:1]) or self._tensors([kwargs.get("outputs"), kwargs.get("tensors")])
+            given = frame.f_locals.get("tensors", frame.f_locals.get("outputs"))
+            roots = self._tensors([given])
+            line = self.program.line(frame)
             keys = [self.reader.value(root, line) for root in roots]
-            current = self._start(line, [root.grad_fn for root in roots], keys)
-        result = func(*args, **kwargs)
-        with self.engine.quietly():
-            self._end(current)
-        return result
+            current = self._start(line, [self.reader._grad_fn(root) for root in roots], keys)
+
+        def end(frame: FrameType, event: str, argument: Any) -> Any:
+            if event == "exception":
+                current.raised = argument[1]
+            elif event == "return":
+                with self.engine.quietly():
+                    self._end(current)
+            return end
+
+        frame.f_trace_lines = False
+        return end
 
     def _start(self, line: int | None, roots: list[Any], keys: list[str]) -> _Pass:
         self.passes += 1
@@ -579,17 +614,17 @@ class _Recorder:
                         if left[target] == 0 and target in ran:
                             ready.append(target)
             event.ready = list(ready)
-        self.events.append(Event("done", current.line, pass_nr=current.number))
         self.pass_ = None
+        if current.raised is not None:
+            self._failed = current
+        else:
+            self.events.append(Event("done", current.line, pass_nr=current.number))
 
     def _runs(self, key: str, gradients: Any) -> None:
-        if not self.active:
+        if not self.active or self.pass_ is None:
             return
         with self.engine.quietly():
-            if self.pass_ is None:  # a pass that no call announced to us, such as autograd.backward
-                self._start(self.program.line(sys._getframe(1)), [], [])
             current = self.pass_
-            assert current is not None
             self._check_freed()
             current.current = key
             incoming = []
@@ -617,14 +652,11 @@ class _Recorder:
             self.pass_.current = None
 
     def _leaf_runs(self, name: int, gradients: Any) -> None:
-        if not self.active:
+        if not self.active or self.pass_ is None:
             return
         with self.engine.quietly():
             leaf = self.graph.values[self.reader.value(self._accumulators[name].variable)]
-            if self.pass_ is None:
-                self._start(self.program.line(sys._getframe(1)), [], [])
             current = self.pass_
-            assert current is not None
             self._check_freed()
             current.current = leaf.accumulate
             array = None if gradients[0] is None else self.reader.copy(gradients[0])

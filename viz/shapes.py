@@ -134,11 +134,12 @@ def _value_box(value: Value, room: dict[str, str]) -> Box:
     if value.shape != [] or not plain:
         about = value.dtype if value.shape == [] else f"{notation.shape(value.shape)} {value.dtype}"
         rows.append(Row("about", "tiny", about))
-    rows.insert(1, Row("value", "value", "", notation.brief(value.array)))
-    if value.requires_grad:
-        rows.append(Row("grad", "grad", "", room.get("grad", "")))
-        if room.get("note"):
-            rows.append(Row("note", "tiny", "", room["note"]))
+    if value.array is not None:
+        rows.insert(1, Row("value", "value", "", notation.brief(value.array)))
+    if room.get("grad"):
+        rows.append(Row("grad", "grad", "", room["grad"]))
+    if room.get("note"):
+        rows.append(Row("note", "tiny", "", room["note"]))
     if value.version:
         rows.append(Row("version", "tiny", f"version {value.version}"))
     return Box(value.key, value.kind, rows, title=value.title)
@@ -164,7 +165,8 @@ def _node_view(graph: Graph, room: dict[str, dict[str, str]]) -> tuple[list[Box]
         rows = [Row("node", "value", "")]
         rows[0].text = rows[0].cut(op.name)
         rows.append(Row("about", "tiny", f"sequence {op.sequence_nr}" if op.sequence_nr is not None else ""))
-        rows.append(Row("grad", "grad", "", room.get(op.key, {}).get("grad", "")))
+        if room.get(op.key, {}).get("grad"):
+            rows.append(Row("grad", "grad", "", room[op.key]["grad"]))
         tabs = [(f"{op.key}s{position}", f"saved {saved.name}") for position, saved in enumerate(op.saved)]
         boxes.append(Box(op.key, "op", rows, tabs, title=op.name))
         for slot, (key, _) in enumerate(op.next):
@@ -175,7 +177,8 @@ def _node_view(graph: Graph, room: dict[str, dict[str, str]]) -> tuple[list[Box]
     for key, leaf in graph.accumulators().items():
         rows = [Row("node", "value", "AccumulateGrad"), Row("about", "tiny", "")]
         rows[1].text = rows[1].cut(f"leaf {leaf.title} {notation.shape(leaf.shape)}")
-        rows.append(Row("grad", "grad", "", room.get(key, {}).get("grad", "")))
+        if room.get(key, {}).get("grad"):
+            rows.append(Row("grad", "grad", "", room[key]["grad"]))
         boxes.append(Box(key, "accumulate", rows, title=f"AccumulateGrad of {leaf.title}"))
     used = {link.tail for link in links}
     boxes = [box for box in boxes if box.kind != "accumulate" or box.key in used]

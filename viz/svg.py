@@ -8,10 +8,11 @@ from dataclasses import dataclass, field
 from viz import theme as themes
 from viz.layout import Layout, Spot
 from viz.shapes import Box, Link
-from viz.theme import printable
+from viz.theme import printable, text_width
 
 MARGIN = 10.0
 BESIDE = 3.2  # pixels between the middle of a link and each of its two lines
+NOTE = 11.0  # font size of the notes below a picture
 HEAD = 7.0  # length of an arrowhead
 
 
@@ -40,9 +41,14 @@ def write(
     title: str,
     description: str = "",
     theme: str = "auto",
+    notes: list[str] | None = None,
 ) -> str:
-    """The picture as one `<svg>` element whose ids all start with `identity`."""
+    """The picture as one `<svg>` element whose ids all start with `identity`; `notes` stand below it, line by line."""
+    notes = notes or []
     width, height = layout.width + 2 * MARGIN, layout.height + 2 * MARGIN
+    width = max([width, *(text_width(line, NOTE) + 2 * MARGIN for line in notes)])
+    below = height + 4
+    height += (NOTE + 4) * len(notes) + (4 if notes else 0)
     parts = [
         f'<svg xmlns="http://www.w3.org/2000/svg" id="{identity}" role="img" aria-labelledby="{identity}-title '
         f'{identity}-desc" width="{width:.0f}" height="{height:.0f}" viewBox="0 0 {width:.0f} {height:.0f}" '
@@ -55,7 +61,11 @@ def write(
     ]
     parts += [_link(link, layout, identity, state) for link in links]
     parts += [_box(box, layout.spots[box.key], identity, state) for box in boxes]
-    parts.append("</g></svg>")
+    parts.append("</g>")
+    for line in notes:
+        below += NOTE + 4
+        parts.append(f'<text class="small" x="{_n(MARGIN)}" y="{_n(below - 8)}">{escape(line)}</text>')
+    parts.append("</svg>")
     return "".join(parts)
 
 

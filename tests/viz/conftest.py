@@ -1,16 +1,17 @@
 """Every claim about recordings and pictures is held against both engines."""
 
-import importlib.util
-
 import pytest
 
+import viz.engines
 
-def pytest_generate_tests(metafunc):
-    if "engine" in metafunc.fixturenames:
-        have_core = importlib.util.find_spec("tinygrad_edu.overrides") is not None
-        metafunc.parametrize("engine", ["tinygrad_edu", "torch"] if have_core else ["torch"])
+
+@pytest.fixture(params=viz.engines.NAMES)
+def engine(request):
+    """The name of an engine."""
+    return request.param
 
 
 @pytest.fixture
-def torch():
-    return pytest.importorskip("torch")
+def T(engine):
+    """The module of that engine, as a program gets it."""
+    return viz.engines.load(engine).module

@@ -1,0 +1,97 @@
+"""The picture of a graph that is there already: what it shows, and what it says when there is nothing to show."""
+
+import xml.etree.ElementTree as ET
+
+import pytest
+
+import viz
+
+
+def line(T):
+    w = T.tensor(2.0, requires_grad=True)
+    x = T.tensor(3.0)
+    b = T.tensor(1.0, requires_grad=True)
+    y = T.tensor(4.0)
+    L = ((w * x + b) - y) ** 2
+    return w, x, b, L
+
+
+def words(picture):
+    return {element.text for element in ET.fromstring(picture.svg).iter("{http://www.w3.org/2000/svg}text")}
+
+
+def test_ops_are_pytorchs_nodes_and_names_are_the_callers_variables(T):
+    w, _x, b, L = line(T)
+    picture = viz.draw(L)
+    assert [op.name for op in picture.graph.ops.values()] == [
+        "MulBackward0",
+        "AddBackward0",
+        "SubBackward0",
+        "PowBackward0",
+    ]
+    assert {"w", "b", "L"} <= words(picture)
+    assert w.is_leaf and b.is_leaf
+    assert {"×", "+", "−", "(·)²"} <= words(picture)
+
+
+def test_drawing_runs_nothing_and_changes_nothing(T):
+    w, *_, L = line(T)
+    viz.draw(L)
+    L.backward()
+    assert float(w.grad) == 18.0
+
+
+def test_a_graph_whose_buffers_are_freed_is_drawn_with_struck_tabs(T):
+    w, *_, L = line(T)
+    L.backward()
+    picture = viz.draw({"L": L, "w": w})
+    assert [saved.state for op in picture.graph.ops.values() for saved in op.saved] == ["freed", "freed"]
+    assert "grad 18" in words(picture)
+
+
+def test_the_grad_fn_view_shows_accumulate_grad_and_the_values_view_hides_it(T):
+    L = line(T)[-1]
+    assert "AccumulateGrad" in words(viz.draw(L, view="grad_fn"))
+    assert "AccumulateGrad" not in words(viz.draw(L))
+
+
+def test_a_tensor_without_a_graph_is_drawn_alone_and_says_why(T):
+    x = T.tensor(3.0)
+    picture = viz.draw(x)
+    assert list(picture.graph.ops) == []
+    assert "requires no grad" in " ".join(picture.notes)
+    assert {"x", "3"} <= words(picture)
+
+
+def test_a_leaf_that_requires_grad_says_that_it_is_one(T):
+    assert "A leaf" in " ".join(viz.draw(T.tensor(3.0, requires_grad=True)).notes)
+
+
+@pytest.mark.parametrize("bad", [3, None, [1], {}, "x", (), object()])
+def test_what_is_no_tensor_is_a_type_error_that_says_what_is_accepted(bad):
+    with pytest.raises(TypeError, match=r"viz\.draw takes a tensor"):
+        viz.draw(bad)
+
+
+def test_a_dict_lends_its_names(T):
+    w = T.tensor(2.0, requires_grad=True)
+    picture = viz.draw({"double": w * 2, "triple": w * 3})
+    assert {"double", "triple"} <= words(picture)
+
+
+def test_names_with_markup_in_them_stay_text(T):
+    w = T.tensor(2.0, requires_grad=True)
+    nasty = '<script>alert("x")</script>]]>\\"&\n'
+    picture = viz.draw({nasty: w * 2})
+    root = ET.fromstring(picture.svg)
+    assert not [element for element in root.iter() if element.tag.endswith("script")]
+    assert any(text and "<script>" in text for text in words(picture))
+
+
+def test_the_source_is_dot_that_graphviz_draws(T):
+    import pygraphviz
+
+    L = line(T)[-1]
+    graph = pygraphviz.AGraph(string=viz.draw(L).source)
+    assert graph.number_of_nodes() == 11  # y is kept by no node, so nothing tells of it
+    assert graph.draw(format="svg", prog="dot").startswith(b"<?xml")

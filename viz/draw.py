@@ -1,0 +1,241 @@
+"""`draw`: the picture of the graph behind tensors that are there already. Nothing is run, nothing is changed."""
+
+from __future__ import annotations
+
+import base64
+import os
+import sys
+import textwrap
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+from viz import dot, engines, notation, scene, shapes, svg
+from viz.engines import Engine
+from viz.graph import Graph
+from viz.layout import Layout
+from viz.reader import Reader, tensors_in
+from viz.shapes import Box, Link
+from viz.svg import State
+
+ACCEPTED = (
+    "viz.draw takes a tensor of PyTorch or tinygrad_edu, a list, tuple or dict of tensors, or an nn.Module; "
+    "got {}. A graph hangs on a tensor: pass the result of your computation, such as the loss"
+)
+
+
+@dataclass
+class Picture:
+    """One drawn graph; shows itself in Jupyter, IPython and VS Code, and saves itself in many formats."""
+
+    graph: Graph
+    view: str = "values"
+    theme: str = "auto"
+    title: str = "Graph"
+    state: dict[str, State] = field(default_factory=dict)
+    rooms: dict[str, dict[str, str]] = field(default_factory=dict)
+    identity: str = field(default_factory=scene.new_identity)
+
+    @cached_property
+    def _parts(self) -> tuple[list[Box], list[Link]]:
+        return shapes.boxes_and_links(self.graph, self.view, self.rooms)
+
+    @cached_property
+    def layout(self) -> Layout:
+        """Where everything stands."""
+        return scene.arrange(*self._parts)
+
+    @cached_property
+    def svg(self) -> str:
+        """The picture as one `<svg>` element."""
+        return self.drawn(self.theme)
+
+    def drawn(self, theme: str) -> str:
+        """The picture as SVG in another theme: `"auto"`, `"light"` or `"dark"`."""
+        boxes, links = self._parts
+        return svg.write(
+            boxes, links, self.layout, self.identity, self.state, self.title, self.description, theme, self.notes
+        )
+
+    @property
+    def source(self) -> str:
+        """The picture as DOT, which any Graphviz draws."""
+        boxes, links = self._parts
+        return dot.source(boxes, links, self.state, self.layout.direction, self.theme)
+
+    @property
+    def description(self) -> str:
+        """The picture in a few sentences, for who cannot see it."""
+        recorded = sum(op.recorded for op in self.graph.ops.values())
+        counts = f"{len(self.graph.values)} values and {recorded} recorded ops."
+        steps = [self._line(key) for key in list(self.graph.ops)[:40]]
+        return " ".join([counts, *steps, self.graph.note]).strip()
+
+    @property
+    def notes(self) -> list[str]:
+        """What the picture says below itself: why there is no more, or how it was laid out."""
+        said = " ".join(filter(None, (self.graph.note, self.layout.note)))
+        return textwrap.wrap(said, 76) if said else []
+
+    def _line(self, key: str) -> str:
+        op = self.graph.ops[key]
+        inputs = " and ".join(self.graph.values[one].title for one in op.inputs if one is not None)
+        outputs = " and ".join(self.graph.values[one].title for one in op.outputs)
+        return f"{op.name}: {inputs or 'no known input'} to {outputs or 'nothing'}."
+
+    def save(self, path: str | os.PathLike[str], **options: Any) -> Path:
+        """Write the picture in the format that the suffix of `path` names: svg, dot, png, pdf, html."""
+        from viz.export import save_picture
+
+        return save_picture(self, path, **options)
+
+    def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> dict[str, str]:
+        return {"text/html": as_html(self.svg, self.description), "text/plain": repr(self)}
+
+    def __repr__(self) -> str:
+        return f"{self.title}: {self.description}"
+
+
+def as_html(picture: str, description: str) -> str:
+    """HTML that shows an SVG inline where scripts run, and as an image where they are taken out.
+
+    An untrusted notebook, and GitHub, strip `<svg>` but leave the words in it; an `<img>` survives everywhere. Where
+    the page is trusted a script puts the SVG itself in the image's place, so that it follows the page's theme.
+    """
+    data = base64.b64encode(picture.encode()).decode()
+    return (
+        f'<div><img alt="{svg.escape(description)}" style="max-width:100%" src="data:image/svg+xml;base64,{data}">'
+        "<script>(()=>{const i=document.currentScript.previousElementSibling;"
+        "const b=Uint8Array.from(atob(i.src.split(',')[1]),c=>c.charCodeAt(0));"
+        "i.outerHTML=new TextDecoder().decode(b)})()</script></div>"
+    )
+
+
+def draw(
+    thing: Any,
+    *,
+    names: dict[str, Any] | None = None,
+    module: Any = None,
+    view: str = "values",
+    theme: str = "auto",
+) -> Picture:
+    """Draw the graph behind a tensor of PyTorch or `tinygrad_edu`, as it is now, without running anything.
+
+    Args:
+        thing: a tensor, a list, tuple or dict of tensors, or a module (its parameters).
+        names: name -> tensor, for what has no variable in the caller.
+        module: a module whose parameters lend their names.
+        view: `"values"` for variables and ops, `"grad_fn"` for PyTorch's own nodes.
+        theme: `"auto"` follows the page, `"light"` and `"dark"` do not.
+
+    Raises:
+        TypeError: `thing` holds no tensor.
+        ValueError: no such view or theme.
+
+    >>> import torch, viz
+    >>> w = torch.tensor(2.0, requires_grad=True)
+    >>> viz.draw(w * 3).graph.roots
+    ['v1']
+    """
+    if view not in scene.VIEWS:
+        raise ValueError(f"view must be one of {', '.join(map(repr, scene.VIEWS))}, not {view!r}")
+    if theme not in ("auto", "light", "dark"):
+        raise ValueError(f"theme must be 'auto', 'light' or 'dark', not {theme!r}")
+    engine, roots = _roots(thing)
+    reader = Reader(engine, keep=True)
+    with engine.quietly():
+        for name, tensor in roots.items():
+            key = reader.value(tensor)
+            reader.graph.roots.append(key)
+            if name:
+                reader.bind(name, tensor)
+        _name(reader, names or {}, module, sys._getframe(1))
+        _read_gradients(reader)
+    graph = reader.graph
+    graph.note = _note(graph)
+    notation.name_values(graph)
+    state, rooms = _final_state(graph)
+    return Picture(graph, view, theme, _title(graph), state, rooms)
+
+
+def _roots(thing: Any) -> tuple[Engine, dict[str, Any]]:
+    engine = engines.of(thing)
+    if engine is not None:
+        named = {name.lstrip("."): tensor for name, tensor in tensors_in(thing, engine)}
+        if named:
+            return engine, named
+    items = list(thing.items()) if isinstance(thing, dict) else list(enumerate(thing)) if _is_list(thing) else []
+    found: dict[str, Any] = {}
+    for position, (key, item) in enumerate(items):
+        other = engines.of(item)
+        if other is None or not other.is_tensor(item):
+            raise TypeError(ACCEPTED.format(f"a {type(thing).__name__} whose item {key!r} is a {type(item).__name__}"))
+        if engine is not None and other is not engine:
+            raise TypeError(ACCEPTED.format("tensors of both engines in one call"))
+        engine = other
+        found[str(key) if isinstance(thing, dict) else f"{'':{position}}"] = item
+    if engine is None or not found:
+        raise TypeError(ACCEPTED.format(f"a {type(thing).__name__}"))
+    return engine, found
+
+
+def _is_list(thing: Any) -> bool:
+    return isinstance(thing, (list, tuple))
+
+
+def _name(reader: Reader, names: dict[str, Any], module: Any, frame: Any) -> None:
+    given = list(names.items())
+    if module is not None:
+        given += list(module.named_parameters())
+    for name, tensor in given:
+        if reader.engine.is_tensor(tensor) and reader.has(tensor):
+            reader.bind(name, tensor)
+    for scope in (frame.f_locals, frame.f_globals):
+        for name, thing in list(scope.items()):
+            if name.startswith("_"):
+                continue
+            for path, tensor in tensors_in(thing, reader.engine):
+                if reader.has(tensor):
+                    reader.bind(name + path, tensor)
+
+
+def _read_gradients(reader: Reader) -> None:
+    for tensor, key in reader.seen():
+        value = reader.graph.values[key]
+        if value.requires_grad and (value.kind == "leaf" or value.retains_grad) and tensor.grad is not None:
+            value.grad = reader.copy(tensor.grad)
+
+
+def _note(graph: Graph) -> str:
+    if graph.ops or len(graph.roots) != 1:
+        return ""
+    root = graph.values[graph.roots[0]]
+    if root.requires_grad:
+        return "A leaf: it was not computed from anything that requires grad, so there is nothing behind it."
+    return (
+        "There is no more to draw: this tensor requires no grad, so no graph was recorded. Either nothing it was "
+        "computed from requires grad, or it was computed under no_grad, or it was detached."
+    )
+
+
+def _title(graph: Graph) -> str:
+    names = [graph.values[key].title for key in graph.roots]
+    return f"Graph behind {', '.join(names[:4])}{', …' if len(names) > 4 else ''}"
+
+
+def _final_state(graph: Graph) -> tuple[dict[str, State], dict[str, dict[str, str]]]:
+    state: dict[str, State] = {}
+    rooms: dict[str, dict[str, str]] = {}
+    for value in graph.values.values():
+        text = {"value": notation.brief(value.array)}
+        if value.kind == "leaf":
+            text["grad"] = "grad: none yet" if value.grad is None else f"grad {notation.brief(value.grad)}"
+        elif value.grad is not None:
+            text["grad"], text["note"] = f"grad {notation.brief(value.grad)}", "retained"
+        state[value.key] = State("", text)
+        rooms[value.key] = text
+    for op in graph.ops.values():
+        for position, saved in enumerate(op.saved):
+            state[f"{op.key}s{position}"] = State("freed" if saved.state == "freed" else "")
+    return state, rooms
