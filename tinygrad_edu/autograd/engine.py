@@ -144,33 +144,33 @@ def run(
             if not retain_graph:
                 node.release()
             incoming = box[0]
-            for (next_node, output_nr), grad in zip(node._edges, results, strict=True):
+            for edge, grad in zip(node._edges, results):  # noqa: B905 - checked above
+                next_node, output_nr = edge
                 if next_node is None or (needed is not None and next_node not in needed):
                     continue
                 box = inbox.get(next_node)
                 if box is None:
                     box = inbox[next_node] = [None] * len(next_node._outputs)
-                if grad is not None:
-                    if box[output_nr] is None:
-                        box[output_nr] = grad
-                        if (
-                            type(next_node) is AccumulateGrad
-                            and node.makes_new_arrays
-                            and not create_graph
-                            and grad is not incoming
-                            and grad.base is None
-                            and not node._post_hooks
-                        ):
-                            unshared.add(next_node)
-                    else:
-                        box[output_nr] = box[output_nr] + grad
+                if grad is None:
+                    pass
+                elif box[output_nr] is not None:
+                    box[output_nr] = box[output_nr] + grad
+                    unshared.add(next_node)
+                else:
+                    box[output_nr] = grad
+                    if type(next_node) is AccumulateGrad and not create_graph and _is_unshared(node, grad, incoming):
                         unshared.add(next_node)
-                waiting[next_node] -= 1
-                if waiting[next_node] == 0:
+                left = waiting[next_node] = waiting[next_node] - 1
+                if left == 0:
                     heappush(ready, (-next_node._seq, next(order), next_node))
     finally:
         _current.task = previous
     return captured
+
+
+def _is_unshared(node: Node, grad: Any, incoming: Any) -> bool:
+    """True if nobody but the engine holds the array `grad`, which `node` has just made."""
+    return node.makes_new_arrays and grad is not incoming and grad.base is None and not node._post_hooks
 
 
 def _count_dependencies(roots: Sequence[Edge]) -> dict[Node, int]:

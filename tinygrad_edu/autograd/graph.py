@@ -290,10 +290,11 @@ class SavedTensor:
             self._version = self._counter[0]
             self._node = weakref.ref(node)
             self._output_nr = tensor.output_nr
-        if saved_state.hooks:
-            self.register_hooks(*saved_state.hooks[-1])
-        elif saved_state.keep_versions is not None:
-            saved_state.keep_versions.track(self)
+        state = saved_state
+        if state.hooks:
+            self.register_hooks(*state.hooks[-1])
+        elif state.keep_versions is not None:
+            state.keep_versions.track(self)
 
     def register_hooks(self, pack_hook: Callable, unpack_hook: Callable) -> None:
         """Keep `pack_hook(tensor)` instead of the tensor, and give `unpack_hook` of it back when it is needed."""

@@ -71,8 +71,10 @@ class Op(Node):
     _defaults: dict[str, Any] = {}  # noqa: RUF012 - replaced, never changed
     _rules: tuple[_Rule | None, ...] = ()
     _joint: _Rule | None = None
+    _differentiable = False
     _name = "OpBackward0"
-    _saves: dict[tuple[bool, ...], tuple[str, ...]]
+    # For each pattern of inputs that need a gradient: what to keep, and the position of what is simply an input.
+    _saves: dict[tuple[bool, ...], list[tuple[str, int | None]]]
 
     makes_new_arrays = True
     _kept: dict[str, Any] | None = None
@@ -94,6 +96,7 @@ class Op(Node):
         rules = [getattr(cls, f"grad_{i}", None) for i in cls._inputs]
         cls._rules = tuple(_Rule(r) if r else None for r in rules)
         cls._joint = _Rule(cls.gradients) if hasattr(cls, "gradients") else None
+        cls._differentiable = cls._joint is not None or any(cls._rules)
         cls._saves = {}
 
     forward: Callable[..., Any]
@@ -122,14 +125,14 @@ class Op(Node):
             arrays = _promoted(arrays, cls.makes_float)
         result = cls.forward(*arrays, **settings)
         state = grad_mode.state
-        record = requires_grad and state.grad_enabled and not state.inference
+        record = requires_grad and state.grad_enabled
         if type(result) is not tuple:
             out = wrap(result if type(result) is np.ndarray else np.asarray(result))
             if cls.view:
                 make_view(out, inputs[0], _view_creation(state, False))
             if state.inference:
                 out._inference = True
-            elif record and out._data.dtype.kind == "f" and (cls._joint is not None or any(cls._rules)):
+            elif record and cls._differentiable and out._data.dtype.kind == "f":
                 node = cls._record(inputs, settings, (out,))
                 out._grad_fn = node
                 out._requires_grad = True
@@ -170,11 +173,17 @@ class Op(Node):
         node._edges = edges = tuple([gradient_edge(x) if isinstance(x, Tensor) else _NO_EDGE for x in inputs])
         node._outputs = tuple([(out._data.shape, out._data.dtype) for out in visible or outs])
         mask = tuple([edge[0] is not None for edge in edges])
-        names = cls._saves.get(mask)
-        if names is None:
-            names = cls._saves[mask] = cls._what_to_save(mask)
-        if names:
-            node._kept = {name: cls._to_save(name, node, inputs, settings, outs, mask) for name in names}
+        plan = cls._saves.get(mask)
+        if plan is None:
+            plan = cls._saves[mask] = [(name, cls._position(name)) for name in cls._what_to_save(mask)]
+        if plan:
+            node._kept = kept = {}
+            for name, position in plan:
+                if position is None:
+                    kept[name] = cls._to_save(name, node, inputs, settings, outs, mask)
+                else:
+                    x = inputs[position]
+                    kept[name] = SavedTensor(x) if isinstance(x, Tensor) else x
         if graph.anomaly.enabled:
             graph.remember_forward(node)
         return node
@@ -194,6 +203,10 @@ class Op(Node):
         return tuple(dict.fromkeys(names))
 
     @classmethod
+    def _position(cls, name: str) -> int | None:
+        return cls._inputs.index(name) if name in cls._inputs and not cls._variadic else None
+
+    @classmethod
     def _to_save(
         cls,
         name: str,
@@ -206,10 +219,7 @@ class Op(Node):
         if name in settings:
             return settings[name]
         if name in cls._inputs:
-            if cls._variadic:
-                return tuple(SavedTensor(x) for x in inputs)
-            x = inputs[cls._inputs.index(name)]
-            return SavedTensor(x) if isinstance(x, Tensor) else x
+            return tuple(SavedTensor(x) for x in inputs)
         if name.startswith("result"):
             number = int(name[6:] or 0)
             out = outs[number]
@@ -249,8 +259,8 @@ class Op(Node):
         if joint is not None:
             return joint.function(grad, *[self._fetch(name, create_graph) for name in joint.needs])
         results: list[Any] = []
-        for rule, (next_node, _) in zip(self._rules, self._edges, strict=True):
-            if next_node is None or rule is None:
+        for rule, edge in zip(self._rules, self._edges):  # noqa: B905 - both have one entry per input
+            if edge[0] is None or rule is None:
                 results.append(None)
             elif rule.needs:
                 results.append(rule.function(grad, *[self._fetch(name, create_graph) for name in rule.needs]))
@@ -380,7 +390,7 @@ class Op(Node):
             raise TypeError(f"an in-place op changes a Tensor, got {type(target).__name__}")
         inputs = (target, *others)
         state = grad_mode.state
-        differentiable = target._data.dtype.kind == "f" and (cls._joint is not None or any(cls._rules))
+        differentiable = target._data.dtype.kind == "f" and cls._differentiable
         record = (
             differentiable
             and state.grad_enabled
