@@ -19,7 +19,7 @@ from .dtypes import dtype
 if TYPE_CHECKING:
     from .autograd.graph import Node
 
-__all__ = ["Size", "Tensor", "as_array", "device", "tensor_method", "wrap"]
+__all__ = ["Size", "Tensor", "as_array", "bind", "device", "tensor_method", "wrap"]
 
 
 class Size(tuple):
@@ -296,7 +296,7 @@ class Tensor:
 
         Writes to it are invisible to autograd's checks: prefer `detach()`, whose writes are seen.
         """
-        out = wrap(self._data)
+        out: Tensor = wrap(self._data)
         out._inference = self._inference
         return out
 
@@ -333,7 +333,7 @@ class Tensor:
                 f"only Tensors of floating point dtype can require gradients, and this one holds {self.dtype}. Gradients "
                 "need real numbers: make it float, as in tensor([1., 2.]) or t.float()."
             )
-        if requires_grad and self._inference and not self._requires_grad and not _inference_enabled():
+        if requires_grad and self._inference and not self._requires_grad and not self._in_inference_mode():
             raise RuntimeError(
                 "Setting requires_grad=True on inference tensor outside InferenceMode is not allowed. Clone it first: "
                 "the clone is an ordinary tensor."
@@ -464,7 +464,7 @@ def _copy_attributes(source: Tensor, target: Tensor) -> None:
 
 
 def _rebuild(cls: type, data: np.ndarray, requires_grad: bool, attributes: dict[str, Any]) -> Tensor:
-    out = object.__new__(cls)
+    out: Any = object.__new__(cls)
     out._data = data
     out._requires_grad = requires_grad
     out.__dict__.update(attributes)
@@ -484,17 +484,18 @@ def _regenerate_history(t: Tensor, view: ViewInfo) -> None:
                 "been modified inplace with grad mode enabled. Given that this use case is ambiguous and error-prone, it is "
                 "forbidden. Make the view and change the base under the same grad mode, or clone() the view."
             )
-        t._grad_fn, t.output_nr, t._requires_grad = Tensor._as_strided_node(base, t), 0, True
+        t._grad_fn, t.output_nr, t._requires_grad = base._as_strided_node(t), 0, True
     view.version = t._counter[0] if t._counter is not None else 0
 
 
-def _inference_enabled() -> bool:
-    return Tensor._is_inference_mode_enabled()
+def bind(name: str, attribute: Any) -> None:
+    """Make `attribute` (a function, a property) part of Tensor under `name`: how the layers above extend it."""
+    setattr(Tensor, name, attribute)
 
 
 def tensor_method(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Make `function` a method of Tensor under its own name: how the layers above extend it."""
-    setattr(Tensor, function.__name__, function)
+    """Make `function` a method of Tensor under its own name."""
+    bind(function.__name__, function)
     return function
 
 

@@ -25,6 +25,3 @@ __all__ = [
     "set_grad_enabled",
 ]
 
-from ..tensor import Tensor
-
-Tensor._is_inference_mode_enabled = staticmethod(grad_mode.is_inference_mode_enabled)

@@ -18,7 +18,7 @@ from typing import Any
 
 import numpy as np
 
-from ..tensor import Tensor, tensor_method, wrap
+from ..tensor import Tensor, bind, wrap
 from . import grad_mode, graph
 from .graph import AccumulateGrad, GradientEdge, Node, gradient_edge
 
@@ -594,7 +594,6 @@ class _recording:
         grad_mode.state.grad_enabled = self.previous
 
 
-@tensor_method
 def _backward_method(
     self: Tensor,
     gradient: Tensor | None = None,
@@ -610,4 +609,4 @@ def _backward_method(
 
 
 _backward_method.__name__ = "backward"
-Tensor.backward = _backward_method
+bind("backward", _backward_method)

@@ -89,7 +89,7 @@ class FunctionNode(FunctionCtx, Node):
             raise RuntimeError(BACKWARD_TWICE)
         if self._in_jvp:
             return self._to_save_forward if self._to_save_forward is not None else self._to_save
-        return tuple(s and s.tensor() for s in self._kept or ())
+        return tuple(None if s is None else s.tensor() for s in self._kept or ())
 
     _in_jvp = False
 

@@ -9,6 +9,8 @@ import warnings
 from collections.abc import Callable
 from typing import Any, TypeVar
 
+from ..tensor import Tensor, tensor_method
+
 __all__ = [
     "enable_grad",
     "inference_mode",
@@ -161,11 +163,18 @@ class set_grad_enabled(_GradMode):
         return super().__call__(function)
 
 
+@tensor_method
+def _in_inference_mode(self: Tensor) -> bool:
+    return state.inference
+
+
 class inference_mode(_Mode):
     """Ops inside are not recorded and their results are *inference tensors*: no version counter, never part of a graph.
 
     `inference_mode(False)` switches it off inside an inference block. A context manager and a decorator.
     """
+
+    mode: bool
 
     def __new__(cls, mode: Any = True) -> Any:
         self = super().__new__(cls)

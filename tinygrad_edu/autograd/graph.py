@@ -279,6 +279,7 @@ class SavedTensor:
         self._node = None
         if node is None:
             self._tensor: Any = tensor
+            self._array: Any = None
             counter = tensor._counter
             self._version = 0 if counter is None else counter[0]
         else:

@@ -249,6 +249,7 @@ def as_strided(input, size, stride, storage_offset=None):
     )
 
 
+@tensor_method
 def _as_strided_node(base: Tensor, view: Tensor) -> Op:
     """The history of a view whose storage was written to: the base as it is now, seen through the view's window."""
     settings = {
@@ -258,9 +259,6 @@ def _as_strided_node(base: Tensor, view: Tensor) -> Op:
         "_index": view_index(base._data, view._data),
     }
     return AsStrided._record((base,), settings, (view,))
-
-
-Tensor._as_strided_node = staticmethod(_as_strided_node)
 
 
 def _axis(dim, ndim):
