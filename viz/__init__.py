@@ -3,9 +3,20 @@
 >>> import viz
 >>> viz.draw(loss)                 # the graph behind a tensor of either engine
 >>> viz.record(program).play()     # step forward and backward through a program
+>>> viz.explore(program)           # toggles over a program, both engines side by side
 """
+
+from typing import Any
 
 from viz.draw import Picture, draw
 from viz.record import Recording, load, record
 
-__all__ = ["Picture", "Recording", "draw", "load", "record"]
+__all__ = ["Picture", "Recording", "draw", "explore", "load", "record"]
+
+
+def __getattr__(name: str) -> Any:
+    if name == "explore":  # widgets wait until they are asked for: a script that draws needs no Jupyter
+        from viz.widgets.explorer import explore
+
+        return explore
+    raise AttributeError(f"module 'viz' has no attribute {name!r}")

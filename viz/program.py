@@ -434,7 +434,7 @@ class _Editor:
             if not isinstance(below, ast.Call):
                 raise ProgramError(f"the value of {name} cannot be found", known.line)
             call = below
-        self._replace(call.args[0], repr(value))
+        self._replace(call.args[0], repr(_like(value, known.value)))
 
     def _wrap(self, line: int, header: str) -> None:
         statement = self._statement_at(line)
@@ -580,6 +580,15 @@ class _Editor:
         if self.edits.anomaly:
             lines[1:] = [f"    {line}" if line else line for line in lines[1:]]
         return Edited("\n".join(lines), tuple(origin))
+
+
+def _like(value: Any, original: Any) -> Any:
+    """`value` with floats where the original has them: a slider's 1 is 1.0, or the tensor would be of integers."""
+    if "." not in repr(original):
+        return value
+    if isinstance(value, (list, tuple)):
+        return [_like(item, original) for item in value]
+    return float(value)
 
 
 def _is_literal(arguments: list[ast.expr]) -> bool:

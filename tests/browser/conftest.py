@@ -44,13 +44,14 @@ def _absent(reason: str) -> Any:
 
 @pytest.fixture(scope="session")
 def browser() -> Iterator[Any]:
-    playwright = pytest.importorskip("playwright.sync_api") if not os.environ.get("CI") else None
-    if playwright is None:
-        import playwright.sync_api as playwright  # type: ignore[no-redef]
+    try:
+        from playwright.sync_api import sync_playwright
+    except ModuleNotFoundError:
+        _absent("playwright is not installed")
     path = next((found for name in BROWSERS if (found := shutil.which(name))), None)
     if path is None:
         _absent(f"no browser found (looked for {', '.join(BROWSERS)})")
-    with playwright.sync_playwright() as driver:
+    with sync_playwright() as driver:
         started = driver.chromium.launch(executable_path=path, args=FLAGS)
         yield started
         started.close()
@@ -225,9 +226,9 @@ class Desk:
             context.close()
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
 def desk(browser: Any, lab: Lab) -> Iterator[Desk]:
-    """A desk; at its end, a notebook whose console showed an error fails the test."""
+    """A desk for the tests of one file; at its end, a notebook whose console showed an error fails."""
     working = Desk(browser, lab)
     yield working
     errors = [error for notebook in working.notebooks for error in notebook.errors]

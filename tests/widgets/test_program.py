@@ -119,6 +119,14 @@ def test_values_hooks_and_detach_are_written_into_the_code():
     assert rows[9] == "e = e.detach()"
 
 
+@pytest.mark.parametrize(
+    ("written", "value", "expected"),
+    [("1.0", 2, "2.0"), ("[1.0, 2]", [3, 4], "[3.0, 4.0]"), ("[[1.5]]", [[2]], "[[2.0]]"), ("3", 4, "4")],
+)
+def test_a_whole_number_stays_a_float_where_floats_were(written, value, expected):
+    assert lines_of(f"w = T.tensor({written})", values={"w": value}) == [f"w = T.tensor({expected})"]
+
+
 def test_anomaly_mode_goes_around_everything():
     rows = lines_of(LINE, anomaly=True)
     assert rows[0] == "with T.autograd.detect_anomaly():"

@@ -31,7 +31,7 @@ function renderExplorer({ model, el }) {
   let dirty = false;
   let slow = null;
   let more = false;
-  let shown = [null, null];
+  let codeText = "";
 
   // --- frame ---
   const viewButtons = ["values", "grad_fn"].map((view) =>
@@ -51,7 +51,7 @@ function renderExplorer({ model, el }) {
     const title = h("div", { class: "tgv-side-title" });
     const host = h("div", {});
     const note = h("div", { class: "tgv-side-note" });
-    const box = h("section", { class: "tgv-side" }, title, host, note);
+    const box = h("div", { class: "tgv-side", role: "group" }, title, host, note);
     return { title, host, note, box, index, stage: null };
   });
   const stepLine = h("p", { class: "tgv-step-line", "aria-live": "polite" });
@@ -80,7 +80,7 @@ function renderExplorer({ model, el }) {
       h("div", { class: "tgv-choices", role: "group", "aria-label": "Device of PyTorch" }, ...deviceButtons),
       h("span", { class: "tgv-label" }, "view"),
       h("div", { class: "tgv-choices", role: "group", "aria-label": "View" }, ...viewButtons)),
-    h("div", { class: "tgv-top" }, lines, h("div", { class: "tgv-table-box", tabindex: "0", role: "region", "aria-label": "Gradients" }, table)),
+    h("div", { class: "tgv-top" }, lines, h("div", { class: "tgv-table-box", tabindex: "0", role: "group", "aria-label": "Gradients" }, table)),
     account,
     h("div", { class: "tgv-sides" }, ...sides.map((side) => side.box)),
     stepLine, controls,
@@ -108,6 +108,7 @@ function renderExplorer({ model, el }) {
     }
     waiting = true;
     dirty = false;
+    root.setAttribute("aria-busy", "true");
     sequence += 1;
     model.set("state", { ...state, seq: sequence });
     model.save_changes();
@@ -293,6 +294,7 @@ function renderExplorer({ model, el }) {
     drawProgram(result);
     clearTimeout(slow);
     waiting = false;
+    if (!dirty) root.removeAttribute("aria-busy");
     account.textContent = result.account || "Press a toggle beside a line: both engines run again, and the graphs answer.";
     account.classList.toggle("tgv-refused", Boolean(result.refused));
     (result.sides ?? []).forEach((side, index) => drawSide(sides[index], side));
@@ -328,14 +330,22 @@ function renderExplorer({ model, el }) {
 
   function drawTable(entries) {
     const engines = (model.get("result").sides ?? []).filter((side) => side.scene);
-    const head = h("tr", {}, ...["tensor", "value", ...engines.map((side) => `.grad, ${side.title}`), engines.length > 1 ? "same" : null]
-      .filter(Boolean).map((text) => h("th", { scope: "col" }, text)));
-    const body = entries.map((entry) => h("tr", {},
-      h("th", { scope: "row", title: `${entry.leaf ? "leaf" : entry.grad_fn}, ${entry.requires_grad ? "requires grad" : "requires no grad"}` }, entry.name),
-      h("td", {}, entry.value),
-      ...engines.map(({ engine }) => h("td", { class: entry.grad[engine].startsWith("None") ? "tgv-no-grad" : "tgv-grad" }, entry.grad[engine])),
-      engines.length > 1 ? h("td", { class: entry.agree ? "tgv-same" : "tgv-differs", "aria-label": entry.agree ? "same" : "different" }, entry.agree ? "✓" : "≠") : null));
-    table.replaceChildren(h("thead", {}, head), h("tbody", {}, ...body));
+    const both = engines.length > 1;
+    const heads = ["tensor", "value", ...engines.map(({ engine }) => `.grad, ${engine === "torch" ? "PyTorch" : engine}`)];
+    const rowOf = (entry) => {
+      const grads = engines.map(({ engine }) => entry.grad[engine]);
+      // The same reason twice is told once, across both columns.
+      const once = both && grads[0] === grads[1] && grads[0].startsWith("None");
+      const cells = (once ? grads.slice(0, 1) : grads).map((grad) =>
+        h("td", { class: grad.startsWith("None") ? "tgv-no-grad" : "tgv-grad", colspan: once ? "2" : null }, grad));
+      const about = `${entry.leaf ? "leaf" : entry.grad_fn}, ${entry.requires_grad ? "requires grad" : "requires no grad"}`;
+      const same = h("td", { class: entry.agree ? "tgv-same" : "tgv-differs" },
+        h("span", { role: "img", "aria-label": entry.agree ? "same" : "different" }, entry.agree ? "✓" : "≠"));
+      return h("tr", {}, h("th", { scope: "row", title: about }, entry.name), h("td", {}, entry.value), ...cells, both ? same : null);
+    };
+    table.replaceChildren(
+      h("thead", {}, h("tr", {}, ...heads.map((text) => h("th", { scope: "col" }, text)), both ? h("th", { scope: "col" }, "same") : null)),
+      h("tbody", {}, ...entries.map(rowOf)));
   }
 
   function drawCode() {
@@ -346,12 +356,13 @@ function renderExplorer({ model, el }) {
     const all = [...start, ...(result.code ?? []).map((line, index) => [text(line), result.origin[index]])];
     codeLines.replaceChildren(...all.map(([line, origin]) =>
       h("code", { class: origin === null ? "tgv-added" : origin !== undefined && line !== text(program.source[origin - 1]) ? "tgv-edited" : "" },
-        highlight(line), "\n")));
+        line ? highlight(line) : "\u200b"))); // an empty line keeps its height
+    codeText = all.map(([line]) => `${line}\n`).join("");
   }
 
   async function copy() {
     try {
-      await navigator.clipboard.writeText(codeLines.textContent.trimEnd() + "\n");
+      await navigator.clipboard.writeText(codeText);
       copyButton.textContent = "copied";
     } catch {
       getSelection().selectAllChildren(codeLines); // no clipboard here: it is one Ctrl+C away

@@ -6,7 +6,8 @@
 //     const player = mountPlayer(element, scene, { step: 0, view: "values", onChange: (state) => {} });
 //     player.go(3); player.setView("grad_fn"); player.destroy();
 
-let mounted = 0; // makes the ids of this page's players differ, also when two show one scene
+/** An id that no other player of this page has: each widget brings its own copy of this module, so no counter will do. */
+const newId = () => `tgv-${Math.random().toString(36).slice(2, 10)}`;
 
 const ICONS = {
   first: "M4 3h2v10H4zM13 3v10L6.5 8z",
@@ -87,7 +88,7 @@ export class Stage {
     this.onPick = onPick;
     this.maxHeight = maxHeight;
     this.frame = h("div", { class: "tgv-frame" });
-    this.tip = h("div", { class: "tgv-tip", role: "tooltip", id: `tgv-tip-${++mounted}`, hidden: true });
+    this.tip = h("div", { class: "tgv-tip", role: "tooltip", id: newId(), hidden: true });
     this.tools = h(
       "div",
       { class: "tgv-zoom", role: "group", "aria-label": `Zoom, ${label}` },
@@ -243,11 +244,17 @@ export class Stage {
     const scale = Math.max(0.6, Math.min(1, width / natural.w, this.maxHeight / natural.h));
     const height = Math.min(this.maxHeight, Math.ceil(natural.h * scale));
     this.svg.style.height = `${height}px`;
-    const view = { w: (width / scale) * this.unit, h: (height / scale) * this.unit };
+    this.#home({ w: (width / scale) * this.unit, h: (height / scale) * this.unit });
+    if (this.step >= 0) this.#follow();
+  }
+
+  /** The picture in the middle of its frame, or its beginning where it is larger. */
+  #home(view = this.view) {
+    if (!view) return;
+    view = { ...view };
     view.x = view.w >= this.box.w ? this.box.x - (view.w - this.box.w) / 2 : this.box.x;
     view.y = view.h >= this.box.h ? this.box.y - (view.h - this.box.h) / 2 : this.box.y;
     this.#setView(view);
-    if (this.step >= 0) this.#follow();
   }
 
   #setView(view) {
@@ -280,13 +287,17 @@ export class Stage {
     return point.matrixTransform(this.svg.getScreenCTM().inverse());
   }
 
-  /** Bring what runs into sight, if the picture is larger than its frame. */
+  /** Bring what happens now into sight, if the picture is larger than its frame. */
   #follow() {
+    const now = this.svg.querySelector(".running") ?? this.svg.querySelector(".now");
+    if (now) this.#reveal(now);
+    else if (this.step === 0 && !this.userView) this.#home();
+  }
+
+  #reveal(element) {
     const { view, box } = this;
     if (!view || (view.w >= box.w - 1 && view.h >= box.h - 1)) return;
-    const running = this.svg.querySelector(".running");
-    if (!running) return;
-    const place = running.getBoundingClientRect();
+    const place = element.getBoundingClientRect();
     const frame = this.frame.getBoundingClientRect();
     if (!frame.width || !place.width) return;
     const inside =
@@ -352,7 +363,9 @@ export class Stage {
     });
     this.frame.addEventListener("focusin", (event) => {
       const node = event.target.closest("[data-key]");
-      if (node) this.showTip(node);
+      if (!node) return;
+      this.#reveal(node);
+      this.showTip(node);
     });
     this.frame.addEventListener("focusout", () => this.hideTip());
     this.host.addEventListener("keydown", (event) => this.#key(event));
@@ -426,7 +439,7 @@ function rowsKept(steps, name) {
  * Returns {go, setView, setSpeed, play, pause, destroy, stage, state}.
  */
 export function mountPlayer(el, scene, options = {}) {
-  const uid = `tgv-${++mounted}`;
+  const uid = newId();
   const views = Object.keys(scene.views);
   const steps = scene.steps;
   const last = steps.length - 1;
@@ -486,7 +499,7 @@ export function mountPlayer(el, scene, options = {}) {
   const panel = (title, name, hint) => {
     const body = h("div", { class: "tgv-panel-body" });
     body.style.minHeight = `${rowsKept(steps, name) * 1.6}em`;
-    return [h("section", { class: "tgv-panel", "aria-label": title, title: hint }, h("div", { class: "tgv-panel-title" }, title), body), body];
+    return [h("div", { class: "tgv-panel", role: "group", "aria-label": title, title: hint }, h("div", { class: "tgv-panel-title" }, title), body), body];
   };
   const [readyPanel, readyBody] = panel("Ready queue", "ready", "Nodes whose gradients have all arrived; the first runs next");
   const [inboxPanel, inboxBody] = panel("Inboxes", "inbox", "Gradients that have arrived and wait to be summed");
