@@ -51,12 +51,11 @@ class Picture:
         """The picture as one `<svg>` element."""
         return self.drawn(self.theme)
 
-    def drawn(self, theme: str) -> str:
-        """The picture as SVG in another theme: `"auto"`, `"light"` or `"dark"`."""
+    def drawn(self, theme: str, plain: bool = False) -> str:
+        """The picture as SVG in another theme: `"auto"`, `"light"` or `"dark"`; `plain` as in `theme.css`."""
         boxes, links = self._parts
-        return svg.write(
-            boxes, links, self.layout, self.identity, self.state, self.title, self.description, theme, self.notes
-        )
+        about = self.title, self.description, theme, self.notes, plain
+        return svg.write(boxes, links, self.layout, self.identity, self.state, *about)
 
     @property
     def source(self) -> str:

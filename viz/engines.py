@@ -86,6 +86,10 @@ class Engine:
             found[autograd.graph._engine_run_backward.__code__] = "run"
         return found
 
+    def apply_code(self) -> CodeType:
+        """The code of `Function.apply`, below which a custom Function's own `forward` runs."""
+        return self.function_type.apply.__func__.__code__  # type: ignore[attr-defined, no-any-return]
+
     def packs_saved_tensors(self) -> bool:
         """Whether `saved_tensors_hooks` are active now, so that looking at a saved tensor would run user code."""
         if self.name == TORCH:

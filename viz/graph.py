@@ -69,6 +69,7 @@ class Saved:
     value: str | None = None  # key of the value it is, where that is known
     shape: list[int] | None = None
     version: int | None = None
+    text: str = ""  # what it is, when it is no value of the program: a number that PyTorch wraps
     state: str = "alive"  # alive | freed | packed (a saved_tensors_hook holds it)
 
 

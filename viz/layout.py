@@ -49,29 +49,37 @@ def place(
     boxes: list[tuple[str, float, float]],
     links: list[tuple[str, str, str, float, float]],
     direction: str = "LR",
+    loose: set[str] | None = None,
     time_limit: float = TIME_LIMIT,
 ) -> Layout:
     """Lay out boxes (key, width, height) and links (key, tail, head, label width, label height; 0 for no label).
 
+    Links whose key is in `loose` do not pull their ends together.
+
     Raises:
         GraphvizMissing: neither pygraphviz nor a `dot` program is there.
     """
-    source = _dot(boxes, links, direction)
+    source = _dot(boxes, links, direction, loose or set())
     data = _run(source, "dot", time_limit, len(boxes) + len(links))
     layout = _read(data, boxes, links)
     layout.direction = direction
     return layout
 
 
-def _dot(boxes: list[tuple[str, float, float]], links: list[tuple[str, str, str, float, float]], direction: str) -> str:
+def _dot(
+    boxes: list[tuple[str, float, float]],
+    links: list[tuple[str, str, str, float, float]],
+    direction: str,
+    loose: set[str],
+) -> str:
     number = {key: position for position, (key, _, _) in enumerate(boxes)}
     lines = [
         f"digraph{{rankdir={direction};nodesep=0.24;ranksep={0.3 if direction == 'LR' else 0.26};",
         'node[shape=box,fixedsize=true,label=""];edge[arrowhead=none];',
     ]
     lines += [f"{number[key]}[width={width / 72:.3f},height={height / 72:.3f}];" for key, width, height in boxes]
-    for _, tail, head, width, height in links:
-        label = ""
+    for key, tail, head, width, height in links:
+        label = "[constraint=false]" if key in loose else ""
         if width:
             label = (
                 f'[label=<<TABLE BORDER="0" CELLBORDER="0" CELLSPACING="0" CELLPADDING="0" FIXEDSIZE="TRUE" '

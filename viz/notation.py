@@ -58,7 +58,7 @@ LONGEST_EXPRESSION = 10  # characters; past that an unnamed result is called t1,
 
 def base_name(op: Op) -> str:
     """The op without what its engine adds: `mul` for `MulBackward0`, `__rmul__` and `mul_`."""
-    name = re.sub(r"Backward\d*$", "", op.name) if op.recorded else op.name
+    name = re.sub(r"Backward\d*$", "", op.name.rpartition("::")[2]) if op.recorded else op.name
     if op.recorded and not op.custom:
         name = re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", name).lower()
     name = name.strip("_") if name.startswith("__") else name.rstrip("_")

@@ -118,12 +118,23 @@ class Reader:
         new = Value(f"v{len(self.graph.values)}", "leaf" if tensor.requires_grad else "result" if made else "input")
         self.graph.values[new.key] = new
         self._fill(new, tensor, line)
+        if not key and new.kind == "input":
+            new.name = self._gradient_name(tensor)
+            new.names = [new.name] if new.name else []
         if key:
             old = self.graph.values[key]
             new.shares, new.how_shared = key, "in-place"
             new.name, new.names, new.scope = old.name, list(old.names), old.scope
         self._tensor[id(tensor)] = (self._reference(tensor), new.key)
         return new.key
+
+    def _gradient_name(self, tensor: Any) -> str:
+        """`w.grad` for the tensor that is the gradient of a leaf `w`."""
+        for other, key in self.seen():
+            value = self.graph.values[key]
+            if value.kind == "leaf" and value.name and other.grad is tensor:
+                return f"{value.name}.grad"
+        return ""
 
     def known(self, tensor: Any) -> str | None:
         """The key under which this very tensor was last seen, or None; looks at nothing else."""
@@ -312,7 +323,8 @@ class Reader:
                 key = self.match(saved)
                 if key is None and self._keep and not saved.requires_grad and name not in OWN:
                     key = self._known_by_being_saved(op, saved)
-                op.saved.append(Saved(name, key, list(saved.shape), self._version(saved)))
+                number = f"{saved.item():.6g}" if key is None and not saved.shape else ""
+                op.saved.append(Saved(name, key, list(saved.shape), self._version(saved), number))
 
     def _known_by_being_saved(self, op: Op, saved: Any) -> str | None:
         """An input without grad leaves no edge in the engine's graph; an op that keeps it tells of it all the same."""

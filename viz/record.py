@@ -31,7 +31,7 @@ import numpy as np
 from viz import engines
 from viz.engines import ACCUMULATE, CORE, TORCH, Engine
 from viz.graph import Array, Graph, Op, Saved, Value
-from viz.reader import Reader, saved_tensors, tensors_in
+from viz.reader import Reader, saved_tensors, summarise, tensors_in
 
 SCHEMA = 1
 _programs = itertools.count(1)
@@ -201,6 +201,7 @@ class _Pass:
     first: int = 0
     current: str | None = None
     raised: BaseException | None = None
+    arriving: dict[tuple[str, int], Any] = field(default_factory=dict)  # sums of what was sent, per node and output
     ended: str | None = None  # node that just ran, whose buffers may be gone by now
 
 
@@ -223,6 +224,7 @@ class _Recorder:
         self._scopes: list[str] = []
         self._created: dict[str, Event] = {}
         self._entries = engine.entries()
+        self._apply = engine.apply_code()
         self._calls = 0  # of ours that PyTorch runs with function modes set aside
         self._failed: _Pass | None = None
 
@@ -398,6 +400,8 @@ class _Recorder:
             self._create(key, line)
 
     def _create(self, key: str, line: int | None) -> None:
+        if self.pass_ is not None:
+            self.graph.values[key].scope = "backward"
         event = Event("create", line, values=[key])
         self._created[key] = event
         self.events.append(event)
@@ -497,6 +501,8 @@ class _Recorder:
 
     def _unrecorded(self, name: str, line: int | None, inputs: list[str], output: str, constants: list[str]) -> None:
         op = Op(f"o{len(self.graph.ops)}", name, name, recorded=False, line=line, constants=constants)
+        op.scope = self._inside(sys._getframe(1))
+        op.during = "backward" if self.pass_ is not None else "forward"
         op.inputs = list(dict.fromkeys(inputs))
         op.outputs = [output]
         self.graph.ops[op.key] = op
@@ -506,6 +512,18 @@ class _Recorder:
             value.kind = "result"
         self._created[output] = Event("op", line, op.key, values=[output])
         self.events.append(self._created[output])
+
+    def _inside(self, frame: FrameType | None) -> str:
+        """`Double.forward` when the caller runs inside that custom Function, else nothing."""
+        below: FrameType | None = None
+        while frame is not None:
+            if frame.f_code is self._apply:
+                kind = frame.f_locals.get("cls")
+                return f"{getattr(kind, '__name__', 'Function')}.{below.f_code.co_name if below else 'forward'}"
+            if self.program.owns(frame):
+                below = frame
+            frame = frame.f_back
+        return ""
 
     def _met_op(self, op: Op, node: Any) -> None:
         """A node that is new: note the call that made it, and listen to it."""
@@ -568,6 +586,9 @@ class _Recorder:
                 current.raised = argument[1]
             elif event == "return":
                 with self.engine.quietly():
+                    for gradient in self._tensors([argument]):
+                        if gradient.requires_grad:
+                            self.reader.value(gradient, current.line)
                     self._end(current)
             return end
 
@@ -627,6 +648,7 @@ class _Recorder:
             current = self.pass_
             self._check_freed()
             current.current = key
+            self._look_for_hooks(current, key, gradients)
             incoming = []
             for number, gradient in enumerate(gradients):
                 array = None if gradient is None else self.reader.copy(gradient)
@@ -647,6 +669,10 @@ class _Recorder:
                     continue
                 array = None if gradient is None else self.reader.copy(gradient)
                 outgoing.append(Gradient(target, value, number, array))
+                if gradient is not None:
+                    numbers = self.engine.array(gradient)
+                    before = self.pass_.arriving.get((target, number))
+                    self.pass_.arriving[target, number] = numbers.copy() if before is None else before + numbers
             self.events.append(Event("send", self.pass_.line, key, gradients=outgoing, pass_nr=self.pass_.number))
             self.pass_.ended = key
             self.pass_.current = None
@@ -659,6 +685,7 @@ class _Recorder:
             current = self.pass_
             self._check_freed()
             current.current = leaf.accumulate
+            self._look_for_hooks(current, leaf.accumulate or "", gradients)
             array = None if gradients[0] is None else self.reader.copy(gradients[0])
             incoming = [Gradient(leaf.accumulate, leaf.key, 0, array)]
             self.events.append(Event("run", current.line, leaf.accumulate, gradients=incoming, pass_nr=current.number))
@@ -670,6 +697,8 @@ class _Recorder:
             variable = self._accumulators[name].variable
             leaf = self.graph.values[self.reader.value(variable)]
             total = None if variable.grad is None else self.reader.copy(variable.grad)
+            if variable.grad is not None and variable.grad.requires_grad:  # create_graph recorded this pass, too
+                self.reader.value(variable.grad, self.pass_.line)
             self.events.append(
                 Event(
                     "accumulate",
@@ -681,6 +710,26 @@ class _Recorder:
                 )
             )
             self.pass_.current = None
+
+    def _look_for_hooks(self, current: _Pass, key: str, gradients: Any) -> None:
+        """A gradient that is not the sum of what was sent was changed on its way by a hook."""
+        for number, gradient in enumerate(gradients):
+            sent = current.arriving.pop((key, number), None)
+            if sent is None or gradient is None:
+                continue
+            arrived = self.engine.array(gradient)
+            if sent.shape == arrived.shape and np.allclose(sent, arrived, rtol=1e-3, equal_nan=True):
+                continue
+            op = self.graph.ops.get(key)
+            value = self.reader.output(key, number) if op is not None else self._leaf(key)
+            if any(event.kind == "hook" and event.values == [value] for event in self.events[current.first :]):
+                continue  # seen when it ran
+            before = Gradient(None, value, 0, summarise(sent, str(sent.dtype)))
+            after = Gradient(None, value, 0, self.reader.copy(gradient))
+            self.events.append(Event("hook", current.line, values=[value], gradients=[before, after]))
+
+    def _leaf(self, accumulate: str) -> str:
+        return next(value.key for value in self.graph.values.values() if value.accumulate == accumulate)
 
     def _check_freed(self) -> None:
         """The engine lets go of a node's buffers right after it ran: look, when the next thing happens."""

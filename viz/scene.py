@@ -229,7 +229,13 @@ class Director:
                     "error",
                 ):
                     used += 1
-                self._run(events[position : position + used])
+                group = events[position : position + used]
+                self._run([one for one in group if one.kind not in ("op", "create")])
+                for one in group:
+                    if one.kind == "op":
+                        self._op(one, "backward")
+                    elif one.kind == "create":
+                        self._create([one], "backward")
             elif event.kind == "done":
                 self._done(event)
             elif event.kind == "error":
@@ -257,7 +263,7 @@ class Director:
             stage.first = {key: State(state.classes, dict(state.text)) for key, state in stage.state.items()}
         self._close(Step("start", "Before the first line", "Nothing has run yet."))
 
-    def _create(self, events: list[Event]) -> None:
+    def _create(self, events: list[Event], phase: str = "forward") -> None:
         words = []
         for event in events:
             value = self.graph.values[event.values[0]]
@@ -265,7 +271,7 @@ class Director:
             about = "requires grad" if value.requires_grad else "requires no grad"
             words.append(f"{value.title} = {brief(value.array)}, a leaf that {about}")
         names = ", ".join(self.graph.values[event.values[0]].title for event in events)
-        self._close(Step("forward", f"Forward: {names}", _sentence("; ".join(words)), events[0].line))
+        self._close(Step(phase, f"{phase.title()}: {names}", _sentence("; ".join(words)), events[0].line))
 
     def _appear(self, value: Value) -> None:
         texts = {"value": brief(value.array)}
@@ -275,7 +281,7 @@ class Director:
         if value.accumulate:
             self._set(value.accumulate, "done")
 
-    def _op(self, event: Event) -> None:
+    def _op(self, event: Event, phase: str = "forward") -> None:
         op = self.graph.ops[event.node or ""]
         mathematics = notation.symbol(op)
         self._passing(op.key, "now", "done")
@@ -304,7 +310,8 @@ class Director:
             words += f", which keeps {' and '.join(kept)} for the backward pass" if kept else ""
         else:
             words += "; it is not recorded, so no gradient will flow through it"
-        self._close(Step("forward", f"Forward: {mathematics}", _sentence(words), event.line))
+        place = f" inside {op.scope}" if op.scope else ""
+        self._close(Step(phase, f"{phase.title()}: {mathematics}{place}", _sentence(words), event.line))
 
     def _backward(self, event: Event, rest: list[Event]) -> None:
         self._pass = event.pass_nr
@@ -473,10 +480,24 @@ class Director:
             if state["grad"] is not None and state["is_leaf"]
         ]
         last = event is self.recording.events[-1]
+        returned = [
+            f"{brief(sent[0].array) if len(sent) == 1 else ' + '.join(brief(one.array) for one in sent)} for {name}"
+            for (node, number), sent in self._inbox.items()
+            if (name := self._gradient_of(node, number))
+        ]
+        self._inbox.clear()
         text = "The backward pass is over"
-        if last and words:
+        if returned:
+            text += f"; it returns {', '.join(returned)}, and adds nothing to any .grad"
+        elif last and words:
             text += f": {', '.join(words[:8])}"
         self._close(Step("end" if last else "backward", "The backward pass is over", _sentence(text), event.line))
+
+    def _gradient_of(self, node: str, number: int) -> str:
+        if node in self._leaf_of:
+            return self._leaf_of[node].title
+        op = self.graph.ops[node]
+        return next((self.graph.values[k].title for k in op.outputs if self.graph.values[k].output_nr == number), "")
 
     def _error(self, event: Event) -> None:
         if event.node:
@@ -495,9 +516,9 @@ class Director:
         return f"{notation.symbol(op)} {op.name}" if op is not None else key
 
     def _saved_name(self, op: Op, saved: Saved) -> str:
-        if saved.value is not None and self.graph.values[saved.value].title:
+        if saved.value is not None:
             return self.graph.values[saved.value].title
-        return f"its {saved.name}"
+        return saved.text or f"its {saved.name}"
 
     def _saved_title(self, key: str) -> str:
         match = re.fullmatch(r"(o\d+)s(\d+)", key)
@@ -511,7 +532,7 @@ class Director:
     def picture(self, view: str, identity: str, theme: str) -> dict[str, Any]:
         """Base SVG and patches of one view."""
         stage = self.stages[view]
-        boxes, links = shapes.boxes_and_links(self.graph, view, _rooms(stage))
+        boxes, links = shapes.boxes_and_links(self.graph, view, rooms(stage))
         keys = elements(boxes, links)
         patches = [{key: change for key, change in patch.items() if key in keys} for patch in stage.patches]
         if patches:
@@ -583,7 +604,6 @@ def _array(data: dict[str, Any] | None) -> Array | None:
 
 
 def _sentence(text: str) -> str:
-    text = text[:1].upper() + text[1:] if text[:1].isascii() and " = " not in text[:20] else text
     return text if text.endswith((".", "!", "?")) else f"{text}."
 
 
@@ -601,7 +621,7 @@ def _product(upstream: Array | None, sent: Array | None) -> tuple[str, str, str]
     return f"= {whole}", f"{brief(upstream)} × {local}", f"{brief(upstream)} · {local} = {whole}"
 
 
-def _rooms(stage: _Stage) -> dict[str, dict[str, str]]:
+def rooms(stage: _Stage) -> dict[str, dict[str, str]]:
     rooms = {}
     for key, slots in stage.widest.items():
         rooms[key] = dict(slots)
@@ -620,8 +640,9 @@ def arrange(boxes: list[shapes.Box], links: list[shapes.Link]) -> layouts.Layout
     """Lay a picture out: left to right where that fits a page, else top to bottom."""
     sizes = [(box.key, box.width, box.height) for box in boxes]
     ends = [(link.key, link.tail, link.head, *link.room) for link in links]
+    loose = {link.key for link in links if link.kind == "share"}
     if len(boxes) <= 60:
-        placed = layouts.place(sizes, ends, "LR")
+        placed = layouts.place(sizes, ends, "LR", loose)
         if placed.width <= WIDE:
             return placed
-    return layouts.place(sizes, ends, "TB")
+    return layouts.place(sizes, ends, "TB", loose)

@@ -108,23 +108,38 @@ def boxes_and_links(graph: Graph, view: str, room: dict[str, dict[str, str]]) ->
 
 
 def _values_view(graph: Graph, room: dict[str, dict[str, str]]) -> tuple[list[Box], list[Link]]:
-    boxes = [_value_box(value, room.get(value.key, {})) for value in graph.values.values()]
-    boxes += [_op_box(op, room.get(op.key, {})) for op in graph.ops.values()]
+    hidden = inner(graph)
+    values = [value for value in graph.values.values() if value.key not in hidden]
+    ops = [op for op in graph.ops.values() if op.key not in hidden]
+    boxes = [_value_box(value, room.get(value.key, {})) for value in values]
+    boxes += [_op_box(op, room.get(op.key, {})) for op in ops]
     links = []
-    for op in graph.ops.values():
+    for op in ops:
         for slot, key in enumerate(op.inputs):
-            if key is None:
+            if key is None or key in hidden:
                 continue
             grad = slot < len(op.next) and op.next[slot][0] is not None
             link = Link(f"e{op.key}i{slot}", "forward", key, op.key, back=f"b{op.key}i{slot}" if grad else None)
             link.label = room.get(link.back or "", {}).get("label", "")
             links.append(link)
         for key in op.outputs:
+            if key in hidden:
+                continue
             back = f"b{key}" if op.recorded else None
             links.append(Link(f"e{key}", "forward", op.key, key, back=back))
-    shared = [value for value in graph.values.values() if value.shares is not None]
+    shared = [value for value in values if value.shares is not None and value.shares not in hidden]
     links += [Link(f"s{value.key}", "share", value.shares or "", value.key) for value in shared]
     return boxes, links
+
+
+def inner(graph: Graph) -> set[str]:
+    """What happens inside a custom Function, or without being recorded in a backward pass: told in words, not drawn."""
+    ops = {key for key, op in graph.ops.items() if not op.recorded and (op.scope or op.during == "backward")}
+    used: set[str | None] = {key for op in graph.ops.values() if op.key not in ops for key in op.inputs}
+    used |= {saved.value for op in graph.ops.values() for saved in op.saved}
+    made = {key for op in ops for key in graph.ops[op].outputs}
+    met = {value.key for value in graph.values.values() if value.op is None and value.scope == "backward"}
+    return ops | {key for key in made | met if key not in used}
 
 
 def _value_box(value: Value, room: dict[str, str]) -> Box:

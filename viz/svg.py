@@ -42,6 +42,7 @@ def write(
     description: str = "",
     theme: str = "auto",
     notes: list[str] | None = None,
+    plain: bool = False,
 ) -> str:
     """The picture as one `<svg>` element whose ids all start with `identity`; `notes` stand below it, line by line."""
     notes = notes or []
@@ -55,7 +56,7 @@ def write(
         f'style="max-width:100%;height:auto">',
         f'<title id="{identity}-title">{escape(title)}</title>',
         f'<desc id="{identity}-desc">{escape(description)}</desc>',
-        f"<style>{themes.css(identity, theme)}</style>",
+        f"<style>{themes.css(identity, theme, plain)}</style>",
         f'<rect class="paper" width="{width:.0f}" height="{height:.0f}"/>',
         f'<g transform="translate({MARGIN:.0f} {MARGIN:.0f})">',
     ]

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import re
 import unicodedata
 
 FONT = "'Segoe UI', 'Helvetica Neue', Arial, 'DejaVu Sans', sans-serif"
+PLAIN_FONT = "'DejaVu Sans'"  # the one that comes along, for pictures that are drawn here
 SIZE = {"name": 14.0, "value": 13.0, "small": 11.0, "tiny": 10.0, "symbol": 19.0, "word": 14.0}
 
 LIGHT = {
@@ -116,12 +118,13 @@ def _variables(colours: dict[str, str]) -> str:
     return "".join(f"--{name}:{colour};" for name, colour in colours.items())
 
 
-def css(scope: str, theme: str = "auto") -> str:
+def css(scope: str, theme: str = "auto", plain: bool = False) -> str:
     """The style sheet of one picture, every rule under `#scope`.
 
     Args:
         scope: id of the `<svg>` element.
         theme: `"light"`, `"dark"`, or `"auto"` for what the page around it has.
+        plain: write colours out and leave variables and media queries out, for renderers that know neither.
     """
     here = f"#{scope}"
     base = DARK if theme == "dark" else LIGHT
@@ -133,6 +136,11 @@ def css(scope: str, theme: str = "auto") -> str:
         rules.append(f"@media(prefers-color-scheme:dark){{{here}{{{dark}}}}}")
         rules.append(f"body[data-jp-theme-light=true] {here}{{{_variables(LIGHT)}}}")
         rules.append(f"body[data-jp-theme-light=false] {here},body.vscode-dark {here}{{{dark}}}")
+    if plain:
+        rules = [f"{here} text{{font-family:{PLAIN_FONT}}}"]
+        rules += [rule for rule in _RULES if not rule.startswith("@")]
+        text = "".join(rules).replace("&", here)
+        return re.sub(r"var\(--([a-z-]+)\)", lambda match: base[match[1]], text)
     rules += [rule.replace("&", here) for rule in _RULES]
     return "".join(rules)
 

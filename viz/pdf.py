@@ -1,0 +1,137 @@
+"""A plain SVG of ours as PDF, with lines and text kept as such; knows the few elements and rules that `svg` writes."""
+
+from __future__ import annotations
+
+import re
+import xml.etree.ElementTree as ET
+from typing import Any
+
+_NUMBER = re.compile(r"-?\d+(?:\.\d+)?")
+_SPACE = "{http://www.w3.org/2000/svg}"
+
+
+def draw(picture: str, fonts: list[str]) -> bytes:
+    """The PDF of an SVG text written with `plain=True`, on one page of the picture's size."""
+    import fpdf
+
+    root = ET.fromstring(picture)
+    width, height = (float(root.get(name, "0")) for name in ("width", "height"))
+    document = fpdf.FPDF(unit="pt", format=(width, height))
+    document.set_auto_page_break(False)
+    document.set_margin(0)
+    document.c_margin = 0
+    document.add_font("sans", "", fonts[0])
+    document.add_font("sans", "B", fonts[1])
+    document.set_title(next((one.text or "" for one in root.iter(f"{_SPACE}title")), ""))
+    document.add_page()
+    rules = _rules(next(one.text or "" for one in root.iter(f"{_SPACE}style")))
+    # (element, ancestors' classes and names from the outside in, inherited opacity, offset)
+    stack: list[tuple[Any, list[set[str]], float, tuple[float, float]]] = [(root, [], 1.0, (0.0, 0.0))]
+    while stack:
+        element, above, opacity, (left, top) = stack.pop()
+        name = element.tag.removeprefix(_SPACE)
+        path = [*above, {name, *("." + one for one in element.get("class", "").split())}]
+        look = _look(rules, path)
+        opacity *= float(look.get("opacity", 1))
+        if look.get("display") == "none" or opacity == 0:
+            continue
+        moved = _NUMBER.findall(element.get("transform", ""))
+        if moved:
+            left, top = left + float(moved[0]), top + float(moved[1])
+        if name in ("rect", "path", "text"):
+            with document.local_context(fill_opacity=opacity, stroke_opacity=opacity):
+                _element(document, element, name, look, left, top)
+        stack.extend((child, path, opacity, (left, top)) for child in reversed(element))
+    return bytes(document.output())
+
+
+def _rules(style: str) -> list[tuple[list[set[str]], dict[str, str]]]:
+    """Each selector as a chain of what an element and its ancestors must have, with its declarations."""
+    found = []
+    for selectors, body in re.findall(r"([^{}]+)\{([^{}]*)\}", style):
+        declared = dict(item.split(":", 1) for item in body.split(";") if ":" in item)
+        for selector in selectors.split(","):
+            chain = [set(re.findall(r"\.?[\w-]+", part)) for part in selector.split() if not part.startswith("#")]
+            if chain:
+                found.append((chain, declared))
+    # a browser lets the more specific rule win: more classes first, then the later rule
+    found.sort(key=lambda rule: sum(one.startswith(".") for part in rule[0] for one in part))
+    return found
+
+
+def _look(rules: list[tuple[list[set[str]], dict[str, str]]], path: list[set[str]]) -> dict[str, str]:
+    look: dict[str, str] = {}
+    for chain, declared in rules:
+        if chain[-1] <= path[-1] and _matches(chain[:-1], path[:-1]):
+            look.update(declared)
+    return look
+
+
+def _matches(chain: list[set[str]], path: list[set[str]]) -> bool:
+    position = 0
+    for part in path:
+        if position < len(chain) and chain[position] <= part:
+            position += 1
+    return position == len(chain)
+
+
+def _colour(text: str | None) -> tuple[int, int, int] | None:
+    if not text or not text.startswith("#"):
+        return None
+    return int(text[1:3], 16), int(text[3:5], 16), int(text[5:7], 16)
+
+
+def _element(document: Any, element: Any, name: str, look: dict[str, str], left: float, top: float) -> None:
+    fill, stroke = _colour(look.get("fill")), _colour(look.get("stroke"))
+    if name == "text":
+        if element.text:
+            _text(document, element, look, left, top)
+        return
+    if fill is not None:
+        document.set_fill_color(*fill)
+    if stroke is not None:
+        document.set_draw_color(*stroke)
+        document.set_line_width(float(look.get("stroke-width", "1")))
+        dashes = [float(one) for one in _NUMBER.findall(look.get("stroke-dasharray", ""))]
+        document.set_dash_pattern(*(dashes if len(dashes) == 2 else (0, 0)))
+    style = ("D" if stroke is not None else "") + ("F" if fill is not None else "")
+    if not style:
+        return
+    if name == "rect":
+        x, y, width, height, radius = (float(element.get(one, "0")) for one in ("x", "y", "width", "height", "rx"))
+        document.rect(x + left, y + top, width, height, style=style, round_corners=radius > 0, corner_radius=radius)
+        return
+    with document.new_path() as path:
+        path.style.fill_color = None if fill is None else "#{:02x}{:02x}{:02x}".format(*fill)
+        path.style.stroke_color = None if stroke is None else "#{:02x}{:02x}{:02x}".format(*stroke)
+        path.style.auto_close = False
+        if stroke is not None:
+            path.style.stroke_width = float(look.get("stroke-width", "1"))
+            dashes = [float(one) for one in _NUMBER.findall(look.get("stroke-dasharray", ""))]
+            path.style.stroke_dash_pattern = dashes
+            path.style.stroke_dash_phase = 0
+        for command, numbers in re.findall(r"([MCLHZ])([^MCLHZ]*)", element.get("d", "")):
+            values = [float(one) for one in _NUMBER.findall(numbers)]
+            if command == "H":
+                path.horizontal_line_to(values[0] + left)
+                continue
+            points = [one + (top if position % 2 else left) for position, one in enumerate(values)]
+            if command == "M":
+                path.move_to(*points)
+            elif command == "L":
+                path.line_to(*points)
+            elif command == "C":
+                for start in range(0, len(points) - 5, 6):
+                    path.curve_to(*points[start : start + 6])
+            else:
+                path.close()
+
+
+def _text(document: Any, element: Any, look: dict[str, str], left: float, top: float) -> None:
+    size = float(look.get("font-size", "13px").removesuffix("px"))
+    document.set_font("sans", "B" if look.get("font-weight") == "600" else "", size)
+    document.set_text_color(*(_colour(look.get("fill")) or (0, 0, 0)))
+    x, y = float(element.get("x", "0")) + left, float(element.get("y", "0")) + top
+    if look.get("text-anchor") == "middle":
+        x -= document.get_string_width(element.text) / 2
+    document.text(x, y, element.text)
