@@ -2,36 +2,84 @@
 
 from __future__ import annotations
 
+import math
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
 
 from . import dtypes
-from .tensor import Tensor
+from .autograd import forward_ad
+from .tensor import Tensor, bind
 
-__all__ = ["set_printoptions"]
+__all__ = ["get_printoptions", "printoptions", "set_printoptions"]
 
 
 class _Options:
     precision = 4
-    threshold = 1000
+    threshold = 1000.0
     edgeitems = 3
     linewidth = 80
+    sci_mode: bool | None = None
 
 
 options = _Options()
 
+_PROFILES = {
+    "default": {"precision": 4, "threshold": 1000.0, "edgeitems": 3, "linewidth": 80},
+    "short": {"precision": 2, "threshold": 1000.0, "edgeitems": 2, "linewidth": 80},
+    "full": {"precision": 4, "threshold": math.inf, "edgeitems": 3, "linewidth": 80},
+}
+
 
 def set_printoptions(
     precision: int | None = None,
-    threshold: int | None = None,
+    threshold: float | None = None,
     edgeitems: int | None = None,
     linewidth: int | None = None,
+    profile: str | None = None,
+    sci_mode: bool | None = None,
 ) -> None:
-    """Set the digits after the point, the size past which a tensor is summarised, and the width of a line."""
-    for name, value in locals().copy().items():
-        if value is not None:
-            setattr(options, name, value)
+    """Set how tensors print, from now on.
+
+    Args:
+        precision: digits after the point. Default 4.
+        threshold: the number of elements past which only the edges are shown. Default 1000.
+        edgeitems: how many elements an edge has, along each dimension. Default 3.
+        linewidth: columns in a line. Default 80.
+        profile: "default", "short" or "full", for all of the above; any given as well overrides it.
+        sci_mode: True or False for numbers such as `1.0000e+00` always or never; None lets the numbers decide.
+
+    Example:
+        >>> import tinygrad_edu as T
+        >>> T.set_printoptions(precision=2)
+        >>> T.tensor([1.12345])
+        tensor([1.12])
+        >>> T.set_printoptions(profile="default")
+    """
+    chosen: dict[str, Any] = dict(_PROFILES.get(profile or "", {}))
+    given = {"precision": precision, "threshold": threshold, "edgeitems": edgeitems, "linewidth": linewidth}
+    chosen.update((name, value) for name, value in given.items() if value is not None)
+    for name, value in chosen.items():
+        setattr(options, name, value)
+    options.sci_mode = sci_mode
+
+
+def get_printoptions() -> dict[str, Any]:
+    """The options now in force, as keyword arguments for `set_printoptions`."""
+    return {name: getattr(options, name) for name in (*_PROFILES["default"], "sci_mode")}
+
+
+@contextmanager
+def printoptions(**kwargs: Any) -> Iterator[None]:
+    """Inside, tensors print with these options; the arguments are those of `set_printoptions`."""
+    before = get_printoptions()
+    set_printoptions(**kwargs)
+    try:
+        yield
+    finally:
+        set_printoptions(**before)
 
 
 class _Format:
@@ -39,89 +87,120 @@ class _Format:
 
     def __init__(self, values: np.ndarray) -> None:
         self.floating = values.dtype.kind == "f"
-        self.int_mode = self.scientific = False
+        # Every number is a whole one: `2.` instead of `2.0000`.
+        self.whole = True
+        self.scientific = False
         self.width = 1
-        flat = values.reshape(-1)
         if not self.floating:
-            self.width = max((len(str(v)) for v in flat.tolist()), default=1)
+            self.width = max((len(str(v)) for v in values.reshape(-1).tolist()), default=1)
             return
-        finite = flat[np.isfinite(flat) & (flat != 0)].astype(np.float64)
-        if finite.size:
-            size = np.abs(finite)
-            low, high = size.min(), size.max()
-            self.int_mode = bool(np.all(finite == np.ceil(finite)))
-            if self.int_mode:
-                self.scientific = bool(high / low > 1000.0 or high > 1e8)
-            else:
-                self.scientific = bool(high / low > 1000.0 or high > 1e8 or low < 1e-4)
-        else:
-            self.int_mode = True
-        self.width = max((len(self._plain(v)) for v in flat.tolist()), default=1)
+        # Zeros, infinities and NaN have no say, not even on the width.
+        speaking = values[np.isfinite(values) & (values != 0)].astype(np.float64)
+        if not speaking.size:
+            return
+        size = np.abs(speaking)
+        low, high = float(size.min()), float(size.max())
+        self.whole = bool(np.all(speaking == np.ceil(speaking)))
+        spread = low == 0 or high / low > 1000.0
+        wanted = options.sci_mode
+        self.scientific = (spread or high > 1.0e8 or low < 1.0e-4) if wanted is None else wanted
+        self.width = max(self.width, *(len(self._text(v)) for v in speaking.tolist()))
 
-    def _plain(self, value: float) -> str:
-        if not np.isfinite(value):
-            return str(value)
+    def _text(self, value: float) -> str:
         if self.scientific:
             return f"{value:.{options.precision}e}"
-        if self.int_mode:
-            return f"{value:.0f}."
+        if self.whole:
+            return f"{value:.0f}." if math.isfinite(value) else f"{value:.0f}"
         return f"{value:.{options.precision}f}"
 
     def __call__(self, value: Any) -> str:
-        return (self._plain(value) if self.floating else str(value)).rjust(self.width)
+        return (self._text(value) if self.floating else str(value)).rjust(self.width)
 
 
-def _summarised(array: np.ndarray) -> np.ndarray:
-    """The edges of a large array: what is printed, and what decides the format."""
+def _edges(array: np.ndarray) -> np.ndarray:
+    """The edges of a large array: what is printed of it, and what decides the format."""
+    edge = options.edgeitems
+    if not edge and array.ndim > 1:
+        return array[:0]
     for axis, n in enumerate(array.shape):
-        if n > 2 * options.edgeitems:
-            index = list(range(options.edgeitems)) + list(range(n - options.edgeitems, n))
-            array = np.take(array, index, axis=axis)
+        if n > 2 * edge:
+            array = np.take(array, [*range(edge), *range(n - edge, n)], axis=axis)
     return array
 
 
 def _nested(array: np.ndarray, form: _Format, indent: int, summarise: bool) -> str:
-    # Depth is the rank of the tensor, so this recursion is bounded by it.
+    # The depth of this recursion is the rank of the tensor.
     if array.ndim == 0:
         return form(array.item())
     n, edge = array.shape[0], options.edgeitems
-    cut = summarise and n > 2 * edge
-    rows = [*range(edge), None, *range(n - edge, n)] if cut else list(range(n))
+    rows: list[int | None] = [*range(n)]
+    if summarise and n > 2 * edge:
+        rows = [*range(edge), None, *range(n - edge, n)]
     if array.ndim == 1:
+        if summarise and not edge:
+            return "[...]"
         per_line = max(1, (options.linewidth - indent) // (form.width + 2))
         items = [" ..." if i is None else form(array[i].item()) for i in rows]
-        lines = [", ".join(items[i : i + per_line]) for i in range(0, len(items), per_line)] or [""]
+        lines = [", ".join(items[i : i + per_line]) for i in range(0, len(items), per_line)]
         return "[" + (",\n" + " " * (indent + 1)).join(lines) + "]"
     parts = ["..." if i is None else _nested(array[i], form, indent + 1, summarise) for i in rows]
-    separator = "," + "\n" * (array.ndim - 1) + " " * (indent + 1)
-    return "[" + separator.join(parts) + "]"
+    return "[" + ("," + "\n" * (array.ndim - 1) + " " * (indent + 1)).join(parts) + "]"
 
 
-def tensor_repr(self: Tensor) -> str:
-    """PyTorch's text for a tensor, such as `tensor([2., 4.], grad_fn=<MulBackward0>)`."""
-    array = self._data
-    prefix = "tensor(" if type(self) is Tensor else f"{type(self).__name__} containing:\ntensor("
-    suffixes = []
+def _numbers(array: np.ndarray, indent: int) -> str:
+    if not array.size:
+        return "[]"
     summarise = array.size > options.threshold
+    return _nested(array, _Format(_edges(array) if summarise else array), indent, summarise)
+
+
+def _with_suffixes(text: str, suffixes: list[str], indent: int) -> str:
+    """What stands behind the numbers, on a line of its own where it does not fit."""
+    used = len(text) - text.rfind("\n") + 1
+    for suffix in suffixes:
+        if used + len(suffix) + 2 > options.linewidth:
+            text += ",\n" + " " * indent + suffix
+            used = indent + len(suffix)
+        else:
+            text += ", " + suffix
+            used += len(suffix) + 2
+    return text + ")"
+
+
+def tensor_repr(self: Tensor, *, tensor_contents: str | None = None) -> str:
+    """PyTorch's text for a tensor, such as `tensor([2., 4.], grad_fn=<MulBackward0>)`."""
+    kind = type(self)
+    # A plain Parameter prints as the tensor it holds, below the words that it adds itself.
+    plain = kind is Tensor or getattr(kind, "_prints_as_tensor", False)
+    prefix = "tensor(" if plain else f"{kind.__name__}("
+    array, dtype, default = self._data, self.dtype, dtypes.get_default_dtype()
+    suffixes = []
     if array.size == 0:
-        body = "[]"
+        # No element tells the shape or the dtype.
         if array.ndim != 1:
             suffixes.append(f"size={tuple(array.shape)}")
+        if dtype is not default:
+            suffixes.append(f"dtype={dtype!r}")
     else:
-        form = _Format(_summarised(array) if summarise else array)
-        # A number alone, or a boolean, has nothing to be aligned with.
-        if array.ndim == 0:
-            form.width = 0
-        body = _nested(array, form, len("tensor("), summarise)
-    kind = self.dtype
-    usual = kind in (dtypes.get_default_dtype(), dtypes.int64, dtypes.bool_)
-    if not usual or (array.size == 0 and kind is not dtypes.get_default_dtype()):
-        suffixes.append(f"dtype={kind!r}")
-    if self.grad_fn is not None:
-        suffixes.append(f"grad_fn=<{self.grad_fn.name().rpartition('::')[2]}>")
+        if not options.edgeitems:
+            suffixes.append(f"size={tuple(array.shape)}")
+        if dtype not in (default, dtypes.int64, dtypes.bool_):
+            suffixes.append(f"dtype={dtype!r}")
+    try:
+        node = self.grad_fn
+        name = node.name().rpartition("::")[2] if node is not None else None
+    except RuntimeError:
+        # A view made under no_grad whose base was changed in place has no history to tell of.
+        name = "Invalid"
+    if name is not None:
+        suffixes.append(f"grad_fn=<{name}>")
     elif self.requires_grad:
         suffixes.append("requires_grad=True")
-    return prefix + ", ".join([body, *suffixes]) + ")"
+    tangent = forward_ad.tangent_of(self)
+    if tangent is not None:
+        suffixes.append(f"tangent={tangent}")
+    body = _numbers(array, len(prefix)) if tensor_contents is None else tensor_contents
+    return _with_suffixes(prefix + body, suffixes, len(prefix))
 
 
-Tensor.__repr__ = tensor_repr  # type: ignore[method-assign]
+bind("__repr__", tensor_repr)

@@ -7,6 +7,7 @@ This is the lowest layer. It knows arrays, versions and views, and holds the lin
 
 from __future__ import annotations
 
+import copy
 import warnings
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
@@ -250,10 +251,11 @@ class Tensor:
         return self._data
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray:
-        array = self.numpy()
-        if dtype is not None and dtype != array.dtype:
-            return array.astype(dtype)
-        return array.copy() if copy else array
+        return np.array(self.numpy(), dtype=dtype, copy=copy)
+
+    def __array_wrap__(self, array: np.ndarray, context: Any = None, return_scalar: bool = False) -> Tensor:
+        # What a NumPy function makes of a Tensor is a Tensor again.
+        return wrap(np.asarray(array))
 
     # NumPy arrays on the left of an operator leave it to the Tensor on the right.
     __array_priority__ = 1000
@@ -283,7 +285,7 @@ class Tensor:
         return int(self._data.item())
 
     def __format__(self, spec: str) -> str:
-        return format(self.item(), spec) if self._data.ndim == 0 and spec else object.__format__(self, "") or str(self)
+        return format(self.item(), spec) if self._data.ndim == 0 else object.__format__(self, spec)
 
     def __hash__(self) -> int:
         return id(self)
@@ -440,27 +442,43 @@ class Tensor:
             return memo[id(self)]
         new = object.__new__(type(self))
         memo[id(self)] = new
-        new._data = self._data.copy()
-        new._requires_grad = self._requires_grad
+        new._data = _copied_storage(self._data, memo)
+        new._requires_grad = self.requires_grad
         if self._grad is not None:
             new._grad = self._grad.__deepcopy__(memo)
-        _copy_attributes(self, new)
+        new.__dict__.update(copy.deepcopy(_user_attributes(self), memo))
         return new
 
     def __reduce_ex__(self, protocol: Any) -> Any:
-        if not self.is_leaf:
-            raise RuntimeError(
-                "Only Tensors created explicitly by the user (graph leaves) can be pickled. Pickle t.detach() instead."
+        # The graph cannot be pickled: a computed tensor comes back as a leaf, as PyTorch's do.
+        for hook in (self._hooks or {}).values():
+            warnings.warn(
+                f"backward hook {hook!r} on tensor will not be serialized. Register it again on the tensor that is read.",
+                UserWarning,
+                stacklevel=2,
             )
-        return _rebuild, (type(self), self._data, self._requires_grad, _user_attributes(self))
+        return _rebuild, (type(self), self._data, self.requires_grad, _user_attributes(self))
 
 
 def _user_attributes(t: Tensor) -> dict[str, Any]:
     return {k: v for k, v in t.__dict__.items() if k not in _OWN_ATTRIBUTES}
 
 
-def _copy_attributes(source: Tensor, target: Tensor) -> None:
-    target.__dict__.update(_user_attributes(source))
+def _copied_storage(array: np.ndarray, memo: dict[int, Any]) -> np.ndarray:
+    """A copy of `array`; arrays that show the same memory are, within one deepcopy, copied as one."""
+    owner = array
+    while isinstance(owner.base, np.ndarray):
+        owner = owner.base
+    if not array.size or not (owner.flags.c_contiguous or owner.flags.f_contiguous):
+        return array.copy()
+    shared: Any = memo
+    key = ("memory of", id(owner))
+    if key not in shared:
+        # The owner goes along, so that its id stays taken while the copying lasts.
+        shared[key] = owner, owner.ravel(order="K").copy()
+    flat = shared[key][1]
+    offset = (array.ctypes.data - owner.ctypes.data) // owner.itemsize
+    return np.lib.stride_tricks.as_strided(flat[offset:], array.shape, array.strides)
 
 
 def _rebuild(cls: type, data: np.ndarray, requires_grad: bool, attributes: dict[str, Any]) -> Tensor:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from typing import Any
 
 import numpy as np
@@ -79,7 +80,24 @@ def from_numpy(array: np.ndarray) -> Tensor:
     """A tensor on the memory of `array`: a write to one is seen in the other."""
     if not isinstance(array, np.ndarray):
         raise TypeError(f"expected np.ndarray (got {type(array).__name__})")
+    if not array.dtype.isnative:
+        raise ValueError(
+            "given numpy array has byte order different from the native byte order. Conversion between byte orders is "
+            "currently not supported: give array.astype(array.dtype.newbyteorder('='))."
+        )
     dtypes.from_numpy_dtype(array.dtype)
+    if any(stride < 0 for stride in array.strides):
+        raise ValueError(
+            "At least one stride in the given numpy array is negative, and tensors with negative strides are not "
+            "currently supported. (You can probably work around this by making a copy of your array with array.copy().)"
+        )
+    if not array.flags.writeable:
+        warnings.warn(
+            "The given NumPy array is not writable, and PyTorch does not support non-writable tensors. Here an in-place "
+            "op on the tensor will raise. Give array.copy() if you mean to write to it.",
+            UserWarning,
+            stacklevel=2,
+        )
     return wrap(array)
 
 
