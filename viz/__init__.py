@@ -8,10 +8,11 @@
 
 from typing import Any
 
+from viz.compare import Comparison, compare
 from viz.draw import Picture, draw
 from viz.record import Recording, load, record
 
-__all__ = ["Picture", "Recording", "draw", "explore", "load", "record"]
+__all__ = ["Comparison", "Picture", "Recording", "compare", "draw", "explore", "load", "record"]
 
 
 def __getattr__(name: str) -> Any:

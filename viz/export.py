@@ -121,12 +121,11 @@ class Frames:
 
     def svg(self, step: int, theme: str = "auto", plain: bool = False) -> str:
         """A step as SVG, its title and sentence below."""
+        state = self.state(step)
         about = self._director.steps[step]
         notes = _wrapped(f"{about.title}. {about.sentence}", self._layout.width)
         head = about.title, about.sentence
-        return svg.write(
-            self._boxes, self._links, self._layout, self._identity, self.state(step), *head, theme, notes, plain
-        )
+        return svg.write(self._boxes, self._links, self._layout, self._identity, state, *head, theme, notes, plain)
 
     def dot(self, step: int, theme: str = "auto") -> str:
         """A step as DOT."""
