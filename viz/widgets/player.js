@@ -74,7 +74,7 @@ export function ownTheKeys(root) {
   const decide = (event) => {
     if (!root.contains(event.target)) return;
     const combined = event.ctrlKey || event.metaKey || event.altKey;
-    root.toggleAttribute("data-lm-suppress-shortcuts", !combined);
+    event.target.toggleAttribute("data-lm-suppress-shortcuts", !combined); // Lab looks upwards from here, and matches first
   };
   // The window hears a key before the document does, where JupyterLab listens.
   window.addEventListener("keydown", decide, true);
