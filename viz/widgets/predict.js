@@ -1,32 +1,28 @@
 // A question to answer before the picture is shown. Every choice has its own reply; needs no kernel.
 
-function element(tag, attributes, ...children) {
-  const made = document.createElement(tag);
-  for (const [name, value] of Object.entries(attributes)) made.setAttribute(name, value);
-  made.append(...children);
-  return made;
-}
+import { h, ownTheKeys } from "./player.js";
 
 /** Text with `code` between backticks as a fragment. Never read as HTML. */
 function prose(text) {
   const fragment = document.createDocumentFragment();
-  text.split("`").forEach((part, i) => fragment.append(i % 2 ? element("code", {}, part) : part));
+  text.split("`").forEach((part, i) => fragment.append(i % 2 ? h("code", {}, part) : part));
   return fragment;
 }
 
-function render({ model, el }) {
+function renderPrediction({ model, el }) {
   const right = model.get("right");
-  const reply = element("p", { class: "tgv-reply", "aria-live": "polite" });
-  const picture = element("div", { class: "tgv-reveal" });
+  const reply = h("p", { class: "tgv-reply", "aria-live": "polite" });
+  const picture = h("div", { class: "tgv-reveal" });
   const choices = model.get("choices").map(([text, answer]) => {
-    const choice = element("button", { type: "button", class: "tgv-option" }, element("span", { class: "tgv-mark" }), prose(text));
-    choice.addEventListener("click", () => {
+    const onclick = () => {
       model.set("tried", [...model.get("tried").filter((other) => other !== text), text]);
       model.save_changes();
-    });
+    };
+    const mark = h("span", { class: "tgv-mark" });
+    const choice = h("button", { type: "button", class: "tgv-option", onclick }, mark, prose(text));
     return { text, answer, choice };
   });
-  const group = element("div", { class: "tgv-options", role: "group", "aria-label": "Your prediction" });
+  const group = h("div", { class: "tgv-options", role: "group", "aria-label": "Your prediction" });
   group.append(...choices.map(({ choice }) => choice));
 
   function update() {
@@ -45,14 +41,18 @@ function render({ model, el }) {
 
   el.classList.add("tgv", "tgv-predict");
   el.replaceChildren(
-    element("p", { class: "tgv-question" }, element("b", {}, "Predict. "), prose(model.get("question"))),
+    h("p", { class: "tgv-question" }, h("b", {}, "Predict. "), prose(model.get("question"))),
     group,
     reply,
     picture,
   );
   model.on("change:tried", update);
   update();
-  return () => model.off("change:tried", update);
+  const release = ownTheKeys(el);
+  return () => {
+    release();
+    model.off("change:tried", update);
+  };
 }
 
-export default { render };
+export default { render: renderPrediction };

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from pathlib import Path
 from typing import Any, Protocol
 
 import anywidget
@@ -11,8 +10,6 @@ import traitlets
 from IPython.display import display
 
 from viz.widgets import bundle
-
-HERE = Path(__file__).parent
 
 
 class HasSvg(Protocol):
@@ -29,7 +26,7 @@ class Prediction(anywidget.AnyWidget):
     `tried` (the texts chosen so far, the newest last).
     """
 
-    _esm = HERE / "predict.js"
+    _esm = bundle.script("predict.js")
     _css = bundle.style("player.css", "predict.css")
 
     question = traitlets.Unicode().tag(sync=True)

@@ -1,6 +1,8 @@
 // A curve with a point that a slider moves, its tangent, and the chord between x - h and x + h. Every number was computed
 // in Python (slope.py); this file looks them up and draws lines. Needs no kernel.
 
+import { h, ownTheKeys } from "./player.js";
+
 const WIDTH = 560;
 const HEIGHT = 340;
 const MARGIN = { left: 46, right: 14, top: 12, bottom: 30 };
@@ -13,7 +15,7 @@ function make(tag, attributes = {}, ...children) {
   return made;
 }
 
-function render({ model, el }) {
+function renderSlope({ model, el }) {
   const { label, at, curve, steps, window: range } = model.get("table");
   const [left, right, bottom, top] = range;
   const toX = (x) => MARGIN.left + ((x - left) / (right - left)) * (WIDTH - MARGIN.left - MARGIN.right);
@@ -61,17 +63,17 @@ function render({ model, el }) {
   svg.append(plane);
 
   const slider = (name, text, last) => {
-    const input = make("input", { type: "range", min: 0, max: last, step: 1, "aria-label": text });
-    const shown = make("output", {});
-    input.addEventListener("input", () => {
+    const oninput = () => {
       model.set(name, Number(input.value));
       model.save_changes();
-    });
-    return { name, input, shown, row: make("label", {}, make("span", {}, text), input, shown) };
+    };
+    const input = h("input", { type: "range", min: 0, max: last, step: 1, "aria-label": text, oninput });
+    const shown = h("output");
+    return { name, input, shown, row: h("label", {}, h("span", {}, text), input, shown) };
   };
   const sliders = [slider("index", "x", at.length - 1)];
   if (steps.length) sliders.push(slider("step", "h", steps.length - 1));
-  const sentence = make("p", { class: "tgv-numbers", "aria-live": "polite" });
+  const sentence = h("p", { class: "tgv-numbers", "aria-live": "polite" });
 
   function update() {
     const { x, x_text, y, slope, sentence: text, chords } = at[model.get("index")];
@@ -93,19 +95,21 @@ function render({ model, el }) {
       });
       rows.push(said);
     }
-    sentence.replaceChildren(...rows.flatMap((row, i) => [make("span", { class: i ? "of-chord" : "of-tangent" }, row), " "]));
+    sentence.replaceChildren(...rows.flatMap((row, i) => [h("span", { class: i ? "of-chord" : "of-tangent" }, row), " "]));
     svg.setAttribute("aria-label", `The curve of ${label}. ${rows.join(" ")}`);
   }
 
   el.classList.add("tgv", "tgv-slope");
-  el.replaceChildren(make("div", { class: "tgv-sliders" }, ...sliders.map(({ row }) => row)), svg, sentence);
+  el.replaceChildren(h("div", { class: "tgv-sliders" }, ...sliders.map(({ row }) => row)), svg, sentence);
   model.on("change:index", update);
   model.on("change:step", update);
   update();
+  const release = ownTheKeys(el);
   return () => {
+    release();
     model.off("change:index", update);
     model.off("change:step", update);
   };
 }
 
-export default { render };
+export default { render: renderSlope };

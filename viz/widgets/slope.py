@@ -4,16 +4,15 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from pathlib import Path
 from typing import Any
 
 import anywidget
+import numpy as np
 import traitlets
 from IPython.display import display
 
 from viz.widgets import bundle
 
-HERE = Path(__file__).parent
 POSITIONS = 61
 SAMPLES = 400
 STEPS = (2.0, 1.0, 0.5, 0.2, 0.1, 0.01, 0.001)
@@ -22,7 +21,7 @@ STEPS = (2.0, 1.0, 0.5, 0.2, 0.1, 0.01, 0.001)
 class Slope(anywidget.AnyWidget):
     """Shows the table that `slope` makes. Traits: `index` (which x), `step` (which h); both may be set."""
 
-    _esm = HERE / "slope.js"
+    _esm = bundle.script("slope.js")
     _css = bundle.style("player.css", "slope.css")
 
     table = traitlets.Dict().tag(sync=True)
@@ -75,7 +74,7 @@ def slope(
 def _at(f: Callable[[Any], Any], x: float, steps: Sequence[float]) -> dict[str, Any]:
     import tinygrad_edu
 
-    point = tinygrad_edu.tensor(x, dtype=tinygrad_edu.float64, requires_grad=True)
+    point = tinygrad_edu.from_numpy(np.array(x)).requires_grad_()
     y = f(point)
     y.backward()
     exact = point.grad.item()
