@@ -83,6 +83,13 @@ class Edited:
     source: str
     origin: tuple[int | None, ...]
 
+    def line_of(self, line: int | None) -> int | None:
+        """The original line behind line `line` of the edited source; for an added line, the one it was added to."""
+        if line is None:
+            return None
+        behind = [origin for origin in self.origin[:line] if origin is not None]
+        return behind[-1] if behind else 1
+
 
 @dataclass(frozen=True)
 class Program:

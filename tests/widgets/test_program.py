@@ -98,6 +98,11 @@ def test_what_is_added_has_no_line_of_origin():
     assert [origin for origin in edited.origin if origin is not None] == [*range(1, 8), 7, 9, 10]
 
 
+def test_an_added_line_answers_for_the_line_it_was_added_to():
+    edited = parse(LINE).edit(Edits(backwards=2))
+    assert [edited.line_of(line) for line in (6, 10, 11, None)] == [6, 10, 10, None]
+
+
 def test_every_pass_but_the_last_keeps_the_graph():
     assert lines_of(LINE, backwards=3, retain_graph=True)[-3:] == [
         "L.backward(retain_graph=True)",

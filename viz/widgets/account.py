@@ -118,8 +118,8 @@ def account(was: dict[str, Any], now: dict[str, Any], before: dict[str, Recordin
 def _cause(was: dict[str, Any], now: dict[str, Any]) -> str:
     told = []
     for name in ("no_grad", "inference_mode"):
-        told += [f"line {line} now runs under {name}" for line in _new(was, now, name)]
-        told += [f"line {line} no longer runs under {name}" for line in _new(now, was, name)]
+        told += [f"Line {line} now runs under {name}" for line in _new(was, now, name)]
+        told += [f"Line {line} no longer runs under {name}" for line in _new(now, was, name)]
     for name, on, off in (
         ("retain_grad", "{}.grad is now kept", "{}.grad is no longer kept"),
         ("detach", "{} is now cut from its past", "{} is joined to its past again"),
@@ -132,34 +132,24 @@ def _cause(was: dict[str, Any], now: dict[str, Any]) -> str:
         told.append(f"{name} is back at its own value" if value is None else f"{name} is {numbers(value)}")
     for name, hook in _differences(was, now, "hooks"):
         told.append(
-            f"a hook on {name} {'doubles' if hook == 'double' else 'prints'} its gradient"
+            f"A hook on {name} {'doubles' if hook == 'double' else 'prints'} its gradient"
             if hook
             else f"{name} has no hook any more"
         )
     for name, on, off in (
-        ("retain_graph", "the graph is kept after the first pass", "the graph is let go after each pass"),
-        ("create_graph", "the backward pass is itself recorded", "the backward pass is not recorded"),
-        ("zero_grad", "gradients are cleared between the passes", "gradients are not cleared between the passes"),
-        ("anomaly", "anomaly mode is on", "anomaly mode is off"),
+        ("retain_graph", "The graph is kept after the first pass", "The graph is let go after each pass"),
+        ("create_graph", "The backward pass is itself recorded", "The backward pass is not recorded"),
+        ("zero_grad", "Gradients are cleared between the passes", "Gradients are not cleared between the passes"),
+        ("anomaly", "Anomaly mode is on", "Anomaly mode is off"),
     ):
         if bool(was.get(name)) != bool(now.get(name)):
             told.append(on if now.get(name) else off)
     passes = (was.get("backwards") or 1, now.get("backwards") or 1)
     if passes[0] != passes[1]:
-        told.append("backward() is called " + ("once" if passes[1] == 1 else f"{passes[1]} times"))
+        told.append("backward() is called " + ({1: "once", 2: "twice"}.get(passes[1], f"{passes[1]} times")))
     if was.get("device", "cpu") != now.get("device", "cpu"):
         told.append(f"PyTorch computes on the {'CPU' if now.get('device', 'cpu') == 'cpu' else 'GPU'}")
-    sentence = ", ".join(told)
-    return sentence[:1].upper() + sentence[1:] if not _starts_with_name(told, was, now) else sentence
-
-
-def _starts_with_name(told: list[str], was: dict[str, Any], now: dict[str, Any]) -> bool:
-    """Whether the sentence opens with a name of the program, which is not to be capitalised."""
-    names = {
-        str(name) for state in (was, now) for key in ("requires_grad", "values", "hooks") for name in state.get(key, {})
-    }
-    names |= {str(name) for state in (was, now) for key in ("retain_grad", "detach") for name in state.get(key, [])}
-    return bool(told) and told[0].replace(".", " ").split()[0] in names
+    return ", ".join(told)
 
 
 def _new(was: dict[str, Any], now: dict[str, Any], name: str) -> list[Any]:
@@ -174,7 +164,7 @@ def _differences(was: dict[str, Any], now: dict[str, Any], name: str) -> list[tu
 def _effects(before: Recording, after: Recording) -> list[str]:
     told = []
     if after.error is not None and (before.error is None or before.error["message"] != after.error["message"]):
-        where = f"line {after.error['line']}" if after.error["line"] else "it"
+        where = f"line {after.error['line']}" if after.error["line"] else "the program"
         told.append(f"{where} now raises {after.error['type']}")
     if before.error is not None and after.error is None:
         told.append("the error is gone")

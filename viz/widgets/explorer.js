@@ -315,7 +315,10 @@ function renderExplorer({ model, el }) {
     if (side.missing) place.note.append(h("p", { class: "tgv-missing" }, side.missing));
     if (side.scene) {
       const view = model.get("view");
-      place.stage.show(side.scene, view);
+      const svg = side.scene.views[view]?.svg ?? "";
+      const [width, height] = ["width", "height"].map((name) => parseFloat(svg.match(new RegExp(`\\b${name}="([\\d.]+)`))?.[1] ?? 0));
+      place.stage.maxHeight = height > width ? 460 : 300;
+      if (svg) place.stage.show(side.scene, view);
     }
     if (side.error) {
       const { type, message, explanation, line } = side.error;
@@ -323,7 +326,7 @@ function renderExplorer({ model, el }) {
         h("div", { class: "tgv-error", role: "alert" },
           h("b", {}, `${type}${line ? `, line ${line}` : ""}`),
           h("p", { class: "tgv-explanation" }, explanation),
-          h("details", {}, h("summary", {}, "what the engine says"), h("p", { class: "tgv-message" }, message))));
+          h("p", { class: "tgv-message", tabindex: "0" }, message)));
     }
     if (side.stdout) place.note.append(h("pre", { class: "tgv-stdout" }, side.stdout));
   }
@@ -382,8 +385,8 @@ function renderExplorer({ model, el }) {
     for (const side of sides) if (side.data?.scene) side.stage.go(Math.min(at, side.data.scene.steps.length - 1));
     const lead = scenes().sort((a, b) => b.steps.length - a.steps.length)[0];
     if (lead) {
-      const { title, sentence } = lead.steps[at];
-      stepLine.replaceChildren(h("b", {}, title), " ", sentence);
+      const { title, sentence, phase } = lead.steps[at];
+      stepLine.replaceChildren(h("b", {}, title), " ", phase === "error" ? "" : sentence); // its text stands above
       scrubber.max = String(last());
       scrubber.value = String(at);
       scrubber.setAttribute("aria-valuetext", title);
@@ -409,9 +412,17 @@ function renderExplorer({ model, el }) {
     const view = model.get("view");
     viewButtons.forEach((choice) => choice.setAttribute("aria-pressed", String(choice.textContent === view)));
     const at = step();
-    for (const side of sides) if (side.data?.scene) side.stage.show(side.data.scene, view);
+    for (const side of sides) if (side.data?.scene?.views[view]) side.stage.show(side.data.scene, view);
     arrange();
     goTo(at === last() ? -1 : at);
+  }
+
+  /** The other view has come: keep it, and show it if it is wanted by now. */
+  function takeOther() {
+    const { seq: of, views } = model.get("other");
+    if (of !== model.get("result").seq) return;
+    for (const side of sides) if (side.data?.scene) Object.assign(side.data.scene.views, views[side.data.engine]);
+    if (sides.some((side) => side.data?.scene && side.stage.shown !== model.get("view"))) drawView();
   }
 
   /** Side by side where both can be read so, one above the other where they are wide. */
@@ -447,12 +458,14 @@ function renderExplorer({ model, el }) {
   buildRows();
   drawToggles();
   drawResult();
+  if (model.get("other").views) takeOther();
   drawView();
   const observer = new ResizeObserver(arrange);
   observer.observe(root);
   const listeners = {
     "change:result": drawResult,
     "change:view": drawView,
+    "change:other": takeOther,
     "change:step": () => goTo(model.get("step")),
     "change:state": () => {
       const { seq: incoming, ...next } = model.get("state");

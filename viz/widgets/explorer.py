@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
 import time
 from collections.abc import Callable
@@ -13,7 +14,7 @@ from IPython.display import display
 
 from viz import engines, scene
 from viz.engines import CORE, TORCH
-from viz.program import Edits, Program, ProgramError, parse
+from viz.program import Edited, Edits, Program, ProgramError, parse
 from viz.record import Recording, record
 from viz.widgets import bundle, fallback
 from viz.widgets.account import account, table
@@ -21,6 +22,7 @@ from viz.widgets.explain import explain
 
 _SETS = ("no_grad", "inference_mode", "retain_grad", "detach")
 _MAPS = ("requires_grad", "values", "hooks")
+_PAUSE = 0.12  # seconds in which the next change of a slider comes before the view that nobody sees
 _KEPT = ("code", "origin", "sides", "table")
 _PASS = ("backwards", "retain_graph", "create_graph", "zero_grad", "anomaly")
 
@@ -54,6 +56,7 @@ class Explorer(anywidget.AnyWidget):
     state = traitlets.Dict().tag(sync=True)
     result = traitlets.Dict().tag(sync=True)
     history: traitlets.List[dict[str, Any]] = traitlets.List().tag(sync=True)
+    other = traitlets.Dict().tag(sync=True)  # the view that is not looked at, a moment after `result`
     view = traitlets.Unicode("values").tag(sync=True)
     step = traitlets.Int(-1).tag(sync=True)
 
@@ -61,15 +64,34 @@ class Explorer(anywidget.AnyWidget):
         self._parsed: Program = parse(program)
         self._recordings: dict[str, Recording] = {}
         self._ran: dict[str, Any] = {}
+        self._prefix = scene.new_identity()
         state = traits.pop("state", {})
         super().__init__(program=_description(self._parsed), state=state, **traits)
-        self._run()
+        self._run(scene.VIEWS)
         self.observe(self._changed, "state")
 
     def _changed(self, change: dict[str, Any]) -> None:
-        self._run()
+        """Answer with the view that is looked at; the other one is drawn when the answer is on its way."""
+        self._run((self.view,))
+        try:
+            asyncio.get_running_loop().call_later(_PAUSE, self._draw_other, self.result)
+        except RuntimeError:  # no event loop: a script, where nobody waits
+            self._draw_other(self.result)
 
-    def _run(self) -> None:
+    def _draw_other(self, result: dict[str, Any]) -> None:
+        if result is not self.result or result.get("refused"):
+            return
+        views = tuple(view for view in scene.VIEWS if view != self.view)
+        scenes = {
+            engine: scene.scene(recording, identity=self._identity(engine), views=views)["views"]
+            for engine, recording in self._recordings.items()
+        }
+        self.other = {"seq": result["seq"], "views": scenes}
+
+    def _identity(self, engine: str) -> str:
+        return f"{self._prefix}{engine[0]}"
+
+    def _run(self, views: tuple[str, ...]) -> None:
         """Run the program as the toggles want it, on both engines, and send what came of it in one message."""
         began = time.perf_counter()
         state = dict(self.state)
@@ -80,7 +102,7 @@ class Explorer(anywidget.AnyWidget):
             recordings: dict[str, Recording] = {}
             sides = []
             for engine in (CORE, TORCH):
-                side, recording = self._side(engine, edited.source, state.get("device", "cpu"))
+                side, recording = self._side(engine, edited, state.get("device", "cpu"), views)
                 sides.append(side)
                 if recording is not None:
                     recordings[engine] = recording
@@ -100,17 +122,21 @@ class Explorer(anywidget.AnyWidget):
         result["took"] = round((time.perf_counter() - began) * 1000, 1)
         self.result = result
 
-    def _side(self, engine: str, source: str, device: str) -> tuple[dict[str, Any], Recording | None]:
+    def _side(
+        self, engine: str, edited: Edited, device: str, views: tuple[str, ...]
+    ) -> tuple[dict[str, Any], Recording | None]:
         """One engine's part of the result, and its recording; a sentence in its place where the engine is missing."""
         wanted = device if engine == TORCH else "cpu"
         side: dict[str, Any] = {"engine": engine, "title": _title(engine, wanted)}
         try:
-            recording = record(source, engine, wanted, inputs=self._parsed.namespace)
+            recording = record(edited.source, engine, wanted, inputs=self._parsed.namespace)
         except ModuleNotFoundError as error:
             return {**side, "missing": str(error)}, None
         except ValueError as error:
             return {**side, "missing": str(error)}, None
-        side["scene"] = scene.scene(recording)
+        if recording.error is not None:
+            recording.error["line"] = edited.line_of(recording.error["line"])
+        side["scene"] = scene.scene(recording, identity=self._identity(engine), views=views)
         if recording.error is not None:
             kind, message = recording.error["type"], recording.error["message"]
             side["error"] = {**recording.error, "explanation": explain(kind, message)}
@@ -120,7 +146,7 @@ class Explorer(anywidget.AnyWidget):
     def _ipython_display_(self) -> None:
         """Show a still of both pictures, which a saved notebook keeps, and the live explorer in its place."""
         scenes = [side["scene"] for side in self.result.get("sides", []) if "scene" in side]
-        stills = [fallback.still(shown, self.view) for shown in scenes]
+        stills = [scene.frame(shown, self.view, -1) for shown in scenes]
         titles = " and ".join(side["title"] for side in self.result.get("sides", []) if "scene" in side)
         display(
             {

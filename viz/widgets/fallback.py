@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import base64
 import html
-import xml.etree.ElementTree as ElementTree
-from typing import Any
 
 MARK = "tgv-fallback"
 
@@ -28,21 +26,3 @@ def picture(svgs: list[str], title: str, sentence: str) -> str:
         f"<figcaption><b>{html.escape(title)}</b> {html.escape(sentence)} "
         "<i>Run the cell to step through it.</i></figcaption></figure>"
     )
-
-
-def still(scene: dict[str, Any], view: str) -> str:
-    """The picture of a scene's last step, as SVG text: what the player shows there."""
-    ElementTree.register_namespace("", "http://www.w3.org/2000/svg")
-    root = ElementTree.fromstring(scene["views"][view]["svg"])
-    elements = {element.get("id"): element for element in root.iter() if element.get("id")}
-    prefix = root.get("id")
-    for patch in scene["views"][view]["patches"]:
-        for key, change in patch.items():
-            element = elements.get(f"{prefix}-{key}")
-            if element is not None and "class" in change:
-                element.set("class", f"{element.get('data-base', '')} {change['class']}".strip())
-            for slot, text in change.get("text", {}).items():
-                place = elements.get(f"{prefix}-{key}-{slot}")
-                if place is not None:
-                    place.text = text
-    return ElementTree.tostring(root, encoding="unicode")

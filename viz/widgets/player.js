@@ -114,6 +114,7 @@ export class Stage {
     const focused = this.frame.contains(document.activeElement) ? document.activeElement.dataset.key : null;
     this.scene = scene;
     this.patches = patches;
+    this.shown = view;
     this.hideTip();
     this.frame.innerHTML = svg;
     this.svg = this.frame.querySelector("svg");

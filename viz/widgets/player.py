@@ -10,6 +10,7 @@ import traitlets
 from IPython.display import display
 
 from viz.record import Recording
+from viz.scene import frame
 from viz.widgets import fallback
 
 HERE = Path(__file__).parent
@@ -50,7 +51,7 @@ class Player(anywidget.AnyWidget):
         """Show a still of the last step, which a saved notebook keeps, and the live player in its place."""
         last = len(self.scene["steps"]) - 1
         title, sentence = self.scene["title"], self.scene["steps"][last]["sentence"]
-        picture = fallback.picture([fallback.still(self.scene, self.view)], title, sentence)
+        picture = fallback.picture([frame(self.scene, self.view, last)], title, sentence)
         display({"text/html": picture, "text/plain": f"{title}. {sentence}"}, raw=True)
         data, metadata = self._repr_mimebundle_() or ({}, {})
         display({**data, "text/plain": f"A player: {title}"}, metadata=metadata, raw=True)

@@ -1,0 +1,191 @@
+"""What the explorer sends to the browser for each change, on both engines, without a browser."""
+
+import gc
+import weakref
+
+import pytest
+
+import viz
+from viz.widgets.account import numbers
+from viz.widgets.explain import explain
+from viz.widgets.explorer import Explorer
+
+torch = pytest.importorskip("torch")
+
+LINE = """\
+x = T.tensor(2.0)
+y = T.tensor(1.0)
+w = T.tensor(0.3, requires_grad=True)
+b = T.tensor(0.1, requires_grad=True)
+d = w * x + b
+L = (d - y) ** 2
+L.backward()"""
+
+
+def explored(**state):
+    explorer = viz.explore(LINE)
+    if state:
+        explorer.state = state
+    return explorer
+
+
+def row(explorer, name):
+    return next(entry for entry in explorer.result["table"] if entry["name"] == name)
+
+
+def ops(explorer, engine="tinygrad_edu"):
+    return [op.name for op in explorer._recordings[engine].graph.ops.values() if op.recorded]
+
+
+def test_both_engines_build_the_same_graph_and_the_same_gradients():
+    explorer = explored()
+    assert ops(explorer) == ops(explorer, "torch") == ["MulBackward0", "AddBackward0", "SubBackward0", "PowBackward0"]
+    assert all(entry["agree"] for entry in explorer.result["table"])
+    assert row(explorer, "w")["grad"] == {"tinygrad_edu": "−1.2", "torch": "−1.2"}
+
+
+@pytest.mark.parametrize(
+    ("state", "name", "expected"),
+    [
+        ({}, "d", "None: not a leaf, not kept"),
+        ({}, "x", "None: requires no grad"),
+        ({"retain_grad": ["d"]}, "d", "−0.6"),
+        ({"requires_grad": {"x": True}}, "x", "−0.18"),
+        ({"requires_grad": {"w": False}}, "w", "None: requires no grad"),
+        ({"no_grad": [5]}, "w", "None: no gradient has come"),
+        ({"inference_mode": [5]}, "w", "None: no gradient has come"),
+        ({"detach": ["d"]}, "w", "None: no gradient has come"),
+        ({"hooks": {"d": "double"}}, "w", "−2.4"),
+        ({"backwards": 2, "retain_graph": True}, "w", "−2.4"),
+        ({"backwards": 2, "retain_graph": True, "zero_grad": True}, "w", "−1.2"),
+        ({"values": {"x": 3}}, "w", "0"),
+    ],
+)
+def test_a_toggle_gives_the_same_gradient_on_both_engines(state, name, expected):
+    entry = row(explored(**state), name)
+    assert entry["grad"] == {"tinygrad_edu": expected, "torch": expected}
+    assert entry["agree"]
+
+
+@pytest.mark.parametrize(
+    ("state", "sentence"),
+    [
+        ({"no_grad": [5]}, "Line 5 now runs under no_grad: line 7 now raises RuntimeError; no op is recorded any more"),
+        ({"retain_grad": ["d"]}, "d.grad is now kept: d.grad was None, is −0.6."),
+        ({"backwards": 2}, "backward() is called twice: line 7 now raises RuntimeError"),
+        (
+            {"requires_grad": {"w": False}},
+            "w requires no grad: MulBackward0 is no longer recorded; w.grad was −1.2, is None.",
+        ),
+        ({"retain_graph": True}, "The graph is kept after the first pass: the gradients stay the same"),
+        ({"values": {"w": 1.0}}, "w is 1: w.grad was −1.2, is 4.4; b.grad was −0.6, is 2.2."),
+    ],
+)
+def test_one_sentence_says_what_changed_and_why(state, sentence):
+    assert explored(**state).result["account"].startswith(sentence)
+
+
+def test_an_error_of_an_engine_is_told_with_a_sentence_of_ours():
+    sides = explored(backwards=2).result["sides"]
+    for side in sides:
+        assert side["error"]["message"].startswith("Trying to backward through the graph a second time")
+        assert "retain_graph=True" in side["error"]["explanation"]
+        assert side["error"]["line"] == 7
+
+
+def test_an_edit_that_cannot_be_made_keeps_the_pictures_and_says_why():
+    explorer = viz.explore("a = T.ones(2, requires_grad=True); b = a * 2")
+    before = explorer.result["sides"]
+    explorer.state = {"no_grad": [1]}
+    assert explorer.result["refused"]
+    assert "put each on its own line" in explorer.result["account"]
+    assert explorer.result["sides"] == before
+
+
+def test_a_program_that_is_stopped_leaves_the_explorer_usable():
+    explorer = viz.explore("a = T.tensor(2.0)\nif a.item() > 3: raise KeyboardInterrupt")
+    explorer.state = {"values": {"a": 4.0}}
+    assert explorer.result["refused"]
+    explorer.state = {"values": {"a": 2.5}}
+    assert "refused" not in explorer.result
+    assert row(explorer, "a")["value"] == "2.5"
+
+
+def test_a_function_is_explored_with_the_names_it_sees():
+    explorer = viz.explore(cubed)
+    assert row(explorer, "z")["grad"]["torch"] == "12"
+
+
+EXPONENT = 3
+
+
+def cubed(T):
+    z = T.tensor(2.0, requires_grad=True)
+    c = z**EXPONENT
+    c.backward()
+
+
+def test_pytorch_missing_leaves_the_core_and_a_sentence(monkeypatch):
+    from viz import engines
+
+    real = engines.load
+
+    def load(name):
+        if name == "torch":
+            raise ModuleNotFoundError("No module named 'torch'. This side needs it: pip install torch", name="torch")
+        return real(name)
+
+    monkeypatch.setattr(engines, "load", load)
+    result = explored().result
+    assert "scene" in result["sides"][0]
+    assert "pip install torch" in result["sides"][1]["missing"]
+    assert row(explored(), "w")["agree"] is None
+
+
+def test_the_state_of_a_saved_explorer_shows_what_it_showed():
+    explorer = explored(retain_grad=["d"])
+    saved = explorer.get_state()
+    assert saved["state"] == {"retain_grad": ["d"]}
+    assert "d.retain_grad()" in saved["result"]["code"]
+    assert all("scene" in side for side in saved["result"]["sides"])
+
+
+def test_the_other_view_follows():
+    explorer = explored(retain_grad=["d"])
+    assert list(explorer.result["sides"][0]["scene"]["views"]) == ["values"]
+    assert list(explorer.other["views"]["torch"]) == ["grad_fn"]
+
+
+def test_closing_an_explorer_frees_its_recordings():
+    explorer = explored()
+    held = weakref.ref(explorer._recordings["tinygrad_edu"])
+    explorer.close()
+    del explorer
+    gc.collect()
+    assert held() is None
+
+
+@pytest.mark.parametrize(
+    "message",
+    [
+        "Trying to backward through the graph a second time (or directly access saved tensors)",
+        "element 0 of tensors does not require grad and does not have a grad_fn",
+        "grad can be implicitly created only for scalar outputs",
+        "one of the variables needed for gradient computation has been modified by an inplace operation",
+        "a leaf Variable that requires grad is being used in an in-place operation.",
+        "can't retain_grad on Tensor that has requires_grad=False",
+        "cannot register a hook on a tensor that doesn't require gradient",
+        "only Tensors of floating point and complex dtype can require gradients",
+        "Only Tensors of floating point and complex dtype can require gradients",
+    ],
+)
+def test_what_learners_meet_most_is_explained(message):
+    assert explain("RuntimeError", message).endswith(".")
+
+
+def test_numbers_are_short():
+    assert numbers([[1.0, -2.5], [0.123456, 3]]) == "[[1, −2.5], [0.1235, 3]]"
+
+
+def test_an_explorer_is_a_widget():
+    assert isinstance(explored(), Explorer)
