@@ -33,7 +33,7 @@ ODD = {
     "raising": (lambda grad_output, x: 1 / 0, "It raised ZeroDivisionError: division by zero"),
     "exiting": (exits, "It raised SystemExit: 0"),
     "wrong arguments": (lambda x: x, "It is called as relu_backward(grad_output, x)."),
-    "no function": (0.5, "Wrong type: `relu_backward` should be a function, and it is a `float`."),
+    "no function": (0.5, "Wrong type: `relu_backward` should be a function, and it is of type float."),
     "a string": (lambda grad_output, x: "1", "Wrong type: a number was expected, and a string came."),
     "too many values": (lambda grad_output, x: (1, 2), "Wrong type: a number was expected, and a tuple or list came."),
     "NaN": (lambda grad_output, x: float("nan"), "There is NaN"),

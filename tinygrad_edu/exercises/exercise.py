@@ -43,16 +43,22 @@ class Misconception:
     hint: str
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Criterion:
-    """A property of a right answer: its points are earned when every case shows it."""
+    """A property of a right answer: its points are earned when every case shows it.
+
+    Where many observations are right (every topological order), `measure(observed, *case)` says what counts of one.
+    It runs beside the judge, never beside the student's code.
+    """
 
     statement: str
-    points: float
+    points: int
     probe: Callable
     cases: Sequence[tuple]
-    random: Callable[[np.random.Generator], tuple] | None
+    random: Callable[[np.random.Generator], tuple] | None = None
+    measure: Callable | None = None
 
+    @functools.lru_cache(maxsize=256)  # noqa: B019 the criteria live as long as the program
     def inputs(self, seed: int) -> list[Data]:
         """The chosen cases, then random ones: the same for the same seed."""
         rng = np.random.default_rng(seed)
@@ -79,7 +85,7 @@ class Exercise:
     engines: tuple[str, ...] = ("tinygrad_edu",)
     name: str = ""
     seconds: float = 2.0
-    rtol: float = 1e-5
+    rtol: float = 1e-4  # float32 is the engines' default
     rights: list[Any] = field(default_factory=list)
     wrongs: list[Misconception] = field(default_factory=list)
     criteria: list[Criterion] = field(default_factory=list)
@@ -88,7 +94,7 @@ class Exercise:
         self.name = self.name or self.id
 
     @property
-    def points(self) -> float:
+    def points(self) -> int:
         """What a right answer earns."""
         return sum(criterion.points for criterion in self.criteria)
 
@@ -109,19 +115,21 @@ class Exercise:
     def criterion(
         self,
         statement: str,
-        points: float = 1,
+        points: int = 1,
         cases: Sequence[tuple] = (),
         random: Callable[[np.random.Generator], tuple] | None = None,
+        measure: Callable | None = None,
     ) -> Callable[[Callable], Callable]:
         """Add a property: decorate its probe, called as `probe(answer, *case)` on each case and some random ones."""
 
         def add(probe: Callable) -> Callable:
-            self.criteria.append(Criterion(statement, points, probe, cases, random))
+            self.criteria.append(Criterion(statement, points, probe, cases, random, measure))
             return probe
 
         return add
 
 
+@functools.cache
 def source_of(probe: Callable) -> str:
     """The source of a probe without its decorators, to be run where its lesson must not be."""
     tree = ast.parse(textwrap.dedent(inspect.getsource(probe)))

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from . import plain
 from .exercise import Criterion, Exercise, Misconception
 from .plain import Data
-from .probe import probe
+from .probe import kind_of_answer, probe
 
 PATIENCE = 60.0  # seconds for our own answers: on a busy machine the judge may wait, it must not be wrong
 
@@ -39,8 +39,8 @@ class Mark:
     """One criterion of one answer: its points, and the failure if they were not earned."""
 
     statement: str
-    points: float
-    out_of: float
+    points: int
+    out_of: int
     failure: Failure | None = None
 
 
@@ -53,12 +53,12 @@ class Verdict:
     trouble: str = ""
 
     @property
-    def points(self) -> float:
+    def points(self) -> int:
         """What was earned, the sum over the criteria."""
         return sum(mark.points for mark in self.marks)
 
     @property
-    def out_of(self) -> float:
+    def out_of(self) -> int:
         """What could be earned."""
         return sum(mark.out_of for mark in self.marks)
 
@@ -83,19 +83,24 @@ def judge(exercise: Exercise, probed: Data, seed: int = 0) -> Verdict:
     if all(isinstance(data, dict) and data.get("raised") == "NotImplementedError" for data in got.values()):
         return judge(exercise, {"trouble": "Not answered yet."}, seed)
 
-    def agrees(observed: Observed, where: Where) -> bool:
-        return plain.same(got[where], observed[where], exercise.rtol)
+    def measured(data: Data, where: Where) -> Data:
+        _, i, j = where
+        return _measured(exercise.criteria[i], cases[i][j], data)
 
-    suspects = sorted(wrongs, key=lambda suspect: -sum(agrees(suspect[1], where) for where in got))
+    def agrees(observed: Observed, where: Where) -> bool:
+        return plain.same(measured(got[where], where), measured(observed[where], where), exercise.rtol)
+
+    missed = [where for where in got if not agrees(right, where)]
+    suspects = sorted(wrongs, key=lambda suspect: -sum(agrees(suspect[1], where) for where in got)) if missed else []
     marks = []
     for i, criterion in enumerate(exercise.criteria):
-        asked = [where for where in got if where[1] == i]
-        missed = [where for where in asked if not agrees(right, where)]
-        if not missed:
+        telling = [where for where in missed if where[1] == i]
+        if not telling:
             marks.append(Mark(criterion.statement, criterion.points, criterion.points))
             continue
+        asked = [where for where in got if where[1] == i]
         made = next((wrong for wrong, observed in suspects if all(agrees(observed, where) for where in asked)), None)
-        where = min(missed, key=lambda where: plain.size(cases[i][where[2]]))
+        where = min(telling, key=lambda where: plain.size(cases[i][where[2]]))
         failure = _failure(exercise, criterion, cases[i][where[2]], where[0], right[where], got[where], made)
         marks.append(Mark(criterion.statement, 0, criterion.points, failure))
     return Verdict(exercise.id, tuple(marks))
@@ -125,20 +130,26 @@ def _at(rows: Data, where: Where) -> Data:
         return {"object": "no result", "text": "no result"}
 
 
+def _measured(criterion: Criterion, case: Data, data: Data) -> Data:
+    if criterion.measure is None or (isinstance(data, dict) and ("raised" in data or "stopped" in data)):
+        return data
+    try:
+        return plain.encode(criterion.measure(plain.decode(data), *plain.decode(case)))
+    except Exception:  # the answer is of a kind that cannot be measured: it agrees with nothing but its like
+        return {"object": plain.kind_of(data), "text": plain.show(data)}
+
+
 def _trouble(exercise: Exercise, probed: Data) -> str:
     """A sentence on why there is nothing to grade, or ""."""
     if not isinstance(probed, dict) or not ("trouble" in probed or isinstance(probed.get("observed"), dict)):
         return "The answer gave no result that can be read."
     if "trouble" in probed:
         return str(probed["trouble"])
-    if probed.get("type") in ("NoneType", "ellipsis"):
+    wanted, given = kind_of_answer(exercise.rights[0]), str(probed.get("answer"))
+    if given in ("of type NoneType", "of type ellipsis"):
         return "Not answered yet."
-    wanted, given = exercise.rights[0], probed.get("type")
-    if isinstance(wanted, type) and given != "type":
-        return f"Wrong type: `{exercise.name}` should be a class, and it is a `{given}`."
-    if bool(probed.get("callable")) != callable(wanted):
-        kind = "a function" if callable(wanted) else f"a {type(wanted).__name__}"
-        return f"Wrong type: `{exercise.name}` should be {kind}, and it is a `{given}`."
+    if given != wanted:
+        return f"Wrong type: `{exercise.name}` should be {wanted}, and it is {given}."
     return ""
 
 

@@ -33,16 +33,26 @@ def probe(
     """Run each probe on its cases with `answer`, for each engine, within one budget of `seconds`.
 
     A case is an encoded tuple of arguments, decoded afresh for each call, so an answer that writes into its inputs
-    harms none but itself. Returns `{"type": …, "callable": …, "observed": {engine: [[observation, …], …]}}`.
+    harms none but itself. Returns `{"answer": kind, "observed": {engine: [[observation, …], …]}}`.
     """
+    for engine in engines:
+        importlib.import_module(engine)  # a first import of PyTorch takes seconds, which are not the answer's
+    kind = kind_of_answer(answer)
     deadline = time.monotonic() + seconds
-    observed = {}
-    for engine in engines if answer is not None and answer is not ... else ():
+    observed: dict[str, list] = {}
+    for engine in engines:
         observed[engine] = [
             [_observe(probe, answer, engine, case, deadline) for case in inputs]
             for probe, inputs in zip(probes, cases, strict=True)
         ]
-    return {"type": type(answer).__name__, "callable": callable(answer), "observed": observed}
+    return {"answer": kind, "observed": observed}
+
+
+def kind_of_answer(answer: object) -> str:
+    """What kind of thing an answer is: "a class", "a function", or the name of its type."""
+    if isinstance(answer, type):
+        return "a class"
+    return "a function" if callable(answer) else f"of type {type(answer).__name__}"
 
 
 def _observe(probe: Callable, answer: object, engine: str, case: Data, deadline: float) -> Data:

@@ -23,7 +23,7 @@ class Report:
     verdict: Verdict
 
     @property
-    def points(self) -> float:
+    def points(self) -> int:
         """What was earned."""
         return self.verdict.points
 
@@ -105,8 +105,8 @@ def _marks(verdict: Verdict) -> Iterator[tuple[Mark, list[tuple[str, str]]]]:
 
 def _head(verdict: Verdict) -> str:
     state = "all right" if verdict.passed else "not yet"
-    return f"{verdict.exercise}: {verdict.points:g} of {verdict.out_of:g} points, {state}"
+    return f"{verdict.exercise}: {verdict.points} of {verdict.out_of} points, {state}"
 
 
 def _points(mark: Mark) -> str:
-    return f"{mark.points:g} of {mark.out_of:g}"
+    return f"{mark.points} of {mark.out_of}"

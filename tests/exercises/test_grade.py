@@ -1,0 +1,224 @@
+"""Grading many submissions: whatever is handed in, every student gets the grade earned, once."""
+
+import argparse
+import csv
+import io
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+import zipfile
+
+import pytest
+
+from tinygrad_edu.exercises import all_exercises, grade
+from tinygrad_edu.exercises.gradebook import file_name
+from tinygrad_edu.exercises.submissions import lesson_of, read_submissions
+
+CENTRAL = "def central_difference(f, x, eps):\n    return (f(x + eps) - f(x - eps)) / (2 * eps)\n"
+MUL = "def mul_backward(grad_output, a, b):\n    return grad_output * b, grad_output * a\n"
+RELU = "def relu_backward(grad_output, x):\n    return grad_output if x > 0 else 0.0\n"
+STUB = "def relu_backward(grad_output, x):\n    # YOUR CODE HERE\n    raise NotImplementedError()\n"
+
+
+def cell(source, id="", kind="code"):
+    metadata = {"nbgrader": {"grade_id": id, "solution": not id.startswith("check_")}} if id else {}
+    return {"cell_type": kind, "metadata": metadata, "source": source, "outputs": []}
+
+
+def notebook(central=CENTRAL, mul=MUL, relu=RELU, extra=()):
+    answers = {"central_difference": central, "mul_backward": mul, "relu_backward": relu}
+    cells = [cell("# Lesson 1", kind="markdown"), cell("from tinygrad_edu.exercises import check")]
+    for id, source in answers.items():
+        cells += [cell(source, id), cell(f'check("{id}", {id})', f"check_{id}")]
+    return {"cells": [*cells, *extra], "metadata": {}, "nbformat": 4, "nbformat_minor": 5}
+
+
+@pytest.fixture
+def submit(tmp_path):
+    """Write notebooks, given by student, and return the folder."""
+
+    def write(**notebooks):
+        folder = tmp_path / "submitted"
+        for student, content in notebooks.items():
+            file = folder / student / "lesson1.ipynb"
+            file.parent.mkdir(parents=True)
+            file.write_bytes(content if isinstance(content, bytes) else json.dumps(content).encode())
+        return folder
+
+    return write
+
+
+def run(submissions, out, *options):
+    parser = argparse.ArgumentParser()
+    grade.add_arguments(parser)
+    return grade.main(parser.parse_args([str(submissions), "--out", str(out), "--jobs", "2", *options]))
+
+
+def gradebook(out):
+    with (out / "gradebook.csv").open(newline="") as file:
+        return {row["student"]: row for row in csv.DictReader(file)}
+
+
+def test_each_student_gets_the_points_that_were_earned(submit, tmp_path, capsys):
+    folder = submit(
+        ada=notebook(),
+        bob=notebook(mul=MUL.replace("grad_output * b, grad_output * a", "b, a"), relu=STUB),
+        eve=notebook(central="import os\nos._exit(0)", mul="while True: pass"),
+    )
+    assert run(folder, tmp_path / "out") == 0
+    table = gradebook(tmp_path / "out")
+    assert {name: int(row["points"]) for name, row in table.items()} == {"ada": 9, "bob": 4, "eve": 3}
+    assert "relu_backward: Not answered yet." in table["bob"]["notes"]
+    assert "3 submissions graded" in capsys.readouterr().out
+
+
+ODD = {
+    "an empty file": (b"", 0, "is empty"),
+    "no notebook": (b"print('hello')", 0, "is no notebook, or a damaged one"),
+    "half a notebook": (json.dumps(notebook()).encode()[:500], 0, "is no notebook, or a damaged one"),
+    "another course's notebook": (notebook() | {"cells": [cell("x = 1", "task1")]}, 0, "holds no answer"),
+    "cells that are no cells": (notebook() | {"cells": [1, None, "x", *notebook()["cells"]]}, 9, ""),
+    "half a character in a message": (notebook(mul="raise ValueError('\ud800')"), 6, "The cell "),
+    "a cell copied": (notebook(extra=[cell(MUL, "mul_backward")]), 9, "2 cells carry this id"),
+    "a stub pasted after the answer": (notebook(extra=[cell("", "relu_backward")]), 9, ""),
+    "an id lost": (notebook(mul="") | {"cells": [*notebook(mul="")["cells"], cell(MUL)]}, 9, "no cell carries this id"),
+    "a cell deleted": (
+        notebook() | {"cells": [c for c in notebook()["cells"] if c["source"] != MUL]},
+        6,
+        "mul_backward: No cell with an answer was found.",
+    ),
+    "a check edited": (notebook(extra=[cell("check = lambda *a: 'all right'", "check_mul_backward")]), 9, ""),
+    "a function renamed": (notebook(mul=MUL.replace("mul_b", "mulb")), 6, "The cell defines no `mul_backward`."),
+    "sources as lists of lines": (
+        json.loads(
+            json.dumps(notebook()),
+            object_hook=lambda d: d | {"source": d["source"].splitlines(True)} if "source" in d else d,
+        ),
+        9,
+        "",
+    ),
+}
+
+
+@pytest.mark.parametrize("what", ODD)
+def test_whatever_is_handed_in_is_graded_and_told_and_stops_nobody(submit, tmp_path, what):
+    content, points, note = ODD[what]
+    folder = submit(ada=notebook(), odd=content)
+    assert run(folder, tmp_path / "out", "--lesson", "1") == 0
+    table = gradebook(tmp_path / "out")
+    assert int(table["ada"]["points"]) == 9
+    assert int(table["odd"]["points"]) == points
+    assert note in table["odd"]["notes"]
+
+
+def test_a_zip_from_a_learning_platform_is_read_without_unpacking_it(tmp_path):
+    with zipfile.ZipFile(tmp_path / "all.zip", "w") as archive:
+        archive.writestr("Ada Lovelace_1_assignsubmission_file/lesson1.ipynb", json.dumps(notebook()))
+        archive.writestr("../../../outside.ipynb", json.dumps(notebook(relu=STUB)))
+        archive.writestr("bomb.ipynb", bytes(40 << 20), compress_type=zipfile.ZIP_DEFLATED)
+        archive.writestr("__MACOSX/._x", b"")
+    assert run(tmp_path / "all.zip", tmp_path / "out") == 0
+    table = gradebook(tmp_path / "out")
+    assert int(table["Ada Lovelace_1_assignsubmission_file"]["points"]) == 9
+    assert "larger than any notebook" in table["bomb"]["notes"]
+    assert {path.name for path in tmp_path.iterdir()} == {"all.zip", "out"}
+
+
+def test_a_second_start_grades_only_what_is_new_and_gives_the_same_grades(submit, tmp_path, monkeypatch):
+    folder, out = submit(ada=notebook(), bob=notebook(relu=STUB)), tmp_path / "out"
+    run(folder, out)
+    first = gradebook(out)
+    (folder / "cyd").mkdir()
+    (folder / "cyd" / "x.ipynb").write_text(json.dumps(notebook()))
+    graded = []
+    real = grade.grade_one
+    monkeypatch.setattr(grade, "grade_one", lambda work, sandbox: graded.append(work["student"]) or real(work, sandbox))
+    run(folder, out)
+    assert graded == ["cyd"]
+    assert {name: row for name, row in gradebook(out).items() if name != "cyd"} == first
+
+
+def test_a_changed_submission_is_graded_anew(submit, tmp_path):
+    folder, out = submit(ada=notebook(relu=STUB)), tmp_path / "out"
+    run(folder, out)
+    (folder / "ada" / "lesson1.ipynb").write_text(json.dumps(notebook()))
+    run(folder, out)
+    assert int(gradebook(out)["ada"]["points"]) == 9
+
+
+def test_a_grader_killed_at_any_moment_loses_nothing_and_grades_nothing_twice(submit, tmp_path):
+    folder, out = submit(**{f"student{i:02}": notebook() for i in range(40)}), tmp_path / "out"
+    code = "import sys; sys.path.insert(0, sys.argv[1]); from test_grade import run; run(sys.argv[2], sys.argv[3])"
+    command = [sys.executable, "-c", code, os.path.dirname(__file__), str(folder), str(out)]
+    for _ in range(2):
+        process = subprocess.Popen(command, stdout=subprocess.DEVNULL)
+        log, before = (
+            out / "results.jsonl",
+            (out / "results.jsonl").stat().st_size if (out / "results.jsonl").exists() else 0,
+        )
+        while process.poll() is None and not (log.exists() and log.stat().st_size > before):
+            time.sleep(0.01)
+        process.send_signal(signal.SIGKILL)
+        process.wait()
+    with log.open("a") as file:
+        file.write('{"student": "student00", "cut o')  # a line that the kill cut off
+    run(folder, out)
+    students = [json.loads(line)["student"] for line in log.read_text().splitlines()]
+    assert sorted(students) == [f"student{i:02}" for i in range(40)]
+    assert {int(row["points"]) for row in gradebook(out).values()} == {9}
+
+
+def test_feedback_and_the_files_of_other_systems_are_written_for_each_student(submit, tmp_path, monkeypatch):
+    monkeypatch.setenv("CLASSROOM", "autograd")
+    hostile = "def mul_backward(grad_output, a, b):\n    raise ValueError('<script>alert(1)</script>')\n"
+    out = tmp_path / "out"
+    run(submit(ada=notebook(mul=hostile)), out)
+    folder = out / "students" / "ada"
+    page = (folder / "feedback.html").read_text()
+    assert "6 of 9 points" in page and "&lt;script&gt;" in page and "<script" not in page
+
+    gradescope = json.loads((folder / "results.json").read_text())
+    assert gradescope["score"] == 6
+    assert [(test["name"], test["score"], test["max_score"]) for test in gradescope["tests"]] == [
+        ("central_difference", 3, 3),
+        ("mul_backward", 0, 3),
+        ("relu_backward", 3, 3),
+    ]
+    classroom = json.loads((folder / "result.json").read_text())
+    assert classroom["schema"] == "classroom50/result/v1"
+    assert classroom["classroom"] == "autograd"
+    assert (classroom["score"], classroom["max-score"]) == (6, 9)
+    assert classroom["tests"][1] == {"test-name": "mul_backward", "passed": False, "score": 0, "max-score": 3}
+
+
+def test_no_name_leads_out_of_the_folder_or_becomes_a_formula(tmp_path):
+    assert len({file_name(name) for name in ("../../etc", "..", "a/b", "a_b", "")}) == 5
+    assert not any("/" in file_name(name) or file_name(name).startswith("..") for name in ("../../etc", "..", "/x"))
+    (tmp_path / "in" / "=HYPERLINK(1)").mkdir(parents=True)
+    (tmp_path / "in" / "=HYPERLINK(1)" / "x.ipynb").write_text(json.dumps(notebook()))
+    run(tmp_path / "in", tmp_path / "out")
+    assert "'=HYPERLINK(1)" in (tmp_path / "out" / "gradebook.csv").read_text()
+
+
+def test_one_students_stray_cells_do_not_choose_the_lesson(submit):
+    stray = [cell("x = 1", id) for id, exercise in all_exercises().items() if exercise.lesson == 9]
+    submissions = read_submissions(submit(ada=notebook(), bob=notebook(), eve=notebook(extra=stray)), all_exercises())
+    assert lesson_of(submissions, all_exercises()) == 1
+
+
+def test_what_cannot_be_graded_is_said_in_a_sentence(tmp_path, capsys):
+    assert run(tmp_path / "nowhere", tmp_path / "out") == 2
+    (tmp_path / "empty").mkdir()
+    assert run(tmp_path / "empty", tmp_path / "out") == 2
+    errors = capsys.readouterr().err
+    assert "no submissions at" in errors and "name the lesson with --lesson" in errors
+
+
+def test_the_bar_counts_to_the_end(monkeypatch):
+    monkeypatch.setattr(sys, "stderr", io.StringIO())
+    for n in (1, 2):
+        grade._bar(n, 2)
+    assert sys.stderr.getvalue().endswith(f"[{'#' * 30}] 2 of 2\n")

@@ -1,0 +1,347 @@
+"""Untrusted code: each attack scores exactly what was honestly earned, and the next answer is graded as if nothing was.
+
+The exercise is `mul_backward`, 3 points: 1 for grad_output = 1, 2 for any other.
+"""
+
+import ast
+import inspect
+import subprocess
+import sys
+import time
+
+import pytest
+
+from tinygrad_edu.exercises import all_exercises, get
+from tinygrad_edu.exercises.judge import judge
+from tinygrad_edu.exercises.sandbox import ENDED, TOO_LONG, TOO_MUCH, Sandbox, unit_of
+
+RIGHT = "def mul_backward(grad_output, a, b):\n    return grad_output * b, grad_output * a\n"
+WRONG = "def mul_backward(grad_output, a, b):\n    return grad_output * a, grad_output * b\n"
+
+linux = pytest.mark.skipif(sys.platform != "linux", reason="namespaces and seccomp are Linux's")
+
+
+@pytest.fixture(scope="module")
+def sandbox():
+    with Sandbox() as sandbox:
+        yield sandbox
+
+
+def verdict(sandbox, source, others=(), id="mul_backward"):
+    exercise = get(id)
+    return judge(exercise, sandbox.run(unit_of(exercise, source, others, seed=7)), seed=7)
+
+
+WORTHLESS = {
+    "an object equal to everything": """
+class Equal(float):
+    __hash__ = float.__hash__
+    def __eq__(self, other): return True
+    def __ne__(self, other): return False
+    def __sub__(self, other): return 0.0
+    def __rsub__(self, other): return 0.0
+    def __abs__(self): return 0.0
+def mul_backward(grad_output, a, b): return Equal(1), Equal(1)""",
+    "a class that lies about itself": """
+class Array:
+    __class__ = float
+    dtype, shape, size, ndim = "float64", (), 1, 0
+    def __array__(self, *args, **kwargs): raise SystemExit
+def mul_backward(grad_output, a, b): return Array(), Array()""",
+    "NumPy patched to agree": """
+import numpy as np
+np.allclose = np.array_equal = np.isclose = lambda *a, **k: True
+np.testing.assert_allclose = lambda *a, **k: None
+np.ndarray = object
+"""
+    + WRONG,
+    "builtins patched": """
+import builtins
+builtins.all = builtins.any = lambda *a: True
+builtins.abs = lambda x: 0
+builtins.float = builtins.isinstance = lambda *a: True
+"""
+    + WRONG,
+    "tinygrad_edu and its probe patched": """
+import sys
+for name, module in list(sys.modules.items()):
+    if name.startswith("tinygrad_edu") or name == "__main__":
+        for key in list(vars(module)):
+            if key in ("encode", "same", "close", "judge", "raised", "checked"):
+                setattr(module, key, lambda *a, **k: True)
+"""
+    + WRONG,
+    "json patched": """
+import json
+json.dumps = lambda *a, **k: '{"points": 3, "passed": true}'
+"""
+    + WRONG,
+    "a syntax-tree transformer": """
+import ast
+class NoAssert(ast.NodeTransformer):
+    def visit_Assert(self, node): return ast.Pass()
+    def visit_Compare(self, node): return ast.Constant(True)
+try: get_ipython().ast_transformers.append(NoAssert())
+except NameError: pass
+"""
+    + WRONG,
+    "a look for the expected values on the heap and in the frames": """
+import gc, sys
+def mul_backward(grad_output, a, b):
+    for thing in gc.get_objects():
+        if type(thing) is dict and ("expected" in thing or "rights" in thing): return tuple(thing.values())[:2]
+    frame = sys._getframe()
+    while frame:
+        for value in frame.f_locals.values():
+            if type(value).__name__ in ("Verdict", "Exercise", "Failure"): return value
+        frame = frame.f_back
+    return None""",
+    "an import of the references": """
+from tinygrad_edu.exercises.lessons.lesson1 import other_factor as mul_backward""",
+    "an import of the judge": "from tinygrad_edu.exercises.judge import judge\n" + WRONG,
+    "NaN for every number": "def mul_backward(grad_output, a, b): return float('nan'), float('nan')",
+    "infinity for every number": "def mul_backward(grad_output, a, b): return float('inf'), float('inf')",
+    "a verdict on the result channel": """
+import os
+os.write(3, b'{"answer": "a function", "observed": {"tinygrad_edu": [[true, true], [true, true, true]]}}')
+os._exit(0)""",
+    "a result of a monstrous shape": """
+import os
+os.write(3, b'{"answer": "a function", "observed": {"tinygrad_edu": [[{"array": [], "shape": [999999999999], "dtype": "f8"}]]}}')
+os._exit(0)""",
+    "a result nested too deep to read": "import os\nos.write(3, b'[' * 100000)\nos._exit(0)",
+    "noise on every descriptor": """
+import os
+for descriptor in range(64):
+    try: os.write(descriptor, b'{"score": 3}')
+    except OSError: pass
+"""
+    + WRONG,
+}
+
+
+@pytest.mark.parametrize("attack", WORTHLESS)
+def test_an_attack_earns_nothing(sandbox, attack):
+    assert verdict(sandbox, WORTHLESS[attack]).points == 0
+    assert verdict(sandbox, RIGHT).points == 3
+
+
+ENDINGS = {
+    "os._exit": ("import os\nos._exit(0)", ENDED),
+    "sys.exit": ("import sys\nsys.exit(0)", "The cell raised SystemExit in line 2: 0"),
+    "a segmentation fault": ("import ctypes\nctypes.string_at(0)", ENDED),
+    "a stack that overflows": ("def f(): f()\nf()", "The cell raised RecursionError in line 1"),
+    "eight gigabytes": ("x = bytearray(8 << 30)", "The cell raised MemoryError in line 1: "),
+    "a list that grows": (
+        "x = []\nwhile True: x.append(bytearray(1 << 20))",
+        "The cell raised MemoryError in line 2: ",
+    ),
+    "an endless loop": ("while True: pass", "Endless loop?"),
+    "gigabytes for the judge": ("import os\nwhile True: os.write(3, b'x' * 65536)", TOO_MUCH),
+    "no Python": ("def mul_backward(:", "The cell is no Python, in line 1: "),
+    "a null byte": ("x = '\0'", "The cell is no Python"),
+    "half a function": (
+        "def mul_backward(grad_output, a, b):",
+        "The cell is no Python, in line 1: expected an indented",
+    ),
+    "another name": (RIGHT.replace("mul_b", "mulb"), "The cell defines no `mul_backward`."),
+    "the stub of the release": (
+        "def mul_backward(grad_output, a, b):\n    raise NotImplementedError()",
+        "Not answered yet.",
+    ),
+    "nothing": ("mul_backward = ...", "Not answered yet."),
+}
+
+
+@pytest.mark.parametrize("what", ENDINGS)
+def test_an_answer_that_ends_badly_is_told_why(sandbox, what):
+    source, message = ENDINGS[what]
+    found = verdict(sandbox, source)
+    assert found.points == 0
+    assert found.trouble.startswith(message)
+    assert verdict(sandbox, RIGHT).points == 3
+
+
+def test_a_loop_that_swallows_every_exception_and_signal_is_ended(sandbox):
+    source = """
+import signal
+signal.setitimer = lambda *a: None
+signal.signal(signal.SIGALRM, signal.SIG_IGN)
+while True:
+    try:
+        while True: pass
+    except BaseException: pass
+"""
+    start = time.monotonic()
+    assert verdict(sandbox, source).trouble == TOO_LONG
+    assert time.monotonic() - start < 10
+
+
+def test_a_loop_in_one_exercise_costs_only_what_it_did_not_answer(sandbox):
+    source = """
+def mul_backward(grad_output, a, b):
+    while grad_output != 1: pass
+    return b, a
+"""
+    found = verdict(sandbox, source)
+    assert found.points == 1
+    assert "Endless loop?" in found.marks[1].failure.message
+
+
+HARMLESS = {
+    "printing": "for _ in range(1000): print('x' * 10_000)\n",
+    "a gigabyte of output": "import os\nfor _ in range(1000): os.write(1, bytes(1 << 20))\n",
+    "atexit": "import atexit\natexit.register(lambda: print('bye'))\n",
+    "ignoring signals": "import signal\nfor s in (1, 2, 15): signal.signal(s, signal.SIG_IGN)\n",
+    "a thread left behind": "import threading\nthreading.Thread(target=lambda: [None for _ in iter(int, 1)], daemon=True).start()\n",
+    "seeds and the time of day": "import random, time, numpy\nrandom.seed(0); numpy.random.seed(0); time.time = lambda: 0\n",
+    "switching the collector off": "import gc\ngc.disable()\n",
+    "a magic and a shell line": "%matplotlib inline\n!pip install something\n",
+}
+
+
+@pytest.mark.parametrize("what", HARMLESS)
+def test_what_an_answer_does_beside_costs_it_nothing(sandbox, what):
+    assert verdict(sandbox, HARMLESS[what] + RIGHT).points == 3
+
+
+def test_an_answer_cannot_change_the_inputs_of_the_next_case(sandbox):
+    source = """
+def unbroadcast(grad, shape):
+    grad *= 0
+    return grad.sum(axis=tuple(range(grad.ndim - len(shape))), keepdims=False)
+"""
+    assert verdict(sandbox, source, id="unbroadcast").points == 0
+
+
+FORBIDDEN = {
+    "fork": "import os\nos.fork()",
+    "a fork bomb": "import os\nwhile True:\n    try: os.fork()\n    except OSError: raise",
+    "a program": "import subprocess\nsubprocess.run(['ls'])",
+    "exec": "import os\nos.execv('/bin/sh', ['sh'])",
+    "a socket": "import _socket\n_socket.socket()",
+    "killing the parent": "import os\nos.kill(os.getppid(), 9)",
+    "killing everyone": "import os\nos.kill(-1, 9)",
+    "reading a file": "open('/etc/passwd')",
+    "reading the references": f"open({str(get.__code__.co_filename)!r})",
+    "writing a file": "open('/tmp/x', 'w')",
+    "making a folder": "import os\nos.mkdir('/x')",
+    "the parent's memory": "open('/proc/1/mem')",
+    "a new mount": "import ctypes, os\nif ctypes.CDLL(None, use_errno=True).mount(b't', b'/', b'tmpfs', 0, 0): raise PermissionError",
+    "a new namespace": "import ctypes\nif ctypes.CDLL(None).unshare(0x10000000): raise PermissionError",
+    "more memory": "import resource\nresource.setrlimit(resource.RLIMIT_AS, (-1, -1))",
+}
+
+
+@linux
+@pytest.mark.parametrize("what", FORBIDDEN)
+def test_the_system_says_no(sandbox, what):
+    trouble = verdict(sandbox, FORBIDDEN[what]).trouble
+    assert any(
+        error in trouble
+        for error in ("PermissionError", "FileNotFoundError", "ModuleNotFoundError", "OSError", "ValueError")
+    ), trouble
+    assert verdict(sandbox, RIGHT).points == 3
+
+
+@linux
+def test_the_file_system_is_empty_and_the_process_has_no_open_files_but_its_result(sandbox):
+    source = """
+import os
+def mul_backward(grad_output, a, b):
+    def is_open(n):
+        try: return bool(os.fstat(n))
+        except OSError: return False
+    return os.listdir("/"), [n for n in range(256) if is_open(n)]
+"""
+    observed = sandbox.run(unit_of(get("mul_backward"), source, seed=7))["observed"]["tinygrad_edu"][0][0]
+    assert observed == {"tuple": [{"list": []}, {"list": [0, 1, 2, 3]}]}
+
+
+@linux
+def test_no_process_is_left_and_every_protection_holds_here(sandbox):
+    assert sandbox.protections and all(sandbox.protections.values())
+
+
+def test_nothing_of_another_submission_is_in_memory(sandbox):
+    secret = "a_secret_of_the_student_before"
+    verdict(sandbox, f"{secret} = '{secret}'\n{RIGHT}")
+    source = """
+import gc
+def mul_backward(grad_output, a, b):
+    needle = "secret_of_the" + "_student"
+    return sum(needle in text for thing in gc.get_objects() if type(thing) is dict for text in thing if type(text) is str)
+"""
+    observed = sandbox.run(unit_of(get("mul_backward"), source, seed=7))["observed"]["tinygrad_edu"][0][0]
+    assert observed == 0
+
+
+def test_the_environment_of_the_grader_stays_outside(monkeypatch):
+    monkeypatch.setenv("GRADER_TOKEN", "secret")
+    source = "import os\ndef mul_backward(grad_output, a, b): return os.environ.get('GRADER_TOKEN')"
+    with Sandbox() as sandbox:
+        assert sandbox.run(unit_of(get("mul_backward"), source))["observed"]["tinygrad_edu"][0][0] is None
+
+
+def test_functions_imports_and_constants_of_other_cells_may_be_used(sandbox):
+    others = [
+        "import numpy as my_numpy\nprint(undefined)",
+        "SCALE = 1.0",
+        "def times(x, y):\n    return my_numpy.multiply(x, y).item() * SCALE",
+        "while True: pass",
+        "%broken magic\nthis is no python",
+    ]
+    source = "def mul_backward(grad_output, a, b):\n    return times(grad_output, b), times(grad_output, a)"
+    assert verdict(sandbox, source, others).points == 3
+
+
+def test_a_sandbox_that_was_killed_is_started_anew():
+    with Sandbox() as sandbox:
+        assert verdict(sandbox, RIGHT).points == 3
+        sandbox._process.kill()
+        assert "lost" in verdict(sandbox, RIGHT).trouble
+        assert verdict(sandbox, RIGHT).points == 3
+
+
+def test_without_fork_every_answer_has_a_process_of_its_own():
+    with Sandbox(fork=False) as sandbox:
+        assert verdict(sandbox, RIGHT).points == 3
+        assert verdict(sandbox, "import os\nos._exit(0)").trouble == ENDED
+
+
+def test_the_sandbox_loads_no_reference_and_no_judge():
+    code = "import sys, tinygrad_edu.exercises.inside as i; i.preload([]); print(*sys.modules)"
+    loaded = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.split()
+    assert not [name for name in loaded if name.startswith("tinygrad_edu.exercises.lessons") or name.endswith(".judge")]
+
+
+@pytest.fixture(scope="module")
+def sandbox_with_torch():
+    pytest.importorskip("torch")
+    with Sandbox(["torch"]) as sandbox:
+        yield sandbox
+
+
+@pytest.mark.parametrize("id", all_exercises())
+def test_every_probe_runs_where_only_its_source_arrives(id, sandbox_with_torch):
+    """The reference, sent as source text like any answer, is graded as right."""
+    exercise = get(id)
+    reference = exercise.rights[0]
+    definitions = top_level(inspect.getmodule(reference)) if callable(reference) else {}
+    source = definitions.pop(reference.__name__) if callable(reference) else ""
+    source += f"\n{exercise.name} = {reference.__name__ if callable(reference) else repr(reference)}"
+    unit = unit_of(exercise, source, list(definitions.values()), seed=3)
+    found = judge(exercise, sandbox_with_torch.run(unit), seed=3)
+    assert found.passed, found
+
+
+def top_level(module):
+    """What a lesson file defines, by name, without its registrations."""
+    found = {}
+    for statement in ast.parse(inspect.getsource(module)).body:
+        if isinstance(statement, ast.FunctionDef | ast.ClassDef):
+            statement.decorator_list = []
+            found[statement.name] = ast.unparse(statement)
+        elif isinstance(statement, ast.Assign | ast.Import):
+            found[ast.unparse(statement)] = ast.unparse(statement)
+    return found

@@ -1,0 +1,214 @@
+"""`tinygrad-edu grade`: many submissions, each answer in a sandbox of its own, judged outside, each written down once.
+
+A result is one line in `results.jsonl`, written when it is complete; a grader that was killed goes on where it was.
+"""
+
+from __future__ import annotations
+
+import argparse
+import dataclasses
+import hashlib
+import json
+import os
+import secrets
+import sys
+import threading
+from collections.abc import Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor, as_completed
+from pathlib import Path
+from typing import Any
+
+from . import all_exercises
+from .gradebook import write_all
+from .judge import Failure, Mark, Verdict, judge
+from .plain import Data
+from .sandbox import Sandbox, unit_of
+from .submissions import Submission, lesson_of, read_submissions
+
+Result = dict[str, Any]  # of one submission: plain data, as it stands in results.jsonl
+
+NO_ANSWER = "No cell with an answer was found."
+
+
+def work_of(submission: Submission, ids: list[str], seed: int) -> Data:
+    """All that another machine needs to grade a submission, as plain data, and a key that changes when any of it does."""
+    answers = {id: dataclasses.asdict(submission.answers[id]) for id in ids if id in submission.answers}
+    work = {
+        "student": submission.student,
+        "ids": list(ids),
+        "answers": answers,
+        "notes": submission.notes,
+        "seed": seed,
+    }
+    probes = [unit_of(all_exercises()[id], "", (), seed) for id in ids]
+    return work | {"key": hashlib.sha256(json.dumps([work, probes]).encode()).hexdigest()}
+
+
+def grade_one(work: Data, sandbox: Sandbox) -> Result:
+    """Grade one submission; every exercise by itself, so that a bad answer costs only what it answers."""
+    verdicts = {}
+    for id in work["ids"]:
+        exercise, answer = all_exercises()[id], work["answers"].get(id)
+        probed = {"trouble": NO_ANSWER}
+        if answer is not None:
+            probed = sandbox.run(unit_of(exercise, answer["source"], answer["others"], work["seed"]))
+        verdicts[id] = dataclasses.asdict(judge(exercise, probed, work["seed"]))
+    missing = [name for name, holds in sandbox.protections.items() if not holds]
+    return {
+        "student": work["student"],
+        "key": work["key"],
+        "notes": work["notes"],
+        "missing": missing,
+        "verdicts": verdicts,
+    }
+
+
+def verdict_of(data: Data) -> Verdict:
+    """A verdict from its line in results.jsonl."""
+    marks = tuple(
+        Mark(**mark | {"failure": Failure(**mark["failure"]) if mark["failure"] else None}) for mark in data["marks"]
+    )
+    return Verdict(data["exercise"], marks, data["trouble"])
+
+
+def grade(
+    submissions: list[Submission],
+    out: Path,
+    ids: list[str],
+    jobs: int = 1,
+    scheduler: str = "",
+    seed: int | None = None,
+    progress: bool = False,
+) -> list[Result]:
+    """Grade what is not graded yet, and write gradebook, feedback and the files of other systems into `out`.
+
+    `scheduler` is the address of a Dask cluster whose workers have tinygrad-edu installed; without it `jobs` sandboxes run
+    here. The random cases are drawn with `seed`; it is kept in `out`, so that a second start grades alike.
+    """
+    out.mkdir(parents=True, exist_ok=True)
+    seed = _kept_seed(out / "run.json", seed)
+    works = [work_of(submission, ids, seed) for submission in submissions]
+    done = {result["key"]: result for result in _read(out / "results.jsonl")}
+    todo = [work for work in works if work["key"] not in done]
+    engines = {engine for id in ids for engine in all_exercises()[id].engines}
+    finished = _on_dask(todo, engines, scheduler) if scheduler else _here(todo, engines, jobs)
+    with (out / "results.jsonl").open("a") as file:
+        for n, result in enumerate(finished, start=len(works) - len(todo) + 1):
+            done[result["key"]] = result
+            file.write(json.dumps(result) + "\n")
+            file.flush()
+            if progress:
+                _bar(n, len(works))
+    results = [done[work["key"]] for work in works]
+    write_all(
+        out, results, {result["student"]: [verdict_of(v) for v in result["verdicts"].values()] for result in results}
+    )
+    return results
+
+
+def _here(todo: list[Data], engines: set[str], jobs: int) -> Iterator[Result]:
+    """Grade in threads of this process, each with a sandbox of its own: the work is done in there."""
+    mine, sandboxes = threading.local(), []
+
+    def start() -> None:
+        mine.sandbox = Sandbox(engines)
+        sandboxes.append(mine.sandbox)
+
+    with ThreadPoolExecutor(jobs, initializer=start) as pool:
+        try:
+            futures = [pool.submit(lambda work: grade_one(work, mine.sandbox), work) for work in todo]
+            for future in as_completed(futures):
+                yield future.result()
+        finally:
+            pool.shutdown(cancel_futures=True)
+            for sandbox in sandboxes:
+                sandbox.close()
+
+
+def _on_dask(todo: list[Data], engines: set[str], scheduler: str) -> Iterator[Result]:
+    """Grade on the workers of a Dask cluster; work of a worker that is lost goes to another."""
+    import distributed
+
+    with distributed.Client(scheduler) as client:
+        futures = [
+            client.submit(_on_worker, work, sorted(engines), key=f"grade-{work['key']}", retries=3) for work in todo
+        ]
+        for future in distributed.as_completed(futures):
+            yield future.result()
+            future.release()
+
+
+_worker = threading.local()
+
+
+def _on_worker(work: Data, engines: list[str]) -> Result:
+    if getattr(_worker, "engines", None) != engines:
+        _worker.sandbox, _worker.engines = Sandbox(engines), engines
+    return grade_one(work, _worker.sandbox)
+
+
+def _kept_seed(file: Path, seed: int | None) -> int:
+    if seed is None and file.exists():
+        return int(json.loads(file.read_text())["seed"])
+    seed = secrets.randbelow(2**31) if seed is None else seed
+    file.write_text(json.dumps({"seed": seed}))
+    return seed
+
+
+def _read(file: Path) -> Iterator[Result]:
+    """The results so far; a last line that was cut off when the grader was killed counts as not graded."""
+    if not file.exists():
+        return
+    text = file.read_bytes()
+    if text and not text.endswith(b"\n"):
+        file.write_bytes(text[: text.rfind(b"\n") + 1])
+    for line in text.splitlines(keepends=True):
+        if line.endswith(b"\n"):
+            yield json.loads(line)
+
+
+def _bar(n: int, total: int) -> None:
+    filled = 30 * n // total
+    sys.stderr.write(f"\r[{'#' * filled}{'.' * (30 - filled)}] {n} of {total}" + ("\n" if n == total else ""))
+    sys.stderr.flush()
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the options of `tinygrad-edu grade`."""
+    parser.add_argument("submissions", type=Path, help="a folder of notebooks or of folders, a zip, or one notebook")
+    parser.add_argument("--lesson", type=int, help="the lesson to grade (default: the one most answers belong to)")
+    parser.add_argument("--out", type=Path, default=Path("grades"), help="where results go (default: ./%(default)s)")
+    parser.add_argument(
+        "--jobs", type=int, default=os.cpu_count() or 1, help="sandboxes at a time (default: %(default)s)"
+    )
+    parser.add_argument("--scheduler", default="", metavar="ADDRESS", help="grade on the Dask cluster at this address")
+    parser.add_argument("--seed", type=int, help="draw the random cases with this seed (default: a secret one, kept)")
+    parser.add_argument("--no-progress", action="store_true", help="show no progress bar")
+
+
+def main(arguments: argparse.Namespace) -> int:
+    """Run `tinygrad-edu grade`; its exit status."""
+    exercises: Mapping = all_exercises()
+    try:
+        submissions = read_submissions(arguments.submissions, exercises)
+    except FileNotFoundError as error:
+        print(error, file=sys.stderr)
+        return 2
+    lesson = arguments.lesson or lesson_of(submissions, exercises)
+    ids = [exercise.id for exercise in exercises.values() if exercise.lesson == lesson]
+    if not ids:
+        print(f"no exercise to grade in {arguments.submissions}: name the lesson with --lesson", file=sys.stderr)
+        return 2
+    results = grade(
+        submissions,
+        arguments.out,
+        ids,
+        max(1, arguments.jobs),
+        arguments.scheduler,
+        arguments.seed,
+        progress=not arguments.no_progress and sys.stderr.isatty(),
+    )
+    print(f"lesson {lesson}: {len(results)} submissions graded, see {arguments.out / 'gradebook.csv'}")
+    for protection in sorted({name for result in results for name in result["missing"]}):
+        print(f"Not available on this platform, so submissions were graded without it: {protection}.")
+    return 0

@@ -1,0 +1,123 @@
+"""What a grading run hands on: gradebook CSV, feedback HTML for each student, and the files Gradescope and Classroom 50 read."""
+
+from __future__ import annotations
+
+import csv
+import datetime
+import hashlib
+import html
+import json
+import os
+import re
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from .judge import Verdict
+from .report import Report, html_of
+
+_PAGE = """<!doctype html>
+<html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width">
+<meta http-equiv="Content-Security-Policy" content="default-src 'none'; style-src 'unsafe-inline'; img-src data:">
+<title>{title}</title>
+<style>:root {{ color-scheme: light dark }} body {{ font: 16px/1.5 system-ui, sans-serif; max-width: 52rem; margin: 2rem auto;
+padding: 0 1rem }} .tge-report {{ margin: 1rem 0 }}</style></head>
+<body><h1>{title}</h1><p><b>{points} of {out_of} points</b></p>{notes}{reports}</body></html>
+"""
+
+
+def write_all(out: Path, results: Sequence[Mapping[str, Any]], verdicts: Mapping[str, Sequence[Verdict]]) -> None:
+    """Write every output of a run into `out`; a second run replaces them."""
+    _write_csv(out / "gradebook.csv", results, verdicts)
+    for result in results:
+        student, own = result["student"], verdicts[result["student"]]
+        folder = out / "students" / file_name(student)
+        folder.mkdir(parents=True, exist_ok=True)
+        (folder / "feedback.html").write_text(feedback(student, own, result["notes"]), "utf-8", errors="replace")
+        (folder / "results.json").write_text(json.dumps(gradescope(own, result["notes"]), indent=1))
+        (folder / "result.json").write_text(json.dumps(classroom50(student, own), indent=1))
+
+
+def file_name(student: str) -> str:
+    """A name for a student's folder that no name of a submission can lead out of."""
+    safe = re.sub(r"[^\w@.-]", "_", student).strip(".")[:80]
+    return safe if safe == student else f"{safe}-{hashlib.sha256(student.encode()).hexdigest()[:8]}"
+
+
+def feedback(student: str, verdicts: Sequence[Verdict], notes: Sequence[str]) -> str:
+    """A page of its own, without script, for one student."""
+    return _PAGE.format(
+        title=html.escape(student),
+        points=sum(verdict.points for verdict in verdicts),
+        out_of=sum(verdict.out_of for verdict in verdicts),
+        notes="".join(f"<p>{html.escape(note)}</p>" for note in notes),
+        reports="".join(html_of(verdict) for verdict in verdicts),
+    )
+
+
+def gradescope(verdicts: Sequence[Verdict], notes: Sequence[str]) -> dict[str, Any]:
+    """`results.json` as Gradescope reads it from /autograder/results/."""
+    return {
+        "score": sum(verdict.points for verdict in verdicts),
+        "output": "\n".join(notes),
+        "stdout_visibility": "hidden",
+        "tests": [
+            {
+                "name": verdict.exercise,
+                "score": verdict.points,
+                "max_score": verdict.out_of,
+                "status": "passed" if verdict.passed else "failed",
+                "output": repr(Report(verdict)),
+                "output_format": "text",
+                "visibility": "visible",
+            }
+            for verdict in verdicts
+        ],
+    }
+
+
+def classroom50(student: str, verdicts: Sequence[Verdict]) -> dict[str, Any]:
+    """`result.json` in the schema classroom50/result/v1; its runner tells who and what by environment variables."""
+    now = datetime.datetime.now(datetime.UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+    given = os.environ.get
+    return {
+        "schema": "classroom50/result/v1",
+        "classroom": given("CLASSROOM", ""),
+        "assignment": given("ASSIGNMENT", ""),
+        "assignment_type": given("ASSIGNMENT_TYPE", "individual"),
+        "owner": given("OWNER") or given("USERNAME") or student,
+        "submission": given("SUBMISSION_TAG", ""),
+        "commit": given("COMMIT_URL", ""),
+        "release": given("RELEASE_URL", ""),
+        "review": given("REVIEW_URL") or given("COMMIT_URL", ""),
+        "datetime": given("SUBMITTED_AT", now),
+        "graded_at": now,
+        "score": sum(verdict.points for verdict in verdicts),
+        "max-score": sum(verdict.out_of for verdict in verdicts),
+        "tests": [
+            {
+                "test-name": verdict.exercise,
+                "passed": verdict.passed,
+                "score": verdict.points,
+                "max-score": verdict.out_of,
+            }
+            for verdict in verdicts
+        ],
+    }
+
+
+def _write_csv(file: Path, results: Sequence[Mapping[str, Any]], verdicts: Mapping[str, Sequence[Verdict]]) -> None:
+    ids = [verdict.exercise for verdict in next(iter(verdicts.values()), ())]
+    with file.open("w", newline="", encoding="utf-8", errors="replace") as handle:
+        table = csv.writer(handle)
+        table.writerow(["student", "points", "out_of", *ids, "notes"])
+        for result in results:
+            own = verdicts[result["student"]]
+            points, out_of = sum(v.points for v in own), sum(v.out_of for v in own)
+            notes = " ".join([*result["notes"], *(f"{v.exercise}: {v.trouble}" for v in own if v.trouble)])
+            table.writerow([_cell(result["student"]), points, out_of, *(v.points for v in own), _cell(notes)])
+
+
+def _cell(text: str) -> str:
+    """Text that no spreadsheet takes for a formula."""
+    return f"'{text}" if text[:1] in ("=", "+", "-", "@", "\t", "\r") else text

@@ -1,0 +1,161 @@
+"""What a process gives up before it runs a stranger's code: files, network, other processes, and more than its share.
+
+Linux alone has namespaces and seccomp; limits are POSIX. Each protection is tried on its own and says whether it holds,
+so that a report can name what is missing.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import ctypes
+import os
+import platform
+import struct
+import sys
+
+try:
+    import resource
+except ImportError:  # Windows
+    resource = None  # type: ignore[assignment]
+
+_NEWNS, _NEWUTS, _NEWIPC, _NEWUSER, _NEWPID, _NEWNET = 0x20000, 0x4000000, 0x8000000, 0x10000000, 0x20000000, 0x40000000
+_MS_RDONLY, _MS_REMOUNT, _MS_BIND, _MS_REC, _MS_PRIVATE, _MNT_DETACH = 1, 32, 4096, 16384, 1 << 18, 2
+
+
+def enter_namespaces() -> bool:
+    """Move this process, which must have one thread, into fresh namespaces, and return in a child that is process 1.
+
+    The parent stays outside and waits; killing it kills process 1, and with that every process inside. Returns False, in
+    the same process, where the platform does not allow it.
+    """
+    if sys.platform != "linux":
+        return False
+    uid, gid = os.getuid(), os.getgid()
+    libc = ctypes.CDLL(None, use_errno=True)
+    if libc.unshare(_NEWUSER | _NEWNS | _NEWPID | _NEWNET | _NEWIPC | _NEWUTS) != 0:
+        return False
+    with contextlib.suppress(OSError):
+        for name, text in (("setgroups", "deny"), ("uid_map", f"{uid} {uid} 1"), ("gid_map", f"{gid} {gid} 1")):
+            with open(f"/proc/self/{name}", "w") as file:
+                file.write(text)
+    inside = os.fork()
+    if inside:
+        _, status = os.waitpid(inside, 0)
+        os._exit(os.waitstatus_to_exitcode(status) & 0xFF)
+    libc.prctl(1, 9)  # PR_SET_PDEATHSIG, SIGKILL: no process 1 outlives the one that waits for it
+    return True
+
+
+def empty_root() -> bool:
+    """Put an empty, read-only file system in the place of the one we have, in namespaces of our own."""
+    try:
+        _empty_root()
+    except (OSError, KeyError):
+        return False
+    return True
+
+
+def _empty_root() -> None:
+    libc = ctypes.CDLL(None, use_errno=True)
+
+    def call(name: str, *arguments: object) -> None:
+        if getattr(libc, name)(*arguments) != 0:
+            raise OSError(ctypes.get_errno(), f"{name}: {os.strerror(ctypes.get_errno())}")
+
+    call("mount", None, b"/", None, _MS_REC | _MS_PRIVATE, None)
+    call("mount", b"tmpfs", b"/tmp", b"tmpfs", 0, b"size=4k,mode=555")
+    os.chdir("/tmp")
+    call("mount", None, b"/tmp", None, _MS_REMOUNT | _MS_BIND | _MS_RDONLY, None)
+    call("syscall", _SYSCALLS[platform.machine()]["pivot_root"], b".", b".")
+    call("umount2", b".", _MNT_DETACH)
+    os.chdir("/")
+
+
+def drop_capabilities() -> None:
+    """Give up the rights over its own namespaces that process 1 had, and with it every child."""
+    if sys.platform == "linux":
+        version_3 = struct.pack("Ii", 0x20080522, 0)
+        ctypes.CDLL(None).capset(version_3, bytes(24))
+
+
+def address_space() -> int:
+    """Bytes of address space this process has mapped; a guess where nobody says."""
+    try:
+        with open("/proc/self/statm") as file:
+            return int(file.read().split()[0]) * os.sysconf("SC_PAGE_SIZE")
+    except OSError:
+        return 8 << 30
+
+
+def limit(seconds: float, memory: int) -> bool:
+    """Limit this process: seconds of processor time, bytes of address space, no writing of files, no new processes."""
+    if resource is None:
+        return False
+    limits = {
+        "RLIMIT_AS": memory,
+        "RLIMIT_CPU": int(seconds) + 2,
+        "RLIMIT_FSIZE": 0,
+        "RLIMIT_CORE": 0,
+        "RLIMIT_NPROC": 0,
+    }
+    for name, value in limits.items():
+        with contextlib.suppress(ValueError, OSError, AttributeError):
+            resource.setrlimit(getattr(resource, name), (value, value))
+    return resource.getrlimit(resource.RLIMIT_AS)[0] == memory
+
+
+_SYSCALLS = {
+    "x86_64": {
+        "arch": 0xC000003E, "clone": 56, "clone3": 435, "fork": 57, "vfork": 58, "execve": 59, "execveat": 322,
+        "socket": 41, "socketpair": 53, "connect": 42, "kill": 62, "tkill": 200, "tgkill": 234, "ptrace": 101,
+        "process_vm_readv": 310, "process_vm_writev": 311, "mount": 165, "umount2": 166, "pivot_root": 155,
+        "chroot": 161, "unshare": 272, "setns": 308, "bpf": 321, "io_uring_setup": 425, "keyctl": 250, "add_key": 248,
+        "perf_event_open": 298, "userfaultfd": 323, "pidfd_open": 434, "pidfd_getfd": 438, "capset": 126,
+        "setpriority": 141, "prlimit64": 302, "shmget": 29, "msgget": 68, "mq_open": 240, "memfd_create": 319,
+    },
+    "aarch64": {
+        "arch": 0xC00000B7, "clone": 220, "clone3": 435, "execve": 221, "execveat": 281, "socket": 198,
+        "socketpair": 199, "connect": 203, "kill": 129, "tkill": 130, "tgkill": 131, "ptrace": 117,
+        "process_vm_readv": 270, "process_vm_writev": 271, "mount": 40, "umount2": 39, "pivot_root": 41, "chroot": 51,
+        "unshare": 97, "setns": 268, "bpf": 280, "io_uring_setup": 425, "keyctl": 219, "add_key": 217,
+        "perf_event_open": 241, "userfaultfd": 282, "pidfd_open": 434, "pidfd_getfd": 438, "capset": 91,
+        "setpriority": 140, "prlimit64": 261, "shmget": 194, "msgget": 186, "mq_open": 180, "memfd_create": 279,
+    },
+}  # fmt: skip
+_CLONE_THREAD = 0x10000
+_ALLOW, _EPERM, _ENOSYS = 0x7FFF0000, 0x50000 | 1, 0x50000 | 38
+
+
+def deny_system_calls() -> bool:
+    """From here on, in this process and its threads, the calls listed above fail with EPERM; there is no way back."""
+    calls = _SYSCALLS.get(platform.machine())
+    if sys.platform != "linux" or calls is None:
+        return False
+    numbers = [number for name, number in calls.items() if name not in ("arch", "clone", "clone3")]
+
+    # A classic BPF program: (code, jump if true, jump if false, constant); jumps count instructions to skip.
+    load, equal, at_least, set_bits, answer = 0x20, 0x15, 0x35, 0x45, 0x06
+    program = [
+        (load, 0, 0, 4),  # the architecture
+        (equal, 1, 0, calls["arch"]),
+        (answer, 0, 0, _EPERM),
+        (load, 0, 0, 0),  # the number of the call
+        (at_least, 0, 1, 0x40000000),  # x32: the same calls by other numbers
+        (answer, 0, 0, _EPERM),
+        (equal, 0, 1, calls["clone3"]),  # its flags are out of reach: libc falls back to clone
+        (answer, 0, 0, _ENOSYS),
+        (equal, 0, 4, calls["clone"]),
+        (load, 0, 0, 16),  # the flags of clone: a thread may be made, a process may not
+        (set_bits, 0, 1, _CLONE_THREAD),
+        (answer, 0, 0, _ALLOW),
+        (answer, 0, 0, _EPERM),
+    ]
+    for number in numbers:
+        program += [(equal, 0, 1, number), (answer, 0, 0, _EPERM)]
+    program += [(answer, 0, 0, _ALLOW)]
+
+    code = ctypes.create_string_buffer(b"".join(struct.pack("HBBI", *line) for line in program))
+    fprog = struct.pack("HxxxxxxP", len(program), ctypes.addressof(code))
+    libc = ctypes.CDLL(None, use_errno=True)
+    no_new_privileges, set_seccomp, filter_mode = 38, 22, 2
+    return libc.prctl(no_new_privileges, 1, 0, 0, 0) == 0 and libc.prctl(set_seccomp, filter_mode, fprog, 0, 0) == 0

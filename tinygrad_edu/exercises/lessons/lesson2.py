@@ -1,0 +1,261 @@
+"""Lesson 2, building the graph: who records what, what is a leaf, and where a graph is cut."""
+
+import tinygrad_edu as T
+
+from ..exercise import Exercise
+from ..helpers import run_program
+
+record_parents = Exercise(
+    "record_parents",
+    "class Value: __init__(self, data, requires_grad=False, parents=()) and __mul__(self, other)",
+    lesson=2,
+    name="Value",
+)
+
+
+class Start:
+    """What the notebook gives: `__mul__` is the student's."""
+
+    def __init__(self, data, requires_grad=False, parents=()):
+        self.data = data
+        self.requires_grad = requires_grad
+        self.parents = parents
+
+
+@record_parents.right
+class Value(Start):
+    def __mul__(self, other):
+        return type(self)(self.data * other.data, self.requires_grad or other.requires_grad, (self, other))
+
+
+@record_parents.right
+class ValueWithList(Start):
+    def __mul__(self, other):
+        both = [self, other]
+        return type(self)(self.data * other.data, any(v.requires_grad for v in both), both)
+
+
+@record_parents.wrong("You recorded one parent. Both factors made the product, so both stand in `parents`.")
+class DropsOne(Start):
+    def __mul__(self, other):
+        return type(self)(self.data * other.data, self.requires_grad or other.requires_grad, (self,))
+
+
+@record_parents.wrong("`requires_grad` is contagious: one input that requires it is enough. Write `or`, not `and`.")
+class RequiresGradByAnd(Start):
+    def __mul__(self, other):
+        return type(self)(self.data * other.data, self.requires_grad and other.requires_grad, (self, other))
+
+
+@record_parents.wrong("The result forgot requires_grad: it must be True as soon as one input requires it.")
+class ForgetsRequiresGrad(Start):
+    def __mul__(self, other):
+        return type(self)(self.data * other.data, parents=(self, other))
+
+
+@record_parents.wrong(
+    "You recorded the numbers. The parents are the Values themselves, so that a gradient can reach them."
+)
+class RecordsNumbers(Start):
+    def __mul__(self, other):
+        return type(self)(self.data * other.data, self.requires_grad or other.requires_grad, (self.data, other.data))
+
+
+@record_parents.wrong("You used a set: in a * a the factor stands twice, and both places receive a gradient.")
+class ParentsAsSet(Start):
+    def __mul__(self, other):
+        parents = tuple(sorted({self, other}, key=lambda v: v is not self))
+        return type(self)(self.data * other.data, self.requires_grad or other.requires_grad, parents)
+
+
+@record_parents.criterion(
+    "The product has the value and both factors as parents", points=2, cases=[("ab",), ("ba",), ("aa",)]
+)
+def parents(answer, factors):
+    made = {"a": answer(2.0, True), "b": answer(3.0, True)}
+    product = made[factors[0]] * made[factors[1]]
+    names = [next((name for name, value in made.items() if value is parent), "?") for parent in product.parents]
+    return product.data, names
+
+
+@record_parents.criterion(
+    "The product requires grad when one factor does",
+    cases=[(a, b) for a in (False, True) for b in (False, True)],
+)
+def contagious(answer, a_requires_grad, b_requires_grad):
+    return bool((answer(2.0, a_requires_grad) * answer(3.0, b_requires_grad)).requires_grad)
+
+
+predict_leaf = Exercise("predict_leaf", "predict_leaf = {name: True or False, …}", lesson=2)
+
+LEAF_PROGRAMS = {
+    "made": "w = T.tensor([1.0, 2.0], requires_grad=True)\nresult = w",
+    "constant": "x = T.tensor([1.0, 2.0])\nresult = x",
+    "product": "w = T.tensor([1.0, 2.0], requires_grad=True)\nresult = w * 2",
+    "constant_product": "x = T.tensor([1.0, 2.0])\nresult = x * 2",
+    "under_no_grad": "w = T.tensor([1.0, 2.0], requires_grad=True)\nwith T.no_grad():\n    result = w * 2",
+    "detached": "w = T.tensor([1.0, 2.0], requires_grad=True)\nresult = (w * 2).detach()",
+    "cast": "w = T.tensor([1.0, 2.0], requires_grad=True)\nresult = w.to(T.float64)",
+    "cast_to_itself": "w = T.tensor([1.0, 2.0], requires_grad=True)\nresult = w.to(T.float32)",
+    "rebound": "w = T.tensor([1.0, 2.0], requires_grad=True)\nw = w - 0.1 * w\nresult = w",
+}
+"""What the lesson shows; the question is whether `result` is a leaf."""
+
+LEAVES = {name: run_program(program, T)["result"].is_leaf for name, program in LEAF_PROGRAMS.items()}
+
+predict_leaf.right(LEAVES)
+predict_leaf.wrong(
+    "A leaf is what no recorded op made, and that is also every tensor that requires no grad: `is_leaf` is True for "
+    "it.",
+    name="only_what_requires_grad",
+)(LEAVES | {"constant": False, "constant_product": False, "under_no_grad": False, "detached": False})
+predict_leaf.wrong(
+    "Not every op is recorded: where nothing requires grad, under no_grad, and after detach() there is no grad_fn, so "
+    "the result is a leaf.",
+    name="every_result_has_a_history",
+)(LEAVES | {"constant_product": False, "under_no_grad": False, "detached": False})
+predict_leaf.wrong(
+    "A cast that changes the dtype is an op like any other: the result is a new tensor with a grad_fn, and .grad "
+    "stays on the tensor it was made from.",
+    name="a_cast_is_the_same_tensor",
+)(LEAVES | {"cast": True})
+predict_leaf.wrong(
+    "`.to()` a dtype that the tensor already has returns the very same tensor: nothing was computed.",
+    name="every_to_makes_a_new_tensor",
+)(LEAVES | {"cast_to_itself": False})
+predict_leaf.wrong(
+    "`w = w - …` does not change the tensor, it gives its name to another: the result of the subtraction.",
+    name="the_name_is_the_tensor",
+)(LEAVES | {"rebound": True})
+
+
+@predict_leaf.criterion(
+    "Tensors that you made, and results of ops", cases=[(n,) for n in ("made", "constant", "product")]
+)
+def plain_tensors(answer, name):
+    return answer[name]
+
+
+@predict_leaf.criterion(
+    "Results that were not recorded", cases=[(n,) for n in ("constant_product", "under_no_grad", "detached")]
+)
+def unrecorded(answer, name):
+    return answer[name]
+
+
+@predict_leaf.criterion("Casts and new bindings", cases=[(n,) for n in ("cast", "cast_to_itself", "rebound")])
+def casts(answer, name):
+    return answer[name]
+
+
+line_loss = Exercise("line_loss", "line_loss(T, w, b, x, y)", lesson=2, engines=("tinygrad_edu", "torch"))
+
+
+@line_loss.right
+def tensors_throughout(T, w, b, x, y):
+    return ((w * x + b - y) ** 2).mean()
+
+
+@line_loss.right
+def stacked(T, w, b, x, y):
+    predicted = T.stack([w * x[i] + b for i in range(len(x))])
+    return ((predicted - y) * (predicted - y)).sum() / len(x)
+
+
+@line_loss.wrong(
+    "The graph is cut at `w.item()`: it copies the number out, so no gradient finds its way back to w. Compute with w "
+    "itself."
+)
+def item(T, w, b, x, y):
+    return ((w.item() * x + b - y) ** 2).mean()
+
+
+@line_loss.wrong(
+    "The graph is cut where `T.tensor([...])` copies the numbers into a new tensor, a leaf without history. "
+    "To put tensors together use T.stack, or compute with whole tensors."
+)
+def new_tensor(T, w, b, x, y):
+    predicted = T.tensor([(w * x[i] + b).item() for i in range(len(x))])
+    return ((predicted - y) ** 2).mean()
+
+
+@line_loss.wrong(
+    "`loss.requires_grad = True` silences the error and mends nothing: it makes the loss a leaf of its own, and "
+    "the gradient ends there. Look for the line where the numbers were copied."
+)
+def requires_grad_on_the_loss(T, w, b, x, y):
+    loss = new_tensor(T, w, b, x, y)
+    loss.requires_grad = True
+    return loss
+
+
+@line_loss.criterion(
+    "The loss is the mean squared error",
+    cases=[(2.0, 0.5, [1.0, 2.0], [1.0, 3.0]), (-1.0, 1.0, [0.0, 2.0], [1.0, 1.0])],
+)
+def loss_value(answer, T, w, b, x, y):
+    loss = answer(T, T.tensor(w, requires_grad=True), T.tensor(b, requires_grad=True), T.tensor(x), T.tensor(y))
+    return float(loss.detach())
+
+
+@line_loss.criterion(
+    "backward() reaches w and b",
+    points=2,
+    cases=[(2.0, 0.5, [1.0, 2.0], [1.0, 3.0])],
+    random=lambda rng: (*rng.normal(size=2).round(1).tolist(), rng.normal(size=3).round(1).tolist(), [1.0, 0.5, 2.0]),
+)
+def reached(answer, T, w, b, x, y):
+    w, b = T.tensor(w, requires_grad=True), T.tensor(b, requires_grad=True)
+    answer(T, w, b, T.tensor(x), T.tensor(y)).backward()
+    return w.grad, b.grad
+
+
+class_loss = Exercise("class_loss", "class_loss(T, scores, target)", lesson=2, engines=("tinygrad_edu", "torch"))
+
+
+@class_loss.right
+def log_softmax(T, scores, target):
+    return T.log(T.exp(scores).sum()) - scores[target]
+
+
+@class_loss.right
+def probability_of_the_target(T, scores, target):
+    e = T.exp(scores - scores.detach().max())
+    return -T.log(e[target] / e.sum())
+
+
+@class_loss.wrong(
+    "argmax gives a whole number: it does not move when a score moves a little, so it has no gradient. Use the score "
+    "of the target against all scores."
+)
+def argmax(T, scores, target):
+    return T.tensor(float(scores.argmax().item() != target))
+
+
+@class_loss.wrong(
+    "`requires_grad = True` on a loss made of argmax silences the error, but the graph was cut at argmax: nothing "
+    "will ever learn."
+)
+def argmax_with_requires_grad(T, scores, target):
+    loss = argmax(T, scores, target)
+    loss.requires_grad = True
+    return loss
+
+
+@class_loss.wrong("This is the probability of the target: a loss must fall when it rises. Take minus its logarithm.")
+def probability(T, scores, target):
+    e = T.exp(scores)
+    return e[target] / e.sum()
+
+
+@class_loss.criterion(
+    "The gradient says which score to raise",
+    points=2,
+    cases=[([1.0, 0.0], 0), ([0.0, 2.0, 1.0], 0)],
+    random=lambda rng: (rng.normal(size=3).round(1).tolist(), int(rng.integers(3))),
+)
+def moves_scores(answer, T, scores, target):
+    scores = T.tensor(scores, requires_grad=True)
+    loss = answer(T, scores, target)
+    loss.backward()
+    return float(loss.detach()), scores.grad

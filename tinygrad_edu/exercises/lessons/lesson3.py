@@ -1,0 +1,285 @@
+"""Lesson 3, order and accumulation: an engine over a graph of names, `{"L": ["a", "b"], …}`, a node and its inputs."""
+
+from graphlib import CycleError, TopologicalSorter
+
+from ..exercise import Exercise
+
+CHAIN = {"L": ["b"], "b": ["a"], "a": []}
+TREE = {"L": ["a", "b"], "a": ["x"], "b": ["y"], "x": [], "y": []}
+DIAMOND = {"L": ["a", "b"], "a": ["x"], "b": ["x"], "x": []}
+LATE = {"L": ["a", "b"], "b": ["a"], "a": ["x"], "x": []}  # a is reached before all that uses it has run
+SQUARE = {"L": ["x", "x"], "x": ["w"], "w": []}
+
+topological_order = Exercise("topological_order", "topological_order(root, inputs)", lesson=3)
+
+
+def uses(root, inputs):
+    """How often each node that `root` needs stands among the inputs of another such node."""
+    count, stack = {root: 0}, [root]
+    while stack:
+        for name in inputs[stack.pop()]:
+            if name not in count:
+                count[name] = 0
+                stack.append(name)
+            count[name] += 1
+    return count
+
+
+@topological_order.right
+def by_counting_uses(root, inputs):
+    waiting, order, ready = uses(root, inputs), [], [root]
+    while ready:
+        order.append(ready.pop())
+        for name in inputs[order[-1]]:
+            waiting[name] -= 1
+            if waiting[name] == 0:
+                ready.append(name)
+    return order
+
+
+@topological_order.right
+def reversed_postorder(root, inputs):
+    seen, order = set(), []
+
+    def visit(name):
+        if name not in seen:
+            seen.add(name)
+            for other in inputs[name]:
+                visit(other)
+            order.append(name)
+
+    visit(root)
+    return order[::-1]
+
+
+@topological_order.wrong(
+    "This is preorder: a node comes as soon as it is first met. But a node must wait until everything that uses it "
+    "has run, or it passes on a gradient that is not complete yet."
+)
+def preorder(root, inputs):
+    order = []
+
+    def visit(name):
+        if name not in order:
+            order.append(name)
+            for other in inputs[name]:
+                visit(other)
+
+    visit(root)
+    return order
+
+
+@topological_order.wrong(
+    "A node comes once for every path to it. Remember what was visited: it runs once, with the sum of what arrives."
+)
+def visits_twice(root, inputs):
+    order, stack = [], [root]
+    while stack:
+        order.append(stack.pop())
+        stack.extend(inputs[order[-1]])
+    return order
+
+
+@topological_order.wrong(
+    "Some nodes never become ready: you count a node's inputs where you should count its uses, that is how many nodes "
+    "wait to send it a gradient. In a diamond the two numbers differ."
+)
+def counts_inputs_for_uses(root, inputs):
+    waiting, order, ready = {name: len(inputs[name]) for name in inputs}, [], [root]
+    while ready:
+        order.append(ready.pop())
+        for name in inputs[order[-1]]:
+            waiting[name] -= 1
+            if waiting[name] == 0:
+                ready.append(name)
+    return order
+
+
+@topological_order.wrong(
+    "The order is turned round: this is the order of the forward pass, inputs first. Backward starts at the root."
+)
+def forward_order(root, inputs):
+    return by_counting_uses(root, inputs)[::-1]
+
+
+def order_faults(order, root, inputs):
+    """What is wrong with an order: nodes that are missing, nodes that come twice, nodes that come too early."""
+    needed = uses(root, inputs)
+    first = {name: place for place, name in reversed(list(enumerate(order)))}
+    early = [a for b in needed for a in inputs[b] if a in first and b in first and first[a] < first[b]]
+    return sorted(set(needed) - set(order)), sorted({n for n in order if order.count(n) > 1}), sorted(set(early))
+
+
+@topological_order.criterion(
+    "Every node that the root needs is there, once",
+    cases=[("L", g) for g in (CHAIN, DIAMOND, TREE, LATE)],
+    measure=lambda order, root, inputs: order_faults(order, root, inputs)[:2],
+)
+def complete(answer, root, inputs):
+    return list(answer(root, inputs))
+
+
+@topological_order.criterion(
+    "A node comes after everything that uses it",
+    points=2,
+    cases=[("L", g) for g in (CHAIN, DIAMOND, LATE, {**LATE, "L": ["b", "a"]}, SQUARE)],
+    measure=order_faults,
+)
+def users_first(answer, root, inputs):
+    return list(answer(root, inputs))
+
+
+backward_pass = Exercise("backward_pass", "backward_pass(order, inputs, local)", lesson=3)
+
+
+@backward_pass.right
+def accumulate(order, inputs, local):
+    grads = {name: 0.0 for name in order}
+    grads[order[0]] = 1.0
+    for name in order:
+        for other, slope in zip(inputs[name], local[name], strict=True):
+            grads[other] += grads[name] * slope
+    return grads
+
+
+@backward_pass.right
+def accumulate_by_pulling(order, inputs, local):
+    grads = {order[0]: 1.0}
+    for name in order[1:]:
+        grads[name] = sum(
+            grads[user] * slope
+            for user in order
+            if user in grads
+            for other, slope in zip(inputs[user], local[user], strict=True)
+            if other == name
+        )
+    return grads
+
+
+@backward_pass.wrong("A node used twice receives two gradients, and their sum counts: write `+=`, not `=`.")
+def assigns(order, inputs, local):
+    grads = {name: 0.0 for name in order}
+    grads[order[0]] = 1.0
+    for name in order:
+        for other, slope in zip(inputs[name], local[name], strict=True):
+            grads[other] = grads[name] * slope
+    return grads
+
+
+@backward_pass.wrong("The seed is missing: dL/dL is 1. Starting from 0, every gradient stays 0.")
+def seed_is_zero(order, inputs, local):
+    grads = {name: 0.0 for name in order}
+    for name in order:
+        for other, slope in zip(inputs[name], local[name], strict=True):
+            grads[other] += grads[name] * slope
+    return grads
+
+
+@backward_pass.wrong("Every node started with gradient 1. Only the root does; the others start from 0.")
+def seed_everywhere(order, inputs, local):
+    grads = {name: 1.0 for name in order}
+    for name in order:
+        for other, slope in zip(inputs[name], local[name], strict=True):
+            grads[other] += grads[name] * slope
+    return grads
+
+
+@backward_pass.wrong(
+    "You passed on the local derivative alone. The chain rule multiplies it by the gradient that the node itself "
+    "received."
+)
+def local_alone(order, inputs, local):
+    grads = {name: 0.0 for name in order}
+    grads[order[0]] = 1.0
+    for name in order:
+        for other, slope in zip(inputs[name], local[name], strict=True):
+            grads[other] += slope
+    return grads
+
+
+@backward_pass.wrong(
+    "In x*x the input stands twice, and each place passes its own gradient. A dict or a set of inputs keeps only one "
+    "of them."
+)
+def square_counted_once(order, inputs, local):
+    grads = {name: 0.0 for name in order}
+    grads[order[0]] = 1.0
+    for name in order:
+        for other, slope in dict(zip(inputs[name], local[name], strict=True)).items():
+            grads[other] += grads[name] * slope
+    return grads
+
+
+@backward_pass.criterion(
+    "Along a chain the local derivatives multiply", cases=[(["L", "b", "a"], CHAIN, {"L": [2.0], "b": [5.0], "a": []})]
+)
+def along_a_chain(answer, order, inputs, local):
+    return answer(order, inputs, local)
+
+
+@backward_pass.criterion(
+    "What arrives on several paths is summed",
+    points=2,
+    cases=[
+        (["L", "a", "b", "x"], DIAMOND, {"L": [2.0, 3.0], "a": [5.0], "b": [7.0], "x": []}),
+        (["L", "b", "a", "x"], LATE, {"L": [2.0, 3.0], "b": [5.0], "a": [7.0], "x": []}),
+    ],
+)
+def several_paths(answer, order, inputs, local):
+    return answer(order, inputs, local)
+
+
+@backward_pass.criterion(
+    "x * x receives a gradient from each factor",
+    cases=[(["L", "x", "w"], SQUARE, {"L": [3.0, 3.0], "x": [2.0], "w": []})],
+)
+def square(answer, order, inputs, local):
+    return answer(order, inputs, local)
+
+
+smallest_graph = Exercise("smallest_graph", 'smallest_graph = {"L": ["a", …], …}', lesson=3)
+
+smallest_graph.right({"L": ["a", "b"], "b": ["a"], "a": ["x"], "x": []})
+smallest_graph.right({"L": ["p", "q"], "p": ["r"], "q": ["p"], "r": []})
+smallest_graph.wrong(
+    "In a chain there is only one order. Something must be used twice before an order can be wrong.", name="chain"
+)(CHAIN)
+smallest_graph.wrong(
+    "In a tree nothing is used twice: every node has its whole gradient as soon as it is met.", name="tree"
+)(TREE)
+smallest_graph.wrong(
+    "A diamond is not enough: x is used twice, but both its users come before it in this order, so it has the sum in "
+    "time. A node must be met early and used late.",
+    name="diamond",
+)(DIAMOND)
+smallest_graph.wrong(
+    "The order goes wrong here, but there is a smaller graph that shows it: leave out what the mistake does not need.",
+    name="too_large",
+)({"L": ["a", "b"], "b": ["c"], "c": ["a"], "a": ["x"], "x": []})
+
+
+def what_it_shows(graph):
+    """Whether a graph has a root L, a node used twice, a naive order that is wrong, and no node too many."""
+    inputs = {name: list(graph.get(name, [])) for name in {*graph, *(n for row in graph.values() for n in row)}}
+    try:
+        tuple(TopologicalSorter(inputs).static_order())
+    except CycleError:
+        return "a cycle"
+    if "L" not in inputs:
+        return "no L"
+    met = ["L"]
+    for name in met:  # the naive order: each node as it is first met, level by level
+        met.extend(dict.fromkeys(n for n in inputs[name] if n not in met))
+    wrong = any(met.index(a) < met.index(b) and inputs[a] for b in met for a in inputs[b])
+    twice = max(uses("L", inputs).values()) > 1
+    return len(inputs) >= 4, twice, wrong, len(inputs) <= 4
+
+
+@smallest_graph.criterion(
+    "Level by level from L, some node runs before its gradient is complete, and no smaller graph shows it",
+    points=2,
+    cases=[()],
+    measure=what_it_shows,
+)
+def shown(answer):
+    return answer

@@ -1,0 +1,317 @@
+"""Lesson 5, the training loop: one parameter w, so that every number can be followed by hand."""
+
+import weakref
+
+from ..exercise import Exercise
+
+BOTH = ("tinygrad_edu", "torch")
+
+train = Exercise("train", "train(T, w, batches, lr, epochs)", lesson=5, engines=BOTH, seconds=10.0)
+
+
+@train.right
+def plain_loop(T, w, batches, lr, epochs):
+    for _ in range(epochs):
+        for x, y in batches:
+            loss = ((w * x - y) ** 2).mean()
+            loss.backward()
+            with T.no_grad():
+                w -= lr * w.grad
+            w.grad = None
+    return w
+
+
+@train.right
+def zeroed_before_backward(T, w, batches, lr, epochs):
+    for _ in range(epochs):
+        for x, y in batches:
+            w.grad = None
+            ((w * x - y) ** 2).mean().backward()
+            w.data -= lr * w.grad
+    return w
+
+
+@train.right
+def with_an_optimizer(T, w, batches, lr, epochs):
+    optimizer = T.optim.SGD([w], lr=lr)
+    for _ in range(epochs):
+        for x, y in batches:
+            optimizer.zero_grad()
+            ((w * x - y) ** 2).mean().backward()
+            optimizer.step()
+    return w
+
+
+@train.wrong(
+    "The gradient is never zeroed: backward() *adds* into w.grad, so each step takes the sum of all gradients so far. "
+    "Zero it before each backward()."
+)
+def never_zeroed(T, w, batches, lr, epochs):
+    for _ in range(epochs):
+        for x, y in batches:
+            ((w * x - y) ** 2).mean().backward()
+            with T.no_grad():
+                w -= lr * w.grad
+    return w
+
+
+@train.wrong(
+    "You zero the gradient once an epoch. Every batch makes a step of its own, so every batch needs it zeroed: "
+    "move it into the inner loop."
+)
+def zeroed_per_epoch(T, w, batches, lr, epochs):
+    for _ in range(epochs):
+        w.grad = None
+        for x, y in batches:
+            ((w * x - y) ** 2).mean().backward()
+            with T.no_grad():
+                w -= lr * w.grad
+    return w
+
+
+@train.wrong("You zero the gradient after backward() and before the step: the step sees zeros, and w never moves.")
+def zeroed_after_backward(T, w, batches, lr, epochs):
+    for _ in range(epochs):
+        for x, y in batches:
+            ((w * x - y) ** 2).mean().backward()
+            w.grad.zero_()
+            with T.no_grad():
+                w -= lr * w.grad
+    return w
+
+
+@train.wrong("The step goes uphill: the gradient points to where the loss grows, so subtract it.")
+def uphill(T, w, batches, lr, epochs):
+    for _ in range(epochs):
+        for x, y in batches:
+            ((w * x - y) ** 2).mean().backward()
+            with T.no_grad():
+                w += lr * w.grad
+            w.grad = None
+    return w
+
+
+@train.criterion(
+    "One batch, one step: w moves against the gradient",
+    cases=[(1.0, [([1.0], [3.0])], 0.25, 1), (0.0, [([2.0], [1.0])], 0.125, 1)],
+)
+def one_step(answer, T, w, batches, lr, epochs):
+    batches = [(T.tensor(x), T.tensor(y)) for x, y in batches]
+    return answer(T, T.tensor(w, requires_grad=True), batches, lr, epochs).detach()
+
+
+@train.criterion(
+    "Every step uses the gradient of its own batch",
+    points=2,
+    cases=[
+        (1.0, [([1.0], [3.0])], 0.25, 2),
+        (0.0, [([1.0], [2.0]), ([2.0], [2.0])], 0.125, 1),
+        (0.0, [([1.0, 2.0], [2.0, 4.0]), ([3.0, 1.0], [6.0, 2.0])], 0.0625, 3),
+    ],
+)
+def many_steps(answer, T, w, batches, lr, epochs):
+    batches = [(T.tensor(x), T.tensor(y)) for x, y in batches]
+    return answer(T, T.tensor(w, requires_grad=True), batches, lr, epochs).detach()
+
+
+sgd_step = Exercise("sgd_step", "sgd_step(T, w, lr)", lesson=5, engines=BOTH)
+
+
+@sgd_step.right
+def in_place_under_no_grad(T, w, lr):
+    with T.no_grad():
+        w -= lr * w.grad
+    return w
+
+
+@sgd_step.right
+def through_data(T, w, lr):
+    w.data = w.data - lr * w.grad
+    return w
+
+
+@sgd_step.wrong(
+    "`w = w - …` is an op of the graph: its result is no leaf, and its .grad stays None from the next step on. "
+    "Change w in place, under no_grad."
+)
+def update_in_the_graph(T, w, lr):
+    return w - lr * w.grad
+
+
+@sgd_step.wrong(
+    "Under no_grad `w = w - …` gives the name w to a new tensor that requires no grad: the next backward() finds "
+    "nothing to train. Change w in place: `w -= …`."
+)
+def rebinding_under_no_grad(T, w, lr):
+    with T.no_grad():
+        return w - lr * w.grad
+
+
+@sgd_step.wrong(
+    "The new tensor is a leaf that requires grad, but it is not the parameter any more: the model and the optimizer "
+    "still hold the old one. Change w in place."
+)
+def a_new_parameter(T, w, lr):
+    return (w - lr * w.grad).detach().requires_grad_()
+
+
+@sgd_step.wrong("The step goes uphill: the gradient points to where the loss grows, so subtract it.")
+def step_uphill(T, w, lr):
+    with T.no_grad():
+        w += lr * w.grad
+    return w
+
+
+@sgd_step.criterion("The returned w is w - lr · w.grad", cases=[(2.0, 0.5, 0.5), (-1.0, 4.0, 0.25)])
+def moved(answer, T, w, grad, lr):
+    w = T.tensor(w, requires_grad=True)
+    w.grad = T.tensor(grad)
+    return answer(T, w, lr).detach()
+
+
+@sgd_step.criterion("It is the same tensor, still a leaf that requires grad", points=2, cases=[(2.0, 0.5, 0.5)])
+def still_the_parameter(answer, T, w, grad, lr):
+    before = w = T.tensor(w, requires_grad=True)
+    w.grad = T.tensor(grad)
+    after = answer(T, w, lr)
+    return {"the same tensor": after is before, "is_leaf": after.is_leaf, "requires_grad": after.requires_grad}
+
+
+log_loss = Exercise("log_loss", "log_loss(T, losses)", lesson=5, engines=BOTH)
+
+
+@log_loss.right
+def numbers(T, losses):
+    total, n = 0.0, 0
+    for loss in losses:
+        total += loss.item()
+        n += 1
+    return total / n
+
+
+@log_loss.right
+def detached(T, losses):
+    kept = [loss.detach() for loss in losses]
+    return sum(kept) / len(kept)
+
+
+@log_loss.wrong(
+    "`total += loss` builds a graph over all steps, and with it every step's saved tensors stay in memory. "
+    "Add `loss.item()` or `loss.detach()`."
+)
+def keeps_every_graph(T, losses):
+    total, n = 0.0, 0
+    for loss in losses:
+        total = total + loss
+        n += 1
+    return total / n
+
+
+@log_loss.wrong(
+    "You detached at the end; until then the total held every step's graph. Take the number out at every step."
+)
+def detaches_at_the_end(T, losses):
+    return keeps_every_graph(T, losses).detach()
+
+
+@log_loss.wrong("You returned the sum: divide by the number of losses.")
+def total_for_mean(T, losses):
+    return sum(loss.item() for loss in losses)
+
+
+@log_loss.criterion("The mean of the losses comes back", cases=[([1.0, 3.0],), ([2.0, 0.5, 0.5],)])
+def mean_value(answer, T, values):
+    w = T.tensor(1.0, requires_grad=True)
+    mean = answer(T, (w * value for value in values))
+    return float(mean.detach() if hasattr(mean, "detach") else mean)
+
+
+@log_loss.criterion(
+    "No graph of an earlier step stays alive",
+    points=2,
+    cases=[([1.0, 2.0, 3.0, 4.0, 5.0, 6.0],)],
+    measure=lambda alive, values: [n <= 2 for n in alive],
+)
+def alive_graphs(answer, T, values):
+    # ctx lives as long as its node: a weak reference to what it carries tells whether a step's graph is still there
+    class Token:
+        pass
+
+    class Scale(T.autograd.Function):
+        @staticmethod
+        def forward(ctx, x, factor):
+            ctx.token = Token()
+            tokens.add(ctx.token)
+            return x * factor
+
+        @staticmethod
+        def backward(ctx, grad_output):
+            return grad_output, None
+
+    def losses():
+        for value in values:
+            loss = Scale.apply(w, value)
+            alive.append(len(tokens))
+            yield loss
+            del loss
+
+    tokens, alive, w = weakref.WeakSet(), [], T.tensor(1.0, requires_grad=True)
+    mean = answer(T, losses())
+    alive.append(len(tokens))  # while the mean is still there
+    del mean
+    return alive
+
+
+accumulate_gradients = Exercise(
+    "accumulate_gradients", "accumulate_gradients(T, w, micro_batches)", lesson=5, engines=BOTH
+)
+
+
+@accumulate_gradients.right
+def divided_by_k(T, w, micro_batches):
+    for x, y in micro_batches:
+        loss = ((w * x - y) ** 2).mean() / len(micro_batches)
+        loss.backward()
+
+
+@accumulate_gradients.right
+def divided_afterwards(T, w, micro_batches):
+    for x, y in micro_batches:
+        ((w * x - y) ** 2).mean().backward()
+    w.grad /= len(micro_batches)
+
+
+@accumulate_gradients.wrong(
+    "The gradients of k micro-batches add up: the result is k times too large. Divide each loss by k."
+)
+def not_divided(T, w, micro_batches):
+    for x, y in micro_batches:
+        ((w * x - y) ** 2).mean().backward()
+
+
+@accumulate_gradients.wrong(
+    "You zero the gradient between micro-batches: only the last one counts. Here adding up is what you want."
+)
+def zeroed_between(T, w, micro_batches):
+    for x, y in micro_batches:
+        w.grad = None
+        (((w * x - y) ** 2).mean() / len(micro_batches)).backward()
+
+
+@accumulate_gradients.wrong(
+    "You divided by the number of samples; each loss is already the mean of its micro-batch. Divide by k, their number."
+)
+def divided_by_samples(T, w, micro_batches):
+    for x, y in micro_batches:
+        (((w * x - y) ** 2).mean() / (len(micro_batches) * len(x))).backward()
+
+
+@accumulate_gradients.criterion(
+    "w.grad is the gradient of the mean over the whole batch",
+    points=2,
+    cases=[(1.0, [([1.0, 2.0], [3.0, 2.0]), ([2.0, 1.0], [0.0, 0.0])]), (0.5, [([1.0, 2.0], [1.0, 1.0])] * 4)],
+)
+def whole_batch(answer, T, w, micro_batches):
+    w = T.tensor(w, requires_grad=True)
+    answer(T, w, [(T.tensor(x), T.tensor(y)) for x, y in micro_batches])
+    return w.grad

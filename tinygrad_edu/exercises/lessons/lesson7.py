@@ -1,0 +1,283 @@
+"""Lesson 7, in-place and views: what raises, who checks, and where a gradient goes after a write."""
+
+import numpy as np
+
+import tinygrad_edu as T
+
+from ..exercise import Exercise
+from ..helpers import run_program
+
+BOTH = ("tinygrad_edu", "torch")
+
+predict_raise = Exercise("predict_raise", "predict_raise = {name: True or False, …}", lesson=7)
+
+RAISE_PROGRAMS = {
+    "exp": "w = T.tensor([1.0, 2.0], requires_grad=True)\ny = w.exp()\ny.add_(1)\ny.sum().backward()",
+    "relu": "w = T.tensor([1.0, 2.0], requires_grad=True)\ny = w.relu()\ny.add_(1)\ny.sum().backward()",
+    "times_two": "w = T.tensor([1.0, 2.0], requires_grad=True)\ny = w * 2\ny.add_(1)\ny.sum().backward()",
+    "square": "w = T.tensor([1.0, 2.0], requires_grad=True)\ny = w ** 2\ny.add_(1)\ny.sum().backward()",
+    "factor": "w = T.tensor([1.0, 2.0], requires_grad=True)\na = w * 2\ny = a * w\na.add_(1)\ny.sum().backward()",
+    "summand": "w = T.tensor([1.0, 2.0], requires_grad=True)\na = w * 2\ny = a + w\na.add_(1)\ny.sum().backward()",
+    "leaf": "w = T.tensor([1.0, 2.0], requires_grad=True)\nw.add_(1)\nw.sum().backward()",
+    "leaf_under_no_grad": (
+        "w = T.tensor([1.0, 2.0], requires_grad=True)\nwith T.no_grad():\n    w.add_(1)\nw.sum().backward()"
+    ),
+}
+"""What the lesson shows; the question is whether it raises."""
+
+
+def raises(program):
+    try:
+        run_program(program, T)
+    except RuntimeError:
+        return True
+    return False
+
+
+RAISES = {name: raises(program) for name, program in RAISE_PROGRAMS.items()}
+
+predict_raise.right(RAISES)
+predict_raise.wrong(
+    "Not every in-place change raises: backward() raises when a node needs a *saved* tensor that was changed. "
+    "Ask of each op what its derivative needs.",
+    name="any_in_place_raises",
+)(dict.fromkeys(RAISES, True))
+predict_raise.wrong(
+    "Some of them do raise: exp saves its own result, a product saves its factors. Change one of those, and "
+    "backward() finds another version than the one that was saved.",
+    name="nothing_raises",
+)(dict.fromkeys(RAISES, False))
+predict_raise.wrong(
+    "exp and relu save their *result*, for their derivative is written with it: exp(x)' = exp(x). Changing the result "
+    "raises.",
+    name="ops_save_inputs_only",
+)(RAISES | {"exp": False, "relu": False})
+predict_raise.wrong(
+    "x*2 and x**2 do not need their result for the derivative, so the result may change.",
+    name="every_op_saves_its_result",
+)(RAISES | {"times_two": True, "square": True})
+predict_raise.wrong(
+    "A leaf that requires grad may not be changed in place while gradients are recorded: its old value would have "
+    "no name any more. Under no_grad it may: that is how an optimizer does it.",
+    name="a_leaf_is_like_any_other",
+)(RAISES | {"leaf": False})
+
+
+@predict_raise.criterion("A result was changed", points=2, cases=[(n,) for n in ("exp", "relu", "times_two", "square")])
+def changed_result(answer, name):
+    return answer[name]
+
+
+@predict_raise.criterion("An input was changed", cases=[(n,) for n in ("factor", "summand")])
+def changed_input(answer, name):
+    return answer[name]
+
+
+@predict_raise.criterion("A leaf was changed", cases=[(n,) for n in ("leaf", "leaf_under_no_grad")])
+def changed_leaf(answer, name):
+    return answer[name]
+
+
+version_check = Exercise(
+    "version_check", "class Saved: __init__(self, tensor) and unpack(self)", lesson=7, name="Saved", engines=BOTH
+)
+
+
+@version_check.right
+class Saved:
+    def __init__(self, tensor):
+        self.tensor, self.version = tensor, tensor._version
+
+    def unpack(self):
+        if self.tensor._version != self.version:
+            raise RuntimeError("a tensor needed for the gradient has been modified by an inplace operation")
+        return self.tensor
+
+
+@version_check.right
+class SavedAsPair:
+    def __init__(self, tensor):
+        self.pair = (tensor, tensor._version)
+
+    def unpack(self):
+        tensor, version = self.pair
+        if tensor._version > version:
+            raise RuntimeError("modified")
+        return tensor
+
+
+@version_check.wrong(
+    "You checked when the tensor was saved. Nothing has happened to it by then: compare when it is *used*, in unpack."
+)
+class ChecksWhenSaving:
+    def __init__(self, tensor):
+        self.tensor, self.version = tensor, tensor._version
+        if self.tensor._version != self.version:
+            raise RuntimeError("modified")
+
+    def unpack(self):
+        return self.tensor
+
+
+@version_check.wrong(
+    "You compared with version 0. A tensor may have been changed before it was saved, and that is fine: remember the "
+    "version that it had then."
+)
+class ComparesWithZero:
+    def __init__(self, tensor):
+        self.tensor = tensor
+
+    def unpack(self):
+        if self.tensor._version != 0:
+            raise RuntimeError("modified")
+        return self.tensor
+
+
+@version_check.wrong(
+    "You saved a copy. It can never go stale, but every saved tensor then costs memory again: save the tensor and its "
+    "version."
+)
+class SavesACopy:
+    def __init__(self, tensor):
+        self.tensor = tensor.clone()
+
+    def unpack(self):
+        return self.tensor
+
+
+@version_check.criterion("Unchanged, the saved tensor comes back", cases=[(0,), (2,)])
+def unchanged(answer, T, changes_before):
+    x = T.tensor([1.0, 2.0])
+    for _ in range(changes_before):
+        x.add_(1.0)
+    saved = answer(x)
+    back = saved.unpack()
+    return {"the values": back, "the same tensor": back is x}
+
+
+@version_check.criterion("Changed after it was saved: RuntimeError", points=2, cases=[(1,), (3,)])
+def changed(answer, T, changes_after):
+    x = T.tensor([1.0, 2.0])
+    saved = answer(x)
+    for _ in range(changes_after):
+        x.add_(1.0)
+    return saved.unpack()
+
+
+write_backward = Exercise("write_backward", "write_backward(grad_output, start, stop)", lesson=7)
+
+
+@write_backward.right
+def split(grad_output, start, stop):
+    grad_base = grad_output.copy()
+    grad_base[start:stop] = 0.0
+    return grad_base, grad_output[start:stop]
+
+
+@write_backward.right
+def by_mask(grad_output, start, stop):
+    places = np.arange(len(grad_output))
+    written = (places >= start) & (places < stop)
+    return np.where(written, 0.0, grad_output), grad_output[written]
+
+
+@write_backward.wrong(
+    "The base was not rerouted: you passed grad_output on as if nothing had been written. The old numbers in the view "
+    "are gone, so the gradient of the base is 0 there."
+)
+def base_not_rerouted(grad_output, start, stop):
+    return grad_output, grad_output[start:stop]
+
+
+@write_backward.wrong(
+    "The value that was written receives the gradient of the places where it was written, not of the whole base."
+)
+def whole_gradient_for_the_value(grad_output, start, stop):
+    return split(grad_output, start, stop)[0], grad_output
+
+
+@write_backward.wrong("It is the wrong way round: the base keeps its gradient outside of the view, and has 0 inside.")
+def zero_outside(grad_output, start, stop):
+    grad_base = np.zeros_like(grad_output)
+    grad_base[start:stop] = grad_output[start:stop]
+    return grad_base, grad_output[start:stop]
+
+
+@write_backward.wrong(
+    "You wrote the zeros into grad_output itself, and read the value's gradient from it afterwards: both are 0. "
+    "Take a copy; a gradient that arrives is not yours to change."
+)
+def zeroes_in_place(grad_output, start, stop):
+    grad_output[start:stop] = 0.0
+    return grad_output, grad_output[start:stop]
+
+
+@write_backward.criterion(
+    "base[start:stop] = value sends each place's gradient to who made it",
+    points=2,
+    cases=[(np.array([1.0, 2.0]), 0, 1), (np.array([1.0, 2.0, 3.0]), 1, 3), (np.array([4.0, 5.0]), 0, 2)],
+    random=lambda rng: (rng.normal(size=5).round(1), 1, int(rng.integers(2, 5))),
+)
+def rerouted(answer, grad_output, start, stop):
+    return answer(grad_output, start, stop)
+
+
+may_write = Exercise("may_write", "may_write(T, t)", lesson=7, engines=BOTH)
+
+
+@may_write.right
+def leaf_or_view_of_a_leaf(T, t):
+    base = t if t._base is None else t._base
+    return not (T.is_grad_enabled() and base.is_leaf and base.requires_grad)
+
+
+@may_write.right
+def step_by_step(T, t):
+    if not T.is_grad_enabled() or not t.requires_grad:
+        return True
+    return not t.is_leaf and (t._base is None or not t._base.is_leaf)
+
+
+@may_write.wrong(
+    "The check for leaves is missing: a leaf that requires grad may not be written while gradients are recorded."
+)
+def no_check(T, t):
+    return True
+
+
+@may_write.wrong("A view of a leaf writes into the leaf's own memory: look at `t._base` too.")
+def forgets_the_base(T, t):
+    return not (T.is_grad_enabled() and t.is_leaf and t.requires_grad)
+
+
+@may_write.wrong(
+    "Under no_grad a leaf may be written: nothing is recorded, and that is how an optimizer moves a parameter."
+)
+def forgets_no_grad(T, t):
+    base = t if t._base is None else t._base
+    return not (base.is_leaf and base.requires_grad)
+
+
+@may_write.wrong("A leaf that requires no grad has no history to lose: it may be written.")
+def refuses_every_leaf(T, t):
+    base = t if t._base is None else t._base
+    return not (T.is_grad_enabled() and base.is_leaf)
+
+
+@may_write.criterion(
+    "Leaves, results and views are told apart",
+    points=2,
+    cases=[("leaf", True), ("leaf", False), ("result", True), ("view of a leaf", True), ("view of a result", True)],
+)
+def kinds(answer, T, what, requires_grad):
+    leaf = T.tensor([1.0, 2.0], requires_grad=requires_grad)
+    made = {"leaf": leaf, "result": leaf * 2, "view of a leaf": leaf[:1], "view of a result": (leaf * 2)[:1]}
+    return answer(T, made[what])
+
+
+@may_write.criterion("Under no_grad everything may be written", cases=[("leaf",), ("view of a leaf",)])
+def ungraded(answer, T, what):
+    leaf = T.tensor([1.0, 2.0], requires_grad=True)
+    view = leaf[:1]
+    with T.no_grad():
+        return answer(T, leaf if what == "leaf" else view)

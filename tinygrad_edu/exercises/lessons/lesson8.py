@@ -1,0 +1,628 @@
+"""Lesson 8, your own Function: answers are classes made from `T.autograd.Function`, with `T = tinygrad_edu`."""
+
+import weakref
+
+import numpy as np
+
+import tinygrad_edu as T
+
+from ..exercise import Exercise
+from ..helpers import run_function
+
+Function = T.autograd.Function
+
+exp = Exercise(
+    "exp", "class Exp(T.autograd.Function): forward(ctx, x), backward(ctx, grad_output)", lesson=8, name="Exp"
+)
+
+
+@exp.right
+class ExpSavesItsResult(Function):
+    @staticmethod
+    def forward(ctx, x):
+        y = T.exp(x)
+        ctx.save_for_backward(y)
+        return y
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        (y,) = ctx.saved_tensors
+        return grad_output * y
+
+
+@exp.right
+class ExpSavesItsInput(Function):
+    @staticmethod
+    def forward(ctx, x):
+        ctx.save_for_backward(x)
+        return x.exp()
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        return grad_output * T.exp(ctx.saved_tensors[0])
+
+
+@exp.wrong(
+    "`ctx.y = y` hides the result from the engine: after an in-place change the gradient is silently wrong. "
+    "`save_for_backward` remembers the version, and backward() raises."
+)
+class KeepsItOnCtx(Function):
+    @staticmethod
+    def forward(ctx, x):
+        ctx.y = T.exp(x)
+        return ctx.y
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        return grad_output * ctx.y
+
+
+@exp.wrong("You returned exp(x) alone: multiply by grad_output, the gradient that arrives.")
+class IgnoresGradOutput(Function):
+    @staticmethod
+    def forward(ctx, x):
+        y = T.exp(x)
+        ctx.save_for_backward(y)
+        return y
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        return ctx.saved_tensors[0] * 1.0
+
+
+@exp.wrong("You multiplied by x, the input that was saved: the derivative of exp at x is exp(x).")
+class MultipliesByTheInput(Function):
+    @staticmethod
+    def forward(ctx, x):
+        ctx.save_for_backward(x)
+        return T.exp(x)
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        return grad_output * ctx.saved_tensors[0]
+
+
+@exp.criterion("forward is exp", cases=[([0.0],), ([1.0, -1.0],)])
+def exp_value(answer, T, x):
+    return answer.apply(T.tensor(x, requires_grad=True)).detach()
+
+
+@exp.criterion("backward multiplies by exp(x)", cases=[([0.0], [1.0]), ([1.0], [2.0]), ([1.0, -1.0], [0.5, 3.0])])
+def exp_gradient(answer, T, x, grad_output):
+    return run_function(T, answer, [x], grad_output)[1]
+
+
+def unless_wrong(found, x):
+    """Whether backward() raised or gave the right gradient: both are honest."""
+    honest = isinstance(found, str) or (found is not None and np.allclose(found, np.exp(x), rtol=1e-4))
+    return "honest" if honest else found
+
+
+@exp.criterion(
+    "An in-place change of the result never gives a wrong gradient",
+    points=2,
+    cases=[([1.0],), ([0.5, 2.0],)],
+    measure=unless_wrong,
+)
+def exp_in_place(answer, T, x):
+    x = T.tensor(x, requires_grad=True)
+    y = answer.apply(x)
+    with T.no_grad():
+        y.mul_(100.0)
+    try:
+        y.sum().backward()
+    except RuntimeError:
+        return "raised"
+    return x.grad
+
+
+scaled_add = Exercise(
+    "scaled_add",
+    "class ScaledAdd(T.autograd.Function): forward(ctx, a, b, k), backward(ctx, grad_output)",
+    lesson=8,
+    name="ScaledAdd",
+)
+
+
+class ScaledAddForward(Function):
+    @staticmethod
+    def forward(ctx, a, b, k):
+        ctx.k = k
+        return a + k * b
+
+
+@scaled_add.right
+class ScaledAdd(ScaledAddForward):
+    @staticmethod
+    def backward(ctx, grad_output):
+        return grad_output, ctx.k * grad_output, None
+
+
+@scaled_add.right
+class ScaledAddIfNeeded(ScaledAddForward):
+    @staticmethod
+    def backward(ctx, grad_output):
+        a = grad_output if ctx.needs_input_grad[0] else None
+        b = grad_output * ctx.k if ctx.needs_input_grad[1] else None
+        return a, b, None
+
+
+@scaled_add.wrong(
+    "backward returned too few gradients: one for every argument of forward, in the same order, and None for k, "
+    "which is no tensor."
+)
+class OneGradient(ScaledAddForward):
+    @staticmethod
+    def backward(ctx, grad_output):
+        return grad_output
+
+
+@scaled_add.wrong(
+    "b received no gradient: `None` means 'this argument has none', and the engine believes it without a word. "
+    "It belongs to k alone."
+)
+class WrongNone(ScaledAddForward):
+    @staticmethod
+    def backward(ctx, grad_output):
+        return grad_output, None, None
+
+
+@scaled_add.wrong("The factor is missing: b counts k times in the result, so its gradient is k times grad_output.")
+class ForgetsTheFactor(ScaledAddForward):
+    @staticmethod
+    def backward(ctx, grad_output):
+        return grad_output, grad_output, None
+
+
+@scaled_add.wrong("The factor went to the wrong argument: k multiplies b, so it is b's gradient that is scaled.")
+class ScalesTheFirst(ScaledAddForward):
+    @staticmethod
+    def backward(ctx, grad_output):
+        return ctx.k * grad_output, grad_output, None
+
+
+@scaled_add.criterion("forward is a + k · b", cases=[([1.0], [2.0], 3.0), ([1.0, 0.0], [2.0, -1.0], 0.5)])
+def scaled_add_value(answer, T, a, b, k):
+    return answer.apply(T.tensor(a, requires_grad=True), T.tensor(b, requires_grad=True), k).detach()
+
+
+@scaled_add.criterion(
+    "a and b receive their gradients",
+    points=2,
+    cases=[([1.0], [2.0], 3.0, [1.0]), ([1.0, 0.0], [2.0, -1.0], 0.5, [2.0, 1.0])],
+)
+def scaled_add_gradients(answer, T, a, b, k, grad_output):
+    return run_function(T, answer, [a, b], grad_output, k)[1:]
+
+
+zero_first = Exercise(
+    "zero_first",
+    "class ZeroFirst(T.autograd.Function): forward(ctx, x, n), backward(ctx, grad_output)",
+    lesson=8,
+    name="ZeroFirst",
+)
+
+
+class ZeroFirstForward(Function):
+    @staticmethod
+    def forward(ctx, x, n):
+        ctx.n = n
+        y = x.clone()
+        y[:, :n] = 0.0
+        return y
+
+
+@zero_first.right
+class ZeroFirst(ZeroFirstForward):
+    @staticmethod
+    def backward(ctx, grad_output):
+        grad = grad_output.clone()
+        grad[:, : ctx.n] = 0.0
+        return grad, None
+
+
+@zero_first.right
+class ZeroFirstByMask(Function):
+    @staticmethod
+    def forward(ctx, x, n):
+        mask = T.tensor([0.0 if i < n else 1.0 for i in range(x.shape[1])])
+        ctx.save_for_backward(mask)
+        return x * mask
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        return grad_output * ctx.saved_tensors[0], None
+
+
+@zero_first.wrong(
+    "The gradient of the first n columns must be 0: the result does not depend on them. You passed grad_output on "
+    "unchanged."
+)
+class PassesItOn(ZeroFirstForward):
+    @staticmethod
+    def backward(ctx, grad_output):
+        return grad_output, None
+
+
+@zero_first.wrong("You zeroed rows. The columns are the second axis: `[:, …]`.")
+class ZeroesRows(Function):
+    @staticmethod
+    def forward(ctx, x, n):
+        ctx.n = n
+        y = x.clone()
+        y[:n] = 0.0
+        return y
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        grad = grad_output.clone()
+        grad[: ctx.n] = 0.0
+        return grad, None
+
+
+@zero_first.wrong(
+    "forward wrote into its input: the caller's x is changed. Work on a clone, or declare it with `ctx.mark_dirty(x)`."
+)
+class WritesIntoItsInput(ZeroFirst):
+    @staticmethod
+    def forward(ctx, x, n):
+        ctx.n = n
+        x[:, :n] = 0.0
+        return x.clone()
+
+
+@zero_first.wrong(
+    "backward wrote into grad_output. It is not yours to change: another node may receive the same tensor. Work on a "
+    "clone."
+)
+class WritesIntoGradOutput(ZeroFirstForward):
+    @staticmethod
+    def backward(ctx, grad_output):
+        grad_output[:, : ctx.n] = 0.0
+        return grad_output, None
+
+
+@zero_first.criterion(
+    "The first n columns of the result are 0, and x is as before",
+    cases=[([[1.0, 2.0]], 1), ([[1.0, 2.0], [3.0, 4.0]], 1)],
+)
+def zero_first_value(answer, T, x, n):
+    x = T.tensor(x, requires_grad=True) * 1.0
+    return {"result": answer.apply(x, n).detach(), "x": x.detach()}
+
+
+@zero_first.criterion(
+    "Their gradient is 0, and grad_output is as before",
+    points=2,
+    cases=[
+        ([[1.0, 2.0]], 1, [[3.0, 4.0]]),
+        ([[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]], 2, [[1.0, 1.0, 2.0], [3.0, 4.0, 5.0]]),
+    ],
+)
+def zero_first_gradient(answer, T, x, n, grad_output):
+    x, grad_output = T.tensor(x, requires_grad=True), T.tensor(grad_output)
+    answer.apply(x, n).backward(grad_output)
+    return {"x.grad": x.grad, "grad_output": grad_output}
+
+
+abs_dot = Exercise(
+    "abs_dot",
+    "class AbsDot(T.autograd.Function): forward(ctx, u, v), backward(ctx, grad_output)",
+    lesson=8,
+    name="AbsDot",
+)
+
+
+class AbsDotForward(Function):
+    @staticmethod
+    def forward(ctx, u, v):
+        ctx.save_for_backward(u, v)
+        return (u * v).sum().abs()
+
+
+@abs_dot.right
+class AbsDot(AbsDotForward):
+    @staticmethod
+    def backward(ctx, grad_output):
+        u, v = ctx.saved_tensors
+        sign = T.sign((u * v).sum())
+        return grad_output * sign * v, grad_output * sign * u
+
+
+@abs_dot.right
+class AbsDotSavesTheSign(Function):
+    @staticmethod
+    def forward(ctx, u, v):
+        dot = (u * v).sum()
+        ctx.sign = 1.0 if dot.item() > 0 else -1.0
+        ctx.save_for_backward(u, v)
+        return dot * ctx.sign
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        u, v = ctx.saved_tensors
+        return grad_output * v * ctx.sign, grad_output * u * ctx.sign
+
+
+@abs_dot.wrong("The sign is missing: where u·v is negative, |u·v| falls when u·v grows.")
+class NoSign(AbsDotForward):
+    @staticmethod
+    def backward(ctx, grad_output):
+        u, v = ctx.saved_tensors
+        return grad_output * v, grad_output * u
+
+
+@abs_dot.wrong("The gradients are exchanged: the derivative of u·v with respect to u is v.")
+class Exchanged(AbsDotForward):
+    @staticmethod
+    def backward(ctx, grad_output):
+        u, v = ctx.saved_tensors
+        sign = T.sign((u * v).sum())
+        return grad_output * sign * u, grad_output * sign * v
+
+
+@abs_dot.wrong(
+    "You took the sign of each product. The absolute value stands outside of the sum: there is one sign, that of u·v."
+)
+class SignOfEachProduct(AbsDotForward):
+    @staticmethod
+    def backward(ctx, grad_output):
+        u, v = ctx.saved_tensors
+        sign = T.sign(u * v)
+        return grad_output * sign * v, grad_output * sign * u
+
+
+@abs_dot.criterion("forward is |u · v|", cases=[([1.0, 2.0], [3.0, 1.0]), ([1.0, 2.0], [1.0, -3.0])])
+def abs_dot_value(answer, T, u, v):
+    return answer.apply(T.tensor(u, requires_grad=True), T.tensor(v, requires_grad=True)).detach()
+
+
+@abs_dot.criterion(
+    "u and v receive their gradients",
+    points=2,
+    cases=[([1.0, 2.0], [3.0, 1.0], 1.0), ([1.0, 2.0], [1.0, -3.0], 2.0)],
+    random=lambda rng: (*rng.integers(1, 5, size=(2, 3)).astype(float).tolist(), -1.5),
+)
+def abs_dot_gradients(answer, T, u, v, grad_output):
+    return run_function(T, answer, [u, v], grad_output)[1:]
+
+
+linear = Exercise(
+    "linear",
+    "class LinearFunction(T.autograd.Function): forward(ctx, x, weight, bias), backward(ctx, grad_output)",
+    lesson=8,
+    name="LinearFunction",
+)
+
+
+class LinearForward(Function):
+    @staticmethod
+    def forward(ctx, x, weight, bias):
+        ctx.save_for_backward(x, weight)
+        return x @ weight.t() + bias
+
+
+@linear.right
+class LinearFunction(LinearForward):
+    @staticmethod
+    def backward(ctx, grad_output):
+        x, weight = ctx.saved_tensors
+        return grad_output @ weight, grad_output.t() @ x, grad_output.sum(0)
+
+
+@linear.right
+class LinearFunctionIfNeeded(LinearForward):
+    @staticmethod
+    def backward(ctx, grad_output):
+        x, weight = ctx.saved_tensors
+        grads = [None, None, None]
+        if ctx.needs_input_grad[0]:
+            grads[0] = grad_output.matmul(weight)
+        if ctx.needs_input_grad[1]:
+            grads[1] = (x.t() @ grad_output).t()
+        if ctx.needs_input_grad[2]:
+            grads[2] = grad_output.sum(dim=0)
+        return tuple(grads)
+
+
+@linear.wrong("The gradient of the weight is transposed: it must have the weight's shape, one row for each output.")
+class WeightTransposed(LinearForward):
+    @staticmethod
+    def backward(ctx, grad_output):
+        x, weight = ctx.saved_tensors
+        return grad_output @ weight, x.t() @ grad_output, grad_output.sum(0)
+
+
+@linear.wrong("The bias was added to every row, so its gradient is the sum over the rows; you took the mean.")
+class BiasMean(LinearForward):
+    @staticmethod
+    def backward(ctx, grad_output):
+        x, weight = ctx.saved_tensors
+        return grad_output @ weight, grad_output.t() @ x, grad_output.mean(0)
+
+
+@linear.wrong("The gradient of x went through the transposed weight: forward used weightᵀ, so backward uses weight.")
+class InputThroughTheTranspose(LinearForward):
+    @staticmethod
+    def backward(ctx, grad_output):
+        x, weight = ctx.saved_tensors
+        return grad_output @ weight.t(), grad_output.t() @ x, grad_output.sum(0)
+
+
+@linear.wrong("The bias received no gradient: it takes part in the result, so `None` is wrong for it, and silent.")
+class NoneForBias(LinearForward):
+    @staticmethod
+    def backward(ctx, grad_output):
+        x, weight = ctx.saved_tensors
+        return grad_output @ weight, grad_output.t() @ x, None
+
+
+@linear.criterion("forward is x @ weightᵀ + bias", cases=[([[1.0, 2.0]], [[3.0, 4.0], [5.0, 6.0]], [0.5, -1.0])])
+def linear_value(answer, T, x, weight, bias):
+    return answer.apply(*(T.tensor(v, requires_grad=True) for v in (x, weight, bias))).detach()
+
+
+@linear.criterion(
+    "x, weight and bias receive their gradients",
+    points=3,
+    cases=[
+        ([[1.0, 2.0]], [[3.0, 4.0], [5.0, 6.0]], [0.5, -1.0], [[1.0, 2.0]]),
+        ([[1.0, 2.0], [0.0, 1.0]], [[3.0, 4.0], [5.0, 6.0]], [0.5, -1.0], [[1.0, 0.0], [2.0, 1.0]]),
+    ],
+)
+def linear_gradients(answer, T, x, weight, bias, grad_output):
+    return run_function(T, answer, [x, weight, bias], grad_output)[1:]
+
+
+apply_twice = Exercise("apply_twice", "apply_twice(F, x)", lesson=8, engines=("tinygrad_edu", "torch"))
+
+
+@apply_twice.right
+def nested(F, x):
+    return F.apply(F.apply(x))
+
+
+@apply_twice.right
+def in_a_loop(F, x):
+    for _ in range(2):
+        x = F.apply(x)
+    return x
+
+
+@apply_twice.wrong(
+    "A Function is not called and has no instances: its methods are static, and `apply` is what records the node."
+)
+def calls_an_instance(F, x):
+    return F()(F()(x))
+
+
+@apply_twice.wrong("`F.forward` computes the value and records no node: your own backward is never asked. Use `apply`.")
+def calls_forward(F, x):
+    return F.forward(None, F.forward(None, x))
+
+
+@apply_twice.wrong("F was applied once.")
+def applied_once(F, x):
+    return F.apply(x)
+
+
+@apply_twice.criterion("F's own backward runs twice", points=2, cases=[(1.0,), (-2.0,)])
+def twice(answer, T, x):
+    class Double(T.autograd.Function):  # its backward says 10 where autograd would find 2: who asks it can be told
+        @staticmethod
+        def forward(ctx, x):
+            return x * 2.0
+
+        @staticmethod
+        def backward(ctx, grad_output):
+            return grad_output * 10.0
+
+    x = T.tensor(x, requires_grad=True)
+    y = answer(Double, x)
+    y.backward()
+    return {"value": y.detach(), "x.grad": x.grad}
+
+
+freeing = Exercise(
+    "freeing",
+    "class Node: __init__(self, rule, saved) and run(self, grad, retain_graph=False)",
+    lesson=8,
+    name="Node",
+)
+
+
+@freeing.right
+class Node:
+    def __init__(self, rule, saved):
+        self.rule, self.saved, self.freed = rule, saved, False
+
+    def run(self, grad, retain_graph=False):
+        if self.freed and self.needs:
+            raise RuntimeError("Trying to backward through the graph a second time")
+        result = self.rule(grad, *self.saved)
+        if not retain_graph:
+            self.saved, self.freed = (), True
+        return result
+
+    @property
+    def needs(self):
+        return self.rule.__code__.co_argcount > 1
+
+
+@freeing.right
+class NodeWithNone:
+    def __init__(self, rule, saved):
+        self.rule, self.saved = rule, list(saved)
+
+    def run(self, grad, retain_graph=False):
+        if any(value is None for value in self.saved):
+            raise RuntimeError("second time")
+        result = self.rule(grad, *self.saved)
+        if not retain_graph:
+            self.saved = [None] * len(self.saved)
+        return result
+
+
+@freeing.wrong(
+    "The second pass was refused although nothing is missing: the rule of x + 1 needs no saved tensor. PyTorch raises "
+    "only when a node needs what was freed."
+)
+class RefusesEverySecondPass:
+    def __init__(self, rule, saved):
+        self.rule, self.saved, self.ran = rule, saved, False
+
+    def run(self, grad, retain_graph=False):
+        if self.ran:
+            raise RuntimeError("second time")
+        result = self.rule(grad, *self.saved)
+        if not retain_graph:
+            self.ran, self.saved = True, ()
+        return result
+
+
+@freeing.wrong(
+    "Nothing is freed: after a pass the saved tensors are to be let go, unless retain_graph says to keep them."
+)
+class NeverFrees:
+    def __init__(self, rule, saved):
+        self.rule, self.saved = rule, saved
+
+    def run(self, grad, retain_graph=False):
+        return self.rule(grad, *self.saved)
+
+
+@freeing.wrong("retain_graph=True was ignored: it asks to keep what was saved for another pass.")
+class IgnoresRetainGraph(NodeWithNone):
+    def run(self, grad, retain_graph=False):
+        return super().run(grad)
+
+
+@freeing.criterion("A first pass applies the rule", cases=[("times", [3.0], 2.0), ("plus", [], 2.0)])
+def first_pass(answer, rule, saved, grad):
+    rules = {"times": lambda grad, a: grad * a, "plus": lambda grad: grad}
+    return answer(rules[rule], saved).run(grad)
+
+
+@freeing.criterion(
+    "A second pass raises where something was freed, and only there",
+    points=2,
+    cases=[("times", [3.0], False), ("times", [3.0], True), ("plus", [], False), ("plus", [], True)],
+)
+def second_pass(answer, rule, saved, retain_graph):
+    rules = {"times": lambda grad, a: grad * a, "plus": lambda grad: grad}
+    node = answer(rules[rule], saved)
+    node.run(1.0, retain_graph=retain_graph)
+    return node.run(2.0)
+
+
+@freeing.criterion("What was saved is let go after the pass", cases=[(False,), (True,)])
+def let_go(answer, retain_graph):
+    class Big:
+        pass
+
+    big = Big()
+    alive = weakref.ref(big)
+    node = answer(lambda grad, big: grad, (big,))
+    del big
+    node.run(1.0, retain_graph=retain_graph)
+    return alive() is not None

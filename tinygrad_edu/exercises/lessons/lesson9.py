@@ -1,0 +1,302 @@
+"""Lesson 9, checking and second order: numbers against rules, and graphs of graphs."""
+
+import numpy as np
+
+import tinygrad_edu as T
+
+from ..exercise import Exercise
+from ..helpers import function_of_x
+
+BOTH = ("tinygrad_edu", "torch")
+Function = T.autograd.Function
+
+numerical_gradient = Exercise("numerical_gradient", "numerical_gradient(f, x, eps=1e-6)", lesson=9, rtol=1e-3)
+
+
+@numerical_gradient.right
+def entry_by_entry(f, x, eps=1e-6):
+    x = x.astype(np.float64)
+    grad = np.zeros(x.shape)
+    for i in np.ndindex(x.shape):
+        old = x[i]
+        x[i] = old + eps
+        above = f(x)
+        x[i] = old - eps
+        below = f(x)
+        x[i] = old
+        grad[i] = (above - below) / (2 * eps)
+    return grad
+
+
+@numerical_gradient.right
+def with_unit_vectors(f, x, eps=1e-6):
+    x = np.array(x, dtype=float)
+    slopes = []
+    for unit in np.eye(x.size):
+        step = eps * unit.reshape(x.shape)
+        slopes.append((f(x + step) - f(x - step)) / (2 * eps))
+    return np.array(slopes).reshape(x.shape)
+
+
+@numerical_gradient.wrong(
+    "float32 holds about 7 digits: with eps = 1e-6 the difference of two nearly equal values is noise. Compute in "
+    "float64."
+)
+def in_float32(f, x, eps=1e-6):
+    x = x.astype(np.float32)
+    grad = np.zeros(x.shape, dtype=np.float32)
+    for i in np.ndindex(x.shape):
+        step = np.zeros(x.shape, dtype=np.float32)
+        step[i] = eps
+        grad[i] = (f(x + step) - f(x - step)) / np.float32(2 * eps)
+    return grad
+
+
+@numerical_gradient.wrong("Only one entry was moved. Every entry has a slope of its own: move each in turn.")
+def one_entry(f, x, eps=1e-6):
+    x = x.astype(np.float64)
+    grad = np.zeros(x.shape)
+    step = np.zeros(x.shape)
+    step.flat[0] = eps
+    grad.flat[0] = (f(x + step) - f(x - step)) / (2 * eps)
+    return grad
+
+
+@numerical_gradient.wrong(
+    "All entries were moved at once: that is the slope along the diagonal, the sum of all partial derivatives. Move "
+    "one at a time."
+)
+def all_at_once(f, x, eps=1e-6):
+    x = x.astype(np.float64)
+    return np.full(x.shape, (f(x + eps) - f(x - eps)) / (2 * eps))
+
+
+@numerical_gradient.wrong("x is not as it was before: you moved its entries and did not put them back. Work on a copy.")
+def mutates_its_input(f, x, eps=1e-6):
+    grad = np.zeros(x.shape)
+    for i in np.ndindex(x.shape):
+        x[i] += 1.0
+        x[i] += eps - 1.0
+        above = f(x)
+        x[i] -= 2 * eps
+        grad[i] = (above - f(x)) / (2 * eps)
+    x += 0.125
+    return grad
+
+
+@numerical_gradient.criterion(
+    "Every entry has its slope",
+    points=2,
+    cases=[
+        ("(x ** 2).sum()", np.array([1.0])),
+        ("(x ** 3).sum()", np.array([1.0, -2.0])),
+        ("x[0] * x[1]", np.array([3.0, 5.0])),
+    ],
+)
+def slopes(answer, f, x):
+    return answer(function_of_x(f), x.copy())
+
+
+@numerical_gradient.criterion(
+    "float32 input is checked as exactly as float64", cases=[("(x ** 2).sum()", np.array([1.0, 3.0], dtype=np.float32))]
+)
+def from_float32(answer, f, x):
+    return np.asarray(answer(function_of_x(f), x.copy()), dtype=np.float64)
+
+
+@numerical_gradient.criterion("x is left as it was", cases=[("(x ** 2).sum()", np.array([1.0, 2.0]))])
+def untouched(answer, f, x):
+    answer(function_of_x(f), x)
+    return x
+
+
+cube = Exercise(
+    "cube", "class Cube(T.autograd.Function): forward(ctx, x), backward(ctx, grad_output)", lesson=9, name="Cube"
+)
+
+
+@cube.right
+class Cube(Function):
+    @staticmethod
+    def forward(ctx, x):
+        ctx.save_for_backward(x)
+        return x * x * x
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        (x,) = ctx.saved_tensors
+        return 3.0 * x * x * grad_output
+
+
+@cube.right
+class CubeByPower(Function):
+    @staticmethod
+    def forward(ctx, x):
+        ctx.save_for_backward(x)
+        return x**3
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        (x,) = ctx.saved_tensors
+        return grad_output * (x**2) * 3
+
+
+@cube.wrong(
+    "The numbers were taken out of the graph in backward (`.item()`, `.detach()`, `.data`): the first gradient is "
+    "right, and the second does not know x. Compute backward with tensors."
+)
+class TakesNumbersOut(Function):
+    @staticmethod
+    def forward(ctx, x):
+        ctx.save_for_backward(x)
+        return x * x * x
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        (x,) = ctx.saved_tensors
+        return 3.0 * x.detach() * x.detach() * grad_output
+
+
+@cube.wrong(
+    "You saved x², an intermediate of forward. forward is not recorded, so backward sees it as a constant: gradcheck "
+    "passes, gradgradcheck fails. Save the input and compute x² in backward."
+)
+class SavesAnIntermediate(Function):
+    @staticmethod
+    def forward(ctx, x):
+        square = x * x
+        ctx.save_for_backward(x, square)
+        return square * x
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        x, square = ctx.saved_tensors
+        return 2.0 * square * grad_output + x * x.detach() * grad_output
+
+
+@cube.wrong("The factor is wrong: the derivative of x³ is 3x², not x².")
+class ForgetsTheThree(Function):
+    @staticmethod
+    def forward(ctx, x):
+        ctx.save_for_backward(x)
+        return x * x * x
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        (x,) = ctx.saved_tensors
+        return x * x * grad_output
+
+
+@cube.criterion("The gradient is 3x² · grad_output", cases=[(1.0, 1.0), (2.0, 0.5), (-1.0, 2.0)])
+def first_order(answer, T, x, grad_output):
+    x = T.tensor(x, requires_grad=True)
+    return T.autograd.grad(answer.apply(x), x, T.tensor(grad_output))[0]
+
+
+@cube.criterion("The gradient of the gradient is 6x", points=2, cases=[(1.0,), (2.0,), (-0.5,)])
+def second_order(answer, T, x):
+    x = T.tensor(x, requires_grad=True)
+    (first,) = T.autograd.grad(answer.apply(x), x, create_graph=True)
+    return T.autograd.grad(first, x, allow_unused=True)[0]
+
+
+hvp = Exercise("hvp", "hvp(T, f, x, v)", lesson=9, engines=BOTH)
+
+
+@hvp.right
+def grad_of_dot(T, f, x, v):
+    (grad,) = T.autograd.grad(f(x), x, create_graph=True)
+    return T.autograd.grad((grad * v).sum(), x)[0]
+
+
+@hvp.right
+def with_grad_outputs(T, f, x, v):
+    first = T.autograd.grad(f(x), x, create_graph=True)
+    return T.autograd.grad(first, x, grad_outputs=v)[0]
+
+
+@hvp.wrong("Without `create_graph=True` the gradient is a number without history, and cannot be differentiated again.")
+def no_create_graph(T, f, x, v):
+    (grad,) = T.autograd.grad(f(x), x)
+    return T.autograd.grad((grad * v).sum(), x)[0]
+
+
+@hvp.wrong("v is left out: this is the sum of the Hessian's rows. Take the product with v before the second gradient.")
+def without_v(T, f, x, v):
+    (grad,) = T.autograd.grad(f(x), x, create_graph=True)
+    return T.autograd.grad(grad.sum(), x)[0]
+
+
+@hvp.wrong(
+    "This is the gradient times v, element by element: it was differentiated once. The Hessian needs a second pass."
+)
+def first_order_only(T, f, x, v):
+    (grad,) = T.autograd.grad(f(x), x)
+    return grad * v
+
+
+@hvp.wrong("This is the slope along v, a number: gradient · v. Its gradient with respect to x is what is asked for.")
+def directional_derivative(T, f, x, v):
+    (grad,) = T.autograd.grad(f(x), x)
+    return (grad * v).sum()
+
+
+@hvp.criterion(
+    "H v for f(x) = Σ xᵢ³ + x₀ x₁",
+    points=3,
+    cases=[([1.0, 2.0], [1.0, 0.0]), ([1.0, 2.0], [0.0, 1.0]), ([0.5, -1.0], [2.0, 3.0])],
+    random=lambda rng: (*rng.integers(-3, 4, size=(2, 2)).astype(float).tolist(),),
+)
+def hessian_times_v(answer, T, x, v):
+    x = T.tensor(x, requires_grad=True)
+    return answer(T, lambda x: (x * x * x).sum() + x[0] * x[1], x, T.tensor(v)).detach()
+
+
+safe_sqrt = Exercise("safe_sqrt", "safe_sqrt(T, x)", lesson=9, engines=BOTH)
+
+
+@safe_sqrt.right
+def masks_the_input(T, x):
+    inside = T.where(x > 0, x, T.ones_like(x))
+    return T.where(x > 0, T.sqrt(inside), T.zeros_like(x))
+
+
+@safe_sqrt.right
+def masks_with_a_factor(T, x):
+    positive = x.detach() > 0
+    one = T.ones_like(x)
+    return T.where(positive, T.where(positive, x, one) ** 0.5, x * 0.0)
+
+
+@safe_sqrt.wrong(
+    "Only the output is masked: sqrt still runs at 0, where its slope is infinite, and where's backward multiplies "
+    "infinity by 0: NaN. Mask what goes *into* sqrt as well."
+)
+def masks_only_the_output(T, x):
+    return T.where(x > 0, T.sqrt(x), T.zeros_like(x))
+
+
+@safe_sqrt.wrong("Adding a small number changes every value, and leaves a huge slope at 0. Mask the input instead.")
+def adds_epsilon(T, x):
+    return T.sqrt(T.where(x > 0, x, T.zeros_like(x)) + 1e-2)
+
+
+@safe_sqrt.wrong(
+    "sqrt runs on every element: it is NaN below 0, and its slope is infinite at 0. Choose before you compute."
+)
+def plain_sqrt(T, x):
+    return T.sqrt(x)
+
+
+@safe_sqrt.criterion("√x where x > 0, and 0 elsewhere", cases=[([4.0],), ([0.0],), ([-1.0, 9.0],)])
+def root_value(answer, T, x):
+    return answer(T, T.tensor(x, requires_grad=True)).detach()
+
+
+@safe_sqrt.criterion(
+    "The gradient is finite everywhere, and 0 where x ≤ 0", points=2, cases=[([4.0],), ([0.0],), ([0.0, 1.0, -1.0],)]
+)
+def root_gradient(answer, T, x):
+    x = T.tensor(x, requires_grad=True)
+    answer(T, x).sum().backward()
+    return x.grad

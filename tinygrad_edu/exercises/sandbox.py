@@ -1,0 +1,183 @@
+"""The outside of the sandbox: hand an answer in, get plain data back, whatever the answer does.
+
+with Sandbox() as sandbox:
+    verdict = judge(exercise, sandbox.run(unit_of(exercise, cell_source, seed=7)), seed=7)
+"""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import json
+import os
+import select
+import socket
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from .exercise import Exercise, source_of
+from .plain import Data
+
+MAX_RESULT = 4 << 20  # bytes; the largest honest result is a few kB
+PATIENCE = 5.0  # seconds that the inside may be late on a busy machine
+
+LOST = "The sandbox was lost while this answer ran, and was started anew for the next."
+TOO_LONG = "Endless loop? It was still running when its time was up, and was stopped."
+ENDED = "It ended the process before there was a result: os._exit, a signal, or no memory left."
+TOO_MUCH = "It sent more data than any answer has."
+
+
+def unit_of(exercise: Exercise, source: str, others: Sequence[str] = (), seed: int = 0) -> Data:
+    """All that the inside must know to probe the answer in a cell: no expected value is among it.
+
+    `others` are the notebook's other code cells, for functions and imports that the answer uses.
+    """
+    return {
+        "source": source,
+        "others": list(others),
+        "name": exercise.name,
+        "probes": [source_of(criterion.probe) for criterion in exercise.criteria],
+        "cases": [criterion.inputs(seed) for criterion in exercise.criteria],
+        "engines": list(exercise.engines),
+        "seconds": exercise.seconds,
+    }
+
+
+class Sandbox:
+    """A process that runs answers one at a time; `protections` says which of its walls this platform has.
+
+    `engines` are loaded before the first answer: name `"torch"` when an exercise asks for it. `fork=False` starts a
+    process for every answer, seconds slower, as it must where there is no fork.
+    """
+
+    def __init__(self, engines: Iterable[str] = (), fork: bool = hasattr(os, "fork")) -> None:
+        self.engines = sorted({*engines} - {"tinygrad_edu"})
+        self.fork = fork
+        self.protections: dict[str, bool] = {}
+        self._process: subprocess.Popen[bytes] | None = None
+
+    def __enter__(self) -> Sandbox:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self.close()
+
+    def run(self, unit: Data) -> Data:
+        """What came of a unit: the probe's data, or `{"trouble": sentence}`. Never raises for what an answer does."""
+        text = json.dumps(unit).encode()
+        limit = 2 * unit["seconds"]  # once for the cell, once for the probe
+        try:
+            data, code = self._run_forked(text, limit) if self.fork else self._run_spawned(text, limit)
+        except OSError:
+            self.close()
+            return {"trouble": LOST}
+        if len(data) > MAX_RESULT:
+            return {"trouble": TOO_MUCH}
+        with contextlib.suppress(ValueError, RecursionError):
+            return json.loads(data)
+        return {"trouble": TOO_LONG if code == -9 else ENDED}
+
+    def close(self) -> None:
+        """End the process; a later `run` starts another."""
+        if self._process is not None:
+            self._channel.close()
+            self._process.kill()
+            self._process.wait()
+            self._process = None
+
+    def _run_forked(self, text: bytes, limit: float) -> tuple[bytes, int]:
+        if self._process is None:
+            self._start()
+        unit_read, unit_write = os.pipe()
+        result_read, result_write = os.pipe()
+        with os.fdopen(result_read, "rb", buffering=0) as result:
+            with _closing(unit_read, result_write):
+                socket.send_fds(self._channel, [str(limit).encode()], [unit_read, result_write])
+            with _closing(unit_write), contextlib.suppress(BrokenPipeError):
+                _write(unit_write, text)
+            return self._collect(result, time.monotonic() + limit + PATIENCE)
+
+    def _collect(self, result: io.FileIO, deadline: float) -> tuple[bytes, int]:
+        """Read a result while it is written, until the inside says that nobody is left who could write more."""
+        data, code = bytearray(), None
+        while code is None or not result.closed:
+            sources = [source for source in (result, self._channel) if not (source is result and result.closed)]
+            ready, _, _ = select.select(sources, [], [], max(0.0, deadline - time.monotonic()))
+            if not ready:
+                raise TimeoutError("the inside does not answer")
+            if self._channel in ready:
+                message = self._channel.recv(64)
+                if not message:
+                    raise ConnectionError("the inside has ended")
+                code = int(message)
+            if result in ready:
+                chunk = result.read(1 << 16)
+                data += chunk
+                if not chunk or len(data) > MAX_RESULT:
+                    result.close()  # whoever still writes is ended by that
+        return bytes(data), code
+
+    def _start(self) -> None:
+        self._channel, theirs = socket.socketpair()
+        with theirs:
+            self._process = subprocess.Popen(
+                [*_command(), str(theirs.fileno()), *self.engines],
+                pass_fds=[theirs.fileno()],
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.DEVNULL,
+                env=_environment(),
+            )
+        self._channel.settimeout(120)  # for loading PyTorch from a cold disk
+        message = self._channel.recv(4096)
+        if not message:
+            raise ConnectionError("the inside of the sandbox did not start")
+        self._channel.settimeout(None)
+        self.protections = json.loads(message)
+
+    def _run_spawned(self, text: bytes, limit: float) -> tuple[bytes, int]:
+        process = subprocess.Popen(
+            [*_command(), "once", *self.engines],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+            env=_environment(),
+        )
+        assert process.stdin is not None and process.stdout is not None
+        watchdog = threading.Timer(limit + 60, process.kill)  # loading the engines is in it
+        watchdog.start()
+        with contextlib.suppress(BrokenPipeError), process.stdin:
+            process.stdin.write(text)
+        with process.stdout:
+            data = process.stdout.read(MAX_RESULT + 1)
+        watchdog.cancel()
+        process.kill()
+        return data, process.wait()
+
+
+def _command() -> list[str]:
+    return [sys.executable, "-P", "-m", "tinygrad_edu.exercises.inside"]
+
+
+def _environment() -> dict[str, str]:
+    """Only what Python needs: no token of the grader's gets in. One thread, or it could not be moved into namespaces."""
+    kept = {name: os.environ[name] for name in ("PATH", "SYSTEMROOT", "LD_LIBRARY_PATH") if name in os.environ}
+    threads = dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"), "1")
+    return {**kept, **threads, "PYTHONPATH": os.pathsep.join(sys.path), "PYTHONDONTWRITEBYTECODE": "1"}
+
+
+@contextlib.contextmanager
+def _closing(*descriptors: int) -> Any:
+    try:
+        yield
+    finally:
+        for descriptor in descriptors:
+            os.close(descriptor)
+
+
+def _write(descriptor: int, text: bytes) -> None:
+    while text:
+        text = text[os.write(descriptor, text) :]
