@@ -348,7 +348,7 @@ class Tensor:
         """The node that computed this tensor; None for a leaf."""
         view = self._view
         if view is not None and self._counter is not None and self._counter[0] != view.version:
-            _regenerate_history(self, view)
+            self._regenerate_history()
         return self._grad_fn
 
     @property
@@ -492,20 +492,6 @@ def _rebuild(cls: type, data: np.ndarray, requires_grad: bool, attributes: dict[
 _OWN_ATTRIBUTES = frozenset(k for k in Tensor.__annotations__) | {"output_nr"}
 
 
-def _regenerate_history(t: Tensor, view: ViewInfo) -> None:
-    """The storage of a view was written to: its history is now the base's, seen through the view."""
-    base = view.base
-    if base.requires_grad:
-        if view.creation is not None:
-            raise RuntimeError(
-                f"A view was created in {view.creation.replace('_', ' ')} mode and its base or another view of its base has "
-                "been modified inplace with grad mode enabled. Given that this use case is ambiguous and error-prone, it is "
-                "forbidden. Make the view and change the base under the same grad mode, or clone() the view."
-            )
-        t._grad_fn, t.output_nr, t._requires_grad = base._as_strided_node(t), 0, True
-    view.version = t._counter[0] if t._counter is not None else 0
-
-
 def bind(name: str, attribute: Any) -> None:
     """Make `attribute` (a function, a property) part of Tensor under `name`: how the layers above extend it."""
     setattr(Tensor, name, attribute)
@@ -524,33 +510,45 @@ def wrap(array: np.ndarray) -> Tensor:
     return t
 
 
-def as_array(data: Any) -> np.ndarray:
-    """What `tensor(data)` holds, before any dtype is asked for: Python floats become the default dtype."""
+def as_array(data: Any, dtype: np.dtype | None = None) -> np.ndarray:
+    """What `tensor(data)` holds, in `dtype` if one is asked for; else Python floats become the default dtype."""
+    if dtype is not None:
+        # Straight from the numbers: by way of the default dtype they would be rounded to it first.
+        array = _array_of(data)
+        return array if array.dtype == dtype else array.astype(dtype)
     if isinstance(data, Tensor):
         return data._data
     if isinstance(data, np.ndarray | np.generic):
         array = np.asarray(data)
         dtypes.from_numpy_dtype(array.dtype)
         return array
-    try:
-        array = np.array(_unwrapped(data))
-    except ValueError as error:
-        raise ValueError(
-            f"expected sequence of equal lengths at every level: {error}. A tensor is rectangular, pad the short rows."
-        ) from None
+    array = _array_of(data)
     if array.dtype.kind == "f":
         holds_numpy = isinstance(data, list | tuple) and data and isinstance(data[0], np.generic)
         return array if holds_numpy else array.astype(dtypes.get_default_dtype().numpy)
     if array.dtype.kind in "iub" and not array.size and isinstance(data, list | tuple):
         return array.astype(dtypes.get_default_dtype().numpy)
-    if array.dtype.kind in "iub":
-        return array
+    return array
+
+
+def _array_of(data: Any) -> np.ndarray:
+    """An array of numbers or booleans, in the dtype that NumPy gives it."""
+    if isinstance(data, Tensor):
+        return data._data
+    try:
+        array = np.asarray(_unwrapped(data))
+    except ValueError as error:
+        raise ValueError(
+            f"expected sequence of equal lengths at every level: {error}. A tensor is rectangular, pad the short rows."
+        ) from None
     if array.dtype.kind == "c":
         raise TypeError("complex tensors are not built here; work with the real and imaginary parts.")
-    raise TypeError(
-        f"new(): invalid data type {type(_first(data)).__name__!r}. A tensor holds numbers or booleans, in nested lists "
-        "of equal length."
-    )
+    if array.dtype.kind not in "fiub":
+        raise TypeError(
+            f"new(): invalid data type {type(_first(data)).__name__!r}. A tensor holds numbers or booleans, in nested lists "
+            "of equal length."
+        )
+    return array
 
 
 def _unwrapped(data: Any) -> Any:

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import heapq
 import itertools
+import math
 import threading
 import warnings
 from collections.abc import Sequence
@@ -19,7 +20,7 @@ from typing import Any
 import numpy as np
 
 from ..tensor import Tensor, bind, wrap
-from . import grad_mode, graph
+from . import forward_ad, grad_mode, graph
 from .graph import AccumulateGrad, GradientEdge, Node, gradient_edge
 
 __all__ = ["backward", "grad"]
@@ -77,40 +78,33 @@ def run(
     With `captures` or `targets` only the nodes on a path to one of them run; else all do, and gradients that reach a
     leaf are added to its `.grad`.
     """
-    waiting = _count_dependencies(roots)
+    start = _Start(roots, grads)
+    waiting = _count_dependencies(start)
     needed: set[Node] | None = None
     if captures or targets:
         ends = {node for node, _ in captures} | set(targets)
-        needed = _nodes_leading_to(ends, waiting, roots)
+        needed = _nodes_leading_to(ends, waiting)
         # A node that is only looked at stops the gradient there, unless something behind it is wanted as well.
-        executed = {n for n in needed if n not in ends or any(m in needed for m, _ in n._edges)} | set(targets)
+        executed = {n for n in needed if n not in ends or any(m in needed for m, _ in n._edges)}
+        executed |= {start, *targets}
     captured: list[Any] = [None] * len(captures)
     capture_at: dict[Node, list[tuple[int, int]]] = {}
     for position, (node, output_nr) in enumerate(captures):
         capture_at.setdefault(node, []).append((position, output_nr))
 
     # What has arrived for each node, by output; and which leaves may keep the array they were sent.
-    inbox: dict[Node, list[Any]] = {}
+    inbox: dict[Node, list[Any]] = {start: [None]}
     unshared: set[Node] = set()
-    for (node, output_nr), grad in zip(roots, grads, strict=True):
-        box = inbox.get(node)
-        if box is None:
-            box = inbox[node] = [None] * len(node._outputs)
-        box[output_nr] = grad if box[output_nr] is None else box[output_nr] + grad
-
-    # Highest sequence number first; among equals, first come first served.
-    ready: list[tuple[int, int, Node]] = []
-    order = itertools.count()
-    for node in dict.fromkeys(node for node, _ in roots):
-        if waiting[node] == 0 and (needed is None or node in needed):
-            heapq.heappush(ready, (-node._seq, next(order), node))
+    # Highest sequence number first. Several leaves that become ready at once are equal: then neither goes before the
+    # other (`Node.__lt__`), and the heap's own order holds, which is that of PyTorch's (both are the textbook's).
+    ready: list[tuple[int, Node]] = [(0, start)]
 
     previous = _current.task
     task = _current.task = _Task(needed, waiting)
     heappush, heappop = heapq.heappush, heapq.heappop
     try:
         while ready:
-            node = heappop(ready)[2]
+            node = heappop(ready)[1]
             task.node = node
             box = inbox.pop(node)
             if type(node) is AccumulateGrad:
@@ -121,13 +115,15 @@ def run(
                     continue
                 _serve_leaf(node, box, create_graph, capture_at.get(node), captured, needed is None or node in executed)
                 continue
+            stops = needed is not None and node not in executed
+            if not stops and node in capture_at:
+                # Where the node runs as well, what is handed out is the gradient before the hooks, as in PyTorch.
+                _capture(box, capture_at[node], captured)
             if node._tensor_hooks or node._retaining:
                 _call_tensor_hooks(node, box, create_graph)
-            if needed is not None:
-                for position, output_nr in capture_at.get(node, ()):
-                    captured[position] = box[output_nr]
-                if node not in executed:
-                    continue
+            if stops:
+                _capture(box, capture_at[node], captured)
+                continue
             if node._pre_hooks:
                 box = _call_pre_hooks(node, box, create_graph)
             results = node.run(box, create_graph)
@@ -137,13 +133,13 @@ def run(
                     f"{len(node._edges)}"
                 )
             results = _validated(node, results, create_graph)
-            if graph.anomaly.enabled and graph.anomaly.check_nan:
-                _refuse_nan(node, results)
             if node._post_hooks:
                 results = _call_post_hooks(node, results, box, create_graph)
+            if graph.anomaly.enabled and graph.anomaly.check_nan and node is not start:
+                _refuse_nan(node, results)
             if not retain_graph:
                 node.release()
-            incoming = box[0]
+            came_in = box
             for edge, grad in zip(node._edges, results):  # noqa: B905 - checked above
                 next_node, output_nr = edge
                 if next_node is None or (needed is not None and next_node not in needed):
@@ -158,25 +154,51 @@ def run(
                     unshared.add(next_node)
                 else:
                     box[output_nr] = grad
-                    if type(next_node) is AccumulateGrad and not create_graph and _is_unshared(node, grad, incoming):
+                    if (
+                        type(next_node) is AccumulateGrad
+                        and not create_graph
+                        and _is_unshared(node, grad, came_in, results)
+                    ):
                         unshared.add(next_node)
                 left = waiting[next_node] = waiting[next_node] - 1
                 if left == 0:
-                    heappush(ready, (-next_node._seq, next(order), next_node))
+                    heappush(ready, (-next_node._seq, next_node))
     finally:
         _current.task = previous
     return captured
 
 
-def _is_unshared(node: Node, grad: Any, incoming: Any) -> bool:
-    """True if nobody but the engine holds the array `grad`, which `node` has just made."""
-    return node.makes_new_arrays and grad is not incoming and grad.base is None and not node._post_hooks
+class _Start(Node):
+    """Where a pass enters the graph: its edges lead to the roots, and it sends the gradients given there."""
+
+    def __init__(self, roots: Sequence[Edge], grads: Sequence[Any]) -> None:
+        self._edges = tuple(roots)
+        self._grads = grads
+
+    def run(self, grads: list[Any], create_graph: bool) -> Sequence[Any]:
+        return self._grads
 
 
-def _count_dependencies(roots: Sequence[Edge]) -> dict[Node, int]:
-    """For every node reachable from the roots: how many edges lead to it."""
-    waiting = {node: 0 for node, _ in roots}
-    stack = list(waiting)
+def _is_unshared(node: Node, grad: Any, came_in: Sequence[Any], results: Sequence[Any]) -> bool:
+    """True if nobody but the engine holds the array `grad`, which `node` has just made, and it goes to one place alone."""
+    return (
+        node.makes_new_arrays
+        and grad.base is None
+        and not node._post_hooks
+        and all(grad is not g for g in came_in)
+        and sum(grad is r for r in results) == 1
+    )
+
+
+def _capture(box: list[Any], wanted: Sequence[tuple[int, int]], captured: list[Any]) -> None:
+    for position, output_nr in wanted:
+        captured[position] = box[output_nr]
+
+
+def _count_dependencies(start: Node) -> dict[Node, int]:
+    """For every node reachable from `start`: how many edges lead to it."""
+    waiting = {start: 0}
+    stack = [start]
     while stack:
         for node, _ in stack.pop()._edges:
             if node is None:
@@ -189,7 +211,7 @@ def _count_dependencies(roots: Sequence[Edge]) -> dict[Node, int]:
     return waiting
 
 
-def _nodes_leading_to(ends: set[Node], reachable: dict[Node, int], roots: Sequence[Edge]) -> set[Node]:
+def _nodes_leading_to(ends: set[Node], reachable: dict[Node, int]) -> set[Node]:
     """The nodes from which some end can be reached, the ends included: walked from the ends up."""
     parents: dict[Node, list[Node]] = {}
     for node in reachable:
@@ -275,7 +297,10 @@ def _check_hook_result(hook: Any, before: Tensor | None, after: Any) -> None:
             "gradient, or None to leave it."
         )
     if before is None:
-        return
+        raise RuntimeError(
+            "can't replace a None gradient with a non-None value: no gradient reached this place, and a hook cannot make "
+            "one."
+        )
     name = _hook_name(hook)
     if after._data.dtype != before._data.dtype:
         raise RuntimeError(
@@ -290,8 +315,6 @@ def _check_hook_result(hook: Any, before: Tensor | None, after: Any) -> None:
 
 def _call_hooks(hooks: dict[int, Any], grad: Any, create_graph: bool) -> Any:
     value = _as_tensor(grad)
-    if value is None:
-        return None
     for hook in list(hooks.values()):
         result = hook(value)
         if result is not None:
@@ -309,10 +332,9 @@ def _call_tensor_hooks(node: Node, box: list[Any], create_graph: bool) -> None:
         grad = box[output_nr]
         if tensor is None or grad is None:
             continue
-        if tensor._grad is None:
-            tensor._grad = grad if create_graph else wrap(np.array(grad))
-        else:
-            tensor._grad = tensor._grad + grad if create_graph else wrap(np.asarray(tensor._grad._data + grad))
+        # A copy, or a sum: what is kept is shared with nobody.
+        value = _as_tensor(grad)
+        tensor._grad = value.clone() if tensor._grad is None else tensor._grad + value
 
 
 def _call_pre_hooks(node: Node, box: list[Any], create_graph: bool) -> list[Any]:
@@ -363,14 +385,12 @@ def _serve_leaf(
     leaf = node.variable
     if leaf._hooks:
         box[0] = _call_hooks(leaf._hooks, box[0], create_graph)
-    for position, output_nr in capture or ():
-        captured[position] = box[output_nr]
+    _capture(box, capture or (), captured)
     if not execute:
         return
     if node._pre_hooks:
         box = _call_pre_hooks(node, box, create_graph)
-    if box[0] is not None:
-        node.accumulate(box[0], create_graph, owned=False)
+    node.accumulate(box[0], create_graph, owned=False)
     for hook in list((leaf._post_accumulate_hooks or {}).values()):
         result = hook(leaf)
         if result is not None:
@@ -414,42 +434,47 @@ def _roots(tensors: tuple[Any, ...], grads: tuple[Any, ...], create_graph: bool)
     """The edges at which a pass starts, and the gradient that enters at each."""
     if len(grads) != len(tensors):
         raise RuntimeError(f"got {len(tensors)} tensors and {len(grads)} gradients")
+    # As in PyTorch, all gradients are looked at before the first edge.
+    entering = [_root_gradient(i, t, grad) for i, (t, grad) in enumerate(zip(tensors, grads, strict=True))]
     edges: list[Edge] = []
-    values: list[Any] = []
-    for i, (t, grad) in enumerate(zip(tensors, grads, strict=True)):
-        if isinstance(t, GradientEdge):
-            node, output_nr = t.node, t.output_nr
-        elif isinstance(t, Tensor):
-            edge_node, output_nr = gradient_edge(t)
-            if edge_node is None:
-                raise RuntimeError(
-                    f"element {i} of tensors does not require grad and does not have a grad_fn. No tensor it was computed "
-                    "from asked for a gradient, or the graph was cut on the way: by no_grad, detach, .item(), .data, or a "
-                    "new tensor made from numbers."
-                )
-            node = edge_node
-        else:
-            raise TypeError(f"backward starts at a Tensor or a GradientEdge, got {type(t).__name__}")
-        shape, dtype = node._outputs[output_nr]
-        if grad is None:
-            if int(np.prod(shape)) != 1:
-                raise RuntimeError(
-                    "grad can be implicitly created only for scalar outputs: this one has shape "
-                    f"{list(shape)}. Reduce it, for instance with .sum(), or pass gradient= of that shape."
-                )
-            grad = wrap(np.ones(shape, dtype))
-        elif not isinstance(grad, Tensor):
-            raise TypeError("gradients can be either Tensors or None, but got " + type(grad).__name__)
-        elif grad._data.shape != shape:
+    for i, t in enumerate(tensors):
+        node, output_nr = (t.node, t.output_nr) if isinstance(t, GradientEdge) else gradient_edge(t)
+        if node is None:
             raise RuntimeError(
-                f"Mismatch in shape: grad_output[{i}] has a shape of {grad.shape} and output[{i}] has a shape of "
-                f"{list(shape)}."
+                f"element {i} of tensors does not require grad and does not have a grad_fn. No tensor it was computed from "
+                "asked for a gradient, or the graph was cut on the way: by no_grad, detach, .item(), .data, or a new "
+                "tensor made from numbers."
             )
-        elif grad._data.dtype != dtype:
-            grad = grad._to_numpy_dtype(dtype)
         edges.append((node, output_nr))
-        values.append(grad if create_graph else grad._data)
-    return edges, values
+    return edges, [grad if create_graph or grad is None else grad._data for grad in entering]
+
+
+def _root_gradient(i: int, t: Any, grad: Any) -> Tensor | None:
+    """The gradient given at root `i`, checked; 1 for a scalar where none is given."""
+    if isinstance(t, GradientEdge):
+        shape, dtype = t.node._outputs[t.output_nr]
+    elif isinstance(t, Tensor):
+        shape, dtype = t._data.shape, t._data.dtype
+    else:
+        raise TypeError(f"backward starts at a Tensor or a GradientEdge, got {type(t).__name__}")
+    if grad is None:
+        if isinstance(t, Tensor) and not t.requires_grad:
+            return None
+        if math.prod(shape) != 1:
+            raise RuntimeError(
+                f"grad can be implicitly created only for scalar outputs: this one has shape {list(shape)}. Reduce it, for "
+                "instance with .sum(), or pass gradient= of that shape."
+            )
+        if dtype.kind != "f":
+            raise RuntimeError("grad can be implicitly created only for real scalar outputs")
+        return wrap(np.ones(shape, dtype))
+    if not isinstance(grad, Tensor):
+        raise TypeError("gradients can be either Tensors or None, but got " + type(grad).__name__)
+    if grad._data.shape != shape:
+        raise RuntimeError(
+            f"Mismatch in shape: grad_output[{i}] has a shape of {grad.shape} and output[{i}] has a shape of {list(shape)}."
+        )
+    return grad
 
 
 def backward(
@@ -483,12 +508,12 @@ def backward(
         raise RuntimeError("`inputs` argument to `backward()` cannot be empty.")
     starts = _as_tuple(tensors)
     grads = _as_tuple(grad_tensors) if grad_tensors is not None else (None,) * len(starts)
-    edges, values = _roots(starts, grads, create_graph)
+    # Tangents flow backward too, and travel with Tensors.
+    as_tensors = create_graph or forward_ad.level.open
+    edges, values = _roots(starts, grads, as_tensors)
     targets: list[Node] = []
-    for i, t in enumerate(_as_tuple(inputs)):
+    for t in _as_tuple(inputs):
         if isinstance(t, Tensor):
-            if not t.requires_grad:
-                raise RuntimeError(f"One of the differentiated Tensors does not require grad (inputs[{i}])")
             t.retain_grad()
             node, _ = gradient_edge(t)
         else:
@@ -497,7 +522,7 @@ def backward(
         targets.append(node)
     keep = create_graph if retain_graph is None else retain_graph
     with _recording(create_graph):
-        run(edges, values, keep, create_graph, targets=targets)
+        run(edges, values, keep, as_tensors, targets=targets)
 
 
 def grad(
@@ -548,7 +573,9 @@ def grad(
     if not ends:
         raise ValueError("grad requires non-empty inputs.")
     grads = _as_tuple(grad_outputs) if grad_outputs is not None else (None,) * len(starts)
-    edges, values = _roots(starts, grads, create_graph)
+    # Tangents flow backward too, and travel with Tensors.
+    as_tensors = create_graph or forward_ad.level.open
+    edges, values = _roots(starts, grads, as_tensors)
     captures: list[Edge] = []
     for t in ends:
         if isinstance(t, GradientEdge):
@@ -563,7 +590,7 @@ def grad(
         captures.append((node, output_nr))
     keep = create_graph if retain_graph is None else retain_graph
     with _recording(create_graph):
-        found = run(edges, values, keep, create_graph, captures=captures)
+        found = run(edges, values, keep, as_tensors, captures=captures)
     results: list[Tensor | None] = []
     for i, (value, (node, output_nr)) in enumerate(zip(found, captures, strict=True)):
         if value is not None:

@@ -11,8 +11,9 @@ from typing import Any
 import numpy as np
 
 from ..tensor import Tensor, wrap
-from . import forward_ad, grad_mode, graph
+from . import forward_ad, grad_mode, graph, inplace
 from .graph import BACKWARD_TWICE, Node, SavedTensor, gradient_edge
+from .inplace import make_view
 
 __all__ = ["Function", "FunctionCtx", "NestedIOFunction", "once_differentiable"]
 
@@ -108,7 +109,8 @@ class FunctionNode(FunctionCtx, Node):
     def run(self, grads: list[Any], create_graph: bool) -> Sequence[Any]:
         tensors = [self._grad_as_tensor(i, g) for i, g in enumerate(grads)]
         previous = grad_mode.state.grad_enabled
-        grad_mode.state.grad_enabled = create_graph
+        # Under a pass that is not recorded it computes with Tensors all the same where tangents are to flow.
+        grad_mode.state.grad_enabled = create_graph and previous
         try:
             results = _backward_rule(self._function)(self, *tensors)
         finally:
@@ -313,48 +315,14 @@ def _apply(cls: type[Function], split: bool, args: tuple[Any, ...]) -> Any:
         grad_mode.state.grad_enabled = previous
 
     single = not isinstance(results, tuple)
-    outputs: list[Any] = [results] if single else list(results)
-    _check_dirty(node, outputs, tensors)
-    non_differentiable = {id(t) for t in node._non_differentiable}
-    dirty = {id(t) for t in node._dirty}
-    inputs = {id(t): t for t in tensors}
-    differentiable = record and any(
-        isinstance(o, Tensor) and o.is_floating_point() and id(o) not in non_differentiable for o in outputs
-    )
-    node_outputs = []
-    seen: dict[int, Any] = {}
-    numbers = iter(range(len(outputs)))
-    for i, out in enumerate(outputs):
-        if not isinstance(out, Tensor):
-            next(numbers)
-            node_outputs.append(((), np.dtype(np.float32)))
-            continue
-        number = next(numbers)
-        node_outputs.append((out._data.shape, out._data.dtype))
-        if id(out) in seen:
-            outputs[i] = seen[id(out)]
-            continue
-        key = id(out)
-        if id(out) in dirty:
-            graph.bump_version(out)
-            if differentiable:
-                _rebase_dirty(out, node, number)
-        else:
-            if id(out) in inputs:
-                # An input returned as it is becomes a new tensor on the same storage: it has a history of its own.
-                out = _alias(out)
-            elif out._view is not None and record:
-                out._view.creation = "custom"
-            if differentiable and key not in non_differentiable and out.is_floating_point():
-                out._grad_fn, out.output_nr, out._requires_grad = node, number, True
-        seen[key] = outputs[i] = out
-    if differentiable:
-        node._outputs = tuple(node_outputs)
-        produced = {id(o) for o in outputs if isinstance(o, Tensor)}
-        saved = [seen.get(id(t), t) if t is not None and id(t) in seen else t for t in node._to_save]
+    raw = (results,) if single else results
+    outputs = _with_history(node, raw, tensors, record)
+    if record:
+        node._outputs = tuple(
+            (o._data.shape, o._data.dtype) if isinstance(o, Tensor) else ((), np.dtype(np.float32)) for o in outputs
+        )
         node._kept = tuple(
-            None if t is None else SavedTensor(t, node if id(t) in produced and t._grad_fn is node else None)
-            for t in saved
+            None if t is None else SavedTensor(t, node if t.grad_fn is node else None) for t in node._to_save
         )
         if graph.anomaly.enabled:
             graph.remember_forward(node)
@@ -365,62 +333,118 @@ def _apply(cls: type[Function], split: bool, args: tuple[Any, ...]) -> Any:
     return outputs[0] if single else tuple(outputs)
 
 
-def _alias(t: Tensor) -> Tensor:
-    out = wrap(t._data[...] if t._data.ndim else t._data.view())
-    if t._counter is None:
-        t._counter = [0]
-    out._counter = t._counter
-    from ..tensor import ViewInfo
+def _with_history(node: FunctionNode, raw: Sequence[Any], inputs: Sequence[Tensor], record: bool) -> list[Any]:
+    """What `forward` returned, as the user gets it: with `node` as its history where it has one."""
+    input_ids = {id(t) for t in inputs}
+    dirty_ids = {id(t) for t in node._dirty}
+    non_differentiable_ids = {id(t) for t in node._non_differentiable}
+    returned_ids = {id(o) for o in raw}
+    if not dirty_ids <= returned_ids:
+        raise RuntimeError(
+            "Some elements marked as dirty during the forward method were not returned as output. The inputs that are "
+            f"modified inplace must all be outputs of the Function {type(node)._function.__name__}."
+        )
+    for t in node._dirty:
+        graph.bump_version(t)
+    outputs: list[Any] = []
+    with_gradient = 0
+    for number, out in enumerate(raw):
+        if isinstance(out, Tensor):
+            is_input, is_dirty = id(out) in input_ids, id(out) in dirty_ids
+            if record and id(out) not in non_differentiable_ids and out.is_floating_point():
+                with_gradient += 1
+                if is_dirty:
+                    _rebase_dirty(out, node, number, len(raw))
+                else:
+                    if is_input:
+                        # An input returned as it is becomes a new tensor on the same storage, with a history of its own.
+                        out = _alias(out)
+                    out._grad_fn, out.output_nr, out._requires_grad = node, number, True
+            elif is_input and not is_dirty:
+                out = out.detach() if out.requires_grad else _alias(out)
+            if out._view is not None and not (is_input and is_dirty):
+                out._view.creation = "custom"
+        outputs.append(out)
+    if with_gradient > 1:
+        for out in outputs:
+            if isinstance(out, Tensor) and out._view is not None:
+                out._view.creation = "multi-output"
+    return outputs
 
-    out._view = ViewInfo(t._view.base if t._view is not None else t, "custom", t._counter[0])
+
+def _alias(t: Tensor) -> Tensor:
+    out = wrap(t._data.view())
+    make_view(out, t, "custom")
     return out
 
 
-def _check_dirty(node: FunctionNode, outputs: list[Any], inputs: list[Tensor]) -> None:
-    returned = {id(o) for o in outputs}
-    for t in node._dirty:
-        if id(t) not in returned:
-            raise RuntimeError(
-                "Some elements marked as dirty during the forward method were not returned as output. The inputs that "
-                f"are modified inplace must all be outputs of the Function {type(node)._function.__name__}."
-            )
-        if t._grad_fn is None and t._requires_grad and grad_mode.state.grad_enabled:
-            raise RuntimeError(
-                "a leaf Variable that requires grad has been used in an in-place operation. Its value before would be "
-                "lost: work on a clone()."
-            )
-
-
-def _rebase_dirty(t: Tensor, node: FunctionNode, number: int) -> None:
-    if t._view is not None:
-        raise NotImplementedError(
-            f"{type(node)._function.__name__} marks a view as dirty. A custom Function that changes a view in place is "
-            "not built here: change the base, or return a new tensor."
+def _rebase_dirty(t: Tensor, node: FunctionNode, number: int, n_outputs: int) -> None:
+    """`forward` has changed its input `t` in place: `node` becomes its history, and that of its base."""
+    if t.is_leaf and t.requires_grad:
+        raise RuntimeError(
+            "a leaf Variable that requires grad has been used in an in-place operation. Its value before would be lost: "
+            "work on a clone()."
         )
-    t._grad_fn, t.output_nr, t._requires_grad = node, number, True
+    if t._view is not None and n_outputs > 1:
+        raise RuntimeError(
+            "If your Function modifies inplace an input that is a view of another Tensor, your Function cannot return more "
+            "than one Tensor. This is not supported by the current autograd engine. You should either make sure the input "
+            "is not a view (using .clone() for example) or make your Function only return one Tensor (potentially "
+            "splitting it into two Functions: one doing the inplace that returns a single Tensor and a second one that "
+            "does the other operations)."
+        )
+    inplace.check_inplace(t, record=True)
+    # The form of the output is known now, and the history of a base needs it.
+    node._outputs = ((t._data.shape, t._data.dtype),) * n_outputs
+    inplace.rebase_history(t, node, number)
 
 
 def _apply_jvp(cls: type[Function], node: FunctionNode, args: tuple[Any, ...], outputs: list[Any]) -> None:
-    tangents = tuple(forward_ad.tangent_of(a) if isinstance(a, Tensor) else None for a in args)
+    carried = tuple(forward_ad.tangent_of(a) if isinstance(a, Tensor) else None for a in args)
+    tangents = carried
+    if node.materialize_grads:
+        tangents = tuple(
+            forward_ad.zero_tangent(a) if t is None and isinstance(a, Tensor) else t
+            for a, t in zip(args, carried, strict=True)
+        )
     node._in_jvp = True
     try:
-        results = cls.jvp(node, *tangents)
+        with forward_ad._set_fwd_grad_enabled(False):
+            results = cls.jvp(node, *tangents)
     finally:
         node._in_jvp = False
     if not isinstance(results, tuple):
         results = (results,)
     if len(results) != len(outputs):
         raise RuntimeError(
-            f"jvp of {cls.__name__} returned {len(results)} tangents for {len(outputs)} outputs; it returns one for each."
+            f"Function's jvp returned an invalid number of forward gradients (expected {len(outputs)} but got "
+            f"{len(results)}). jvp of {cls.__name__} returns one tangent for each output of forward."
         )
-    for out, tangent in zip(outputs, results, strict=True):
-        if isinstance(out, Tensor) and tangent is not None:
-            if tangent.shape != out.shape:
+    for i, (out, tangent) in enumerate(zip(outputs, results, strict=True)):
+        if tangent is not None and not isinstance(tangent, Tensor):
+            raise RuntimeError(
+                f"expected Variable or None (got {type(tangent).__name__}) for grad output {i}. jvp of {cls.__name__} "
+                "returns tensors."
+            )
+        if tangent is None or not isinstance(out, Tensor) or not out.is_floating_point():
+            continue
+        if any(out is d for d in node._dirty):
+            if forward_ad.tangent_of(out) not in (None, tangent):
                 raise RuntimeError(
-                    f"jvp of {cls.__name__} returned a tangent of shape {list(tangent.shape)} for an output of shape "
-                    f"{list(out.shape)}"
+                    "An inplace custom Function is not modifying the forward mode gradients inplace. If the forward is "
+                    "modifying an input inplace, then the jvp function must modify the corresponding gradient inplace."
                 )
-            forward_ad.set_tangent(out, tangent)
+            forward_ad.write_tangent(out, tangent)
+            continue
+        if out._view is not None:
+            if tangent._view is None:
+                raise RuntimeError(
+                    "A custom Function's forward is returning a view (or an input as-is) but the jvp is not returning a "
+                    "view. Return a view of the tangent there, such as t.view_as(t)."
+                )
+        elif any(tangent is t for t in tangents):
+            tangent = tangent.clone()
+        forward_ad.set_tangent(out, tangent)
 
 
 def once_differentiable(fn: Callable[..., Any]) -> Callable[..., Any]:

@@ -8,7 +8,7 @@ import traceback
 import weakref
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
@@ -147,6 +147,10 @@ class Node:
     def __repr__(self) -> str:
         return f"<{type(self).__name__} object at {id(self):#x}>"
 
+    def __lt__(self, other: Node) -> bool:
+        # Asked by the engine's heap about nodes of the same sequence number: neither goes first.
+        return False
+
     def __call__(self, *grads: Tensor) -> Any:
         """Run this node alone on gradients of its outputs; the graph behind it is not touched."""
         results = self.run([g._data if isinstance(g, Tensor) else g for g in grads], False)
@@ -181,25 +185,25 @@ class AccumulateGrad(Node):
     def accumulate(self, grad: Any, create_graph: bool, owned: bool) -> None:
         """Add `grad` to the leaf's `.grad`. An array that is `owned` belongs to nobody else and may be kept as it is."""
         leaf = self.variable
+        if grad is None:
+            return
+        if create_graph and not grad_mode.state.grad_enabled:
+            # The pass computed with Tensors for the sake of their tangents alone; these end here.
+            grad, create_graph, owned = grad._data, False, False
         if create_graph:
-            leaf._grad = grad if leaf._grad is None else leaf._grad + grad
+            # Recorded, as any op: the gradient itself is part of a graph.
+            leaf._grad = wrap(np.empty_like(leaf._data)).copy_(grad) if leaf._grad is None else leaf._grad + grad
         elif leaf._grad is None:
             array = np.asarray(grad)
             leaf._grad = wrap(array if owned and array is grad else array.copy())
-        elif leaf._grad.requires_grad:
-            # Somebody may differentiate the old gradient later, so its values stay as they are.
-            leaf._grad = wrap(leaf._grad._data + grad)
         else:
+            # In place: who holds the old gradient sees the new one, and a graph that saved it will notice.
             total = leaf._grad
             np.add(total._data, grad, out=total._data)
-            if total._counter is not None:
-                total._counter[0] += 1
-            else:
-                total._counter = [1]
+            bump_version(total)
 
     def run(self, grads: list[Any], create_graph: bool) -> Sequence[Any]:
-        if grads[0] is not None:
-            self.accumulate(grads[0], create_graph, owned=False)
+        self.accumulate(grads[0], create_graph, owned=False)
         return ()
 
 
@@ -266,6 +270,9 @@ class SavedTensor:
     """
 
     __slots__ = ("_array", "_counter", "_node", "_output_nr", "_tensor", "_unpack", "_version")
+
+    # Stands where something was saved that has been let go.
+    freed: ClassVar[SavedTensor]
 
     def __init__(self, tensor: Tensor, node: Node | None = None) -> None:
         """Save `tensor`; `node` is given when the tensor is an output of that node."""
@@ -418,6 +425,11 @@ class SavedTensor:
         """Let go of the tensor; a later use raises."""
         self._tensor = _FREED
         self._array = None
+
+
+SavedTensor.freed = object.__new__(SavedTensor)
+SavedTensor.freed._unpack = None
+SavedTensor.freed.free()
 
 
 class saved_tensors_hooks:

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from ..tensor import Tensor, ViewInfo
+from ..tensor import Tensor, ViewInfo, tensor_method
 from . import graph
 from .graph import Node, gradient_edge
 
@@ -17,11 +17,15 @@ __all__ = ["CopySlices", "check_inplace", "make_view", "rebase_history", "view_i
 
 def make_view(out: Tensor, source: Tensor, creation: str | None = None) -> None:
     """Let `out`, which shows the storage of `source`, share its version counter and know its base."""
+    if source._inference:
+        # Neither versions nor history: there is nothing to share.
+        out._inference = True
+        return
     if source._counter is None:
         source._counter = [0]
     out._counter = source._counter
     if source._view is not None:
-        base, creation = source._view.base, creation or source._view.creation
+        base, creation = source._view.base, source._view.creation or creation
     else:
         base = source
     out._view = ViewInfo(base, creation, out._counter[0])
@@ -43,16 +47,16 @@ def view_index(base: np.ndarray, view: np.ndarray) -> np.ndarray:
     return np.lib.stride_tricks.as_strided(logical[offset:], view.shape, [s * 8 for s in strides]).copy()
 
 
-_CREATION_ERRORS = {
+_WHY_FORBIDDEN = {
     "no_grad": (
-        "A view was created in no_grad mode and is being modified inplace with grad mode enabled. Given that this use case "
-        "is ambiguous and error-prone, it is forbidden. You can clarify your code by moving both the view and the inplace "
-        "either both inside the no_grad block (if you don't want the inplace to be tracked) or both outside (if you want "
-        "the inplace to be tracked)."
+        "Given that this use case is ambiguous and error-prone, it is forbidden. You can clarify your code by moving both "
+        "the view and the inplace either both inside the no_grad block (if you don't want the inplace to be tracked) or "
+        "both outside (if you want the inplace to be tracked)."
     ),
     "inference": (
-        "A view was created in inference mode and is being modified inplace in normal mode. Clone the view first: the "
-        "clone is an ordinary tensor."
+        "Given that this use case is ambiguous and error-prone, it is forbidden. You can clarify your code by moving both "
+        "the view and the inplace either both inside the inference_mode block (if you don't want the inplace to be "
+        "tracked) or both outside (if you want the inplace to be tracked)."
     ),
     "multi-output": (
         "This view is the output of a function that returns multiple views. Such functions do not allow the output views "
@@ -64,6 +68,32 @@ _CREATION_ERRORS = {
         "gradients. This behavior is forbidden. You can fix this by cloning the output of the custom Function."
     ),
 }
+
+
+def _refuse_forbidden_view(t: Tensor, view: ViewInfo, indirect: bool) -> None:
+    """Raise if the history of this view cannot be rewritten; `indirect`: because its base was written to."""
+    if view.creation is None:
+        return
+    written = "its base or another view of its base has been" if indirect else "is being"
+    if view.creation in ("no_grad", "inference") or t._grad_fn is None:
+        mode = "inference" if view.creation == "inference" else "no_grad"
+        under = "in normal mode" if view.creation == "inference" else "with grad mode enabled"
+        what = f"A view was created in {mode} mode and {written} modified inplace {under}."
+    else:
+        name = t._grad_fn.name().removesuffix("0").removesuffix("Backward")
+        what = f"Output {t.output_nr} of {name} is a view and {written} modified inplace."
+    raise RuntimeError(f"{what} {_WHY_FORBIDDEN[view.creation]}")
+
+
+@tensor_method
+def _regenerate_history(self: Tensor) -> None:
+    """The storage of this view was written to: its history is now the base's, seen through the view."""
+    view = self._view
+    assert view is not None and self._counter is not None
+    if view.base.requires_grad:
+        _refuse_forbidden_view(self, view, indirect=True)
+        self._grad_fn, self.output_nr, self._requires_grad = self._as_strided_node(view.base, self), 0, True
+    view.version = self._counter[0]
 
 
 def check_inplace(t: Tensor, record: bool) -> None:
@@ -81,12 +111,7 @@ def check_inplace(t: Tensor, record: bool) -> None:
                     "a view of a leaf Variable that requires grad is being used in an in-place operation. Change a clone() "
                     "of it, or work under no_grad if the change is not to be differentiated, as an optimiser does."
                 )
-            if view.creation is not None:
-                where = ""
-                if view.creation in ("multi-output", "custom") and t._grad_fn is not None:
-                    name = t._grad_fn.name().removesuffix("0").removesuffix("Backward")
-                    where = f"Output {t.output_nr} of {name} is a view and is being modified inplace. "
-                raise RuntimeError(where + _CREATION_ERRORS[view.creation])
+            _refuse_forbidden_view(t, view, indirect=False)
         elif t._requires_grad and t._grad_fn is None:
             raise RuntimeError(
                 "a leaf Variable that requires grad is being used in an in-place operation. Its value before would be "

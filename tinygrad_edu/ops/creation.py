@@ -63,17 +63,16 @@ def tensor(
         tensor([[1., 2.],
                 [3., 4.]])
     """
-    array = as_array(data)
-    copied = np.array(array, dtype=None if dtype is None else dtypes.to_numpy_dtype(dtype))
-    return _finish(copied, requires_grad, device)
+    array = as_array(data, None if dtype is None else dtypes.to_numpy_dtype(dtype))
+    return _finish(array.copy(), requires_grad, device)
 
 
 def as_tensor(data: Any, dtype: Any = None, device: Any = None) -> Tensor:
     """`data` as a tensor: itself if it is one of that dtype, sharing memory if it is an array, else a copy."""
     if isinstance(data, Tensor):
         return data if dtype is None else data.to(dtype)
-    array = as_array(data)
-    return _finish(array if dtype is None else array.astype(dtypes.to_numpy_dtype(dtype), copy=False), False, device)
+    array = as_array(data, None if dtype is None else dtypes.to_numpy_dtype(dtype))
+    return _finish(array, False, device)
 
 
 def from_numpy(array: np.ndarray) -> Tensor:
