@@ -1,0 +1,165 @@
+"""How fast the laboratory answers, in real JupyterLab and real Chromium; medians, milliseconds.
+
+    python benchmarks/lab.py
+
+A toggle is timed from the click to the frame after the new pictures are in the page; a step from the key to the laid
+out picture; "first shown" from the start of the cell to the picture.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import platform
+import statistics
+import sys
+import tempfile
+from pathlib import Path
+from typing import Any
+
+sys.path.insert(0, str(Path(__file__).parents[1] / "tests" / "browser"))
+
+from harness import Desk, start_browser, start_lab
+
+ROUNDS = 20
+TEN_OPS = """\
+x = T.tensor(2.0)
+w = T.tensor(0.3, requires_grad=True)
+b = T.tensor(0.1, requires_grad=True)
+a = w * x
+d = a + b
+e = d * d
+f = e.exp()
+g = f + d
+h = g * 0.5
+i = h - x
+j = i * w
+k = j ** 2
+L = k + b
+L.backward()"""
+FOUR_OPS = """\
+x = T.tensor(2.0)
+y = T.tensor(1.0)
+w = T.tensor(0.3, requires_grad=True)
+b = T.tensor(0.1, requires_grad=True)
+d = w * x + b
+L = (d - y) ** 2
+L.backward()"""
+THIRTY_OPS = (
+    "w = T.tensor(1.01, requires_grad=True)\nv = w\n" + "v = v * w\nv = v + 1.0\nv = v * 0.5\n" * 10 + "v.backward()"
+)
+WITHOUT_TORCH = """\
+import sys
+sys.modules["torch"] = None
+"""
+
+CLICKS = """async ([label, rounds]) => {
+    const explorer = document.querySelector(".tgv-explorer");
+    const pill = [...explorer.querySelectorAll(".tgv-pill")].filter(p => p.textContent === label).at(0);
+    const times = [];
+    for (let round = 0; round < rounds; round++) {
+        const answered = new Promise(resolve => {
+            const watch = new MutationObserver(() => {
+                if (explorer.getAttribute("aria-busy") === "true") return;
+                watch.disconnect();
+                resolve();
+            });
+            watch.observe(explorer, { attributes: true });
+        });
+        const start = performance.now();
+        pill.click();
+        await answered;
+        await new Promise(resolve => requestAnimationFrame(() => setTimeout(resolve)));
+        times.push(performance.now() - start);
+        await new Promise(resolve => setTimeout(resolve, 400)); // what is drawn afterwards is not part of the answer
+    }
+    return times;
+}"""
+
+DRAG = """async (seconds) => {
+    const explorer = document.querySelector(".tgv-explorer");
+    const slider = explorer.querySelector(".tgv-slider");
+    let redrawn = 0;
+    const watch = new MutationObserver(() => redrawn++);
+    watch.observe(explorer.querySelector(".tgv-table"), { childList: true });
+    const end = performance.now() + 1000 * seconds;
+    let value = -1;
+    while (performance.now() < end) {
+        value = value > 1 ? -1 : value + 0.02;
+        slider.value = String(value);
+        slider.dispatchEvent(new Event("input"));
+        await new Promise(requestAnimationFrame);
+    }
+    watch.disconnect();
+    return redrawn / seconds;
+}"""
+
+STEPS = """rounds => {
+    const player = document.querySelector(".tgv-player");
+    const times = [];
+    for (let round = 0; round < rounds; round++) {
+        player.dispatchEvent(new KeyboardEvent("keydown", { key: round % 20 ? "ArrowRight" : "Home", bubbles: true }));
+        const start = performance.now();
+        player.dispatchEvent(new KeyboardEvent("keydown", { key: "ArrowRight", bubbles: true }));
+        player.getBoundingClientRect();
+        times.push(performance.now() - start);
+    }
+    return times;
+}"""
+
+
+def explorer(desk: Desk, name: str, program: str, before: str = "") -> Any:
+    """A notebook with an explorer in it, at rest."""
+    notebook = desk.open(desk.write(f"{name}.ipynb", f"{before}import viz\nviz.explore({program!r})"))
+    notebook.run_all()
+    notebook.page.locator(".tgv-explorer svg .node").first.wait_for()
+    notebook.page.wait_for_timeout(1500)
+    return notebook
+
+
+def measure(desk: Desk) -> dict[str, float]:
+    """Every number, by name."""
+    found: dict[str, float] = {}
+    for name, program in (("4 ops", FOUR_OPS), ("10 ops", TEN_OPS)):
+        for side, before in (("both engines", ""), ("core alone", WITHOUT_TORCH)):
+            notebook = explorer(desk, f"{name} {side}", program, before)
+            times = notebook.page.evaluate(CLICKS, ["no_grad", ROUNDS])
+            found[f"toggle, {name}, {side}"] = statistics.median(times)
+            if name == "10 ops":
+                found[f"slider, {name}, {side} (redraws a second)"] = notebook.page.evaluate(DRAG, 3)
+            notebook.page.context.close()
+    notebook = desk.open(desk.write("30.ipynb", "import viz, torch", f"viz.explore({THIRTY_OPS!r})"))
+    notebook.run_all()
+    times = []
+    for _ in range(5):
+        start = notebook.page.evaluate("performance.now()")
+        notebook.command("notebook:run-all-cells")
+        notebook.page.locator(".tgv-explorer svg .node").first.wait_for()
+        times.append(notebook.page.evaluate("performance.now()") - start)
+    found["explore, 30 ops, first shown"] = statistics.median(times)
+    notebook = desk.open(desk.write("player.ipynb", f"import viz\nviz.record({TEN_OPS!r}).play()"))
+    notebook.run_all()
+    notebook.page.locator(".tgv-player svg .node").first.wait_for()
+    found["player, one step, 10 ops"] = statistics.median(notebook.page.evaluate(STEPS, 200))
+    return found
+
+
+def main() -> None:
+    """Measure, and print a table and the same as JSON."""
+    with tempfile.TemporaryDirectory() as folder, start_browser() as browser:
+        home, root = Path(folder, "home"), Path(folder, "lessons")
+        home.mkdir()
+        root.mkdir()
+        with start_lab(home, root) as lab:
+            desk = Desk(browser, lab)
+            found = measure(desk)
+            desk.close()
+    load = os.getloadavg()[0] if hasattr(os, "getloadavg") else 0.0
+    print(f"{platform.processor() or platform.machine()}, {os.cpu_count()} cores, load {load:.1f}")
+    for name, value in found.items():
+        print(f"{name:55} {value:8.1f}")
+    print(json.dumps({name: round(value, 1) for name, value in found.items()}))
+
+
+if __name__ == "__main__":
+    main()
