@@ -77,6 +77,11 @@ def test_an_answer_cell_without_marks_is_cleared_whole() -> None:
     assert "2 * x" not in json.dumps(students_version(lesson(answer="def double(x):\n    return 2 * x")))
 
 
+def test_outside_of_a_function_the_stub_does_not_stop_the_notebook() -> None:
+    answer = "slope = None\n### BEGIN SOLUTION\nslope = 6\n### END SOLUTION"
+    assert students_version(lesson(answer=answer))["cells"][1]["source"] == "slope = None\n# YOUR CODE HERE"
+
+
 def test_a_written_answer_is_cleared_too() -> None:
     notebook = lesson()
     notebook["cells"][1].update(cell_type="markdown", source=["Because the slope\n", "is 6."])

@@ -98,7 +98,8 @@ def _replace_regions(source: str, marks: tuple[str, str], stub: tuple[str, ...])
                 raise ValueError(f"{begin!r} twice without {end!r} between")
             inside = True
             indent = re.match(r"\s*", line)[0]  # type: ignore[index]
-            kept += [indent + text for text in stub]
+            # Outside of a function nothing may raise: an exercise that is not answered must not stop the notebook.
+            kept += [indent + text for text in stub if indent or text.startswith("#")]
         elif end in line:
             if not inside:
                 raise ValueError(f"{end!r} without {begin!r} before it")

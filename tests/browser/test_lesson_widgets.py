@@ -41,4 +41,6 @@ def test_the_tangent_follows_the_slider_by_mouse_key_and_python(desk) -> None:
     expect(card.locator("output").nth(1)).to_have_text("0.001")
     notebook.python("curve.index = 60")
     expect(numbers).to_have_text("At x = 3 the curve is at 9 and its slope is 6.")
-    assert card.locator(".tgv-curve").get_attribute("aria-label").startswith("The curve of x². At x = 3 the curve is at 9")
+    assert (
+        card.locator(".tgv-curve").get_attribute("aria-label").startswith("The curve of x². At x = 3 the curve is at 9")
+    )
