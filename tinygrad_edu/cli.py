@@ -14,6 +14,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
     _add_lab(commands)
     _add_doctor(commands)
+    _add_check(commands)
+    _add_grade(commands)
     arguments, unknown = parser.parse_known_args(argv)
     if unknown and arguments.command != "lab":
         parser.error(f"unrecognized arguments: {' '.join(unknown)}")
@@ -57,6 +59,27 @@ def _doctor(arguments: argparse.Namespace) -> int:
     from .doctor import report
 
     return report()
+
+
+def _add_check(commands: argparse._SubParsersAction) -> None:
+    from .exercises.grade import add_check_arguments, check_main
+
+    parser = commands.add_parser("check", help="check the answers in your notebook, here in the terminal")
+    add_check_arguments(parser)
+    parser.set_defaults(run=check_main)
+
+
+def _add_grade(commands: argparse._SubParsersAction) -> None:
+    from .exercises.grade import add_arguments, main
+
+    parser = commands.add_parser(
+        "grade",
+        help="grade submitted notebooks",
+        description="Grade submitted notebooks: each answer runs in a sandbox and is judged outside of it. "
+        "Started again, it goes on where it was.",
+    )
+    add_arguments(parser)
+    parser.set_defaults(run=main)
 
 
 if __name__ == "__main__":

@@ -13,6 +13,7 @@ import zipfile
 
 import pytest
 
+from tinygrad_edu.cli import main
 from tinygrad_edu.exercises import all_exercises, grade
 from tinygrad_edu.exercises.gradebook import file_name
 from tinygrad_edu.exercises.submissions import lesson_of, read_submissions
@@ -222,3 +223,13 @@ def test_the_bar_counts_to_the_end(monkeypatch):
     for n in (1, 2):
         grade._bar(n, 2)
     assert sys.stderr.getvalue().endswith(f"[{'#' * 30}] 2 of 2\n")
+
+
+def test_the_command_checks_one_notebook_in_the_terminal_and_grades_many(submit, tmp_path, capsys):
+    folder = submit(ada=notebook(), bob=notebook(relu=RELU.replace("x > 0", "grad_output > 0")))
+    assert main(["check", str(folder / "ada" / "lesson1.ipynb")]) == 0
+    assert main(["check", str(folder / "bob" / "lesson1.ipynb")]) == 1
+    assert "You tested the sign of grad_output." in capsys.readouterr().out
+    assert main(["check", str(tmp_path / "nothing.ipynb")]) == 2
+    assert main(["grade", str(folder), "--out", str(tmp_path / "out"), "--jobs", "1", "--no-progress"]) == 0
+    assert int(gradebook(tmp_path / "out")["bob"]["points"]) == 6

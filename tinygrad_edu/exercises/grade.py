@@ -22,6 +22,7 @@ from . import all_exercises
 from .gradebook import write_all
 from .judge import Failure, Mark, Verdict, judge
 from .plain import Data
+from .report import Report
 from .sandbox import Sandbox, unit_of
 from .submissions import Submission, lesson_of, read_submissions
 
@@ -212,3 +213,23 @@ def main(arguments: argparse.Namespace) -> int:
     for protection in sorted({name for result in results for name in result["missing"]}):
         print(f"Not available on this platform, so submissions were graded without it: {protection}.")
     return 0
+
+
+def add_check_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the options of `tinygrad-edu check`."""
+    parser.add_argument("notebook", type=Path, help="your notebook")
+
+
+def check_main(arguments: argparse.Namespace) -> int:
+    """Run `tinygrad-edu check`: the reports of one notebook, in the terminal. Exit status 0 when all is right."""
+    exercises = all_exercises()
+    try:
+        submission = read_submissions(arguments.notebook, exercises)[0]
+    except (FileNotFoundError, IndexError):
+        print(f"no notebook at {arguments.notebook}", file=sys.stderr)
+        return 2
+    work = work_of(submission, list(submission.answers), seed=0)
+    with Sandbox({engine for id in work["ids"] for engine in exercises[id].engines}) as sandbox:
+        verdicts = [verdict_of(verdict) for verdict in grade_one(work, sandbox)["verdicts"].values()]
+    print(*submission.notes, *map(Report, verdicts), sep="\n")
+    return 0 if verdicts and all(verdict.passed for verdict in verdicts) else 1

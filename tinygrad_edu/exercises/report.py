@@ -45,7 +45,7 @@ class Report:
 
     def _repr_mimebundle_(self, include: object = None, exclude: object = None) -> dict[str, str]:
         # nbgrader reads partial credit from a graded cell's text; any text that is no number would count as full marks.
-        grading = "NBGRADER_EXECUTION" in os.environ or "NBGRADER_VALIDATING" in os.environ
+        grading = "NBGRADER_EXECUTION" in os.environ
         text = str(self.points) if grading else repr(self)
         return {"text/plain": text, "text/markdown": self._repr_markdown_(), "text/html": self._repr_html_()}
 

@@ -1,0 +1,41 @@
+"""The same work units on a Dask cluster: a worker that is killed loses nothing, and nothing is graded twice."""
+
+import json
+import os
+import signal
+import time
+
+import pytest
+from test_grade import gradebook, notebook, submit  # noqa: F401 the fixture is used by its name
+
+from tinygrad_edu.exercises import all_exercises, grade
+from tinygrad_edu.exercises.submissions import read_submissions
+
+distributed = pytest.importorskip("distributed")
+
+
+def test_two_workers_one_killed_in_the_middle_nothing_lost_nothing_twice(submit, tmp_path, monkeypatch):  # noqa: F811
+    students = [f"student{i:02}" for i in range(60)]
+    folder, out = submit(**{name: notebook() for name in students}), tmp_path / "out"
+    log = out / "results.jsonl"
+    with distributed.LocalCluster(
+        n_workers=2, threads_per_worker=1, processes=True, dashboard_address=None, silence_logs=50
+    ) as cluster:
+        pids = [worker.process.pid for worker in cluster.workers.values()]
+
+        def kill_one_in_the_middle(n, total):
+            if n == 20:
+                assert len(set(pids)) == 2
+                os.kill(pids[0], signal.SIGKILL)
+
+        monkeypatch.setattr(grade, "_bar", kill_one_in_the_middle)
+        submissions = read_submissions(folder, all_exercises())
+        ids = ["central_difference", "mul_backward", "relu_backward"]
+        grade.grade(submissions, out, ids, scheduler=cluster.scheduler_address, progress=True)
+    graded = [json.loads(line)["student"] for line in log.read_text().splitlines()]
+    assert sorted(graded) == students
+    assert {int(row["points"]) for row in gradebook(out).values()} == {9}
+    with pytest.raises(ProcessLookupError):
+        for _ in range(100):
+            os.kill(pids[0], 0)
+            time.sleep(0.05)
