@@ -6,21 +6,18 @@ import html
 
 import graphviz
 
-from viz.shapes import Box, Link
+from viz.shapes import Box, Drawing
 from viz.svg import State
 from viz.theme import DARK, LIGHT, SIZE, printable
 
 FONT = "Helvetica"
 
 
-def source(
-    boxes: list[Box], links: list[Link], state: dict[str, State], direction: str = "LR", theme: str = "light"
-) -> str:
+def source(drawing: Drawing, state: dict[str, State], direction: str = "LR", theme: str = "light") -> str:
     """DOT for one view, with every label escaped: names come from users.
 
     Args:
-        boxes: what to draw, with their texts.
-        links: the lines between them.
+        drawing: the boxes with their texts, and the lines between them.
         state: texts and classes of the step to show.
         direction: `"LR"` or `"TB"`.
         theme: `"dark"`, or anything else for light.
@@ -37,9 +34,9 @@ def source(
             "arrowsize": "0.6",
         },
     )
-    for box in boxes:
+    for box in drawing.boxes:
         graph.node(box.key, _label(box, state, colours), **_look(box, colours))
-    for link in links:
+    for link in drawing.links:
         words = state[link.back].text if link.back in state and link.back else {}
         words = state[link.key].text if link.key in state and not words else words
         text = graphviz.escape(" ".join(filter(None, (words.get("label", ""), words.get("label2", "")))))
@@ -64,6 +61,8 @@ def _label(box: Box, state: dict[str, State], colours: dict[str, str]) -> str:
     texts = state[box.key].text if box.key in state else {}
     lines = []
     for row in box.rows:
+        if row.pictures:
+            continue
         text = html.escape(row.cut(texts.get(row.slot, row.text)))
         if not text:
             continue

@@ -3,20 +3,24 @@
 from __future__ import annotations
 
 import base64
+import contextlib
+import gc
 import os
 import sys
 import textwrap
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 from typing import Any
 
 from viz import dot, engines, notation, scene, shapes, svg
+from viz import grid as grids
 from viz.engines import Engine
 from viz.graph import Graph
 from viz.layout import Layout
 from viz.reader import Reader, tensors_in
-from viz.shapes import Box, Link
+from viz.shapes import Drawing
 from viz.svg import State
 
 ACCEPTED = (
@@ -35,16 +39,17 @@ class Picture:
     title: str = "Graph"
     state: dict[str, State] = field(default_factory=dict)
     rooms: dict[str, dict[str, str]] = field(default_factory=dict)
+    layers: dict[str, list[grids.Grid]] = field(default_factory=dict)
     identity: str = field(default_factory=scene.new_identity)
 
     @cached_property
-    def _parts(self) -> tuple[list[Box], list[Link]]:
-        return shapes.boxes_and_links(self.graph, self.view, self.rooms)
+    def _drawing(self) -> Drawing:
+        return shapes.drawing(self.graph, self.view, self.rooms, self.layers)
 
     @cached_property
     def layout(self) -> Layout:
         """Where everything stands."""
-        return scene.arrange(*self._parts)
+        return scene.arrange(self._drawing)
 
     @cached_property
     def svg(self) -> str:
@@ -53,15 +58,13 @@ class Picture:
 
     def drawn(self, theme: str, plain: bool = False) -> str:
         """The picture as SVG in another theme: `"auto"`, `"light"` or `"dark"`; `plain` as in `theme.css`."""
-        boxes, links = self._parts
         about = self.title, self.description, theme, self.notes, plain
-        return svg.write(boxes, links, self.layout, self.identity, self.state, *about)
+        return svg.write(self._drawing, self.layout, self.identity, self.state, *about)
 
     @property
     def source(self) -> str:
         """The picture as DOT, which any Graphviz draws."""
-        boxes, links = self._parts
-        return dot.source(boxes, links, self.state, self.layout.direction, self.theme)
+        return dot.source(self._drawing, self.state, self.layout.direction, self.theme)
 
     @property
     def description(self) -> str:
@@ -74,7 +77,7 @@ class Picture:
     @property
     def notes(self) -> list[str]:
         """What the picture says below itself: why there is no more, or how it was laid out."""
-        said = " ".join(filter(None, (self.graph.note, self.layout.note)))
+        said = " ".join(filter(None, (self.graph.note, _folded(self._drawing, self.graph), self.layout.note)))
         return textwrap.wrap(said, 76) if said else []
 
     def _line(self, key: str) -> str:
@@ -94,6 +97,11 @@ class Picture:
 
     def __repr__(self) -> str:
         return f"{self.title}: {self.description}"
+
+
+def _folded(drawing: Drawing, graph: Graph) -> str:
+    count = sum(box.kind == "fold" for box in drawing.boxes)
+    return f"{len(graph.ops):,} ops, folded into {len(drawing.boxes)} boxes to be read." if count else ""
 
 
 def as_html(picture: str, description: str) -> str:
@@ -143,7 +151,7 @@ def draw(
         raise ValueError(f"theme must be 'auto', 'light' or 'dark', not {theme!r}")
     engine, roots = _roots(thing)
     reader = Reader(engine, keep=True)
-    with engine.quietly():
+    with engine.quietly(), _no_collection():
         for name, tensor in roots.items():
             key = reader.value(tensor)
             reader.graph.roots.append(key)
@@ -154,8 +162,19 @@ def draw(
     graph = reader.graph
     graph.note = _note(graph)
     notation.name_values(graph)
-    state, rooms = _final_state(graph)
-    return Picture(graph, view, theme, _title(graph), state, rooms)
+    return Picture(graph, view, theme, _title(graph), *_final_state(graph))
+
+
+@contextlib.contextmanager
+def _no_collection() -> Iterator[None]:
+    """Many objects are made and none is garbage: looking for some after every few thousand doubles the time."""
+    was_on = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was_on:
+            gc.enable()
 
 
 def _roots(thing: Any) -> tuple[Engine, dict[str, Any]]:
@@ -223,11 +242,17 @@ def _title(graph: Graph) -> str:
     return f"Graph behind {', '.join(names[:4])}{', …' if len(names) > 4 else ''}"
 
 
-def _final_state(graph: Graph) -> tuple[dict[str, State], dict[str, dict[str, str]]]:
+def _final_state(graph: Graph) -> tuple[dict[str, State], dict[str, dict[str, str]], dict[str, list[grids.Grid]]]:
+    layers: dict[str, list[grids.Grid]] = {}
     state: dict[str, State] = {}
     rooms: dict[str, dict[str, str]] = {}
     for value in graph.values.values():
-        text = {"value": notation.brief(value.array)}
+        text = {"value": grids.words(value.array)}
+        state[f"{value.key}x"] = State("on")
+        drawn = grids.grid(f"{value.key}d0", value.grad)
+        if drawn is not None:
+            layers[value.key] = [drawn]
+            state[drawn.key] = State("on")
         if value.kind == "leaf":
             text["grad"] = "grad: none yet" if value.grad is None else f"grad {notation.brief(value.grad)}"
         elif value.grad is not None:
@@ -237,4 +262,4 @@ def _final_state(graph: Graph) -> tuple[dict[str, State], dict[str, dict[str, st
     for op in graph.ops.values():
         for position, saved in enumerate(op.saved):
             state[f"{op.key}s{position}"] = State("freed" if saved.state == "freed" else "")
-    return state, rooms
+    return state, rooms, layers

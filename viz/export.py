@@ -102,9 +102,9 @@ class Frames:
         self.count = len(director.steps)
         self._director = director
         self._first = stage.first
-        self._patches = stage.patches
-        self._boxes, self._links = shapes.boxes_and_links(recording.graph, view, scene.rooms(stage))
-        self._layout: Layout = scene.arrange(self._boxes, self._links)
+        self._drawing = shapes.drawing(recording.graph, view, scene.rooms(stage), director.layers)
+        self._patches = [scene.translated(patch, self._drawing) for patch in stage.patches]
+        self._layout: Layout = scene.arrange(self._drawing)
         self._identity = scene.new_identity()
 
     def state(self, step: int) -> dict[str, State]:
@@ -125,11 +125,11 @@ class Frames:
         about = self._director.steps[step]
         notes = _wrapped(f"{about.title}. {about.sentence}", self._layout.width)
         head = about.title, about.sentence
-        return svg.write(self._boxes, self._links, self._layout, self._identity, state, *head, theme, notes, plain)
+        return svg.write(self._drawing, self._layout, self._identity, state, *head, theme, notes, plain)
 
     def dot(self, step: int, theme: str = "auto") -> str:
         """A step as DOT."""
-        return dot.source(self._boxes, self._links, self.state(step), self._layout.direction, theme)
+        return dot.source(self._drawing, self.state(step), self._layout.direction, theme)
 
 
 def _wrapped(text: str, width: float) -> list[str]:

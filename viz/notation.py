@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 from typing import Any
 
 from viz.graph import Array, Graph, Op
@@ -53,16 +54,22 @@ SYMBOLS = {
 IN_PLACE = re.compile(r"^[a-z0-9_]*[a-z0-9]_$")
 _SUPERSCRIPTS = str.maketrans("0123456789-.", "⁰¹²³⁴⁵⁶⁷⁸⁹⁻·")
 _INFIX = {"mul": "·", "add": "+", "sub": "−", "div": "/", "truediv": "/"}
+MANY = 3000  # ops; in a larger graph no expression could be read
 LONGEST_EXPRESSION = 10  # characters; past that an unnamed result is called t1, t2, …
 
 
 def base_name(op: Op) -> str:
     """The op without what its engine adds: `mul` for `MulBackward0`, `__rmul__` and `mul_`."""
-    name = re.sub(r"Backward\d*$", "", op.name.rpartition("::")[2]) if op.recorded else op.name
-    if op.recorded and not op.custom:
+    return _base_name(op.name, op.recorded, op.custom)
+
+
+@lru_cache(maxsize=4096)
+def _base_name(name: str, recorded: bool, custom: bool) -> str:
+    name = re.sub(r"Backward\d*$", "", name.rpartition("::")[2]) if recorded else name
+    if recorded and not custom:
         name = re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", name).lower()
     name = name.strip("_") if name.startswith("__") else name.rstrip("_")
-    if not op.recorded and len(name) > 3 and name[0] in "ri" and name[1:] in SYMBOLS and name not in SYMBOLS:
+    if not recorded and len(name) > 3 and name[0] in "ri" and name[1:] in SYMBOLS and name not in SYMBOLS:
         name = name[1:]
     return name
 
@@ -86,11 +93,13 @@ def symbol(op: Op) -> str:
 def name_values(graph: Graph) -> None:
     """Give every value without a variable an expression (`w·x`) or, where that gets long, a name (`t3`)."""
     count = 0
+    expressions = len(graph.ops) <= MANY
     for value in graph.values.values():
         if value.name or value.op is None:
+            value.expression = "" if value.name else "input"
             continue
         op = graph.ops[value.op]
-        text = _expression(graph, op) if len(op.outputs) == 1 else ""
+        text = _expression(graph, op) if expressions and len(op.outputs) == 1 else ""
         if not text or len(text) > LONGEST_EXPRESSION:
             count += 1
             text = f"t{count}"
@@ -111,6 +120,8 @@ def _expression(graph: Graph, op: Op) -> str:
         return f"{number}−{_wrap(parts[0], 'sub', 1)}"
     if name == "pow" and len(parts) == 1 and number and len(number) <= 3:
         return f"{_wrap(parts[0], 'pow', 0)}{number.translate(_SUPERSCRIPTS)}"
+    if name in ("t", "transpose", "permute", "numpy_t") and len(parts) == 1 and parts[0]:
+        return f"{_wrap(parts[0], 'pow', 0)}ᵀ"
     if name == "neg" and parts:
         return f"−{_wrap(parts[0], 'mul', 1)}"
     if len(parts) == 1 and parts[0]:

@@ -13,6 +13,7 @@ from viz.engines import ACCUMULATE, Engine
 from viz.graph import MAP_SIDE, SUMMARY_PAST, Array, Graph, Op, Saved, Value
 
 OWN = {"result", "result0", "result1", "result2", "mask", "indices", "total_weight", "save_mean", "save_invstd"}
+LIGHT_PAST = 3000  # nodes read at once
 ITEMS_LOOKED_AT = 64  # of a list, tuple or dict, when looking for the tensors in it
 
 
@@ -164,7 +165,8 @@ class Reader:
             self._output[op, number] = key = value.key
             outputs = self.graph.ops[op].outputs
             outputs.append(key)
-            outputs.sort(key=lambda k: self.graph.values[k].output_nr)
+            if len(outputs) > 1:
+                outputs.sort(key=lambda k: self.graph.values[k].output_nr)
         return key
 
     def bind(self, name: str, tensor: Any, line: int | None = None) -> str:
@@ -250,6 +252,37 @@ class Reader:
         found = self._op_of.get(self.identity(node))
         if found is not None:
             return found
+        fresh = self._behind(node)
+        light = len(fresh) > LIGHT_PAST  # nobody can look at them all: leave out what only a single op shows
+        for identity, current in fresh:
+            if self._keep:
+                self._kept.append(current)
+            op = Op(f"o{len(self.graph.ops)}", current.name(), sequence_nr=current._sequence_nr(), line=line)
+            self.graph.ops[op.key] = op
+            self._op_of[identity] = op.key
+        for identity, current in fresh:
+            op = self.graph.ops[self._op_of[identity]]
+            for behind, number in current.next_functions:
+                if behind is None:
+                    op.inputs.append(None)
+                    op.next.append((None, 0))
+                    continue
+                source = self._op_of.get(self.identity(behind))
+                if source is None:
+                    leaf = self.graph.values[self.accumulator(behind)]
+                    op.inputs.append(leaf.key)
+                    op.next.append((leaf.accumulate, number))
+                else:
+                    op.inputs.append(self.output(source, number))
+                    op.next.append((source, number))
+            if not light:
+                self._describe(op, current)
+            if self._on_op is not None:
+                self._on_op(op, current)
+        return self._op_of[self.identity(node)]
+
+    def _behind(self, node: Any) -> list[tuple[Any, Any]]:
+        """`node` and all nodes behind it that are new, with their identities, in the order in which they were made."""
         fresh: dict[Any, Any] = {}
         stack = [node]
         while stack:
@@ -258,38 +291,18 @@ class Reader:
             if identity in fresh or identity in self._op_of:
                 continue
             fresh[identity] = current
-            for behind, _ in current.next_functions:
-                if behind is not None and behind.name() != ACCUMULATE:
-                    stack.append(behind)
-        for identity, current in sorted(fresh.items(), key=lambda item: item[1]._sequence_nr()):
-            if self._keep:
-                self._kept.append(current)
-            op = Op(f"o{len(self.graph.ops)}", current.name(), sequence_nr=current._sequence_nr(), line=line)
-            op.custom = is_custom(current)
-            self.graph.ops[op.key] = op
-            self._op_of[identity] = op.key
-        for identity, current in sorted(fresh.items(), key=lambda item: item[1]._sequence_nr()):
-            op = self.graph.ops[self._op_of[identity]]
-            for behind, number in current.next_functions:
-                if behind is None:
-                    op.inputs.append(None)
-                    op.next.append((None, 0))
-                elif behind.name() == ACCUMULATE:
-                    leaf = self.graph.values[self.accumulator(behind)]
-                    op.inputs.append(leaf.key)
-                    op.next.append((leaf.accumulate, number))
-                else:
-                    source = self._op_of[self.identity(behind)]
-                    op.inputs.append(self.output(source, number))
-                    op.next.append((source, number))
-            self._read_metadata(op, current)
-            exponent = getattr(current, "_saved_exponent", None) if "Pow" in op.name else None
-            if isinstance(exponent, (int, float)):
-                op.constants.append(f"{exponent:.6g}")
-            self._read_saved(op, current)
-            if self._on_op is not None:
-                self._on_op(op, current)
-        return self._op_of[self.identity(node)]
+            stack += [behind for behind, _ in current.next_functions if behind is not None]
+        ops = [(identity, current) for identity, current in fresh.items() if current.name() != ACCUMULATE]
+        ops.sort(key=lambda item: item[1]._sequence_nr())
+        return ops
+
+    def _describe(self, op: Op, node: Any) -> None:
+        op.custom = is_custom(node)
+        self._read_metadata(op, node)
+        exponent = getattr(node, "_saved_exponent", None) if "Pow" in op.name else None
+        if isinstance(exponent, (int, float)):
+            op.constants.append(f"{exponent:.6g}")
+        self._read_saved(op, node)
 
     def accumulator(self, node: Any) -> str:
         """The key of the leaf that an AccumulateGrad node serves."""
@@ -366,8 +379,20 @@ def is_custom(node: Any) -> bool:
 
 def slots(node: Any) -> list[str]:
     """The names under which a built-in node keeps tensors: `self` for `_saved_self`."""
+    kind = type(node)
+    if kind.__dir__ is not object.__dir__:  # what it keeps differs from node to node
+        return _slots(dir(node))
+    if kind not in _slots_of:
+        _slots_of[kind] = _slots(dir(kind))
+    return _slots_of[kind]
+
+
+_slots_of: dict[type, list[str]] = {}
+
+
+def _slots(attributes: list[str]) -> list[str]:
     prefix = "_raw_saved_"
-    names = [name[len(prefix) :] for name in dir(node) if name.startswith(prefix)]
+    names = [name[len(prefix) :] for name in attributes if name.startswith(prefix)]
     return [name for name in names if name != "tensors"]
 
 

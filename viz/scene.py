@@ -6,6 +6,7 @@ import re
 from dataclasses import dataclass, field
 from typing import Any
 
+from viz import grid as grids
 from viz import layout as layouts
 from viz import notation, shapes, svg
 from viz.graph import Array, Op, Saved, Value
@@ -16,6 +17,7 @@ from viz.theme import text_width
 
 VIEWS = ("values", "grad_fn")
 WIDE = 1080.0  # pixels; a wider left-to-right picture is drawn top to bottom instead
+LAYERS = 8  # gradients of one value that are drawn; more come as text alone
 ROW = 6  # ops in one row, left to right
 LEGEND = {
     "leaf": "leaf that requires grad",
@@ -170,6 +172,7 @@ class Director:
         self.graph = recording.graph
         self.stages = {view: _Stage() for view in VIEWS}
         self.steps: list[Step] = []
+        self.layers: dict[str, list[grids.Grid]] = {}
         self._leaf_of = self.graph.accumulators()
         self._inbox: dict[tuple[str, int], list[Gradient]] = {}
         self._expected: dict[str, int] = {}
@@ -247,8 +250,6 @@ class Director:
             self._set(value.key, "pending")
         for op in self.graph.ops.values():
             self._set(op.key, "pending")
-            for position, _ in enumerate(op.saved):
-                self._set(f"{op.key}s{position}", "pending")
             for slot, key in enumerate(op.inputs):
                 if key is not None:
                     self._set(f"e{op.key}i{slot}", "pending")
@@ -274,7 +275,9 @@ class Director:
         self._close(Step(phase, f"{phase.title()}: {names}", _sentence("; ".join(words)), events[0].line))
 
     def _appear(self, value: Value) -> None:
-        texts = {"value": brief(value.array)}
+        texts = {"value": grids.words(value.array)}
+        if value.array is not None and value.array.shape:
+            self.stages["values"].set(f"{value.key}x", "on")
         if value.requires_grad and value.kind == "leaf":
             texts["grad"] = "grad: none yet"
         self._passing(value.key, "now", "done", **texts)
@@ -332,6 +335,7 @@ class Director:
         for value in self.graph.values.values():
             if value.kind == "value" and self.stages["values"].state[value.key].text.get("grad"):
                 self._set(value.key, None, grad="", note="")
+                self._show_layer(value, None)
         roots = [self.graph.values[key] for key in event.values]
         first = next((later for later in rest if later.kind == "run"), None)
         seed = ""
@@ -402,10 +406,30 @@ class Director:
 
     def _arrived(self, value: Value, array: Array | None) -> None:
         note = "" if value.kind == "leaf" else "retained" if value.retains_grad else "not kept"
-        text = {"grad": f"grad {brief(array)}"}
-        if note:
+        text = {"grad": f"grad {grids.words(array)}".strip()}
+        if note and grids.grid("", array) is not None:
+            text["grad"] += f", {note}"
+        elif note:
             text["note"] = note
         self._set(value.key, None, **text)
+        self._show_layer(value, array)
+
+    def _show_layer(self, value: Value, array: Array | None) -> None:
+        """Show the picture of a gradient in the value's box; a gradient seen before is not drawn again."""
+        stage = self.stages["values"]
+        layers = self.layers.setdefault(value.key, [])
+        drawn = grids.grid(f"{value.key}d{len(layers)}", array)
+        shown = next((one for one in layers if stage.state.get(one.key, State()).classes == "grad-grid on"), None)
+        if shown is not None:
+            stage.set(shown.key, "")
+        if drawn is None or len(layers) >= LAYERS:
+            if not layers:
+                del self.layers[value.key]
+            return
+        same = next((one for one in layers if one.cells == drawn.cells), None)
+        if same is None:
+            layers.append(drawn)
+        stage.set((same or drawn).key, "grad-grid on")
 
     def _send(self, op: Op, gradient: Gradient, position: int, upstream: Array | None) -> str:
         slot = self._slot(op, gradient, position)
@@ -454,7 +478,8 @@ class Director:
             words += f", which becomes {brief(total)}: it was not zeroed"
         self._passing(key, "running", "has-grad", grad=f"grad {brief(arrived)}")
         if leaf is not None:
-            self._passing(leaf.key, "running", "done has-grad", grad=f"grad {brief(total)}")
+            self._passing(leaf.key, "running", "done has-grad", grad=f"grad {grids.words(total)}".strip())
+            self._show_layer(leaf, total)
         last = events[-1]
         for ready in last.ready:
             self._passing(ready, "ready", "done")
@@ -532,14 +557,18 @@ class Director:
     def picture(self, view: str, identity: str, theme: str) -> dict[str, Any]:
         """Base SVG and patches of one view."""
         stage = self.stages[view]
-        boxes, links = shapes.boxes_and_links(self.graph, view, rooms(stage))
-        keys = elements(boxes, links)
-        patches = [{key: change for key, change in patch.items() if key in keys} for patch in stage.patches]
+        drawing = shapes.drawing(self.graph, view, rooms(stage), self.layers)
+        patches = [translated(patch, drawing) for patch in stage.patches]
         if patches:
             patches[0] = {}
-        placed = arrange(boxes, links)
         text = svg.write(
-            boxes, links, placed, identity, stage.first, f"Graph of the program, {view} view", self.describe(), theme
+            drawing,
+            arrange(drawing),
+            identity,
+            stage.first,
+            f"Graph of the program, {view} view",
+            self.describe(),
+            theme,
         )
         return {"svg": text, "patches": patches, "id": identity}
 
@@ -630,18 +659,32 @@ def rooms(stage: _Stage) -> dict[str, dict[str, str]]:
     return rooms
 
 
-def elements(boxes: list[shapes.Box], links: list[shapes.Link]) -> set[str]:
-    """The keys of everything that a picture draws."""
-    keys = {box.key for box in boxes} | {key for box in boxes for key, _ in box.tabs}
-    return keys | {link.key for link in links} | {link.back for link in links if link.back}
+_LOUDEST = ("error", "running", "now", "ready")
 
 
-def arrange(boxes: list[shapes.Box], links: list[shapes.Link]) -> layouts.Layout:
+def translated(patch: dict[str, dict[str, Any]], drawing: shapes.Drawing) -> dict[str, dict[str, Any]]:
+    """A patch for what is drawn: a fold shows the loudest state of what happens inside it, and none of its texts."""
+    keys = drawing.keys
+    made: dict[str, dict[str, Any]] = {}
+    for key, change in patch.items():
+        if key in keys:
+            made[key] = change
+            continue
+        stands = drawing.alias.get(key)
+        if stands is None or stands not in keys or "class" not in change:
+            continue
+        states = [change["class"], made.get(stands, {}).get("class", "done")]
+        states.sort(key=lambda state: next((n for n, word in enumerate(_LOUDEST) if word in state), len(_LOUDEST)))
+        made[stands] = {"class": states[0]}
+    return made
+
+
+def arrange(drawing: shapes.Drawing) -> layouts.Layout:
     """Lay a picture out: left to right where that fits a page, else top to bottom."""
-    sizes = [(box.key, box.width, box.height) for box in boxes]
-    ends = [(link.key, link.tail, link.head, *link.room) for link in links]
-    loose = {link.key for link in links if link.kind == "share"}
-    if len(boxes) <= 60:
+    sizes = [(box.key, box.width, box.height) for box in drawing.boxes]
+    ends = [(link.key, link.tail, link.head, *link.room) for link in drawing.links]
+    loose = {link.key for link in drawing.links if link.kind == "share"}
+    if len(sizes) <= 60:
         placed = layouts.place(sizes, ends, "LR", loose)
         if placed.width <= WIDE:
             return placed

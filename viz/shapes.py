@@ -4,8 +4,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
+from viz import grid as grids
 from viz import notation
+from viz.fold import VISIBLE, Fold, Folding, fold
 from viz.graph import Graph, Op, Value
+from viz.grid import Grid, grid
 from viz.theme import SIZE, shorten, text_width
 
 PADDING = 10.0
@@ -20,10 +23,21 @@ class Row:
     style: str  # name | value | small | tiny | grad | symbol | word
     text: str = ""
     room: str = ""
+    layers: list[Grid] = field(default_factory=list)  # pictures of an array in place of text, one shown at a time
+    beside: list[Grid] = field(default_factory=list)  # pictures of its gradient, to the right of it
+
+    GAP = 8.0
+
+    @property
+    def pictures(self) -> list[Grid]:
+        """All layers of both sides."""
+        return self.layers + self.beside
 
     @property
     def height(self) -> float:
         """The line's height in pixels."""
+        if self.pictures:
+            return max(layer.height for layer in self.pictures)
         return {"name": 18.0, "value": 16.0, "small": 14.0, "tiny": 12.0, "grad": 14.0, "symbol": 23.0, "word": 20.0}[
             self.style
         ]
@@ -31,6 +45,9 @@ class Row:
     @property
     def width(self) -> float:
         """The width that the line needs at most."""
+        if self.pictures:
+            gap = self.GAP if self.layers and self.beside else 0.0
+            return _widest(self.layers) + gap + _widest(self.beside)
         size = SIZE.get("small" if self.style == "grad" else self.style, 13.0)
         bold = self.style == "name"
         return min(WIDEST, max(text_width(self.text, size, bold), text_width(self.room, size, bold)))
@@ -39,6 +56,10 @@ class Row:
         """`text`, shortened where it would not fit a line."""
         size = SIZE.get("small" if self.style == "grad" else self.style, 13.0)
         return shorten(text, size, WIDEST, self.style == "name")
+
+
+def _widest(layers: list[Grid]) -> float:
+    return max((layer.width for layer in layers), default=0.0)
 
 
 @dataclass
@@ -57,7 +78,7 @@ class Box:
     @property
     def is_pill(self) -> bool:
         """Ops and nodes are pills, values are boxes."""
-        return self.kind in ("op", "unrecorded", "accumulate")
+        return self.kind in ("op", "unrecorded", "accumulate", "fold")
 
     @property
     def width(self) -> float:
@@ -96,24 +117,94 @@ class Link:
         return max(text_width(line, SIZE["small"]) for line in lines) + 10, 14.0 * len(lines) + 8
 
 
-def boxes_and_links(graph: Graph, view: str, room: dict[str, dict[str, str]]) -> tuple[list[Box], list[Link]]:
-    """The boxes and links of one view.
+@dataclass
+class Drawing:
+    """What one view draws; `alias` says which folded element stands for one that is not drawn."""
+
+    boxes: list[Box]
+    links: list[Link]
+    alias: dict[str, str] = field(default_factory=dict)
+
+    @property
+    def keys(self) -> set[str]:
+        """The keys of everything drawn."""
+        keys = {box.key for box in self.boxes} | {key for box in self.boxes for key, _ in box.tabs}
+        keys |= {layer.key for box in self.boxes for row in box.rows for layer in row.pictures}
+        return keys | {link.key for link in self.links} | {link.back for link in self.links if link.back}
+
+
+def drawing(
+    graph: Graph,
+    view: str,
+    room: dict[str, dict[str, str]],
+    layers: dict[str, list[Grid]] | None = None,
+    limit: int = VISIBLE,
+) -> Drawing:
+    """The boxes and links of one view, folded where there are too many to read.
 
     Args:
         graph: what to draw.
         view: `"values"` or `"grad_fn"`.
         room: for each key and slot the widest text that it will ever hold.
+        layers: for each value the pictures of its gradients.
+        limit: how many boxes a picture may have before it is folded.
     """
-    return _values_view(graph, room) if view == "values" else _node_view(graph, room)
+    folding = fold(graph, limit)
+    if view == "values":
+        return _values_view(graph, folding, room, layers or {})
+    return _node_view(graph, folding, room)
 
 
-def _values_view(graph: Graph, room: dict[str, dict[str, str]]) -> tuple[list[Box], list[Link]]:
+class _Joined:
+    """Collects links; those that end in a fold are drawn once, however many there are."""
+
+    def __init__(self, folding: Folding) -> None:
+        self.links: list[Link] = []
+        self.alias: dict[str, str] = {**folding.unit, **folding.hidden}
+        self._seen: dict[tuple[str, str], Link] = {}
+
+    def add(self, link: Link) -> None:
+        """Draw a link, between what stands for its ends."""
+        tail, head = self.alias.get(link.tail, link.tail), self.alias.get(link.head, link.head)
+        if tail == link.tail and head == link.head:
+            self.links.append(link)
+            return
+        if tail == head:
+            return
+        link.key, old = f"e{tail}_{head}", link.key
+        link.back, old_back = (f"b{tail}_{head}" if link.back else None), link.back
+        link.tail, link.head, link.label = tail, head, ""
+        self.alias[old] = link.key
+        if old_back and link.back:
+            self.alias[old_back] = link.back
+        first = self._seen.setdefault((tail, head), link)
+        if first is link:
+            self.links.append(link)
+        elif link.back and not first.back:
+            first.back = link.back
+
+
+def _fold_box(one: Fold, graph: Graph) -> Box:
+    rows = [Row("symbol", "word", "")]
+    rows[0].text = rows[0].cut(one.title(graph))
+    count = f"{len(one.ops):,} ops"
+    rows.append(Row("count", "tiny", f"{count}, {len(one.leaves):,} leaves" if one.leaves else count))
+    if one.scope(graph):
+        rows.append(Row("scope", "tiny", ""))
+        rows[-1].text = rows[-1].cut(one.scope(graph))
+    return Box(one.key, "fold", rows, title=f"Folded: {one.title(graph)}")
+
+
+def _values_view(
+    graph: Graph, folding: Folding, room: dict[str, dict[str, str]], layers: dict[str, list[Grid]]
+) -> Drawing:
     hidden = inner(graph)
-    values = [value for value in graph.values.values() if value.key not in hidden]
-    ops = [op for op in graph.ops.values() if op.key not in hidden]
-    boxes = [_value_box(value, room.get(value.key, {})) for value in values]
-    boxes += [_op_box(op, room.get(op.key, {})) for op in ops]
-    links = []
+    values = [value for key, value in graph.values.items() if key not in hidden and key not in folding.hidden]
+    ops = [op for key, op in graph.ops.items() if key not in hidden]
+    boxes = [_value_box(value, room.get(value.key, {}), layers.get(value.key, [])) for value in values]
+    boxes += [_op_box(op, room.get(op.key, {})) for op in ops if op.key not in folding.unit]
+    boxes += [_fold_box(one, graph) for one in folding.folds.values()]
+    joined = _Joined(folding)
     for op in ops:
         for slot, key in enumerate(op.inputs):
             if key is None or key in hidden:
@@ -121,15 +212,17 @@ def _values_view(graph: Graph, room: dict[str, dict[str, str]]) -> tuple[list[Bo
             grad = slot < len(op.next) and op.next[slot][0] is not None
             link = Link(f"e{op.key}i{slot}", "forward", key, op.key, back=f"b{op.key}i{slot}" if grad else None)
             link.label = room.get(link.back or "", {}).get("label", "")
-            links.append(link)
+            joined.add(link)
         for key in op.outputs:
-            if key in hidden:
-                continue
-            back = f"b{key}" if op.recorded else None
-            links.append(Link(f"e{key}", "forward", op.key, key, back=back))
-    shared = [value for value in values if value.shares is not None and value.shares not in hidden]
-    links += [Link(f"s{value.key}", "share", value.shares or "", value.key) for value in shared]
-    return boxes, links
+            if key not in hidden:
+                joined.add(Link(f"e{key}", "forward", op.key, key, back=f"b{key}" if op.recorded else None))
+    drawn = {value.key for value in values}
+    joined.links += [
+        Link(f"s{value.key}", "share", value.shares, value.key)
+        for value in values
+        if value.shares is not None and value.shares in drawn
+    ]
+    return Drawing(boxes, joined.links, joined.alias)
 
 
 def inner(graph: Graph) -> set[str]:
@@ -142,7 +235,7 @@ def inner(graph: Graph) -> set[str]:
     return ops | {key for key in made | met if key not in used}
 
 
-def _value_box(value: Value, room: dict[str, str]) -> Box:
+def _value_box(value: Value, room: dict[str, str], layers: list[Grid]) -> Box:
     rows = [Row("name", "name" if value.name else "value", "", "")]
     rows[0].text = rows[0].cut(value.title)
     plain = value.shape == [] and value.kind not in ("leaf", "input")
@@ -150,12 +243,19 @@ def _value_box(value: Value, room: dict[str, str]) -> Box:
         about = value.dtype if value.shape == [] else f"{notation.shape(value.shape)} {value.dtype}"
         rows.append(Row("about", "tiny", about))
     if value.array is not None:
-        rows.insert(1, Row("value", "value", "", notation.brief(value.array)))
+        drawn = grid(f"{value.key}x", value.array)
+        words = grids.words(value.array)
+        if words and drawn is None:
+            rows.insert(1, Row("value", "value", "", words))
+        elif words:
+            rows.append(Row("value", "small", "", words))
+        if drawn is not None or layers:
+            rows.append(Row("", "grid", layers=[] if drawn is None else [drawn], beside=layers))
     if room.get("grad"):
         rows.append(Row("grad", "grad", "", room["grad"]))
     if room.get("note"):
         rows.append(Row("note", "tiny", "", room["note"]))
-    if value.version:
+    if value.version and (value.kind != "leaf" or value.how_shared):  # a fresh parameter was filled in place, too
         rows.append(Row("version", "tiny", f"version {value.version}"))
     return Box(value.key, value.kind, rows, title=value.title)
 
@@ -171,30 +271,33 @@ def _op_box(op: Op, room: dict[str, str]) -> Box:
     return Box(op.key, "op" if op.recorded else "unrecorded", rows, tabs, title=f"{mathematics} {small}")
 
 
-def _node_view(graph: Graph, room: dict[str, dict[str, str]]) -> tuple[list[Box], list[Link]]:
-    boxes = []
-    links = []
+def _node_view(graph: Graph, folding: Folding, room: dict[str, dict[str, str]]) -> Drawing:
+    boxes = [_fold_box(one, graph) for one in folding.folds.values()]
+    joined = _Joined(folding)
+    used = set()
     for op in graph.ops.values():
         if not op.recorded:
             continue
-        rows = [Row("node", "value", "")]
-        rows[0].text = rows[0].cut(op.name)
-        rows.append(Row("about", "tiny", f"sequence {op.sequence_nr}" if op.sequence_nr is not None else ""))
-        if room.get(op.key, {}).get("grad"):
-            rows.append(Row("grad", "grad", "", room[op.key]["grad"]))
-        tabs = [(f"{op.key}s{position}", f"saved {saved.name}") for position, saved in enumerate(op.saved)]
-        boxes.append(Box(op.key, "op", rows, tabs, title=op.name))
+        if op.key not in folding.unit:
+            rows = [Row("node", "value", "")]
+            rows[0].text = rows[0].cut(op.name)
+            rows.append(Row("about", "tiny", f"sequence {op.sequence_nr}" if op.sequence_nr is not None else ""))
+            if room.get(op.key, {}).get("grad"):
+                rows.append(Row("grad", "grad", "", room[op.key]["grad"]))
+            tabs = [(f"{op.key}s{position}", f"saved {saved.name}") for position, saved in enumerate(op.saved)]
+            boxes.append(Box(op.key, "op", rows, tabs, title=op.name))
         for slot, (key, _) in enumerate(op.next):
             if key is not None:
                 link = Link(f"n{op.key}i{slot}", "back", key, op.key)
                 link.label = room.get(link.key, {}).get("label", "")
-                links.append(link)
+                used.add(key)
+                joined.add(link)
     for key, leaf in graph.accumulators().items():
+        if key not in used or key in folding.hidden:
+            continue
         rows = [Row("node", "value", "AccumulateGrad"), Row("about", "tiny", "")]
         rows[1].text = rows[1].cut(f"leaf {leaf.title} {notation.shape(leaf.shape)}")
         if room.get(key, {}).get("grad"):
             rows.append(Row("grad", "grad", "", room[key]["grad"]))
         boxes.append(Box(key, "accumulate", rows, title=f"AccumulateGrad of {leaf.title}"))
-    used = {link.tail for link in links}
-    boxes = [box for box in boxes if box.kind != "accumulate" or box.key in used]
-    return boxes, links
+    return Drawing(boxes, joined.links, joined.alias)

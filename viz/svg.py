@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 from viz import theme as themes
 from viz.layout import Layout, Spot
-from viz.shapes import Box, Link
+from viz.shapes import Box, Drawing, Link
 from viz.theme import printable, text_width
 
 MARGIN = 10.0
@@ -33,8 +33,7 @@ def escape(text: str) -> str:
 
 
 def write(
-    boxes: list[Box],
-    links: list[Link],
+    drawing: Drawing,
     layout: Layout,
     identity: str,
     state: dict[str, State],
@@ -60,8 +59,8 @@ def write(
         f'<rect class="paper" width="{width:.0f}" height="{height:.0f}"/>',
         f'<g transform="translate({MARGIN:.0f} {MARGIN:.0f})">',
     ]
-    parts += [_link(link, layout, identity, state) for link in links]
-    parts += [_box(box, layout.spots[box.key], identity, state) for box in boxes]
+    parts += [_link(link, layout, identity, state) for link in drawing.links]
+    parts += [_box(box, layout.spots[box.key], identity, state) for box in drawing.boxes]
     parts.append("</g>")
     for line in notes:
         below += NOTE + 4
@@ -96,6 +95,12 @@ def _box(box: Box, spot: Spot, identity: str, state: dict[str, State]) -> str:
             f"{_text(identity, key, 'label', 'mid', spot.x, y + 10, label)}"
             f'<path class="strike" d="M{_n(left + 10)} {_n(y + 6.5)}H{_n(left + box.width - 10)}"/></g>'
         )
+    if box.kind == "fold":
+        parts += [
+            f'<rect class="pill" x="{_n(left + shift)}" y="{_n(top + shift)}" width="{_n(box.width)}" '
+            f'height="{_n(box.body)}" rx="{_n(min(box.body / 2, 15))}"/>'
+            for shift in (6, 3)
+        ]
     style, radius = ("pill", min(box.body / 2, 15)) if box.is_pill else ("frame", 5)
     parts.append(
         f'<rect class="{style}" x="{_n(left)}" y="{_n(top)}" width="{_n(box.width)}" height="{_n(box.body)}" '
@@ -104,6 +109,14 @@ def _box(box: Box, spot: Spot, identity: str, state: dict[str, State]) -> str:
     y = top + (5 if box.is_pill else 7)
     texts = state[box.key].text if box.key in state else {}
     for row in box.rows:
+        if row.pictures:
+            sides = ((row.layers, spot.x - row.width / 2), (row.beside, spot.x + row.width / 2))
+            for layers, edge in sides:
+                for layer in layers:
+                    corner = edge if layers is row.layers else edge - layer.width
+                    parts.append(f"{_open(identity, layer.key, 'grid', state)}{layer.markup(corner, y)}</g>")
+            y += row.height
+            continue
         baseline = y + row.height * 0.76
         text = row.cut(texts.get(row.slot, row.text))
         parts.append(_text(identity, box.key, row.slot, f"mid {row.style}", spot.x, baseline, text))
