@@ -1,24 +1,32 @@
-"""Forward mode: a tensor carries a tangent, and every op pushes it on. Exact directional derivatives in one pass."""
+"""Forward mode: a tensor carries a tangent, and every op pushes it on. Exact directional derivatives in one pass.
+
+A tangent is laid out in memory as its tensor is, and the tangent of a view is a view of the tangent of its base. So an
+in-place write to one of them is seen, values and tangents alike, in the other.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 from typing import Any, NamedTuple
 
+import numpy as np
+
 from ..tensor import Tensor, wrap
+from . import grad_mode
+from .inplace import make_view
 
 __all__ = ["UnpackedDualTensor", "dual_level", "enter_dual_level", "exit_dual_level", "make_dual", "unpack_dual"]
 
 
 class _Level:
-    """The open level: 0 when none is. Its generation makes tangents of closed levels void."""
+    """The level: 0 while it is open, else there is none. Its generation makes tangents of closed levels void."""
 
     open = False
     generation = 0
     enabled = True
 
 
-level = _Level()
+level = _state = _Level()
 
 
 class UnpackedDualTensor(NamedTuple):
@@ -29,26 +37,49 @@ class UnpackedDualTensor(NamedTuple):
 
 
 def enter_dual_level() -> int:
-    """Open the level at which dual tensors live. Levels do not nest, as in PyTorch."""
-    if level.open:
-        raise RuntimeError("Nested forward mode AD is not supported at the moment")
-    level.open = True
-    level.generation += 1
+    """Open the level at which dual tensors live, and return its number, 0. Levels do not nest, as in PyTorch.
+
+    Raises:
+        RuntimeError: it is open already.
+    """
+    if _state.open:
+        raise RuntimeError(
+            "Nested forward mode AD is not supported at the moment. For a second derivative take reverse mode inside: "
+            "autograd.grad(…, create_graph=True) of a dual tensor."
+        )
+    _state.open = True
+    _state.generation += 1
     return 0
 
 
 def exit_dual_level(*, level: int | None = None) -> None:
-    """Close the level: the tangents made in it are gone."""
-    state = globals()["level"]
-    if level not in (None, 0) or not state.open:
-        raise RuntimeError("Trying to exit a forward AD level that was not the last one that was created")
-    state.open = False
+    """Close the level: the tangents made in it are gone.
+
+    Raises:
+        RuntimeError: no level is open, or it has another number.
+    """
+    if not _state.open and level is None:
+        raise RuntimeError("Dual level must be a positive number. No level is open.")
+    if level not in (None, 0) or not _state.open:
+        raise RuntimeError(
+            "Trying to exit a forward AD level that was not the last one that was created. This is not supported."
+        )
+    _state.open = False
 
 
-class dual_level:
-    """A context manager in which `make_dual` and `unpack_dual` work; tangents are gone after it."""
+class dual_level(grad_mode._Mode):
+    """A context manager, and a decorator, in which `make_dual` and `unpack_dual` work; tangents are gone after it.
 
-    def __enter__(self) -> int:
+    Example:
+        >>> import tinygrad_edu as T
+        >>> from tinygrad_edu.autograd import forward_ad
+        >>> with forward_ad.dual_level():
+        ...     x = forward_ad.make_dual(T.tensor(3.0), T.tensor(1.0))
+        ...     forward_ad.unpack_dual(x * x).tangent
+        tensor(6.)
+    """
+
+    def __enter__(self) -> int:  # type: ignore[override]
         return enter_dual_level()
 
     def __exit__(self, *exception: object) -> None:
@@ -59,74 +90,149 @@ def make_dual(tensor: Tensor, tangent: Tensor, *, level: int | None = None) -> T
     """A view of `tensor` that carries `tangent`, of the same shape.
 
     Raises:
-        RuntimeError: no level is open, or shapes or dtypes differ.
+        RuntimeError: no level is open, the shapes differ, or `tensor` carries a tangent already.
+        ValueError: one of the two does not hold floating-point numbers.
     """
-    state = globals()["level"]
-    if not state.open:
+    if (level is None and not _state.open) or (level is not None and level < 0):
         raise RuntimeError(
             "Trying to create a dual Tensor for forward AD but no level exists, make sure to enter_dual_level() first."
         )
-    if not (tensor.is_floating_point() and tangent.is_floating_point()):
-        which = "primal" if not tensor.is_floating_point() else "tangent"
-        raise ValueError(f"Expected {which} to be floating point or complex")
-    if tensor._data.shape != tangent._data.shape:
+    for name, t in (("primal", tensor), ("tangent", tangent)):
+        if not t.is_floating_point():
+            raise ValueError(f"Expected {name} to be floating point or complex, but got: {t.dtype}")
+    if level not in (None, 0) or not _state.open:
+        raise RuntimeError(f"Invalid level given to _make_dual (level {level} is not open).")
+    if tangent_of(tensor) is not None:
         raise RuntimeError(
-            f"Trying to set a forward gradient that has a different size than that of the original Tensor, this is not "
-            f"supported. Tensor is of size {list(tensor.shape)} while the given forward gradient is of size "
-            f"{list(tangent.shape)}."
+            "Making a dual Tensor based on a Tensor that already has a forward gradient at the same level 0 is not "
+            "supported. Take unpack_dual(tensor).primal first."
         )
-    if tensor._data.dtype != tangent._data.dtype:
-        raise RuntimeError(f"Expected tangent of dtype {tensor.dtype}, as its primal has, got {tangent.dtype}")
     dual = tensor.view_as(tensor)
     set_tangent(dual, tangent)
     return dual
 
 
 def unpack_dual(tensor: Tensor, *, level: int | None = None) -> UnpackedDualTensor:
-    """The primal value and the tangent of a dual tensor; the tangent is None for any other."""
-    if not globals()["level"].open:
-        return UnpackedDualTensor(tensor, None)
-    tangent = tangent_of(tensor)
+    """The primal value and the tangent of a dual tensor; the tangent is None for any other, and outside the level."""
+    tangent = tangent_of(tensor) if level in (None, 0) else None
     if tangent is None:
         return UnpackedDualTensor(tensor, None)
     with _set_fwd_grad_enabled(False):
         primal = tensor.view_as(tensor)
+    # A view of a dual tensor without a part in its tangent.
+    primal._tangent = (_state.generation, None)
+    if primal._grad_fn is not None:
+        primal._grad_fn._name = "Identity"  # what PyTorch calls this node
     return UnpackedDualTensor(primal, tangent)
 
 
 class _set_fwd_grad_enabled:
-    """Switch the propagation of tangents off, or on again."""
+    """Inside, tangents are pushed on, or are not."""
 
     def __init__(self, mode: bool) -> None:
         self.mode = mode
 
     def __enter__(self) -> None:
-        self.previous = level.enabled
-        level.enabled = self.mode
+        self.previous = _state.enabled
+        _state.enabled = self.mode
 
     def __exit__(self, *exception: object) -> None:
-        level.enabled = self.previous
+        _state.enabled = self.previous
 
 
 def tangent_of(t: Tensor) -> Tensor | None:
-    """The tangent that `t` carries in the open level."""
-    if t._tangent is None or not level.open or t._tangent[0] != level.generation:
+    """The tangent that `t` carries in the open level: its own, or, for a view, its part of the tangent of the base."""
+    if not _state.open:
         return None
+    carried = t._tangent
+    if carried is not None and carried[0] == _state.generation:
+        return carried[1]
+    base = t._view.base if t._view is not None else None
+    whole = tangent_of(base) if base is not None else None
+    if base is None or whole is None:
+        return None
+    t._tangent = (_state.generation, _part(whole, base, t))
     return t._tangent[1]
 
 
 def set_tangent(t: Tensor, tangent: Tensor) -> None:
-    """Let `t` carry `tangent` until the level closes."""
-    t._tangent = (level.generation, tangent)
+    """Let `t` carry `tangent` until the level closes.
+
+    Raises:
+        RuntimeError: the shapes differ.
+    """
+    if t._data.shape != tangent._data.shape:
+        raise RuntimeError(
+            "Trying to set a forward gradient that has a different size than that of the original Tensor, this is not "
+            f"supported. Tensor is of size {list(t.shape)} while the given forward gradient is of size "
+            f"{list(tangent.shape)}."
+        )
+    t._tangent = (_state.generation, _laid_out_as(t, tangent))
+    remember_tangent(t)
 
 
-def any_tangent(tensors: Iterable[Any]) -> bool:
-    """True if one of `tensors` carries a tangent that is to be pushed on."""
-    return level.open and level.enabled and any(tangent_of(t) is not None for t in tensors)
+def remember_tangent(t: Tensor) -> None:
+    """Let the node that computed `t` know its tangent, for the backward pass in which it finds `t` again."""
+    node = t._grad_fn
+    if node is not None:
+        if node._tangents_of_outputs is None:
+            node._tangents_of_outputs = {}
+        node._tangents_of_outputs[t.output_nr] = t._tangent
+
+
+def write_tangent(t: Tensor, tangent: Tensor) -> None:
+    """`t` was written to in place: so is its tangent, and with it those of its base and of the base's other views."""
+    with _set_fwd_grad_enabled(False):
+        old = tangent_of(t)
+        if old is None and t._view is not None:
+            base = t._view.base
+            set_tangent(base, zero_tangent(base))
+            t._tangent = None
+            old = tangent_of(t)
+        if old is None:
+            set_tangent(t, tangent)
+        elif old is not tangent:
+            old.copy_(tangent)
+
+
+def any_tangent(inputs: Iterable[Any]) -> bool:
+    """True if one of `inputs` carries a tangent that is to be pushed on."""
+    return (
+        _state.open
+        and _state.enabled
+        and not grad_mode.state.inference
+        and any(isinstance(x, Tensor) and tangent_of(x) is not None for x in inputs)
+    )
 
 
 def zero_tangent(t: Tensor) -> Tensor:
     """The tangent of a tensor that does not move."""
-    import numpy as np
-
     return wrap(np.zeros_like(t._data))
+
+
+def _strides(array: np.ndarray) -> tuple[int, ...]:
+    """How far apart neighbours lie, in elements, along the dimensions that have neighbours."""
+    return tuple(s // array.itemsize for s, n in zip(array.strides, array.shape, strict=True) if n > 1)
+
+
+def _laid_out_as(t: Tensor, tangent: Tensor) -> Tensor:
+    """`tangent` itself if its elements lie in memory as those of `t` do, else a copy of it in which they do."""
+    wanted = _strides(t._data)
+    if _strides(tangent._data) == wanted or 0 in wanted:
+        return tangent
+    with _set_fwd_grad_enabled(False):
+        return wrap(np.empty_like(t._data, dtype=tangent._data.dtype)).copy_(tangent)
+
+
+def _part(tangent: Tensor, base: Tensor, view: Tensor) -> Tensor:
+    """The window on `tangent` that `view` is on `base`: a view, so that gradients and writes go through it."""
+    offset = (view._data.ctypes.data - base._data.ctypes.data) // base._data.itemsize
+    itemsize = tangent._data.itemsize
+    start = np.lib.stride_tricks.as_strided(tangent._data, (tangent._data.size and offset + 1,), (itemsize,))[offset:]
+    strides = [s // view._data.itemsize * itemsize for s in view._data.strides]
+    part = wrap(np.lib.stride_tricks.as_strided(start, view._data.shape, strides))
+    make_view(part, tangent)
+    assert part._view is not None
+    # Its own grad_fn is made from the base's when it is asked for, as after a write.
+    part._view.version = -1
+    return part

@@ -404,7 +404,7 @@ def _apply_jvp(cls: type[Function], node: FunctionNode, args: tuple[Any, ...], o
     tangents = carried
     if node.materialize_grads:
         tangents = tuple(
-            forward_ad.zero_tangent(a) if t is None and isinstance(a, Tensor) else t
+            forward_ad.zero_tangent(a) if t is None and isinstance(a, Tensor) and a.is_floating_point() else t
             for a, t in zip(args, carried, strict=True)
         )
     node._in_jvp = True
@@ -426,10 +426,16 @@ def _apply_jvp(cls: type[Function], node: FunctionNode, args: tuple[Any, ...], o
                 f"expected Variable or None (got {type(tangent).__name__}) for grad output {i}. jvp of {cls.__name__} "
                 "returns tensors."
             )
-        if tangent is None or not isinstance(out, Tensor) or not out.is_floating_point():
+        if not isinstance(out, Tensor) or not out.is_floating_point() or any(out is d for d in node._non_differentiable):
             continue
+        if tangent is None:
+            raise RuntimeError(
+                f"Function's jvp returned None for output {i}, which is differentiable. jvp of {cls.__name__} returns a "
+                "tangent for it; zeros where it does not move."
+            )
         if any(out is d for d in node._dirty):
-            if forward_ad.tangent_of(out) not in (None, tangent):
+            moving = forward_ad.tangent_of(out)
+            if moving is not None and moving is not tangent:
                 raise RuntimeError(
                     "An inplace custom Function is not modifying the forward mode gradients inplace. If the forward is "
                     "modifying an input inplace, then the jvp function must modify the corresponding gradient inplace."

@@ -97,6 +97,8 @@ class Node:
     # Hooks of the tensors that this node computed, by output; and those tensors, where they retain their gradient.
     _tensor_hooks: dict[int, dict[int, Any]] | None = None
     _retaining: dict[int, weakref.ref[Tensor]] | None = None
+    # In forward mode: the tangents of the outputs, for the outputs that the node saves.
+    _tangents_of_outputs: dict[int, Any] | None = None
     # True if `run` gives arrays that nobody else holds, so that a leaf may keep one as its `.grad` without a copy.
     makes_new_arrays = False
 
@@ -390,6 +392,8 @@ class SavedTensor:
         out._counter = self._counter
         if node is not None:
             out._grad_fn, out.output_nr, out._requires_grad = node, self._output_nr, True
+            if node._tangents_of_outputs is not None:
+                out._tangent = node._tangents_of_outputs.get(self._output_nr)
         return out
 
     def _unpacked(self) -> Tensor:

@@ -2,12 +2,30 @@
 
 from __future__ import annotations
 
+import itertools
+import operator
+
 import numpy as np
 
 from ..autograd.inplace import view_index
 from ..tensor import Tensor, tensor_method, wrap
-from .op import Op, linear
-from .shape import reshape, unsqueeze
+from .creation import zeros_like
+from .op import Op, check_writable, linear
+from .shape import expand, reshape, unsqueeze, view
+
+
+class Alias(Op):
+    """The whole of a tensor, as a view."""
+
+    view = True
+
+    def forward(self):
+        return self.view()
+
+    def grad_self(grad):
+        return grad
+
+    jvp = linear
 
 
 class Select(Op):
@@ -129,10 +147,11 @@ class AsStrided(Op):
     jvp = linear
 
 
-class Copy(Op, name="CopyBackwards"):
+class Copy(Op, name="torch::autograd::CopyBackwards"):
     """What `copy_` leaves: nothing of the old value, all of `src`."""
 
     def forward(self, src):
+        check_writable(self.shape, src.shape)
         return np.broadcast_to(src, self.shape).astype(self.dtype)
 
     def grad_self(grad):
@@ -157,7 +176,7 @@ class Zero(Op):
     jvp = linear
 
 
-class Fill(Op):
+class Fill(Op, name="FillBackward2"):
     """What `fill_` with a number leaves."""
 
     def forward(self, *, value):
@@ -166,8 +185,11 @@ class Fill(Op):
     def grad_self(grad):
         return grad * 0
 
+    def jvp(tangent):
+        return zeros_like(tangent)
 
-class FillTensor(Op, name="FillBackward2"):
+
+class FillTensor(Op, name="FillBackward3"):
     """What `fill_` leaves; its value may be a 0-d tensor with a gradient."""
 
     def forward(self, value):
@@ -178,6 +200,9 @@ class FillTensor(Op, name="FillBackward2"):
 
     def grad_value(grad):
         return grad.sum()
+
+    def jvp(tangent, value_tangent):
+        return value_tangent
 
 
 def _numel(sizes):
@@ -269,11 +294,13 @@ def _axis(dim, ndim):
 
 
 def _index_array(index):
-    if isinstance(index, Tensor):
-        if index._data.dtype.kind not in "iub":
-            raise IndexError("tensors used as indices must be long, int, byte or bool tensors")
-        return index._data
-    return np.asarray(index) if isinstance(index, list) else index
+    """The array behind an advanced index: whole numbers, or booleans for a mask (bytes are an old form of these)."""
+    array = np.asarray(getattr(index, "_data", index))
+    if array.dtype.kind not in "iub" and array.size:
+        raise IndexError("tensors used as indices must be long, int, byte or bool tensors")
+    if array.dtype == np.uint8:
+        return array.astype(bool)
+    return array if array.size else array.astype(bool if array.dtype == bool else np.int64)
 
 
 def _values(values, target):
@@ -281,103 +308,167 @@ def _values(values, target):
 
 
 def _is_advanced(item):
-    return isinstance(item, Tensor | np.ndarray | list) and not (
-        isinstance(item, Tensor) and item.ndim == 0 and item._data.dtype.kind in "iu"
-    )
+    """True for arrays of indices and for masks; a 0-d integer tensor is an integer."""
+    if isinstance(item, Tensor | np.ndarray):
+        return item.ndim > 0 or getattr(item, "_data", item).dtype == bool
+    return isinstance(item, list | tuple | range)
 
 
 def _plan(t, key):
-    """The index as a tuple without Ellipsis, one entry a dimension (None adds one)."""
-    items = list(key) if isinstance(key, tuple) else [key]
+    """The index as a list without Ellipsis, one entry a dimension (None, True and False add one)."""
+    items = [_index_array(i) if _is_advanced(i) else i for i in (key if isinstance(key, tuple) else (key,))]
     used = 0
     for item in items:
-        if item is None or item is Ellipsis:
-            continue
-        used += item.ndim if isinstance(item, Tensor | np.ndarray) and getattr(item, "_data", item).dtype == bool else 1
+        if isinstance(item, np.ndarray) and item.dtype == bool:
+            used += item.ndim
+        elif item is not None and item is not Ellipsis and not isinstance(item, bool):
+            used += 1
     if used > t.ndim:
         raise IndexError(f"too many indices for tensor of dimension {t.ndim}")
     dots = [i for i, item in enumerate(items) if item is Ellipsis]
+    fill = [slice(None)] * (t.ndim - used)
     if len(dots) > 1:
         raise IndexError("an index can only have a single ellipsis ('...')")
-    if dots:
-        items[dots[0] : dots[0] + 1] = [slice(None)] * (t.ndim - used)
+    where = dots[0] if dots else len(items)
+    items[where : where + 1] = fill
     return items
+
+
+def _window(input, key):
+    """The basic part of `input[key]`, as a chain of views, and what is left: arrays that index the result, or None.
+
+    PyTorch takes integers, slices and None first, each a view, and gives the arrays to one `index`.
+    """
+    out, dim = input, 0
+    left = []
+    for item in _plan(input, key):
+        rest = slice(None)
+        if item is None:
+            out = unsqueeze(out, dim)
+        elif isinstance(item, slice):
+            if not _is_full(item, out.shape[dim]):
+                out = _sliced(out, dim, item)
+        elif isinstance(item, bool):
+            # One index into a new dimension of size 1, or none.
+            out, rest = unsqueeze(out, dim), np.zeros(int(item), np.int64)
+        elif isinstance(item, np.ndarray) and item.ndim + (item.dtype == bool):
+            _check_bounds(item, out.shape, dim)
+            rest = item
+        else:
+            out = _selected(out, dim, item)
+            continue
+        left.append(rest)
+        dim += rest.ndim if isinstance(rest, np.ndarray) and rest.dtype == bool else 1
+    return out, tuple(left) if any(isinstance(i, np.ndarray) for i in left) else None
+
+
+def _is_full(item, n):
+    return item.indices(n) == (0, n, 1)
+
+
+def _sliced(t, dim, item):
+    if item.step is not None and item.step <= 0:
+        raise ValueError("step must be greater than zero")
+    start, end, step = item.indices(t.shape[dim])
+    return Slice.apply(t, dim=dim, start=start, end=max(start, end), step=step)
+
+
+def _selected(t, dim, item):
+    try:
+        index = operator.index(item)
+    except TypeError:
+        raise IndexError(
+            "only integers, slices (`:`), ellipsis (`...`), None and long or byte Variables are valid indices (got "
+            f"{type(item).__name__})"
+        ) from None
+    n = t.shape[dim]
+    if not -n <= index < n:
+        raise IndexError(f"index {index} is out of bounds for dimension {dim} with size {n}")
+    return Select.apply(t, dim=dim, index=index % n)
+
+
+def _check_bounds(indices, shape, dim):
+    if indices.dtype == bool:
+        if indices.shape != tuple(shape[dim : dim + indices.ndim]):
+            at = next((i for i, n in enumerate(indices.shape) if n != shape[dim + i]), 0)
+            raise IndexError(
+                f"The shape of the mask {list(indices.shape)} at index {at} does not match the shape of the indexed tensor "
+                f"{list(shape)} at index {dim + at}"
+            )
+        return
+    n = shape[dim]
+    outside = indices[(indices < -n) | (indices >= n)]
+    if outside.size:
+        raise IndexError(f"index {outside.flat[0]} is out of bounds for dimension {dim} with size {n}")
+
+
+def _no_such_shape(indices):
+    shapes = ", ".join(str(list(i.shape)) for i in indices if isinstance(i, np.ndarray))
+    return IndexError(f"shape mismatch: indexing tensors could not be broadcast together with shapes {shapes}")
 
 
 def getitem(input, key):
     """`input[key]`: views for integers and slices, a copy for arrays of indices or booleans."""
-    items = _plan(input, key)
-    out, dim = input, 0
-    advanced = []
-    for item in items:
-        if item is None:
-            out = unsqueeze(out, dim)
-            dim += 1
-        elif isinstance(item, slice):
-            if item.step is not None and item.step <= 0:
-                raise ValueError("step must be greater than zero")
-            start, end, step = item.indices(out.shape[dim])
-            if (start, end, step) != (0, out.shape[dim], 1):
-                out = Slice.apply(out, dim=dim, start=start, end=max(start, end), step=step)
-            dim += 1
-        elif isinstance(item, bool):
-            raise NotImplementedError(
-                "a single True or False as an index is not built: use unsqueeze(0), or a mask tensor"
-            )
-        elif _is_advanced(item):
-            array = _index_array(item)
-            advanced.append((dim, array))
-            dim += array.ndim if array.dtype == bool else 1
-        else:
-            out = select(out, dim, int(item))
-    if advanced:
-        full = [slice(None)] * out.ndim
-        position = 0
-        for position, array in advanced:
-            full[position : position + (array.ndim if array.dtype == bool else 1)] = [array]
-            # A mask over several dimensions takes the place of them all: the entries behind it move up.
-            advanced = [(p - (array.ndim - 1 if array.dtype == bool and p > position else 0), a) for p, a in advanced]
+    if isinstance(key, slice) and input.ndim:
+        # Alone, also a full slice is an op.
+        return _sliced(input, 0, key)
+    out, indices = _window(input, key)
+    if indices is not None:
         try:
-            return Index.apply(out, indices=tuple(full))
-        except IndexError as error:
-            raise IndexError(f"{error}. The tensor has shape {list(input.shape)}.") from None
-    if out is input:
-        from .shape import View
-
-        return (
-            View.apply(input, size=tuple(input._data.shape))
-            if input.ndim == 0
-            else Slice.apply(input, dim=0, start=0, end=input.shape[0], step=1)
-        )
-    return out
+            return Index.apply(out, indices=indices)
+        except IndexError:
+            raise _no_such_shape(indices) from None
+    return Alias.apply(out) if out is input else out
 
 
 @tensor_method
 def __setitem__(self, key, value):
-    items = _plan(self, key)
-    if any(_is_advanced(i) for i in items):
-        arrays = tuple(_index_array(i) if _is_advanced(i) else i for i in items)
-        IndexPut.apply_(self, _values(value, self), indices=arrays)
+    if key is False:
         return
-    window = getitem(self, key)
-    if isinstance(value, Tensor):
+    window, indices = _window(self, key)
+    value = value if isinstance(value, Tensor) else wrap(np.asarray(value, self._data.dtype))
+    if indices is not None:
+        _write_at(window, indices, value)
+    elif not value.ndim and window.ndim:
+        fill_(window, value)
+    elif value.shape == window.shape:
         copy_(window, value)
     else:
-        fill_(window, value)
+        value = view(value, _without_leading_ones(value.shape))
+        copy_(window, value if value.shape == window.shape else expand(value, window.shape))
+
+
+def _without_leading_ones(sizes):
+    return tuple(itertools.dropwhile(lambda n: n == 1, sizes))
+
+
+def _write_at(window, indices, value):
+    if value._data.dtype != window._data.dtype:
+        raise RuntimeError(
+            f"Index put requires the source and destination dtypes match, got {window.dtype} for the destination and "
+            f"{value.dtype} for the source. Convert the value first, with .to(…)."
+        )
+    try:
+        shape = window._data[indices].shape
+    except IndexError:
+        raise _no_such_shape(indices) from None
+    sizes = _without_leading_ones(value.shape)
+    if sizes != value.shape:
+        value = view(value, sizes)
+    try:
+        np.broadcast_to(value._data, shape)
+    except ValueError:
+        raise RuntimeError(
+            f"shape mismatch: value tensor of shape {list(value.shape)} cannot be broadcast to indexing result of shape "
+            f"{list(shape)}"
+        ) from None
+    IndexPut.apply_(window, value, indices=indices)
 
 
 def copy_(self, src, non_blocking=False):
     """Write the values of `src`, broadcast, into this tensor."""
     if not isinstance(src, Tensor):
         raise TypeError(f"copy_(): argument 'other' (position 1) must be Tensor, not {type(src).__name__}")
-    try:
-        np.broadcast_shapes(src._data.shape, self._data.shape)
-    except ValueError:
-        raise RuntimeError(
-            f"The size of tensor a {list(self.shape)} must match the size of tensor b {list(src.shape)}: they do not broadcast"
-        ) from None
-    while src.ndim > self.ndim and src.shape[0] == 1:
-        src = select(src, 0, 0)
     return Copy.apply_(self, src)
 
 

@@ -323,14 +323,22 @@ class Op(Node):
     @classmethod
     def _push_tangents(cls, inputs: Sequence[Any], settings: dict[str, Any], outs: tuple[Tensor, ...]) -> None:
         """Give the outputs their tangents, computed with Tensors, so that reverse mode over forward mode works."""
+        if all(out._data.dtype.kind != "f" for out in outs):
+            return
         tangents = [forward_ad.tangent_of(x) if isinstance(x, Tensor) else None for x in inputs]
         with forward_ad._set_fwd_grad_enabled(False):
             values = cls._tangents(inputs, tangents, settings, outs)
-        for out, value in zip(outs, values, strict=False):
-            if value is not None and out._data.dtype.kind == "f":
+            for out, value in zip(outs, values, strict=False):
+                if value is None or out._data.dtype.kind != "f":
+                    continue
                 if value._data.dtype != out._data.dtype:
                     value = value._to_numpy_dtype(out._data.dtype)
-                forward_ad.set_tangent(out, value.expand(out._data.shape) if value.shape != out.shape else value)
+                if value._data.shape != out._data.shape:
+                    value = value.expand(out._data.shape)
+                if not cls.view and (value._view is not None or any(value is t for t in tangents)):
+                    # A new tensor has a tangent of its own: a write to it is not one to the tangent of an input.
+                    value = value.clone()
+                forward_ad.set_tangent(out, value)
 
     @classmethod
     def _tangents(
@@ -350,13 +358,18 @@ class Op(Node):
             return result if isinstance(result, tuple) else (result,)
 
         def value_of(name: str) -> Any:
+            if name in settings:
+                return settings[name]
             if name in cls._inputs:
                 return inputs[cls._inputs.index(name)]
             if name.startswith("result"):
                 return outs[int(name[6:] or 0)]
-            if name.endswith("_sym_sizes"):
-                return inputs[cls._inputs.index(name.removesuffix("_sym_sizes"))].shape
-            return settings[name]
+            source, _, what = name.partition("_sym_")
+            if what == "sizes":
+                return inputs[cls._inputs.index(source)].shape
+            if what == "numel":
+                return inputs[cls._inputs.index(source)]._data.size
+            return cls._defaults[name]
 
         if cls.jvp == elementwise:
             total = None
@@ -423,19 +436,25 @@ class Op(Node):
             old = before if before is not target else wrap(target._data.copy())
             tangent = forward_ad.tangent_of(target)
             if tangent is not None:
-                forward_ad.set_tangent(old, tangent)
+                # A copy: the tangent itself is about to be written to as well.
+                with forward_ad._set_fwd_grad_enabled(False):
+                    forward_ad.set_tangent(old, tangent.clone())
             cls._push_tangents((old, *others), settings, (shadow,))
         target._data[...] = result
         if not target._inference:
             graph.bump_version(target)
         if pushes:
-            forward_ad.set_tangent(target, forward_ad.tangent_of(shadow))  # type: ignore[arg-type]
+            moved = forward_ad.tangent_of(shadow)
+            if moved is not None:
+                forward_ad.write_tangent(target, moved)
         if node is not None:
             saved = node._kept or {}
             for name in saved:
                 if name.startswith("result"):
                     saved[name] = SavedTensor(target, node)
             rebase_history(target, node)
+            if pushes:
+                forward_ad.remember_tangent(target)
         return target
 
     @classmethod
