@@ -1,0 +1,49 @@
+"""For courses that run on nbgrader: put this into `nbgrader_config.py`.
+
+    from tinygrad_edu.exercises.nbgrader import configure
+    configure(get_config())
+
+nbgrader and `tinygrad-edu grade` read the same notebooks and agree on every honest answer, partial credit included. They
+differ in whom they trust. `nbgrader autograde` runs a submission as a notebook: the answer, our check and the number that
+becomes the grade are in one process, and an answer that patches it can give itself full marks; an endless loop ends at
+nbgrader's time limit and takes the rest of that notebook with it. `tinygrad-edu grade` judges outside, and a bad answer
+costs only its own points. Where the grade counts, take ours.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import sys
+from pathlib import Path
+from typing import Any
+
+from nbgrader.converters import Autograde
+from nbgrader.preprocessors import NbGraderPreprocessor
+
+
+class DropCopies(NbGraderPreprocessor):
+    """Take nbgrader's marks from copied cells: of several cells with one id the last keeps it.
+
+    nbgrader empties the marks of a copy and then refuses the whole notebook for marks that are empty.
+    """
+
+    def preprocess(self, nb: Any, resources: Any) -> tuple[Any, Any]:
+        """Return the notebook, changed in place."""
+        seen = set()
+        for cell in reversed(nb.cells):
+            id = cell.metadata.get("nbgrader", {}).get("grade_id")
+            if id in seen:
+                self.log.warning("Cell with id %r exists several times: the last one is graded", id)
+                del cell.metadata["nbgrader"]
+            elif id:
+                seen.add(id)
+        return nb, resources
+
+
+def configure(config: Any) -> None:
+    """Set up an nbgrader course for our notebooks; `config` is what `get_config()` returns in `nbgrader_config.py`."""
+    config.Autograde.sanitize_preprocessors = [DropCopies, *Autograde.sanitize_preprocessors.default()]
+    config.ExecutePreprocessor.timeout = 120
+    if shutil.which("alembic") is None:  # nbgrader starts the tool of its database by name
+        os.environ["PATH"] = os.pathsep.join([str(Path(sys.executable).parent), os.environ.get("PATH", os.defpath)])
