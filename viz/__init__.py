@@ -21,3 +21,10 @@ def __getattr__(name: str) -> Any:
 
         return explore
     raise AttributeError(f"module 'viz' has no attribute {name!r}")
+
+
+def load_ipython_extension(shell: Any) -> None:
+    """What `%load_ext viz` calls: brings `%%autograd`."""
+    from viz.magic import AutogradMagics
+
+    shell.register_magics(AutogradMagics)

@@ -191,6 +191,7 @@ class Desk:
     ) -> Notebook:
         """Open a notebook (a path in the lab's folder), and wait until its kernel answers."""
         opened = self.browser.new_context(viewport={"width": width, "height": height}, **context)
+        opened.set_default_timeout(90_000)
         self.contexts.append(opened)
         page = opened.new_page()
         notebook = Notebook(page, path)

@@ -231,3 +231,39 @@ def test_axe_finds_nothing_to_complain_of(hands: Hands, theme: str) -> None:
     violations = axe.run(hands.page, context=".tgv-explorer").response["violations"]
     hands.notebook.theme("JupyterLab Light")
     assert [(v["id"], [n["html"][:200] for n in v["nodes"]]) for v in violations] == []
+
+
+def test_a_program_that_never_ends_is_interrupted_and_the_toggles_go_on(desk: Any) -> None:
+    cell = "import viz\nviz.explore('a = T.tensor(1.0)\\nwhile a.item() > 1.5: pass\\nc = a * a')"
+    notebook = desk.open(desk.write("loop.ipynb", cell))
+    notebook.run_all()
+    hands = Hands(notebook)
+    hands.root.locator("svg .node").first.wait_for()
+    slider = hands.root.get_by_role("slider", name="Value of a", exact=True)
+    slider.fill("2")
+    slider.dispatch_event("change")
+    hands.page.wait_for_function("document.querySelector('.tgv-account').textContent.includes('Kernel > Interrupt')")
+    notebook.interrupt()
+    hands.settled()
+    assert "stopped" in hands.account()
+    slider.fill("1.2")
+    slider.dispatch_event("change")
+    hands.settled()
+    hands.page.wait_for_function("document.querySelector('.tgv-table tbody td').textContent === '1.2'")
+
+
+def test_a_restarted_kernel_leaves_a_picture_and_a_sentence(desk: Any) -> None:
+    notebook = desk.open(desk.write("restart.ipynb", "import viz\nviz.explore('a = T.tensor(1.0)\\nc = a * a')"))
+    notebook.run_all()
+    notebook.page.locator(".tgv-explorer svg .node").first.wait_for()
+    still = notebook.page.locator(".tgv-fallback")
+    assert still.is_hidden()
+    notebook.page.evaluate("window.jupyterapp.shell.currentWidget.sessionContext.session.kernel.restart()")
+    notebook.page.wait_for_timeout(3000)
+    alive = notebook.page.locator(".tgv-explorer").count() and notebook.page.locator(".tgv-explorer").is_visible()
+    assert alive or (still.is_visible() and "Run the cell" in still.inner_text())
+    if alive:
+        notebook.page.locator(".tgv-pill").first.click()
+        account = notebook.page.locator(".tgv-account")
+        notebook.page.wait_for_function("document.querySelector('.tgv-account').textContent.includes('run this cell')")
+        assert "If no kernel runs" in account.inner_text()

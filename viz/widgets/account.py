@@ -5,11 +5,15 @@ from __future__ import annotations
 import math
 from typing import Any
 
+from viz import engines
 from viz.engines import CORE, TORCH
 from viz.notation import number
 from viz.record import Recording
+from viz.scene import scene
+from viz.widgets.explain import explain
 
 TOLERANCE = {"float64": 1e-9, "float32": 1e-5, "float16": 1e-2}
+PRINTED = 2000  # characters of what a program printed, its end
 _LONGEST = 6  # numbers written out; a longer array is told by its shape and norm
 
 
@@ -33,6 +37,27 @@ def array(data: dict[str, Any] | None) -> str:
         return numbers(data["data"])
     shape = " × ".join(map(str, data["shape"]))
     return f"{shape}, norm {number(data['norm'])}"
+
+
+def title(engine: str, device: str) -> str:
+    """What stands above an engine's picture, such as `PyTorch 2.13.0, CPU`."""
+    if engine == CORE:
+        return CORE
+    try:
+        version = str(engines.load(TORCH).module.__version__).partition("+")[0]
+    except ModuleNotFoundError:
+        return "PyTorch"
+    return f"PyTorch {version}, {'CPU' if device == 'cpu' else 'GPU'}"
+
+
+def shown(recording: Recording, identity: str, views: tuple[str, ...]) -> dict[str, Any]:
+    """What the browser needs to show one engine's side: its pictures, its error with our sentence, what it printed."""
+    side: dict[str, Any] = {"scene": scene(recording, identity=identity, views=views)}
+    if recording.error is not None:
+        sentence = explain(recording.error["type"], recording.error["message"])
+        side["error"] = {**recording.error, "explanation": sentence}
+    side["stdout"] = recording.stdout[-PRINTED:]
+    return side
 
 
 def gradient(tensor: dict[str, Any]) -> str:

@@ -2,20 +2,31 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 HERE = Path(__file__).parent
 
 
+_IMPORT = re.compile(r'import .* from "\./([\w.]+)";')
+
+
 def script(name: str) -> str:
-    """The module `name` with the player's parts in front of it, in place of its import."""
-    parts = (HERE / "player.js").read_text(encoding="utf-8").replace("export default { render };", "")
-    own = (HERE / name).read_text(encoding="utf-8")
-    lines = own.splitlines(keepends=True)
-    imports = [number for number, line in enumerate(lines) if line.startswith("import ") and "./player.js" in line]
-    for number in imports:
-        lines[number] = ""
-    return parts + "".join(lines)
+    """The module `name` with the neighbours that it imports in front of it, in place of the imports."""
+    order: list[str] = []
+    waiting = [name]
+    while waiting:
+        found = waiting.pop()
+        if found in order:
+            order.remove(found)  # whoever needs it comes later
+        order.append(found)
+        waiting += _IMPORT.findall((HERE / found).read_text(encoding="utf-8"))
+    parts = []
+    for found in reversed(order):
+        dropped = ("import ",) if found == name else ("import ", "export default ")
+        lines = (HERE / found).read_text(encoding="utf-8").splitlines(keepends=True)
+        parts += [line for line in lines if not line.startswith(dropped)]
+    return "".join(parts)
 
 
 def style(*names: str) -> str:

@@ -1,7 +1,8 @@
 // The explorer: a program whose lines carry toggles, and what two engines make of it.
 //
 // A change of a toggle is one message to Python (`state`), the answer is one message back (`result`).
-import { Stage, button, h, highlight, icon, ownTheKeys } from "./player.js";
+import { Pair } from "./pair.js";
+import { h, highlight, ownTheKeys } from "./player.js";
 
 const TOGGLES = {
   // kind of line -> [name of the toggle, what it says, what it is about, shown only among "more"]
@@ -44,26 +45,12 @@ function renderExplorer({ model, el }) {
     h("button", { type: "button", class: "tgv-choice", "aria-disabled": String(Boolean(reason)), title: reason || null,
       "aria-label": `PyTorch on ${device.toUpperCase()}${reason ? `, not available: ${reason}` : ""}`,
       onclick: () => reason || change((next) => { next.device = device; }) }, device.toUpperCase()));
+  const pair = new Pair({ view: model.get("view"), step: model.get("step"), onStep: (step) => {
+    model.set("step", step);
+    if (!waiting) model.save_changes();
+  } });
   const lines = h("ol", { class: "tgv-program", "aria-label": "Program with its toggles" });
   const account = h("p", { class: "tgv-account", role: "status", "aria-live": "polite" });
-  const table = h("table", { class: "tgv-table" });
-  const sides = [0, 1].map((index) => {
-    const title = h("div", { class: "tgv-side-title" });
-    const host = h("div", {});
-    const note = h("div", { class: "tgv-side-note" });
-    const box = h("div", { class: "tgv-side", role: "group" }, title, host, note);
-    return { title, host, note, box, index, stage: null };
-  });
-  const stepLine = h("p", { class: "tgv-step-line", "aria-live": "polite" });
-  const scrubber = h("input", { type: "range", min: "0", class: "tgv-scrubber", "aria-label": "Step of both pictures",
-    oninput: () => goTo(Number(scrubber.value)) });
-  const counter = h("span", { class: "tgv-counter" });
-  const controls = h("div", { class: "tgv-controls", role: "group", "aria-label": "Step through both pictures" },
-    button("first", "First step", "Home", () => goTo(0)),
-    button("back", "One step back", "←", () => goTo(Math.max(0, step() - 1))),
-    button("step", "One step", "→", () => goTo(step() + 1)),
-    button("last", "Last step", "End", () => goTo(-1)),
-    h("div", { class: "tgv-scrub" }, scrubber), counter);
   const codeLines = h("pre", { class: "tgv-result-code", tabindex: "0", "aria-label": "The code these toggles stand for" });
   const engineChoice = h("select", { "aria-label": "Engine of the code", onchange: drawCode },
     h("option", { value: "T" }, "for viz (T)"),
@@ -80,16 +67,14 @@ function renderExplorer({ model, el }) {
       h("div", { class: "tgv-choices", role: "group", "aria-label": "Device of PyTorch" }, ...deviceButtons),
       h("span", { class: "tgv-label" }, "view"),
       h("div", { class: "tgv-choices", role: "group", "aria-label": "View" }, ...viewButtons)),
-    h("div", { class: "tgv-top" }, lines, h("div", { class: "tgv-table-box", tabindex: "0", role: "group", "aria-label": "Gradients" }, table)),
+    h("div", { class: "tgv-top" }, lines, pair.tableBox),
     account,
-    h("div", { class: "tgv-sides" }, ...sides.map((side) => side.box)),
-    stepLine, controls,
+    pair.sidesBox, pair.stepLine, pair.controls,
     h("details", { class: "tgv-code-box" },
       h("summary", {}, "The code these toggles stand for"),
       h("div", { class: "tgv-code-tools" }, engineChoice, copyButton), codeLines));
   el.replaceChildren(root);
   const releaseKeys = ownTheKeys(root);
-  for (const side of sides) side.stage = new Stage(side.host, { maxHeight: 300, label: "graph", onPick: (key) => pick(side, key) });
 
   // --- state ---
   function change(edit, undoable = true) {
@@ -297,58 +282,9 @@ function renderExplorer({ model, el }) {
     if (!dirty) root.removeAttribute("aria-busy");
     account.textContent = result.account || "Press a toggle beside a line: both engines run again, and the graphs answer.";
     account.classList.toggle("tgv-refused", Boolean(result.refused));
-    (result.sides ?? []).forEach((side, index) => drawSide(sides[index], side));
-    drawTable(result.table ?? []);
+    pair.show(result.sides ?? [], result.table ?? []);
     drawCode();
-    arrange();
-    goTo(model.get("step"));
     if (dirty) send();
-  }
-
-  function drawSide(place, side) {
-    place.data = side;
-    const reasons = side.engine === "torch" ? Object.entries(program.devices).filter(([, reason]) => reason) : [];
-    place.title.replaceChildren(side.title, ...reasons.map(([device, reason]) =>
-      h("span", { class: "tgv-reason" }, ` · ${device.toUpperCase()}: ${reason}`)));
-    place.host.hidden = !side.scene;
-    place.note.replaceChildren();
-    if (side.missing) place.note.append(h("p", { class: "tgv-missing" }, side.missing));
-    if (side.scene) {
-      const view = model.get("view");
-      const svg = side.scene.views[view]?.svg ?? "";
-      const [width, height] = ["width", "height"].map((name) => parseFloat(svg.match(new RegExp(`\\b${name}="([\\d.]+)`))?.[1] ?? 0));
-      place.stage.maxHeight = height > width ? 460 : 300;
-      if (svg) place.stage.show(side.scene, view);
-    }
-    if (side.error) {
-      const { type, message, explanation, line } = side.error;
-      place.note.append(
-        h("div", { class: "tgv-error", role: "alert" },
-          h("b", {}, `${type}${line ? `, line ${line}` : ""}`),
-          h("p", { class: "tgv-explanation" }, explanation),
-          h("p", { class: "tgv-message", tabindex: "0" }, message)));
-    }
-    if (side.stdout) place.note.append(h("pre", { class: "tgv-stdout" }, side.stdout));
-  }
-
-  function drawTable(entries) {
-    const engines = (model.get("result").sides ?? []).filter((side) => side.scene);
-    const both = engines.length > 1;
-    const heads = ["tensor", "value", ...engines.map(({ engine }) => `.grad, ${engine === "torch" ? "PyTorch" : engine}`)];
-    const rowOf = (entry) => {
-      const grads = engines.map(({ engine }) => entry.grad[engine]);
-      // The same reason twice is told once, across both columns.
-      const once = both && grads[0] === grads[1] && grads[0].startsWith("None");
-      const cells = (once ? grads.slice(0, 1) : grads).map((grad) =>
-        h("td", { class: grad.startsWith("None") ? "tgv-no-grad" : "tgv-grad", colspan: once ? "2" : null }, grad));
-      const about = `${entry.leaf ? "leaf" : entry.grad_fn}, ${entry.requires_grad ? "requires grad" : "requires no grad"}`;
-      const same = h("td", { class: entry.agree ? "tgv-same" : "tgv-differs" },
-        h("span", { role: "img", "aria-label": entry.agree ? "same" : "different" }, entry.agree ? "✓" : "≠"));
-      return h("tr", {}, h("th", { scope: "row", title: about }, entry.name), h("td", {}, entry.value), ...cells, both ? same : null);
-    };
-    table.replaceChildren(
-      h("thead", {}, h("tr", {}, ...heads.map((text) => h("th", { scope: "col" }, text)), both ? h("th", { scope: "col" }, "same") : null)),
-      h("tbody", {}, ...entries.map(rowOf)));
   }
 
   function drawCode() {
@@ -374,35 +310,6 @@ function renderExplorer({ model, el }) {
     setTimeout(() => { copyButton.textContent = "copy"; }, 2000);
   }
 
-  // --- both pictures, in step ---
-  const scenes = () => sides.filter((side) => side.data?.scene).map((side) => side.data.scene);
-  const last = () => Math.max(0, ...scenes().map((scene) => scene.steps.length - 1));
-  const step = () => (model.get("step") < 0 ? last() : Math.min(model.get("step"), last()));
-
-  function goTo(wanted) {
-    const target = wanted < 0 && wanted !== -1 ? 0 : wanted >= last() ? -1 : Math.max(wanted, -1);
-    const at = target === -1 ? last() : target;
-    for (const side of sides) if (side.data?.scene) side.stage.go(Math.min(at, side.data.scene.steps.length - 1));
-    const lead = scenes().sort((a, b) => b.steps.length - a.steps.length)[0];
-    if (lead) {
-      const { title, sentence, phase } = lead.steps[at];
-      stepLine.replaceChildren(h("b", {}, title), " ", phase === "error" ? "" : sentence); // its text stands above
-      scrubber.max = String(last());
-      scrubber.value = String(at);
-      scrubber.setAttribute("aria-valuetext", title);
-      counter.textContent = `${at + 1} / ${last() + 1}`;
-    }
-    if (target !== model.get("step")) {
-      model.set("step", target);
-      if (!waiting) model.save_changes();
-    }
-  }
-
-  function pick(side, key) {
-    const at = side.stage.stepsOf(key);
-    if (at.length) goTo(at.find((candidate) => candidate > step()) ?? at[0]);
-  }
-
   function setView(view) {
     model.set("view", view);
     model.save_changes();
@@ -411,30 +318,13 @@ function renderExplorer({ model, el }) {
   function drawView() {
     const view = model.get("view");
     viewButtons.forEach((choice) => choice.setAttribute("aria-pressed", String(choice.textContent === view)));
-    const at = step();
-    for (const side of sides) if (side.data?.scene?.views[view]) side.stage.show(side.data.scene, view);
-    arrange();
-    goTo(at === last() ? -1 : at);
+    pair.setView(view);
   }
 
-  /** The other view has come: keep it, and show it if it is wanted by now. */
+  /** The view that nobody looked at when the answer came. */
   function takeOther() {
     const { seq: of, views } = model.get("other");
-    if (of !== model.get("result").seq) return;
-    for (const side of sides) if (side.data?.scene) Object.assign(side.data.scene.views, views[side.data.engine]);
-    if (sides.some((side) => side.data?.scene && side.stage.shown !== model.get("view"))) drawView();
-  }
-
-  /** Side by side where both can be read so, one above the other where they are wide. */
-  function arrange() {
-    const width = root.clientWidth;
-    const widest = Math.max(0, ...sides.map((side) => (side.stage.box ? side.stage.box.w / side.stage.unit : 0)));
-    const stacked = widest * 0.72 > width / 2;
-    const box = root.querySelector(".tgv-sides");
-    if (box.classList.contains("tgv-stacked") !== stacked) {
-      box.classList.toggle("tgv-stacked", stacked);
-      for (const side of sides) side.stage.fit();
-    }
+    if (of === model.get("result").seq) pair.addViews(views);
   }
 
   root.addEventListener("keydown", (event) => {
@@ -444,12 +334,7 @@ function renderExplorer({ model, el }) {
       event.stopPropagation();
       return;
     }
-    if (event.ctrlKey || event.metaKey || event.altKey || event.target.matches("input, select, pre")) return;
-    const actions = { ArrowRight: () => goTo(step() + 1), ArrowLeft: () => goTo(Math.max(0, step() - 1)), Home: () => goTo(0), End: () => goTo(-1) };
-    if (!actions[event.key]) return;
-    actions[event.key]();
-    event.preventDefault();
-    event.stopPropagation();
+    pair.key(event);
   });
 
   const { seq = 0, ...initial } = model.get("state");
@@ -460,13 +345,11 @@ function renderExplorer({ model, el }) {
   drawResult();
   if (model.get("other").views) takeOther();
   drawView();
-  const observer = new ResizeObserver(arrange);
-  observer.observe(root);
   const listeners = {
     "change:result": drawResult,
     "change:view": drawView,
     "change:other": takeOther,
-    "change:step": () => goTo(model.get("step")),
+    "change:step": () => pair.goTo(model.get("step")),
     "change:state": () => {
       const { seq: incoming, ...next } = model.get("state");
       if (incoming === sequence) return; // our own
@@ -479,9 +362,8 @@ function renderExplorer({ model, el }) {
   return () => {
     for (const [event, listener] of Object.entries(listeners)) model.off(event, listener);
     clearTimeout(slow);
-    observer.disconnect();
     releaseKeys();
-    for (const side of sides) side.stage.destroy();
+    pair.destroy();
     el.replaceChildren();
   };
 }

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import time
 from collections.abc import Callable
 from typing import Any
@@ -17,7 +16,7 @@ from viz.engines import CORE, TORCH
 from viz.program import Edited, Edits, Program, ProgramError, parse
 from viz.record import Recording, record
 from viz.widgets import bundle, fallback
-from viz.widgets.account import account, table
+from viz.widgets.account import account, shown, table, title
 from viz.widgets.explain import explain
 
 _SETS = ("no_grad", "inference_mode", "retain_grad", "detach")
@@ -50,7 +49,7 @@ class Explorer(anywidget.AnyWidget):
     """
 
     _esm = bundle.script("explorer.js")
-    _css = bundle.style("player.css", "explorer.css")
+    _css = bundle.style("player.css", "pair.css", "explorer.css")
 
     program = traitlets.Dict().tag(sync=True)
     state = traitlets.Dict().tag(sync=True)
@@ -127,20 +126,17 @@ class Explorer(anywidget.AnyWidget):
     ) -> tuple[dict[str, Any], Recording | None]:
         """One engine's part of the result, and its recording; a sentence in its place where the engine is missing."""
         wanted = device if engine == TORCH else "cpu"
-        side: dict[str, Any] = {"engine": engine, "title": _title(engine, wanted)}
+        side: dict[str, Any] = {"engine": engine, "title": title(engine, wanted)}
         try:
             recording = record(edited.source, engine, wanted, inputs=self._parsed.namespace)
-        except ModuleNotFoundError as error:
-            return {**side, "missing": str(error)}, None
-        except ValueError as error:
+        except (ModuleNotFoundError, ValueError) as error:
             return {**side, "missing": str(error)}, None
         if recording.error is not None:
             recording.error["line"] = edited.line_of(recording.error["line"])
-        side["scene"] = scene.scene(recording, identity=self._identity(engine), views=views)
-        if recording.error is not None:
-            kind, message = recording.error["type"], recording.error["message"]
-            side["error"] = {**recording.error, "explanation": explain(kind, message)}
-        side["stdout"] = recording.stdout[-2000:]
+        side.update(shown(recording, self._identity(engine), views))
+        if engine == TORCH:
+            absent = [f"{name.upper()}: {reason}" for name, reason in self.program["devices"].items() if reason]
+            side["about"] = " · ".join(absent)
         return side, recording
 
     def _ipython_display_(self) -> None:
@@ -165,15 +161,6 @@ def edits_of(state: dict[str, Any]) -> Edits:
     known.update({name: dict(state[name]) for name in _MAPS if state.get(name)})
     known.update({name: state[name] for name in _PASS if state.get(name)})
     return Edits(**known)
-
-
-def _title(engine: str, device: str) -> str:
-    if engine == CORE:
-        return CORE
-    with contextlib.suppress(ModuleNotFoundError):
-        version = str(engines.load(TORCH).module.__version__).partition("+")[0]
-        return f"PyTorch {version}, {'CPU' if device == 'cpu' else 'GPU'}"
-    return "PyTorch"
 
 
 def _description(program: Program) -> dict[str, Any]:

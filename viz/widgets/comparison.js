@@ -1,0 +1,46 @@
+// The comparison: both engines' pictures in step, what differs, and every gradient.
+import { Pair } from "./pair.js";
+import { h, highlight, ownTheKeys } from "./player.js";
+
+function renderComparison({ model, el }) {
+  const result = model.get("result");
+  const pair = new Pair({ view: model.get("view"), step: model.get("step"), onStep: (step) => {
+    model.set("step", step);
+    model.save_changes();
+  } });
+  const viewButtons = ["values", "grad_fn"].map((view) =>
+    h("button", { type: "button", class: "tgv-choice", onclick: () => { model.set("view", view); model.save_changes(); } }, view));
+  const code = h("ol", { class: "tgv-code", "aria-label": "Source" }, ...result.source.map((line, index) =>
+    h("li", {}, h("div", { class: "tgv-line" },
+      h("span", { class: "tgv-lineno", "aria-hidden": "true" }, String(index + 1)), h("code", {}, highlight(line))))));
+  const verdict = h("div", { class: "tgv-verdict", "data-agree": String(result.agree), role: "status" },
+    h("p", {}, `${result.agree ? "✓" : "≠"} ${result.verdict}`),
+    result.differences.length ? h("ul", {}, ...result.differences.map((text) => h("li", {}, text))) : null);
+  const root = h("div", { class: "tgv tgv-comparison", role: "group", "aria-label": "Comparison", tabindex: "-1" },
+    h("div", { class: "tgv-head" }, h("div", { class: "tgv-title" }, "The same program on both engines"), h("span", { class: "tgv-spring" }),
+      h("div", { class: "tgv-choices", role: "group", "aria-label": "View" }, ...viewButtons)),
+    verdict,
+    h("div", { class: "tgv-compared" }, code, pair.tableBox),
+    pair.sidesBox, pair.stepLine, pair.controls);
+  el.replaceChildren(root);
+  const releaseKeys = ownTheKeys(root);
+  root.addEventListener("keydown", (event) => pair.key(event));
+  pair.show(result.sides, result.table);
+  const drawView = () => {
+    viewButtons.forEach((choice) => choice.setAttribute("aria-pressed", String(choice.textContent === model.get("view"))));
+    pair.setView(model.get("view"));
+  };
+  drawView();
+  const goTo = () => pair.goTo(model.get("step"));
+  model.on("change:view", drawView);
+  model.on("change:step", goTo);
+  return () => {
+    model.off("change:view", drawView);
+    model.off("change:step", goTo);
+    releaseKeys();
+    pair.destroy();
+    el.replaceChildren();
+  };
+}
+
+export default { render: renderComparison };

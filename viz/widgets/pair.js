@@ -1,0 +1,175 @@
+// Two engines beside each other: their pictures in step, and the table of every `.grad`.
+// The explorer and the comparison are made of it.
+import { Stage, button, h } from "./player.js";
+
+/** Width and height that a picture asks for, in pixels. */
+export function sizeOf(svg) {
+  return ["width", "height"].map((name) => parseFloat(svg.match(new RegExp(`\\b${name}="([\\d.]+)`))?.[1] ?? 0));
+}
+
+export class Pair {
+  /** `step` is -1 for the last; `onStep(step)` is told when a reader goes elsewhere. */
+  constructor({ view = "values", step = -1, onStep = () => {} } = {}) {
+    this.view = view;
+    this.step = step;
+    this.onStep = onStep;
+    this.table = h("table", { class: "tgv-table" });
+    this.tableBox = h("div", { class: "tgv-table-box", tabindex: "0", role: "group", "aria-label": "Gradients" }, this.table);
+    this.sides = [0, 1].map(() => this.#side());
+    this.sidesBox = h("div", { class: "tgv-sides" }, ...this.sides.map((side) => side.box));
+    this.stepLine = h("p", { class: "tgv-step-line", "aria-live": "polite" });
+    this.scrubber = h("input", { type: "range", min: "0", class: "tgv-scrubber", "aria-label": "Step of both pictures",
+      oninput: () => this.goTo(Number(this.scrubber.value)) });
+    this.counter = h("span", { class: "tgv-counter" });
+    this.controls = h("div", { class: "tgv-controls", role: "group", "aria-label": "Step through both pictures" },
+      button("first", "First step", "Home", () => this.goTo(0)),
+      button("back", "One step back", "←", () => this.goTo(Math.max(0, this.at() - 1))),
+      button("step", "One step", "→", () => this.goTo(this.at() + 1)),
+      button("last", "Last step", "End", () => this.goTo(-1)),
+      h("div", { class: "tgv-scrub" }, this.scrubber), this.counter);
+    this.observer = new ResizeObserver(() => this.arrange());
+    this.observer.observe(this.sidesBox);
+  }
+
+  #side() {
+    const title = h("div", { class: "tgv-side-title" });
+    const host = h("div", {});
+    const note = h("div", {});
+    const side = { title, host, note, box: h("div", { class: "tgv-side", role: "group" }, title, host, note), data: null };
+    side.stage = new Stage(host, { label: "graph", onPick: (key) => this.#pick(side, key) });
+    return side;
+  }
+
+  destroy() {
+    this.observer.disconnect();
+    for (const side of this.sides) side.stage.destroy();
+  }
+
+  /** What both engines made of a program: `sides` as Python sends them, `table` a row for each tensor. */
+  show(sides, table) {
+    sides.forEach((data, index) => this.#drawSide(this.sides[index], data));
+    this.#drawTable(sides.filter((side) => side.scene), table);
+    this.arrange();
+    this.goTo(this.step);
+  }
+
+  setView(view) {
+    const at = this.step;
+    this.view = view;
+    for (const side of this.sides) if (side.data?.scene?.views[view]) side.stage.show(side.data.scene, view);
+    this.arrange();
+    this.goTo(at);
+  }
+
+  /** A view of both scenes that comes later than the scenes: {engine: {view: picture}}. */
+  addViews(views) {
+    for (const side of this.sides) if (side.data?.scene) Object.assign(side.data.scene.views, views[side.data.engine]);
+    if (this.sides.some((side) => side.data?.scene && side.stage.shown !== this.view)) this.setView(this.view);
+  }
+
+  #drawSide(side, data) {
+    side.data = data;
+    side.title.replaceChildren(data.title, data.about ? h("span", { class: "tgv-about" }, ` · ${data.about}`) : "");
+    side.host.hidden = !data.scene;
+    side.note.replaceChildren();
+    if (data.missing) side.note.append(h("p", { class: "tgv-missing" }, data.missing));
+    const svg = data.scene?.views[this.view]?.svg;
+    if (svg) {
+      const [width, height] = sizeOf(svg);
+      side.stage.maxHeight = height > width ? 460 : 300;
+      side.stage.show(data.scene, this.view);
+    }
+    if (data.error) {
+      const { type, message, explanation, line } = data.error;
+      side.note.append(
+        h("div", { class: "tgv-error", role: "alert" },
+          h("b", {}, `${type}${line ? `, line ${line}` : ""}`),
+          h("p", {}, explanation),
+          h("p", { class: "tgv-message", tabindex: "0" }, message)));
+    }
+    if (data.stdout) side.note.append(h("pre", { class: "tgv-stdout", tabindex: "0", "aria-label": "Printed" }, data.stdout));
+  }
+
+  #drawTable(engines, entries) {
+    const both = engines.length > 1;
+    const heads = ["tensor", "value", ...engines.map(({ engine }) => `.grad, ${engine === "torch" ? "PyTorch" : engine}`)];
+    const rowOf = (entry) => {
+      const grads = engines.map(({ engine }) => entry.grad[engine]);
+      // The same reason twice is told once, across both columns.
+      const once = both && grads[0] === grads[1] && grads[0].startsWith("None");
+      const cells = (once ? grads.slice(0, 1) : grads).map((grad) =>
+        h("td", { class: grad.startsWith("None") ? "tgv-no-grad" : "tgv-grad", colspan: once ? "2" : null }, grad));
+      const about = `${entry.leaf ? "leaf" : entry.grad_fn}, ${entry.requires_grad ? "requires grad" : "requires no grad"}`;
+      const same = h("td", { class: entry.agree ? "tgv-same" : "tgv-differs" },
+        h("span", { role: "img", "aria-label": entry.agree ? "same" : "different" }, entry.agree ? "✓" : "≠"));
+      return h("tr", {}, h("th", { scope: "row", title: about }, entry.name), h("td", {}, entry.value), ...cells, both ? same : null);
+    };
+    this.table.replaceChildren(
+      h("thead", {}, h("tr", {}, ...heads.map((text) => h("th", { scope: "col" }, text)), both ? h("th", { scope: "col" }, "same") : null)),
+      h("tbody", {}, ...entries.map(rowOf)));
+  }
+
+  // --- both pictures, in step ---
+
+  #scenes() {
+    return this.sides.filter((side) => side.data?.scene).map((side) => side.data.scene);
+  }
+
+  last() {
+    return Math.max(0, ...this.#scenes().map((scene) => scene.steps.length - 1));
+  }
+
+  /** The step shown, from 0. */
+  at() {
+    return this.step < 0 ? this.last() : Math.min(this.step, this.last());
+  }
+
+  goTo(wanted) {
+    const target = wanted < 0 || wanted >= this.last() ? -1 : wanted;
+    const moved = target !== this.step;
+    this.step = target;
+    const at = this.at();
+    for (const side of this.sides) if (side.data?.scene) side.stage.go(Math.min(at, side.data.scene.steps.length - 1));
+    const lead = this.#scenes().sort((a, b) => b.steps.length - a.steps.length)[0];
+    if (lead) {
+      const { title, sentence, phase } = lead.steps[at];
+      this.stepLine.replaceChildren(h("b", {}, title), " ", phase === "error" ? "" : sentence); // its text stands above
+      this.scrubber.max = String(this.last());
+      this.scrubber.value = String(at);
+      this.scrubber.setAttribute("aria-valuetext", title);
+      this.counter.textContent = `${at + 1} / ${this.last() + 1}`;
+    }
+    if (moved) this.onStep(target);
+  }
+
+  #pick(side, key) {
+    const steps = side.stage.stepsOf(key);
+    if (steps.length) this.goTo(steps.find((step) => step > this.at()) ?? steps[0]);
+  }
+
+  /** The keys that step: for the widget's own listener. True if `event` was one of them. */
+  key(event) {
+    if (event.ctrlKey || event.metaKey || event.altKey || event.target.matches("input, select, pre")) return false;
+    const actions = {
+      ArrowRight: () => this.goTo(this.at() + 1),
+      ArrowLeft: () => this.goTo(Math.max(0, this.at() - 1)),
+      Home: () => this.goTo(0),
+      End: () => this.goTo(-1),
+    };
+    if (!actions[event.key]) return false;
+    actions[event.key]();
+    event.preventDefault();
+    event.stopPropagation();
+    return true;
+  }
+
+  /** Side by side where both can be read so, one above the other where they are wide. */
+  arrange() {
+    const pictures = this.sides.map((side) => side.data?.scene?.views[this.view]?.svg).filter(Boolean);
+    const widest = Math.max(0, ...pictures.map((svg) => sizeOf(svg)[0]));
+    const stacked = widest * 0.72 > this.sidesBox.clientWidth / 2;
+    if (this.sidesBox.classList.contains("tgv-stacked") === stacked) return;
+    this.sidesBox.classList.toggle("tgv-stacked", stacked);
+    for (const side of this.sides) if (side.stage.svg) side.stage.fit();
+  }
+}
