@@ -64,3 +64,10 @@ def test_the_course_has_its_exercises():
     assert {exercise.lesson for exercise in exercises} == set(range(1, 10))
     assert len(exercises) >= 30
     assert sum(len(exercise.wrongs) for exercise in exercises) >= 80
+
+
+@pytest.mark.parametrize("id", [exercise.id for exercise in all_exercises().values() if exercise.drawing])
+def test_the_report_of_every_wrong_answer_draws_the_node_in_question(id):
+    pytest.importorskip("viz.draw")
+    for wrong in get(id).wrongs:
+        assert check(id, wrong.answer)._repr_html_().count("<svg") == 1

@@ -89,6 +89,7 @@ class Exercise:
     rights: list[Any] = field(default_factory=list)
     wrongs: list[Misconception] = field(default_factory=list)
     criteria: list[Criterion] = field(default_factory=list)
+    drawing: Callable | None = None
 
     def __post_init__(self) -> None:
         self.name = self.name or self.id
@@ -127,6 +128,11 @@ class Exercise:
             return probe
 
         return add
+
+    def picture(self, draw: Callable) -> Callable:
+        """Decorate `draw(T, *case)`, which returns tensors by name; the graph behind the last is drawn in the report."""
+        self.drawing = draw
+        return draw
 
 
 @functools.cache

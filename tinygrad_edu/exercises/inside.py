@@ -57,6 +57,21 @@ def preload(engines: list[str]) -> None:
             package = importlib.import_module(module.name)
             for part in pkgutil.walk_packages(getattr(package, "__path__", []), f"{module.name}."):
                 importlib.import_module(part.name)
+    if "torch" in engines:
+        _use_once(importlib.import_module("torch"))
+
+
+def _use_once(torch: Any) -> None:
+    """Use what imports a part of PyTorch at its first use: later there is no file to import from."""
+    w = torch.ones(2, requires_grad=True)
+    torch.autograd.grad(w * w, w, grad_outputs=torch.ones(2))
+    for kind in (torch.optim.SGD, torch.optim.Adam):
+        optimizer = kind([w], lr=0.1)
+        w.sum().backward()
+        optimizer.step()
+        optimizer.zero_grad()
+    torch.autograd.gradcheck(torch.exp, torch.ones(1, dtype=torch.float64, requires_grad=True))
+    repr(w)
 
 
 def run(unit: Data) -> Data:

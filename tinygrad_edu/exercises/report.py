@@ -6,12 +6,15 @@ another person's browser.
 
 from __future__ import annotations
 
+import functools
 import html
+import json
 import os
 from collections.abc import Iterator
 from dataclasses import dataclass
 
 from .judge import Mark, Verdict
+from .plain import decode
 
 GOOD, BAD = "#009E73", "#D55E00"  # colour-blind safe, and each is doubled by a sign and a word
 
@@ -70,11 +73,36 @@ def html_of(verdict: Verdict) -> str:
             f'<div style="margin:6px 0"><b style="color:{colour}" role="img" aria-label="{word}">{sign}</b> '
             f"{html.escape(mark.statement)} <small>({_points(mark)})</small>{_html_table(rows)}</div>"
         )
+    body += _picture(verdict)
     colour = GOOD if verdict.passed else BAD
     return (
         f'<div class="tge-report" style="border-left:4px solid {colour};padding:4px 12px;'
         f'color:var(--jp-ui-font-color1,inherit)"><b>{html.escape(_head(verdict))}</b>{body}</div>'
     )
+
+
+def _picture(verdict: Verdict) -> str:
+    """The node in question on the input that was shown first, drawn by `viz`; nothing where `viz` is not installed."""
+    failure = next((mark.failure for mark in verdict.marks if mark.failure), None)
+    return _drawn(verdict.exercise, json.dumps(failure.case)) if failure else ""
+
+
+@functools.lru_cache(maxsize=256)
+def _drawn(id: str, case: str) -> str:
+    from . import get
+
+    exercise = get(id)
+    if exercise.drawing is None:
+        return ""
+    try:
+        import tinygrad_edu
+        import viz
+
+        tensors = exercise.drawing(tinygrad_edu, *decode(json.loads(case)))
+        svg = viz.draw(list(tensors.values())[-1], names=tensors).svg
+    except Exception:  # no layout tool, no viz: a picture less, but the report stands
+        return ""
+    return f'<figure style="margin:8px 0 0">{svg}</figure>'
 
 
 def _html_table(rows: list[tuple[str, str]]) -> str:

@@ -70,6 +70,12 @@ def curve(answer, f, x, eps):
 mul_backward = Exercise("mul_backward", "mul_backward(grad_output, a, b)", lesson=1)
 
 
+@mul_backward.picture
+def product(T, grad_output, a, b):
+    a, b = T.tensor(a, requires_grad=True), T.tensor(b, requires_grad=True)
+    return {"a": a, "b": b, "y": a * b}
+
+
 @mul_backward.right
 def other_factor(grad_output, a, b):
     return grad_output * b, grad_output * a
@@ -123,6 +129,12 @@ def chained(answer, grad_output, a, b):
 
 
 relu_backward = Exercise("relu_backward", "relu_backward(grad_output, x)", lesson=1)
+
+
+@relu_backward.picture
+def relu(T, grad_output, x):
+    x = T.tensor(x, requires_grad=True)
+    return {"x": x, "y": x.relu()}
 
 
 @relu_backward.right

@@ -103,6 +103,12 @@ LEAF_PROGRAMS = {
 
 LEAVES = {name: run_program(program, T)["result"].is_leaf for name, program in LEAF_PROGRAMS.items()}
 
+
+@predict_leaf.picture
+def result(T, name):
+    return {"result": run_program(LEAF_PROGRAMS[name], T)["result"]}
+
+
 predict_leaf.right(LEAVES)
 predict_leaf.wrong(
     "A leaf is what no recorded op made, and that is also every tensor that requires no grad: `is_leaf` is True for "

@@ -25,6 +25,15 @@ def uses(root, inputs):
     return count
 
 
+@topological_order.picture
+def as_tensors(T, root, inputs):
+    made = {}
+    for name in reversed(by_counting_uses(root, inputs)):
+        factors = [made[other] for other in inputs[name]] or [T.tensor(1.0, requires_grad=True)]
+        made[name] = factors[0] * factors[1] if len(factors) > 1 else factors[0] * 2.0 if inputs[name] else factors[0]
+    return made
+
+
 @topological_order.right
 def by_counting_uses(root, inputs):
     waiting, order, ready = uses(root, inputs), [], [root]
@@ -130,6 +139,11 @@ def users_first(answer, root, inputs):
 
 
 backward_pass = Exercise("backward_pass", "backward_pass(order, inputs, local)", lesson=3)
+
+
+@backward_pass.picture
+def given_order(T, order, inputs, local):
+    return as_tensors(T, order[0], inputs)
 
 
 @backward_pass.right

@@ -17,6 +17,12 @@ def counting(*shape):
 unbroadcast = Exercise("unbroadcast", "unbroadcast(grad, shape)", lesson=4)
 
 
+@unbroadcast.picture
+def addition(T, grad, shape):
+    x, other = T.zeros(shape, requires_grad=True), T.zeros(grad.shape)
+    return {"x": x, "other": other, "y": x + other}
+
+
 @unbroadcast.right
 def sum_what_was_repeated(grad, shape):
     grad = grad.sum(axis=tuple(range(grad.ndim - len(shape))))
@@ -103,6 +109,12 @@ def stretched_axes(answer, grad, shape):
 mean_backward = Exercise("mean_backward", "mean_backward(grad_output, shape)", lesson=4)
 
 
+@mean_backward.picture
+def mean(T, grad_output, shape):
+    x = T.ones(shape, requires_grad=True)
+    return {"x": x, "y": x.mean()}
+
+
 @mean_backward.right
 def spread(grad_output, shape):
     return np.full(shape, grad_output / np.prod(shape))
@@ -148,6 +160,12 @@ def shares(answer, grad_output, shape):
 
 
 matmul_backward = Exercise("matmul_backward", "matmul_backward(grad_output, a, b)", lesson=4)
+
+
+@matmul_backward.picture
+def matmul(T, grad_output, a, b):
+    a, b = T.tensor(a, requires_grad=True), T.tensor(b, requires_grad=True)
+    return {"a": a, "b": b, "c": a @ b}
 
 
 @matmul_backward.right

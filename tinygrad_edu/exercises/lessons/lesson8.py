@@ -16,6 +16,12 @@ exp = Exercise(
 )
 
 
+@exp.picture
+def exponential(T, x, grad_output=None):
+    x = T.tensor(x, requires_grad=True)
+    return {"x": x, "y": T.exp(x)}
+
+
 @exp.right
 class ExpSavesItsResult(Function):
     @staticmethod
@@ -129,6 +135,12 @@ class ScaledAddForward(Function):
     def forward(ctx, a, b, k):
         ctx.k = k
         return a + k * b
+
+
+@scaled_add.picture
+def sum_of_products(T, a, b, k, grad_output=None):
+    a, b = T.tensor(a, requires_grad=True), T.tensor(b, requires_grad=True)
+    return {"a": a, "b": b, "y": a + k * b}
 
 
 @scaled_add.right
@@ -320,6 +332,12 @@ class AbsDotForward(Function):
         return (u * v).sum().abs()
 
 
+@abs_dot.picture
+def absolute(T, u, v, grad_output=None):
+    u, v = T.tensor(u, requires_grad=True), T.tensor(v, requires_grad=True)
+    return {"u": u, "v": v, "y": (u * v).sum().abs()}
+
+
 @abs_dot.right
 class AbsDot(AbsDotForward):
     @staticmethod
@@ -400,6 +418,12 @@ class LinearForward(Function):
     def forward(ctx, x, weight, bias):
         ctx.save_for_backward(x, weight)
         return x @ weight.t() + bias
+
+
+@linear.picture
+def layer(T, x, weight, bias, grad_output=None):
+    x, weight, bias = (T.tensor(value, requires_grad=True) for value in (x, weight, bias))
+    return {"x": x, "weight": weight, "bias": bias, "y": x @ weight.t() + bias}
 
 
 @linear.right

@@ -115,6 +115,12 @@ cube = Exercise(
 )
 
 
+@cube.picture
+def product(T, x, grad_output=None):
+    x = T.tensor(x, requires_grad=True)
+    return {"x": x, "y": x * x * x}
+
+
 @cube.right
 class Cube(Function):
     @staticmethod
@@ -200,7 +206,7 @@ def second_order(answer, T, x):
     return T.autograd.grad(first, x, allow_unused=True)[0]
 
 
-hvp = Exercise("hvp", "hvp(T, f, x, v)", lesson=9, engines=BOTH)
+hvp = Exercise("hvp", "hvp(T, f, x, v)", lesson=9, engines=BOTH, seconds=10.0)
 
 
 @hvp.right
@@ -253,6 +259,12 @@ def hessian_times_v(answer, T, x, v):
 
 
 safe_sqrt = Exercise("safe_sqrt", "safe_sqrt(T, x)", lesson=9, engines=BOTH)
+
+
+@safe_sqrt.picture
+def root(T, x):
+    x = T.tensor(x, requires_grad=True)
+    return {"x": x, "y": T.sqrt(x)}
 
 
 @safe_sqrt.right
