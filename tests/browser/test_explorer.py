@@ -121,9 +121,11 @@ def test_a_second_backward_raises_unless_the_graph_is_kept(hands: Hands) -> None
     hands.press(7, "call it twice")
     error = hands.root.locator(".tgv-error").first
     assert "retain_graph=True" in error.inner_text()
-    hands.press(7, "retain_graph")
+    hands.button("keep the graph: retain_graph=True")
     assert hands.root.locator(".tgv-error").count() == 0
     assert hands.grads("w") == ["−2.4", "−2.4", "✓"]
+    pressed = hands.root.locator(".tgv-program li").nth(6).get_by_role("button", name="retain_graph")
+    assert pressed.get_attribute("aria-pressed") == "true"
     assert "the error is gone" in hands.account()
 
 

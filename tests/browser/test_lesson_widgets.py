@@ -44,3 +44,26 @@ def test_the_tangent_follows_the_slider_by_mouse_key_and_python(desk) -> None:
     assert (
         card.locator(".tgv-curve").get_attribute("aria-label").startswith("The curve of x². At x = 3 the curve is at 9")
     )
+
+
+DESCENT = """
+from viz.widgets.descent import descent
+path = [(2.0 * 0.5 ** k, -1.0) for k in range(4)]
+walk = descent(lambda w, b: w * w + b * b, {"halving": path, "standing": [(1.0, 1.0)]}, (-3, 3, -2, 2))
+walk
+"""
+
+
+def test_the_path_grows_with_the_slider_and_changes_with_the_run(desk) -> None:
+    notebook = desk.open(desk.write("descent.ipynb", DESCENT))
+    notebook.run_all()
+    card = notebook.page.locator(".tgv-descent")
+    numbers = card.locator(".tgv-numbers")
+    expect(numbers).to_have_text("Step 3: w = 0.25, b = −1, loss = 1.0625.")
+    expect(card.locator(".dot")).to_have_count(4)
+    card.get_by_label("step", exact=True).press("ArrowLeft")
+    expect(numbers).to_have_text("Step 2: w = 0.5, b = −1, loss = 1.25.")
+    expect(card.locator(".dot")).to_have_count(3)
+    card.get_by_role("button", name="standing").click()
+    expect(numbers).to_have_text("Step 0: w = 1, b = 1, loss = 2.")
+    assert notebook.python("print(walk.run, walk.step)").strip() == "1 2"

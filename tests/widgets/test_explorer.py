@@ -93,6 +93,30 @@ def test_an_error_of_an_engine_is_told_with_a_sentence_of_ours():
         assert side["error"]["line"] == 7
 
 
+@pytest.mark.parametrize(
+    "state",
+    [
+        {"backwards": 2},
+        {"no_grad": [5, 6]},
+        {"requires_grad": {"w": False, "b": False}},
+        {"no_grad": [5], "retain_grad": ["d"]},
+        {"no_grad": [5], "hooks": {"d": "double"}},
+        {"inference_mode": [5]},
+        {"detach": ["L"]},
+    ],
+)
+def test_every_way_offered_mends_the_error_on_both_engines(state):
+    explorer = explored(**state)
+    ways = explorer.result["mends"]
+    assert ways and all("error" in side for side in explorer.result["sides"])
+    before = explorer.result["sides"][0]["error"]["message"]
+    for way in ways:
+        explorer.state = way["state"]
+        for side in explorer.result["sides"]:
+            assert side.get("error", {}).get("message") != before, way["label"]
+        explorer.state = state
+
+
 def test_an_edit_that_cannot_be_made_keeps_the_pictures_and_says_why():
     explorer = viz.explore("a = T.ones(2, requires_grad=True); b = a * 2")
     before = explorer.result["sides"]

@@ -51,6 +51,7 @@ function renderExplorer({ model, el }) {
   } });
   const lines = h("ol", { class: "tgv-program", "aria-label": "Program with its toggles" });
   const account = h("p", { class: "tgv-account", role: "status", "aria-live": "polite" });
+  const ways = h("div", { class: "tgv-ways", role: "group", "aria-label": "Ways to mend the error", hidden: true });
   const codeLines = h("pre", { class: "tgv-result-code", tabindex: "0", "aria-label": "The code these toggles stand for" });
   const engineChoice = h("select", { "aria-label": "Engine of the code", onchange: drawCode },
     h("option", { value: "T" }, "for viz (T)"),
@@ -68,7 +69,7 @@ function renderExplorer({ model, el }) {
       h("span", { class: "tgv-label" }, "view"),
       h("div", { class: "tgv-choices", role: "group", "aria-label": "View" }, ...viewButtons)),
     h("div", { class: "tgv-top" }, lines, pair.tableBox),
-    account,
+    account, ways,
     pair.sidesBox, pair.stepLine, pair.controls,
     h("details", { class: "tgv-code-box" },
       h("summary", {}, "The code these toggles stand for"),
@@ -114,6 +115,14 @@ function renderExplorer({ model, el }) {
 
   function reset() {
     if (JSON.stringify(bare(state)) !== "{}") change((next) => Object.keys(next).forEach((key) => delete next[key]));
+  }
+
+  function mend(mended) {
+    root.focus(); // the button pressed goes away with the error
+    change((next) => {
+      Object.keys(next).forEach((key) => delete next[key]);
+      Object.assign(next, structuredClone(mended));
+    });
   }
 
   function bare(full) {
@@ -282,6 +291,10 @@ function renderExplorer({ model, el }) {
     if (!dirty) root.removeAttribute("aria-busy");
     account.textContent = result.account || "Press a toggle beside a line: both engines run again, and the graphs answer.";
     account.classList.toggle("tgv-refused", Boolean(result.refused));
+    ways.hidden = !result.mends?.length;
+    ways.replaceChildren("Mend it: ", ...(result.mends ?? []).map(({ label, why, state: mended }) =>
+      h("span", { class: "tgv-way" },
+        h("button", { type: "button", class: "tgv-text-button", onclick: () => mend(mended) }, label), ` ${why}`)));
     pair.show(result.sides ?? [], result.table ?? []);
     drawCode();
     if (dirty) send();

@@ -18,6 +18,7 @@ from viz.record import Recording, record
 from viz.widgets import bundle, fallback
 from viz.widgets.account import account, shown, table, title
 from viz.widgets.explain import explain
+from viz.widgets.mend import mends
 
 _SETS = ("no_grad", "inference_mode", "retain_grad", "detach")
 _MAPS = ("requires_grad", "values", "hooks")
@@ -118,6 +119,8 @@ class Explorer(anywidget.AnyWidget):
         result["sides"] = sides
         result["table"] = table(recordings)
         result["account"] = account(ran, state, before, recordings) if before else ""
+        first = next(iter(recordings.values()), None)
+        result["mends"] = mends(self._parsed, state, first.error if first else None)
         result["took"] = round((time.perf_counter() - began) * 1000, 1)
         self.result = result
 

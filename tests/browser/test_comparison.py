@@ -1,0 +1,38 @@
+"""The comparison in real JupyterLab: both engines step together, and what differs is listed."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+AGREE = "w = T.tensor(2.0, requires_grad=True)\\nL = w * w\\nL.backward()"
+DIFFER = "v = T.tensor(2.0, requires_grad=True)\\nk = 3.0 if T.__name__ == 'torch' else 2.0\\n(v * k).backward()"
+
+
+@pytest.fixture(scope="module")
+def notebook(desk: Any) -> Any:
+    cells = ["%load_ext viz", f"%%autograd --compare\n{AGREE}".replace("\\n", "\n")]
+    cells.append(f"%%autograd --compare\n{DIFFER}".replace("\\n", "\n"))
+    opened = desk.open(desk.write("comparison.ipynb", *cells))
+    opened.run_all()
+    opened.page.locator(".tgv-comparison svg .node").first.wait_for()
+    return opened
+
+
+def test_both_engines_step_together(notebook: Any) -> None:
+    root = notebook.page.locator(".tgv-comparison").first
+    assert "agree" in root.locator(".tgv-verdict").inner_text()
+    root.focus()
+    notebook.page.keyboard.press("Home")
+    pictures = [root.locator(".tgv-frame svg").nth(side) for side in (0, 1)]
+    assert all("grad 4" not in picture.text_content() for picture in pictures)
+    notebook.page.keyboard.press("End")
+    assert all("grad 4" in picture.text_content() for picture in pictures)
+
+
+def test_a_difference_is_named(notebook: Any) -> None:
+    notebook.cell(2)
+    verdict = notebook.page.locator(".tgv-comparison").nth(1).locator(".tgv-verdict")
+    assert verdict.get_attribute("data-agree") == "false"
+    assert "tinygrad_edu has 2, PyTorch has 3" in verdict.inner_text()

@@ -1,0 +1,92 @@
+"""Ways out of an error that toggles can show: each is a state of the toggles, and what it changes, in a few words."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+from viz.program import Program
+
+_Way = tuple[str, str, dict[str, Any]]  # what is done, what that changes, the toggles that it sets
+
+
+def mends(program: Program, state: dict[str, Any], error: dict[str, Any] | None) -> list[dict[str, Any]]:
+    """Two or three states of the toggles in which `error` would not come; empty where no toggle helps.
+
+    Each is `{"label": what is done, "why": what that changes, "state": the toggles}`.
+    """
+    if error is None:
+        return []
+    for pattern, ways in _WAYS:
+        if re.search(pattern, error["message"]):
+            return [
+                {"label": label, "why": why, "state": {**state, **changed}}
+                for label, why, changed in ways(program, state)
+            ]
+    return []
+
+
+def _second_backward(program: Program, state: dict[str, Any]) -> list[_Way]:
+    found: list[_Way] = [
+        (
+            "keep the graph: retain_graph=True",
+            "what nodes saved stays alive for the second pass, and takes memory; gradients are added up",
+            {"retain_graph": True},
+        )
+    ]
+    if (state.get("backwards") or 1) > 1:
+        found.append(("call backward() once", "one pass, one gradient", {"backwards": 1}))
+    return found
+
+
+def _no_graph(program: Program, state: dict[str, Any]) -> list[_Way]:
+    found: list[_Way] = []
+    for name, what in (("no_grad", "no_grad"), ("inference_mode", "inference_mode")):
+        if state.get(name):
+            found.append((f"take {what} away", "the lines are recorded again", {name: []}))
+    if state.get("detach"):
+        found.append(("do not detach", "the value keeps its past", {"detach": []}))
+    wanted = state.get("requires_grad") or {}
+    if not any(wanted.get(i.name, i.requires_grad) for i in program.inputs):
+        floats = [i for i in program.inputs if i.value is None or "." in repr(i.value)]
+        # What the program itself asked for comes first: switching it off is what broke it.
+        for known in sorted(floats, key=lambda i: not i.requires_grad)[:2]:
+            switched = {**wanted, known.name: True}
+            if known.requires_grad:
+                switched.pop(known.name)
+            found.append((f"{known.name} requires grad", f"{known.name} gets a gradient", {"requires_grad": switched}))
+    return found[:3]
+
+
+def _not_kept(program: Program, state: dict[str, Any]) -> list[_Way]:
+    found = _no_graph(program, state)
+    if state.get("retain_grad"):
+        found.insert(0, ("keep no gradient here", "there is none to keep", {"retain_grad": []}))
+    return found[:3]
+
+
+def _no_hook(program: Program, state: dict[str, Any]) -> list[_Way]:
+    found = _no_graph(program, state)
+    if state.get("hooks"):
+        found.insert(0, ("take the hook away", "there is no gradient for it to see", {"hooks": {}}))
+    return found[:3]
+
+
+def _inference(program: Program, state: dict[str, Any]) -> list[_Way]:
+    lines = list(state.get("inference_mode") or [])
+    if not lines:
+        return []
+    return [
+        ("use no_grad instead", "not recorded either, but fit for a graph later on",
+         {"inference_mode": [], "no_grad": sorted({*(state.get("no_grad") or []), *lines})}),
+        ("take inference_mode away", "the lines are recorded", {"inference_mode": []}),
+    ]  # fmt: skip
+
+
+_WAYS = [
+    (r"backward through the graph a second time", _second_backward),
+    (r"can't retain_grad on Tensor that has requires_grad=False", _not_kept),
+    (r"cannot register a hook on a tensor that doesn't require grad", _no_hook),
+    (r"[Ii]nference tensor", _inference),
+    (r"does not require grad", _no_graph),
+]
