@@ -66,7 +66,7 @@ def fold(graph: Graph, limit: int = VISIBLE) -> Folding:
     if len(graph.ops) + len(graph.values) <= limit:
         return Folding()
     ops = list(graph.ops.values())
-    by_module = _modules(graph, ops, limit // 2)
+    by_module = _modules(graph, ops, limit // 4)
     if by_module is not None:
         return by_module
     runs = _repetitions(_codes(ops))
@@ -88,7 +88,7 @@ def _modules(graph: Graph, ops: list[Op], limit: int) -> Folding | None:
     for position in range(len(ops) - 1, -1, -1):
         later = paths[position] if paths[position] is not None else later  # type: ignore[assignment]
         following[position] = later
-    # an op without parameters belongs to what the modules before and after it have in common
+    # an op without parameters belongs to the block before it; outside of blocks, to what the modules around it share
     places: list[tuple[str, ...]] = []
     before: tuple[str, ...] = ()
     for path, after in zip(paths, following, strict=True):
@@ -96,7 +96,7 @@ def _modules(graph: Graph, ops: list[Op], limit: int) -> Folding | None:
             before = path
             places.append(path)
         else:
-            places.append(_common(before, after))
+            places.append(before if len(before) > 1 and after else _common(before, after))
     position_of = {op.key: position for position, op in enumerate(ops)}
     best = None
     for depth in range(1, 1 + max(map(len, places))):

@@ -54,15 +54,61 @@ def place(
 ) -> Layout:
     """Lay out boxes (key, width, height) and links (key, tail, head, label width, label height; 0 for no label).
 
-    Links whose key is in `loose` do not pull their ends together.
+    Links whose key is in `loose` do not pull their ends together. Past `time_limit` seconds the layout is `simple`, and
+    its `note` says so.
 
     Raises:
         GraphvizMissing: neither pygraphviz nor a `dot` program is there.
     """
     source = _dot(boxes, links, direction, loose or set())
-    data = _run(source, "dot", time_limit, len(boxes) + len(links))
-    layout = _read(data, boxes, links)
+    try:
+        layout = _read(_run(source, "dot", time_limit, len(boxes) + len(links)), boxes, links)
+    except subprocess.TimeoutExpired:
+        layout = simple(boxes, links)
+        layout.note = f"Laid out in plain rows: Graphviz needed more than {time_limit:g} seconds for this graph."
+        return layout
     layout.direction = direction
+    return layout
+
+
+def simple(boxes: list[tuple[str, float, float]], links: list[tuple[str, str, str, float, float]]) -> Layout:
+    """A cheap layout: each box in the row below all that lead to it, straight lines; takes a moment for any graph."""
+    below: dict[str, list[str]] = {key: [] for key, _, _ in boxes}
+    waits = dict.fromkeys(below, 0)
+    for _, tail, head, _, _ in links:
+        below[tail].append(head)
+        waits[head] += 1
+    row = dict.fromkeys(below, 0)
+    ready = [key for key, count in waits.items() if count == 0]
+    while ready:
+        key = ready.pop()
+        for head in below[key]:
+            row[head] = max(row[head], row[key] + 1)
+            waits[head] -= 1
+            if waits[head] == 0:
+                ready.append(head)
+    rows: dict[int, list[tuple[str, float, float]]] = {}
+    for box in boxes:
+        rows.setdefault(row[box[0]], []).append(box)
+    layout = Layout(max(sum(width + 16 for _, width, _ in line) for line in rows.values()), 0.0, direction="TB")
+    half: dict[str, float] = {}
+    for number in sorted(rows):
+        line = rows[number]
+        tallest = max(height for _, _, height in line)
+        x = (layout.width - sum(width + 16 for _, width, _ in line)) / 2 + 8
+        for key, width, height in line:
+            layout.spots[key] = Spot(x + width / 2, layout.height + tallest / 2)
+            half[key] = height / 2
+            x += width + 16
+        layout.height += tallest + 44
+    layout.height = max(0.0, layout.height - 44)
+    for key, tail, head, width, _ in links:
+        start, end = layout.spots[tail], layout.spots[head]
+        first, last = (start.x, start.y + half[tail]), (end.x, end.y - half[head])
+        middle = (first[1] + last[1]) / 2
+        layout.curves[key] = [first, (first[0], middle), (last[0], middle), last]
+        if width:
+            layout.labels[key] = Spot((first[0] + last[0]) / 2, middle)
     return layout
 
 

@@ -44,6 +44,11 @@ def _heat_map(numbers: np.ndarray) -> list[list[float]]:
     return [[float(f"{cell:.3g}") for cell in row] for row in rows]
 
 
+def legible(text: str) -> str:
+    """`text` as it can be written to any file: half of a surrogate pair becomes a question mark."""
+    return text.encode("utf-8", "replace").decode()
+
+
 def tensors_in(thing: Any, engine: Engine) -> Iterator[tuple[str, Any]]:
     """The tensors in `thing` with the path to each (``""``, ``"[0]"``, ``".weight"``), one level deep."""
     if engine.is_tensor(thing):
@@ -173,6 +178,7 @@ class Reader:
         """Give the value of `tensor` the name that the program gave it."""
         key = self.value(tensor, line)
         value = self.graph.values[key]
+        name = legible(name)
         if name not in value.names:
             value.names.append(name)
             value.name = value.name or name

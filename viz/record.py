@@ -31,7 +31,7 @@ import numpy as np
 from viz import engines
 from viz.engines import ACCUMULATE, CORE, TORCH, Engine
 from viz.graph import Array, Graph, Op, Saved, Value
-from viz.reader import Reader, saved_tensors, summarise, tensors_in
+from viz.reader import Reader, legible, saved_tensors, summarise, tensors_in
 
 SCHEMA = 1
 _programs = itertools.count(1)
@@ -308,11 +308,11 @@ class _Recorder:
         recording = Recording(
             self.engine.name,
             self.device,
-            self.program.text.splitlines(),
+            legible(self.program.text).splitlines(),
             self.graph,
             self.events,
             tensors,
-            stdout,
+            legible(stdout),
             about,
         )
         self._final.clear()
@@ -330,7 +330,7 @@ class _Recorder:
         running = self._failed if self._failed is not None and self._failed.raised is error else None
         return {
             "type": type(error).__name__,
-            "message": str(error),
+            "message": legible(str(error)),
             "line": line,
             "phase": "backward" if running is not None else "forward",
             "node": running.current if running is not None else None,
