@@ -2,26 +2,32 @@
 
 from __future__ import annotations
 
-from . import engine, forward_ad, function, grad_mode, graph, inplace
+from . import engine, forward_ad, function, functional, grad_mode, graph, inplace
+from .anomaly_mode import detect_anomaly, set_detect_anomaly
 from .engine import backward, grad
 from .function import Function
 from .grad_mode import enable_grad, inference_mode, no_grad, set_grad_enabled
+from .gradcheck import gradcheck, gradgradcheck
 from .graph import GradientEdge
 
 __all__ = [
     "Function",
     "GradientEdge",
     "backward",
+    "detect_anomaly",
     "enable_grad",
     "engine",
     "forward_ad",
     "function",
+    "functional",
     "grad",
     "grad_mode",
+    "gradcheck",
+    "gradgradcheck",
     "graph",
     "inference_mode",
     "inplace",
     "no_grad",
+    "set_detect_anomaly",
     "set_grad_enabled",
 ]
-

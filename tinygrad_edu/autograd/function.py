@@ -24,7 +24,7 @@ class FunctionCtx:
     needs_input_grad: tuple[bool, ...] = ()
     materialize_grads = True
     _to_save: tuple[Tensor | None, ...] = ()
-    _to_save_forward: tuple[Tensor | None, ...] | None = None
+    _to_save_forward: tuple[Tensor | None, ...] = ()
     _dirty: tuple[Tensor, ...] = ()
     _non_differentiable: tuple[Tensor, ...] = ()
 
@@ -89,7 +89,7 @@ class FunctionNode(FunctionCtx, Node):
         if self._was_freed:
             raise RuntimeError(BACKWARD_TWICE)
         if self._in_jvp:
-            return self._to_save_forward if self._to_save_forward is not None else self._to_save
+            return self._to_save_forward
         return tuple(None if s is None else s.tensor() for s in self._kept or ())
 
     _in_jvp = False

@@ -1,0 +1,80 @@
+"""Anomaly mode: which line of the forward pass is behind a backward pass that went wrong."""
+
+from __future__ import annotations
+
+import warnings
+
+from .graph import anomaly
+
+__all__ = [
+    "detect_anomaly",
+    "is_anomaly_check_nan_enabled",
+    "is_anomaly_enabled",
+    "set_anomaly_enabled",
+    "set_detect_anomaly",
+]
+
+
+def is_anomaly_enabled() -> bool:
+    """True if nodes that are made now remember their forward line."""
+    return anomaly.enabled
+
+
+def is_anomaly_check_nan_enabled() -> bool:
+    """True if, in anomaly mode, a gradient that is NaN raises."""
+    return anomaly.check_nan
+
+
+def set_anomaly_enabled(enabled: bool, check_nan: bool = True) -> None:
+    """Switch anomaly mode on or off until it is switched again."""
+    anomaly.enabled, anomaly.check_nan = bool(enabled), bool(check_nan)
+
+
+class set_detect_anomaly:
+    """Switch anomaly mode by a flag: at once when called as a function, or until the end of a `with` block.
+
+    Args:
+        mode: on or off.
+        check_nan: let a backward pass raise at the node that first gives NaN.
+    """
+
+    def __init__(self, mode: bool, check_nan: bool = True) -> None:
+        self.previous = anomaly.enabled, anomaly.check_nan
+        set_anomaly_enabled(mode, check_nan)
+
+    def __enter__(self) -> None:
+        pass
+
+    def __exit__(self, *exception: object) -> None:
+        set_anomaly_enabled(*self.previous)
+
+
+class detect_anomaly:
+    """Inside, a failing backward pass warns with the forward line of the node that failed, and a NaN gradient raises.
+
+    The forward pass has to run inside as well, since that is when the lines are remembered. It costs time: for debugging
+    alone.
+
+    Example:
+        >>> import tinygrad_edu as T
+        >>> x = T.tensor(-1.0, requires_grad=True)
+        >>> with T.autograd.detect_anomaly():                       # doctest: +SKIP
+        ...     x.sqrt().backward()
+        RuntimeError: Function 'SqrtBackward0' returned nan values in its 0th output. …
+    """
+
+    def __init__(self, check_nan: bool = True) -> None:
+        self.previous = anomaly.enabled, anomaly.check_nan
+        self.check_nan = check_nan
+        warnings.warn(
+            "Anomaly Detection has been enabled. This mode will increase the runtime and should only be enabled for "
+            "debugging.",
+            UserWarning,
+            stacklevel=2,
+        )
+
+    def __enter__(self) -> None:
+        set_anomaly_enabled(True, self.check_nan)
+
+    def __exit__(self, *exception: object) -> None:
+        set_anomaly_enabled(*self.previous)
