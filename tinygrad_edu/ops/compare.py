@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from .binding import public
 from .op import Op
 
 
@@ -61,71 +62,159 @@ class BitwiseNot(Op):
         return np.invert(self)
 
 
-class IsNan(Op):
+class LogicalAnd(Op):
+    def forward(self, other):
+        return np.logical_and(self, other)
+
+
+class LogicalOr(Op):
+    def forward(self, other):
+        return np.logical_or(self, other)
+
+
+class LogicalXor(Op):
+    def forward(self, other):
+        return np.logical_xor(self, other)
+
+
+class LogicalNot(Op):
     def forward(self):
-        return np.isnan(self)
+        return np.logical_not(self)
 
 
+class _Test(Op):
+    """A question to each element."""
+
+    def forward(self, *, holds):
+        return holds(self)
+
+
+class Isclose(Op):
+    def forward(self, other, *, rtol, atol, equal_nan):
+        return np.isclose(self, other, rtol=rtol, atol=atol, equal_nan=equal_nan)
+
+
+@public(operators=("__eq__",))
 def eq(input, other):
     """True where input == other."""
     return Eq.apply(input, other)
 
 
+@public("not_equal", operators=("__ne__",))
 def ne(input, other):
     """True where input != other."""
     return Ne.apply(input, other)
 
 
+@public("less", operators=("__lt__",))
 def lt(input, other):
     """True where input < other."""
     return Lt.apply(input, other)
 
 
+@public("less_equal", operators=("__le__",))
 def le(input, other):
     """True where input <= other."""
     return Le.apply(input, other)
 
 
+@public("greater", operators=("__gt__",))
 def gt(input, other):
     """True where input > other."""
     return Gt.apply(input, other)
 
 
+@public("greater_equal", operators=("__ge__",))
 def ge(input, other):
     """True where input >= other."""
     return Ge.apply(input, other)
 
 
+@public(inplace=BitwiseAnd, operators=("__and__", "__rand__"))
 def bitwise_and(input, other):
     """input & other."""
     return BitwiseAnd.apply(input, other)
 
 
+@public(inplace=BitwiseOr, operators=("__or__", "__ror__"))
 def bitwise_or(input, other):
     """input | other."""
     return BitwiseOr.apply(input, other)
 
 
+@public(inplace=BitwiseXor, operators=("__xor__", "__rxor__"))
 def bitwise_xor(input, other):
     """input ^ other."""
     return BitwiseXor.apply(input, other)
 
 
+@public(inplace=BitwiseNot, operators=("__invert__",))
 def bitwise_not(input):
     """~input."""
     return BitwiseNot.apply(input)
 
 
+@public()
+def logical_and(input, other):
+    """True where neither is 0."""
+    return LogicalAnd.apply(input, other)
+
+
+@public()
+def logical_or(input, other):
+    """True where one is not 0."""
+    return LogicalOr.apply(input, other)
+
+
+@public()
+def logical_xor(input, other):
+    """True where exactly one is not 0."""
+    return LogicalXor.apply(input, other)
+
+
+@public()
+def logical_not(input):
+    """True where input is 0."""
+    return LogicalNot.apply(input)
+
+
+@public()
 def isnan(input):
     """True where input is not a number."""
-    return IsNan.apply(input)
+    return _Test.apply(input, holds=np.isnan)
 
 
+@public()
+def isinf(input):
+    """True where input is infinite."""
+    return _Test.apply(input, holds=np.isinf)
+
+
+@public()
+def isfinite(input):
+    """True where input is a number and not infinite."""
+    return _Test.apply(input, holds=np.isfinite)
+
+
+@public()
+def signbit(input):
+    """True where input is negative."""
+    return _Test.apply(input, holds=np.signbit)
+
+
+@public()
 def equal(input, other):
     """True if both have the same shape and the same elements."""
     return input._data.shape == other._data.shape and bool(np.array_equal(input._data, other._data))
 
 
+@public()
+def isclose(input, other, rtol=1e-05, atol=1e-08, equal_nan=False):
+    """True where |input - other| <= atol + rtol * |other|."""
+    return Isclose.apply(input, other, rtol=rtol, atol=atol, equal_nan=equal_nan)
+
+
+@public()
 def allclose(input, other, rtol=1e-05, atol=1e-08, equal_nan=False):
     """True if |input - other| <= atol + rtol * |other| everywhere."""
     return bool(np.allclose(input._data, other._data, rtol=rtol, atol=atol, equal_nan=equal_nan))

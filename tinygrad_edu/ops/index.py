@@ -8,10 +8,12 @@ import operator
 import numpy as np
 
 from ..autograd.inplace import view_index
-from ..tensor import Tensor, tensor_method, wrap
+from ..overrides import overridable
+from ..tensor import Tensor, bind, tensor_method, wrap
+from .binding import public
 from .creation import zeros_like
 from .op import Op, check_writable, linear
-from .shape import expand, reshape, unsqueeze, view
+from .shape import axis_of, expand, reshape, unsqueeze, view
 
 
 class Alias(Op):
@@ -155,7 +157,7 @@ class Copy(Op, name="torch::autograd::CopyBackwards"):
         return np.broadcast_to(src, self.shape).astype(self.dtype)
 
     def grad_self(grad):
-        return grad * 0
+        return zeros_like(grad)
 
     def grad_src(grad):
         return grad
@@ -167,11 +169,13 @@ class Copy(Op, name="torch::autograd::CopyBackwards"):
 class Zero(Op):
     """What `zero_` leaves."""
 
+    idempotent = True
+
     def forward(self):
         return np.zeros_like(self)
 
     def grad_self(grad):
-        return grad * 0
+        return zeros_like(grad)
 
     jvp = linear
 
@@ -179,11 +183,13 @@ class Zero(Op):
 class Fill(Op, name="FillBackward2"):
     """What `fill_` with a number leaves."""
 
+    idempotent = True
+
     def forward(self, *, value):
         return np.full_like(self, value)
 
     def grad_self(grad):
-        return grad * 0
+        return zeros_like(grad)
 
     def jvp(tangent):
         return zeros_like(tangent)
@@ -196,7 +202,7 @@ class FillTensor(Op, name="FillBackward3"):
         return np.full_like(self, value)
 
     def grad_self(grad):
-        return grad * 0
+        return zeros_like(grad)
 
     def grad_value(grad):
         return grad.sum()
@@ -230,27 +236,35 @@ def accumulate_at(value, size, indices):
     return AccumulateAt.apply(value, size=tuple(size), indices=indices)
 
 
+def _index_put_(self, indices, values, accumulate=False):
+    arrays = tuple(_index_array(i) for i in indices)
+    return IndexPut.apply_(self, _values(values, self), indices=arrays, accumulate=accumulate)
+
+
+@public(inplace=_index_put_)
 def index_put(input, indices, values, accumulate=False):
     """A copy of `input` with `values` written at `indices` (added to, with `accumulate`)."""
     arrays = tuple(_index_array(i) for i in indices)
     return IndexPut.apply(input, _values(values, input), indices=arrays, accumulate=accumulate)
 
 
+@public()
 def select(input, dim, index):
     """The slice at `index` along `dim`, without that dimension."""
     shape = input.shape
     if not shape:
         raise IndexError("select() cannot be applied to a 0-dim tensor.")
-    axis = _axis(dim, len(shape))
+    axis = axis_of(dim, len(shape))
     n = shape[axis]
     if not -n <= index < n:
         raise IndexError(f"select(): index {index} out of range for tensor of size {list(shape)} at dimension {dim}")
     return Select.apply(input, dim=axis, index=index % n)
 
 
+@public()
 def narrow(input, dim, start, length):
     """`length` positions from `start` on, along `dim`."""
-    axis = _axis(dim, len(input.shape))
+    axis = axis_of(dim, len(input.shape))
     n = input.shape[axis]
     start = start % n if start < 0 else start
     if start + length > n:
@@ -258,6 +272,7 @@ def narrow(input, dim, start, length):
     return Slice.apply(input, dim=axis, start=start, end=start + length, step=1)
 
 
+@public()
 def as_strided(input, size, stride, storage_offset=None):
     """A window on the storage of `input`, by size, stride and offset in elements."""
     base = input._view.base if input._view is not None else input
@@ -284,13 +299,6 @@ def _as_strided_node(base: Tensor, view: Tensor) -> Op:
         "_index": view_index(base._data, view._data),
     }
     return AsStrided._record((base,), settings, (view,))
-
-
-def _axis(dim, ndim):
-    n = max(ndim, 1)
-    if not -n <= dim < n:
-        raise IndexError(f"Dimension out of range (expected to be in range of [{-n}, {n - 1}], but got {dim})")
-    return dim % n
 
 
 def _index_array(index):
@@ -339,6 +347,14 @@ def _window(input, key):
 
     PyTorch takes integers, slices and None first, each a view, and gives the arrays to one `index`.
     """
+    if not input.ndim and isinstance(key, slice):
+        raise IndexError("slice() cannot be applied to a 0-dim tensor.")
+    if not input.ndim and type(key) is int:
+        if key == 0:
+            raise IndexError(
+                "invalid index of a 0-dim tensor. Use `tensor.item()` to convert a 0-dim tensor to a number"
+            )
+        raise IndexError(f"index {key} is out of bounds for dimension 0 with size 0")
     out, dim = input, 0
     left = []
     for item in _plan(input, key):
@@ -397,6 +413,8 @@ def _check_bounds(indices, shape, dim):
             )
         return
     n = shape[dim]
+    if indices.size and not n:
+        raise IndexError("index is out of bounds for dimension with size 0")
     outside = indices[(indices < -n) | (indices >= n)]
     if outside.size:
         raise IndexError(f"index {outside.flat[0]} is out of bounds for dimension {dim} with size {n}")
@@ -486,3 +504,14 @@ def fill_(self, value):
             )
         return FillTensor.apply_(self, value)
     return Fill.apply_(self, value=value)
+
+
+def fill_diagonal_(self, fill_value, wrap=False):
+    """Write a number on the diagonal."""
+    fill_(self.diagonal(), fill_value)
+    return self
+
+
+for _function in (copy_, zero_, fill_, fill_diagonal_, __setitem__):
+    bind(_function.__name__, overridable(_function))
+bind("__getitem__", overridable(getitem, "__getitem__"))

@@ -24,6 +24,7 @@ Broadcasting is nobody's business here: a gradient that comes out in the broadca
 from __future__ import annotations
 
 import inspect
+import itertools
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -32,7 +33,7 @@ import numpy as np
 from .. import dtypes
 from ..autograd import forward_ad, grad_mode, graph
 from ..autograd.graph import Node, SavedTensor, gradient_edge
-from ..autograd.inplace import check_inplace, make_view, rebase_history
+from ..autograd.inplace import check_inplace, make_view, rebase_history, refuse_shared_memory
 from ..tensor import Tensor, wrap
 
 __all__ = ["Op", "elementwise", "linear"]
@@ -60,8 +61,10 @@ class Op(Node):
     # Settings of a subclass -------------------------------------------------------------------------------------------
     promotes = False  # operands of different dtypes are brought to a common one first
     makes_float = False  # integers become the default float type first
+    idempotent = False  # writes one value everywhere: in place, elements may share memory
     view = False  # the result shows the storage of the first input
     non_differentiable: tuple[int, ...] = ()  # outputs without a gradient, such as indices
+    results: tuple[str, ...] = ()  # the names of several outputs, where rules know them by other names than result0, …
     visible_outputs: int | None = None  # outputs that a user sees; the others are kept for the rule alone
     jvp: Any = None  # elementwise, linear, or a function of the tangents `(…, then what it needs by name)`
 
@@ -123,16 +126,21 @@ class Op(Node):
             return cls.forward(*arrays, **settings)
         if cls.promotes or cls.makes_float:
             arrays = _promoted(arrays, cls.makes_float)
-        result = cls.forward(*arrays, **settings)
+        try:
+            result = cls.forward(*arrays, **settings)
+        except ValueError:
+            if cls.promotes:
+                _refuse_mismatch([np.shape(a) for a in arrays])
+            raise
         state = grad_mode.state
-        record = requires_grad and state.grad_enabled
+        record = requires_grad and state.grad_enabled and not state.inference
         if type(result) is not tuple:
             out = wrap(result if type(result) is np.ndarray else np.asarray(result))
             if cls.view:
                 make_view(out, inputs[0], _view_creation(state, False))
-            if state.inference:
+            elif state.inference:
                 out._inference = True
-            elif record and cls._differentiable and out._data.dtype.kind == "f":
+            if record and cls._differentiable and out._data.dtype.kind == "f":
                 node = cls._record(inputs, settings, (out,))
                 out._grad_fn = node
                 out._requires_grad = True
@@ -148,9 +156,10 @@ class Op(Node):
         for out in outs:
             if cls.view:
                 make_view(out, inputs[0], _view_creation(state, True))
-            out._inference = state.inference
+            else:
+                out._inference = state.inference
         visible = outs if cls.visible_outputs is None else outs[: cls.visible_outputs]
-        if record and not state.inference:
+        if record:
             node = cls._record(inputs, settings, outs, visible)
             for number, out in enumerate(visible):
                 if number not in cls.non_differentiable and out._data.dtype.kind == "f":
@@ -172,7 +181,8 @@ class Op(Node):
         node._seq = next(graph.sequence)
         node._edges = edges = tuple([gradient_edge(x) if isinstance(x, Tensor) else _NO_EDGE for x in inputs])
         node._outputs = tuple([(out._data.shape, out._data.dtype) for out in visible or outs])
-        mask = tuple([edge[0] is not None for edge in edges])
+        # The one input of an op needs a gradient, even where a view made under no_grad leaves it without an edge.
+        mask = tuple([edge[0] is not None for edge in edges]) if len(edges) > 1 else _ONE_INPUT
         plan = cls._saves.get(mask)
         if plan is None:
             plan = cls._saves[mask] = [(name, cls._position(name)) for name in cls._what_to_save(mask)]
@@ -198,9 +208,16 @@ class Op(Node):
             for rule, wanted in zip(cls._rules, mask, strict=True)
             if rule is not None
             for name in rule.needs
-            if wanted or not (name in cls._inputs or name.startswith("result"))
+            if wanted or not (name in cls._inputs or cls._output(name) is not None)
         ]
         return tuple(dict.fromkeys(names))
+
+    @classmethod
+    def _output(cls, name: str) -> int | None:
+        """The number of the output that a rule calls `name`: one of `results`, or result, result0, result1, …"""
+        if name in cls.results:
+            return cls.results.index(name)
+        return int(name[6:] or 0) if name.startswith("result") else None
 
     @classmethod
     def _position(cls, name: str) -> int | None:
@@ -220,8 +237,8 @@ class Op(Node):
             return settings[name]
         if name in cls._inputs:
             return tuple(SavedTensor(x) for x in inputs)
-        if name.startswith("result"):
-            number = int(name[6:] or 0)
+        number = cls._output(name)
+        if number is not None:
             out = outs[number]
             hidden = cls.visible_outputs is not None and number >= cls.visible_outputs
             if hidden:
@@ -233,7 +250,7 @@ class Op(Node):
         source, _, what = name.partition("_sym_")
         if what == "sizes":
             if cls._variadic:
-                return tuple(x._data.shape for x in inputs)
+                return tuple(np.shape(getattr(x, "_data", x)) for x in inputs)
             return np.shape(getattr(inputs[cls._inputs.index(source)], "_data", ()))
         if what == "numel":
             return inputs[cls._inputs.index(source)]._data.size
@@ -246,24 +263,23 @@ class Op(Node):
     def name(self) -> str:
         return self._name
 
-    def run(self, grads: list[Any], create_graph: bool) -> Sequence[Any]:
-        if len(self._outputs) == 1:
-            grad = grads[0]
-            if grad is None:
-                return [None] * len(self._edges)
-        else:
-            if all(g is None for g in grads):
-                return [None] * len(self._edges)
-            grad = grads
+    def run(self, grads: list[Any], create_graph: bool, wanted: Sequence[bool] | None = None) -> Sequence[Any]:
+        # All that was saved is read, whether a rule comes to need it or not: what was changed or freed is always noticed.
+        kept = self._kept
+        values = {name: self._fetch(name, create_graph) for name in kept} if kept else {}
+        grad = grads[0] if len(self._outputs) == 1 else grads if any(g is not None for g in grads) else None
+        if grad is None:
+            return [None] * len(self._edges)
         joint = self._joint
         if joint is not None:
-            return joint.function(grad, *[self._fetch(name, create_graph) for name in joint.needs])
+            together = joint.function(grad, *[values[name] for name in joint.needs])
+            return together if wanted is None else [g if w else None for g, w in zip(together, wanted, strict=True)]
         results: list[Any] = []
-        for rule, edge in zip(self._rules, self._edges):  # noqa: B905 - both have one entry per input
-            if edge[0] is None or rule is None:
+        for i, rule in enumerate(self._rules):
+            if rule is None or self._edges[i][0] is None or (wanted is not None and not wanted[i]):
                 results.append(None)
             elif rule.needs:
-                results.append(rule.function(grad, *[self._fetch(name, create_graph) for name in rule.needs]))
+                results.append(rule.function(grad, *[values[name] for name in rule.needs]))
             else:
                 results.append(rule.function(grad))
         return results
@@ -278,13 +294,21 @@ class Op(Node):
 
     def release(self) -> None:
         if self._kept is not None:
-            for saved in self._kept.values():
+            for name, saved in self._kept.items():
                 if type(saved) is SavedTensor:
                     saved.free()
-                elif self._variadic and type(saved) is tuple:
+                elif self._variadic and type(saved) is tuple and saved and type(saved[0]) is SavedTensor:
                     for s in saved:
-                        if type(s) is SavedTensor:
-                            s.free()
+                        s.free()
+                elif self._stands_for_tensor(name, saved):
+                    self._kept[name] = SavedTensor.freed
+
+    def _stands_for_tensor(self, name: str, saved: Any) -> bool:
+        """True for what PyTorch saves, and frees, as a tensor: a number in place of one, a mask, indices."""
+        if name.startswith("_"):
+            return False
+        parts = saved if isinstance(saved, tuple) else (saved,)
+        return name in self._inputs or any(isinstance(part, np.ndarray) for part in parts)
 
     # --- what is saved, under PyTorch's names ---------------------------------------------------------------------------
 
@@ -310,7 +334,11 @@ class Op(Node):
     def _all_needs(cls) -> list[str]:
         rules = [*cls._rules, cls._joint]
         return [
-            n for rule in rules if rule is not None for n in rule.needs if n not in ("needs_input_grad", "geometry")
+            n
+            for rule in rules
+            if rule is not None
+            for n in rule.needs
+            if n != "needs_input_grad" and not n.startswith("_")
         ]
 
     def __dir__(self) -> list[str]:
@@ -362,8 +390,9 @@ class Op(Node):
                 return settings[name]
             if name in cls._inputs:
                 return inputs[cls._inputs.index(name)]
-            if name.startswith("result"):
-                return outs[int(name[6:] or 0)]
+            number = cls._output(name)
+            if number is not None:
+                return outs[number]
             source, _, what = name.partition("_sym_")
             if what == "sizes":
                 return inputs[cls._inputs.index(source)].shape
@@ -410,16 +439,23 @@ class Op(Node):
             and not state.inference
             and any(isinstance(x, Tensor) and x.requires_grad for x in inputs)
         )
-        if target._inference and not state.inference and record:
+        if target._inference and not state.inference:
             raise RuntimeError(
                 "Inplace update to inference tensor outside InferenceMode is not allowed. You can make a clone to get a "
                 "normal tensor before doing inplace update."
             )
         check_inplace(target, record)
+        if not cls.idempotent:
+            refuse_shared_memory(target, others)
         arrays: list[Any] = [x._data if isinstance(x, Tensor) else x for x in inputs]
         if cls.promotes or cls.makes_float:
             arrays = _promoted(arrays, cls.makes_float)
-        result = np.asarray(cls.forward(*arrays, **settings))
+        try:
+            result = np.asarray(cls.forward(*arrays, **settings))
+        except ValueError:
+            if cls.promotes:
+                _refuse_mismatch([np.shape(a) for a in arrays])
+            raise
         _check_fits(target, result)
         with forward_ad._set_fwd_grad_enabled(False):
             before, edges = cls._before_write(inputs, settings, record)
@@ -450,7 +486,7 @@ class Op(Node):
         if node is not None:
             saved = node._kept or {}
             for name in saved:
-                if name.startswith("result"):
+                if cls._output(name) is not None:
                     saved[name] = SavedTensor(target, node)
             rebase_history(target, node)
             if pushes:
@@ -472,6 +508,7 @@ class Op(Node):
 
 _ABSENT: Any = object()
 _NO_EDGE: tuple[None, int] = (None, 0)
+_ONE_INPUT = (True,)
 
 
 def _view_creation(state: Any, multi_output: bool) -> str | None:
@@ -512,12 +549,32 @@ def _promoted(arrays: list[Any], makes_float: bool) -> list[Any]:
     ]
 
 
+def _refuse_mismatch(shapes: Sequence[tuple[int, ...]]) -> None:
+    """Raise if two of the shapes do not broadcast."""
+    for a, b in itertools.combinations(shapes, 2):
+        for back, (n, m) in enumerate(zip(reversed(a), reversed(b), strict=False), start=1):
+            if n != m and n != 1 and m != 1:
+                raise RuntimeError(
+                    f"The size of tensor a ({n}) must match the size of tensor b ({m}) at non-singleton dimension "
+                    f"{max(len(a), len(b)) - back}. Two shapes broadcast if, from the last dimension on, sizes are equal "
+                    f"or one of them is 1; these are {list(a)} and {list(b)}."
+                )
+
+
+def check_writable(target: tuple[int, ...], shape: tuple[int, ...]) -> None:
+    """Refuse to write what has `shape` into a tensor of shape `target`, where it does not broadcast to it."""
+    if shape != target:
+        _refuse_mismatch([target, shape])
+        result = np.broadcast_shapes(target, shape)
+        if result != target:
+            raise RuntimeError(
+                f"output with shape {list(target)} doesn't match the broadcast shape {list(result)}. An in-place op cannot "
+                "change the shape of its tensor; use the op without the underscore."
+            )
+
+
 def _check_fits(target: Tensor, result: np.ndarray) -> None:
-    if result.shape != target._data.shape:
-        raise RuntimeError(
-            f"output with shape {list(target.shape)} doesn't match the broadcast shape {list(result.shape)}. An in-place "
-            "op cannot change the shape of its tensor; use the op without the underscore."
-        )
+    check_writable(target._data.shape, result.shape)
     if result.dtype != target._data.dtype and not np.can_cast(result.dtype, target._data.dtype, "same_kind"):
         names = [dtypes.from_numpy_dtype(d).legacy_name for d in (result.dtype, target._data.dtype)]
         raise RuntimeError(f"result type {names[0]} can't be cast to the desired output type {names[1]}")

@@ -1,0 +1,160 @@
+"""One decorator above an op's function says by which names users reach it: function, method, operator, in-place form."""
+
+from __future__ import annotations
+
+import functools
+import inspect
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from .. import overrides
+from ..overrides import overridable
+from ..tensor import Tensor, wrap
+from ..tensor import bind as bind_to_tensor
+
+__all__ = ["functions", "linalg_functions", "nn_functions", "operator", "public"]
+
+# The public functions, by name: what `tinygrad_edu.<name>`, `.linalg.<name>` and `.nn.functional.<name>` are.
+functions: dict[str, Callable[..., Any]] = {}
+linalg_functions: dict[str, Callable[..., Any]] = {}
+nn_functions: dict[str, Callable[..., Any]] = {}
+
+_UNARY = ("__neg__", "__abs__", "__invert__")
+_OPERANDS = (Tensor, int, float, np.ndarray, np.generic)
+
+
+def public(
+    *aliases: str,
+    where: tuple[dict[str, Callable[..., Any]], ...] = (functions,),
+    method: bool = True,
+    inplace: Any = None,
+    operators: tuple[str, ...] = (),
+) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """Bind a function of `ops` under its own name and `aliases`, in each table of `where` and as a method of Tensor.
+
+    The function itself is returned as it was: the rules call it with arrays, and no mode sees that. `inplace` is the Op
+    whose result the form with an underscore writes into its tensor (or a function that does so); it serves the
+    augmented forms of `operators` too.
+
+    Example:
+        @public("multiply", inplace=Mul, operators=("__mul__", "__rmul__"))
+        def mul(input, other): ...
+    """
+
+    def bind(function: Callable[..., Any]) -> Callable[..., Any]:
+        name = function.__name__
+        for alias in (name, *aliases):
+            call = _checked(function, alias)
+            for table in where:
+                table[alias] = call
+            if method:
+                bind_to_tensor(alias, call)
+        for symbol in operators:
+            # PyTorch calls a reflected sum by the name of the sum.
+            if symbol in _UNARY:
+                bind_to_tensor(symbol, _checked(function, name))
+            else:
+                _bind_operator(symbol, function, name)
+        if inplace is not None:
+            write = inplace if inspect.isfunction(inplace) else _writer(function, inplace)
+            for alias in (name, *aliases):
+                call = overridable(write, f"{alias}_")
+                call.__doc__ = f"As `{alias}`, written into this tensor."
+                bind_to_tensor(f"{alias}_", call)
+            if operators and operators[0] not in _UNARY:
+                augmented = f"__i{operators[0].strip('_')}__"
+                bind_to_tensor(augmented, getattr(Tensor, f"{name}_"))
+        return function
+
+    return bind
+
+
+def operator(symbol: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """Bind a function that serves one operator alone."""
+
+    def bind(function: Callable[..., Any]) -> Callable[..., Any]:
+        _bind_operator(symbol, function, symbol)
+        return function
+
+    return bind
+
+
+def _bind_operator(symbol: str, function: Callable[..., Any], name: str) -> None:
+    @functools.wraps(function)
+    def call(self: Tensor, other: Any) -> Any:
+        if not isinstance(other, _OPERANDS):
+            return NotImplemented
+        if overrides.modes.stack:
+            return overrides.dispatch(call, (self, other), {})
+        if isinstance(other, np.ndarray | np.generic):
+            other = wrap(np.asarray(other))
+        return function(self, other)
+
+    call.__name__ = call.__qualname__ = name
+    bind_to_tensor(symbol, call)
+
+
+def _checked(function: Callable[..., Any], name: str) -> Callable[..., Any]:
+    """The functions of `ops` take arrays too, for the rules; a user's call needs a Tensor among its arguments."""
+
+    @functools.wraps(function)
+    def call(*args: Any, **kwargs: Any) -> Any:
+        if overrides.modes.stack:
+            return overrides.dispatch(call, args, kwargs)
+        if args and isinstance(args[0], Tensor):
+            if kwargs:
+                return function(*args, **_renamed(kwargs))
+            return function(*args)
+        if not _any_tensor((*args, *kwargs.values())) and not (args and isinstance(args[0], tuple | list)):
+            given = type(args[0]).__name__ if args else "nothing"
+            raise TypeError(
+                f"{name}(): argument 'input' (position 1) must be Tensor, not {given}. Make one with "
+                "tinygrad_edu.tensor(…)."
+            )
+        return function(*args, **_renamed(kwargs))
+
+    call.__name__ = call.__qualname__ = name
+    return call
+
+
+def _renamed(kwargs: dict[str, Any]) -> dict[str, Any]:
+    """NumPy's names for `dim` and `keepdim`, which PyTorch takes as well; and a refusal of `out`."""
+    if "axis" in kwargs:
+        kwargs["dim"] = kwargs.pop("axis")
+    if "keepdims" in kwargs:
+        kwargs["keepdim"] = kwargs.pop("keepdims")
+    if kwargs.get("out") is not None:
+        raise NotImplementedError("out=… is not built: bind the result to a name, or write it with copy_().")
+    kwargs.pop("out", None)
+    return kwargs
+
+
+def _any_tensor(values: tuple[Any, ...]) -> bool:
+    return any(
+        isinstance(v, Tensor) or (isinstance(v, tuple | list) and any(isinstance(x, Tensor) for x in v)) for v in values
+    )
+
+
+def _writer(function: Callable[..., Any], op: Any) -> Callable[..., Any]:
+    """The in-place form: the arguments of `function`, sorted into the inputs and the settings of `op`."""
+    parameters = list(inspect.signature(function).parameters.values())[1:]
+    names = [p.name for p in parameters]
+    defaults = {p.name: p.default for p in parameters if p.default is not p.empty}
+    inputs = [name for name in names if name in op._inputs]
+
+    def write(self: Tensor, *args: Any, **kwargs: Any) -> Tensor:
+        if len(args) > len(names):
+            raise TypeError(f"{function.__name__}_() takes {len(names)} arguments, {len(args)} were given")
+        given = {**defaults, **dict(zip(names, args, strict=False)), **kwargs}
+        unknown = given.keys() - set(names)
+        if unknown:
+            raise TypeError(f"{function.__name__}_() got an unexpected keyword argument '{unknown.pop()}'")
+        try:
+            operands = [given.pop(name) for name in inputs]
+        except KeyError as missing:
+            raise TypeError(f"{function.__name__}_() missing argument {missing}") from None
+        return op.apply_(self, *operands, **given)
+
+    return write

@@ -1,0 +1,477 @@
+"""Elements chosen by tensors of indices, written by them, and put in order."""
+
+from __future__ import annotations
+
+from collections import namedtuple
+
+import numpy as np
+
+from ..tensor import Tensor, wrap
+from .binding import public
+from .op import Op, linear
+from .shape import axis_of, expand, reshape
+
+
+def _at(index, dim):
+    """`index` along `dim`, each other dimension in step: what NumPy needs for take_along_axis and its like."""
+    where = list(np.ogrid[tuple(slice(n) for n in index.shape)])
+    where[dim] = index
+    return tuple(where)
+
+
+class Gather(Op):
+    """result[…, i, …] = self[…, index[…, i, …], …]"""
+
+    def forward(self, *, dim, index):
+        return self[_at(index, dim)] if self.ndim else self.reshape(1)[index]
+
+    def grad_self(grad, self_sym_sizes, dim, index):
+        return put_along(grad, self_sym_sizes, dim, index)
+
+    jvp = linear
+
+
+class PutAlong(Op, name="ScatterAddBackward0"):
+    """Zeros of shape `size` to which `self` is added at `index` along `dim`: the transpose of Gather."""
+
+    def forward(self, *, size, dim, index):
+        out = np.zeros(size or (1,), self.dtype)
+        np.add.at(out, _at(index, dim) if index.ndim else (index,), self)
+        return out.reshape(size)
+
+    def grad_self(grad, dim, index):
+        return take_along(grad, dim, index)
+
+    jvp = linear
+
+
+class Scatter(Op):
+    """`self` with `src` written at `index` along `dim`."""
+
+    def forward(self, src, *, dim, index):
+        out = self.copy()
+        out[_at(index, dim)] = src[tuple(slice(n) for n in index.shape)]
+        return out
+
+    def grad_self(grad, dim, index):
+        return ScatterValue.apply(grad, dim=dim, index=index, value=0.0)
+
+    def grad_src(grad, dim, index):
+        return take_along(grad, dim, index)
+
+    jvp = linear
+
+
+class ScatterValue(Op, name="ScatterBackward1"):
+    """As Scatter, for a number."""
+
+    def forward(self, *, dim, index, value):
+        out = self.copy()
+        out[_at(index, dim)] = value
+        return out
+
+    def grad_self(grad, dim, index):
+        return ScatterValue.apply(grad, dim=dim, index=index, value=0.0)
+
+    def jvp(tangent, dim, index):
+        return ScatterValue.apply(tangent, dim=dim, index=index, value=0.0)
+
+
+class ScatterAdd(Op):
+    """`self` with `src` added at `index` along `dim`."""
+
+    def forward(self, src, *, dim, index):
+        out = self.copy()
+        np.add.at(out, _at(index, dim), src[tuple(slice(n) for n in index.shape)])
+        return out
+
+    def grad_self(grad):
+        return grad
+
+    def grad_src(grad, dim, index):
+        return take_along(grad, dim, index)
+
+    jvp = linear
+
+
+class IndexSelect(Op):
+    """The slices `index` along `dim`."""
+
+    def forward(self, *, dim, index):
+        return np.take(self, index, axis=dim) if self.ndim else self.reshape(1)[index].reshape(())
+
+    def grad_self(grad, self_sym_sizes, dim, index):
+        return AddSlices.apply(grad, size=self_sym_sizes, dim=dim, index=index)
+
+    jvp = linear
+
+
+class AddSlices(Op, name="IndexAddBackward1"):
+    """Zeros of shape `size` to which the slices of `self` are added at `index`: the transpose of IndexSelect."""
+
+    def forward(self, *, size, dim, index):
+        out = np.zeros(size, self.dtype)
+        np.add.at(out, (slice(None),) * dim + (index,) if size else (...,), self)
+        return out
+
+    def grad_self(grad, dim, index):
+        return IndexSelect.apply(grad, dim=dim, index=index)
+
+    jvp = linear
+
+
+class IndexAdd(Op):
+    """`self` with alpha·source added to its slices `index` along `dim`."""
+
+    def forward(self, source, *, dim, index, alpha=1):
+        out = self.copy()
+        np.add.at(out, (slice(None),) * dim + (index,), source if alpha == 1 else alpha * source)
+        return out
+
+    def grad_self(grad):
+        return grad
+
+    def grad_source(grad, dim, index, alpha):
+        chosen = IndexSelect.apply(grad, dim=dim, index=index)
+        return chosen if alpha == 1 else chosen * alpha
+
+    jvp = linear
+
+
+class IndexCopy(Op):
+    """`self` with `source` for its slices `index` along `dim`."""
+
+    def forward(self, source, *, dim, index):
+        out = self.copy()
+        out[(slice(None),) * dim + (index,)] = source
+        return out
+
+    def grad_self(grad, dim, index):
+        return IndexFill.apply(grad, dim=dim, index=index, value=0.0)
+
+    def grad_source(grad, dim, index):
+        return IndexSelect.apply(grad, dim=dim, index=index)
+
+    jvp = linear
+
+
+class IndexFill(Op):
+    """`self` with a number in its slices `index` along `dim`."""
+
+    def forward(self, *, dim, index, value):
+        out = self.copy()
+        out[(slice(None),) * dim + (index,)] = value
+        return out
+
+    def grad_self(grad, dim, index):
+        return IndexFill.apply(grad, dim=dim, index=index, value=0.0)
+
+    def jvp(tangent, dim, index):
+        return IndexFill.apply(tangent, dim=dim, index=index, value=0.0)
+
+
+class TakeFlat(Op, name="TakeBackward0"):
+    """Elements by their number in row-major order."""
+
+    def forward(self, *, index):
+        return self.reshape(-1)[index]
+
+    def grad_self(grad, self_sym_sizes, index):
+        return PutFlat.apply(grad, size=self_sym_sizes, index=index)
+
+    jvp = linear
+
+
+class PutFlat(Op, name="PutBackward1"):
+    def forward(self, *, size, index):
+        out = np.zeros(size, self.dtype)
+        np.add.at(out.reshape(-1), index, self)
+        return out
+
+    def grad_self(grad, index):
+        return TakeFlat.apply(grad, index=index)
+
+    jvp = linear
+
+
+class MaskedSelect(Op):
+    """The elements where `mask` holds, as a vector."""
+
+    def forward(self, *, mask):
+        both = np.broadcast_arrays(self, mask)
+        return both[0][both[1]]
+
+    def grad_self(grad, self_sym_sizes, mask):
+        return MaskedPlace.apply(grad, size=np.broadcast_shapes(self_sym_sizes, mask.shape), mask=mask)
+
+    jvp = linear
+
+
+class MaskedPlace(Op, name="MaskedScatterBackward1"):
+    """Zeros with the elements of `self`, in order, where `mask` holds."""
+
+    def forward(self, *, size, mask):
+        out = np.zeros(size, self.dtype)
+        out[np.broadcast_to(mask, size)] = self
+        return out
+
+    def grad_self(grad, mask):
+        return MaskedSelect.apply(grad, mask=mask)
+
+    jvp = linear
+
+
+class _Ordered(Op):
+    """Elements in another order along a dimension, and where they were."""
+
+    results = ("values", "indices")
+    non_differentiable = (1,)
+
+    def grad_self(grad, self_sym_sizes, dim, indices):
+        return put_along(grad[0], self_sym_sizes, dim, indices) if self_sym_sizes else grad[0]
+
+    def jvp(tangent, dim, indices):
+        return (take_along(tangent, dim, indices) if tangent.ndim else tangent), None
+
+
+class Sort(_Ordered):
+    def forward(self, *, dim, descending=False, stable=False):
+        if not self.ndim:
+            return self.copy(), np.zeros((), np.int64)
+        # Last to first of the reversed, so that equal elements keep their order when descending.
+        if descending:
+            order = self.shape[dim] - 1 - np.flip(np.argsort(np.flip(self, dim), axis=dim, kind="stable"), dim)
+        else:
+            order = np.argsort(self, axis=dim, kind="stable")
+        return np.take_along_axis(self, order, dim), order
+
+
+class Topk(_Ordered):
+    def forward(self, *, k, dim, largest=True, sorted=True):
+        if not self.ndim:
+            return self.copy(), np.zeros((), np.int64)
+        values, order = Sort.forward(self, dim=dim, descending=largest)
+        first = (slice(None),) * dim + (slice(k),)
+        return values[first].copy(), order[first].copy()
+
+
+# --- functions -------------------------------------------------------------------------------------------------------
+
+
+def take_along(value, dim, index):
+    """value[…, index[…, i, …], …] along `dim`."""
+    return Gather.apply(value, dim=dim, index=getattr(index, "_data", index))
+
+
+def put_along(value, size, dim, index):
+    """Zeros of shape `size` to which `value` is added at `index` along `dim`."""
+    return PutAlong.apply(value, size=tuple(size), dim=dim, index=getattr(index, "_data", index))
+
+
+def _index(name, index, ndim=None, size=None):
+    """The array behind a tensor of indices, each within `size`, none negative."""
+    if not isinstance(index, Tensor) or index._data.dtype.kind not in "iu":
+        raise RuntimeError(f"{name}(): Expected dtype int64 for index. Indices are integers.")
+    array = index._data
+    if size is not None and array.size and not (array.min() >= 0 and array.max() < size):
+        bad = array[(array < 0) | (array >= size)].flat[0]
+        raise RuntimeError(f"index {bad} is out of bounds for dimension with size {size}")
+    if ndim is not None and max(array.ndim, 1) != max(ndim, 1):
+        raise RuntimeError("Index tensor must have the same number of dimensions as input tensor")
+    return array
+
+
+@public()
+def gather(input, dim, index, *, sparse_grad=False):
+    """result[i][j] = input[i][index[i][j]] for dim = 1, and so for each dimension."""
+    axis = axis_of(dim, input.ndim)
+    array = _index("gather", index, input.ndim, input.shape[axis] if input.ndim else 1)
+    for d, (n, m) in enumerate(zip(array.shape, input.shape, strict=False)):
+        if d != axis and n > m:
+            raise RuntimeError(
+                f"Size does not match at dimension {d} expected index {list(array.shape)} to be no larger than self "
+                f"{list(input.shape)} apart from dimension {axis}"
+            )
+    return Gather.apply(input, dim=axis, index=array)
+
+
+@public()
+def take_along_dim(input, indices, dim=None):
+    """As gather, broadcasting `indices` and `input` against each other along the other dimensions."""
+    if dim is None:
+        return gather(reshape(input, (-1,)), 0, indices.reshape(-1))
+    axis = axis_of(dim, input.ndim)
+    sizes = [
+        1 if d == axis else np.broadcast_shapes((a,), (b,))[0]
+        for d, (a, b) in enumerate(zip(input.shape, indices.shape, strict=True))
+    ]
+    mine = tuple(input.shape[axis] if d == axis else n for d, n in enumerate(sizes))
+    theirs = tuple(indices.shape[axis] if d == axis else n for d, n in enumerate(sizes))
+    return gather(expand(input, mine), axis, expand(indices, theirs))
+
+
+def _scatter_arguments(input, dim, index):
+    axis = axis_of(dim, input.ndim)
+    return axis, _index("scatter", index, input.ndim, input.shape[axis] if input.ndim else 1)
+
+
+def _fit_source(array, src):
+    for n, m in zip(array.shape, src.shape, strict=True):
+        if n > m:
+            raise RuntimeError(f"Expected index {list(array.shape)} to be no larger than src {list(src.shape)}")
+
+
+def _scatter(form, input, dim, index, src, value, reduce):
+    if reduce is not None:
+        raise NotImplementedError("scatter with reduce=… is not built: use scatter_add for sums.")
+    axis, array = _scatter_arguments(input, dim, index)
+    src = value if src is None else src
+    if isinstance(src, Tensor):
+        _fit_source(array, src)
+        return getattr(Scatter, form)(input, src, dim=axis, index=array)
+    return getattr(ScatterValue, form)(input, dim=axis, index=array, value=src)
+
+
+def _scatter_(self, dim, index, src=None, *, value=None, reduce=None):
+    return _scatter("apply_", self, dim, index, src, value, reduce)
+
+
+@public(inplace=_scatter_)
+def scatter(input, dim, index, src=None, *, value=None, reduce=None):
+    """`input` with result[i][index[i][j]] = src[i][j] for dim = 1, and so for each dimension."""
+    return _scatter("apply", input, dim, index, src, value, reduce)
+
+
+def _scatter_add_(self, dim, index, src):
+    axis, array = _scatter_arguments(self, dim, index)
+    return ScatterAdd.apply_(self, src, dim=axis, index=array)
+
+
+@public(inplace=_scatter_add_)
+def scatter_add(input, dim, index, src):
+    """`input` with src[i][j] added at [i][index[i][j]] for dim = 1, and so for each dimension."""
+    axis, array = _scatter_arguments(input, dim, index)
+    _fit_source(array, src)
+    return ScatterAdd.apply(input, src, dim=axis, index=array)
+
+
+def _slices(name, input, dim, index):
+    axis = axis_of(dim, input.ndim)
+    array = _index(name, index)
+    if array.ndim > 1:
+        raise IndexError(f"{name}(): Index is supposed to be a vector")
+    size = input.shape[axis] if input.ndim else 1
+    if array.size and not (array.min() >= 0 and array.max() < size):
+        raise IndexError("index out of range in self")
+    return axis, array.reshape(-1)
+
+
+@public()
+def index_select(input, dim, index):
+    """The slices of `input` that the vector `index` names, along `dim`: a copy."""
+    axis, array = _slices("index_select", input, dim, index)
+    return IndexSelect.apply(input, dim=axis, index=array)
+
+
+def _index_add_(self, dim, index, source, *, alpha=1):
+    axis, array = _slices("index_add", self, dim, index)
+    return IndexAdd.apply_(self, source, dim=axis, index=array, alpha=alpha)
+
+
+@public(inplace=_index_add_)
+def index_add(input, dim, index, source, *, alpha=1):
+    """`input` with alpha * source added to its slices `index`."""
+    axis, array = _slices("index_add", input, dim, index)
+    return IndexAdd.apply(input, source, dim=axis, index=array, alpha=alpha)
+
+
+def _index_copy_(self, dim, index, source):
+    axis, array = _slices("index_copy", self, dim, index)
+    return IndexCopy.apply_(self, source, dim=axis, index=array)
+
+
+@public(inplace=_index_copy_)
+def index_copy(input, dim, index, source):
+    """`input` with `source` for its slices `index`."""
+    axis, array = _slices("index_copy", input, dim, index)
+    return IndexCopy.apply(input, source, dim=axis, index=array)
+
+
+def _index_fill_(self, dim, index, value):
+    axis, array = _slices("index_fill", self, dim, index)
+    return IndexFill.apply_(self, dim=axis, index=array, value=value)
+
+
+@public(inplace=_index_fill_)
+def index_fill(input, dim, index, value):
+    """`input` with a number in its slices `index`."""
+    axis, array = _slices("index_fill", input, dim, index)
+    return IndexFill.apply(input, dim=axis, index=array, value=value)
+
+
+@public()
+def take(input, index):
+    """The elements with the numbers `index`, counted in row-major order."""
+    return TakeFlat.apply(input, index=_index("take", index, None, input.numel()))
+
+
+@public()
+def masked_select(input, mask):
+    """The elements where `mask` holds, as a vector."""
+    if mask._data.dtype != np.bool_:
+        raise RuntimeError("masked_select: expected BoolTensor for mask")
+    return MaskedSelect.apply(input, mask=mask._data)
+
+
+@public()
+def nonzero(input, *, as_tuple=False):
+    """The indices of the elements that are not 0, a row each; with `as_tuple` a vector for each dimension."""
+    found = np.nonzero(np.atleast_1d(input._data))
+    if as_tuple:
+        return tuple(wrap(i) for i in found)
+    rows = np.stack(found, axis=1)
+    return wrap(rows if input.ndim else rows[:, :0])
+
+
+_Sort, _Topk = namedtuple("sort", "values indices"), namedtuple("topk", "values indices")
+
+
+@public()
+def sort(input, dim=-1, descending=False, stable=False):
+    """The elements in order along `dim`, and the indices where they were."""
+    return _Sort(*Sort.apply(input, dim=axis_of(dim, input.ndim), descending=descending))
+
+
+@public(method=False)
+def msort(input):
+    """The elements in order along the first dimension."""
+    return sort(input, 0)[0]
+
+
+@public()
+def argsort(input, dim=-1, descending=False, stable=False):
+    """The indices that put the elements in order along `dim`."""
+    return sort(input, dim, descending)[1]
+
+
+@public()
+def topk(input, k, dim=-1, largest=True, sorted=True):
+    """The `k` largest (or smallest) elements along `dim`, in order, and their indices."""
+    axis = axis_of(dim, input.ndim)
+    if not 0 <= k <= (input.shape[axis] if input.ndim else 1):
+        raise RuntimeError("selected index k out of range")
+    return _Topk(*Topk.apply(input, k=k, dim=axis, largest=largest))
+
+
+@public()
+def unique(input, sorted=True, return_inverse=False, return_counts=False, dim=None):
+    """The different elements in order; with the place of each element among them, and how often each occurs."""
+    found = np.unique(input._data, return_inverse=True, return_counts=True, axis=dim)
+    kept = [x for x, wanted in zip(found, (True, return_inverse, return_counts), strict=True) if wanted]
+    return wrap(kept[0]) if len(kept) == 1 else tuple(wrap(x) for x in kept)
+
+
+@public()
+def bincount(input, weights=None, minlength=0):
+    """How often each of 0, 1, 2, … occurs in a vector of integers, or the sum of `weights` there."""
+    return wrap(np.bincount(input._data, None if weights is None else weights._data, minlength))
