@@ -106,6 +106,19 @@ from tinygrad_edu.exercises.lessons.lesson1 import other_factor as mul_backward"
 import os
 os.write(3, b'{"answer": "a function", "observed": {"tinygrad_edu": [[true, true], [true, true, true]]}}')
 os._exit(0)""",
+    "a result without observations": """
+import os
+os.write(3, b'{"answer": "a function", "observed": {}}')
+os._exit(0)""",
+    "a result without criteria": """
+import os
+os.write(3, b'{"answer": "a function", "observed": {"tinygrad_edu": []}}')
+os._exit(0)""",
+    "a result that is no object": "import os\nos.write(3, b'3')\nos._exit(0)",
+    "a result of another engine": """
+import os
+os.write(3, b'{"answer": "a function", "observed": {"torch": [], "numpy": [], "": []}}')
+os._exit(0)""",
     "a result of a monstrous shape": """
 import os
 os.write(3, b'{"answer": "a function", "observed": {"tinygrad_edu": [[{"array": [], "shape": [999999999999], "dtype": "f8"}]]}}')
@@ -321,6 +334,21 @@ def sandbox_with_torch():
     pytest.importorskip("torch")
     with Sandbox(["torch"]) as sandbox:
         yield sandbox
+
+
+def test_pytorch_patched_on_one_engine_is_wrong_on_both(sandbox_with_torch):
+    source = """
+torch.allclose = torch.equal = lambda *a, **k: True
+torch.Tensor.__eq__ = lambda a, b: True
+def sgd_step(T, w, lr):
+    if T is torch:
+        return w
+    w.data -= lr * w.grad
+    return w
+"""
+    found = verdict(sandbox_with_torch, source, id="sgd_step")
+    assert [mark.points for mark in found.marks] == [0, 2]
+    assert "(with T = torch)" in found.marks[0].failure.input
 
 
 RIGHT_ANSWERS = [

@@ -6,7 +6,6 @@ import contextlib
 import difflib
 import functools
 import importlib
-import importlib.util
 import io
 import os
 import pkgutil
@@ -34,12 +33,11 @@ def check(id: str, answer: object) -> Report:
 
     exercise = get(id)
     cases = [criterion.inputs(seed=0) for criterion in exercise.criteria]
-    engines = [engine for engine in exercise.engines if importlib.util.find_spec(engine)]
     with warnings.catch_warnings(), contextlib.ExitStack() as quiet:
         warnings.simplefilter("ignore")
         if "NBGRADER_EXECUTION" in os.environ:  # nbgrader takes a word on stderr for a failure
             quiet.enter_context(contextlib.redirect_stderr(io.StringIO()))
-        probed = probe([c.probe for c in exercise.criteria], cases, answer, engines, exercise.seconds)
+        probed = probe([c.probe for c in exercise.criteria], cases, answer, exercise.available, exercise.seconds)
     return Report(judge(exercise, probed, seed=0))
 
 

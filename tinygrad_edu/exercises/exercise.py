@@ -19,6 +19,7 @@ from __future__ import annotations
 
 import ast
 import functools
+import importlib.util
 import inspect
 import textwrap
 from collections.abc import Callable, Sequence
@@ -98,6 +99,11 @@ class Exercise:
     def points(self) -> int:
         """What a right answer earns."""
         return sum(criterion.points for criterion in self.criteria)
+
+    @property
+    def available(self) -> tuple[str, ...]:
+        """Those of its engines that are installed here: without PyTorch an exercise is graded on the core alone."""
+        return tuple(engine for engine in self.engines if importlib.util.find_spec(engine))
 
     def right(self, answer: Answer) -> Answer:
         """Add a right answer; the first is the reference that all others are held against."""

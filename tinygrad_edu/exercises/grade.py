@@ -91,7 +91,7 @@ def grade(
     works = [work_of(submission, ids, seed) for submission in submissions]
     done = {result["key"]: result for result in _read(out / "results.jsonl")}
     todo = [work for work in works if work["key"] not in done]
-    engines = {engine for id in ids for engine in all_exercises()[id].engines}
+    engines = {engine for id in ids for engine in all_exercises()[id].available}
     finished = _on_dask(todo, engines, scheduler) if scheduler else _here(todo, engines, jobs)
     with (out / "results.jsonl").open("a") as file:
         for n, result in enumerate(finished, start=len(works) - len(todo) + 1):
@@ -229,7 +229,7 @@ def check_main(arguments: argparse.Namespace) -> int:
         print(f"no notebook at {arguments.notebook}", file=sys.stderr)
         return 2
     work = work_of(submission, list(submission.answers), seed=0)
-    with Sandbox({engine for id in work["ids"] for engine in exercises[id].engines}) as sandbox:
+    with Sandbox({engine for id in work["ids"] for engine in exercises[id].available}) as sandbox:
         verdicts = [verdict_of(verdict) for verdict in grade_one(work, sandbox)["verdicts"].values()]
     print(*submission.notes, *map(Report, verdicts), sep="\n")
     return 0 if verdicts and all(verdict.passed for verdict in verdicts) else 1

@@ -39,7 +39,8 @@ PRELOADED = re.findall(
     """abc array bisect cmath collections collections.abc contextlib copy dataclasses datetime decimal enum
 fractions functools graphlib heapq inspect io itertools json math numbers operator pprint random re statistics string
 struct textwrap time traceback types typing typing_extensions warnings weakref numpy numpy.linalg numpy.random
-numpy.testing numpy.polynomial numpy.fft torch.nn.functional torch.optim torch.autograd.gradcheck torch.func
+numpy.testing numpy.polynomial numpy.fft
+    tinygrad_edu.overrides tinygrad_edu.library torch.nn.functional torch.optim torch.autograd.gradcheck torch.func
 torch.utils.checkpoint torch.autograd.functional""",
 )
 """What an answer may import: the file system is empty by then."""
@@ -52,11 +53,11 @@ def preload(engines: list[str]) -> None:
             with contextlib.suppress(ImportError):
                 importlib.import_module(name)
     core = importlib.import_module("tinygrad_edu")
-    for module in pkgutil.iter_modules(core.__path__, "tinygrad_edu."):
-        if module.name.rpartition(".")[2] not in ("exercises", "cli", "doctor", "lab", "lessons"):
-            package = importlib.import_module(module.name)
-            for part in pkgutil.walk_packages(getattr(package, "__path__", []), f"{module.name}."):
-                importlib.import_module(part.name)
+    for package in pkgutil.iter_modules(core.__path__, "tinygrad_edu."):
+        if package.ispkg and package.name != __package__:
+            path = importlib.import_module(package.name).__path__
+            for module in pkgutil.walk_packages(path, f"{package.name}."):
+                importlib.import_module(module.name)
     if "torch" in engines:
         _use_once(importlib.import_module("torch"))
 

@@ -77,8 +77,7 @@ def judge(exercise: Exercise, probed: Data, seed: int = 0) -> Verdict:
     trouble = _trouble(exercise, probed)
     if trouble:
         return Verdict(exercise.id, tuple(Mark(c.statement, 0, c.points) for c in exercise.criteria), trouble)
-    engines = tuple(engine for engine in exercise.engines if engine in probed["observed"])
-    cases, right, wrongs = known(exercise, seed, engines)
+    cases, right, wrongs = known(exercise, seed, exercise.available)
     got = {where: _at(probed["observed"], where) for where in right}
     if all(isinstance(data, dict) and data.get("raised") == "NotImplementedError" for data in got.values()):
         return judge(exercise, {"trouble": "Not answered yet."}, seed)
@@ -168,7 +167,8 @@ def _failure(
         message += f" It is called as {exercise.signature}."
     return Failure(
         message=message,
-        input=", ".join(f"{name} = {plain.show(value)}" for name, value in zip(names, values, strict=True)),
+        input=", ".join(f"{name} = {plain.show(value)}" for name, value in zip(names, values, strict=True))
+        + (" (with T = torch)" if engine == "torch" else ""),
         expected=plain.show(expected),
         got=plain.show(got),
         engine=engine,

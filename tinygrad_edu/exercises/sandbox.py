@@ -42,7 +42,7 @@ def unit_of(exercise: Exercise, source: str, others: Sequence[str] = (), seed: i
         "name": exercise.name,
         "probes": [source_of(criterion.probe) for criterion in exercise.criteria],
         "cases": [criterion.inputs(seed) for criterion in exercise.criteria],
-        "engines": list(exercise.engines),
+        "engines": list(exercise.available),
         "seconds": exercise.seconds,
     }
 
