@@ -134,6 +134,28 @@ def test_doctor_names_what_is_missing_and_the_command_that_mends_it(tmp_path: Pa
     assert re.search(r"^note +torch +not installed: the core and its pictures work", done.stdout, re.MULTILINE)
 
 
+def test_release_writes_what_students_get_and_progress_finds_nothing_solved_in_it(tmp_path: Path) -> None:
+    released = run("release", str(tmp_path / "released"))
+    assert released.returncode == 0, released.stderr
+    assert re.search(r"\d+ files copied", released.stdout)
+    texts = [path.read_text() for path in (tmp_path / "released").rglob("*.ipynb")]
+    assert any("YOUR CODE HERE" in text for text in texts)
+    assert not any("BEGIN SOLUTION" in text for text in texts)
+    done = run("progress", "--dir", str(tmp_path / "released"))
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.startswith("0 of ")
+
+
+def test_progress_and_release_of_folders_that_are_not_there_say_so(tmp_path: Path) -> None:
+    missing = str(tmp_path / "missing")
+    done = run("progress", "--dir", missing)
+    assert (done.returncode, "Traceback" in done.stderr) == (2, False)
+    assert "tinygrad-edu lab" in done.stderr
+    done = run("release", str(tmp_path / "released"), "--source", missing)
+    assert (done.returncode, "Traceback" in done.stderr) == (2, False)
+    assert f"no lessons at {missing}" in done.stderr
+
+
 def test_an_unknown_option_is_refused_where_nothing_is_passed_on() -> None:
     done = run("doctor", "--nonsense")
     assert done.returncode == 2

@@ -2,6 +2,7 @@
 
 import copy
 import json
+import re
 from pathlib import Path
 
 import pytest
@@ -186,7 +187,24 @@ def test_what_jupyter_left_beside_a_lesson_is_not_copied(source: Path, target: P
 
 
 def test_no_answer_of_any_lesson_gets_into_the_students_version() -> None:
+    region = re.compile(r"### BEGIN (?:SOLUTION|HIDDEN TESTS)\n(.*?)### END", re.DOTALL)
+    answers = 0
     for path in lesson_files(lessons_root()):
-        given = students_bytes(path).decode()
-        for mark in ("BEGIN SOLUTION", "END SOLUTION", "HIDDEN TESTS"):
-            assert mark not in given, path
+        if path.suffix != ".ipynb":
+            continue
+        given = json.loads(students_bytes(path))["cells"]
+        for cell, handed_out in zip(json.loads(path.read_bytes())["cells"], given, strict=True):
+            source = "".join(cell["source"])
+            shown = region.sub("", source)  # what an author shows on purpose may stand in the answer again
+            for answer in region.findall(source):
+                answers += 1
+                lines = filter(None, map(str.strip, answer.splitlines()))
+                assert [line for line in lines if line in handed_out["source"] and line not in shown] == [], path
+            assert "### BEGIN" not in handed_out["source"]
+            assert "### END" not in handed_out["source"]
+    assert answers > 0
+
+
+def test_lessons_that_are_not_there_are_said(target: Path) -> None:
+    with pytest.raises(FileNotFoundError, match="no lessons at nowhere"):
+        update_working_copy(target, Path("nowhere"))

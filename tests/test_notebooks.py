@@ -21,6 +21,8 @@ pytestmark = pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.st
 def run(notebook: dict, folder: Path) -> float:
     """Run every cell in a fresh kernel started in `folder`; the seconds it took. A cell that raises fails the test."""
     node = nbformat.reads(json.dumps(notebook), as_version=4)
+    folder = folder / "working copy" / "lesson"  # a lesson looks for the others beside it
+    folder.mkdir(parents=True)
     started = time.perf_counter()
     NotebookClient(node, timeout=LIMIT_S, resources={"metadata": {"path": str(folder)}}).execute()
     for cell in node.cells:

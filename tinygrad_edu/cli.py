@@ -13,6 +13,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     )
     commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
     _add_lab(commands)
+    _add_progress(commands)
+    _add_release(commands)
     _add_doctor(commands)
     _add_check(commands)
     _add_grade(commands)
@@ -48,6 +50,49 @@ def _lab(arguments: argparse.Namespace) -> None:
     from .lab import start
 
     start(arguments.dir, arguments.port, not arguments.no_browser, arguments.passed_on)
+
+
+def _add_progress(commands: argparse._SubParsersAction) -> None:
+    from .lab import DEFAULT_DIR
+
+    parser = commands.add_parser("progress", help="show which exercises of your working copy are solved")
+    parser.add_argument("--dir", type=Path, default=Path(DEFAULT_DIR), help="the working copy (default: ./%(default)s)")
+    parser.set_defaults(run=_progress)
+
+
+def _progress(arguments: argparse.Namespace) -> int:
+    from .progress import progress
+
+    try:
+        print(progress(arguments.dir))
+    except FileNotFoundError as error:
+        print(f"{error}: name it with --dir, or make one with `tinygrad-edu lab`", file=sys.stderr)
+        return 2
+    return 0
+
+
+def _add_release(commands: argparse._SubParsersAction) -> None:
+    parser = commands.add_parser(
+        "release",
+        help="write the lessons as students get them, without answers",
+        description="Write the lessons as students get them: without answers, hidden tests and outputs. What was edited "
+        "in the folder since the last release is not overwritten.",
+    )
+    parser.add_argument("dir", type=Path, help="the folder to write to")
+    parser.add_argument("--source", type=Path, help="instructor versions to release (default: this course's lessons)")
+    parser.set_defaults(run=_release)
+
+
+def _release(arguments: argparse.Namespace) -> int:
+    from .lab import report_update
+    from .lessons import update_working_copy
+
+    try:
+        report_update(update_working_copy(arguments.dir, arguments.source), arguments.dir)
+    except (OSError, ValueError) as error:
+        print(f"not released: {error}", file=sys.stderr)
+        return 2
+    return 0
 
 
 def _add_doctor(commands: argparse._SubParsersAction) -> None:

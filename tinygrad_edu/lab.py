@@ -26,7 +26,7 @@ def start(directory: Path, port: int, browser: bool, passed_on: Sequence[str]) -
             f"JupyterLab cannot be loaded ({error}). Install the course: pip install 'tinygrad-edu[course]'"
         ) from error
     try:
-        _say(update_working_copy(directory), directory)
+        report_update(update_working_copy(directory), directory)
     except OSError as error:
         raise SystemExit(
             f"The lessons cannot be put into {directory}: {error}. Choose another folder with --dir."
@@ -48,7 +48,9 @@ def start(directory: Path, port: int, browser: bool, passed_on: Sequence[str]) -
     LabApp.launch_instance([*arguments, *passed_on])
 
 
-def _say(update: Update, directory: Path) -> None:
+def report_update(update: Update, directory: Path) -> None:
+    """Print what `update_working_copy` did in `directory`."""
+
     def count(names: Sequence[object]) -> str:
         return f"{len(names)} file" + ("s" if len(names) != 1 else "")
 

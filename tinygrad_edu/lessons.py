@@ -141,7 +141,7 @@ def update_working_copy(target: Path, source: Path | None = None) -> Update:
 
     A lesson that is missing is written; one that is as we left it is renewed; one that was edited stays, and when there
     is a newer version, that is put beside it as `NAME.updated.ipynb`, once. `source` is the folder of the instructor
-    versions, by default the installed lessons.
+    versions, by default the installed lessons. Raises `FileNotFoundError` when it is not there.
 
     >>> import tempfile
     >>> folder = Path(tempfile.mkdtemp())
@@ -149,6 +149,8 @@ def update_working_copy(target: Path, source: Path | None = None) -> Update:
     False
     """
     source = source or lessons_root()
+    if not source.is_dir():
+        raise FileNotFoundError(f"no lessons at {source}")
     record_file = target / RECORD
     record: dict[str, str] = json.loads(record_file.read_bytes()) if record_file.exists() else {}
     update = Update()

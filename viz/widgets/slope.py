@@ -63,7 +63,7 @@ def slope(
         "label": label,
         "curve": curve,
         "window": [low, high, min(heights) - room, max(heights) + room],
-        "ticks": {"x": _ticks(low, high), "y": _ticks(min(heights), max(heights))},
+        "ticks": {"x": ticks(low, high), "y": ticks(min(heights), max(heights))},
         "steps": [f"{h:g}" for h in STEPS] if chords else [],
         "at": [_at(f, round(position, 6), STEPS if chords else ()) for position in positions],
     }
@@ -72,11 +72,12 @@ def slope(
 
 
 def _at(f: Callable[[Any], Any], x: float, steps: Sequence[float]) -> dict[str, Any]:
-    import tinygrad_edu
+    from tinygrad_edu.ops.creation import from_numpy
 
-    point = tinygrad_edu.from_numpy(np.array(x)).requires_grad_()
+    point = from_numpy(np.array(x)).requires_grad_()
     y = f(point)
     y.backward()
+    assert point.grad is not None, "the curve does not depend on x"
     exact = point.grad.item()
     chords = []
     for h in steps:
@@ -87,15 +88,15 @@ def _at(f: Callable[[Any], Any], x: float, steps: Sequence[float]) -> dict[str, 
                 "before": before,
                 "after": after,
                 "slope": of_chord,
-                "sentence": f"Slope of the chord: ({_short(after[1])} − {_short(before[1])}) / {2 * h:g} "
-                f"= {_short(of_chord)}, off by {_short(abs(of_chord - exact))}.",
+                "sentence": f"Slope of the chord: ({short(after[1])} − {short(before[1])}) / {2 * h:g} "
+                f"= {short(of_chord)}, off by {short(abs(of_chord - exact))}.",
             }
         )
-    sentence = f"At x = {_short(x)} the curve is at {_short(y.item())} and its slope is {_short(exact)}."
-    return {"x": x, "x_text": _short(x), "y": y.item(), "slope": exact, "sentence": sentence, "chords": chords}
+    sentence = f"At x = {short(x)} the curve is at {short(y.item())} and its slope is {short(exact)}."
+    return {"x": x, "x_text": short(x), "y": y.item(), "slope": exact, "sentence": sentence, "chords": chords}
 
 
-def _short(number: float) -> str:
+def short(number: float) -> str:
     """Four decimals at most, and no `-0`; very small numbers as powers of ten, unless they are rounding noise."""
     if abs(number) < 1e-11:
         return "0"
@@ -103,7 +104,7 @@ def _short(number: float) -> str:
     return text.replace("-", "−")
 
 
-def _ticks(low: float, high: float) -> list[float]:
+def ticks(low: float, high: float) -> list[float]:
     """Between four and nine round numbers from `low` to `high`."""
     rough = (high - low) / 6 or 1.0
     power = 10.0 ** math.floor(math.log10(rough))

@@ -1,0 +1,85 @@
+"""Progress is what the judge says of the student's own files, however many notebooks answer an exercise."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from tinygrad_edu.exercises import all_exercises
+from tinygrad_edu.lessons import lessons_root, update_working_copy
+from tinygrad_edu.progress import Progress, progress
+
+LESSON = Path("01_slopes_and_local_derivatives") / "01_slopes_and_local_derivatives.ipynb"
+RIGHT = "def mul_backward(grad_output, a, b):\n    return grad_output * b, grad_output * a"
+HALF = "def mul_backward(grad_output, a, b):\n    return b, a"
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """A working copy with nothing solved."""
+    update_working_copy(tmp_path)
+    return tmp_path
+
+
+def answer(path: Path, source: str) -> None:
+    notebook = json.loads(path.read_bytes())
+    for cell in notebook["cells"]:
+        if cell["metadata"].get("nbgrader", {}).get("grade_id") == "mul_backward":
+            cell["source"] = source
+    path.write_text(json.dumps(notebook))
+
+
+def state_of(found: Progress, id: str) -> tuple[int, bool] | None:
+    verdict = next(lesson.verdicts[id] for lesson in found.lessons if id in lesson.verdicts)
+    return None if verdict is None else (verdict.points, verdict.passed)
+
+
+def test_of_a_fresh_copy_nothing_is_begun(folder: Path) -> None:
+    found = progress(folder)
+    assert found.points == 0
+    assert {verdict for lesson in found.lessons for verdict in lesson.verdicts.values()} == {None}
+
+
+def test_right_and_half_right_answers_are_told_apart(folder: Path) -> None:
+    answer(folder / LESSON, RIGHT)
+    assert state_of(progress(folder), "mul_backward") == (3, True)
+    answer(folder / LESSON, HALF)
+    assert state_of(progress(folder), "mul_backward") == (1, False)
+
+
+def test_of_several_notebooks_the_best_answer_counts(folder: Path) -> None:
+    answer(folder / LESSON, RIGHT)
+    other = folder / LESSON.with_suffix(".updated.ipynb")
+    other.write_bytes((folder / LESSON).read_bytes())
+    answer(other, HALF)
+    assert state_of(progress(folder), "mul_backward") == (3, True)
+
+
+def test_a_damaged_notebook_does_not_hide_the_others(folder: Path) -> None:
+    (folder / "notes.ipynb").write_text("{")
+    answer(folder / LESSON, RIGHT)
+    assert state_of(progress(folder), "mul_backward") == (3, True)
+
+
+def test_every_exercise_of_every_lesson_is_listed_with_the_points_of_its_check() -> None:
+    cells = [
+        cell["metadata"]["nbgrader"]
+        for path in sorted(lessons_root().glob("*/*.ipynb"))
+        for cell in json.loads(path.read_bytes())["cells"]
+        if cell["metadata"].get("nbgrader", {}).get("grade")
+    ]
+    points = {cell["grade_id"].removeprefix("check_"): cell["points"] for cell in cells}
+    expected = {id: sum(c.points for c in exercise.criteria) for id, exercise in all_exercises().items()}
+    assert points == expected
+
+
+def test_it_shows_itself_in_a_terminal_and_in_a_notebook(folder: Path) -> None:
+    answer(folder / LESSON, RIGHT)
+    found = progress(folder)
+    assert "1. Slopes and local derivatives: 3 of 9\n   · central_difference\n   ✓ mul_backward" in repr(found)
+    assert '<progress max="9" value="3"' in found._repr_html_()
+
+
+def test_a_folder_that_is_not_there_is_said() -> None:
+    with pytest.raises(FileNotFoundError, match="no working copy of the lessons at nowhere"):
+        progress("nowhere")

@@ -1,0 +1,153 @@
+"""What of the course is solved: read from the student's own notebooks, checked again by the judge."""
+
+from __future__ import annotations
+
+import html
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from .exercises import all_exercises
+from .exercises.exercise import Exercise
+from .exercises.judge import Verdict, judge
+from .exercises.sandbox import Sandbox, unit_of
+from .exercises.submissions import Answer, read_submissions
+from .lessons import lessons_root, students_version
+
+GOOD, BEGUN = "#009E73", "#D55E00"  # as in the reports of `check`
+
+
+@dataclass(frozen=True)
+class Lesson:
+    """A lesson and how far it is solved: `verdicts` has an entry for each exercise, None where none was begun."""
+
+    number: int
+    title: str
+    verdicts: Mapping[str, Verdict | None]
+    out_of: int
+
+    @property
+    def points(self) -> int:
+        """What was earned so far."""
+        return sum(verdict.points for verdict in self.verdicts.values() if verdict)
+
+
+@dataclass(frozen=True, repr=False)
+class Progress:
+    """Every lesson of the course with what is solved of it; shows itself in a notebook and in a terminal."""
+
+    folder: Path
+    lessons: tuple[Lesson, ...]
+
+    @property
+    def points(self) -> int:
+        """What was earned in all lessons together."""
+        return sum(lesson.points for lesson in self.lessons)
+
+    @property
+    def out_of(self) -> int:
+        """What can be earned in all lessons together."""
+        return sum(lesson.out_of for lesson in self.lessons)
+
+    def __repr__(self) -> str:
+        lines = [f"{self.points} of {self.out_of} points, from the notebooks in {self.folder}"]
+        for lesson in self.lessons:
+            lines.append(f"{lesson.number}. {lesson.title}: {lesson.points} of {lesson.out_of}")
+            lines += [f"   {sign} {id}" for id, verdict in lesson.verdicts.items() for sign, _, _ in [_state(verdict)]]
+        return "\n".join(lines)
+
+    def _repr_html_(self) -> str:
+        rows = "".join(
+            f'<tr style="background:none"><td style="text-align:left;white-space:nowrap">{lesson.number}. '
+            f"{html.escape(lesson.title)}</td>"
+            f'<td><progress max="{lesson.out_of}" value="{lesson.points}" style="width:8em" '
+            f'aria-label="lesson {lesson.number}"></progress></td>'
+            f'<td style="white-space:nowrap">{lesson.points} of {lesson.out_of}</td>'
+            f'<td style="text-align:left">{"".join(_mark(id, verdict) for id, verdict in lesson.verdicts.items())}</td></tr>'
+            for lesson in self.lessons
+        )
+        return (
+            f'<div style="color:var(--jp-ui-font-color1,inherit)"><b>{self.points} of {self.out_of} points</b>'
+            f"<table>{rows}</table></div>"
+        )
+
+
+def _state(verdict: Verdict | None) -> tuple[str, str, str]:
+    """The sign, the word and the colour for how far an exercise is."""
+    if verdict is None:
+        return "·", "not begun", "inherit"
+    return ("✓", "solved", GOOD) if verdict.passed else ("◐", "begun", BEGUN)
+
+
+def _mark(id: str, verdict: Verdict | None) -> str:
+    sign, word, colour = _state(verdict)
+    return (
+        f'<span style="margin-right:14px;white-space:nowrap" title="{word}"><b style="color:{colour}" role="img" '
+        f'aria-label="{word}">{sign}</b> {html.escape(id)}</span> '
+    )
+
+
+def progress(folder: Path | str | None = None) -> Progress:
+    """How far the working copy in `folder` is; by default the one around the current notebook's own folder.
+
+    Answers run in the grader's sandbox, each by itself; those that are still as they were handed out do not run at all.
+    Where several notebooks answer an exercise, the best counts. Raises `FileNotFoundError` when there is no folder.
+
+    >>> progress(lessons_root()).points > 0
+    True
+    """
+    folder = Path(folder) if folder else Path.cwd().parent
+    if not folder.is_dir():
+        raise FileNotFoundError(f"no working copy of the lessons at {folder}")
+    exercises, stubs = all_exercises(), _stubs()
+    answers: list[tuple[Exercise, Answer]] = []
+    for path in sorted(folder.rglob("*.ipynb")):
+        if any(part.startswith(".") for part in path.relative_to(folder).parts):
+            continue
+        for submission in read_submissions(path, exercises):
+            answers += [
+                (exercises[id], answer)
+                for id, answer in submission.answers.items()
+                if answer.source.strip() != stubs.get(id, "").strip()
+            ]
+    best: dict[str, Verdict] = {}
+    if answers:
+        with Sandbox({engine for exercise, _ in answers for engine in exercise.engines}) as sandbox:
+            for exercise, answer in answers:
+                verdict = judge(exercise, sandbox.run(unit_of(exercise, answer.source, answer.others)))
+                if exercise.id not in best or verdict.points > best[exercise.id].points:
+                    best[exercise.id] = verdict
+    lessons = []
+    for number, title in _titles().items():
+        mine = [exercise for exercise in exercises.values() if exercise.lesson == number]
+        total = sum(criterion.points for exercise in mine for criterion in exercise.criteria)
+        lessons.append(Lesson(number, title, {exercise.id: best.get(exercise.id) for exercise in mine}, total))
+    return Progress(folder, tuple(lessons))
+
+
+def _notebooks() -> list[dict[str, Any]]:
+    return [json.loads(path.read_bytes()) for path in sorted(lessons_root().glob("[0-9][0-9]_*/*.ipynb"))]
+
+
+def _stubs() -> dict[str, str]:
+    """The answer cell of each exercise as it is handed out."""
+    cells = [cell for notebook in _notebooks() for cell in students_version(notebook)["cells"]]
+    return {
+        cell["metadata"]["nbgrader"]["grade_id"]: cell["source"]
+        for cell in cells
+        if cell.get("metadata", {}).get("nbgrader", {}).get("solution")
+    }
+
+
+def _titles() -> dict[int, str]:
+    """The title of each numbered lesson, from its first heading: `# 3. Order and accumulation`."""
+    titles = {}
+    for notebook in _notebooks():
+        number, dot, title = (
+            "".join(notebook["cells"][0]["source"]).partition("\n")[0].removeprefix("# ").partition(". ")
+        )
+        if dot:
+            titles[int(number)] = title
+    return titles
