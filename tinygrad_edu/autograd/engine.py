@@ -87,6 +87,10 @@ def run(
         # A node that is only looked at stops the gradient there, unless something behind it is wanted as well.
         executed = {n for n in needed if n not in ends or any(m in needed for m, _ in n._edges)}
         executed |= {start, *targets}
+        needed.add(start)
+        if len(roots) == 1:
+            # As in PyTorch a single root is visited in any case: its hooks are called, also where it leads to no end.
+            needed.add(roots[0][0])
     captured: list[Any] = [None] * len(captures)
     capture_at: dict[Node, list[tuple[int, int]]] = {}
     for position, (node, output_nr) in enumerate(captures):
@@ -122,11 +126,12 @@ def run(
             if node._tensor_hooks or node._retaining:
                 _call_tensor_hooks(node, box, create_graph)
             if stops:
-                _capture(box, capture_at[node], captured)
+                _capture(box, capture_at.get(node, ()), captured)
                 continue
             if node._pre_hooks:
                 box = _call_pre_hooks(node, box, create_graph)
-            results = node.run(box, create_graph)
+            wanted = None if needed is None else [edge[0] in needed for edge in node._edges]
+            results = node.run(box, create_graph, wanted)
             if len(results) != len(node._edges):
                 raise RuntimeError(
                     f"Function {node.name()} returned an invalid number of gradients - got {len(results)}, but expected "
@@ -144,7 +149,7 @@ def run(
                 next_node, output_nr = edge
                 if next_node is None or (needed is not None and next_node not in needed):
                     continue
-                box = inbox.get(next_node)
+                box = inbox.get(next_node)  # type: ignore[assignment]
                 if box is None:
                     box = inbox[next_node] = [None] * len(next_node._outputs)
                 if grad is None:
@@ -175,7 +180,7 @@ class _Start(Node):
         self._edges = tuple(roots)
         self._grads = grads
 
-    def run(self, grads: list[Any], create_graph: bool) -> Sequence[Any]:
+    def run(self, grads: list[Any], create_graph: bool, wanted: Sequence[bool] | None = None) -> Sequence[Any]:
         return self._grads
 
 
@@ -333,8 +338,9 @@ def _call_tensor_hooks(node: Node, box: list[Any], create_graph: bool) -> None:
         if tensor is None or grad is None:
             continue
         # A copy, or a sum: what is kept is shared with nobody.
-        value = _as_tensor(grad)
-        tensor._grad = value.clone() if tensor._grad is None else tensor._grad + value
+        value = grad if isinstance(grad, Tensor) else wrap(np.asarray(grad))
+        kept: Any = tensor._grad
+        tensor._grad = value.clone() if kept is None else kept + value
 
 
 def _call_pre_hooks(node: Node, box: list[Any], create_graph: bool) -> list[Any]:
@@ -449,6 +455,26 @@ def _roots(tensors: tuple[Any, ...], grads: tuple[Any, ...], create_graph: bool)
     return edges, [grad if create_graph or grad is None else grad._data for grad in entering]
 
 
+def _ends(inputs: tuple[Any, ...]) -> list[Edge]:
+    """The edges whose gradients are asked for."""
+    edges: list[Edge] = []
+    for t in inputs:
+        if isinstance(t, GradientEdge):
+            edges.append((t.node, t.output_nr))
+        elif not isinstance(t, Tensor):
+            raise RuntimeError(f"all inputs have to be Tensors or GradientEdges, but got {type(t).__name__}")
+        elif not t.requires_grad:
+            raise RuntimeError(
+                "One of the differentiated Tensors does not require grad. Set requires_grad=True on every input before the "
+                "outputs are computed."
+            )
+        else:
+            node, output_nr = gradient_edge(t)
+            # A view made under no_grad requires grad as its base does, and no graph leads to it: a node of no graph.
+            edges.append((node if node is not None else Node(), output_nr))
+    return edges
+
+
 def _root_gradient(i: int, t: Any, grad: Any) -> Tensor | None:
     """The gradient given at root `i`, checked; 1 for a scalar where none is given."""
     if isinstance(t, GradientEdge):
@@ -511,15 +537,10 @@ def backward(
     # Tangents flow backward too, and travel with Tensors.
     as_tensors = create_graph or forward_ad.level.open
     edges, values = _roots(starts, grads, as_tensors)
-    targets: list[Node] = []
     for t in _as_tuple(inputs):
         if isinstance(t, Tensor):
             t.retain_grad()
-            node, _ = gradient_edge(t)
-        else:
-            node = t.node
-        assert node is not None
-        targets.append(node)
+    targets = [node for node, _ in _ends(_as_tuple(inputs))]
     keep = create_graph if retain_graph is None else retain_graph
     with _recording(create_graph):
         run(edges, values, keep, as_tensors, targets=targets)
@@ -576,18 +597,7 @@ def grad(
     # Tangents flow backward too, and travel with Tensors.
     as_tensors = create_graph or forward_ad.level.open
     edges, values = _roots(starts, grads, as_tensors)
-    captures: list[Edge] = []
-    for t in ends:
-        if isinstance(t, GradientEdge):
-            captures.append((t.node, t.output_nr))
-            continue
-        node, output_nr = gradient_edge(t)
-        if node is None:
-            raise RuntimeError(
-                "One of the differentiated Tensors does not require grad. Set requires_grad=True on every input before "
-                "the outputs are computed."
-            )
-        captures.append((node, output_nr))
+    captures = _ends(ends)
     keep = create_graph if retain_graph is None else retain_graph
     with _recording(create_graph):
         found = run(edges, values, keep, as_tensors, captures=captures)

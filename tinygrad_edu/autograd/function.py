@@ -13,6 +13,7 @@ import numpy as np
 from ..tensor import Tensor, wrap
 from . import forward_ad, grad_mode, graph, inplace
 from .graph import BACKWARD_TWICE, Node, SavedTensor, gradient_edge
+from .variable import volatile
 from .inplace import make_view
 
 __all__ = ["Function", "FunctionCtx", "NestedIOFunction", "once_differentiable"]
@@ -106,7 +107,7 @@ class FunctionNode(FunctionCtx, Node):
             raise RuntimeError(BACKWARD_TWICE)
         return tuple(self._kept or ())
 
-    def run(self, grads: list[Any], create_graph: bool) -> Sequence[Any]:
+    def run(self, grads: list[Any], create_graph: bool, wanted: Sequence[bool] | None = None) -> Sequence[Any]:
         tensors = [self._grad_as_tensor(i, g) for i, g in enumerate(grads)]
         previous = grad_mode.state.grad_enabled
         # Under a pass that is not recorded it computes with Tensors all the same where tangents are to flow.
@@ -293,6 +294,8 @@ def _refuse_legacy(cls: type[Function]) -> None:
 
 
 def _apply(cls: type[Function], split: bool, args: tuple[Any, ...]) -> Any:
+    if volatile.seen and volatile.reaches(args):
+        return volatile.compute(_apply, cls, split, args)
     node = cls._node_class()
     tensors = [a for a in args if isinstance(a, Tensor)]
     node.needs_input_grad = tuple(isinstance(a, Tensor) and a.requires_grad for a in args)
@@ -426,7 +429,11 @@ def _apply_jvp(cls: type[Function], node: FunctionNode, args: tuple[Any, ...], o
                 f"expected Variable or None (got {type(tangent).__name__}) for grad output {i}. jvp of {cls.__name__} "
                 "returns tensors."
             )
-        if not isinstance(out, Tensor) or not out.is_floating_point() or any(out is d for d in node._non_differentiable):
+        if (
+            not isinstance(out, Tensor)
+            or not out.is_floating_point()
+            or any(out is d for d in node._non_differentiable)
+        ):
             continue
         if tangent is None:
             raise RuntimeError(

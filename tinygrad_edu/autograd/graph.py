@@ -161,10 +161,11 @@ class Node:
 
     # What the engine needs of a node ---------------------------------------------------------------------------------
 
-    def run(self, grads: list[Any], create_graph: bool) -> Sequence[Any]:
+    def run(self, grads: list[Any], create_graph: bool, wanted: Sequence[bool] | None = None) -> Sequence[Any]:
         """The gradients of the inputs, given those of the outputs (None where nothing came).
 
-        They are arrays, or Tensors under `create_graph`, where everything done to them is recorded anew.
+        They are arrays, or Tensors under `create_graph`, where everything done to them is recorded anew. `wanted` tells
+        for each edge whether this pass needs its gradient (None: all); built-in ops leave the others out.
         """
         raise NotImplementedError
 
@@ -187,8 +188,13 @@ class AccumulateGrad(Node):
     def accumulate(self, grad: Any, create_graph: bool, owned: bool) -> None:
         """Add `grad` to the leaf's `.grad`. An array that is `owned` belongs to nobody else and may be kept as it is."""
         leaf = self.variable
-        if grad is None:
+        if grad is None or not leaf._requires_grad:
             return
+        if leaf._grad_fn is not None:
+            raise RuntimeError(
+                "leaf variable has been moved into the graph interior: after it was used it was changed in place by an op "
+                "that was recorded, so no .grad can be its. Change a clone() instead."
+            )
         if create_graph and not grad_mode.state.grad_enabled:
             # The pass computed with Tensors for the sake of their tangents alone; these end here.
             grad, create_graph, owned = grad._data, False, False
@@ -204,7 +210,7 @@ class AccumulateGrad(Node):
             np.add(total._data, grad, out=total._data)
             bump_version(total)
 
-    def run(self, grads: list[Any], create_graph: bool) -> Sequence[Any]:
+    def run(self, grads: list[Any], create_graph: bool, wanted: Sequence[bool] | None = None) -> Sequence[Any]:
         self.accumulate(grads[0], create_graph, owned=False)
         return ()
 
@@ -271,7 +277,7 @@ class SavedTensor:
     An input of the op is kept as it is. An output is kept without its node, since the node would keep itself alive.
     """
 
-    __slots__ = ("_array", "_counter", "_node", "_output_nr", "_tensor", "_unpack", "_version")
+    __slots__ = ("_array", "_counter", "_leaf", "_node", "_output_nr", "_tensor", "_unpack", "_version")
 
     # Stands where something was saved that has been let go.
     freed: ClassVar[SavedTensor]
@@ -286,6 +292,7 @@ class SavedTensor:
             )
         self._unpack: Callable | None = None
         self._node = None
+        self._leaf = tensor._grad_fn is None
         if node is None:
             self._tensor: Any = tensor
             self._array: Any = None
@@ -348,7 +355,7 @@ class SavedTensor:
 
     def _modified_message(self, now: int) -> str:
         if self._node is None:
-            array, node, output_nr = self._tensor._data, self._tensor._grad_fn, self._tensor.output_nr
+            array, node, output_nr = self._tensor._data, self._tensor.grad_fn, self._tensor.output_nr
         else:
             array, node, output_nr = self._array, self._node(), self._output_nr
         from_what = f", which is output {output_nr} of {node.name()}," if node is not None else ""
@@ -373,12 +380,23 @@ class SavedTensor:
             # The common case, in few steps: the engine reads every saved tensor through here.
             if self._node is None:
                 t = self._tensor
-                if (0 if t._counter is None else t._counter[0]) == self._version:
+                if (0 if t._counter is None else t._counter[0]) == self._version and (
+                    self._leaf or t._grad_fn is not None
+                ):
                     return t._data
             elif self._counter[0] == self._version:
                 return self._array
-        self._check_version()
-        return self.tensor()._data
+        return self.for_backward()._data
+
+    def for_backward(self) -> Tensor:
+        """The tensor as it was saved, for a rule that will record what it does with it."""
+        is_original = self._tensor is not _FREED and self._unpack is None and self._node is None
+        if is_original and not self._leaf and self._tensor._grad_fn is None:
+            raise RuntimeError(
+                "Trying to use a saved tensor that has been detached in-place, i.e. with .detach_(). This is not supported, "
+                "please use out-of-place `.detach()` instead"
+            )
+        return self.tensor()
 
     def tensor(self) -> Tensor:
         """The tensor as it was saved, with its place in the graph."""

@@ -78,11 +78,18 @@ def _refuse_forbidden_view(t: Tensor, view: ViewInfo, indirect: bool) -> None:
     if view.creation in ("no_grad", "inference") or t._grad_fn is None:
         mode = "inference" if view.creation == "inference" else "no_grad"
         under = "in normal mode" if view.creation == "inference" else "with grad mode enabled"
-        what = f"A view was created in {mode} mode and {written} modified inplace {under}."
+        which = (
+            "A view was" if t._grad_fn is None else f"Output {t.output_nr} of {_kind(t)} is a view of a view which was"
+        )
+        what = f"{which} created in {mode} mode and {written} modified inplace {under}."
     else:
-        name = t._grad_fn.name().removesuffix("0").removesuffix("Backward")
-        what = f"Output {t.output_nr} of {name} is a view and {written} modified inplace."
+        what = f"Output {t.output_nr} of {_kind(t)} is a view and {written} modified inplace."
     raise RuntimeError(f"{what} {_WHY_FORBIDDEN[view.creation]}")
+
+
+def _kind(t: Tensor) -> str:
+    assert t._grad_fn is not None
+    return t._grad_fn.name().rstrip("0123456789").removesuffix("Backward")
 
 
 @tensor_method
@@ -90,9 +97,9 @@ def _regenerate_history(self: Tensor) -> None:
     """The storage of this view was written to: its history is now the base's, seen through the view."""
     view = self._view
     assert view is not None and self._counter is not None
-    if view.base.requires_grad:
+    if self._grad_fn is not None or view.base.requires_grad:
         _refuse_forbidden_view(self, view, indirect=True)
-        self._grad_fn, self.output_nr, self._requires_grad = self._as_strided_node(view.base, self), 0, True
+        self._grad_fn, self.output_nr, self._requires_grad = view.base._as_strided_node(self), 0, True
     view.version = self._counter[0]
 
 
@@ -100,46 +107,77 @@ def check_inplace(t: Tensor, record: bool) -> None:
     """Refuse an in-place write that would lose history or make a wrong gradient.
 
     Raises:
-        RuntimeError: a leaf that requires grad or a view of one, a view whose history cannot be rewritten, an inference
-            tensor outside inference mode, or elements that share memory.
+        RuntimeError: a leaf that requires grad or a view of one, or a view whose history cannot be rewritten.
     """
-    if record:
-        view = t._view
-        if view is not None:
-            if view.base._requires_grad and view.base._grad_fn is None and view.creation is None:
-                raise RuntimeError(
-                    "a view of a leaf Variable that requires grad is being used in an in-place operation. Change a clone() "
-                    "of it, or work under no_grad if the change is not to be differentiated, as an optimiser does."
-                )
-            _refuse_forbidden_view(t, view, indirect=False)
-        elif t._requires_grad and t._grad_fn is None:
+    if not record:
+        return
+    view = t._view
+    if view is not None:
+        _refuse_forbidden_view(t, view, indirect=False)
+        if t.requires_grad and view.base.is_leaf:
             raise RuntimeError(
-                "a leaf Variable that requires grad is being used in an in-place operation. Its value before would be "
-                "lost: change a clone() of it, or work under no_grad if the change is not to be differentiated, as an "
-                "optimiser does."
+                "a view of a leaf Variable that requires grad is being used in an in-place operation. Change a clone() of "
+                "it, or work under no_grad if the change is not to be differentiated, as an optimiser does."
             )
-    if any(stride == 0 and size > 1 for stride, size in zip(t._data.strides, t._data.shape, strict=True)):
+    if t.requires_grad and t.is_leaf:
+        raise RuntimeError(
+            "a leaf Variable that requires grad is being used in an in-place operation. Its value before would be lost: "
+            "change a clone() of it, or work under no_grad if the change is not to be differentiated, as an optimiser does."
+        )
+
+
+def refuse_shared_memory(t: Tensor, others: Sequence[Any]) -> None:
+    """Refuse a write to elements that are one place in memory, as after `expand`, or that another operand reads."""
+    if t._data.size and any(
+        stride == 0 and size > 1 for stride, size in zip(t._data.strides, t._data.shape, strict=True)
+    ):
         raise RuntimeError(
             "unsupported operation: more than one element of the written-to tensor refers to a single memory location. "
             "Please clone() the tensor before performing the operation."
         )
+    for other in others:
+        if isinstance(other, Tensor) and other._counter is not None and other._counter is t._counter:
+            a, b = t._data, other._data
+            same = (a.ctypes.data, a.size, a.strides) == (b.ctypes.data, b.size, b.strides)
+            if not same and _is_dense(a) and _is_dense(b) and np.may_share_memory(a, b):
+                raise RuntimeError(
+                    "unsupported operation: some elements of the input tensor and the written-to tensor refer to a single "
+                    "memory location. Please clone() the tensor before performing the operation."
+                )
+
+
+def _is_dense(array: np.ndarray) -> bool:
+    """True if the elements lie side by side in memory, in whatever order of dimensions."""
+    expected = array.itemsize
+    for stride, size in sorted((s, n) for s, n in zip(array.strides, array.shape, strict=True) if n != 1):
+        if stride != expected:
+            return False
+        expected *= size
+    return array.size > 0
 
 
 def rebase_history(t: Tensor, node: Node, output_nr: int = 0) -> None:
     """`node` has written to `t` in place: it becomes the history of `t`, and of the base if `t` is a view."""
     view = t._view
     if view is None or view.creation is not None:
-        if t._retains_grad and t._grad_fn is not None:
-            # retain_grad asks for the gradient of the tensor as it is after the write.
-            (t._grad_fn._retaining or {}).pop(t.output_nr, None)
-            node._retaining = {**(node._retaining or {}), output_nr: weakref.ref(t)}
+        before = t._grad_fn, t.output_nr
         t._grad_fn, t.output_nr, t._requires_grad = node, output_nr, True
+        _move_retained(t, *before)
         return
     base = view.base
     slices = CopySlices(base, t, node)
     rebase_history(base, slices)
-    # The view's own grad_fn is made anew from the base when it is asked for.
-    view.version = -1
+    # The view's own history is now the base's, seen through the view.
+    before = t._grad_fn, t.output_nr
+    t._regenerate_history()
+    _move_retained(t, *before)
+
+
+def _move_retained(t: Tensor, node: Node | None, output_nr: int) -> None:
+    """`retain_grad` asks for the gradient of `t` as it is after the write, no longer for that at its old place."""
+    if t._retains_grad and node is not None and t._grad_fn is not None:
+        (node._retaining or {}).pop(output_nr, None)
+        t._grad_fn._retaining = {**(t._grad_fn._retaining or {}), t.output_nr: weakref.ref(t)}
 
 
 class CopySlices(Node):
@@ -162,14 +200,14 @@ class CopySlices(Node):
     def name(self) -> str:
         return "torch::autograd::CopySlices"
 
-    def run(self, grads: list[Any], create_graph: bool) -> Sequence[Any]:
-        if self._index is None:
-            raise RuntimeError(graph.BACKWARD_TWICE)
+    def run(self, grads: list[Any], create_graph: bool, wanted: Sequence[bool] | None = None) -> Sequence[Any]:
         grad = grads[0]
         if grad is None:
             return [None] * len(self._edges)
+        if self._index is None:
+            raise RuntimeError(graph.BACKWARD_TWICE)
         flat = grad.reshape(-1)
-        first, *others = self._node.run([flat[self._index]], create_graph)
+        first, *others = self._node.run([flat[self._index]], create_graph, wanted)
         piece = first if first is not None else flat[self._index] * 0
         shape, _ = self._outputs[0]
         if create_graph:
@@ -177,7 +215,7 @@ class CopySlices(Node):
         else:
             before = flat.copy()
             before[self._index] = piece
-        return [before.reshape(shape), *others]
+        return [before.reshape(shape) if wanted is None or wanted[0] else None, *others]
 
     def release(self) -> None:
         self._node.release()

@@ -34,6 +34,7 @@ from .. import dtypes
 from ..autograd import forward_ad, grad_mode, graph
 from ..autograd.graph import Node, SavedTensor, gradient_edge
 from ..autograd.inplace import check_inplace, make_view, rebase_history, refuse_shared_memory
+from ..autograd.variable import volatile
 from ..tensor import Tensor, wrap
 
 __all__ = ["Op", "elementwise", "linear"]
@@ -112,6 +113,8 @@ class Op(Node):
 
         Arrays and numbers alone give an array: that is how rules compute in the plain pass.
         """
+        if volatile.seen and volatile.reaches(inputs):
+            return volatile.compute(cls.apply, *inputs, **settings)
         arrays = []
         is_tensor = requires_grad = False
         for x in inputs:
@@ -287,9 +290,9 @@ class Op(Node):
     def _fetch(self, name: str, create_graph: bool) -> Any:
         saved = self._kept[name]  # type: ignore[index]
         if type(saved) is SavedTensor:
-            return saved.tensor() if create_graph else saved.array()
+            return saved.for_backward() if create_graph else saved.array()
         if self._variadic and type(saved) is tuple and saved and type(saved[0]) is SavedTensor:
-            return tuple(s.tensor() if create_graph else s.array() for s in saved)
+            return tuple(s.for_backward() if create_graph else s.array() for s in saved)
         return saved
 
     def release(self) -> None:
@@ -431,6 +434,8 @@ class Op(Node):
         if not isinstance(target, Tensor):
             raise TypeError(f"an in-place op changes a Tensor, got {type(target).__name__}")
         inputs = (target, *others)
+        if volatile.seen and volatile.reaches(inputs):
+            return volatile.compute(cls.apply_, *inputs, **settings)
         state = grad_mode.state
         differentiable = target._data.dtype.kind == "f" and cls._differentiable
         record = (

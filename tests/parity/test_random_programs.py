@@ -1,0 +1,29 @@
+"""Random programs give the same on PyTorch and on tinygrad_edu: values, graphs, hooks, versions and errors."""
+
+from __future__ import annotations
+
+import os
+
+from hypothesis import HealthCheck, Phase, assume, given, settings
+from parity import ENGINES, differences
+from programs import execute, programs
+
+# The same programs on every run; TINYGRAD_EDU_PARITY_PROGRAMS asks for more of them.
+COUNT = int(os.environ.get("TINYGRAD_EDU_PARITY_PROGRAMS", "2000"))
+
+
+@given(programs())
+@settings(
+    max_examples=COUNT,
+    derandomize=True,
+    database=None,
+    deadline=None,
+    suppress_health_check=list(HealthCheck),
+    phases=(Phase.generate, Phase.shrink),
+)
+def test_a_random_program_gives_the_same_on_both_engines(lines):
+    theirs, ours = (execute(lines, ENGINES[name]) for name in ("torch", "tinygrad_edu"))
+    # A program that trips PyTorch's own assertions says nothing about us.
+    assume("INTERNAL ASSERT" not in str(theirs["errors"]))
+    found = list(differences(theirs, ours))
+    assert not found, "\n".join(["PyTorch and tinygrad_edu differ on", *lines, *found])
