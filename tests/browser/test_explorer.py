@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import base64
+import json
 from typing import Any
 
 import pytest
@@ -187,6 +189,21 @@ def test_the_code_behind_the_toggles_is_there_to_copy(hands: Hands) -> None:
     assert "does not require grad" in error
     hands.root.get_by_label("Engine of the code").select_option("T")
     hands.root.locator("summary", has_text="The code these toggles stand for").click()
+
+
+def test_a_saved_notebook_keeps_the_picture_of_the_last_change(hands: Hands) -> None:
+    hands.press(5, "no_grad")
+    hands.page.wait_for_timeout(1500)
+    hands.notebook.save()
+    stills = [
+        "".join(output["data"]["text/html"])
+        for output in json.loads(hands.notebook.path.read_text())["cells"][0]["outputs"]
+        if "text/html" in output["data"]
+    ]
+    assert len(stills) == 1
+    assert "Line 5 now runs under no_grad" in stills[0]
+    picture = base64.b64decode(stills[0].partition("base64,")[2].partition('"')[0]).decode()
+    assert "not recorded" in picture
 
 
 def test_both_pictures_step_together(hands: Hands) -> None:

@@ -9,7 +9,7 @@ from typing import Any
 
 import anywidget
 import traitlets
-from IPython.display import display
+from IPython.display import DisplayHandle, display
 
 from viz import engines, scene
 from viz.engines import CORE, TORCH
@@ -65,6 +65,7 @@ class Explorer(anywidget.AnyWidget):
         self._recordings: dict[str, Recording] = {}
         self._ran: dict[str, Any] = {}
         self._prefix = scene.new_identity()
+        self._shown: DisplayHandle | None = None
         state = traits.pop("state", {})
         super().__init__(program=_description(self._parsed), state=state, **traits)
         self._run(scene.VIEWS)
@@ -87,6 +88,8 @@ class Explorer(anywidget.AnyWidget):
             for engine, recording in self._recordings.items()
         }
         self.other = {"seq": result["seq"], "views": scenes}
+        if self._shown is not None:
+            self._shown.update(self._still(), raw=True)
 
     def _identity(self, engine: str) -> str:
         return f"{self._prefix}{engine[0]}"
@@ -142,18 +145,17 @@ class Explorer(anywidget.AnyWidget):
             side["about"] = " · ".join(absent)
         return side, recording
 
+    def _still(self) -> dict[str, str]:
+        """Both pictures as a saved notebook keeps them."""
+        sides = [side for side in self.result.get("sides", []) if "scene" in side]
+        titles = " and ".join(side["title"] for side in sides)
+        sentence = self.result.get("account") or "The graph of this program."
+        pictures = [scene.frame(side["scene"], self.view, -1) for side in sides if self.view in side["scene"]["views"]]
+        return {"text/html": fallback.picture(pictures, titles, sentence), "text/plain": f"{titles}: {sentence}"}
+
     def _ipython_display_(self) -> None:
-        """Show a still of both pictures, which a saved notebook keeps, and the live explorer in its place."""
-        scenes = [side["scene"] for side in self.result.get("sides", []) if "scene" in side]
-        stills = [scene.frame(shown, self.view, -1) for shown in scenes]
-        titles = " and ".join(side["title"] for side in self.result.get("sides", []) if "scene" in side)
-        display(
-            {
-                "text/html": fallback.picture(stills, titles, "The graph of this program."),
-                "text/plain": f"The graph of this program, from {titles}.",
-            },
-            raw=True,
-        )
+        """Show a still, which a saved notebook keeps, and the live explorer in its place."""
+        self._shown = display(self._still(), raw=True, display_id=True)
         data, metadata = self._repr_mimebundle_() or ({}, {})
         display({**data, "text/plain": "An explorer of this program"}, metadata=metadata, raw=True)
 
