@@ -109,11 +109,11 @@ class Reader:
             value.retains_grad = bool(tensor.retains_grad)
             self._tensor[id(tensor)] = (self._reference(tensor), key)
             return key
-        version = self._version(tensor)
+        version = self.version(tensor)
         reference, key = self._tensor.get(id(tensor), (None, ""))
         if reference is not None and reference() is tensor:
             value = self.graph.values[key]
-            if (value.op is None or not self.graph.ops[value.op].recorded) and value.version == version:
+            if value.kind != "value" and value.version == version:
                 if tensor.requires_grad and value.kind != "leaf":
                     value.kind, value.requires_grad = "leaf", True
                 elif not tensor.requires_grad and value.kind == "leaf":
@@ -189,7 +189,7 @@ class Reader:
         value.dtype = self.engine.dtype(tensor)
         value.device = self.engine.device(tensor)
         value.requires_grad = bool(tensor.requires_grad)
-        value.version = self._version(tensor)
+        value.version = self.version(tensor)
         value.line = line if value.line is None else value.line
         value.array = self.copy(tensor)
         storage = self.engine.storage(tensor)
@@ -227,7 +227,7 @@ class Reader:
             return lambda: tensor
 
     @staticmethod
-    def _version(tensor: Any) -> int:
+    def version(tensor: Any) -> int:
         try:
             return int(tensor._version)
         except RuntimeError:  # an inference tensor keeps no version
@@ -343,7 +343,7 @@ class Reader:
                 if key is None and self._keep and not saved.requires_grad and name not in OWN:
                     key = self._known_by_being_saved(op, saved)
                 number = f"{saved.item():.6g}" if key is None and not saved.shape else ""
-                op.saved.append(Saved(name, key, list(saved.shape), self._version(saved), number))
+                op.saved.append(Saved(name, key, list(saved.shape), self.version(saved), number))
 
     def _known_by_being_saved(self, op: Op, saved: Any) -> str | None:
         """An input without grad leaves no edge in the engine's graph; an op that keeps it tells of it all the same."""
@@ -372,7 +372,7 @@ class Reader:
                 and pointer
                 and other.data_ptr() == pointer
                 and other.shape == tensor.shape
-                and self.graph.values[key].version == self._version(tensor)
+                and self.graph.values[key].version == self.version(tensor)
             ):
                 return key
         return None

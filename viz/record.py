@@ -54,7 +54,7 @@ class Event:
     Kinds: `create` (a tensor from nothing), `op`, `backward` (a pass starts), `run` (a node starts, with the summed
     gradients of its outputs), `send` (it is done, with the gradient for each input), `hook` (a tensor hook ran),
     `accumulate` (a leaf's `.grad` changed), `freed` (a node's saved tensors are gone), `done` (the pass is over),
-    `error`.
+    `raised` (the pass ended in an exception that the program caught), `error` (one that it did not catch).
     """
 
     kind: str
@@ -225,6 +225,7 @@ class _Recorder:
         self._created: dict[str, Event] = {}
         self._entries = engine.entries()
         self._apply = engine.apply_code()
+        self._used: set[str] = set()
         self._calls = 0  # of ours that PyTorch runs with function modes set aside
         self._failed: _Pass | None = None
 
@@ -297,13 +298,16 @@ class _Recorder:
         about: dict[str, Any] | None = None
         if error is not None:
             about = self._describe(error)
+            if self.events and self.events[-1].kind == "raised":  # nobody caught it
+                self.events.pop()
             self.events.append(
                 Event("error", about["line"], about["node"], text=f"{about['type']}: {about['message']}")
             )
         self.active = False
         for handle in self._handles:
             handle.remove()
-        tensors = {name: self._state(tensor) for name, tensor in self._final.items()}
+        self._states = tensors = {name: self._state(tensor) for name, tensor in self._final.items()}
+        self._forget_unused()
         self._name_intermediates()
         recording = Recording(
             self.engine.name,
@@ -352,10 +356,24 @@ class _Recorder:
             "is_leaf": leaf,
             "grad_fn": None if node is None else node.name(),
             "retains_grad": bool(tensor.retains_grad),
-            "version": self.reader._version(tensor),
+            "version": self.reader.version(tensor),
             "grad_kept": kept,
             "key": self.reader.value(tensor),
         }
+
+    def _forget_unused(self) -> None:
+        """Leave out tensors that the program neither named nor used, such as what a parameter was made from."""
+        graph = self.graph
+        used = {key for op in graph.ops.values() for key in (*op.inputs, *op.outputs)}
+        used |= {saved.value for op in graph.ops.values() for saved in op.saved}
+        used |= {state["key"] for state in self._states.values()}
+        unused = {key for key, value in graph.values.items() if not value.names and key not in used}
+        for key in unused:
+            del graph.values[key]
+        for value in graph.values.values():
+            if value.shares in unused:
+                value.shares = None
+        self.events = [event for event in self.events if event.kind != "create" or event.values[0] not in unused]
 
     def _name_intermediates(self) -> None:
         from viz.notation import name_values
@@ -433,13 +451,13 @@ class _Recorder:
                 value = self.graph.values[key]
                 if value.op is None and value.how_shared != "in-place" and key not in self._created:
                     self._create(key, line)
-            versions = [self.reader._version(tensor) for tensor in tensors]
+            versions = [self.reader.version(tensor) for tensor in tensors]
         result = self._through(func, args, kwargs)
         with self.engine.quietly():
             changed = [
                 tensor
                 for tensor, version in zip(tensors, versions, strict=True)
-                if self.reader._version(tensor) != version
+                if self.reader.version(tensor) != version
             ]
             self._ran(name, line, args, kwargs, inputs, tensors, self._tensors((result,)), changed)
         return result
@@ -475,6 +493,8 @@ class _Recorder:
         results: list[Any],
         changed: list[Any],
     ) -> None:
+        changed = [tensor for tensor in changed if not self._filled(tensor)]
+        self._used.update(inputs)
         constants = [_constant(item) for item in (*args, *kwargs.values()) if not self._tensors((item,))]
         constants = [text for text in constants if text]
         made = [
@@ -493,11 +513,23 @@ class _Recorder:
         for key in dict.fromkeys(keys):
             value = self.graph.values[key]
             if value.op is None and key in fresh:
-                if inputs:
+                if recorded and not recorded[-1].custom:  # such as the indices beside a maximum
+                    value.op, value.kind, value.output_nr = recorded[-1].key, "result", len(recorded[-1].outputs)
+                    recorded[-1].outputs.append(key)
+                elif inputs:
                     self._unrecorded(name, line, inputs, key, constants)
                 elif key not in self._created:
                     self._create(key, line)
-        del recorded
+
+    def _filled(self, tensor: Any) -> bool:
+        """A tensor that nobody has named or used yet and that is written to is being made, as parameters are."""
+        key = self.reader.known(tensor)
+        value = None if key is None else self.graph.values[key]
+        if value is None or value.names or value.op is not None or value.key in self._used:
+            return False
+        value.version = self.reader.version(tensor)
+        value.array = self.reader.copy(tensor)
+        return True
 
     def _unrecorded(self, name: str, line: int | None, inputs: list[str], output: str, constants: list[str]) -> None:
         op = Op(f"o{len(self.graph.ops)}", name, name, recorded=False, line=line, constants=constants)
@@ -630,7 +662,7 @@ class _Recorder:
             elif event.kind in ("send", "accumulate") and event.node is not None:
                 targets = self.graph.ops[event.node].next if event.node in self.graph.ops else []
                 for target, _ in targets:
-                    if target is not None:
+                    if target in left:
                         left[target] -= 1
                         if left[target] == 0 and target in ran:
                             ready.append(target)
@@ -638,6 +670,8 @@ class _Recorder:
         self.pass_ = None
         if current.raised is not None:
             self._failed = current
+            text = f"{type(current.raised).__name__}: {legible(str(current.raised))}"
+            self.events.append(Event("raised", current.line, current.current, text=text, pass_nr=current.number))
         else:
             self.events.append(Event("done", current.line, pass_nr=current.number))
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -17,6 +18,7 @@ from viz.theme import text_width
 
 VIEWS = ("values", "grad_fn")
 WIDE = 1080.0  # pixels; a wider left-to-right picture is drawn top to bottom instead
+LISTED = 12  # entries of a panel beside the picture
 LAYERS = 8  # gradients of one value that are drawn; more come as text alone
 ROW = 6  # ops in one row, left to right
 LEGEND = {
@@ -178,6 +180,7 @@ class Director:
         self._expected: dict[str, int] = {}
         self._received: dict[str, Array | None] = {}
         self._saved: dict[str, str] = {}
+        self._saved_before: dict[str, str] = {}
         self._pass = 0
         self._order = 0
         self._total = 0
@@ -194,15 +197,26 @@ class Director:
             stage.passing(key, classes, after, **text)
 
     def _close(self, step: Step) -> None:
-        step.saved = [[self._saved_title(key), state] for key, state in self._saved.items()]
-        step.inbox = [
-            [self._node_title(node), " + ".join(brief(gradient.array) or "none" for gradient in waiting)]
-            for (node, _), waiting in self._inbox.items()
-            if waiting
-        ]
+        step.saved = self._saved_now()
+        waiting = [(node, sent) for (node, _), sent in self._inbox.items() if sent]
+        step.inbox = [[self._node_title(node), _joined(sent)] for node, sent in waiting[:LISTED]]
+        if len(waiting) > LISTED:
+            step.inbox.append(["and more", f"{len(waiting) - LISTED} inboxes"])
+        if len(step.ready) > LISTED:
+            step.ready = [*step.ready[:LISTED], f"and {len(step.ready) - LISTED} more"]
         self.steps.append(step)
         for stage in self.stages.values():
             stage.close()
+
+    def _saved_now(self) -> list[list[str]]:
+        """Saved buffers and their states: all of them while they are few, else counts and what has just changed."""
+        before, self._saved_before = self._saved_before, dict(self._saved)
+        if len(self._saved) <= LISTED:
+            return [[self._saved_title(key), state] for key, state in self._saved.items()]
+        changed = [key for key, state in self._saved.items() if before.get(key) != state]
+        counts = Counter(self._saved.values())
+        listed = [[self._saved_title(key), self._saved[key]] for key in changed[:LISTED]]
+        return listed + [[f"{count} in all", state] for state, count in counts.items()]
 
     def _play(self) -> None:
         self._start()
@@ -229,6 +243,7 @@ class Director:
                     "run",
                     "done",
                     "backward",
+                    "raised",
                     "error",
                 ):
                     used += 1
@@ -241,6 +256,8 @@ class Director:
                         self._create([one], "backward")
             elif event.kind == "done":
                 self._done(event)
+            elif event.kind == "raised":
+                self._raised(event)
             elif event.kind == "error":
                 self._error(event)
             position += used
@@ -446,7 +463,7 @@ class Director:
         waiting = self._inbox.setdefault((gradient.node, gradient.output_nr), [])
         waiting.append(gradient)
         expected = self._expected.get(value.key, 1)
-        already = brief(gradient.array) if len(waiting) == 1 else " + ".join(brief(one.array) for one in waiting)
+        already = _joined(waiting)
         if expected > 1 or value.kind == "leaf":
             self._set(value.key, None, grad=f"inbox {already}")
         else:
@@ -471,7 +488,7 @@ class Director:
                 total = later.total
         words = f"AccumulateGrad adds {brief(arrived)} into {name}.grad"
         if len(waiting) > 1:
-            met = " + ".join(brief(one.array) for one in waiting)
+            met = _joined(waiting)
             words = f"{met} = {brief(arrived)} have met in the inbox of {name}; "
             words += f"AccumulateGrad runs once and adds the sum into {name}.grad"
         if brief(total) != brief(arrived):
@@ -506,7 +523,7 @@ class Director:
         ]
         last = event is self.recording.events[-1]
         returned = [
-            f"{brief(sent[0].array) if len(sent) == 1 else ' + '.join(brief(one.array) for one in sent)} for {name}"
+            f"{_joined(sent)} for {name}"
             for (node, number), sent in self._inbox.items()
             if (name := self._gradient_of(node, number))
         ]
@@ -523,6 +540,14 @@ class Director:
             return self._leaf_of[node].title
         op = self.graph.ops[node]
         return next((self.graph.values[k].title for k in op.outputs if self.graph.values[k].output_nr == number), "")
+
+    def _raised(self, event: Event) -> None:
+        self._inbox.clear()
+        if event.node:
+            self._passing(event.node, "error", "done")
+        name = event.text.partition(":")[0]
+        where = self._node_title(event.node) if event.node else "The backward pass"
+        self._close(Step("error", f"{where} raises {name}", f"{event.text} The program catches it.", event.line))
 
     def _error(self, event: Event) -> None:
         if event.node:
@@ -632,6 +657,13 @@ def _array(data: dict[str, Any] | None) -> Array | None:
     return None if data is None else Array(**data)
 
 
+def _joined(gradients: list[Gradient]) -> str:
+    """Gradients that meet, as a sum: `9 + 63 + 63`, or how many when they are many."""
+    if len(gradients) > 4:
+        return f"{len(gradients)} gradients"
+    return " + ".join(brief(gradient.array) or "none" for gradient in gradients)
+
+
 def _sentence(text: str) -> str:
     return text if text.endswith((".", "!", "?")) else f"{text}."
 
@@ -665,10 +697,16 @@ _LOUDEST = ("error", "running", "now", "ready")
 def translated(patch: dict[str, dict[str, Any]], drawing: shapes.Drawing) -> dict[str, dict[str, Any]]:
     """A patch for what is drawn: a fold shows the loudest state of what happens inside it, and none of its texts."""
     keys = drawing.keys
+    rows = drawing.rows
     made: dict[str, dict[str, Any]] = {}
     for key, change in patch.items():
         if key in keys:
             made[key] = change
+            if "text" in change:
+                fitting = {
+                    slot: rows[key, slot].cut(text) for slot, text in change["text"].items() if (key, slot) in rows
+                }
+                made[key] = {**change, "text": {**change["text"], **fitting}}
             continue
         stands = drawing.alias.get(key)
         if stands is None or stands not in keys or "class" not in change:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from functools import cached_property
 
 from viz import grid as grids
 from viz import notation
@@ -125,7 +126,12 @@ class Drawing:
     links: list[Link]
     alias: dict[str, str] = field(default_factory=dict)
 
-    @property
+    @cached_property
+    def rows(self) -> dict[tuple[str, str], Row]:
+        """Each line of text by its box's key and its slot."""
+        return {(box.key, row.slot): row for box in self.boxes for row in box.rows}
+
+    @cached_property
     def keys(self) -> set[str]:
         """The keys of everything drawn."""
         keys = {box.key for box in self.boxes} | {key for box in self.boxes for key, _ in box.tabs}
@@ -215,7 +221,15 @@ def _values_view(
             joined.add(link)
         for key in op.outputs:
             if key not in hidden:
-                joined.add(Link(f"e{key}", "forward", op.key, key, back=f"b{key}" if op.recorded else None))
+                joined.add(
+                    Link(
+                        f"e{key}",
+                        "forward",
+                        op.key,
+                        key,
+                        back=f"b{key}" if op.recorded and graph.values[key].kind == "value" else None,
+                    )
+                )
     drawn = {value.key for value in values}
     joined.links += [
         Link(f"s{value.key}", "share", value.shares, value.key)

@@ -90,3 +90,204 @@ def test_an_exception_ends_the_recording_with_its_line(engine):
     assert recording.error["phase"] == "backward"
     assert recording.graph.ops[recording.error["node"]].name == "PowBackward0"
     assert kinds(recording)[-1] == "error"
+
+
+def test_recording_changes_no_result(engine):
+    T = viz.engines.load(engine).module
+    plain = {"T": T}
+    exec(LINE, plain)
+    recorded = viz.record(LINE, engine=engine).tensors
+    for name in "wxbyL":
+        assert recorded[name]["value"]["data"] == float(plain[name])
+    assert recorded["w"]["grad"]["data"] == float(plain["w"].grad)
+
+
+def test_no_tensor_and_no_node_outlives_the_recording(engine):
+    import gc
+    import weakref
+
+    alive = []
+
+    def program(T):
+        w = T.tensor(2.0, requires_grad=True)
+        L = (w * w).exp()
+        alive.extend([weakref.ref(w), weakref.ref(L)])
+        L.backward()
+
+    recording = viz.record(program, engine=engine)
+    gc.collect()
+    assert [reference() for reference in alive] == [None, None]
+    assert recording.error is None
+
+
+def test_a_tensor_that_lives_on_is_not_watched_any_more(engine):
+    kept = []
+
+    def program(T):
+        w = T.tensor(2.0, requires_grad=True)
+        kept.append((w, w * w * w))
+
+    recording = viz.record(program, engine=engine)
+    before = len(recording.events)
+    w, y = kept[0]
+    y.backward()
+    assert float(w.grad) == 12
+    assert len(recording.events) == before
+
+
+DIAMOND = "x = T.tensor(3.0, requires_grad=True)\na = x * x\nL = a * (a + x)\nL.backward()"
+
+
+def test_all_gradients_of_a_leaf_meet_in_its_inbox_and_are_added_once(engine):
+    recording = viz.record(DIAMOND, engine=engine)
+    (leaf,) = recording.graph.accumulators()
+    sent = [g.array.data for e in recording.events if e.kind == "send" for g in e.gradients if g.node == leaf]
+    (added,) = [event for event in recording.events if event.kind == "accumulate"]
+    assert sorted(sent) == [9, 63, 63]
+    assert added.total.data == 135
+
+
+def test_a_node_is_ready_only_when_all_its_gradients_have_come(engine):
+    recording = viz.record(DIAMOND, engine=engine)
+    first = next(op.key for op in recording.graph.ops.values())
+    runs = [event for event in recording.events if event.kind in ("run", "send")]
+    when = next(position for position, event in enumerate(runs) if first in event.ready)
+    senders = [e.node for e in runs[: when + 1] if e.kind == "send" and any(g.node == first for g in e.gradients)]
+    assert len(senders) == 2
+
+
+def ops(recording):
+    return [(op.name, op.recorded, op.line) for op in recording.graph.ops.values()]
+
+
+def test_ops_under_no_grad_are_seen_though_nothing_records_them(engine):
+    source = "w = T.tensor(2.0, requires_grad=True)\nwith T.no_grad():\n    h = w.exp()\nL = h * w"
+    assert ops(viz.record(source, engine=engine)) == [("exp", False, 3), ("MulBackward0", True, 4)]
+
+
+def test_a_custom_function_is_one_node_and_what_its_forward_does_is_marked_as_inside_it(engine):
+    source = """
+class Double(T.autograd.Function):
+    @staticmethod
+    def forward(ctx, x):
+        ctx.save_for_backward(x)
+        return x * 2
+
+    @staticmethod
+    def backward(ctx, g):
+        return g * 2
+
+x = T.tensor(3.0, requires_grad=True)
+y = Double.apply(x)
+y.backward()
+"""
+    recording = viz.record(source, engine=engine)
+    graph = recording.graph
+    inside = [op for op in graph.ops.values() if op.scope == "Double.forward"]
+    (node,) = [op for op in graph.ops.values() if op.recorded]
+    assert [op.recorded for op in inside] == [False]
+    assert (node.name, [saved.value for saved in node.saved]) == ("DoubleBackward", [recording.tensors["x"]["key"]])
+    assert recording.tensors["x"]["grad"]["data"] == 2
+
+
+def test_a_hook_that_changes_a_gradient_is_an_event_with_both_numbers(engine):
+    source = (
+        "x = T.tensor(2.0, requires_grad=True)\ny = x * 3\ny.register_hook(lambda g: g * 10)\nL = y * 2\nL.backward()"
+    )
+    (hook,) = [event for event in viz.record(source, engine=engine).events if event.kind == "hook"]
+    assert [gradient.array.data for gradient in hook.gradients] == [2, 20]
+
+
+def test_each_change_in_place_is_a_value_of_its_own_on_the_same_memory(engine):
+    source = "w = T.tensor(1.0, requires_grad=True)\nwith T.no_grad():\n    w -= 0.5\n    w -= 0.25"
+    recording = viz.record(source, engine=engine)
+    versions = [value for value in recording.graph.values.values() if value.name == "w"]
+    assert [(value.version, value.array.data, value.how_shared) for value in versions] == [
+        (0, 1.0, ""),
+        (1, 0.5, "in-place"),
+        (2, 0.25, "in-place"),
+    ]
+
+
+def test_a_second_pass_adds_to_grad_and_a_caught_error_does_not_end_the_recording(engine):
+    source = (
+        "x = T.tensor(2.0, requires_grad=True)\ny = x * x\ny.backward(retain_graph=True)\ny.backward()\n"
+        "try:\n    y.backward()\nexcept RuntimeError:\n    pass\nz = x * 2"
+    )
+    recording = viz.record(source, engine=engine)
+    assert recording.error is None
+    totals = [event.total.data for event in recording.events if event.kind == "accumulate"]
+    assert totals == [4, 8]
+    (raised,) = [event for event in recording.events if event.kind == "raised"]
+    assert "second time" in raised.text
+    assert "z" in recording.tensors
+
+
+def test_a_pass_that_starts_in_autograd_is_seen_like_one_that_starts_at_a_tensor(engine):
+    source = "x = T.tensor(2.0, requires_grad=True)\nT.autograd.backward([x * 3, x * x])"
+    recording = viz.record(source, engine=engine)
+    assert nodes_that_ran(recording) == ["MulBackward0", "MulBackward0", "AccumulateGrad(x)"]
+    assert recording.tensors["x"]["grad"]["data"] == 7
+
+
+def test_grad_runs_nodes_and_accumulates_nothing(engine):
+    recording = viz.record("x = T.tensor(2.0, requires_grad=True)\n(g,) = T.autograd.grad(x * x, x)", engine=engine)
+    assert nodes_that_ran(recording) == ["MulBackward0"]
+    assert recording.tensors["g"]["value"]["data"] == 4
+    assert recording.tensors["x"]["grad"] is None
+
+
+def test_large_arrays_are_summarised(engine):
+    recording = viz.record("x = T.ones(100, 50)", engine=engine)
+    value = recording.tensors["x"]["value"]
+    assert value["data"] is None
+    assert (value["shape"], value["low"], value["high"]) == ([100, 50], 1, 1)
+    assert value["norm"] == pytest.approx(5000**0.5)
+    assert (len(value["heat"]), len(value["heat"][0])) == (12, 12)
+
+
+def test_numbers_that_json_does_not_have_survive_it(engine, tmp_path):
+    recording = viz.record("x = T.tensor([float('nan'), float('inf'), 1.0])", engine=engine)
+    path = tmp_path / "odd.json"
+    path.write_text(recording.to_json(), encoding="utf-8")
+    assert viz.load(path).scene()["steps"] == recording.scene()["steps"]
+
+
+def test_a_program_that_cannot_be_compiled_is_an_error_with_its_line(engine):
+    recording = viz.record("x = 1\ny = = 2", engine=engine)
+    assert (recording.error["type"], recording.error["line"]) == ("SyntaxError", 2)
+
+
+def test_pasted_pytorch_code_runs_on_the_chosen_engine(engine):
+    source = "import torch\nfrom torch.autograd import Function\nx = torch.tensor(1.0, requires_grad=True)"
+    recording = viz.record(source, engine=engine)
+    assert recording.error is None
+    assert recording.tensors["x"]["is_leaf"]
+
+
+def test_what_is_printed_is_kept_and_not_shown(engine, capsys):
+    assert viz.record("print('hello')", engine=engine).stdout == "hello\n"
+    assert capsys.readouterr().out == ""
+
+
+def test_inputs_are_names_in_a_program_and_arguments_of_a_function(engine):
+    import numpy as np
+
+    given = {"x": np.array([1.0, 2.0], dtype=np.float32)}
+    assert viz.record("y = x * 2", engine=engine, inputs=given).tensors["y"]["value"]["data"] == [2, 4]
+
+    def program(T, x):
+        y = x * 3
+        return y + 1
+
+    assert viz.record(program, engine=engine, inputs=given).tensors["y"]["value"]["data"] == [3, 6]
+
+
+def test_a_device_that_is_not_there_is_refused_with_the_reason():
+    with pytest.raises(ValueError, match="NumPy on the CPU"):
+        viz.record("x = 1", device="cuda")
+
+
+def test_what_is_no_program_is_a_type_error():
+    with pytest.raises(TypeError, match="source text or a function"):
+        viz.record(3)

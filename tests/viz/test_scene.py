@@ -1,0 +1,126 @@
+"""What a step says and changes: the numbers in it are those of the recording, and patches reach only what is drawn."""
+
+import json
+import re
+import xml.etree.ElementTree as ET
+
+import pytest
+
+import viz
+from viz import theme
+from viz.scene import VIEWS, frame
+
+LINE = (
+    "w = T.tensor(2.0, requires_grad=True)\nx = T.tensor(3.0)\nb = T.tensor(1.0, requires_grad=True)\n"
+    "y = T.tensor(4.0)\nL = ((w * x + b) - y) ** 2\nL.backward()"
+)
+
+
+@pytest.fixture
+def scene(engine):
+    return viz.record(LINE, engine=engine).scene()
+
+
+def test_a_step_names_the_op_its_node_and_the_numbers(scene):
+    (step,) = [step for step in scene["steps"] if "× runs" in step["title"]]
+    assert step["title"] == "Backward, step 5 of 6: × runs, MulBackward0"
+    assert step["sentence"] == "× receives 6 and sends 6 · 3 = 18 to w."
+    assert step["line"] == 6
+    assert step["ready"] == ["AccumulateGrad(w)"]
+    assert step["inbox"] == [["AccumulateGrad(w)", "18"]]
+
+
+def test_saved_tensors_are_alive_until_their_node_ran(scene):
+    states = [dict(map(tuple, step["saved"])) for step in scene["steps"]]
+    assert states[-1] == {"× saved other (x)": "freed", "(·)² saved self (w·x+b−y)": "freed"}
+    assert "freed" not in states[9].values()
+
+
+def test_there_is_one_patch_for_each_step_and_view(scene):
+    for view in VIEWS:
+        assert len(scene["views"][view]["patches"]) == len(scene["steps"])
+
+
+def test_patches_name_only_elements_and_texts_that_are_in_the_picture(scene):
+    for view in VIEWS:
+        picture = scene["views"][view]
+        ids = {element.get("id") for element in ET.fromstring(picture["svg"]).iter()}
+        for patch in picture["patches"]:
+            for key, change in patch.items():
+                assert f"{picture['id']}-{key}" in ids
+                assert all(f"{picture['id']}-{key}-{slot}" in ids for slot in change.get("text", {}))
+
+
+def test_ids_are_unique_and_start_with_the_pictures_prefix(scene):
+    ids = []
+    for view in VIEWS:
+        picture = scene["views"][view]
+        own = [one for element in ET.fromstring(picture["svg"]).iter() if (one := element.get("id"))]
+        assert all(one.startswith(picture["id"]) for one in own)
+        ids += own
+    assert len(ids) == len(set(ids))
+
+
+def test_every_class_of_a_patch_has_a_rule(scene):
+    rules = theme.css("x")
+    for view in VIEWS:
+        for patch in scene["views"][view]["patches"]:
+            for change in patch.values():
+                for word in change.get("class", "").split():
+                    assert word in ("done",) or f".{word}" in rules
+
+
+def test_no_picture_refers_to_anything_by_url(scene):
+    assert not re.search(r"url\(|href|@import", json.dumps(scene["views"]))
+
+
+def words(svg):
+    return [element.text or "" for element in ET.fromstring(svg).iter("{http://www.w3.org/2000/svg}text")]
+
+
+def test_gradients_appear_when_they_arrive_and_not_before(scene):
+    steps = scene["steps"]
+    before = next(position for position, step in enumerate(steps) if step["phase"] == "backward")
+    assert words(frame(scene, "values", before)).count("grad: none yet") == 2
+    assert not any("18" in word for word in words(frame(scene, "values", before)))
+    assert "grad 18" in words(frame(scene, "values", len(steps) - 1))
+
+
+def test_accumulate_grad_is_hidden_in_the_values_view(scene):
+    assert "AccumulateGrad" not in words(scene["views"]["values"]["svg"])
+    assert words(scene["views"]["grad_fn"]["svg"]).count("AccumulateGrad") == 2
+
+
+def test_the_legend_has_what_the_picture_uses_and_nothing_else(engine):
+    kinds = {item["kind"] for item in viz.record("x = T.tensor(1.0)", engine=engine).scene()["legend"]}
+    assert kinds == {"input"}
+
+
+def test_no_text_of_any_step_is_wider_than_its_box(engine):
+    source = "w = T.tensor([0.123456, -2.0e-7, 3.0e9], requires_grad=True)\nL = (w * w).sum()\nL.backward()"
+    scene = viz.record(source, engine=engine).scene()
+    sizes = {"name": (14, True), "value": (13, False), "tiny": (10, False), "grad": (11, False), "small": (11, False)}
+    for step in range(len(scene["steps"])):
+        root = ET.fromstring(frame(scene, "values", step))
+        for group in root.iter("{http://www.w3.org/2000/svg}g"):
+            box = next((one for one in group if (one.get("class") or "") in ("frame", "pill")), None)
+            if box is None:
+                continue
+            for text in group.findall("{http://www.w3.org/2000/svg}text"):
+                size, bold = sizes.get((text.get("class") or "").removeprefix("mid "), (0, False))
+                assert theme.text_width(text.text or "", size, bold) <= float(box.get("width"))
+
+
+def test_a_long_recording_is_small(engine):
+    source = (
+        "w = T.tensor(1.0, requires_grad=True)\ny = w\nfor i in range(500):\n"
+        "    y = y * 1.001 if i % 2 else y + w\ny.backward()"
+    )
+    scene = viz.record(source, engine=engine).scene()
+    assert len(scene["steps"]) > 1000
+    assert len(json.dumps(scene)) < 1_500_000
+
+
+def test_a_step_that_is_not_there_is_an_index_error(scene):
+    with pytest.raises(IndexError, match="step must be from 0 to"):
+        frame(scene, "values", 10_000)
