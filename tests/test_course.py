@@ -1,0 +1,53 @@
+"""The README's map of the course is true: each concept is in its lessons, each exercise is in one of them."""
+
+import json
+import re
+from pathlib import Path
+
+import pytest
+
+from tinygrad_edu.exercises import all_exercises
+
+ROOT = Path(__file__).resolve().parent.parent
+ROWS = [
+    [cell.strip() for cell in line.strip("|").split("|")]
+    for line in (ROOT / "README.md").read_text().splitlines()
+    if re.match(r"\| .*\]\(notebooks/", line)
+]
+
+
+def lessons_of(row: list[str]) -> list[Path]:
+    return [ROOT / link for link in re.findall(r"\]\((.*?)\)", row[1])]
+
+
+def code_words(cell: str) -> list[str]:
+    return re.findall(r"`(.+?)`", cell)
+
+
+def text_of(path: Path) -> str:
+    return "\n".join("".join(cell["source"]) for cell in json.loads(path.read_bytes())["cells"])
+
+
+@pytest.mark.parametrize("row", ROWS, ids=lambda row: row[0])
+def test_the_concept_is_in_each_of_its_lessons_and_so_are_its_exercises(row: list[str]) -> None:
+    texts = [text_of(path) for path in lessons_of(row)]
+    for word in code_words(row[0]):
+        assert any(word in text for text in texts), word
+    for id in code_words(row[2]):
+        assert any(f'check("{id}"' in text for text in texts), id
+
+
+def test_every_exercise_is_on_the_map() -> None:
+    assert {id for row in ROWS for id in code_words(row[2])} == set(all_exercises())
+
+
+def test_every_lesson_is_on_the_map() -> None:
+    numbered = set((ROOT / "notebooks").glob("0[1-9]_*/*.ipynb"))
+    assert {path for row in ROWS for path in lessons_of(row)} == numbered
+    assert len(numbered) == 9
+
+
+@pytest.mark.parametrize("path", sorted((ROOT / "notebooks").glob("0*/*.ipynb")), ids=lambda path: path.stem)
+def test_each_link_between_lessons_leads_somewhere(path: Path) -> None:
+    links = re.findall(r"\]\((?!https?:)([^)#]+)", text_of(path))
+    assert [link for link in links if link.endswith(".ipynb") and not (path.parent / link).exists()] == []
