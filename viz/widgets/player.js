@@ -242,7 +242,8 @@ export class Stage {
     if (!this.svg || !width) return;
     const natural = { w: this.box.w / this.unit, h: this.box.h / this.unit };
     // Never enlarged past 100 %, never smaller than what can be read: what is too big is panned.
-    const scale = Math.max(0.6, Math.min(1, width / natural.w, this.maxHeight / natural.h));
+    const smallest = natural.h > natural.w ? 0.75 : 0.6;
+    const scale = Math.max(smallest, Math.min(1, width / natural.w, this.maxHeight / natural.h));
     const height = Math.min(this.maxHeight, Math.ceil(natural.h * scale));
     this.svg.style.height = `${height}px`;
     this.#home({ w: (width / scale) * this.unit, h: (height / scale) * this.unit });
@@ -396,9 +397,7 @@ export class Stage {
 
   showTip(node) {
     const rows = this.scene.details[node.dataset.key];
-    this.tip.replaceChildren(
-      h("dl", {}, ...rows.flatMap(([label, text]) => [h("dt", {}, label), h("dd", {}, text)])),
-    );
+    this.tip.replaceChildren(...rows.flatMap(([label, text]) => [h("span", {}, label), h("span", {}, text)]));
     this.tip.hidden = false;
     const host = this.host.getBoundingClientRect();
     const place = node.getBoundingClientRect();
@@ -455,7 +454,6 @@ export function mountPlayer(el, scene, options = {}) {
 
   // --- what there is to see ---
   const heading = h("div", { class: "tgv-title", id: `${uid}-title` }, scene.title || "The flow of a program");
-  const engine = h("span", { class: "tgv-engine" }, scene.engine === "torch" ? "PyTorch" : scene.engine);
   const viewButtons = views.map((view) =>
     h("button", { type: "button", class: "tgv-choice", "aria-pressed": "false", onclick: () => setView(view) },
       view === "values" ? "values" : view),
@@ -510,7 +508,7 @@ export function mountPlayer(el, scene, options = {}) {
 
   const body = h("div", { class: "tgv-body" }, code, stageHost);
   const root = h("div", { class: "tgv tgv-player", role: "group", "aria-labelledby": `${uid}-title`, tabindex: "-1" },
-    h("div", { class: "tgv-head" }, heading, engine, h("span", { class: "tgv-spring" }),
+    h("div", { class: "tgv-head" }, heading, h("span", { class: "tgv-spring" }),
       views.length > 1 ? h("div", { class: "tgv-choices", role: "group", "aria-label": "View" }, ...viewButtons) : null),
     body, live, controls, h("div", { class: "tgv-panels" }, readyPanel, inboxPanel, savedPanel), legend);
   el.replaceChildren(root);
@@ -522,8 +520,8 @@ export function mountPlayer(el, scene, options = {}) {
 
   /** Code beside the picture where both can be read so, above it where the picture is wide. */
   function arrange() {
-    const widest = Math.max(...views.map((view) => parseFloat(scene.views[view].svg.match(/\bwidth="([\d.]+)/)?.[1] ?? 0)));
-    const beside = root.clientWidth - Math.min(code.scrollWidth, root.clientWidth * 0.38) >= widest * 0.85;
+    const wide = parseFloat(scene.views[state.view].svg.match(/\bwidth="([\d.]+)/)?.[1] ?? 0);
+    const beside = root.clientWidth - Math.min(code.scrollWidth, root.clientWidth * 0.38) >= wide * 0.85;
     if (body.classList.contains("tgv-beside") !== beside) {
       body.classList.toggle("tgv-beside", beside);
       stage.fit();
@@ -588,6 +586,7 @@ export function mountPlayer(el, scene, options = {}) {
     const before = state.view;
     state.view = view;
     stage.show(scene, view);
+    arrange();
     viewButtons.forEach((choice, index) => choice.setAttribute("aria-pressed", String(views[index] === view)));
     draw();
     if (before !== view) changed();
