@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from . import autograd, dtypes, ops, overrides, printing
+from . import autograd, dtypes, ops, overrides, printing, utils
 from .autograd.anomaly_mode import is_anomaly_check_nan_enabled, is_anomaly_enabled, set_anomaly_enabled
 from .autograd.grad_mode import (
     enable_grad,

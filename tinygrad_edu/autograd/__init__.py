@@ -9,10 +9,12 @@ from .function import Function
 from .grad_mode import enable_grad, inference_mode, no_grad, set_grad_enabled
 from .gradcheck import gradcheck, gradgradcheck
 from .graph import GradientEdge
+from .variable import Variable
 
 __all__ = [
     "Function",
     "GradientEdge",
+    "Variable",
     "backward",
     "detect_anomaly",
     "enable_grad",

@@ -60,6 +60,11 @@ def will_execute(node: Node) -> bool:
     return node in task.needed if task.needed is not None else node in task.waiting
 
 
+def runs_for_some_inputs() -> bool:
+    """True in a backward pass that was asked for the gradients of certain inputs, and runs no other nodes."""
+    return _current.task is not None and _current.task.needed is not None
+
+
 def current_node() -> Node | None:
     """The node that runs now, if one does."""
     return _current.task.node if _current.task is not None else None

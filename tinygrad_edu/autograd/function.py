@@ -13,8 +13,8 @@ import numpy as np
 from ..tensor import Tensor, wrap
 from . import forward_ad, grad_mode, graph, inplace
 from .graph import BACKWARD_TWICE, Node, SavedTensor, gradient_edge
-from .variable import volatile
 from .inplace import make_view
+from .variable import volatile
 
 __all__ = ["Function", "FunctionCtx", "NestedIOFunction", "once_differentiable"]
 

@@ -435,7 +435,8 @@ class Op(Node):
             raise TypeError(f"an in-place op changes a Tensor, got {type(target).__name__}")
         inputs = (target, *others)
         if volatile.seen and volatile.reaches(inputs):
-            return volatile.compute(cls.apply_, *inputs, **settings)
+            check_inplace(target, target.requires_grad)
+            return volatile.write(cls.apply_, *inputs, **settings)
         state = grad_mode.state
         differentiable = target._data.dtype.kind == "f" and cls._differentiable
         record = (

@@ -1,0 +1,7 @@
+"""Utilities around training."""
+
+from __future__ import annotations
+
+from . import checkpoint
+
+__all__ = ["checkpoint"]

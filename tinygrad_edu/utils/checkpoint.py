@@ -1,0 +1,402 @@
+"""Checkpointing: keep the inputs of a part of the network instead of all it saves, and run it again for the backward pass.
+
+Without re-entrance (`use_reentrant=False`) each tensor that a node would save is replaced by an empty place. When the
+backward pass reaches the first of them, the function runs again under hooks that catch its tensors in the same order, until
+all places are filled. With it (`use_reentrant=True`) the whole part is one node, whose backward runs the function again and
+then a backward pass of its own.
+"""
+
+from __future__ import annotations
+
+import itertools
+import warnings
+import weakref
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager, nullcontext
+from typing import Any
+
+from ..autograd import engine, grad_mode, graph
+from ..autograd.function import Function
+from ..tensor import Tensor
+
+__all__ = [
+    "CheckpointError",
+    "CheckpointFunction",
+    "check_backward_validity",
+    "checkpoint",
+    "checkpoint_sequential",
+    "detach_variable",
+    "noop_context_fn",
+    "set_checkpoint_early_stop",
+]
+
+Contexts = tuple[AbstractContextManager[Any], AbstractContextManager[Any]]
+
+
+class CheckpointError(RuntimeError):
+    """What is raised when the function, run again, does not save what it saved the first time."""
+
+
+def noop_context_fn() -> Contexts:
+    """The default `context_fn`: nothing around either run."""
+    return nullcontext(), nullcontext()
+
+
+# --- random state ----------------------------------------------------------------------------------------------------
+
+
+def _random() -> Any:
+    """The module that holds the random state, where there is one."""
+    from .. import random
+
+    return random
+
+
+@contextmanager
+def _random_state_of(state: Any) -> Iterator[None]:
+    """Inside, the random state is `state`; afterwards it is again what it was. Nothing to do for None."""
+    if state is None:
+        yield
+        return
+    random = _random()
+    before = random.get_rng_state()
+    random.set_rng_state(state)
+    try:
+        yield
+    finally:
+        random.set_rng_state(before)
+
+
+# --- the public functions --------------------------------------------------------------------------------------------
+
+
+def checkpoint(
+    function: Callable[..., Any],
+    *args: Any,
+    use_reentrant: bool | None = None,
+    context_fn: Callable[[], Contexts] = noop_context_fn,
+    determinism_check: str = "default",
+    debug: bool = False,
+    early_stop: bool = True,
+    **kwargs: Any,
+) -> Any:
+    """Run `function(*args, **kwargs)` without keeping what its nodes save; it runs again in the backward pass.
+
+    Args:
+        function: must do the same when it runs again.
+        use_reentrant: which of the two forms; False is the better one. Leaving it out warns and means True.
+        preserve_rng_state: (a keyword) the second run draws the random numbers of the first. Default True.
+        context_fn: gives two context managers, around the first run and around the second. Not with use_reentrant=True.
+        determinism_check: "default": shapes and dtypes of what is saved must be the same in both runs; "none".
+        debug: not built, refused.
+        early_stop: the second run ends as soon as everything that is needed has been saved.
+        kwargs: passed on to `function`. Not with use_reentrant=True.
+
+    Returns:
+        What `function` returns.
+
+    Raises:
+        CheckpointError: in the backward pass, when the second run saves something else than the first.
+        ValueError: arguments that the chosen form does not know.
+
+    Example:
+        >>> import tinygrad_edu as T
+        >>> from tinygrad_edu.utils.checkpoint import checkpoint
+        >>> x = T.tensor([1.0, 2.0], requires_grad=True)
+        >>> checkpoint(lambda x: (x * x).sum(), x, use_reentrant=False).backward()
+        >>> x.grad
+        tensor([2., 4.])
+    """
+    if use_reentrant is None:
+        _warn_of_the_default("torch.utils.checkpoint")
+        use_reentrant = True
+    preserve = kwargs.pop("preserve_rng_state", True)
+    if use_reentrant:
+        if kwargs:
+            raise ValueError("Unexpected keyword arguments: " + ",".join(kwargs))
+        if context_fn is not noop_context_fn or debug is not False:
+            raise ValueError("Passing `context_fn` or `debug` is only supported when use_reentrant=False.")
+        return CheckpointFunction.apply(function, preserve, *args)
+    if debug:
+        raise NotImplementedError(
+            "debug=True, the listing of all ops of both runs, is not built. Leave it out: the error names the position and "
+            "the shape of what differs."
+        )
+    if determinism_check not in _DETERMINISM_CHECKS:
+        raise ValueError(f"determinism_check should be one of {list(_DETERMINISM_CHECKS)}, but got {determinism_check}")
+    forward_context, recompute_context = context_fn()
+    state = _random().get_rng_state() if preserve else None
+    if not grad_mode.is_grad_enabled():
+        return function(*args, **kwargs)
+
+    def run_again(*inputs: Any) -> None:
+        with _random_state_of(state), recompute_context:
+            function(*inputs, **kwargs)
+
+    stops = early_stop if _early_stop is None else _early_stop
+    frame = _Frame(run_again, args, stops, _DETERMINISM_CHECKS[determinism_check])
+    with frame.hooks(), forward_context:
+        result = function(*args, **kwargs)
+    frame.forward_completed = True
+    return result
+
+
+def checkpoint_sequential(
+    functions: Any, segments: int, input: Any, use_reentrant: bool | None = None, **kwargs: Any
+) -> Any:
+    """Run `functions` one after the other, cut into `segments`, each of which but the last is checkpointed.
+
+    Args:
+        functions: a `Sequential`, or a list of modules or functions of one argument.
+        segments: how many parts; a square root of their number needs the least memory.
+        input: what the first one takes.
+        preserve_rng_state: as in `checkpoint`.
+    """
+    if use_reentrant is None:
+        _warn_of_the_default("torch.utils.checkpoint.checkpoint_sequential")
+        use_reentrant = True
+    preserve = kwargs.pop("preserve_rng_state", True)
+    if kwargs:
+        raise ValueError("Unexpected keyword arguments: " + ",".join(kwargs))
+    steps = list(functions.children()) if hasattr(functions, "children") else list(functions)
+
+    def part(start: int, end: int) -> Callable[[Any], Any]:
+        def run(value: Any) -> Any:
+            for step in steps[start:end]:
+                value = step(value)
+            return value
+
+        return run
+
+    size = len(steps) // segments
+    last = size * (segments - 1)
+    for start in range(0, last, size):
+        input = checkpoint(part(start, start + size), input, use_reentrant=use_reentrant, preserve_rng_state=preserve)
+    return part(last, len(steps))(input)
+
+
+_early_stop: bool | None = None
+
+
+@contextmanager
+def set_checkpoint_early_stop(enable: bool) -> Iterator[None]:
+    """Inside, checkpoints stop their second run early, or do not, whatever their own `early_stop` says."""
+    global _early_stop
+    before = _early_stop
+    _early_stop = enable
+    try:
+        yield
+    finally:
+        _early_stop = before
+
+
+def _warn_of_the_default(name: str) -> None:
+    warnings.warn(
+        f"{name}: the use_reentrant parameter should be passed explicitly. Starting in PyTorch 2.9, calling checkpoint "
+        "without use_reentrant will raise an exception. use_reentrant=False is recommended, but if you need to preserve the "
+        "current default behavior, you can pass use_reentrant=True.",
+        UserWarning,
+        stacklevel=3,
+    )
+
+
+# --- with re-entrance ------------------------------------------------------------------------------------------------
+
+
+def detach_variable(inputs: Any) -> tuple[Any, ...]:
+    """The inputs outside their graph, each asking for a gradient if it did."""
+    if not isinstance(inputs, tuple):
+        raise RuntimeError(f"Only tuple of tensors is supported. Got Unsupported input type: {type(inputs).__name__}")
+    return tuple(x.detach().requires_grad_(x.requires_grad) if isinstance(x, Tensor) else x for x in inputs)
+
+
+def check_backward_validity(inputs: Sequence[Any]) -> None:
+    """Warn when no input requires grad, since then nothing behind the checkpoint does."""
+    if not any(isinstance(x, Tensor) and x.requires_grad for x in inputs):
+        warnings.warn(
+            "None of the inputs have requires_grad=True. Gradients will be None, also those of the parameters that the "
+            "function uses: give an input that requires grad, or use_reentrant=False.",
+            UserWarning,
+            stacklevel=2,
+        )
+
+
+class CheckpointFunction(Function):
+    """The re-entrant form: one node, which keeps the inputs alone."""
+
+    @staticmethod
+    def forward(ctx: Any, run_function: Callable[..., Any], preserve_rng_state: bool, *args: Any) -> Any:
+        check_backward_validity(args)
+        ctx.run_function = run_function
+        ctx.random_state = _random().get_rng_state() if preserve_rng_state else None
+        ctx.others = [None if isinstance(a, Tensor) else a for a in args]
+        ctx.tensor_indices = [i for i, a in enumerate(args) if isinstance(a, Tensor)]
+        ctx.save_for_backward(*[args[i] for i in ctx.tensor_indices])
+        return run_function(*args)
+
+    @staticmethod
+    def backward(ctx: Any, *grads: Any) -> Any:
+        if engine.runs_for_some_inputs():
+            raise RuntimeError(
+                "When use_reentrant=True, torch.utils.checkpoint is incompatible with .grad() or passing an `inputs` "
+                "parameter to .backward(). To resolve this error, you can either set use_reentrant=False, or call "
+                ".backward() without passing the `inputs` argument."
+            )
+        inputs = list(ctx.others)
+        for i, t in zip(ctx.tensor_indices, ctx.saved_tensors, strict=True):
+            inputs[i] = t
+        detached = detach_variable(tuple(inputs))
+        with _random_state_of(ctx.random_state), grad_mode.enable_grad():
+            outputs = ctx.run_function(*detached)
+        pairs = [
+            (o, g)
+            for o, g in zip(outputs if isinstance(outputs, tuple) else (outputs,), grads, strict=True)
+            if isinstance(o, Tensor) and o.requires_grad
+        ]
+        if not pairs:
+            raise RuntimeError("none of output has requires_grad=True, this checkpoint() is not necessary")
+        engine.backward([o for o, _ in pairs], [g for _, g in pairs])
+        return (None, None, *(x.grad if isinstance(x, Tensor) else None for x in detached))
+
+
+# --- without re-entrance ---------------------------------------------------------------------------------------------
+
+
+def _shape_and_dtype(t: Tensor) -> Any:
+    return {"shape": t.shape, "dtype": t.dtype, "device": t.device}
+
+
+_DETERMINISM_CHECKS: dict[str, Callable[[Tensor], Any]] = {"default": _shape_and_dtype, "none": lambda t: None}
+
+
+class _StopRecomputation(Exception):
+    """The second run has saved all that is needed."""
+
+
+class _Place:
+    """Stands where a node would keep a tensor. Filled by the second run, once for each backward pass."""
+
+    __slots__ = ("__weakref__", "filled")
+
+    def __init__(self) -> None:
+        self.filled: dict[int, Tensor | None] = {}
+
+
+class _Frame:
+    """One checkpointed call: its inputs, the places of its saved tensors, and how to fill them."""
+
+    _passes = itertools.count(-2, -1)  # numbers for unpacking outside a backward pass
+
+    def __init__(
+        self,
+        run_again: Callable[..., None],
+        args: tuple[Any, ...],
+        early_stop: bool,
+        facts: Callable[[Tensor], Any],
+    ) -> None:
+        self.run_again = run_again
+        self.early_stop = early_stop
+        self.facts = facts
+        # Saved as a node saves its inputs: with the version they have, and seen by the hooks in force.
+        self.args = [graph.SavedTensor(a) if isinstance(a, Tensor) else a for a in args]
+        # Weak, so that a place lives as long as its node keeps it, and no longer than is needed.
+        self.places: list[weakref.ref[_Place]] = []
+        self.first_facts: list[Any] = []
+        self.counts: dict[int, int] = {}
+        self.done: set[int] = set()
+        self.forward_completed = False
+        self.ignore_mismatch = False
+
+    def hooks(self) -> graph.saved_tensors_hooks:
+        """Around the first run."""
+
+        def pack(t: Tensor) -> _Place:
+            place = _Place()
+            self.places.append(weakref.ref(place))
+            self.first_facts.append(self.facts(t))
+            return place
+
+        return graph.saved_tensors_hooks(pack, self.unpack)
+
+    def unpack(self, place: _Place) -> Tensor:
+        task = engine.current_graph_task_id()
+        if task == -1:
+            task = next(self._passes)
+        if task not in self.done:
+            self.fill(task)
+        found = place.filled.get(task)
+        if found is None:
+            raise CheckpointError(
+                "torch.utils.checkpoint: Unpack is being triggered for a tensor that was already unpacked once. If you are "
+                "calling ctx.saved_tensors in backward, make sure to do so only once."
+            )
+        # Let go at once: keeping it would hold in the backward pass what was not kept in the forward one.
+        place.filled[task] = None
+        return found
+
+    def fill(self, task: int) -> None:
+        """Run the function again, and put what its nodes save into the places, in the same order."""
+        frame = weakref.ref(self)
+
+        def pack(t: Tensor) -> Tensor:
+            self_ = frame()
+            assert self_ is not None
+            return self_.take(task, t.detach() if t.requires_grad else t)
+
+        inputs = [a.tensor() if isinstance(a, graph.SavedTensor) else a for a in self.args]
+        try:
+            with graph.saved_tensors_hooks(pack, lambda t: t), grad_mode.enable_grad():
+                self.run_again(*inputs)
+        except _StopRecomputation:
+            pass
+        self.done.add(task)
+        self.compare(task)
+
+    def take(self, task: int, t: Tensor) -> Tensor:
+        position = self.counts.get(task, 0)
+        self.counts[task] = position + 1
+        if position >= len(self.places):
+            if not self.forward_completed:
+                # A backward pass inside the function: what follows it has not been saved yet.
+                self.ignore_mismatch = True
+                return t
+            raise CheckpointError(
+                "torch.utils.checkpoint: trying to save more tensors during recomputation than during the original forward "
+                f"pass.\n{_WHY}"
+            )
+        place = self.places[position]()
+        if place is not None:
+            place.filled[task] = t
+        if self.early_stop and position + 1 == len(self.places):
+            raise _StopRecomputation
+        return t
+
+    def compare(self, task: int) -> None:
+        if self.ignore_mismatch:
+            return
+        if len(self.places) != self.counts.get(task, 0):
+            raise CheckpointError(
+                "torch.utils.checkpoint: A different number of tensors was saved during the original forward and "
+                f"recomputation.\nNumber of tensors saved during forward: {len(self.places)}\nNumber of tensors saved "
+                f"during recomputation: {self.counts.get(task, 0)}.\n{_WHY}"
+            )
+        differing = ""
+        for position, (reference, first) in enumerate(zip(self.places, self.first_facts, strict=True)):
+            place = reference()
+            again = place.filled.get(task) if place is not None else None
+            if again is not None and self.facts(again) != first:
+                differing += (
+                    f"tensor at position {position}:\nsaved metadata: {first}\n"
+                    f"recomputed metadata: {self.facts(again)}\n"
+                )
+        if differing:
+            raise CheckpointError(
+                "torch.utils.checkpoint: Recomputed values for the following tensors have different metadata than during "
+                f"the forward pass.\n{differing}.\n{_WHY}"
+            )
+
+
+_WHY = (
+    "The function did not do the same when it ran again. Does it read something that has changed in between: a flag, a "
+    "counter, a random number drawn elsewhere, the grad mode?"
+)
