@@ -156,6 +156,61 @@ def test_progress_and_release_of_folders_that_are_not_there_say_so(tmp_path: Pat
     assert f"no lessons at {missing}" in done.stderr
 
 
+PROGRAM = """import torch
+
+w = torch.tensor(2.0, requires_grad=True)
+loss = (w * 3 - 5) ** 2
+loss.backward()
+"""
+
+
+@pytest.fixture
+def program(tmp_path: Path) -> Path:
+    (tmp_path / "program.py").write_text(PROGRAM)
+    return tmp_path / "program.py"
+
+
+@pytest.mark.parametrize("engine", ["torch", "tinygrad_edu"])
+def test_draw_saves_a_picture_beside_the_program(program: Path, engine: str) -> None:
+    done = run("draw", "--engine", engine, "--view", "grad_fn", str(program))
+    assert (done.returncode, done.stdout.strip()) == (0, str(program.with_suffix(".svg"))), done.stderr
+    assert "PowBackward0" in program.with_suffix(".svg").read_text()
+
+
+def test_play_saves_a_page_with_every_step(program: Path) -> None:
+    done = run("play", str(program), "-o", str(program.with_name("flow.html")))
+    assert done.returncode == 0, done.stderr
+    assert "Backward, step 2 of 4" in program.with_name("flow.html").read_text()
+
+
+def test_compare_says_that_both_engines_agree(program: Path) -> None:
+    done = run("compare", str(program))
+    assert (done.returncode, done.stderr) == (0, "")
+    assert "agree: 3 nodes" in done.stdout
+
+
+def test_a_program_that_raises_is_drawn_up_to_there_and_its_error_is_told(program: Path) -> None:
+    program.write_text(PROGRAM + "loss.backward()\n")
+    done = run("draw", str(program))
+    assert done.returncode == 1
+    assert "line 6: RuntimeError: Trying to backward through the graph a second time" in done.stderr
+    assert program.with_suffix(".svg").exists()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["draw", "missing.py"], "missing.py"),
+        (["draw", "program.py", "-o", "a.bmp"], "bmp"),
+        (["compare", "missing.py"], ""),
+    ],
+)
+def test_what_cannot_be_drawn_is_refused_with_a_sentence(program: Path, arguments: list[str], said: str) -> None:
+    done = run(*arguments, cwd=program.parent)
+    assert (done.returncode, "Traceback" in done.stderr) == (2, False)
+    assert said in done.stderr
+
+
 def test_an_unknown_option_is_refused_where_nothing_is_passed_on() -> None:
     done = run("doctor", "--nonsense")
     assert done.returncode == 2

@@ -16,6 +16,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     _add_progress(commands)
     _add_release(commands)
     _add_doctor(commands)
+    _add_pictures(commands)
     _add_check(commands)
     _add_grade(commands)
     arguments, unknown = parser.parse_known_args(argv)
@@ -104,6 +105,57 @@ def _doctor(arguments: argparse.Namespace) -> int:
     from .doctor import report
 
     return report()
+
+
+def _add_pictures(commands: argparse._SubParsersAction) -> None:
+    draw = commands.add_parser("draw", help="draw the graph behind a program, as svg, png, pdf, html or dot")
+    draw.add_argument(
+        "--view", choices=("values", "grad_fn"), default="values", help="what to draw (default: %(default)s)"
+    )
+    draw.add_argument("--step", type=int, help="the step of the run to draw (default: the last)")
+    draw.set_defaults(run=_save, suffix=".svg")
+    play = commands.add_parser("play", help="record a program and save a player of it, as html, gif or json")
+    play.set_defaults(run=_save, suffix=".html", view="values", step=None)
+    for parser in (draw, play):
+        parser.add_argument("-o", "--out", type=Path, help="the file to write (default: beside the program)")
+        parser.add_argument(
+            "--engine", choices=("torch", "tinygrad_edu"), default="torch", help="(default: %(default)s)"
+        )
+    compare = commands.add_parser(
+        "compare", help="run a program on tinygrad_edu and on PyTorch, and say how they differ"
+    )
+    compare.set_defaults(run=_compare)
+    for parser in (draw, play, compare):
+        parser.add_argument("program", type=Path, help="a Python file; in it `torch` and `T` are the engine")
+
+
+def _save(arguments: argparse.Namespace) -> int:
+    import viz
+
+    out = arguments.out or arguments.program.with_suffix(arguments.suffix)
+    try:
+        recording = viz.record(arguments.program.read_text(encoding="utf-8"), engine=arguments.engine)
+        print(recording.save(out, step=arguments.step, view=arguments.view))
+    except (OSError, ValueError, IndexError, ModuleNotFoundError) as error:
+        print(f"nothing saved: {error}", file=sys.stderr)
+        return 2
+    if recording.error:
+        print(
+            f"line {recording.error['line']}: {recording.error['type']}: {recording.error['message']}", file=sys.stderr
+        )
+    return 1 if recording.error else 0
+
+
+def _compare(arguments: argparse.Namespace) -> int:
+    from viz.compare import compare
+
+    try:
+        comparison = compare(arguments.program.read_text(encoding="utf-8"))
+    except (OSError, ValueError, ModuleNotFoundError) as error:
+        print(f"not compared: {error}", file=sys.stderr)
+        return 2
+    print(comparison)
+    return 0 if comparison.agree else 1
 
 
 def _add_check(commands: argparse._SubParsersAction) -> None:
