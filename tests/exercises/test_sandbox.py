@@ -10,6 +10,8 @@ import sys
 import time
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from test_every_exercise import WAITING
 
 from tinygrad_edu.exercises import all_exercises, get
@@ -114,6 +116,14 @@ os._exit(0)""",
 import os
 os.write(3, b'{"answer": "a function", "observed": {"tinygrad_edu": []}}')
 os._exit(0)""",
+    "an error without a message": """
+import os
+os.write(3, b'{"answer": "a function", "observed": {"tinygrad_edu": [[{"raised": "X"}], [{"float": 3}, {"object": 0}]]}}')
+os._exit(0)""",
+    "a number too large for any": """
+import os
+os.write(3, b'{"answer": "a function", "observed": {"tinygrad_edu": [[{"tuple": [1' + b'0' * 4000 + b', 2]}]]}}')
+os._exit(0)""",
     "a result that is no object": "import os\nos.write(3, b'3')\nos._exit(0)",
     "a result of another engine": """
 import os
@@ -147,7 +157,7 @@ ENDINGS = {
     "a stack that overflows": ("def f(): f()\nf()", "The cell raised RecursionError in line 1"),
     "eight gigabytes": ("x = bytearray(8 << 30)", "The cell raised MemoryError in line 1: "),
     "a list that grows": (
-        "x = []\nwhile True: x.append(bytearray(1 << 20))",
+        "x = []\nwhile True: x.append(bytes(1 << 26))",
         "The cell raised MemoryError in line 2: ",
     ),
     "an endless loop": ("while True: pass", "Endless loop?"),
@@ -210,6 +220,7 @@ HARMLESS = {
     "a thread left behind": "import threading\nthreading.Thread(target=lambda: [None for _ in iter(int, 1)], daemon=True).start()\n",
     "seeds and the time of day": "import random, time, numpy\nrandom.seed(0); numpy.random.seed(0); time.time = lambda: 0\n",
     "switching the collector off": "import gc\ngc.disable()\n",
+    "an import that cannot be": "import viz, matplotlib.pyplot as plt\n",
     "a magic and a shell line": "%matplotlib inline\n!pip install something\n",
 }
 
@@ -217,6 +228,36 @@ HARMLESS = {
 @pytest.mark.parametrize("what", HARMLESS)
 def test_what_an_answer_does_beside_costs_it_nothing(sandbox, what):
     assert verdict(sandbox, HARMLESS[what] + RIGHT).points == 3
+
+
+def test_what_follows_the_answer_in_its_cell_costs_it_nothing(sandbox):
+    assert verdict(sandbox, RIGHT + 'check("mul_backward", mul_backward).passed\n1 / 0').points == 3
+    assert verdict(sandbox, "from tinygrad_edu.exercises import check\n" + RIGHT + "check('x', 1)").points == 3
+
+
+@given(
+    st.recursive(
+        st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=5),
+        lambda inner: (
+            st.lists(inner, max_size=4)
+            | st.dictionaries(
+                st.sampled_from(
+                    ["tuple", "list", "dict", "array", "tensor", "shape", "dtype", "raised", "object", "float"]
+                ),
+                inner,
+                max_size=3,
+            )
+        ),
+        max_leaves=12,
+    )
+)
+@settings(max_examples=300, deadline=None)
+def test_no_result_whatever_stands_in_it_makes_the_judge_fail(forged):
+    for exercise in (get("mul_backward"), get("topological_order"), get("backward_pass")):
+        observed = {"tinygrad_edu": [[forged] * 9 for _ in exercise.criteria]}
+        found = judge(exercise, {"answer": "a function", "observed": observed}, seed=7)
+        assert found.points == 0
+        assert judge(exercise, forged, seed=7).points == 0
 
 
 def test_an_answer_cannot_change_the_inputs_of_the_next_case(sandbox):
@@ -253,7 +294,7 @@ def test_the_system_says_no(sandbox, what):
     trouble = verdict(sandbox, FORBIDDEN[what]).trouble
     assert any(
         error in trouble
-        for error in ("PermissionError", "FileNotFoundError", "ModuleNotFoundError", "OSError", "ValueError")
+        for error in ("PermissionError", "FileNotFoundError", "cannot be imported", "OSError", "ValueError")
     ), trouble
     assert verdict(sandbox, RIGHT).points == 3
 

@@ -34,15 +34,12 @@ from .probe import TimeUp, probe, raised, time_limit
 MEMORY = 1 << 30  # bytes an answer may take beyond what the interpreter has
 GRACE = 1.0  # seconds between the time budget and the end
 
-PRELOADED = re.findall(
-    r"\S+",
-    """abc array bisect cmath collections collections.abc contextlib copy dataclasses datetime decimal enum
+STANDARD = """abc array bisect cmath collections collections.abc contextlib copy dataclasses datetime decimal enum
 fractions functools graphlib heapq inspect io itertools json math numbers operator pprint random re statistics string
-struct textwrap time traceback types typing typing_extensions warnings weakref numpy numpy.linalg numpy.random
-numpy.testing numpy.polynomial numpy.fft
-    tinygrad_edu.overrides tinygrad_edu.library torch.nn.functional torch.optim torch.autograd.gradcheck torch.func
-torch.utils.checkpoint torch.autograd.functional""",
-)
+struct textwrap time traceback types typing typing_extensions warnings weakref"""
+ENGINES = """numpy numpy.linalg numpy.random numpy.testing numpy.polynomial numpy.fft tinygrad_edu.overrides
+tinygrad_edu.library torch.nn.functional torch.optim torch.func torch.utils.checkpoint torch.autograd.functional"""
+PRELOADED = re.findall(r"\S+", f"{STANDARD} {ENGINES}")
 """What an answer may import: the file system is empty by then."""
 
 
@@ -58,6 +55,7 @@ def preload(engines: list[str]) -> None:
             path = importlib.import_module(package.name).__path__
             for module in pkgutil.walk_packages(path, f"{package.name}."):
                 importlib.import_module(module.name)
+    sys.modules[str(__package__)].check = lambda id, answer: None  # type: ignore[attr-defined] # cells may call it
     if "torch" in engines:
         _use_once(importlib.import_module("torch"))
 
@@ -78,29 +76,37 @@ def _use_once(torch: Any) -> None:
 def run(unit: Data) -> Data:
     """Run one answer: execute its cell, take what is defined there, and probe it. Returns what the judge reads."""
     names: dict[str, Any] = {"np": sys.modules["numpy"], "T": sys.modules["tinygrad_edu"]}
+    names["check"] = sys.modules[str(__package__)].check
     names |= {name: sys.modules[name] for name in ("math", "torch") if name in sys.modules}
     try:
         tree = ast.parse(_python(unit["source"]), "<answer>")
         needed = _needed(tree, unit["others"])
-        code = compile(tree, "<answer>", "exec")
+        statements = [(statement, _compiled(statement, "<answer>")) for statement in tree.body]
     except SyntaxError as error:
         return {"trouble": f"The cell is no Python, in line {error.lineno}: {error.msg}."}
     except (ValueError, MemoryError, RecursionError) as error:  # a null byte, or too deep for the parser
         return {"trouble": f"The cell is no Python: {error}."}
+    trouble, absent = f"The cell defines no `{unit['name']}`.", ""
     try:
         with time_limit(unit["seconds"]):
-            for statement in needed:
+            for code in needed:
                 with contextlib.suppress(Exception):  # what is missing now will be told when the answer misses it
-                    exec(statement, names)
-            exec(code, names)
+                    exec(code, names)
+            for statement, code in statements:
+                try:
+                    exec(code, names)
+                except ImportError as error:
+                    if not isinstance(statement, ast.Import | ast.ImportFrom):
+                        raise
+                    absent = f" While grading, {error.name} cannot be imported."
     except TimeUp:
-        return {"trouble": "Endless loop? The cell was still running when its time was up."}
+        trouble = "Endless loop? The cell was still running when its time was up."
     except BaseException as error:
         said = raised(error)
         where = f" in line {said['line']}" if said["line"] else ""
-        return {"trouble": f"The cell raised {said['raised']}{where}: {said['message']}"}
-    if unit["name"] not in names:
-        return {"trouble": f"The cell defines no `{unit['name']}`."}
+        trouble = f"The cell raised {said['raised']}{where}: {said['message']}"
+    if unit["name"] not in names:  # what goes wrong after the answer is defined does no harm to it
+        return {"trouble": trouble + absent}
     probes = []
     for source in unit["probes"]:
         scope = {name: getattr(helpers, name) for name in helpers.__all__}
@@ -137,7 +143,11 @@ def _needed(tree: ast.AST, others: list[str]) -> list[CodeType]:
             if isinstance(node, ast.Name) and node.id in binding and binding[node.id] not in used:
                 used.add(binding[node.id])
                 wanted.append(statements[binding[node.id]])
-    return [compile(ast.Module([statements[place]], []), "<cell>", "exec") for place in sorted(used)]
+    return [_compiled(statements[place], "<cell>") for place in sorted(used)]
+
+
+def _compiled(statement: ast.stmt, filename: str) -> CodeType:
+    return compile(ast.Module([statement], []), filename, "exec")
 
 
 def serve(channel: socket.socket, isolated: bool, nothing: int, memory: int) -> None:
@@ -217,12 +227,12 @@ def main(arguments: list[str]) -> None:
     isolated = isolation.enter_namespaces()
     preload(engines)
     nothing, memory = os.open(os.devnull, os.O_RDWR), isolation.address_space() + MEMORY
-    protections = {
-        "a network and a process table of its own": isolated,
-        "an empty file system": isolated and isolation.empty_root(),
-        "a filter of system calls": _holds(isolation.deny_system_calls),
-        "limits on time, memory and files": _holds(lambda: isolation.limit(1.0, memory)),
-    }
+    protections = [
+        isolated,
+        isolated and isolation.empty_root(),
+        _holds(isolation.deny_system_calls),
+        _holds(lambda: isolation.limit(1.0, memory)),
+    ]
     channel.send(json.dumps(protections).encode())
     gc.freeze()  # what is loaded stays as it is, so that a child need not copy it to look at it
     serve(channel, isolated, nothing, memory)

@@ -25,6 +25,12 @@ from .plain import Data
 MAX_RESULT = 4 << 20  # bytes; the largest honest result is a few kB
 PATIENCE = 5.0  # seconds that the inside may be late on a busy machine
 
+PROTECTIONS = (
+    "a network and a process table of its own",
+    "an empty file system",
+    "a filter of system calls",
+    "limits on time, memory and files",
+)
 LOST = "The sandbox was lost while this answer ran, and was started anew for the next."
 TOO_LONG = "Endless loop? It was still running when its time was up, and was stopped."
 ENDED = "It ended the process before there was a result: os._exit, a signal, or no memory left."
@@ -57,7 +63,7 @@ class Sandbox:
     def __init__(self, engines: Iterable[str] = (), fork: bool = hasattr(os, "fork")) -> None:
         self.engines = sorted({*engines} - {"tinygrad_edu"})
         self.fork = fork
-        self.protections: dict[str, bool] = {}
+        self.protections = {} if fork else dict.fromkeys(PROTECTIONS, False)
         self._process: subprocess.Popen[bytes] | None = None
 
     def __enter__(self) -> Sandbox:
@@ -136,7 +142,7 @@ class Sandbox:
         if not message:
             raise ConnectionError("the inside of the sandbox did not start")
         self._channel.settimeout(None)
-        self.protections = json.loads(message)
+        self.protections = dict(zip(PROTECTIONS, json.loads(message), strict=True))
 
     def _run_spawned(self, text: bytes, limit: float) -> tuple[bytes, int]:
         process = subprocess.Popen(
