@@ -2,7 +2,8 @@
 
 import pytest
 
-from viz.program import Edits, ProgramError, parse
+from viz.edits import Edits, edit
+from viz.program import ProgramError, parse
 
 LINE = """\
 # one step of linear regression
@@ -18,7 +19,7 @@ L.backward()"""
 
 
 def lines_of(source, **edits):
-    return parse(source).edit(Edits(**edits)).source.splitlines()
+    return edit(parse(source), Edits(**edits)).source.splitlines()
 
 
 def test_the_parts_of_a_program_are_found():
@@ -40,7 +41,7 @@ def test_the_parts_of_a_program_are_found():
 
 
 def test_no_edit_leaves_every_character():
-    edited = parse(LINE).edit(Edits())
+    edited = edit(parse(LINE), Edits())
     assert edited.source == LINE
     assert edited.origin == tuple([*range(1, 8), 7, 9, 10])
 
@@ -64,7 +65,7 @@ def test_no_edit_leaves_every_character():
     ],
 )
 def test_requires_grad_is_set_where_the_program_says_it(written, name, wanted, expected):
-    assert parse(written).edit(Edits(requires_grad={name: wanted})).source == expected
+    assert edit(parse(written), Edits(requires_grad={name: wanted})).source == expected
 
 
 def test_no_grad_goes_around_the_whole_statement():
@@ -92,14 +93,14 @@ def test_a_line_inside_a_loop_keeps_its_place():
 
 
 def test_what_is_added_has_no_line_of_origin():
-    edited = parse(LINE).edit(Edits(retain_grad=frozenset({"d"}), no_grad=frozenset({9})))
+    edited = edit(parse(LINE), Edits(retain_grad=frozenset({"d"}), no_grad=frozenset({9})))
     assert edited.source.splitlines()[6] == "d.retain_grad()"
     assert edited.origin[6] is None
     assert [origin for origin in edited.origin if origin is not None] == [*range(1, 8), 7, 9, 10]
 
 
 def test_an_added_line_answers_for_the_line_it_was_added_to():
-    edited = parse(LINE).edit(Edits(backwards=2))
+    edited = edit(parse(LINE), Edits(backwards=2))
     assert [edited.line_of(line) for line in (6, 10, 11, None)] == [6, 10, 10, None]
 
 
@@ -180,7 +181,7 @@ def test_a_function_that_needs_more_than_the_engine_is_refused():
 )
 def test_what_cannot_be_edited_says_where_and_why(source, edits, message):
     with pytest.raises(ProgramError, match=message):
-        parse(source).edit(Edits(**edits))
+        edit(parse(source), Edits(**edits))
 
 
 def test_source_that_is_not_python_says_the_line():

@@ -12,8 +12,9 @@ import traitlets
 from IPython.display import DisplayHandle, display
 
 from viz import engines, scene
+from viz.edits import Edited, Edits, edit
 from viz.engines import CORE, TORCH
-from viz.program import Edited, Edits, Program, ProgramError, parse
+from viz.program import Program, ProgramError, parse
 from viz.record import Recording, record
 from viz.widgets import bundle, fallback
 from viz.widgets.account import account, shown, table, title
@@ -101,7 +102,7 @@ class Explorer(anywidget.AnyWidget):
         result: dict[str, Any] = {"seq": state.pop("seq", 0)}
         before, ran = self._recordings, self._ran
         try:
-            edited = self._parsed.edit(edits_of(state))
+            edited = edit(self._parsed, edits_of(state))
             recordings: dict[str, Recording] = {}
             sides = []
             for engine in (CORE, TORCH):
