@@ -136,7 +136,12 @@ def run(
             if node._pre_hooks:
                 box = _call_pre_hooks(node, box, create_graph)
             wanted = None if needed is None else [edge[0] in needed for edge in node._edges]
-            results = node.run(box, create_graph, wanted)
+            try:
+                results = node.run(box, create_graph, wanted)
+            except Exception:
+                if graph.anomaly.enabled:
+                    _tell_forward_line(node)
+                raise
             if len(results) != len(node._edges):
                 raise RuntimeError(
                     f"Function {node.name()} returned an invalid number of gradients - got {len(results)}, but expected "
@@ -410,20 +415,33 @@ def _serve_leaf(
         _call_post_hooks(node, (), box, create_graph)
 
 
+def _tell_forward_line(node: Node) -> None:
+    """In anomaly mode: warn where `node` was made; and, if that was in a backward pass, behind which node, and so on."""
+    told: Node | None = node
+    text = f"Error detected in {node.name()}. "
+    what = "Traceback of forward call that caused the error:"
+    while told is not None:
+        lines = told.metadata.get("traceback_")
+        if lines is None:
+            text += (
+                "No forward pass information available. Enable detect anomaly during forward pass for more information."
+            )
+        else:
+            text += f"{what}\n{''.join(lines)}"
+        warnings.warn(text, UserWarning, stacklevel=5)
+        told = told.metadata.get("parent_")
+        if told is not None:
+            text = f"\n\nPrevious calculation was induced by {told.name()}. "
+            what = "Traceback of forward call that induced the previous calculation:"
+
+
 def _refuse_nan(node: Node, results: Sequence[Any]) -> None:
     for i, grad in enumerate(results):
         if grad is None:
             continue
         array = grad._data if isinstance(grad, Tensor) else grad
         if np.isnan(array).any():
-            where = "".join(
-                node.metadata.get("traceback_", ["No forward pass information: it was not recorded in anomaly mode.\n"])
-            )
-            warnings.warn(
-                f"Error detected in {node.name()}. Traceback of forward call that caused the error:\n{where}",
-                UserWarning,
-                stacklevel=2,
-            )
+            _tell_forward_line(node)
             raise RuntimeError(
                 f"Function '{node.name()}' returned nan values in its {i}th output. The forward line behind it is in the "
                 "warning above."
@@ -631,8 +649,12 @@ class _recording:
     def __enter__(self) -> None:
         self.previous = grad_mode.state.grad_enabled
         grad_mode.state.grad_enabled = self.create_graph
+        # NaN and infinities flow without a word, as in PyTorch.
+        self.errors = np.errstate(all="ignore")
+        self.errors.__enter__()
 
     def __exit__(self, *exception: object) -> None:
+        self.errors.__exit__(*exception)
         grad_mode.state.grad_enabled = self.previous
 
 

@@ -701,5 +701,10 @@ anomaly = _Anomaly()
 
 
 def remember_forward(node: Node) -> None:
-    """In anomaly mode: keep where in the user's code this node was made."""
+    """In anomaly mode: keep where in the user's code this node was made, and by which node if in a backward pass."""
+    from . import engine
+
     node.metadata["traceback_"] = traceback.format_list(traceback.extract_stack()[:-3])
+    parent = engine.current_node()
+    if parent is not None:
+        node.metadata["parent_"] = parent

@@ -1,0 +1,222 @@
+"""Anomaly mode names the forward line behind a backward pass that failed, as PyTorch's does."""
+
+import threading
+import warnings
+
+import pytest
+import torch
+
+import tinygrad_edu as T
+
+
+def listen(program, T):
+    """The result or the error of a program, and of each warning: its opening words and the marked lines it shows."""
+    with warnings.catch_warnings(record=True) as heard:
+        warnings.simplefilter("always")
+        try:
+            result = program(T)
+        except Exception as error:
+            result = type(error).__name__, str(error).split(".")[0].split(":")[0]
+    return result, [
+        (
+            w.category.__name__,
+            str(w.message).split(".")[0],
+            [line.split("# ")[1] for line in str(w.message).splitlines() if "# line" in line],
+        )
+        for w in heard
+        if "has been enabled" not in str(w.message)
+    ]
+
+
+def agree(program):
+    ours, theirs = listen(program, T), listen(program, torch)
+    assert ours == theirs
+    return ours
+
+
+def failing(T):
+    class Failing(T.autograd.Function):
+        @staticmethod
+        def forward(ctx, x):
+            return x * 1
+
+        @staticmethod
+        def backward(ctx, grad):
+            raise ValueError("boom")
+
+    return Failing
+
+
+def root_of_a_negative_number(T):
+    with T.autograd.detect_anomaly():
+        x = T.tensor([-1.0, 4.0], requires_grad=True)
+        y = x.sqrt()  # line of the root
+        y.sum().backward()
+
+
+def without_the_check(T):
+    with T.autograd.detect_anomaly(check_nan=False):
+        x = T.tensor([-1.0, 4.0], requires_grad=True)
+        x.sqrt().sum().backward()
+        return str(x.grad)
+
+
+def a_backward_that_raises(T):
+    with T.autograd.detect_anomaly(check_nan=False):
+        y = failing(T).apply(T.ones(2, requires_grad=True))  # line of the Function
+        (y * 2).sum().backward()
+
+
+def a_saved_tensor_changed(T):
+    with T.autograd.detect_anomaly():
+        y = T.ones(2, requires_grad=True).exp()  # line of exp
+        y.add_(1)
+        y.sum().backward()
+
+
+def forward_outside(T):
+    y = T.tensor([-1.0], requires_grad=True).sqrt()  # line not remembered
+    with T.autograd.detect_anomaly():
+        y.backward()
+
+
+def in_a_second_backward(T):
+    with T.autograd.detect_anomaly():
+        x = T.tensor([0.0], requires_grad=True)
+        y = (x**1.5).sum()  # line of the power
+        (g,) = T.autograd.grad(y, x, create_graph=True)  # line of the first backward
+        (g * 0).sum().backward()
+
+
+def in_a_third_backward(T):
+    with T.autograd.detect_anomaly():
+        x = T.tensor([0.0], requires_grad=True)
+        y = (x**2.5).sum()  # line of the power
+        (g,) = T.autograd.grad(y, x, create_graph=True)  # line of the first backward
+        (h,) = T.autograd.grad(g.sum(), x, create_graph=True)  # line of the second backward
+        (h * 0).sum().backward()
+
+
+def a_hook_that_makes_nan(T):
+    with T.autograd.detect_anomaly():
+        x = T.ones(1, requires_grad=True)
+        y = x * 2  # line behind the hook
+        y.register_hook(lambda grad: grad * float("nan"))
+        (y * 3).backward()
+
+
+def infinities(T):
+    with T.autograd.detect_anomaly():
+        x = T.tensor([0.0], requires_grad=True)
+        x.sqrt().backward()
+        return x.grad.tolist()
+
+
+def nothing_wrong(T):
+    with T.autograd.detect_anomaly():
+        x = T.ones(3, requires_grad=True)
+        (x * x).sum().backward()
+        return x.grad.tolist()
+
+
+PROGRAMS = {
+    f.__name__: f
+    for f in (
+        root_of_a_negative_number, without_the_check, a_backward_that_raises, a_saved_tensor_changed, forward_outside,
+        in_a_second_backward, in_a_third_backward, a_hook_that_makes_nan, infinities, nothing_wrong,
+    )
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_errors_and_forward_lines_are_pytorchs(name: str) -> None:
+    agree(PROGRAMS[name])
+
+
+def test_each_backward_pass_on_the_way_is_told_from_the_last_to_the_first() -> None:
+    _, heard = listen(in_a_third_backward, T)
+    assert [lines[-1] for _, _, lines in heard] == [
+        "line of the second backward",
+        "line of the first backward",
+        "line of the power",
+    ]
+
+
+def test_flags_nest_and_are_restored() -> None:
+    def program(T):
+        seen = []
+
+        def look():
+            seen.append((T.is_anomaly_enabled(), T.is_anomaly_check_nan_enabled()))
+
+        look()
+        with T.autograd.detect_anomaly(check_nan=False):
+            look()
+            with T.autograd.set_detect_anomaly(False):
+                look()
+            look()
+            with T.autograd.set_detect_anomaly(True):
+                look()
+        look()
+        T.autograd.set_detect_anomaly(True)
+        look()
+        T.set_anomaly_enabled(False)
+        look()
+        return seen
+
+    agree(program)
+
+
+def test_an_exception_leaves_the_flags_as_they_were() -> None:
+    for T_ in (T, torch):
+        with pytest.raises(ZeroDivisionError), T_.autograd.set_detect_anomaly(True):
+            _ = 1 / 0
+        assert not T_.is_anomaly_enabled()
+
+
+def test_entering_warns_that_it_is_slow_and_the_flag_does_not() -> None:
+    for T_ in (T, torch):
+        with pytest.warns(UserWarning, match="Anomaly Detection has been enabled. This mode will increase the runtime"):
+            T_.autograd.detect_anomaly()
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            with T_.autograd.set_detect_anomaly(True):
+                pass
+
+
+def test_the_lines_are_found_in_the_metadata_of_a_node() -> None:
+    def program(T):
+        with T.autograd.set_detect_anomaly(True):
+            node = (T.ones(1, requires_grad=True) * 2).grad_fn  # line of the product
+        return list(node.metadata), [
+            line.split("# ")[1].strip() for line in node.metadata["traceback_"] if "# line" in line
+        ]
+
+    agree(program)
+
+
+def test_nan_flows_without_a_word_outside_anomaly_mode() -> None:
+    def program(T):
+        x = T.tensor([-1.0, 0.0, float("inf")], requires_grad=True)
+        (x.sqrt() * x).sum().backward()
+        return str(x.grad)
+
+    assert agree(program)[1] == []
+
+
+def test_it_works_in_the_thread_that_asked_for_it() -> None:
+    caught = []
+
+    def work():
+        try:
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")
+                root_of_a_negative_number(T)
+        except RuntimeError as error:
+            caught.append(str(error))
+
+    thread = threading.Thread(target=work)
+    thread.start()
+    thread.join()
+    assert "returned nan values" in caught[0]
+    assert not T.is_anomaly_enabled()

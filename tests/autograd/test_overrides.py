@@ -1,0 +1,144 @@
+"""`FunctionMode` sees each function as it is called, as `TorchFunctionMode` does."""
+
+import threading
+
+import pytest
+import torch
+from torch.overrides import TorchFunctionMode
+
+import tinygrad_edu as T
+from tinygrad_edu.overrides import FunctionMode
+
+MODES = {T: FunctionMode, torch: TorchFunctionMode}
+
+
+def record(T, program):
+    """The names of the functions that a program calls, and its result."""
+    names = []
+
+    class Names(MODES[T]):
+        def __torch_function__(self, func, types, args=(), kwargs=None):
+            names.append(func.__name__.strip("_"))
+            return func(*args, **(kwargs or {}))
+
+    with Names():
+        result = program(T)
+    return names, result
+
+
+PROGRAMS = {
+    "functions": lambda T: T.exp(T.zeros(2)).tolist(),
+    "methods": lambda T: T.zeros(2).exp().sum().item(),
+    "operators": lambda T: ((T.ones(2) + 1) * T.ones(2)).tolist(),
+    "in place": lambda T: T.ones(2).add_(1).mul_(2).tolist(),
+    "views": lambda T: T.ones(2, 3).view(3, 2).unsqueeze(0).shape[0],
+    "under no_grad": lambda T: silent(T),
+    "indexing": lambda T: T.ones(3)[1].item(),
+    "assignment": lambda T: assigned(T),
+    "matrices": lambda T: (T.ones(2, 2) @ T.ones(2)).tolist(),
+    "creation": lambda T: T.zeros_like(T.ones(2)).tolist(),
+    "comparison": lambda T: (T.ones(2) > 0).tolist(),
+}
+OPS = ("ones", "zeros", "exp", "sum", "add", "mul", "view", "unsqueeze", "getitem", "setitem", "matmul", "zeros_like", "gt")
+
+
+def silent(T):
+    with T.no_grad():
+        return T.exp(T.ones(2, requires_grad=True)).requires_grad
+
+
+def assigned(T):
+    t = T.zeros(3)
+    t[1] = 5.0
+    return t.tolist()
+
+
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_the_mode_sees_the_ops_that_pytorchs_sees_and_changes_nothing(name: str) -> None:
+    ours, theirs = record(T, PROGRAMS[name]), record(torch, PROGRAMS[name])
+    assert ours[1] == theirs[1] == PROGRAMS[name](T)
+    # What is asked of a tensor (shape, tolist) is seen by PyTorch's mode; ours sees the ops.
+    assert [n for n in ours[0] if n in OPS] == [n for n in theirs[0] if n in OPS]
+    assert [n for n in ours[0] if n in OPS]
+
+
+def test_a_mode_may_replace_a_result() -> None:
+    def program(T):
+        class Doubling(MODES[T]):
+            def __torch_function__(self, func, types, args=(), kwargs=None):
+                result = func(*args, **(kwargs or {}))
+                return result * 2 if func.__name__ == "exp" else result
+
+        with Doubling():
+            return T.exp(T.zeros(2)).tolist()
+
+    assert program(T) == program(torch) == [2.0, 2.0]
+
+
+def test_the_inner_mode_goes_first_and_the_outer_one_sees_what_it_calls() -> None:
+    def program(T):
+        log = []
+
+        class Named(MODES[T]):
+            def __init__(self, name):
+                super().__init__()
+                self.name = name
+
+            def __torch_function__(self, func, types, args=(), kwargs=None):
+                log.append((self.name, func.__name__))
+                return func(*args, **(kwargs or {}))
+
+        x = T.zeros(2)
+        with Named("outer"), Named("inner"):
+            T.exp(x)
+        return log
+
+    assert program(T) == program(torch) == [("inner", "exp"), ("outer", "exp")]
+
+
+def test_a_mode_ends_with_its_block_also_when_the_block_raises() -> None:
+    for T_ in (T, torch):
+        seen = []
+
+        class Names(MODES[T_]):
+            def __torch_function__(self, func, types, args=(), kwargs=None, seen=seen):
+                seen.append(func.__name__)
+                return func(*args, **(kwargs or {}))
+
+        x = T_.zeros(2)
+        with pytest.raises(ZeroDivisionError), Names():
+            _ = 1 / 0
+        T_.exp(x)
+        with Names(), pytest.raises(RuntimeError):
+            T_.add(T_.ones(2), T_.ones(3))
+        T_.exp(x)
+        assert [n for n in seen if n == "exp"] == []
+
+
+def test_a_mode_holds_in_its_own_thread_alone() -> None:
+    def program(T):
+        seen = []
+
+        class Names(MODES[T]):
+            def __torch_function__(self, func, types, args=(), kwargs=None):
+                seen.append(func.__name__)
+                return func(*args, **(kwargs or {}))
+
+        x = T.zeros(2)
+        with Names():
+            thread = threading.Thread(target=lambda: T.exp(x))
+            thread.start()
+            thread.join()
+        return seen
+
+    assert program(T) == program(torch) == []
+
+
+def test_the_backward_pass_is_no_call_of_the_user() -> None:
+    def program(T):
+        x = T.ones(2, requires_grad=True)
+        y = (x * x).sum()
+        names, _ = record(T, lambda T: y.backward())
+        return [n for n in names if n != "backward"]
+
+    assert program(T) == program(torch) == []
