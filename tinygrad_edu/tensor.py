@@ -114,6 +114,9 @@ class Tensor:
     # The tangent of forward-mode differentiation, and the level it belongs to.
     _tangent: Any = None
 
+    # The historical flag, see autograd/variable.py. It is copied and pickled along, so it is no annotated attribute.
+    _volatile = False
+
     output_nr: int = 0
     name: str | None = None
 

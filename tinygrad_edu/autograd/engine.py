@@ -654,7 +654,7 @@ class _recording:
         self.errors.__enter__()
 
     def __exit__(self, *exception: object) -> None:
-        self.errors.__exit__(*exception)
+        self.errors.__exit__(None, None, None)
         grad_mode.state.grad_enabled = self.previous
 
 

@@ -33,18 +33,21 @@ def make_view(out: Tensor, source: Tensor, creation: str | None = None) -> None:
 
 def view_index(base: np.ndarray, view: np.ndarray) -> np.ndarray:
     """For each element of `view`, which element of `base` (counted in row-major order) it is."""
-    itemsize = base.itemsize
-    offset = (view.ctypes.data - base.ctypes.data) // itemsize
-    strides = [s // itemsize for s in view.strides]
-    # Where each element of the base lies in memory, counted in elements from its first.
+    positions = _positions(view) + (view.ctypes.data - base.ctypes.data) // base.itemsize
     if base.flags.c_contiguous:
-        logical = np.arange(base.size)
-    else:
-        extent = 1 + sum((n - 1) * (s // itemsize) for n, s in zip(base.shape, base.strides, strict=True) if n)
-        logical = np.full(extent, -1)
-        strided = np.lib.stride_tricks.as_strided(logical, base.shape, [s // itemsize * 8 for s in base.strides])
-        strided[...] = np.arange(base.size).reshape(base.shape)
-    return np.lib.stride_tricks.as_strided(logical[offset:], view.shape, [s * 8 for s in strides]).copy()
+        return positions
+    of_base = _positions(base)
+    index = np.zeros(of_base.max(initial=0) + 1, np.int64)
+    index[of_base.reshape(-1)] = np.arange(base.size)
+    return index[positions]
+
+
+def _positions(array: np.ndarray) -> np.ndarray:
+    """Where each element lies in memory, counted in elements from the first."""
+    positions = np.zeros((), np.int64)
+    for size, stride in zip(array.shape, array.strides, strict=True):
+        positions = positions[..., None] + np.arange(size) * (stride // array.itemsize)
+    return positions
 
 
 _WHY_FORBIDDEN = {
@@ -138,12 +141,16 @@ def refuse_shared_memory(t: Tensor, others: Sequence[Any]) -> None:
     for other in others:
         if isinstance(other, Tensor) and other._counter is not None and other._counter is t._counter:
             a, b = t._data, other._data
-            same = (a.ctypes.data, a.size, a.strides) == (b.ctypes.data, b.size, b.strides)
+            same = a.ctypes.data == b.ctypes.data and a.size == b.size and _steps(a) == _steps(b)
             if not same and _is_dense(a) and _is_dense(b) and np.may_share_memory(a, b):
                 raise RuntimeError(
                     "unsupported operation: some elements of the input tensor and the written-to tensor refer to a single "
                     "memory location. Please clone() the tensor before performing the operation."
                 )
+
+
+def _steps(array: np.ndarray) -> list[int]:
+    return [stride for stride, size in zip(array.strides, array.shape, strict=True) if size != 1]
 
 
 def _is_dense(array: np.ndarray) -> bool:

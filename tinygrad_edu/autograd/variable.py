@@ -82,7 +82,6 @@ def _set_volatile(self: Tensor, value: bool) -> None:
         self._volatile = False
 
 
-bind("_volatile", False)
 bind("volatile", property(_get_volatile, _set_volatile))
 
 
