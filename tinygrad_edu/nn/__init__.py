@@ -1,5 +1,22 @@
-"""Networks: functions of them (PyTorch: `torch.nn`)."""
+"""Networks: modules with parameters, layers, losses, and their functions (PyTorch: `torch.nn`)."""
 
-from . import functional
+from __future__ import annotations
 
-__all__ = ["functional"]
+from typing import Any
+
+from . import activations, attention, containers, functional, init, layers, losses, norms, recurrent, utils
+from .module import Module
+from .parameter import Buffer, Parameter
+
+_FAMILIES = (activations, attention, containers, layers, losses, norms, recurrent)
+
+__all__ = ["Buffer", "Module", "Parameter", "functional", "init", "utils"]
+for _family in _FAMILIES:
+    globals().update({name: getattr(_family, name) for name in _family.__all__})
+    __all__ += _family.__all__
+
+
+def __getattr__(name: str) -> Any:
+    raise AttributeError(
+        f"tinygrad_edu.nn has no {name!r}. Write it as a Module of your own, from the layers that are here."
+    )

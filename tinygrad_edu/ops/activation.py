@@ -21,9 +21,9 @@ class Relu(Op):
     def forward(self):
         return np.maximum(self, 0)
 
-    # The slope at the kink is 0.
+    # The slope at the kink is 0. NaN lets the gradient pass, as in PyTorch.
     def grad_self(grad, result):
-        return where(result > 0, grad, 0.0)
+        return where(result <= 0, 0.0, grad)
 
     jvp = elementwise
 

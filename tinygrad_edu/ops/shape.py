@@ -68,13 +68,11 @@ class Expand(Op):
     def forward(self, *, size):
         if self.shape == size:
             return self.view()
-        # As np.broadcast_to, which would not let the result be written to, even where a part of it repeats no element.
         self = np.asarray(self)
-        leading = len(size) - self.ndim
-        strides = [s if n == m else 0 for s, n, m in zip(self.strides, self.shape, size[leading:], strict=True)]
-        step = size[leading] * strides[0] if strides else 0
-        strides = [step if n == 1 else 0 for n in size[:leading]] + strides
-        return np.lib.stride_tricks.as_strided(self, size, strides)
+        shown = np.broadcast_to(self, size)
+        # A part of it may repeat no element; writes to one that does are refused where they are made.
+        shown.flags.writeable = self.flags.writeable
+        return shown
 
     def grad_self(grad, self_sym_sizes):
         return sum_to_size(grad, self_sym_sizes)

@@ -1,0 +1,124 @@
+"""Activation functions as modules."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ..ops import functions
+from ..tensor import Tensor
+from . import functional as F
+from .module import Module
+from .parameter import Parameter
+
+__all__ = [
+    "CELU",
+    "ELU",
+    "GELU",
+    "GLU",
+    "SELU",
+    "Hardsigmoid",
+    "Hardswish",
+    "Hardtanh",
+    "Identity",
+    "LeakyReLU",
+    "LogSigmoid",
+    "LogSoftmax",
+    "Mish",
+    "PReLU",
+    "ReLU",
+    "ReLU6",
+    "SiLU",
+    "Sigmoid",
+    "Softmax",
+    "Softmin",
+    "Softplus",
+    "Softshrink",
+    "Softsign",
+    "Tanh",
+    "Tanhshrink",
+    "Threshold",
+]  # fmt: skip
+
+
+class Identity(Module):
+    """What comes in goes out."""
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__()
+
+    def forward(self, input: Any) -> Any:
+        return input
+
+
+class _Activation(Module):
+    """A function, and the settings it is called with; those that differ from `_hidden` defaults are printed."""
+
+    _function: Any = None
+    _settings: dict[str, Any]
+
+    def forward(self, input: Tensor) -> Tensor:
+        return type(self)._function(input, **{name: getattr(self, name) for name in self._settings})
+
+    def extra_repr(self) -> str:
+        shown = [f"{n}={getattr(self, n)!r}" for n in self._settings if n != "inplace" or self.inplace]
+        return ", ".join(shown)
+
+
+def _activation(name: str, function: str, **defaults: Any) -> type[_Activation]:
+    call = getattr(F, function, None) or functions[function]
+
+    def __init__(self: Any, *args: Any, **kwargs: Any) -> None:
+        Module.__init__(self)
+        if len(args) > len(defaults):
+            raise TypeError(f"{name}() takes {len(defaults)} arguments, {len(args)} were given")
+        given = {**defaults, **dict(zip(defaults, args, strict=False)), **kwargs}
+        unknown = given.keys() - defaults.keys()
+        if unknown:
+            raise TypeError(f"{name}.__init__() got an unexpected keyword argument '{unknown.pop()}'")
+        for key, value in given.items():
+            object.__setattr__(self, key, value)
+
+    body = {"__init__": __init__, "_function": staticmethod(call), "_settings": defaults, "__module__": __name__}
+    body["__doc__"] = f"`{function}` as a module. {(call.__doc__ or '').strip()}"
+    return type(name, (_Activation,), body)
+
+
+ReLU = _activation("ReLU", "relu", inplace=False)
+ReLU6 = _activation("ReLU6", "relu6", inplace=False)
+LeakyReLU = _activation("LeakyReLU", "leaky_relu", negative_slope=0.01, inplace=False)
+ELU = _activation("ELU", "elu", alpha=1.0, inplace=False)
+SELU = _activation("SELU", "selu", inplace=False)
+CELU = _activation("CELU", "celu", alpha=1.0, inplace=False)
+GELU = _activation("GELU", "gelu", approximate="none")
+SiLU = _activation("SiLU", "silu", inplace=False)
+Mish = _activation("Mish", "mish", inplace=False)
+Sigmoid = _activation("Sigmoid", "sigmoid")
+Tanh = _activation("Tanh", "tanh")
+Softplus = _activation("Softplus", "softplus", beta=1.0, threshold=20.0)
+LogSigmoid = _activation("LogSigmoid", "logsigmoid")
+Hardtanh = _activation("Hardtanh", "hardtanh", min_val=-1.0, max_val=1.0, inplace=False)
+Hardsigmoid = _activation("Hardsigmoid", "hardsigmoid", inplace=False)
+Hardswish = _activation("Hardswish", "hardswish", inplace=False)
+Softsign = _activation("Softsign", "softsign")
+Tanhshrink = _activation("Tanhshrink", "tanhshrink")
+Softshrink = _activation("Softshrink", "softshrink", lambd=0.5)
+Threshold = _activation("Threshold", "threshold", threshold=0.0, value=0.0, inplace=False)
+GLU = _activation("GLU", "glu", dim=-1)
+Softmax = _activation("Softmax", "softmax", dim=None)
+Softmin = _activation("Softmin", "softmin", dim=None)
+LogSoftmax = _activation("LogSoftmax", "log_softmax", dim=None)
+
+
+class PReLU(Module):
+    """A rectifier that learns its slope below 0: one for all, or one for each channel."""
+
+    def __init__(self, num_parameters: int = 1, init: float = 0.25, device: Any = None, dtype: Any = None) -> None:
+        super().__init__()
+        self.num_parameters = num_parameters
+        self.weight = Parameter(functions["full"]((num_parameters,), init, dtype=dtype))
+
+    def forward(self, input: Tensor) -> Tensor:
+        return F.prelu(input, self.weight)
+
+    def extra_repr(self) -> str:
+        return f"num_parameters={self.num_parameters}"

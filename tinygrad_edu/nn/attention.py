@@ -1,0 +1,160 @@
+"""Attention with several heads, and the layer of a transformer around it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ..tensor import Tensor, wrap
+from . import functional as F
+from . import init
+from .layers import Dropout, Linear, empty_parameter
+from .module import Module
+from .norms import LayerNorm
+
+__all__ = ["MultiheadAttention", "TransformerEncoderLayer"]
+
+
+class MultiheadAttention(Module):
+    """Each head compares queries with keys in features of its own, and gives a mean of the values.
+
+    `forward(query, key, value)` takes (L, N, E), or (N, L, E) if `batch_first`, and returns the output and the weights,
+    averaged over the heads, or None for them if `need_weights` is False.
+    """
+
+    def __init__(
+        self,
+        embed_dim: int,
+        num_heads: int,
+        dropout: float = 0.0,
+        bias: bool = True,
+        add_bias_kv: bool = False,
+        add_zero_attn: bool = False,
+        kdim: int | None = None,
+        vdim: int | None = None,
+        batch_first: bool = False,
+        device: Any = None,
+        dtype: Any = None,
+    ) -> None:
+        super().__init__()
+        if embed_dim % num_heads:
+            raise AssertionError("embed_dim must be divisible by num_heads")
+        if add_bias_kv or add_zero_attn or kdim not in (None, embed_dim) or vdim not in (None, embed_dim):
+            raise NotImplementedError(
+                "MultiheadAttention with add_bias_kv, add_zero_attn, kdim or vdim is not built: give keys and values of "
+                "embed_dim features."
+            )
+        self.embed_dim, self.num_heads, self.dropout, self.batch_first = embed_dim, num_heads, dropout, batch_first
+        self.head_dim = embed_dim // num_heads
+        self.in_proj_weight: Any = empty_parameter((3 * embed_dim, embed_dim), dtype)
+        self.register_parameter("in_proj_bias", empty_parameter(3 * embed_dim, dtype) if bias else None)
+        self.out_proj = Linear(embed_dim, embed_dim, bias=bias, dtype=dtype)
+        init.xavier_uniform_(self.in_proj_weight)
+        if bias:
+            init.zeros_(self.out_proj.bias)
+
+    def forward(
+        self,
+        query: Tensor,
+        key: Tensor,
+        value: Tensor,
+        key_padding_mask: Tensor | None = None,
+        need_weights: bool = True,
+        attn_mask: Tensor | None = None,
+        average_attn_weights: bool = True,
+        is_causal: bool = False,
+    ) -> tuple[Tensor, Tensor | None]:
+        batched = query.ndim == 3
+        if not batched:
+            query, key, value = (x.unsqueeze(0) for x in (query, key, value))
+            if key_padding_mask is not None:
+                key_padding_mask = key_padding_mask.unsqueeze(0)
+        elif not self.batch_first:
+            query, key, value = (x.transpose(0, 1) for x in (query, key, value))
+        heads = [self._heads(x, i) for i, x in enumerate((query, key, value))]
+        mask = self._mask(attn_mask, key_padding_mask, query)
+        dropout = self.dropout if self.training else 0.0
+        weights = None
+        if need_weights:
+            scores = (heads[0] * self.head_dim**-0.5) @ heads[1].transpose(-2, -1)
+            weights = F.softmax(scores if mask is None else scores + mask, -1)
+            weights = F.dropout(weights, dropout)
+            out = weights @ heads[2]
+        else:
+            out = F.scaled_dot_product_attention(*heads, attn_mask=mask, dropout_p=dropout)
+        out = self.out_proj(out.transpose(1, 2).reshape(*query.shape[:2], self.embed_dim))
+        if weights is not None and average_attn_weights:
+            weights = weights.mean(1)
+        if not batched:
+            return out.squeeze(0), weights if weights is None else weights.squeeze(0)
+        return out if self.batch_first else out.transpose(0, 1), weights
+
+    def _heads(self, x: Any, part: int) -> Tensor:
+        """(N, heads, L, features of a head)"""
+        rows = slice(part * self.embed_dim, (part + 1) * self.embed_dim)
+        bias = None if self.in_proj_bias is None else self.in_proj_bias[rows]
+        projected = F.linear(x, self.in_proj_weight[rows], bias)
+        return projected.reshape(*x.shape[:2], self.num_heads, self.head_dim).transpose(1, 2)
+
+    def _mask(self, attn_mask: Tensor | None, key_padding_mask: Tensor | None, query: Tensor) -> Tensor | None:
+        """What is added to the scores: -inf where a query may not look (here True in a boolean mask)."""
+        total: Tensor | None = None
+        if attn_mask is not None:
+            total = _additive(attn_mask, query)
+            if total.ndim == 3:
+                total = total.reshape(query.shape[0], self.num_heads, *total.shape[1:])
+        if key_padding_mask is not None:
+            padding = _additive(key_padding_mask, query).reshape(query.shape[0], 1, 1, -1)
+            total = padding if total is None else total + padding
+        return total
+
+
+def _additive(mask: Tensor, like: Tensor) -> Tensor:
+    if mask._data.dtype != np.bool_:
+        return mask
+    return wrap(np.where(mask._data, -np.inf, 0.0).astype(like._data.dtype))
+
+
+class TransformerEncoderLayer(Module):
+    """Attention of a sequence to itself, then a network for each place; each with a shortcut and a norm."""
+
+    def __init__(
+        self,
+        d_model: int,
+        nhead: int,
+        dim_feedforward: int = 2048,
+        dropout: float = 0.1,
+        activation: Any = F.relu,
+        layer_norm_eps: float = 1e-5,
+        batch_first: bool = False,
+        norm_first: bool = False,
+        bias: bool = True,
+        device: Any = None,
+        dtype: Any = None,
+    ) -> None:
+        super().__init__()
+        self.self_attn = MultiheadAttention(d_model, nhead, dropout, bias=bias, batch_first=batch_first, dtype=dtype)
+        self.linear1 = Linear(d_model, dim_feedforward, bias=bias, dtype=dtype)
+        self.dropout = Dropout(dropout)
+        self.linear2 = Linear(dim_feedforward, d_model, bias=bias, dtype=dtype)
+        self.norm_first = norm_first
+        self.norm1 = LayerNorm(d_model, layer_norm_eps, bias=bias, dtype=dtype)
+        self.norm2 = LayerNorm(d_model, layer_norm_eps, bias=bias, dtype=dtype)
+        self.dropout1, self.dropout2 = Dropout(dropout), Dropout(dropout)
+        self.activation = {"relu": F.relu, "gelu": F.gelu}[activation] if isinstance(activation, str) else activation
+
+    def forward(
+        self, src: Any, src_mask: Any = None, src_key_padding_mask: Any = None, is_causal: bool = False
+    ) -> Tensor:
+        if self.norm_first:
+            src = src + self._attend(self.norm1(src), src_mask, src_key_padding_mask)
+            return src + self._feed(self.norm2(src))
+        src = self.norm1(src + self._attend(src, src_mask, src_key_padding_mask))
+        return self.norm2(src + self._feed(src))
+
+    def _attend(self, x: Any, mask: Any, padding: Any) -> Tensor:
+        return self.dropout1(self.self_attn(x, x, x, attn_mask=mask, key_padding_mask=padding, need_weights=False)[0])
+
+    def _feed(self, x: Any) -> Tensor:
+        return self.dropout2(self.linear2(self.dropout(self.activation(self.linear1(x)))))

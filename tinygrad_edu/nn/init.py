@@ -1,0 +1,147 @@
+"""The first values of weights: functions that fill a tensor in place (PyTorch: `torch.nn.init`)."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from ..autograd.grad_mode import no_grad
+from ..random import numpy_generator
+from ..tensor import Tensor
+
+__all__ = [
+    "calculate_gain", "constant_", "dirac_", "eye_", "kaiming_normal_", "kaiming_uniform_", "normal_", "ones_", "orthogonal_",
+    "trunc_normal_", "uniform_", "xavier_normal_", "xavier_uniform_", "zeros_",
+]  # fmt: skip
+
+
+def _calculate_fan_in_and_fan_out(tensor: Tensor) -> tuple[int, int]:
+    """How many inputs each output of these weights sees, and how many outputs each input feeds."""
+    if tensor.ndim < 2:
+        raise ValueError("Fan in and fan out can not be computed for tensor with fewer than 2 dimensions")
+    field = math.prod(tensor.shape[2:])
+    return tensor.shape[1] * field, tensor.shape[0] * field
+
+
+def calculate_gain(nonlinearity: str, param: float | None = None) -> float:
+    """By how much a nonlinearity shrinks deviations, so that weights can make up for it."""
+    gains = {"tanh": 5 / 3, "relu": math.sqrt(2), "selu": 3 / 4}
+    if nonlinearity == "leaky_relu":
+        return math.sqrt(2 / (1 + (0.01 if param is None else param) ** 2))
+    if nonlinearity in gains:
+        return gains[nonlinearity]
+    if nonlinearity in ("linear", "sigmoid", "conv1d", "conv2d", "conv3d"):
+        return 1.0
+    raise ValueError(f"Unsupported nonlinearity {nonlinearity}")
+
+
+def _fill(tensor: Tensor, array: Any) -> Tensor:
+    with no_grad():
+        tensor._data[...] = array
+        if tensor._counter is not None:
+            tensor._counter[0] += 1
+    return tensor
+
+
+def uniform_(tensor: Tensor, a: float = 0.0, b: float = 1.0, generator: Any = None) -> Tensor:
+    """Numbers spread evenly over [a, b)."""
+    return _fill(tensor, numpy_generator(generator).uniform(a, b, tensor._data.shape))
+
+
+def normal_(tensor: Tensor, mean: float = 0.0, std: float = 1.0, generator: Any = None) -> Tensor:
+    """Numbers of the normal distribution."""
+    return _fill(tensor, numpy_generator(generator).normal(mean, std, tensor._data.shape))
+
+
+def trunc_normal_(
+    tensor: Tensor, mean: float = 0.0, std: float = 1.0, a: float = -2.0, b: float = 2.0, generator: Any = None
+) -> Tensor:
+    """Numbers of the normal distribution, drawn again until they lie in [a, b]."""
+    rng = numpy_generator(generator)
+    out = rng.normal(mean, std, tensor._data.shape)
+    while np.any(outside := (out < a) | (out > b)):
+        out[outside] = rng.normal(mean, std, int(outside.sum()))
+    return _fill(tensor, out)
+
+
+def constant_(tensor: Tensor, val: float) -> Tensor:
+    """One number everywhere."""
+    return _fill(tensor, val)
+
+
+def ones_(tensor: Tensor) -> Tensor:
+    """1 everywhere."""
+    return _fill(tensor, 1.0)
+
+
+def zeros_(tensor: Tensor) -> Tensor:
+    """0 everywhere."""
+    return _fill(tensor, 0.0)
+
+
+def eye_(tensor: Tensor) -> Tensor:
+    """1 on the diagonal, 0 elsewhere: a linear layer that passes its input on."""
+    if tensor.ndim != 2:
+        raise ValueError("Only tensors with 2 dimensions are supported")
+    return _fill(tensor, np.eye(*tensor.shape))
+
+
+def dirac_(tensor: Tensor, groups: int = 1) -> Tensor:
+    """1 in the middle of each kernel from a channel to itself: a convolution that passes its input on."""
+    if tensor.ndim not in (3, 4, 5):
+        raise ValueError("Only tensors with 3, 4, or 5 dimensions are supported")
+    out = np.zeros(tensor.shape)
+    per_group = tensor.shape[0] // groups
+    middle = tuple(k // 2 for k in tensor.shape[2:])
+    for g in range(groups):
+        for d in range(min(per_group, tensor.shape[1])):
+            out[(g * per_group + d, d, *middle)] = 1
+    return _fill(tensor, out)
+
+
+def xavier_uniform_(tensor: Tensor, gain: float = 1.0, generator: Any = None) -> Tensor:
+    """Evenly in ±gain·√(6/(fan_in + fan_out)): keeps deviations the same forward and backward."""
+    fan_in, fan_out = _calculate_fan_in_and_fan_out(tensor)
+    bound = gain * math.sqrt(6 / (fan_in + fan_out))
+    return uniform_(tensor, -bound, bound, generator)
+
+
+def xavier_normal_(tensor: Tensor, gain: float = 1.0, generator: Any = None) -> Tensor:
+    """Normally with deviation gain·√(2/(fan_in + fan_out))."""
+    fan_in, fan_out = _calculate_fan_in_and_fan_out(tensor)
+    return normal_(tensor, 0.0, gain * math.sqrt(2 / (fan_in + fan_out)), generator)
+
+
+def _kaiming_std(tensor: Tensor, a: float, mode: str, nonlinearity: str) -> float:
+    if mode not in ("fan_in", "fan_out"):
+        raise ValueError(f"Mode {mode} not supported, please use one of ['fan_in', 'fan_out']")
+    fan_in, fan_out = _calculate_fan_in_and_fan_out(tensor)
+    return calculate_gain(nonlinearity, a) / math.sqrt(fan_in if mode == "fan_in" else fan_out)
+
+
+def kaiming_uniform_(
+    tensor: Tensor, a: float = 0, mode: str = "fan_in", nonlinearity: str = "leaky_relu", generator: Any = None
+) -> Tensor:
+    """Evenly, with deviation gain/√fan: keeps deviations through layers of rectifiers."""
+    bound = math.sqrt(3) * _kaiming_std(tensor, a, mode, nonlinearity)
+    return uniform_(tensor, -bound, bound, generator)
+
+
+def kaiming_normal_(
+    tensor: Tensor, a: float = 0, mode: str = "fan_in", nonlinearity: str = "leaky_relu", generator: Any = None
+) -> Tensor:
+    """Normally, with deviation gain/√fan."""
+    return normal_(tensor, 0.0, _kaiming_std(tensor, a, mode, nonlinearity), generator)
+
+
+def orthogonal_(tensor: Tensor, gain: float = 1, generator: Any = None) -> Tensor:
+    """A matrix whose rows (or columns) are at right angles and of length `gain`."""
+    if tensor.ndim < 2:
+        raise ValueError("Only tensors with 2 or more dimensions are supported")
+    rows, columns = tensor.shape[0], math.prod(tensor.shape[1:])
+    flat = numpy_generator(generator).standard_normal((max(rows, columns), min(rows, columns)))
+    q, r = np.linalg.qr(flat)
+    q *= np.sign(np.diag(r))
+    return _fill(tensor, (gain * (q if rows >= columns else q.T)).reshape(tensor.shape))

@@ -1,0 +1,439 @@
+"""Layers with weights: affine maps, convolutions, embeddings; and what goes between: pooling, dropout, reshaping."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from .. import dtypes
+from ..ops.convolution import as_tuple
+from ..tensor import Tensor, wrap
+from . import functional as F
+from . import init
+from .module import Module
+from .parameter import Parameter
+
+__all__ = [
+    "AdaptiveAvgPool1d", "AdaptiveAvgPool2d", "AvgPool1d", "AvgPool2d", "Bilinear", "Conv1d", "Conv2d", "ConvTranspose1d",
+    "ConvTranspose2d", "Dropout", "Dropout1d", "Dropout2d", "Embedding", "Flatten", "Linear", "MaxPool1d", "MaxPool2d",
+    "Unflatten",
+]  # fmt: skip
+
+
+def empty_parameter(size: Any, dtype: Any = None) -> Parameter:
+    """A parameter of the given shape, to be initialised."""
+    kind = dtypes.get_default_dtype().numpy if dtype is None else dtypes.to_numpy_dtype(dtype)
+    return Parameter(wrap(np.zeros(size, kind)))
+
+
+class Linear(Module):
+    """x·weightᵀ + bias, for `weight` of shape (out_features, in_features)."""
+
+    def __init__(
+        self, in_features: int, out_features: int, bias: bool = True, device: Any = None, dtype: Any = None
+    ) -> None:
+        super().__init__()
+        self.in_features, self.out_features = in_features, out_features
+        self.weight = empty_parameter((out_features, in_features), dtype)
+        if bias:
+            self.bias = empty_parameter(out_features, dtype)
+        else:
+            self.register_parameter("bias", None)
+        self.reset_parameters()
+
+    def reset_parameters(self) -> None:
+        """Draw the weights anew."""
+        init.kaiming_uniform_(self.weight, a=math.sqrt(5))
+        if self.bias is not None:
+            bound = 1 / math.sqrt(self.in_features) if self.in_features else 0
+            init.uniform_(self.bias, -bound, bound)
+
+    def forward(self, input: Tensor) -> Tensor:
+        return F.linear(input, self.weight, self.bias)
+
+    def extra_repr(self) -> str:
+        return f"in_features={self.in_features}, out_features={self.out_features}, bias={self.bias is not None}"
+
+
+class Bilinear(Module):
+    """x1·weight[o]·x2ᵀ + bias[o]."""
+
+    def __init__(
+        self,
+        in1_features: int,
+        in2_features: int,
+        out_features: int,
+        bias: bool = True,
+        device: Any = None,
+        dtype: Any = None,
+    ) -> None:
+        super().__init__()
+        self.in1_features, self.in2_features, self.out_features = in1_features, in2_features, out_features
+        bound = 1 / math.sqrt(in1_features)
+        self.weight = empty_parameter((out_features, in1_features, in2_features), dtype)
+        init.uniform_(self.weight, -bound, bound)
+        if bias:
+            self.bias = empty_parameter(out_features, dtype)
+            init.uniform_(self.bias, -bound, bound)
+        else:
+            self.register_parameter("bias", None)
+
+    def forward(self, input1: Tensor, input2: Tensor) -> Tensor:
+        return F.bilinear(input1, input2, self.weight, self.bias)
+
+    def extra_repr(self) -> str:
+        return (
+            f"in1_features={self.in1_features}, in2_features={self.in2_features}, out_features={self.out_features}, "
+            f"bias={self.bias is not None}"
+        )
+
+
+class _Conv(Module):
+    _dims = 1
+    _transposed = False
+
+    def __init__(
+        self,
+        in_channels: int,
+        out_channels: int,
+        kernel_size: Any,
+        stride: Any = 1,
+        padding: Any = 0,
+        dilation: Any = 1,
+        groups: int = 1,
+        bias: bool = True,
+        padding_mode: str = "zeros",
+        device: Any = None,
+        dtype: Any = None,
+        *,
+        output_padding: Any = 0,
+    ) -> None:
+        super().__init__()
+        if in_channels % groups:
+            raise ValueError("in_channels must be divisible by groups")
+        if out_channels % groups:
+            raise ValueError("out_channels must be divisible by groups")
+        n = self._dims
+        self.in_channels, self.out_channels, self.groups, self.padding_mode = (
+            in_channels,
+            out_channels,
+            groups,
+            padding_mode,
+        )
+        self.kernel_size, self.stride, self.dilation = (as_tuple(x, n) for x in (kernel_size, stride, dilation))
+        self.padding = padding if isinstance(padding, str) else as_tuple(padding, n)
+        self.output_padding = as_tuple(output_padding, n)
+        channels = (in_channels, out_channels // groups) if self._transposed else (out_channels, in_channels // groups)
+        self.weight = empty_parameter((*channels, *self.kernel_size), dtype)
+        if bias:
+            self.bias = empty_parameter(out_channels, dtype)
+        else:
+            self.register_parameter("bias", None)
+        self.reset_parameters()
+
+    def reset_parameters(self) -> None:
+        """Draw the weights anew."""
+        init.kaiming_uniform_(self.weight, a=math.sqrt(5))
+        if self.bias is not None:
+            fan_in, _ = init._calculate_fan_in_and_fan_out(self.weight)
+            bound = 1 / math.sqrt(fan_in) if fan_in else 0
+            init.uniform_(self.bias, -bound, bound)
+
+    def forward(self, input: Tensor) -> Tensor:
+        convolve = F.conv1d if self._dims == 1 else F.conv2d
+        padding = self.padding
+        if self.padding_mode != "zeros":
+            widths = [x for p in reversed(as_tuple(padding, self._dims)) for x in (p, p)]
+            input, padding = F.pad(input, widths, mode=self.padding_mode), 0
+        return convolve(input, self.weight, self.bias, self.stride, padding, self.dilation, self.groups)
+
+    def extra_repr(self) -> str:
+        n = self._dims
+        shown = f"{self.in_channels}, {self.out_channels}, kernel_size={self.kernel_size}, stride={self.stride}"
+        if self.padding != (0,) * n:
+            shown += f", padding={self.padding}"
+        if self.dilation != (1,) * n:
+            shown += f", dilation={self.dilation}"
+        if self.output_padding != (0,) * n:
+            shown += f", output_padding={self.output_padding}"
+        if self.groups != 1:
+            shown += f", groups={self.groups}"
+        if self.bias is None:
+            shown += ", bias=False"
+        return shown if self.padding_mode == "zeros" else shown + f", padding_mode={self.padding_mode}"
+
+
+class Conv1d(_Conv):
+    """Kernels that slide over sequences (N, in_channels, L)."""
+
+
+class Conv2d(_Conv):
+    """Kernels that slide over images (N, in_channels, H, W)."""
+
+    _dims = 2
+
+
+class _ConvTranspose(_Conv):
+    _transposed = True
+
+    def __init__(
+        self,
+        in_channels: int,
+        out_channels: int,
+        kernel_size: Any,
+        stride: Any = 1,
+        padding: Any = 0,
+        output_padding: Any = 0,
+        groups: int = 1,
+        bias: bool = True,
+        dilation: Any = 1,
+        padding_mode: str = "zeros",
+        device: Any = None,
+        dtype: Any = None,
+    ) -> None:
+        super().__init__(
+            in_channels, out_channels, kernel_size, stride, padding, dilation, groups, bias, padding_mode, device, dtype,
+            output_padding=output_padding,
+        )  # fmt: skip
+
+    def forward(self, input: Tensor) -> Tensor:
+        spread = F.conv_transpose1d if self._dims == 1 else F.conv_transpose2d
+        return spread(
+            input, self.weight, self.bias, self.stride, self.padding, self.output_padding, self.groups, self.dilation
+        )
+
+
+class ConvTranspose1d(_ConvTranspose):
+    """The transpose of Conv1d."""
+
+
+class ConvTranspose2d(_ConvTranspose):
+    """The transpose of Conv2d."""
+
+    _dims = 2
+
+
+class Embedding(Module):
+    """A row of `weight` for each class."""
+
+    def __init__(
+        self,
+        num_embeddings: int,
+        embedding_dim: int,
+        padding_idx: int | None = None,
+        max_norm: Any = None,
+        norm_type: float = 2.0,
+        scale_grad_by_freq: bool = False,
+        sparse: bool = False,
+        device: Any = None,
+        dtype: Any = None,
+    ) -> None:
+        super().__init__()
+        if max_norm is not None or scale_grad_by_freq or sparse:
+            raise NotImplementedError("Embedding with max_norm, scale_grad_by_freq or sparse is not built.")
+        self.num_embeddings, self.embedding_dim = num_embeddings, embedding_dim
+        self.padding_idx = padding_idx + num_embeddings if padding_idx is not None and padding_idx < 0 else padding_idx
+        self.weight = empty_parameter((num_embeddings, embedding_dim), dtype)
+        init.normal_(self.weight)
+        if self.padding_idx is not None:
+            self.weight._data[self.padding_idx] = 0
+
+    @classmethod
+    def from_pretrained(cls, embeddings: Tensor, freeze: bool = True, padding_idx: int | None = None) -> Embedding:
+        """An embedding with the given rows, which are not trained unless asked."""
+        rows, width = embeddings.shape
+        out = cls(rows, width, padding_idx=padding_idx, dtype=embeddings.dtype)
+        out.weight = Parameter(embeddings, requires_grad=not freeze)
+        return out
+
+    def forward(self, input: Tensor) -> Tensor:
+        return F.embedding(input, self.weight, self.padding_idx)
+
+    def extra_repr(self) -> str:
+        shown = f"{self.num_embeddings}, {self.embedding_dim}"
+        return shown if self.padding_idx is None else shown + f", padding_idx={self.padding_idx}"
+
+
+class _Dropout(Module):
+    _function: Any = None
+
+    def __init__(self, p: float = 0.5, inplace: bool = False) -> None:
+        super().__init__()
+        if not 0 <= p <= 1:
+            raise ValueError(f"dropout probability has to be between 0 and 1, but got {p}")
+        self.p, self.inplace = p, inplace
+
+    def forward(self, input: Tensor) -> Tensor:
+        return type(self)._function(input, self.p, self.training, self.inplace)
+
+    def extra_repr(self) -> str:
+        return f"p={self.p}, inplace={self.inplace}"
+
+
+class Dropout(_Dropout):
+    """In training, each element 0 with probability p and else divided by 1 - p."""
+
+    _function: Any = staticmethod(F.dropout)
+
+
+class Dropout1d(_Dropout):
+    """As Dropout, of whole channels."""
+
+    _function: Any = staticmethod(F.dropout1d)
+
+
+class Dropout2d(_Dropout):
+    """As Dropout, of whole channels."""
+
+    _function: Any = staticmethod(F.dropout2d)
+
+
+class Flatten(Module):
+    """The dimensions from start_dim to end_dim as one; the first, that of the batch, stays."""
+
+    def __init__(self, start_dim: int = 1, end_dim: int = -1) -> None:
+        super().__init__()
+        self.start_dim, self.end_dim = start_dim, end_dim
+
+    def forward(self, input: Tensor) -> Tensor:
+        return input.flatten(self.start_dim, self.end_dim)
+
+    def extra_repr(self) -> str:
+        return f"start_dim={self.start_dim}, end_dim={self.end_dim}"
+
+
+class Unflatten(Module):
+    """One dimension as several."""
+
+    def __init__(self, dim: int, unflattened_size: Any) -> None:
+        super().__init__()
+        self.dim, self.unflattened_size = dim, unflattened_size
+
+    def forward(self, input: Tensor) -> Tensor:
+        return input.unflatten(self.dim, self.unflattened_size)
+
+    def extra_repr(self) -> str:
+        return f"dim={self.dim}, unflattened_size={self.unflattened_size}"
+
+
+class _MaxPool(Module):
+    _function: Any = None
+
+    def __init__(
+        self,
+        kernel_size: Any,
+        stride: Any = None,
+        padding: Any = 0,
+        dilation: Any = 1,
+        return_indices: bool = False,
+        ceil_mode: bool = False,
+    ) -> None:
+        super().__init__()
+        self.kernel_size, self.stride = kernel_size, kernel_size if stride is None else stride
+        self.padding, self.dilation, self.return_indices, self.ceil_mode = padding, dilation, return_indices, ceil_mode
+
+    def forward(self, input: Tensor) -> Any:
+        return type(self)._function(
+            input, self.kernel_size, self.stride, self.padding, self.dilation, self.ceil_mode, self.return_indices
+        )
+
+    def extra_repr(self) -> str:
+        return (
+            f"kernel_size={self.kernel_size}, stride={self.stride}, padding={self.padding}, dilation={self.dilation}, "
+            f"ceil_mode={self.ceil_mode}"
+        )
+
+
+class MaxPool1d(_MaxPool):
+    """The largest of each window of sequences."""
+
+    _function: Any = staticmethod(F.max_pool1d)
+
+
+class MaxPool2d(_MaxPool):
+    """The largest of each window of images."""
+
+    _function: Any = staticmethod(F.max_pool2d)
+
+
+class AvgPool2d(Module):
+    """The mean of each window of images."""
+
+    def __init__(
+        self,
+        kernel_size: Any,
+        stride: Any = None,
+        padding: Any = 0,
+        ceil_mode: bool = False,
+        count_include_pad: bool = True,
+        divisor_override: int | None = None,
+    ) -> None:
+        super().__init__()
+        self.kernel_size, self.stride, self.padding = kernel_size, kernel_size if stride is None else stride, padding
+        self.ceil_mode, self.count_include_pad, self.divisor_override = ceil_mode, count_include_pad, divisor_override
+
+    def forward(self, input: Tensor) -> Tensor:
+        return F.avg_pool2d(
+            input,
+            self.kernel_size,
+            self.stride,
+            self.padding,
+            self.ceil_mode,
+            self.count_include_pad,
+            self.divisor_override,
+        )
+
+    def extra_repr(self) -> str:
+        return f"kernel_size={self.kernel_size}, stride={self.stride}, padding={self.padding}"
+
+
+class AvgPool1d(Module):
+    """The mean of each window of sequences."""
+
+    def __init__(
+        self,
+        kernel_size: Any,
+        stride: Any = None,
+        padding: Any = 0,
+        ceil_mode: bool = False,
+        count_include_pad: bool = True,
+    ) -> None:
+        super().__init__()
+        self.kernel_size, self.stride, self.padding = (
+            as_tuple(x, 1) for x in (kernel_size, kernel_size if stride is None else stride, padding)
+        )
+        self.ceil_mode, self.count_include_pad = ceil_mode, count_include_pad
+
+    def forward(self, input: Tensor) -> Tensor:
+        return F.avg_pool1d(input, self.kernel_size, self.stride, self.padding, self.ceil_mode, self.count_include_pad)
+
+    def extra_repr(self) -> str:
+        return f"kernel_size={self.kernel_size}, stride={self.stride}, padding={self.padding}"
+
+
+class _AdaptivePool(Module):
+    _function: Any = None
+
+    def __init__(self, output_size: Any) -> None:
+        super().__init__()
+        self.output_size = output_size
+
+    def forward(self, input: Tensor) -> Tensor:
+        return type(self)._function(input, self.output_size)
+
+    def extra_repr(self) -> str:
+        return f"output_size={self.output_size}"
+
+
+class AdaptiveAvgPool1d(_AdaptivePool):
+    """Means of as many windows as asked for."""
+
+    _function: Any = staticmethod(F.adaptive_avg_pool1d)
+
+
+class AdaptiveAvgPool2d(_AdaptivePool):
+    """Means of as many windows as asked for, in both directions."""
+
+    _function: Any = staticmethod(F.adaptive_avg_pool2d)

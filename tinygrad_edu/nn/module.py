@@ -1,0 +1,520 @@
+"""`Module`: parameters, buffers and modules inside modules, by the names of the attributes that hold them."""
+
+from __future__ import annotations
+
+import copy
+from collections import OrderedDict
+from collections.abc import Callable, Iterator
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from .. import dtypes
+from ..autograd.function import Function
+from ..autograd.graph import RemovableHandle, add_hook
+from ..tensor import Tensor, device, wrap
+from .parameter import Buffer, Parameter
+
+__all__ = ["Module"]
+
+
+class _IncompatibleKeys(NamedTuple):
+    missing_keys: list[str]
+    unexpected_keys: list[str]
+
+    def __repr__(self) -> str:
+        if not self.missing_keys and not self.unexpected_keys:
+            return "<All keys matched successfully>"
+        return f"_IncompatibleKeys(missing_keys={self.missing_keys}, unexpected_keys={self.unexpected_keys})"
+
+
+class Module:
+    """The base of all layers and networks: write `__init__` (call `super().__init__()` first) and `forward`.
+
+    Example:
+        >>> import tinygrad_edu as T
+        >>> class Net(T.nn.Module):
+        ...     def __init__(self):
+        ...         super().__init__()
+        ...         self.layer = T.nn.Linear(2, 1)
+        ...     def forward(self, x):
+        ...         return self.layer(x).relu()
+        >>> [name for name, p in Net().named_parameters()]
+        ['layer.weight', 'layer.bias']
+    """
+
+    training: bool
+    _parameters: dict[str, Parameter | None]
+    _buffers: dict[str, Tensor | None]
+    _modules: dict[str, Module | None]
+
+    def __init__(self) -> None:
+        self.__dict__.update(
+            training=True,
+            _parameters={},
+            _buffers={},
+            _non_persistent_buffers_set=set(),
+            _modules={},
+            _forward_hooks=OrderedDict(),
+            _forward_pre_hooks=OrderedDict(),
+            _backward_hooks=OrderedDict(),
+            _backward_pre_hooks=OrderedDict(),
+        )
+
+    def forward(self, *args: Any, **kwargs: Any) -> Any:
+        """What the module computes; subclasses write it, callers call the module itself."""
+        raise NotImplementedError(f'Module [{type(self).__name__}] is missing the required "forward" function')
+
+    # --- attributes ------------------------------------------------------------------------------------------------
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        own = self.__dict__
+        if isinstance(value, Parameter | Module | Buffer) and "_parameters" not in own:
+            kind = "parameters" if isinstance(value, Parameter) else "module"
+            raise AttributeError(
+                f"cannot assign {kind} before Module.__init__() call. Begin __init__ with super().__init__()."
+            )
+        if isinstance(value, Parameter):
+            self._forget(name, keep="_parameters")
+            self._parameters[name] = value
+        elif isinstance(value, Module):
+            self._forget(name, keep="_modules")
+            self._modules[name] = value
+        elif isinstance(value, Buffer):
+            self._forget(name, keep="_buffers")
+            self.register_buffer(name, value, persistent=value.persistent)
+        elif name in own.get("_parameters", ()):
+            if value is not None:
+                raise TypeError(
+                    f"cannot assign '{type(value).__name__}' as parameter '{name}' (torch.nn.Parameter or None expected). "
+                    "Wrap it: nn.Parameter(…)."
+                )
+            self._parameters[name] = None
+        elif name in own.get("_modules", ()):
+            if value is not None:
+                raise TypeError(
+                    f"cannot assign '{type(value).__name__}' as child module '{name}' (torch.nn.Module or None expected)"
+                )
+            self._modules[name] = None
+        elif name in own.get("_buffers", ()) and (value is None or isinstance(value, Tensor)):
+            self._buffers[name] = value
+        else:
+            object.__setattr__(self, name, value)
+
+    def _forget(self, name: str, keep: str) -> None:
+        self.__dict__.pop(name, None)
+        for table in ("_parameters", "_buffers", "_modules"):
+            if table != keep:
+                self.__dict__[table].pop(name, None)
+
+    def __getattr__(self, name: str) -> Any:
+        for table in ("_parameters", "_buffers", "_modules"):
+            found = self.__dict__.get(table, {})
+            if name in found:
+                return found[name]
+        raise AttributeError(f"'{type(self).__name__}' object has no attribute '{name}'")
+
+    def __delattr__(self, name: str) -> None:
+        for table in ("_parameters", "_buffers", "_modules"):
+            if name in self.__dict__[table]:
+                del self.__dict__[table][name]
+                return
+        object.__delattr__(self, name)
+
+    def __dir__(self) -> list[str]:
+        return sorted({*super().__dir__(), *self._parameters, *self._buffers, *self._modules})
+
+    def register_parameter(self, name: str, param: Parameter | None) -> None:
+        """Add a parameter under `name`; None for one that this module does without."""
+        self._check_name(name)
+        if param is not None and not isinstance(param, Parameter):
+            raise TypeError(
+                f"cannot assign '{type(param).__name__}' object to parameter '{name}' (torch.nn.Parameter or None required)"
+            )
+        if param is not None and param.grad_fn is not None:
+            raise ValueError(
+                f"Cannot assign non-leaf Tensor to parameter '{name}'. Model parameters must be created explicitly. To "
+                f"express '{name}' as a function of another Tensor, compute the value in the forward() method."
+            )
+        self._parameters[name] = param
+
+    def register_buffer(self, name: str, tensor: Tensor | None, persistent: bool = True) -> None:
+        """Add a tensor that is kept and (if `persistent`) saved with the module, but not trained."""
+        if tensor is not None and not isinstance(tensor, Tensor):
+            raise TypeError(
+                f"cannot assign '{type(tensor).__name__}' object to buffer '{name}' (torch Tensor or None required)"
+            )
+        if name not in self._buffers:
+            self._check_name(name)
+        self._buffers[name] = tensor
+        (self._non_persistent_buffers_set.discard if persistent else self._non_persistent_buffers_set.add)(name)
+
+    def add_module(self, name: str, module: Module | None) -> None:
+        """Add a child module under `name`."""
+        if module is not None and not isinstance(module, Module):
+            raise TypeError(f"{type(module).__name__} is not a Module subclass")
+        if name not in self._modules:
+            self._check_name(name)
+        self._modules[name] = module
+
+    register_module = add_module
+
+    def _check_name(self, name: str) -> None:
+        if not isinstance(name, str):
+            raise TypeError(f"a name should be a string, but got {type(name).__name__}")
+        if hasattr(self, name):
+            raise KeyError(f"attribute '{name}' already exists")
+        if "." in name or not name:
+            raise KeyError(f"a name can't contain \".\" and can't be empty, got: {name!r}")
+
+    # --- calling ---------------------------------------------------------------------------------------------------
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        own = self.__dict__
+        if not (
+            own["_forward_hooks"] or own["_forward_pre_hooks"] or own["_backward_hooks"] or own["_backward_pre_hooks"]
+        ):
+            return self.forward(*args, **kwargs)
+        for hook, with_kwargs in list(self._forward_pre_hooks.values()):
+            changed = hook(self, args, kwargs) if with_kwargs else hook(self, args)
+            if changed is not None:
+                if with_kwargs:
+                    args, kwargs = changed
+                else:
+                    args = changed if isinstance(changed, tuple) else (changed,)
+        watcher = _BackwardWatcher(self) if self._backward_hooks or self._backward_pre_hooks else None
+        if watcher is not None:
+            args = watcher.watch_inputs(args)
+        result = self.forward(*args, **kwargs)
+        for hook, with_kwargs in list(self._forward_hooks.values()):
+            changed = hook(self, args, kwargs, result) if with_kwargs else hook(self, args, result)
+            if changed is not None:
+                result = changed
+        return watcher.watch_outputs(result) if watcher is not None else result
+
+    def register_forward_hook(
+        self, hook: Callable[..., Any], *, prepend: bool = False, with_kwargs: bool = False
+    ) -> RemovableHandle:
+        """Call `hook(module, args, output)` after forward; what it returns replaces the output."""
+        return _add(self._forward_hooks, (hook, with_kwargs), prepend)
+
+    def register_forward_pre_hook(
+        self, hook: Callable[..., Any], *, prepend: bool = False, with_kwargs: bool = False
+    ) -> RemovableHandle:
+        """Call `hook(module, args)` before forward; what it returns replaces the arguments."""
+        return _add(self._forward_pre_hooks, (hook, with_kwargs), prepend)
+
+    def register_full_backward_hook(self, hook: Callable[..., Any], prepend: bool = False) -> RemovableHandle:
+        """Call `hook(module, grad_input, grad_output)` when the gradients of the inputs are there."""
+        return _add(self._backward_hooks, hook, prepend)
+
+    def register_full_backward_pre_hook(self, hook: Callable[..., Any], prepend: bool = False) -> RemovableHandle:
+        """Call `hook(module, grad_output)` when the gradients of the outputs are there."""
+        return _add(self._backward_pre_hooks, hook, prepend)
+
+    # --- walking ---------------------------------------------------------------------------------------------------
+
+    def named_modules(
+        self, memo: set[Module] | None = None, prefix: str = "", remove_duplicate: bool = True
+    ) -> Iterator[tuple[str, Module]]:
+        """This module and all inside it, each once, with their paths."""
+        seen: set[int] = set() if memo is None else {id(m) for m in memo}
+        stack: list[tuple[str, Module]] = [(prefix, self)]
+        while stack:
+            path, module = stack.pop()
+            if remove_duplicate and id(module) in seen:
+                continue
+            seen.add(id(module))
+            yield path, module
+            children = [(f"{path}.{n}" if path else n, m) for n, m in module._modules.items() if m is not None]
+            stack.extend(reversed(children))
+
+    def modules(self) -> Iterator[Module]:
+        """This module and all inside it, each once."""
+        return (module for _, module in self.named_modules())
+
+    def named_children(self) -> Iterator[tuple[str, Module]]:
+        """The modules directly inside this one, with their names."""
+        seen: set[int] = set()
+        for name, module in self._modules.items():
+            if module is not None and id(module) not in seen:
+                seen.add(id(module))
+                yield name, module
+
+    def children(self) -> Iterator[Module]:
+        """The modules directly inside this one."""
+        return (module for _, module in self.named_children())
+
+    def _named(self, table: str, prefix: str, recurse: bool, remove_duplicate: bool) -> Iterator[tuple[str, Any]]:
+        seen: set[int] = set()
+        owners = (
+            self.named_modules(prefix=prefix, remove_duplicate=remove_duplicate) if recurse else iter([(prefix, self)])
+        )
+        for path, module in owners:
+            for name, value in module.__dict__[table].items():
+                if value is None or (remove_duplicate and id(value) in seen):
+                    continue
+                seen.add(id(value))
+                yield f"{path}.{name}" if path else name, value
+
+    def named_parameters(
+        self, prefix: str = "", recurse: bool = True, remove_duplicate: bool = True
+    ) -> Iterator[tuple[str, Parameter]]:
+        """All parameters with their paths, such as `layer.weight`."""
+        return self._named("_parameters", prefix, recurse, remove_duplicate)
+
+    def parameters(self, recurse: bool = True) -> Iterator[Parameter]:
+        """All parameters: what an optimiser is given."""
+        return (p for _, p in self.named_parameters(recurse=recurse))
+
+    def named_buffers(
+        self, prefix: str = "", recurse: bool = True, remove_duplicate: bool = True
+    ) -> Iterator[tuple[str, Tensor]]:
+        """All buffers with their paths."""
+        return self._named("_buffers", prefix, recurse, remove_duplicate)
+
+    def buffers(self, recurse: bool = True) -> Iterator[Tensor]:
+        """All buffers."""
+        return (b for _, b in self.named_buffers(recurse=recurse))
+
+    def get_submodule(self, target: str) -> Module:
+        """The module at a path such as `encoder.layers.0`."""
+        module: Any = self
+        for name in target.split(".") if target else ():
+            if not isinstance(getattr(module, name, None), Module):
+                raise AttributeError(f"{type(module).__name__} has no attribute `{name}`")
+            module = getattr(module, name)
+        return module
+
+    def get_parameter(self, target: str) -> Parameter:
+        """The parameter at a path such as `layer.weight`."""
+        path, _, name = target.rpartition(".")
+        found = self.get_submodule(path)._parameters.get(name)
+        if found is None:
+            raise AttributeError(f"`{name}` is not an nn.Parameter")
+        return found
+
+    # --- saving ----------------------------------------------------------------------------------------------------
+
+    def state_dict(self, *, destination: Any = None, prefix: str = "", keep_vars: bool = False) -> dict[str, Tensor]:
+        """All parameters and persistent buffers by path: detached, sharing memory with the module's own."""
+        out: dict[str, Tensor] = OrderedDict() if destination is None else destination
+        for path, module in self.named_modules(remove_duplicate=False):
+            for name, value in module._saved_entries():
+                key = f"{prefix}{path}.{name}" if path else f"{prefix}{name}"
+                out[key] = value if keep_vars else value.detach()
+        return out
+
+    def _saved_entries(self) -> Iterator[tuple[str, Tensor]]:
+        for name, p in self._parameters.items():
+            if p is not None:
+                yield name, p
+        for name, b in self._buffers.items():
+            if b is not None and name not in self._non_persistent_buffers_set:
+                yield name, b
+
+    def load_state_dict(self, state_dict: Any, strict: bool = True, assign: bool = False) -> _IncompatibleKeys:
+        """Copy values into parameters and buffers by path: Tensors, arrays, or another engine's tensors.
+
+        Raises:
+            RuntimeError: a shape differs, or (if `strict`) a key is missing or unknown.
+        """
+        own = self.state_dict(keep_vars=True)
+        missing = [key for key in own if key not in state_dict]
+        unexpected = [key for key in state_dict if key not in own]
+        errors = []
+        if strict and unexpected:
+            errors.append(f"Unexpected key(s) in state_dict: {', '.join(map(repr, unexpected))}. ".replace("'", '"'))
+        if strict and missing:
+            errors.append(f"Missing key(s) in state_dict: {', '.join(map(repr, missing))}. ".replace("'", '"'))
+        for key, target in own.items():
+            if key not in state_dict:
+                continue
+            value = state_dict[key]
+            array = value._data if isinstance(value, Tensor) else np.asarray(value)
+            if array.shape != target._data.shape:
+                errors.append(
+                    f"size mismatch for {key}: copying a param with shape {list(array.shape)} from checkpoint, the shape "
+                    f"in current model is {list(target.shape)}."
+                )
+            elif assign:
+                target.data = wrap(array)
+            else:
+                target._data[...] = array
+        if errors:
+            raise RuntimeError(f"Error(s) in loading state_dict for {type(self).__name__}:\n\t" + "\n\t".join(errors))
+        return _IncompatibleKeys(missing, unexpected)
+
+    # --- changing all at once ----------------------------------------------------------------------------------------
+
+    def train(self, mode: bool = True) -> Module:
+        """Set training mode (dropout drops, batch norm measures) here and inside."""
+        if not isinstance(mode, bool):
+            raise ValueError("training mode is expected to be boolean")
+        for module in self.modules():
+            module.training = mode
+        return self
+
+    def eval(self) -> Module:
+        """Set evaluation mode: the opposite of `train()`."""
+        return self.train(False)
+
+    def requires_grad_(self, requires_grad: bool = True) -> Module:
+        """Let all parameters ask for a gradient, or stop asking: how layers are frozen."""
+        for p in self.parameters():
+            p.requires_grad_(requires_grad)
+        return self
+
+    def zero_grad(self, set_to_none: bool = True) -> None:
+        """Clear the gradients of all parameters: to None, or to zeros."""
+        for p in self.parameters():
+            if p._grad is not None:
+                p._grad = None if set_to_none else wrap(np.zeros_like(p._data))
+
+    def apply(self, fn: Callable[[Module], Any]) -> Module:
+        """Call `fn` on each module inside, then on this one: how weights are initialised."""
+        for module in reversed(list(self.modules())):
+            fn(module)
+        return self
+
+    def _convert(self, kind: np.dtype) -> Module:
+        for module in self.modules():
+            for value in (*module._parameters.values(), *module._buffers.values()):
+                if value is not None and value._data.dtype.kind == "f":
+                    value._data = value._data.astype(kind, copy=False)
+                    value._accumulator = None
+                    if value._grad is not None:
+                        value._grad = wrap(value._grad._data.astype(kind, copy=False))
+        return self
+
+    def to(self, *args: Any, dtype: Any = None, device: Any = None, **ignored: Any) -> Module:
+        """All floating-point parameters and buffers in another dtype. The only device is the CPU."""
+        for a in args:
+            if isinstance(a, dtypes.dtype):
+                dtype = a
+            elif isinstance(a, Tensor):
+                dtype = a.dtype
+            else:
+                device = a
+        if device is not None:
+            _check_device(device)
+        return self if dtype is None else self._convert(dtypes.to_numpy_dtype(dtype))
+
+    def double(self) -> Module:
+        """All floating-point parameters and buffers as float64."""
+        return self._convert(np.dtype(np.float64))
+
+    def float(self) -> Module:
+        """All floating-point parameters and buffers as float32."""
+        return self._convert(np.dtype(np.float32))
+
+    def half(self) -> Module:
+        """All floating-point parameters and buffers as float16."""
+        return self._convert(np.dtype(np.float16))
+
+    def cpu(self) -> Module:
+        """The module itself: it is on the CPU already."""
+        return self
+
+    def cuda(self, *args: Any) -> Module:
+        """Refused: tinygrad_edu computes on the CPU alone."""
+        device("cuda")
+        return self
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Module:
+        new = object.__new__(type(self))
+        memo[id(self)] = new
+        new.__dict__.update({k: copy.deepcopy(v, memo) for k, v in self.__dict__.items()})
+        return new
+
+    # --- showing ---------------------------------------------------------------------------------------------------
+
+    def extra_repr(self) -> str:
+        """What stands between the brackets of the printed module."""
+        return ""
+
+    def _get_name(self) -> str:
+        return type(self).__name__
+
+    def __repr__(self) -> str:
+        # Depth is that of the network as somebody wrote it.
+        lines = self.extra_repr().split("\n") if self.extra_repr() else []
+        children = []
+        for name, module in self._modules.items():
+            shown = repr(module).split("\n")
+            children.append(f"({name}): " + "\n".join([shown[0], *("  " + line for line in shown[1:])]))
+        if len(lines) == 1 and not children:
+            return f"{self._get_name()}({lines[0]})"
+        if not lines and not children:
+            return f"{self._get_name()}()"
+        return f"{self._get_name()}(\n  " + "\n  ".join(lines + children) + "\n)"
+
+
+def _check_device(where: Any) -> None:
+    if not isinstance(where, device):
+        device(where)
+
+
+def _add(hooks: dict[int, Any], hook: Any, prepend: bool) -> RemovableHandle:
+    handle = add_hook(hooks, hook)
+    if prepend and isinstance(hooks, OrderedDict):
+        hooks.move_to_end(handle.id, last=False)
+    return handle
+
+
+class _BackwardWatcher:
+    """Gathers the gradients at a module's outputs and inputs, and calls its backward hooks with them."""
+
+    def __init__(self, module: Module) -> None:
+        self.module = module
+        self.grad_output: tuple[Any, ...] = ()
+
+    def watch_inputs(self, args: tuple[Any, ...]) -> tuple[Any, ...]:
+        tensors = [a for a in args if isinstance(a, Tensor) and a.requires_grad]
+        if not tensors:
+            self.inputs = 0
+            return args
+        self.inputs = len(args)
+        passed = BackwardHookFunction.apply(lambda grads: self._inputs_ready(grads, args), *tensors)
+        passed = iter(passed if isinstance(passed, tuple) else (passed,))
+        return tuple(next(passed) if isinstance(a, Tensor) and a.requires_grad else a for a in args)
+
+    def watch_outputs(self, result: Any) -> Any:
+        outputs = result if isinstance(result, tuple) else (result,)
+        if not any(isinstance(o, Tensor) and o.requires_grad for o in outputs):
+            return result
+        passed = BackwardHookFunction.apply(self._outputs_ready, *outputs)
+        return passed if isinstance(result, tuple) else passed[0] if isinstance(passed, tuple) else passed
+
+    def _outputs_ready(self, grads: tuple[Any, ...]) -> Any:
+        for hook in list(self.module._backward_pre_hooks.values()):
+            changed = hook(self.module, grads)
+            if changed is not None:
+                grads = changed if isinstance(changed, tuple) else (changed,)
+        self.grad_output = grads
+        if not self.inputs:
+            for hook in list(self.module._backward_hooks.values()):
+                hook(self.module, (), grads)
+        return grads
+
+    def _inputs_ready(self, grads: tuple[Any, ...], args: tuple[Any, ...]) -> Any:
+        waiting = iter(grads)
+        every = tuple(next(waiting) if isinstance(a, Tensor) and a.requires_grad else None for a in args)
+        for hook in list(self.module._backward_hooks.values()):
+            changed = hook(self.module, every, self.grad_output)
+            if changed is not None:
+                every = changed if isinstance(changed, tuple) else (changed,)
+        return tuple(g for g, a in zip(every, args, strict=True) if isinstance(a, Tensor) and a.requires_grad)
+
+
+class BackwardHookFunction(Function):
+    """Passes tensors through, and on the way back gives their gradients to `seen`, all at once."""
+
+    @staticmethod
+    def forward(ctx: Any, seen: Any, *tensors: Any) -> Any:
+        ctx.seen = seen
+        return tuple(t.view_as(t) for t in tensors)
+
+    @staticmethod
+    def backward(ctx: Any, *grads: Any) -> Any:
+        return (None, *ctx.seen(grads))

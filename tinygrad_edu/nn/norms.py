@@ -1,0 +1,183 @@
+"""Layers that bring activations to mean 0 and variance 1."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from .. import dtypes
+from ..tensor import Tensor, wrap
+from . import functional as F
+from . import init
+from .layers import empty_parameter
+from .module import Module
+
+__all__ = ["BatchNorm1d", "BatchNorm2d", "GroupNorm", "InstanceNorm2d", "LayerNorm", "RMSNorm"]
+
+
+class _BatchNorm(Module):
+    _dims: tuple[int, ...] = ()
+
+    def __init__(
+        self,
+        num_features: int,
+        eps: float = 1e-5,
+        momentum: float | None = 0.1,
+        affine: bool = True,
+        track_running_stats: bool = True,
+        device: Any = None,
+        dtype: Any = None,
+    ) -> None:
+        super().__init__()
+        self.num_features, self.eps, self.momentum = num_features, eps, momentum
+        self.affine, self.track_running_stats = affine, track_running_stats
+        kind = dtypes.get_default_dtype().numpy if dtype is None else dtypes.to_numpy_dtype(dtype)
+        if affine:
+            self.weight, self.bias = empty_parameter(num_features, dtype), empty_parameter(num_features, dtype)
+            init.ones_(self.weight)
+        else:
+            self.register_parameter("weight", None)
+            self.register_parameter("bias", None)
+        track = track_running_stats
+        self.register_buffer("running_mean", wrap(np.zeros(num_features, kind)) if track else None)
+        self.register_buffer("running_var", wrap(np.ones(num_features, kind)) if track else None)
+        self.register_buffer("num_batches_tracked", wrap(np.zeros((), np.int64)) if track else None)
+
+    def forward(self, input: Tensor) -> Tensor:
+        if input.ndim not in self._dims:
+            wanted = " or ".join(f"{n}D" for n in self._dims)
+            raise ValueError(f"expected {wanted} input (got {input.ndim}D input)")
+        momentum = self.momentum
+        if self.training and self.track_running_stats:
+            self.num_batches_tracked._data[...] += 1
+            if momentum is None:
+                momentum = 1 / float(self.num_batches_tracked)
+        measure = self.training or not self.track_running_stats
+        keep = self.track_running_stats
+        return F.batch_norm(
+            input, self.running_mean if keep else None, self.running_var if keep else None, self.weight, self.bias, measure,
+            0.0 if momentum is None else momentum, self.eps,
+        )  # fmt: skip
+
+    def extra_repr(self) -> str:
+        return (
+            f"{self.num_features}, eps={self.eps}, momentum={self.momentum}, affine={self.affine}, "
+            f"track_running_stats={self.track_running_stats}"
+        )
+
+
+class BatchNorm1d(_BatchNorm):
+    """Each feature (N, C) or channel (N, C, L) by its mean and deviation over the batch."""
+
+    _dims = (2, 3)
+
+
+class BatchNorm2d(_BatchNorm):
+    """Each channel (N, C, H, W) by its mean and deviation over the batch."""
+
+    _dims = (4,)
+
+
+class InstanceNorm2d(Module):
+    """Each channel of each image by its own mean and deviation."""
+
+    def __init__(self, num_features: int, eps: float = 1e-5, momentum: float = 0.1, affine: bool = False) -> None:
+        super().__init__()
+        self.num_features, self.eps, self.momentum, self.affine = num_features, eps, momentum, affine
+        if affine:
+            self.weight, self.bias = empty_parameter(num_features), empty_parameter(num_features)
+            init.ones_(self.weight)
+        else:
+            self.register_parameter("weight", None)
+            self.register_parameter("bias", None)
+
+    def forward(self, input: Tensor) -> Tensor:
+        return F.instance_norm(input, weight=self.weight, bias=self.bias, eps=self.eps)
+
+    def extra_repr(self) -> str:
+        return f"{self.num_features}, eps={self.eps}, momentum={self.momentum}, affine={self.affine}, track_running_stats=False"
+
+
+class LayerNorm(Module):
+    """By mean and deviation over the last dimensions."""
+
+    def __init__(
+        self,
+        normalized_shape: Any,
+        eps: float = 1e-5,
+        elementwise_affine: bool = True,
+        bias: bool = True,
+        device: Any = None,
+        dtype: Any = None,
+    ) -> None:
+        super().__init__()
+        self.normalized_shape = (normalized_shape,) if isinstance(normalized_shape, int) else tuple(normalized_shape)
+        self.eps, self.elementwise_affine = eps, elementwise_affine
+        self.register_parameter("weight", empty_parameter(self.normalized_shape, dtype) if elementwise_affine else None)
+        if self.weight is not None:
+            init.ones_(self.weight)
+        wanted = elementwise_affine and bias
+        self.register_parameter("bias", empty_parameter(self.normalized_shape, dtype) if wanted else None)
+
+    def forward(self, input: Tensor) -> Tensor:
+        return F.layer_norm(input, self.normalized_shape, self.weight, self.bias, self.eps)
+
+    def extra_repr(self) -> str:
+        return (
+            f"{self.normalized_shape}, eps={self.eps}, elementwise_affine={self.elementwise_affine}, "
+            f"bias={self.bias is not None}"
+        )
+
+
+class RMSNorm(Module):
+    """By the root of the mean square over the last dimensions."""
+
+    def __init__(
+        self,
+        normalized_shape: Any,
+        eps: float | None = None,
+        elementwise_affine: bool = True,
+        device: Any = None,
+        dtype: Any = None,
+    ) -> None:
+        super().__init__()
+        self.normalized_shape = (normalized_shape,) if isinstance(normalized_shape, int) else tuple(normalized_shape)
+        self.eps, self.elementwise_affine = eps, elementwise_affine
+        self.register_parameter("weight", empty_parameter(self.normalized_shape, dtype) if elementwise_affine else None)
+        if self.weight is not None:
+            init.ones_(self.weight)
+
+    def forward(self, input: Tensor) -> Tensor:
+        return F.rms_norm(input, self.normalized_shape, self.weight, self.eps)
+
+    def extra_repr(self) -> str:
+        return f"{self.normalized_shape}, eps={self.eps}, elementwise_affine={self.elementwise_affine}"
+
+
+class GroupNorm(Module):
+    """By mean and deviation over groups of channels."""
+
+    def __init__(
+        self,
+        num_groups: int,
+        num_channels: int,
+        eps: float = 1e-5,
+        affine: bool = True,
+        device: Any = None,
+        dtype: Any = None,
+    ) -> None:
+        super().__init__()
+        if num_channels % num_groups:
+            raise ValueError(f"num_channels ({num_channels}) must be divisible by num_groups ({num_groups})")
+        self.num_groups, self.num_channels, self.eps, self.affine = num_groups, num_channels, eps, affine
+        self.register_parameter("weight", empty_parameter(num_channels, dtype) if affine else None)
+        self.register_parameter("bias", empty_parameter(num_channels, dtype) if affine else None)
+        if self.weight is not None:
+            init.ones_(self.weight)
+
+    def forward(self, input: Tensor) -> Tensor:
+        return F.group_norm(input, self.num_groups, self.weight, self.bias, self.eps)
+
+    def extra_repr(self) -> str:
+        return f"{self.num_groups}, {self.num_channels}, eps={self.eps}, affine={self.affine}"

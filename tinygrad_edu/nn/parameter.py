@@ -1,0 +1,48 @@
+"""`Parameter`: a tensor that a Module knows as one to be trained."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from .. import dtypes
+from ..tensor import Tensor
+
+__all__ = ["Buffer", "Parameter"]
+
+
+class Parameter(Tensor):
+    """A leaf that asks for a gradient; as an attribute of a Module it is found by `parameters()`."""
+
+    def __new__(cls, data: Any = None, requires_grad: bool = True) -> Parameter:
+        p = object.__new__(cls)
+        p._data = data._data if isinstance(data, Tensor) else np.zeros(0, dtypes.get_default_dtype().numpy)
+        p._requires_grad = False
+        if requires_grad:
+            p.requires_grad_()
+        return p
+
+    def __init__(self, data: Any = None, requires_grad: bool = True) -> None:
+        pass
+
+    # Below the words of its own it prints as the tensor it holds.
+    _prints_as_tensor = True
+
+    def __repr__(self) -> str:
+        return "Parameter containing:\n" + super().__repr__()
+
+
+class Buffer(Tensor):
+    """A tensor that a Module keeps and saves but does not train."""
+
+    persistent: bool
+
+    def __new__(cls, data: Tensor, *, persistent: bool = True) -> Buffer:
+        b = object.__new__(cls)
+        b._data = data._data
+        b.persistent = persistent
+        return b
+
+    def __init__(self, data: Tensor, *, persistent: bool = True) -> None:
+        pass

@@ -1,0 +1,261 @@
+"""Networks that read a sequence step by step and carry a state from each step to the next."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from ..ops import functions
+from ..ops.network import lstm_step
+from ..tensor import Tensor, wrap
+from . import functional as F
+from . import init
+from .layers import empty_parameter
+from .module import Module
+
+__all__ = ["GRU", "LSTM", "RNN", "GRUCell", "LSTMCell", "RNNCell"]
+
+_cat, _stack, _tanh, _relu, _sigmoid = (functions[n] for n in ("cat", "stack", "tanh", "relu", "sigmoid"))
+
+
+def _lstm(projected: Tensor, state: tuple[Tensor, Tensor], weight: Tensor, bias: Any) -> tuple[Tensor, Tensor]:
+    hidden, cell = state
+    return lstm_step(projected + F.linear(hidden, weight, bias), cell)
+
+
+def _gru(projected: Tensor, state: tuple[Tensor], weight: Tensor, bias: Any) -> tuple[Tensor]:
+    (hidden,) = state
+    i_r, i_z, i_n = projected.chunk(3, 1)
+    h_r, h_z, h_n = F.linear(hidden, weight, bias).chunk(3, 1)
+    r, z = _sigmoid(i_r + h_r), _sigmoid(i_z + h_z)
+    n = _tanh(i_n + r * h_n)
+    return ((hidden - n) * z + n,)
+
+
+def _rnn(nonlinearity: Any) -> Any:
+    def step(projected: Tensor, state: tuple[Tensor], weight: Tensor, bias: Any) -> tuple[Tensor]:
+        return (nonlinearity(projected + F.linear(state[0], weight, bias)),)
+
+    return step
+
+
+_STEPS = {"LSTM": _lstm, "GRU": _gru, "tanh": _rnn(_tanh), "relu": _rnn(_relu)}
+
+
+class _Recurrent(Module):
+    _gates = 1
+    _states = 1
+
+    def __init__(
+        self,
+        input_size: int,
+        hidden_size: int,
+        num_layers: int = 1,
+        bias: bool = True,
+        batch_first: bool = False,
+        dropout: float = 0.0,
+        bidirectional: bool = False,
+        device: Any = None,
+        dtype: Any = None,
+        *,
+        mode: str = "",
+    ) -> None:
+        super().__init__()
+        if hidden_size <= 0:
+            raise ValueError("hidden_size must be greater than zero")
+        self.mode = mode or type(self).__name__
+        self.input_size, self.hidden_size, self.num_layers, self.bias = input_size, hidden_size, num_layers, bias
+        self.batch_first, self.dropout, self.bidirectional = batch_first, float(dropout), bidirectional
+        rows = self._gates * hidden_size
+        for layer in range(num_layers):
+            width = input_size if layer == 0 else hidden_size * self._directions
+            for suffix in self._suffixes(layer):
+                setattr(self, f"weight_ih{suffix}", empty_parameter((rows, width), dtype))
+                setattr(self, f"weight_hh{suffix}", empty_parameter((rows, hidden_size), dtype))
+                if bias:
+                    setattr(self, f"bias_ih{suffix}", empty_parameter(rows, dtype))
+                    setattr(self, f"bias_hh{suffix}", empty_parameter(rows, dtype))
+        self.reset_parameters()
+
+    @property
+    def _directions(self) -> int:
+        return 2 if self.bidirectional else 1
+
+    def _suffixes(self, layer: int) -> list[str]:
+        return [f"_l{layer}", f"_l{layer}_reverse"][: self._directions]
+
+    def reset_parameters(self) -> None:
+        """Draw the weights anew."""
+        bound = 1 / math.sqrt(self.hidden_size)
+        for p in self.parameters():
+            init.uniform_(p, -bound, bound)
+
+    def flatten_parameters(self) -> None:
+        """Nothing to do on the CPU."""
+
+    def forward(self, input: Tensor, hx: Any = None) -> Any:
+        if input.ndim not in (2, 3):
+            raise ValueError(f"{type(self).__name__}: Expected input to be 2D or 3D, got {input.ndim}D tensor")
+        if input.shape[-1] != self.input_size:
+            raise RuntimeError(
+                f"input.size(-1) must be equal to input_size. Expected {self.input_size}, got {input.shape[-1]}"
+            )
+        batched = input.ndim == 3
+        sequence = input if batched else input.unsqueeze(1)
+        if batched and self.batch_first:
+            sequence = sequence.transpose(0, 1)
+        states = self._initial(hx, sequence, batched)
+        finals: list[list[Tensor]] = [[] for _ in range(self._states)]
+        for layer in range(self.num_layers):
+            outputs = []
+            for direction, suffix in enumerate(self._suffixes(layer)):
+                number = layer * self._directions + direction
+                out, last = self._run(sequence, tuple(s[number] for s in states), suffix, bool(direction))
+                outputs.append(out)
+                for kept, state in zip(finals, last, strict=True):
+                    kept.append(state)
+            sequence = outputs[0] if len(outputs) == 1 else _cat(outputs, -1)
+            if self.dropout and self.training and layer < self.num_layers - 1:
+                sequence = F.dropout(sequence, self.dropout)
+        last = [_stack(kept) for kept in finals]
+        if not batched:
+            sequence, last = sequence.squeeze(1), [s.squeeze(1) for s in last]
+        elif self.batch_first:
+            sequence = sequence.transpose(0, 1)
+        return sequence, tuple(last) if self._states > 1 else last[0]
+
+    def _initial(self, hx: Any, sequence: Tensor, batched: bool) -> list[Any]:
+        size = (self.num_layers * self._directions, sequence.shape[1], self.hidden_size)
+        if hx is None:
+            return [wrap(np.zeros(size, sequence._data.dtype)) for _ in range(self._states)]
+        states = list(hx) if self._states > 1 else [hx]
+        states = states if batched else [s.unsqueeze(1) for s in states]
+        for s in states:
+            if tuple(s.shape) != size:
+                raise RuntimeError(f"Expected hidden size {size}, got {list(s.shape)}")
+        return states
+
+    def _run(self, sequence: Tensor, state: tuple[Any, ...], suffix: str, backward: bool) -> tuple[Tensor, Any]:
+        """One layer in one direction. What the inputs add is computed for all steps at once."""
+        bias_ih, bias_hh = (getattr(self, name + suffix) if self.bias else None for name in ("bias_ih", "bias_hh"))
+        weight_hh = getattr(self, "weight_hh" + suffix)
+        projected = F.linear(sequence, getattr(self, "weight_ih" + suffix), bias_ih).unbind(0)
+        step = _STEPS[self.mode]
+        outputs = []
+        for x in reversed(projected) if backward else projected:
+            state = step(x, state, weight_hh, bias_hh)
+            outputs.append(state[0])
+        return _stack(outputs[::-1] if backward else outputs), state
+
+    def extra_repr(self) -> str:
+        shown = f"{self.input_size}, {self.hidden_size}"
+        for name, default in (
+            ("num_layers", 1),
+            ("bias", True),
+            ("batch_first", False),
+            ("dropout", 0.0),
+            ("bidirectional", False),
+        ):
+            if getattr(self, name) != default:
+                shown += f", {name}={getattr(self, name)}"
+        return shown
+
+
+class RNN(_Recurrent):
+    """h = tanh(W_ih·x + b_ih + W_hh·h + b_hh) at each step of sequences (L, N, input_size)."""
+
+    def __init__(
+        self,
+        input_size: int,
+        hidden_size: int,
+        num_layers: int = 1,
+        nonlinearity: str = "tanh",
+        *args: Any,
+        **kwargs: Any,
+    ) -> None:
+        if nonlinearity not in ("tanh", "relu"):
+            raise ValueError(f"Unknown nonlinearity '{nonlinearity}'. Select from 'tanh' or 'relu'.")
+        super().__init__(input_size, hidden_size, num_layers, *args, mode=nonlinearity, **kwargs)
+        self.nonlinearity = nonlinearity
+
+
+class LSTM(_Recurrent):
+    """An output and a cell, with gates for what to take in, to forget and to show. Returns (outputs, (h, c))."""
+
+    _gates = 4
+    _states = 2
+
+
+class GRU(_Recurrent):
+    """A state that is renewed in parts, by two gates."""
+
+    _gates = 3
+
+
+class _Cell(Module):
+    _gates = 1
+    _mode = ""
+
+    def __init__(
+        self, input_size: int, hidden_size: int, bias: bool = True, device: Any = None, dtype: Any = None
+    ) -> None:
+        super().__init__()
+        self.input_size, self.hidden_size, self.bias = input_size, hidden_size, bias
+        rows = self._gates * hidden_size
+        self.weight_ih, self.weight_hh = (
+            empty_parameter((rows, input_size), dtype),
+            empty_parameter((rows, hidden_size), dtype),
+        )
+        self.register_parameter("bias_ih", empty_parameter(rows, dtype) if bias else None)
+        self.register_parameter("bias_hh", empty_parameter(rows, dtype) if bias else None)
+        bound = 1 / math.sqrt(hidden_size)
+        for p in self.parameters():
+            init.uniform_(p, -bound, bound)
+
+    def forward(self, input: Tensor, hx: Any = None) -> Any:
+        batched = input.ndim == 2
+        x = input if batched else input.unsqueeze(0)
+        pair = self._mode == "LSTM"
+        if hx is None:
+            states = tuple(wrap(np.zeros((x.shape[0], self.hidden_size), x._data.dtype)) for _ in range(1 + pair))
+        else:
+            states = tuple(s if batched else s.unsqueeze(0) for s in (hx if pair else (hx,)))
+        step = _STEPS[self._mode or self.nonlinearity]
+        out = step(F.linear(x, self.weight_ih, self.bias_ih), states, self.weight_hh, self.bias_hh)
+        out = tuple(s if batched else s.squeeze(0) for s in out)
+        return out if pair else out[0]
+
+    def extra_repr(self) -> str:
+        return f"{self.input_size}, {self.hidden_size}" + ("" if self.bias else ", bias=False")
+
+
+class RNNCell(_Cell):
+    """One step of an RNN."""
+
+    def __init__(
+        self,
+        input_size: int,
+        hidden_size: int,
+        bias: bool = True,
+        nonlinearity: str = "tanh",
+        device: Any = None,
+        dtype: Any = None,
+    ) -> None:
+        super().__init__(input_size, hidden_size, bias, device, dtype)
+        self.nonlinearity = nonlinearity
+
+
+class LSTMCell(_Cell):
+    """One step of an LSTM: returns (h, c)."""
+
+    _gates = 4
+    _mode = "LSTM"
+
+
+class GRUCell(_Cell):
+    """One step of a GRU."""
+
+    _gates = 3
+    _mode = "GRU"

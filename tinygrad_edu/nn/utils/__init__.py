@@ -1,0 +1,61 @@
+"""Small helpers of training: clipping gradients, parameters as one vector (PyTorch: `torch.nn.utils`)."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from typing import Any
+
+import numpy as np
+
+from ...ops import functions
+from ...tensor import Tensor, wrap
+
+__all__ = ["clip_grad_norm_", "clip_grad_value_", "parameters_to_vector", "vector_to_parameters"]
+
+
+def _gradients(parameters: Any) -> list[Tensor]:
+    every = [parameters] if isinstance(parameters, Tensor) else list(parameters)
+    return [p._grad for p in every if p._grad is not None]
+
+
+def clip_grad_norm_(
+    parameters: Any, max_norm: float, norm_type: float = 2.0, error_if_nonfinite: bool = False, foreach: Any = None
+) -> Tensor:
+    """Scale all gradients so that together their norm is at most `max_norm`; returns the norm before.
+
+    Raises:
+        RuntimeError: the norm is not finite, and `error_if_nonfinite` asks to say so.
+    """
+    grads = _gradients(parameters)
+    norms = np.array([np.linalg.norm(g._data.reshape(-1), norm_type) for g in grads] or [np.float64(0)])
+    total = norms.max() if norm_type == math.inf else np.linalg.norm(norms, norm_type)
+    if error_if_nonfinite and not np.isfinite(total):
+        raise RuntimeError(
+            f"The total norm of order {norm_type} for gradients from `parameters` is non-finite, so it cannot be clipped. "
+            "To disable this error and scale the gradients by the non-finite norm anyway, set `error_if_nonfinite=False`"
+        )
+    factor = max_norm / (total + 1e-6)
+    for g in grads:
+        if not factor >= 1:
+            g._data *= g._data.dtype.type(factor)
+    return wrap(np.asarray(total, grads[0]._data.dtype if grads else np.float32))
+
+
+def clip_grad_value_(parameters: Any, clip_value: float, foreach: Any = None) -> None:
+    """Keep each element of the gradients within ±`clip_value`."""
+    for g in _gradients(parameters):
+        np.clip(g._data, -clip_value, clip_value, out=g._data)
+
+
+def parameters_to_vector(parameters: Iterable[Tensor]) -> Tensor:
+    """All parameters as one vector, in the graph."""
+    return functions["cat"]([p.view(-1) for p in parameters])
+
+
+def vector_to_parameters(vec: Tensor, parameters: Iterable[Tensor]) -> None:
+    """Let the parameters show the elements of `vec`, in order."""
+    start = 0
+    for p in parameters:
+        p.data = wrap(vec._data[start : start + p.numel()].reshape(p.shape))
+        start += p.numel()
