@@ -2,11 +2,13 @@
 
 import json
 import re
+from collections import Counter
 from pathlib import Path
 
 import pytest
 
 from tinygrad_edu.exercises import all_exercises
+from tinygrad_edu.glossary import glossary
 
 ROOT = Path(__file__).resolve().parent.parent
 ROWS = [
@@ -51,3 +53,11 @@ def test_every_lesson_is_on_the_map() -> None:
 def test_each_link_between_lessons_leads_somewhere(path: Path) -> None:
     links = re.findall(r"\]\((?!https?:)([^)#]+)", text_of(path))
     assert [link for link in links if link.endswith(".ipynb") and not (path.parent / link).exists()] == []
+
+
+def test_each_term_is_introduced_once_and_the_glossary_says_where() -> None:
+    entries = glossary()
+    assert len({entry.term for entry in entries}) == len(entries) >= 20
+    assert Counter(entry.lesson for entry in entries).keys() == set(range(1, 10))
+    assert next(entry for entry in entries if entry.term == "accumulation").lesson == 3
+    assert "**accumulation**: when a value is used several times" in entries._repr_markdown_()
