@@ -33,8 +33,8 @@ HOOKS = {"double": "lambda grad: 2 * grad", "print": "print"}
 class Edits:
     """What the toggles say. Lines and names are those of the original program; what is not named stays as written.
 
-    >>> Edits(no_grad=frozenset({3})).is_empty
-    False
+    >>> Edits(no_grad=frozenset({3}), retain_grad=frozenset({"d"}))  # doctest: +ELLIPSIS
+    Edits(...)
     """
 
     requires_grad: dict[str, bool] = field(default_factory=dict)
@@ -49,11 +49,6 @@ class Edits:
     create_graph: bool | None = None
     zero_grad: bool = False
     anomaly: bool = False
-
-    @property
-    def is_empty(self) -> bool:
-        """Whether the program runs as it was written."""
-        return self == Edits()
 
 
 @dataclass(frozen=True)
