@@ -17,6 +17,7 @@ from typing import Any
 from viz import dot, engines, notation, scene, shapes, svg
 from viz import grid as grids
 from viz.engines import Engine
+from viz.fold import fold
 from viz.graph import Graph
 from viz.layout import Layout
 from viz.reader import Reader, tensors_in
@@ -40,6 +41,7 @@ class Picture:
     state: dict[str, State] = field(default_factory=dict)
     rooms: dict[str, dict[str, str]] = field(default_factory=dict)
     layers: dict[str, list[grids.Grid]] = field(default_factory=dict)
+    caption: str = ""
     identity: str = field(default_factory=scene.new_identity)
 
     @cached_property
@@ -64,7 +66,7 @@ class Picture:
     @property
     def source(self) -> str:
         """The picture as DOT, which any Graphviz draws."""
-        return dot.source(self._drawing, self.state, self.layout.direction, self.theme)
+        return dot.source(self._drawing, self.state, scene.direction(self._drawing), self.theme)
 
     @property
     def description(self) -> str:
@@ -72,13 +74,14 @@ class Picture:
         recorded = sum(op.recorded for op in self.graph.ops.values())
         counts = f"{len(self.graph.values)} values and {recorded} recorded ops."
         steps = [self._line(key) for key in list(self.graph.ops)[:40]]
-        return " ".join([counts, *steps, self.graph.note]).strip()
+        return " ".join([self.caption, counts, *steps, self.graph.note]).strip()
 
     @property
     def notes(self) -> list[str]:
         """What the picture says below itself: why there is no more, or how it was laid out."""
         said = " ".join(filter(None, (self.graph.note, _folded(self._drawing, self.graph), self.layout.note)))
-        return textwrap.wrap(said, 76) if said else []
+        said = " ".join(filter(None, (self.caption, said)))
+        return textwrap.wrap(said, max(60, int(self.layout.width / 6.6))) if said else []
 
     def _line(self, key: str) -> str:
         op = self.graph.ops[key]
@@ -150,7 +153,7 @@ def draw(
     if theme not in ("auto", "light", "dark"):
         raise ValueError(f"theme must be 'auto', 'light' or 'dark', not {theme!r}")
     engine, roots = _roots(thing)
-    reader = Reader(engine, keep=True)
+    reader = Reader(engine, keep=True, lazy=True)
     with engine.quietly(), _no_collection():
         for name, tensor in roots.items():
             key = reader.value(tensor)
@@ -158,7 +161,9 @@ def draw(
             if name:
                 reader.bind(name, tensor)
         _name(reader, names or {}, module, sys._getframe(1))
-        _read_gradients(reader)
+        hidden = fold(reader.graph).hidden
+        reader.copy_those(lambda key: key not in hidden)
+        _read_gradients(reader, hidden)
     graph = reader.graph
     graph.note = _note(graph)
     notation.name_values(graph)
@@ -218,10 +223,15 @@ def _name(reader: Reader, names: dict[str, Any], module: Any, frame: Any) -> Non
                     reader.bind(name + path, tensor)
 
 
-def _read_gradients(reader: Reader) -> None:
+def _read_gradients(reader: Reader, hidden: dict[str, str]) -> None:
     for tensor, key in reader.seen():
         value = reader.graph.values[key]
-        if value.requires_grad and (value.kind == "leaf" or value.retains_grad) and tensor.grad is not None:
+        if (
+            key not in hidden
+            and value.requires_grad
+            and (value.kind == "leaf" or value.retains_grad)
+            and tensor.grad is not None
+        ):
             value.grad = reader.copy(tensor.grad)
 
 

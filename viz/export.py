@@ -105,6 +105,8 @@ class Frames:
         self._drawing = shapes.drawing(recording.graph, view, scene.rooms(stage), director.layers)
         self._patches = [scene.translated(patch, self._drawing) for patch in stage.patches]
         self._layout: Layout = scene.arrange(self._drawing)
+        self._view = view
+        self._rooms = scene.rooms(stage)
         self._identity = scene.new_identity()
 
     def state(self, step: int) -> dict[str, State]:
@@ -118,6 +120,18 @@ class Frames:
                 one.classes = change.get("class", one.classes)
                 one.text.update(change.get("text", {}))
         return state
+
+    def picture(self, step: int | None, theme: str) -> Picture:
+        """A step as a picture of its own."""
+        from viz.draw import Picture
+
+        which = self.count - 1 if step is None else step
+        state = self.state(which)
+        about = self._director.steps[which]
+        layers = self._director.layers
+        made = Picture(self._director.graph, self._view, theme, about.title, state, self._rooms, layers)
+        made.caption = f"{about.title}. {about.sentence}"
+        return made
 
     def svg(self, step: int, theme: str = "auto", plain: bool = False) -> str:
         """A step as SVG, its title and sentence below."""

@@ -92,11 +92,13 @@ def symbol(op: Op) -> str:
 
 def name_values(graph: Graph) -> None:
     """Give every value without a variable an expression (`w·x`) or, where that gets long, a name (`t3`)."""
+    for value in graph.values.values():
+        if value.op is None and not value.name:
+            value.expression = "input"
     count = 0
     expressions = len(graph.ops) <= MANY
     for value in graph.values.values():
         if value.name or value.op is None:
-            value.expression = "" if value.name else "input"
             continue
         op = graph.ops[value.op]
         text = _expression(graph, op) if expressions and len(op.outputs) == 1 else ""

@@ -22,7 +22,10 @@ def summarise(numbers: np.ndarray, dtype: str) -> Array:
     array = Array(list(numbers.shape), dtype)
     if numbers.size <= SUMMARY_PAST:
         array.data = numbers.tolist()
-    if numbers.dtype.kind in "fiub" and numbers.size:
+    if numbers.dtype.kind in "fiub" and numbers.size == 1:
+        only = float(numbers.reshape(-1)[0])
+        array.norm, array.low, array.high = abs(only), only, only
+    elif numbers.dtype.kind in "fiub" and numbers.size:
         wide = numbers.astype(np.float64)
         with np.errstate(all="ignore"):
             array.norm = float(np.sqrt(np.sum(wide * wide)))
@@ -74,6 +77,7 @@ class Reader:
     Args:
         engine: whose tensors these are.
         keep: hold on to nodes while reading (then their identity is the object), or not (then their sequence number).
+        lazy: leave numbers in `uncopied` for `copy_those`, since not all may be shown.
         on_op: called with each new op and its node, in the order in which the nodes were made.
         on_accumulate: called with each AccumulateGrad node.
     """
@@ -82,12 +86,15 @@ class Reader:
         self,
         engine: Engine,
         keep: bool,
+        lazy: bool = False,
         on_op: Callable[[Op, Any], None] | None = None,
         on_accumulate: Callable[[Any], None] | None = None,
     ) -> None:
         self.engine = engine
         self.graph = Graph()
         self._keep = keep
+        self._lazy = lazy
+        self.uncopied: dict[str, Any] = {}
         self._on_op = on_op
         self._on_accumulate = on_accumulate
         self._kept: list[Any] = []
@@ -100,7 +107,7 @@ class Reader:
 
     def value(self, tensor: Any, line: int | None = None, made: bool = False) -> str:
         """The key of `tensor` as it is now; changed in place, it is a new value that shares the old one's memory."""
-        node = self._grad_fn(tensor)
+        node = self.grad_fn(tensor)
         if node is not None:
             key = self.output(self.node(node), tensor.output_nr)
             value = self.graph.values[key]
@@ -154,7 +161,7 @@ class Reader:
 
     def has(self, tensor: Any) -> bool:
         """Whether `tensor` belongs to the graph read so far."""
-        node = self._grad_fn(tensor)
+        node = self.grad_fn(tensor)
         if node is not None:
             key = self._op_of.get(self.identity(node))
             return key is not None and (key, tensor.output_nr) in self._output
@@ -191,7 +198,10 @@ class Reader:
         value.requires_grad = bool(tensor.requires_grad)
         value.version = self.version(tensor)
         value.line = line if value.line is None else value.line
-        value.array = self.copy(tensor)
+        if self._lazy:
+            self.uncopied[value.key] = tensor
+        else:
+            value.array = self.copy(tensor)
         storage = self.engine.storage(tensor)
         if storage:
             owner = self._storage.get(storage)
@@ -209,6 +219,13 @@ class Reader:
                 return other is tensor or self.engine.storage(other) == storage
         base = tensor._base
         return base is not None and self.known(base) is not None
+
+    def copy_those(self, shown: Callable[[str], bool]) -> None:
+        """Copy the numbers that were left for later, of the values that are `shown`."""
+        for key, tensor in self.uncopied.items():
+            if shown(key):
+                self.graph.values[key].array = self.copy(tensor)
+        self.uncopied.clear()
 
     def copy(self, tensor: Any) -> Array | None:
         """The numbers of `tensor` as plain data, or None for what has none to copy."""
@@ -234,7 +251,7 @@ class Reader:
             return 0
 
     @staticmethod
-    def _grad_fn(tensor: Any) -> Any:
+    def grad_fn(tensor: Any) -> Any:
         try:
             return tensor.grad_fn
         except RuntimeError:  # a view whose history an in-place change made unreadable
@@ -361,7 +378,7 @@ class Reader:
         key = self.known(tensor)
         if key is not None:
             return key
-        node = self._grad_fn(tensor)
+        node = self.grad_fn(tensor)
         if node is not None and self.identity(node) in self._op_of:
             return self.value(tensor)
         pointer = tensor.data_ptr()

@@ -24,7 +24,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import FrameType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -32,6 +32,9 @@ from viz import engines
 from viz.engines import ACCUMULATE, CORE, TORCH, Engine
 from viz.graph import Array, Graph, Op, Saved, Value
 from viz.reader import Reader, legible, saved_tensors, summarise, tensors_in
+
+if TYPE_CHECKING:
+    from viz.draw import Picture
 
 SCHEMA = 1
 _programs = itertools.count(1)
@@ -97,6 +100,16 @@ class Recording:
         from viz.export import save_recording
 
         return save_recording(self, path, step=step, **options)
+
+    def picture(self, step: int | None = None, view: str = "values", theme: str = "auto") -> Picture:
+        """One step as a picture that shows and saves itself; the last step when none is given.
+
+        Raises:
+            IndexError: there is no such step.
+        """
+        from viz.export import Frames
+
+        return Frames(self, view).picture(step, theme)
 
     def scene(self, **options: Any) -> dict[str, Any]:
         """The pictures, patches and sentences that the player shows."""
@@ -201,6 +214,7 @@ class _Pass:
     first: int = 0
     current: str | None = None
     raised: BaseException | None = None
+    starts: list[tuple[int, str]] = field(default_factory=list)  # roots, and after how many events each was given
     arriving: dict[tuple[str, int], Any] = field(default_factory=dict)  # sums of what was sent, per node and output
     ended: str | None = None  # node that just ran, whose buffers may be gone by now
 
@@ -344,7 +358,7 @@ class _Recorder:
         leaf = bool(tensor.is_leaf)
         kept = leaf or bool(tensor.retains_grad)
         grad = tensor.grad if kept else None
-        node = self.reader._grad_fn(tensor)
+        node = self.reader.grad_fn(tensor)
         array = self.reader.copy(tensor)
         gradient = None if grad is None else self.reader.copy(grad)
         return {
@@ -414,7 +428,7 @@ class _Recorder:
     def _create_or_bind(self, name: str, tensor: Any, line: int | None) -> None:
         key = self.reader.bind(name, tensor, line)
         value = self.graph.values[key]
-        if value.op is None and value.how_shared != "in-place" and key not in self._created:
+        if value.op is None and key not in self._created:
             self._create(key, line)
 
     def _create(self, key: str, line: int | None) -> None:
@@ -449,7 +463,7 @@ class _Recorder:
             inputs = [self.reader.value(tensor) for tensor in tensors]
             for key, _tensor in zip(inputs, tensors, strict=True):
                 value = self.graph.values[key]
-                if value.op is None and value.how_shared != "in-place" and key not in self._created:
+                if value.op is None and key not in self._created:
                     self._create(key, line)
             versions = [self.reader.version(tensor) for tensor in tensors]
         result = self._through(func, args, kwargs)
@@ -604,14 +618,17 @@ class _Recorder:
 
             frame.f_trace_lines = False
             return leave
-        if self.pass_ is not None:
+        if self.pass_ is not None:  # a pass inside a node's backward is part of the pass around it
+            with self.engine.quietly():
+                given = frame.f_locals.get("tensors", frame.f_locals.get("outputs"))
+                self._reach(self.pass_, [self.reader.grad_fn(root) for root in self._tensors([given])])
             return None
         with self.engine.quietly():
             given = frame.f_locals.get("tensors", frame.f_locals.get("outputs"))
             roots = self._tensors([given])
             line = self.program.line(frame)
             keys = [self.reader.value(root, line) for root in roots]
-            current = self._start(line, [self.reader._grad_fn(root) for root in roots], keys)
+            current = self._start(line, [self.reader.grad_fn(root) for root in roots], keys)
 
         def end(frame: FrameType, event: str, argument: Any) -> Any:
             if event == "exception":
@@ -630,7 +647,15 @@ class _Recorder:
     def _start(self, line: int | None, roots: list[Any], keys: list[str]) -> _Pass:
         self.passes += 1
         current = _Pass(self.passes, line, first=len(self.events))
+        self._reach(current, roots)
+        self.pass_ = current
+        self.events.append(Event("backward", line, values=keys, pass_nr=current.number))
+        return current
+
+    def _reach(self, current: _Pass, roots: list[Any]) -> None:
+        """Hold on to the nodes that a pass may run, and count what each of them waits for."""
         stack = [root for root in roots if root is not None]
+        current.starts += [(len(self.events), self.reader.key_of(root) or self.reader.node(root)) for root in stack]
         while stack:
             node = stack.pop()
             key = self.reader.key_of(node)
@@ -647,16 +672,18 @@ class _Recorder:
                         behind_key = self.reader.node(behind)
                     current.waiting[behind_key] = current.waiting.get(behind_key, 0) + 1
                     stack.append(behind)
-        self.pass_ = current
-        self.events.append(Event("backward", line, values=keys, pass_nr=current.number))
-        return current
 
     def _end(self, current: _Pass) -> None:
         self._check_freed()
         ran = {event.node for event in self.events[current.first :] if event.kind == "run"}
         left = dict(current.waiting)
-        ready = [key for key, count in left.items() if count == 0 and key in ran]
-        for event in self.events[current.first :]:
+        ready: list[str] = []
+        starts = list(current.starts)
+        for position, event in enumerate(self.events[current.first :], current.first):
+            while starts and starts[0][0] <= position:
+                root = starts.pop(0)[1]
+                if left.get(root) == 0 and root in ran and root not in ready:
+                    ready.append(root)
             if event.kind == "run" and event.node in ready:
                 ready.remove(event.node)
             elif event.kind in ("send", "accumulate") and event.node is not None:

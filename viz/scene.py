@@ -248,9 +248,15 @@ class Director:
                 ):
                     used += 1
                 group = events[position : position + used]
-                self._run([one for one in group if one.kind not in ("op", "create")])
+                # a node may run others in its own backward (a checkpoint does), and be done only after them
+                own = [one for one in group if one.node in (None, event.node) and one.kind not in ("op", "create")]
+                self._run(own)
                 for one in group:
-                    if one.kind == "op":
+                    if one.kind == "send" and one.node != event.node:
+                        self._finishes(one)
+                    elif one.kind == "freed" and one.node != event.node:
+                        self._free(self.graph.ops[one.node or ""])
+                    elif one.kind == "op":
                         self._op(one, "backward")
                     elif one.kind == "create":
                         self._create([one], "backward")
@@ -421,6 +427,15 @@ class Director:
             )
         )
 
+    def _finishes(self, event: Event) -> None:
+        op = self.graph.ops[event.node or ""]
+        parts = [self._send(op, gradient, position, None) for position, gradient in enumerate(event.gradients)]
+        words = f"{notation.symbol(op)} is done and sends {', and '.join(filter(None, parts)) or 'nothing'}"
+        ready = [self._node_title(waiting) for waiting in event.ready]
+        self._close(
+            Step("backward", f"Backward: {self._node_title(op.key)} is done", _sentence(words), event.line, ready)
+        )
+
     def _arrived(self, value: Value, array: Array | None) -> None:
         note = "" if value.kind == "leaf" else "retained" if value.retains_grad else "not kept"
         text = {"grad": f"grad {grids.words(array)}".strip()}
@@ -528,7 +543,7 @@ class Director:
             if (name := self._gradient_of(node, number))
         ]
         self._inbox.clear()
-        text = "The backward pass is over"
+        text = "Every gradient has arrived"
         if returned:
             text += f"; it returns {', '.join(returned)}, and adds nothing to any .grad"
         elif last and words:
@@ -717,12 +732,35 @@ def translated(patch: dict[str, dict[str, Any]], drawing: shapes.Drawing) -> dic
     return made
 
 
+def direction(drawing: shapes.Drawing) -> str:
+    """Left to right where the longest row fits a page, as far as can be told before anything is laid out."""
+    if len(drawing.boxes) > 60:
+        return "TB"
+    width = {box.key: box.width for box in drawing.boxes}
+    below: dict[str, list[tuple[str, float]]] = {key: [] for key in width}
+    waits = dict.fromkeys(width, 0)
+    for link in drawing.links:
+        if link.kind != "share":
+            below[link.tail].append((link.head, max(24.0, link.room[0])))
+            waits[link.head] += 1
+    reach = dict(width)
+    ready = [key for key, count in waits.items() if not count]
+    while ready:
+        key = ready.pop()
+        for head, gap in below[key]:
+            reach[head] = max(reach[head], reach[key] + gap + width[head])
+            waits[head] -= 1
+            if not waits[head]:
+                ready.append(head)
+    return "LR" if max(reach.values(), default=0.0) <= WIDE else "TB"
+
+
 def arrange(drawing: shapes.Drawing) -> layouts.Layout:
     """Lay a picture out: left to right where that fits a page, else top to bottom."""
     sizes = [(box.key, box.width, box.height) for box in drawing.boxes]
     ends = [(link.key, link.tail, link.head, *link.room) for link in drawing.links]
     loose = {link.key for link in drawing.links if link.kind == "share"}
-    if len(sizes) <= 60:
+    if direction(drawing) == "LR":
         placed = layouts.place(sizes, ends, "LR", loose)
         if placed.width <= WIDE:
             return placed
