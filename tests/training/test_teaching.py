@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
-from programs import PROGRAMS, STEPS
+from teaching import PROGRAMS, STEPS
 
 import tinygrad_edu
 
