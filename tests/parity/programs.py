@@ -32,6 +32,9 @@ class Variable:
     shape: tuple[int, ...]
     # Computed from a tensor of inference mode. Whether PyTorch lets such a tensor be written to depends on the kernel.
     inference: bool = False
+    # A view; and a tensor whose strides come from a permutation or an expansion, or may do so.
+    view: bool = False
+    strided: bool = False
 
 
 class Writer:
@@ -50,7 +53,7 @@ class Writer:
         n = len(self.variables)
         return self.variables[n - 1 - self.draw(st.integers(0, min(n - 1, 5)))]
 
-    def define(self, expression: str, shape: tuple[int, ...]) -> None:
+    def define(self, expression: str, shape: tuple[int, ...], view: bool = False) -> None:
         name = f"v{len(self.variables)}"
         mode = self.draw(st.integers(0, 24))
         line = f"{name} = {expression}"
@@ -58,9 +61,11 @@ class Writer:
             line = f"with T.no_grad():\n    {line}"
         elif mode == 23:
             line = f"with T.inference_mode():\n    {line}"
-        inference = mode == 23 or any(v.inference for v in self.variables if v.name in re.split(r"\W", expression))
+        used = [v for v in self.variables if v.name in re.split(r"\W", expression)]
+        inference = mode == 23 or any(v.inference for v in used)
+        strided = any(v.strided for v in used) or bool(re.search(r"\.(t|transpose|permute|expand)\(", expression))
         self.lines.append(line)
-        self.variables.append(Variable(name, shape, inference))
+        self.variables.append(Variable(name, shape, inference, view, strided))
 
     # --- statements --------------------------------------------------------------------------------------------------
 
@@ -112,6 +117,9 @@ class Writer:
 
     def where(self) -> None:
         a, b = self.variable(), self.variable()
+        if a.strided or b.strided:
+            # In which order PyTorch lays out the result depends on the kernel.
+            return
         try:
             shape = np.broadcast_shapes(a.shape, b.shape)
         except ValueError:
@@ -120,7 +128,7 @@ class Writer:
 
     def view(self) -> None:
         v = self.variable()
-        self.define(*self.window(v))
+        self.define(*self.window(v), view=True)
 
     def window(self, v: Variable) -> tuple[str, tuple[int, ...]]:
         """A view of `v`, as an expression and a shape."""
@@ -165,7 +173,7 @@ class Writer:
 
     def in_place(self) -> None:
         v = self.variable()
-        if v.inference:
+        if v.inference or v.strided:
             return
         form = self.draw(st.integers(0, 5))
         if form <= 1:
@@ -207,11 +215,14 @@ class Writer:
         targets = []
         for shape in shapes:
             targets.append(f"v{len(self.variables)}")
-            self.variables.append(Variable(targets[-1], shape, v.inference or other.inference))
+            flags = v.inference or other.inference, True, v.strided or other.strided
+            self.variables.append(Variable(targets[-1], shape, *flags))
         self.lines.append(f"{', '.join(targets)} = F.{name}.apply({arguments})")
 
     def hook(self) -> None:
         v = self.variable()
+        if v.view:
+            return
         label = f"h{len(self.lines)}"
         form = self.pick(
             [
@@ -248,9 +259,14 @@ class Writer:
             )
         )
 
+    def inputs(self) -> str:
+        """Of tensors that are no views: which write to its base a retained view survives is PyTorch's secret."""
+        v = self.variable()
+        return "" if v.view else f"inputs=[{v.name}]"
+
     def backward(self) -> None:
         v = self.variable()
-        options = self.pick(["", "", "retain_graph=True", "create_graph=True", f"inputs=[{self.variable().name}]"])
+        options = self.pick(["", "", "retain_graph=True", "create_graph=True", self.inputs()])
         kind = self.draw(st.integers(0, 3))
         if self.draw(st.booleans()) and not second_order(self.lines):
             self.lines.append(f"watch({v.name}, log=log)")

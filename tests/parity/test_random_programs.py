@@ -25,5 +25,7 @@ def test_a_random_program_gives_the_same_on_both_engines(lines):
     theirs, ours = (execute(lines, ENGINES[name]) for name in ("torch", "tinygrad_edu"))
     # A program that trips PyTorch's own assertions says nothing about us.
     assume("INTERNAL ASSERT" not in str(theirs["errors"]))
+    # Where a write both overlaps what it reads and does not fit, PyTorch tells of one, we of the other.
+    assume("refer to a single memory location" not in str(theirs["errors"]))
     found = list(differences(theirs, ours))
     assert not found, "\n".join(["PyTorch and tinygrad_edu differ on", *lines, *found])

@@ -379,7 +379,7 @@ def _window(input, key):
 
 
 def _is_full(item, n):
-    return item.indices(n) == (0, n, 1)
+    return item.start in (None, 0) and (item.stop is None or item.stop >= n) and item.step in (None, 1)
 
 
 def _sliced(t, dim, item):
