@@ -485,6 +485,27 @@ LINALG = [
     S("T.trace(a)", a=M),
 ]
 
+DECOMPOSITION = [
+    S("T.linalg.inv(a)", a=well_conditioned(3)),
+    S("T.linalg.inv(a)", a=well_conditioned(3, 2)),
+    S("T.linalg.det(a)", a=well_conditioned(3)),
+    S("T.linalg.det(a)", a=well_conditioned(2, 4)),
+    S("T.linalg.slogdet(a)", a=well_conditioned(3)),
+    S("T.linalg.solve(a, b)", a=well_conditioned(3), b=(3, 2)),
+    S("T.linalg.solve(a, b)", a=well_conditioned(3), b=(3,), names=False),
+    S("T.linalg.solve(a, b, left=False)", a=well_conditioned(3), b=(2, 3)),
+    S("T.linalg.cholesky(a @ a.mT + 3 * T.eye(3, dtype=a.dtype))", a=(3, 3)),
+    S("T.linalg.vector_norm(a, 3)", a=M),
+    S("T.linalg.matrix_norm(a)", a=M),
+    S("T.linalg.matrix_norm(a, 1)", a=M, names=False),
+    S("T.linalg.matrix_norm(a, float('inf'))", a=M, names=False),
+    S("T.linalg.norm(a)", a=M),
+    S("T.linalg.norm(a, 1)", a=M, names=False),
+    S("T.linalg.norm(a, 3, dim=1)", a=M),
+    S("T.linalg.matrix_power(a, 3)", a=(3, 3)),
+    S("T.linalg.matmul(a, b)", a=M, b=(4, 2)),
+]
+
 IMAGE = (2, 3, 6, 5)
 
 NETWORK = [
@@ -617,7 +638,20 @@ RANDOM = [
     S("T.bernoulli(a * 0 + 1)", a=constant(3, 4)),
 ]
 
-SAMPLES = [*POINTWISE, *EXPONENTIAL, *ACTIVATION, *REDUCE, *SHAPE, *INDEX, *INPLACE, *LINALG, *NETWORK, *LOSS, *RANDOM]
+SAMPLES = [
+    *POINTWISE,
+    *EXPONENTIAL,
+    *ACTIVATION,
+    *REDUCE,
+    *SHAPE,
+    *INDEX,
+    *INPLACE,
+    *LINALG,
+    *DECOMPOSITION,
+    *NETWORK,
+    *LOSS,
+    *RANDOM,
+]
 
 # Calls that PyTorch refuses, and the type of its error.
 REFUSED = [
@@ -714,6 +748,10 @@ REFUSED = [
     S("F.binary_cross_entropy(x, y)", x=unit(3, 4), y=unit(4)),
     S("F.binary_cross_entropy_with_logits(x, y)", x=M, y=V),
     S("F.huber_loss(x, y, delta=0.0)", x=M, y=M),
+    S("T.linalg.inv(a)", a=M),
+    S("T.linalg.inv(a)", a=values([1.0, 2.0], [2.0, 4.0])),
+    S("T.linalg.cholesky(a)", a=values([1.0, 2.0], [2.0, 1.0])),
+    S("T.linalg.solve(a, b)", a=well_conditioned(3), b=(2, 2)),
     S("T.randint(3, 3, (2,))"),
     S("a.detach().normal_(0, -1)", a=M),
 ]

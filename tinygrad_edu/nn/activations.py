@@ -60,8 +60,9 @@ class _Activation(Module):
         return type(self)._function(input, **{name: getattr(self, name) for name in self._settings})
 
     def extra_repr(self) -> str:
-        shown = [f"{n}={getattr(self, n)!r}" for n in self._settings if n != "inplace" or self.inplace]
-        return ", ".join(shown)
+        # As in PyTorch: `inplace` where it is on, and a threshold to shrink by without its name.
+        shown = [n for n in self._settings if n != "inplace" or self.inplace]
+        return ", ".join(repr(getattr(self, n)) if n == "lambd" else f"{n}={getattr(self, n)!r}" for n in shown)
 
 
 def _activation(name: str, function: str, **defaults: Any) -> type[_Activation]:

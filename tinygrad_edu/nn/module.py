@@ -372,8 +372,13 @@ class Module:
                 p._grad = None if set_to_none else wrap(np.zeros_like(p._data))
 
     def apply(self, fn: Callable[[Module], Any]) -> Module:
-        """Call `fn` on each module inside, then on this one: how weights are initialised."""
-        for module in reversed(list(self.modules())):
+        """Call `fn` on each module inside, inner ones first, then on this one: how weights are initialised."""
+        order, stack = [], [self]
+        while stack:
+            module = stack.pop()
+            order.append(module)
+            stack.extend(module.children())
+        for module in reversed(order):
             fn(module)
         return self
 

@@ -16,6 +16,14 @@ from .module import Module
 __all__ = ["BatchNorm1d", "BatchNorm2d", "GroupNorm", "InstanceNorm2d", "LayerNorm", "RMSNorm"]
 
 
+def _add_affine(module: Module, size: int, affine: bool, bias: bool, dtype: Any) -> None:
+    """A weight of ones and a bias of zeros for each channel, as far as they are asked for."""
+    module.register_parameter("weight", empty_parameter(size, dtype) if affine else None)
+    module.register_parameter("bias", empty_parameter(size, dtype) if affine and bias else None)
+    if affine:
+        init.ones_(module.weight)
+
+
 class _BatchNorm(Module):
     _dims: tuple[int, ...] = ()
 
@@ -28,17 +36,14 @@ class _BatchNorm(Module):
         track_running_stats: bool = True,
         device: Any = None,
         dtype: Any = None,
+        *,
+        bias: bool = True,
     ) -> None:
         super().__init__()
         self.num_features, self.eps, self.momentum = num_features, eps, momentum
         self.affine, self.track_running_stats = affine, track_running_stats
         kind = dtypes.get_default_dtype().numpy if dtype is None else dtypes.to_numpy_dtype(dtype)
-        if affine:
-            self.weight, self.bias = empty_parameter(num_features, dtype), empty_parameter(num_features, dtype)
-            init.ones_(self.weight)
-        else:
-            self.register_parameter("weight", None)
-            self.register_parameter("bias", None)
+        _add_affine(self, num_features, affine, bias, dtype)
         track = track_running_stats
         self.register_buffer("running_mean", wrap(np.zeros(num_features, kind)) if track else None)
         self.register_buffer("running_var", wrap(np.ones(num_features, kind)) if track else None)
@@ -63,7 +68,7 @@ class _BatchNorm(Module):
     def extra_repr(self) -> str:
         return (
             f"{self.num_features}, eps={self.eps}, momentum={self.momentum}, affine={self.affine}, "
-            f"track_running_stats={self.track_running_stats}"
+            f"bias={self.bias is not None}, track_running_stats={self.track_running_stats}"
         )
 
 
@@ -82,21 +87,18 @@ class BatchNorm2d(_BatchNorm):
 class InstanceNorm2d(Module):
     """Each channel of each image by its own mean and deviation."""
 
-    def __init__(self, num_features: int, eps: float = 1e-5, momentum: float = 0.1, affine: bool = False) -> None:
+    def __init__(
+        self, num_features: int, eps: float = 1e-5, momentum: float = 0.1, affine: bool = False, *, bias: bool = True
+    ) -> None:
         super().__init__()
         self.num_features, self.eps, self.momentum, self.affine = num_features, eps, momentum, affine
-        if affine:
-            self.weight, self.bias = empty_parameter(num_features), empty_parameter(num_features)
-            init.ones_(self.weight)
-        else:
-            self.register_parameter("weight", None)
-            self.register_parameter("bias", None)
+        _add_affine(self, num_features, affine, bias, None)
 
     def forward(self, input: Tensor) -> Tensor:
         return F.instance_norm(input, weight=self.weight, bias=self.bias, eps=self.eps)
 
     def extra_repr(self) -> str:
-        return f"{self.num_features}, eps={self.eps}, momentum={self.momentum}, affine={self.affine}, track_running_stats=False"
+        return f"{self.num_features}, eps={self.eps}, momentum={self.momentum}, affine={self.affine}, bias={self.bias is not None}, track_running_stats=False"
 
 
 class LayerNorm(Module):
@@ -166,18 +168,17 @@ class GroupNorm(Module):
         affine: bool = True,
         device: Any = None,
         dtype: Any = None,
+        *,
+        bias: bool = True,
     ) -> None:
         super().__init__()
         if num_channels % num_groups:
             raise ValueError(f"num_channels ({num_channels}) must be divisible by num_groups ({num_groups})")
         self.num_groups, self.num_channels, self.eps, self.affine = num_groups, num_channels, eps, affine
-        self.register_parameter("weight", empty_parameter(num_channels, dtype) if affine else None)
-        self.register_parameter("bias", empty_parameter(num_channels, dtype) if affine else None)
-        if self.weight is not None:
-            init.ones_(self.weight)
+        _add_affine(self, num_channels, affine, bias, dtype)
 
     def forward(self, input: Tensor) -> Tensor:
         return F.group_norm(input, self.num_groups, self.weight, self.bias, self.eps)
 
     def extra_repr(self) -> str:
-        return f"{self.num_groups}, {self.num_channels}, eps={self.eps}, affine={self.affine}"
+        return f"{self.num_groups}, {self.num_channels}, eps={self.eps}, affine={self.affine}, bias={self.bias is not None}"

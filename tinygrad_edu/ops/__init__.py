@@ -8,6 +8,7 @@ from . import (
     compare,
     convolution,
     creation,
+    decomposition,
     exponential,
     gather,
     index,
@@ -27,7 +28,7 @@ from .binding import functions, linalg_functions, nn_functions
 from .op import Op, elementwise, linear
 
 __all__ = [
-    "Op", "activation", "compare", "convolution", "creation", "elementwise", "exponential", "functions", "gather", "index",
+    "Op", "activation", "compare", "convolution", "creation", "decomposition", "elementwise", "exponential", "functions", "gather", "index",
     "joining", "linalg", "linalg_functions", "linear", "loss", "methods", "network", "nn_functions", "normalization",
     "pointwise", "pooling", "reduce", "shape", "softmax",
 ]  # fmt: skip

@@ -1,0 +1,240 @@
+"""Modules beside PyTorch's: the same weights give the same outputs, gradients, names and text."""
+
+from __future__ import annotations
+
+import copy
+import pickle
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+
+import tinygrad_edu
+
+ENGINES = (tinygrad_edu, torch)
+
+# A module, and the shapes (or integer arrays) it is called with.
+MODULES = {
+    "nn.Linear(4, 3)": [(2, 4)],
+    "nn.Linear(4, 3, bias=False)": [(2, 5, 4)],
+    "nn.Bilinear(4, 3, 2)": [(5, 4), (5, 3)],
+    "nn.Conv1d(3, 4, 3, padding=1)": [(2, 3, 7)],
+    "nn.Conv2d(3, 4, 3, stride=2, padding=1, bias=False)": [(2, 3, 6, 6)],
+    "nn.Conv2d(4, 4, (3, 1), groups=2, padding='same')": [(2, 4, 5, 5)],
+    "nn.Conv2d(3, 4, 3, padding=1, padding_mode='circular')": [(2, 3, 6, 6)],
+    "nn.ConvTranspose2d(3, 2, 3, stride=2, output_padding=1)": [(2, 3, 4, 4)],
+    "nn.Embedding(5, 3, padding_idx=0)": [np.array([[0, 1], [4, 1]])],
+    "nn.BatchNorm1d(3)": [(6, 3)],
+    "nn.BatchNorm2d(3, momentum=None)": [(2, 3, 4, 4)],
+    "nn.BatchNorm2d(3, affine=False, track_running_stats=False)": [(2, 3, 4, 4)],
+    "nn.InstanceNorm2d(3, affine=True)": [(2, 3, 4, 4)],
+    "nn.LayerNorm((3, 4))": [(2, 3, 4)],
+    "nn.LayerNorm(4, bias=False)": [(2, 4)],
+    "nn.RMSNorm(4)": [(2, 4)],
+    "nn.GroupNorm(2, 4)": [(2, 4, 3, 3)],
+    "nn.MaxPool1d(2)": [(2, 3, 6)],
+    "nn.MaxPool2d(3, stride=1, padding=1)": [(2, 3, 5, 5)],
+    "nn.AvgPool1d(2)": [(2, 3, 6)],
+    "nn.AvgPool2d(2, ceil_mode=True)": [(2, 3, 5, 5)],
+    "nn.AdaptiveAvgPool2d((2, 3))": [(2, 3, 5, 5)],
+    "nn.Flatten()": [(2, 3, 4)],
+    "nn.Unflatten(1, (2, 2))": [(3, 4)],
+    "nn.Identity()": [(2, 3)],
+    "nn.Dropout(0.0)": [(2, 3)],
+    "nn.RNN(3, 4, 2)": [(5, 2, 3)],
+    "nn.RNN(3, 4, nonlinearity='relu', bidirectional=True)": [(5, 2, 3)],
+    "nn.LSTM(3, 4, 2, batch_first=True)": [(2, 5, 3)],
+    "nn.LSTM(3, 4, bidirectional=True, bias=False)": [(5, 2, 3)],
+    "nn.LSTM(3, 4)": [(5, 3)],
+    "nn.GRU(3, 4, 2, bidirectional=True)": [(5, 2, 3)],
+    "nn.RNNCell(3, 4)": [(2, 3)],
+    "nn.LSTMCell(3, 4)": [(2, 3)],
+    "nn.GRUCell(3, 4)": [(2, 3)],
+    "nn.MultiheadAttention(4, 2)": [(5, 2, 4), (3, 2, 4), (3, 2, 4)],
+    "nn.MultiheadAttention(4, 2, batch_first=True, bias=False)": [(2, 3, 4), (2, 3, 4), (2, 3, 4)],
+    "nn.TransformerEncoderLayer(4, 2, 8, dropout=0.0, batch_first=True)": [(2, 3, 4)],
+    "nn.TransformerEncoderLayer(4, 2, 8, dropout=0.0, activation='gelu', norm_first=True)": [(3, 2, 4)],
+    "nn.Sequential(nn.Linear(4, 3), nn.ReLU(), nn.Sequential(nn.Linear(3, 2), nn.Softmax(dim=1)))": [(2, 4)],
+    "nn.PReLU(3)": [(2, 3)],
+} | {
+    f"nn.{name}": [(3, 4)]
+    for name in (
+        "ReLU()", "ReLU6()", "LeakyReLU(0.2)", "ELU()", "SELU()", "CELU()", "GELU()", "GELU(approximate='tanh')", "SiLU()",
+        "Mish()", "Sigmoid()", "Tanh()", "Softplus()", "LogSigmoid()", "Hardtanh()", "Hardswish()", "Softsign()",
+        "Tanhshrink()", "Softshrink()", "Threshold(0.1, 2.0)", "GLU()", "Softmax(1)", "Softmin(1)", "LogSoftmax(1)",
+    )
+}  # fmt: skip
+
+
+def _made(T: Any, code: str) -> Any:
+    """The module in float64, with weights that NumPy draws."""
+    module = eval(code, {"nn": T.nn}).double()
+    rng = np.random.default_rng(0)
+    with T.no_grad():
+        for p in module.parameters():
+            p.copy_(T.tensor(rng.standard_normal(tuple(p.shape))))
+    return module
+
+
+def _inputs(T: Any, shapes: list[Any]) -> list[Any]:
+    rng = np.random.default_rng(1)
+    made = [s if isinstance(s, np.ndarray) else rng.standard_normal(s) for s in shapes]
+    return [T.tensor(a).requires_grad_() if a.dtype.kind == "f" else T.tensor(a) for a in made]
+
+
+def _flat(result: Any) -> list[Any]:
+    return [x for item in result for x in _flat(item)] if isinstance(result, tuple) else [result]
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("code", MODULES)
+def test_a_module_has_the_outputs_gradients_names_and_text_of_pytorch(code: str) -> None:
+    seen = []
+    for T in ENGINES:
+        module, inputs = _made(T, code), _inputs(T, MODULES[code])
+        outputs = [o for o in _flat(module(*inputs)) if o is not None]
+        rng = np.random.default_rng(2)
+        sum((o * T.tensor(rng.standard_normal(tuple(o.shape)))).sum() for o in outputs).backward()
+        arrays = [o.detach().numpy() for o in outputs]
+        arrays += [t.grad.numpy() for t in inputs if t.requires_grad]
+        arrays += [p.grad.numpy() for p in module.parameters()]
+        arrays += [np.asarray(v, np.float64) for v in module.state_dict().values()]
+        text = repr(module).replace("NonDynamicallyQuantizableLinear", "Linear")
+        seen.append((arrays, list(module.state_dict()), text))
+    (ours, our_names, our_text), (theirs, their_names, their_text) = seen
+    assert our_names == their_names
+    assert our_text == their_text
+    for a, b in zip(ours, theirs, strict=True):
+        np.testing.assert_allclose(a, b, rtol=1e-9, atol=1e-11)
+
+
+@pytest.mark.parametrize(
+    "code", ["nn.LSTM(3, 4, 2)", "nn.BatchNorm2d(3)", "nn.Sequential(nn.Conv2d(1, 2, 3), nn.Linear(2, 2))"]
+)
+def test_weights_saved_by_pytorch_load_here_and_back(code: str) -> None:
+    theirs, ours = eval(code, {"nn": torch.nn}), eval(code, {"nn": tinygrad_edu.nn})
+    assert repr(ours.load_state_dict(theirs.state_dict())) == "<All keys matched successfully>"
+    for a, b in zip(ours.state_dict().values(), theirs.state_dict().values(), strict=True):
+        np.testing.assert_array_equal(a.numpy(), b.numpy())
+    back = {name: torch.from_numpy(np.array(t.numpy() * 2)) for name, t in ours.state_dict().items()}
+    theirs.load_state_dict(back)
+    for a, b in zip(ours.state_dict().values(), theirs.state_dict().values(), strict=True):
+        np.testing.assert_array_equal(a.numpy() * 2, b.numpy())
+
+
+def test_load_state_dict_names_what_is_missing_unknown_or_of_another_shape() -> None:
+    for T in ENGINES:
+        model = T.nn.Linear(2, 3)
+        with pytest.raises(RuntimeError, match='Missing key\\(s\\) in state_dict: "bias"'):
+            model.load_state_dict({"weight": T.zeros(3, 2)})
+        with pytest.raises(RuntimeError, match='Unexpected key\\(s\\) in state_dict: "more"'):
+            model.load_state_dict({"weight": T.zeros(3, 2), "bias": T.zeros(3), "more": T.zeros(1)})
+        with pytest.raises(RuntimeError, match="size mismatch for weight"):
+            model.load_state_dict({"weight": T.zeros(2, 2), "bias": T.zeros(3)})
+        keys = model.load_state_dict({"weight": T.zeros(3, 2), "more": T.zeros(1)}, strict=False)
+        assert (keys.missing_keys, keys.unexpected_keys) == (["bias"], ["more"])
+
+
+def _story_of_hooks(T: Any) -> list[Any]:
+    story: list[Any] = []
+    layer = _made(T, "nn.Linear(2, 1)")
+    layer.register_forward_pre_hook(lambda m, args: story.append(("pre", len(args))))
+    layer.register_forward_hook(lambda m, args, out: out * 2)
+    layer.register_full_backward_pre_hook(lambda m, g: story.append(("pre-back", g[0].tolist())))
+    handle = layer.register_full_backward_hook(lambda m, gi, go: story.append((gi[0].tolist(), go[0].tolist())))
+    x = T.ones(1, 2, dtype=T.float64, requires_grad=True)
+    y = layer(x)
+    story.append(y.item())
+    y.sum().backward()
+    handle.remove()
+    layer(x).sum().backward()
+    return [*story, x.grad.tolist()]
+
+
+def test_hooks_see_a_module_forward_and_backward() -> None:
+    assert _story_of_hooks(tinygrad_edu) == _story_of_hooks(torch)
+
+
+def _walk(T: Any) -> list[Any]:
+    nn = T.nn
+    shared = nn.Linear(2, 2)
+    net = nn.ModuleDict({"a": nn.Sequential(shared, nn.Dropout()), "b": nn.ModuleList([shared, nn.BatchNorm1d(2)])})
+    net.eval()
+    net.requires_grad_(False)
+    order: list[str] = []
+    net.apply(lambda m: order.append(type(m).__name__))
+    names = [[n for n, _ in f()] for f in (net.named_modules, net.named_parameters, net.named_buffers)]
+    modes = [m.training for m in net.modules()]
+    return [names, list(net.state_dict()), modes, [p.requires_grad for p in net.parameters()], order, repr(net)]
+
+
+def test_names_modes_and_freezing_reach_every_module_inside() -> None:
+    assert _walk(tinygrad_edu) == _walk(torch)
+
+
+@pytest.mark.parametrize("T", ENGINES, ids=lambda T: T.__name__)
+def test_a_module_refuses_what_pytorch_refuses(T: Any) -> None:
+    class Early(T.nn.Module):
+        def __init__(self) -> None:
+            self.layer = T.nn.Linear(1, 1)
+
+    with pytest.raises(AttributeError, match=r"before Module.__init__\(\) call"):
+        Early()
+    with pytest.raises(TypeError, match="cannot assign"):
+        T.nn.Linear(1, 1).weight = T.zeros(1, 1)
+    with pytest.raises(NotImplementedError, match="forward"):
+        T.nn.Module()(1)
+    with pytest.raises(AttributeError, match="has no attribute 'nothing'"):
+        _ = T.nn.Linear(1, 1).nothing
+
+
+def test_a_module_can_be_copied_and_pickled() -> None:
+    model = tinygrad_edu.nn.Sequential(tinygrad_edu.nn.Linear(2, 2), tinygrad_edu.nn.BatchNorm1d(2))
+    for other in (copy.deepcopy(model), pickle.loads(pickle.dumps(model))):
+        assert [type(p) for p in other.parameters()] == [type(p) for p in model.parameters()]
+        assert all(
+            tinygrad_edu.equal(a, b) and a is not b for a, b in zip(model.parameters(), other.parameters(), strict=True)
+        )
+
+
+@pytest.mark.parametrize(
+    "function",
+    [
+        "uniform_",
+        "normal_",
+        "xavier_uniform_",
+        "xavier_normal_",
+        "kaiming_uniform_",
+        "kaiming_normal_",
+        "trunc_normal_",
+    ],
+)
+def test_first_values_have_the_spread_of_pytorchs(function: str) -> None:
+    spreads = []
+    for T in ENGINES:
+        T.manual_seed(0)
+        weight = T.nn.Parameter(T.zeros(300, 200))
+        getattr(T.nn.init, function)(weight)
+        spreads.append([weight.detach().std().item(), weight.detach().abs().max().item()])
+    np.testing.assert_allclose(spreads[0][0], spreads[1][0], rtol=0.02)
+
+
+def test_clipping_scales_all_gradients_together() -> None:
+    seen = []
+    for T in ENGINES:
+        model = _made(T, "nn.Linear(3, 2)")
+        model(T.ones(4, 3, dtype=T.float64)).sum().backward()
+        total = T.nn.utils.clip_grad_norm_(model.parameters(), 1.5)
+        first = model.weight.grad.tolist()
+        T.nn.utils.clip_grad_value_(model.parameters(), 0.1)
+        seen.append(
+            [
+                total.item(),
+                first,
+                model.bias.grad.tolist(),
+                T.nn.utils.parameters_to_vector(model.parameters()).tolist(),
+            ]
+        )
+    for a, b in zip(*seen, strict=True):
+        np.testing.assert_allclose(a, b, rtol=1e-9)

@@ -1,0 +1,131 @@
+"""Optimisers and schedules beside PyTorch's, step by step."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+
+import tinygrad_edu
+
+ENGINES = (tinygrad_edu, torch)
+
+OPTIMIZERS = [
+    "SGD(params, lr=0.1)",
+    "SGD(params, lr=0.1, momentum=0.9)",
+    "SGD(params, lr=0.1, momentum=0.9, dampening=0.5, weight_decay=0.1)",
+    "SGD(params, lr=0.1, momentum=0.9, nesterov=True)",
+    "SGD(params, lr=0.1, maximize=True)",
+    "Adam(params, lr=0.1)",
+    "Adam(params, lr=0.1, betas=(0.5, 0.9), eps=1e-3, weight_decay=0.1)",
+    "Adam(params, lr=0.1, amsgrad=True)",
+    "AdamW(params, lr=0.1)",
+    "RMSprop(params, lr=0.1)",
+    "RMSprop(params, lr=0.1, momentum=0.5, centered=True, weight_decay=0.1)",
+    "Adagrad(params, lr=0.1, lr_decay=0.1, weight_decay=0.1)",
+    "SGD([{'params': params[:1]}, {'params': params[1:], 'lr': 0.01}], lr=0.1)",
+]
+
+
+def _problem(T: Any) -> tuple[list[Any], Any]:
+    rng = np.random.default_rng(0)
+    params = [T.tensor(rng.standard_normal(s), requires_grad=True) for s in [(3, 2), (2,)]]
+    x = T.tensor(rng.standard_normal((5, 3)))
+
+    def loss() -> Any:
+        return ((x @ params[0] + params[1]).tanh() - 0.5).square().mean()
+
+    return params, loss
+
+
+def _train(T: Any, optimizer: Any, loss: Any, steps: int) -> list[float]:
+    losses = []
+    for _ in range(steps):
+        optimizer.zero_grad()
+        value = loss()
+        value.backward()
+        optimizer.step()
+        losses.append(value.item())
+    return losses
+
+
+@pytest.mark.parametrize("code", OPTIMIZERS)
+def test_an_optimizer_takes_the_steps_of_pytorchs(code: str) -> None:
+    runs = []
+    for T in ENGINES:
+        params, loss = _problem(T)
+        optimizer = eval(code, {**vars(T.optim), "params": params})
+        losses = _train(T, optimizer, loss, 10)
+        runs.append((losses, [p.detach().numpy() for p in params]))
+    np.testing.assert_allclose(runs[0][0], runs[1][0], rtol=1e-9)
+    for a, b in zip(runs[0][1], runs[1][1], strict=True):
+        np.testing.assert_allclose(a, b, rtol=1e-9)
+
+
+@pytest.mark.parametrize("code", ["SGD(params, lr=0.1, momentum=0.9)", "Adam(params, lr=0.1)"])
+def test_a_saved_state_goes_on_where_it_stopped(code: str) -> None:
+    T = tinygrad_edu
+    params, loss = _problem(T)
+    optimizer = eval(code, {**vars(T.optim), "params": params})
+    whole = _train(T, optimizer, loss, 6)
+    params, loss = _problem(T)
+    first = eval(code, {**vars(T.optim), "params": params})
+    start = _train(T, first, loss, 3)
+    second = eval(code, {**vars(T.optim), "params": params})
+    second.load_state_dict(first.state_dict())
+    assert start + _train(T, second, loss, 3) == whole
+
+
+SCHEDULES = [
+    "StepLR(o, 3, gamma=0.5)",
+    "MultiStepLR(o, [2, 5])",
+    "ExponentialLR(o, 0.9)",
+    "CosineAnnealingLR(o, 10, eta_min=0.01)",
+    "LambdaLR(o, lambda e: 1 / (1 + e))",
+]
+
+
+@pytest.mark.parametrize("code", SCHEDULES)
+def test_a_schedule_has_the_rates_of_pytorchs(code: str) -> None:
+    rates = []
+    for T in ENGINES:
+        params, _ = _problem(T)
+        optimizer = T.optim.SGD(params, lr=0.1)
+        scheduler = eval(code, {**vars(T.optim.lr_scheduler), "o": optimizer})
+        seen = []
+        for _ in range(15):
+            seen.append(scheduler.get_last_lr()[0])
+            optimizer.step()
+            scheduler.step()
+        rates.append(seen)
+    np.testing.assert_allclose(rates[0], rates[1], rtol=1e-9)
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        "SGD(params[0], lr=0.1)", "SGD([], lr=0.1)", "SGD(params, lr=-1)", "SGD([1.0], lr=0.1)", "SGD([params[0] * 2], lr=0.1)",
+        "SGD(params, lr=0.1, nesterov=True)", "Adam(params, betas=(1.0, 0.9))", "SGD([{'params': params}, {'params': params}], lr=0.1)",
+    ],
+)  # fmt: skip
+def test_an_optimizer_refuses_what_pytorchs_refuses(code: str) -> None:
+    for T in ENGINES:
+        params, _ = _problem(T)
+        kinds = (TypeError, ValueError)
+        with pytest.raises(kinds) as error:
+            eval(code, {**vars(T.optim), "params": params})
+        if T is tinygrad_edu:
+            ours = error.type
+    assert ours is error.type
+
+
+def test_a_step_counts_as_a_write() -> None:
+    for T in ENGINES:
+        w = T.ones(2, requires_grad=True)
+        y = (w * w).sum()
+        w.grad = T.ones(2)
+        T.optim.SGD([w], lr=0.1).step()
+        with pytest.raises(RuntimeError, match="modified by an inplace operation"):
+            y.backward()

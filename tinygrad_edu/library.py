@@ -1,0 +1,197 @@
+"""Ops of your own with a name: `custom_op`, and `register_autograd` for their gradients (PyTorch: `torch.library`).
+
+Example:
+    >>> import tinygrad_edu as T
+    >>> @T.library.custom_op("course::scale", mutates_args=())
+    ... def scale(x: T.Tensor, k: float) -> T.Tensor:
+    ...     return x * k
+    >>> def setup_context(ctx, inputs, output):
+    ...     ctx.k = inputs[1]
+    >>> def backward(ctx, grad):
+    ...     return grad * ctx.k, None
+    >>> scale.register_autograd(backward, setup_context=setup_context)
+    >>> x = T.ones(2, requires_grad=True)
+    >>> T.ops.course.scale(x, 3.0).sum().backward()
+    >>> x.grad
+    tensor([3., 3.])
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Iterable
+from typing import Any
+
+from . import ops
+from .autograd.function import Function
+from .autograd.grad_mode import no_grad
+from .autograd.graph import bump_version
+from .overrides import overridable
+from .tensor import Tensor
+
+__all__ = ["CustomOpDef", "custom_op", "register_autograd", "register_fake"]
+
+
+class CustomOpDef:
+    """A named op: call it as the function that it was made from."""
+
+    def __init__(self, name: str, fn: Callable[..., Any], mutates_args: tuple[str, ...]) -> None:
+        self._qualname = name
+        self._namespace, self._name = name.split("::")
+        self._fn = fn
+        self._mutates = mutates_args
+        self._signature = inspect.signature(fn)
+        self._backward: Callable[..., Any] | None = None
+        self._setup_context: Callable[..., Any] | None = None
+        label = f"GeneratedBackwardFor_{self._namespace}_{self._name}_default"
+        self._function: Any = type(label, (_Recorded,), {"definition": self})
+        self._call = overridable(self._run, self._name)
+
+    def register_autograd(
+        self, backward: Callable[..., Any], /, *, setup_context: Callable[..., Any] | None = None
+    ) -> None:
+        """Give the op its gradient: `backward(ctx, *grad_outputs)`, and `setup_context(ctx, inputs, output)` to keep for it.
+
+        Raises:
+            RuntimeError: the op changes an argument in place: it has no gradient.
+        """
+        if self._mutates:
+            raise RuntimeError(
+                f"Cannot register autograd formula for non-functional operator {self._qualname} (it mutates "
+                f"{', '.join(self._mutates)}). Please create a functional operator and register an autograd formula for that."
+            )
+        self._backward, self._setup_context = backward, setup_context
+
+    def register_fake(self, fn: Callable[..., Any], /) -> Callable[..., Any]:
+        """Accepted and unused: shapes without values are for PyTorch's compilers."""
+        return fn
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        return self._call(*args, **kwargs)
+
+    def _run(self, *args: Any, **kwargs: Any) -> Any:
+        bound = self._signature.bind(*args, **kwargs)
+        bound.apply_defaults()
+        if self._mutates:
+            self._run_in_place(bound)
+            return None
+        return self._function.apply(*bound.args, *bound.kwargs.values())
+
+    def _run_in_place(self, bound: inspect.BoundArguments) -> None:
+        changed = [bound.arguments[name] for name in self._mutates]
+        if any(t.requires_grad for t in changed):
+            raise RuntimeError(
+                f"{self._qualname}: a tensor that requires grad cannot be changed by a custom op, which has no gradient "
+                "for that. Change a detach()ed copy."
+            )
+        with no_grad():
+            self._fn(*bound.args, **bound.kwargs)
+        for t in changed:
+            bump_version(t)
+
+    def __repr__(self) -> str:
+        return f"<CustomOpDef({self._qualname})>"
+
+
+class _Recorded(Function):
+    """The node of a custom op: runs its function without recording inside, and its registered rule on the way back."""
+
+    definition: CustomOpDef
+
+    @staticmethod
+    def forward(ctx: Any, *inputs: Any) -> Any:
+        definition = type(ctx)._function.definition
+        output = definition._fn(*inputs)
+        _refuse_alias(definition, inputs, output)
+        if definition._setup_context is not None:
+            definition._setup_context(ctx, inputs, output)
+        return output
+
+    @staticmethod
+    def backward(ctx: Any, *grad_outputs: Any) -> Any:
+        definition = type(ctx)._function.definition
+        if definition._backward is None:
+            raise RuntimeError(
+                f"Trying to backward through {definition._namespace}.{definition._name}.default but no autograd formula was "
+                "registered. Please use register_autograd to add one."
+            )
+        return definition._backward(ctx, *grad_outputs)
+
+
+def _refuse_alias(definition: CustomOpDef, inputs: tuple[Any, ...], output: Any) -> None:
+    for out in output if isinstance(output, tuple | list) else (output,):
+        for t in inputs:
+            if isinstance(out, Tensor) and isinstance(t, Tensor) and (out is t or out._base is t):
+                raise RuntimeError(
+                    f"{definition._name}: The output of this custom operator (1) must not also be an input to this custom "
+                    "operator and (2) may not alias any inputs to this custom operator or other returns. Return a clone()."
+                )
+
+
+_registered: dict[str, CustomOpDef] = {}
+
+
+def custom_op(
+    name: str,
+    fn: Callable[..., Any] | None = None,
+    /,
+    *,
+    mutates_args: str | Iterable[str],
+    device_types: Any = None,
+    schema: Any = None,
+) -> Any:
+    """Make a function an op named `namespace::name`. Its parameters have type annotations; `mutates_args` names those
+    that it changes in place.
+
+    Raises:
+        ValueError: the name has no namespace, or a parameter no annotation.
+    """
+
+    def make(function: Callable[..., Any]) -> CustomOpDef:
+        if len(name.split("::")) != 2:
+            raise ValueError(f"the name of a custom op is 'namespace::name', got {name!r}")
+        for parameter in inspect.signature(function).parameters.values():
+            if parameter.annotation is parameter.empty and schema is None:
+                raise ValueError(
+                    f"infer_schema(func): Parameter {parameter.name} must have a type annotation. Got func with signature "
+                    f"{inspect.signature(function)})"
+                )
+        changed = (mutates_args,) if isinstance(mutates_args, str) else tuple(mutates_args)
+        definition = CustomOpDef(name, function, changed)
+        _registered[name] = definition
+        namespace = ops.__dict__.setdefault(definition._namespace, _Namespace(definition._namespace))
+        setattr(namespace, definition._name, definition)
+        return definition
+
+    return make if fn is None else make(fn)
+
+
+class _Namespace:
+    """What `tinygrad_edu.ops.<namespace>` is: the custom ops of that namespace."""
+
+    def __init__(self, name: str) -> None:
+        self.__dict__["_name"] = name
+
+    def __getattr__(self, name: str) -> Any:
+        raise AttributeError(f"'_OpNamespace' '{self._name}' object has no attribute '{name}'")
+
+
+def _find(op: Any) -> CustomOpDef:
+    if isinstance(op, CustomOpDef):
+        return op
+    if op not in _registered:
+        raise RuntimeError(f"There is no custom op named {op!r}. Make it with custom_op first.")
+    return _registered[op]
+
+
+def register_autograd(
+    op: Any, backward: Callable[..., Any], /, *, setup_context: Callable[..., Any] | None = None
+) -> None:
+    """Give a custom op (or its name) its gradient."""
+    _find(op).register_autograd(backward, setup_context=setup_context)
+
+
+def register_fake(op: Any, fn: Callable[..., Any] | None = None, /) -> Any:
+    """Accepted and unused: shapes without values are for PyTorch's compilers."""
+    definition = _find(op)
+    return definition.register_fake if fn is None else definition.register_fake(fn)
