@@ -649,12 +649,8 @@ class _recording:
     def __enter__(self) -> None:
         self.previous = grad_mode.state.grad_enabled
         grad_mode.state.grad_enabled = self.create_graph
-        # NaN and infinities flow without a word, as in PyTorch.
-        self.errors = np.errstate(all="ignore")
-        self.errors.__enter__()
 
     def __exit__(self, *exception: object) -> None:
-        self.errors.__exit__(None, None, None)
         grad_mode.state.grad_enabled = self.previous
 
 
