@@ -30,7 +30,7 @@ def source(drawing: Drawing, state: dict[str, State], direction: str = "LR", the
             "fontname": FONT,
             "fontsize": "10",
             "color": colours["line"],
-            "fontcolor": colours["grad"],
+            "fontcolor": colours["grad-ink"],
             "arrowsize": "0.6",
         },
     )
@@ -67,7 +67,7 @@ def _label(box: Box, state: dict[str, State], colours: dict[str, str]) -> str:
         if not text:
             continue
         size = SIZE.get("small" if row.style == "grad" else row.style, 13.0)
-        colour = {"grad": colours["grad"], "small": colours["soft"], "tiny": colours["soft"]}.get(row.style)
+        colour = {"grad": colours["grad-ink"], "small": colours["soft"], "tiny": colours["soft"]}.get(row.style)
         text = f"<B>{text}</B>" if row.style == "name" else text
         paint = f' COLOR="{colour}"' if colour else ""
         lines.append(f'<TR><TD><FONT POINT-SIZE="{size:.0f}"{paint}>{text}</FONT></TD></TR>')

@@ -302,7 +302,8 @@ class Director:
         if value.array is not None and value.array.shape:
             self.stages["values"].set(f"{value.key}x", "on")
         if value.requires_grad and value.kind == "leaf":
-            texts["grad"] = "grad: none yet"
+            before = self.stages["values"].state.get(value.shares or "", State()).text.get("grad", "")
+            texts["grad"] = before if before and value.how_shared == "in-place" else "grad: none yet"
         self._passing(value.key, "now", "done", **texts)
         if value.accumulate:
             self._set(value.accumulate, "done")
@@ -323,7 +324,8 @@ class Director:
             self._set(f"e{key}", "")
             self._appear(value)
             if value.array is not None:
-                results.append(f"{value.title} = {brief(value.array)}")
+                again = f" in place, version {value.version}" if value.how_shared == "in-place" else ""
+                results.append(f"{value.title} = {brief(value.array)}{again}")
         for position, saved in enumerate(op.saved):
             self._set(f"{op.key}s{position}", "")
             self._saved[f"{op.key}s{position}"] = "alive" if saved.state == "freed" else saved.state
