@@ -728,7 +728,7 @@ REFUSED = [
     S("F.conv2d(x, w, groups=2)", x=IMAGE, w=(4, 3, 3, 3)),
     S("F.max_pool2d(x, 2, padding=2)", x=IMAGE),
     S("F.max_pool2d(x, 9)", x=IMAGE),
-    S("F.avg_pool2d(x, 2)", x=M),
+    S("F.max_pool2d(x, 2)", x=M),
     S("F.batch_norm(x, None, None)", x=IMAGE),
     S("F.batch_norm(x, None, None, training=True)", x=(1, 3)),
     S("F.layer_norm(x, (3,))", x=M),

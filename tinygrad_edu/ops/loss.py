@@ -295,13 +295,13 @@ def huber_loss(input, target, reduction="mean", delta=1.0, weight=None):
 def nll_loss(input, target, weight=None, size_average=None, ignore_index=-100, reduce=None, reduction="mean"):
     """The mean of -input[i, target[i]]: `input` (N, C, …) holds log-probabilities, `target` (N, …) classes."""
     reduction = _legacy(size_average, reduce, reduction)
-    if target._data.dtype.kind not in "iu":
-        raise RuntimeError(
-            f"expected scalar type Long but found {target.dtype.legacy_name}: targets are class indices."
-        )
     if input.ndim and target.ndim and input.ndim > 1 and input.shape[0] != target.shape[0]:
         raise ValueError(
             f"Expected input batch_size ({input.shape[0]}) to match target batch_size ({target.shape[0]})."
+        )
+    if target._data.dtype.kind not in "iu":
+        raise RuntimeError(
+            f"expected scalar type Long but found {target.dtype.legacy_name}: targets are class indices."
         )
     expected = (*input.shape[:1], *input.shape[2:]) if input.ndim > 1 else ()
     if tuple(target.shape) != expected:
