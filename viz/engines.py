@@ -95,7 +95,8 @@ class Engine:
         if self.name == TORCH:
             top = getattr(self.module._C._autograd, "_top_saved_tensors_default_hooks", None)
             return top is not None and top(True) is not None
-        return bool(sys.modules["tinygrad_edu.autograd.graph"].saved_state.hooks)
+        home = sys.modules[self.module.autograd.graph.saved_tensors_hooks.__module__]
+        return bool(home.saved_state.hooks)
 
     def devices(self) -> dict[str, str]:
         """Each device of interest and why it cannot be used here; an empty reason means that it can."""

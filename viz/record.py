@@ -20,7 +20,7 @@ import os
 import sys
 import textwrap
 import traceback
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import FrameType
@@ -235,7 +235,6 @@ class _Recorder:
         self._accumulators: dict[int, Any] = {}
         self._lines: dict[int, int] = {}
         self._final: dict[str, Any] = {}
-        self._scopes: list[str] = []
         self._created: dict[str, Event] = {}
         self._entries = engine.entries()
         self._apply = engine.apply_code()
@@ -259,7 +258,6 @@ class _Recorder:
             stack.enter_context(contextlib.redirect_stdout(output))
             if self.device != "cpu":
                 stack.enter_context(module.device(self.device))
-            stack.enter_context(self._module_scopes())
             grad_was_on = module.is_grad_enabled()
             try:
                 if self.program.function is None:
@@ -302,11 +300,6 @@ class _Recorder:
                 return recorder._called(func, args, kwargs or {})
 
         return Watch()
-
-    @contextlib.contextmanager
-    def _module_scopes(self) -> Iterator[None]:
-        """Know which nn.Module is running, for the names of ops inside it."""
-        yield
 
     def _finish(self, stdout: str, error: BaseException | None) -> Recording:
         about: dict[str, Any] | None = None

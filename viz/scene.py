@@ -20,7 +20,6 @@ VIEWS = ("values", "grad_fn")
 WIDE = 1080.0  # pixels; a wider left-to-right picture is drawn top to bottom instead
 LISTED = 12  # entries of a panel beside the picture
 LAYERS = 8  # gradients of one value that are drawn; more come as text alone
-ROW = 6  # ops in one row, left to right
 LEGEND = {
     "leaf": "leaf that requires grad",
     "input": "leaf that does not",

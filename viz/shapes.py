@@ -72,7 +72,6 @@ class Box:
     rows: list[Row]
     tabs: list[tuple[str, str]] = field(default_factory=list)  # (key, label) of saved tensors docked below
     title: str = ""
-    state: str = ""
 
     TAB = 15.0
 
