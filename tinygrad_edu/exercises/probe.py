@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import ctypes
 import importlib
+import math
 import signal
 import threading
 import time
@@ -91,6 +92,9 @@ def time_limit(seconds: float) -> Iterator[None]:
     """
     if seconds <= 0:
         raise TimeUp
+    if seconds == math.inf:
+        yield
+        return
     if hasattr(signal, "setitimer") and threading.current_thread() is threading.main_thread():
         start, stop = _timer_signal(seconds)
     else:
@@ -128,19 +132,21 @@ def _timer_signal(seconds: float) -> tuple[Callable[[], object], Callable[[], ob
 
 
 def _watchdog(seconds: float) -> tuple[Callable[[], object], Callable[[], object]]:
-    over = threading.Event()
+    over, rung = threading.Event(), threading.Event()
     target = ctypes.c_ulong(threading.get_ident())
 
     def watch() -> None:
         wait = seconds
         while not over.wait(wait):
+            rung.set()
             ctypes.pythonapi.PyThreadState_SetAsyncExc(target, ctypes.py_object(TimeUp))
             wait = AGAIN
 
     def stop() -> None:
         over.set()
         thread.join()
-        ctypes.pythonapi.PyThreadState_SetAsyncExc(target, None)  # one that was set but has not been raised yet
+        if rung.is_set():  # take back one that has not been raised yet; to do so in vain slows the interpreter for good
+            ctypes.pythonapi.PyThreadState_SetAsyncExc(target, None)
 
     thread = threading.Thread(target=watch, daemon=True)
     return thread.start, stop
