@@ -18,7 +18,7 @@ from . import dtypes
 from .dtypes import dtype
 
 if TYPE_CHECKING:
-    from .autograd.graph import Node
+    from .autograd.node import Node
 
 __all__ = ["Size", "Tensor", "as_array", "bind", "device", "tensor_method", "wrap"]
 

@@ -2,9 +2,17 @@
 
 from __future__ import annotations
 
+import threading
+import traceback
 import warnings
+from collections.abc import Sequence
+from typing import Any
 
-from .graph import anomaly
+import numpy as np
+
+from ..tensor import Tensor
+from .graph_task import current_node
+from .node import Node
 
 __all__ = [
     "detect_anomaly",
@@ -13,6 +21,14 @@ __all__ = [
     "set_anomaly_enabled",
     "set_detect_anomaly",
 ]
+
+
+class _Anomaly(threading.local):
+    enabled = False
+    check_nan = True
+
+
+anomaly = _Anomaly()
 
 
 def is_anomaly_enabled() -> bool:
@@ -78,3 +94,47 @@ class detect_anomaly:
 
     def __exit__(self, *exception: object) -> None:
         set_anomaly_enabled(*self.previous)
+
+
+# --- what the engine and the ops ask of it ---------------------------------------------------------------------------
+
+
+def remember_forward(node: Node) -> None:
+    """In anomaly mode: keep where in the user's code this node was made, and by which node if in a backward pass."""
+    node.metadata["traceback_"] = traceback.format_list(traceback.extract_stack()[:-3])
+    parent = current_node()
+    if parent is not None:
+        node.metadata["parent_"] = parent
+
+
+def tell_forward_line(node: Node) -> None:
+    """In anomaly mode: warn where `node` was made; and, if that was in a backward pass, behind which node, and so on."""
+    told: Node | None = node
+    text = f"Error detected in {node.name()}. "
+    what = "Traceback of forward call that caused the error:"
+    while told is not None:
+        lines = told.metadata.get("traceback_")
+        if lines is None:
+            text += (
+                "No forward pass information available. Enable detect anomaly during forward pass for more information."
+            )
+        else:
+            text += f"{what}\n{''.join(lines)}"
+        warnings.warn(text, UserWarning, stacklevel=5)
+        told = told.metadata.get("parent_")
+        if told is not None:
+            text = f"\n\nPrevious calculation was induced by {told.name()}. "
+            what = "Traceback of forward call that induced the previous calculation:"
+
+
+def refuse_nan(node: Node, results: Sequence[Any]) -> None:
+    for i, grad in enumerate(results):
+        if grad is None:
+            continue
+        array = grad._data if isinstance(grad, Tensor) else grad
+        if np.isnan(array).any():
+            tell_forward_line(node)
+            raise RuntimeError(
+                f"Function '{node.name()}' returned nan values in its {i}th output. The forward line behind it is in the "
+                "warning above."
+            )

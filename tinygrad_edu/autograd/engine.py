@@ -10,9 +10,7 @@ record what they do: the gradient is then itself the end of a graph. Hooks alway
 from __future__ import annotations
 
 import heapq
-import itertools
 import math
-import threading
 import warnings
 from collections.abc import Sequence
 from typing import Any
@@ -20,54 +18,15 @@ from typing import Any
 import numpy as np
 
 from ..tensor import Tensor, bind, wrap
-from . import forward_ad, grad_mode, graph
-from .graph import AccumulateGrad, GradientEdge, Node, gradient_edge
+from . import forward_ad, grad_mode
+from .anomaly_mode import anomaly, refuse_nan, tell_forward_line
+from .graph_task import GraphTask, current
+from .hooks import as_tensor, call_hooks, call_post_hooks, call_pre_hooks, call_tensor_hooks
+from .node import AccumulateGrad, GradientEdge, Node, gradient_edge
 
 __all__ = ["backward", "grad"]
 
 Edge = tuple[Node, int]
-
-
-class _Task:
-    """One backward pass, for those who ask from inside it (multi-grad hooks, anomaly reports)."""
-
-    _ids = itertools.count()
-
-    def __init__(self, needed: set[Node] | None, waiting: dict[Node, int]) -> None:
-        self.id = next(self._ids)
-        self.needed = needed
-        self.waiting = waiting
-        self.node: Node | None = None
-
-
-class _Current(threading.local):
-    task: _Task | None = None
-
-
-_current = _Current()
-
-
-def current_graph_task_id() -> int:
-    """The number of the backward pass that runs now in this thread; -1 outside one."""
-    return _current.task.id if _current.task is not None else -1
-
-
-def will_execute(node: Node) -> bool:
-    """True if `node` takes part in the backward pass that runs now."""
-    task = _current.task
-    if task is None:
-        raise RuntimeError("will_execute may only be called during a backward pass")
-    return node in task.needed if task.needed is not None else node in task.waiting
-
-
-def runs_for_some_inputs() -> bool:
-    """True in a backward pass that was asked for the gradients of certain inputs, and runs no other nodes."""
-    return _current.task is not None and _current.task.needed is not None
-
-
-def current_node() -> Node | None:
-    """The node that runs now, if one does."""
-    return _current.task.node if _current.task is not None else None
 
 
 def run(
@@ -108,8 +67,8 @@ def run(
     # other (`Node.__lt__`), and the heap's own order holds, which is that of PyTorch's (both are the textbook's).
     ready: list[tuple[int, Node]] = [(0, start)]
 
-    previous = _current.task
-    task = _current.task = _Task(needed, waiting)
+    previous = current.task
+    task = current.task = GraphTask(needed, waiting)
     heappush, heappop = heapq.heappush, heapq.heappop
     try:
         while ready:
@@ -129,18 +88,18 @@ def run(
                 # Where the node runs as well, what is handed out is the gradient before the hooks, as in PyTorch.
                 _capture(box, capture_at[node], captured)
             if node._tensor_hooks or node._retaining:
-                _call_tensor_hooks(node, box, create_graph)
+                call_tensor_hooks(node, box, create_graph)
             if stops:
                 _capture(box, capture_at.get(node, ()), captured)
                 continue
             if node._pre_hooks:
-                box = _call_pre_hooks(node, box, create_graph)
+                box = call_pre_hooks(node, box, create_graph)
             wanted = None if needed is None else [edge[0] in needed for edge in node._edges]
             try:
                 results = node.run(box, create_graph, wanted)
             except Exception:
-                if graph.anomaly.enabled:
-                    _tell_forward_line(node)
+                if anomaly.enabled:
+                    tell_forward_line(node)
                 raise
             if len(results) != len(node._edges):
                 raise RuntimeError(
@@ -149,9 +108,9 @@ def run(
                 )
             results = _validated(node, results, create_graph)
             if node._post_hooks:
-                results = _call_post_hooks(node, results, box, create_graph)
-            if graph.anomaly.enabled and graph.anomaly.check_nan and node is not start:
-                _refuse_nan(node, results)
+                results = call_post_hooks(node, results, box, create_graph)
+            if anomaly.enabled and anomaly.check_nan and node is not start:
+                refuse_nan(node, results)
             if not retain_graph:
                 node.release()
             came_in = box
@@ -179,7 +138,7 @@ def run(
                 if left == 0:
                     heappush(ready, (-next_node._seq, next_node))
     finally:
-        _current.task = previous
+        current.task = previous
     return captured
 
 
@@ -289,106 +248,6 @@ def sum_to_shape(array: Any, shape: tuple[int, ...]) -> Any:
     return summed.reshape(shape)
 
 
-# --- hooks -----------------------------------------------------------------------------------------------------------
-# Hooks see Tensors. In the plain pass these are made for the call, and their arrays taken back afterwards.
-
-
-def _as_tensor(grad: Any) -> Tensor | None:
-    return grad if grad is None or isinstance(grad, Tensor) else wrap(np.asarray(grad))
-
-
-def _as_plain(grad: Tensor | None, create_graph: bool) -> Any:
-    return grad if grad is None or create_graph else grad._data
-
-
-def _hook_name(hook: Any) -> str:
-    return getattr(hook, "__name__", None) or type(hook).__name__
-
-
-def _check_hook_result(hook: Any, before: Tensor | None, after: Any) -> None:
-    if not isinstance(after, Tensor):
-        raise TypeError(
-            f"expected Variable, but hook returned '{type(after).__name__}'. A hook returns a Tensor to replace the "
-            "gradient, or None to leave it."
-        )
-    if before is None:
-        raise RuntimeError(
-            "can't replace a None gradient with a non-None value: no gradient reached this place, and a hook cannot make "
-            "one."
-        )
-    name = _hook_name(hook)
-    if after._data.dtype != before._data.dtype:
-        raise RuntimeError(
-            f"hook '{name}' has changed the type of value (was {before.dtype.legacy_name}Tensor got "
-            f"{after.dtype.legacy_name}Tensor)"
-        )
-    if after._data.shape != before._data.shape:
-        raise RuntimeError(
-            f"hook '{name}' has changed the size of value: it had shape {list(before.shape)}, now {list(after.shape)}"
-        )
-
-
-def _call_hooks(hooks: dict[int, Any], grad: Any, create_graph: bool) -> Any:
-    value = _as_tensor(grad)
-    for hook in list(hooks.values()):
-        result = hook(value)
-        if result is not None:
-            _check_hook_result(hook, value, result)
-            value = result
-    return _as_plain(value, create_graph)
-
-
-def _call_tensor_hooks(node: Node, box: list[Any], create_graph: bool) -> None:
-    """Hooks of the tensors this node computed, then `retain_grad`: what is kept is what the hooks left."""
-    for output_nr, hooks in (node._tensor_hooks or {}).items():
-        box[output_nr] = _call_hooks(hooks, box[output_nr], create_graph)
-    for output_nr, reference in (node._retaining or {}).items():
-        tensor = reference()
-        grad = box[output_nr]
-        if tensor is None or grad is None:
-            continue
-        # A copy, or a sum: what is kept is shared with nobody.
-        value = grad if isinstance(grad, Tensor) else wrap(np.asarray(grad))
-        kept: Any = tensor._grad
-        tensor._grad = value.clone() if kept is None else kept + value
-
-
-def _call_pre_hooks(node: Node, box: list[Any], create_graph: bool) -> list[Any]:
-    values: tuple[Any, ...] = tuple(_as_tensor(g) for g in box)
-    for hook in list((node._pre_hooks or {}).values()):
-        result = hook(values)
-        if result is not None:
-            values = _hook_tuple(hook, result, values)
-    return [_as_plain(v, create_graph) for v in values]
-
-
-def _call_post_hooks(node: Node, results: Sequence[Any], box: list[Any], create_graph: bool) -> Sequence[Any]:
-    values: tuple[Any, ...] = tuple(_as_tensor(g) for g in results)
-    incoming = tuple(_as_tensor(g) for g in box)
-    for hook in list((node._post_hooks or {}).values()):
-        result = hook(values, incoming)
-        if result is not None:
-            values = _hook_tuple(hook, result, values)
-    return [_as_plain(v, create_graph) for v in values]
-
-
-def _hook_tuple(hook: Any, result: Any, before: tuple[Any, ...]) -> tuple[Any, ...]:
-    if not isinstance(result, tuple):
-        raise TypeError(
-            f"expected tuple, but hook returned '{type(result).__name__}'. A hook on a node returns a tuple with one "
-            "gradient for each it was given, or None to leave them."
-        )
-    if len(result) != len(before):
-        raise RuntimeError(
-            f"hook '{_hook_name(hook)}' has returned an incorrect number of values (got {len(result)}, but expected "
-            f"{len(before)})"
-        )
-    for old, new in zip(before, result, strict=True):
-        if new is not None:
-            _check_hook_result(hook, old, new)
-    return result
-
-
 def _serve_leaf(
     node: AccumulateGrad,
     box: list[Any],
@@ -400,52 +259,19 @@ def _serve_leaf(
     """An AccumulateGrad with hooks around it, or one whose gradient is captured instead of accumulated."""
     leaf = node.variable
     if leaf._hooks:
-        box[0] = _call_hooks(leaf._hooks, box[0], create_graph)
+        box[0] = call_hooks(leaf._hooks, box[0], create_graph)
     _capture(box, capture or (), captured)
     if not execute:
         return
     if node._pre_hooks:
-        box = _call_pre_hooks(node, box, create_graph)
+        box = call_pre_hooks(node, box, create_graph)
     node.accumulate(box[0], create_graph, owned=False)
     for hook in list((leaf._post_accumulate_hooks or {}).values()):
         result = hook(leaf)
         if result is not None:
             raise RuntimeError("Tensor post accumulate grad hooks should return None.")
     if node._post_hooks:
-        _call_post_hooks(node, (), box, create_graph)
-
-
-def _tell_forward_line(node: Node) -> None:
-    """In anomaly mode: warn where `node` was made; and, if that was in a backward pass, behind which node, and so on."""
-    told: Node | None = node
-    text = f"Error detected in {node.name()}. "
-    what = "Traceback of forward call that caused the error:"
-    while told is not None:
-        lines = told.metadata.get("traceback_")
-        if lines is None:
-            text += (
-                "No forward pass information available. Enable detect anomaly during forward pass for more information."
-            )
-        else:
-            text += f"{what}\n{''.join(lines)}"
-        warnings.warn(text, UserWarning, stacklevel=5)
-        told = told.metadata.get("parent_")
-        if told is not None:
-            text = f"\n\nPrevious calculation was induced by {told.name()}. "
-            what = "Traceback of forward call that induced the previous calculation:"
-
-
-def _refuse_nan(node: Node, results: Sequence[Any]) -> None:
-    for i, grad in enumerate(results):
-        if grad is None:
-            continue
-        array = grad._data if isinstance(grad, Tensor) else grad
-        if np.isnan(array).any():
-            _tell_forward_line(node)
-            raise RuntimeError(
-                f"Function '{node.name()}' returned nan values in its {i}th output. The forward line behind it is in the "
-                "warning above."
-            )
+        call_post_hooks(node, (), box, create_graph)
 
 
 # --- the public face -------------------------------------------------------------------------------------------------
@@ -627,7 +453,7 @@ def grad(
     results: list[Tensor | None] = []
     for i, (value, (node, output_nr)) in enumerate(zip(found, captures, strict=True)):
         if value is not None:
-            results.append(_as_tensor(value))
+            results.append(as_tensor(value))
         elif materialize_grads:
             results.append(wrap(np.zeros(*node._outputs[output_nr])))
         elif allow_unused:

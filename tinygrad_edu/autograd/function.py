@@ -11,9 +11,11 @@ from typing import Any
 import numpy as np
 
 from ..tensor import Tensor, wrap
-from . import forward_ad, grad_mode, graph, inplace
-from .graph import BACKWARD_TWICE, Node, SavedTensor, gradient_edge
+from . import forward_ad, grad_mode, inplace
+from .anomaly_mode import anomaly, remember_forward
 from .inplace import make_view
+from .node import Node, bump_version, gradient_edge, sequence
+from .saved_tensor import BACKWARD_TWICE, SavedTensor
 from .variable import volatile
 
 __all__ = ["Function", "FunctionCtx", "NestedIOFunction", "once_differentiable"]
@@ -305,7 +307,7 @@ def _apply(cls: type[Function], split: bool, args: tuple[Any, ...]) -> Any:
     # The edges are read before forward runs: an input that forward changes keeps its place in the old graph.
     if record:
         node._edges = tuple(gradient_edge(t) for t in tensors)
-    node._seq = next(graph.sequence)
+    node._seq = next(sequence)
 
     previous = grad_mode.state.grad_enabled
     grad_mode.state.grad_enabled = False
@@ -327,8 +329,8 @@ def _apply(cls: type[Function], split: bool, args: tuple[Any, ...]) -> Any:
         node._kept = tuple(
             None if t is None else SavedTensor(t, node if t.grad_fn is node else None) for t in node._to_save
         )
-        if graph.anomaly.enabled:
-            graph.remember_forward(node)
+        if anomaly.enabled:
+            remember_forward(node)
     if forward_ad.any_tangent(tensors):
         _apply_jvp(cls, node, args, outputs)
     node._to_save = ()
@@ -348,7 +350,7 @@ def _with_history(node: FunctionNode, raw: Sequence[Any], inputs: Sequence[Tenso
             f"modified inplace must all be outputs of the Function {type(node)._function.__name__}."
         )
     for t in node._dirty:
-        graph.bump_version(t)
+        bump_version(t)
     outputs: list[Any] = []
     with_gradient = 0
     for number, out in enumerate(raw):

@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 
 from ..tensor import Tensor, ViewInfo, tensor_method
-from . import graph
-from .graph import Node, gradient_edge
+from .node import Node, gradient_edge, sequence
+from .saved_tensor import BACKWARD_TWICE
 
 __all__ = ["CopySlices", "check_inplace", "make_view", "rebase_history", "view_index"]
 
@@ -202,7 +202,7 @@ class CopySlices(Node):
         self._outputs = ((base._data.shape, base._data.dtype),)
         # The first edge of the node is the part that was written to; the base stands for it.
         self._edges = (gradient_edge(base), *node._edges[1:])
-        self._seq = next(graph.sequence)
+        self._seq = next(sequence)
 
     def name(self) -> str:
         return "torch::autograd::CopySlices"
@@ -212,7 +212,7 @@ class CopySlices(Node):
         if grad is None:
             return [None] * len(self._edges)
         if self._index is None:
-            raise RuntimeError(graph.BACKWARD_TWICE)
+            raise RuntimeError(BACKWARD_TWICE)
         flat = grad.reshape(-1)
         first, *others = self._node.run([flat[self._index]], create_graph, wanted)
         piece = first if first is not None else flat[self._index] * 0

@@ -11,7 +11,7 @@ import numpy as np
 
 from .. import dtypes
 from ..autograd.function import Function
-from ..autograd.graph import RemovableHandle, add_hook
+from ..autograd.hooks import RemovableHandle, add_hook
 from ..tensor import Tensor, device, wrap
 from .parameter import Buffer, Parameter
 

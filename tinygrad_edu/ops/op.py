@@ -31,9 +31,11 @@ from typing import Any
 import numpy as np
 
 from .. import dtypes
-from ..autograd import forward_ad, grad_mode, graph
-from ..autograd.graph import Node, SavedTensor, gradient_edge
+from ..autograd import forward_ad, grad_mode
+from ..autograd.anomaly_mode import anomaly, remember_forward
 from ..autograd.inplace import check_inplace, make_view, rebase_history, refuse_shared_memory
+from ..autograd.node import Node, bump_version, gradient_edge, sequence
+from ..autograd.saved_tensor import SavedTensor, saved_state
 from ..autograd.variable import volatile
 from ..tensor import Tensor, wrap
 
@@ -181,7 +183,7 @@ class Op(Node):
     ) -> Op:
         """Make the node of this run: its edges, the form of its outputs, and what its needed rules ask for."""
         node = cls()
-        node._seq = next(graph.sequence)
+        node._seq = next(sequence)
         node._edges = edges = tuple([gradient_edge(x) if isinstance(x, Tensor) else _NO_EDGE for x in inputs])
         node._outputs = tuple([(out._data.shape, out._data.dtype) for out in visible or outs])
         # The one input of an op needs a gradient, even where a view made under no_grad leaves it without an edge.
@@ -197,8 +199,8 @@ class Op(Node):
                 else:
                     x = inputs[position]
                     kept[name] = SavedTensor(x) if isinstance(x, Tensor) else x
-        if graph.anomaly.enabled:
-            graph.remember_forward(node)
+        if anomaly.enabled:
+            remember_forward(node)
         return node
 
     @classmethod
@@ -465,8 +467,8 @@ class Op(Node):
         _check_fits(target, result)
         with forward_ad._set_fwd_grad_enabled(False):
             before, edges = cls._before_write(inputs, settings, record)
-        if graph.saved_state.keep_versions is not None:
-            graph.saved_state.keep_versions.before_write(target)
+        if saved_state.keep_versions is not None:
+            saved_state.keep_versions.before_write(target)
         node = None
         if record:
             # Inputs are saved as they are before the write; what is computed from `target` itself needs its old value.
@@ -484,7 +486,7 @@ class Op(Node):
             cls._push_tangents((old, *others), settings, (shadow,))
         target._data[...] = result
         if not target._inference:
-            graph.bump_version(target)
+            bump_version(target)
         if pushes:
             moved = forward_ad.tangent_of(shadow)
             if moved is not None:

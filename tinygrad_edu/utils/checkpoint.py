@@ -15,8 +15,9 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from typing import Any
 
-from ..autograd import engine, grad_mode, graph
+from ..autograd import engine, grad_mode, graph_task
 from ..autograd.function import Function
+from ..autograd.saved_tensor import SavedTensor, saved_tensors_hooks
 from ..tensor import Tensor
 
 __all__ = [
@@ -236,7 +237,7 @@ class CheckpointFunction(Function):
 
     @staticmethod
     def backward(ctx: Any, *grads: Any) -> Any:
-        if engine.runs_for_some_inputs():
+        if graph_task.runs_for_some_inputs():
             raise RuntimeError(
                 "When use_reentrant=True, torch.utils.checkpoint is incompatible with .grad() or passing an `inputs` "
                 "parameter to .backward(). To resolve this error, you can either set use_reentrant=False, or call "
@@ -298,7 +299,7 @@ class _Frame:
         self.early_stop = early_stop
         self.facts = facts
         # Saved as a node saves its inputs: with the version they have, and seen by the hooks in force.
-        self.args = [graph.SavedTensor(a) if isinstance(a, Tensor) else a for a in args]
+        self.args = [SavedTensor(a) if isinstance(a, Tensor) else a for a in args]
         # Weak, so that a place lives as long as its node keeps it, and no longer than is needed.
         self.places: list[weakref.ref[_Place]] = []
         self.first_facts: list[Any] = []
@@ -307,7 +308,7 @@ class _Frame:
         self.forward_completed = False
         self.ignore_mismatch = False
 
-    def hooks(self) -> graph.saved_tensors_hooks:
+    def hooks(self) -> saved_tensors_hooks:
         """Around the first run."""
 
         def pack(t: Tensor) -> _Place:
@@ -316,10 +317,10 @@ class _Frame:
             self.first_facts.append(self.facts(t))
             return place
 
-        return graph.saved_tensors_hooks(pack, self.unpack)
+        return saved_tensors_hooks(pack, self.unpack)
 
     def unpack(self, place: _Place) -> Tensor:
-        task = engine.current_graph_task_id()
+        task = graph_task.current_graph_task_id()
         if task == -1:
             task = next(self._passes)
         if task not in self.done:
@@ -343,9 +344,9 @@ class _Frame:
             assert self_ is not None
             return self_.take(task, t.detach() if t.requires_grad else t)
 
-        inputs = [a.tensor() if isinstance(a, graph.SavedTensor) else a for a in self.args]
+        inputs = [a.tensor() if isinstance(a, SavedTensor) else a for a in self.args]
         try:
-            with graph.saved_tensors_hooks(pack, lambda t: t), grad_mode.enable_grad():
+            with saved_tensors_hooks(pack, lambda t: t), grad_mode.enable_grad():
                 self.run_again(*inputs)
         except _StopRecomputation:
             pass

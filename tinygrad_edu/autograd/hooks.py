@@ -1,0 +1,211 @@
+"""Hooks: handles, the methods of Tensor that register them, and how the engine calls them."""
+
+from __future__ import annotations
+
+import itertools
+import weakref
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ..tensor import Tensor, tensor_method, wrap
+
+if TYPE_CHECKING:
+    from .node import Node
+
+__all__ = [
+    "RemovableHandle",
+    "add_hook",
+]
+
+
+class RemovableHandle:
+    """What registering a hook returns: `remove()` takes the hook away; as a context manager it does so at the end."""
+
+    _ids = itertools.count()
+
+    def __init__(self, hooks: dict[int, Any]) -> None:
+        self.id = next(self._ids)
+        self._hooks: dict[int, Any] | None = hooks
+
+    def remove(self) -> None:
+        """Take the hook away; a second call does nothing."""
+        if self._hooks is not None:
+            self._hooks.pop(self.id, None)
+            self._hooks = None
+
+    def __enter__(self) -> RemovableHandle:
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        self.remove()
+
+
+def add_hook(hooks: dict[int, Any], hook: Any) -> RemovableHandle:
+    """Put `hook` last in `hooks`, which keep the order of registration."""
+    handle = RemovableHandle(hooks)
+    hooks[handle.id] = hook
+    return handle
+
+
+@tensor_method
+def register_hook(self: Tensor, hook: Callable[[Tensor], Tensor | None]) -> RemovableHandle:
+    """Call `hook(grad)` when the gradient of this tensor is complete; a tensor it returns replaces the gradient.
+
+    Returns:
+        A handle whose `remove()` takes the hook away.
+
+    Raises:
+        RuntimeError: the tensor requires no gradient.
+    """
+    if not self.requires_grad:
+        raise RuntimeError(
+            "cannot register a hook on a tensor that doesn't require gradient: no gradient will ever arrive here. Set "
+            "requires_grad=True on it first."
+        )
+    node = self.grad_fn
+    if node is None:
+        if self._hooks is None:
+            self._hooks = {}
+        return add_hook(self._hooks, hook)
+    if node._tensor_hooks is None:
+        node._tensor_hooks = {}
+    return add_hook(node._tensor_hooks.setdefault(self.output_nr, {}), hook)
+
+
+@tensor_method
+def register_post_accumulate_grad_hook(self: Tensor, hook: Callable[[Tensor], None]) -> RemovableHandle:
+    """Call `hook(tensor)` after a gradient was added to this leaf's `.grad`.
+
+    Raises:
+        RuntimeError: the tensor is not a leaf that requires grad.
+    """
+    if not self.requires_grad:
+        raise RuntimeError("cannot register a hook on a tensor that doesn't require gradient")
+    if self.grad_fn is not None:
+        raise RuntimeError("post accumulate grad hooks cannot be registered on non-leaf tensors")
+    if self._post_accumulate_hooks is None:
+        self._post_accumulate_hooks = {}
+    return add_hook(self._post_accumulate_hooks, hook)
+
+
+@tensor_method
+def retain_grad(self: Tensor) -> None:
+    """Keep the gradient of this intermediate result in its `.grad` after backward. Leaves keep theirs anyway.
+
+    Raises:
+        RuntimeError: the tensor requires no gradient.
+    """
+    if not self.requires_grad:
+        raise RuntimeError(
+            "can't retain_grad on Tensor that has requires_grad=False: no gradient will ever arrive here. Set "
+            "requires_grad=True on it, or on what it is computed from."
+        )
+    node = self.grad_fn
+    if node is None or self._retains_grad:
+        return
+    if node._retaining is None:
+        node._retaining = {}
+    node._retaining[self.output_nr] = weakref.ref(self)
+    self._retains_grad = True
+
+
+# --- calling them ------------------------------------------------------------------------------------------------
+# Hooks see Tensors. In the plain pass these are made for the call, and their arrays taken back afterwards.
+
+
+def as_tensor(grad: Any) -> Tensor | None:
+    return grad if grad is None or isinstance(grad, Tensor) else wrap(np.asarray(grad))
+
+
+def as_plain(grad: Tensor | None, create_graph: bool) -> Any:
+    return grad if grad is None or create_graph else grad._data
+
+
+def _hook_name(hook: Any) -> str:
+    return getattr(hook, "__name__", None) or type(hook).__name__
+
+
+def _check_hook_result(hook: Any, before: Tensor | None, after: Any) -> None:
+    if not isinstance(after, Tensor):
+        raise TypeError(
+            f"expected Variable, but hook returned '{type(after).__name__}'. A hook returns a Tensor to replace the "
+            "gradient, or None to leave it."
+        )
+    if before is None:
+        raise RuntimeError(
+            "can't replace a None gradient with a non-None value: no gradient reached this place, and a hook cannot make "
+            "one."
+        )
+    name = _hook_name(hook)
+    if after._data.dtype != before._data.dtype:
+        raise RuntimeError(
+            f"hook '{name}' has changed the type of value (was {before.dtype.legacy_name}Tensor got "
+            f"{after.dtype.legacy_name}Tensor)"
+        )
+    if after._data.shape != before._data.shape:
+        raise RuntimeError(
+            f"hook '{name}' has changed the size of value: it had shape {list(before.shape)}, now {list(after.shape)}"
+        )
+
+
+def call_hooks(hooks: dict[int, Any], grad: Any, create_graph: bool) -> Any:
+    value = as_tensor(grad)
+    for hook in list(hooks.values()):
+        result = hook(value)
+        if result is not None:
+            _check_hook_result(hook, value, result)
+            value = result
+    return as_plain(value, create_graph)
+
+
+def call_tensor_hooks(node: Node, box: list[Any], create_graph: bool) -> None:
+    """Hooks of the tensors this node computed, then `retain_grad`: what is kept is what the hooks left."""
+    for output_nr, hooks in (node._tensor_hooks or {}).items():
+        box[output_nr] = call_hooks(hooks, box[output_nr], create_graph)
+    for output_nr, reference in (node._retaining or {}).items():
+        tensor = reference()
+        grad = box[output_nr]
+        if tensor is None or grad is None:
+            continue
+        # A copy, or a sum: what is kept is shared with nobody.
+        value = grad if isinstance(grad, Tensor) else wrap(np.asarray(grad))
+        kept: Any = tensor._grad
+        tensor._grad = value.clone() if kept is None else kept + value
+
+
+def call_pre_hooks(node: Node, box: list[Any], create_graph: bool) -> list[Any]:
+    values: tuple[Any, ...] = tuple(as_tensor(g) for g in box)
+    for hook in list((node._pre_hooks or {}).values()):
+        result = hook(values)
+        if result is not None:
+            values = _hook_tuple(hook, result, values)
+    return [as_plain(v, create_graph) for v in values]
+
+
+def call_post_hooks(node: Node, results: Sequence[Any], box: list[Any], create_graph: bool) -> Sequence[Any]:
+    values: tuple[Any, ...] = tuple(as_tensor(g) for g in results)
+    incoming = tuple(as_tensor(g) for g in box)
+    for hook in list((node._post_hooks or {}).values()):
+        result = hook(values, incoming)
+        if result is not None:
+            values = _hook_tuple(hook, result, values)
+    return [as_plain(v, create_graph) for v in values]
+
+
+def _hook_tuple(hook: Any, result: Any, before: tuple[Any, ...]) -> tuple[Any, ...]:
+    if not isinstance(result, tuple):
+        raise TypeError(
+            f"expected tuple, but hook returned '{type(result).__name__}'. A hook on a node returns a tuple with one "
+            "gradient for each it was given, or None to leave them."
+        )
+    if len(result) != len(before):
+        raise RuntimeError(
+            f"hook '{_hook_name(hook)}' has returned an incorrect number of values (got {len(result)}, but expected "
+            f"{len(before)})"
+        )
+    for old, new in zip(before, result, strict=True):
+        if new is not None:
+            _check_hook_result(hook, old, new)
+    return result

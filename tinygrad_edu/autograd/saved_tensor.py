@@ -1,0 +1,304 @@
+"""What a node keeps for its backward rule: saved tensors, their versions, and the hooks that pack them."""
+
+from __future__ import annotations
+
+import threading
+import weakref
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any, ClassVar
+
+from .. import dtypes
+from ..tensor import Tensor, wrap
+from . import grad_mode
+from .node import AccumulateGrad, Node, grad_accumulator, gradient_edge
+
+__all__ = [
+    "SavedTensor",
+    "allow_mutation_on_saved_tensors",
+    "disable_saved_tensors_hooks",
+    "saved_state",
+    "saved_tensors_hooks",
+]
+
+BACKWARD_TWICE = (
+    "Trying to backward through the graph a second time (or directly access saved tensors after they have already been "
+    "freed). Saved intermediate values of the graph are freed when you call .backward() or autograd.grad(). Specify "
+    "retain_graph=True if you need to backward through the graph a second time or if you need to access saved tensors "
+    "after calling backward."
+)
+
+
+class _SavedTensorState(threading.local):
+    def __init__(self) -> None:
+        self.hooks: list[tuple[Callable, Callable]] = []
+        self.disabled: str | None = None
+        # Clones of what was about to be changed, while mutation is allowed.
+        self.keep_versions: _MutationGuard | None = None
+
+
+saved_state = _SavedTensorState()
+_FREED: Any = object()
+
+
+class SavedTensor:
+    """A tensor that a node keeps for its backward rule, with the version it had, packed by the hooks in force.
+
+    An input of the op is kept as it is. An output is kept without its node, since the node would keep itself alive.
+    """
+
+    __slots__ = ("_array", "_counter", "_leaf", "_node", "_output_nr", "_tensor", "_unpack", "_version")
+
+    # Stands where something was saved that has been let go.
+    freed: ClassVar[SavedTensor]
+
+    def __init__(self, tensor: Tensor, node: Node | None = None) -> None:
+        """Save `tensor`; `node` is given when the tensor is an output of that node."""
+        if tensor._inference and grad_mode.state.grad_enabled:
+            raise RuntimeError(
+                "Inference tensors cannot be saved for backward. Please do not use Tensors created in inference mode in "
+                "computation tracked by autograd. To work around this, you can make a clone to get a normal tensor and "
+                "use it in autograd, or use `no_grad()` instead of `inference_mode()`."
+            )
+        self._unpack: Callable | None = None
+        self._node = None
+        self._leaf = tensor._grad_fn is None
+        if node is None:
+            self._tensor: Any = tensor
+            self._array: Any = None
+            counter = tensor._counter
+            self._version = 0 if counter is None else counter[0]
+        else:
+            self._tensor = None
+            self._array = tensor._data
+            if tensor._counter is None:
+                tensor._counter = [0]
+            self._counter = tensor._counter
+            self._version = self._counter[0]
+            self._node = weakref.ref(node)
+            self._output_nr = tensor.output_nr
+        state = saved_state
+        if state.hooks:
+            self.register_hooks(*state.hooks[-1])
+        elif state.keep_versions is not None:
+            state.keep_versions.track(self)
+
+    def register_hooks(self, pack_hook: Callable, unpack_hook: Callable) -> None:
+        """Keep `pack_hook(tensor)` instead of the tensor, and give `unpack_hook` of it back when it is needed."""
+        if self._tensor is _FREED:
+            raise RuntimeError(BACKWARD_TWICE)
+        if self._unpack is not None:
+            raise RuntimeError(
+                "Calling register_hooks on a saved tensor whose hooks have already been set. Hint: only one pair of hooks "
+                "is allowed at a time."
+            )
+        original = self.tensor()
+        view = wrap(original._data)
+        view._counter = original._counter
+        before = view._version
+        with grad_mode.no_grad():
+            packed = pack_hook(view)
+        if view._version != before:
+            raise RuntimeError(
+                "A saved tensor pack hook is modifying its input in place. Tensors provided as input to pack hook can not "
+                "be modified by in-place operations as this can lead to unexpected side-effects. Please open an issue if "
+                "you need to perform in-place operations on the input to a pack hook."
+            )
+        # The tensor itself is let go; what is left is where it stands in the graph.
+        edge = gradient_edge(original) if self._node is None else None
+        self._tensor = (packed, edge, original.requires_grad)
+        self._array = None
+        self._unpack = unpack_hook
+
+    def _check_version(self) -> None:
+        if self._tensor is _FREED:
+            raise RuntimeError(BACKWARD_TWICE)
+        if self._unpack is not None:
+            return
+        if self._node is None:
+            counter = self._tensor._counter
+            now = 0 if counter is None else counter[0]
+        else:
+            now = self._counter[0]
+        if now != self._version:
+            raise RuntimeError(self._modified_message(now))
+
+    def _modified_message(self, now: int) -> str:
+        if self._node is None:
+            array, node, output_nr = self._tensor._data, self._tensor.grad_fn, self._tensor.output_nr
+        else:
+            array, node, output_nr = self._array, self._node(), self._output_nr
+        from_what = f", which is output {output_nr} of {node.name()}," if node is not None else ""
+        kind = dtypes.from_numpy_dtype(array.dtype).legacy_name
+        return (
+            "one of the variables needed for gradient computation has been modified by an inplace operation: "
+            f"[{kind}Tensor {list(array.shape)}]{from_what} is at version {now}; expected version {self._version} "
+            "instead. The backward rule needs the value as it was in the forward pass. Hint: replace the in-place "
+            "operation (a name that ends in _, +=, or an assignment to a slice) by one that makes a new tensor, or "
+            "change a clone(); detect_anomaly() shows the forward line whose gradient failed."
+        )
+
+    def array(self) -> Any:
+        """The array as it was saved.
+
+        Raises:
+            RuntimeError: it has been freed, or changed in place since.
+        """
+        if self._unpack is None and self._tensor is not _FREED:
+            # The common case, in few steps: the engine reads every saved tensor through here.
+            if self._node is None:
+                t = self._tensor
+                if (0 if t._counter is None else t._counter[0]) == self._version and (
+                    self._leaf or t._grad_fn is not None
+                ):
+                    return t._data
+            elif self._counter[0] == self._version:
+                return self._array
+        return self.for_backward()._data
+
+    def for_backward(self) -> Tensor:
+        """The tensor as it was saved, for a rule that will record what it does with it."""
+        is_original = self._tensor is not _FREED and self._unpack is None and self._node is None
+        if is_original and not self._leaf and self._tensor._grad_fn is None:
+            raise RuntimeError(
+                "Trying to use a saved tensor that has been detached in-place, i.e. with .detach_(). This is not supported, "
+                "please use out-of-place `.detach()` instead"
+            )
+        return self.tensor()
+
+    def tensor(self) -> Tensor:
+        """The tensor as it was saved, with its place in the graph."""
+        self._check_version()
+        if self._unpack is not None:
+            return self._unpacked()
+        if self._node is None:
+            return self._tensor
+        node = self._node()
+        out = wrap(self._array)
+        out._counter = self._counter
+        if node is not None:
+            out._grad_fn, out.output_nr, out._requires_grad = node, self._output_nr, True
+            if node._tangents_of_outputs is not None:
+                out._tangent = node._tangents_of_outputs.get(self._output_nr)
+        return out
+
+    def _unpacked(self) -> Tensor:
+        packed, edge, requires_grad = self._tensor
+        assert self._unpack is not None
+        with grad_mode.no_grad():
+            value = self._unpack(packed)
+        if not isinstance(value, Tensor):
+            raise TypeError(
+                "Output of saved tensor unpack_hook expected to be a Tensor but got result of type "
+                f"{type(value).__name__}"
+            )
+        out = wrap(value._data)
+        if self._node is not None:
+            node, output_nr = self._node(), self._output_nr
+        else:
+            node, output_nr = edge
+        if requires_grad and isinstance(node, AccumulateGrad):
+            out._requires_grad, out._accumulator = True, weakref.ref(node)
+        elif requires_grad and node is not None:
+            out._grad_fn, out.output_nr, out._requires_grad = node, output_nr, True
+        return out
+
+    # PyTorch's names on the object behind `_raw_saved_self`.
+    unpack = tensor
+
+    @property
+    def data(self) -> Tensor:
+        """The saved tensor outside the graph."""
+        return self.tensor().data
+
+    def free(self) -> None:
+        """Let go of the tensor; a later use raises."""
+        self._tensor = _FREED
+        self._array = None
+
+
+SavedTensor.freed = object.__new__(SavedTensor)
+SavedTensor.freed._unpack = None
+SavedTensor.freed.free()
+
+
+class saved_tensors_hooks:
+    """Inside, every tensor that a node saves goes through `pack_hook`, and comes back through `unpack_hook`.
+
+    For instance to save it on disk, or to draw it. `unpack_hook(pack_hook(t))` must equal `t`.
+    """
+
+    def __init__(self, pack_hook: Callable[[Tensor], Any], unpack_hook: Callable[[Any], Tensor]) -> None:
+        self.pack_hook = pack_hook
+        self.unpack_hook = unpack_hook
+
+    def __enter__(self) -> None:
+        if saved_state.disabled is not None:
+            raise RuntimeError(saved_state.disabled)
+        saved_state.hooks.append((self.pack_hook, self.unpack_hook))
+
+    def __exit__(self, *exception: object) -> None:
+        saved_state.hooks.pop()
+
+
+@contextmanager
+def disable_saved_tensors_hooks(error_message: str) -> Iterator[None]:
+    """Inside, entering `saved_tensors_hooks` raises a RuntimeError with `error_message`."""
+    if saved_state.hooks:
+        raise RuntimeError(error_message)
+    previous = saved_state.disabled
+    saved_state.disabled = error_message
+    try:
+        yield
+    finally:
+        saved_state.disabled = previous
+
+
+class _MutationGuard:
+    """Keeps a copy of each saved tensor that is about to be changed in place, so that backward still finds it."""
+
+    def __init__(self) -> None:
+        self._alive: list[SavedTensor] = []
+
+    def track(self, saved: SavedTensor) -> None:
+        self._alive.append(saved)
+
+    def before_write(self, t: Tensor) -> None:
+        """`t` is about to be written to: saved tensors of the same storage get copies of their own."""
+        for saved in self._alive:
+            if saved._tensor is _FREED or saved._unpack is not None:
+                continue
+            original = saved.tensor()
+            same = original is t or (original._counter is not None and original._counter is t._counter)
+            if not same:
+                continue
+            copy = wrap(original._data.copy())
+            copy._requires_grad, copy.output_nr = original._requires_grad, original.output_nr
+            copy._grad_fn, copy._accumulator = original._grad_fn, original._accumulator
+            if saved._node is None:
+                if copy._requires_grad and copy._grad_fn is None:
+                    copy._accumulator = weakref.ref(grad_accumulator(original))
+                saved._tensor, saved._version = copy, 0
+            else:
+                saved._array, saved._counter, saved._version = copy._data, [0], 0
+
+    def clear(self) -> None:
+        for saved in self._alive:
+            saved.free()
+        self._alive.clear()
+
+
+@contextmanager
+def allow_mutation_on_saved_tensors() -> Iterator[_MutationGuard]:
+    """Inside, a saved tensor may be changed in place: backward uses a copy of what it was, made when it changes.
+
+    The backward pass has to run inside the block as well.
+    """
+    if saved_state.keep_versions is not None:
+        raise RuntimeError("allow_mutation_on_saved_tensors contexts cannot be nested")
+    guard = saved_state.keep_versions = _MutationGuard()
+    try:
+        yield guard
+    finally:
+        saved_state.keep_versions = None
+        guard.clear()
