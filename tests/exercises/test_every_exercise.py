@@ -7,9 +7,8 @@ import pytest
 from tinygrad_edu.exercises import all_exercises, check, get
 from tinygrad_edu.exercises.judge import known
 
-WAITING = {"train"}  # for optim.SGD, which is still to come
-RIGHT = [(e.id, i) for e in all_exercises().values() if e.id not in WAITING for i in range(len(e.rights))]
-WRONG = [(e.id, wrong.name) for e in all_exercises().values() if e.id not in WAITING for wrong in e.wrongs]
+RIGHT = [(e.id, i) for e in all_exercises().values() for i in range(len(e.rights))]
+WRONG = [(e.id, wrong.name) for e in all_exercises().values() for wrong in e.wrongs]
 
 
 @pytest.mark.parametrize(("id", "i"), RIGHT, ids=lambda v: str(v))
@@ -45,7 +44,7 @@ def test_the_reference_raises_nothing_but_what_pytorch_raises(id):
     exercise = get(id)
     _, right, _ = known(exercise, 0, exercise.engines)
     raised = {data["raised"] for data in right.values() if isinstance(data, dict) and "raised" in data}
-    assert id in WAITING or raised <= {"RuntimeError"}
+    assert raised <= {"RuntimeError"}
 
 
 @pytest.mark.parametrize(("id", "name"), WRONG, ids=lambda v: str(v))
