@@ -43,6 +43,11 @@ class Comparison:
         """Whether graph, order, values, gradients and errors are the same."""
         return not self.differences
 
+    def _ipython_display_(self) -> None:
+        from viz.widgets.comparison import ComparisonView
+
+        ComparisonView(self)._ipython_display_()
+
     def __repr__(self) -> str:
         if self.agree:
             return f"{CORE} and PyTorch agree: {len(self.nodes)} nodes, {len(self.theirs.tensors)} tensors"

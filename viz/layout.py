@@ -6,6 +6,7 @@ the same whichever Graphviz did the work.
 
 from __future__ import annotations
 
+import functools
 import json
 import shutil
 import subprocess
@@ -155,6 +156,8 @@ def _run(source: str, program: str, time_limit: float, size: int) -> dict[str, A
     return json.loads(done.stdout)
 
 
+# A toggle pressed back and forth asks for the same layouts again; the answer for a picture is a few kilobytes.
+@functools.lru_cache(maxsize=64)
 def bundled(source: str, program: str, form: str = "json0") -> bytes:
     """What the Graphviz inside pygraphviz makes of `source`."""
     import pygraphviz

@@ -38,6 +38,21 @@ if TYPE_CHECKING:
 
 SCHEMA = 1
 _programs = itertools.count(1)
+KEPT_PROGRAMS = 32
+PRINTED = 100_000  # characters of a program's output that are kept
+
+
+class _Printed(io.StringIO):
+    """What a program prints, up to a bound: one that prints a gigabyte is recorded all the same."""
+
+    def write(self, text: str) -> int:
+        room = PRINTED - self.tell()
+        if 0 < room < len(text):
+            super().write(text[:room])
+            super().write(f"\n… what was printed past {PRINTED:,} characters is not kept\n")
+        elif room > 0:
+            super().write(text)
+        return len(text)
 
 
 @dataclass
@@ -176,6 +191,8 @@ class _Program:
             text = textwrap.dedent(program).strip("\n")
             self.filename = f"<program {next(_programs)}>"
             linecache.cache[self.filename] = (len(text), None, text.splitlines(keepends=True), self.filename)
+            # Tracebacks read the lines from here; only the latest programs keep theirs, or a slider would fill memory.
+            linecache.cache.pop(f"<program {int(self.filename.split()[1][:-1]) - KEPT_PROGRAMS}>", None)
             self.text = text
         else:
             target = inspect.unwrap(program)
@@ -250,7 +267,7 @@ class _Recorder:
             name: module.tensor(item) if isinstance(item, (np.ndarray, np.generic)) else item
             for name, item in inputs.items()
         }
-        output = io.StringIO()
+        output = _Printed()
         error: BaseException | None = None
         mode = self._mode()
         before = sys.gettrace()

@@ -17,7 +17,7 @@ from viz.svg import State
 from viz.theme import text_width
 
 VIEWS = ("values", "grad_fn")
-WIDE = 1080.0  # pixels; a wider left-to-right picture is drawn top to bottom instead
+WIDE = 1240.0  # pixels; a wider left-to-right picture is drawn top to bottom instead
 LISTED = 12  # entries of a panel beside the picture
 LAYERS = 8  # gradients of one value that are drawn; more come as text alone
 LEGEND = {

@@ -291,3 +291,10 @@ def test_a_device_that_is_not_there_is_refused_with_the_reason():
 def test_what_is_no_program_is_a_type_error():
     with pytest.raises(TypeError, match="source text or a function"):
         viz.record(3)
+
+
+def test_a_program_that_prints_without_end_keeps_the_beginning() -> None:
+    recording = viz.record("for i in range(3000):\n    print('x' * 100)\ny = T.tensor(1.0)", engine="tinygrad_edu")
+    assert recording.stdout.startswith("x" * 100)
+    assert "is not kept" in recording.stdout
+    assert len(recording.stdout) < 101_000
