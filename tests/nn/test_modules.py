@@ -109,6 +109,29 @@ def test_a_module_has_the_outputs_gradients_names_and_text_of_pytorch(code: str)
         np.testing.assert_allclose(a, b, rtol=1e-9, atol=1e-11)
 
 
+@pytest.mark.parametrize("result", ["the outputs", "the last state", "the last cell"])
+def test_a_layer_of_an_lstm_has_its_derivatives_of_both_orders_in_both_modes(result: str) -> None:
+    T = tinygrad_edu
+    layer = T.nn.LSTM(2, 2, bidirectional=True).double()
+    inputs = [t.double().requires_grad_() for t in (T.randn(3, 2, 2), T.randn(2, 2, 2), T.randn(2, 2, 2))]
+
+    def run(x: Any, hidden: Any, cell: Any, *_: Any) -> Any:
+        outputs, (last_hidden, last_cell) = layer(x, (hidden, cell))
+        return {"the outputs": outputs, "the last state": last_hidden, "the last cell": last_cell}[result]
+
+    weights = [p for name, p in layer.named_parameters() if name.startswith("weight")]
+    assert T.autograd.gradcheck(run, inputs, check_forward_ad=True)
+    # The weights move in place under the numerical check.
+    assert T.autograd.gradcheck(run, (*inputs, *weights))
+    assert T.autograd.gradgradcheck(run, (*inputs, *weights), fast_mode=True)
+
+
+def test_a_recurrent_layer_refuses_an_empty_sequence_as_pytorch_does() -> None:
+    for T in ENGINES:
+        with pytest.raises(RuntimeError, match="Expected sequence length to be larger than 0 in RNN"):
+            T.nn.LSTM(3, 4)(T.zeros(0, 2, 3))
+
+
 @pytest.mark.parametrize(
     "code", ["nn.LSTM(3, 4, 2)", "nn.BatchNorm2d(3)", "nn.Sequential(nn.Conv2d(1, 2, 3), nn.Linear(2, 2))"]
 )

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from ..ops import functions
-from ..ops.network import lstm_step
+from ..ops.recurrent import lstm_layer, lstm_step
 from ..tensor import Tensor, wrap
 from . import functional as F
 from . import init
@@ -106,6 +106,8 @@ class _Recurrent(Module):
         sequence = input if batched else input.unsqueeze(1)
         if batched and self.batch_first:
             sequence = sequence.transpose(0, 1)
+        if not len(sequence):
+            raise RuntimeError("Expected sequence length to be larger than 0 in RNN")
         states = self._initial(hx, sequence, batched)
         finals: list[list[Tensor]] = [[] for _ in range(self._states)]
         for layer in range(self.num_layers):
@@ -141,10 +143,16 @@ class _Recurrent(Module):
         """One layer in one direction. What the inputs add is computed for all steps at once."""
         bias_ih, bias_hh = (getattr(self, name + suffix) if self.bias else None for name in ("bias_ih", "bias_hh"))
         weight_hh = getattr(self, "weight_hh" + suffix)
-        projected = F.linear(sequence, getattr(self, "weight_ih" + suffix), bias_ih).unbind(0)
+        projected = F.linear(sequence, getattr(self, "weight_ih" + suffix), bias_ih)
+        if self.mode == "LSTM":
+            if bias_hh is not None:
+                projected = projected + bias_hh
+            hidden, cell = state
+            out, cells = lstm_layer(projected.flip(0) if backward else projected, hidden, cell, weight_hh)
+            return out.flip(0) if backward else out, (out[-1], cells[-1])
         step = _STEPS[self.mode]
         outputs = []
-        for x in reversed(projected) if backward else projected:
+        for x in reversed(projected.unbind(0)) if backward else projected.unbind(0):
             state = step(x, state, weight_hh, bias_hh)
             outputs.append(state[0])
         return _stack(outputs[::-1] if backward else outputs), state

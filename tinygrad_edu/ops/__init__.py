@@ -20,6 +20,7 @@ from . import (
     normalization,
     pointwise,
     pooling,
+    recurrent,
     reduce,
     shape,
     softmax,
@@ -30,5 +31,5 @@ from .op import Op, elementwise, linear
 __all__ = [
     "Op", "activation", "compare", "convolution", "creation", "decomposition", "elementwise", "exponential", "functions", "gather", "index",
     "joining", "linalg", "linalg_functions", "linear", "loss", "methods", "network", "nn_functions", "normalization",
-    "pointwise", "pooling", "reduce", "shape", "softmax",
+    "pointwise", "pooling", "recurrent", "reduce", "shape", "softmax",
 ]  # fmt: skip

@@ -8,9 +8,6 @@ import numpy as np
 
 from ..tensor import Tensor, wrap
 from .binding import functions, nn_functions, public
-from .creation import zeros_like
-from .exponential import sigmoid, tanh
-from .joining import cat
 from .linalg import addmm, einsum, matmul
 from .normalization import dropout
 from .op import Op
@@ -122,46 +119,6 @@ def _recorded_weights(query, key, is_causal, scale):
     return scores.softmax(-1)
 
 
-class LstmStep(Op, name="LstmStepBackward0"):
-    """One step of an LSTM: with gates i, f, g, o, the cell becomes f·c + i·g and the output o·tanh of it."""
-
-    def forward(gates, cell):
-        n = gates.shape[1] // 4
-        i, f, o = (1 / (1 + np.exp(-gates[:, k * n : (k + 1) * n])) for k in (0, 1, 3))
-        moved = f * cell + i * np.tanh(gates[:, 2 * n : 3 * n])
-        return o * np.tanh(moved), moved
-
-    def gradients(grad, needs_input_grad, gates, cell):
-        i, f, g, o = _gates(gates)
-        squashed = tanh(f * cell + i * g)
-        to_hidden, to_moved = grad
-        parts = []
-        if to_hidden is not None:
-            parts.append(to_hidden * (o * (1 - squashed * squashed)))
-        if to_moved is not None:
-            parts.append(to_moved)
-        to_cell = parts[0] if len(parts) == 1 else parts[0] + parts[1]
-        to_o = zeros_like(to_cell) if to_hidden is None else to_hidden * (squashed * (o * (1 - o)))
-        to_gates = cat(
-            (to_cell * (g * (i * (1 - i))), to_cell * (cell * (f * (1 - f))), to_cell * (i * (1 - g * g)), to_o), 1
-        )
-        return [to_gates, to_cell * f]
-
-    def jvp(gates_tangent, cell_tangent, gates, cell):
-        i, f, g, o = _gates(gates)
-        n = gates.shape[1] // 4
-        di, df, dg, do = (gates_tangent[:, k * n : (k + 1) * n] for k in range(4))
-        moved = f * cell_tangent + df * (cell * (f * (1 - f))) + di * (g * (i * (1 - i))) + dg * (i * (1 - g * g))
-        squashed = tanh(f * cell + i * g)
-        return do * (squashed * (o * (1 - o))) + o * (1 - squashed * squashed) * moved, moved
-
-
-def _gates(gates):
-    n = gates.shape[1] // 4
-    i, f, g, o = (gates[:, k * n : (k + 1) * n] for k in range(4))
-    return sigmoid(i), sigmoid(f), tanh(g), sigmoid(o)
-
-
 # --- functions -------------------------------------------------------------------------------------------------------
 
 
@@ -246,8 +203,3 @@ def scaled_dot_product_attention(
             attn_mask = wrap(np.where(attn_mask._data, 0.0, -np.inf).astype(query._data.dtype))
         scores = scores + attn_mask
     return matmul(dropout(safe_softmax(scores, -1), dropout_p), value)
-
-
-def lstm_step(gates, cell):
-    """The output and the cell of an LSTM after one step, from its gates (N, 4·H) and the cell (N, H) before."""
-    return LstmStep.apply(gates, cell)
