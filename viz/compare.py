@@ -50,7 +50,9 @@ class Comparison:
 
     def __repr__(self) -> str:
         if self.agree:
-            return f"{CORE} and PyTorch agree: {len(self.nodes)} nodes, {len(self.theirs.tensors)} tensors"
+            counts = [(len(self.nodes), "node"), (len(self.theirs.tensors), "tensor")]
+            told = ", ".join(f"{count} {word}{'' if count == 1 else 's'}" for count, word in counts)
+            return f"{CORE} and PyTorch agree: {told}"
         listed = "\n".join(f"- {difference}" for difference in self.differences)
         return f"{CORE} and PyTorch differ:\n{listed}"
 

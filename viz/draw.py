@@ -66,7 +66,8 @@ class Picture:
     @property
     def source(self) -> str:
         """The picture as DOT, which any Graphviz draws."""
-        return dot.source(self._drawing, self.state, scene.direction(self._drawing), self.theme)
+        direction = "LR" if scene.fits_across(self._drawing) else "TB"
+        return dot.source(self._drawing, self.state, direction, self.theme)
 
     @property
     def description(self) -> str:

@@ -241,7 +241,8 @@ def player_page(made: dict[str, Any]) -> str:
     script = (
         f'<script type="application/json" id="scene">{embedded(made)}</script>\n'
         f'<script type="module">\n{_inline(module)}\n'
-        'mountPlayer(document.getElementById("player"), JSON.parse(document.getElementById("scene").textContent));\n'
+        'const scene = JSON.parse(document.getElementById("scene").textContent);\n'
+        'mountPlayer(document.getElementById("player"), scene, { keys: document });\n'
         "</script>\n"
     )
     return page(made["title"], body, style, script)

@@ -23,7 +23,7 @@ import traceback
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
-from types import FrameType
+from types import CodeType, FrameType
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -186,7 +186,7 @@ class _Program:
     def __init__(self, program: str | Callable[..., Any]) -> None:
         self.function = None if isinstance(program, str) else program
         self.first = 1
-        self.last = sys.maxsize
+        self.codes: set[CodeType] = set()  # of a function, and of all that is defined in it
         if isinstance(program, str):
             text = textwrap.dedent(program).strip("\n")
             self.filename = f"<program {next(_programs)}>"
@@ -198,18 +198,25 @@ class _Program:
             target = inspect.unwrap(program)
             code = getattr(target, "__code__", None) or getattr(type(target).__call__, "__code__", None)
             self.filename = code.co_filename if code is not None else ""
+            inside = [code] if code is not None else []
+            while inside:
+                one = inside.pop()
+                self.codes.add(one)
+                inside += [constant for constant in one.co_consts if isinstance(constant, CodeType)]
             try:
                 lines, self.first = inspect.getsourcelines(target)
             except (OSError, TypeError):
                 lines = []
+            if not lines and code is not None:
+                self.first = code.co_firstlineno
             self.first = max(self.first, 1)
-            self.last = self.first + len(lines) - 1
             self.text = textwrap.dedent("".join(lines)).rstrip("\n")
 
     def owns(self, frame: FrameType) -> bool:
         """Whether `frame` runs a line of this program."""
+        # By code, not by line: a cell's own frame starts at line 1, as a function does that opens the cell.
         code = frame.f_code
-        return code.co_filename == self.filename and self.first <= code.co_firstlineno <= self.last
+        return code.co_filename == self.filename if self.function is None else code in self.codes
 
     def line(self, frame: FrameType | None) -> int | None:
         """The program's line that `frame`, or whoever called it, is at; counted from 1."""

@@ -18,6 +18,7 @@ from viz.theme import text_width
 
 VIEWS = ("values", "grad_fn")
 WIDE = 1240.0  # pixels; a wider left-to-right picture is drawn top to bottom instead
+TOO_WIDE = 1.5 * WIDE  # past this, not even a picture that is to keep its direction stays left to right
 LISTED = 12  # entries of a panel beside the picture
 LAYERS = 8  # gradients of one value that are drawn; more come as text alone
 LEGEND = {
@@ -93,6 +94,7 @@ def scene(
     title: str = "",
     views: tuple[str, ...] = VIEWS,
     theme: str = "auto",
+    direction: dict[str, str] | None = None,
 ) -> dict[str, Any]:
     """All that a player needs to show `recording`, as plain data; see the contract in the design.
 
@@ -102,10 +104,12 @@ def scene(
         title: heading of the player.
         views: which views to prepare.
         theme: `"auto"`, `"light"` or `"dark"`.
+        direction: of a view, `"LR"` or `"TB"`; what fits a page when not given.
     """
     identity = identity or new_identity()
     director = Director(recording)
-    pictures = {view: director.picture(view, f"{identity}{view[0]}", theme) for view in views}
+    wanted = direction or {}
+    pictures = {view: director.picture(view, f"{identity}{view[0]}", theme, wanted.get(view)) for view in views}
     return {
         "schema": 1,
         "id": identity,
@@ -595,23 +599,24 @@ class Director:
 
     # pictures
 
-    def picture(self, view: str, identity: str, theme: str) -> dict[str, Any]:
+    def picture(self, view: str, identity: str, theme: str, direction: str | None = None) -> dict[str, Any]:
         """Base SVG and patches of one view."""
         stage = self.stages[view]
         drawing = shapes.drawing(self.graph, view, rooms(stage), self.layers)
         patches = [translated(patch, drawing) for patch in stage.patches]
         if patches:
             patches[0] = {}
+        placed = arrange(drawing, direction)
         text = svg.write(
             drawing,
-            arrange(drawing),
+            placed,
             identity,
             stage.first,
             f"Graph of the program, {view} view",
             self.describe(),
             theme,
         )
-        return {"svg": text, "patches": patches, "id": identity}
+        return {"svg": text, "patches": patches, "id": identity, "direction": placed.direction}
 
     def describe(self) -> str:
         """The picture in a sentence, for who cannot see it."""
@@ -733,10 +738,10 @@ def translated(patch: dict[str, dict[str, Any]], drawing: shapes.Drawing) -> dic
     return made
 
 
-def direction(drawing: shapes.Drawing) -> str:
-    """Left to right where the longest row fits a page, as far as can be told before anything is laid out."""
+def fits_across(drawing: shapes.Drawing) -> bool:
+    """Whether the longest row fits a page, as far as can be told before anything is laid out."""
     if len(drawing.boxes) > 60:
-        return "TB"
+        return False
     width = {box.key: box.width for box in drawing.boxes}
     below: dict[str, list[tuple[str, float]]] = {key: [] for key in width}
     waits = dict.fromkeys(width, 0)
@@ -753,16 +758,19 @@ def direction(drawing: shapes.Drawing) -> str:
             waits[head] -= 1
             if not waits[head]:
                 ready.append(head)
-    return "LR" if max(reach.values(), default=0.0) <= WIDE else "TB"
+    return max(reach.values(), default=0.0) <= WIDE
 
 
-def arrange(drawing: shapes.Drawing) -> layouts.Layout:
-    """Lay a picture out: left to right where that fits a page, else top to bottom."""
+def arrange(drawing: shapes.Drawing, direction: str | None = None) -> layouts.Layout:
+    """Lay a picture out in a direction, `"LR"` or `"TB"`; without one, left to right where that fits a page.
+
+    Asked for left to right, a picture that nobody could read so is laid out top to bottom all the same.
+    """
     sizes = [(box.key, box.width, box.height) for box in drawing.boxes]
     ends = [(link.key, link.tail, link.head, *link.room) for link in drawing.links]
     loose = {link.key for link in drawing.links if link.kind == "share"}
-    if direction(drawing) == "LR":
+    if direction == "LR" or (direction is None and fits_across(drawing)):
         placed = layouts.place(sizes, ends, "LR", loose)
-        if placed.width <= WIDE:
+        if placed.width <= (WIDE if direction is None else TOO_WIDE):
             return placed
     return layouts.place(sizes, ends, "TB", loose)

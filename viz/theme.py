@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import re
 import unicodedata
 
@@ -70,6 +71,8 @@ _WIDTHS = (
 BOLD = 1.11  # how much wider bold is
 
 
+# The same few texts are measured again and again: names, numbers, the words of a state.
+@functools.lru_cache(maxsize=4096)
 def text_width(text: str, size: float, bold: bool = False) -> float:
     """An upper bound of the width of `text` in pixels, without asking any font."""
     total = 0
@@ -99,6 +102,8 @@ def shorten(text: str, size: float, width: float, bold: bool = False) -> str:
 
 def printable(text: str) -> str:
     """`text` on one line, without control characters and without characters that turn the writing direction."""
+    if text.isprintable():
+        return text
     return "".join(
         " " if character in "\n\r\t\v\f" else character
         for character in text

@@ -12,8 +12,10 @@ DIFFER = "v = T.tensor(2.0, requires_grad=True)\\nk = 3.0 if T.__name__ == 'torc
 
 @pytest.fixture(scope="module")
 def notebook(desk: Any) -> Any:
+    indented = AGREE.replace("\\n", "\n    ")
     cells = ["%load_ext viz", f"%%autograd --compare\n{AGREE}".replace("\\n", "\n")]
     cells.append(f"%%autograd --compare\n{DIFFER}".replace("\\n", "\n"))
+    cells.append(f"import viz\ndef f(T):\n    {indented}\nviz.compare(f)")
     opened = desk.open(desk.write("comparison.ipynb", *cells))
     opened.run_all()
     opened.page.locator(".tgv-comparison svg .node").first.wait_for()
@@ -36,3 +38,14 @@ def test_a_difference_is_named(notebook: Any) -> None:
     verdict = notebook.page.locator(".tgv-comparison").nth(1).locator(".tgv-verdict")
     assert verdict.get_attribute("data-agree") == "false"
     assert "tinygrad_edu has 2, PyTorch has 3" in verdict.inner_text()
+
+
+def test_what_compare_gives_back_shows_itself(notebook: Any) -> None:
+    cell = notebook.cell(3)
+    root = cell.locator(".tgv-comparison")
+    root.locator("svg .node").first.wait_for()
+    assert "agree: 1 node, 2 tensors" in root.locator(".tgv-verdict").inner_text()
+    assert root.locator(".tgv-frame svg").count() == 2
+    root.focus()
+    notebook.page.keyboard.press("End")
+    assert all("grad 4" in text for text in root.locator(".tgv-frame svg").all_text_contents())

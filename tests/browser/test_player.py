@@ -9,6 +9,8 @@ from typing import Any
 
 import pytest
 
+import viz
+
 PROGRAM = """\
 x = T.tensor(2.0)
 y = T.tensor(1.0)
@@ -212,3 +214,34 @@ def test_a_saved_notebook_shows_a_picture_without_a_kernel(desk: Any, notebook: 
         text=True,
     )
     assert page.stdout.count("data:image/svg+xml;base64") >= 2
+
+
+def test_the_exported_page_takes_keys_at_once(browser: Any, tmp_path: Any) -> None:
+    page = browser.new_page()
+    page.goto(viz.record(PROGRAM).save(tmp_path / "flow.html").as_uri())
+    counter = page.locator(".tgv-counter")
+    assert counter.inner_text().startswith("1 /")
+    page.keyboard.press("ArrowRight")
+    page.keyboard.press("ArrowRight")
+    assert counter.inner_text().startswith("3 /")
+    page.locator(".tgv-player").focus()
+    page.keyboard.press("ArrowLeft")
+    assert counter.inner_text().startswith("2 /")
+    page.mouse.click(5, 5)  # beside the player
+    page.keyboard.press("End")
+    at, count = counter.inner_text().split(" / ")
+    assert at == count
+    page.close()
+
+
+def test_no_source_line_is_cut_beside_the_picture(browser: Any, tmp_path: Any) -> None:
+    long = "u = T.tensor([1.0, 2.0, 3.0, 4.0], requires_grad=True)  # " + "a comment that goes on and on " * 4
+    page = browser.new_page(viewport={"width": 960, "height": 700})
+    page.goto(viz.record(long + "\nu.sum().backward()").save(tmp_path / "long.html").as_uri())
+    page.locator(".tgv-beside").wait_for()
+    cut = page.locator(".tgv-line").evaluate_all(
+        "lines => lines.filter(l => l.querySelector('code').getBoundingClientRect().right > "
+        "l.closest('.tgv-code').getBoundingClientRect().right + 1 || l.scrollWidth > l.clientWidth + 1).length"
+    )
+    assert cut == 0
+    page.close()

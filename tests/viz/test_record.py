@@ -1,6 +1,7 @@
 """What a recording holds is what the engine did."""
 
 import json
+import linecache
 
 import pytest
 
@@ -298,3 +299,25 @@ def test_a_program_that_prints_without_end_keeps_the_beginning() -> None:
     assert recording.stdout.startswith("x" * 100)
     assert "is not kept" in recording.stdout
     assert len(recording.stdout) < 101_000
+
+
+CELL = """\
+def f(T):
+    x = T.tensor(3.0, requires_grad=True)
+    y = x * x
+    y.backward()
+    y.backward()
+recording = viz.record(f, engine=engine)
+"""
+
+
+def test_a_function_that_opens_its_cell_and_raises_keeps_the_tensors_it_had_made(engine):
+    filename = "<cell>"
+    linecache.cache[filename] = (len(CELL), None, CELL.splitlines(keepends=True), filename)
+    names = {"viz": viz, "engine": engine}
+    exec(compile(CELL, filename, "exec"), names)
+    recording = names["recording"]
+    assert recording.error["type"] == "RuntimeError"
+    assert recording.error["line"] == 5
+    assert recording.tensors["x"]["grad"]["data"] == 6.0
+    assert recording.tensors["y"]["value"]["data"] == 9.0

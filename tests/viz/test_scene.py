@@ -124,3 +124,17 @@ def test_a_long_recording_is_small(engine):
 def test_a_step_that_is_not_there_is_an_index_error(scene):
     with pytest.raises(IndexError, match="step must be from 0 to"):
         frame(scene, "values", 10_000)
+
+
+def wide(count):
+    lines = ["v = T.tensor(1.0, requires_grad=True)"] + ["v = v * 2.0"] * count + ["v.backward()"]
+    return viz.record("\n".join(lines))
+
+
+def test_a_picture_keeps_the_direction_that_it_is_given_while_it_can_be_read_so():
+    short, long, longest = wide(4), wide(7), wide(20)
+    free = [one.scene()["views"]["values"]["direction"] for one in (short, long, longest)]
+    assert free == ["LR", "TB", "TB"]
+    for given, then in (("LR", ["LR", "LR", "TB"]), ("TB", ["TB", "TB", "TB"])):
+        made = [one.scene(direction={"values": given}) for one in (short, long, longest)]
+        assert [one["views"]["values"]["direction"] for one in made] == then

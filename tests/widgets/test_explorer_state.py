@@ -213,3 +213,12 @@ def test_numbers_are_short():
 
 def test_an_explorer_is_a_widget():
     assert isinstance(explored(), Explorer)
+
+
+def test_no_toggle_turns_a_picture_around():
+    explorer = viz.explore("w = T.tensor(1.0, requires_grad=True)\nv = w\n" + "v = v * w\n" * 4 + "v.backward()")
+    directions = []
+    for state in ({}, {"no_grad": [5]}, {"requires_grad": {"w": False}}, {"retain_grad": ["v"]}, {}):
+        explorer.state = {**state, "seq": len(directions)}
+        directions.append([side["scene"]["views"]["values"]["direction"] for side in explorer.result["sides"]])
+    assert len({direction for pair in directions for direction in pair}) == 1

@@ -50,9 +50,11 @@ def title(engine: str, device: str) -> str:
     return f"PyTorch {version}, {'CPU' if device == 'cpu' else 'GPU'}"
 
 
-def shown(recording: Recording, identity: str, views: tuple[str, ...]) -> dict[str, Any]:
+def shown(
+    recording: Recording, identity: str, views: tuple[str, ...], direction: dict[str, str] | None = None
+) -> dict[str, Any]:
     """What the browser needs to show one engine's side: its pictures, its error with our sentence, what it printed."""
-    side: dict[str, Any] = {"scene": scene(recording, identity=identity, views=views)}
+    side: dict[str, Any] = {"scene": scene(recording, identity=identity, views=views, direction=direction)}
     if recording.error is not None:
         sentence = explain(recording.error["type"], recording.error["message"])
         side["error"] = {**recording.error, "explanation": sentence}

@@ -65,6 +65,7 @@ class Explorer(anywidget.AnyWidget):
         self._parsed: Program = parse(program)
         self._recordings: dict[str, Recording] = {}
         self._ran: dict[str, Any] = {}
+        self._direction: dict[str, str] = {}  # of each view, as it first was: no toggle turns a picture around
         self._prefix = scene.new_identity()
         self._shown: DisplayHandle | None = None
         state = traits.pop("state", {})
@@ -85,7 +86,9 @@ class Explorer(anywidget.AnyWidget):
             return
         views = tuple(view for view in scene.VIEWS if view != self.view)
         scenes = {
-            engine: scene.scene(recording, identity=self._identity(engine), views=views)["views"]
+            engine: scene.scene(recording, identity=self._identity(engine), views=views, direction=self._direction)[
+                "views"
+            ]
             for engine, recording in self._recordings.items()
         }
         self.other = {"seq": result["seq"], "views": scenes}
@@ -140,7 +143,9 @@ class Explorer(anywidget.AnyWidget):
             return {**side, "missing": str(error)}, None
         if recording.error is not None:
             recording.error["line"] = edited.line_of(recording.error["line"])
-        side.update(shown(recording, self._identity(engine), views))
+        side.update(shown(recording, self._identity(engine), views, self._direction))
+        for view, picture in side["scene"]["views"].items():
+            self._direction.setdefault(view, picture["direction"])
         if engine == TORCH:
             absent = [f"{name.upper()}: {reason}" for name, reason in self.program["devices"].items() if reason]
             side["about"] = " · ".join(absent)

@@ -13,6 +13,7 @@ export class Pair {
     this.view = view;
     this.step = step;
     this.onStep = onStep;
+    this.widest = {};
     this.table = h("table", { class: "tgv-table" });
     this.tableBox = h("div", { class: "tgv-table-box", tabindex: "0", role: "group", "aria-label": "Gradients" }, this.table);
     this.sides = [0, 1].map(() => this.#side());
@@ -166,7 +167,9 @@ export class Pair {
   /** Side by side where both can be read so, one above the other where they are wide. */
   arrange() {
     const pictures = this.sides.map((side) => side.data?.scene?.views[this.view]?.svg).filter(Boolean);
-    const widest = Math.max(0, ...pictures.map((svg) => sizeOf(svg)[0]));
+    // The widest so far: a toggle that makes a picture smaller does not move it elsewhere.
+    const widest = Math.max(this.widest[this.view] ?? 0, ...pictures.map((svg) => sizeOf(svg)[0]));
+    this.widest[this.view] = widest;
     const stacked = widest * 0.72 > this.sidesBox.clientWidth / 2;
     if (this.sidesBox.classList.contains("tgv-stacked") === stacked) return;
     this.sidesBox.classList.toggle("tgv-stacked", stacked);

@@ -435,7 +435,8 @@ function rowsKept(steps, name) {
 }
 
 /**
- * Show `scene` in `el`. Options: step, view, speed, playing, maxHeight, onChange({step, view, speed, playing}).
+ * Show `scene` in `el`. Options: step, view, speed, playing, maxHeight, onChange({step, view, speed, playing}),
+ * keys (what is listened to for keys: the document, where the player has the page to itself).
  * Returns {go, setView, setSpeed, play, pause, destroy, stage, state}.
  */
 export function mountPlayer(el, scene, options = {}) {
@@ -521,6 +522,7 @@ export function mountPlayer(el, scene, options = {}) {
   /** Code beside the picture where both can be read so, above it where the picture is wide. */
   function arrange() {
     const wide = parseFloat(scene.views[state.view].svg.match(/\bwidth="([\d.]+)/)?.[1] ?? 0);
+    body.style.setProperty("--tgv-room", `${Math.max(0, root.clientWidth - wide)}px`); // what the picture leaves
     const beside = root.clientWidth - Math.min(code.scrollWidth, root.clientWidth * 0.38) >= wide * 0.85;
     if (body.classList.contains("tgv-beside") !== beside) {
       body.classList.toggle("tgv-beside", beside);
@@ -629,7 +631,7 @@ export function mountPlayer(el, scene, options = {}) {
     changed();
   }
 
-  root.addEventListener("keydown", (event) => {
+  const onKey = (event) => {
     if (event.ctrlKey || event.metaKey || event.altKey) return;
     const target = event.target;
     if (target === speed || (target === scrubber && event.key !== " ")) return; // these know their keys themselves
@@ -647,7 +649,9 @@ export function mountPlayer(el, scene, options = {}) {
     action();
     event.preventDefault();
     event.stopPropagation();
-  });
+  };
+  const keys = options.keys ?? root;
+  keys.addEventListener("keydown", onKey);
 
   showPlaying();
   setSpeed(state.speed);
@@ -660,6 +664,7 @@ export function mountPlayer(el, scene, options = {}) {
       clearInterval(timer);
       observer.disconnect();
       releaseKeys();
+      keys.removeEventListener("keydown", onKey);
       stage.destroy();
       el.replaceChildren();
     },
