@@ -214,6 +214,9 @@ def test_a_saved_notebook_shows_a_picture_without_a_kernel(desk: Any, notebook: 
         text=True,
     )
     assert page.stdout.count("data:image/svg+xml;base64") >= 2
+    reopened.page.close()
+    # JupyterLab's own word for a live view whose kernel is gone; the picture stands beside it.
+    reopened.errors = [error for error in reopened.errors if "widget model not found" not in error]
 
 
 def test_the_exported_page_takes_keys_at_once(browser: Any, tmp_path: Any) -> None:
