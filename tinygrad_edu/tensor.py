@@ -388,12 +388,13 @@ class Tensor:
                 raise RuntimeError("can't assign Variable as its own grad")
             if value._data.shape != self._data.shape:
                 raise RuntimeError(
-                    f"assigned grad has data of a different size: the tensor has shape {list(self._data.shape)}, the "
-                    f"gradient {list(value._data.shape)}"
+                    f"attempting to assign a gradient of size '{list(value._data.shape)}' to a tensor of size "
+                    f"'{list(self._data.shape)}'. A gradient has the shape of its tensor."
                 )
             if value._data.dtype != self._data.dtype:
                 raise RuntimeError(
-                    f"assigned grad has data of a different type: the tensor holds {self.dtype}, the gradient {value.dtype}"
+                    f"attempting to assign a gradient with dtype '{value.dtype}' to a tensor of dtype '{self.dtype}'. A "
+                    "gradient has the dtype of its tensor."
                 )
         self._grad = value
 

@@ -305,7 +305,7 @@ def sound():
     (x * x).backward()
     return (
         T.is_grad_enabled() and not T.is_inference_mode_enabled() and x.grad.item() == 6
-    ) and T.autograd.engine.current_graph_task_id() == -1
+    ) and T.autograd.graph_task.current_graph_task_id() == -1
 
 
 def fail_in_a_tensor_hook(x):

@@ -268,7 +268,9 @@ def _serve_leaf(
     node.accumulate(box[0], create_graph, owned=False)
     for hook in list((leaf._post_accumulate_hooks or {}).values()):
         result = hook(leaf)
-        if result is not None:
+        if result is not None and not isinstance(result, Tensor):
+            raise TypeError(f"expected Variable, but hook returned '{type(result).__name__}'. It returns nothing.")
+        if result is not None and result is not leaf:
             raise RuntimeError("Tensor post accumulate grad hooks should return None.")
     if node._post_hooks:
         call_post_hooks(node, (), box, create_graph)
@@ -441,7 +443,7 @@ def grad(
         allow_unused = True
     starts, ends = _as_tuple(outputs), _as_tuple(inputs)
     if not ends:
-        raise ValueError("grad requires non-empty inputs.")
+        raise RuntimeError("`inputs` argument to `grad()` cannot be empty.")
     grads = _as_tuple(grad_outputs) if grad_outputs is not None else (None,) * len(starts)
     # Tangents flow backward too, and travel with Tensors.
     as_tensors = create_graph or forward_ad.level.open

@@ -271,15 +271,12 @@ class Function(metaclass=_FunctionMeta):
         """
         _refuse_legacy(cls)
         split = cls.setup_context is not Function.setup_context
-        if kwargs:
-            if not split:
-                raise TypeError(
-                    f"{cls.__name__}.apply() takes no keyword arguments here, got {', '.join(kwargs)}. Pass them by "
-                    "position, or write forward(…) with setup_context."
-                )
-            bound = inspect.signature(cls.forward).bind(*args, **kwargs)
+        if split or kwargs:
+            # setup_context gets every argument; and each has its position, to which backward's gradients belong.
+            ctx = () if split else (None,)
+            bound = inspect.signature(cls.forward).bind(*ctx, *args, **kwargs)
             bound.apply_defaults()
-            args = bound.args
+            args = bound.args[len(ctx) :]
         return _apply(cls, split, args)
 
 
@@ -473,7 +470,8 @@ def once_differentiable(fn: Callable[..., Any]) -> Callable[..., Any]:
             return outputs
         single = not isinstance(outputs, tuple)
         poisoned = tuple(
-            _NotDifferentiable.apply(o) if isinstance(o, Tensor) else o for o in ((outputs,) if single else outputs)
+            _NotDifferentiable.apply(o.detach().requires_grad_()) if isinstance(o, Tensor) else o
+            for o in ((outputs,) if single else outputs)
         )
         return poisoned[0] if single else poisoned
 
@@ -485,7 +483,7 @@ class _NotDifferentiable(Function):
 
     @staticmethod
     def forward(ctx: Any, x: Tensor) -> Tensor:
-        return x.detach().requires_grad_()
+        return x.detach()
 
     @staticmethod
     def backward(ctx: Any, *grads: Any) -> Any:

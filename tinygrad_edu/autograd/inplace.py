@@ -138,8 +138,9 @@ def refuse_shared_memory(t: Tensor, others: Sequence[Any]) -> None:
             "unsupported operation: more than one element of the written-to tensor refers to a single memory location. "
             "Please clone() the tensor before performing the operation."
         )
+    owner = _owner(t._data)
     for other in others:
-        if isinstance(other, Tensor) and other._counter is not None and other._counter is t._counter:
+        if isinstance(other, Tensor) and _owner(other._data) is owner:
             a, b = t._data, other._data
             same = a.ctypes.data == b.ctypes.data and a.size == b.size and _steps(a) == _steps(b)
             if not same and _is_dense(a) and _is_dense(b) and np.may_share_memory(a, b):
@@ -147,6 +148,11 @@ def refuse_shared_memory(t: Tensor, others: Sequence[Any]) -> None:
                     "unsupported operation: some elements of the input tensor and the written-to tensor refer to a single "
                     "memory location. Please clone() the tensor before performing the operation."
                 )
+
+
+def _owner(array: np.ndarray) -> Any:
+    """The array whose memory `array` shows: NumPy makes a view of a view a view of that."""
+    return array if array.base is None else array.base
 
 
 def _steps(array: np.ndarray) -> list[int]:

@@ -114,8 +114,11 @@ class Node:
 
     def __call__(self, *grads: Tensor) -> Any:
         """Run this node alone on gradients of its outputs; the graph behind it is not touched."""
-        results = self.run([g._data if isinstance(g, Tensor) else g for g in grads], False)
-        tensors = tuple(None if g is None else wrap(np.asarray(g)) for g in results)
+        if grad_mode.state.grad_enabled:
+            tensors = tuple(self.run(list(grads), True))
+        else:
+            results = self.run([g._data if isinstance(g, Tensor) else g for g in grads], False)
+            tensors = tuple(None if g is None else wrap(np.asarray(g)) for g in results)
         return tensors[0] if len(tensors) == 1 else tensors
 
     # What the engine needs of a node ---------------------------------------------------------------------------------
@@ -225,6 +228,5 @@ def bump_version(t: Tensor) -> None:
 def increment_version(tensor: Tensor | Sequence[Tensor]) -> None:
     """Say that the tensor was written to by means that autograd did not see, so that saved uses of it raise."""
     for t in (tensor,) if isinstance(tensor, Tensor) else tensor:
-        if t._inference:
-            raise RuntimeError("Inference tensors do not track version counter.")
-        bump_version(t)
+        if not t._inference:
+            bump_version(t)

@@ -86,7 +86,10 @@ class SavedTensor:
     def register_hooks(self, pack_hook: Callable, unpack_hook: Callable) -> None:
         """Keep `pack_hook(tensor)` instead of the tensor, and give `unpack_hook` of it back when it is needed."""
         if self._tensor is _FREED:
-            raise RuntimeError(BACKWARD_TWICE)
+            raise RuntimeError(
+                "Calling register_hooks on a saved tensor after it has been freed. Specify retain_graph=True in the first "
+                "backward if you need its saved tensors afterwards."
+            )
         if self._unpack is not None:
             raise RuntimeError(
                 "Calling register_hooks on a saved tensor whose hooks have already been set. Hint: only one pair of hooks "
@@ -185,8 +188,7 @@ class SavedTensor:
     def _unpacked(self) -> Tensor:
         packed, edge, requires_grad = self._tensor
         assert self._unpack is not None
-        with grad_mode.no_grad():
-            value = self._unpack(packed)
+        value = self._unpack(packed)
         if not isinstance(value, Tensor):
             raise TypeError(
                 "Output of saved tensor unpack_hook expected to be a Tensor but got result of type "
@@ -284,8 +286,16 @@ class _MutationGuard:
 
     def clear(self) -> None:
         for saved in self._alive:
-            saved.free()
+            if saved._tensor is not _FREED:
+                saved._unpack, saved._tensor, saved._array = _refuse_outside, (None, (None, 0), False), None
         self._alive.clear()
+
+
+def _refuse_outside(packed: Any) -> Any:
+    raise AssertionError(
+        "Trying to backward outside of the 'allow_mutation_on_saved_tensors' context in which the graph was recorded. Call "
+        "backward inside the block."
+    )
 
 
 @contextmanager

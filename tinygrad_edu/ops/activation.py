@@ -23,7 +23,22 @@ class Relu(Op):
 
     # The slope at the kink is 0. NaN lets the gradient pass, as in PyTorch.
     def grad_self(grad, result):
-        return where(result <= 0, 0.0, grad)
+        return ThresholdBackward.apply(grad, result)
+
+    jvp = elementwise
+
+
+class ThresholdBackward(Op):
+    """The slope of a kink: part of the graph of what it is a gradient of, though it is constant there."""
+
+    def forward(self, result):
+        return np.where(result <= 0, 0.0, self)
+
+    def grad_self(grad, result):
+        return ThresholdBackward.apply(grad, result)
+
+    def grad_result(grad):
+        return where(False, grad, 0.0)
 
     jvp = elementwise
 

@@ -43,6 +43,11 @@ def _finish(array: np.ndarray, requires_grad: bool, where: Any) -> Tensor:
     if grad_mode.state.inference:
         out._inference = True
     if requires_grad:
+        if not out.is_floating_point():
+            raise RuntimeError(
+                f"Only Tensors of floating point and complex dtype can require gradients, and this one would hold {out.dtype}. "
+                "Write the numbers with a point, as in tensor([1., 2.]), or pass a dtype."
+            )
         out.requires_grad_()
     return out
 

@@ -89,7 +89,8 @@ class Index(Op):
     """Indexing by arrays: a copy, in which positions may repeat."""
 
     def forward(self, *, indices):
-        return self[indices]
+        # In row-major order, as PyTorch lays it out: NumPy keeps the dimensions of the indices together in memory.
+        return np.array(self[indices], order="C", copy=None)
 
     def grad_self(grad, self_sym_sizes, indices):
         return accumulate_at(grad, self_sym_sizes, indices)

@@ -160,12 +160,14 @@ class NllLoss(Op):
         with np.errstate(all="ignore"):
             return (loss.sum() / total if reduction == "mean" else loss.sum()), total
 
-    def grad_self(grad, self_sym_sizes, target, weight, reduction, ignore_index, total_weight):
+    # The scores are asked for their shape alone, and are kept, and checked, as PyTorch does.
+    def grad_self(grad, self, target, weight, reduction, ignore_index, total_weight):
         grad = grad[0] if isinstance(grad, list) else grad
+        sizes = tuple(self.shape)
         kind = getattr(grad, "_data", grad).dtype
-        slope = _slope(self_sym_sizes, target, weight, ignore_index, kind)
+        slope = _slope(sizes, target, weight, ignore_index, kind)
         if reduction == "none":
-            return unsqueeze(grad, 1) * slope if len(self_sym_sizes) > 1 else grad * slope
+            return unsqueeze(grad, 1) * slope if len(sizes) > 1 else grad * slope
         return (grad / total_weight if reduction == "mean" else grad) * slope
 
     def jvp(tangent, self, target, weight, reduction, ignore_index, total_weight):

@@ -246,7 +246,7 @@ class Op(Node):
         if number is not None:
             out = outs[number]
             hidden = cls.visible_outputs is not None and number >= cls.visible_outputs
-            if hidden:
+            if hidden or number in cls.non_differentiable:
                 return SavedTensor(out)
             out.output_nr = number
             return SavedTensor(out, node)
