@@ -26,8 +26,7 @@ class Pow(Op, name="PowBackward0"):
             if isinstance(exponent, int) and exponent < 0:
                 raise RuntimeError("Integers to negative integer powers are not allowed.")
             self = self.astype(dtypes.promote([self, exponent]), copy=False)
-        with np.errstate(all="ignore"):
-            return np.power(self, exponent)
+        return np.power(self, exponent)
 
     # d sᵉ/ds = e·sᵉ⁻¹, and 0 for e = 0 whatever s is
     def grad_self(grad, self, exponent):
@@ -44,8 +43,7 @@ class PowTensor(Op, name="PowBackward1"):
     promotes = True
 
     def forward(self, exponent):
-        with np.errstate(all="ignore"):
-            return np.power(self, exponent)
+        return np.power(self, exponent)
 
     def grad_self(grad, self, exponent):
         zero = exponent == 0
@@ -63,9 +61,8 @@ class PowScalar(Op, name="PowBackward2"):
     """self ** exponent, for a number `self`."""
 
     def forward(exponent, *, self):
-        with np.errstate(all="ignore"):
-            common = dtypes.promote([self, exponent])
-            return np.power(np.asarray(self, common), exponent.astype(common, copy=False))
+        common = dtypes.promote([self, exponent])
+        return np.power(np.asarray(self, common), exponent.astype(common, copy=False))
 
     def grad_exponent(grad, self, exponent, result):
         if self == 0:
@@ -83,8 +80,7 @@ class _Float(Op):
 
 class Sqrt(_Float):
     def forward(self):
-        with np.errstate(invalid="ignore"):
-            return np.sqrt(self)
+        return np.sqrt(self)
 
     # d√s = 1/(2√s)
     def grad_self(grad, result):
@@ -95,8 +91,7 @@ class Sqrt(_Float):
 
 class Rsqrt(_Float):
     def forward(self):
-        with np.errstate(all="ignore"):
-            return 1 / np.sqrt(self)
+        return 1 / np.sqrt(self)
 
     # d s^-½ = -½·s^-³ᐟ²
     def grad_self(grad, result):
@@ -110,8 +105,7 @@ class Rsqrt(_Float):
 
 class Exp(_Float):
     def forward(self):
-        with np.errstate(all="ignore"):
-            return np.exp(self)
+        return np.exp(self)
 
     def grad_self(grad, result):
         return grad * result
@@ -121,8 +115,7 @@ class Exp(_Float):
 
 class Exp2(_Float):
     def forward(self):
-        with np.errstate(all="ignore"):
-            return np.exp2(self)
+        return np.exp2(self)
 
     def grad_self(grad, result):
         return grad * (result * math.log(2))
@@ -132,8 +125,7 @@ class Exp2(_Float):
 
 class Expm1(_Float):
     def forward(self):
-        with np.errstate(all="ignore"):
-            return np.expm1(self)
+        return np.expm1(self)
 
     def grad_self(grad, result):
         return grad * (result + 1)
@@ -143,8 +135,7 @@ class Expm1(_Float):
 
 class Log(_Float):
     def forward(self):
-        with np.errstate(all="ignore"):
-            return np.log(self)
+        return np.log(self)
 
     def grad_self(grad, self):
         return grad / self
@@ -154,8 +145,7 @@ class Log(_Float):
 
 class Log2(_Float):
     def forward(self):
-        with np.errstate(all="ignore"):
-            return np.log2(self)
+        return np.log2(self)
 
     def grad_self(grad, self):
         return grad / (self * math.log(2))
@@ -165,8 +155,7 @@ class Log2(_Float):
 
 class Log10(_Float):
     def forward(self):
-        with np.errstate(all="ignore"):
-            return np.log10(self)
+        return np.log10(self)
 
     def grad_self(grad, self):
         return grad / (self * math.log(10))
@@ -176,8 +165,7 @@ class Log10(_Float):
 
 class Log1p(_Float, name="Log1PBackward0"):
     def forward(self):
-        with np.errstate(all="ignore"):
-            return np.log1p(self)
+        return np.log1p(self)
 
     def grad_self(grad, self):
         return grad / (self + 1)
@@ -191,8 +179,7 @@ class Xlogy(_Float):
     promotes = True
 
     def forward(self, other):
-        with np.errstate(all="ignore"):
-            return np.where((self == 0) & ~np.isnan(other), self.dtype.type(0), self * np.log(other))
+        return np.where((self == 0) & ~np.isnan(other), self.dtype.type(0), self * np.log(other))
 
     def grad_self(grad, self, other):
         return where((self == 0) & (other <= 0), 0.0, grad * log(other))
@@ -222,8 +209,7 @@ class Logaddexp(_Float):
 
 class Sigmoid(_Float):
     def forward(self):
-        with np.errstate(over="ignore"):
-            return 1 / (1 + np.exp(-self))
+        return 1 / (1 + np.exp(-self))
 
     # dσ = σ·(1 - σ)
     def grad_self(grad, result):
@@ -236,9 +222,8 @@ class Logit(_Float):
     """The inverse of the sigmoid; `eps` keeps its argument from 0 and 1."""
 
     def forward(self, *, eps=None):
-        with np.errstate(all="ignore"):
-            z = self if eps is None else np.clip(self, eps, 1 - eps)
-            return np.log(z / (1 - z))
+        z = self if eps is None else np.clip(self, eps, 1 - eps)
+        return np.log(z / (1 - z))
 
     def grad_self(grad, self, eps):
         slope = grad / (self * (1 - self))
@@ -287,11 +272,10 @@ def _ratio(x, coefficients):
 
 def _erfc_of_large(x):
     """1 - erf(x), for x >= 1, without the loss of digits of a difference."""
-    with np.errstate(under="ignore", over="ignore", invalid="ignore"):
-        ratio = _ratio(np.minimum(x, 8.0), _ERFC_TO_8)
-        if x.size and x.max() > 8:
-            ratio = np.where(x > 8, _ratio(np.minimum(x, 30.0), _ERFC_FROM_8), ratio)
-        return np.exp(-x * x) * ratio
+    ratio = _ratio(np.minimum(x, 8.0), _ERFC_TO_8)
+    if x.size and x.max() > 8:
+        ratio = np.where(x > 8, _ratio(np.minimum(x, 30.0), _ERFC_FROM_8), ratio)
+    return np.exp(-x * x) * ratio
 
 
 def erf_of(x):
@@ -332,8 +316,7 @@ class Erfc(_Float):
 
 class Sin(_Float):
     def forward(self):
-        with np.errstate(invalid="ignore"):
-            return np.sin(self)
+        return np.sin(self)
 
     def grad_self(grad, self):
         return grad * cos(self)
@@ -343,8 +326,7 @@ class Sin(_Float):
 
 class Cos(_Float):
     def forward(self):
-        with np.errstate(invalid="ignore"):
-            return np.cos(self)
+        return np.cos(self)
 
     def grad_self(grad, self):
         return grad * -sin(self)
@@ -354,8 +336,7 @@ class Cos(_Float):
 
 class Tan(_Float):
     def forward(self):
-        with np.errstate(invalid="ignore"):
-            return np.tan(self)
+        return np.tan(self)
 
     # d tan = 1 + tan²
     def grad_self(grad, result):
@@ -366,8 +347,7 @@ class Tan(_Float):
 
 class Asin(_Float):
     def forward(self):
-        with np.errstate(invalid="ignore"):
-            return np.arcsin(self)
+        return np.arcsin(self)
 
     # d asin = 1/√(1 - s²)
     def grad_self(grad, self):
@@ -378,8 +358,7 @@ class Asin(_Float):
 
 class Acos(_Float):
     def forward(self):
-        with np.errstate(invalid="ignore"):
-            return np.arccos(self)
+        return np.arccos(self)
 
     def grad_self(grad, self):
         return grad * -rsqrt(1 - self * self)
@@ -424,8 +403,7 @@ def _over_square(value, self, other):
 
 class Sinh(_Float):
     def forward(self):
-        with np.errstate(over="ignore"):
-            return np.sinh(self)
+        return np.sinh(self)
 
     def grad_self(grad, self):
         return grad * cosh(self)
@@ -435,8 +413,7 @@ class Sinh(_Float):
 
 class Cosh(_Float):
     def forward(self):
-        with np.errstate(over="ignore"):
-            return np.cosh(self)
+        return np.cosh(self)
 
     def grad_self(grad, self):
         return grad * sinh(self)
@@ -467,8 +444,7 @@ class Asinh(_Float):
 
 class Acosh(_Float):
     def forward(self):
-        with np.errstate(invalid="ignore"):
-            return np.arccosh(self)
+        return np.arccosh(self)
 
     def grad_self(grad, self):
         return grad * rsqrt(self * self - 1)
@@ -478,8 +454,7 @@ class Acosh(_Float):
 
 class Atanh(_Float):
     def forward(self):
-        with np.errstate(all="ignore"):
-            return np.arctanh(self)
+        return np.arctanh(self)
 
     def grad_self(grad, self):
         return grad / (1 - self * self)

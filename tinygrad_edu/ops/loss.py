@@ -100,8 +100,7 @@ class BinaryCrossEntropy(Op):
     """-w·(t·ln s + (1 - t)·ln(1 - s)), with logarithms no lower than -100."""
 
     def forward(self, target, weight, *, reduction):
-        with np.errstate(all="ignore"):
-            loss = (target - 1) * np.maximum(np.log1p(-self), -100) - target * np.maximum(np.log(self), -100)
+        loss = (target - 1) * np.maximum(np.log1p(-self), -100) - target * np.maximum(np.log(self), -100)
         return _reduced(loss if weight is None else loss * weight, reduction)
 
     def grad_self(grad, self, target, weight, reduction):
@@ -157,8 +156,7 @@ class NllLoss(Op):
         total = share.sum(dtype=self.dtype)
         if reduction == "none":
             return loss.reshape(target.shape), total
-        with np.errstate(all="ignore"):
-            return (loss.sum() / total if reduction == "mean" else loss.sum()), total
+        return (loss.sum() / total if reduction == "mean" else loss.sum()), total
 
     # The scores are asked for their shape alone, and are kept, and checked, as PyTorch does.
     def grad_self(grad, self, target, weight, reduction, ignore_index, total_weight):

@@ -37,6 +37,7 @@ from ..autograd.inplace import check_inplace, make_view, rebase_history, refuse_
 from ..autograd.node import Node, bump_version, gradient_edge, sequence
 from ..autograd.saved_tensor import SavedTensor, saved_state
 from ..autograd.variable import volatile
+from ..quiet import quiet
 from ..tensor import Tensor, wrap
 
 __all__ = ["Op", "elementwise", "linear"]
@@ -132,7 +133,7 @@ class Op(Node):
         if cls.promotes or cls.makes_float:
             arrays = _promoted(arrays, cls.makes_float)
         try:
-            result = cls.forward(*arrays, **settings)
+            result = quiet.run(cls.forward, *arrays, **settings)
         except ValueError:
             if cls.promotes:
                 _refuse_mismatch([np.shape(a) for a in arrays])
@@ -276,17 +277,19 @@ class Op(Node):
         if grad is None:
             return [None] * len(self._edges)
         joint = self._joint
+        # Under create_graph the ops that a rule records are quiet themselves.
+        run = _call if create_graph else quiet.run
         if joint is not None:
-            together = joint.function(grad, *[values[name] for name in joint.needs])
+            together = run(joint.function, grad, *[values[name] for name in joint.needs])
             return together if wanted is None else [g if w else None for g, w in zip(together, wanted, strict=True)]
         results: list[Any] = []
         for i, rule in enumerate(self._rules):
             if rule is None or self._edges[i][0] is None or (wanted is not None and not wanted[i]):
                 results.append(None)
             elif rule.needs:
-                results.append(rule.function(grad, *[values[name] for name in rule.needs]))
+                results.append(run(rule.function, grad, *[values[name] for name in rule.needs]))
             else:
-                results.append(rule.function(grad))
+                results.append(run(rule.function, grad))
         return results
 
     def _fetch(self, name: str, create_graph: bool) -> Any:
@@ -459,7 +462,7 @@ class Op(Node):
         if cls.promotes or cls.makes_float:
             arrays = _promoted(arrays, cls.makes_float)
         try:
-            result = np.asarray(cls.forward(*arrays, **settings))
+            result = np.asarray(quiet.run(cls.forward, *arrays, **settings))
         except ValueError:
             if cls.promotes:
                 _refuse_mismatch([np.shape(a) for a in arrays])
@@ -512,6 +515,10 @@ class Op(Node):
         if cls._inputs[0] in cls._what_to_save(mask):
             return target.clone(), edges
         return target, edges
+
+
+def _call(function: Callable[..., Any], *args: Any) -> Any:
+    return function(*args)
 
 
 _ABSENT: Any = object()

@@ -100,8 +100,7 @@ class Div(Op):
     promotes = makes_float = True
 
     def forward(self, other):
-        with np.errstate(all="ignore"):
-            return self / other
+        return self / other
 
     def grad_self(grad, other):
         return grad / other
@@ -119,10 +118,9 @@ class DivRounded(Op, name="DivBackward2"):
     promotes = True
 
     def forward(self, other, *, rounding_mode):
-        with np.errstate(all="ignore"):
-            if rounding_mode == "floor":
-                return np.floor_divide(self, other)
-            return np.trunc(np.true_divide(self, other)).astype(np.result_type(self, other))
+        if rounding_mode == "floor":
+            return np.floor_divide(self, other)
+        return np.trunc(np.true_divide(self, other)).astype(np.result_type(self, other))
 
     def grad_self(grad):
         return zeros_like(grad)
@@ -137,8 +135,7 @@ class FloorDivide(Op, name="torch::autograd::NotImplemented"):
     promotes = True
 
     def forward(self, other):
-        with np.errstate(all="ignore"):
-            return np.floor_divide(self, other)
+        return np.floor_divide(self, other)
 
     def gradients(grad, needs_input_grad):
         raise RuntimeError(
@@ -166,8 +163,7 @@ class Reciprocal(Op):
     makes_float = True
 
     def forward(self):
-        with np.errstate(all="ignore"):
-            return 1 / self
+        return 1 / self
 
     # d(1/s) = -1/s²
     def grad_self(grad, result):
@@ -182,8 +178,7 @@ class Remainder(Op):
     promotes = True
 
     def forward(self, *, other):
-        with np.errstate(all="ignore"):
-            return np.remainder(self, other)
+        return np.remainder(self, other)
 
     def grad_self(grad):
         return grad
@@ -195,8 +190,7 @@ class RemainderTensor(Op, name="RemainderBackward1"):
     promotes = True
 
     def forward(self, other):
-        with np.errstate(all="ignore"):
-            return np.remainder(self, other)
+        return np.remainder(self, other)
 
     def grad_self(grad):
         return grad
@@ -214,8 +208,7 @@ class Fmod(Op):
     promotes = True
 
     def forward(self, *, other):
-        with np.errstate(all="ignore"):
-            return np.fmod(self, other)
+        return np.fmod(self, other)
 
     def grad_self(grad):
         return grad
@@ -227,8 +220,7 @@ class FmodTensor(Op, name="FmodBackward1"):
     promotes = True
 
     def forward(self, other):
-        with np.errstate(all="ignore"):
-            return np.fmod(self, other)
+        return np.fmod(self, other)
 
     def grad_self(grad):
         return grad
@@ -265,8 +257,7 @@ class Addcdiv(Op):
     promotes = True
 
     def forward(self, tensor1, tensor2, *, value=1):
-        with np.errstate(all="ignore"):
-            return self + value * (tensor1 / tensor2)
+        return self + value * (tensor1 / tensor2)
 
     def grad_self(grad):
         return grad

@@ -120,8 +120,7 @@ def _mean(array, axes, keepdim):
     if array.dtype == np.float16:
         return array.mean(axis=axes, keepdims=keepdim)
     total = array.sum(axis=axes, keepdims=keepdim)
-    with np.errstate(all="ignore"):
-        return total / array.dtype.type(array.size if axes is None else math.prod(array.shape[a] for a in axes))
+    return total / array.dtype.type(array.size if axes is None else math.prod(array.shape[a] for a in axes))
 
 
 def zeros_of(grad, sizes):
@@ -293,8 +292,7 @@ def _variance(array, dim, correction, keepdim):
     axes = normalized_dims(dim, array.ndim)
     mean = array.mean(axis=axes, keepdims=True) if array.size else array.sum(axis=axes, keepdims=True) * np.nan
     count = builtins.max(_numel(array.shape, dim) - correction, 0)
-    with np.errstate(all="ignore"):
-        variance = np.square(array - mean).sum(axis=axes, keepdims=True) / array.dtype.type(count)
+    variance = np.square(array - mean).sum(axis=axes, keepdims=True) / array.dtype.type(count)
     if not keepdim:
         variance, mean = variance.squeeze(axes), mean.squeeze(axes)
     return variance, mean
@@ -384,12 +382,11 @@ class VectorNorm(Op, name="LinalgVectorNormBackward0"):
             return size.min(axis=axes, keepdims=keepdim)
         if ord == 0:
             return (self != 0).sum(axis=axes, keepdims=keepdim).astype(self.dtype)
-        with np.errstate(all="ignore"):
-            if ord == 1:
-                return size.sum(axis=axes, keepdims=keepdim)
-            if ord == 2:
-                return np.sqrt((self * self).sum(axis=axes, keepdims=keepdim))
-            return np.power(np.power(size, ord).sum(axis=axes, keepdims=keepdim), 1 / ord).astype(self.dtype)
+        if ord == 1:
+            return size.sum(axis=axes, keepdims=keepdim)
+        if ord == 2:
+            return np.sqrt((self * self).sum(axis=axes, keepdims=keepdim))
+        return np.power(np.power(size, ord).sum(axis=axes, keepdims=keepdim), 1 / ord).astype(self.dtype)
 
     # d‖s‖ = sign(s)·(|s|/‖s‖)^(ord-1); at 0 the subgradient is 0
     def grad_self(grad, self, result, ord, dim, keepdim):

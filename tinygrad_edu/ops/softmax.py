@@ -19,9 +19,8 @@ class Softmax(Op):
         if not self.ndim:
             return np.ones_like(self)
         # Less the largest, which changes nothing but keeps the exponentials finite.
-        with np.errstate(all="ignore"):
-            e = np.exp(self - self.max(axis=dim, keepdims=True)) if self.size else self.copy()
-            e /= e.sum(axis=dim, keepdims=True)
+        e = np.exp(self - self.max(axis=dim, keepdims=True)) if self.size else self.copy()
+        e /= e.sum(axis=dim, keepdims=True)
         return e
 
     # The Jacobian diag(r) - r·rᵀ is symmetric: the rule for gradients serves tangents as well.
@@ -54,9 +53,8 @@ class LogSoftmax(Op):
     def forward(self, *, dim):
         if not self.ndim:
             return np.zeros_like(self)
-        with np.errstate(all="ignore"):
-            shifted = self - self.max(axis=dim, keepdims=True) if self.size else self.copy()
-            shifted -= np.log(np.exp(shifted).sum(axis=dim, keepdims=True))
+        shifted = self - self.max(axis=dim, keepdims=True) if self.size else self.copy()
+        shifted -= np.log(np.exp(shifted).sum(axis=dim, keepdims=True))
         return shifted
 
     def grad_self(grad, result, dim):
@@ -71,12 +69,11 @@ class Logsumexp(Op):
 
     def forward(self, *, dim, keepdim=False):
         axes = normalized_dims(dim, self.ndim)
-        with np.errstate(all="ignore"):
-            if not self.size:
-                return np.log(np.exp(self).sum(axis=axes, keepdims=keepdim))
-            top = self.max(axis=axes, keepdims=True)
-            top = np.where(np.isinf(top), self.dtype.type(0), top)
-            out = np.log(np.exp(self - top).sum(axis=axes, keepdims=True)) + top
+        if not self.size:
+            return np.log(np.exp(self).sum(axis=axes, keepdims=keepdim))
+        top = self.max(axis=axes, keepdims=True)
+        top = np.where(np.isinf(top), self.dtype.type(0), top)
+        out = np.log(np.exp(self - top).sum(axis=axes, keepdims=True)) + top
         return out if keepdim else out.squeeze(axes)
 
     def grad_self(grad, self, result, dim, keepdim):
