@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
-from samples import REFUSED, SAMPLES, Sample
+from samples import NO_NUMERICAL_CHECK, REFUSED, SAMPLES, Sample
 
 import tinygrad_edu
 
@@ -188,6 +188,30 @@ def test_forward_mode_is_that_of_pytorch_where_it_has_it(sample: Sample) -> None
     except (NotImplementedError, RuntimeError) as error:
         pytest.skip(f"PyTorch has no forward mode here: {error}")
     _assert_same(_tangents(tinygrad_edu, sample), theirs, sample.double, "tangent")
+
+
+CHECKED = [(i, s) for i, s in enumerate(SAMPLES) if s in DIFFERENTIABLE and s.code not in NO_NUMERICAL_CHECK]
+
+
+def _as_function(sample: Sample) -> tuple[Any, list[Any]]:
+    """A sample as a function of its differentiable inputs, and these."""
+    inputs = Run(tinygrad_edu, sample)
+    names = [name for name, t in inputs.inputs.items() if t.requires_grad]
+
+    def function(*leaves: Any) -> tuple[Any, ...]:
+        tinygrad_edu.manual_seed(0)
+        inputs.outputs = inputs.call({**inputs.inputs, **dict(zip(names, leaves, strict=True))})
+        return tuple(inputs.differentiable())
+
+    return function, inputs.leaves
+
+
+@pytest.mark.parametrize("sample", [s for _, s in CHECKED], ids=[f"{i}-{s.code}" for i, s in CHECKED])
+def test_finite_differences_confirm_the_derivatives_of_both_orders(sample: Sample) -> None:
+    T = tinygrad_edu
+    assert T.autograd.gradcheck(*_as_function(sample), fast_mode=True)
+    if sample.second:
+        assert T.autograd.gradgradcheck(*_as_function(sample), fast_mode=True)
 
 
 @pytest.mark.parametrize("sample", REFUSED, ids=[s.code for s in REFUSED])
