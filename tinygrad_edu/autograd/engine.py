@@ -17,6 +17,7 @@ from typing import Any
 
 import numpy as np
 
+from ..quiet import quiet
 from ..tensor import Tensor, bind, wrap
 from . import forward_ad, grad_mode
 from .anomaly_mode import anomaly, refuse_nan, tell_forward_line
@@ -124,7 +125,8 @@ def run(
                 if grad is None:
                     pass
                 elif box[output_nr] is not None:
-                    box[output_nr] = box[output_nr] + grad
+                    before = box[output_nr]
+                    box[output_nr] = before + grad if create_graph else quiet.run(np.add, before, grad)
                     unshared.add(next_node)
                 else:
                     box[output_nr] = grad
