@@ -132,21 +132,28 @@ def _timer_signal(seconds: float) -> tuple[Callable[[], object], Callable[[], ob
 
 
 def _watchdog(seconds: float) -> tuple[Callable[[], object], Callable[[], object]]:
-    over, rung = threading.Event(), threading.Event()
+    over = threading.Event()
     target = ctypes.c_ulong(threading.get_ident())
 
     def watch() -> None:
         wait = seconds
         while not over.wait(wait):
-            rung.set()
             ctypes.pythonapi.PyThreadState_SetAsyncExc(target, ctypes.py_object(TimeUp))
             wait = AGAIN
 
     def stop() -> None:
-        over.set()
-        thread.join()
-        if rung.is_set():  # take back one that has not been raised yet; to do so in vain slows the interpreter for good
-            ctypes.pythonapi.PyThreadState_SetAsyncExc(target, None)
+        # An exception that was set and not raised yet is raised in here, where it ends nothing. To take it back instead
+        # would, once it has been raised, leave CPython's interpreter interrupted for good: code under a trace hangs then.
+        stopped = False
+        while not stopped:
+            try:
+                over.set()
+                thread.join()
+                for _ in range(10):
+                    pass
+                stopped = True
+            except TimeUp:
+                continue
 
     thread = threading.Thread(target=watch, daemon=True)
     return thread.start, stop
