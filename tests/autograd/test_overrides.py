@@ -39,7 +39,21 @@ PROGRAMS = {
     "creation": lambda T: T.zeros_like(T.ones(2)).tolist(),
     "comparison": lambda T: (T.ones(2) > 0).tolist(),
 }
-OPS = ("ones", "zeros", "exp", "sum", "add", "mul", "view", "unsqueeze", "getitem", "setitem", "matmul", "zeros_like", "gt")
+OPS = (
+    "ones",
+    "zeros",
+    "exp",
+    "sum",
+    "add",
+    "mul",
+    "view",
+    "unsqueeze",
+    "getitem",
+    "setitem",
+    "matmul",
+    "zeros_like",
+    "gt",
+)
 
 
 def silent(T):
