@@ -1,10 +1,12 @@
 """The picture of a graph that is there already: what it shows, and what it says when there is nothing to show."""
 
+import sys
 import xml.etree.ElementTree as ET
 
 import pytest
 
 import viz
+from viz.layout import GraphvizMissing
 
 
 def line(T):
@@ -71,6 +73,13 @@ def test_a_leaf_that_requires_grad_says_that_it_is_one(T):
 def test_what_is_no_tensor_is_a_type_error_that_says_what_is_accepted(bad):
     with pytest.raises(TypeError, match=r"viz\.draw takes a tensor"):
         viz.draw(bad)
+
+
+def test_without_any_graphviz_the_error_names_the_one_command_that_mends_it(T, monkeypatch):
+    monkeypatch.setitem(sys.modules, "pygraphviz", None)
+    monkeypatch.setenv("PATH", "")
+    with pytest.raises(GraphvizMissing, match="pip install pygraphviz"):
+        _ = viz.draw(T.tensor(2.0, requires_grad=True) * 3).svg
 
 
 def test_a_dict_lends_its_names(T):
