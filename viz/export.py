@@ -222,7 +222,7 @@ def page(title: str, body: str, style: str = "", script: str = "") -> str:
 
 
 _PAGE = (
-    "body{margin:0 auto;max-width:1180px;padding:16px;font-family:system-ui,sans-serif;color-scheme:light dark}"
+    ":root{color-scheme:light dark}body{margin:0 auto;max-width:1180px;padding:16px;font-family:system-ui,sans-serif}"
     "figure{margin:0}"
 )
 
