@@ -10,7 +10,8 @@ from typing import Any
 
 from viz.compare import Comparison, compare
 from viz.draw import Picture, draw
-from viz.record import Recording, load, record
+from viz.record import record
+from viz.recording import Recording, load
 
 __all__ = ["Comparison", "Picture", "Recording", "compare", "draw", "explore", "load", "record"]
 

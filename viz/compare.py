@@ -11,7 +11,8 @@ from viz import engines
 from viz.engines import CORE, TORCH
 from viz.graph import Array, Graph
 from viz.notation import brief
-from viz.record import Recording, record
+from viz.record import record
+from viz.recording import Recording
 
 TOLERANCE = {"float16": 1e-2, "bfloat16": 2e-2, "float32": 1e-4, "float64": 1e-9}
 

@@ -17,7 +17,7 @@ from viz.svg import State
 
 if TYPE_CHECKING:
     from viz.draw import Picture
-    from viz.record import Recording
+    from viz.recording import Recording
 
 HERE = Path(__file__).parent
 FONTS = [str(HERE / "fonts" / name) for name in ("DejaVuSans.ttf", "DejaVuSans-Bold.ttf")]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-import re
 from typing import Any
 
 from IPython.core.error import UsageError
@@ -15,31 +14,11 @@ from viz import engines
 from viz.compare import compare
 from viz.draw import draw
 from viz.engines import CORE, NAMES, TORCH
-from viz.record import Recording, _Program, _Recorder
+from viz.record import Recorder
+from viz.recording import Recording
+from viz.source import Source
 from viz.widgets.comparison import ComparisonView
 from viz.widgets.player import Player
-
-
-class _Here(_Recorder):
-    """Records a program that runs in a namespace of the caller's, and keeps the exception that ended it."""
-
-    def __init__(self, engine: engines.Engine, source: str, namespace: dict[str, Any]):
-        super().__init__(engine, "cpu", _Program(source))
-        self._theirs = namespace
-        self._used = {node.id for node in ast.walk(ast.parse(source)) if isinstance(node, ast.Name)}
-        self.raised: BaseException | None = None
-
-    def _namespace(self, given: dict[str, Any]) -> dict[str, Any]:
-        return self._theirs
-
-    def _create_or_bind(self, name: str, tensor: Any, line: int | None) -> None:
-        # A notebook holds many tensors; those that this cell does not name are not part of it.
-        if re.split(r"\W", name, maxsplit=1)[0] in self._used:
-            super()._create_or_bind(name, tensor, line)
-
-    def _finish(self, stdout: str, error: BaseException | None) -> Recording:
-        self.raised = error
-        return super()._finish(stdout, error)
 
 
 def run_in(namespace: dict[str, Any], source: str, engine: str = CORE) -> tuple[Recording, BaseException | None]:
@@ -48,7 +27,9 @@ def run_in(namespace: dict[str, Any], source: str, engine: str = CORE) -> tuple[
     missing = object()
     before = namespace.get("T", missing)
     namespace["T"] = chosen.module
-    recorder = _Here(chosen, source, namespace)
+    # A notebook holds many tensors; those that this cell does not name are not part of it.
+    names = {node.id for node in ast.walk(ast.parse(source)) if isinstance(node, ast.Name)}
+    recorder = Recorder(chosen, Source(source), namespace=namespace, names=names)
     try:
         return recorder.run({}), recorder.raised
     finally:

@@ -12,7 +12,7 @@ from viz import layout as layouts
 from viz import notation, shapes, svg
 from viz.graph import Array, Op, Saved, Value
 from viz.notation import brief, scalar
-from viz.record import Event, Gradient, Recording
+from viz.recording import Event, Gradient, Recording
 from viz.svg import State
 from viz.theme import text_width
 

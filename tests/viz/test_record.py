@@ -6,7 +6,7 @@ import linecache
 import pytest
 
 import viz
-from viz.record import from_data
+from viz.recording import from_data
 
 LINE = """
 w = T.tensor(2.0, requires_grad=True)

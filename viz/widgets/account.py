@@ -8,7 +8,7 @@ from typing import Any
 from viz import engines
 from viz.engines import CORE, TORCH
 from viz.notation import number
-from viz.record import Recording
+from viz.recording import Recording
 from viz.scene import scene
 from viz.widgets.explain import explain
 

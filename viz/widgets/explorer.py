@@ -15,7 +15,8 @@ from viz import engines, scene
 from viz.edits import Edited, Edits, edit
 from viz.engines import CORE, TORCH
 from viz.program import Program, ProgramError, parse
-from viz.record import Recording, record
+from viz.record import record
+from viz.recording import Recording
 from viz.widgets import bundle, fallback
 from viz.widgets.account import account, shown, table, title
 from viz.widgets.explain import explain

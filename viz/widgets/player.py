@@ -9,7 +9,7 @@ import anywidget
 import traitlets
 from IPython.display import display
 
-from viz.record import Recording
+from viz.recording import Recording
 from viz.scene import frame
 from viz.widgets import fallback
 

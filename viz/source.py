@@ -1,0 +1,61 @@
+"""Where a program's lines are: the text or function that is recorded, and which frame runs which line of it."""
+
+from __future__ import annotations
+
+import inspect
+import itertools
+import linecache
+import textwrap
+from collections.abc import Callable
+from types import CodeType, FrameType
+from typing import Any
+
+KEPT_PROGRAMS = 32
+_programs = itertools.count(1)
+
+
+class Source:
+    """Source text or a function: where its lines are, and how to call it."""
+
+    def __init__(self, program: str | Callable[..., Any]) -> None:
+        self.function = None if isinstance(program, str) else program
+        self.first = 1
+        self.codes: set[CodeType] = set()  # of a function, and of all that is defined in it
+        if isinstance(program, str):
+            text = textwrap.dedent(program).strip("\n")
+            self.filename = f"<program {next(_programs)}>"
+            linecache.cache[self.filename] = (len(text), None, text.splitlines(keepends=True), self.filename)
+            # Tracebacks read the lines from here; only the latest programs keep theirs, or a slider would fill memory.
+            linecache.cache.pop(f"<program {int(self.filename.split()[1][:-1]) - KEPT_PROGRAMS}>", None)
+            self.text = text
+        else:
+            target = inspect.unwrap(program)
+            code = getattr(target, "__code__", None) or getattr(type(target).__call__, "__code__", None)
+            self.filename = code.co_filename if code is not None else ""
+            inside = [code] if code is not None else []
+            while inside:
+                one = inside.pop()
+                self.codes.add(one)
+                inside += [constant for constant in one.co_consts if isinstance(constant, CodeType)]
+            try:
+                lines, self.first = inspect.getsourcelines(target)
+            except (OSError, TypeError):
+                lines = []
+            if not lines and code is not None:
+                self.first = code.co_firstlineno
+            self.first = max(self.first, 1)
+            self.text = textwrap.dedent("".join(lines)).rstrip("\n")
+
+    def owns(self, frame: FrameType) -> bool:
+        """Whether `frame` runs a line of this program."""
+        # By code, not by line: a cell's own frame starts at line 1, as a function does that opens the cell.
+        code = frame.f_code
+        return code.co_filename == self.filename if self.function is None else code in self.codes
+
+    def line(self, frame: FrameType | None) -> int | None:
+        """The program's line that `frame`, or whoever called it, is at; counted from 1."""
+        while frame is not None:
+            if self.owns(frame) and frame.f_lineno is not None:
+                return frame.f_lineno - self.first + 1
+            frame = frame.f_back
+        return None
