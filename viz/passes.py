@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import insort
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
@@ -120,7 +121,12 @@ class Passes:
 
     def end(self, current: Pass) -> None:
         self._check_freed()
-        ran = {event.node for event in self.events[current.first :] if event.kind == "run"}
+        ran = {event.node: place for place, event in enumerate(self.events[current.first :]) if event.kind == "run"}
+
+        def turn(key: str) -> tuple[int, int]:
+            # The highest sequence number first; every AccumulateGrad's is the highest there is. Among equals, as it went.
+            return -current.nodes[key]._sequence_nr(), ran[key]
+
         left = dict(current.waiting)
         ready: list[str] = []
         starts = list(current.starts)
@@ -128,7 +134,7 @@ class Passes:
             while starts and starts[0][0] <= position:
                 root = starts.pop(0)[1]
                 if left.get(root) == 0 and root in ran and root not in ready:
-                    ready.append(root)
+                    insort(ready, root, key=turn)
             if event.kind == "run" and event.node in ready:
                 ready.remove(event.node)
             elif event.kind in ("send", "accumulate") and event.node is not None:
@@ -137,7 +143,7 @@ class Passes:
                     if target in left:
                         left[target] -= 1
                         if left[target] == 0 and target in ran:
-                            ready.append(target)
+                            insort(ready, target, key=turn)
             event.ready = list(ready)
         self.current = None
         if current.raised is not None:

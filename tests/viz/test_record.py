@@ -157,6 +157,34 @@ def test_a_node_is_ready_only_when_all_its_gradients_have_come(engine):
     assert len(senders) == 2
 
 
+READY = {
+    "leaves before ops": "a = T.tensor(2.0, requires_grad=True)\nb = T.tensor(3.0, requires_grad=True)\n"
+    "u = a * 2\nv = b * 3\nw = (u * v).exp()\nL = w * a + v + b\nL.backward()",
+    "several roots": "x = T.tensor(2.0, requires_grad=True)\nu = x * 3\nv = x.exp()\nT.autograd.backward([u, v, u * v])",
+    "many branches": "x = T.tensor(2.0, requires_grad=True)\nparts = [x * i for i in range(6)]\n"
+    "L = parts[3] + parts[0] + parts[5] + parts[1] + parts[4] + parts[2]\nL.backward()",
+}
+
+
+@pytest.mark.parametrize("source", READY.values(), ids=READY)
+def test_the_ready_queue_is_listed_in_the_order_in_which_the_engine_takes_from_it(source, engine):
+    recording = viz.record(source, engine=engine)
+    accumulators = recording.graph.accumulators()
+    events = recording.events
+    longest = 0
+    for position, event in enumerate(events):
+        runs = [later.node for later in events[position + 1 :] if later.kind == "run"]
+        if event.ready and event.kind in ("send", "accumulate"):
+            assert event.ready[0] == runs[0]
+        ranks = [
+            (key not in accumulators, -(recording.graph.ops[key].sequence_nr if key not in accumulators else 0))
+            for key in event.ready
+        ]
+        assert ranks == sorted(ranks)
+        longest = max(longest, len(set(ranks)))
+    assert longest > 1
+
+
 def ops(recording):
     return [(op.name, op.recorded, op.line) for op in recording.graph.ops.values()]
 
