@@ -16,6 +16,7 @@ from typing import Any
 
 from viz import dot, engines, notation, scene, shapes, svg
 from viz import grid as grids
+from viz.director import VIEWS
 from viz.engines import Engine
 from viz.fold import fold
 from viz.graph import Graph
@@ -149,8 +150,8 @@ def draw(
     >>> viz.draw(w * 3).graph.roots
     ['v1']
     """
-    if view not in scene.VIEWS:
-        raise ValueError(f"view must be one of {', '.join(map(repr, scene.VIEWS))}, not {view!r}")
+    if view not in VIEWS:
+        raise ValueError(f"view must be one of {', '.join(map(repr, VIEWS))}, not {view!r}")
     if theme not in ("auto", "light", "dark"):
         raise ValueError(f"theme must be 'auto', 'light' or 'dark', not {theme!r}")
     engine, roots = _roots(thing)

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from viz import dot, scene, shapes, svg
+from viz.director import VIEWS, Director
 from viz.layout import Layout
 from viz.svg import State
 
@@ -74,8 +75,8 @@ def save_recording(
     """
     target = Path(path)
     form = _form(target, RECORDING_FORMATS)
-    if view not in scene.VIEWS:
-        raise ValueError(f"view must be one of {', '.join(map(repr, scene.VIEWS))}, not {view!r}")
+    if view not in VIEWS:
+        raise ValueError(f"view must be one of {', '.join(map(repr, VIEWS))}, not {view!r}")
     if form == "json":
         return _write(target, recording.to_json())
     if form == "html":
@@ -97,16 +98,16 @@ class Frames:
     """Any step of a recording as a picture of its own; laid out once."""
 
     def __init__(self, recording: Recording, view: str) -> None:
-        director = scene.Director(recording)
+        director = Director(recording)
         stage = director.stages[view]
         self.count = len(director.steps)
         self._director = director
         self._first = stage.first
-        self._drawing = shapes.drawing(recording.graph, view, scene.rooms(stage), director.layers)
+        self._drawing = shapes.drawing(recording.graph, view, stage.rooms, director.layers)
         self._patches = [scene.translated(patch, self._drawing) for patch in stage.patches]
         self._layout: Layout = scene.arrange(self._drawing)
         self._view = view
-        self._rooms = scene.rooms(stage)
+        self._rooms = stage.rooms
         self._identity = scene.new_identity()
 
     def state(self, step: int) -> dict[str, State]:

@@ -8,7 +8,8 @@ import pytest
 
 import viz
 from viz import theme
-from viz.scene import VIEWS, frame
+from viz.director import VIEWS
+from viz.scene import frame
 
 LINE = (
     "w = T.tensor(2.0, requires_grad=True)\nx = T.tensor(3.0)\nb = T.tensor(1.0, requires_grad=True)\n"

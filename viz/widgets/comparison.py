@@ -10,6 +10,7 @@ from IPython.display import display
 
 from viz import scene
 from viz.compare import Comparison
+from viz.director import VIEWS
 from viz.engines import CORE, TORCH
 from viz.widgets import bundle, fallback
 from viz.widgets.account import shown, table, title
@@ -35,7 +36,7 @@ class ComparisonView(anywidget.AnyWidget):
             {
                 "engine": engine,
                 "title": title(engine, recording.device),
-                **shown(recording, f"{prefix}{engine[0]}", scene.VIEWS),
+                **shown(recording, f"{prefix}{engine[0]}", VIEWS),
             }
             for engine, recording in recordings.items()
         ]

@@ -12,6 +12,7 @@ import traitlets
 from IPython.display import DisplayHandle, display
 
 from viz import engines, scene
+from viz.director import VIEWS
 from viz.edits import Edited, Edits, edit
 from viz.engines import CORE, TORCH
 from viz.program import Program, ProgramError, parse
@@ -71,7 +72,7 @@ class Explorer(anywidget.AnyWidget):
         self._shown: DisplayHandle | None = None
         state = traits.pop("state", {})
         super().__init__(program=_description(self._parsed), state=state, **traits)
-        self._run(scene.VIEWS)
+        self._run(VIEWS)
         self.observe(self._changed, "state")
 
     def _changed(self, change: dict[str, Any]) -> None:
@@ -85,7 +86,7 @@ class Explorer(anywidget.AnyWidget):
     def _draw_other(self, result: dict[str, Any]) -> None:
         if result is not self.result or result.get("refused"):
             return
-        views = tuple(view for view in scene.VIEWS if view != self.view)
+        views = tuple(view for view in VIEWS if view != self.view)
         scenes = {
             engine: scene.scene(recording, identity=self._identity(engine), views=views, direction=self._direction)[
                 "views"

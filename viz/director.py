@@ -1,0 +1,439 @@
+"""Plays a recording once: what each step means, in words and as changes to the pictures, is decided here alone."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass, field
+from typing import Any
+
+from viz import grid as grids
+from viz import notation
+from viz.graph import Array, Op, Value
+from viz.notation import brief
+from viz.recording import Event, Gradient, Recording
+from viz.stage import Stage
+from viz.svg import State
+from viz.words import Words, joined, product, sentence
+
+VIEWS = ("values", "grad_fn")
+LISTED = 12  # entries of a panel beside the picture
+LAYERS = 8  # gradients of one value that are drawn; more come as text alone
+
+
+@dataclass
+class Step:
+    """One frame of the player."""
+
+    phase: str
+    title: str
+    sentence: str
+    line: int | None = None
+    ready: list[str] = field(default_factory=list)
+    inbox: list[list[str]] = field(default_factory=list)
+    saved: list[list[str]] = field(default_factory=list)
+
+
+class Director:
+    """Plays a recording once and writes down every step for every view."""
+
+    def __init__(self, recording: Recording) -> None:
+        self.recording = recording
+        self.graph = recording.graph
+        self.stages = {view: Stage() for view in VIEWS}
+        self.steps: list[Step] = []
+        self.layers: dict[str, list[grids.Grid]] = {}
+        self.words = Words(self.graph)
+        self._inbox: dict[tuple[str, int], list[Gradient]] = {}
+        self._expected: dict[str, int] = {}
+        self._saved: dict[str, str] = {}  # tab -> state
+        self._tab: dict[str, tuple[Op, int]] = {}
+        self._saved_before: dict[str, str] = {}
+        self._order = 0
+        self._total = 0
+        self._play()
+
+    # steps
+
+    def _set(self, key: str, classes: str | None = None, **text: str) -> None:
+        for stage in self.stages.values():
+            stage.set(key, classes, **text)
+
+    def _passing(self, key: str, classes: str, after: str, **text: str) -> None:
+        for stage in self.stages.values():
+            stage.passing(key, classes, after, **text)
+
+    def _close(self, step: Step) -> None:
+        step.saved = self._saved_now()
+        waiting = [(node, sent) for (node, _), sent in self._inbox.items() if sent]
+        step.inbox = [[self.words.node(node), joined(sent)] for node, sent in waiting[:LISTED]]
+        if len(waiting) > LISTED:
+            step.inbox.append(["and more", f"{len(waiting) - LISTED} inboxes"])
+        if len(step.ready) > LISTED:
+            step.ready = [*step.ready[:LISTED], f"and {len(step.ready) - LISTED} more"]
+        self.steps.append(step)
+        for stage in self.stages.values():
+            stage.close()
+
+    def _saved_now(self) -> list[list[str]]:
+        """Saved buffers and their states: all of them while they are few, else counts and what has just changed."""
+        before, self._saved_before = self._saved_before, dict(self._saved)
+        if len(self._saved) <= LISTED:
+            return [[self.words.tab(*self._tab[key]), state] for key, state in self._saved.items()]
+        changed = [key for key, state in self._saved.items() if before.get(key) != state]
+        counts = Counter(self._saved.values())
+        listed = [[self.words.tab(*self._tab[key]), self._saved[key]] for key in changed[:LISTED]]
+        return listed + [[f"{count} in all", state] for state, count in counts.items()]
+
+    def _play(self) -> None:
+        self._start()
+        events = self.recording.events
+        position = 0
+        while position < len(events):
+            event = events[position]
+            used = 1
+            if event.kind == "create":
+                while (
+                    position + used < len(events)
+                    and events[position + used].kind == "create"
+                    and events[position + used].line == event.line
+                ):
+                    used += 1
+                self._create(events[position : position + used])
+            elif event.kind == "op":
+                self._op(event)
+            elif event.kind == "backward":
+                rest = [later for later in events[position:] if later.pass_nr == event.pass_nr]
+                self._backward(event, rest)
+            elif event.kind == "run":
+                while position + used < len(events) and events[position + used].kind not in (
+                    "run",
+                    "done",
+                    "backward",
+                    "raised",
+                    "error",
+                ):
+                    used += 1
+                group = events[position : position + used]
+                # a node may run others in its own backward (a checkpoint does), and be done only after them
+                own = [one for one in group if one.node in (None, event.node) and one.kind not in ("op", "create")]
+                self._run(own)
+                for one in group:
+                    if one.kind == "send" and one.node != event.node:
+                        self._finishes(one)
+                    elif one.kind == "freed" and one.node != event.node:
+                        self._free(self.graph.ops[one.node or ""])
+                    elif one.kind == "op":
+                        self._op(one, "backward")
+                    elif one.kind == "create":
+                        self._create([one], "backward")
+            elif event.kind == "done":
+                self._done(event)
+            elif event.kind == "raised":
+                self._raised(event)
+            elif event.kind == "error":
+                self._error(event)
+            position += used
+
+    def _start(self) -> None:
+        for value in self.graph.values.values():
+            self._set(value.key, "pending")
+        for op in self.graph.ops.values():
+            self._set(op.key, "pending")
+            for slot, key in enumerate(op.inputs):
+                if key is not None:
+                    self._set(f"e{op.key}i{slot}", "pending")
+            for key in op.outputs:
+                self._set(f"e{key}", "pending")
+            for slot, (key, _) in enumerate(op.next):
+                if key is not None:
+                    self._set(f"n{op.key}i{slot}", "pending")
+        for key in self.words.leaf_of:
+            self._set(key, "pending")
+        for stage in self.stages.values():
+            stage.first = {key: State(state.classes, dict(state.text)) for key, state in stage.state.items()}
+        self._close(Step("start", "Before the first line", "Nothing has run yet."))
+
+    def _create(self, events: list[Event], phase: str = "forward") -> None:
+        words = []
+        for event in events:
+            value = self.graph.values[event.values[0]]
+            self._appear(value)
+            about = "requires grad" if value.requires_grad else "requires no grad"
+            words.append(f"{value.title} = {brief(value.array)}, a leaf that {about}")
+        names = ", ".join(self.graph.values[event.values[0]].title for event in events)
+        self._close(Step(phase, f"{phase.title()}: {names}", sentence("; ".join(words)), events[0].line))
+
+    def _appear(self, value: Value) -> None:
+        texts = {"value": grids.words(value.array)}
+        if value.array is not None and value.array.shape:
+            self.stages["values"].set(f"{value.key}x", "on")
+        if value.requires_grad and value.kind == "leaf":
+            before = self.stages["values"].state.get(value.shares or "", State()).text.get("grad", "")
+            texts["grad"] = before if before and value.how_shared == "in-place" else "grad: none yet"
+        self._passing(value.key, "now", "done", **texts)
+        if value.accumulate:
+            self._set(value.accumulate, "done")
+
+    def _op(self, event: Event, phase: str = "forward") -> None:
+        op = self.graph.ops[event.node or ""]
+        mathematics = notation.symbol(op)
+        self._passing(op.key, "now", "done")
+        for slot, key in enumerate(op.inputs):
+            if key is not None:
+                self._set(f"e{op.key}i{slot}", "")
+        for slot, (node, _) in enumerate(op.next):
+            if node is not None:
+                self._set(f"n{op.key}i{slot}", "")
+        results = []
+        for key in op.outputs:
+            value = self.graph.values[key]
+            self._set(f"e{key}", "")
+            self._appear(value)
+            if value.array is not None:
+                again = f" in place, version {value.version}" if value.how_shared == "in-place" else ""
+                results.append(f"{value.title} = {brief(value.array)}{again}")
+        for position, saved in enumerate(op.saved):
+            self._set(f"{op.key}s{position}", "")
+            self._tab[f"{op.key}s{position}"] = op, position
+            self._saved[f"{op.key}s{position}"] = "alive" if saved.state == "freed" else saved.state
+        operands = [brief(self.graph.values[key].array) for key in op.inputs if key is not None]
+        words = f"{mathematics} of {' and '.join(filter(None, operands))}" if any(operands) else mathematics
+        words += f" gives {', '.join(results)}" if results else ""
+        if op.recorded:
+            words += f", recorded as {op.name}"
+            kept = [self.words.saved(op, saved) for saved in op.saved]
+            words += f", which keeps {' and '.join(kept)} for the backward pass" if kept else ""
+        else:
+            words += "; it is not recorded, so no gradient will flow through it"
+        place = f" inside {op.scope}" if op.scope else ""
+        self._close(Step(phase, f"{phase.title()}: {mathematics}{place}", sentence(words), event.line))
+
+    def _backward(self, event: Event, rest: list[Event]) -> None:
+        self._order = 0
+        self._total = sum(1 for later in rest if later.kind == "run")
+        self._inbox.clear()
+        self._expected = {}
+        for later in rest:
+            if later.kind == "send":
+                for gradient in later.gradients:
+                    if gradient.value is not None and gradient.array is not None:
+                        self._expected[gradient.value] = self._expected.get(gradient.value, 0) + 1
+        for stage in self.stages.values():
+            for key, state in list(stage.state.items()):
+                if state.classes == "has-grad" and key.startswith(("b", "n")):
+                    stage.set(key, "", label="")
+        for value in self.graph.values.values():
+            if value.kind == "value" and self.stages["values"].state[value.key].text.get("grad"):
+                self._set(value.key, None, grad="", note="")
+                self._show_layer(value, None)
+        roots = [self.graph.values[key] for key in event.values]
+        first = next((later for later in rest if later.kind == "run"), None)
+        seed = ""
+        if first is not None and first.gradients:
+            seed = f" with the gradient {brief(first.gradients[0].array)}"
+        for root in roots:
+            self._passing(root.key, "ready", "done")
+        names = ", ".join(root.title for root in roots) or "the roots"
+        which = f" {event.pass_nr}" if event.pass_nr > 1 else ""
+        self._close(
+            Step(
+                "backward",
+                f"Backward{which} starts at {names}",
+                f"The backward pass starts at {names}{seed}: {names} changes by 1 when {names} changes by 1."
+                if seed.endswith(" 1")
+                else f"The backward pass starts at {names}{seed}.",
+                event.line,
+                [self.words.node(key) for key in event.ready],
+            )
+        )
+
+    def _run(self, events: list[Event]) -> None:
+        event = events[0]
+        self._order += 1
+        key = event.node or ""
+        op = self.graph.ops.get(key)
+        title = f"Backward, step {self._order} of {self._total}: "
+        if op is None:
+            leaf = self.words.leaf_of.get(key)
+            self._accumulate(events, leaf, key, title)
+            return
+        mathematics = notation.symbol(op)
+        upstream: Array | None = None
+        parts = []
+        for gradient in event.gradients:
+            upstream = upstream or gradient.array
+            self._inbox.pop((key, gradient.output_nr), None)
+            if gradient.value is not None:
+                self._arrived(self.graph.values[gradient.value], gradient.array)
+                self.stages["values"].set(f"b{gradient.value}", "has-grad")
+        self._passing(key, "running", "has-grad")
+        self.stages["grad_fn"].set(key, None, grad=f"grad {brief(upstream)}")
+        for later in events[1:]:
+            if later.kind == "send":
+                for position, gradient in enumerate(later.gradients):
+                    parts.append(self._send(op, gradient, position, upstream))
+            elif later.kind == "hook":
+                before, after = later.gradients
+                name = self.graph.values[later.values[0]].title
+                parts.append(f"a hook on {name} makes {brief(after.array)} of {brief(before.array)}")
+            elif later.kind == "freed":
+                self._free(op)
+        last = events[-1]
+        for waiting in last.ready:
+            self._passing(waiting, "ready", "done")
+        words = f"{mathematics} receives {brief(upstream)}"
+        if parts:
+            words += " and sends " + ", and ".join(filter(None, parts))
+        self._close(
+            Step(
+                "backward",
+                f"{title}{mathematics} runs, {op.name}",
+                sentence(words),
+                event.line,
+                [self.words.node(waiting) for waiting in last.ready],
+            )
+        )
+
+    def _finishes(self, event: Event) -> None:
+        op = self.graph.ops[event.node or ""]
+        parts = [self._send(op, gradient, position, None) for position, gradient in enumerate(event.gradients)]
+        words = f"{notation.symbol(op)} is done and sends {', and '.join(filter(None, parts)) or 'nothing'}"
+        ready = [self.words.node(waiting) for waiting in event.ready]
+        self._close(
+            Step("backward", f"Backward: {self.words.node(op.key)} is done", sentence(words), event.line, ready)
+        )
+
+    def _arrived(self, value: Value, array: Array | None) -> None:
+        note = "" if value.kind == "leaf" else "retained" if value.retains_grad else "not kept"
+        text = {"grad": f"grad {grids.words(array)}".strip()}
+        if note and grids.grid("", array) is not None:
+            text["grad"] += f", {note}"
+        elif note:
+            text["note"] = note
+        self._set(value.key, None, **text)
+        self._show_layer(value, array)
+
+    def _show_layer(self, value: Value, array: Array | None) -> None:
+        """Show the picture of a gradient in the value's box; a gradient seen before is not drawn again."""
+        stage = self.stages["values"]
+        layers = self.layers.setdefault(value.key, [])
+        drawn = grids.grid(f"{value.key}d{len(layers)}", array)
+        shown = next((one for one in layers if stage.state.get(one.key, State()).classes == "grad-grid on"), None)
+        if shown is not None:
+            stage.set(shown.key, "")
+        if drawn is None or len(layers) >= LAYERS:
+            if not layers:
+                del self.layers[value.key]
+            return
+        same = next((one for one in layers if one.cells == drawn.cells), None)
+        if same is None:
+            layers.append(drawn)
+        stage.set((same or drawn).key, "grad-grid on")
+
+    def _send(self, op: Op, gradient: Gradient, position: int, upstream: Array | None) -> str:
+        slot = self._slot(op, gradient, position)
+        value = self.graph.values[gradient.value] if gradient.value is not None else None
+        whole, factor, one_line = product(upstream, gradient.array)
+        text = {"label": whole} if not factor else {"label": factor, "label2": whole}
+        back, node = f"b{op.key}i{slot}", f"n{op.key}i{slot}"
+        for stage, key in ((self.stages["values"], back), (self.stages["grad_fn"], node)):
+            stage.passing(key, "running", "has-grad", **text)
+        if value is None or gradient.node is None:
+            return one_line
+        if gradient.array is None:
+            return f"no gradient to {value.title}"
+        waiting = self._inbox.setdefault((gradient.node, gradient.output_nr), [])
+        waiting.append(gradient)
+        expected = self._expected.get(value.key, 1)
+        already = joined(waiting)
+        if expected > 1 or value.kind == "leaf":
+            self._set(value.key, None, grad=f"inbox {already}")
+        else:
+            self._arrived(value, gradient.array)
+        if value.accumulate:
+            self.stages["grad_fn"].set(value.accumulate, None, grad=f"inbox {already}")
+        return f"{one_line} to {value.title}"
+
+    def _slot(self, op: Op, gradient: Gradient, position: int) -> int:
+        # gradients come in the order of the slots that lead somewhere
+        open_slots = [slot for slot, (node, _) in enumerate(op.next) if node is not None]
+        return open_slots[position] if position < len(open_slots) else position
+
+    def _accumulate(self, events: list[Event], leaf: Value | None, key: str, title: str) -> None:
+        event = events[0]
+        name = leaf.title if leaf is not None else key
+        arrived = event.gradients[0].array if event.gradients else None
+        waiting = self._inbox.pop((key, 0), [])
+        total = arrived
+        for later in events[1:]:
+            if later.kind == "accumulate":
+                total = later.total
+        words = f"AccumulateGrad adds {brief(arrived)} into {name}.grad"
+        if len(waiting) > 1:
+            met = joined(waiting)
+            words = f"{met} = {brief(arrived)} have met in the inbox of {name}; "
+            words += f"AccumulateGrad runs once and adds the sum into {name}.grad"
+        if brief(total) != brief(arrived):
+            words += f", which becomes {brief(total)}: it was not zeroed"
+        self._passing(key, "running", "has-grad", grad=f"grad {brief(arrived)}")
+        if leaf is not None:
+            self._passing(leaf.key, "running", "done has-grad", grad=f"grad {grids.words(total)}".strip())
+            self._show_layer(leaf, total)
+        last = events[-1]
+        for ready in last.ready:
+            self._passing(ready, "ready", "done")
+        self._close(
+            Step(
+                "backward",
+                f"{title}{name} receives its gradient, AccumulateGrad",
+                sentence(words),
+                event.line,
+                [self.words.node(ready) for ready in last.ready],
+            )
+        )
+
+    def _free(self, op: Op) -> None:
+        for position, _ in enumerate(op.saved):
+            self._set(f"{op.key}s{position}", "freed")
+            self._tab[f"{op.key}s{position}"] = op, position
+            self._saved[f"{op.key}s{position}"] = "freed"
+
+    def _done(self, event: Event) -> None:
+        words = [
+            f"{name}.grad = {brief(_array(state['grad']))}"
+            for name, state in self.recording.tensors.items()
+            if state["grad"] is not None and state["is_leaf"]
+        ]
+        last = event is self.recording.events[-1]
+        returned = [
+            f"{joined(sent)} for {name}"
+            for (node, number), sent in self._inbox.items()
+            if (name := self.words.gradient_of(node, number))
+        ]
+        self._inbox.clear()
+        text = "Every gradient has arrived"
+        if returned:
+            text += f"; it returns {', '.join(returned)}, and adds nothing to any .grad"
+        elif last and words:
+            text += f": {', '.join(words[:8])}"
+        self._close(Step("end" if last else "backward", "The backward pass is over", sentence(text), event.line))
+
+    def _raised(self, event: Event) -> None:
+        self._inbox.clear()
+        if event.node:
+            self._passing(event.node, "error", "done")
+        name = event.text.partition(":")[0]
+        where = self.words.node(event.node) if event.node else "The backward pass"
+        self._close(Step("error", f"{where} raises {name}", f"{event.text} The program catches it.", event.line))
+
+    def _error(self, event: Event) -> None:
+        if event.node:
+            self._set(event.node, "error")
+        about = self.recording.error or {}
+        self._close(
+            Step("error", f"{about.get('type', 'Error')} in the {about.get('phase', '')} pass", event.text, event.line)
+        )
+
+
+def _array(data: dict[str, Any] | None) -> Array | None:
+    return None if data is None else Array(**data)
