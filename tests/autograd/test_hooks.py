@@ -444,3 +444,30 @@ def test_an_error_in_a_multi_grad_hook_leaves_it_ready_for_the_next_pass(T):
     first = attempt(lambda: (x * w).sum().backward())
     (x * w).sum().backward()
     return first, log
+
+
+@same_on_both
+def test_the_gradient_kept_for_a_tensor_is_dropped_when_a_function_changes_it_in_place(T):
+    """An op in place keeps it; and what is kept from then on is the gradient of the new value."""
+    x = leaf(T)
+
+    class Double(T.autograd.Function):
+        @staticmethod
+        def forward(ctx, x):
+            ctx.mark_dirty(x)
+            return x.mul_(2)
+
+        @staticmethod
+        def backward(ctx, grad):
+            return grad * 2
+
+    seen = []
+    for change in (Double.apply, lambda y: y.mul_(2)):
+        y = x.sin()
+        y.retain_grad()
+        y.sum().backward(retain_graph=True)
+        change(y)
+        before = None if y.grad is None else values_of(y.grad)
+        (y * 3).sum().backward()
+        seen.append((before, values_of(y.grad)))
+    return seen

@@ -396,6 +396,8 @@ def _rebase_dirty(t: Tensor, node: FunctionNode, number: int, n_outputs: int) ->
             "does the other operations)."
         )
     inplace.check_inplace(t, record=True)
+    # A gradient that was kept belongs to the value before.
+    t._grad = None
     # The form of the output is known now, and the history of a base needs it.
     node._outputs = ((t._data.shape, t._data.dtype),) * n_outputs
     inplace.rebase_history(t, node, number)

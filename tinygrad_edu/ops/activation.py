@@ -7,6 +7,7 @@ import math
 import numpy as np
 
 from .binding import functions, nn_functions, public
+from .creation import zeros_like
 from .exponential import erf_of, exp, sigmoid, tanh
 from .op import Op, elementwise
 from .pointwise import abs, where
@@ -23,24 +24,26 @@ class Relu(Op):
 
     # The slope at the kink is 0. NaN lets the gradient pass, as in PyTorch.
     def grad_self(grad, result):
-        return ThresholdBackward.apply(grad, result)
+        return ThresholdBackward.apply(grad, result, threshold=0)
 
     jvp = elementwise
 
 
-class ThresholdBackward(Op):
-    """The slope of a kink: part of the graph of what it is a gradient of, though it is constant there."""
+class _SlopeOfKink(Op):
+    """The gradient of a function of straight pieces, an op itself: it depends on `self`, and has the slope 0 there."""
 
-    def forward(self, result):
-        return np.where(result <= 0, 0.0, self)
-
-    def grad_self(grad, result):
-        return ThresholdBackward.apply(grad, result)
-
-    def grad_result(grad):
-        return where(False, grad, 0.0)
+    def grad_self(grad):
+        return zeros_like(grad)
 
     jvp = elementwise
+
+
+class ThresholdBackward(_SlopeOfKink):
+    def forward(grad_output, self, *, threshold):
+        return np.where(self <= threshold, 0.0, grad_output)
+
+    def grad_grad_output(grad, self, threshold):
+        return ThresholdBackward.apply(grad, self, threshold=threshold)
 
 
 class LeakyRelu(Op):
@@ -48,22 +51,52 @@ class LeakyRelu(Op):
         return np.where(self > 0, self, self * negative_slope)
 
     def grad_self(grad, self, negative_slope):
-        return where(self > 0, grad, grad * negative_slope)
+        return LeakyReluBackward.apply(grad, self, negative_slope=negative_slope)
 
     jvp = elementwise
+
+
+class LeakyReluBackward(_SlopeOfKink):
+    def forward(grad_output, self, *, negative_slope):
+        return np.where(self > 0, grad_output, grad_output * negative_slope)
+
+    def grad_grad_output(grad, self, negative_slope):
+        return LeakyReluBackward.apply(grad, self, negative_slope=negative_slope)
 
 
 class PreluKernel(Op):
     def forward(self, weight):
         return np.where(self > 0, self, self * weight)
 
-    def grad_self(grad, self, weight):
-        return where(self > 0, grad, grad * weight)
+    def gradients(grad, self, weight):
+        return PreluKernelBackward.apply(grad, self, weight)
 
-    def grad_weight(grad, self):
-        return where(self > 0, 0.0, grad * self)
+    def jvp(tangent, tangent_of_weight, self, weight):
+        return where(self > 0, tangent, tangent * weight + tangent_of_weight * self)
 
-    jvp = elementwise
+
+class PreluKernelBackward(Op):
+    """The gradients of both inputs at once."""
+
+    def forward(grad_output, self, weight):
+        positive = self > 0
+        return np.where(positive, grad_output, grad_output * weight), np.where(positive, 0.0, grad_output * self)
+
+    def gradients(grads, grad_output, self, weight):
+        to_self, to_weight = (zeros_like(grad_output) if g is None else g for g in grads)
+        positive = self > 0
+        return (
+            where(positive, to_self, to_self * weight + to_weight * self),
+            where(positive, 0.0, grad_output * to_weight),
+            where(positive, 0.0, grad_output * to_self),
+        )
+
+    def jvp(tangent, tangent_of_self, tangent_of_weight, grad_output, self, weight):
+        positive = self > 0
+        return (
+            where(positive, tangent, tangent * weight + grad_output * tangent_of_weight),
+            where(positive, 0.0, tangent * self + grad_output * tangent_of_self),
+        )
 
 
 class Elu(Op):
@@ -176,9 +209,17 @@ class Hardtanh(Op):
 
     # Here, unlike in clamp, the bounds themselves let nothing pass.
     def grad_self(grad, self, min_val, max_val):
-        return where((self <= min_val) | (self >= max_val), 0.0, grad)
+        return HardtanhBackward.apply(grad, self, min_val=min_val, max_val=max_val)
 
     jvp = elementwise
+
+
+class HardtanhBackward(_SlopeOfKink):
+    def forward(grad_output, self, *, min_val, max_val):
+        return np.where((self <= min_val) | (self >= max_val), 0.0, grad_output)
+
+    def grad_grad_output(grad, self, min_val, max_val):
+        return HardtanhBackward.apply(grad, self, min_val=min_val, max_val=max_val)
 
 
 class Hardsigmoid(Op):
@@ -186,9 +227,17 @@ class Hardsigmoid(Op):
         return np.clip(self + 3, 0, 6) / 6
 
     def grad_self(grad, self):
-        return where((self > -3) & (self < 3), grad / 6, 0.0)
+        return HardsigmoidBackward.apply(grad, self)
 
     jvp = elementwise
+
+
+class HardsigmoidBackward(_SlopeOfKink):
+    def forward(grad_output, self):
+        return np.where((self > -3) & (self < 3), grad_output / 6, 0.0)
+
+    def grad_grad_output(grad, self):
+        return HardsigmoidBackward.apply(grad, self)
 
 
 class Hardswish(Op):
@@ -206,9 +255,17 @@ class Softshrink(Op):
         return np.where(self > lambd, self - lambd, np.where(self < -lambd, self + lambd, self * 0))
 
     def grad_self(grad, self, lambd):
-        return where((self >= -lambd) & (self <= lambd), 0.0, grad)
+        return SoftshrinkBackward.apply(grad, self, lambd=lambd)
 
     jvp = elementwise
+
+
+class SoftshrinkBackward(_SlopeOfKink):
+    def forward(grad_output, self, *, lambd):
+        return np.where((self >= -lambd) & (self <= lambd), 0.0, grad_output)
+
+    def grad_grad_output(grad, self, lambd):
+        return SoftshrinkBackward.apply(grad, self, lambd=lambd)
 
 
 class Threshold(Op):
@@ -216,7 +273,7 @@ class Threshold(Op):
         return np.where(self <= threshold, self.dtype.type(value), self)
 
     def grad_self(grad, self, threshold):
-        return where(self <= threshold, 0.0, grad)
+        return ThresholdBackward.apply(grad, self, threshold=threshold)
 
     jvp = elementwise
 

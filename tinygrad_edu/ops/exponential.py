@@ -22,6 +22,8 @@ class Pow(Op, name="PowBackward0"):
     def forward(self, *, exponent):
         if exponent == 2:
             return self * self
+        if exponent == 1:
+            return self.copy()
         if self.dtype.kind != "f":
             if isinstance(exponent, int) and exponent < 0:
                 raise RuntimeError("Integers to negative integer powers are not allowed.")
@@ -32,8 +34,6 @@ class Pow(Op, name="PowBackward0"):
     def grad_self(grad, self, exponent):
         if exponent == 0:
             return zeros_like(grad)
-        if exponent == 2:
-            return grad * (self * 2)
         return grad * (pow(self, exponent - 1) * exponent)
 
     jvp = elementwise
@@ -45,14 +45,13 @@ class PowTensor(Op, name="PowBackward1"):
     def forward(self, exponent):
         return np.power(self, exponent)
 
+    # Where one factor of the other branch is 0 and another infinite, a second derivative is NaN, as in PyTorch.
     def grad_self(grad, self, exponent):
-        zero = exponent == 0
-        return grad * where(zero, 0.0, exponent * pow(self, where(zero, 1.0, exponent - 1)))
+        return where(exponent == 0, 0.0, grad * (exponent * pow(self, exponent - 1)))
 
     # d sᵉ/de = sᵉ·ln s, and 0 where s is 0 and e is not negative
     def grad_exponent(grad, self, exponent, result):
-        kink = (self == 0) & (exponent >= 0)
-        return grad * where(kink, 0.0, result * log(where(kink, 1.0, self)))
+        return grad * where((self == 0) & (exponent >= 0), 0.0, result * log(self))
 
     jvp = elementwise
 

@@ -1,0 +1,155 @@
+"""The graph of a gradient: what `create_graph=True` records, beside what PyTorch records."""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from both import leaf, names, same_on_both, values_of
+from samples import SAMPLES, Sample
+from test_table import Run, _weights
+
+import tinygrad_edu
+
+# --- functions of straight pieces: the slope is constant, and yet a function of the input -------------------------------
+
+KINKS = {
+    "relu": lambda F, x, w: F.relu(x),
+    "leaky_relu": lambda F, x, w: F.leaky_relu(x, 0.2),
+    "hardtanh": lambda F, x, w: F.hardtanh(x),
+    "relu6": lambda F, x, w: F.relu6(x),
+    "softshrink": lambda F, x, w: F.softshrink(x, 0.4),
+    "threshold": lambda F, x, w: F.threshold(x, 0.2, -1.0),
+    "prelu": lambda F, x, w: F.prelu(x, w),
+}
+
+
+@pytest.mark.parametrize("name", KINKS)
+def test_the_slope_of_a_kink_has_the_node_of_pytorch_and_the_gradient_zero(name) -> None:
+    @same_on_both
+    def program(T):
+        x, w = leaf(T), leaf(T, [0.3])
+        (g,) = T.autograd.grad(KINKS[name](T.nn.functional, x, w).sum(), x, create_graph=True)
+        (h,) = T.autograd.grad(g.sum(), x, retain_graph=True)
+        return names(g), values_of(g), h
+
+    program()
+
+
+@same_on_both
+def test_both_gradients_of_prelu_can_be_differentiated_to_any_input(T):
+    x, w = leaf(T, [[0.5, -1.5], [2.0, -0.1]]), leaf(T, [0.3, -0.7])
+    seed = leaf(T, [[1.0, 2.0], [3.0, 4.0]])
+    gs = T.autograd.grad(T.nn.functional.prelu(x, w), (x, w), seed, create_graph=True)
+    seconds = [T.autograd.grad((g * g).sum(), (x, w, seed), create_graph=True) for g in gs]
+    total = sum((h * h).sum() for hs in seconds for h in hs)
+    thirds = T.autograd.grad(total, (x, w, seed))
+    return [[values_of(g) for g in found] for found in (gs, *seconds, thirds)]
+
+
+def test_the_slope_of_hardsigmoid_can_be_differentiated_where_pytorch_has_not_built_it() -> None:
+    for T in (torch, tinygrad_edu):
+        x = leaf(T)
+        (g,) = T.autograd.grad(T.nn.functional.hardsigmoid(x).sum(), x, create_graph=True)
+        if T is torch:
+            with pytest.raises(RuntimeError, match="derivative for aten::hardsigmoid_backward is not implemented"):
+                T.autograd.grad(g.sum(), x)
+        else:
+            assert T.autograd.grad(g.sum(), x)[0].tolist() == [0.0, 0.0, 0.0]
+
+
+# --- powers --------------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("exponent", [0, 1, 2, 3, 4, -1, 0.5, 2.5])
+def test_every_derivative_of_a_power_is_part_of_a_graph_as_in_pytorch(exponent) -> None:
+    @same_on_both
+    def program(T):
+        x = leaf(T, 0.7, 2.0)
+        seen, y = [], x**exponent
+        for _ in range(5):
+            if not y.requires_grad:
+                break
+            (y,) = T.autograd.grad(y.sum(), x, create_graph=True)
+            seen.append((y.requires_grad, values_of(y)))
+        return seen
+
+    program()
+
+
+@pytest.mark.parametrize("exponent", [2, 3])
+def test_a_number_in_a_rule_is_an_operand_of_mul_where_pytorch_has_a_mul_of_its_own(exponent) -> None:
+    """Differs on purpose: see docs/differences.md."""
+    graphs = {}
+    for T in (torch, tinygrad_edu):
+        x = leaf(T, 3.0)
+        (g,) = T.autograd.grad(x**exponent, x, create_graph=True)
+        graphs[T] = names(g)
+    assert graphs[torch] == "MulBackward0(None, MulBackward1(PowBackward0(AccumulateGrad)))"
+    assert graphs[tinygrad_edu] == "MulBackward0(None, MulBackward0(PowBackward0(AccumulateGrad), None))"
+
+
+@same_on_both
+def test_the_second_gradients_of_a_tensor_to_the_power_of_a_tensor_are_pytorchs_at_the_edges(T):
+    """Such as x ** x at 0, whose second gradient is NaN in PyTorch: 0 times the infinite slope of the branch not taken."""
+    a, b = (leaf(T, [n % 4 - 1.0 for n in range(16)]), leaf(T, [n // 4 - 1.0 for n in range(16)]))
+    gs = T.autograd.grad((a**b).sum(), (a, b), create_graph=True)
+    seconds = [T.autograd.grad(g.sum(), (a, b), retain_graph=True) for g in gs]
+    x = leaf(T, 0.0, 1.0)
+    (g,) = T.autograd.grad((x**x).sum(), x, create_graph=True)
+    return [values_of(g) for g in gs], seconds, T.autograd.grad(g.sum(), x)
+
+
+# --- the whole table -----------------------------------------------------------------------------------------------------
+
+# Where PyTorch has no gradient at all, and we have one of zeros.
+REACHES_FURTHER = {"a.norm(0)"}
+
+
+def _reached(run: Run) -> list[set[int]]:
+    """For each leaf: the leaves on which the graph of its gradient depends."""
+    outputs = run.differentiable()
+    grads = run.engine.autograd.grad(
+        outputs, run.leaves, _weights(run.engine, outputs), create_graph=True, allow_unused=True
+    )
+    number = {id(leaf): i for i, leaf in enumerate(run.leaves)}
+    return [{number[id(v)] for v in _variables(g) if id(v) in number} for g in grads]
+
+
+def _variables(t: Any) -> list[Any]:
+    seen: set[Any] = set()
+    stack = [] if t is None else [t.grad_fn]
+    while stack:
+        node = stack.pop()
+        if node is not None and node not in seen:
+            seen.add(node)
+            stack.extend(n for n, _ in node.next_functions)
+    return [n.variable for n in seen if hasattr(n, "variable")]
+
+
+def _rows() -> list[Sample]:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return [s for s in SAMPLES if Run(torch, s).differentiable()]
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("sample", _rows(), ids=lambda s: s.code)
+def test_a_gradient_depends_on_what_it_depends_on_in_pytorch_or_that_second_gradient_is_zero(sample: Sample) -> None:
+    """Each rule of ours is written with ops, and what is linear leaves no trace of its input; PyTorch's fused kernels have
+    a node with an edge to each input, along which zeros flow."""
+    theirs, ours = (Run(engine, sample) for engine in (torch, tinygrad_edu))
+    their_reach, our_reach = _reached(theirs), _reached(ours)
+    if sample.code in REACHES_FURTHER:
+        return
+    outputs = theirs.differentiable()
+    firsts = torch.autograd.grad(outputs, theirs.leaves, _weights(torch, outputs), create_graph=True, allow_unused=True)
+    for first, there, here in zip(firsts, their_reach, our_reach, strict=True):
+        assert here <= there
+        if here < there and sample.second:
+            missing = [theirs.leaves[i] for i in sorted(there - here)]
+            for g in torch.autograd.grad(first.sum(), missing, retain_graph=True, allow_unused=True):
+                assert g is None or not np.any(values_of(g))
