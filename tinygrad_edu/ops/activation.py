@@ -6,12 +6,15 @@ import math
 
 import numpy as np
 
+from .arithmetic import abs
 from .binding import functions, nn_functions, public
 from .creation import zeros_like
-from .exponential import erf_of, exp, sigmoid, tanh
+from .error_function import erf_of
+from .exponential import exp, sigmoid
+from .masking import where
 from .op import Op, elementwise
-from .pointwise import abs, where
 from .shape import reshape
+from .trigonometric import tanh
 
 # Bound in `tinygrad_edu` and in `nn.functional`; or in the second alone.
 _BOTH = (functions, nn_functions)
@@ -140,7 +143,7 @@ class Gelu(Op):
             t = tanh(_INNER * (self + _CUBE * (self * self * self)))
             slope = _INNER * (1 + 3 * _CUBE * (self * self))
             return grad * (0.5 * (1 + t) + 0.5 * self * ((1 - t * t) * slope))
-        from .exponential import erf
+        from .error_function import erf
 
         density = exp(self * self * -0.5) * (1 / math.sqrt(2 * math.pi))
         return grad * (0.5 * (1 + erf(self * math.sqrt(0.5))) + self * density)

@@ -181,3 +181,13 @@ def linspace(
 def eye(n: int, m: int | None = None, *, dtype: Any = None, device: Any = None, requires_grad: bool = False) -> Tensor:
     """The n×m matrix with 1 on the diagonal and 0 elsewhere."""
     return _finish(np.eye(n, m, dtype=_np(dtype)), requires_grad, device)
+
+
+def as_operand(x: Any) -> Any:
+    """A Python number as a 0-d tensor of the dtype it stands for."""
+    return x if isinstance(x, Tensor) else wrap(np.asarray(x, dtypes.promote([x])))
+
+
+def as_number(value: Any, like: np.ndarray) -> Any:
+    """A Python number in the dtype of `like`, so that infinity and large bounds do not widen integers."""
+    return np.asarray(value, like.dtype) if like.dtype.kind == "f" else value

@@ -9,11 +9,15 @@ import numpy as np
 from .. import dtypes
 from .binding import linalg_functions, public
 from .creation import zeros_like
-from .linalg import matmul
+from .diagonal import tril
+from .extremes import amax, amin
+from .masking import where
+from .matmul import matmul
+from .norms import vector_norm
 from .op import Op
-from .pointwise import where
-from .reduce import amax, amin, sum, vector_norm
-from .shape import squeeze, transpose, tril, unsqueeze
+from .permute import transpose
+from .reduce import sum
+from .shape import squeeze, unsqueeze
 
 _LINALG = (linalg_functions,)
 

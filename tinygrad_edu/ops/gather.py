@@ -1,12 +1,10 @@
-"""Elements chosen by tensors of indices, written by them, and put in order."""
+"""Elements chosen by tensors of indices, and written by them."""
 
 from __future__ import annotations
 
-from collections import namedtuple
-
 import numpy as np
 
-from ..tensor import Tensor, wrap
+from ..tensor import Tensor
 from .binding import public
 from .op import Op, linear
 from .shape import axis_of, expand, reshape
@@ -194,67 +192,6 @@ class PutFlat(Op, name="PutBackward1"):
     jvp = linear
 
 
-class MaskedSelect(Op):
-    """The elements where `mask` holds, as a vector."""
-
-    def forward(self, *, mask):
-        both = np.broadcast_arrays(self, mask)
-        return both[0][both[1]]
-
-    def grad_self(grad, self_sym_sizes, mask):
-        return MaskedPlace.apply(grad, size=np.broadcast_shapes(self_sym_sizes, mask.shape), mask=mask)
-
-    jvp = linear
-
-
-class MaskedPlace(Op, name="MaskedScatterBackward1"):
-    """Zeros with the elements of `self`, in order, where `mask` holds."""
-
-    def forward(self, *, size, mask):
-        out = np.zeros(size, self.dtype)
-        out[np.broadcast_to(mask, size)] = self
-        return out
-
-    def grad_self(grad, mask):
-        return MaskedSelect.apply(grad, mask=mask)
-
-    jvp = linear
-
-
-class _Ordered(Op):
-    """Elements in another order along a dimension, and where they were."""
-
-    results = ("values", "indices")
-    non_differentiable = (1,)
-
-    def grad_self(grad, self_sym_sizes, dim, indices):
-        return put_along(grad[0], self_sym_sizes, dim, indices) if self_sym_sizes else grad[0]
-
-    def jvp(tangent, dim, indices):
-        return (take_along(tangent, dim, indices) if tangent.ndim else tangent), None
-
-
-class Sort(_Ordered):
-    def forward(self, *, dim, descending=False, stable=False):
-        if not self.ndim:
-            return self.copy(), np.zeros((), np.int64)
-        # Last to first of the reversed, so that equal elements keep their order when descending.
-        if descending:
-            order = self.shape[dim] - 1 - np.flip(np.argsort(np.flip(self, dim), axis=dim, kind="stable"), dim)
-        else:
-            order = np.argsort(self, axis=dim, kind="stable")
-        return np.take_along_axis(self, order, dim), order
-
-
-class Topk(_Ordered):
-    def forward(self, *, k, dim, largest=True, sorted=True):
-        if not self.ndim:
-            return self.copy(), np.zeros((), np.int64)
-        values, order = Sort.forward(self, dim=dim, descending=largest)
-        first = (slice(None),) * dim + (slice(k),)
-        return values[first].copy(), order[first].copy()
-
-
 # --- functions -------------------------------------------------------------------------------------------------------
 
 
@@ -268,7 +205,7 @@ def put_along(value, size, dim, index):
     return PutAlong.apply(value, size=tuple(size), dim=dim, index=getattr(index, "_data", index))
 
 
-def _index(name, index, ndim=None, size=None):
+def checked_index(name, index, ndim=None, size=None):
     """The array behind a tensor of indices, each within `size`, none negative."""
     if not isinstance(index, Tensor) or index._data.dtype.kind not in "iu":
         raise RuntimeError(f"{name}(): Expected dtype int64 for index. Indices are integers.")
@@ -285,7 +222,7 @@ def _index(name, index, ndim=None, size=None):
 def gather(input, dim, index, *, sparse_grad=False):
     """result[i][j] = input[i][index[i][j]] for dim = 1, and so for each dimension."""
     axis = axis_of(dim, input.ndim)
-    array = _index("gather", index, input.ndim, input.shape[axis] if input.ndim else 1)
+    array = checked_index("gather", index, input.ndim, input.shape[axis] if input.ndim else 1)
     for d, (n, m) in enumerate(zip(array.shape, input.shape, strict=False)):
         if d != axis and n > m:
             raise RuntimeError(
@@ -312,7 +249,7 @@ def take_along_dim(input, indices, dim=None):
 
 def _scatter_arguments(input, dim, index):
     axis = axis_of(dim, input.ndim)
-    return axis, _index("scatter", index, input.ndim, input.shape[axis] if input.ndim else 1)
+    return axis, checked_index("scatter", index, input.ndim, input.shape[axis] if input.ndim else 1)
 
 
 def _fit_source(array, src):
@@ -357,7 +294,7 @@ def scatter_add(input, dim, index, src):
 
 def _slices(name, input, dim, index):
     axis = axis_of(dim, input.ndim)
-    array = _index(name, index)
+    array = checked_index(name, index)
     if array.ndim > 1:
         raise IndexError(f"{name}(): Index is supposed to be a vector")
     size = input.shape[axis] if input.ndim else 1
@@ -412,66 +349,4 @@ def index_fill(input, dim, index, value):
 @public()
 def take(input, index):
     """The elements with the numbers `index`, counted in row-major order."""
-    return TakeFlat.apply(input, index=_index("take", index, None, input.numel()))
-
-
-@public()
-def masked_select(input, mask):
-    """The elements where `mask` holds, as a vector."""
-    if mask._data.dtype != np.bool_:
-        raise RuntimeError("masked_select: expected BoolTensor for mask")
-    return MaskedSelect.apply(input, mask=mask._data)
-
-
-@public()
-def nonzero(input, *, as_tuple=False):
-    """The indices of the elements that are not 0, a row each; with `as_tuple` a vector for each dimension."""
-    found = np.nonzero(np.atleast_1d(input._data))
-    if as_tuple:
-        return tuple(wrap(i) for i in found)
-    rows = np.stack(found, axis=1)
-    return wrap(rows if input.ndim else rows[:, :0])
-
-
-_Sort, _Topk = namedtuple("sort", "values indices"), namedtuple("topk", "values indices")
-
-
-@public()
-def sort(input, dim=-1, descending=False, stable=False):
-    """The elements in order along `dim`, and the indices where they were."""
-    return _Sort(*Sort.apply(input, dim=axis_of(dim, input.ndim), descending=descending))
-
-
-@public(method=False)
-def msort(input):
-    """The elements in order along the first dimension."""
-    return sort(input, 0)[0]
-
-
-@public()
-def argsort(input, dim=-1, descending=False, stable=False):
-    """The indices that put the elements in order along `dim`."""
-    return sort(input, dim, descending)[1]
-
-
-@public()
-def topk(input, k, dim=-1, largest=True, sorted=True):
-    """The `k` largest (or smallest) elements along `dim`, in order, and their indices."""
-    axis = axis_of(dim, input.ndim)
-    if not 0 <= k <= (input.shape[axis] if input.ndim else 1):
-        raise RuntimeError("selected index k out of range")
-    return _Topk(*Topk.apply(input, k=k, dim=axis, largest=largest))
-
-
-@public()
-def unique(input, sorted=True, return_inverse=False, return_counts=False, dim=None):
-    """The different elements in order; with the place of each element among them, and how often each occurs."""
-    found = np.unique(input._data, return_inverse=True, return_counts=True, axis=dim)
-    kept = [x for x, wanted in zip(found, (True, return_inverse, return_counts), strict=True) if wanted]
-    return wrap(kept[0]) if len(kept) == 1 else tuple(wrap(x) for x in kept)
-
-
-@public()
-def bincount(input, weights=None, minlength=0):
-    """How often each of 0, 1, 2, … occurs in a vector of integers, or the sum of `weights` there."""
-    return wrap(np.bincount(input._data, None if weights is None else weights._data, minlength))
+    return TakeFlat.apply(input, index=checked_index("take", index, None, input.numel()))

@@ -1,4 +1,4 @@
-"""Parts of a tensor: indexing, writing to an index, strided windows."""
+"""Indexing with brackets, read and written: integers, slices and None as views, arrays and masks as copies."""
 
 from __future__ import annotations
 
@@ -7,13 +7,12 @@ import operator
 
 import numpy as np
 
-from ..autograd.inplace import view_index
 from ..overrides import overridable
 from ..tensor import Tensor, bind, tensor_method, wrap
 from .binding import public
-from .creation import zeros_like
-from .op import Op, check_writable, linear
-from .shape import axis_of, expand, reshape, unsqueeze, view
+from .copies import copy_, fill_
+from .op import Op, linear
+from .shape import axis_of, expand, unsqueeze, view
 
 
 class Alias(Op):
@@ -133,93 +132,7 @@ class IndexPut(Op):
         return IndexPut.apply(tangent, values_tangent, indices=indices, accumulate=accumulate)
 
 
-class AsStrided(Op):
-    """A window on the storage, by size, stride and offset in elements."""
-
-    view = True
-
-    def forward(self, *, size, stride, storage_offset, _index):
-        window = self.reshape(-1)[storage_offset:] if self.flags.c_contiguous else self
-        return np.lib.stride_tricks.as_strided(window, size, [s * self.itemsize for s in stride])
-
-    def grad_self(grad, self_sym_sizes, size, stride, storage_offset, _index):
-        return reshape(
-            accumulate_at(reshape(grad, (-1,)), (_numel(self_sym_sizes),), (_index.reshape(-1),)), self_sym_sizes
-        )
-
-    jvp = linear
-
-
-class Copy(Op, name="torch::autograd::CopyBackwards"):
-    """What `copy_` leaves: nothing of the old value, all of `src`."""
-
-    def forward(self, src):
-        check_writable(self.shape, src.shape)
-        return np.broadcast_to(src, self.shape).astype(self.dtype)
-
-    def grad_self(grad):
-        return zeros_like(grad)
-
-    def grad_src(grad):
-        return grad
-
-    def jvp(tangent, src_tangent):
-        return src_tangent
-
-
-class Zero(Op):
-    """What `zero_` leaves."""
-
-    idempotent = True
-
-    def forward(self):
-        return np.zeros_like(self)
-
-    def grad_self(grad):
-        return zeros_like(grad)
-
-    jvp = linear
-
-
-class Fill(Op, name="FillBackward2"):
-    """What `fill_` with a number leaves."""
-
-    idempotent = True
-
-    def forward(self, *, value):
-        return np.full_like(self, value)
-
-    def grad_self(grad):
-        return zeros_like(grad)
-
-    def jvp(tangent):
-        return zeros_like(tangent)
-
-
-class FillTensor(Op, name="FillBackward3"):
-    """What `fill_` leaves; its value may be a 0-d tensor with a gradient."""
-
-    def forward(self, value):
-        return np.full_like(self, value)
-
-    def grad_self(grad):
-        return zeros_like(grad)
-
-    def grad_value(grad):
-        return grad.sum()
-
-    def jvp(tangent, value_tangent):
-        return value_tangent
-
-
-def _numel(sizes):
-    n = 1
-    for size in sizes:
-        n *= size
-    return n
-
-
-# --- functions -----------------------------------------------------------------------------------------------------------
+# --- functions -------------------------------------------------------------------------------------------------------
 
 
 def scatter_slice(value, size, where):
@@ -271,35 +184,6 @@ def narrow(input, dim, start, length):
     if start + length > n:
         raise RuntimeError(f"start ({start}) + length ({length}) exceeds dimension size ({n}).")
     return Slice.apply(input, dim=axis, start=start, end=start + length, step=1)
-
-
-@public()
-def as_strided(input, size, stride, storage_offset=None):
-    """A window on the storage of `input`, by size, stride and offset in elements."""
-    base = input._view.base if input._view is not None else input
-    offset = input.storage_offset() if storage_offset is None else storage_offset
-    window = np.lib.stride_tricks.as_strided(
-        base._data.reshape(-1)[offset:] if base._data.flags.c_contiguous else base._data,
-        tuple(size),
-        [s * base._data.itemsize for s in stride],
-    )
-    if base is not input:
-        raise NotImplementedError("as_strided of a view is not built: take it of the base tensor.")
-    return AsStrided.apply(
-        input, size=tuple(size), stride=tuple(stride), storage_offset=offset, _index=view_index(base._data, window)
-    )
-
-
-@tensor_method
-def _as_strided_node(base: Tensor, view: Tensor) -> Op:
-    """The history of a view whose storage was written to: the base as it is now, seen through the view's window."""
-    settings = {
-        "size": tuple(view.shape),
-        "stride": view.stride(),
-        "storage_offset": view.storage_offset(),
-        "_index": view_index(base._data, view._data),
-    }
-    return AsStrided._record((base,), settings, (view,))
 
 
 def _index_array(index):
@@ -484,35 +368,5 @@ def _write_at(window, indices, value):
     IndexPut.apply_(window, value, indices=indices)
 
 
-def copy_(self, src, non_blocking=False):
-    """Write the values of `src`, broadcast, into this tensor."""
-    if not isinstance(src, Tensor):
-        raise TypeError(f"copy_(): argument 'other' (position 1) must be Tensor, not {type(src).__name__}")
-    return Copy.apply_(self, src)
-
-
-def zero_(self):
-    """Write 0 everywhere."""
-    return Zero.apply_(self)
-
-
-def fill_(self, value):
-    """Write `value` everywhere."""
-    if isinstance(value, Tensor):
-        if value.ndim:
-            raise RuntimeError(
-                f"fill_ only supports 0-dimension value tensor but got tensor with {value.ndim} dimensions."
-            )
-        return FillTensor.apply_(self, value)
-    return Fill.apply_(self, value=value)
-
-
-def fill_diagonal_(self, fill_value, wrap=False):
-    """Write a number on the diagonal."""
-    fill_(self.diagonal(), fill_value)
-    return self
-
-
-for _function in (copy_, zero_, fill_, fill_diagonal_, __setitem__):
-    bind(_function.__name__, overridable(_function))
+bind("__setitem__", overridable(__setitem__))
 bind("__getitem__", overridable(getitem, "__getitem__"))

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..tensor import Tensor, wrap
+from ..tensor import Tensor
 from .binding import nn_functions, public
 from .op import Op, linear
-from .shape import axis_of, clone, expand, reshape, unsqueeze
+from .shape import axis_of, unsqueeze
 
 
 def _pieces(grads):
@@ -284,42 +284,6 @@ def halves(value, dim):
 
 
 # --- repeating and padding -------------------------------------------------------------------------------------------
-
-
-@public()
-def repeat_interleave(input, repeats, dim=None, *, output_size=None):
-    """Each element, or each slice along `dim`, repeated `repeats` times in its place."""
-    from .gather import index_select
-
-    if dim is None:
-        input, dim = reshape(input, (-1,)), 0
-    axis = axis_of(dim, input.ndim)
-    if isinstance(repeats, Tensor):
-        counts = np.broadcast_to(repeats._data, (input.shape[axis],))
-        return index_select(input, axis, wrap(np.repeat(np.arange(input.shape[axis]), counts)))
-    sizes = tuple(input.shape)
-    wide = expand(unsqueeze(input, axis + 1), (*sizes[: axis + 1], repeats, *sizes[axis + 1 :]))
-    return reshape(clone(wide), (*sizes[:axis], sizes[axis] * repeats, *sizes[axis + 1 :]))
-
-
-@public(method=False)
-def meshgrid(*tensors, indexing=None):
-    """For vectors of coordinates, the coordinates of each point of the grid they span."""
-    if len(tensors) == 1 and isinstance(tensors[0], tuple | list):
-        tensors = tuple(tensors[0])
-    if indexing not in (None, "ij", "xy"):
-        raise RuntimeError(f'torch.meshgrid: indexing must be one of "xy" or "ij", but received: {indexing}')
-    swap = indexing == "xy" and len(tensors) > 1
-    if swap:
-        tensors = (tensors[1], tensors[0], *tensors[2:])
-    sizes = tuple(t.numel() for t in tensors)
-    grids = [
-        expand(reshape(t, tuple(sizes[i] if j == i else 1 for j in range(len(sizes)))), sizes)
-        for i, t in enumerate(tensors)
-    ]
-    if swap:
-        grids[0], grids[1] = grids[1], grids[0]
-    return tuple(grids)
 
 
 @public(where=(nn_functions,), method=False)

@@ -13,8 +13,8 @@ from ..overrides import overridable
 from ..tensor import Tensor, bind, device, wrap
 from . import creation
 from .binding import functions
+from .copies import Clone, clone, to_copy
 from .index import select
-from .pointwise import Clone, clone, to_copy
 
 
 def detach(self: Tensor) -> Tensor:

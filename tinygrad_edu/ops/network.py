@@ -8,11 +8,13 @@ import numpy as np
 
 from ..tensor import Tensor, wrap
 from .binding import functions, nn_functions, public
-from .linalg import addmm, einsum, matmul
+from .einsum import einsum
+from .matmul import addmm, matmul
 from .normalization import dropout
 from .op import Op
+from .permute import t, transpose
 from .reduce import sum
-from .shape import reshape, t, transpose
+from .shape import reshape
 from .softmax import safe_softmax
 
 _NN, _BOTH = (nn_functions,), (functions, nn_functions)

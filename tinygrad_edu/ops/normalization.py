@@ -8,9 +8,10 @@ import numpy as np
 
 from ..tensor import wrap
 from .binding import functions, nn_functions, public
-from .exponential import rsqrt, square
+from .norms import vector_norm
 from .op import Op
-from .reduce import mean, sum, vector_norm
+from .powers import rsqrt, square
+from .reduce import mean, sum
 from .shape import expand_as, reshape
 
 _NN, _BOTH = (nn_functions,), (functions, nn_functions)

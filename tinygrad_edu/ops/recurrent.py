@@ -5,11 +5,12 @@ from __future__ import annotations
 import numpy as np
 
 from .creation import zeros_like
-from .exponential import sigmoid, tanh
+from .exponential import sigmoid
 from .joining import cat, stack
 from .op import Op
+from .permute import transpose
 from .reduce import sum
-from .shape import transpose
+from .trigonometric import tanh
 
 
 class LstmStep(Op, name="LstmStepBackward0"):

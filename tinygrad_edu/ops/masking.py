@@ -1,0 +1,150 @@
+"""Choices by booleans: `where`, `masked_fill`, `masked_select`, `nonzero`."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ..tensor import Tensor, bind, wrap
+from .binding import functions, public
+from .creation import as_number, as_operand
+from .op import Op, elementwise, linear
+
+
+class Where(Op):
+    """self where `condition` holds, other elsewhere."""
+
+    promotes = True
+
+    def forward(self, other, *, condition):
+        return np.where(condition, self, other)
+
+    def grad_self(grad, condition):
+        return where(condition, grad, 0.0)
+
+    def grad_other(grad, condition):
+        return where(condition, 0.0, grad)
+
+    jvp = elementwise
+
+
+class MaskedFill(Op):
+    """`value`, a number, where `mask` holds; self elsewhere."""
+
+    def forward(self, *, mask, value):
+        return np.where(mask, as_number(value, self), self)
+
+    def grad_self(grad, mask):
+        return where(mask, 0.0, grad)
+
+    jvp = elementwise
+
+
+class MaskedFillTensor(Op, name="MaskedFillBackward1"):
+    """As MaskedFill, for a 0-d tensor that may have a gradient."""
+
+    def forward(self, value, *, mask):
+        return np.where(mask, value, self).astype(self.dtype, copy=False)
+
+    def grad_self(grad, mask):
+        return where(mask, 0.0, grad)
+
+    def grad_value(grad, mask):
+        return where(mask, grad, 0.0).sum()
+
+    def jvp(tangent, value_tangent, mask):
+        return where(mask, value_tangent, tangent)
+
+
+class MaskedSelect(Op):
+    """The elements where `mask` holds, as a vector."""
+
+    def forward(self, *, mask):
+        both = np.broadcast_arrays(self, mask)
+        return both[0][both[1]]
+
+    def grad_self(grad, self_sym_sizes, mask):
+        return MaskedPlace.apply(grad, size=np.broadcast_shapes(self_sym_sizes, mask.shape), mask=mask)
+
+    jvp = linear
+
+
+class MaskedPlace(Op, name="MaskedScatterBackward1"):
+    """Zeros with the elements of `self`, in order, where `mask` holds."""
+
+    def forward(self, *, size, mask):
+        out = np.zeros(size, self.dtype)
+        out[np.broadcast_to(mask, size)] = self
+        return out
+
+    def grad_self(grad, mask):
+        return MaskedSelect.apply(grad, mask=mask)
+
+    jvp = linear
+
+
+# --- functions -------------------------------------------------------------------------------------------------------
+
+
+def where(condition, input, other):
+    """input where `condition` holds, other elsewhere."""
+    return Where.apply(input, other, condition=getattr(condition, "_data", condition))
+
+
+@public(where=(functions,), method=False)
+def _where(condition, input=None, other=None):
+    """`input` where `condition` holds, `other` elsewhere; with `condition` alone, the indices where it holds."""
+    if not isinstance(condition, Tensor):
+        raise TypeError(f"where(): argument 'condition' (position 1) must be Tensor, not {type(condition).__name__}")
+    if condition._data.dtype != np.bool_:
+        raise RuntimeError(
+            f"where expected condition to be a boolean tensor, but got a tensor with dtype {condition.dtype.name}"
+        )
+    if input is None and other is None:
+        return tuple(wrap(i) for i in np.nonzero(condition._data))
+    # Numbers promote as numbers: they do not widen a tensor.
+    if not isinstance(input, Tensor) and not isinstance(other, Tensor):
+        input = as_operand(input)
+    return where(condition, input, other)
+
+
+functions["where"] = functions.pop("_where")
+functions["where"].__name__ = functions["where"].__qualname__ = "where"
+bind("where", lambda self, condition, other: functions["where"](condition, self, other))
+
+
+def _masked_fill_(self, mask, value):
+    if isinstance(value, Tensor):
+        return MaskedFillTensor.apply_(self, value, mask=mask._data)
+    return MaskedFill.apply_(self, mask=mask._data, value=value)
+
+
+@public(inplace=_masked_fill_)
+def masked_fill(input, mask, value):
+    """`value` where `mask` holds, input elsewhere."""
+    if mask._data.dtype != np.bool_:
+        raise RuntimeError(f"masked_fill_ only supports boolean masks, but got mask with dtype {mask.dtype.name}")
+    if isinstance(value, Tensor):
+        if value.ndim:
+            raise RuntimeError(
+                f"masked_fill only supports a 0-dimensional value tensor, but got tensor with {value.ndim} dimension(s)."
+            )
+        return MaskedFillTensor.apply(input, value, mask=mask._data)
+    return MaskedFill.apply(input, mask=mask._data, value=value)
+
+
+@public()
+def masked_select(input, mask):
+    """The elements where `mask` holds, as a vector."""
+    if mask._data.dtype != np.bool_:
+        raise RuntimeError("masked_select: expected BoolTensor for mask")
+    return MaskedSelect.apply(input, mask=mask._data)
+
+
+@public()
+def nonzero(input, *, as_tuple=False):
+    """The indices of the elements that are not 0, a row each; with `as_tuple` a vector for each dimension."""
+    found = np.nonzero(np.atleast_1d(input._data))
+    if as_tuple:
+        return tuple(wrap(i) for i in found)
+    rows = np.stack(found, axis=1)
+    return wrap(rows if input.ndim else rows[:, :0])

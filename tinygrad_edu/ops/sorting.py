@@ -1,0 +1,94 @@
+"""Elements in order, and what is found by putting them in order: `sort`, `topk`, `unique`, `bincount`."""
+
+from __future__ import annotations
+
+from collections import namedtuple
+
+import numpy as np
+
+from ..tensor import wrap
+from .binding import public
+from .gather import put_along, take_along
+from .op import Op
+from .shape import axis_of
+
+
+class _Ordered(Op):
+    """Elements in another order along a dimension, and where they were."""
+
+    results = ("values", "indices")
+    non_differentiable = (1,)
+
+    def grad_self(grad, self_sym_sizes, dim, indices):
+        return put_along(grad[0], self_sym_sizes, dim, indices) if self_sym_sizes else grad[0]
+
+    def jvp(tangent, dim, indices):
+        return (take_along(tangent, dim, indices) if tangent.ndim else tangent), None
+
+
+class Sort(_Ordered):
+    def forward(self, *, dim, descending=False, stable=False):
+        if not self.ndim:
+            return self.copy(), np.zeros((), np.int64)
+        # Last to first of the reversed, so that equal elements keep their order when descending.
+        if descending:
+            order = self.shape[dim] - 1 - np.flip(np.argsort(np.flip(self, dim), axis=dim, kind="stable"), dim)
+        else:
+            order = np.argsort(self, axis=dim, kind="stable")
+        return np.take_along_axis(self, order, dim), order
+
+
+class Topk(_Ordered):
+    def forward(self, *, k, dim, largest=True, sorted=True):
+        if not self.ndim:
+            return self.copy(), np.zeros((), np.int64)
+        values, order = Sort.forward(self, dim=dim, descending=largest)
+        first = (slice(None),) * dim + (slice(k),)
+        return values[first].copy(), order[first].copy()
+
+
+# --- functions -------------------------------------------------------------------------------------------------------
+
+
+_Sort, _Topk = namedtuple("sort", "values indices"), namedtuple("topk", "values indices")
+
+
+@public()
+def sort(input, dim=-1, descending=False, stable=False):
+    """The elements in order along `dim`, and the indices where they were."""
+    return _Sort(*Sort.apply(input, dim=axis_of(dim, input.ndim), descending=descending))
+
+
+@public(method=False)
+def msort(input):
+    """The elements in order along the first dimension."""
+    return sort(input, 0)[0]
+
+
+@public()
+def argsort(input, dim=-1, descending=False, stable=False):
+    """The indices that put the elements in order along `dim`."""
+    return sort(input, dim, descending)[1]
+
+
+@public()
+def topk(input, k, dim=-1, largest=True, sorted=True):
+    """The `k` largest (or smallest) elements along `dim`, in order, and their indices."""
+    axis = axis_of(dim, input.ndim)
+    if not 0 <= k <= (input.shape[axis] if input.ndim else 1):
+        raise RuntimeError("selected index k out of range")
+    return _Topk(*Topk.apply(input, k=k, dim=axis, largest=largest))
+
+
+@public()
+def unique(input, sorted=True, return_inverse=False, return_counts=False, dim=None):
+    """The different elements in order; with the place of each element among them, and how often each occurs."""
+    found = np.unique(input._data, return_inverse=True, return_counts=True, axis=dim)
+    kept = [x for x, wanted in zip(found, (True, return_inverse, return_counts), strict=True) if wanted]
+    return wrap(kept[0]) if len(kept) == 1 else tuple(wrap(x) for x in kept)
+
+
+@public()
+def bincount(input, weights=None, minlength=0):
+    """How often each of 0, 1, 2, … occurs in a vector of integers, or the sum of `weights` there."""
+    return wrap(np.bincount(input._data, None if weights is None else weights._data, minlength))
