@@ -5,27 +5,18 @@ from __future__ import annotations
 import copy
 from collections import OrderedDict
 from collections.abc import Callable, Iterator
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
 from .. import dtypes
-from ..autograd.function import Function
 from ..autograd.hooks import RemovableHandle, add_hook
 from ..tensor import Tensor, device, wrap
+from .backward_hooks import BackwardWatcher
 from .parameter import Buffer, Parameter
+from .state import IncompatibleKeys, load
 
 __all__ = ["Module"]
-
-
-class _IncompatibleKeys(NamedTuple):
-    missing_keys: list[str]
-    unexpected_keys: list[str]
-
-    def __repr__(self) -> str:
-        if not self.missing_keys and not self.unexpected_keys:
-            return "<All keys matched successfully>"
-        return f"_IncompatibleKeys(missing_keys={self.missing_keys}, unexpected_keys={self.unexpected_keys})"
 
 
 class Module:
@@ -182,7 +173,7 @@ class Module:
                     args, kwargs = changed
                 else:
                     args = changed if isinstance(changed, tuple) else (changed,)
-        watcher = _BackwardWatcher(self) if self._backward_hooks or self._backward_pre_hooks else None
+        watcher = BackwardWatcher(self) if self._backward_hooks or self._backward_pre_hooks else None
         if watcher is not None:
             args = watcher.watch_inputs(args)
         result = self.forward(*args, **kwargs)
@@ -313,37 +304,13 @@ class Module:
             if b is not None and name not in self._non_persistent_buffers_set:
                 yield name, b
 
-    def load_state_dict(self, state_dict: Any, strict: bool = True, assign: bool = False) -> _IncompatibleKeys:
+    def load_state_dict(self, state_dict: Any, strict: bool = True, assign: bool = False) -> IncompatibleKeys:
         """Copy values into parameters and buffers by path: Tensors, arrays, or another engine's tensors.
 
         Raises:
             RuntimeError: a shape differs, or (if `strict`) a key is missing or unknown.
         """
-        own = self.state_dict(keep_vars=True)
-        missing = [key for key in own if key not in state_dict]
-        unexpected = [key for key in state_dict if key not in own]
-        errors = []
-        if strict and unexpected:
-            errors.append(f"Unexpected key(s) in state_dict: {', '.join(map(repr, unexpected))}. ".replace("'", '"'))
-        if strict and missing:
-            errors.append(f"Missing key(s) in state_dict: {', '.join(map(repr, missing))}. ".replace("'", '"'))
-        for key, target in own.items():
-            if key not in state_dict:
-                continue
-            value = state_dict[key]
-            array = value._data if isinstance(value, Tensor) else np.asarray(value)
-            if array.shape != target._data.shape:
-                errors.append(
-                    f"size mismatch for {key}: copying a param with shape {list(array.shape)} from checkpoint, the shape "
-                    f"in current model is {list(target.shape)}."
-                )
-            elif assign:
-                target.data = wrap(array)
-            else:
-                target._data[...] = array
-        if errors:
-            raise RuntimeError(f"Error(s) in loading state_dict for {type(self).__name__}:\n\t" + "\n\t".join(errors))
-        return _IncompatibleKeys(missing, unexpected)
+        return load(self, state_dict, strict, assign)
 
     # --- changing all at once ----------------------------------------------------------------------------------------
 
@@ -465,61 +432,3 @@ def _add(hooks: dict[int, Any], hook: Any, prepend: bool) -> RemovableHandle:
     if prepend and isinstance(hooks, OrderedDict):
         hooks.move_to_end(handle.id, last=False)
     return handle
-
-
-class _BackwardWatcher:
-    """Gathers the gradients at a module's outputs and inputs, and calls its backward hooks with them."""
-
-    def __init__(self, module: Module) -> None:
-        self.module = module
-        self.grad_output: tuple[Any, ...] = ()
-
-    def watch_inputs(self, args: tuple[Any, ...]) -> tuple[Any, ...]:
-        tensors = [a for a in args if isinstance(a, Tensor) and a.requires_grad]
-        if not tensors:
-            self.inputs = 0
-            return args
-        self.inputs = len(args)
-        passed = BackwardHookFunction.apply(lambda grads: self._inputs_ready(grads, args), *tensors)
-        passed = iter(passed if isinstance(passed, tuple) else (passed,))
-        return tuple(next(passed) if isinstance(a, Tensor) and a.requires_grad else a for a in args)
-
-    def watch_outputs(self, result: Any) -> Any:
-        outputs = result if isinstance(result, tuple) else (result,)
-        if not any(isinstance(o, Tensor) and o.requires_grad for o in outputs):
-            return result
-        passed = BackwardHookFunction.apply(self._outputs_ready, *outputs)
-        return passed if isinstance(result, tuple) else passed[0] if isinstance(passed, tuple) else passed
-
-    def _outputs_ready(self, grads: tuple[Any, ...]) -> Any:
-        for hook in list(self.module._backward_pre_hooks.values()):
-            changed = hook(self.module, grads)
-            if changed is not None:
-                grads = changed if isinstance(changed, tuple) else (changed,)
-        self.grad_output = grads
-        if not self.inputs:
-            for hook in list(self.module._backward_hooks.values()):
-                hook(self.module, (), grads)
-        return grads
-
-    def _inputs_ready(self, grads: tuple[Any, ...], args: tuple[Any, ...]) -> Any:
-        waiting = iter(grads)
-        every = tuple(next(waiting) if isinstance(a, Tensor) and a.requires_grad else None for a in args)
-        for hook in list(self.module._backward_hooks.values()):
-            changed = hook(self.module, every, self.grad_output)
-            if changed is not None:
-                every = changed if isinstance(changed, tuple) else (changed,)
-        return tuple(g for g, a in zip(every, args, strict=True) if isinstance(a, Tensor) and a.requires_grad)
-
-
-class BackwardHookFunction(Function):
-    """Passes tensors through, and on the way back gives their gradients to `seen`, all at once."""
-
-    @staticmethod
-    def forward(ctx: Any, seen: Any, *tensors: Any) -> Any:
-        ctx.seen = seen
-        return tuple(t.view_as(t) for t in tensors)
-
-    @staticmethod
-    def backward(ctx: Any, *grads: Any) -> Any:
-        return (None, *ctx.seen(grads))

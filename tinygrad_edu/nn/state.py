@@ -1,0 +1,52 @@
+"""Putting saved values back into a module, and saying what did not fit."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ..tensor import Tensor, wrap
+
+__all__ = ["IncompatibleKeys", "load"]
+
+
+class IncompatibleKeys(NamedTuple):
+    """What `load_state_dict` found no place for: PyTorch prints it under this name, with an underscore."""
+
+    missing_keys: list[str]
+    unexpected_keys: list[str]
+
+    def __repr__(self) -> str:
+        if not self.missing_keys and not self.unexpected_keys:
+            return "<All keys matched successfully>"
+        return f"_IncompatibleKeys(missing_keys={self.missing_keys}, unexpected_keys={self.unexpected_keys})"
+
+
+def load(module: Any, state_dict: Any, strict: bool, assign: bool) -> IncompatibleKeys:
+    """Copy values into the parameters and buffers of `module` by path, as `Module.load_state_dict` says."""
+    own = module.state_dict(keep_vars=True)
+    missing = [key for key in own if key not in state_dict]
+    unexpected = [key for key in state_dict if key not in own]
+    errors = []
+    if strict and unexpected:
+        errors.append(f"Unexpected key(s) in state_dict: {', '.join(map(repr, unexpected))}. ".replace("'", '"'))
+    if strict and missing:
+        errors.append(f"Missing key(s) in state_dict: {', '.join(map(repr, missing))}. ".replace("'", '"'))
+    for key, target in own.items():
+        if key not in state_dict:
+            continue
+        value = state_dict[key]
+        array = value._data if isinstance(value, Tensor) else np.asarray(value)
+        if array.shape != target._data.shape:
+            errors.append(
+                f"size mismatch for {key}: copying a param with shape {list(array.shape)} from checkpoint, the shape "
+                f"in current model is {list(target.shape)}."
+            )
+        elif assign:
+            target.data = wrap(array)
+        else:
+            target._data[...] = array
+    if errors:
+        raise RuntimeError(f"Error(s) in loading state_dict for {type(module).__name__}:\n\t" + "\n\t".join(errors))
+    return IncompatibleKeys(missing, unexpected)
