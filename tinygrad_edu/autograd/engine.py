@@ -84,10 +84,14 @@ def run(
                     continue
                 _serve_leaf(node, box, create_graph, capture_at.get(node), captured, needed is None or node in executed)
                 continue
-            stops = needed is not None and node not in executed
-            if not stops and node in capture_at:
-                # Where the node runs as well, what is handed out is the gradient before the hooks, as in PyTorch.
-                _capture(box, capture_at[node], captured)
+            wanted = None
+            stops = False
+            if needed is not None:
+                stops = node not in executed
+                if not stops and node in capture_at:
+                    # Where the node runs as well, what is handed out is the gradient before the hooks, as in PyTorch.
+                    _capture(box, capture_at[node], captured)
+                wanted = [edge[0] in needed for edge in node._edges]
             if node._tensor_hooks or node._retaining:
                 call_tensor_hooks(node, box, create_graph)
             if stops:
@@ -95,18 +99,12 @@ def run(
                 continue
             if node._pre_hooks:
                 box = call_pre_hooks(node, box, create_graph)
-            wanted = None if needed is None else [edge[0] in needed for edge in node._edges]
             try:
                 results = node.run(box, create_graph, wanted)
             except Exception:
                 if anomaly.enabled:
                     tell_forward_line(node)
                 raise
-            if len(results) != len(node._edges):
-                raise RuntimeError(
-                    f"Function {node.name()} returned an invalid number of gradients - got {len(results)}, but expected "
-                    f"{len(node._edges)}"
-                )
             results = _validated(node, results, create_graph)
             if node._post_hooks:
                 results = call_post_hooks(node, results, box, create_graph)
@@ -115,8 +113,7 @@ def run(
             if not retain_graph:
                 node.release()
             came_in = box
-            for edge, grad in zip(node._edges, results):  # noqa: B905 - checked above
-                next_node, output_nr = edge
+            for (next_node, output_nr), grad in zip(node._edges, results):  # noqa: B905 - checked by _validated
                 if next_node is None or (needed is not None and next_node not in needed):
                     continue
                 box = inbox.get(next_node)  # type: ignore[assignment]
@@ -157,13 +154,12 @@ class _Start(Node):
 
 def _is_unshared(node: Node, grad: Any, came_in: Sequence[Any], results: Sequence[Any]) -> bool:
     """True if nobody but the engine holds the array `grad`, which `node` has just made, and it goes to one place alone."""
-    return (
-        node.makes_new_arrays
-        and grad.base is None
-        and not node._post_hooks
-        and all(grad is not g for g in came_in)
-        and sum(grad is r for r in results) == 1
-    )
+    if not node.makes_new_arrays or grad.base is not None or node._post_hooks:
+        return False
+    places = 0
+    for held in (*came_in, *results):
+        places += held is grad
+    return places == 1
 
 
 def _capture(box: list[Any], wanted: Sequence[tuple[int, int]], captured: list[Any]) -> None:
@@ -209,12 +205,16 @@ def _validated(node: Node, results: Sequence[Any], create_graph: bool) -> Sequen
 
     A gradient of a broadcast operand comes in the broadcast shape and is summed here, once for all ops.
     """
+    if len(results) != len(node._edges):
+        raise RuntimeError(
+            f"Function {node.name()} returned an invalid number of gradients - got {len(results)}, but expected "
+            f"{len(node._edges)}"
+        )
     mended: list[Any] | None = None
-    for i, grad in enumerate(results):
-        if grad is None:
-            continue
-        next_node, output_nr = node._edges[i]
-        if next_node is None:
+    i = -1
+    for (next_node, output_nr), grad in zip(node._edges, results):  # noqa: B905 - checked above
+        i += 1
+        if grad is None or next_node is None:
             continue
         shape, dtype = next_node._outputs[output_nr]
         array = grad._data if create_graph else grad
@@ -245,9 +245,12 @@ def _expands_to(small: tuple[int, ...], large: tuple[int, ...]) -> bool:
 def sum_to_shape(array: Any, shape: tuple[int, ...]) -> Any:
     """Sum `array` over the dimensions that broadcasting added or stretched: the transpose of broadcasting."""
     leading = array.ndim - len(shape)
-    stretched = tuple(leading + i for i, size in enumerate(shape) if size == 1 and array.shape[leading + i] != 1)
-    summed = array.sum(axis=tuple(range(leading)) + stretched, keepdims=True)
-    return summed.reshape(shape)
+    axes = list(range(leading))
+    for axis, size in enumerate(shape, leading):
+        if size == 1 and array.shape[axis] != 1:
+            axes.append(axis)
+    summed = quiet.run(np.add.reduce, array, axis=tuple(axes), keepdims=len(axes) > leading)
+    return summed if summed.shape == shape else summed.reshape(shape)
 
 
 def _serve_leaf(

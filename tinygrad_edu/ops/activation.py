@@ -43,7 +43,11 @@ class _SlopeOfKink(Op):
 
 class ThresholdBackward(_SlopeOfKink):
     def forward(grad_output, self, *, threshold):
-        return np.where(self <= threshold, 0.0, grad_output)
+        # Every bit of the gradient where it passes, and none elsewhere. np.where takes four times as long on signs that
+        # come without a pattern, and a product with 0 would make NaN of an infinite gradient.
+        bits = f"i{grad_output.dtype.itemsize}"
+        passes = np.subtract(self <= threshold, 1, dtype=bits)
+        return (grad_output.view(bits) & passes).view(grad_output.dtype)
 
     def grad_grad_output(grad, self, threshold):
         return ThresholdBackward.apply(grad, self, threshold=threshold)

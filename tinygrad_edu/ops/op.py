@@ -59,6 +59,25 @@ class _Rule:
         self.needs = tuple(inspect.signature(function).parameters)[1:]
 
 
+class _Plan:
+    """What a node keeps and which rules it runs, for one pattern of inputs that need a gradient. Made once a pattern."""
+
+    __slots__ = ("joint", "names", "positions", "rules")
+
+    def __init__(self, op: type[Op], mask: tuple[bool, ...]) -> None:
+        self.names = op._what_to_save(mask)
+        # Which input each name stands for; None for what is made of inputs, results or settings.
+        self.positions = tuple([op._position(name) for name in self.names])
+        self.joint = op._joint
+        # For each input that needs a gradient: its number, its rule, and which of what is kept it is given (None: all).
+        self.rules: list[tuple[int, Callable[..., Any], tuple[int, ...] | None]] = []
+        if self.joint is None:
+            for i, (rule, needed) in enumerate(zip(op._rules, mask, strict=True)):
+                if rule is not None and needed:
+                    where = tuple([self.names.index(name) for name in rule.needs])
+                    self.rules.append((i, rule.function, None if rule.needs == self.names else where))
+
+
 class Op(Node):
     """A built-in op and, once recorded, its node in the graph. The module's text tells how to write one."""
 
@@ -80,11 +99,12 @@ class Op(Node):
     _joint: _Rule | None = None
     _differentiable = False
     _name = "OpBackward0"
-    # For each pattern of inputs that need a gradient: what to keep, and the position of what is simply an input.
-    _saves: dict[tuple[bool, ...], list[tuple[str, int | None]]]
+    _plans: dict[tuple[bool, ...], _Plan]
 
     makes_new_arrays = True
-    _kept: dict[str, Any] | None = None
+    # What the rules need, in the order of the plan's names.
+    _plan: _Plan
+    _kept: list[Any]
 
     def __init_subclass__(cls, name: str | None = None, **settings: Any) -> None:
         super().__init_subclass__(**settings)
@@ -104,7 +124,7 @@ class Op(Node):
         cls._rules = tuple(_Rule(r) if r else None for r in rules)
         cls._joint = _Rule(cls.gradients) if hasattr(cls, "gradients") else None
         cls._differentiable = cls._joint is not None or any(cls._rules)
-        cls._saves = {}
+        cls._plans = {}
 
     forward: Callable[..., Any]
 
@@ -139,12 +159,13 @@ class Op(Node):
                 _refuse_mismatch([np.shape(a) for a in arrays])
             raise
         state = grad_mode.state
-        record = requires_grad and state.grad_enabled and not state.inference
+        inference = state.inference
+        record = requires_grad and state.grad_enabled and not inference
         if type(result) is not tuple:
             out = wrap(result if type(result) is np.ndarray else np.asarray(result))
             if cls.view:
                 make_view(out, inputs[0], _view_creation(state, False))
-            elif state.inference:
+            elif inference:
                 out._inference = True
             if record and cls._differentiable and out._data.dtype.kind == "f":
                 node = cls._record(inputs, settings, (out,))
@@ -186,20 +207,24 @@ class Op(Node):
         node = cls()
         node._seq = next(sequence)
         node._edges = edges = tuple([gradient_edge(x) if isinstance(x, Tensor) else _NO_EDGE for x in inputs])
-        node._outputs = tuple([(out._data.shape, out._data.dtype) for out in visible or outs])
+        if len(outs) == 1:
+            data = outs[0]._data
+            node._outputs = ((data.shape, data.dtype),)
+        else:
+            node._outputs = tuple([(out._data.shape, out._data.dtype) for out in visible or outs])
         # The one input of an op needs a gradient, even where a view made under no_grad leaves it without an edge.
         mask = tuple([edge[0] is not None for edge in edges]) if len(edges) > 1 else _ONE_INPUT
-        plan = cls._saves.get(mask)
+        plan = cls._plans.get(mask)
         if plan is None:
-            plan = cls._saves[mask] = [(name, cls._position(name)) for name in cls._what_to_save(mask)]
-        if plan:
-            node._kept = kept = {}
-            for name, position in plan:
-                if position is None:
-                    kept[name] = cls._to_save(name, node, inputs, settings, outs, mask)
-                else:
-                    x = inputs[position]
-                    kept[name] = SavedTensor(x) if isinstance(x, Tensor) else x
+            plan = cls._plans[mask] = _Plan(cls, mask)
+        node._plan = plan
+        node._kept = kept = []
+        for name, position in zip(plan.names, plan.positions):  # noqa: B905 - of one length
+            if position is None:
+                kept.append(cls._to_save(name, node, inputs, settings, outs, mask))
+            else:
+                x = inputs[position]
+                kept.append(SavedTensor(x) if isinstance(x, Tensor) else x)
         if anomaly.enabled:
             remember_forward(node)
         return node
@@ -271,45 +296,40 @@ class Op(Node):
 
     def run(self, grads: list[Any], create_graph: bool, wanted: Sequence[bool] | None = None) -> Sequence[Any]:
         # All that was saved is read, whether a rule comes to need it or not: what was changed or freed is always noticed.
-        kept = self._kept
-        values = {name: self._fetch(name, create_graph) for name in kept} if kept else {}
+        values = []
+        for saved in self._kept:
+            if type(saved) is SavedTensor:
+                saved = saved.for_backward() if create_graph else saved.array()
+            elif _holds_saved(saved):
+                saved = tuple([s.for_backward() if create_graph else s.array() for s in saved])
+            values.append(saved)
+        edges = self._edges
         grad = grads[0] if len(self._outputs) == 1 else grads if any(g is not None for g in grads) else None
         if grad is None:
-            return [None] * len(self._edges)
-        joint = self._joint
+            return [None] * len(edges)
+        plan = self._plan
         # Under create_graph the ops that a rule records are quiet themselves.
         run = _call if create_graph else quiet.run
-        if joint is not None:
-            together = run(joint.function, grad, *[values[name] for name in joint.needs])
+        if plan.joint is not None:
+            together = run(plan.joint.function, grad, *values)
             return together if wanted is None else [g if w else None for g, w in zip(together, wanted, strict=True)]
-        results: list[Any] = []
-        for i, rule in enumerate(self._rules):
-            if rule is None or self._edges[i][0] is None or (wanted is not None and not wanted[i]):
-                results.append(None)
-            elif rule.needs:
-                results.append(run(rule.function, grad, *[values[name] for name in rule.needs]))
-            else:
-                results.append(run(rule.function, grad))
+        results: list[Any] = [None] * len(edges)
+        for i, rule, needs in plan.rules:
+            if edges[i][0] is not None and (wanted is None or wanted[i]):
+                given = values if needs is None else [values[n] for n in needs]
+                results[i] = run(rule, grad, *given)
         return results
 
-    def _fetch(self, name: str, create_graph: bool) -> Any:
-        saved = self._kept[name]  # type: ignore[index]
-        if type(saved) is SavedTensor:
-            return saved.for_backward() if create_graph else saved.array()
-        if self._variadic and type(saved) is tuple and saved and type(saved[0]) is SavedTensor:
-            return tuple(s.for_backward() if create_graph else s.array() for s in saved)
-        return saved
-
     def release(self) -> None:
-        if self._kept is not None:
-            for name, saved in self._kept.items():
-                if type(saved) is SavedTensor:
-                    saved.free()
-                elif self._variadic and type(saved) is tuple and saved and type(saved[0]) is SavedTensor:
-                    for s in saved:
-                        s.free()
-                elif self._stands_for_tensor(name, saved):
-                    self._kept[name] = SavedTensor.freed
+        kept = self._kept
+        for n, saved in enumerate(kept):
+            if type(saved) is SavedTensor:
+                saved.free()
+            elif _holds_saved(saved):
+                for s in saved:
+                    s.free()
+            elif self._stands_for_tensor(self._plan.names[n], saved):
+                kept[n] = SavedTensor.freed
 
     def _stands_for_tensor(self, name: str, saved: Any) -> bool:
         """True for what PyTorch saves, and frees, as a tensor: a number in place of one, a mask, indices."""
@@ -325,14 +345,14 @@ class Op(Node):
         if not attribute.startswith(prefix):
             raise AttributeError(f"{self._name!r} object has no attribute {attribute!r}")
         name = attribute[len(prefix) :]
-        saved = (self._kept or {}).get(name, _ABSENT)
-        if saved is _ABSENT:
+        if name not in self._plan.names:
             if name in self._all_needs():
                 return None  # nobody's gradient needs it, so it was not kept
             raise AttributeError(f"{self._name!r} object has no attribute {attribute!r}")
+        saved = self._kept[self._plan.names.index(name)]
         if isinstance(saved, SavedTensor):
             return saved if prefix == "_raw_saved_" else saved.tensor()
-        if isinstance(saved, tuple) and saved and isinstance(saved[0], SavedTensor):
+        if _holds_saved(saved):
             return saved if prefix == "_raw_saved_" else tuple(s.tensor() for s in saved)
         if isinstance(saved, np.ndarray) or (name in self._inputs and isinstance(saved, int | float)):
             return wrap(np.asarray(saved))
@@ -351,7 +371,8 @@ class Op(Node):
 
     def __dir__(self) -> list[str]:
         names = self._all_needs()
-        raw = [n for n in names if isinstance((self._kept or {}).get(n), SavedTensor)]
+        kept = dict(zip(self._plan.names, self._kept, strict=True))
+        raw = [n for n in names if isinstance(kept.get(n), SavedTensor)]
         return [*super().__dir__(), *(f"_saved_{n}" for n in names), *(f"_raw_saved_{n}" for n in raw)]
 
     # --- forward mode ---------------------------------------------------------------------------------------------------
@@ -495,10 +516,9 @@ class Op(Node):
             if moved is not None:
                 forward_ad.write_tangent(target, moved)
         if node is not None:
-            saved = node._kept or {}
-            for name in saved:
+            for n, name in enumerate(node._plan.names):
                 if cls._output(name) is not None:
-                    saved[name] = SavedTensor(target, node)
+                    node._kept[n] = SavedTensor(target, node)
             rebase_history(target, node)
             if pushes:
                 forward_ad.remember_tangent(target)
@@ -521,7 +541,11 @@ def _call(function: Callable[..., Any], *args: Any) -> Any:
     return function(*args)
 
 
-_ABSENT: Any = object()
+def _holds_saved(saved: Any) -> bool:
+    """True for what a variadic op keeps of its inputs: a tuple of saved tensors."""
+    return type(saved) is tuple and bool(saved) and type(saved[0]) is SavedTensor
+
+
 _NO_EDGE: tuple[None, int] = (None, 0)
 _ONE_INPUT = (True,)
 
