@@ -73,6 +73,7 @@ class NllLoss(Op):
 
     visible_outputs = 1
     results = ("loss", "total_weight")
+    without_gradient = ("target", "weight")
 
     def forward(self, *, target, weight, reduction, ignore_index):
         picked, share = _picked(target, weight, ignore_index, self)
@@ -127,6 +128,7 @@ def _picked(target, weight, ignore_index, scores):
 
 def _slope(sizes, target, weight, ignore_index, dtype):
     """-w[t] at each target, 0 elsewhere: the loss is linear in its input."""
+    target, weight = (getattr(x, "_data", x) for x in (target, weight))
     out = np.zeros(sizes, dtype)
     picked, share = _picked(target, weight, ignore_index, out)
     out.reshape(_rows(out))[picked] = -share
@@ -151,19 +153,14 @@ def nll_loss(input, target, weight=None, size_average=None, ignore_index=-100, r
     expected = (*input.shape[:1], *input.shape[2:]) if input.ndim > 1 else ()
     if tuple(target.shape) != expected:
         raise RuntimeError(f"Expected target size {list(expected)}, got {list(target.shape)}")
-    classes = target._data
-    settings = {
-        "weight": None if weight is None else weight._data,
-        "reduction": reduction,
-        "ignore_index": ignore_index,
-    }
+    settings = {"weight": weight, "reduction": reduction, "ignore_index": ignore_index}
     if input.ndim <= 2:
-        return NllLoss.apply(input, target=classes, **settings)[0]
+        return NllLoss.apply(input, target=target, **settings)[0]
     if input.ndim == 4:
-        return NllLoss2D.apply(input, target=classes, **settings)[0]
+        return NllLoss2D.apply(input, target=target, **settings)[0]
     # As images of one row.
     rows = reshape(input, (*input.shape[:2], 1, -1))
-    loss = NllLoss2D.apply(rows, target=classes.reshape(classes.shape[0], 1, -1), **settings)[0]
+    loss = NllLoss2D.apply(rows, target=reshape(target, (target.shape[0], 1, -1)), **settings)[0]
     return reshape(loss, expected) if reduction == "none" else loss
 
 

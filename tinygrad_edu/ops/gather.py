@@ -20,6 +20,8 @@ def _at(index, dim):
 class Gather(Op):
     """result[…, i, …] = self[…, index[…, i, …], …]"""
 
+    without_gradient = ("index",)
+
     def forward(self, *, dim, index):
         return self[_at(index, dim)] if self.ndim else self.reshape(1)[index]
 
@@ -31,6 +33,8 @@ class Gather(Op):
 
 class PutAlong(Op, name="ScatterAddBackward0"):
     """Zeros of shape `size` to which `self` is added at `index` along `dim`: the transpose of Gather."""
+
+    without_gradient = ("index",)
 
     def forward(self, *, size, dim, index):
         out = np.zeros(size or (1,), self.dtype)
@@ -45,6 +49,8 @@ class PutAlong(Op, name="ScatterAddBackward0"):
 
 class Scatter(Op):
     """`self` with `src` written at `index` along `dim`."""
+
+    without_gradient = ("index",)
 
     def forward(self, src, *, dim, index):
         out = self.copy()
@@ -63,6 +69,8 @@ class Scatter(Op):
 class ScatterValue(Op, name="ScatterBackward1"):
     """As Scatter, for a number."""
 
+    without_gradient = ("index",)
+
     def forward(self, *, dim, index, value):
         out = self.copy()
         out[_at(index, dim)] = value
@@ -77,6 +85,8 @@ class ScatterValue(Op, name="ScatterBackward1"):
 
 class ScatterAdd(Op):
     """`self` with `src` added at `index` along `dim`."""
+
+    without_gradient = ("index",)
 
     def forward(self, src, *, dim, index):
         out = self.copy()
@@ -95,6 +105,8 @@ class ScatterAdd(Op):
 class IndexSelect(Op):
     """The slices `index` along `dim`."""
 
+    without_gradient = ("index",)
+
     def forward(self, *, dim, index):
         return np.take(self, index, axis=dim) if self.ndim else self.reshape(1)[index].reshape(())
 
@@ -106,6 +118,8 @@ class IndexSelect(Op):
 
 class AddSlices(Op, name="IndexAddBackward1"):
     """Zeros of shape `size` to which the slices of `self` are added at `index`: the transpose of IndexSelect."""
+
+    without_gradient = ("index",)
 
     def forward(self, *, size, dim, index):
         out = np.zeros(size, self.dtype)
@@ -120,6 +134,8 @@ class AddSlices(Op, name="IndexAddBackward1"):
 
 class IndexAdd(Op):
     """`self` with alpha·source added to its slices `index` along `dim`."""
+
+    without_gradient = ("index",)
 
     def forward(self, source, *, dim, index, alpha=1):
         out = self.copy()
@@ -139,6 +155,8 @@ class IndexAdd(Op):
 class IndexCopy(Op):
     """`self` with `source` for its slices `index` along `dim`."""
 
+    without_gradient = ("index",)
+
     def forward(self, source, *, dim, index):
         out = self.copy()
         out[(slice(None),) * dim + (index,)] = source
@@ -156,6 +174,8 @@ class IndexCopy(Op):
 class IndexFill(Op):
     """`self` with a number in its slices `index` along `dim`."""
 
+    without_gradient = ("index",)
+
     def forward(self, *, dim, index, value):
         out = self.copy()
         out[(slice(None),) * dim + (index,)] = value
@@ -171,6 +191,8 @@ class IndexFill(Op):
 class TakeFlat(Op, name="TakeBackward0"):
     """Elements by their number in row-major order."""
 
+    without_gradient = ("index",)
+
     def forward(self, *, index):
         return self.reshape(-1)[index]
 
@@ -181,6 +203,8 @@ class TakeFlat(Op, name="TakeBackward0"):
 
 
 class PutFlat(Op, name="PutBackward1"):
+    without_gradient = ("index",)
+
     def forward(self, *, size, index):
         out = np.zeros(size, self.dtype)
         np.add.at(out.reshape(-1), index, self)
@@ -197,12 +221,12 @@ class PutFlat(Op, name="PutBackward1"):
 
 def take_along(value, dim, index):
     """value[…, index[…, i, …], …] along `dim`."""
-    return Gather.apply(value, dim=dim, index=getattr(index, "_data", index))
+    return Gather.apply(value, dim=dim, index=index)
 
 
 def put_along(value, size, dim, index):
     """Zeros of shape `size` to which `value` is added at `index` along `dim`."""
-    return PutAlong.apply(value, size=tuple(size), dim=dim, index=getattr(index, "_data", index))
+    return PutAlong.apply(value, size=tuple(size), dim=dim, index=index)
 
 
 def checked_index(name, index, ndim=None, size=None):
@@ -229,7 +253,7 @@ def gather(input, dim, index, *, sparse_grad=False):
                 f"Size does not match at dimension {d} expected index {list(array.shape)} to be no larger than self "
                 f"{list(input.shape)} apart from dimension {axis}"
             )
-    return Gather.apply(input, dim=axis, index=array)
+    return Gather.apply(input, dim=axis, index=index)
 
 
 @public()
@@ -265,8 +289,8 @@ def _scatter(form, input, dim, index, src, value, reduce):
     src = value if src is None else src
     if isinstance(src, Tensor):
         _fit_source(array, src)
-        return getattr(Scatter, form)(input, src, dim=axis, index=array)
-    return getattr(ScatterValue, form)(input, dim=axis, index=array, value=src)
+        return getattr(Scatter, form)(input, src, dim=axis, index=index)
+    return getattr(ScatterValue, form)(input, dim=axis, index=index, value=src)
 
 
 def _scatter_(self, dim, index, src=None, *, value=None, reduce=None):
@@ -280,8 +304,8 @@ def scatter(input, dim, index, src=None, *, value=None, reduce=None):
 
 
 def _scatter_add_(self, dim, index, src):
-    axis, array = _scatter_arguments(self, dim, index)
-    return ScatterAdd.apply_(self, src, dim=axis, index=array)
+    axis, _ = _scatter_arguments(self, dim, index)
+    return ScatterAdd.apply_(self, src, dim=axis, index=index)
 
 
 @public(inplace=_scatter_add_)
@@ -289,7 +313,7 @@ def scatter_add(input, dim, index, src):
     """`input` with src[i][j] added at [i][index[i][j]] for dim = 1, and so for each dimension."""
     axis, array = _scatter_arguments(input, dim, index)
     _fit_source(array, src)
-    return ScatterAdd.apply(input, src, dim=axis, index=array)
+    return ScatterAdd.apply(input, src, dim=axis, index=index)
 
 
 def _slices(name, input, dim, index):
@@ -300,53 +324,54 @@ def _slices(name, input, dim, index):
     size = input.shape[axis] if input.ndim else 1
     if array.size and not (array.min() >= 0 and array.max() < size):
         raise IndexError("index out of range in self")
-    return axis, array.reshape(-1)
+    return axis, index if index.ndim else reshape(index, (-1,))
 
 
 @public()
 def index_select(input, dim, index):
     """The slices of `input` that the vector `index` names, along `dim`: a copy."""
-    axis, array = _slices("index_select", input, dim, index)
-    return IndexSelect.apply(input, dim=axis, index=array)
+    axis, index = _slices("index_select", input, dim, index)
+    return IndexSelect.apply(input, dim=axis, index=index)
 
 
 def _index_add_(self, dim, index, source, *, alpha=1):
-    axis, array = _slices("index_add", self, dim, index)
-    return IndexAdd.apply_(self, source, dim=axis, index=array, alpha=alpha)
+    axis, index = _slices("index_add", self, dim, index)
+    return IndexAdd.apply_(self, source, dim=axis, index=index, alpha=alpha)
 
 
 @public(inplace=_index_add_)
 def index_add(input, dim, index, source, *, alpha=1):
     """`input` with alpha * source added to its slices `index`."""
-    axis, array = _slices("index_add", input, dim, index)
-    return IndexAdd.apply(input, source, dim=axis, index=array, alpha=alpha)
+    axis, index = _slices("index_add", input, dim, index)
+    return IndexAdd.apply(input, source, dim=axis, index=index, alpha=alpha)
 
 
 def _index_copy_(self, dim, index, source):
-    axis, array = _slices("index_copy", self, dim, index)
-    return IndexCopy.apply_(self, source, dim=axis, index=array)
+    axis, index = _slices("index_copy", self, dim, index)
+    return IndexCopy.apply_(self, source, dim=axis, index=index)
 
 
 @public(inplace=_index_copy_)
 def index_copy(input, dim, index, source):
     """`input` with `source` for its slices `index`."""
-    axis, array = _slices("index_copy", input, dim, index)
-    return IndexCopy.apply(input, source, dim=axis, index=array)
+    axis, index = _slices("index_copy", input, dim, index)
+    return IndexCopy.apply(input, source, dim=axis, index=index)
 
 
 def _index_fill_(self, dim, index, value):
-    axis, array = _slices("index_fill", self, dim, index)
-    return IndexFill.apply_(self, dim=axis, index=array, value=value)
+    axis, index = _slices("index_fill", self, dim, index)
+    return IndexFill.apply_(self, dim=axis, index=index, value=value)
 
 
 @public(inplace=_index_fill_)
 def index_fill(input, dim, index, value):
     """`input` with a number in its slices `index`."""
-    axis, array = _slices("index_fill", input, dim, index)
-    return IndexFill.apply(input, dim=axis, index=array, value=value)
+    axis, index = _slices("index_fill", input, dim, index)
+    return IndexFill.apply(input, dim=axis, index=index, value=value)
 
 
 @public()
 def take(input, index):
     """The elements with the numbers `index`, counted in row-major order."""
-    return TakeFlat.apply(input, index=checked_index("take", index, None, input.numel()))
+    checked_index("take", index, None, input.numel())
+    return TakeFlat.apply(input, index=index)

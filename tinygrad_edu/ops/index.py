@@ -87,6 +87,8 @@ class Take(Op, name="IndexBackward1"):
 class Index(Op):
     """Indexing by arrays: a copy, in which positions may repeat."""
 
+    without_gradient = ("indices",)
+
     def forward(self, *, indices):
         # In row-major order, as PyTorch lays it out: NumPy keeps the dimensions of the indices together in memory.
         return np.array(self[indices], order="C", copy=None)
@@ -99,6 +101,8 @@ class Index(Op):
 
 class AccumulateAt(Op, name="IndexPutBackward1"):
     """Zeros of shape `size` to which `self` is added at `indices`, repeated positions summed."""
+
+    without_gradient = ("indices",)
 
     def forward(self, *, size, indices):
         out = np.zeros(size, self.dtype)
@@ -113,6 +117,8 @@ class AccumulateAt(Op, name="IndexPutBackward1"):
 
 class IndexPut(Op):
     """`self` with `values` written (or added) at `indices`."""
+
+    without_gradient = ("indices",)
 
     def forward(self, values, *, indices, accumulate=False):
         out = self.copy()
@@ -151,15 +157,13 @@ def accumulate_at(value, size, indices):
 
 
 def _index_put_(self, indices, values, accumulate=False):
-    arrays = tuple(_index_array(i) for i in indices)
-    return IndexPut.apply_(self, _values(values, self), indices=arrays, accumulate=accumulate)
+    return IndexPut.apply_(self, _values(values, self), indices=_index_arrays(indices), accumulate=accumulate)
 
 
 @public(inplace=_index_put_)
 def index_put(input, indices, values, accumulate=False):
     """A copy of `input` with `values` written at `indices` (added to, with `accumulate`)."""
-    arrays = tuple(_index_array(i) for i in indices)
-    return IndexPut.apply(input, _values(values, input), indices=arrays, accumulate=accumulate)
+    return IndexPut.apply(input, _values(values, input), indices=_index_arrays(indices), accumulate=accumulate)
 
 
 @public()
@@ -188,12 +192,22 @@ def narrow(input, dim, start, length):
 
 def _index_array(index):
     """The array behind an advanced index: whole numbers, or booleans for a mask (bytes are an old form of these)."""
-    array = np.asarray(getattr(index, "_data", index))
+    array = index._data if isinstance(index, Tensor) else np.array(index)
     if array.dtype.kind not in "iub" and array.size:
         raise IndexError("tensors used as indices must be long, int, byte or bool tensors")
     if array.dtype == np.uint8:
         return array.astype(bool)
     return array if array.size else array.astype(bool if array.dtype == bool else np.int64)
+
+
+def _index_arrays(indices):
+    return _watched(tuple(_index_array(i) for i in indices), indices)
+
+
+def _watched(arrays, indices):
+    """The arrays, or the tensors of `indices` that they belong to: a later write to one of these has to be noticed."""
+    tensors = {id(i._data): i for i in indices if isinstance(i, Tensor)}
+    return tuple(tensors.get(id(a), a) for a in arrays)
 
 
 def _values(values, target):
@@ -260,7 +274,9 @@ def _window(input, key):
             continue
         left.append(rest)
         dim += rest.ndim if isinstance(rest, np.ndarray) and rest.dtype == bool else 1
-    return out, tuple(left) if any(isinstance(i, np.ndarray) for i in left) else None
+    if not any(isinstance(i, np.ndarray) for i in left):
+        return out, None
+    return out, _watched(left, key if isinstance(key, tuple) else (key,))
 
 
 def _is_full(item, n):
@@ -306,7 +322,7 @@ def _check_bounds(indices, shape, dim):
 
 
 def _no_such_shape(indices):
-    shapes = ", ".join(str(list(i.shape)) for i in indices if isinstance(i, np.ndarray))
+    shapes = ", ".join(str(list(i.shape)) for i in indices if not isinstance(i, slice))
     return IndexError(f"shape mismatch: indexing tensors could not be broadcast together with shapes {shapes}")
 
 
@@ -352,7 +368,7 @@ def _write_at(window, indices, value):
             f"{value.dtype} for the source. Convert the value first, with .to(…)."
         )
     try:
-        shape = window._data[indices].shape
+        shape = window._data[tuple(getattr(i, "_data", i) for i in indices)].shape
     except IndexError:
         raise _no_such_shape(indices) from None
     sizes = _without_leading_ones(value.shape)

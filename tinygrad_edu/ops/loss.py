@@ -99,6 +99,8 @@ def _bent(difference, bound, slope):
 class SoftMarginLoss(Op):
     """ln(1 + e^(-t·s))"""
 
+    without_gradient = ("target",)
+
     def forward(self, *, target, reduction):
         return reduced(np.log1p(np.exp(-target * self)), reduction)
 
@@ -181,9 +183,7 @@ def huber_loss(input, target, reduction="mean", delta=1.0, weight=None):
 @public(where=_NN, method=False)
 def soft_margin_loss(input, target, size_average=None, reduce=None, reduction="mean"):
     """The mean of ln(1 + e^(-t·x)), for targets 1 and -1."""
-    return SoftMarginLoss.apply(
-        input, target=target._data, reduction=checked_reduction(size_average, reduce, reduction)
-    )
+    return SoftMarginLoss.apply(input, target=target, reduction=checked_reduction(size_average, reduce, reduction))
 
 
 @public(where=_BOTH, method=False)

@@ -14,6 +14,7 @@ class Where(Op):
     """self where `condition` holds, other elsewhere."""
 
     promotes = True
+    without_gradient = ("condition",)
 
     def forward(self, other, *, condition):
         return np.where(condition, self, other)
@@ -30,6 +31,8 @@ class Where(Op):
 class MaskedFill(Op):
     """`value`, a number, where `mask` holds; self elsewhere."""
 
+    without_gradient = ("mask",)
+
     def forward(self, *, mask, value):
         return np.where(mask, as_number(value, self), self)
 
@@ -41,6 +44,8 @@ class MaskedFill(Op):
 
 class MaskedFillTensor(Op, name="MaskedFillBackward1"):
     """As MaskedFill, for a 0-d tensor that may have a gradient."""
+
+    without_gradient = ("mask",)
 
     def forward(self, value, *, mask):
         return np.where(mask, value, self).astype(self.dtype, copy=False)
@@ -58,6 +63,8 @@ class MaskedFillTensor(Op, name="MaskedFillBackward1"):
 class MaskedSelect(Op):
     """The elements where `mask` holds, as a vector."""
 
+    without_gradient = ("mask",)
+
     def forward(self, *, mask):
         both = np.broadcast_arrays(self, mask)
         return both[0][both[1]]
@@ -70,6 +77,8 @@ class MaskedSelect(Op):
 
 class MaskedPlace(Op, name="MaskedScatterBackward1"):
     """Zeros with the elements of `self`, in order, where `mask` holds."""
+
+    without_gradient = ("mask",)
 
     def forward(self, *, size, mask):
         out = np.zeros(size, self.dtype)
@@ -87,7 +96,7 @@ class MaskedPlace(Op, name="MaskedScatterBackward1"):
 
 def where(condition, input, other):
     """input where `condition` holds, other elsewhere."""
-    return Where.apply(input, other, condition=getattr(condition, "_data", condition))
+    return Where.apply(input, other, condition=condition)
 
 
 @public(where=(functions,), method=False)
@@ -114,8 +123,8 @@ bind("where", lambda self, condition, other: functions["where"](condition, self,
 
 def _masked_fill_(self, mask, value):
     if isinstance(value, Tensor):
-        return MaskedFillTensor.apply_(self, value, mask=mask._data)
-    return MaskedFill.apply_(self, mask=mask._data, value=value)
+        return MaskedFillTensor.apply_(self, value, mask=mask)
+    return MaskedFill.apply_(self, mask=mask, value=value)
 
 
 @public(inplace=_masked_fill_)
@@ -128,8 +137,8 @@ def masked_fill(input, mask, value):
             raise RuntimeError(
                 f"masked_fill only supports a 0-dimensional value tensor, but got tensor with {value.ndim} dimension(s)."
             )
-        return MaskedFillTensor.apply(input, value, mask=mask._data)
-    return MaskedFill.apply(input, mask=mask._data, value=value)
+        return MaskedFillTensor.apply(input, value, mask=mask)
+    return MaskedFill.apply(input, mask=mask, value=value)
 
 
 @public()
@@ -137,7 +146,7 @@ def masked_select(input, mask):
     """The elements where `mask` holds, as a vector."""
     if mask._data.dtype != np.bool_:
         raise RuntimeError("masked_select: expected BoolTensor for mask")
-    return MaskedSelect.apply(input, mask=mask._data)
+    return MaskedSelect.apply(input, mask=mask)
 
 
 @public()

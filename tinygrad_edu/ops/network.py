@@ -23,6 +23,8 @@ _NN, _BOTH = (nn_functions,), (functions, nn_functions)
 class Embedding(Op):
     """The rows of `weight` that `indices` name."""
 
+    without_gradient = ("indices",)
+
     def forward(weight, *, indices, padding_idx):
         return weight[indices]
 
@@ -35,6 +37,8 @@ class Embedding(Op):
 
 class EmbeddingBack(Op, name="EmbeddingDenseBackwardBackward0"):
     """Sums the rows back to where they came from; the row for padding learns nothing."""
+
+    without_gradient = ("indices",)
 
     def forward(self, *, size, indices, padding_idx):
         out = np.zeros(size, self.dtype)
@@ -162,7 +166,7 @@ def embedding(input, weight, padding_idx=None, max_norm=None, norm_type=2.0, sca
         raise IndexError("index out of range in self")
     if padding_idx is not None and padding_idx < 0:
         padding_idx += weight.shape[0]
-    return Embedding.apply(weight, indices=input._data, padding_idx=-1 if padding_idx is None else padding_idx)
+    return Embedding.apply(weight, indices=input, padding_idx=-1 if padding_idx is None else padding_idx)
 
 
 @public(where=_NN, method=False)

@@ -40,6 +40,7 @@ class NativeBatchNorm(Op):
     """Each channel (dimension 1) by its mean and deviation over the batch, or by the running ones."""
 
     visible_outputs = 1
+    without_gradient = ("running_mean", "running_var")
 
     def forward(input, weight, bias, *, running_mean, running_var, training, momentum, eps):
         axes, per_channel = _channels(input)
@@ -62,8 +63,7 @@ class NativeBatchNorm(Op):
         if training:
             centred, rstd = _recomputed(input, axes, eps)
         else:
-            centred = input - running_mean.reshape(per_channel)
-            rstd = 1 / np.sqrt(running_var.reshape(per_channel) + eps)
+            centred, rstd = _by_running(input, running_mean, running_var, per_channel, eps)
         to_input = to_weight = to_bias = None
         if needs_input_grad[0]:
             scaled = grad if weight is None else grad * reshape(weight, per_channel)
@@ -80,8 +80,7 @@ class NativeBatchNorm(Op):
             centred, rstd = _recomputed(input, axes, eps)
             moved = _normalized_grad(tangent, centred, rstd, axes)
         else:
-            centred = input - running_mean.reshape(per_channel)
-            rstd = 1 / np.sqrt(running_var.reshape(per_channel) + eps)
+            centred, rstd = _by_running(input, running_mean, running_var, per_channel, eps)
             moved = tangent * rstd
         if weight is not None:
             moved = moved * reshape(weight, per_channel) + centred * rstd * reshape(weight_tangent, per_channel)
@@ -92,6 +91,11 @@ def _channels(input):
     """Over which axes a channel's statistics run, and the shape that broadcasts one number per channel."""
     n = len(input.shape)
     return (0, *range(2, n)), (1, input.shape[1], *(1,) * (n - 2))
+
+
+def _by_running(input, running_mean, running_var, per_channel, eps):
+    mean, var = (getattr(x, "_data", x).reshape(per_channel) for x in (running_mean, running_var))
+    return input - mean, 1 / np.sqrt(var + eps)
 
 
 def _update(running_mean, running_var, input, centre, rstd, momentum, eps, axes):
@@ -188,10 +192,6 @@ class NativeGroupNorm(Op):
 # --- functions -------------------------------------------------------------------------------------------------------
 
 
-def _data(x):
-    return None if x is None else x._data
-
-
 @public(where=_NN, method=False)
 def batch_norm(input, running_mean, running_var, weight=None, bias=None, training=False, momentum=0.1, eps=1e-5):
     """Each channel by its mean and deviation over the batch (training) or by the running ones, then weight and bias."""
@@ -205,7 +205,7 @@ def batch_norm(input, running_mean, running_var, weight=None, bias=None, trainin
         if t is not None and t.numel() != input.shape[1]:
             raise RuntimeError(f"{name} should contain {input.shape[1]} elements not {t.numel()}")
     return NativeBatchNorm.apply(
-        input, weight, bias, running_mean=_data(running_mean), running_var=_data(running_var), training=training,
+        input, weight, bias, running_mean=running_mean, running_var=running_var, training=training,
         momentum=momentum, eps=eps,
     )[0]  # fmt: skip
 

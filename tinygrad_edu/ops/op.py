@@ -87,6 +87,9 @@ class Op(Node):
     idempotent = False  # writes one value everywhere: in place, elements may share memory
     view = False  # the result shows the storage of the first input
     non_differentiable: tuple[int, ...] = ()  # outputs without a gradient, such as indices
+    without_gradient: tuple[
+        str, ...
+    ] = ()  # settings that may be tensors, or tuples of them: masks, indices, statistics
     results: tuple[str, ...] = ()  # the names of several outputs, where rules know them by other names than result0, …
     visible_outputs: int | None = None  # outputs that a user sees; the others are kept for the rule alone
     jvp: Any = None  # elementwise, linear, or a function of the tangents `(…, then what it needs by name)`
@@ -148,12 +151,13 @@ class Op(Node):
                 arrays.append(x._data)
             else:
                 arrays.append(x)
+        given = _as_arrays(settings, cls.without_gradient) if cls.without_gradient else settings
         if not is_tensor:
-            return cls.forward(*arrays, **settings)
+            return cls.forward(*arrays, **given)
         if cls.promotes or cls.makes_float:
             arrays = _promoted(arrays, cls.makes_float)
         try:
-            result = quiet.run(cls.forward, *arrays, **settings)
+            result = quiet.run(cls.forward, *arrays, **given)
         except ValueError:
             if cls.promotes:
                 _refuse_mismatch([np.shape(a) for a in arrays])
@@ -265,7 +269,8 @@ class Op(Node):
         mask: tuple[bool, ...],
     ) -> Any:
         if name in settings:
-            return settings[name]
+            # A tensor among the settings is kept as one, so that a later write to it is noticed.
+            return _saved(settings[name])
         if name in cls._inputs:
             return tuple(SavedTensor(x) for x in inputs)
         number = cls._output(name)
@@ -301,7 +306,7 @@ class Op(Node):
             if type(saved) is SavedTensor:
                 saved = saved.for_backward() if create_graph else saved.array()
             elif _holds_saved(saved):
-                saved = tuple([s.for_backward() if create_graph else s.array() for s in saved])
+                saved = tuple([_unpacked(s, create_graph) for s in saved])
             values.append(saved)
         edges = self._edges
         grad = grads[0] if len(self._outputs) == 1 else grads if any(g is not None for g in grads) else None
@@ -327,7 +332,8 @@ class Op(Node):
                 saved.free()
             elif _holds_saved(saved):
                 for s in saved:
-                    s.free()
+                    if type(s) is SavedTensor:
+                        s.free()
             elif self._stands_for_tensor(self._plan.names[n], saved):
                 kept[n] = SavedTensor.freed
 
@@ -353,7 +359,7 @@ class Op(Node):
         if isinstance(saved, SavedTensor):
             return saved if prefix == "_raw_saved_" else saved.tensor()
         if _holds_saved(saved):
-            return saved if prefix == "_raw_saved_" else tuple(s.tensor() for s in saved)
+            return saved if prefix == "_raw_saved_" else tuple(_unpacked(s, True) for s in saved)
         if isinstance(saved, np.ndarray) or (name in self._inputs and isinstance(saved, int | float)):
             return wrap(np.asarray(saved))
         return saved
@@ -483,7 +489,7 @@ class Op(Node):
         if cls.promotes or cls.makes_float:
             arrays = _promoted(arrays, cls.makes_float)
         try:
-            result = np.asarray(quiet.run(cls.forward, *arrays, **settings))
+            result = np.asarray(quiet.run(cls.forward, *arrays, **_as_arrays(settings, cls.without_gradient)))
         except ValueError:
             if cls.promotes:
                 _refuse_mismatch([np.shape(a) for a in arrays])
@@ -541,9 +547,35 @@ def _call(function: Callable[..., Any], *args: Any) -> Any:
     return function(*args)
 
 
+def _as_arrays(settings: dict[str, Any], names: tuple[str, ...]) -> dict[str, Any]:
+    """The settings as `forward` gets them: arrays for the tensors among those called `names`."""
+    given = dict(settings)
+    for name in names:
+        value = given.get(name)
+        if isinstance(value, Tensor):
+            given[name] = value._data
+        elif type(value) is tuple:
+            given[name] = tuple([v._data if isinstance(v, Tensor) else v for v in value])
+    return given
+
+
+def _saved(value: Any) -> Any:
+    if isinstance(value, Tensor):
+        return SavedTensor(value)
+    if type(value) is tuple and any(isinstance(v, Tensor) for v in value):
+        return tuple([SavedTensor(v) if isinstance(v, Tensor) else v for v in value])
+    return value
+
+
 def _holds_saved(saved: Any) -> bool:
-    """True for what a variadic op keeps of its inputs: a tuple of saved tensors."""
-    return type(saved) is tuple and bool(saved) and type(saved[0]) is SavedTensor
+    """True for a tuple with saved tensors in it: the inputs of a variadic op, indices."""
+    return type(saved) is tuple and any(type(s) is SavedTensor for s in saved)
+
+
+def _unpacked(saved: Any, as_tensor: bool) -> Any:
+    if type(saved) is not SavedTensor:
+        return saved
+    return saved.for_backward() if as_tensor else saved.array()
 
 
 _NO_EDGE: tuple[None, int] = (None, 0)
