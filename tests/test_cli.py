@@ -220,3 +220,11 @@ def test_an_unknown_option_is_refused_where_nothing_is_passed_on() -> None:
 def test_without_a_command_the_help_names_the_commands() -> None:
     assert run().returncode == 2
     assert "lab" in run("--help").stdout
+
+
+def test_a_site_is_not_written_over_something_else(tmp_path: Path) -> None:
+    (tmp_path / "thesis.txt").write_text("mine")
+    done = run("site", "-o", str(tmp_path))
+    assert done.returncode == 2
+    assert "no site written" in done.stderr
+    assert [path.name for path in tmp_path.iterdir()] == ["thesis.txt"]

@@ -15,6 +15,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     _add_lab(commands)
     _add_progress(commands)
     _add_release(commands)
+    _add_site(commands)
     _add_doctor(commands)
     _add_pictures(commands)
     _add_check(commands)
@@ -92,6 +93,30 @@ def _release(arguments: argparse.Namespace) -> int:
         report_update(update_working_copy(arguments.dir, arguments.source), arguments.dir)
     except (OSError, ValueError) as error:
         print(f"not released: {error}", file=sys.stderr)
+        return 2
+    return 0
+
+
+def _add_site(commands: argparse._SubParsersAction) -> None:
+    parser = commands.add_parser(
+        "site",
+        help="write the course as a static web site",
+        description="Run the lessons in the students' version and write them as a static web site: live players, search, "
+        "no kernel, no network. Needs the packages of `tinygrad-edu[site]`.",
+    )
+    parser.add_argument("-o", "--out", type=Path, default=Path("site"), help="the folder (default: ./%(default)s)")
+    parser.add_argument("--only", nargs="+", default=[], metavar="LESSON", help="lessons by the start of their name")
+    parser.add_argument("--no-progress", action="store_true", help="show no progress bar")
+    parser.set_defaults(run=_site)
+
+
+def _site(arguments: argparse.Namespace) -> int:
+    from .site import SiteError, build
+
+    try:
+        print(build(arguments.out, arguments.only, not arguments.no_progress and sys.stderr.isatty()))
+    except (OSError, SiteError) as error:
+        print(f"no site written: {error}", file=sys.stderr)
         return 2
     return 0
 

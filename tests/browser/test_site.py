@@ -1,0 +1,184 @@
+"""`tinygrad-edu site`: opened from a disk, with no network, in real Chromium."""
+
+from __future__ import annotations
+
+import html
+import json
+import re
+from collections.abc import Iterator
+from html.parser import HTMLParser
+from pathlib import Path
+from typing import Any
+
+import pytest
+from playwright.sync_api import expect
+
+from tinygrad_edu.lessons import lessons_root
+
+pytest.importorskip("furo")
+pytest.importorskip("myst_nb")
+
+LESSONS = ["01_slopes_and_local_derivatives", "02_building_the_graph"]
+
+
+@pytest.fixture(scope="module")
+def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Two lessons as a site: what all of them need is in them."""
+    from tinygrad_edu.site import build
+
+    return build(tmp_path_factory.mktemp("pages") / "site", LESSONS).parent
+
+
+@pytest.fixture(scope="module")
+def reader(browser: Any, site: Path) -> Iterator[Any]:
+    """A page with no network; that its console stays clean and nothing is asked for in vain is checked at the end."""
+    context = browser.new_context(viewport={"width": 1366, "height": 768}, offline=True, color_scheme="light")
+    page = context.new_page()
+    wrong: list[str] = []
+    page.on("console", lambda message: message.type in ("error", "warning") and wrong.append(message.text))
+    page.on("pageerror", lambda error: wrong.append(str(error)))
+    page.on("requestfailed", lambda request: wrong.append(request.url))
+    page.on("request", lambda request: request.url.startswith(("file:", "blob:", "data:")) or wrong.append(request.url))
+    yield page
+    context.close()
+    assert wrong == []
+
+
+@pytest.fixture
+def lesson(reader: Any, site: Path) -> Any:
+    """The first lesson, freshly opened, its widgets alive."""
+    reader.goto((site / LESSONS[0] / f"{LESSONS[0]}.html").as_uri())
+    reader.wait_for_selector("html[data-tgv-ready]", state="attached")
+    return reader
+
+
+class Loads(HTMLParser):
+    """The addresses that a page loads by itself."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.addresses: list[str] = []
+
+    def handle_starttag(self, tag: str, attributes: list[tuple[str, str | None]]) -> None:
+        wanted = {"script": "src", "img": "src", "link": "href", "iframe": "src"}.get(tag)
+        self.addresses += [value for name, value in attributes if name == wanted and value]
+
+
+def test_no_page_loads_anything_from_another_place(site: Path) -> None:
+    pages = list(site.rglob("*.html"))
+    assert len(pages) >= 4
+    for page in pages:
+        loads = Loads()
+        loads.feed(page.read_text())
+        assert loads.addresses
+        assert [one for one in loads.addresses if re.match(r"(https?:)?//", one)] == [], page
+
+
+def test_no_solution_is_on_any_page(site: Path) -> None:
+    region = re.compile(r"### BEGIN (?:SOLUTION|HIDDEN TESTS)\n(.*?)### END", re.DOTALL)
+    text = "\n".join(path.read_text() for path in site.rglob("*") if path.suffix in (".html", ".js", ".ipynb"))
+    plain = html.unescape(re.sub(r"<[^>]+>", "", text))
+    assert "def mul_backward(grad_output, a, b):\n    # YOUR CODE HERE" in plain
+    answers = 0
+    for name in LESSONS:
+        for cell in json.loads((lessons_root() / name / f"{name}.ipynb").read_text())["cells"]:
+            for answer in region.findall("".join(cell["source"])):
+                answers += 1
+                assert answer.strip() not in plain
+    assert answers >= 7
+
+
+def test_the_player_steps_by_button_and_by_key(lesson: Any) -> None:
+    player = lesson.locator(".tgv:has(.tgv-scrubber)").first
+    title = player.locator(".tgv-step-title")
+    expect(title).to_have_text("Before the first line")
+    player.get_by_role("button", name="One step", exact=True).click()
+    expect(title).not_to_have_text("Before the first line")
+    player.locator(".tgv-scrubber").press("End")
+    expect(player.locator(".tgv-sentence")).to_contain_text("w.grad = 12")
+    player.get_by_role("button", name="grad_fn").click()
+    expect(player.locator("svg .node.accumulate")).to_have_count(2)
+
+
+def test_a_slider_and_a_prediction_answer(lesson: Any) -> None:
+    slope = lesson.locator(".tgv-slope").first
+    slope.get_by_label("x", exact=True).press("ArrowRight")
+    expect(slope.locator(".of-tangent")).to_have_text("At x = 1.1 the curve is at 1.21 and its slope is 2.2.")
+    prediction = lesson.locator(".tgv-predict").first
+    prediction.get_by_role("button", name="x = −2", exact=True).click()
+    expect(prediction.locator(".tgv-reply")).to_contain_text("Yes: the slope of x² at x is 2x")
+
+
+def test_the_code_of_a_prediction_which_tells_its_answer_is_not_shown(lesson: Any) -> None:
+    assert "right=" not in lesson.locator("article").inner_text()
+
+
+def test_a_switch_that_needs_python_says_so_and_stays_as_it_was(lesson: Any) -> None:
+    explorer = lesson.locator(".tgv-live:has(.tgv-explorer)")
+    switch = explorer.get_by_role("button", name="no_grad").first
+    before = switch.get_attribute("aria-pressed")
+    switch.click()
+    expect(explorer.locator(".notice")).to_contain_text("This needs Python")
+    assert switch.get_attribute("aria-pressed") == before
+    expect(explorer.locator("[aria-busy]")).to_have_count(0)
+
+
+def test_the_search_finds_a_word(reader: Any, site: Path) -> None:
+    reader.goto((site / "index.html").as_uri())
+    reader.get_by_role("textbox").first.fill("AccumulateGrad")
+    reader.keyboard.press("Enter")
+    found = reader.locator("#search-results li a")
+    expect(found.first).to_contain_text("Building the graph")
+    found.first.click()
+    reader.wait_for_selector("html[data-tgv-ready]", state="attached")
+    expect(reader.locator("h1")).to_contain_text("2. Building the graph")
+
+
+def test_a_formula_is_drawn_by_the_browser_itself(reader: Any, site: Path) -> None:
+    reader.goto((site / LESSONS[1] / f"{LESSONS[1]}.html").as_uri())
+    formula = reader.locator("math")
+    expect(formula).to_have_count(1)
+    assert formula.bounding_box()["width"] > 50
+
+
+def test_the_theme_button_turns_the_pictures_dark_too_and_paper_is_light(lesson: Any) -> None:
+    player = lesson.locator(".tgv:has(.tgv-scrubber)").first
+    paper = "element => getComputedStyle(element).backgroundColor"
+    light = player.evaluate(paper)
+    button = lesson.locator("button.theme-toggle:visible").first
+    for _ in range(3):
+        if lesson.evaluate("document.body.dataset.theme") != "dark":
+            button.click()
+    assert player.evaluate(paper) != light
+    lesson.emulate_media(media="print")
+    try:
+        still = lesson.locator(".tgv-still").first
+        expect(still).to_be_visible()
+        expect(player).to_be_hidden()
+        expect(lesson.locator("body")).to_have_attribute("data-jp-theme-light", "true")
+    finally:
+        lesson.emulate_media(media="screen")
+        lesson.evaluate("localStorage.clear()")
+
+
+def test_a_lesson_can_be_taken_along_as_a_notebook_without_answers(lesson: Any, site: Path) -> None:
+    link = lesson.get_by_role("link", name="This page as a notebook").get_attribute("href")
+    taken = (site / LESSONS[0] / link).resolve()
+    cells = json.loads(taken.read_text())["cells"]
+    assert any("raise NotImplementedError()" in "".join(cell["source"]) for cell in cells)
+
+
+def test_a_folder_that_holds_something_else_is_left_alone(tmp_path: Path) -> None:
+    from tinygrad_edu.site import SiteError, build
+
+    (tmp_path / "thesis.txt").write_text("mine")
+    with pytest.raises(SiteError, match="holds files that are no site"):
+        build(tmp_path)
+    assert [path.name for path in tmp_path.iterdir()] == ["thesis.txt"]
+
+
+def test_a_lesson_that_there_is_not_is_said(tmp_path: Path) -> None:
+    from tinygrad_edu.site import SiteError, build
+
+    with pytest.raises(SiteError, match="no lesson's name starts with 77"):
+        build(tmp_path / "site", ["77"])

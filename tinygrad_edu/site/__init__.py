@@ -1,0 +1,234 @@
+"""`tinygrad-edu site`: the course as a static web site, to be read where nothing is installed.
+
+Each lesson is run in the students' version, its widgets are put into the page with the state they had (`live.js` brings
+them to life, with no kernel and no network), and Sphinx with MyST-NB and the theme Furo makes the pages and the search.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import shutil
+import sys
+import tempfile
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from ..lessons import Notebook, update_working_copy
+
+HERE = Path(__file__).parent
+TITLE = "Autograd made visible"
+CELL_LIMIT_S = 120
+_WIDGET = "application/vnd.jupyter.widget-view+json"
+_STATES = "application/vnd.jupyter.widget-state+json"
+_STILL = 'class="tgv-fallback"'  # how `viz` marks the still that it shows in front of a widget
+
+_ABOUT = f"""# {TITLE}
+
+An interactive course on the one line `loss.backward()`. These pages are for reading: every picture is what a small readable
+autograd, or PyTorch itself, did when the lesson was run. The players step, the sliders slide, the questions answer you.
+
+What needs Python does not run here: your answers to the exercises and the switches of the explorers. For those, take the
+lessons into JupyterLab with `tinygrad-edu lab`.
+
+```{{toctree}}
+:maxdepth: 1
+
+%s
+```
+"""
+
+
+class SiteError(RuntimeError):
+    """The site cannot be built; the message says what to do."""
+
+
+def build(out: Path, only: Sequence[str] = (), progress: bool = False) -> Path:
+    """Write the site into the folder `out` and return its first page.
+
+    Args:
+        out: the folder to write to; it is made when it is missing, and must be empty or a site that was built before.
+        only: lessons to take, by the start of their file's name, such as `"02"`; all when empty.
+        progress: tell on stderr which lesson is run.
+
+    Raises:
+        SiteError: a package is missing, `out` holds something else, or a cell of a lesson raises.
+
+    >>> build(Path("site"))  # doctest: +SKIP
+    PosixPath('site/index.html')
+    """
+    _check_packages()
+    if out.exists() and any(out.iterdir()) and not (out / "searchindex.js").exists():
+        raise SiteError(f"{out} holds files that are no site: name an empty folder with -o")
+    with tempfile.TemporaryDirectory() as scratch:
+        copied, pages, static = (Path(scratch) / name for name in ("lessons", "pages", "static"))
+        update_working_copy(copied)
+        lessons = [path for path in _in_reading_order(copied) if not only or path.name.startswith(tuple(only))]
+        if not lessons:
+            raise SiteError(f"no lesson's name starts with {' or '.join(only)}")
+        live = _Live(static / "widgets")
+        for number, path in enumerate(lessons):
+            if progress:
+                _tell(number, len(lessons), path.stem)
+            name = path.relative_to(copied)
+            notebook = _run(path)
+            live.bring_to_life(notebook)
+            _hide_sources(notebook)
+            notebook["cells"].append(_download(name))
+            _write(pages / name, notebook)
+            (pages / "download" / name).parent.mkdir(parents=True, exist_ok=True)
+            shutil.copy(path, pages / "download" / name)
+        if progress:
+            _tell(len(lessons), len(lessons), "pages and search")
+        names = [path.relative_to(copied).with_suffix("").as_posix() for path in lessons]
+        (pages / "index.md").write_text(_ABOUT % "\n".join(names), encoding="utf-8")
+        for file in ("live.js", "live.css"):
+            shutil.copy(HERE / file, static / file)
+        _sphinx(pages, out, static, Path(scratch) / "doctrees")
+    return out / "index.html"
+
+
+def _check_packages() -> None:
+    try:
+        import furo  # noqa: F401
+        import myst_nb  # noqa: F401
+        import nbclient  # noqa: F401
+    except ModuleNotFoundError as error:
+        raise SiteError(f"{error}: pip install 'tinygrad-edu[site]'") from None
+
+
+def _in_reading_order(root: Path) -> list[Path]:
+    """The lessons by their numbers, then what has none."""
+    return sorted(root.rglob("*.ipynb"), key=lambda path: (not path.name[0].isdigit(), path.name))
+
+
+def _tell(number: int, total: int, doing: str) -> None:
+    filled = 30 * number // total
+    end = "\n" if number == total else ""
+    sys.stderr.write(f"\r[{'#' * filled}{'.' * (30 - filled)}] {number} of {total}  {doing:<40.40}{end}")
+    sys.stderr.flush()
+
+
+def _run(path: Path) -> Notebook:
+    """The notebook with its outputs and the state of its widgets, run in its own folder."""
+    import nbformat
+    from nbclient import NotebookClient
+    from nbclient.exceptions import CellExecutionError
+
+    notebook = nbformat.read(path, as_version=4)
+    settings = {"metadata": {"path": str(path.parent)}}
+    try:
+        NotebookClient(
+            notebook,
+            timeout=CELL_LIMIT_S,
+            store_widget_state=True,
+            resources=settings,
+            extra_arguments=["--IPKernelApp.log_level=40"],  # it warns of sockets that only this machine sees
+        ).execute()
+    except CellExecutionError as error:
+        raise SiteError(f"{path.name} does not run: {error}") from error
+    return dict(notebook)
+
+
+def _hide_sources(notebook: Notebook) -> None:
+    """Leave out the code that JupyterLab shows folded: that of a prediction tells which choice is right."""
+    for cell in notebook["cells"]:
+        if cell["metadata"].get("jupyter", {}).get("source_hidden"):
+            cell["metadata"]["tags"] = ["remove-input"]
+
+
+def _write(path: Path, notebook: Notebook) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(json.dumps(notebook, ensure_ascii=False), encoding="utf-8")
+
+
+def _download(name: Path) -> dict[str, Any]:
+    text = (
+        f"{{download}}`This page as a notebook, to work in <{'../' * (len(name.parts) - 1)}download/{name.as_posix()}>`"
+    )
+    return {"cell_type": "markdown", "id": "download", "metadata": {}, "source": text}
+
+
+class _Live:
+    """Puts widgets into pages: their state beside the place where they stand, their code once for all pages."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        folder.mkdir(parents=True)
+
+    def bring_to_life(self, notebook: Notebook) -> None:
+        """Replace each widget among the outputs by HTML that holds all of it. Changes `notebook`."""
+        states = notebook["metadata"].pop("widgets", {}).get(_STATES, {"state": {}})["state"]
+        for cell in notebook["cells"]:
+            outputs = cell.get("outputs", [])
+            for before, output in zip([None, *outputs], outputs, strict=False):
+                view = output.get("data", {}).get(_WIDGET)
+                if view is None:
+                    continue
+                has_still = before is not None and _STILL in str(before.get("data", {}).get("text/html", ""))
+                if has_still:
+                    still = before["data"]["text/html"]
+                    before["data"]["text/html"] = f'<div class="tgv-still">{still}</div>'
+                output["data"] = {"text/html": self._html(states[view["model_id"]]["state"], has_still)}
+
+    def _html(self, state: dict[str, Any], has_still: bool) -> str:
+        module, style = self._shared(state["_esm"], "js"), self._shared(state["_css"], "css")
+        kind = state["_anywidget_id"]
+        own = {name: value for name, value in state.items() if not name.startswith("_") and name != "layout"}
+        about = {"kind": kind, "module": module, "style": style, "state": own}
+        prints = "tgv-live" + (" tgv-has-still" if has_still else "")
+        return f'<div class="{prints}"><script type="application/json">{_embedded(about)}</script></div>'
+
+    def _shared(self, text: str, kind: str) -> str:
+        """Write a widget's code or style where every page finds it; its name is made of what it holds."""
+        name = hashlib.sha256(text.encode()).hexdigest()[:16]
+        # A page opened from a disk may load scripts and no modules; `live.js` makes the module out of the text.
+        content = f"tinygradEduModules[{name!r}] = {json.dumps(text)};\n" if kind == "js" else text
+        (self.folder / f"{name}.{kind}").write_text(content, encoding="utf-8")
+        return name
+
+
+def _embedded(data: Any) -> str:
+    """JSON that stays inside its `<script>` whatever texts are in it."""
+    return json.dumps(data, ensure_ascii=False).replace("<", "\\u003c")
+
+
+def _sphinx(source: Path, out: Path, static: Path, doctrees: Path) -> None:
+    import io
+
+    from sphinx.application import Sphinx
+
+    settings = {
+        "project": TITLE,
+        "extensions": ["myst_nb", "tinygrad_edu.site.mathml"],
+        "exclude_patterns": ["download/**"],
+        "nb_execution_mode": "off",
+        "nb_merge_streams": True,
+        "myst_enable_extensions": ["dollarmath"],
+        "myst_heading_anchors": 3,
+        "html_theme": "furo",
+        "html_title": TITLE,
+        "html_static_path": [str(static)],
+        "html_css_files": ["live.css"],
+        "html_js_files": [("live.js", {"defer": "defer"})],
+        "html_copy_source": False,
+        "html_show_copyright": False,
+        "html_show_sphinx": False,
+        "templates_path": [],
+        "language": "en",
+    }
+    warnings = io.StringIO()
+    app = Sphinx(
+        str(source),
+        None,
+        str(out),
+        str(doctrees),
+        "html",
+        confoverrides=settings,
+        status=None,
+        warning=warnings,
+    )
+    app.build()
+    if app.statuscode:
+        raise SiteError(f"Sphinx could not write the site: {warnings.getvalue()}")

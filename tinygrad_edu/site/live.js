@@ -1,0 +1,115 @@
+// Brings the widgets of a page to life with no kernel behind them. A widget is an anywidget: a module with `render`, which
+// is given a model. The model here answers from the state that the widget had when the lesson was run.
+
+window.tinygradEduModules = {};
+
+// What only Python can answer: setting one of these changes nothing, and the page says where it would.
+const NEEDS_PYTHON = {
+  "viz.widgets.explorer.Explorer": ["state", "history"],
+  "viz.widgets.builder.Builder": ["steps"],
+};
+
+class Model {
+  constructor(state, refused, onRefused) {
+    this.state = state;
+    this.refused = refused;
+    this.onRefused = onRefused;
+    this.listeners = new Map();
+  }
+
+  get(name) {
+    return this.state[name];
+  }
+
+  set(name, value) {
+    if (this.refused.includes(name)) {
+      this.onRefused();
+      // After the caller is done, the widget is shown what is still true.
+      queueMicrotask(() => Object.keys(this.state).forEach((each) => this.fire(`change:${each}`)));
+      return;
+    }
+    if (this.state[name] === value) return;
+    this.state[name] = value;
+    this.fire(`change:${name}`);
+  }
+
+  save_changes() {}
+
+  fire(event) {
+    for (const listener of [...(this.listeners.get(event) ?? [])]) listener();
+  }
+
+  on(event, listener) {
+    this.listeners.set(event, [...(this.listeners.get(event) ?? []), listener]);
+  }
+
+  off(event, listener) {
+    this.listeners.set(event, (this.listeners.get(event) ?? []).filter((other) => other !== listener));
+  }
+}
+
+/** Where the site's static files are, seen from this page. */
+const ROOT = new URL(".", document.currentScript.src);
+
+const loaded = new Map();
+
+function once(key, make) {
+  if (!loaded.has(key)) loaded.set(key, make());
+  return loaded.get(key);
+}
+
+const attached = (element) =>
+  new Promise((resolve, reject) => {
+    element.onload = resolve;
+    element.onerror = () => reject(new Error(`not found: ${element.src ?? element.href}`));
+    document.head.append(element);
+  });
+
+/** A page opened from a disk may not import a file: the file leaves its text, and the module is made of that. */
+async function moduleOf(name) {
+  await attached(Object.assign(document.createElement("script"), { src: new URL(`widgets/${name}.js`, ROOT) }));
+  const text = window.tinygradEduModules[name];
+  return import(URL.createObjectURL(new Blob([text], { type: "text/javascript" })));
+}
+
+const styleOf = (name) =>
+  attached(Object.assign(document.createElement("link"), { rel: "stylesheet", href: new URL(`widgets/${name}.css`, ROOT) }));
+
+async function bringToLife(place) {
+  const { kind, module, style, state } = JSON.parse(place.querySelector("script").textContent);
+  const [widget] = await Promise.all([once(module, () => moduleOf(module)), once(style, () => styleOf(style))]);
+  const notice = Object.assign(document.createElement("p"), { className: "notice", hidden: true });
+  notice.setAttribute("role", "status");
+  const el = document.createElement("div");
+  const model = new Model(state, NEEDS_PYTHON[kind] ?? [], () => {
+    notice.textContent = "This needs Python, and none runs behind this page: open the lesson in JupyterLab to try it.";
+    notice.hidden = false;
+  });
+  place.replaceChildren(notice, el);
+  await widget.default.render({ model, el, experimental: {} });
+}
+
+/** The pictures and widgets follow JupyterLab's mark for its theme: set it to what the page has. Paper is light. */
+function followTheme() {
+  const printing = window.matchMedia("print");
+  const follow = () => {
+    const theme = printing.matches ? "light" : document.body.dataset.theme;
+    if (theme === "light" || theme === "dark") document.body.setAttribute("data-jp-theme-light", String(theme === "light"));
+    else document.body.removeAttribute("data-jp-theme-light");
+  };
+  new MutationObserver(follow).observe(document.body, { attributeFilter: ["data-theme"] });
+  printing.addEventListener("change", follow);
+  follow();
+}
+
+// The search quotes from the pages it found, which a browser only lets it fetch from a server.
+if (location.protocol === "file:") DOCUMENTATION_OPTIONS.SHOW_SEARCH_SUMMARY = false;
+
+// Sphinx would mark the words looked for wherever they stand, in the pictures too, and stumble over the titles in them.
+localStorage.removeItem("sphinx_highlight_terms");
+
+document.documentElement.classList.add("live-page");
+followTheme();
+Promise.all([...document.querySelectorAll(".tgv-live")].map(bringToLife)).then(() =>
+  document.documentElement.setAttribute("data-tgv-ready", ""),
+);
