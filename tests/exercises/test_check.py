@@ -118,3 +118,13 @@ def test_a_check_takes_milliseconds():
     start = time.perf_counter()
     check("mul_backward", answer)
     assert time.perf_counter() - start < 0.05
+
+
+def test_predictions_that_are_blank_are_not_told_what_is_right():
+    blank = dict.fromkeys(("made", "constant", "product", "constant_product", "under_no_grad", "detached", "cast"))
+    blank |= dict.fromkeys(("cast_to_itself", "rebound"))
+    assert repr(check("predict_leaf", blank)) == "predict_leaf: 0 of 3 points, not yet\n  Not answered yet."
+    begun = repr(check("predict_leaf", blank | {"made": True, "constant": True, "product": False}))
+    assert begun.startswith("predict_leaf: 1 of 3 points, not yet\n  ✓ Tensors that you made")
+    assert "      Not answered yet.\n      input: name = 'detached'\n  ✗ Casts" in begun
+    assert "expected" not in begun

@@ -78,7 +78,7 @@ def judge(exercise: Exercise, probed: Data, seed: int = 0) -> Verdict:
         return Verdict(exercise.id, tuple(Mark(c.statement, 0, c.points) for c in exercise.criteria), trouble)
     cases, right, wrongs = known(exercise, seed, exercise.available)
     got = {where: _at(probed["observed"], where) for where in right}
-    if all(isinstance(data, dict) and data.get("raised") == "NotImplementedError" for data in got.values()):
+    if all(_is_stub(data) or _is_blank(exercise, data) for data in got.values()):
         return judge(exercise, {"trouble": "Not answered yet."}, seed)
 
     def measured(data: Data, where: Where) -> Data:
@@ -137,6 +137,15 @@ def _measured(criterion: Criterion, case: Data, data: Data) -> Data:
         return {"object": plain.kind_of(data), "text": plain.show(data)}
 
 
+def _is_stub(data: Data) -> bool:
+    return isinstance(data, dict) and data.get("raised") == "NotImplementedError"
+
+
+def _is_blank(exercise: Exercise, data: Data) -> bool:
+    """Whether this is a None that the answer was handed out with, to be replaced by a prediction."""
+    return data is None and not callable(exercise.rights[0])
+
+
 def _trouble(exercise: Exercise, probed: Data) -> str:
     """A sentence on why there is nothing to grade, or ""."""
     if not isinstance(probed, dict) or not ("trouble" in probed or isinstance(probed.get("observed"), dict)):
@@ -161,15 +170,16 @@ def _failure(
     made: Misconception | None,
 ) -> Failure:
     names, values = criterion.parameters, case["tuple"]
-    message = difference(expected, got)
+    blank = _is_blank(exercise, got)  # what is right is not told to who has not tried
+    message = "Not answered yet." if blank else difference(expected, got)
     if "raised TypeError" in message and "argument" in message:
         message += f" It is called as {exercise.signature}."
     return Failure(
         message=message,
         input=", ".join(f"{name} = {plain.show(value)}" for name, value in zip(names, values, strict=True))
         + (" (with T = torch)" if engine == "torch" else ""),
-        expected=plain.show(expected),
-        got=plain.show(got),
+        expected="" if blank else plain.show(expected),
+        got="" if blank else plain.show(got),
         engine=engine,
         case=case,
         misconception=made.name if made else "",

@@ -126,8 +126,8 @@ def _marks(verdict: Verdict) -> Iterator[tuple[Mark, list[tuple[str, str]]]]:
             continue
         why = failure.hint or failure.message
         rows = [("", why if why not in said else "The same here.")]
-        rows += [("input", failure.input)] if failure.input else []
-        yield mark, [*rows, ("expected", failure.expected), ("got", failure.got)]
+        told = [("input", failure.input), ("expected", failure.expected), ("got", failure.got)]
+        yield mark, rows + [(label, text) for label, text in told if text]
         said.add(why)
 
 
