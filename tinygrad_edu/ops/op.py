@@ -15,6 +15,8 @@ one input, and the names of its arguments say what is kept for it: an input, `re
 the input's shape. What no needed rule asks for is not kept, and a rule that nobody needs is not run. Several inputs can
 share one rule, `gradients(grad, needs_input_grad, …)`.
 
+A mask or an index is a setting named in `without_gradient`: given as a Tensor, it is kept as one, with its version.
+
 The rules are written once and used twice: in the plain pass they get arrays, under `create_graph` Tensors, which record
 what is done to them. So a rule uses operators and the functions of `ops`, which take either.
 
@@ -87,9 +89,7 @@ class Op(Node):
     idempotent = False  # writes one value everywhere: in place, elements may share memory
     view = False  # the result shows the storage of the first input
     non_differentiable: tuple[int, ...] = ()  # outputs without a gradient, such as indices
-    without_gradient: tuple[
-        str, ...
-    ] = ()  # settings that may be tensors, or tuples of them: masks, indices, statistics
+    without_gradient: tuple[str, ...] = ()  # settings that may be tensors, or tuples of these: masks, indices
     results: tuple[str, ...] = ()  # the names of several outputs, where rules know them by other names than result0, …
     visible_outputs: int | None = None  # outputs that a user sees; the others are kept for the rule alone
     jvp: Any = None  # elementwise, linear, or a function of the tangents `(…, then what it needs by name)`
