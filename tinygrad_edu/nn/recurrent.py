@@ -131,7 +131,8 @@ class _Recurrent(Module):
     def _initial(self, hx: Any, sequence: Tensor, batched: bool) -> list[Any]:
         size = (self.num_layers * self._directions, sequence.shape[1], self.hidden_size)
         if hx is None:
-            return [wrap(np.zeros(size, sequence._data.dtype)) for _ in range(self._states)]
+            zero = wrap(np.zeros(size[1:], sequence._data.dtype))
+            return [(zero,) * size[0]] * self._states
         states = list(hx) if self._states > 1 else [hx]
         states = states if batched else [s.unsqueeze(1) for s in states]
         for s in states:
@@ -143,13 +144,14 @@ class _Recurrent(Module):
         """One layer in one direction. What the inputs add is computed for all steps at once."""
         bias_ih, bias_hh = (getattr(self, name + suffix) if self.bias else None for name in ("bias_ih", "bias_hh"))
         weight_hh = getattr(self, "weight_hh" + suffix)
-        projected = F.linear(sequence, getattr(self, "weight_ih" + suffix), bias_ih)
+        weight_ih = getattr(self, "weight_ih" + suffix)
         if self.mode == "LSTM":
-            if bias_hh is not None:
-                projected = projected + bias_hh
             hidden, cell = state
-            out, cells = lstm_layer(projected.flip(0) if backward else projected, hidden, cell, weight_hh)
-            return out.flip(0) if backward else out, (out[-1], cells[-1])
+            out, *last = lstm_layer(
+                sequence.flip(0) if backward else sequence, hidden, cell, weight_ih, weight_hh, bias_ih, bias_hh
+            )
+            return out.flip(0) if backward else out, last
+        projected = F.linear(sequence, weight_ih, bias_ih)
         step = _STEPS[self.mode]
         outputs = []
         for x in reversed(projected.unbind(0)) if backward else projected.unbind(0):

@@ -6,10 +6,11 @@ import numpy as np
 
 from .creation import zeros_like
 from .exponential import sigmoid
-from .joining import cat, stack
+from .joining import Cat, cat, stack
 from .op import Op
 from .permute import transpose
 from .reduce import sum
+from .shape import reshape
 from .trigonometric import tanh
 
 
@@ -57,26 +58,48 @@ def _gates(gates):
 
 
 class LstmLayer(Op, name="LstmLayerBackward0"):
-    """The steps of an LSTM along a sequence of gates (L, N, 4·H), to each of which hidden·weightᵀ is added.
+    """The steps of an LSTM along a sequence (L, N, I); a bias is a vector or None.
 
-    The results are the outputs and the cells of all steps. One node serves the whole layer, as PyTorch's does on the
-    CPU: with nodes for each step, a training step is mostly bookkeeping.
+    The results are the outputs and the cells of all steps (L, N, H), and those of the last one. One node serves the whole
+    layer, as PyTorch's does on the CPU: with nodes for each step, a training step is mostly bookkeeping.
     """
 
-    results = ("outputs", "cells")
+    results = ("outputs", "cells", "last_output", "last_cell", "gates")
+    visible_outputs = 4
 
-    def forward(projected, hidden, cell, weight):
-        outputs, cells = (np.empty((len(projected), *hidden.shape), projected.dtype) for _ in range(2))
-        for step, gates in enumerate(projected):
-            hidden, cell = LstmStep.forward(gates + hidden @ weight.T, cell)
-            outputs[step], cells[step] = hidden, cell
-        return outputs, cells
+    def forward(sequence, hidden, cell, weight_ih, weight_hh, bias_ih, bias_hh):
+        projected = _project(sequence, weight_ih, bias_ih, bias_hh)
+        length, batch, n = *projected.shape[:2], hidden.shape[1]
+        outputs, cells = (np.empty((length, batch, n), projected.dtype) for _ in range(2))
+        # Gate by gate, (4, N, H), each whole in memory, and in place: a third less time than slices of (N, 4·H).
+        gates = np.ascontiguousarray(projected.reshape(length, batch, 4, n).swapaxes(1, 2))
+        weight = np.ascontiguousarray(weight_hh.reshape(4, n, n).swapaxes(1, 2))
+        for step, row in enumerate(gates):
+            row += hidden @ weight
+            i, f, g, o = row
+            squashed = np.tanh(g)
+            np.negative(row, out=row)
+            np.exp(row, out=row)
+            row += 1
+            np.reciprocal(row, out=row)
+            g[...] = squashed
+            cell = np.add(f * cell, i * g, out=cells[step])
+            hidden = np.multiply(o, np.tanh(cell), out=outputs[step])
+        return outputs, cells, hidden.copy(), cell.copy(), gates
 
     # Back through time: from the last step to the first, each step hands on what its hidden state and cell are due.
-    def gradients(grad, needs_input_grad, projected, hidden, cell, weight, outputs, cells):
-        before, keep, into_cell, show, into_output = _derivatives(projected, hidden, cell, weight, outputs, cells)
-        to_outputs, to_cells = grad
-        to_hidden, to_cell = zeros_like(hidden), zeros_like(cell)
+    def gradients(
+        grad, needs_input_grad, sequence, hidden, cell, weight_ih, weight_hh, bias_ih, bias_hh, outputs, cells, gates
+    ):
+        # The kept gates have no history: for a gradient that is to be differentiated again they are computed anew.
+        if not isinstance(sequence, np.ndarray):
+            gates = None
+        before, into, show, keep = _derivatives(
+            sequence, hidden, cell, weight_ih, weight_hh, bias_ih, bias_hh, outputs, cells, gates
+        )
+        to_outputs, to_cells, to_hidden, to_cell = grad
+        to_hidden = zeros_like(hidden) if to_hidden is None else to_hidden
+        to_cell = zeros_like(cell) if to_cell is None else to_cell
         rows = []
         for step in reversed(range(len(outputs))):
             if to_outputs is not None:
@@ -84,38 +107,64 @@ class LstmLayer(Op, name="LstmLayerBackward0"):
             to_cell = to_cell + to_hidden * show[step]
             if to_cells is not None:
                 to_cell = to_cell + to_cells[step]
-            to_first_three = (to_cell[:, None] * into_cell[step]).reshape(len(to_cell), -1)
-            rows.append(cat((to_first_three, to_hidden * into_output[step]), 1))
-            to_hidden, to_cell = rows[-1] @ weight, to_cell * keep[step]
-        to_gates = stack(rows[::-1])
-        flat = to_gates.reshape(-1, to_gates.shape[2])
-        to_weight = transpose(flat, 0, 1) @ before.reshape(-1, before.shape[2])
-        return [to_gates, to_hidden, to_cell, to_weight]
+            to_gates = Cat.apply(to_cell, to_cell, to_cell, to_hidden, dim=1) * into[step]
+            rows.append(to_gates)
+            to_hidden, to_cell = to_gates @ weight_hh, to_cell * keep[step]
+        to_gates = Cat.apply(*rows[::-1], dim=0)
+        back = transpose(to_gates, 0, 1)
+        to_bias = sum(to_gates, 0)
+        return [
+            reshape(to_gates @ weight_ih, tuple(sequence.shape)) if needs_input_grad[0] else None,
+            to_hidden,
+            to_cell,
+            back @ reshape(sequence, (-1, sequence.shape[2])),
+            back @ reshape(before, (-1, before.shape[2])),
+            to_bias,
+            to_bias,
+        ]
 
-    def jvp(dprojected, dhidden, dcell, dweight, projected, hidden, cell, weight, outputs, cells):
-        before, keep, into_cell, show, into_output = _derivatives(projected, hidden, cell, weight, outputs, cells)
-        dgates = dprojected + before @ transpose(dweight, 0, 1)
-        n = hidden.shape[1]
+    def jvp(
+        dsequence, dhidden, dcell, dweight_ih, dweight_hh, dbias_ih, dbias_hh,
+        sequence, hidden, cell, weight_ih, weight_hh, bias_ih, bias_hh, outputs, cells,
+    ):  # fmt: skip
+        before, into, show, keep = _derivatives(
+            sequence, hidden, cell, weight_ih, weight_hh, bias_ih, bias_hh, outputs, cells, None
+        )
+        dgates = _project(dsequence, weight_ih, dbias_ih, dbias_hh) + _project(sequence, dweight_ih, None, None)
+        dgates = dgates + before @ transpose(dweight_hh, 0, 1)
         doutputs, dcells = [], []
         for step in range(len(outputs)):
-            moved = dgates[step] + dhidden @ transpose(weight, 0, 1)
-            first_three = moved[:, : 3 * n].reshape(len(moved), 3, n)
-            dcell = dcell * keep[step] + sum(first_three * into_cell[step], 1)
-            dhidden = dcell * show[step] + moved[:, 3 * n :] * into_output[step]
+            moved = (dgates[step] + dhidden @ transpose(weight_hh, 0, 1)) * into[step]
+            i, f, g, o = _quarters(moved)
+            dcell = dcell * keep[step] + i + f + g
+            dhidden = dcell * show[step] + o
             doutputs.append(dhidden)
             dcells.append(dcell)
-        return stack(doutputs), stack(dcells)
+        return stack(doutputs), stack(dcells), dhidden, dcell
 
 
-def _derivatives(projected, hidden, cell, weight, outputs, cells):
-    """Of all steps at once: the hidden state before each, and the derivative of its cell by the cell before, of its cell
-    by the gates i, f, g (L, N, 3, H), of its output by its cell, and of its output by the gate o."""
+def _project(sequence, weight, *biases):
+    """What the inputs of all steps add to the gates, as one product of matrices."""
+    rows = reshape(sequence, (-1, sequence.shape[2])) @ transpose(weight, 0, 1)
+    for bias in biases:
+        if bias is not None:
+            rows = rows + bias
+    return reshape(rows, (*sequence.shape[:2], -1))
+
+
+def _derivatives(sequence, hidden, cell, weight_ih, weight_hh, bias_ih, bias_hh, outputs, cells, gates):
+    """Of all steps at once: the hidden state before each; the derivatives of its cell by the gates i, f, g and of its
+    output by the gate o, (L, N, 4·H); of its output by its cell; and of its cell by the cell before."""
     before = cat((hidden[None], outputs[:-1]))
     cell_before = cat((cell[None], cells[:-1]))
-    i, f, g, o = _gates(projected + before @ transpose(weight, 0, 1))
-    into_cell = stack((g * (i * (1 - i)), cell_before * (f * (1 - f)), i * (1 - g * g)), 2)
+    if gates is None:
+        projected = _project(sequence, weight_ih, bias_ih, bias_hh)
+        i, f, g, o = _gates(projected + before @ transpose(weight_hh, 0, 1))
+    else:
+        i, f, g, o = (gates[:, k] for k in range(4))
     squashed = tanh(cells)
-    return before, f, into_cell, o * (1 - squashed * squashed), squashed * (o * (1 - o))
+    into = cat((g * (i * (1 - i)), cell_before * (f * (1 - f)), i * (1 - g * g), squashed * (o * (1 - o))), 2)
+    return before, into, o * (1 - squashed * squashed), f
 
 
 # --- functions -------------------------------------------------------------------------------------------------------
@@ -126,6 +175,7 @@ def lstm_step(gates, cell):
     return LstmStep.apply(gates, cell)
 
 
-def lstm_layer(projected, hidden, cell, weight):
-    """The outputs and the cells (L, N, H) of an LSTM after each step, from what its inputs add to the gates."""
-    return LstmLayer.apply(projected, hidden, cell, weight)
+def lstm_layer(sequence, hidden, cell, weight_ih, weight_hh, bias_ih=None, bias_hh=None):
+    """The outputs (L, N, H) of an LSTM after each step, and its last output and cell (N, H)."""
+    outputs, _, hidden, cell = LstmLayer.apply(sequence, hidden, cell, weight_ih, weight_hh, bias_ih, bias_hh)
+    return outputs, hidden, cell
