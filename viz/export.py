@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 from viz import dot, scene, shapes, svg
 from viz.director import VIEWS, Director
 from viz.layout import Layout
+from viz.stage import translated
 from viz.svg import State
 
 if TYPE_CHECKING:
@@ -104,7 +105,7 @@ class Frames:
         self._director = director
         self._first = stage.first
         self._drawing = shapes.drawing(recording.graph, view, stage.rooms, director.layers)
-        self._patches = [scene.translated(patch, self._drawing) for patch in stage.patches]
+        self._patches = [translated(patch, self._drawing) for patch in stage.patches]
         self._layout: Layout = scene.arrange(self._drawing)
         self._view = view
         self._rooms = stage.rooms

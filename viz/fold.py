@@ -18,6 +18,8 @@ VISIBLE = 150  # boxes and pills that a picture shows at most
 LONGEST_BLOCK = 400  # ops in one repetition that is looked for
 FEWEST = 4  # ops that are worth a fold
 ROUNDS = 40  # different repetitions that are looked for
+PIECE = 12  # ops in the smallest part that a fold is opened into
+PIECES = 40  # parts that a fold is opened into, where they are larger than that
 
 
 @dataclass
@@ -28,6 +30,7 @@ class Fold:
     ops: list[str]
     times: int = 1  # how often the block in it is repeated
     module: str = ""  # the module it is
+    place: str = ""  # which part of a larger fold it is
     leaves: list[str] = field(default_factory=list)
 
     def title(self, graph: Graph) -> str:
@@ -44,8 +47,8 @@ class Fold:
 
     def scope(self, graph: Graph) -> str:
         """Where its parameters live: `layers.0 … layers.49`."""
-        if self.module:
-            return ""
+        if self.module or self.place:
+            return self.place
         scopes = [name.rpartition(".")[0] for key in self.leaves if "." in (name := graph.values[key].name)]
         if not scopes:
             return ""
@@ -78,8 +81,47 @@ def fold(graph: Graph, limit: int = VISIBLE) -> Folding:
     return made
 
 
-def _modules(graph: Graph, ops: list[Op], limit: int) -> Folding | None:
-    """A fold for each module, as deep as fits the limit; None where parameters have no paths, or are too many for it."""
+def inside(graph: Graph, whole: Fold, limit: int = VISIBLE // 2) -> tuple[Graph, Folding]:
+    """What a fold holds, as a graph of its own, and how that is folded again where it is too much to read."""
+    ops = [graph.ops[key] for key in whole.ops]
+    near = dict.fromkeys(key for op in ops for key in (*op.inputs, *op.outputs) if key is not None)
+    part = Graph({key: graph.values[key] for key in near}, {op.key: op for op in ops})
+    if len(part.ops) + len(part.values) <= limit:
+        return part, Folding()
+    by_module = _modules(part, ops, limit, one_level=True)
+    if by_module is not None and len(by_module.folds) > 1:
+        return part, by_module
+    runs = [(0, len(ops), len(ops) // whole.times)] if whole.times > 1 else _repetitions(_codes(ops))
+    size = max(PIECE, -(-len(ops) // PIECES))
+    while True:
+        if not runs or runs[0][1] - runs[0][0] < len(ops):
+            made = _folding(part, ops, _chopped(runs, len(ops), size))
+        else:  # one repetition is all there is: parts of it hold whole blocks
+            block = runs[0][2] if runs[0][2] < size else 1
+            step = -(-size // block) * block
+            made = _folding(part, ops, [(at, min(at + step, len(ops)), block) for at in range(0, len(ops), step)])
+            if block > 1 or whole.times == len(ops):
+                _number(part, made, block, len(ops))
+        if _visible(part, made) <= 2 * limit or size >= len(ops):
+            return part, made
+        size *= 2
+
+
+def _number(part: Graph, made: Folding, block: int, count: int) -> None:
+    """Say which blocks each fold holds; what one hands to the next goes without saying."""
+    first = 1
+    made.hidden.update({key: made.unit[value.op] for key, value in part.values.items() if value.op in made.unit})
+    for one in made.folds.values():
+        last = first + len(one.ops) // block - 1
+        one.place = f"{first:,} to {last:,} of {count // block:,}"
+        first = last + 1
+
+
+def _modules(graph: Graph, ops: list[Op], limit: int, one_level: bool = False) -> Folding | None:
+    """A fold for each module, as deep as fits the limit; None where parameters have no paths, or are too many for it.
+
+    With `one_level` no deeper than it takes to have more than one.
+    """
     paths = [_module_of(graph, op) for op in ops]
     if sum(path is not None for path in paths) < len(ops) // 8:
         return None
@@ -106,6 +148,8 @@ def _modules(graph: Graph, ops: list[Op], limit: int) -> Folding | None:
         if _visible(graph, made) > limit:
             break
         best = made
+        if one_level and len(made.folds) > 1:
+            break
     return best
 
 
@@ -210,7 +254,7 @@ def _chopped(runs: list[tuple[int, int, int]], count: int, share: int) -> list[t
 def _folding(graph: Graph, ops: list[Op], runs: list[tuple[int, int, int]]) -> Folding:
     made = Folding()
     for start, end, block in runs:
-        key = f"f{start}"
+        key = f"f{ops[start].key}n{end - start}"
         times = (end - start) // block if (end - start) % block == 0 else 1
         made.folds[key] = Fold(key, [op.key for op in ops[start:end]], times)
         for op in ops[start:end]:

@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+import json
 import re
 import secrets
 from typing import Any
 
-from viz import details, shapes, svg
+from viz import details, levels, shapes, svg
 from viz import layout as layouts
 from viz.director import VIEWS, Director
+from viz.fold import fold
 from viz.recording import Recording
+from viz.stage import translated
 
 WIDE = 1240.0  # pixels; a wider left-to-right picture is drawn top to bottom instead
+ROOM = 1_400_000  # characters that a scene may have, the insides of its folds included
+LEAST_ROOM = 400_000  # for those insides, in a scene that is large without them
 TOO_WIDE = 1.5 * WIDE  # past this, not even a picture that is to keep its direction stays left to right
 
 
@@ -35,9 +40,17 @@ def scene(
     """
     identity = identity or new_identity()
     director = Director(recording)
+    graph = recording.graph
+    folding = fold(graph)
     wanted = direction or {}
-    pictures = {view: _picture(director, view, f"{identity}{view[0]}", theme, wanted.get(view)) for view in views}
-    return {
+    drawings = {
+        view: shapes.drawing(graph, view, director.stages[view].rooms, director.layers, folding) for view in views
+    }
+    pictures = {
+        view: _picture(director, view, drawings[view], f"{identity}{view[0]}", theme, wanted.get(view))
+        for view in views
+    }
+    made: dict[str, Any] = {
         "schema": 1,
         "id": identity,
         "engine": recording.engine,
@@ -45,30 +58,33 @@ def scene(
         "source": recording.source,
         "views": pictures,
         "steps": [vars(step) for step in director.steps],
-        "details": details.details(recording.graph),
+        "details": details.details(graph),
         "legend": details.legend(recording),
         "stdout": recording.stdout,
         "error": recording.error,
     }
+    if folding.folds:
+        inner = levels.levels(graph, folding)
+        room = max(LEAST_ROOM, ROOM - len(json.dumps(made, ensure_ascii=False))) // len(views)
+        for view in views:
+            top = drawings[view].keys
+            pictures[view]["folds"] = levels.pictures(director, view, inner, pictures[view]["id"], top, arrange, room)
+        opened = {key for picture in pictures.values() for key in picture["folds"]}
+        made["details"].update(levels.details(graph, folding, inner, opened))
+    return made
 
 
-def _picture(director: Director, view: str, identity: str, theme: str, direction: str | None) -> dict[str, Any]:
+def _picture(
+    director: Director, view: str, drawing: shapes.Drawing, identity: str, theme: str, direction: str | None
+) -> dict[str, Any]:
     """Base SVG and patches of one view."""
     stage = director.stages[view]
-    drawing = shapes.drawing(director.graph, view, stage.rooms, director.layers)
     patches = [translated(patch, drawing) for patch in stage.patches]
     if patches:
         patches[0] = {}
     placed = arrange(drawing, direction)
-    text = svg.write(
-        drawing,
-        placed,
-        identity,
-        stage.first,
-        f"Graph of the program, {view} view",
-        details.describe(director.graph),
-        theme,
-    )
+    about = f"Graph of the program, {view} view", details.describe(director.graph)
+    text = svg.write(drawing, placed, identity, stage.first, *about, theme)
     return {"svg": text, "patches": patches, "id": identity, "direction": placed.direction}
 
 
@@ -112,32 +128,6 @@ _counter = iter(range(1, 1 << 62))
 def new_identity() -> str:
     """A prefix for ids that no other picture of this process, nor likely of this page, has."""
     return f"g{secrets.token_hex(3)}{next(_counter)}"
-
-
-_LOUDEST = ("error", "running", "now", "ready")
-
-
-def translated(patch: dict[str, dict[str, Any]], drawing: shapes.Drawing) -> dict[str, dict[str, Any]]:
-    """A patch for what is drawn: a fold shows the loudest state of what happens inside it, and none of its texts."""
-    keys = drawing.keys
-    rows = drawing.rows
-    made: dict[str, dict[str, Any]] = {}
-    for key, change in patch.items():
-        if key in keys:
-            made[key] = change
-            if "text" in change:
-                fitting = {
-                    slot: rows[key, slot].cut(text) for slot, text in change["text"].items() if (key, slot) in rows
-                }
-                made[key] = {**change, "text": {**change["text"], **fitting}}
-            continue
-        stands = drawing.alias.get(key)
-        if stands is None or stands not in keys or "class" not in change:
-            continue
-        states = [change["class"], made.get(stands, {}).get("class", "done")]
-        states.sort(key=lambda state: next((n for n, word in enumerate(_LOUDEST) if word in state), len(_LOUDEST)))
-        made[stands] = {"class": states[0]}
-    return made
 
 
 def fits_across(drawing: shapes.Drawing) -> bool:

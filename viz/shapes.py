@@ -7,7 +7,7 @@ from functools import cached_property
 
 from viz import grid as grids
 from viz import notation
-from viz.fold import VISIBLE, Fold, Folding, fold
+from viz.fold import Fold, Folding, fold
 from viz.graph import Graph, Op, Value
 from viz.grid import Grid, grid
 from viz.theme import SIZE, shorten, text_width
@@ -74,17 +74,19 @@ class Box:
     title: str = ""
 
     TAB = 15.0
+    PLUS = 12.0  # room for the mark of a fold that opens
 
     @property
     def is_pill(self) -> bool:
         """Ops and nodes are pills, values are boxes."""
-        return self.kind in ("op", "unrecorded", "accumulate", "fold")
+        return self.kind in ("op", "unrecorded", "accumulate", "fold", "beyond")
 
     @property
     def width(self) -> float:
         """In pixels."""
         widest = max([row.width for row in self.rows] + [text_width(label, SIZE["tiny"]) for _, label in self.tabs])
-        return max(44.0, round(widest + 2 * (PADDING - 1 if self.is_pill else PADDING)))
+        beside = self.PLUS if self.kind == "fold" else 0.0
+        return max(44.0, round(widest + 2 * (beside + PADDING - self.is_pill)))
 
     @property
     def body(self) -> float:
@@ -143,7 +145,8 @@ def drawing(
     view: str,
     room: dict[str, dict[str, str]],
     layers: dict[str, list[Grid]] | None = None,
-    limit: int = VISIBLE,
+    folding: Folding | None = None,
+    border: list[Op] | None = None,
 ) -> Drawing:
     """The boxes and links of one view, folded where there are too many to read.
 
@@ -152,12 +155,13 @@ def drawing(
         view: `"values"` or `"grad_fn"`.
         room: for each key and slot the widest text that it will ever hold.
         layers: for each value the pictures of its gradients.
-        limit: how many boxes a picture may have before it is folded.
+        folding: what is folded; found out when not given.
+        border: when `graph` is a part of another, the recorded ops outside of it that its ops are linked to.
     """
-    folding = fold(graph, limit)
+    folding = fold(graph) if folding is None else folding
     if view == "values":
         return _values_view(graph, folding, room, layers or {})
-    return _node_view(graph, folding, room)
+    return _node_view(graph, folding, room, border or [])
 
 
 class _Joined:
@@ -194,9 +198,9 @@ def _fold_box(one: Fold, graph: Graph) -> Box:
     rows[0].text = rows[0].cut(one.title(graph))
     count = f"{len(one.ops):,} ops"
     rows.append(Row("count", "tiny", f"{count}, {len(one.leaves):,} leaves" if one.leaves else count))
-    if one.scope(graph):
+    if scope := one.scope(graph):
         rows.append(Row("scope", "tiny", ""))
-        rows[-1].text = rows[-1].cut(one.scope(graph))
+        rows[-1].text = rows[-1].cut(scope)
     return Box(one.key, "fold", rows, title=f"Folded: {one.title(graph)}")
 
 
@@ -284,28 +288,26 @@ def _op_box(op: Op, room: dict[str, str]) -> Box:
     return Box(op.key, "op" if op.recorded else "unrecorded", rows, tabs, title=f"{mathematics} {small}")
 
 
-def _node_view(graph: Graph, folding: Folding, room: dict[str, dict[str, str]]) -> Drawing:
+def _node_view(graph: Graph, folding: Folding, room: dict[str, dict[str, str]], border: list[Op]) -> Drawing:
     boxes = [_fold_box(one, graph) for one in folding.folds.values()]
     joined = _Joined(folding)
-    used = set()
+    leaves = graph.accumulators()
+    used: set[str] = set()
     for op in graph.ops.values():
         if not op.recorded:
             continue
         if op.key not in folding.unit:
-            rows = [Row("node", "value", "")]
-            rows[0].text = rows[0].cut(op.name)
-            rows.append(Row("about", "tiny", f"sequence {op.sequence_nr}" if op.sequence_nr is not None else ""))
-            if room.get(op.key, {}).get("grad"):
-                rows.append(Row("grad", "grad", "", room[op.key]["grad"]))
-            tabs = [(f"{op.key}s{position}", f"saved {saved.name}") for position, saved in enumerate(op.saved)]
-            boxes.append(Box(op.key, "op", rows, tabs, title=op.name))
+            boxes.append(_node_box(op, room.get(op.key, {})))
         for slot, (key, _) in enumerate(op.next):
             if key is not None:
-                link = Link(f"n{op.key}i{slot}", "back", key, op.key)
-                link.label = room.get(link.key, {}).get("label", "")
                 used.add(key)
-                joined.add(link)
-    for key, leaf in graph.accumulators().items():
+                joined.add(_node_link(op, slot, key, room))
+    for op in border:
+        boxes.append(_node_box(op, room.get(op.key, {}), "beyond"))
+        for slot, (key, _) in enumerate(op.next):
+            if key is not None and key in graph.ops:
+                joined.add(_node_link(op, slot, key, room))
+    for key, leaf in leaves.items():
         if key not in used or key in folding.hidden:
             continue
         rows = [Row("node", "value", "AccumulateGrad"), Row("about", "tiny", "")]
@@ -314,3 +316,19 @@ def _node_view(graph: Graph, folding: Folding, room: dict[str, dict[str, str]]) 
             rows.append(Row("grad", "grad", "", room[key]["grad"]))
         boxes.append(Box(key, "accumulate", rows, title=f"AccumulateGrad of {leaf.title}"))
     return Drawing(boxes, joined.links, joined.alias)
+
+
+def _node_box(op: Op, room: dict[str, str], kind: str = "op") -> Box:
+    rows = [Row("node", "value", "")]
+    rows[0].text = rows[0].cut(op.name)
+    rows.append(Row("about", "tiny", f"sequence {op.sequence_nr}" if op.sequence_nr is not None else ""))
+    if room.get("grad"):
+        rows.append(Row("grad", "grad", "", room["grad"]))
+    tabs = [(f"{op.key}s{position}", f"saved {saved.name}") for position, saved in enumerate(op.saved)]
+    return Box(op.key, kind, rows, tabs, title=op.name)
+
+
+def _node_link(op: Op, slot: int, key: str, room: dict[str, dict[str, str]]) -> Link:
+    link = Link(f"n{op.key}i{slot}", "back", key, op.key)
+    link.label = room.get(link.key, {}).get("label", "")
+    return link

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from viz.shapes import Drawing
 from viz.svg import State
 from viz.theme import text_width
 
@@ -55,3 +56,29 @@ class Stage:
         leaving, self._passing = self._passing, {}
         for key, after in leaving.items():
             self.set(key, after)
+
+
+_LOUDEST = ("error", "running", "now", "ready")
+
+
+def translated(patch: dict[str, dict[str, Any]], drawing: Drawing) -> dict[str, dict[str, Any]]:
+    """A patch for what is drawn: a fold shows the loudest state of what happens inside it, and none of its texts."""
+    keys = drawing.keys
+    rows = drawing.rows
+    made: dict[str, dict[str, Any]] = {}
+    for key, change in patch.items():
+        if key in keys:
+            made[key] = change
+            if "text" in change:
+                fitting = {
+                    slot: rows[key, slot].cut(text) for slot, text in change["text"].items() if (key, slot) in rows
+                }
+                made[key] = {**change, "text": {**change["text"], **fitting}}
+            continue
+        stands = drawing.alias.get(key)
+        if stands is None or stands not in keys or "class" not in change:
+            continue
+        states = [change["class"], made.get(stands, {}).get("class", "done")]
+        states.sort(key=lambda state: next((n for n, word in enumerate(_LOUDEST) if word in state), len(_LOUDEST)))
+        made[stands] = {"class": states[0]}
+    return made

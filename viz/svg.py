@@ -42,8 +42,12 @@ def write(
     theme: str = "auto",
     notes: list[str] | None = None,
     plain: bool = False,
+    styled: bool = True,
 ) -> str:
-    """The picture as one `<svg>` element whose ids all start with `identity`; `notes` stand below it, line by line."""
+    """The picture as one `<svg>` element whose ids all start with `identity`; `notes` stand below it, line by line.
+
+    Without `styled` it has no style sheet: it takes the place of another picture of the same identity, and its styles.
+    """
     notes = notes or []
     width, height = layout.width + 2 * MARGIN, layout.height + 2 * MARGIN
     width = max([width, *(text_width(line, NOTE) + 2 * MARGIN for line in notes)])
@@ -55,7 +59,7 @@ def write(
         f'style="max-width:100%;height:auto">',
         f'<title id="{identity}-title">{escape(title)}</title>',
         f'<desc id="{identity}-desc">{escape(description)}</desc>',
-        f"<style>{themes.css(identity, theme, plain)}</style>",
+        f"<style>{themes.css(identity, theme, plain)}</style>" if styled else "",
         f'<rect class="paper" width="{width:.0f}" height="{height:.0f}"/>',
         f'<g transform="translate({MARGIN:.0f} {MARGIN:.0f})">',
     ]
@@ -106,6 +110,9 @@ def _box(box: Box, spot: Spot, identity: str, state: dict[str, State]) -> str:
         f'<rect class="{style}" x="{_n(left)}" y="{_n(top)}" width="{_n(box.width)}" height="{_n(box.body)}" '
         f'rx="{_n(radius)}"/>'
     )
+    if box.kind == "fold":  # shown where a click opens it
+        x, middle = left + box.width - 11, top + box.body / 2
+        parts.append(f'<path class="plus" d="M{_n(x - 4)} {_n(middle)}h8m-4 -4v8"/>')
     y = top + (5 if box.is_pill else 7)
     texts = state[box.key].text if box.key in state else {}
     for row in box.rows:

@@ -81,11 +81,19 @@ export function ownTheKeys(root) {
   return () => window.removeEventListener("keydown", decide, true);
 }
 
-/** A picture that can be zoomed, panned, walked through by key, and patched. */
+/** What is inside a fold, as Python packed it: JSON, gzip, base64. */
+async function unpack(packed) {
+  const bytes = Uint8Array.from(atob(packed), (character) => character.charCodeAt(0));
+  return new Response(new Blob([bytes]).stream().pipeThrough(new DecompressionStream("gzip"))).json();
+}
+
+/** A picture that can be zoomed, panned, walked through by key, patched, and whose folds open. */
 export class Stage {
-  constructor(host, { onPick = () => {}, maxHeight = 400, label = "Graph" } = {}) {
+  constructor(host, { onPick = () => {}, onPicture = () => {}, maxHeight = 400, label = "Graph" } = {}) {
     this.host = host;
     this.onPick = onPick;
+    this.onPicture = onPicture; // told when a fold has been opened or closed
+    this.open = null; // key of the fold whose inside is shown
     this.maxHeight = maxHeight;
     this.frame = h("div", { class: "tgv-frame" });
     this.tip = h("div", { class: "tgv-tip", role: "tooltip", id: newId(), hidden: true });
@@ -97,7 +105,8 @@ export class Stage {
       button("plus", "Zoom in", "+", () => this.zoom(1.25)),
     );
     host.classList.add("tgv-stage");
-    host.replaceChildren(this.frame, this.tools, this.tip);
+    this.path = h("nav", { class: "tgv-path", "aria-label": "Where in the graph", hidden: true });
+    host.replaceChildren(this.path, this.frame, this.tools, this.tip);
     this.#listen();
     this.observer = new ResizeObserver(() => this.userView || this.fit());
     this.observer.observe(host);
@@ -110,11 +119,64 @@ export class Stage {
 
   /** Put the picture `view` of `scene` on the stage, at step 0. Steps from here on are differences. */
   show(scene, view) {
-    const { svg, patches } = scene.views[view];
-    const focused = this.frame.contains(document.activeElement) ? document.activeElement.dataset.key : null;
+    const focused = this.host.contains(document.activeElement) ? document.activeElement.dataset.key : null;
+    const onPath = this.path.contains(document.activeElement);
+    const open = this.open;
     this.scene = scene;
-    this.patches = patches;
+    this.picture = scene.views[view];
     this.shown = view;
+    this.#put(null, this.picture.svg, this.picture.patches);
+    this.go(0);
+    if (focused) this.#focus(focused);
+    if (open && this.picture.folds?.[open]) this.openFold(open, onPath);
+  }
+
+  /** Show what is inside the fold `key`; `null` for the whole picture. The step stays. */
+  async openFold(key, focus = true) {
+    const { picture } = this;
+    const left = this.open;
+    let inside = picture;
+    if (key !== null) {
+      const fold = picture.folds[key];
+      fold.opened ??= unpack(fold.packed);
+      const { svg, patches } = await fold.opened;
+      if (this.picture !== picture) return; // another picture has come meanwhile
+      const style = picture.svg.match(/<style>[^]*?<\/style>/)?.[0] ?? "";
+      inside = {
+        svg: svg.replace(/<svg[^>]*>/, (start) => start + style),
+        // What the whole picture shows as well is patched by the whole picture's patches.
+        patches: picture.patches.map((patch, step) => (patches[step] ? { ...patch, ...patches[step] } : patch)),
+      };
+      this.inside = patches;
+    }
+    const { step } = this;
+    this.#put(key, inside.svg, inside.patches);
+    this.go(step);
+    this.onPicture();
+    if (!focus) return;
+    if (key !== null && (left === null || left === picture.folds[key].parent)) this.path.querySelector("button").focus();
+    else this.#focus(this.#below(left, key));
+    this.hideTip();
+  }
+
+  /** Show what the open fold is a part of. */
+  closeFold() {
+    this.openFold(this.picture.folds[this.open].parent);
+  }
+
+  /** The fold in the picture of `key` in which the fold `inner` is. */
+  #below(inner, key) {
+    while (inner !== null && this.picture.folds[inner].parent !== key) inner = this.picture.folds[inner].parent;
+    return inner;
+  }
+
+  #focus(key) {
+    this.nodes.find((node) => node.dataset.key === key)?.focus({ preventScroll: true });
+  }
+
+  #put(open, svg, patches) {
+    this.open = open;
+    this.patches = patches;
     this.hideTip();
     this.frame.innerHTML = svg;
     this.svg = this.frame.querySelector("svg");
@@ -122,8 +184,24 @@ export class Stage {
     this.#diff();
     this.#prepareSize();
     this.step = -1;
-    this.go(0);
-    if (focused) this.nodes.find((node) => node.dataset.key === focused)?.focus({ preventScroll: true });
+    this.#showPath();
+  }
+
+  /** Which fold of which fold is open, each a button that leads back to it. */
+  #showPath() {
+    const folds = [];
+    for (let key = this.open; key !== null; key = this.picture.folds[key].parent) folds.unshift(key);
+    this.path.hidden = !folds.length;
+    if (!folds.length) return this.path.replaceChildren();
+    const back = [null, ...folds.slice(0, -1)].map((key) =>
+      h("button", { type: "button", class: "tgv-choice", onclick: () => this.openFold(key) },
+        key === null ? "Whole graph" : this.picture.folds[key].title));
+    this.elsewhere = h("span", { class: "tgv-elsewhere" });
+    this.path.replaceChildren(
+      ...back.flatMap((each) => [each, h("span", { "aria-hidden": "true" }, "›")]),
+      h("span", { "aria-current": "true" }, this.picture.folds[this.open].title),
+      this.elsewhere,
+    );
   }
 
   #index() {
@@ -146,7 +224,8 @@ export class Stage {
       element.setAttribute("role", "button");
       element.setAttribute("aria-label", rows.map(([label, text]) => `${label}: ${text}`).join("; "));
       element.setAttribute("tabindex", this.nodes.length ? "-1" : "0");
-      element.classList.add("tgv-node");
+      element.dataset.own = this.picture.folds?.[key] ? "tgv-node tgv-opens" : "tgv-node";
+      element.classList.add(...element.dataset.own.split(" "));
       this.nodes.push(element);
     }
   }
@@ -157,8 +236,8 @@ export class Stage {
     const stateOf = (key) => {
       if (!present.has(key)) {
         const element = this.elements.get(key);
-        const base = new Set((element?.dataset.base ?? "").split(" "));
-        const state = [...(element?.classList ?? [])].filter((name) => !base.has(name) && name !== "tgv-node");
+        const fixed = new Set(`${element?.dataset.base ?? ""} ${element?.dataset.own ?? ""}`.split(" "));
+        const state = [...(element?.classList ?? [])].filter((name) => !fixed.has(name));
         present.set(key, { class: state.join(" "), text: {} });
       }
       return present.get(key);
@@ -205,15 +284,20 @@ export class Stage {
     for (const [key, change] of merged) {
       const element = this.elements.get(key);
       if (element && change.class !== undefined) {
-        const node = element.dataset.key === undefined ? "" : " tgv-node";
-        element.setAttribute("class", `${element.dataset.base ?? ""} ${change.class}${node}`);
+        element.setAttribute("class", `${element.dataset.base ?? ""} ${change.class} ${element.dataset.own ?? ""}`);
       }
       for (const [slot, text] of Object.entries(change.text)) {
         const place = this.elements.get(`${key}-${slot}`);
         if (place) place.textContent = text;
       }
     }
+    if (this.open !== null) this.elsewhere.textContent = this.inside[step] ? "" : "nothing changes in here at this step";
     this.#follow();
+  }
+
+  #pick(key) {
+    if (this.picture.folds?.[key]) this.openFold(key);
+    else this.onPick(key);
   }
 
   /** The steps in which element `key` is what runs; where it never runs, those that change it. */
@@ -341,7 +425,7 @@ export class Stage {
     this.frame.addEventListener("pointercancel", release);
     this.frame.addEventListener("click", (event) => {
       const node = event.target.closest("[data-key]");
-      if (node && !this.dragged) this.onPick(node.dataset.key);
+      if (node && !this.dragged) this.#pick(node.dataset.key);
     });
     this.frame.addEventListener("dblclick", (event) => {
       if (!event.target.closest("[data-key]")) this.fit();
@@ -381,6 +465,7 @@ export class Stage {
     else if (event.key === "-") this.zoom(1 / 1.25);
     else if (event.key === "0") this.fit();
     else if (event.key === "Escape" && !this.tip.hidden) this.hideTip();
+    else if (event.key === "Escape" && this.open !== null) this.closeFold();
     else if (event.shiftKey && pans[event.key]) this.pan(...pans[event.key]);
     else if (node && (event.key === "ArrowDown" || event.key === "ArrowUp")) {
       const next = this.nodes[this.nodes.indexOf(node) + (event.key === "ArrowDown" ? 1 : -1)];
@@ -389,7 +474,7 @@ export class Stage {
         next.setAttribute("tabindex", "0");
         next.focus({ preventScroll: true });
       }
-    } else if (node && (event.key === "Enter" || event.key === " ")) this.onPick(node.dataset.key);
+    } else if (node && (event.key === "Enter" || event.key === " ")) this.#pick(node.dataset.key);
     else return;
     event.preventDefault();
     event.stopPropagation();
@@ -515,13 +600,13 @@ export function mountPlayer(el, scene, options = {}) {
   el.replaceChildren(root);
   const releaseKeys = ownTheKeys(root);
   const stage = new Stage(stageHost, {
-    maxHeight: options.maxHeight, label: scene.title,
+    maxHeight: options.maxHeight, label: scene.title, onPicture: () => arrange(),
     onPick: (key) => { const at = stage.stepsOf(key); if (at.length) goToNext((step) => at.includes(step)); },
   });
 
   /** Code beside the picture where both can be read so, above it where the picture is wide. */
   function arrange() {
-    const wide = parseFloat(scene.views[state.view].svg.match(/\bwidth="([\d.]+)/)?.[1] ?? 0);
+    const wide = stage.box.w / stage.unit;
     body.style.setProperty("--tgv-room", `${Math.max(0, root.clientWidth - wide)}px`); // what the picture leaves
     const beside = root.clientWidth - Math.min(code.scrollWidth, root.clientWidth * 0.38) >= wide * 0.85;
     if (body.classList.contains("tgv-beside") !== beside) {
@@ -641,6 +726,7 @@ export function mountPlayer(el, scene, options = {}) {
       ArrowLeft: () => { pause(); go(state.step - 1); },
       Home: () => { pause(); go(0); },
       End: () => { pause(); go(last); },
+      ...(stage.open === null ? {} : { Escape: () => stage.closeFold() }),
       " ": () => (state.playing ? pause() : play()),
       v: () => setView(views[(views.indexOf(state.view) + 1) % views.length]),
     };
