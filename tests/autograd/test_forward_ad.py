@@ -9,6 +9,7 @@ import threading
 import numpy as np
 import pytest
 import torch
+from both import leaf, same_on_both
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -575,3 +576,13 @@ def test_random_programs_have_pytorchs_tangents(steps: list[tuple[int, int, int]
             return [tangent(T, v) for v in values]
 
     agree(program)
+
+
+@same_on_both
+def test_a_dual_tensor_made_in_inference_mode_carries_no_tangent(T):
+    fw = T.autograd.forward_ad
+    x = leaf(T)
+    with fw.dual_level():
+        with T.inference_mode():
+            dual = fw.make_dual(x, T.ones(3, dtype=T.float64))
+        return fw.unpack_dual(dual).tangent, fw.unpack_dual(x).tangent

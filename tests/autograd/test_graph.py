@@ -337,3 +337,21 @@ def test_a_node_may_be_called_by_hand(T):
         results.append(cos.grad_fn(g))
     (h,) = T.autograd.grad(results[1].sum(), x)
     return [(values_of(t), t.requires_grad) for t in results], h
+
+
+@same_on_both
+def test_no_zeros_are_made_for_an_edge(T):
+    x, y = leaf(T), leaf(T)
+    edge = T.autograd.graph.get_gradient_edge(y)
+    return [
+        attempt(lambda inputs=inputs: [values_of(g) for g in T.autograd.grad(x.sum(), inputs, materialize_grads=True)])
+        for inputs in ([edge], [y], [T.autograd.graph.get_gradient_edge(x), y])
+    ]
+
+
+@same_on_both
+def test_a_view_that_no_graph_leads_to_has_no_edge(T):
+    x = leaf(T)
+    with T.no_grad():
+        v = x[1:]
+    return v.requires_grad, attempt(lambda: T.autograd.graph.get_gradient_edge(v))

@@ -235,3 +235,17 @@ def test_memory_shared_through_detach_or_data_overlaps_too(T):
     a = T.tensor([1.0, 2.0, 3.0, 4.0])
     b = T.tensor([1.0, 2.0, 3.0, 4.0])
     return attempt(lambda: a[1:].add_(a.detach()[:-1])), attempt(lambda: b[1:].add_(b.data[:-1]))
+
+
+@same_on_both
+def test_whether_a_write_is_allowed_is_asked_before_whether_it_fits(T):
+    x, y = leaf(T, [[1.0, 2.0], [3.0, 4.0]]), T.ones(2, 3, dtype=T.float64)
+    return [attempt(lambda target=target: target.__setitem__(T.tensor([0]), y)) for target in (x, x * 1)]
+
+
+@same_on_both
+def test_a_number_is_written_by_a_mask_of_one_boolean_as_through_a_view(T):
+    xs = [leaf(T, 2.0), leaf(T, 2.0) * 3, leaf(T, -2.0) * 3]
+    written = [attempt(lambda x=x: x.__setitem__(x > 0, 3.0)) for x in xs]
+    y = leaf(T, 2.0) * 3
+    return written, xs, y[y > 0], y[T.tensor(True)], y[T.tensor(False)]

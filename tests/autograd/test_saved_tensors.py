@@ -381,3 +381,17 @@ def test_second_gradients_inside_the_block(T):
         (g,) = T.autograd.grad(y, x, create_graph=True)
         (h,) = T.autograd.grad(g.sum(), x)
     return values_of(g), h
+
+
+@same_on_both
+def test_what_was_not_saved_can_have_no_hooks(T):
+    x = leaf(T)
+    node = (2 / x).grad_fn
+    return node._saved_self, attempt(lambda: node._raw_saved_self.register_hooks(lambda t: t, lambda t: t))
+
+
+@same_on_both
+def test_what_is_saved_is_listed_once(T):
+    x = leaf(T)
+    nodes = [T.where(x > 0, x, x).grad_fn, (x * x).grad_fn, (x / x).grad_fn]
+    return [[name for name in dir(n) if name.startswith("_saved_")] for n in nodes]

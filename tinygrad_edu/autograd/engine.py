@@ -462,6 +462,10 @@ def grad(
         if value is not None:
             results.append(as_tensor(value))
         elif materialize_grads:
+            if isinstance(ends[i], GradientEdge):
+                raise RuntimeError(
+                    "materialize_grads cannot be used when the given input is a GradientEdge. Give the tensor itself."
+                )
             results.append(wrap(np.zeros(*node._outputs[output_nr])))
         elif allow_unused:
             results.append(None)

@@ -108,7 +108,9 @@ def make_dual(tensor: Tensor, tangent: Tensor, *, level: int | None = None) -> T
             "supported. Take unpack_dual(tensor).primal first."
         )
     dual = tensor.view_as(tensor)
-    set_tangent(dual, tangent)
+    # In inference mode nothing is followed, tangents neither.
+    if not grad_mode.state.inference:
+        set_tangent(dual, tangent)
     return dual
 
 

@@ -213,7 +213,11 @@ def get_gradient_edge(tensor: Tensor) -> GradientEdge:
             "requires_grad=True on it, or on one of the tensors it is computed from."
         )
     node, output_nr = gradient_edge(tensor)
-    assert node is not None
+    if node is None:
+        raise AssertionError(
+            "Expected gradient function to be set: this view was made under no_grad of a tensor that requires grad, so no "
+            "graph leads to it."
+        )
     return GradientEdge(node, output_nr)
 
 

@@ -49,8 +49,9 @@ class SavedTensor:
 
     __slots__ = ("_array", "_counter", "_leaf", "_node", "_output_nr", "_tensor", "_unpack", "_version")
 
-    # Stands where something was saved that has been let go.
+    # Stand where something was saved that has been let go, and where nothing was.
     freed: ClassVar[SavedTensor]
+    nothing: ClassVar[SavedTensor]
 
     def __init__(self, tensor: Tensor, node: Node | None = None) -> None:
         """Save `tensor`; `node` is given when the tensor is an output of that node."""
@@ -89,6 +90,11 @@ class SavedTensor:
             raise RuntimeError(
                 "Calling register_hooks on a saved tensor after it has been freed. Specify retain_graph=True in the first "
                 "backward if you need its saved tensors afterwards."
+            )
+        if self is SavedTensor.nothing:
+            raise RuntimeError(
+                "Calling register_hooks on a saved tensor with value None is forbidden. No gradient that is wanted needs "
+                "this tensor, so it was not saved."
             )
         if self._unpack is not None:
             raise RuntimeError(
@@ -222,6 +228,8 @@ class SavedTensor:
 SavedTensor.freed = object.__new__(SavedTensor)
 SavedTensor.freed._unpack = None
 SavedTensor.freed.free()
+SavedTensor.nothing = object.__new__(SavedTensor)
+SavedTensor.nothing._tensor = SavedTensor.nothing._unpack = None
 
 
 class saved_tensors_hooks:

@@ -7,6 +7,8 @@ import operator
 
 import numpy as np
 
+from ..autograd import grad_mode
+from ..autograd.inplace import check_inplace
 from ..overrides import overridable
 from ..tensor import Tensor, bind, tensor_method, wrap
 from .binding import public
@@ -224,6 +226,7 @@ def _is_advanced(item):
 def _plan(t, key):
     """The index as a list without Ellipsis, one entry a dimension (None, True and False add one)."""
     items = [_index_array(i) if _is_advanced(i) else i for i in (key if isinstance(key, tuple) else (key,))]
+    items = [bool(i) if isinstance(i, np.ndarray) and not i.ndim else i for i in items]
     used = 0
     for item in items:
         if isinstance(item, np.ndarray) and item.dtype == bool:
@@ -266,7 +269,7 @@ def _window(input, key):
         elif isinstance(item, bool):
             # One index into a new dimension of size 1, or none.
             out, rest = unsqueeze(out, dim), np.zeros(int(item), np.int64)
-        elif isinstance(item, np.ndarray) and item.ndim + (item.dtype == bool):
+        elif isinstance(item, np.ndarray):
             _check_bounds(item, out.shape, dim)
             rest = item
         else:
@@ -367,6 +370,10 @@ def _write_at(window, indices, value):
             f"Index put requires the source and destination dtypes match, got {window.dtype} for the destination and "
             f"{value.dtype} for the source. Convert the value first, with .to(…)."
         )
+    # Whether the write is allowed at all is asked before whether it fits.
+    state = grad_mode.state
+    records = state.grad_enabled and not state.inference and (window.requires_grad or value.requires_grad)
+    check_inplace(window, records)
     try:
         shape = window._data[tuple(getattr(i, "_data", i) for i in indices)].shape
     except IndexError:

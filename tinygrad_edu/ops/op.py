@@ -353,7 +353,8 @@ class Op(Node):
         name = attribute[len(prefix) :]
         if name not in self._plan.names:
             if name in self._all_needs():
-                return None  # nobody's gradient needs it, so it was not kept
+                # Nobody's gradient needs it, so it was not kept.
+                return None if prefix == "_saved_" else SavedTensor.nothing
             raise AttributeError(f"{self._name!r} object has no attribute {attribute!r}")
         saved = self._kept[self._plan.names.index(name)]
         if isinstance(saved, SavedTensor):
@@ -367,18 +368,13 @@ class Op(Node):
     @classmethod
     def _all_needs(cls) -> list[str]:
         rules = [*cls._rules, cls._joint]
-        return [
-            n
-            for rule in rules
-            if rule is not None
-            for n in rule.needs
-            if n != "needs_input_grad" and not n.startswith("_")
-        ]
+        needs = dict.fromkeys(n for rule in rules if rule is not None for n in rule.needs)
+        return [n for n in needs if n != "needs_input_grad" and not n.startswith("_")]
 
     def __dir__(self) -> list[str]:
         names = self._all_needs()
         kept = dict(zip(self._plan.names, self._kept, strict=True))
-        raw = [n for n in names if isinstance(kept.get(n), SavedTensor)]
+        raw = [n for n in names if isinstance(kept.get(n, SavedTensor.nothing), SavedTensor)]
         return [*super().__dir__(), *(f"_saved_{n}" for n in names), *(f"_raw_saved_{n}" for n in raw)]
 
     # --- forward mode ---------------------------------------------------------------------------------------------------
