@@ -26,22 +26,34 @@ def _window(offsets, counts, stride, dilation):
     )
 
 
-def _padded(array, padding):
-    if not any(padding):
-        return array
-    out = np.zeros((*array.shape[:2], *(n + 2 * p for n, p in zip(array.shape[2:], padding, strict=True))), array.dtype)
-    out[(..., *(slice(p, p + n) for n, p in zip(array.shape[2:], padding, strict=True)))] = array
-    return out
-
-
 def _columns(array, kernel, counts, stride, padding, dilation, groups):
-    """(N, groups, channels of a group · kernel elements, output places)"""
-    array = _padded(array, padding)
-    n, channels = array.shape[:2]
-    out = np.empty((n, channels, *kernel, *counts), array.dtype)
+    """(groups, channels of a group · kernel elements, output places · N)
+
+    The batch comes last: so one product of matrices serves it whole, and windows are copied in runs of N elements where
+    those of a small image are short.
+    """
+    n, channels, *sizes = array.shape
+    room = np.zeros((channels, *(m + 2 * p for m, p in zip(sizes, padding, strict=True)), n), array.dtype)
+    room[_inner(sizes, padding)] = np.moveaxis(array, 0, -1)
+    out = np.empty((channels, *kernel, *counts, n), array.dtype)
     for offsets in itertools.product(*map(range, kernel)):
-        out[(slice(None), slice(None), *offsets)] = array[(..., *_window(offsets, counts, stride, dilation))]
-    return out.reshape(n, groups, channels // groups * math.prod(kernel), math.prod(counts))
+        out[(slice(None), *offsets)] = room[(slice(None), *_window(offsets, counts, stride, dilation))]
+    return out.reshape(groups, channels // groups * math.prod(kernel), math.prod(counts) * n)
+
+
+def _inner(sizes, padding):
+    """Where in the padded array (channels, …, N) the array itself is."""
+    return (slice(None), *(slice(p, p + m) for m, p in zip(sizes, padding, strict=True)))
+
+
+def _batch_first(array):
+    return np.ascontiguousarray(np.moveaxis(array, -1, 0))
+
+
+def _batch_last(array, groups):
+    """(groups, channels of a group, places · N)"""
+    n, channels, *places = array.shape
+    return np.ascontiguousarray(np.moveaxis(array, 0, -1)).reshape(groups, channels // groups, math.prod(places) * n)
 
 
 def _output_sizes(sizes, kernel, stride, padding, dilation):
@@ -56,7 +68,7 @@ def _convolve(input, weight, stride, padding, dilation, groups):
     counts = _output_sizes(input.shape[2:], kernel, stride, padding, dilation)
     columns = _columns(input, kernel, counts, stride, padding, dilation, groups)
     rows = weight.reshape(groups, weight.shape[0] // groups, -1)
-    return (rows @ columns).reshape(input.shape[0], weight.shape[0], *counts)
+    return _batch_first((rows @ columns).reshape(weight.shape[0], *counts, input.shape[0]))
 
 
 class Convolution(Op):
@@ -91,15 +103,14 @@ class InputOfConvolution(Op, name="ConvolutionBackwardBackward0"):
     """The gradient of a convolution's input (of shape `size`), from that of its output; a transposed convolution."""
 
     def forward(self, weight, *, size, stride, padding, dilation, groups):
-        n, kernel, counts = self.shape[0], weight.shape[2:], self.shape[2:]
+        kernel, counts = weight.shape[2:], self.shape[2:]
+        n, channels, *sizes = size
         rows = weight.reshape(groups, weight.shape[0] // groups, -1)
-        columns = rows.swapaxes(1, 2) @ self.reshape(n, groups, weight.shape[0] // groups, -1)
-        columns = columns.reshape(n, size[1], *kernel, *counts)
-        out = np.zeros((n, size[1], *(m + 2 * p for m, p in zip(size[2:], padding, strict=True))), self.dtype)
+        columns = (rows.swapaxes(1, 2) @ _batch_last(self, groups)).reshape(channels, *kernel, *counts, n)
+        room = np.zeros((channels, *(m + 2 * p for m, p in zip(sizes, padding, strict=True)), n), self.dtype)
         for offsets in itertools.product(*map(range, kernel)):
-            out[(..., *_window(offsets, counts, stride, dilation))] += columns[(slice(None), slice(None), *offsets)]
-        inner = tuple(slice(p, p + m) for m, p in zip(size[2:], padding, strict=True))
-        return np.ascontiguousarray(out[(..., *inner)]) if any(padding) else out
+            room[(slice(None), *_window(offsets, counts, stride, dilation))] += columns[(slice(None), *offsets)]
+        return _batch_first(room[_inner(sizes, padding)])
 
     def grad_self(grad, weight, stride, padding, dilation, groups):
         return Convolution.apply(grad, weight, None, stride=stride, padding=padding, dilation=dilation, groups=groups)
@@ -120,8 +131,7 @@ class WeightOfConvolution(Op, name="ConvolutionBackwardBackward1"):
 
     def forward(self, grad_output, *, size, stride, padding, dilation, groups):
         columns = _columns(self, size[2:], grad_output.shape[2:], stride, padding, dilation, groups)
-        rows = grad_output.reshape(self.shape[0], groups, size[0] // groups, -1)
-        return (rows @ columns.swapaxes(2, 3)).sum(axis=0).reshape(size)
+        return (_batch_last(grad_output, groups) @ columns.swapaxes(1, 2)).reshape(size)
 
     def grad_self(grad, grad_output, self_sym_sizes, stride, padding, dilation, groups):
         settings = {"stride": stride, "padding": padding, "dilation": dilation, "groups": groups}

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 
 from ..tensor import Tensor
@@ -37,8 +39,10 @@ class PutAlong(Op, name="ScatterAddBackward0"):
     without_gradient = ("index",)
 
     def forward(self, *, size, dim, index):
-        out = np.zeros(size or (1,), self.dtype)
-        np.add.at(out, _at(index, dim) if index.ndim else (index,), self)
+        out = np.zeros(math.prod(size), self.dtype)
+        # Over one index, of all elements in a row, NumPy adds ten times as fast as over one for each dimension.
+        place = np.ravel_multi_index(_at(index, dim), size) if index.ndim and size else index
+        np.add.at(out, place.reshape(-1), self.reshape(-1))
         return out.reshape(size)
 
     def grad_self(grad, dim, index):
