@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from viz import dot, scene, shapes, svg
+from viz.animation import animated
 from viz.director import VIEWS, Director
 from viz.layout import Layout
 from viz.stage import translated
@@ -57,8 +58,9 @@ def save_recording(
     theme: str = "auto",
     scale: float = SCALE,
     seconds: float = 1.2,
+    animate: bool = False,
 ) -> Path:
-    """Write a recording: all of it as json, html (plays without a kernel) or gif, one step as a picture.
+    """Write a recording: all of it as json, html (plays without a kernel), gif or moving svg, one step as a picture.
 
     Args:
         recording: what to write.
@@ -67,10 +69,11 @@ def save_recording(
         view: `"values"` or `"grad_fn"`.
         theme: `"auto"`, `"light"` or `"dark"`; what cannot follow a page is light unless told otherwise.
         scale: pixels of a PNG or GIF for each pixel of the picture.
-        seconds: how long a GIF shows each step.
+        seconds: how long a GIF or a moving SVG shows each step.
+        animate: an SVG that moves by itself, without a script; it stands still where motion is unwanted.
 
     Raises:
-        ValueError: no such format or view.
+        ValueError: no such format or view, or a format that cannot move.
         IndexError: no such step.
         ModuleNotFoundError: the format needs a package that is missing; the message names it.
     """
@@ -78,6 +81,8 @@ def save_recording(
     form = _form(target, RECORDING_FORMATS)
     if view not in VIEWS:
         raise ValueError(f"view must be one of {', '.join(map(repr, VIEWS))}, not {view!r}")
+    if animate and form != "svg":
+        raise ValueError(f"animate=True is for .svg, not .{form}; a .gif and the player in .html move by themselves")
     if form == "json":
         return _write(target, recording.to_json())
     if form == "html":
@@ -86,7 +91,7 @@ def save_recording(
     fixed = "light" if theme == "auto" else theme
     which = frames.count - 1 if step is None else step
     makers: dict[str, Callable[[], str | bytes]] = {
-        "svg": lambda: _standalone(frames.svg(which, theme)),
+        "svg": lambda: _standalone(frames.animated(theme, seconds) if animate else frames.svg(which, theme)),
         "dot": lambda: frames.dot(which, theme),
         "png": lambda: png(frames.svg(which, fixed, plain=True), scale),
         "pdf": lambda: pdf(frames.svg(which, fixed, plain=True)),
@@ -142,6 +147,17 @@ class Frames:
         notes = _wrapped(f"{about.title}. {about.sentence}", self._layout.width)
         head = about.title, about.sentence
         return svg.write(self._drawing, self._layout, self._identity, state, *head, theme, notes, plain)
+
+    def animated(self, theme: str = "auto", seconds: float = 1.2) -> str:
+        """All steps as one SVG that moves."""
+        about = [
+            f"{number} of {self.count}. {one.title}. {one.sentence}"
+            for number, one in enumerate(self._director.steps, 1)
+        ]
+        notes = [_wrapped(text, self._layout.width) for text in about]
+        states = [self.state(step) for step in range(self.count)]
+        title = f"{self.count} steps on {self._director.recording.engine}"
+        return animated(self._drawing, self._layout, self._identity, states, notes, title, theme, seconds)
 
     def dot(self, step: int, theme: str = "auto") -> str:
         """A step as DOT."""

@@ -184,7 +184,8 @@ class Passes:
                 if gradient is not None:
                     numbers = self.engine.array(gradient)
                     before = self.current.arriving.get((target, number))
-                    self.current.arriving[target, number] = numbers.copy() if before is None else before + numbers
+                    with np.errstate(all="ignore"):  # the engine adds without a word, too
+                        self.current.arriving[target, number] = numbers.copy() if before is None else before + numbers
             self.events.append(Event("send", self.current.line, key, gradients=outgoing, pass_nr=self.current.number))
             self.current.ended = key
             self.current.current = None

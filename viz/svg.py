@@ -48,29 +48,51 @@ def write(
 
     Without `styled` it has no style sheet: it takes the place of another picture of the same identity, and its styles.
     """
+    body = "".join(elements(drawing, layout, identity, state))
     notes = notes or []
-    width, height = layout.width + 2 * MARGIN, layout.height + 2 * MARGIN
-    width = max([width, *(text_width(line, NOTE) + 2 * MARGIN for line in notes)])
-    below = height + 4
-    height += (NOTE + 4) * len(notes) + (4 if notes else 0)
-    parts = [
-        f'<svg xmlns="http://www.w3.org/2000/svg" id="{identity}" role="img" aria-labelledby="{identity}-title '
-        f'{identity}-desc" width="{width:.0f}" height="{height:.0f}" viewBox="0 0 {width:.0f} {height:.0f}" '
-        f'style="max-width:100%;height:auto">',
-        f'<title id="{identity}-title">{escape(title)}</title>',
-        f'<desc id="{identity}-desc">{escape(description)}</desc>',
-        f"<style>{themes.css(identity, theme, plain)}</style>" if styled else "",
-        f'<rect class="paper" width="{width:.0f}" height="{height:.0f}"/>',
-        f'<g transform="translate({MARGIN:.0f} {MARGIN:.0f})">',
-    ]
-    parts += [_link(link, layout, identity, state) for link in drawing.links]
-    parts += [_box(box, layout.spots[box.key], identity, state) for box in drawing.boxes]
-    parts.append("</g>")
-    for line in notes:
-        below += NOTE + 4
-        parts.append(f'<text class="small" x="{_n(MARGIN)}" y="{_n(below - 8)}">{escape(line)}</text>')
-    parts.append("</svg>")
-    return "".join(parts)
+    lines = "".join(note(position, line, layout) for position, line in enumerate(notes))
+    size = canvas(layout, notes)
+    style = themes.css(identity, theme, plain) if styled else ""
+    return sheet(identity, size, body + lines, title, description, style)
+
+
+def canvas(layout: Layout, notes: list[str]) -> tuple[float, float]:
+    """Width and height of a picture with these lines below it, in pixels."""
+    width = max([layout.width + 2 * MARGIN, *(text_width(line, NOTE) + 2 * MARGIN for line in notes)])
+    return width, layout.height + 2 * MARGIN + (NOTE + 4) * len(notes) + (4 if notes else 0)
+
+
+def sheet(
+    identity: str, size: tuple[float, float], body: str, title: str, description: str = "", style: str = ""
+) -> str:
+    """An `<svg>` element of this size around what is drawn in it."""
+    width, height = size
+    return "".join(
+        [
+            f'<svg xmlns="http://www.w3.org/2000/svg" id="{identity}" role="img" aria-labelledby="{identity}-title '
+            f'{identity}-desc" width="{width:.0f}" height="{height:.0f}" viewBox="0 0 {width:.0f} {height:.0f}" '
+            f'style="max-width:100%;height:auto">',
+            f'<title id="{identity}-title">{escape(title)}</title>',
+            f'<desc id="{identity}-desc">{escape(description)}</desc>',
+            f"<style>{style}</style>" if style else "",
+            f'<rect class="paper" width="{width:.0f}" height="{height:.0f}"/>',
+            body,
+            "</svg>",
+        ]
+    )
+
+
+def elements(drawing: Drawing, layout: Layout, identity: str, state: dict[str, State]) -> list[str]:
+    """The markup of each link and box, in the order in which they are drawn."""
+    drawn = [_link(link, layout, identity, state) for link in drawing.links]
+    drawn += [_box(box, layout.spots[box.key], identity, state) for box in drawing.boxes]
+    return [f'<g transform="translate({MARGIN:.0f} {MARGIN:.0f})">', *drawn, "</g>"]
+
+
+def note(position: int, line: str, layout: Layout) -> str:
+    """A line of text below the picture; positions count from 0."""
+    y = layout.height + 2 * MARGIN + 4 + (NOTE + 4) * (position + 1) - 8
+    return f'<text class="small" x="{_n(MARGIN)}" y="{_n(y)}">{escape(line)}</text>'
 
 
 def _open(identity: str, key: str, base: str, state: dict[str, State]) -> str:

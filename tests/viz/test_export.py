@@ -1,12 +1,14 @@
 """Every format holds the picture, and says what is missing when a package is."""
 
 import json
+import re
 import xml.etree.ElementTree as ET
 from html.parser import HTMLParser
 
 import pytest
 
 import viz
+from viz.scene import frame
 
 PROGRAM = "x = T.tensor(3.0, requires_grad=True)\na = x * x\nL = a * (a + x)\nL.backward()"
 
@@ -41,12 +43,61 @@ def texts(svg):
 
 def test_a_saved_step_is_what_the_player_shows_there(recording, tmp_path):
     scene = recording.scene()
-    from viz.scene import frame
-
     for step in (0, 3, len(scene["steps"]) - 1):
         saved = recording.save(tmp_path / "step.svg", step=step).read_text(encoding="utf-8")
         shown = texts(frame(scene, "values", step))
         assert texts(saved)[: len(shown)] == shown
+
+
+def shown_at(tree, css, share):
+    """The texts of an animated picture that are visible after `share` percent of its time."""
+    stops = {
+        name: [(float(at), state) for at, state in re.findall(r"([\d.]+)%\{visibility:(\w+)\}", frames)]
+        for name, frames in re.findall(r"@keyframes \w+?(k\d+)\{((?:[^{}]*\{[^{}]*\})*)\}", css)
+    }
+    found = []
+
+    def walk(element, visible):
+        for word in (element.get("class") or "").split():
+            if word in stops:
+                visible = [state for at, state in stops[word] if at <= share][-1] == "visible"
+        if visible and element.tag.endswith("}text") and element.text:
+            found.append(element.text)
+        for child in element:
+            walk(child, visible)
+
+    walk(tree, True)
+    return found
+
+
+def test_an_animated_svg_shows_each_step_in_its_time_and_has_no_script(recording, tmp_path):
+    scene = recording.scene()
+    text = recording.save(tmp_path / "moving.svg", animate=True).read_text(encoding="utf-8")
+    tree = ET.fromstring(text)
+    tags = {element.tag.rpartition("}")[2] for element in tree.iter()}
+    assert tags <= {"svg", "g", "rect", "path", "text", "title", "desc", "style"}
+    css = next(element.text for element in tree.iter() if element.tag.endswith("style"))
+    count = len(scene["steps"])
+    for step, about in enumerate(scene["steps"]):
+        texts_ = shown_at(tree, css, (step + 0.5) * 100 / (count + 2))
+        still = texts(recording.save(tmp_path / "still.svg", step=step).read_text(encoding="utf-8"))
+        drawn = [one for one in still if one in texts(frame(scene, "values", step))]
+        assert sorted(texts_[: len(drawn)]) == sorted(drawn)
+        assert about["title"] in " ".join(texts_)
+
+
+def test_an_animated_svg_stands_still_at_the_last_step_where_motion_is_unwanted(recording, tmp_path):
+    css = recording.save(tmp_path / "moving.svg", animate=True).read_text(encoding="utf-8")
+    moving = css.index("@media(prefers-reduced-motion:no-preference)")
+    assert "animation:" not in css[:moving]
+    end = css.index("@keyframes")
+    assert css[moving:end].count("{") == css[moving:end].count("}")
+    assert "animation:" not in css[end:]
+
+
+def test_only_an_svg_is_animated(recording, tmp_path):
+    with pytest.raises(ValueError, match="animate=True is for"):
+        recording.save(tmp_path / "flow.png", animate=True)
 
 
 def test_a_gif_has_a_frame_for_every_step(recording, tmp_path):
@@ -79,6 +130,24 @@ def test_the_page_needs_no_network_and_its_scene_is_the_recordings(recording, tm
     reader.feed(page)
     assert reader.outside == []
     assert json.loads(reader.scene)["source"] == PROGRAM.splitlines()
+
+
+@pytest.mark.parametrize(
+    "program",
+    [
+        PROGRAM,
+        "x = T.tensor(1.0)  # </script><script>alert(1)</script> <!-- ]]> &amp; \u202e",
+        "raise ValueError('</noscript></main><p>')",
+        "y = x = T.tensor(1.0, requires_grad=True)\nfor i in range(200):\n    y = y * 2 + x\ny.backward()",
+    ],
+    ids=["a diamond", "markup in the source", "markup in an error", "folded"],
+)
+def test_every_page_is_html_without_a_parse_error(program, tmp_path):
+    html5lib = pytest.importorskip("html5lib")
+    recording = viz.record(program)
+    for made in (recording, recording.picture()):
+        page = made.save(tmp_path / "page.html").read_text(encoding="utf-8")
+        html5lib.HTMLParser(strict=True).parse(page)  # raises at the first error
 
 
 def test_a_script_tag_in_the_program_does_not_end_the_page(tmp_path):
