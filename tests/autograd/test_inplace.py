@@ -249,3 +249,12 @@ def test_a_number_is_written_by_a_mask_of_one_boolean_as_through_a_view(T):
     written = [attempt(lambda x=x: x.__setitem__(x > 0, 3.0)) for x in xs]
     y = leaf(T, 2.0) * 3
     return written, xs, y[y > 0], y[T.tensor(True)], y[T.tensor(False)]
+
+
+@same_on_both
+def test_an_operand_whose_history_cannot_be_told_is_refused_before_anything_is_computed(T):
+    x = leaf(T, [[1.0, 2.0], [3.0, 4.0]]) * 1
+    row, _ = x.unbind(0)
+    x.fill_(2)
+    y = leaf(T, 2.0) * 1
+    return attempt(lambda: y.sub_(row)), y

@@ -481,18 +481,20 @@ class Op(Node):
         check_inplace(target, record)
         if not cls.idempotent:
             refuse_shared_memory(target, others)
+        # An input whose history cannot be told raises here, before anything is computed.
+        with forward_ad._set_fwd_grad_enabled(False):
+            before, edges = cls._before_write(inputs, settings, record)
         arrays: list[Any] = [x._data if isinstance(x, Tensor) else x for x in inputs]
         if cls.promotes or cls.makes_float:
             arrays = _promoted(arrays, cls.makes_float)
+        given = _as_arrays(settings, cls.without_gradient) if cls.without_gradient else settings
         try:
-            result = np.asarray(quiet.run(cls.forward, *arrays, **_as_arrays(settings, cls.without_gradient)))
+            result = np.asarray(quiet.run(cls.forward, *arrays, **given))
         except ValueError:
             if cls.promotes:
                 _refuse_mismatch([np.shape(a) for a in arrays])
             raise
         _check_fits(target, result)
-        with forward_ad._set_fwd_grad_enabled(False):
-            before, edges = cls._before_write(inputs, settings, record)
         if saved_state.keep_versions is not None:
             saved_state.keep_versions.before_write(target)
         node = None
