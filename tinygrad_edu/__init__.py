@@ -47,7 +47,7 @@ double, float, half = float64, float32, float16
 long, int, short = int64, int32, int16
 bool = dtypes.bool_
 
-from . import library, linalg, nn, optim, random  # noqa: E402 - they add to the functions
+from . import jit, library, linalg, nn, optim, random  # noqa: E402 - they add to the functions
 from .random import Generator  # noqa: E402
 
 globals().update(ops.functions)
