@@ -531,6 +531,15 @@ NETWORK = [
     S("F.max_pool2d(x, 2, ceil_mode=True)", x=IMAGE),
     S("F.max_pool2d(x, 2, return_indices=True)", x=IMAGE),
     S("F.max_pool2d(x, 2, dilation=2)", x=IMAGE),
+    S(
+        "F.max_pool2d(x.masked_fill(x < 0.5, -float('inf')), 3, 2, 1, return_indices=True)[1] + 0 * x[..., :2, :2]",
+        x=(2, 3, 4, 4),
+    ),
+    S(
+        "F.max_pool2d(x.masked_fill(x > 1, float('nan')), 2, return_indices=True)[1] * x[..., ::2, ::2]",
+        x=(2, 3, 4, 4),
+        forward=False,
+    ),
     S("F.max_pool1d(x, 2)", x=(2, 3, 6)),
     S("F.avg_pool2d(x, 2)", x=IMAGE),
     S("F.avg_pool2d(x, 3, stride=2, padding=1)", x=IMAGE),

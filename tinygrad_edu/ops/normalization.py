@@ -17,23 +17,30 @@ from .shape import expand_as, reshape
 _NN, _BOTH = (nn_functions,), (functions, nn_functions)
 
 
-def _normalized_grad(grad, centred, rstd, axes):
-    """The gradient through (x - mean)·rstd, where mean and rstd are those of x over `axes`."""
-    hat = centred * rstd
+def _normalized_grad(grad, hat, rstd, axes):
+    """The gradient through hat = (x - mean)·rstd, where mean and rstd are those of x over `axes`."""
     return (grad - mean(grad, axes, True) - hat * mean(grad * hat, axes, True)) * rstd
 
 
 def _statistics(array, axes, eps):
-    """The mean over `axes`, and one over the deviation."""
+    """The mean over `axes`, one over the deviation, and the array with both taken off."""
     centre = array.mean(axis=axes, keepdims=True)
-    variance = np.square(array - centre).mean(axis=axes, keepdims=True)
-    return centre, 1 / np.sqrt(variance + array.dtype.type(eps))
+    hat = array - centre
+    variance = np.square(hat).mean(axis=axes, keepdims=True)
+    rstd = 1 / np.sqrt(variance + array.dtype.type(eps))
+    hat *= rstd
+    return centre, rstd, hat
 
 
-def _recomputed(value, axes, eps):
-    """As _statistics, recorded: under `create_graph` mean and deviation are functions of the input again."""
+def _normalized(value, axes, eps, centre, rstd):
+    """(value - centre)·rstd, and rstd: as kept, or recorded, for under `create_graph` they are functions of the input."""
+    if isinstance(value, np.ndarray):
+        hat = value - centre
+        hat *= rstd
+        return hat, rstd
     centred = value - mean(value, axes, True)
-    return centred, rsqrt(mean(square(centred), axes, True) + eps)
+    rstd = rsqrt(mean(square(centred), axes, True) + eps)
+    return centred * rstd, rstd
 
 
 class NativeBatchNorm(Op):
@@ -45,45 +52,51 @@ class NativeBatchNorm(Op):
     def forward(input, weight, bias, *, running_mean, running_var, training, momentum, eps):
         axes, per_channel = _channels(input)
         if training:
-            centre, rstd = _statistics(input, axes, eps)
+            centre, rstd, out = _statistics(input, axes, eps)
             _update(running_mean, running_var, input, centre, rstd, momentum, eps, axes)
         else:
             centre = running_mean.reshape(per_channel)
             rstd = 1 / np.sqrt(running_var.reshape(per_channel) + eps)
-        out = (input - centre) * rstd
+            out = (input - centre) * rstd
         if weight is not None:
             out *= weight.reshape(per_channel)
         if bias is not None:
             out += bias.reshape(per_channel)
         return out.astype(input.dtype, copy=False), centre.reshape(-1), rstd.reshape(-1)
 
-    def gradients(grad, needs_input_grad, input, weight, running_mean, running_var, training, eps):
+    def gradients(grad, needs_input_grad, input, weight, running_mean, running_var, training, eps, result1, result2):
         grad = grad[0] if isinstance(grad, list) else grad
         axes, per_channel = _channels(input)
         if training:
-            centred, rstd = _recomputed(input, axes, eps)
+            centre, rstd = (reshape(x, per_channel) for x in (result1, result2))
+            hat, rstd = _normalized(input, axes, eps, centre, rstd)
         else:
-            centred, rstd = _by_running(input, running_mean, running_var, per_channel, eps)
-        to_input = to_weight = to_bias = None
+            hat, rstd = _by_running(input, running_mean, running_var, per_channel, eps)
+        to_weight, to_bias = sum(grad * hat, axes), sum(grad, axes)
+        to_input = None
         if needs_input_grad[0]:
-            scaled = grad if weight is None else grad * reshape(weight, per_channel)
-            to_input = _normalized_grad(scaled, centred, rstd, axes) if training else scaled * rstd
-        if needs_input_grad[1]:
-            to_weight = sum(grad * (centred * rstd), axes)
-        if needs_input_grad[2]:
-            to_bias = sum(grad, axes)
-        return [to_input, to_weight, to_bias]
+            scale = rstd if weight is None else rstd * reshape(weight, per_channel)
+            if training:
+                # As _normalized_grad, whose means are at hand: the weight is one number for all that they run over.
+                n = math.prod(input.shape[axis] for axis in axes)
+                mean_grad, mean_moment = (reshape(x / n, per_channel) for x in (to_bias, to_weight))
+                grad = grad - mean_grad - hat * mean_moment
+            to_input = grad * scale
+        return [to_input, to_weight if needs_input_grad[1] else None, to_bias if needs_input_grad[2] else None]
 
-    def jvp(tangent, weight_tangent, bias_tangent, input, weight, running_mean, running_var, training, eps):
+    def jvp(
+        tangent, weight_tangent, bias_tangent,
+        input, weight, running_mean, running_var, training, eps, result1, result2,
+    ):  # fmt: skip
         axes, per_channel = _channels(input)
         if training:
-            centred, rstd = _recomputed(input, axes, eps)
-            moved = _normalized_grad(tangent, centred, rstd, axes)
+            hat, rstd = _normalized(input, axes, eps, result1, result2)
+            moved = _normalized_grad(tangent, hat, rstd, axes)
         else:
-            centred, rstd = _by_running(input, running_mean, running_var, per_channel, eps)
+            hat, rstd = _by_running(input, running_mean, running_var, per_channel, eps)
             moved = tangent * rstd
         if weight is not None:
-            moved = moved * reshape(weight, per_channel) + centred * rstd * reshape(weight_tangent, per_channel)
+            moved = moved * reshape(weight, per_channel) + hat * reshape(weight_tangent, per_channel)
         return moved if bias_tangent is None else moved + reshape(bias_tangent, per_channel)
 
 
@@ -95,7 +108,8 @@ def _channels(input):
 
 def _by_running(input, running_mean, running_var, per_channel, eps):
     mean, var = (getattr(x, "_data", x).reshape(per_channel) for x in (running_mean, running_var))
-    return input - mean, 1 / np.sqrt(var + eps)
+    rstd = 1 / np.sqrt(var + eps)
+    return (input - mean) * rstd, rstd
 
 
 def _update(running_mean, running_var, input, centre, rstd, momentum, eps, axes):
@@ -115,34 +129,33 @@ class NativeLayerNorm(Op):
 
     def forward(input, weight, bias, *, normalized_shape, eps):
         axes = tuple(range(-len(normalized_shape), 0))
-        centre, rstd = _statistics(input, axes, eps)
-        out = (input - centre) * rstd
+        centre, rstd, out = _statistics(input, axes, eps)
         if weight is not None:
             out *= weight
         if bias is not None:
             out += bias
         return out, centre, rstd
 
-    def gradients(grad, needs_input_grad, input, weight, normalized_shape, eps):
+    def gradients(grad, needs_input_grad, input, weight, normalized_shape, eps, result1, result2):
         grad = grad[0] if isinstance(grad, list) else grad
         axes = tuple(range(-len(normalized_shape), 0))
         leading = tuple(range(len(input.shape) - len(normalized_shape)))
-        centred, rstd = _recomputed(input, axes, eps)
+        hat, rstd = _normalized(input, axes, eps, result1, result2)
         to_input = to_weight = to_bias = None
         if needs_input_grad[0]:
-            to_input = _normalized_grad(grad if weight is None else grad * weight, centred, rstd, axes)
+            to_input = _normalized_grad(grad if weight is None else grad * weight, hat, rstd, axes)
         if needs_input_grad[1]:
-            to_weight = sum(grad * (centred * rstd), leading) if leading else grad * (centred * rstd)
+            to_weight = sum(grad * hat, leading) if leading else grad * hat
         if needs_input_grad[2]:
             to_bias = sum(grad, leading) if leading else grad
         return [to_input, to_weight, to_bias]
 
-    def jvp(tangent, weight_tangent, bias_tangent, input, weight, normalized_shape, eps):
+    def jvp(tangent, weight_tangent, bias_tangent, input, weight, normalized_shape, eps, result1, result2):
         axes = tuple(range(-len(normalized_shape), 0))
-        centred, rstd = _recomputed(input, axes, eps)
-        moved = _normalized_grad(tangent, centred, rstd, axes)
+        hat, rstd = _normalized(input, axes, eps, result1, result2)
+        moved = _normalized_grad(tangent, hat, rstd, axes)
         if weight is not None:
-            moved = moved * weight + centred * rstd * weight_tangent
+            moved = moved * weight + hat * weight_tangent
         return moved if bias_tangent is None else moved + bias_tangent
 
 
@@ -153,8 +166,8 @@ class NativeGroupNorm(Op):
 
     def forward(input, weight, bias, *, group, eps):
         grouped = input.reshape(input.shape[0], group, -1)
-        centre, rstd = _statistics(grouped, (2,), eps)
-        out = ((grouped - centre) * rstd).reshape(input.shape)
+        centre, rstd, hat = _statistics(grouped, (2,), eps)
+        out = hat.reshape(input.shape)
         per_channel = _channels(input)[1]
         if weight is not None:
             out *= weight.reshape(per_channel)
@@ -162,30 +175,29 @@ class NativeGroupNorm(Op):
             out += bias.reshape(per_channel)
         return out, centre, rstd
 
-    def gradients(grad, needs_input_grad, input, weight, group, eps):
+    def gradients(grad, needs_input_grad, input, weight, group, eps, result1, result2):
         grad = grad[0] if isinstance(grad, list) else grad
         sizes = tuple(input.shape)
         axes, per_channel = _channels(input)
         blocks = (sizes[0], group, -1)
-        centred, rstd = _recomputed(reshape(input, blocks), (2,), eps)
+        hat, rstd = _normalized(reshape(input, blocks), (2,), eps, result1, result2)
         to_input = to_weight = to_bias = None
         if needs_input_grad[0]:
             scaled = grad if weight is None else grad * reshape(weight, per_channel)
-            to_input = reshape(_normalized_grad(reshape(scaled, blocks), centred, rstd, (2,)), sizes)
+            to_input = reshape(_normalized_grad(reshape(scaled, blocks), hat, rstd, (2,)), sizes)
         if needs_input_grad[1]:
-            to_weight = sum(grad * reshape(centred * rstd, sizes), axes)
+            to_weight = sum(grad * reshape(hat, sizes), axes)
         if needs_input_grad[2]:
             to_bias = sum(grad, axes)
         return [to_input, to_weight, to_bias]
 
-    def jvp(tangent, weight_tangent, bias_tangent, input, weight, group, eps):
+    def jvp(tangent, weight_tangent, bias_tangent, input, weight, group, eps, result1, result2):
         sizes, per_channel = tuple(input.shape), _channels(input)[1]
         blocks = (sizes[0], group, -1)
-        centred, rstd = _recomputed(reshape(input, blocks), (2,), eps)
-        moved = reshape(_normalized_grad(reshape(tangent, blocks), centred, rstd, (2,)), sizes)
+        hat, rstd = _normalized(reshape(input, blocks), (2,), eps, result1, result2)
+        moved = reshape(_normalized_grad(reshape(tangent, blocks), hat, rstd, (2,)), sizes)
         if weight is not None:
-            hat = reshape(centred * rstd, sizes)
-            moved = moved * reshape(weight, per_channel) + hat * reshape(weight_tangent, per_channel)
+            moved = moved * reshape(weight, per_channel) + reshape(hat, sizes) * reshape(weight_tangent, per_channel)
         return moved if bias_tangent is None else moved + reshape(bias_tangent, per_channel)
 
 
