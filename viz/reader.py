@@ -266,8 +266,8 @@ class Reader:
     def key_of(self, node: Any) -> str | None:
         """The key of a node seen before (an AccumulateGrad's is its leaf's), or None."""
         if node.name() == ACCUMULATE:
-            value = self.graph.values[self.value(node.variable)]
-            return value.accumulate
+            # The leaf may have been changed in place since this edge was seen: a new value, the same node.
+            return self.graph.values[self.accumulator(node)].accumulate
         return self._op_of.get(self.identity(node))
 
     def node(self, node: Any, line: int | None = None) -> str:
