@@ -117,13 +117,12 @@ def _picked(target, weight, ignore_index, scores):
     """Where the targets are in the scores of shape _rows, and what each counts: its weight, or 0 if it is ignored."""
     n, classes, places = _rows(scores)
     flat = target.reshape(n, places)
-    ignored = flat == ignore_index
-    outside = ~ignored & ((flat < 0) | (flat >= classes))
-    if outside.any():
-        raise IndexError(f"Target {flat[outside].flat[0]} is out of bounds.")
-    safe = np.where(ignored, 0, flat)
-    share = np.ones(1, scores.dtype)[np.zeros_like(safe)] if weight is None else weight[safe]
-    return (np.arange(n)[:, None], safe, np.arange(places)), np.where(ignored, scores.dtype.type(0), share)
+    kept = flat != ignore_index
+    safe = flat * kept
+    if safe.size and not (safe.min() >= 0 and safe.max() < classes):
+        raise IndexError(f"Target {safe[(safe < 0) | (safe >= classes)].flat[0]} is out of bounds.")
+    share = kept.astype(scores.dtype) if weight is None else np.where(kept, weight[safe], scores.dtype.type(0))
+    return (np.arange(n)[:, None], safe, np.arange(places)), share
 
 
 def _slope(sizes, target, weight, ignore_index, dtype):
