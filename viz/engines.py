@@ -82,8 +82,9 @@ class Engine:
         """The code of the functions that a backward pass goes through: `pass` starts one, `run` is the engine itself."""
         autograd = self.module.autograd
         found = {inspect.unwrap(function).__code__: "pass" for function in (autograd.backward, autograd.grad)}
-        if self.name == TORCH:  # where torch_function has been dealt with, and modes are off
-            found[autograd.graph._engine_run_backward.__code__] = "run"
+        # Where the call itself has been dealt with, and modes are off.
+        run = autograd.graph._engine_run_backward if self.name == TORCH else autograd.engine.run
+        found[run.__code__] = "run"
         return found
 
     def apply_code(self) -> CodeType:

@@ -148,6 +148,78 @@ def test_a_mode_holds_in_its_own_thread_alone() -> None:
     assert program(T) == program(torch) == []
 
 
+CALLS = {
+    "backward": lambda T, x, y: y.backward(retain_graph=True),
+    "autograd.backward": lambda T, x, y: T.autograd.backward(y, retain_graph=True),
+    "autograd.backward of two": lambda T, x, y: T.autograd.backward([y, y], retain_graph=True),
+    "autograd.grad": lambda T, x, y: T.autograd.grad(y, x, retain_graph=True),
+    "autograd.grad recorded": lambda T, x, y: T.autograd.grad(y, x, create_graph=True),
+    "register_hook": lambda T, x, y: x.register_hook(print).remove(),
+    "retain_grad": lambda T, x, y: y.retain_grad(),
+    "register_post_accumulate_grad_hook": lambda T, x, y: x.register_post_accumulate_grad_hook(print).remove(),
+    "a number by a tensor": lambda T, x, y: 2 / x,
+    "a product of matrices": lambda T, x, y: x @ x,
+    "==": lambda T, x, y: x == x,
+    "!=": lambda T, x, y: x != x,
+}
+
+
+@pytest.mark.parametrize("name", CALLS)
+def test_a_call_of_autograd_and_an_operator_have_the_name_of_pytorch(name: str) -> None:
+    def program(T):
+        x = T.ones(2, requires_grad=True)
+        y = (x * x).sum()
+        seen = []
+
+        class Names(MODES[T]):
+            def __torch_function__(self, func, types, args=(), kwargs=None):
+                seen.append(func.__name__)
+                return func(*args, **(kwargs or {}))
+
+        with Names():
+            CALLS[name](T, x, y)
+        return seen
+
+    assert program(T) == program(torch)
+    assert len(program(T)) == 1
+
+
+def test_what_a_backward_rule_computes_is_no_call_of_the_user() -> None:
+    def program(T):
+        class Square(T.autograd.Function):
+            @staticmethod
+            def forward(ctx, x):
+                ctx.save_for_backward(x)
+                return x.clone()
+
+            @staticmethod
+            def backward(ctx, grad):
+                return grad * ctx.saved_tensors[0] * 2
+
+        x = T.ones(2, requires_grad=True)
+        y = Square.apply(x).sum()
+        return record(T, lambda T: y.backward(create_graph=True))[0]
+
+    assert program(T) == program(torch) == ["backward"]
+
+
+def test_a_mode_may_replace_a_backward_pass() -> None:
+    def program(T):
+        class Twice(MODES[T]):
+            def __torch_function__(self, func, types, args=(), kwargs=None):
+                if func.__name__ == "backward":
+                    func(*args, **{**(kwargs or {}), "retain_graph": True})
+                return func(*args, **(kwargs or {}))
+
+        x = T.ones(2, requires_grad=True)
+        y = (x * x).sum()
+        with Twice():
+            y.backward()
+        return x.grad.tolist()
+
+    assert program(T) == program(torch) == [4.0, 4.0]
+
+
 def test_the_backward_pass_is_no_call_of_the_user() -> None:
     def program(T):
         x = T.ones(2, requires_grad=True)

@@ -17,6 +17,7 @@ from typing import Any
 
 import numpy as np
 
+from ..overrides import overridable
 from ..quiet import quiet
 from ..tensor import Tensor, bind, wrap
 from . import forward_ad, grad_mode
@@ -359,6 +360,7 @@ def _root_gradient(i: int, t: Any, grad: Any) -> Tensor | None:
     return grad
 
 
+@overridable
 def backward(
     tensors: Any,
     grad_tensors: Any = None,
@@ -402,6 +404,7 @@ def backward(
         run(edges, values, keep, as_tensors, targets=targets)
 
 
+@overridable
 def grad(
     outputs: Any,
     inputs: Any,
@@ -505,5 +508,4 @@ def _backward_method(
     backward(self, gradient, retain_graph, create_graph, inputs=inputs)
 
 
-_backward_method.__name__ = "backward"
-bind("backward", _backward_method)
+bind("backward", overridable(_backward_method, "backward"))

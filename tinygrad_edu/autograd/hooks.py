@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ..overrides import overridable
 from ..tensor import Tensor, tensor_method, wrap
 
 if TYPE_CHECKING:
@@ -50,6 +51,7 @@ def add_hook(hooks: dict[int, Any], hook: Any) -> RemovableHandle:
 
 
 @tensor_method
+@overridable
 def register_hook(self: Tensor, hook: Callable[[Tensor], Tensor | None]) -> RemovableHandle:
     """Call `hook(grad)` when the gradient of this tensor is complete; a tensor it returns replaces the gradient.
 
@@ -75,6 +77,7 @@ def register_hook(self: Tensor, hook: Callable[[Tensor], Tensor | None]) -> Remo
 
 
 @tensor_method
+@overridable
 def register_post_accumulate_grad_hook(self: Tensor, hook: Callable[[Tensor], None]) -> RemovableHandle:
     """Call `hook(tensor)` after a gradient was added to this leaf's `.grad`.
 
@@ -91,6 +94,7 @@ def register_post_accumulate_grad_hook(self: Tensor, hook: Callable[[Tensor], No
 
 
 @tensor_method
+@overridable
 def retain_grad(self: Tensor) -> None:
     """Keep the gradient of this intermediate result in its `.grad` after backward. Leaves keep theirs anyway.
 

@@ -71,11 +71,11 @@ def public(
     return bind
 
 
-def operator(symbol: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-    """Bind a function that serves one operator alone."""
+def operator(symbol: str, name: str | None = None) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """Bind a function that serves one operator alone; a mode sees it as `name`."""
 
     def bind(function: Callable[..., Any]) -> Callable[..., Any]:
-        _bind_operator(symbol, function, symbol)
+        _bind_operator(symbol, function, name or symbol)
         return function
 
     return bind

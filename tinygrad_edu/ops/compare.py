@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from .binding import public
+from .binding import operator, public
 from .op import Op
 
 
@@ -94,7 +94,8 @@ class Isclose(Op):
         return np.isclose(self, other, rtol=rtol, atol=atol, equal_nan=equal_nan)
 
 
-@public(operators=("__eq__",))
+@operator("__eq__")
+@public()
 def eq(input, other):
     """True where input == other."""
     return Eq.apply(input, other)

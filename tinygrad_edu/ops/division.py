@@ -161,7 +161,7 @@ def true_divide(input, other):
     return Div.apply(input, other)
 
 
-@operator("__rtruediv__")
+@operator("__rtruediv__", "__rdiv__")
 def __rdiv__(self, other):
     """other / self, which PyTorch computes as a product with the reciprocal."""
     return mul(reciprocal(self), other)

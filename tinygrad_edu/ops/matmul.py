@@ -250,7 +250,7 @@ def baddbmm(input, batch1, batch2, *, beta=1, alpha=1):
     return Baddbmm.apply(input, batch1, batch2, beta=beta, alpha=alpha)
 
 
-@operator("__matmul__")
+@operator("__matmul__", "matmul")
 @public(where=(functions, linalg_functions))
 def matmul(input, other):
     """The product of vectors, matrices or batches of matrices, by their dimensions, as PyTorch composes it."""
