@@ -123,8 +123,8 @@ class Traced:
         for position, step in enumerate([*self.steps, None]):
             while waiting and waiting[0].after == position:
                 frozen = waiting.popleft()
-                value = reprlib.repr(frozen.value)
-                lines.append(f"    # the {frozen.what} of {self.label(frozen.slot)} was {value}: frozen")
+                answer = reprlib.repr(frozen.value)
+                lines.append(f"    # the {frozen.what} of {self.label(frozen.slot)} was {answer}: frozen")
             if step is not None:
                 given = [self._text(each) for each in step.args]
                 given += [f"{name}={self._text(each)}" for name, each in step.kwargs.items()]

@@ -1,0 +1,109 @@
+// Builds a graph by clicks. A click becomes a step; Python runs the program that the steps stand for, and answers with its
+// code, its values and its picture (builder.py). This file shows them.
+
+import { h, highlight, ownTheKeys } from "./player.js";
+
+function renderBuilder({ model, el }) {
+  let chosen = []; // names, the oldest first, at most two
+  const said = h("p", { class: "tgv-said", "aria-live": "polite" });
+  const chips = h("div", { class: "tgv-chips", role: "group", "aria-label": "Values" });
+  const leaves = h("div", { class: "tgv-chips", role: "group", "aria-label": "requires_grad" });
+  const code = h("pre", { class: "tgv-built-code", "aria-label": "The code so far" });
+  const picture = h("div", { class: "tgv-built", role: "img" });
+
+  const send = (name, value) => {
+    el.setAttribute("aria-busy", "true");
+    model.set(name, value);
+    model.save_changes();
+  };
+  /** The steps to go on from: one that raised is taken back by the next click. */
+  const sofar = () => (model.get("result").error ? model.get("steps").slice(0, -1) : model.get("steps"));
+  const choose = (name) => {
+    chosen = chosen.includes(name) ? chosen.filter((other) => other !== name) : [...chosen, name].slice(-2);
+    drawChips();
+  };
+  const apply = ({ name, label, takes }) => {
+    if (!chosen.length) {
+      said.textContent = `${label} of what? Choose ${takes === 1 ? "a value" : "two values"} first.`;
+      return;
+    }
+    // One value chosen for an op of two: it is both, as in x * x.
+    const given = takes === 1 ? [chosen.at(-1)] : chosen.length === 1 ? [chosen[0], chosen[0]] : chosen;
+    chosen = [];
+    send("steps", [...sofar(), [name, ...given]]);
+  };
+  const ops = model.get("ops").map((op) => h("button", { type: "button", class: "tgv-op", "data-op": op.name, onclick: () => apply(op) }, op.label));
+  const act = (text, onclick) => h("button", { type: "button", class: "tgv-act", onclick }, text);
+  const backward = act("backward()", () => send("steps", [...sofar(), ["backward"]]));
+  const undo = act("undo", () => model.get("steps").length && send("steps", model.get("steps").slice(0, -1)));
+  const clear = act("clear", () => model.get("steps").length && send("steps", []));
+  const views = ["values", "grad_fn"].map((view) =>
+    h("button", { type: "button", class: "tgv-choice", onclick: () => { model.set("view", view); model.save_changes(); } }, view));
+
+  /** Replace buttons and keep the focus on the one of the same name. */
+  function refill(group, made) {
+    const focused = group.contains(document.activeElement) ? document.activeElement.dataset.name : null;
+    group.replaceChildren(...made);
+    if (focused) made.find((each) => each.dataset.name === focused)?.focus({ preventScroll: true });
+  }
+
+  function drawChips() {
+    refill(chips, model.get("result").values.map(({ name, text, grad }) => {
+      const order = chosen.indexOf(name);
+      return h(
+        "button",
+        { type: "button", class: "tgv-chip", "data-name": name, "aria-pressed": String(order >= 0), onclick: () => choose(name) },
+        h("b", {}, name), ` = ${text}`,
+        grad ? h("span", { class: "tgv-chip-grad" }, ` grad ${grad}`) : null,
+        order >= 0 && chosen.length === 2 ? h("small", {}, order ? " 2nd" : " 1st") : null,
+      );
+    }));
+  }
+
+  function update() {
+    const { code: lines, sentence, error, full, svgs } = model.get("result");
+    const known = model.get("result").values.map(({ name }) => name);
+    chosen = chosen.filter((name) => known.includes(name));
+    el.removeAttribute("aria-busy");
+    drawChips();
+    refill(leaves, model.get("start").map((each, place) =>
+      h(
+        "button",
+        {
+          type: "button", class: "tgv-leaf", "data-name": each.name, "aria-pressed": String(each.requires_grad),
+          onclick: () => send("start", model.get("start").map((other, i) => (i === place ? { ...other, requires_grad: !other.requires_grad } : other))),
+        },
+        `${each.name} requires_grad`,
+      )));
+    for (const op of ops) op.disabled = full;
+    const steps = model.get("steps").length;
+    undo.setAttribute("aria-disabled", String(!steps));
+    clear.setAttribute("aria-disabled", String(!steps));
+    views.forEach((each) => each.setAttribute("aria-pressed", String(each.textContent === model.get("view"))));
+    said.textContent = sentence;
+    said.classList.toggle("tgv-wrong", error);
+    code.replaceChildren(...lines.flatMap((line, i) => [i ? "\n" : "", highlight(line)]));
+    picture.innerHTML = svgs[model.get("view")]; // made by viz, every text in it escaped
+    picture.setAttribute("aria-label", `The graph of: ${lines.join("; ")}. ${sentence}`);
+  }
+
+  el.classList.add("tgv", "tgv-builder");
+  el.replaceChildren(
+    h("div", { class: "tgv-built-head" }, h("b", {}, "Build a graph"), h("span", { class: "tgv-views", role: "group", "aria-label": "View" }, ...views)),
+    h("div", { class: "tgv-built-row" }, h("span", { class: "tgv-built-label" }, "1. choose"), chips),
+    h("div", { class: "tgv-built-row" }, h("span", { class: "tgv-built-label" }, "2. apply"), h("div", { class: "tgv-chips", role: "group", "aria-label": "Operations" }, ...ops)),
+    h("div", { class: "tgv-built-row" }, h("span", { class: "tgv-built-label" }, "then"), h("div", { class: "tgv-chips" }, backward, undo, clear), leaves),
+    said,
+    h("div", { class: "tgv-built-both" }, code, picture),
+  );
+  const events = ["change:result", "change:view"];
+  for (const event of events) model.on(event, update);
+  update();
+  const release = ownTheKeys(el);
+  return () => {
+    release();
+    for (const event of events) model.off(event, update);
+  };
+}
+
+export default { render: renderBuilder };
