@@ -4,16 +4,30 @@
 >>> viz.draw(loss)                 # the graph behind a tensor of either engine
 >>> viz.record(program).play()     # step forward and backward through a program
 >>> viz.explore(program)           # toggles over a program, both engines side by side
+>>> viz.mistakes()                 # what learners get wrong most; viz.mistake(name) shows one
 """
 
 from typing import Any
 
 from viz.compare import Comparison, compare
 from viz.draw import Picture, draw
+from viz.mistake import MistakeLesson, mistake, mistakes
 from viz.record import record
 from viz.recording import Recording, load
 
-__all__ = ["Comparison", "Picture", "Recording", "compare", "draw", "explore", "load", "record"]
+__all__ = [
+    "Comparison",
+    "MistakeLesson",
+    "Picture",
+    "Recording",
+    "compare",
+    "draw",
+    "explore",
+    "load",
+    "mistake",
+    "mistakes",
+    "record",
+]
 
 
 def __getattr__(name: str) -> Any:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from typing import Any
 
+from viz.mistake import recognise
 from viz.program import Program
 
 _Way = tuple[str, str, dict[str, Any]]  # what is done, what that changes, the toggles that it sets
@@ -17,8 +18,9 @@ def mends(program: Program, state: dict[str, Any], error: dict[str, Any] | None)
     """
     if error is None:
         return []
-    for pattern, ways in _WAYS:
-        if re.search(pattern, error["message"]):
+    known = recognise(error["message"])
+    for name, pattern, ways in _WAYS:
+        if (known is not None and known.name == name) or (pattern and re.search(pattern, error["message"])):
             return [
                 {"label": label, "why": why, "state": {**state, **changed}}
                 for label, why, changed in ways(program, state)
@@ -83,10 +85,11 @@ def _inference(program: Program, state: dict[str, Any]) -> list[_Way]:
     ]  # fmt: skip
 
 
+# (a common mistake, or else what the message looks like, what toggles can do about it)
 _WAYS = [
-    (r"backward through the graph a second time", _second_backward),
-    (r"can't retain_grad on Tensor that has requires_grad=False", _not_kept),
-    (r"cannot register a hook on a tensor that doesn't require grad", _no_hook),
-    (r"[Ii]nference tensor", _inference),
-    (r"does not require grad", _no_graph),
+    ("second backward", "", _second_backward),
+    ("does not require grad", "", _no_graph),
+    ("", r"can't retain_grad on Tensor that has requires_grad=False", _not_kept),
+    ("", r"cannot register a hook on a tensor that doesn't require grad", _no_hook),
+    ("", r"[Ii]nference tensor", _inference),
 ]

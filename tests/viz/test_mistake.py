@@ -1,0 +1,283 @@
+"""Each common mistake is really made, on both engines, and each mend does what it is said to do."""
+
+from __future__ import annotations
+
+import math
+import re
+from typing import Any
+
+import pytest
+
+import viz
+from viz.common_mistakes import MENDS, MISTAKES, TELLS, WRONG
+from viz.engines import CORE, NAMES, TORCH
+from viz.mistake import MistakeLesson, recognise
+
+SECOND = "backward through the graph a second time"
+CHANGED = "modified by an inplace operation"
+NO_GRAD = "element 0 of tensors does not require grad"
+LEGACY = "Legacy autograd function with non-static forward"
+NONE = None
+E = math.e
+H1 = math.tanh(0.5 * 1 + 1)
+H2 = math.tanh(0.5 * H1 + 2)
+CUT = 2 * (H1 - 1) * (1 - H1**2) + 2 * (H2 - 1) * (1 - H2**2) * H1  # each step's own gradient
+WHOLE = CUT + 2 * (H2 - 1) * (1 - H2**2) * 0.5 * (1 - H1**2)  # and what goes back from the second through the first
+
+# (mistake, mend; -1 is the mistake itself) -> what either engine must make of it: (the error, its line), or the values
+# and gradients that the program must end with.
+CLAIMS: dict[tuple[str, int], Any] = {
+    ("second backward", -1): (SECOND, 5),
+    ("second backward", 0): {"w": 0.64},  # 2 - 0.1 * 4 = 1.6, and 1.6 - 0.1 * 2 * 1.6 * 3 = 0.64
+    ("second backward", 1): {"w": 0.4},  # 2 - 0.1 * 2 * 2 * 4
+    ("second backward", 2): (CHANGED, 5),
+    ("does not require grad", -1): (NO_GRAD, 4),
+    ("does not require grad", 0): {"w.grad": 6.0},
+    ("does not require grad", 1): {"w.grad": 6.0},
+    ("does not require grad", 2): {"w.grad": NONE, "loss.grad": 1.0},
+    ("no zero_grad", -1): {"w": 5.28, "w.grad": -7.2},  # -6 - 1.2
+    ("no zero_grad", 0): {"w": 2.88, "w.grad": NONE},
+    ("no zero_grad", 1): {"w": 2.88, "w.grad": -1.2},
+    ("no zero_grad", 2): {"w.grad": -10.8},  # -6 - 4.8
+    ("in-place on a saved value", -1): (CHANGED, 4),
+    ("in-place on a saved value", 0): {"x.grad": E, "y": E + 1},
+    ("in-place on a saved value", 1): {"x.grad": E, "y": E + 1},
+    ("in-place on a saved value", 2): {"x.grad": E + 1, "y": E + 1},
+    ("grad is None", -1): {"w.grad": NONE},
+    ("grad is None", 0): {"w.grad": [2.0, 4.0]},
+    ("grad is None", 1): {"w.grad": [2.0, 4.0]},
+    ("grad is None", 2): {"w.grad": [2.0, 4.0], "w.is_leaf": False},
+    ("grad is None", 3): {"w.grad": NONE, "w.is_leaf": False},
+    ("total += loss", -1): {"total": 2.0, "total.grad_fn": "AddBackward0"},
+    ("total += loss", 0): {"w.grad": 2.0},
+    ("total += loss", 1): {"total": 2.0, "total.grad_fn": NONE},
+    ("total += loss", 2): {"total": 2.0, "total.grad_fn": "AddBackward0"},
+    ("state not detached", -1): (SECOND, 6),
+    ("state not detached", 0): {"w.grad": CUT},
+    ("state not detached", 1): {"w.grad": WHOLE},
+    ("state not detached", 2): {"w.grad": WHOLE},
+    ("ctx attribute", -1): {"x.grad": 100 * E},
+    ("ctx attribute", 0): (CHANGED, None),
+    ("ctx attribute", 1): {"x.grad": E},
+    ("ctx attribute", 2): {"x.grad": 100 * E},
+    ("detach, no_grad and .data", -1): {"w": 20.0, "w.grad": 40.0},
+    ("detach, no_grad and .data", 0): {"w": 20.0, "w.grad": 4.0},
+    ("detach, no_grad and .data", 1): {"w": 2.0, "w.grad": 4.0},
+    ("detach, no_grad and .data", 2): (CHANGED, 5),
+    ("detach, no_grad and .data", 3): (CHANGED, 4),
+    ("wrong number of gradients", -1): ("returned an incorrect number of gradients", 14),
+    ("wrong number of gradients", 0): {"a.grad": 1.0, "b.grad": 3.0},
+    ("wrong number of gradients", 1): {"a.grad": 1.0, "b.grad": 3.0},
+    ("wrong number of gradients", 2): ("returned a gradient different than None at position 3", 14),
+    ("wrong None", -1): {"a.grad": 1.0, "b.grad": NONE},
+    ("wrong None", 0): {"a.grad": 1.0, "b.grad": 3.0},
+    ("wrong None", 1): ("Jacobian mismatch for output 0 with respect to input 1", 13),
+    ("wrong None", 2): {"a.grad": 1.0, "b.grad": NONE},
+    ("forgotten un-broadcast", -1): ("attempting to assign a gradient of size", 6),
+    ("forgotten un-broadcast", 0): {"b.grad": [24.0, 36.0]},
+    ("forgotten un-broadcast", 1): {"b.grad": [24.0, 36.0]},
+    ("forgotten un-broadcast", 2): {"b.grad": [8.0, 12.0]},
+    ("double backward over a saved intermediate", -1): {"slope": 32.0, "x.grad": 24.0},
+    ("double backward over a saved intermediate", 0): {"slope": 32.0, "x.grad": 48.0},
+    ("double backward over a saved intermediate", 1): ("marked with @once_differentiable", 17),
+    ("double backward over a saved intermediate", 2): ("Jacobian mismatch", 15),
+    ("double backward over a saved intermediate", 3): {"slope": 32.0, "x.grad": 24.0},
+    ("NaN from where", -1): {"y": [0.0, 2.0], "x.grad": [math.nan, 0.25]},
+    ("NaN from where", 0): {"y": [0.0, 2.0], "x.grad": [0.0, 0.25]},
+    ("NaN from where", 1): {"y": [0.0, 2.0], "x.grad": [0.0, 0.25]},
+    ("NaN from where", 2): ("'SqrtBackward0' returned nan values", 4),
+    ("NaN from where", 3): {"y": [0.0, 2.0], "x.grad": [math.nan, 0.25]},
+    ("non-static Function", -1): (LEGACY, 11),
+    ("non-static Function", 0): {"x.grad": E, "y.grad_fn": "ExpBackward"},
+    ("non-static Function", 1): {"x.grad": E, "y.grad_fn": "ExpBackward0"},
+    ("non-static Function", 2): (LEGACY, 13),
+    ("leaf in-place", -1): ("a leaf Variable that requires grad is being used in an in-place operation", 4),
+    ("leaf in-place", 0): {"w": 2.2, "w.is_leaf": True},
+    ("leaf in-place", 1): {"w": 2.2, "w.is_leaf": True},
+    ("leaf in-place", 2): {"w": 2.2, "w.is_leaf": False, "w.grad": NONE},
+    ("view of a leaf", -1): ("a view of a leaf Variable that requires grad is being used in an in-place operation", 3),
+    ("view of a leaf", 0): {"loss": 4.0, "w.grad": [0.0, 4.0]},
+    ("view of a leaf", 1): {"loss": 4.0, "w.grad": [0.0, 4.0]},
+    ("view of a leaf", 2): {"loss": 5.0, "w.grad": [0.0, 4.0]},  # the gradient of 5 = 1 + 4 is [2, 4]
+    ("integer leaf", -1): ("Only Tensors of floating point", 1),
+    ("integer leaf", 0): {"w.grad": [2.0, 4.0]},
+    ("integer leaf", 1): {"w.grad": [2.0, 4.0]},
+    ("integer leaf", 2): (NO_GRAD, 3),
+    ("backward of a non-scalar", -1): ("grad can be implicitly created only for scalar", 3),
+    ("backward of a non-scalar", 0): {"x.grad": [2.0, 4.0]},
+    ("backward of a non-scalar", 1): {"x.grad": [1.0, 2.0]},
+    ("backward of a non-scalar", 2): {"x.grad": [2.0, 4.0]},
+    ("backward of a non-scalar", 3): {"x.grad": [2.0, 0.0]},
+}
+# Where the graph is marked: the node that the engine names, or the one that the mistake names.
+MARKED = {
+    "second backward": "MulBackward0",
+    "does not require grad": "loss",
+    "no zero_grad": "w",
+    "in-place on a saved value": "ExpBackward0",
+    "grad is None": "ToCopyBackward0",
+    "total += loss": "AddBackward0",
+    "state not detached": "TanhBackward0",
+    "ctx attribute": "ExpBackward",
+    "detach, no_grad and .data": "MulBackward0",
+    "wrong number of gradients": "ScaledAddBackward",
+    "wrong None": "ScaledAddBackward",
+    "forgotten un-broadcast": "AddBackward0",
+    "double backward over a saved intermediate": "CubeBackward",
+    "NaN from where": "SqrtBackward0",
+    "leaf in-place": "w",
+    "view of a leaf": "w",
+    "backward of a non-scalar": "MulBackward0",
+}
+needs_torch = pytest.mark.skipif(
+    __import__("importlib.util").util.find_spec("torch") is None, reason="PyTorch is not installed"
+)
+ENGINES = [CORE, pytest.param(TORCH, marks=needs_torch)]
+_lessons = {known.name: MistakeLesson(known) for known in MISTAKES}  # each program runs once for all tests
+
+
+def test_every_program_has_its_claim_and_no_claim_is_without_a_program() -> None:
+    assert set(CLAIMS) == {(one.name, position) for one in MISTAKES for position in range(-1, len(one.mends))}
+
+
+def test_the_fifteen_of_the_course_are_there_in_their_order() -> None:
+    numbers = [one.number for one in MISTAKES]
+    assert sorted(set(numbers)) == list(range(1, 16))
+    assert numbers == sorted(numbers)
+    assert len({one.name for one in MISTAKES}) == len(MISTAKES)
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+@pytest.mark.parametrize(("name", "position"), CLAIMS)
+def test_each_program_ends_as_it_is_told(name: str, position: int, engine: str) -> None:
+    claim = CLAIMS[name, position]
+    recording = _lessons[name].outcome(position, engine).recording
+    assert recording is not None
+    if isinstance(claim, tuple):
+        assert recording.error is not None, recording.tensors
+        phrase, line = claim
+        assert phrase in recording.error["message"]
+        assert line in (None, recording.error["line"])
+        return
+    assert recording.error is None
+    for what, wanted in claim.items():
+        tensor, _, entry = what.partition(".")
+        found = recording.tensors[tensor][entry or "value"]
+        if entry in ("", "grad") and found is not None:
+            found = found["data"]
+        numbers = isinstance(wanted, (float, list))
+        assert found == (pytest.approx(wanted, rel=1e-5, nan_ok=True) if numbers else wanted), what
+
+
+@pytest.mark.parametrize("known", MISTAKES, ids=lambda one: one.name)
+def test_a_mistake_has_two_or_more_things_to_try_and_one_of_them_mends(known: Any) -> None:
+    kinds = [mend.kind for mend in known.mends]
+    assert 2 <= len(kinds) <= 4
+    assert MENDS in kinds
+    assert set(kinds) <= {MENDS, TELLS, WRONG}
+
+
+@pytest.mark.parametrize("known", MISTAKES, ids=lambda one: one.name)
+def test_every_edit_finds_its_place_once(known: Any) -> None:
+    assert known.program.count(known.at) == 1
+    for mend in known.mends:
+        text = known.program
+        for old, new in mend.edits:
+            assert text.count(old) == 1, (mend.label, old)
+            text = text.replace(old, new)
+        assert text == known.mended(mend) != known.program
+
+
+@pytest.mark.parametrize("known", MISTAKES, ids=lambda one: one.name)
+def test_a_mistake_is_silent_or_its_phrase_is_what_the_engines_say(known: Any) -> None:
+    for engine in NAMES:
+        recording = _lessons[known.name].outcome(-1, engine).recording
+        if recording is None:
+            continue
+        assert (recording.error is None) == known.silent
+        if recording.error is not None:
+            assert re.search(known.phrase, recording.error["message"])
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+@pytest.mark.parametrize("name", MARKED)
+def test_where_it_goes_wrong_is_marked_in_the_graph(name: str, engine: str) -> None:
+    lesson = _lessons[name]
+    recording = lesson.outcome(-1, engine).recording
+    assert recording is not None
+    key = lesson.marked(recording) or ""
+    op = recording.graph.ops.get(key)
+    assert (op.name if op is not None else recording.graph.values[key].name) == MARKED[name]
+
+
+def test_an_error_before_any_tensor_is_there_has_no_place_in_the_graph() -> None:
+    assert {one.name for one in MISTAKES} - set(MARKED) == {"non-static Function", "integer leaf"}
+
+
+@pytest.mark.parametrize("known", [one for one in MISTAKES if one.phrase], ids=lambda one: one.name)
+def test_an_error_is_recognised_as_the_mistake_it_is(known: Any) -> None:
+    recording = _lessons[known.name].outcome(-1, CORE).recording
+    assert recording is not None and recording.error is not None
+    found = recognise(recording.error["message"])
+    # The same words end two of them: only the program tells a state from any other graph gone through twice.
+    assert found is not None and known.name in (found.name, "state not detached")
+
+
+def test_another_error_is_none_of_them() -> None:
+    assert recognise("name 'x' is not defined") is None
+
+
+def test_changes_say_what_was_and_what_is() -> None:
+    told = [str(change) for change in viz.mistake("ctx attribute").changes(0)]
+    assert told == ["raises: nothing → RuntimeError in line 10", "x.grad: 271.8 → None: no gradient has come"]
+
+
+def test_a_mend_that_changes_no_number_says_so() -> None:
+    assert viz.mistake("wrong None").changes(2) == []
+
+
+def test_a_terminal_gets_the_whole_lesson_as_text() -> None:
+    text = repr(viz.mistake("does not require grad"))
+    assert "→  3 loss = T.tensor((y.item() - 5) ** 2)" in text
+    assert f"tinygrad_edu (line 4): RuntimeError: {NO_GRAD}" in text
+    assert "✗ loss.requires_grad = True" in text
+    assert "    w.grad: None: no gradient has come → 6" in text
+
+
+@needs_torch
+def test_both_engines_are_quoted_in_their_own_words() -> None:
+    text = repr(viz.mistake("in-place on a saved value"))
+    assert "[torch.FloatTensor []], which is output 0 of Exp, is at version 1" in text
+    assert "tinygrad_edu (line 4" in text and "PyTorch (line 4" in text
+
+
+def test_a_silent_mistake_says_that_it_is() -> None:
+    assert "tinygrad_edu: raises nothing: a silent mistake" in repr(viz.mistake("NaN from where"))
+    assert "The gradients are never set back (silent)" in repr(viz.mistakes())
+
+
+def test_a_missing_pytorch_is_a_sentence_in_its_place(monkeypatch: pytest.MonkeyPatch) -> None:
+    def load(name: str) -> Any:
+        if name == TORCH:
+            raise ModuleNotFoundError("PyTorch is not installed: pip install torch")
+        return real(name)
+
+    real = viz.engines.load  # type: ignore[attr-defined]
+    monkeypatch.setattr("viz.engines.load", load)
+    text = repr(viz.mistake("integer leaf"))
+    assert "PyTorch: PyTorch is not installed: pip install torch" in text
+    assert "tinygrad_edu (line 1): RuntimeError" in text
+
+
+def test_a_number_finds_the_first_of_its_rank() -> None:
+    assert viz.mistake(15).name == "leaf in-place"
+
+
+def test_an_unknown_name_is_answered_with_the_nearest() -> None:
+    with pytest.raises(ValueError, match="no mistake is called 'zero grad'; there is 'no zero_grad'"):
+        viz.mistake("zero grad")
+
+
+def test_the_list_names_every_mistake_and_how_to_see_it() -> None:
+    shown = viz.mistakes()._repr_html_()
+    assert all(f'viz.mistake("{one.name}")' in shown for one in MISTAKES)
