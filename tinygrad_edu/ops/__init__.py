@@ -43,6 +43,7 @@ from . import (
     softmax,
     sorting,
     trigonometric,
+    turning,
     windows,
 )
 from .binding import functions, linalg_functions, nn_functions
@@ -54,5 +55,5 @@ __all__ = [
     "exponential", "extremes", "functions", "gather", "index", "joining", "linalg_functions", "linear", "loss",
     "masking", "matmul", "methods", "moments", "network", "nn_functions", "normalization", "norms", "permute",
     "pooling", "powers", "recurrent", "reduce", "repetition", "rounding", "shape", "softmax", "sorting",
-    "trigonometric", "windows",
+    "trigonometric", "turning", "windows",
 ]  # fmt: skip

@@ -10,9 +10,10 @@ from .. import dtypes
 from ..tensor import Tensor
 from .binding import functions, linalg_functions, operator, public
 from .copies import contiguous_clone
-from .op import Op, linear
+from .op import Op
 from .permute import t, transpose
 from .shape import UnsafeView, broadcast_to, reshape, unsqueeze
+from .turning import squeeze_
 
 
 class Dot(Op):
@@ -129,18 +130,6 @@ class Addmv(_AddProduct):
 
     def jvp(tangent, tangent1, tangent2, mat, vec, beta, alpha):
         return tangent * beta + (tangent1 @ vec + mat @ tangent2) * alpha
-
-
-class SqueezeInPlace(Op, name="SqueezeBackward4"):
-    """The product of a vector with a matrix loses the dimension that the vector was lent."""
-
-    def forward(self, *, dim):
-        return self.squeeze(dim)
-
-    def grad_self(grad, dim):
-        return unsqueeze(grad, dim)
-
-    jvp = linear
 
 
 # --- functions -------------------------------------------------------------------------------------------------------
@@ -267,7 +256,7 @@ def matmul(input, other):
     if a == 2 and b == 1:
         return mv(input, other)
     if a == 1 and b == 2:
-        return SqueezeInPlace.apply(mm(unsqueeze(input, 0), other), dim=0)
+        return squeeze_(mm(unsqueeze(input, 0), other), 0)
     if a == 2 and b == 2:
         return mm(input, other)
     if _folds(input, other):

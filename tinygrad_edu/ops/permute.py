@@ -94,11 +94,16 @@ def transpose(input, dim0, dim1):
 @public()
 def t(input):
     """The transpose of a matrix; vectors and numbers stay."""
+    check_transposable("t", input)
+    return T.apply(input)
+
+
+def check_transposable(name, input):
+    """Refuse what is neither a matrix nor less."""
     if len(input.shape) > 2:
         raise RuntimeError(
-            f"t() expects a tensor with <= 2 dimensions, but self is {len(input.shape)}D. Use .mT or .permute()."
+            f"{name}() expects a tensor with <= 2 dimensions, but self is {len(input.shape)}D. Use .mT or .permute()."
         )
-    return T.apply(input)
 
 
 @public("moveaxis")

@@ -83,18 +83,33 @@ def unfold(input, dimension, size, step):
 @public()
 def as_strided(input, size, stride, storage_offset=None):
     """A window on the storage of `input`, by size, stride and offset in elements."""
-    base = input._view.base if input._view is not None else input
-    offset = input.storage_offset() if storage_offset is None else storage_offset
-    window = np.lib.stride_tricks.as_strided(
-        base._data.reshape(-1)[offset:] if base._data.flags.c_contiguous else base._data,
-        tuple(size),
-        [s * base._data.itemsize for s in stride],
-    )
-    if base is not input:
+    if input._view is not None:
         raise NotImplementedError("as_strided of a view is not built: take it of the base tensor.")
-    return AsStrided.apply(
-        input, size=tuple(size), stride=tuple(stride), storage_offset=offset, _index=view_index(base._data, window)
+    return AsStrided.apply(input, **window_settings(input, size, stride, storage_offset))
+
+
+def window_settings(input, size, stride, storage_offset):
+    """What AsStrided is told, after a check that the window lies within the storage."""
+    array = input._data
+    size, stride = tuple(size), tuple(stride)
+    offset = input.storage_offset() if storage_offset is None else storage_offset
+    if len(size) != len(stride):
+        raise RuntimeError(f"mismatch in length of strides and shape: {len(stride)} and {len(size)}")
+    if any(s < 0 for s in stride):
+        raise RuntimeError(f"as_strided: Negative strides are not supported at the moment, got strides: {list(stride)}")
+    room, needed = (
+        0 if 0 in sizes else 1 + sum((n - 1) * s for n, s in zip(sizes, steps, strict=True))
+        for sizes, steps in ((array.shape, input.stride()), (size, stride))
     )
+    if needed and offset + needed > room:
+        raise RuntimeError(
+            f"setStorage: sizes {list(size)}, strides {list(stride)}, storage offset {offset}, and itemsize "
+            f"{array.itemsize} requiring a storage size of {(offset + needed) * array.itemsize} are out of bounds for "
+            f"storage of size {room * array.itemsize}"
+        )
+    settings = {"size": size, "stride": stride, "storage_offset": offset, "_index": None}
+    settings["_index"] = view_index(array, AsStrided.forward(array, **settings))
+    return settings
 
 
 @tensor_method
