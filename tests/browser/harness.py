@@ -71,8 +71,8 @@ class Lab:
 
 
 @contextmanager
-def start_lab(home: Path, root: Path) -> Iterator[Lab]:
-    """JupyterLab on a free port, showing the folder `root`; its settings and its log are kept in `home`."""
+def start_lab(home: Path, root: Path, application: str = "lab") -> Iterator[Lab]:
+    """JupyterLab (or Jupyter `notebook`) on a free port, showing the folder `root`; what it writes is kept in `home`."""
     settings = home / "settings" / "@jupyterlab"
     for name, values in QUIET.items():
         place = settings / f"{name}.jupyterlab-settings"
@@ -90,9 +90,18 @@ def start_lab(home: Path, root: Path) -> Iterator[Lab]:
         "IPYTHONDIR": "ipython",
     }
     environment = {**os.environ, **{name: str(home / folder) for name, folder in places.items()}}
-    command = [sys.executable, "-m", "jupyter", "lab", "--no-browser", f"--port={port}", "--ServerApp.port_retries=0"]
+    command = [
+        sys.executable,
+        "-m",
+        "jupyter",
+        application,
+        "--no-browser",
+        f"--port={port}",
+        "--ServerApp.port_retries=0",
+    ]
     command += ["--ServerApp.ip=127.0.0.1", "--IdentityProvider.token=", f"--ServerApp.root_dir={root}"]
-    command += ["--LabApp.expose_app_in_browser=True", "--ServerApp.allow_root=True"]
+    name = "LabApp" if application == "lab" else "JupyterNotebookApp"
+    command += [f"--{name}.expose_app_in_browser=True", "--ServerApp.allow_root=True"]
     log = (home / "lab.log").open("w")
     server = subprocess.Popen(command, env=environment, stdout=log, stderr=subprocess.STDOUT)
     url = f"http://127.0.0.1:{port}"
