@@ -59,6 +59,8 @@ def details(graph: Graph) -> dict[str, list[list[str]]]:
         rows += [[f"saved {saved.name}", words.saved(op, saved)] for saved in op.saved]
         if op.constants:
             rows.append(["constants", ", ".join(op.constants)])
+        if op.module:
+            rows.append(["module", op.module])
         if op.line is not None:
             rows.append(["line", str(op.line)])
         about[op.key] = rows

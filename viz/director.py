@@ -205,7 +205,7 @@ class Director:
             words += f", which keeps {' and '.join(kept)} for the backward pass" if kept else ""
         else:
             words += "; it is not recorded, so no gradient will flow through it"
-        place = f" inside {op.scope}" if op.scope else ""
+        place = f" inside {op.scope}" if op.scope else f" in {op.module}" if op.module else ""
         self._close(Step(phase, f"{phase.title()}: {mathematics}{place}", sentence(words), event.line))
 
     def _backward(self, event: Event, rest: list[Event]) -> None:

@@ -122,8 +122,9 @@ def _modules(graph: Graph, ops: list[Op], limit: int, one_level: bool = False) -
 
     With `one_level` no deeper than it takes to have more than one.
     """
-    paths = [_module_of(graph, op) for op in ops]
-    if sum(path is not None for path in paths) < len(ops) // 8:
+    ran = any(op.module for op in ops)  # a recording knows; for a drawn graph the names of parameters tell
+    paths = [tuple(filter(None, op.module.split("."))) if ran else _module_of(graph, op) for op in ops]
+    if sum(bool(path) for path in paths) < len(ops) // 8:
         return None
     following: list[tuple[str, ...]] = [()] * len(ops)
     later: tuple[str, ...] = ()

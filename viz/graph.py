@@ -91,6 +91,7 @@ class Op:
     line: int | None = None
     scope: str = ""
     during: str = "forward"  # forward | backward: ops that a backward pass itself recorded
+    module: str = ""  # path of the nn.Module whose forward ran it, such as `model.layers.0`
 
 
 @dataclass

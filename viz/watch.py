@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+import weakref
 from types import FrameType
 from typing import Any
 
@@ -40,6 +41,7 @@ class Watch:
         self._entries = engine.entries()
         self._apply = engine.apply_code()
         self._used: set[str] = set()
+        self._modules: dict[int, tuple[Any, str]] = {}  # each nn.Module met, by id: a weak reference and its path
         self._calls = 0  # of ours that PyTorch runs with function modes set aside
 
     def close(self) -> None:
@@ -85,11 +87,43 @@ class Watch:
                 continue
             if self._names is not None and name not in self._names:
                 continue
+            if self.engine.is_module(thing):
+                self._know_modules(name, thing)
             for path, tensor in tensors_in(thing, self.engine):
                 found[name + path] = tensor
                 self._create_or_bind(name + path, tensor, line)
         if outermost:
             self.final = found
+
+    def _know_modules(self, name: str, root: Any) -> None:
+        """Remember the path of a module and of those inside it; the first name stays."""
+        known = self._modules.get(id(root))
+        if known is not None and known[0]() is root:
+            return
+        for path, module in root.named_modules(prefix=name):
+            known = self._modules.get(id(module))
+            if known is None or known[0]() is not module:
+                self._modules[id(module)] = weakref.ref(module), path
+
+    def _module(self, frame: FrameType | None) -> str:
+        """The path of the innermost module whose `forward` is running, or nothing."""
+        inner: list[Any] = []
+        while frame is not None:
+            if frame.f_code.co_name == "forward":
+                module = frame.f_locals.get("self")
+                if self.engine.is_module(module):
+                    inner.append(module)
+            frame = frame.f_back
+        if not inner:
+            return ""
+        if id(inner[-1]) not in self._modules:  # one without a variable goes by the name of its class
+            name = type(inner[-1]).__name__
+            self._know_modules(name, inner[-1])
+            for path, parameter in tensors_in(inner[-1], self.engine):
+                if self.reader.known(parameter) is not None:
+                    self.reader.bind(name + path, parameter)
+        paths = (self._modules.get(id(module)) for module in inner)
+        return next(known[1] for known in paths if known is not None)
 
     def _create_or_bind(self, name: str, tensor: Any, line: int | None) -> None:
         key = self.reader.bind(name, tensor, line)
@@ -257,6 +291,7 @@ class Watch:
     def _unrecorded(self, name: str, line: int | None, inputs: list[str], output: str, constants: list[str]) -> None:
         op = Op(f"o{len(self.graph.ops)}", name, name, recorded=False, line=line, constants=constants)
         op.scope = self._inside(sys._getframe(1))
+        op.module = self._module(sys._getframe(1))
         op.during = "backward" if self.passes.current is not None else "forward"
         op.inputs = list(dict.fromkeys(inputs))
         op.outputs = [output]
@@ -285,6 +320,7 @@ class Watch:
         function, line, inputs, constants = self._call or ("", self.source.line(sys._getframe(1)), [], [])
         op.line = op.line or line
         op.function = function
+        op.module = self._module(sys._getframe(1)) if self.passes.current is None else ""
         op.constants = op.constants or constants
         op.during = "backward" if self.passes.current is not None else "forward"
         open_slots = [slot for slot, key in enumerate(op.inputs) if key is None]

@@ -6,6 +6,7 @@ import linecache
 import pytest
 
 import viz
+from viz.fold import fold
 from viz.recording import from_data
 
 LINE = """
@@ -225,6 +226,46 @@ def test_a_hook_that_changes_a_gradient_is_an_event_with_both_numbers(engine):
     )
     (hook,) = [event for event in viz.record(source, engine=engine).events if event.kind == "hook"]
     assert [gradient.array.data for gradient in hook.gradients] == [2, 20]
+
+
+MODULES = """
+class Net(T.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.layers = T.nn.Sequential(T.nn.Linear(2, 3), T.nn.ReLU(), T.nn.Linear(3, 1))
+    def forward(self, x):
+        return self.layers(x) * 2
+net = Net()
+x = T.ones(4, 2)
+loss = net(x).sum() + T.nn.Linear(2, 1)(x).sum()
+loss.backward()
+"""
+
+
+def test_each_op_knows_the_module_whose_forward_ran_it_and_parameters_their_paths(engine):
+    graph = viz.record(MODULES, engine=engine).graph
+    assert [(op.name, op.module) for op in graph.ops.values() if op.name != "TBackward0"] == [
+        ("AddmmBackward0", "net.layers.0"),
+        ("ReluBackward0", "net.layers.1"),
+        ("AddmmBackward0", "net.layers.2"),
+        ("MulBackward0", "net"),
+        ("SumBackward0", ""),
+        ("AddmmBackward0", "Linear"),
+        ("SumBackward0", ""),
+        ("AddBackward0", ""),
+    ]
+    names = {value.name for value in graph.values.values() if value.kind == "leaf"}
+    inside = {f"net.layers.{number}.{name}" for number in (0, 2) for name in ("weight", "bias")}
+    assert names == inside | {"Linear.weight", "Linear.bias"}
+
+
+def test_a_recorded_model_is_folded_by_the_modules_that_ran(engine):
+    source = (
+        "layers = [T.nn.Sequential(T.nn.Linear(2, 2), T.nn.Tanh(), T.nn.Linear(2, 2), T.nn.ReLU()) for _ in range(16)]\n"
+        "model = T.nn.Sequential(*layers)\nloss = model(T.ones(1, 2)).sum()\nloss.backward()"
+    )
+    folds = fold(viz.record(source, engine=engine).graph).folds.values()
+    assert [one.module for one in folds] == [f"model.{number}" for number in range(16)]
 
 
 def test_each_change_in_place_is_a_value_of_its_own_on_the_same_memory(engine):
