@@ -18,7 +18,7 @@ from viz import dot, engines, notation, scene, shapes, svg
 from viz import grid as grids
 from viz.director import VIEWS
 from viz.engines import Engine
-from viz.fold import fold
+from viz.fold import Folding, fold
 from viz.graph import Graph
 from viz.layout import Layout
 from viz.reader import Reader, tensors_in
@@ -44,10 +44,11 @@ class Picture:
     layers: dict[str, list[grids.Grid]] = field(default_factory=dict)
     caption: str = ""
     identity: str = field(default_factory=scene.new_identity)
+    folding: Folding | None = None
 
     @cached_property
     def _drawing(self) -> Drawing:
-        return shapes.drawing(self.graph, self.view, self.rooms, self.layers)
+        return shapes.drawing(self.graph, self.view, self.rooms, self.layers, self.folding)
 
     @cached_property
     def layout(self) -> Layout:
@@ -163,13 +164,14 @@ def draw(
             if name:
                 reader.bind(name, tensor)
         _name(reader, names or {}, module, sys._getframe(1))
-        hidden = fold(reader.graph).hidden
-        reader.copy_those(lambda key: key not in hidden)
-        _read_gradients(reader, hidden)
+        folding = fold(reader.graph)
+        reader.copy_those(lambda key: key not in folding.hidden)
+        _read_gradients(reader, folding.hidden)
     graph = reader.graph
     graph.note = _note(graph)
     notation.name_values(graph)
-    return Picture(graph, view, theme, _title(graph), *_final_state(graph))
+    state, rooms, layers = _final_state(graph, folding)
+    return Picture(graph, view, theme, _title(graph), state, rooms, layers, folding=folding)
 
 
 @contextlib.contextmanager
@@ -254,11 +256,15 @@ def _title(graph: Graph) -> str:
     return f"Graph behind {', '.join(names[:4])}{', …' if len(names) > 4 else ''}"
 
 
-def _final_state(graph: Graph) -> tuple[dict[str, State], dict[str, dict[str, str]], dict[str, list[grids.Grid]]]:
+def _final_state(
+    graph: Graph, folding: Folding
+) -> tuple[dict[str, State], dict[str, dict[str, str]], dict[str, list[grids.Grid]]]:
     layers: dict[str, list[grids.Grid]] = {}
     state: dict[str, State] = {}
     rooms: dict[str, dict[str, str]] = {}
     for value in graph.values.values():
+        if value.key in folding.hidden:
+            continue
         text = {"value": grids.words(value.array)}
         state[f"{value.key}x"] = State("on")
         drawn = grids.grid(f"{value.key}d0", value.grad)
@@ -272,6 +278,6 @@ def _final_state(graph: Graph) -> tuple[dict[str, State], dict[str, dict[str, st
         state[value.key] = State("", text)
         rooms[value.key] = text
     for op in graph.ops.values():
-        for position, saved in enumerate(op.saved):
+        for position, saved in enumerate(op.saved if op.key not in folding.unit else ()):
             state[f"{op.key}s{position}"] = State("freed" if saved.state == "freed" else "")
     return state, rooms, layers

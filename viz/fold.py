@@ -37,11 +37,11 @@ class Fold:
         """What is inside: `50 × (addmm, relu)`, or the most frequent ops."""
         if self.module:
             return self.module
-        names = [notation.symbol(graph.ops[key]) for key in self.ops]
-        block = names[: len(names) // self.times]
         if self.times > 1:
+            block = [notation.symbol(graph.ops[key]) for key in self.ops[: len(self.ops) // self.times]]
             inside = ", ".join(block) if len(block) <= 4 else f"{', '.join(block[:3])}, … {len(block)} ops"
             return f"{self.times} × ({inside})" if len(block) > 1 else f"{self.times} × {inside}"
+        names = [notation.symbol(graph.ops[key]) for key in self.ops]
         common = [name for name, _ in Counter(names).most_common(3)]
         return f"{len(names)} ops: {', '.join(common)}{', …' if len(set(names)) > 3 else ''}"
 

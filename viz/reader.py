@@ -100,6 +100,9 @@ class Reader:
         self._kept: list[Any] = []
         self._op_of: dict[Any, str] = {}
         self._tensor: dict[int, tuple[Callable[[], Any], str]] = {}
+        self._holder: dict[str, Callable[[], Any]] = {}  # value -> the tensor that was last seen to be it
+        self._unplaced: list[int] = []  # tensors whose place in memory is not in `_at` yet
+        self._at: dict[int, list[int]] = {}  # place in memory -> tensors seen there
         self._output: dict[tuple[str, int], str] = {}
         self._storage: dict[int, str] = {}
 
@@ -114,7 +117,7 @@ class Reader:
             if value.shape is None or value.array is None:
                 self._fill(value, tensor, line)
             value.retains_grad = bool(tensor.retains_grad)
-            self._tensor[id(tensor)] = (self._reference(tensor), key)
+            self._see(tensor, key)
             return key
         version = self.version(tensor)
         reference, key = self._tensor.get(id(tensor), (None, ""))
@@ -138,8 +141,14 @@ class Reader:
             old = self.graph.values[key]
             new.shares, new.how_shared = key, "in-place"
             new.name, new.names, new.scope = old.name, list(old.names), old.scope
-        self._tensor[id(tensor)] = (self._reference(tensor), new.key)
+        self._see(tensor, new.key)
         return new.key
+
+    def _see(self, tensor: Any, key: str) -> None:
+        reference = self._reference(tensor)
+        self._tensor[id(tensor)] = reference, key
+        self._holder[key] = reference
+        self._unplaced.append(id(tensor))
 
     def _gradient_name(self, tensor: Any) -> str:
         """`w.grad` for the tensor that is the gradient of a leaf `w`."""
@@ -213,10 +222,9 @@ class Reader:
     def _is_alias(self, tensor: Any, owner: str) -> bool:
         # memory is reused after a tensor dies, so the address alone proves nothing: ask for someone alive who has it
         storage = self.engine.storage(tensor)
-        for reference, key in self._tensor.values():
-            other = reference()
-            if key == owner and other is not None:
-                return other is tensor or self.engine.storage(other) == storage
+        other = self._holder.get(owner, lambda: None)()
+        if other is not None:
+            return other is tensor or self.engine.storage(other) == storage
         base = tensor._base
         return base is not None and self.known(base) is not None
 
@@ -381,18 +389,29 @@ class Reader:
         node = self.grad_fn(tensor)
         if node is not None and self.identity(node) in self._op_of:
             return self.value(tensor)
-        pointer = tensor.data_ptr()
-        for reference, key in self._tensor.values():
+        for identity in self._in_place(tensor.data_ptr()):
+            reference, key = self._tensor[identity]
             other = reference()
             if (
                 other is not None
-                and pointer
-                and other.data_ptr() == pointer
                 and other.shape == tensor.shape
                 and self.graph.values[key].version == self.version(tensor)
             ):
                 return key
         return None
+
+    def _in_place(self, pointer: int) -> list[int]:
+        """The tensors that were seen where `pointer` points, first seen first; some may be gone."""
+        for identity in self._unplaced:
+            other = self._tensor[identity][0]()
+            try:
+                place = 0 if other is None else other.data_ptr()
+            except RuntimeError:  # sparse: it has no one place
+                place = 0
+            if place and identity not in self._at.setdefault(place, []):
+                self._at[place].append(identity)
+        self._unplaced.clear()
+        return self._at.get(pointer, [])
 
 
 def is_custom(node: Any) -> bool:

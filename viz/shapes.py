@@ -172,6 +172,10 @@ class _Joined:
         self.alias: dict[str, str] = {**folding.unit, **folding.hidden}
         self._seen: dict[tuple[str, str], Link] = {}
 
+    def inside(self, one: str, other: str) -> bool:
+        """Whether both are in the same fold, so that no link between them is drawn."""
+        return one in self.alias and self.alias[one] == self.alias.get(other)
+
     def add(self, link: Link) -> None:
         """Draw a link, between what stands for its ends."""
         tail, head = self.alias.get(link.tail, link.tail), self.alias.get(link.head, link.head)
@@ -216,14 +220,14 @@ def _values_view(
     joined = _Joined(folding)
     for op in ops:
         for slot, key in enumerate(op.inputs):
-            if key is None or key in hidden:
+            if key is None or key in hidden or joined.inside(op.key, key):
                 continue
             grad = slot < len(op.next) and op.next[slot][0] is not None
             link = Link(f"e{op.key}i{slot}", "forward", key, op.key, back=f"b{op.key}i{slot}" if grad else None)
             link.label = room.get(link.back or "", {}).get("label", "")
             joined.add(link)
         for key in op.outputs:
-            if key not in hidden:
+            if key not in hidden and not joined.inside(op.key, key):
                 joined.add(
                     Link(
                         f"e{key}",
@@ -263,9 +267,9 @@ def _value_box(value: Value, room: dict[str, str], layers: list[Grid]) -> Box:
         drawn = grid(f"{value.key}x", value.array)
         words = grids.words(value.array)
         if words and drawn is None:
-            rows.insert(1, Row("value", "value", "", words))
+            rows.insert(1, Row("value", "value", "", room.get("value", words)))
         elif words:
-            rows.append(Row("value", "small", "", words))
+            rows.append(Row("value", "small", "", room.get("value", words)))
         if drawn is not None or layers:
             rows.append(Row("", "grid", layers=[] if drawn is None else [drawn], beside=layers))
     if room.get("grad"):
@@ -301,7 +305,8 @@ def _node_view(graph: Graph, folding: Folding, room: dict[str, dict[str, str]], 
         for slot, (key, _) in enumerate(op.next):
             if key is not None:
                 used.add(key)
-                joined.add(_node_link(op, slot, key, room))
+                if not joined.inside(op.key, key):
+                    joined.add(_node_link(op, slot, key, room))
     for op in border:
         boxes.append(_node_box(op, room.get(op.key, {}), "beyond"))
         for slot, (key, _) in enumerate(op.next):
