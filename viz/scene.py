@@ -11,6 +11,7 @@ from viz import details, levels, shapes, svg
 from viz import layout as layouts
 from viz.director import VIEWS, Director
 from viz.fold import fold
+from viz.kept import Drawn, Kept
 from viz.recording import Recording
 from viz.stage import translated
 
@@ -27,6 +28,7 @@ def scene(
     views: tuple[str, ...] = VIEWS,
     theme: str = "auto",
     direction: dict[str, str] | None = None,
+    kept: Kept | None = None,
 ) -> dict[str, Any]:
     """All that a player needs to show `recording`, as plain data; see the contract in the design.
 
@@ -37,17 +39,21 @@ def scene(
         views: which views to prepare.
         theme: `"auto"`, `"light"` or `"dark"`.
         direction: of a view, `"LR"` or `"TB"`; what fits a page when not given.
+        kept: the pictures of earlier runs, which are taken again where they fit.
     """
     identity = identity or new_identity()
     director = Director(recording)
     graph = recording.graph
     folding = fold(graph)
     wanted = direction or {}
-    drawings = {
-        view: shapes.drawing(graph, view, director.stages[view].rooms, director.layers, folding) for view in views
-    }
+    drawings = {}
+    for view in views:
+        rooms = director.stages[view].rooms
+        if kept is not None:
+            rooms = kept.rooms(graph, view, rooms)
+        drawings[view] = shapes.drawing(graph, view, rooms, director.layers, folding)
     pictures = {
-        view: _picture(director, view, drawings[view], f"{identity}{view[0]}", theme, wanted.get(view))
+        view: _picture(director, view, drawings[view], f"{identity}{view[0]}", theme, wanted.get(view), kept or Kept())
         for view in views
     }
     made: dict[str, Any] = {
@@ -75,17 +81,28 @@ def scene(
 
 
 def _picture(
-    director: Director, view: str, drawing: shapes.Drawing, identity: str, theme: str, direction: str | None
+    director: Director,
+    view: str,
+    drawing: shapes.Drawing,
+    identity: str,
+    theme: str,
+    direction: str | None,
+    kept: Kept,
 ) -> dict[str, Any]:
     """Base SVG and patches of one view."""
     stage = director.stages[view]
     patches = [translated(patch, drawing) for patch in stage.patches]
     if patches:
         patches[0] = {}
-    placed = arrange(drawing, direction)
-    about = f"Graph of the program, {view} view", details.describe(director.graph)
-    text = svg.write(drawing, placed, identity, stage.first, *about, theme)
-    return {"svg": text, "patches": patches, "id": identity, "direction": placed.direction}
+    about = f"Graph of the program, {view} view", details.describe(director.graph), theme
+    drawn = kept.find(drawing, stage.first, about, direction)
+    if drawn is None:
+        placed = arrange(drawing, direction)
+        text = svg.write(drawing, placed, identity, stage.first, *about)
+        drawn = Drawn(drawing, stage.first, about, direction, placed.direction, identity, text)
+        kept.add(drawn)
+    text = drawn.text.replace(drawn.identity, identity)
+    return {"svg": text, "patches": patches, "id": identity, "direction": drawn.direction}
 
 
 def frame(scene: dict[str, Any], view: str, step: int) -> str:

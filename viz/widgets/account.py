@@ -7,6 +7,7 @@ from typing import Any
 
 from viz import engines
 from viz.engines import CORE, TORCH
+from viz.kept import Kept
 from viz.notation import number
 from viz.recording import Recording
 from viz.scene import scene
@@ -51,10 +52,14 @@ def title(engine: str, device: str) -> str:
 
 
 def shown(
-    recording: Recording, identity: str, views: tuple[str, ...], direction: dict[str, str] | None = None
+    recording: Recording,
+    identity: str,
+    views: tuple[str, ...],
+    direction: dict[str, str] | None = None,
+    kept: Kept | None = None,
 ) -> dict[str, Any]:
     """What the browser needs to show one engine's side: its pictures, its error with our sentence, what it printed."""
-    side: dict[str, Any] = {"scene": scene(recording, identity=identity, views=views, direction=direction)}
+    side: dict[str, Any] = {"scene": scene(recording, identity=identity, views=views, direction=direction, kept=kept)}
     if recording.error is not None:
         sentence = explain(recording.error["type"], recording.error["message"])
         side["error"] = {**recording.error, "explanation": sentence}

@@ -295,9 +295,19 @@ function renderExplorer({ model, el }) {
     ways.replaceChildren("Mend it: ", ...(result.mends ?? []).map(({ label, why, state: mended }) =>
       h("span", { class: "tgv-way" },
         h("button", { type: "button", class: "tgv-text-button", onclick: () => mend(mended) }, label), ` ${why}`)));
-    pair.show(result.sides ?? [], result.table ?? []);
+    pair.show((result.sides ?? []).map(withPictures), result.table ?? []);
     drawCode();
     if (dirty) send();
+  }
+
+  /** A side with its pictures in it: they come apart from it, and only when they change. */
+  function withPictures(side) {
+    return side.scene ? { ...side, scene: { ...side.scene, views: drawn(side.engine, side.scene.views) } } : side;
+  }
+
+  function drawn(engine, views) {
+    return Object.fromEntries(Object.entries(views).map(([view, picture]) =>
+      [view, { ...picture, svg: model.get(`${view}_pictures`)[engine] }]));
   }
 
   function drawCode() {
@@ -337,7 +347,8 @@ function renderExplorer({ model, el }) {
   /** The view that nobody looked at when the answer came. */
   function takeOther() {
     const { seq: of, views } = model.get("other");
-    if (of === model.get("result").seq) pair.addViews(views);
+    if (of !== model.get("result").seq) return;
+    pair.addViews(Object.fromEntries(Object.entries(views).map(([engine, made]) => [engine, drawn(engine, made)])));
   }
 
   root.addEventListener("keydown", (event) => {

@@ -15,6 +15,7 @@ from viz import engines, scene
 from viz.director import VIEWS
 from viz.edits import Edited, Edits, edit
 from viz.engines import CORE, TORCH
+from viz.kept import Kept
 from viz.program import Program, ProgramError, parse
 from viz.record import record
 from viz.recording import Recording
@@ -60,6 +61,9 @@ class Explorer(anywidget.AnyWidget):
     result = traitlets.Dict().tag(sync=True)
     history: traitlets.List[dict[str, Any]] = traitlets.List().tag(sync=True)
     other = traitlets.Dict().tag(sync=True)  # the view that is not looked at, a moment after `result`
+    # Each engine's SVG by view: apart from what the steps change in it, which is all that most answers bring.
+    values_pictures: traitlets.Dict[str, str] = traitlets.Dict().tag(sync=True)
+    grad_fn_pictures: traitlets.Dict[str, str] = traitlets.Dict().tag(sync=True)
     view = traitlets.Unicode("values").tag(sync=True)
     step = traitlets.Int(-1).tag(sync=True)
 
@@ -68,14 +72,15 @@ class Explorer(anywidget.AnyWidget):
         self._recordings: dict[str, Recording] = {}
         self._ran: dict[str, Any] = {}
         self._direction: dict[str, str] = {}  # of each view, as it first was: no toggle turns a picture around
+        self._kept = Kept()
         self._prefix = scene.new_identity()
         self._shown: DisplayHandle | None = None
         state = traits.pop("state", {})
         super().__init__(program=_description(self._parsed), state=state, **traits)
-        self._run(VIEWS)
-        self.observe(self._changed, "state")
+        self._answer()
+        self.observe(self._answer, "state")
 
-    def _changed(self, change: dict[str, Any]) -> None:
+    def _answer(self, change: dict[str, Any] | None = None) -> None:
         """Answer with the view that is looked at; the other one is drawn when the answer is on its way."""
         self._run((self.view,))
         try:
@@ -86,16 +91,26 @@ class Explorer(anywidget.AnyWidget):
     def _draw_other(self, result: dict[str, Any]) -> None:
         if result is not self.result or result.get("refused"):
             return
-        views = tuple(view for view in VIEWS if view != self.view)
-        scenes = {
-            engine: scene.scene(recording, identity=self._identity(engine), views=views, direction=self._direction)[
-                "views"
-            ]
-            for engine, recording in self._recordings.items()
-        }
-        self.other = {"seq": result["seq"], "views": scenes}
+        scenes = {side["engine"]: side["scene"]["views"] for side in result["sides"] if "scene" in side}
+        views = tuple(view for view in VIEWS if any(view not in drawn for drawn in scenes.values()))
+        pictures, others = {}, {}
+        for engine, recording in self._recordings.items():
+            made = scene.scene(
+                recording, self._identity(engine), views=views, direction=self._direction, kept=self._kept
+            )
+            others[engine], pictures[engine] = made["views"], _taken_out(made)
+        with self.hold_sync():
+            self._show(pictures)
+            self.other = {"seq": result["seq"], "views": others}
         if self._shown is not None:
             self._shown.update(self._still(), raw=True)
+
+    def _show(self, pictures: dict[str, dict[str, str]]) -> None:
+        """Set the traits of the pictures drawn; one that is the same as before is not sent again."""
+        for view in {view for drawn in pictures.values() for view in drawn}:
+            self.set_trait(
+                f"{view}_pictures", {engine: drawn[view] for engine, drawn in pictures.items() if view in drawn}
+            )
 
     def _identity(self, engine: str) -> str:
         return f"{self._prefix}{engine[0]}"
@@ -109,12 +124,12 @@ class Explorer(anywidget.AnyWidget):
         try:
             edited = edit(self._parsed, edits_of(state))
             recordings: dict[str, Recording] = {}
-            sides = []
+            sides, pictures = [], {}
             for engine in (CORE, TORCH):
                 side, recording = self._side(engine, edited, state.get("device", "cpu"), views)
                 sides.append(side)
                 if recording is not None:
-                    recordings[engine] = recording
+                    recordings[engine], pictures[engine] = recording, _taken_out(side["scene"])
         except (ProgramError, KeyboardInterrupt) as error:
             # The pictures of the last run stay: they are still true of the last code that ran.
             message = str(error) or "stopped"
@@ -131,7 +146,9 @@ class Explorer(anywidget.AnyWidget):
         first = next(iter(recordings.values()), None)
         result["mends"] = mends(self._parsed, state, first.error if first else None)
         result["took"] = round((time.perf_counter() - began) * 1000, 1)
-        self.result = result
+        with self.hold_sync():
+            self._show(pictures)
+            self.result = result
 
     def _side(
         self, engine: str, edited: Edited, device: str, views: tuple[str, ...]
@@ -143,9 +160,10 @@ class Explorer(anywidget.AnyWidget):
             recording = record(edited.source, engine, wanted, inputs=self._parsed.namespace)
         except (ModuleNotFoundError, ValueError) as error:
             return {**side, "missing": str(error)}, None
+        _count_from_zero(recording)
         if recording.error is not None:
             recording.error["line"] = edited.line_of(recording.error["line"])
-        side.update(shown(recording, self._identity(engine), views, self._direction))
+        side.update(shown(recording, self._identity(engine), views, self._direction, self._kept))
         for view, picture in side["scene"]["views"].items():
             self._direction.setdefault(view, picture["direction"])
         if engine == TORCH:
@@ -158,7 +176,12 @@ class Explorer(anywidget.AnyWidget):
         sides = [side for side in self.result.get("sides", []) if "scene" in side]
         titles = " and ".join(side["title"] for side in sides)
         sentence = self.result.get("account") or "The graph of this program."
-        pictures = [scene.frame(side["scene"], self.view, -1) for side in sides if self.view in side["scene"]["views"]]
+        pictures = []
+        for side in sides:
+            if self.view in side["scene"]["views"]:
+                svg = getattr(self, f"{self.view}_pictures")[side["engine"]]
+                drawn = {**side["scene"]["views"][self.view], "svg": svg}
+                pictures.append(scene.frame({"views": {self.view: drawn}}, self.view, -1))
         return {"text/html": fallback.picture(pictures, titles, sentence), "text/plain": f"{titles}: {sentence}"}
 
     def _ipython_display_(self) -> None:
@@ -166,6 +189,19 @@ class Explorer(anywidget.AnyWidget):
         self._shown = display(self._still(), raw=True, display_id=True)
         data, metadata = self._repr_mimebundle_() or ({}, {})
         display({**data, "text/plain": "An explorer of this program"}, metadata=metadata, raw=True)
+
+
+def _count_from_zero(recording: Recording) -> None:
+    """Sequence numbers as in a fresh process: an engine counts on from run to run, and the picture would change."""
+    numbered = [op for op in recording.graph.ops.values() if op.sequence_nr is not None]
+    least = min((op.sequence_nr or 0 for op in numbered), default=0)
+    for op in numbered:
+        op.sequence_nr = (op.sequence_nr or 0) - least
+
+
+def _taken_out(made: dict[str, Any]) -> dict[str, str]:
+    """The SVG of each view of a scene, which is left with what a step changes: that is what most answers consist of."""
+    return {view: picture.pop("svg") for view, picture in made["views"].items()}
 
 
 def edits_of(state: dict[str, Any]) -> Edits:

@@ -28,7 +28,11 @@ export class Pair {
       button("step", "One step", "→", () => this.goTo(this.at() + 1)),
       button("last", "Last step", "End", () => this.goTo(-1)),
       h("div", { class: "tgv-scrub" }, this.scrubber), this.counter);
-    this.observer = new ResizeObserver(() => this.arrange());
+    this.width = 0;
+    this.observer = new ResizeObserver(() => {
+      this.width = this.sidesBox.clientWidth;
+      this.arrange();
+    });
     this.observer.observe(this.sidesBox);
   }
 
@@ -57,7 +61,7 @@ export class Pair {
   setView(view) {
     const at = this.step;
     this.view = view;
-    for (const side of this.sides) if (side.data?.scene?.views[view]) side.stage.show(side.data.scene, view);
+    for (const side of this.sides) if (side.data?.scene?.views[view]) side.stage.show(side.data.scene, view, this.#stepOf(side.data.scene));
     this.arrange();
     this.goTo(at);
   }
@@ -78,7 +82,7 @@ export class Pair {
     if (svg) {
       const [width, height] = sizeOf(svg);
       side.stage.maxHeight = height > width ? 460 : 300;
-      side.stage.show(data.scene, this.view);
+      side.stage.show(data.scene, this.view, this.#stepOf(data.scene));
     }
     if (data.error) {
       const { type, message, explanation, line } = data.error;
@@ -123,6 +127,11 @@ export class Pair {
   /** The step shown, from 0. */
   at() {
     return this.step < 0 ? this.last() : Math.min(this.step, this.last());
+  }
+
+  #stepOf(scene) {
+    const last = scene.steps.length - 1;
+    return this.step < 0 ? last : Math.min(this.step, last);
   }
 
   goTo(wanted) {
@@ -170,7 +179,7 @@ export class Pair {
     // The widest so far: a toggle that makes a picture smaller does not move it elsewhere.
     const widest = Math.max(this.widest[this.view] ?? 0, ...pictures.map((svg) => sizeOf(svg)[0]));
     this.widest[this.view] = widest;
-    const stacked = widest * 0.72 > this.sidesBox.clientWidth / 2;
+    const stacked = widest * 0.72 > (this.width || this.sidesBox.clientWidth) / 2;
     if (this.sidesBox.classList.contains("tgv-stacked") === stacked) return;
     this.sidesBox.classList.toggle("tgv-stacked", stacked);
     for (const side of this.sides) if (side.stage.svg) side.stage.fit();

@@ -106,9 +106,14 @@ export class Stage {
     );
     host.classList.add("tgv-stage");
     this.path = h("nav", { class: "tgv-path", "aria-label": "Where in the graph", hidden: true });
-    host.replaceChildren(this.path, this.frame, this.tools, this.tip);
+    this.style = h("style"); // beside the picture: one that is put in its place needs no new styles, nor does the page
+    host.replaceChildren(this.style, this.path, this.frame, this.tools, this.tip);
     this.#listen();
-    this.observer = new ResizeObserver(() => this.userView || this.fit());
+    this.width = 0; // asked for once: to ask while a picture changes makes the browser lay out the page each time
+    this.observer = new ResizeObserver(() => {
+      this.width = host.clientWidth;
+      if (!this.userView) this.fit();
+    });
     this.observer.observe(host);
   }
 
@@ -117,8 +122,9 @@ export class Stage {
     this.host.replaceChildren();
   }
 
-  /** Put the picture `view` of `scene` on the stage, at step 0. Steps from here on are differences. */
-  show(scene, view) {
+  /** Put the picture `view` of `scene` on the stage, at a step. Steps from here on are differences. */
+  show(scene, view, step = 0) {
+    if (this.open === null && this.picture?.svg === scene.views[view].svg) return this.#repatch(scene, view, step);
     const focused = this.host.contains(document.activeElement) ? document.activeElement.dataset.key : null;
     const onPath = this.path.contains(document.activeElement);
     const open = this.open;
@@ -126,9 +132,20 @@ export class Stage {
     this.picture = scene.views[view];
     this.shown = view;
     this.#put(null, this.picture.svg, this.picture.patches);
-    this.go(0);
+    this.go(step);
     if (focused) this.#focus(focused);
     if (open && this.picture.folds?.[open]) this.openFold(open, onPath);
+  }
+
+  /** The picture that is shown already, with other patches: it stays, and so does where its reader looks. */
+  #repatch(scene, view, step) {
+    this.go(0);
+    this.scene = scene;
+    this.picture = scene.views[view];
+    this.patches = this.picture.patches;
+    for (const node of this.nodes) this.#describe(node, scene.details[node.dataset.key] ?? []);
+    this.#diff();
+    this.go(step);
   }
 
   /** Show what is inside the fold `key`; `null` for the whole picture. The step stays. */
@@ -141,9 +158,8 @@ export class Stage {
       fold.opened ??= unpack(fold.packed);
       const { svg, patches } = await fold.opened;
       if (this.picture !== picture) return; // another picture has come meanwhile
-      const style = picture.svg.match(/<style>[^]*?<\/style>/)?.[0] ?? "";
       inside = {
-        svg: svg.replace(/<svg[^>]*>/, (start) => start + style),
+        svg,
         // What the whole picture shows as well is patched by the whole picture's patches.
         patches: picture.patches.map((patch, step) => (patches[step] ? { ...patch, ...patches[step] } : patch)),
       };
@@ -178,7 +194,9 @@ export class Stage {
     this.open = open;
     this.patches = patches;
     this.hideTip();
-    this.frame.innerHTML = svg;
+    const [whole, style] = svg.match(/<style>([^]*?)<\/style>/) ?? ["", this.style.textContent];
+    if (this.style.textContent !== style) this.style.textContent = style;
+    this.frame.innerHTML = svg.replace(whole, "");
     this.svg = this.frame.querySelector("svg");
     this.#index();
     this.#diff();
@@ -222,12 +240,16 @@ export class Stage {
       if (!element) continue;
       element.dataset.key = key;
       element.setAttribute("role", "button");
-      element.setAttribute("aria-label", rows.map(([label, text]) => `${label}: ${text}`).join("; "));
+      this.#describe(element, rows);
       element.setAttribute("tabindex", this.nodes.length ? "-1" : "0");
       element.dataset.own = this.picture.folds?.[key] ? "tgv-node tgv-opens" : "tgv-node";
       element.classList.add(...element.dataset.own.split(" "));
       this.nodes.push(element);
     }
+  }
+
+  #describe(element, rows) {
+    element.setAttribute("aria-label", rows.map(([label, text]) => `${label}: ${text}`).join("; "));
   }
 
   /** Find, for every step, what it changes and what was there before: a step back is then as cheap as a step. */
@@ -322,7 +344,7 @@ export class Stage {
 
   fit() {
     this.userView = false;
-    const width = this.host.clientWidth;
+    const width = this.width || this.host.clientWidth;
     if (!this.svg || !width) return;
     const natural = { w: this.box.w / this.unit, h: this.box.h / this.unit };
     // Never enlarged past 100 %, never smaller than what can be read: what is too big is panned.
