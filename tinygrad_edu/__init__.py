@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from . import autograd, dtypes, ops, overrides, printing, utils
+from . import absent, autograd, dtypes, ops, overrides, printing, utils
 from .autograd.anomaly_mode import is_anomaly_check_nan_enabled, is_anomaly_enabled, set_anomaly_enabled
 from .autograd.grad_mode import (
     enable_grad,
@@ -51,6 +51,10 @@ from . import jit, library, linalg, nn, optim, random  # noqa: E402 - they add t
 from .random import Generator  # noqa: E402
 
 globals().update(ops.functions)
+from .ops.creation import strided  # noqa: E402
+
+# So that a program which looks for a device goes on without one: `"cuda" if T.cuda.is_available() else "cpu"`.
+cuda, mps, xpu, accelerator = (absent.Device(name) for name in ("cuda", "mps", "xpu", "accelerator"))
 
 
 def is_tensor(obj: Any) -> Any:
@@ -61,3 +65,7 @@ def is_tensor(obj: Any) -> Any:
 def numel(input: Tensor) -> Any:
     """The number of elements."""
     return input.numel()
+
+
+def __getattr__(name: str) -> Any:
+    raise AttributeError(absent.sentence(name) or f"module 'tinygrad_edu' has no attribute {name!r}")

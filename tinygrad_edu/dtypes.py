@@ -11,6 +11,8 @@ from typing import Any, Final
 
 import numpy as np
 
+from . import absent
+
 __all__ = [
     "bool_",
     "dtype",
@@ -114,7 +116,7 @@ def to_numpy_dtype(d: Any) -> np.dtype:
         return _BY_PYTHON[d].numpy
     raise TypeError(
         f"dtype must be a tinygrad_edu dtype such as tinygrad_edu.float32, got {d!r}"
-        + (". Complex numbers are not built here." if d is complex else "")
+        + (f". {why}" if (why := absent.sentence(getattr(d, "__name__", str(d)))) else "")
     )
 
 

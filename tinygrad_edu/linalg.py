@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from . import absent
 from .ops import linalg_functions
 
 __all__ = sorted(linalg_functions)
@@ -12,4 +13,4 @@ globals().update(linalg_functions)
 
 
 def __getattr__(name: str) -> Any:
-    raise AttributeError(f"tinygrad_edu.linalg has no {name!r}. It has {', '.join(__all__)}.")
+    raise AttributeError(absent.sentence(name) or f"tinygrad_edu.linalg has no {name!r}. It has {', '.join(__all__)}.")

@@ -12,7 +12,7 @@ import numpy as np
 
 from . import dtypes
 from .ops.binding import functions
-from .ops.creation import zeros_like
+from .ops.creation import check_device, plain, zeros_like
 from .ops.op import Op, elementwise
 from .overrides import overridable
 from .tensor import Tensor, bind, wrap
@@ -31,6 +31,7 @@ class Generator:
     """
 
     def __init__(self, device: Any = "cpu") -> None:
+        check_device(device)
         self.manual_seed(67280421310721)
 
     def manual_seed(self, seed: int) -> Generator:
@@ -125,7 +126,14 @@ def randn(
 
 
 def randint(
-    low: int, high: Any, size: Any = None, *, generator: Any = None, dtype: Any = None, requires_grad: bool = False
+    low: int,
+    high: Any,
+    size: Any = None,
+    *,
+    generator: Any = None,
+    dtype: Any = None,
+    device: Any = None,
+    requires_grad: bool = False,
 ) -> Tensor:
     """Integers from `low` (0) up to but not including `high`."""
     if size is None:
@@ -135,12 +143,16 @@ def randint(
     return _made(numpy_generator(generator).integers(low, high, tuple(size)), dtype or dtypes.int64, requires_grad)
 
 
-def randperm(n: int, *, generator: Any = None, dtype: Any = None) -> Tensor:
+def randperm(
+    n: int, *, generator: Any = None, dtype: Any = None, device: Any = None, requires_grad: bool = False
+) -> Tensor:
     """0 to n - 1 in random order."""
-    return _made(numpy_generator(generator).permutation(n), dtype or dtypes.int64, False)
+    return _made(numpy_generator(generator).permutation(n), dtype or dtypes.int64, requires_grad)
 
 
-def normal(mean: Any = 0.0, std: Any = 1.0, size: Any = None, *, generator: Any = None, dtype: Any = None) -> Tensor:
+def normal(
+    mean: Any = 0.0, std: Any = 1.0, size: Any = None, *, generator: Any = None, dtype: Any = None, device: Any = None
+) -> Tensor:
     """Numbers of normal distributions with the given means and deviations, numbers or tensors."""
     mean, std = (getattr(x, "_data", x) for x in (mean, std))
     shape = np.broadcast_shapes(np.shape(mean), np.shape(std)) if size is None else tuple(size)
@@ -162,17 +174,17 @@ def multinomial(input: Tensor, num_samples: int, replacement: bool = False, *, g
     return wrap(np.asarray(drawn[0] if input.ndim == 1 else drawn, np.int64))
 
 
-def rand_like(input: Tensor, *, dtype: Any = None, requires_grad: bool = False, **ignored: Any) -> Tensor:
+def rand_like(input: Tensor, *, dtype: Any = None, device: Any = None, requires_grad: bool = False) -> Tensor:
     """As `rand`, in the shape and dtype of `input`."""
     return rand(input._data.shape, dtype=dtype or input.dtype, requires_grad=requires_grad)
 
 
-def randn_like(input: Tensor, *, dtype: Any = None, requires_grad: bool = False, **ignored: Any) -> Tensor:
+def randn_like(input: Tensor, *, dtype: Any = None, device: Any = None, requires_grad: bool = False) -> Tensor:
     """As `randn`, in the shape and dtype of `input`."""
     return randn(input._data.shape, dtype=dtype or input.dtype, requires_grad=requires_grad)
 
 
-def randint_like(input: Tensor, low: int, high: Any = None, *, dtype: Any = None, **ignored: Any) -> Tensor:
+def randint_like(input: Tensor, low: int, high: Any = None, *, dtype: Any = None, device: Any = None) -> Tensor:
     """As `randint`, in the shape and dtype of `input`."""
     low, high = (0, low) if high is None else (low, high)
     return randint(low, high, input._data.shape, dtype=dtype or input.dtype)
@@ -248,11 +260,10 @@ def random_(self: Tensor, low: int = 0, high: int | None = None, *, generator: A
     return Random.apply_(self, low=low, high=high, generator=generator)
 
 
-for _function in (
-    manual_seed, seed, initial_seed, rand, randn, randint, randperm, normal, bernoulli, multinomial, rand_like, randn_like,
-    randint_like, get_rng_state, set_rng_state,
-):  # fmt: skip
+for _function in (manual_seed, seed, initial_seed, bernoulli, multinomial, get_rng_state, set_rng_state):
     functions[_function.__name__] = overridable(_function)
+for _make in (rand, randn, randint, randperm, normal, rand_like, randn_like, randint_like):
+    functions[_make.__name__] = overridable(plain(_make))
 for _fill in (uniform_, normal_, bernoulli_, exponential_, random_):
     bind(_fill.__name__, overridable(_fill))
 bind("multinomial", functions["multinomial"])

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from .. import absent
 from . import activations, attention, containers, functional, init, layers, losses, norms, recurrent, utils
 from .module import Module
 from .parameter import Buffer, Parameter
@@ -18,5 +19,6 @@ for _family in _FAMILIES:
 
 def __getattr__(name: str) -> Any:
     raise AttributeError(
-        f"tinygrad_edu.nn has no {name!r}. Write it as a Module of your own, from the layers that are here."
+        absent.sentence(name)
+        or f"tinygrad_edu.nn has no {name!r}. Write it as a Module of your own, from the layers that are here."
     )

@@ -116,7 +116,7 @@ class PReLU(Module):
     def __init__(self, num_parameters: int = 1, init: float = 0.25, device: Any = None, dtype: Any = None) -> None:
         super().__init__()
         self.num_parameters = num_parameters
-        self.weight = Parameter(functions["full"]((num_parameters,), init, dtype=dtype))
+        self.weight = Parameter(functions["full"]((num_parameters,), init, dtype=dtype, device=device))
 
     def forward(self, input: Tensor) -> Tensor:
         return F.prelu(input, self.weight)

@@ -5,11 +5,9 @@ from __future__ import annotations
 import math
 from typing import Any
 
-import numpy as np
-
-from .. import dtypes
 from ..ops.convolution import as_tuple
-from ..tensor import Tensor, wrap
+from ..ops.creation import zeros
+from ..tensor import Tensor
 from . import functional as F
 from . import init
 from .module import Module
@@ -22,10 +20,11 @@ __all__ = [
 ]  # fmt: skip
 
 
-def empty_parameter(size: Any, dtype: Any = None) -> Parameter:
-    """A parameter of the given shape, to be initialised."""
-    kind = dtypes.get_default_dtype().numpy if dtype is None else dtypes.to_numpy_dtype(dtype)
-    return Parameter(wrap(np.zeros(size, kind)))
+def add_parameters(module: Module, device: Any, dtype: Any, **sizes: Any) -> None:
+    """Give `module` a parameter of each of `sizes`, by name, to be initialised; None for one that it does without."""
+    for name, size in sizes.items():
+        made = None if size is None else Parameter(zeros(size, dtype=dtype, device=device))
+        module.register_parameter(name, made)
 
 
 class Linear(Module):
@@ -36,11 +35,7 @@ class Linear(Module):
     ) -> None:
         super().__init__()
         self.in_features, self.out_features = in_features, out_features
-        self.weight = empty_parameter((out_features, in_features), dtype)
-        if bias:
-            self.bias = empty_parameter(out_features, dtype)
-        else:
-            self.register_parameter("bias", None)
+        add_parameters(self, device, dtype, weight=(out_features, in_features), bias=out_features if bias else None)
         self.reset_parameters()
 
     def reset_parameters(self) -> None:
@@ -72,13 +67,10 @@ class Bilinear(Module):
         super().__init__()
         self.in1_features, self.in2_features, self.out_features = in1_features, in2_features, out_features
         bound = 1 / math.sqrt(in1_features)
-        self.weight = empty_parameter((out_features, in1_features, in2_features), dtype)
-        init.uniform_(self.weight, -bound, bound)
-        if bias:
-            self.bias = empty_parameter(out_features, dtype)
-            init.uniform_(self.bias, -bound, bound)
-        else:
-            self.register_parameter("bias", None)
+        weight = out_features, in1_features, in2_features
+        add_parameters(self, device, dtype, weight=weight, bias=out_features if bias else None)
+        for p in self.parameters():
+            init.uniform_(p, -bound, bound)
 
     def forward(self, input1: Tensor, input2: Tensor) -> Tensor:
         return F.bilinear(input1, input2, self.weight, self.bias)
@@ -126,11 +118,8 @@ class _Conv(Module):
         self.padding = padding if isinstance(padding, str) else as_tuple(padding, n)
         self.output_padding = as_tuple(output_padding, n)
         channels = (in_channels, out_channels // groups) if self._transposed else (out_channels, in_channels // groups)
-        self.weight = empty_parameter((*channels, *self.kernel_size), dtype)
-        if bias:
-            self.bias = empty_parameter(out_channels, dtype)
-        else:
-            self.register_parameter("bias", None)
+        weight = *channels, *self.kernel_size
+        add_parameters(self, device, dtype, weight=weight, bias=out_channels if bias else None)
         self.reset_parameters()
 
     def reset_parameters(self) -> None:
@@ -235,7 +224,7 @@ class Embedding(Module):
             raise NotImplementedError("Embedding with max_norm, scale_grad_by_freq or sparse is not built.")
         self.num_embeddings, self.embedding_dim = num_embeddings, embedding_dim
         self.padding_idx = padding_idx + num_embeddings if padding_idx is not None and padding_idx < 0 else padding_idx
-        self.weight = empty_parameter((num_embeddings, embedding_dim), dtype)
+        add_parameters(self, device, dtype, weight=(num_embeddings, embedding_dim))
         init.normal_(self.weight)
         if self.padding_idx is not None:
             self.weight._data[self.padding_idx] = 0

@@ -9,8 +9,9 @@ from typing import Any
 
 import numpy as np
 
-from .. import dtypes
+from .. import absent, dtypes
 from ..autograd.hooks import RemovableHandle, add_hook
+from ..ops.methods import target_of
 from ..tensor import Tensor, device, wrap
 from .backward_hooks import BackwardWatcher
 from .parameter import Buffer, Parameter
@@ -103,7 +104,8 @@ class Module:
             found = self.__dict__.get(table, {})
             if name in found:
                 return found[name]
-        raise AttributeError(f"'{type(self).__name__}' object has no attribute '{name}'")
+        why = absent.sentence(name)
+        raise AttributeError(why or f"'{type(self).__name__}' object has no attribute '{name}'")
 
     def __delattr__(self, name: str) -> None:
         for table in ("_parameters", "_buffers", "_modules"):
@@ -361,16 +363,15 @@ class Module:
 
     def to(self, *args: Any, dtype: Any = None, device: Any = None, **ignored: Any) -> Module:
         """All floating-point parameters and buffers in another dtype. The only device is the CPU."""
-        for a in args:
-            if isinstance(a, dtypes.dtype):
-                dtype = a
-            elif isinstance(a, Tensor):
-                dtype = a.dtype
-            else:
-                device = a
-        if device is not None:
-            _check_device(device)
-        return self if dtype is None else self._convert(dtypes.to_numpy_dtype(dtype))
+        dtype, _ = target_of(args, dtype, device)
+        if dtype is None:
+            return self
+        kind = dtypes.to_numpy_dtype(dtype)
+        if kind.kind != "f":
+            raise TypeError(
+                f"nn.Module.to only accepts floating point or complex dtypes, but got desired dtype={dtype}"
+            )
+        return self._convert(kind)
 
     def double(self) -> Module:
         """All floating-point parameters and buffers as float64."""
@@ -420,11 +421,6 @@ class Module:
         if not lines and not children:
             return f"{self._get_name()}()"
         return f"{self._get_name()}(\n  " + "\n  ".join(lines + children) + "\n)"
-
-
-def _check_device(where: Any) -> None:
-    if not isinstance(where, device):
-        device(where)
 
 
 def _add(hooks: dict[int, Any], hook: Any, prepend: bool) -> RemovableHandle:

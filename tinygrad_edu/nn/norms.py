@@ -4,22 +4,20 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
-
 from .. import dtypes
-from ..tensor import Tensor, wrap
+from ..ops.creation import ones, zeros
+from ..tensor import Tensor
 from . import functional as F
 from . import init
-from .layers import empty_parameter
+from .layers import add_parameters
 from .module import Module
 
 __all__ = ["BatchNorm1d", "BatchNorm2d", "GroupNorm", "InstanceNorm2d", "LayerNorm", "RMSNorm"]
 
 
-def _add_affine(module: Module, size: int, affine: bool, bias: bool, dtype: Any) -> None:
+def _add_affine(module: Module, size: Any, affine: bool, bias: bool, device: Any, dtype: Any) -> None:
     """A weight of ones and a bias of zeros for each channel, as far as they are asked for."""
-    module.register_parameter("weight", empty_parameter(size, dtype) if affine else None)
-    module.register_parameter("bias", empty_parameter(size, dtype) if affine and bias else None)
+    add_parameters(module, device, dtype, weight=size if affine else None, bias=size if affine and bias else None)
     if affine:
         init.ones_(module.weight)
 
@@ -42,12 +40,11 @@ class _BatchNorm(Module):
         super().__init__()
         self.num_features, self.eps, self.momentum = num_features, eps, momentum
         self.affine, self.track_running_stats = affine, track_running_stats
-        kind = dtypes.get_default_dtype().numpy if dtype is None else dtypes.to_numpy_dtype(dtype)
-        _add_affine(self, num_features, affine, bias, dtype)
+        _add_affine(self, num_features, affine, bias, device, dtype)
         track = track_running_stats
-        self.register_buffer("running_mean", wrap(np.zeros(num_features, kind)) if track else None)
-        self.register_buffer("running_var", wrap(np.ones(num_features, kind)) if track else None)
-        self.register_buffer("num_batches_tracked", wrap(np.zeros((), np.int64)) if track else None)
+        self.register_buffer("running_mean", zeros(num_features, dtype=dtype) if track else None)
+        self.register_buffer("running_var", ones(num_features, dtype=dtype) if track else None)
+        self.register_buffer("num_batches_tracked", zeros((), dtype=dtypes.int64) if track else None)
 
     def forward(self, input: Tensor) -> Tensor:
         if input.ndim not in self._dims:
@@ -88,11 +85,22 @@ class InstanceNorm2d(Module):
     """Each channel of each image by its own mean and deviation."""
 
     def __init__(
-        self, num_features: int, eps: float = 1e-5, momentum: float = 0.1, affine: bool = False, *, bias: bool = True
+        self,
+        num_features: int,
+        eps: float = 1e-5,
+        momentum: float = 0.1,
+        affine: bool = False,
+        track_running_stats: bool = False,
+        device: Any = None,
+        dtype: Any = None,
+        *,
+        bias: bool = True,
     ) -> None:
+        if track_running_stats:
+            raise NotImplementedError("InstanceNorm2d with track_running_stats is not built: leave it out.")
         super().__init__()
         self.num_features, self.eps, self.momentum, self.affine = num_features, eps, momentum, affine
-        _add_affine(self, num_features, affine, bias, None)
+        _add_affine(self, num_features, affine, bias, device, dtype)
 
     def forward(self, input: Tensor) -> Tensor:
         return F.instance_norm(input, weight=self.weight, bias=self.bias, eps=self.eps)
@@ -116,11 +124,7 @@ class LayerNorm(Module):
         super().__init__()
         self.normalized_shape = (normalized_shape,) if isinstance(normalized_shape, int) else tuple(normalized_shape)
         self.eps, self.elementwise_affine = eps, elementwise_affine
-        self.register_parameter("weight", empty_parameter(self.normalized_shape, dtype) if elementwise_affine else None)
-        if self.weight is not None:
-            init.ones_(self.weight)
-        wanted = elementwise_affine and bias
-        self.register_parameter("bias", empty_parameter(self.normalized_shape, dtype) if wanted else None)
+        _add_affine(self, self.normalized_shape, elementwise_affine, bias, device, dtype)
 
     def forward(self, input: Tensor) -> Tensor:
         return F.layer_norm(input, self.normalized_shape, self.weight, self.bias, self.eps)
@@ -146,8 +150,8 @@ class RMSNorm(Module):
         super().__init__()
         self.normalized_shape = (normalized_shape,) if isinstance(normalized_shape, int) else tuple(normalized_shape)
         self.eps, self.elementwise_affine = eps, elementwise_affine
-        self.register_parameter("weight", empty_parameter(self.normalized_shape, dtype) if elementwise_affine else None)
-        if self.weight is not None:
+        add_parameters(self, device, dtype, weight=self.normalized_shape if elementwise_affine else None)
+        if elementwise_affine:
             init.ones_(self.weight)
 
     def forward(self, input: Tensor) -> Tensor:
@@ -175,7 +179,7 @@ class GroupNorm(Module):
         if num_channels % num_groups:
             raise ValueError(f"num_channels ({num_channels}) must be divisible by num_groups ({num_groups})")
         self.num_groups, self.num_channels, self.eps, self.affine = num_groups, num_channels, eps, affine
-        _add_affine(self, num_channels, affine, bias, dtype)
+        _add_affine(self, num_channels, affine, bias, device, dtype)
 
     def forward(self, input: Tensor) -> Tensor:
         return F.group_norm(input, self.num_groups, self.weight, self.bias, self.eps)

@@ -12,7 +12,7 @@ from ..ops.recurrent import lstm_layer, lstm_step
 from ..tensor import Tensor, wrap
 from . import functional as F
 from . import init
-from .layers import empty_parameter
+from .layers import add_parameters
 from .module import Module
 
 __all__ = ["GRU", "LSTM", "RNN", "GRUCell", "LSTMCell", "RNNCell"]
@@ -72,11 +72,9 @@ class _Recurrent(Module):
         for layer in range(num_layers):
             width = input_size if layer == 0 else hidden_size * self._directions
             for suffix in self._suffixes(layer):
-                setattr(self, f"weight_ih{suffix}", empty_parameter((rows, width), dtype))
-                setattr(self, f"weight_hh{suffix}", empty_parameter((rows, hidden_size), dtype))
-                if bias:
-                    setattr(self, f"bias_ih{suffix}", empty_parameter(rows, dtype))
-                    setattr(self, f"bias_hh{suffix}", empty_parameter(rows, dtype))
+                weights = {f"weight_ih{suffix}": (rows, width), f"weight_hh{suffix}": (rows, hidden_size)}
+                biases = {f"bias_ih{suffix}": rows, f"bias_hh{suffix}": rows} if bias else {}
+                add_parameters(self, device, dtype, **weights, **biases)
         self.reset_parameters()
 
     @property
@@ -214,12 +212,8 @@ class _Cell(Module):
         super().__init__()
         self.input_size, self.hidden_size, self.bias = input_size, hidden_size, bias
         rows = self._gates * hidden_size
-        self.weight_ih, self.weight_hh = (
-            empty_parameter((rows, input_size), dtype),
-            empty_parameter((rows, hidden_size), dtype),
-        )
-        self.register_parameter("bias_ih", empty_parameter(rows, dtype) if bias else None)
-        self.register_parameter("bias_hh", empty_parameter(rows, dtype) if bias else None)
+        weights = {"weight_ih": (rows, input_size), "weight_hh": (rows, hidden_size)}
+        add_parameters(self, device, dtype, **weights, bias_ih=rows if bias else None, bias_hh=rows if bias else None)
         bound = 1 / math.sqrt(hidden_size)
         for p in self.parameters():
             init.uniform_(p, -bound, bound)

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from .. import overrides
+from .. import absent, overrides
 from ..overrides import overridable
 from ..tensor import Tensor, wrap
 from ..tensor import bind as bind_to_tensor
@@ -85,6 +85,8 @@ def _bind_operator(symbol: str, function: Callable[..., Any], name: str) -> None
     @functools.wraps(function)
     def call(self: Tensor, other: Any) -> Any:
         if not isinstance(other, _OPERANDS):
+            if isinstance(other, complex):
+                raise TypeError(absent.sentence("complex"))
             return NotImplemented
         if overrides.modes.stack:
             return overrides.dispatch(call, (self, other), {})

@@ -9,7 +9,7 @@ import numpy as np
 from ..overrides import overridable
 from ..tensor import Tensor, bind
 from .binding import public
-from .creation import zeros_like
+from .creation import as_number, zeros_like
 from .op import Op, check_writable, linear
 
 
@@ -136,7 +136,7 @@ def fill_(self, value):
                 f"fill_ only supports 0-dimension value tensor but got tensor with {value.ndim} dimensions."
             )
         return FillTensor.apply_(self, value)
-    return Fill.apply_(self, value=value)
+    return Fill.apply_(self, value=as_number(value, self._data))
 
 
 def fill_diagonal_(self, fill_value, wrap=False):

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import functools
 import warnings
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
-from .. import dtypes
-from ..tensor import Tensor, as_array, device, wrap
+from .. import absent, dtypes
+from ..tensor import Tensor, as_array, bind, device, wrap
 
 __all__ = [
     "arange",
@@ -34,9 +36,50 @@ def _shape(size: tuple[Any, ...]) -> tuple[int, ...]:
     return tuple(int(n) for n in size)
 
 
-def _finish(array: np.ndarray, requires_grad: bool, where: Any) -> Tensor:
+def check_device(where: Any) -> None:
+    """Refuse every device but the CPU.
+
+    Raises:
+        NotImplementedError: the device is another one.
+    """
     if where is not None and not isinstance(where, device):
         device(where)
+
+
+def plain(function: Callable[..., Any]) -> Callable[..., Any]:
+    """`function` with the settings that PyTorch's constructors have beside its own, none of which does anything here.
+
+    Raises:
+        NotImplementedError: a layout, a device or an `out` is asked for that is not built.
+    """
+
+    @functools.wraps(function)
+    def call(*args: Any, layout: Any = None, pin_memory: bool = False, memory_format: Any = None, **kwargs: Any) -> Any:
+        if layout not in (None, strided):
+            raise NotImplementedError(absent.sentence(str(layout)) or f"the layout {layout} is not built: use strided.")
+        if pin_memory:
+            raise NotImplementedError(absent.sentence("pin_memory"))
+        if kwargs.pop("out", None) is not None:
+            raise NotImplementedError("out=… is not built: bind the result to a name, or write it with copy_().")
+        check_device(kwargs.get("device"))
+        return function(*args, **kwargs)
+
+    return call
+
+
+class _Layout:
+    """How elements lie in memory; here always by strides."""
+
+    def __repr__(self) -> str:
+        return "tinygrad_edu.strided"
+
+
+strided = _Layout()
+bind("layout", property(lambda self: strided))
+
+
+def _finish(array: np.ndarray, requires_grad: bool, where: Any) -> Tensor:
+    check_device(where)
     out = wrap(array)
     from ..autograd import grad_mode
 
@@ -162,7 +205,7 @@ def arange(
     """start, start + step, … up to but not including `end`. Integers give int64, floats the default dtype."""
     if end is None:
         start, end = 0, start
-    values = [v.item() if isinstance(v, Tensor) else v for v in (start, end, step)]
+    values = [as_array(v).item() for v in (start, end, step)]
     if values[2] == 0:
         raise RuntimeError("step must be nonzero")
     if (values[1] - values[0]) * values[2] < 0:
@@ -190,4 +233,6 @@ def as_operand(x: Any) -> Any:
 
 def as_number(value: Any, like: np.ndarray) -> Any:
     """A Python number in the dtype of `like`, so that infinity and large bounds do not widen integers."""
+    if not isinstance(value, np.generic | np.ndarray | int | float):
+        raise TypeError(f"argument 'value' must be Number, not {type(value).__name__}.")
     return np.asarray(value, like.dtype) if like.dtype.kind == "f" else value

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+import builtins
 import functools
 from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
 
-from .. import dtypes
+from .. import absent, dtypes
 from ..overrides import overridable
-from ..tensor import Tensor, bind, device, wrap
+from ..tensor import Tensor, bind, wrap
 from . import creation
 from .binding import functions
 from .copies import Clone, clone, to_copy
@@ -41,24 +42,32 @@ def _to_numpy_dtype(self: Tensor, d: np.dtype) -> Tensor:
 
 def to(self: Tensor, *args: Any, dtype: Any = None, device: Any = None, copy: bool = False, **ignored: Any) -> Tensor:
     """This tensor in another dtype; itself if it has that dtype already. The only device is the CPU."""
-    for a in args:
-        if isinstance(a, Tensor):
-            dtype = a.dtype
-        elif isinstance(a, dtypes.dtype):
-            dtype = a
-        elif isinstance(a, str) or type(a).__name__ == "device":
-            device = a
-    if device is not None:
-        _check_device(device)
+    dtype, copy = target_of(args, dtype, device, copy)
     kind = self._data.dtype if dtype is None else dtypes.to_numpy_dtype(dtype)
     if self._data.dtype == kind:
         return clone(self) if copy else self
     return to_copy(self, kind)
 
 
-def _check_device(where: Any) -> None:
-    if not isinstance(where, device):
-        device(where)
+def target_of(args: tuple[Any, ...], dtype: Any, device: Any, copy: bool = False) -> tuple[Any, bool]:
+    """Which dtype the arguments of `to` ask for, and whether a copy: (other), (dtype), (device, dtype), … as PyTorch.
+
+    Raises:
+        NotImplementedError: a device is asked for that is not the CPU.
+    """
+    if args:
+        first, *rest = args
+        if isinstance(first, Tensor):
+            dtype = first.dtype
+        elif isinstance(first, str | int) or first is None or builtins.type(first).__name__ == "device":
+            device = first
+            if rest and not isinstance(rest[0], bool):
+                dtype, *rest = rest
+        else:
+            dtype = first
+        copy = rest[1] if len(rest) > 1 else copy
+    creation.check_device(device)
+    return dtype, copy
 
 
 def type_as(self: Tensor, other: Tensor) -> Tensor:
@@ -91,6 +100,14 @@ def __contains__(self: Tensor, item: Any) -> bool:
 for _function in (detach, detach_, to, type_as, type, contiguous, __iter__, __contains__):
     bind(_function.__name__, overridable(_function))
 functions["detach"] = overridable(detach)
+
+
+def _missing(self: Tensor, name: str) -> Any:
+    why = absent.sentence(name)
+    raise AttributeError(why or f"'{builtins.type(self).__name__}' object has no attribute '{name}'")
+
+
+bind("__getattr__", _missing)
 bind("_to_numpy_dtype", _to_numpy_dtype)
 bind("__pos__", lambda self: self)
 for _name, _dtype in {
@@ -101,7 +118,7 @@ for _name, _dtype in {
 
 
 def _new(name: str) -> Callable[..., Any]:
-    make = getattr(creation, name)
+    make = creation.plain(getattr(creation, name))
 
     def method(self: Tensor, *args: Any, dtype: Any = None, **kwargs: Any) -> Tensor:
         return make(*args, dtype=self.dtype if dtype is None else dtype, **kwargs)
@@ -113,6 +130,6 @@ def _new(name: str) -> Callable[..., Any]:
 for _name in ("zeros", "ones", "full", "empty", "tensor"):
     bind(f"new_{_name}", _new(_name))
 for _name in creation.__all__:
-    functions[_name] = overridable(getattr(creation, _name))
-functions["empty"] = overridable(creation.zeros, "empty")
-functions["empty_like"] = overridable(creation.zeros_like, "empty_like")
+    functions[_name] = overridable(creation.plain(getattr(creation, _name)))
+functions["empty"] = overridable(creation.plain(creation.zeros), "empty")
+functions["empty_like"] = overridable(creation.plain(creation.zeros_like), "empty_like")

@@ -69,7 +69,7 @@ class LstmLayer(Op, name="LstmLayerBackward0"):
 
     def forward(sequence, hidden, cell, weight_ih, weight_hh, bias_ih, bias_hh):
         projected = _project(sequence, weight_ih, bias_ih, bias_hh)
-        length, batch, n = *projected.shape[:2], hidden.shape[1]
+        (length, batch, _), n = projected.shape, hidden.shape[1]
         outputs, cells = (np.empty((length, batch, n), projected.dtype) for _ in range(2))
         # Gate by gate, (4, N, H), each whole in memory, and in place: a third less time than slices of (N, 4·H).
         gates = np.ascontiguousarray(projected.reshape(length, batch, 4, n).swapaxes(1, 2))

@@ -6,6 +6,7 @@ is put before its history.
 
 from __future__ import annotations
 
+import functools
 from typing import Any
 
 from ..autograd import forward_ad, grad_mode
@@ -57,7 +58,7 @@ def turn(op: type[Op], target: Tensor, **settings: Any) -> Tensor:
     """
     if volatile.seen and volatile.reaches((target,)):
         check_inplace(target, target.requires_grad)
-        return volatile.write(turn, op, target, **settings)
+        return volatile.write(functools.partial(turn, op), target, **settings)
     state = grad_mode.state
     if target._inference and not state.inference:
         raise RuntimeError(
@@ -69,13 +70,13 @@ def turn(op: type[Op], target: Tensor, **settings: Any) -> Tensor:
     if saved_state.keep_versions is not None:
         saved_state.keep_versions.before_write(target)
     shown = wrap(op.forward(target._data, **settings))
-    pushes = forward_ad.level.open and forward_ad.any_tangent((target,))
-    if pushes:
+    if forward_ad.level.open and forward_ad.any_tangent((target,)):
         op._push_tangents((target,), settings, (shown,))
     node = op._record((target,), settings, (shown,)) if record else None
     target._data = shown._data
-    if pushes:
-        forward_ad.set_tangent(target, forward_ad.tangent_of(shown))
+    moved = forward_ad.tangent_of(shown)
+    if moved is not None:
+        forward_ad.set_tangent(target, moved)
     if not target._inference:
         bump_version(target)
     if target._view is not None and target._counter is not None:

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from .. import absent
 from . import lr_scheduler
 from .optimizer import Optimizer, at_least_zero, refuse
 
@@ -213,3 +214,10 @@ class Adagrad(Optimizer):
         state["sum"] += grad * grad
         lr = group["lr"] / (1 + (state["step"] - 1) * group["lr_decay"])
         p -= lr * (grad / (np.sqrt(state["sum"]) + group["eps"]))
+
+
+def __getattr__(name: str) -> Any:
+    raise AttributeError(
+        absent.sentence(name)
+        or f"tinygrad_edu.optim has no {name!r}. Write it as an Optimizer of your own, from one that is here."
+    )

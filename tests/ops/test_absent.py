@@ -1,0 +1,179 @@
+"""What is not built is refused by a sentence that names it, wherever a program comes upon it."""
+
+from __future__ import annotations
+
+import pickle
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+
+import tinygrad_edu as T
+
+COMPLEX = "complex numbers are not built|complex tensors are not built|Complex tensors are not built"
+SPARSE = "sparse tensors are not built"
+QUANTIZED = "quantized tensors are not built"
+CPU_ALONE = "computes on the CPU alone"
+
+
+def ones() -> Any:
+    return T.ones(2)
+
+
+def linear() -> Any:
+    return T.nn.Linear(1, 1)
+
+
+def refused(pattern: str, *programs: Callable[[], Any]) -> list[Any]:
+    return [pytest.param(program, pattern, id=f"{pattern[:7]}-{n}") for n, program in enumerate(programs)]
+
+
+REFUSED = [
+    *refused(
+        COMPLEX,
+        lambda: T.tensor(1j),
+        lambda: T.tensor([1j, 2.0]),
+        lambda: T.as_tensor(np.array([1j])),
+        lambda: T.from_numpy(np.array([1j])),
+        lambda: T.Tensor([1j]),
+        lambda: T.full((2,), 1j),
+        lambda: T.arange(0, 1j),
+        lambda: T.zeros(2, dtype=complex),
+        lambda: T.zeros(2, dtype=np.complex64),
+        lambda: T.zeros(2, dtype=torch.complex64),
+        lambda: T.rand(2, dtype=complex),
+        lambda: T.zeros_like(ones(), dtype=complex),
+        lambda: ones().new_zeros(2, dtype=complex),
+        lambda: ones().to(complex),
+        lambda: ones().to(torch.complex64),
+        lambda: ones().to(dtype=complex),
+        lambda: ones().type(complex),
+        lambda: ones().sum(dtype=complex),
+        lambda: ones().softmax(0, dtype=complex),
+        lambda: ones() * 1j,
+        lambda: 1j + ones(),
+        lambda: ones() ** 1j,
+        lambda: linear().to(complex),
+        lambda: T.nn.Linear(1, 1, dtype=complex),
+        lambda: T.complex64,
+        lambda: T.view_as_complex,
+        lambda: T.fft,
+        lambda: T.linalg.eig,
+        lambda: ones().cfloat(),
+        lambda: ones().imag,
+        lambda: linear().cdouble(),
+    ),
+    *refused(
+        SPARSE,
+        lambda: T.sparse_coo_tensor([[0]], [1.0]),
+        lambda: T.sparse,
+        lambda: T.zeros(2, layout=torch.sparse_coo),
+        lambda: T.rand(2, layout=torch.sparse_csr),
+        lambda: ones().to_sparse(),
+        lambda: ones().coalesce(),
+        lambda: T.optim.SparseAdam,
+    ),
+    *refused(
+        QUANTIZED,
+        lambda: T.quantize_per_tensor(ones(), 0.1, 0, T.qint8),
+        lambda: T.zeros(2, dtype=torch.qint8),
+        lambda: ones().to(torch.quint8),
+        lambda: ones().dequantize(),
+        lambda: T.nn.quantized,
+        lambda: T.quantization,
+        lambda: T.ao,
+    ),
+    *refused(
+        CPU_ALONE,
+        lambda: T.device("cuda:1"),
+        lambda: T.tensor(1.0, device="mps"),
+        lambda: T.zeros(2, device="cuda"),
+        lambda: T.empty(2, device="meta"),
+        lambda: T.eye(2, device=0),
+        lambda: T.arange(3, device="cuda"),
+        lambda: T.as_tensor([1.0], device="cuda"),
+        lambda: T.ones_like(ones(), device="cuda"),
+        lambda: ones().new_ones(2, device="cuda"),
+        lambda: T.rand(2, device="cuda"),
+        lambda: T.randperm(2, device="cuda"),
+        lambda: T.Generator(device="cuda"),
+        lambda: ones().to("cuda"),
+        lambda: ones().to(0),
+        lambda: ones().to(device="cuda"),
+        lambda: ones().to("cuda", T.float64),
+        lambda: ones().to(torch.device("cuda")),
+        lambda: ones().cuda(),
+        lambda: ones().pin_memory(),
+        lambda: linear().cuda(),
+        lambda: linear().to("cuda"),
+        lambda: T.nn.Linear(1, 1, device="cuda"),
+        lambda: T.nn.LSTM(1, 1, device="cuda"),
+        lambda: T.nn.GRUCell(1, 1, device="cuda"),
+        lambda: T.nn.Conv2d(1, 1, 1, device="cuda"),
+        lambda: T.nn.BatchNorm1d(2, device="cuda"),
+        lambda: T.nn.LayerNorm(2, device="cuda"),
+        lambda: T.nn.Embedding(2, 2, device="cuda"),
+        lambda: T.nn.MultiheadAttention(2, 1, device="cuda"),
+        lambda: T.nn.PReLU(device="cuda"),
+        lambda: T.cuda.synchronize,
+        lambda: T.set_default_device("cuda"),
+        lambda: T.nn.DataParallel,
+    ),
+    *refused("float64, float32 and float16", lambda: T.bfloat16, lambda: ones().bfloat16(), lambda: T.uint16),
+]
+
+
+@pytest.mark.parametrize(("program", "pattern"), REFUSED)
+def test_a_sentence_names_it_and_says_what_to_do(program: Callable[[], Any], pattern: str) -> None:
+    with pytest.raises((TypeError, NotImplementedError, AttributeError), match=pattern) as refusal:
+        program()
+    assert any(advice in str(refusal.value) for advice in ("PyTorch", "work with", "supported"))
+
+
+def test_a_program_that_looks_for_a_device_finds_the_cpu() -> None:
+    found = [kind for kind in ("cuda", "mps", "xpu", "accelerator") if getattr(T, kind).is_available()]
+    assert found == []
+    assert T.cuda.device_count() == 0
+    T.cuda.manual_seed_all(0)
+    assert T.ones(2, device="cpu").to("cpu").device == T.device("cpu")
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda E, t: t.to(E.float64),
+        lambda E, t: t.to("cpu", E.float64),
+        lambda E, t: t.to(device="cpu", dtype=E.float64),
+        lambda E, t: t.to(E.device("cpu")),
+        lambda E, t: t.to(E.device("cpu"), E.float64, False, True),
+        lambda E, t: t.to(E.ones(1, dtype=E.float64)),
+        lambda E, t: t.to(E.float32, False, True),
+        lambda E, t: t.to(None, E.float64),
+        lambda E, t: t.to(E.float32),
+    ],
+)
+def test_each_way_to_call_to_gives_the_dtype_and_a_copy_or_not_as_pytorch(call: Callable[[Any, Any], Any]) -> None:
+    def outcome(E: Any) -> tuple[str, bool]:
+        t = E.ones(2)
+        moved = call(E, t)
+        return str(moved.dtype).rpartition(".")[2], moved is t
+
+    assert outcome(T) == outcome(torch)
+
+
+def test_the_layout_is_strided_and_may_be_asked_for() -> None:
+    assert T.zeros(2, layout=T.strided).layout is T.strided
+
+
+def test_an_unknown_name_is_an_ordinary_attribute_error() -> None:
+    for place in (T, T.nn, T.optim, T.linalg, T.ones(1), linear()):
+        with pytest.raises(AttributeError, match="no_such_thing"):
+            _ = place.no_such_thing  # type: ignore[attr-defined]
+        assert not hasattr(place, "no_such_thing")
+
+
+def test_a_tensor_without_the_names_still_copies_and_pickles() -> None:
+    t = T.tensor([1.0, 2.0], requires_grad=True)
+    assert pickle.loads(pickle.dumps(t)).tolist() == [1.0, 2.0]

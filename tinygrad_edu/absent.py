@@ -1,0 +1,75 @@
+"""What PyTorch has and this package has not: the sentences that say so, and what to use instead.
+
+Complex numbers, sparse and quantized tensors, and devices other than the CPU are no part of autograd's story. Their names
+are known all the same, so that a program which comes upon one is told what it met.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+__all__ = ["Device", "sentence"]
+
+_SUBJECTS = {
+    "complex": "complex numbers are not built here. Work with the real and the imaginary part as two tensors",
+    "sparse": "sparse tensors are not built here. Use a dense tensor, or gather and scatter_add on its indices",
+    "quantized": "quantized tensors are not built here. Use float16, or round() by hand",
+    "dtype": "of floating-point types there are float64, float32 and float16, of unsigned ones uint8 alone. Use one of these",
+    "device": "tinygrad_edu computes on the CPU alone. Leave the device out",
+}
+
+_NAMES = {
+    "complex": (
+        "complex complex32 complex64 complex128 cfloat cdouble chalf polar view_as_complex view_as_real real imag conj "
+        "conj_physical resolve_conj is_conj fft stft istft eig eigvals"
+    ),
+    "sparse": (
+        "sparse sparse_coo sparse_csr sparse_csc sparse_bsr sparse_bsc sparse_coo_tensor sparse_csr_tensor "
+        "sparse_csc_tensor sparse_bsr_tensor sparse_bsc_tensor sparse_compressed_tensor to_sparse to_sparse_coo "
+        "to_sparse_csr to_sparse_csc to_sparse_bsr to_sparse_bsc to_dense sparse_mask coalesce is_coalesced smm hspmm "
+        "SparseAdam"
+    ),
+    "quantized": (
+        "qint8 quint8 qint32 quint4x2 quint2x4 quantize_per_tensor quantize_per_tensor_dynamic quantize_per_channel "
+        "fake_quantize_per_tensor_affine fake_quantize_per_channel_affine dequantize int_repr q_scale q_zero_point "
+        "qscheme quantized quantizable quantization qat ao per_tensor_affine per_channel_affine"
+    ),
+    "dtype": "bfloat16 float8_e4m3fn float8_e5m2 float8_e4m3fnuz float8_e5m2fnuz float8_e8m0fnu uint16 uint32 uint64",
+    "device": "mtia hpu ipu set_default_device get_default_device pin_memory is_pinned DataParallel amp autocast",
+}
+_SUBJECT_OF = {name: subject for subject, names in _NAMES.items() for name in names.split()}
+
+
+def sentence(name: str) -> str | None:
+    """What to say where `name`, such as "complex64" or "torch.to_sparse", is asked for; None for a name not known."""
+    name = name.rpartition(".")[2]
+    subject = _SUBJECT_OF.get(name)
+    return None if subject is None else f"{name}: {_SUBJECTS[subject]}, or run the program on PyTorch."
+
+
+class Device:
+    """A namespace such as `cuda`, which says that there is no such device: `T.cuda.is_available()` is False."""
+
+    def __init__(self, name: str) -> None:
+        self._name = name
+
+    def is_available(self) -> bool:
+        """False."""
+        return False
+
+    def device_count(self) -> int:
+        """0."""
+        return 0
+
+    def manual_seed(self, seed: int) -> None:
+        """Nothing to seed, as in PyTorch without the device."""
+
+    manual_seed_all = manual_seed
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("__"):
+            raise AttributeError(name)
+        raise AttributeError(
+            f"{self._name}.{name}: {_SUBJECTS['device']}, or run the program on PyTorch. Here {self._name}.is_available() "
+            "is False."
+        )
