@@ -357,8 +357,7 @@ class Tensor:
     @property
     def is_leaf(self) -> bool:
         """True if no recorded op computed this tensor: it requires no grad, or its gradient accumulates in `.grad`."""
-        # As in PyTorch, a view whose base was written to since learns of its new history when `grad_fn` is asked for.
-        return self._grad_fn is None
+        return self.grad_fn is None
 
     @property
     def retains_grad(self) -> bool:

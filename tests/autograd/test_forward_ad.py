@@ -9,7 +9,7 @@ import threading
 import numpy as np
 import pytest
 import torch
-from both import leaf, same_on_both
+from both import attempt, leaf, same_on_both, values_of
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -586,3 +586,14 @@ def test_a_dual_tensor_made_in_inference_mode_carries_no_tangent(T):
         with T.inference_mode():
             dual = fw.make_dual(x, T.ones(3, dtype=T.float64))
         return fw.unpack_dual(dual).tangent, fw.unpack_dual(x).tangent
+
+
+@same_on_both
+def test_an_expanded_tensor_has_no_tangent_of_its_own(T):
+    fw = T.autograd.forward_ad
+    x = T.ones((), dtype=T.float64)
+    with fw.dual_level():
+        refused = attempt(lambda: fw.make_dual(x.expand(2), T.ones(2, dtype=T.float64)))
+        alike = fw.make_dual(x.expand(2), x.expand(2))
+        through = fw.make_dual(x, x).expand(2)
+        return refused, [values_of(fw.unpack_dual(fw.unpack_dual(d).tangent).primal) for d in (alike, through)]

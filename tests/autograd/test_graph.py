@@ -355,3 +355,12 @@ def test_a_view_that_no_graph_leads_to_has_no_edge(T):
     with T.no_grad():
         v = x[1:]
     return v.requires_grad, attempt(lambda: T.autograd.graph.get_gradient_edge(v))
+
+
+@same_on_both
+def test_zeros_stand_for_the_gradient_of_a_view_that_no_graph_leads_to(T):
+    x = leaf(T)
+    with T.no_grad():
+        v = x[1:]
+    y = x * 2
+    return [values_of(g) for g in T.autograd.grad(y.sum(), [v, x], materialize_grads=True)]

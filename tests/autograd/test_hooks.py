@@ -471,3 +471,13 @@ def test_the_gradient_kept_for_a_tensor_is_dropped_when_a_function_changes_it_in
         (y * 3).sum().backward()
         seen.append((before, values_of(y.grad)))
     return seen
+
+
+@same_on_both
+def test_retain_grad_asks_nothing_of_what_is_a_leaf_to_this_moment(T):
+    """Also of a view made under no_grad whose base was written to: its history cannot be told."""
+    base = leaf(T) * 1
+    with T.no_grad():
+        v = base[1:]
+    base.mul_(2)
+    return attempt(v.retain_grad), attempt(lambda: v.grad_fn)

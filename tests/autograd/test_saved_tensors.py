@@ -2,7 +2,10 @@
 
 import weakref
 
+import pytest
 from both import attempt, failing, leaf, noting, same_on_both, values_of
+
+import tinygrad_edu
 
 
 def hooks(T, pack, unpack):
@@ -395,3 +398,59 @@ def test_what_is_saved_is_listed_once(T):
     x = leaf(T)
     nodes = [T.where(x > 0, x, x).grad_fn, (x * x).grad_fn, (x / x).grad_fn]
     return [[name for name in dir(n) if name.startswith("_saved_")] for n in nodes]
+
+
+@same_on_both
+def test_saved_tensors_are_packed_in_the_order_of_pytorch(T):
+    x, y, packed = leaf(T, [[1.0, 2.0, 3.0]]), T.full((2, 1), 1.5, dtype=T.float64), []
+    z = T.full((1, 3), 0.5, dtype=T.float64)
+    with T.autograd.graph.saved_tensors_hooks(lambda t: packed.append(values_of(t)) or t, lambda t: t):
+        results = y / x, x / y, x * y, y**x, T.atan2(y, x), T.where(x > 1, x, y), T.addcmul(y, x, z), T.addcdiv(z, x, y)
+    return packed, [r.detach() for r in results]
+
+
+@same_on_both
+def test_a_pack_hook_sees_an_input_itself_and_later_hooks_see_it_detached(T):
+    x, seen = leaf(T), []
+    y = x * 2
+
+    def pack(t):
+        seen.append((t is x, t is y, t.requires_grad, T.is_grad_enabled()))
+        return t
+
+    with T.autograd.graph.saved_tensors_hooks(pack, lambda t: t):
+        z = x * y
+    node = (y * y).grad_fn
+    node._raw_saved_self.register_hooks(pack, lambda t: t)
+    return seen, z.detach()
+
+
+def test_an_output_is_packed_without_its_history_so_that_it_keeps_no_graph_alive() -> None:
+    x = leaf(tinygrad_edu)
+    with tinygrad_edu.autograd.graph.saved_tensors_hooks(lambda t: t, lambda t: t):
+        y = x.exp()
+    node = weakref.ref(y.grad_fn)
+    del y
+    assert node() is None
+
+
+OPERANDS = {
+    "add": lambda T, x, other: T.add(x, other),
+    "pow": lambda T, x, other: T.pow(x, other),
+    "maximum": lambda T, x, other: T.maximum(x, other),
+    "where": lambda T, x, other: T.where(x > 0, x, other),
+    "masked_fill": lambda T, x, other: x.masked_fill(x > 0, other),
+    "assignment": lambda T, x, other: (x * 1).__setitem__(0, other),
+    "mul_": lambda T, x, other: (x * 1).mul_(other),
+}
+
+
+@pytest.mark.parametrize("other", [None, "text", [1.0, 2.0]], ids=str)
+@pytest.mark.parametrize("name", OPERANDS)
+def test_an_operand_that_is_no_number_is_refused(name, other) -> None:
+    @same_on_both
+    def program(T):
+        error = attempt(lambda: OPERANDS[name](T, leaf(T, 1.0, 2.0), other))
+        return error[0]
+
+    program()

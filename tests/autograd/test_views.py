@@ -288,3 +288,14 @@ def test_numpy_and_from_numpy_share_memory_unseen_by_versions(T):
     c.numpy()[0] = 5
     x = leaf(T)
     return c, c._version, attempt(lambda: x.numpy()), x.detach().numpy().tolist(), attempt(lambda: (x * 2).numpy())
+
+
+@same_on_both
+def test_a_view_learns_of_its_new_history_by_whatever_is_asked_first(T):
+    def fresh():
+        base = T.ones(3, dtype=T.float64)
+        v = base[1:]
+        base.mul_(leaf(T, 2.0))
+        return v
+
+    return [fresh().is_leaf, fresh().requires_grad, names(fresh()), fresh().output_nr, fresh().retain_grad()]

@@ -140,7 +140,7 @@ def _kind_of_saved(node: Any, name: str) -> str:
 
 
 def values_of(t: Any) -> np.ndarray:
-    return np.array(t.detach().numpy())
+    return np.array(t.detach().numpy(force=True))
 
 
 def observe(result: Any) -> Any:

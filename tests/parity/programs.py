@@ -1,21 +1,19 @@
 """Random programs that use autograd in every way a user can mix, as source text that either engine runs.
 
-`programs()` draws a list of statements; `execute` runs them one by one on an engine. A statement that raises is noted and
-the program goes on, so that the state after an error is compared as well. Names in a program: `T` is the engine, `log`
-a list that hooks write to, `log_hook`, `scaling_hook` and `node_hook` make hooks, `F` holds custom Functions.
+`programs()` draws a list of statements. toolbox.py runs them, and holds what they name: `T` is the engine, `log` a list
+that hooks write to, `log_hook`, `scaling_hook` and `node_hook` make hooks, `F` holds custom Functions.
 """
 
 from __future__ import annotations
 
 import re
-import warnings
 from dataclasses import dataclass
-from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
 from hypothesis import strategies as st
-from parity import Raised, error_of, observe, values_of, watch
+
+__all__ = ["programs"]
 
 SHAPES = [(), (1,), (3,), (2, 1), (2, 3), (3, 2), (2, 2), (1, 3)]
 UNARY = ["exp", "sin", "cos", "tanh", "sigmoid", "relu", "neg", "abs", "clone", "reciprocal", "square"]
@@ -30,6 +28,8 @@ class Variable:
 
     name: str
     shape: tuple[int, ...]
+    # The variable whose memory it may show; its own name if it shows no other's.
+    memory: str
     # Computed from a tensor of inference mode. Whether PyTorch lets such a tensor be written to depends on the kernel.
     inference: bool = False
     # A view; and a tensor whose strides come from a permutation or an expansion, or may do so.
@@ -43,6 +43,9 @@ class Writer:
     def __init__(self, draw: Any) -> None:
         self.draw = draw
         self.lines: list[str] = []
+        self.forward_mode = False
+        # The memory of the tensors that have a hook in common.
+        self.together: set[str] = set()
         self.variables: list[Variable] = []
 
     def pick(self, options: Any) -> Any:
@@ -53,19 +56,44 @@ class Writer:
         n = len(self.variables)
         return self.variables[n - 1 - self.draw(st.integers(0, min(n - 1, 5)))]
 
-    def define(self, expression: str, shape: tuple[int, ...], view: bool = False) -> None:
+    def add(self, shape: tuple[int, ...], used: list[Variable], view: bool = False, **flags: bool) -> str:
+        """A new variable, computed from others."""
         name = f"v{len(self.variables)}"
-        mode = self.draw(st.integers(0, 24))
-        line = f"{name} = {expression}"
-        if mode == 24:
-            line = f"with T.no_grad():\n    {line}"
-        elif mode == 23:
-            line = f"with T.inference_mode():\n    {line}"
+        inference = flags.get("inference", False) or any(v.inference for v in used)
+        strided = flags.get("strided", False) or any(v.strided for v in used)
+        self.variables.append(Variable(name, shape, used[0].memory if view else name, inference, view, strided))
+        return name
+
+    def define(self, expression: str, shape: tuple[int, ...], view: bool = False) -> None:
+        scope = self.scope()
         used = [v for v in self.variables if v.name in re.split(r"\W", expression)]
-        inference = mode == 23 or any(v.inference for v in used)
-        strided = any(v.strided for v in used) or bool(re.search(r"\.(t|transpose|permute|expand)\(", expression))
-        self.lines.append(line)
-        self.variables.append(Variable(name, shape, inference, view, strided))
+        strided = bool(re.search(r"\.(t|transpose|permute|expand)\(|\.T\b", expression))
+        name = self.add(shape, used, view, inference="inference_mode" in scope, strided=strided)
+        self.write(f"{name} = {expression}", scope)
+
+    def write(self, line: str, scope: str = "") -> None:
+        self.lines.append(f"with {scope}:\n    {line}" if scope else line)
+
+    def scope(self) -> str:
+        """Mostly none; else a grad mode, or hooks on what is saved.
+
+        In forward mode no hooks: what is computed for tangents may save as well. And no inference mode: through which
+        base a view made there finds its tangent is PyTorch's secret.
+        """
+        choice = self.draw(st.integers(0, 28))
+        if self.forward_mode and choice in (23, 26):
+            return ""
+        return {
+            23: "T.inference_mode()",
+            24: "T.no_grad()",
+            25: "T.no_grad(), T.enable_grad()",
+            26: f"T.autograd.graph.saved_tensors_hooks(*packing('p{len(self.lines)}'))",
+            27: "T.autograd.set_detect_anomaly(True)",
+            28: "T.set_grad_enabled(False)",
+        }.get(choice, "")
+
+    def label(self) -> str:
+        return f"h{len(self.lines)}"
 
     # --- statements --------------------------------------------------------------------------------------------------
 
@@ -77,7 +105,7 @@ class Writer:
         grad = self.pick(["True", "True", "True", "False"])
         name = f"v{len(self.variables)}"
         self.lines.append(f"{name} = T.tensor({values}, dtype=T.float64, requires_grad={grad})")
-        self.variables.append(Variable(name, shape))
+        self.variables.append(Variable(name, shape, name))
 
     def unary(self) -> None:
         v = self.variable()
@@ -155,6 +183,7 @@ class Writer:
                 (f"{n}.t()", shape[::-1]),
                 (f"{n}.transpose(0, 1)", shape[::-1]),
                 (f"{n}.permute(1, 0)", shape[::-1]),
+                (f"{n}.T", shape[::-1]),
                 (f"{n}[:, 1:]", (shape[0], shape[1] - 1)),
                 (f"{n}[0, 1:]", (shape[1] - 1,)),
             ]
@@ -171,11 +200,31 @@ class Writer:
         self.define(f"{v.name}[T.tensor({indices})]", (3, *v.shape[1:]))
         return None
 
+    def several_views(self) -> None:
+        v = self.variable()
+        if not v.shape or not 2 <= v.shape[0] <= 3:
+            return
+        n = v.shape[0]
+        expression, shape = self.pick(
+            [
+                (f"{v.name}.unbind(0)", v.shape[1:]),
+                (f"{v.name}.split(1)", (1, *v.shape[1:])),
+                (f"{v.name}.chunk({n}, 0)", (1, *v.shape[1:])),
+            ]
+        )
+        scope = self.scope()
+        targets = [self.add(shape, [v], True, inference="inference_mode" in scope) for _ in range(n)]
+        self.write(f"{', '.join(targets)} = {expression}", scope)
+
     def in_place(self) -> None:
         v = self.variable()
-        if v.inference or v.strided:
+        if v.inference:
             return
-        form = self.draw(st.integers(0, 5))
+        other = self.variable()
+        if other is not v and other.memory == v.memory:
+            # What PyTorch gives where a write changes what it reads depends on the kernel.
+            return
+        form = self.draw(st.integers(0, 7))
         if form <= 1:
             line = f"{v.name}.{self.pick(INPLACE_UNARY)}()"
         elif form == 2:
@@ -183,18 +232,19 @@ class Writer:
         elif form == 3:
             target, _ = self.window(v)
             # Whether reshape copies depends on the strides that a kernel of PyTorch gives its result.
-            target = v.name if ".expand" in target or ".reshape" in target else target
+            target = v.name if ".reshape" in target else target
             line = f"{target}.{self.pick(['add_', 'mul_', 'sub_', 'fill_'])}(2)"
         elif form == 4 and v.shape:
-            other = self.variable()
-            target = self.pick([f"{v.name}[0]", f"{v.name}[1:]", f"{v.name}[...]"])
+            target = self.pick([f"{v.name}[0]", f"{v.name}[1:]", f"{v.name}[...]", f"{v.name}[T.tensor([0])]"])
             line = f"{target} = {self.pick([other.name if other is not v else '3.0', '2.0'])}"
+        elif form == 5 and not v.strided:
+            # On expanded tensors deprecated in PyTorch, and refused by us.
+            line = self.pick(["{v}.masked_fill_({v} > 0, 2.0)", "{v}[{v} > 0] = 3.0", "{v}.clamp_(min=0.5)"]).format(
+                v=v.name
+            )
         else:
-            other = self.variable()
             line = f"{v.name}.{self.pick(INPLACE_BINARY[: 3 if other is v else 4])}({other.name})"
-        if self.draw(st.integers(0, 7)) == 7:
-            line = f"with T.no_grad():\n    {line}"
-        self.lines.append(line)
+        self.write(line, self.pick([*[""] * 7, "T.no_grad()"]))
 
     def function(self) -> None:
         v, other = self.variable(), self.variable()
@@ -210,35 +260,51 @@ class Writer:
                 ("Double_", f"{v.name}", [v.shape]),
                 ("Split", f"{v.name}", [v.shape]),
                 ("Window", f"{v.name}", [v.shape]),
+                ("Once", f"{v.name}", [v.shape]),
+                ("Inner", f"{v.name}", [v.shape]),
+                ("Failing", f"{v.name}", [v.shape]),
+                ("Both", f"{v.name}", [v.shape, v.shape]),
             ]
         )
-        targets = []
-        for shape in shapes:
-            targets.append(f"v{len(self.variables)}")
-            flags = v.inference or other.inference, True, v.strided or other.strided
-            self.variables.append(Variable(targets[-1], shape, *flags))
+        targets = [self.add(shape, [v, other], view=True) for shape in shapes]
         self.lines.append(f"{', '.join(targets)} = F.{name}.apply({arguments})")
 
-    def hook(self) -> None:
+    def checkpoint(self) -> None:
         v = self.variable()
-        if v.view:
-            return
-        label = f"h{len(self.lines)}"
+        if not v.inference:
+            self.define(f"checkpoint(F.body, {v.name}, use_reentrant={self.draw(st.booleans())})", v.shape)
+
+    def hook(self) -> None:
+        v, other = self.variable(), self.variable()
         form = self.pick(
             [
                 "{v}.register_hook(log_hook('{h}'))",
                 "{v}.register_hook(scaling_hook('{h}'))",
+                "{v}.register_hook(failing_hook('{h}'))",
+                "{v}.retain_grad()",
                 "{v}.retain_grad()",
                 "{v}.grad_fn.register_hook(node_hook('{h}'))",
                 "{v}.grad_fn.register_prehook(log_hook('{h}'))",
+                "{v}.grad_fn.register_prehook(scaling_prehook('{h}'))",
                 "{v}.register_post_accumulate_grad_hook(log_hook('{h}'))",
+                "{v}.register_post_accumulate_grad_hook(zeroing_hook('{h}'))",
                 "{h} = {v}.register_hook(log_hook('{h}')); {h}.remove()",
                 "{v}.grad_fn.register_hook(scaling_node_hook('{h}'))",
+                "T.autograd.graph.register_multi_grad_hook([{v}, {w}], log_hook('{h}'))",
+                "T.autograd.graph.register_multi_grad_hook([{v}, {w}], log_hook('{h}'), mode='any')",
+                "{v}.grad_fn._raw_saved_self.register_hooks(*packing('{h}'))",
+                "{v}.grad_fn._raw_saved_result.register_hooks(*packing('{h}'))",
+                "T.autograd.graph.increment_version({v})",
             ]
         )
+        if "_raw_saved" in form and any(re.search(r"_\(|version|\] = ", line) for line in self.lines):
+            # PyTorch packs what is saved also where it was changed, and then no longer knows: a wrong gradient.
+            return
+        if "multi_grad" in form:
+            self.together |= {v.memory, other.memory}
         # PyTorch 2.13 itself crashes when a hook is set on a view whose history is out of date: asking for it brings it up.
-        self.lines.append(f"{v.name}.grad_fn")
-        self.lines.append(form.format(v=v.name, h=label))
+        self.lines.append(f"{v.name}.grad_fn, {other.name}.grad_fn")
+        self.lines.append(form.format(v=v.name, w=other.name, h=self.label()))
 
     def flag(self) -> None:
         v = self.variable()
@@ -259,78 +325,72 @@ class Writer:
             )
         )
 
-    def inputs(self) -> str:
-        """Of tensors that are no views: which write to its base a retained view survives is PyTorch's secret."""
-        v = self.variable()
-        return "" if v.view else f"inputs=[{v.name}]"
-
     def backward(self) -> None:
         v = self.variable()
-        options = self.pick(["", "", "retain_graph=True", "create_graph=True", self.inputs()])
-        kind = self.draw(st.integers(0, 3))
+        options = self.pick(
+            ["", "", "retain_graph=True", "create_graph=True", f"inputs=[{v.name}]", f"inputs=[{self.variable().name}]"]
+        )
+        kind = self.draw(st.integers(0, 6))
         if self.draw(st.booleans()) and not second_order(self.lines):
             self.lines.append(f"watch({v.name}, log=log)")
+        comma = ", " if options else ""
+        if kind in (1, 3) and v.memory in self.together:
+            # PyTorch does not count the tensor at which the pass starts among those a hook on several waits for.
+            kind = 0
         if kind == 0:
             self.lines.append(f"{v.name}.sum().backward({options})")
         elif kind == 1:
-            comma = ", " if options else ""
             self.lines.append(f"{v.name}.backward(T.ones({list(v.shape)}, dtype=T.float64){comma}{options})")
         elif kind == 2:
             other = self.variable()
+            self.lines.append(f"T.autograd.backward([{v.name}.sum(), {other.name}.sum()]{comma}{options})")
+        elif kind == 3:
+            with_edge = f"T.autograd.graph.get_gradient_edge({v.name})"
             self.lines.append(
-                f"T.autograd.backward([{v.name}.sum(), {other.name}.sum()]{', ' if options else ''}{options})"
+                f"T.autograd.backward({with_edge}, T.ones({list(v.shape)}, dtype=T.float64){comma}{options})"
             )
+        elif kind == 4:
+            self.gradient_of_gradient(v)
         else:
-            target = self.variable()
-            name = f"v{len(self.variables)}"
-            options = self.pick(["", "create_graph=True", "retain_graph=True", "allow_unused=True"])
-            comma = ", " if options else ""
-            self.lines.append(f"{name} = T.autograd.grad({v.name}.sum(), [{target.name}]{comma}{options})[0].clone()")
-            self.variables.append(Variable(name, target.shape))
+            self.grad(v)
+
+    def grad(self, v: Variable) -> None:
+        targets = [self.variable() for _ in range(self.draw(st.integers(1, 3)))]
+        form = self.pick(["{}", "{}", "{}", "T.autograd.graph.get_gradient_edge({})"])
+        options = self.pick(
+            ["", "create_graph=True", "retain_graph=True", "allow_unused=True", "materialize_grads=True"]
+        )
+        inputs = ", ".join(form.format(t.name) for t in targets)
+        call = f"T.autograd.grad({v.name}.sum(), [{inputs}]{', ' if options else ''}{options})"
+        names = [self.add(t.shape, []) for t in targets]
+        self.lines.append(f"{', '.join(names)}, = [g if g is None else g.clone() for g in {call}]")
+
+    def gradient_of_gradient(self, v: Variable) -> None:
+        target = self.variable()
+        # What comes out may be expanded.
+        name = self.add(target.shape, [], strided=True)
+        self.lines.append(f"{name}, = T.autograd.grad({v.name}.sum(), [{target.name}], create_graph=True)")
+        self.lines.append(f"({name} * {name}).sum().backward({self.pick(['', 'create_graph=True'])})")
+
+    def tangent(self) -> None:
+        v = self.variable()
+        if self.forward_mode and not v.inference:
+            self.define(f"fw.make_dual({v.name}, tangent({v.name}))", v.shape, view=True)
 
     def program(self) -> list[str]:
+        self.forward_mode = self.draw(st.integers(0, 9)) == 9
+        if self.forward_mode:
+            self.lines.append("fw.enter_dual_level()")
         for _ in range(self.draw(st.integers(1, 2))):
             self.leaf()
         common = [self.unary, self.binary, self.with_number, self.view]
-        rare = [self.reduction, self.where, self.gather, self.function, self.flag, self.leaf]
-        steps = [*common, *common, *common, *rare, *[self.in_place] * 5, *[self.hook] * 3, *[self.backward] * 2]
+        rare = [self.reduction, self.where, self.gather, self.function, self.flag, self.leaf, self.several_views]
+        rare += [self.checkpoint, *[self.tangent] * 3 * self.forward_mode]
+        steps = [*common, *common, *common, *rare, *[self.in_place] * 5, *[self.hook] * 4, *[self.backward] * 2]
         for _ in range(self.draw(st.integers(1, 12))):
             self.pick(steps)()
         self.backward()
         return self.lines
-
-
-@st.composite
-def programs(draw: Any) -> list[str]:
-    """A program as a list of statements."""
-    return Writer(draw).program()
-
-
-# --- running one -----------------------------------------------------------------------------------------------------
-
-
-def execute(lines: list[str], T: Any) -> Any:
-    """Run the statements on engine `T`; returns what hooks logged, which statements raised, and all variables."""
-    log: list[Any] = []
-    names: dict[str, Any] = {"T": T, "log": log, "F": functions(T), "watch": watch, **_hooks(log)}
-    errors: dict[str, Any] = {}
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        for line in lines:
-            try:
-                exec(line, names)
-            except Exception as error:
-                errors[line] = error_of(error)
-                for target in line.replace("(", " ").partition("=")[0].replace(",", " ").split():
-                    if target.startswith("v") and target[1:].isdigit() and target not in names:
-                        names[target] = T.ones(1, dtype=T.float64)
-        variables = {k: v for k, v in names.items() if k[0] == "v" and k[1:].isdigit()}
-        state = {"values": values_and_gradients(variables)} if second_order(lines) else observe(variables)
-        if any("inference_mode" in line for line in lines):
-            # The version that the result of an op on inference tensors starts with depends on PyTorch's kernel.
-            for variable in state.get("result", {}).values():
-                variable.pop("version", None), variable.pop("base", None)
-    return {"errors": errors, "log": log, **state}
 
 
 def second_order(lines: list[str]) -> bool:
@@ -339,161 +399,7 @@ def second_order(lines: list[str]) -> bool:
     return any("create_graph=True" in line for line in lines)
 
 
-def values_and_gradients(variables: dict[str, Any]) -> dict[str, Any]:
-    return {
-        k: [None if t is None else values_of(t) for t in (v, getattr(v, "grad", None))] for k, v in variables.items()
-    }
-
-
-def _hooks(log: list[Any]) -> dict[str, Any]:
-    def told(value: Any) -> Any:
-        if isinstance(value, tuple | list):
-            return [told(v) for v in value]
-        return None if value is None else values_of(value)
-
-    def log_hook(label: str) -> Any:
-        return lambda grad: log.append([label, told(grad)])
-
-    def scaling_hook(label: str) -> Any:
-        def hook(grad: Any) -> Any:
-            log.append([label, told(grad)])
-            return grad * 2
-
-        return hook
-
-    def node_hook(label: str) -> Any:
-        return lambda grad_inputs, grad_outputs: log.append([label, told(grad_inputs), told(grad_outputs)])
-
-    def scaling_node_hook(label: str) -> Any:
-        def hook(grad_inputs: Any, grad_outputs: Any) -> Any:
-            log.append([label, told(grad_inputs), told(grad_outputs)])
-            return tuple(None if g is None else g * 3 for g in grad_inputs)
-
-        return hook
-
-    return {
-        "log_hook": log_hook,
-        "scaling_hook": scaling_hook,
-        "node_hook": node_hook,
-        "scaling_node_hook": scaling_node_hook,
-    }
-
-
-_FUNCTIONS: dict[Any, SimpleNamespace] = {}
-
-
-def functions(T: Any) -> SimpleNamespace:
-    """Custom Functions of every kind, for engine `T`."""
-    if T in _FUNCTIONS:
-        return _FUNCTIONS[T]
-    Function = T.autograd.Function
-
-    class Square(Function):
-        """Saves its input."""
-
-        @staticmethod
-        def forward(ctx, x):
-            ctx.save_for_backward(x)
-            return x * x
-
-        @staticmethod
-        def backward(ctx, grad):
-            (x,) = ctx.saved_tensors
-            return 2 * x * grad
-
-    class Exp(Function):
-        """Saves its output."""
-
-        @staticmethod
-        def forward(ctx, x):
-            y = x.exp()
-            ctx.save_for_backward(y)
-            return y
-
-        @staticmethod
-        def backward(ctx, grad):
-            return grad * ctx.saved_tensors[0]
-
-    class Scaled(Function):
-        """The split form, an argument that is no tensor, and one without a gradient."""
-
-        @staticmethod
-        def forward(x, k, unused):
-            return x * k
-
-        @staticmethod
-        def setup_context(ctx, inputs, output):
-            ctx.k = inputs[1]
-
-        @staticmethod
-        def backward(ctx, grad):
-            return grad * ctx.k, None, None
-
-    class Two(Function):
-        """Two outputs, gradients not materialised."""
-
-        @staticmethod
-        def forward(ctx, a, b):
-            ctx.set_materialize_grads(False)
-            return a * 2, b.sin()
-
-        @staticmethod
-        def backward(ctx, grad_a, grad_b):
-            return (None if grad_a is None else grad_a * 2), (None if grad_b is None else grad_b * 5)
-
-    class Same(Function):
-        """Returns its input as it is."""
-
-        @staticmethod
-        def forward(ctx, x):
-            return x
-
-        @staticmethod
-        def backward(ctx, grad):
-            return grad * 7
-
-    class Double_(Function):
-        """Changes its input in place."""
-
-        @staticmethod
-        def forward(ctx, x):
-            ctx.mark_dirty(x)
-            return x.mul_(2)
-
-        @staticmethod
-        def backward(ctx, grad):
-            return grad * 2
-
-    class Split(Function):
-        """Another output has no gradient."""
-
-        @staticmethod
-        def forward(ctx, x):
-            sign = x > 0
-            ctx.mark_non_differentiable(sign)
-            ctx.save_for_backward(x, sign, None)
-            return x.clone()
-
-        @staticmethod
-        def backward(ctx, grad):
-            x, sign, nothing = ctx.saved_tensors
-            assert nothing is None
-            return T.where(sign, grad * x, grad)
-
-    class Window(Function):
-        """Returns a view of its input."""
-
-        @staticmethod
-        def forward(ctx, x):
-            return x.view_as(x)
-
-        @staticmethod
-        def backward(ctx, grad):
-            return grad.clone()
-
-    kinds = (Square, Exp, Scaled, Two, Same, Double_, Split, Window)
-    _FUNCTIONS[T] = SimpleNamespace(**{kind.__name__: kind for kind in kinds})
-    return _FUNCTIONS[T]
-
-
-__all__ = ["Raised", "execute", "programs"]
+@st.composite
+def programs(draw: Any) -> list[str]:
+    """A program as a list of statements."""
+    return Writer(draw).program()

@@ -4,18 +4,21 @@ from __future__ import annotations
 
 import os
 
-from hypothesis import HealthCheck, Phase, assume, given, settings
+from hypothesis import HealthCheck, Phase, assume, given, seed, settings
 from parity import ENGINES, differences
-from programs import execute, programs
+from programs import programs
+from toolbox import execute
 
-# The same programs on every run; TINYGRAD_EDU_PARITY_PROGRAMS asks for more of them.
+# The same programs on every run. TINYGRAD_EDU_PARITY_PROGRAMS asks for more of them, TINYGRAD_EDU_PARITY_SEED for others.
 COUNT = int(os.environ.get("TINYGRAD_EDU_PARITY_PROGRAMS", "2000"))
+SEED = os.environ.get("TINYGRAD_EDU_PARITY_SEED")
 
 
+@(seed(int(SEED)) if SEED else lambda test: test)
 @given(programs())
 @settings(
     max_examples=COUNT,
-    derandomize=True,
+    derandomize=SEED is None,
     database=None,
     deadline=None,
     suppress_health_check=list(HealthCheck),
@@ -25,6 +28,8 @@ def test_a_random_program_gives_the_same_on_both_engines(lines):
     theirs, ours = (execute(lines, ENGINES[name]) for name in ("torch", "tinygrad_edu"))
     # A program that trips PyTorch's own assertions says nothing about us.
     assume("INTERNAL ASSERT" not in str(theirs["errors"]))
+    # It has not built a hook on several tensors, one a leaf, for autograd.grad.
+    assume("_will_engine_execute_node" not in str(theirs))
     # Where a write both overlaps what it reads and does not fit, PyTorch tells of one, we of the other.
     assume("refer to a single memory location" not in str(theirs["errors"]))
     found = list(differences(theirs, ours))

@@ -461,7 +461,7 @@ def grad(
     with _recording(create_graph):
         found = run(edges, values, keep, as_tensors, captures=captures)
     results: list[Tensor | None] = []
-    for i, (value, (node, output_nr)) in enumerate(zip(found, captures, strict=True)):
+    for i, value in enumerate(found):
         if value is not None:
             results.append(as_tensor(value))
         elif materialize_grads:
@@ -469,7 +469,7 @@ def grad(
                 raise RuntimeError(
                     "materialize_grads cannot be used when the given input is a GradientEdge. Give the tensor itself."
                 )
-            results.append(wrap(np.zeros(*node._outputs[output_nr])))
+            results.append(wrap(np.zeros_like(ends[i]._data)))
         elif allow_unused:
             results.append(None)
         else:

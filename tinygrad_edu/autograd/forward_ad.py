@@ -107,6 +107,12 @@ def make_dual(tensor: Tensor, tangent: Tensor, *, level: int | None = None) -> T
             "Making a dual Tensor based on a Tensor that already has a forward gradient at the same level 0 is not "
             "supported. Take unpack_dual(tensor).primal first."
         )
+    strides = _strides(tensor._data)
+    if 0 in strides and _strides(tangent._data) != strides:
+        raise RuntimeError(
+            "unsupported operation: more than one element of the written-to tensor refers to a single memory location. A "
+            "tangent lies in memory as its tensor does, and this one is expanded: make a clone() dual."
+        )
     dual = tensor.view_as(tensor)
     # In inference mode nothing is followed, tangents neither.
     if not grad_mode.state.inference:
@@ -117,7 +123,7 @@ def make_dual(tensor: Tensor, tangent: Tensor, *, level: int | None = None) -> T
 def unpack_dual(tensor: Tensor, *, level: int | None = None) -> UnpackedDualTensor:
     """The primal value and the tangent of a dual tensor; the tangent is None for any other, and outside the level."""
     tangent = tangent_of(tensor) if level in (None, 0) else None
-    if tangent is None:
+    if not _state.open:
         return UnpackedDualTensor(tensor, None)
     with _set_fwd_grad_enabled(False):
         primal = tensor.view_as(tensor)

@@ -382,7 +382,7 @@ def _alias(t: Tensor) -> Tensor:
 
 def _rebase_dirty(t: Tensor, node: FunctionNode, number: int, n_outputs: int) -> None:
     """`forward` has changed its input `t` in place: `node` becomes its history, and that of its base."""
-    if t.is_leaf and t.requires_grad:
+    if t._grad_fn is None and t.requires_grad:
         raise RuntimeError(
             "a leaf Variable that requires grad has been used in an in-place operation. Its value before would be lost: "
             "work on a clone()."

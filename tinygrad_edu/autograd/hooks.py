@@ -106,9 +106,11 @@ def retain_grad(self: Tensor) -> None:
             "can't retain_grad on Tensor that has requires_grad=False: no gradient will ever arrive here. Set "
             "requires_grad=True on it, or on what it is computed from."
         )
-    node = self.grad_fn
-    if node is None or self._retains_grad:
+    # As in PyTorch, a view whose base was written to since does not learn of its new history here.
+    if self._grad_fn is None or self._retains_grad:
         return
+    node = self.grad_fn
+    assert node is not None
     if node._retaining is None:
         node._retaining = {}
     node._retaining[self.output_nr] = weakref.ref(self)

@@ -117,12 +117,12 @@ def check_inplace(t: Tensor, record: bool) -> None:
     view = t._view
     if view is not None:
         _refuse_forbidden_view(t, view, indirect=False)
-        if t.requires_grad and view.base.is_leaf:
+        if t.requires_grad and view.base._grad_fn is None:
             raise RuntimeError(
                 "a view of a leaf Variable that requires grad is being used in an in-place operation. Change a clone() of "
                 "it, or work under no_grad if the change is not to be differentiated, as an optimiser does."
             )
-    if t.requires_grad and t.is_leaf:
+    if t.requires_grad and t._grad_fn is None:
         raise RuntimeError(
             "a leaf Variable that requires grad is being used in an in-place operation. Its value before would be lost: "
             "change a clone() of it, or work under no_grad if the change is not to be differentiated, as an optimiser does."

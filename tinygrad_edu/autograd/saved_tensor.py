@@ -80,7 +80,8 @@ class SavedTensor:
             self._output_nr = tensor.output_nr
         state = saved_state
         if state.hooks:
-            self.register_hooks(*state.hooks[-1])
+            # The hooks in force see an input itself; an output, which would hold its own node, without its history.
+            self._pack(*state.hooks[-1], tensor if node is None else self._detached())
         elif state.keep_versions is not None:
             state.keep_versions.track(self)
 
@@ -101,21 +102,30 @@ class SavedTensor:
                 "Calling register_hooks on a saved tensor whose hooks have already been set. Hint: only one pair of hooks "
                 "is allowed at a time."
             )
-        original = self.tensor()
-        view = wrap(original._data)
-        view._counter = original._counter
-        before = view._version
+        self._check_version()
+        self._pack(pack_hook, unpack_hook, self._detached())
+
+    def _detached(self) -> Tensor:
+        original = self._tensor if self._node is None else None
+        out = wrap(self._array if original is None else original._data)
+        out._counter = self._counter if original is None else original._counter
+        return out
+
+    def _pack(self, pack_hook: Callable, unpack_hook: Callable, shown: Tensor) -> None:
+        before = shown._version
         with grad_mode.no_grad():
-            packed = pack_hook(view)
-        if view._version != before:
+            packed = pack_hook(shown)
+        if shown._version != before:
             raise RuntimeError(
                 "A saved tensor pack hook is modifying its input in place. Tensors provided as input to pack hook can not "
                 "be modified by in-place operations as this can lead to unexpected side-effects. Please open an issue if "
                 "you need to perform in-place operations on the input to a pack hook."
             )
         # The tensor itself is let go; what is left is where it stands in the graph.
-        edge = gradient_edge(original) if self._node is None else None
-        self._tensor = (packed, edge, original.requires_grad)
+        original = self._tensor
+        self._tensor = (
+            (packed, gradient_edge(original), original.requires_grad) if self._node is None else (packed, None, True)
+        )
         self._array = None
         self._unpack = unpack_hook
 

@@ -347,6 +347,8 @@ def getitem(input, key):
 def __setitem__(self, key, value):
     if key is False:
         return
+    if not isinstance(value, Tensor | np.ndarray | np.generic | int | float):
+        raise TypeError(f"can't assign a {type(value).__name__} to a torch.{self.dtype.legacy_name}Tensor")
     window, indices = _window(self, key)
     value = value if isinstance(value, Tensor) else wrap(np.asarray(value, self._data.dtype))
     if indices is not None:

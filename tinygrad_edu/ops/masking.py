@@ -110,6 +110,9 @@ def _where(condition, input=None, other=None):
         )
     if input is None and other is None:
         return tuple(wrap(i) for i in np.nonzero(condition._data))
+    for name, x in (("input", input), ("other", other)):
+        if not isinstance(x, Tensor | int | float):
+            raise TypeError(f"where(): argument '{name}' must be Tensor or Number, not {type(x).__name__}")
     # Numbers promote as numbers: they do not widen a tensor.
     if not isinstance(input, Tensor) and not isinstance(other, Tensor):
         input = as_operand(input)

@@ -238,14 +238,15 @@ class Op(Node):
         """The names to keep: settings that some rule asks for, and tensors that a rule asks for whose input needs it."""
         if cls._joint is not None:
             return cls._joint.needs
-        names = [
+        names = {
             name
             for rule, wanted in zip(cls._rules, mask, strict=True)
             if rule is not None
             for name in rule.needs
             if wanted or not (name in cls._inputs or cls._output(name) is not None)
-        ]
-        return tuple(dict.fromkeys(names))
+        }
+        # By name, and outputs last: the order in which PyTorch saves, as hooks on saved tensors can tell.
+        return tuple(sorted(names, key=lambda name: (cls._output(name) is not None, name)))
 
     @classmethod
     def _output(cls, name: str) -> int | None:
@@ -605,6 +606,9 @@ def _promoted(arrays: list[Any], makes_float: bool) -> list[Any]:
                 return arrays
     elif len(arrays) == 1 and arrays[0].dtype.kind == "f":
         return arrays
+    for a in arrays:
+        if a is not None and not isinstance(a, np.ndarray | np.generic | int | float):
+            raise TypeError(f"argument must be Tensor or Number, not {type(a).__name__}. Make a tensor with tensor(…).")
     common = dtypes.promote(arrays)
     if makes_float and common.kind != "f":
         common = dtypes.get_default_dtype().numpy
