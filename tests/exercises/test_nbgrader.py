@@ -12,7 +12,7 @@ import pytest
 
 from tinygrad_edu.exercises import all_exercises, grade
 from tinygrad_edu.exercises.submissions import read_submissions
-from tinygrad_edu.lessons import lessons_root
+from tinygrad_edu.lessons import lessons_root, students_version
 
 pytest.importorskip("nbgrader")
 
@@ -69,6 +69,22 @@ def test_the_released_lesson_holds_no_answer(course):
     assert "BEGIN SOLUTION" not in released
     assert "raise NotImplementedError()" in released
     assert "grad_output * b, grad_output * a" not in released
+
+
+def test_what_nbgrader_releases_is_what_we_release_and_an_answer_that_is_a_value_does_not_stop_it(course):
+    name = "02_building_the_graph"
+    given = lessons_root() / name / f"{name}.ipynb"
+    (course / "source" / "graph").mkdir()
+    (course / "source" / "graph" / "graph.ipynb").write_bytes(given.read_bytes())
+    done = nbgrader(course, "generate_assignment", "graph", "--create")
+    assert done.returncode == 0, done.stderr
+    theirs = json.loads((course / "release" / "graph" / "graph.ipynb").read_text())["cells"]
+    ours = students_version(json.loads(given.read_text()))["cells"]
+    sources = [["".join(cell["source"]) for cell in cells] for cells in (theirs, ours)]
+    assert sources[0] == sources[1]
+    (values,) = [source for source in sources[0] if source.startswith("# Put True or False")]
+    assert "None" in values
+    assert "raise" not in values
 
 
 def test_validate_tells_a_student_which_checks_are_missed(course):

@@ -18,8 +18,8 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from nbgrader.converters import Autograde
-from nbgrader.preprocessors import NbGraderPreprocessor
+from nbgrader.converters import Autograde, GenerateAssignment
+from nbgrader.preprocessors import ClearSolutions, NbGraderPreprocessor
 
 
 class DropCopies(NbGraderPreprocessor):
@@ -41,9 +41,25 @@ class DropCopies(NbGraderPreprocessor):
         return nb, resources
 
 
+class ClearAnswers(ClearSolutions):
+    """Clear answers as nbgrader does, but for the `raise` of its stub outside of a function.
+
+    There it would stop the notebook at each answer that is a value, until that is given and the line taken out.
+    """
+
+    def _replace_solution_region(self, cell: Any, language: str) -> bool:
+        replaced = bool(super()._replace_solution_region(cell, language))
+        if replaced and cell.cell_type == "code":
+            stops = [line for line in self.code_stub[language].split("\n") if line.startswith("raise ")]
+            cell.source = "\n".join(line for line in cell.source.split("\n") if line not in stops)
+        return replaced
+
+
 def configure(config: Any) -> None:
     """Set up an nbgrader course for our notebooks; `config` is what `get_config()` returns in `nbgrader_config.py`."""
     config.Autograde.sanitize_preprocessors = [DropCopies, *Autograde.sanitize_preprocessors.default()]
+    preprocessors = GenerateAssignment.preprocessors.default()
+    config.GenerateAssignment.preprocessors = [ClearAnswers if p is ClearSolutions else p for p in preprocessors]
     config.ExecutePreprocessor.timeout = 120
     if shutil.which("alembic") is None:  # nbgrader starts the tool of its database by name
         os.environ["PATH"] = os.pathsep.join([str(Path(sys.executable).parent), os.environ.get("PATH", os.defpath)])
