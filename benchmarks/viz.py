@@ -1,10 +1,14 @@
 """How long a picture takes and how large it is, beside torchviz and torchview, in one run.
 
-    python benchmarks/viz.py [--slow]
+    python benchmarks/viz.py [--slow] [--player]
 
 torchviz and torchview write DOT and leave the layout to a `dot` program; here the same Graphviz lays theirs out, the one
 inside pygraphviz, in a process of its own that is ended after a minute. A dash means that a tool was ended, or failed.
-`--slow` adds the graph of 100,000 ops, for viz alone.
+`--slow` adds the graph of 100,000 ops, for viz alone. `--player` adds the player: how large a recording of 500 nodes and
+1,500 steps is, and how long a browser takes for a step of it, layout included.
+
+What we aim at: never slower than the fastest of them to SVG; 10,000 ops in under 1.5 s and 400 kB, 100,000 in under 15 s,
+a picture of 50 nodes in under 40 ms; a player of under 1.5 MB and a step in under 16 ms.
 
 All runs in a thread with a deep stack: torchviz walks by recursion, and PyTorch 2.13 itself takes graphs of more than
 about 50,000 ops apart by recursion once somebody has looked at their `next_functions`.
@@ -14,9 +18,11 @@ from __future__ import annotations
 
 import argparse
 import importlib.util
+import json
 import statistics
 import subprocess
 import sys
+import tempfile
 import threading
 import time
 from collections.abc import Callable
@@ -30,6 +36,7 @@ import torch  # noqa: E402
 from torch import nn  # noqa: E402
 
 import viz  # noqa: E402
+from viz import layout  # noqa: E402
 
 LIMIT = 60
 LAYOUT = """
@@ -112,6 +119,7 @@ CASES: dict[str, Callable[[], tuple[nn.Module, torch.Tensor]]] = {
 
 def with_viz(model: nn.Module, x: torch.Tensor, y: torch.Tensor) -> tuple[float, float, int]:
     """Seconds to DOT, seconds to SVG, bytes of SVG."""
+    layout.bundled.cache_clear()  # it remembers the pictures of the run before
     start = time.perf_counter()
     _ = viz.draw(y, module=model).source
     dot = time.perf_counter() - start
@@ -138,6 +146,70 @@ def with_torchview(model: nn.Module, x: torch.Tensor, y: torch.Tensor) -> tuple[
     source = torchview.draw_graph(model, input_data=x, depth=100).visual_graph.source
     dot = time.perf_counter() - start
     return dot, dot + laid_out(source)[0], laid_out.size  # type: ignore[attr-defined]
+
+
+FIFTY = """
+w = T.tensor([1.0, 2.0], requires_grad=True)
+y = w
+for i in range(24):
+    y = y * 1.01 if i % 2 else y + w
+L = y.sum()
+"""
+LONG = """
+weights = [T.tensor(1.0 + i / 1000, requires_grad=True) for i in range(500)]
+y = T.tensor(1.0)
+for i in range(500):
+    y = y * weights[i] if i % 2 else y + weights[i]
+y.backward()
+"""
+STEPS = """player => {
+    const times = [];
+    const press = key => player.dispatchEvent(new KeyboardEvent("keydown", { key, bubbles: true }));
+    for (let round = 0; round < 3; round++) {
+        press("Home");
+        for (let k = 0; k < 200; k++) {
+            const start = performance.now();
+            press("ArrowRight");
+            player.getBoundingClientRect(); // layout belongs to the step
+            times.push(performance.now() - start);
+        }
+    }
+    return times;
+}"""
+
+
+def player() -> None:
+    """The player's numbers, one a line."""
+    sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "tests" / "browser"))
+    from harness import start_browser
+
+    names: dict[str, Any] = {"T": torch}
+    exec(FIFTY, names)
+    times = []
+    for _ in range(20):
+        layout.bundled.cache_clear()
+        start = time.perf_counter()
+        picture = viz.draw(names["L"])
+        _ = picture.svg
+        times.append(time.perf_counter() - start)
+    boxes = len(picture.layout.spots)
+    print(f"a picture of {boxes} nodes: {statistics.median(times) * 1e3:.1f} ms (median of {len(times)})")
+    recording = viz.record(LONG)
+    start = time.perf_counter()
+    scene = recording.scene()
+    took = time.perf_counter() - start
+    size = len(json.dumps(scene, ensure_ascii=False, separators=(",", ":")).encode())
+    print(f"{len(recording.graph.ops)} ops, {len(scene['steps'])} steps: {size / 1e6:.2f} MB, made in {took:.1f} s")
+    with tempfile.TemporaryDirectory() as folder, start_browser() as browser:
+        page = browser.new_page(viewport={"width": 1366, "height": 768})
+        page.goto(recording.save(Path(folder) / "long.html").as_uri())
+        for where in ("folded", "with a fold open"):
+            steps = page.locator(".tgv-player").evaluate(STEPS)
+            worst = sorted(steps)[int(len(steps) * 0.99)]
+            print(f"a step, {where}: median {statistics.median(steps):.2f} ms, 99 of 100 under {worst:.2f} ms")
+            if where == "folded":
+                page.locator(".tgv-opens").first.click()
+                page.locator(".tgv-path").wait_for()
 
 
 def laid_out(source: str) -> tuple[float, bytes]:
@@ -189,12 +261,15 @@ def main() -> None:
     """Print the table."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
     parser.add_argument("--slow", action="store_true", help="also draw 100,000 ops")
+    parser.add_argument("--player", action="store_true", help="also measure the player, in a real browser")
     parser.add_argument("--times", type=int, default=3, help="runs of which the median counts")
     given: Any = parser.parse_args()
     print(f"{'graph':18} {'tool':10} {'DOT ms':>10} {'SVG ms':>10} {'SVG kB':>10}")
     for case in CASES:
         for tool in TOOLS:
             print(measure(tool, case, given.times if "10,000" not in case else 1), flush=True)
+    if given.player:
+        player()
     if given.slow:
         CASES["chain of 100,000"] = lambda: (Chain(100_000), torch.ones(3))
         print(measure("viz", "chain of 100,000", 1))

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from dataclasses import dataclass, field
+from itertools import islice
 from typing import Any
 
 from viz import grid as grids
 from viz import notation
+from viz.buffers import Buffers
 from viz.graph import Array, Op, Value
 from viz.notation import brief
 from viz.recording import Event, Gradient, Recording
@@ -45,9 +46,12 @@ class Director:
         self.words = Words(self.graph)
         self._inbox: dict[tuple[str, int], list[Gradient]] = {}
         self._expected: dict[str, int] = {}
-        self._saved: dict[str, str] = {}  # tab -> state
-        self._tab: dict[str, tuple[Op, int]] = {}
-        self._saved_before: dict[str, str] = {}
+        self._buffers = Buffers(self.words, LISTED)
+        self._lit: dict[tuple[str, str], None] = {}  # views and links that show a gradient of this pass
+        self._given: dict[str, None] = {}  # results that have a gradient of this pass
+        self._passes: dict[int, list[Event]] = {}
+        for event in recording.events:
+            self._passes.setdefault(event.pass_nr, []).append(event)
         self._order = 0
         self._total = 0
         self._play()
@@ -63,26 +67,16 @@ class Director:
             stage.passing(key, classes, after, **text)
 
     def _close(self, step: Step) -> None:
-        step.saved = self._saved_now()
-        waiting = [(node, sent) for (node, _), sent in self._inbox.items() if sent]
-        step.inbox = [[self.words.node(node), joined(sent)] for node, sent in waiting[:LISTED]]
-        if len(waiting) > LISTED:
-            step.inbox.append(["and more", f"{len(waiting) - LISTED} inboxes"])
+        step.saved = self._buffers.rows()
+        waiting = islice(self._inbox.items(), LISTED)
+        step.inbox = [[self.words.node(node), joined(sent)] for (node, _), sent in waiting]
+        if len(self._inbox) > LISTED:
+            step.inbox.append(["and more", f"{len(self._inbox) - LISTED} inboxes"])
         if len(step.ready) > LISTED:
             step.ready = [*step.ready[:LISTED], f"and {len(step.ready) - LISTED} more"]
         self.steps.append(step)
         for stage in self.stages.values():
             stage.close()
-
-    def _saved_now(self) -> list[list[str]]:
-        """Saved buffers and their states: all of them while they are few, else counts and what has just changed."""
-        before, self._saved_before = self._saved_before, dict(self._saved)
-        if len(self._saved) <= LISTED:
-            return [[self.words.tab(*self._tab[key]), state] for key, state in self._saved.items()]
-        changed = [key for key, state in self._saved.items() if before.get(key) != state]
-        counts = Counter(self._saved.values())
-        listed = [[self.words.tab(*self._tab[key]), self._saved[key]] for key in changed[:LISTED]]
-        return listed + [[f"{count} in all", state] for state, count in counts.items()]
 
     def _play(self) -> None:
         self._start()
@@ -102,8 +96,7 @@ class Director:
             elif event.kind == "op":
                 self._op(event)
             elif event.kind == "backward":
-                rest = [later for later in events[position:] if later.pass_nr == event.pass_nr]
-                self._backward(event, rest)
+                self._backward(event)
             elif event.kind == "run":
                 while position + used < len(events) and events[position + used].kind not in (
                     "run",
@@ -194,8 +187,7 @@ class Director:
                 results.append(f"{value.title} = {brief(value.array)}{again}")
         for position, saved in enumerate(op.saved):
             self._set(f"{op.key}s{position}", "")
-            self._tab[f"{op.key}s{position}"] = op, position
-            self._saved[f"{op.key}s{position}"] = "alive" if saved.state == "freed" else saved.state
+            self._buffers.set(op, position, "alive" if saved.state == "freed" else saved.state)
         operands = [brief(self.graph.values[key].array) for key in op.inputs if key is not None]
         words = f"{mathematics} of {' and '.join(filter(None, operands))}" if any(operands) else mathematics
         words += f" gives {', '.join(results)}" if results else ""
@@ -208,7 +200,8 @@ class Director:
         place = f" inside {op.scope}" if op.scope else f" in {op.module}" if op.module else ""
         self._close(Step(phase, f"{phase.title()}: {mathematics}{place}", sentence(words), event.line))
 
-    def _backward(self, event: Event, rest: list[Event]) -> None:
+    def _backward(self, event: Event) -> None:
+        rest = self._passes[event.pass_nr]
         self._order = 0
         self._total = sum(1 for later in rest if later.kind == "run")
         self._inbox.clear()
@@ -218,14 +211,7 @@ class Director:
                 for gradient in later.gradients:
                     if gradient.value is not None and gradient.array is not None:
                         self._expected[gradient.value] = self._expected.get(gradient.value, 0) + 1
-        for stage in self.stages.values():
-            for key, state in list(stage.state.items()):
-                if state.classes == "has-grad" and key.startswith(("b", "n")):
-                    stage.set(key, "", label="")
-        for value in self.graph.values.values():
-            if value.kind == "value" and self.stages["values"].state[value.key].text.get("grad"):
-                self._set(value.key, None, grad="", note="")
-                self._show_layer(value, None)
+        self._forget_gradients()
         roots = [self.graph.values[key] for key in event.values]
         first = next((later for later in rest if later.kind == "run"), None)
         seed = ""
@@ -247,6 +233,22 @@ class Director:
             )
         )
 
+    def _forget_gradients(self) -> None:
+        """What the pass before has shown on its way goes; what it left in `.grad` stays."""
+        for view, key in self._lit:
+            stage = self.stages[view]
+            shown = stage.state[key].text
+            stage.set(key, "", **{slot: "" for slot in ("label", "label2") if slot in shown})
+        self._lit.clear()
+        for key in self._given:
+            value = self.graph.values.get(key)
+            if value is not None:
+                self._set(key, None, grad="", note="")
+                self._show_layer(value, None)
+            else:
+                self.stages["grad_fn"].set(key, None, grad="")
+        self._given.clear()
+
     def _run(self, events: list[Event]) -> None:
         event = events[0]
         self._order += 1
@@ -266,8 +268,10 @@ class Director:
             if gradient.value is not None:
                 self._arrived(self.graph.values[gradient.value], gradient.array)
                 self.stages["values"].set(f"b{gradient.value}", "has-grad")
+                self._lit["values", f"b{gradient.value}"] = None
         self._passing(key, "running", "has-grad")
         self.stages["grad_fn"].set(key, None, grad=f"grad {brief(upstream)}")
+        self._given[key] = None
         for later in events[1:]:
             if later.kind == "send":
                 for position, gradient in enumerate(later.gradients):
@@ -310,6 +314,8 @@ class Director:
             text["grad"] += f", {note}"
         elif note:
             text["note"] = note
+        if value.kind == "value":
+            self._given[value.key] = None
         self._set(value.key, None, **text)
         self._show_layer(value, array)
 
@@ -336,8 +342,9 @@ class Director:
         whole, factor, one_line = product(upstream, gradient.array)
         text = {"label": whole} if not factor else {"label": factor, "label2": whole}
         back, node = f"b{op.key}i{slot}", f"n{op.key}i{slot}"
-        for stage, key in ((self.stages["values"], back), (self.stages["grad_fn"], node)):
-            stage.passing(key, "running", "has-grad", **text)
+        for view, key in (("values", back), ("grad_fn", node)):
+            self.stages[view].passing(key, "running", "has-grad", **text)
+            self._lit[view, key] = None
         if value is None or gradient.node is None:
             return one_line
         if gradient.array is None:
@@ -348,10 +355,13 @@ class Director:
         already = joined(waiting)
         if expected > 1 or value.kind == "leaf":
             self._set(value.key, None, grad=f"inbox {already}")
+            if value.kind == "value":
+                self._given[value.key] = None
         else:
             self._arrived(value, gradient.array)
         if value.accumulate:
             self.stages["grad_fn"].set(value.accumulate, None, grad=f"inbox {already}")
+            self._given[value.accumulate] = None
         return f"{one_line} to {value.title}"
 
     def _slot(self, op: Op, gradient: Gradient, position: int) -> int:
@@ -395,8 +405,7 @@ class Director:
     def _free(self, op: Op) -> None:
         for position, _ in enumerate(op.saved):
             self._set(f"{op.key}s{position}", "freed")
-            self._tab[f"{op.key}s{position}"] = op, position
-            self._saved[f"{op.key}s{position}"] = "freed"
+            self._buffers.set(op, position, "freed")
 
     def _done(self, event: Event) -> None:
         words = [

@@ -86,6 +86,7 @@ def pictures(
     `place` lays a drawing out.
     """
     stage = director.stages[view]
+    rooms = stage.rooms
     steps: dict[str, list[int]] = {}
     for step, patch in enumerate(stage.patches):
         for key in patch:
@@ -94,7 +95,7 @@ def pictures(
     for level in found:
         if level.parent is not None and level.parent not in made:
             continue
-        drawing = shapes.drawing(level.graph, view, stage.rooms, director.layers, level.folding, level.border)
+        drawing = shapes.drawing(level.graph, view, rooms, director.layers, level.folding, level.border)
         patches: dict[int, dict[str, Any]] = {}
         for key in (drawing.keys | drawing.alias.keys()) - top:
             for step in steps.get(key, ()):

@@ -161,25 +161,6 @@ def test_two_players_on_a_page_do_not_disturb_each_other(notebook: Any, player: 
     assert len(ids) == len(set(ids))
 
 
-def test_a_step_is_drawn_within_a_frame(player: Any) -> None:
-    times = player.evaluate(
-        """player => {
-            const times = [];
-            for (let round = 0; round < 3; round++) {
-                player.dispatchEvent(new KeyboardEvent("keydown", { key: "Home", bubbles: true }));
-                for (let k = 0; k < 16; k++) {
-                    const start = performance.now();
-                    player.dispatchEvent(new KeyboardEvent("keydown", { key: "ArrowRight", bubbles: true }));
-                    player.getBoundingClientRect(); // layout belongs to the step
-                    times.push(performance.now() - start);
-                }
-            }
-            return times.sort((a, b) => a - b);
-        }"""
-    )
-    assert times[len(times) // 2] < 16
-
-
 @pytest.mark.parametrize("theme", ["JupyterLab Light", "JupyterLab Dark"])
 def test_axe_finds_nothing_to_complain_of(notebook: Any, player: Any, theme: str) -> None:
     axe = pytest.importorskip("axe_playwright_python.sync_playwright").Axe()

@@ -1,16 +1,12 @@
 """Large graphs: folded to what can be read, in an order that has no cycles, quickly; and laid out in any case."""
 
 import subprocess
-import sys
-from pathlib import Path
 
 import pytest
 
 import viz
 from viz import layout, notation
 from viz.fold import VISIBLE, fold
-
-HERE = str(Path(viz.__file__).parent)
 
 
 def chain(T, count):
@@ -75,26 +71,6 @@ def test_ten_thousand_ops_are_drawn_in_kilobytes(T):
     assert len(viz.draw(y).svg) < 400_000
 
 
-def lines_run(function):
-    """How many lines of viz run inside `function`: what others do on the machine does not change it."""
-    count = 0
-
-    def trace(frame, event, argument):
-        nonlocal count
-        if not frame.f_code.co_filename.startswith(HERE):
-            return None
-        count += event == "line"
-        return trace
-
-    before = sys.gettrace()
-    sys.settrace(trace)
-    try:
-        function()
-    finally:
-        sys.settrace(before)
-    return count
-
-
 def tangle(T, count):
     w = T.tensor([1.0, 2.0], requires_grad=True)
     values = [w]
@@ -104,7 +80,7 @@ def tangle(T, count):
 
 
 @pytest.mark.parametrize("make", [chain, tangle])
-def test_twice_the_ops_are_twice_the_work(T, make):
+def test_twice_the_ops_are_twice_the_work(T, make, lines_run):
     work = []
     for count in (2_000, 4_000):
         _w, y = make(T, count)

@@ -8,7 +8,7 @@ import pytest
 
 import viz
 from viz import theme
-from viz.director import VIEWS
+from viz.director import VIEWS, Director
 from viz.scene import frame
 
 LINE = (
@@ -120,6 +120,36 @@ def test_a_long_recording_is_small(engine):
     scene = viz.record(source, engine=engine).scene()
     assert len(scene["steps"]) > 1000
     assert len(json.dumps(scene)) < 1_500_000
+
+
+SLOPE = "w = T.tensor(1.0, requires_grad=True)\nfor i in range({}):\n    L = (w * 2 - 4) ** 2\n    L.backward()"
+DEEP = "y = w = T.tensor(1.0, requires_grad=True)\nfor i in range({}):\n    y = y * w\ny.backward()"
+
+
+@pytest.mark.parametrize("source", [SLOPE, DEEP], ids=["many passes", "one long pass"])
+def test_twice_the_steps_are_twice_the_work(source, lines_run):
+    work = []
+    for count in (100, 200):
+        recording = viz.record(source.format(count))
+        work.append(lines_run(lambda: Director(recording)))  # noqa: B023
+    assert work[1] < 2.3 * work[0]
+
+
+@pytest.mark.parametrize("view", VIEWS)
+def test_a_new_pass_starts_without_the_gradients_of_the_last_on_their_way(view, engine):
+    source = "x = T.tensor(3.0, requires_grad=True)\ny = x * x * x\ny.backward(retain_graph=True)\ny.backward()"
+    scene = viz.record(source, engine=engine).scene()
+    (start,) = [at for at, step in enumerate(scene["steps"]) if step["title"].startswith("Backward 2 starts")]
+    before, after = (texts_of_gradients(frame(scene, view, at)) for at in (start - 1, start))
+    assert len(before) > 4
+    assert after == (["grad 27"] if view == "values" else [])  # what has been added to `.grad` stays there
+
+
+def texts_of_gradients(svg):
+    root = ET.fromstring(svg)
+    return [
+        one.text for one in root.iter("{http://www.w3.org/2000/svg}text") if "grad" in one.get("class") and one.text
+    ]
 
 
 def test_a_step_that_is_not_there_is_an_index_error(scene):
