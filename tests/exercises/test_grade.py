@@ -2,6 +2,7 @@
 
 import argparse
 import csv
+import functools
 import io
 import json
 import os
@@ -16,6 +17,7 @@ import pytest
 from tinygrad_edu.cli import main
 from tinygrad_edu.exercises import all_exercises, grade
 from tinygrad_edu.exercises.gradebook import file_name
+from tinygrad_edu.exercises.sandbox import PROTECTIONS, Sandbox
 from tinygrad_edu.exercises.submissions import lesson_of, read_submissions
 
 CENTRAL = "def central_difference(f, x, eps):\n    return (f(x + eps) - f(x - eps)) / (2 * eps)\n"
@@ -170,6 +172,45 @@ def test_a_grader_killed_at_any_moment_loses_nothing_and_grades_nothing_twice(su
     students = [json.loads(line)["student"] for line in log.read_text().splitlines()]
     assert sorted(students) == [f"student{i:02}" for i in range(40)]
     assert {int(row["points"]) for row in gradebook(out).values()} == {9}
+
+
+@pytest.mark.parametrize("moment", ["_kept_seed", "_here", "_bar", "write_all"])
+def test_killed_before_the_first_result_between_two_or_over_the_gradebook_it_starts_again(submit, tmp_path, moment):
+    folder, out = submit(ada=notebook(), bob=notebook(relu=STUB), cyd=notebook()), tmp_path / "out"
+    code = f"""
+import os, signal, sys
+sys.path.insert(0, sys.argv[1])
+from test_grade import grade, run
+real = grade.{moment}
+def dies(*arguments):
+    if "{moment}" == "_kept_seed":
+        real(*arguments)
+    os.kill(os.getpid(), signal.SIGKILL)
+grade.{moment} = dies
+sys.stderr.isatty = lambda: True
+run(sys.argv[2], sys.argv[3])
+"""
+    command = [sys.executable, "-c", code, os.path.dirname(__file__), str(folder), str(out)]
+    assert subprocess.run(command, capture_output=True).returncode == -signal.SIGKILL
+    run(folder, out)
+    assert {name: int(row["points"]) for name, row in gradebook(out).items()} == {"ada": 9, "bob": 6, "cyd": 9}
+    students = [json.loads(line)["student"] for line in (out / "results.jsonl").read_text().splitlines()]
+    assert sorted(students) == ["ada", "bob", "cyd"]
+
+
+def test_what_protection_was_missing_is_said(submit, tmp_path, capsys, monkeypatch):
+    monkeypatch.setattr(grade, "Sandbox", functools.partial(Sandbox, fork=False))
+    assert run(submit(ada=notebook()), tmp_path / "out") == 0
+    said = capsys.readouterr().out
+    assert int(gradebook(tmp_path / "out")["ada"]["points"]) == 9
+    for protection in PROTECTIONS:
+        assert f"submissions were graded without it: {protection}." in said
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="namespaces and seccomp are Linux's")
+def test_where_every_protection_holds_nothing_is_said(submit, tmp_path, capsys):
+    assert run(submit(ada=notebook()), tmp_path / "out") == 0
+    assert "without it" not in capsys.readouterr().out
 
 
 def test_feedback_and_the_files_of_other_systems_are_written_for_each_student(submit, tmp_path, monkeypatch):

@@ -7,7 +7,6 @@ import ast
 import inspect
 import subprocess
 import sys
-import time
 
 import pytest
 from hypothesis import given, settings
@@ -107,6 +106,27 @@ from tinygrad_edu.exercises.lessons.lesson1 import other_factor as mul_backward"
 import os
 os.write(3, b'{"answer": "a function", "observed": {"tinygrad_edu": [[true, true], [true, true, true]]}}')
 os._exit(0)""",
+    "a verdict at the end of the process": """
+import atexit, os
+atexit.register(os.write, 3, b'{"answer": "a function", "observed": {"tinygrad_edu": [[true, true], [true, true, true]]}}')
+"""
+    + WRONG,
+    "a thread that writes a verdict later": """
+import os, threading, time
+def late():
+    time.sleep(0.05)
+    while True: os.write(3, b'{"answer": "a function", "observed": {"tinygrad_edu": []}}')
+threading.Thread(target=late, daemon=True).start()
+def mul_backward(grad_output, a, b):
+    time.sleep(0.2)
+    return b, a""",
+    "viz and the report in the place of the real ones": """
+import sys, types
+for name in ("viz", "viz.draw", "tinygrad_edu.exercises.report", "tinygrad_edu.exercises.judge"):
+    sys.modules[name] = types.ModuleType(name)
+    sys.modules[name].judge = sys.modules[name].html_of = sys.modules[name].draw = lambda *a, **k: "3 of 3 points"
+"""
+    + WRONG,
     "a result without observations": """
 import os
 os.write(3, b'{"answer": "a function", "observed": {}}')
@@ -195,9 +215,7 @@ while True:
         while True: pass
     except BaseException: pass
 """
-    start = time.monotonic()
     assert verdict(sandbox, source).trouble == TOO_LONG
-    assert time.monotonic() - start < 10
 
 
 def test_a_loop_in_one_exercise_costs_only_what_it_did_not_answer(sandbox):

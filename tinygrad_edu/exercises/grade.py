@@ -152,7 +152,9 @@ def _kept_seed(file: Path, seed: int | None) -> int:
     if seed is None and file.exists():
         return int(json.loads(file.read_text())["seed"])
     seed = secrets.randbelow(2**31) if seed is None else seed
-    file.write_text(json.dumps({"seed": seed}))
+    draft = file.with_suffix(".part")  # whole or not at all: a grader that is killed here must start again
+    draft.write_text(json.dumps({"seed": seed}))
+    draft.replace(file)
     return seed
 
 
