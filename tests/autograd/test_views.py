@@ -299,3 +299,11 @@ def test_a_view_learns_of_its_new_history_by_whatever_is_asked_first(T):
         return v
 
     return [fresh().is_leaf, fresh().requires_grad, names(fresh()), fresh().output_nr, fresh().retain_grad()]
+
+
+@same_on_both
+def test_a_clone_of_an_expanded_tensor_lies_in_memory_as_it_is_read(T):
+    x = leaf(T)
+    y = x.expand(2, 3).clone()
+    y.view(-1).sum().backward()
+    return y.stride(), leaf(T, [[1.0, 2.0], [3.0, 4.0]]).t().expand(3, 2, 2).clone().stride(), x.grad

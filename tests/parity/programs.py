@@ -65,8 +65,11 @@ class Writer:
         return name
 
     def define(self, expression: str, shape: tuple[int, ...], view: bool = False) -> None:
-        scope = self.scope()
         used = [v for v in self.variables if v.name in re.split(r"\W", expression)]
+        scope = self.scope()
+        if "saved_tensors" in scope and any(v.view for v in used):
+            # A view made under no_grad of what requires grad has no node; what is saved beside it is each rule's business.
+            scope = ""
         strided = bool(re.search(r"\.(t|transpose|permute|expand)\(|\.T\b", expression))
         name = self.add(shape, used, view, inference="inference_mode" in scope, strided=strided)
         self.write(f"{name} = {expression}", scope)
@@ -235,10 +238,11 @@ class Writer:
             target = v.name if ".reshape" in target else target
             line = f"{target}.{self.pick(['add_', 'mul_', 'sub_', 'fill_'])}(2)"
         elif form == 4 and v.shape:
-            target = self.pick([f"{v.name}[0]", f"{v.name}[1:]", f"{v.name}[...]", f"{v.name}[T.tensor([0])]"])
+            # By indices, and by a mask below, an expanded tensor is written to in PyTorch with a warning; we refuse it.
+            at = "..." if v.strided else "T.tensor([0])"
+            target = self.pick([f"{v.name}[0]", f"{v.name}[1:]", f"{v.name}[...]", f"{v.name}[{at}]"])
             line = f"{target} = {self.pick([other.name if other is not v else '3.0', '2.0'])}"
         elif form == 5 and not v.strided:
-            # On expanded tensors deprecated in PyTorch, and refused by us.
             line = self.pick(["{v}.masked_fill_({v} > 0, 2.0)", "{v}[{v} > 0] = 3.0", "{v}.clamp_(min=0.5)"]).format(
                 v=v.name
             )
@@ -363,7 +367,7 @@ class Writer:
         inputs = ", ".join(form.format(t.name) for t in targets)
         call = f"T.autograd.grad({v.name}.sum(), [{inputs}]{', ' if options else ''}{options})"
         names = [self.add(t.shape, []) for t in targets]
-        self.lines.append(f"{', '.join(names)}, = [g if g is None else g.clone() for g in {call}]")
+        self.lines.append(f"{', '.join(names)}, = [taken(g) for g in {call}]")
 
     def gradient_of_gradient(self, v: Variable) -> None:
         target = self.variable()

@@ -21,6 +21,7 @@ def execute(lines: list[str], T: Any) -> Any:
     fw = T.autograd.forward_ad
     names: dict[str, Any] = {
         "T": T, "log": log, "F": functions(T), "watch": watch, "fw": fw, "tangent": lambda t: _tangent(T, t),
+        "taken": lambda g: _taken(T, log, g),
         "checkpoint": T.utils.checkpoint.checkpoint, **_hooks(log),
     }  # fmt: skip
     errors: dict[str, Any] = {}
@@ -49,6 +50,14 @@ def execute(lines: list[str], T: Any) -> Any:
                 if isinstance(variable, dict):
                     variable.pop("version", None), variable.pop("base", None)
     return {"errors": errors, "log": log, "tangents": tangents, **state}
+
+
+def _taken(T: Any, log: list[Any], gradient: Any) -> Any:
+    """A copy of a gradient; where there is none, that is noted, and a number stands for it."""
+    if gradient is None:
+        log.append("no gradient")
+        return T.ones(1, dtype=T.float64)
+    return gradient.clone()
 
 
 def _tangent(T: Any, t: Any) -> Any:
