@@ -117,8 +117,10 @@ class Director:
                         self._free(self.graph.ops[one.node or ""])
                     elif one.kind == "op":
                         self._op(one, "backward")
-                    elif one.kind == "create":
+                    elif one.kind == "create" and self.graph.values[one.values[0]].names:
                         self._create([one], "backward")
+                    elif one.kind == "create":  # a number that a rule needs is no step of the program's
+                        self._appear(self.graph.values[one.values[0]])
             elif event.kind == "done":
                 self._done(event)
             elif event.kind == "raised":
