@@ -67,5 +67,26 @@ def numel(input: Tensor) -> Any:
     return input.numel()
 
 
+def is_floating_point(input: Tensor) -> Any:
+    """True if the elements are floating-point numbers."""
+    return input.is_floating_point()
+
+
+def is_complex(input: Tensor) -> Any:
+    """False: there are no complex tensors here."""
+    return input.is_complex()
+
+
+def promote_types(type1: dtype, type2: dtype) -> dtype:
+    """The smallest dtype that holds what either holds, by PyTorch's rules."""
+    return result_type(ops.creation.zeros(1, dtype=type1), ops.creation.zeros(1, dtype=type2))
+
+
+def can_cast(from_: dtype, to: dtype) -> Any:
+    """True if a result of dtype `from_` may be written into a tensor of dtype `to`: not from floats to integers."""
+    rank = {"b": 0, "u": 1, "i": 1, "f": 2}
+    return rank[dtypes.to_numpy_dtype(to).kind] >= rank[dtypes.to_numpy_dtype(from_).kind]
+
+
 def __getattr__(name: str) -> Any:
     raise AttributeError(absent.sentence(name) or f"module 'tinygrad_edu' has no attribute {name!r}")

@@ -139,6 +139,7 @@ def custom_op(
     mutates_args: str | Iterable[str],
     device_types: Any = None,
     schema: Any = None,
+    tags: Any = None,
 ) -> Any:
     """Make a function an op named `namespace::name`. Its parameters have type annotations; `mutates_args` names those
     that it changes in place.
@@ -185,9 +186,9 @@ def _find(op: Any) -> CustomOpDef:
 
 
 def register_autograd(
-    op: Any, backward: Callable[..., Any], /, *, setup_context: Callable[..., Any] | None = None
+    op: Any, backward: Callable[..., Any], /, *, setup_context: Callable[..., Any] | None = None, lib: Any = None
 ) -> None:
-    """Give a custom op (or its name) its gradient."""
+    """Give a custom op (or its name) its gradient. `lib` is there for PyTorch's sake, and changes nothing."""
     _find(op).register_autograd(backward, setup_context=setup_context)
 
 

@@ -159,9 +159,10 @@ def normal(
     return _made(mean + std * numpy_generator(generator).standard_normal(shape), dtype, False)
 
 
-def bernoulli(input: Tensor, *, generator: Any = None) -> Tensor:
-    """1 with the probability that `input` gives, else 0."""
-    return _made(numpy_generator(generator).random(input._data.shape) < input._data, input.dtype, False)
+def bernoulli(input: Tensor, p: float | None = None, *, generator: Any = None) -> Tensor:
+    """1 with the probability that `input` gives (or `p`, in the shape of `input`), else 0."""
+    chance = input._data if p is None else p
+    return _made(numpy_generator(generator).random(input._data.shape) < chance, input.dtype, False)
 
 
 def multinomial(input: Tensor, num_samples: int, replacement: bool = False, *, generator: Any = None) -> Tensor:
@@ -174,20 +175,26 @@ def multinomial(input: Tensor, num_samples: int, replacement: bool = False, *, g
     return wrap(np.asarray(drawn[0] if input.ndim == 1 else drawn, np.int64))
 
 
-def rand_like(input: Tensor, *, dtype: Any = None, device: Any = None, requires_grad: bool = False) -> Tensor:
+def rand_like(
+    input: Tensor, *, generator: Any = None, dtype: Any = None, device: Any = None, requires_grad: bool = False
+) -> Tensor:
     """As `rand`, in the shape and dtype of `input`."""
-    return rand(input._data.shape, dtype=dtype or input.dtype, requires_grad=requires_grad)
+    return rand(input._data.shape, generator=generator, dtype=dtype or input.dtype, requires_grad=requires_grad)
 
 
-def randn_like(input: Tensor, *, dtype: Any = None, device: Any = None, requires_grad: bool = False) -> Tensor:
+def randn_like(
+    input: Tensor, *, generator: Any = None, dtype: Any = None, device: Any = None, requires_grad: bool = False
+) -> Tensor:
     """As `randn`, in the shape and dtype of `input`."""
-    return randn(input._data.shape, dtype=dtype or input.dtype, requires_grad=requires_grad)
+    return randn(input._data.shape, generator=generator, dtype=dtype or input.dtype, requires_grad=requires_grad)
 
 
-def randint_like(input: Tensor, low: int, high: Any = None, *, dtype: Any = None, device: Any = None) -> Tensor:
+def randint_like(
+    input: Tensor, low: int, high: Any = None, *, generator: Any = None, dtype: Any = None, device: Any = None
+) -> Tensor:
     """As `randint`, in the shape and dtype of `input`."""
     low, high = (0, low) if high is None else (low, high)
-    return randint(low, high, input._data.shape, dtype=dtype or input.dtype)
+    return randint(low, high, input._data.shape, generator=generator, dtype=dtype or input.dtype)
 
 
 # --- filled in place -------------------------------------------------------------------------------------------------
@@ -222,16 +229,31 @@ class Exponential(_Filled):
         return numpy_generator(generator).exponential(1 / lambd, self.shape).astype(self.dtype)
 
 
+class LogNormal(_Filled):
+    def forward(self, *, mean, std, generator):
+        return numpy_generator(generator).lognormal(mean, std, self.shape).astype(self.dtype)
+
+
+class Geometric(_Filled):
+    def forward(self, *, p, generator):
+        return numpy_generator(generator).geometric(p, self.shape).astype(self.dtype)
+
+
+class Cauchy(_Filled):
+    def forward(self, *, median, sigma, generator):
+        return (median + sigma * numpy_generator(generator).standard_cauchy(self.shape)).astype(self.dtype)
+
+
 class Random(_Filled):
     def forward(self, *, low, high, generator):
         return numpy_generator(generator).integers(low, high, self.shape).astype(self.dtype)
 
 
-def uniform_(self: Tensor, a: float = 0.0, b: float = 1.0, *, generator: Any = None) -> Tensor:
-    """Fill with numbers spread evenly over [a, b)."""
-    if a > b:
-        raise RuntimeError(f"uniform_ expects to return a [from, to) range, but found from={a} > to={b}")
-    return Uniform.apply_(self, low=a, high=b, generator=generator)
+def uniform_(self: Tensor, from_: float = 0.0, to: float = 1.0, *, generator: Any = None) -> Tensor:
+    """Fill with numbers spread evenly over [from_, to)."""
+    if from_ > to:
+        raise RuntimeError(f"uniform_ expects to return a [from, to) range, but found from={from_} > to={to}")
+    return Uniform.apply_(self, low=from_, high=to, generator=generator)
 
 
 def normal_(self: Tensor, mean: float = 0.0, std: float = 1.0, *, generator: Any = None) -> Tensor:
@@ -253,18 +275,39 @@ def exponential_(self: Tensor, lambd: float = 1.0, *, generator: Any = None) -> 
     return Exponential.apply_(self, lambd=lambd, generator=generator)
 
 
-def random_(self: Tensor, low: int = 0, high: int | None = None, *, generator: Any = None) -> Tensor:
-    """Fill with integers from `low` up to but not including `high`; with one bound, from 0."""
-    if high is None:
-        low, high = (0, low) if low else (0, 2**24 if self.is_floating_point() else dtypes.iinfo(self.dtype).max)
-    return Random.apply_(self, low=low, high=high, generator=generator)
+def random_(self: Tensor, from_: int = 0, to: int | None = None, *, generator: Any = None) -> Tensor:
+    """Fill with integers from `from_` up to but not including `to`; with one bound, from 0."""
+    if to is None:
+        from_, to = 0, from_ or (2**24 if self.is_floating_point() else dtypes.iinfo(self.dtype).max)
+    return Random.apply_(self, low=from_, high=to, generator=generator)
+
+
+def log_normal_(self: Tensor, mean: float = 1.0, std: float = 2.0, *, generator: Any = None) -> Tensor:
+    """Fill with numbers whose logarithms are of the normal distribution."""
+    if std <= 0:
+        raise RuntimeError(f"log_normal_ expects std > 0.0, but found std={std}")
+    return LogNormal.apply_(self, mean=mean, std=std, generator=generator)
+
+
+def geometric_(self: Tensor, p: float, *, generator: Any = None) -> Tensor:
+    """Fill with the number of tries until one of probability `p` succeeds."""
+    if not 0 < p < 1:
+        raise RuntimeError(f"geometric_ expects p to be in (0, 1), but got p={p}")
+    return Geometric.apply_(self, p=p, generator=generator)
+
+
+def cauchy_(self: Tensor, median: float = 0.0, sigma: float = 1.0, *, generator: Any = None) -> Tensor:
+    """Fill with numbers of the Cauchy distribution."""
+    if sigma <= 0:
+        raise RuntimeError(f"cauchy_ expects sigma > 0.0, but found sigma={sigma}")
+    return Cauchy.apply_(self, median=median, sigma=sigma, generator=generator)
 
 
 for _function in (manual_seed, seed, initial_seed, bernoulli, multinomial, get_rng_state, set_rng_state):
     functions[_function.__name__] = overridable(_function)
 for _make in (rand, randn, randint, randperm, normal, rand_like, randn_like, randint_like):
     functions[_make.__name__] = overridable(plain(_make))
-for _fill in (uniform_, normal_, bernoulli_, exponential_, random_):
+for _fill in (uniform_, normal_, bernoulli_, exponential_, random_, log_normal_, geometric_, cauchy_):
     bind(_fill.__name__, overridable(_fill))
 bind("multinomial", functions["multinomial"])
 bind("bernoulli", functions["bernoulli"])

@@ -448,6 +448,12 @@ INPLACE = [
     S("a.clone().scatter_(1, i, b)", a=M, i=index([[0, 1], [1, 3], [2, 0]]), b=(3, 2)),
     S("a.clone().cumsum_(1)", a=M),
     S("a.clone().tril_()", a=M),
+    *[
+        S(f"(a * 1).{name}_({other})", a=M, b=M)
+        for name in ("eq", "ne", "lt", "le", "gt", "ge")
+        for other in ("0.5", "b")
+    ],
+    S("(a * 1).true_divide_(2)", a=M),
     S("F.relu(a.clone(), inplace=True)", a=M),
 ]
 
@@ -595,6 +601,11 @@ LOSS = [
     S("F.l1_loss(x, y)", x=M, y=M),
     S("F.smooth_l1_loss(x, y)", x=M, y=M),
     S("F.smooth_l1_loss(x, y, beta=0.3, reduction='none')", x=M, y=M),
+    S("F.mse_loss(a, b, weight=w)", a=M, b=M, w=positive(*M)),
+    S("F.mse_loss(a, b, weight=w, reduction='none')", a=M, b=M, w=positive(*M)),
+    S("F.l1_loss(a, b, weight=w)", a=M, b=M, w=positive(*M)),
+    S("F.l1_loss(a, b, weight=w, reduction='sum')", a=M, b=M, w=positive(*M)),
+    S("F.huber_loss(a, b, weight=w)", a=M, b=M, w=positive(*M)),
     S("F.huber_loss(x, y, delta=0.7)", x=M, y=M),
     S("F.nll_loss(x, t)", x=M, t=index([0, 3, 1])),
     S("F.nll_loss(x, t, w, ignore_index=3)", x=M, t=index([0, 3, 1]), w=unit_constant(4)),

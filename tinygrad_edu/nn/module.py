@@ -12,7 +12,7 @@ import numpy as np
 from .. import absent, dtypes
 from ..autograd.hooks import RemovableHandle, add_hook
 from ..ops.methods import target_of
-from ..tensor import Tensor, device, wrap
+from ..tensor import Tensor, wrap
 from .backward_hooks import BackwardWatcher
 from .parameter import Buffer, Parameter
 from .state import IncompatibleKeys, load
@@ -222,9 +222,9 @@ class Module:
             children = [(f"{path}.{n}" if path else n, m) for n, m in module._modules.items() if m is not None]
             stack.extend(reversed(children))
 
-    def modules(self) -> Iterator[Module]:
+    def modules(self, remove_duplicate: bool = True) -> Iterator[Module]:
         """This module and all inside it, each once."""
-        return (module for _, module in self.named_modules())
+        return (module for _, module in self.named_modules(remove_duplicate=remove_duplicate))
 
     def named_children(self) -> Iterator[tuple[str, Module]]:
         """The modules directly inside this one, with their names."""
@@ -285,6 +285,14 @@ class Module:
         found = self.get_submodule(path)._parameters.get(name)
         if found is None:
             raise AttributeError(f"`{name}` is not an nn.Parameter")
+        return found
+
+    def get_buffer(self, target: str) -> Tensor:
+        """The buffer at a path such as `norm.running_mean`."""
+        path, _, name = target.rpartition(".")
+        found = self.get_submodule(path)._buffers.get(name)
+        if found is None:
+            raise AttributeError(f"`{name}` is not a buffer")
         return found
 
     # --- saving ----------------------------------------------------------------------------------------------------
@@ -389,10 +397,13 @@ class Module:
         """The module itself: it is on the CPU already."""
         return self
 
-    def cuda(self, *args: Any) -> Module:
+    def cuda(self, device: Any = None) -> Module:
         """Refused: tinygrad_edu computes on the CPU alone."""
-        device("cuda")
-        return self
+        return self.to("cuda")
+
+    def type(self, dst_type: Any) -> Module:
+        """All floating-point parameters and buffers in another dtype."""
+        return self.to(dtype=dst_type)
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Module:
         new = object.__new__(type(self))

@@ -2,10 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import Any
+
 import numpy as np
 
+from ..overrides import overridable
+from ..tensor import Tensor, bind
 from .binding import operator, public
-from .op import Op
+from .creation import zeros_like
+from .op import Op, elementwise
 
 
 class _Compare(Op):
@@ -60,6 +66,38 @@ class BitwiseXor(_Compare):
 class BitwiseNot(Op):
     def forward(self):
         return np.invert(self)
+
+
+class _Written(Op):
+    """1 or 0 in place of what was there, as `lt_` writes it: no gradient goes back."""
+
+    def grad_self(grad):
+        return zeros_like(grad)
+
+    jvp = elementwise
+
+
+def _in_place(compare: type[Op], function: Callable[..., Any]) -> None:
+    """Bind the in-place form of a comparison. PyTorch has a node for numbers and one for tensors."""
+    kind = function.__name__.title()
+
+    class WithNumber(_Written, name=f"{kind}Backward0"):
+        def forward(self, *, other):
+            return compare.forward(self, other).astype(self.dtype)
+
+    class WithTensor(_Written, name=f"{kind}Backward1"):
+        def forward(self, other):
+            return compare.forward(self, other).astype(self.dtype)
+
+        def grad_other(grad):
+            return zeros_like(grad)
+
+    def write(self, other):
+        return WithTensor.apply_(self, other) if isinstance(other, Tensor) else WithNumber.apply_(self, other=other)
+
+    write.__doc__ = f"As `{function.__name__}`, written into this tensor as 1 and 0."
+    name = f"{function.__name__}_"
+    bind(name, overridable(write, name))
 
 
 class LogicalAnd(Op):
@@ -155,28 +193,32 @@ def bitwise_not(input):
     return BitwiseNot.apply(input)
 
 
-@public()
+@public(inplace=LogicalAnd)
 def logical_and(input, other):
     """True where neither is 0."""
     return LogicalAnd.apply(input, other)
 
 
-@public()
+@public(inplace=LogicalOr)
 def logical_or(input, other):
     """True where one is not 0."""
     return LogicalOr.apply(input, other)
 
 
-@public()
+@public(inplace=LogicalXor)
 def logical_xor(input, other):
     """True where exactly one is not 0."""
     return LogicalXor.apply(input, other)
 
 
-@public()
+@public(inplace=LogicalNot)
 def logical_not(input):
     """True where input is 0."""
     return LogicalNot.apply(input)
+
+
+for _compare, _function in ((Eq, eq), (Ne, ne), (Lt, lt), (Le, le), (Gt, gt), (Ge, ge)):
+    _in_place(_compare, _function)
 
 
 @public()

@@ -119,11 +119,11 @@ def contiguous_clone(value):
     return Clone.apply(value, order="C")
 
 
-def copy_(self, src, non_blocking=False):
-    """Write the values of `src`, broadcast, into this tensor."""
-    if not isinstance(src, Tensor):
-        raise TypeError(f"copy_(): argument 'other' (position 1) must be Tensor, not {type(src).__name__}")
-    return Copy.apply_(self, src)
+def copy_(self, other, non_blocking=False):
+    """Write the values of `other`, broadcast, into this tensor."""
+    if not isinstance(other, Tensor):
+        raise TypeError(f"copy_(): argument 'other' (position 1) must be Tensor, not {type(other).__name__}")
+    return Copy.apply_(self, other)
 
 
 def zero_(self):

@@ -155,7 +155,7 @@ def div(input, other, *, rounding_mode=None):
     return DivRounded.apply(input, other, rounding_mode=rounding_mode)
 
 
-@public()
+@public(inplace=Div)
 def true_divide(input, other):
     """input / other, broadcast; integers give floats."""
     return Div.apply(input, other)

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..tensor import Tensor
+from ..overrides import overridable
+from ..tensor import Tensor, bind
 from .binding import nn_functions, public
 from .op import Op, linear
 from .shape import axis_of, unsqueeze
@@ -244,7 +245,7 @@ def vstack(tensors):
 # --- splitting -------------------------------------------------------------------------------------------------------
 
 
-@public()
+@public(method=False)
 def split(tensor, split_size_or_sections, dim=0):
     """Views of pieces along `dim`: of one size (the last may be smaller), or of the given sizes."""
     axis = axis_of(dim, tensor.ndim)
@@ -260,6 +261,16 @@ def split(tensor, split_size_or_sections, dim=0):
             f"got split_sizes={list(sizes)}"
         )
     return SplitWithSizes.apply(tensor, split_sizes=sizes, dim=axis)
+
+
+@overridable
+def _split(self, split_size, dim=0):
+    """Views of pieces along `dim`: of one size (the last may be smaller), or of the given sizes."""
+    return split(self, split_size, dim)
+
+
+_split.__name__ = _split.__qualname__ = "split"
+bind("split", _split)
 
 
 @public()

@@ -146,16 +146,30 @@ def mse_loss(input, target, size_average=None, reduce=None, reduction="mean", we
     reduction = checked_reduction(size_average, reduce, reduction)
     input, target = paired(input, target)
     if weight is not None:
-        return reduce_loss(MseLoss.apply(input, target, reduction="none") * weight, reduction)
+        return _weighted((input - target) ** 2, weight, input, reduction)
     return MseLoss.apply(input, target, reduction=reduction)
 
 
 @public(where=_NN, method=False)
-def l1_loss(input, target, size_average=None, reduce=None, reduction="mean"):
+def l1_loss(input, target, size_average=None, reduce=None, reduction="mean", weight=None):
     """The mean of |input - target|."""
     reduction = checked_reduction(size_average, reduce, reduction)
     input, target = paired(input, target)
+    if weight is not None:
+        return _weighted(abs(input - target), weight, input, reduction)
     return reduce_loss(abs(input - target), reduction)
+
+
+def _weighted(loss, weight, input, reduction):
+    """Each element counts as its weight says; the mean is one of weights too."""
+    _check_weight(weight, input)
+    total = reduce_loss(loss * weight, "sum" if reduction == "mean" else reduction)
+    return total / sum(weight) if reduction == "mean" else total
+
+
+def _check_weight(weight, input):
+    if weight.shape != input.shape:
+        raise ValueError("Weights and input must have the same size.")
 
 
 @public(where=_NN, method=False)
@@ -177,6 +191,9 @@ def huber_loss(input, target, reduction="mean", delta=1.0, weight=None):
     if delta <= 0:
         raise RuntimeError("huber_loss does not support non-positive values for delta.")
     input, target = paired(input, target)
+    if weight is not None:
+        _check_weight(weight, input)
+        return reduce_loss(HuberLoss.apply(input, target, reduction="none", delta=delta) * weight, reduction)
     return HuberLoss.apply(input, target, reduction=reduction, delta=delta)
 
 

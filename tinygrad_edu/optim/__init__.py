@@ -50,8 +50,6 @@ class SGD(Optimizer):
 
     # b ← momentum·b + (1 - dampening)·g;  p ← p - lr·b
     def _update(self, p: np.ndarray, grad: np.ndarray, state: dict[str, Any], group: dict[str, Any]) -> None:
-        if group["weight_decay"]:
-            grad = grad + group["weight_decay"] * p
         if group["momentum"]:
             buffer = state.get("momentum_buffer")
             if buffer is None:
@@ -65,8 +63,6 @@ class SGD(Optimizer):
 
 class Adam(Optimizer):
     """Steps of about one learning rate each: the mean of the gradients over the root of the mean of their squares."""
-
-    _decoupled = False
 
     def __init__(
         self,
@@ -82,6 +78,7 @@ class Adam(Optimizer):
         capturable: bool = False,
         differentiable: bool = False,
         fused: Any = None,
+        decoupled_weight_decay: bool = False,
     ) -> None:
         at_least_zero(lr=lr, eps=eps, weight_decay=weight_decay)
         refuse(differentiable=differentiable, capturable=capturable)
@@ -89,7 +86,8 @@ class Adam(Optimizer):
             if not 0 <= beta < 1:
                 raise ValueError(f"Invalid beta parameter at index {i}: {beta}")
         settings = {"eps": eps, "weight_decay": weight_decay, "amsgrad": amsgrad, "maximize": maximize}
-        super().__init__(params, {"lr": lr, "betas": tuple(betas), **settings})
+        decoupled = {"decoupled_weight_decay": decoupled_weight_decay}
+        super().__init__(params, {"lr": lr, "betas": tuple(betas), **settings, **decoupled})
 
     # m ← β₁·m + (1 - β₁)·g;  v ← β₂·v + (1 - β₂)·g²;  p ← p - lr·m̂/(√v̂ + eps), m̂ and v̂ freed of their start at 0
     def _update(self, p: np.ndarray, grad: np.ndarray, state: dict[str, Any], group: dict[str, Any]) -> None:
@@ -99,11 +97,6 @@ class Adam(Optimizer):
                 state["max_exp_avg_sq"] = np.zeros_like(p)
         state["step"] += 1
         lr, (beta1, beta2) = group["lr"], group["betas"]
-        if group["weight_decay"]:
-            if self._decoupled:
-                p *= 1 - lr * group["weight_decay"]
-            else:
-                grad = grad + group["weight_decay"] * p
         m, v = state["exp_avg"], state["exp_avg_sq"]
         m += (grad - m) * (1 - beta1)
         v *= beta2
@@ -119,8 +112,6 @@ class Adam(Optimizer):
 class AdamW(Adam):
     """Adam with a weight decay that acts on the weights alone, not through the gradients."""
 
-    _decoupled = True
-
     def __init__(
         self,
         params: Iterable[Any],
@@ -129,9 +120,17 @@ class AdamW(Adam):
         eps: float = 1e-8,
         weight_decay: float = 1e-2,
         amsgrad: bool = False,
-        **settings: Any,
+        *,
+        maximize: bool = False,
+        foreach: Any = None,
+        capturable: bool = False,
+        differentiable: bool = False,
+        fused: Any = None,
     ) -> None:
-        super().__init__(params, lr, betas, eps, weight_decay, amsgrad, **settings)
+        super().__init__(
+            params, lr, betas, eps, weight_decay, amsgrad, maximize=maximize, capturable=capturable,
+            differentiable=differentiable, decoupled_weight_decay=True,
+        )  # fmt: skip
 
 
 class RMSprop(Optimizer):
@@ -164,8 +163,6 @@ class RMSprop(Optimizer):
         if not state:
             state.update(step=0, square_avg=np.zeros_like(p))
         state["step"] += 1
-        if group["weight_decay"]:
-            grad = grad + group["weight_decay"] * p
         alpha, v = group["alpha"], state["square_avg"]
         v *= alpha
         v += (1 - alpha) * (grad * grad)
@@ -209,8 +206,6 @@ class Adagrad(Optimizer):
         if not state:
             state.update(step=0, sum=np.full_like(p, group["initial_accumulator_value"]))
         state["step"] += 1
-        if group["weight_decay"]:
-            grad = grad + group["weight_decay"] * p
         state["sum"] += grad * grad
         lr = group["lr"] / (1 + (state["step"] - 1) * group["lr_decay"])
         p -= lr * (grad / (np.sqrt(state["sum"]) + group["eps"]))

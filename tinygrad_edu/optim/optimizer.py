@@ -75,6 +75,11 @@ class Optimizer:
                 grad = p._grad._data
                 if group.get("maximize"):
                     grad = -grad
+                if group.get("weight_decay"):
+                    if group.get("decoupled_weight_decay"):
+                        p._data *= 1 - group["lr"] * group["weight_decay"]
+                    else:
+                        grad = grad + group["weight_decay"] * p._data
                 self._update(p._data, grad, self.state[p], group)
                 # A write that autograd is to know of: what saved this parameter has lost its value.
                 if p._counter is None:
