@@ -101,13 +101,17 @@ def _bind_operator(symbol: str, function: Callable[..., Any], name: str) -> None
 def _checked(function: Callable[..., Any], name: str) -> Callable[..., Any]:
     """The functions of `ops` take arrays too, for the rules; a user's call needs a Tensor among its arguments."""
 
+    parameters = inspect.signature(function).parameters.values()
+    rest = next((p.name for p in parameters if p.kind is p.VAR_POSITIONAL), None)
+
     @functools.wraps(function)
     def call(*args: Any, **kwargs: Any) -> Any:
         if overrides.modes.stack:
             return overrides.dispatch(call, args, kwargs)
         if args and isinstance(args[0], Tensor):
             if kwargs:
-                return function(*args, **_renamed(kwargs))
+                args, kwargs = _arranged(args, kwargs, rest)
+                return function(*args, **kwargs)
             return function(*args)
         if not _any_tensor((*args, *kwargs.values())) and not (args and isinstance(args[0], tuple | list)):
             given = type(args[0]).__name__ if args else "nothing"
@@ -115,14 +119,21 @@ def _checked(function: Callable[..., Any], name: str) -> Callable[..., Any]:
                 f"{name}(): argument 'input' (position 1) must be Tensor, not {given}. Make one with "
                 "tinygrad_edu.tensor(…)."
             )
-        return function(*args, **_renamed(kwargs))
+        args, kwargs = _arranged(args, kwargs, rest)
+        return function(*args, **kwargs)
 
     call.__name__ = call.__qualname__ = name
     return call
 
 
-def _renamed(kwargs: dict[str, Any]) -> dict[str, Any]:
-    """NumPy's names for `dim` and `keepdim`, which PyTorch takes as well; and a refusal of `out`."""
+def _arranged(
+    args: tuple[Any, ...], kwargs: dict[str, Any], rest: str | None
+) -> tuple[tuple[Any, ...], dict[str, Any]]:
+    """A call by names that the function does not know them by: NumPy's for `dim` and `keepdim`, which PyTorch takes as
+    well, and that of `*dims` or `*size`, called `rest`; and a refusal of `out`."""
+    if rest is not None and rest in kwargs:
+        first = (kwargs.pop("input"),) if "input" in kwargs else ()
+        args = (*first, *args, kwargs.pop(rest))
     if "axis" in kwargs:
         kwargs["dim"] = kwargs.pop("axis")
     if "keepdims" in kwargs:
@@ -130,7 +141,7 @@ def _renamed(kwargs: dict[str, Any]) -> dict[str, Any]:
     if kwargs.get("out") is not None:
         raise NotImplementedError("out=… is not built: bind the result to a name, or write it with copy_().")
     kwargs.pop("out", None)
-    return kwargs
+    return args, kwargs
 
 
 def _any_tensor(values: tuple[Any, ...]) -> bool:
