@@ -116,7 +116,7 @@ class Link:
         if not self.label:
             return 0.0, 0.0
         lines = self.label.split("\n")
-        return max(text_width(line, SIZE["small"]) for line in lines) + 10, 14.0 * len(lines) + 8
+        return max(text_width(line, SIZE["small"]) for line in lines) + 14, 14.0 * len(lines) + 8
 
 
 @dataclass

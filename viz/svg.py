@@ -113,7 +113,7 @@ def _n(number: float) -> str:
 def _box(box: Box, spot: Spot, identity: str, state: dict[str, State]) -> str:
     left, top = spot.x - box.width / 2, spot.y - box.height / 2
     parts = [_open(identity, box.key, f"node {box.kind}", state), f"<title>{escape(box.title)}</title>"]
-    for position, (key, label) in enumerate(box.tabs):
+    for position, (key, label) in reversed(list(enumerate(box.tabs))):  # each lies on the one below it
         y = top + box.body + position * box.TAB
         parts.append(
             f"{_open(identity, key, 'tab', state)}"
@@ -185,10 +185,12 @@ def _gradient(
     if label is not None:
         texts = state[key].text if key in state else {}
         count = link.label.count("\n") + 1
+        # Graphviz keeps a label clear of the middle of a link, and its two lines lie beside that.
+        aside = BESIDE if abs(curve[-1][1] - curve[0][1]) > abs(curve[-1][0] - curve[0][0]) else 0.0
         for position in range(count):
             slot = "label" if position == 0 else f"label{position + 1}"
             y = label.y + 14 * (position - (count - 1) / 2) + 4
-            parts.append(_text(identity, key, slot, "mid grad", label.x, y, texts.get(slot, "")))
+            parts.append(_text(identity, key, slot, "mid grad", label.x + aside, y, texts.get(slot, "")))
     parts.append("</g>")
     return "".join(parts)
 
