@@ -7,6 +7,7 @@ edited source is what runs and what is shown.
 from __future__ import annotations
 
 import ast
+import math
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -20,13 +21,18 @@ from viz.program import (
     factory_of,
     is_backward,
     keyword_of,
+    maker_of,
+    name_of,
     requires_grad_statement,
+    sizes_of,
     statements,
     tree_of,
 )
 
 GRAD_MODES = ("no_grad", "inference_mode")
 HOOKS = {"double": "lambda grad: 2 * grad", "print": "print"}
+DTYPES = ("float64", "float32", "float16", "int64", "bool")
+MOST = 64  # numbers in a tensor that is given another shape
 
 
 @dataclass(frozen=True)
@@ -39,6 +45,9 @@ class Edits:
 
     requires_grad: dict[str, bool] = field(default_factory=dict)
     values: dict[str, Any] = field(default_factory=dict)
+    shapes: dict[str, list[int]] = field(default_factory=dict)
+    dtypes: dict[str, str] = field(default_factory=dict)
+    volatile: frozenset[str] = frozenset()
     no_grad: frozenset[int] = frozenset()
     inference_mode: frozenset[int] = frozenset()
     retain_grad: frozenset[str] = frozenset()
@@ -102,6 +111,12 @@ class _Editor:
             self._set_requires_grad(name, wanted)
         for name, value in edits.values.items():
             self._set_value(name, value)
+        for name, shape in edits.shapes.items():
+            self._set_shape(name, shape)
+        for name, dtype in edits.dtypes.items():
+            self._set_dtype(name, dtype)
+        for name in sorted(edits.volatile):
+            self._make_volatile(name)
         for mode in GRAD_MODES:
             for line in sorted(getattr(edits, mode)):
                 self._wrap(line, f"with {self.program.engine_name}.{mode}():")
@@ -149,13 +164,36 @@ class _Editor:
         known = self._input(name)
         if known.value is None:
             raise ProgramError(f"the value of {name} is not written out as numbers, so it cannot be set", known.line)
+        self._replace(self._maker_of(name).args[0], repr(_floats(value) if known.kind == "float" else value))
+
+    def _set_shape(self, name: str, shape: list[int]) -> None:
+        known = self._input(name)
+        if known.shape is None:
+            raise ProgramError(f"the shape of {name} is not written out as numbers, so it cannot be set", known.line)
+        if not all(type(size) is int and size >= 0 for size in shape) or math.prod(shape) > MOST:
+            raise ProgramError(f"a shape is whole numbers from 0, of {MOST} elements at most; not {shape}", known.line)
+        first, *rest = sizes_of(self._maker_of(name))
+        self._replace(first, repr(tuple(shape)), end=rest[-1] if rest else first)
+
+    def _set_dtype(self, name: str, dtype: str) -> None:
+        known, maker = self._input(name), self._maker_of(name)
+        if dtype not in DTYPES:
+            raise ProgramError(f"no dtype is called {dtype}; there are {', '.join(DTYPES)}", known.line)
+        if name_of(maker) == "Tensor":
+            raise ProgramError("Tensor(…) takes no dtype; write tensor(…), which does", known.line)
+        keyword = keyword_of(maker, "dtype")
+        written = f"{self.program.engine_name}.{dtype}"
+        if keyword is not None:
+            self._replace(keyword.value, written)
+        else:
+            self._insert_argument(maker, f"dtype={written}")
+
+    def _make_volatile(self, name: str) -> None:
         call = self._call_of(name)
-        while not (isinstance(call.func, (ast.Attribute, ast.Name)) and _is_literal(call.args[:1])):
-            below = call.func.value if isinstance(call.func, ast.Attribute) and not call.args else call.args[0]
-            if not isinstance(below, ast.Call):
-                raise ProgramError(f"the value of {name} cannot be found", known.line)
-            call = below
-        self._replace(call.args[0], repr(_like(value, known.value)))
+        if name_of(call) == "Variable":
+            self._insert_argument(call, "volatile=True")
+        else:
+            self._around(call, f"{self.program.engine_name}.autograd.Variable(", ", volatile=True)")
 
     def _wrap(self, line: int, header: str) -> None:
         statement = self._statement_at(line)
@@ -218,6 +256,12 @@ class _Editor:
                     return call
         raise ProgramError(f"no line makes {name} from scratch")
 
+    def _maker_of(self, name: str) -> ast.Call:
+        maker = maker_of(self._call_of(name))
+        if maker is None:
+            raise ProgramError(f"the call that makes {name} cannot be found", self._input(name).line)
+        return maker
+
     def _statement_at(self, line: int) -> ast.stmt:
         for statement in self.statements:
             if statement.lineno <= line <= (statement.end_lineno or statement.lineno):
@@ -244,17 +288,22 @@ class _Editor:
         """`ast` counts bytes of UTF-8; a row is text."""
         return len(self.rows[line - 1].encode()[:offset].decode())
 
-    def _replace(self, node: ast.expr, text: str) -> None:
+    def _start(self, node: ast.expr) -> tuple[int, int]:
+        return node.lineno, self._column(node.lineno, node.col_offset)
+
+    def _end(self, node: ast.expr) -> tuple[int, int]:
         assert node.end_lineno is not None and node.end_col_offset is not None
-        self.replacements.append(
-            (
-                node.lineno,
-                self._column(node.lineno, node.col_offset),
-                node.end_lineno,
-                self._column(node.end_lineno, node.end_col_offset),
-                text,
-            )
-        )
+        return node.end_lineno, self._column(node.end_lineno, node.end_col_offset)
+
+    def _replace(self, node: ast.expr, text: str, end: ast.expr | None = None) -> None:
+        """Put `text` in the place of `node`, or of all from `node` to `end`."""
+        self.replacements.append((*self._start(node), *self._end(end or node), text))
+
+    def _around(self, node: ast.expr, before: str, after: str) -> None:
+        self.replacements += [
+            (*self._start(node), *self._start(node), before),
+            (*self._end(node), *self._end(node), after),
+        ]
 
     def _insert_argument(self, call: ast.Call, text: str) -> None:
         """Put `text` behind the last argument of `call`, before a trailing comma if there is one."""
@@ -303,20 +352,8 @@ class _Editor:
         return Edited("\n".join(lines), tuple(origin))
 
 
-def _like(value: Any, original: Any) -> Any:
-    """`value` with floats where the original has them: a slider's 1 is 1.0, or the tensor would be of integers."""
-    if "." not in repr(original):
-        return value
+def _floats(value: Any) -> Any:
+    """`value` with all its numbers as floats: a slider's 1 is 1.0, or the tensor would be of integers."""
     if isinstance(value, (list, tuple)):
-        return [_like(item, original) for item in value]
+        return [_floats(item) for item in value]
     return float(value)
-
-
-def _is_literal(arguments: list[ast.expr]) -> bool:
-    if not arguments:
-        return False
-    try:
-        ast.literal_eval(arguments[0])
-    except ValueError:
-        return False
-    return True

@@ -9,7 +9,8 @@ from __future__ import annotations
 import importlib
 import inspect
 import sys
-from contextlib import AbstractContextManager
+from collections.abc import Iterator
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 from functools import cache
 from types import CodeType, ModuleType
@@ -98,6 +99,16 @@ class Engine:
             return top is not None and top(True) is not None
         home = sys.modules[self.module.autograd.graph.saved_tensors_hooks.__module__]
         return bool(home.saved_state.hooks)
+
+    @contextmanager
+    def default_dtype(self, name: str) -> Iterator[None]:
+        """A context in which tensors of floats are made in this dtype when a program names none."""
+        before = self.module.get_default_dtype()
+        self.module.set_default_dtype(getattr(self.module, name))
+        try:
+            yield
+        finally:
+            self.module.set_default_dtype(before)
 
     def devices(self) -> dict[str, str]:
         """Each device of interest and why it cannot be used here; an empty reason means that it can."""

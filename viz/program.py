@@ -6,13 +6,16 @@ import ast
 import inspect
 import textwrap
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from typing import Any
 
 ENGINE_NAMES = frozenset({"T", "torch", "tinygrad_edu"})
-FACTORIES = frozenset({"tensor", "zeros", "ones", "full", "rand", "randn", "eye", "arange", "linspace", "Tensor"})
+FACTORIES = frozenset(
+    {"tensor", "zeros", "ones", "full", "empty", "rand", "randn", "eye", "arange", "linspace", "Tensor"}
+)
 WRAPPERS = frozenset({"Parameter", "Variable"})
+SIZED = frozenset({"zeros", "ones", "rand", "randn", "full", "empty"})  # factories that are told a shape
 
 
 class ProgramError(ValueError):
@@ -25,12 +28,35 @@ class ProgramError(ValueError):
 
 @dataclass(frozen=True)
 class Input:
-    """A name that is given a tensor made from scratch. `value` is None where it is not written out as a literal."""
+    """A name that is given a tensor made from scratch.
+
+    `value` is None where it is not written out as a literal, `shape` where the call is not told one (or not in
+    numbers), `dtype` where the program does not say it.
+    """
 
     name: str
     line: int
     value: Any
     requires_grad: bool
+    shape: tuple[int, ...] | None = None
+    dtype: str | None = None
+
+    @property
+    def kind(self) -> str:
+        """What a value is made of: `"float"`, `"int"` or `"bool"`; one float makes all of them floats, as in a tensor."""
+        kinds = {type(number).__name__ for number in flat(self.value)}
+        return next((kind for kind in ("float", "int") if kind in kinds), "bool" if kinds == {"bool"} else "float")
+
+
+def flat(value: Any) -> Iterator[Any]:
+    """The numbers of a number or nested list, in order."""
+    waiting = [value]
+    while waiting:
+        found = waiting.pop()
+        if isinstance(found, (list, tuple)):
+            waiting.extend(reversed(found))
+        else:
+            yield found
 
 
 @dataclass(frozen=True)
@@ -150,7 +176,9 @@ def _parse(source: str, engine_name: str | None, namespace: dict[str, Any]) -> P
         if found:
             kind = "input"
             for name, call in found:
-                inputs[name] = Input(name, statement.lineno, _literal_of(call), _requires_grad_of(call))
+                inputs[name] = Input(
+                    name, statement.lineno, _literal_of(call), _requires_grad_of(call), _shape_of(call), _dtype_of(call)
+                )
         elif is_backward(statement):
             kind = "backward"
             backwards += 1
@@ -231,24 +259,57 @@ def factory_of(call: ast.Call) -> ast.Call | None:
     return call if name in WRAPPERS else None
 
 
-def _literal_of(call: ast.Call) -> Any:
-    """The number or nested list that `call` is given, or None."""
-    inner = call
-    if isinstance(call.func, ast.Attribute) and call.func.attr == "requires_grad_":
-        inner = call.func.value  # type: ignore[assignment]
-    if not inner.args:
-        return None
-    first = inner.args[0]
-    if isinstance(first, ast.Call):
-        return _literal_of(first)
-    name = inner.func.attr if isinstance(inner.func, ast.Attribute) else getattr(inner.func, "id", "")
-    if name != "tensor":
-        return None
+def name_of(call: ast.Call) -> str:
+    """What a call calls, without what it is an attribute of: `tensor` for `T.tensor(1.0)`."""
+    return call.func.attr if isinstance(call.func, ast.Attribute) else getattr(call.func, "id", "")
+
+
+def maker_of(call: ast.Call) -> ast.Call | None:
+    """The factory's own call inside of Parameters, Variables and `requires_grad_()`; None where there is none to see."""
+    while name_of(call) not in FACTORIES:
+        inner = call.func.value if name_of(call) == "requires_grad_" and isinstance(call.func, ast.Attribute) else None
+        inner = inner or next(iter(call.args), None)
+        if not isinstance(inner, ast.Call):
+            return None
+        call = inner
+    return call
+
+
+def sizes_of(maker: ast.Call) -> list[ast.expr]:
+    """The arguments that tell a factory a shape: numbers one by one, or one tuple or list."""
+    if name_of(maker) not in SIZED or not maker.args:
+        return []
+    return maker.args[:1] if name_of(maker) == "full" else maker.args
+
+
+def _literal(node: ast.expr) -> Any:
     try:
-        value = ast.literal_eval(first)
+        return ast.literal_eval(node)
     except ValueError:
         return None
+
+
+def _literal_of(call: ast.Call) -> Any:
+    """The number or nested list that a tensor is made of, or None."""
+    maker = maker_of(call)
+    if maker is None or name_of(maker) != "tensor" or not maker.args:
+        return None
+    value = _literal(maker.args[0])
     return value if isinstance(value, (int, float, list, tuple)) else None
+
+
+def _shape_of(call: ast.Call) -> tuple[int, ...] | None:
+    maker = maker_of(call)
+    told = [_literal(size) for size in sizes_of(maker)] if maker is not None else []
+    if len(told) == 1 and isinstance(told[0], (list, tuple)):
+        told = list(told[0])
+    return tuple(told) if told and all(type(size) is int for size in told) else None
+
+
+def _dtype_of(call: ast.Call) -> str | None:
+    maker = maker_of(call)
+    keyword = None if maker is None else keyword_of(maker, "dtype")
+    return keyword.value.attr if keyword is not None and isinstance(keyword.value, ast.Attribute) else None
 
 
 def keyword_of(call: ast.Call, name: str) -> ast.keyword | None:
@@ -304,5 +365,4 @@ def _note_requires_grad(statement: ast.stmt, inputs: dict[str, Input]) -> None:
     if found and found[0] in inputs:
         name, value, _ = found
         wanted = not (isinstance(value, ast.Constant) and value.value is False)
-        old = inputs[name]
-        inputs[name] = Input(old.name, old.line, old.value, wanted)
+        inputs[name] = replace(inputs[name], requires_grad=wanted)

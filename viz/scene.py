@@ -29,6 +29,7 @@ def scene(
     theme: str = "auto",
     direction: dict[str, str] | None = None,
     kept: Kept | None = None,
+    wide: float = WIDE,
 ) -> dict[str, Any]:
     """All that a player needs to show `recording`, as plain data; see the contract in the design.
 
@@ -40,6 +41,7 @@ def scene(
         theme: `"auto"`, `"light"` or `"dark"`.
         direction: of a view, `"LR"` or `"TB"`; what fits a page when not given.
         kept: the pictures of earlier runs, which are taken again where they fit.
+        wide: pixels across that a picture may have from left to right, where no direction is given.
     """
     identity = identity or new_identity()
     director = Director(recording)
@@ -53,7 +55,9 @@ def scene(
             rooms = kept.rooms(graph, view, rooms)
         drawings[view] = shapes.drawing(graph, view, rooms, director.layers, folding)
     pictures = {
-        view: _picture(director, view, drawings[view], f"{identity}{view[0]}", theme, wanted.get(view), kept or Kept())
+        view: _picture(
+            director, view, drawings[view], f"{identity}{view[0]}", theme, wanted.get(view), kept or Kept(), wide
+        )
         for view in views
     }
     made: dict[str, Any] = {
@@ -88,6 +92,7 @@ def _picture(
     theme: str,
     direction: str | None,
     kept: Kept,
+    wide: float,
 ) -> dict[str, Any]:
     """Base SVG and patches of one view."""
     stage = director.stages[view]
@@ -97,7 +102,7 @@ def _picture(
     about = f"Graph of the program, {view} view", details.describe(director.graph), theme
     drawn = kept.find(drawing, stage.first, about, direction)
     if drawn is None:
-        placed = arrange(drawing, direction)
+        placed = arrange(drawing, direction, wide)
         text = svg.write(drawing, placed, identity, stage.first, *about)
         drawn = Drawn(drawing, stage.first, about, direction, placed.direction, identity, text)
         kept.add(drawn)
@@ -147,7 +152,7 @@ def new_identity() -> str:
     return f"g{secrets.token_hex(3)}{next(_counter)}"
 
 
-def fits_across(drawing: shapes.Drawing) -> bool:
+def fits_across(drawing: shapes.Drawing, wide: float = WIDE) -> bool:
     """Whether the longest row fits a page, as far as can be told before anything is laid out."""
     if len(drawing.boxes) > 60:
         return False
@@ -167,10 +172,10 @@ def fits_across(drawing: shapes.Drawing) -> bool:
             waits[head] -= 1
             if not waits[head]:
                 ready.append(head)
-    return max(reach.values(), default=0.0) <= WIDE
+    return max(reach.values(), default=0.0) <= wide
 
 
-def arrange(drawing: shapes.Drawing, direction: str | None = None) -> layouts.Layout:
+def arrange(drawing: shapes.Drawing, direction: str | None = None, wide: float = WIDE) -> layouts.Layout:
     """Lay a picture out in a direction, `"LR"` or `"TB"`; without one, left to right where that fits a page.
 
     Asked for left to right, a picture that nobody could read so is laid out top to bottom all the same.
@@ -178,8 +183,8 @@ def arrange(drawing: shapes.Drawing, direction: str | None = None) -> layouts.La
     sizes = [(box.key, box.width, box.height) for box in drawing.boxes]
     ends = [(link.key, link.tail, link.head, *link.room) for link in drawing.links]
     loose = {link.key for link in drawing.links if link.kind == "share"}
-    if direction == "LR" or (direction is None and fits_across(drawing)):
+    if direction == "LR" or (direction is None and fits_across(drawing, wide)):
         placed = layouts.place(sizes, ends, "LR", loose)
-        if placed.width <= (WIDE if direction is None else TOO_WIDE):
+        if placed.width <= (wide if direction is None else TOO_WIDE):
             return placed
     return layouts.place(sizes, ends, "TB", loose)

@@ -60,6 +60,9 @@ def test_both_engines_build_the_same_graph_and_the_same_gradients():
         ({"backwards": 2, "retain_graph": True}, "w", "−2.4"),
         ({"backwards": 2, "retain_graph": True, "zero_grad": True}, "w", "−1.2"),
         ({"values": {"x": 3}}, "w", "0"),
+        ({"values": {"x": [1, 2]}, "no_grad": [], "backwards": 1}, "w", "None: no gradient has come"),
+        ({"dtypes": {"w": "float64"}}, "w", "−1.2"),
+        ({"dtypes": {"x": "int64"}}, "w", "−1.2"),
     ],
 )
 def test_a_toggle_gives_the_same_gradient_on_both_engines(state, name, expected):
@@ -79,6 +82,12 @@ def test_a_toggle_gives_the_same_gradient_on_both_engines(state, name, expected)
             "w requires no grad: MulBackward0 is no longer recorded; w.grad was −1.2, is None.",
         ),
         ({"retain_graph": True}, "The graph is kept after the first pass: the gradients stay the same"),
+        ({"dtypes": {"w": "float64"}}, "w is of float64: "),
+        (
+            {"volatile": ["x"]},
+            "x is volatile, which PyTorch has ignored since 0.4 and tinygrad_edu takes as PyTorch 0.3",
+        ),
+        ({"default_dtype": "float64"}, "PyTorch makes tensors of float64: "),
         ({"values": {"w": 1.0}}, "w is 1: w.grad was −1.2, is 4.4; b.grad was −0.6, is 2.2."),
     ],
 )
@@ -116,6 +125,45 @@ def test_every_way_offered_mends_the_error_on_both_engines(state):
         for side in explorer.result["sides"]:
             assert side.get("error", {}).get("message") != before, way["label"]
         explorer.state = state
+
+
+def test_volatile_is_ignored_by_pytorch_alone_and_both_warn():
+    explorer = explored(volatile=["x"])
+    assert ops(explorer, "torch") == ["MulBackward0", "AddBackward0", "SubBackward0", "PowBackward0"]
+    assert ops(explorer) == []
+    assert all("volatile was removed" in side["warnings"][0] for side in explorer.result["sides"])
+    assert "grad_fn: None and AddBackward0" in row(explorer, "d")["differs"]
+
+
+def test_pytorch_in_double_precision_leaves_its_default_alone():
+    explorer = explored(default_dtype="float64")
+    assert explorer._recordings["torch"].tensors["L"]["dtype"] == "float64"
+    assert explorer._recordings["tinygrad_edu"].tensors["L"]["dtype"] == "float32"
+    assert row(explorer, "L")["differs"] == "dtype: float32 and float64"
+    assert torch.get_default_dtype() is torch.float32
+
+
+def test_a_table_of_numbers_takes_another_shape():
+    explorer = viz.explore("w = T.tensor([1.0, 2.0], requires_grad=True)\n(w * w).sum().backward()")
+    explorer.state = {"values": {"w": [[1, 2, 1]]}}
+    assert "w = T.tensor([[1.0, 2.0, 1.0]], requires_grad=True)" in explorer.result["code"]
+    assert row(explorer, "w")["grad"]["torch"] == "[[2, 4, 2]]"
+
+
+def test_gpu_memory_that_is_gone_is_a_sentence_in_its_place(monkeypatch):
+    from viz.widgets import explorer as module
+
+    real = module.record
+
+    def record(source, engine, *rest, **more):
+        if engine == "torch":
+            raise torch.OutOfMemoryError("CUDA out of memory. Tried to allocate 20.00 MiB.")
+        return real(source, engine, *rest, **more)
+
+    monkeypatch.setattr(module, "record", record)
+    ours, theirs = explored().result["sides"]
+    assert "scene" in ours
+    assert theirs["missing"].startswith("CUDA out of memory")
 
 
 def test_an_edit_that_cannot_be_made_keeps_the_pictures_and_says_why():

@@ -14,6 +14,7 @@ from viz.scene import scene
 from viz.widgets.explain import explain
 
 TOLERANCE = {"float64": 1e-9, "float32": 1e-5, "float16": 1e-2}
+BESIDE = 640.0  # pixels; a wider picture goes top to bottom, so that two stand beside each other on a laptop's screen
 PRINTED = 2000  # characters of what a program printed, its end
 _LONGEST = 6  # numbers written out; a longer array is told by its shape and norm
 
@@ -59,7 +60,9 @@ def shown(
     kept: Kept | None = None,
 ) -> dict[str, Any]:
     """What the browser needs to show one engine's side: its pictures, its error with our sentence, what it printed."""
-    side: dict[str, Any] = {"scene": scene(recording, identity=identity, views=views, direction=direction, kept=kept)}
+    side: dict[str, Any] = {
+        "scene": scene(recording, identity=identity, views=views, direction=direction, kept=kept, wide=BESIDE)
+    }
     if recording.error is not None:
         sentence = explain(recording.error["type"], recording.error["message"])
         side["error"] = {**recording.error, "explanation": sentence}
@@ -86,9 +89,11 @@ def table(recordings: dict[str, Recording]) -> list[dict[str, Any]]:
     for recording in recordings.values():
         names.update(dict.fromkeys(recording.tensors))
     rows = []
+    both = len(recordings) == 2
     for name in names:
         sides = {engine: recording.tensors.get(name) for engine, recording in recordings.items()}
         first = next(side for side in sides.values() if side is not None)
+        differs = _differs(sides[CORE], sides[TORCH]) if both else ""
         rows.append(
             {
                 "name": name,
@@ -97,21 +102,24 @@ def table(recordings: dict[str, Recording]) -> list[dict[str, Any]]:
                 "requires_grad": first["requires_grad"],
                 "grad_fn": first["grad_fn"],
                 "grad": {engine: "not reached" if side is None else gradient(side) for engine, side in sides.items()},
-                "agree": _agree(sides),
+                "agree": not differs if both else None,
+                "differs": differs,
             }
         )
     return rows
 
 
-def _agree(sides: dict[str, dict[str, Any] | None]) -> bool | None:
-    if len(sides) < 2:
-        return None
-    ours, theirs = sides[CORE], sides[TORCH]
+def _differs(ours: dict[str, Any] | None, theirs: dict[str, Any] | None) -> str:
+    """What differs between a tensor of one engine and of the other, in words; empty where nothing does."""
     if ours is None or theirs is None:
-        return ours is theirs
-    if any(ours[key] != theirs[key] for key in ("shape", "dtype", "requires_grad", "is_leaf", "grad_fn")):
-        return False
-    return all(_close(ours[key], theirs[key], ours["dtype"]) for key in ("value", "grad"))
+        return "" if ours is theirs else "only one engine came so far"
+    found = [
+        f"{key}: {ours[key]} and {theirs[key]}"
+        for key in ("shape", "dtype", "requires_grad", "is_leaf", "grad_fn")
+        if ours[key] != theirs[key]
+    ]
+    found += [key for key in ("value", "grad") if not _close(ours[key], theirs[key], ours["dtype"])]
+    return "; ".join(found)
 
 
 def _close(ours: dict[str, Any] | None, theirs: dict[str, Any] | None, dtype: str) -> bool:
@@ -161,7 +169,20 @@ def _cause(was: dict[str, Any], now: dict[str, Any]) -> str:
     for name, on in _differences(was, now, "requires_grad"):
         told.append(f"{name} {'requires grad' if on else 'requires no grad'}")
     for name, value in _differences(was, now, "values"):
-        told.append(f"{name} is back at its own value" if value is None else f"{name} is {numbers(value)}")
+        old = (was.get("values") or {}).get(name)
+        if value is not None and old is not None and sizes(value) != sizes(old):
+            told.append(f"{name} has the shape {sizes(value)}")
+        else:
+            told.append(f"{name} is back at its own value" if value is None else f"{name} is {numbers(value)}")
+    for name, shape in _differences(was, now, "shapes"):
+        told.append(f"{name} has {'its own shape again' if shape is None else f'the shape {tuple(shape)}'}")
+    for name, dtype in _differences(was, now, "dtypes"):
+        told.append(f"{name} has its own dtype again" if dtype is None else f"{name} is of {dtype}")
+    told += [
+        f"{name} is volatile, which PyTorch has ignored since 0.4 and {CORE} takes as PyTorch 0.3 did"
+        for name in _new(was, now, "volatile")
+    ]
+    told += [f"{name} is no longer volatile" for name in _new(now, was, "volatile")]
     for name, hook in _differences(was, now, "hooks"):
         told.append(
             f"A hook on {name} {'doubles' if hook == 'double' else 'prints'} its gradient"
@@ -181,7 +202,22 @@ def _cause(was: dict[str, Any], now: dict[str, Any]) -> str:
         told.append("backward() is called " + ({1: "once", 2: "twice"}.get(passes[1], f"{passes[1]} times")))
     if was.get("device", "cpu") != now.get("device", "cpu"):
         told.append(f"PyTorch computes on the {'CPU' if now.get('device', 'cpu') == 'cpu' else 'GPU'}")
+    if was.get("default_dtype") != now.get("default_dtype"):
+        told.append(f"PyTorch makes tensors of {now.get('default_dtype') or 'its own default dtype'}")
     return ", ".join(told)
+
+
+def sizes(value: Any) -> tuple[int, ...]:
+    """The shape of a number or nested list.
+
+    >>> sizes([[1.0, 2.0, 3.0]]), sizes(2.0)
+    ((1, 3), ())
+    """
+    found = []
+    while isinstance(value, (list, tuple)):
+        found.append(len(value))
+        value = value[0] if value else None
+    return tuple(found)
 
 
 def _new(was: dict[str, Any], now: dict[str, Any], name: str) -> list[Any]:

@@ -1,28 +1,13 @@
 // The explorer: a program whose lines carry toggles, and what two engines make of it.
 //
 // A change of a toggle is one message to Python (`state`), the answer is one message back (`result`).
+import { CodeBox } from "./code.js";
 import { Pair } from "./pair.js";
-import { h, highlight, ownTheKeys } from "./player.js";
+import { Toggles } from "./toggles.js";
+import { h, ownTheKeys } from "./player.js";
 
-const TOGGLES = {
-  // kind of line -> [name of the toggle, what it says, what it is about, shown only among "more"]
-  compute: [
-    ["no_grad", "no_grad", "line", false],
-    ["retain_grad", "retain_grad", "name", false],
-    ["inference_mode", "inference_mode", "line", true],
-    ["detach", "detach", "name", true],
-  ],
-};
-const PASSES = [
-  ["retain_graph", "retain_graph", "Keep the graph for another pass", false],
-  ["create_graph", "create_graph", "Record the backward pass itself", true],
-  ["zero_grad", "clear .grad between", "Set .grad to None between the passes", true],
-  ["anomaly", "anomaly mode", "Name the forward line behind a bad gradient", true],
-];
-
-function pill(label, title, pressed, onclick) {
-  return h("button", { type: "button", class: "tgv-pill", "aria-pressed": String(pressed), title, onclick }, label);
-}
+const REMEMBERED = 50; // changes that can be undone
+const SLOW = 700; // milliseconds after which somebody wonders
 
 function renderExplorer({ model, el }) {
   const program = model.get("program");
@@ -31,57 +16,52 @@ function renderExplorer({ model, el }) {
   let waiting = false; // one message under way at a time; what changes meanwhile goes with the next
   let dirty = false;
   let slow = null;
-  let more = false;
-  let codeText = "";
 
   // --- frame ---
-  const viewButtons = ["values", "grad_fn"].map((view) =>
-    h("button", { type: "button", class: "tgv-choice", onclick: () => setView(view) }, view));
-  const undoButton = h("button", { type: "button", class: "tgv-text-button", onclick: undo }, "undo");
-  const resetButton = h("button", { type: "button", class: "tgv-text-button", onclick: reset }, "reset");
-  const moreButton = h("button", { type: "button", class: "tgv-text-button", "aria-pressed": "false",
-    onclick: () => { more = !more; drawToggles(); } }, "more toggles");
+  const choice = (label, onclick, more = {}) => h("button", { type: "button", class: "tgv-choice", onclick, ...more }, label);
+  const command = (label, onclick, more = {}) => h("button", { type: "button", class: "tgv-text-button", onclick, ...more }, label);
+  const choices = (label, buttons) => h("div", { class: "tgv-choices", role: "group", "aria-label": label }, ...buttons);
+  const viewButtons = ["values", "grad_fn"].map((view) => choice(view, () => setView(view)));
+  const undoButton = command("undo", () => goBack(1));
+  const undoList = h("select", { "aria-label": "Go back to before a change", onchange: () => goBack(Number(undoList.value)) });
+  const resetButton = command("reset", reset);
+  const moreButton = command("more toggles", () => { toggles.more = !toggles.more; drawToggles(); }, { "aria-pressed": "false" });
   const deviceButtons = Object.entries(program.devices).map(([device, reason]) =>
-    h("button", { type: "button", class: "tgv-choice", "aria-disabled": String(Boolean(reason)), title: reason || null,
-      "aria-label": `PyTorch on ${device.toUpperCase()}${reason ? `, not available: ${reason}` : ""}`,
-      onclick: () => reason || change((next) => { next.device = device; }) }, device.toUpperCase()));
+    choice(device.toUpperCase(), () => reason || change(`PyTorch on ${device.toUpperCase()}`, (next) => { next.device = device; }), {
+      "aria-disabled": String(Boolean(reason)), title: reason || null,
+      "aria-label": `PyTorch on ${device.toUpperCase()}${reason ? `, not available: ${reason}` : ""}` }));
+  const defaultDtype = h("select", { "aria-label": "Default dtype of PyTorch",
+    onchange: () => change("default dtype of PyTorch", (next) => {
+      next.default_dtype = defaultDtype.value === program.default_dtypes[0] ? undefined : defaultDtype.value;
+    }) }, ...program.default_dtypes.map((name) => h("option", { value: name }, name)));
+  const dtypeLabel = h("label", { class: "tgv-labelled" }, "PyTorch", defaultDtype);
   const pair = new Pair({ view: model.get("view"), step: model.get("step"), onStep: (step) => {
     model.set("step", step);
     if (!waiting) model.save_changes();
   } });
-  const lines = h("ol", { class: "tgv-program", "aria-label": "Program with its toggles" });
+  const toggles = new Toggles(program, change);
+  const codeBox = new CodeBox();
   const account = h("p", { class: "tgv-account", role: "status", "aria-live": "polite" });
   const ways = h("div", { class: "tgv-ways", role: "group", "aria-label": "Ways to mend the error", hidden: true });
-  const codeLines = h("pre", { class: "tgv-result-code", tabindex: "0", "aria-label": "The code these toggles stand for" });
-  const engineChoice = h("select", { "aria-label": "Engine of the code", onchange: drawCode },
-    h("option", { value: "T" }, "for viz (T)"),
-    h("option", { value: "tinygrad_edu" }, "for tinygrad_edu"),
-    h("option", { value: "torch" }, "for PyTorch"));
-  const copyButton = h("button", { type: "button", class: "tgv-text-button", onclick: copy }, "copy");
 
   const root = h("div", { class: "tgv tgv-explorer", role: "group", "aria-label": "Explorer", tabindex: "-1" },
     h("div", { class: "tgv-head" },
       h("div", { class: "tgv-title" }, "Change one thing"),
-      moreButton, undoButton, resetButton,
+      moreButton, undoButton, undoList, resetButton,
       h("span", { class: "tgv-spring" }),
-      h("span", { class: "tgv-label" }, "PyTorch on"),
-      h("div", { class: "tgv-choices", role: "group", "aria-label": "Device of PyTorch" }, ...deviceButtons),
-      h("span", { class: "tgv-label" }, "view"),
-      h("div", { class: "tgv-choices", role: "group", "aria-label": "View" }, ...viewButtons)),
-    h("div", { class: "tgv-top" }, lines, pair.tableBox),
+      dtypeLabel, choices("Device of PyTorch", deviceButtons), choices("View", viewButtons)),
+    h("div", { class: "tgv-top" }, toggles.element, pair.tableBox),
     account, ways,
     pair.sidesBox, pair.stepLine, pair.controls,
-    h("details", { class: "tgv-code-box" },
-      h("summary", {}, "The code these toggles stand for"),
-      h("div", { class: "tgv-code-tools" }, engineChoice, copyButton), codeLines));
+    codeBox.element);
   el.replaceChildren(root);
   const releaseKeys = ownTheKeys(root);
 
   // --- state ---
-  function change(edit, undoable = true) {
+  function change(label, edit, undoable = true) {
     const next = structuredClone(state);
     edit(next);
-    if (undoable) model.set("history", [...model.get("history"), state].slice(-50));
+    if (undoable) model.set("history", [...model.get("history"), { label, state }].slice(-REMEMBERED));
     state = next;
     drawToggles();
     send();
@@ -101,191 +81,56 @@ function renderExplorer({ model, el }) {
     clearTimeout(slow);
     slow = setTimeout(() => {
       account.textContent = "Running… If it never ends: Kernel > Interrupt. If no kernel runs: run this cell again.";
-    }, 700);
+    }, SLOW);
   }
 
-  function undo() {
+  /** Take the last `count` changes back. */
+  function goBack(count) {
     const history = model.get("history");
-    if (!history.length) return;
-    state = history[history.length - 1];
-    model.set("history", history.slice(0, -1));
+    if (!count || !history.length) return;
+    state = history.at(-count).state;
+    model.set("history", history.slice(0, -count));
     drawToggles();
     send();
   }
 
-  function reset() {
-    if (JSON.stringify(bare(state)) !== "{}") change((next) => Object.keys(next).forEach((key) => delete next[key]));
-  }
-
-  function mend(mended) {
-    root.focus(); // the button pressed goes away with the error
-    change((next) => {
+  function become(label, wanted) {
+    change(label, (next) => {
       Object.keys(next).forEach((key) => delete next[key]);
-      Object.assign(next, structuredClone(mended));
+      Object.assign(next, structuredClone(wanted));
     });
   }
 
-  function bare(full) {
-    const { seq, ...rest } = full;
-    return Object.fromEntries(Object.entries(rest).filter(([, value]) =>
-      value && (typeof value !== "object" || Object.keys(value).length)));
+  function reset() {
+    if (!isBare()) become("reset", {});
   }
 
-  const has = (name, item) => (state[name] ?? []).includes(item);
-  const flip = (name, item) => change((next) => {
-    const items = next[name] ?? [];
-    next[name] = items.includes(item) ? items.filter((other) => other !== item) : [...items, item];
-  });
-  const put = (name, key, value, undoable) => change((next) => {
-    next[name] = { ...next[name] };
-    if (value === undefined) delete next[name][key];
-    else next[name][key] = value;
-  }, undoable);
-
-  // --- toggles ---
-  const rows = new Map(); // first line -> what is shown of it; elements stay, so that focus does
-  function buildRows() {
-    const starts = new Map(program.lines.map((line) => [line.first, line]));
-    const lastBackward = program.lines.filter((line) => line.kind === "backward").at(-1);
-    for (let number = 1; number <= program.source.length; ) {
-      const line = starts.get(number);
-      const last = line?.last ?? number;
-      const text = program.source.slice(number - 1, last).join("\n");
-      const tools = h("span", { class: "tgv-tools" });
-      const code = h("code", {}, highlight(text));
-      lines.append(h("li", {}, h("span", { class: "tgv-lineno", "aria-hidden": "true" }, String(number)), code, tools));
-      if (line) rows.set(number, { code, text, tools, makers: makersOf(line, lastBackward) });
-      number = last + 1;
-    }
+  function mend(label, mended) {
+    root.focus(); // the button pressed goes away with the error
+    become(label, mended);
   }
 
-  /** The controls of a line: pills that are on or off, and fields; the rare ones show among "more toggles". */
-  function makersOf(line, lastBackward) {
-    const makers = [];
-    const at = `line ${line.first}`;
-    const add = (label, title, isOn, onclick, rare) => makers.push({ rare, isOn, element: pill(label, title, false, onclick) });
-    for (const input of program.inputs.filter((candidate) => candidate.line === line.first)) {
-      const several = line.names.length > 1 ? ` ${input.name}` : "";
-      const on = () => state.requires_grad?.[input.name] ?? input.requires_grad;
-      add(`requires_grad${several}`, `Whether ${input.name} requires grad`, on, () =>
-        put("requires_grad", input.name, !on() === input.requires_grad ? undefined : !on()), false);
-      if (input.value !== null) makers.push(...valueControls(input));
-    }
-    if (line.kind === "compute") {
-      for (const [name, label, about, rare] of TOGGLES.compute) {
-        for (const item of about === "line" ? [line.first] : line.names.filter((n) => program.values.includes(n))) {
-          const several = about === "name" && line.names.length > 1 ? ` ${item}` : "";
-          const title = about === "line" ? `Run ${at} under ${name}` : name === "detach" ? `Cut ${item} from its past` : `Keep ${item}.grad`;
-          add(label + several, title, () => has(name, item), () => flip(name, item), rare);
-        }
-      }
-      for (const name of line.names) {
-        for (const hook of ["double", "print"]) {
-          add(hook === "double" ? "hook ×2" : "hook print", `A hook on ${name} that ${hook}s its gradient`,
-            () => state.hooks?.[name] === hook, () => put("hooks", name, state.hooks?.[name] === hook ? undefined : hook), true);
-        }
-      }
-    }
-    if (line === lastBackward) {
-      for (const [name, label, title, rare] of PASSES) {
-        add(label, title, () => Boolean(state[name]), () => change((next) => { next[name] = !next[name]; }), rare);
-        if (name === "retain_graph") {
-          add("call it twice", "A second backward() after the first", () => (state.backwards ?? 1) > 1,
-            () => change((next) => { next.backwards = (next.backwards ?? 1) > 1 ? 1 : 2; }), false);
-        }
-      }
-    }
-    return makers;
-  }
-
-  /** A slider and a field for a number, a field for each number of a small table. */
-  function valueControls(input) {
-    const current = () => state.values?.[input.name] ?? input.value;
-    const set = (value, undoable) => {
-      const original = JSON.stringify(value) === JSON.stringify(input.value);
-      put("values", input.name, original ? undefined : value, undoable);
-    };
-    const fieldFor = (label, read, write) => {
-      const field = h("input", { type: "number", step: "any", class: "tgv-value", "aria-label": label });
-      field.addEventListener("change", () => {
-        if (field.value !== "" && Number.isFinite(Number(field.value))) set(write(Number(field.value)), true);
-      });
-      return { element: field, refresh: () => { if (document.activeElement !== field) field.value = String(read()); } };
-    };
-    if (!Array.isArray(input.value)) {
-      const reach = Math.max(2, 2 * Math.abs(input.value));
-      const slider = h("input", { type: "range", min: String(-reach), max: String(reach), step: String(reach / 100),
-        class: "tgv-slider", "aria-label": `Value of ${input.name}` });
-      let dragging = false; // a drag is one entry of the undo list
-      slider.addEventListener("input", () => {
-        set(Number(Number(slider.value).toPrecision(4)), !dragging);
-        dragging = true;
-      });
-      slider.addEventListener("change", () => { dragging = false; });
-      const refresh = () => {
-        if (!dragging) slider.value = String(current());
-        slider.setAttribute("aria-valuetext", String(current()));
-      };
-      const field = fieldFor(`Value of ${input.name}, as a number`, current, (value) => value);
-      return [{ control: { element: slider, refresh } }, { rare: true, control: field }];
-    }
-    const deep = Array.isArray(input.value[0]);
-    const matrix = deep ? input.value : [input.value];
-    if (matrix.flat().length > 24 || matrix.flat().some(Array.isArray)) return [];
-    const cells = matrix.map((row, i) => row.map((_, j) => fieldFor(
-      `${input.name}[${deep ? `${i}, ` : ""}${j}]`,
-      () => (deep ? current()[i][j] : current()[j]),
-      (value) => {
-        const next = structuredClone(current());
-        if (deep) next[i][j] = value;
-        else next[j] = value;
-        return next;
-      },
-    )));
-    const element = h("span", { class: "tgv-grid", role: "group", "aria-label": `Values of ${input.name}` },
-      ...cells.map((row) => h("span", { class: "tgv-grid-row" }, ...row.map((cell) => cell.element))));
-    return [{ rare: true, control: { element, refresh: () => cells.flat().forEach((cell) => cell.refresh()) } }];
-  }
+  const isBare = () => Object.values(state).every((value) =>
+    !value || (typeof value === "object" && !Object.keys(value).length) || value === 1 || value === "cpu");
 
   function drawToggles() {
-    moreButton.setAttribute("aria-pressed", String(more));
-    undoButton.setAttribute("aria-disabled", String(!model.get("history").length));
-    resetButton.setAttribute("aria-disabled", String(JSON.stringify(bare(state)) === "{}"));
-    deviceButtons.forEach((choice, index) =>
-      choice.setAttribute("aria-pressed", String(Object.keys(program.devices)[index] === (state.device ?? "cpu"))));
-    for (const { tools, makers } of rows.values()) {
-      let place = 0;
-      for (const maker of makers) {
-        const element = maker.element ?? maker.control.element;
-        const on = maker.isOn?.() ?? false;
-        if (maker.rare && !more && !on) {
-          element.remove();
-          continue;
-        }
-        if (maker.isOn) element.setAttribute("aria-pressed", String(on));
-        else maker.control.refresh();
-        if (tools.children[place] !== element) tools.insertBefore(element, tools.children[place] ?? null);
-        place += 1;
-      }
-    }
+    const history = model.get("history");
+    moreButton.setAttribute("aria-pressed", String(toggles.more));
+    undoButton.setAttribute("aria-disabled", String(!history.length));
+    undoList.replaceChildren(h("option", { value: "0" }, `${history.length} change${history.length === 1 ? "" : "s"}`),
+      ...history.map(({ label }, index) => h("option", { value: String(history.length - index) }, `before: ${label}`)).reverse());
+    resetButton.setAttribute("aria-disabled", String(isBare()));
+    deviceButtons.forEach((button, index) =>
+      button.setAttribute("aria-pressed", String(Object.keys(program.devices)[index] === (state.device ?? "cpu"))));
+    undoList.hidden = !history.length;
+    dtypeLabel.hidden = !toggles.more && !state.default_dtype;
+    defaultDtype.value = state.default_dtype ?? program.default_dtypes[0];
+    toggles.draw(state);
   }
 
   // --- result ---
-  /** Show each line as it now runs, at its own indentation: what goes around it is told by its pills. */
-  function drawProgram({ code = [], origin = [] }) {
-    for (const [number, row] of rows) {
-      const now = code.filter((_, index) => origin[index] === number).join("\n");
-      if (!now || now === row.shown) continue;
-      const indent = row.text.match(/^ */)[0];
-      row.code.replaceChildren(highlight(indent + now.trimStart()));
-      row.code.classList.toggle("tgv-edited-line", now.trim() !== row.text.trim());
-      row.shown = now;
-    }
-  }
-
   function drawResult() {
     const result = model.get("result");
-    drawProgram(result);
     clearTimeout(slow);
     waiting = false;
     if (!dirty) root.removeAttribute("aria-busy");
@@ -293,10 +138,10 @@ function renderExplorer({ model, el }) {
     account.classList.toggle("tgv-refused", Boolean(result.refused));
     ways.hidden = !result.mends?.length;
     ways.replaceChildren("Mend it: ", ...(result.mends ?? []).map(({ label, why, state: mended }) =>
-      h("span", { class: "tgv-way" },
-        h("button", { type: "button", class: "tgv-text-button", onclick: () => mend(mended) }, label), ` ${why}`)));
+      h("span", { class: "tgv-way" }, command(label, () => mend(label, mended)), ` ${why}`)));
+    toggles.drawCode(result.code ?? [], result.origin ?? []);
     pair.show((result.sides ?? []).map(withPictures), result.table ?? []);
-    drawCode();
+    codeBox.show(result, program.source);
     if (dirty) send();
   }
 
@@ -310,29 +155,6 @@ function renderExplorer({ model, el }) {
       [view, { ...picture, svg: model.get(`${view}_pictures`)[engine] }]));
   }
 
-  function drawCode() {
-    const result = model.get("result");
-    const chosen = engineChoice.value;
-    const text = (line) => (chosen === "T" ? line : line.replace(/\bT\./g, `${chosen}.`));
-    const start = chosen === "T" ? [] : [[`import ${chosen}`, undefined], ["", undefined]];
-    const all = [...start, ...(result.code ?? []).map((line, index) => [text(line), result.origin[index]])];
-    codeLines.replaceChildren(...all.map(([line, origin]) =>
-      h("code", { class: origin === null ? "tgv-added" : origin !== undefined && line !== text(program.source[origin - 1]) ? "tgv-edited" : "" },
-        line ? highlight(line) : "\u200b"))); // an empty line keeps its height
-    codeText = all.map(([line]) => `${line}\n`).join("");
-  }
-
-  async function copy() {
-    try {
-      await navigator.clipboard.writeText(codeText);
-      copyButton.textContent = "copied";
-    } catch {
-      getSelection().selectAllChildren(codeLines); // no clipboard here: it is one Ctrl+C away
-      copyButton.textContent = "selected: press Ctrl+C";
-    }
-    setTimeout(() => { copyButton.textContent = "copy"; }, 2000);
-  }
-
   function setView(view) {
     model.set("view", view);
     model.save_changes();
@@ -340,7 +162,7 @@ function renderExplorer({ model, el }) {
 
   function drawView() {
     const view = model.get("view");
-    viewButtons.forEach((choice) => choice.setAttribute("aria-pressed", String(choice.textContent === view)));
+    viewButtons.forEach((button) => button.setAttribute("aria-pressed", String(button.textContent === view)));
     pair.setView(view);
   }
 
@@ -352,8 +174,8 @@ function renderExplorer({ model, el }) {
   }
 
   root.addEventListener("keydown", (event) => {
-    if ((event.ctrlKey || event.metaKey) && event.key === "z" && !event.target.matches("input[type=number]")) {
-      undo();
+    if ((event.ctrlKey || event.metaKey) && event.key === "z" && !event.target.matches("input:not([type=range])")) {
+      goBack(1);
       event.preventDefault();
       event.stopPropagation();
       return;
@@ -364,7 +186,6 @@ function renderExplorer({ model, el }) {
   const { seq = 0, ...initial } = model.get("state");
   state = initial;
   sequence = seq;
-  buildRows();
   drawToggles();
   drawResult();
   if (model.get("other").views) takeOther();

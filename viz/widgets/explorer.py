@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import time
+import warnings
 from collections.abc import Callable
 from typing import Any
 
@@ -13,21 +15,24 @@ from IPython.display import DisplayHandle, display
 
 from viz import engines, scene
 from viz.director import VIEWS
-from viz.edits import Edited, Edits, edit
+from viz.edits import DTYPES, Edited, Edits, edit
 from viz.engines import CORE, TORCH
 from viz.kept import Kept
 from viz.program import Program, ProgramError, parse
 from viz.record import record
 from viz.recording import Recording
 from viz.widgets import bundle, fallback
-from viz.widgets.account import account, shown, table, title
+from viz.widgets.account import BESIDE, account, shown, table, title
+from viz.widgets.code import codes
 from viz.widgets.explain import explain
 from viz.widgets.mend import mends
 
-_SETS = ("no_grad", "inference_mode", "retain_grad", "detach")
-_MAPS = ("requires_grad", "values", "hooks")
+_SETS = ("no_grad", "inference_mode", "retain_grad", "detach", "volatile")
+_MAPS = ("requires_grad", "values", "shapes", "dtypes", "hooks")
 _PAUSE = 0.12  # seconds in which the next change of a slider comes before the view that nobody sees
-_KEPT = ("code", "origin", "sides", "table")
+_KEPT = ("code", "codes", "origin", "sides", "table")
+_WARNED = 3  # warnings of a run that are shown
+DEFAULTS = ("float32", "float64", "float16")  # dtypes that PyTorch may make tensors of floats in
 _PASS = ("backwards", "retain_graph", "create_graph", "zero_grad", "anomaly")
 
 
@@ -96,7 +101,12 @@ class Explorer(anywidget.AnyWidget):
         pictures, others = {}, {}
         for engine, recording in self._recordings.items():
             made = scene.scene(
-                recording, self._identity(engine), views=views, direction=self._direction, kept=self._kept
+                recording,
+                self._identity(engine),
+                views=views,
+                direction=self._direction,
+                kept=self._kept,
+                wide=BESIDE,
             )
             others[engine], pictures[engine] = made["views"], _taken_out(made)
         with self.hold_sync():
@@ -126,7 +136,7 @@ class Explorer(anywidget.AnyWidget):
             recordings: dict[str, Recording] = {}
             sides, pictures = [], {}
             for engine in (CORE, TORCH):
-                side, recording = self._side(engine, edited, state.get("device", "cpu"), views)
+                side, recording = self._side(engine, edited, state, views)
                 sides.append(side)
                 if recording is not None:
                     recordings[engine], pictures[engine] = recording, _taken_out(side["scene"])
@@ -139,6 +149,7 @@ class Explorer(anywidget.AnyWidget):
             return
         self._recordings, self._ran = recordings, state
         result["code"] = edited.source.splitlines()
+        result["codes"] = codes(edited.source, self._parsed, state)
         result["origin"] = list(edited.origin)
         result["sides"] = sides
         result["table"] = table(recordings)
@@ -151,21 +162,27 @@ class Explorer(anywidget.AnyWidget):
             self.result = result
 
     def _side(
-        self, engine: str, edited: Edited, device: str, views: tuple[str, ...]
+        self, engine: str, edited: Edited, state: dict[str, Any], views: tuple[str, ...]
     ) -> tuple[dict[str, Any], Recording | None]:
-        """One engine's part of the result, and its recording; a sentence in its place where the engine is missing."""
-        wanted = device if engine == TORCH else "cpu"
-        side: dict[str, Any] = {"engine": engine, "title": title(engine, wanted)}
+        """One engine's part of the result, and its recording; a sentence in its place where the engine cannot run."""
+        device, dtype = ("cpu", None) if engine == CORE else (state.get("device", "cpu"), state.get("default_dtype"))
+        side: dict[str, Any] = {"engine": engine, "title": title(engine, device)}
         try:
-            recording = record(edited.source, engine, wanted, inputs=self._parsed.namespace)
-        except (ModuleNotFoundError, ValueError) as error:
-            return {**side, "missing": str(error)}, None
+            with warnings.catch_warnings(record=True) as warned:
+                warnings.simplefilter("always")
+                with engines.load(engine).default_dtype(dtype) if dtype else contextlib.nullcontext():
+                    recording = record(edited.source, engine, device, inputs=self._parsed.namespace)
+        except (ModuleNotFoundError, ValueError, RuntimeError, MemoryError) as error:
+            # PyTorch that is missing, a device that is: what is raised outside of the program. The other engine goes on.
+            return {**side, "missing": _told(error)}, None
         _count_from_zero(recording)
         if recording.error is not None:
             recording.error["line"] = edited.line_of(recording.error["line"])
         side.update(shown(recording, self._identity(engine), views, self._direction, self._kept))
         for view, picture in side["scene"]["views"].items():
             self._direction.setdefault(view, picture["direction"])
+        told = dict.fromkeys(f"{one.category.__name__}: {one.message}" for one in warned)
+        side["warnings"] = list(told)[:_WARNED]
         if engine == TORCH:
             absent = [f"{name.upper()}: {reason}" for name, reason in self.program["devices"].items() if reason]
             side["about"] = " · ".join(absent)
@@ -189,6 +206,12 @@ class Explorer(anywidget.AnyWidget):
         self._shown = display(self._still(), raw=True, display_id=True)
         data, metadata = self._repr_mimebundle_() or ({}, {})
         display({**data, "text/plain": "An explorer of this program"}, metadata=metadata, raw=True)
+
+
+def _told(error: BaseException) -> str:
+    """Why an engine has nothing to show."""
+    sentence = explain(type(error).__name__, str(error))
+    return f"{str(error) or type(error).__name__} {sentence}".strip()
 
 
 def _count_from_zero(recording: Recording) -> None:
@@ -221,7 +244,16 @@ def _description(program: Program) -> dict[str, Any]:
     return {
         "source": program.source.splitlines(),
         "inputs": [
-            {"name": i.name, "line": i.line, "value": i.value, "requires_grad": i.requires_grad} for i in program.inputs
+            {
+                "name": i.name,
+                "line": i.line,
+                "value": i.value,
+                "kind": i.kind,
+                "shape": i.shape,
+                "dtype": i.dtype,
+                "requires_grad": i.requires_grad,
+            }
+            for i in program.inputs
         ],
         "lines": [
             {"first": line.first, "last": line.last, "kind": line.kind, "names": list(line.names)}
@@ -229,4 +261,6 @@ def _description(program: Program) -> dict[str, Any]:
         ],
         "values": list(program.values),
         "devices": devices,
+        "dtypes": list(DTYPES),
+        "default_dtypes": list(DEFAULTS),
     }

@@ -81,7 +81,8 @@ export class Pair {
     const svg = data.scene?.views[this.view]?.svg;
     if (svg) {
       const [width, height] = sizeOf(svg);
-      side.stage.maxHeight = height > width ? 460 : 300;
+      // Tall pictures stand beside each other: with the program above them, both are to be seen on a laptop's screen.
+      side.stage.maxHeight = height > width ? Math.min(460, Math.max(340, window.innerHeight * 0.55)) : 300;
       side.stage.show(data.scene, this.view, this.#stepOf(data.scene));
     }
     if (data.error) {
@@ -92,6 +93,7 @@ export class Pair {
           h("p", {}, explanation),
           h("p", { class: "tgv-message", tabindex: "0" }, message)));
     }
+    for (const text of data.warnings ?? []) side.note.append(h("p", { class: "tgv-missing tgv-warning" }, text));
     if (data.stdout) side.note.append(h("pre", { class: "tgv-stdout", tabindex: "0", "aria-label": "Printed" }, data.stdout));
   }
 
@@ -106,7 +108,8 @@ export class Pair {
         h("td", { class: grad.startsWith("None") ? "tgv-no-grad" : "tgv-grad", colspan: once ? "2" : null }, grad));
       const about = `${entry.leaf ? "leaf" : entry.grad_fn}, ${entry.requires_grad ? "requires grad" : "requires no grad"}`;
       const same = h("td", { class: entry.agree ? "tgv-same" : "tgv-differs" },
-        h("span", { role: "img", "aria-label": entry.agree ? "same" : "different" }, entry.agree ? "✓" : "≠"));
+        h("span", { role: "img", title: entry.differs || null, "aria-label": entry.agree ? "same" : `different: ${entry.differs}` },
+          entry.agree ? "✓" : "≠"));
       return h("tr", {}, h("th", { scope: "row", title: about }, entry.name), h("td", {}, entry.value), ...cells, both ? same : null);
     };
     this.table.replaceChildren(

@@ -1,0 +1,48 @@
+// The code that the toggles stand for: folded away, for either engine, one press from the clipboard.
+import { h, highlight } from "./player.js";
+
+export class CodeBox {
+  constructor() {
+    this.result = {};
+    this.lines = h("pre", { class: "tgv-result-code", tabindex: "0", "aria-label": "The code these toggles stand for" });
+    this.choice = h("select", { "aria-label": "Engine of the code", onchange: () => this.#draw() },
+      h("option", { value: "T" }, "for viz (T)"),
+      h("option", { value: "tinygrad_edu" }, "for tinygrad_edu"),
+      h("option", { value: "torch" }, "for PyTorch"));
+    this.button = h("button", { type: "button", class: "tgv-text-button", onclick: () => this.#copy() }, "copy");
+    this.element = h("details", { class: "tgv-code-box", ontoggle: () => this.#draw() },
+      h("summary", {}, "The code these toggles stand for"),
+      h("div", { class: "tgv-code-tools" }, this.choice, this.button), this.lines);
+  }
+
+  /** `source` is the program as it was written: what differs from it is marked. */
+  show(result, source) {
+    this.result = result;
+    this.source = source;
+    this.#draw();
+  }
+
+  #draw() {
+    if (!this.element.open) return; // nobody looks
+    const { before, lines } = this.result.codes?.[this.choice.value] ?? { before: [], lines: [] };
+    const { origin, code } = this.result;
+    const kind = (index) => {
+      if (origin[index] === null) return "tgv-added";
+      return code[index] === this.source[origin[index] - 1] ? "" : "tgv-edited";
+    };
+    const shown = (line, name) => h("code", { class: name }, line ? highlight(line) : "\u200b"); // an empty line keeps its height
+    this.lines.replaceChildren(...before.map((line) => shown(line, "")), ...lines.map((line, index) => shown(line, kind(index))));
+    this.text = [...before, ...lines].map((line) => `${line}\n`).join("");
+  }
+
+  async #copy() {
+    try {
+      await navigator.clipboard.writeText(this.text);
+      this.button.textContent = "copied";
+    } catch {
+      getSelection().selectAllChildren(this.lines); // no clipboard here: it is one Ctrl+C away
+      this.button.textContent = "selected: press Ctrl+C";
+    }
+    setTimeout(() => { this.button.textContent = "copy"; }, 2000);
+  }
+}

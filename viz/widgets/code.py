@@ -1,0 +1,57 @@
+"""The code that an explorer's toggles stand for, as a cell of its own: ready to copy, for either engine."""
+
+from __future__ import annotations
+
+import io
+import tokenize
+from typing import Any
+
+from viz.engines import CORE, TORCH
+from viz.program import Program
+
+_PLAIN = (int, float, bool, str, type(None))  # what its repr makes again
+
+
+def codes(source: str, program: Program, state: dict[str, Any]) -> dict[str, dict[str, list[str]]]:
+    """For each engine, and as `viz` takes it: the lines that go before the program, and the program's own lines.
+
+    Args:
+        source: the program after its edits.
+        program: what it was edited from.
+        state: the toggles; those about PyTorch alone are lines before the program.
+    """
+    given = [
+        f"{name} = {value!r}" if isinstance(value, _PLAIN) else f"# {name} is taken from your notebook"
+        for name, value in program.namespace.items()
+    ]
+    found = {"T": {"before": given, "lines": source.splitlines()}}
+    for engine in (CORE, TORCH):
+        lines = renamed(source, program.engine_name, engine).splitlines()
+        before = [] if f"import {engine}" in lines else [f"import {engine}"]
+        if engine == TORCH:
+            if state.get("default_dtype"):
+                before.append(f"torch.set_default_dtype(torch.{state['default_dtype']})")
+            if state.get("device", "cpu") != "cpu":
+                before.append(f"torch.set_default_device({state['device']!r})")
+        found[engine] = {"before": [*before, *given, ""] if before or given else [], "lines": lines}
+    return found
+
+
+def renamed(source: str, name: str, other: str) -> str:
+    """`source` with a name changed wherever it is a name: not in a string, a comment or behind a dot.
+
+    >>> renamed("T.ones(2)  # T.ones", "T", "torch")
+    'torch.ones(2)  # T.ones'
+    """
+    rows = source.splitlines(keepends=True)
+    behind = ""
+    places = []
+    for token in tokenize.generate_tokens(io.StringIO(source).readline):
+        if token.type == tokenize.NAME and token.string == name and behind != ".":
+            places.append(token.start)
+        if token.type not in (tokenize.NL, tokenize.COMMENT):
+            behind = token.string
+    for row, column in reversed(places):
+        text = rows[row - 1]
+        rows[row - 1] = text[:column] + other + text[column + len(name) :]
+    return "".join(rows)
