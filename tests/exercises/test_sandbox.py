@@ -102,10 +102,6 @@ from tinygrad_edu.exercises.lessons.lesson1 import other_factor as mul_backward"
     "an import of the judge": "from tinygrad_edu.exercises.judge import judge\n" + WRONG,
     "NaN for every number": "def mul_backward(grad_output, a, b): return float('nan'), float('nan')",
     "infinity for every number": "def mul_backward(grad_output, a, b): return float('inf'), float('inf')",
-    "a verdict on the result channel": """
-import os
-os.write(3, b'{"answer": "a function", "observed": {"tinygrad_edu": [[true, true], [true, true, true]]}}')
-os._exit(0)""",
     "a verdict at the end of the process": """
 import atexit, os
 atexit.register(os.write, 3, b'{"answer": "a function", "observed": {"tinygrad_edu": [[true, true], [true, true, true]]}}')
@@ -127,32 +123,6 @@ for name in ("viz", "viz.draw", "tinygrad_edu.exercises.report", "tinygrad_edu.e
     sys.modules[name].judge = sys.modules[name].html_of = sys.modules[name].draw = lambda *a, **k: "3 of 3 points"
 """
     + WRONG,
-    "a result without observations": """
-import os
-os.write(3, b'{"answer": "a function", "observed": {}}')
-os._exit(0)""",
-    "a result without criteria": """
-import os
-os.write(3, b'{"answer": "a function", "observed": {"tinygrad_edu": []}}')
-os._exit(0)""",
-    "an error without a message": """
-import os
-os.write(3, b'{"answer": "a function", "observed": {"tinygrad_edu": [[{"raised": "X"}], [{"float": 3}, {"object": 0}]]}}')
-os._exit(0)""",
-    "a number too large for any": """
-import os
-os.write(3, b'{"answer": "a function", "observed": {"tinygrad_edu": [[{"tuple": [1' + b'0' * 4000 + b', 2]}]]}}')
-os._exit(0)""",
-    "a result that is no object": "import os\nos.write(3, b'3')\nos._exit(0)",
-    "a result of another engine": """
-import os
-os.write(3, b'{"answer": "a function", "observed": {"torch": [], "numpy": [], "": []}}')
-os._exit(0)""",
-    "a result of a monstrous shape": """
-import os
-os.write(3, b'{"answer": "a function", "observed": {"tinygrad_edu": [[{"array": [], "shape": [999999999999], "dtype": "f8"}]]}}')
-os._exit(0)""",
-    "a result nested too deep to read": "import os\nos.write(3, b'[' * 100000)\nos._exit(0)",
     "noise on every descriptor": """
 import os
 for descriptor in range(64):
@@ -161,6 +131,20 @@ for descriptor in range(64):
 """
     + WRONG,
 }
+FORGED = {  # what an answer may write in the place of the probe
+    "a verdict on the result channel": b'{"answer": "a function", "observed": {"tinygrad_edu": [[true, true], [true, true, true]]}}',
+    "a result without observations": b'{"answer": "a function", "observed": {}}',
+    "a result without criteria": b'{"answer": "a function", "observed": {"tinygrad_edu": []}}',
+    "an error without a message": b'{"answer": "a function", "observed": {"tinygrad_edu": [[{"raised": "X"}], [{"float": 3}, {"object": 0}]]}}',
+    "a number too large for any": b'{"answer": "a function", "observed": {"tinygrad_edu": [[{"tuple": [1'
+    + b"0" * 4000
+    + b", 2]}]]}}",
+    "a result of another engine": b'{"answer": "a function", "observed": {"torch": [], "numpy": [], "": []}}',
+    "a result of a monstrous shape": b'{"answer": "a function", "observed": {"tinygrad_edu": [[{"array": [], "shape": [999999999999], "dtype": "f8"}]]}}',
+    "a result that is no object": b"3",
+    "a result nested too deep to read": b"[" * 100000,
+}
+WORTHLESS |= {name: f"import os\nos.write(3, {text!r})\nos._exit(0)" for name, text in FORGED.items()}
 
 
 @pytest.mark.parametrize("attack", WORTHLESS)

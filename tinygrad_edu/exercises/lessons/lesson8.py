@@ -449,36 +449,37 @@ class LinearFunctionIfNeeded(LinearForward):
         return tuple(grads)
 
 
-@linear.wrong("The gradient of the weight is transposed: it must have the weight's shape, one row for each output.")
-class WeightTransposed(LinearForward):
-    @staticmethod
+def with_rule(rule):
+    """A linear layer whose backward is `rule(grad_output, x, weight)`, called as the rule is."""
+
     def backward(ctx, grad_output):
-        x, weight = ctx.saved_tensors
-        return grad_output @ weight, x.t() @ grad_output, grad_output.sum(0)
+        return rule(grad_output, *ctx.saved_tensors)
+
+    return type(rule.__name__, (LinearForward,), {"backward": staticmethod(backward)})
+
+
+@linear.wrong("The gradient of the weight is transposed: it must have the weight's shape, one row for each output.")
+@with_rule
+def weight_transposed(grad_output, x, weight):
+    return grad_output @ weight, x.t() @ grad_output, grad_output.sum(0)
 
 
 @linear.wrong("The bias was added to every row, so its gradient is the sum over the rows; you took the mean.")
-class BiasMean(LinearForward):
-    @staticmethod
-    def backward(ctx, grad_output):
-        x, weight = ctx.saved_tensors
-        return grad_output @ weight, grad_output.t() @ x, grad_output.mean(0)
+@with_rule
+def bias_mean(grad_output, x, weight):
+    return grad_output @ weight, grad_output.t() @ x, grad_output.mean(0)
 
 
 @linear.wrong("The gradient of x went through the transposed weight: forward used weightᵀ, so backward uses weight.")
-class InputThroughTheTranspose(LinearForward):
-    @staticmethod
-    def backward(ctx, grad_output):
-        x, weight = ctx.saved_tensors
-        return grad_output @ weight.t(), grad_output.t() @ x, grad_output.sum(0)
+@with_rule
+def input_through_the_transpose(grad_output, x, weight):
+    return grad_output @ weight.t(), grad_output.t() @ x, grad_output.sum(0)
 
 
 @linear.wrong("The bias received no gradient: it takes part in the result, so `None` is wrong for it, and silent.")
-class NoneForBias(LinearForward):
-    @staticmethod
-    def backward(ctx, grad_output):
-        x, weight = ctx.saved_tensors
-        return grad_output @ weight, grad_output.t() @ x, None
+@with_rule
+def none_for_bias(grad_output, x, weight):
+    return grad_output @ weight, grad_output.t() @ x, None
 
 
 @linear.criterion("forward is x @ weightᵀ + bias", cases=[([[1.0, 2.0]], [[3.0, 4.0], [5.0, 6.0]], [0.5, -1.0])])

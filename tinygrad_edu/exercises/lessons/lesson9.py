@@ -151,12 +151,7 @@ class CubeByPower(Function):
     "The numbers were taken out of the graph in backward (`.item()`, `.detach()`, `.data`): the first gradient is "
     "right, and the second does not know x. Compute backward with tensors."
 )
-class TakesNumbersOut(Function):
-    @staticmethod
-    def forward(ctx, x):
-        ctx.save_for_backward(x)
-        return x * x * x
-
+class TakesNumbersOut(Cube):
     @staticmethod
     def backward(ctx, grad_output):
         (x,) = ctx.saved_tensors
@@ -181,12 +176,7 @@ class SavesAnIntermediate(Function):
 
 
 @cube.wrong("The factor is wrong: the derivative of x³ is 3x², not x².")
-class ForgetsTheThree(Function):
-    @staticmethod
-    def forward(ctx, x):
-        ctx.save_for_backward(x)
-        return x * x * x
-
+class ForgetsTheThree(Cube):
     @staticmethod
     def backward(ctx, grad_output):
         (x,) = ctx.saved_tensors
