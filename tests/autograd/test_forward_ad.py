@@ -597,3 +597,11 @@ def test_an_expanded_tensor_has_no_tangent_of_its_own(T):
         alike = fw.make_dual(x.expand(2), x.expand(2))
         through = fw.make_dual(x, x).expand(2)
         return refused, [values_of(fw.unpack_dual(fw.unpack_dual(d).tangent).primal) for d in (alike, through)]
+
+
+def test_the_tangent_of_a_tensor_times_itself_in_place_is_that_of_its_square() -> None:
+    """PyTorch 2.13 has another number here: see docs/differences.md."""
+    fw = T.autograd.forward_ad
+    with fw.dual_level():
+        x = fw.make_dual(T.tensor([3.0]), T.tensor([0.5]))
+        assert fw.unpack_dual(x.mul_(x)).tangent.tolist() == [3.0]

@@ -224,8 +224,9 @@ class Writer:
         if v.inference:
             return
         other = self.variable()
-        if other is not v and other.memory == v.memory:
-            # What PyTorch gives where a write changes what it reads depends on the kernel.
+        if (other is not v and other.memory == v.memory) or (other is v and self.forward_mode):
+            # What PyTorch gives where a write changes what it reads depends on the kernel; in forward mode the tangent of
+            # `x.mul_(x)` is wrong.
             return
         form = self.draw(st.integers(0, 7))
         if form <= 1:

@@ -108,7 +108,7 @@ def make_dual(tensor: Tensor, tangent: Tensor, *, level: int | None = None) -> T
             "supported. Take unpack_dual(tensor).primal first."
         )
     strides = _strides(tensor._data)
-    if 0 in strides and _strides(tangent._data) != strides:
+    if tensor._data.size and 0 in strides and _strides(tangent._data) != strides:
         raise RuntimeError(
             "unsupported operation: more than one element of the written-to tensor refers to a single memory location. A "
             "tangent lies in memory as its tensor does, and this one is expanded: make a clone() dual."

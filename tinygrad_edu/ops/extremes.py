@@ -62,7 +62,8 @@ def shares(value, extreme, dim):
     value, extreme = (getattr(x, "_data", x) for x in (value, extreme))
     mask = (value == extreme) | (np.isnan(value) & np.isnan(extreme))
     axes = normalized_dims(dim, mask.ndim)
-    return mask.astype(value.dtype) / mask.sum(axis=axes, keepdims=True).astype(value.dtype)
+    count = np.maximum(mask.sum(axis=axes, keepdims=True), 1)
+    return mask.astype(value.dtype) / count.astype(value.dtype)
 
 
 class _SelectAlong(Op):

@@ -27,8 +27,9 @@ class Gather(Op):
     def forward(self, *, dim, index):
         return self[_at(index, dim)] if self.ndim else self.reshape(1)[index]
 
-    def grad_self(grad, self_sym_sizes, dim, index):
-        return put_along(grad, self_sym_sizes, dim, index)
+    # Asked for its shape alone, and kept, hence checked, as PyTorch does.
+    def grad_self(grad, self, dim, index):
+        return put_along(grad, self.shape, dim, index)
 
     jvp = linear
 
@@ -149,7 +150,8 @@ class IndexAdd(Op):
     def grad_self(grad):
         return grad
 
-    def grad_source(grad, dim, index, alpha):
+    # `source` is not used, but kept, hence checked, as PyTorch does.
+    def grad_source(grad, source, dim, index, alpha):
         chosen = IndexSelect.apply(grad, dim=dim, index=index)
         return chosen if alpha == 1 else chosen * alpha
 
@@ -169,7 +171,8 @@ class IndexCopy(Op):
     def grad_self(grad, dim, index):
         return IndexFill.apply(grad, dim=dim, index=index, value=0.0)
 
-    def grad_source(grad, dim, index):
+    # `source` is not used, but kept, hence checked, as PyTorch does.
+    def grad_source(grad, source, dim, index):
         return IndexSelect.apply(grad, dim=dim, index=index)
 
     jvp = linear
@@ -200,8 +203,9 @@ class TakeFlat(Op, name="TakeBackward0"):
     def forward(self, *, index):
         return self.reshape(-1)[index]
 
-    def grad_self(grad, self_sym_sizes, index):
-        return PutFlat.apply(grad, size=self_sym_sizes, index=index)
+    # Asked for its shape alone, and kept, hence checked, as PyTorch does.
+    def grad_self(grad, self, index):
+        return PutFlat.apply(grad, size=tuple(self.shape), index=index)
 
     jvp = linear
 

@@ -133,11 +133,12 @@ def _inner(pad, sizes):
 class _TakePad(Op):
     """More room, filled with elements from inside: each dimension is indexed by where its values come from."""
 
-    def forward(self, *, padding, sources):
-        return self[np.ix_(*sources)]
+    def forward(self, *, padding, _sources):
+        return self[np.ix_(*_sources)]
 
-    def grad_self(grad, self_sym_sizes, sources):
-        return _TakePadBack.apply(grad, size=self_sym_sizes, sources=sources)
+    # The input is asked for its shape alone, and kept, hence checked, as PyTorch does.
+    def grad_self(grad, self, padding, _sources):
+        return _TakePadBack.apply(grad, size=tuple(self.shape), sources=_sources)
 
     jvp = linear
 
@@ -151,7 +152,7 @@ class _TakePadBack(Op, name="IndexPutBackward1"):
         return out
 
     def grad_self(grad, sources):
-        return _TakePad.apply(grad, padding=None, sources=sources)
+        return _TakePad.apply(grad, padding=None, _sources=sources)
 
     jvp = linear
 
@@ -336,4 +337,4 @@ def pad(input, pad, mode="constant", value=None):
             places = np.abs(places)
             places = np.where(places >= n, 2 * (n - 1) - places, places)
         sources.append(places)
-    return _PADS[mode, count].apply(input, padding=tuple(pad), sources=tuple(sources))
+    return _PADS[mode, count].apply(input, padding=tuple(pad), _sources=tuple(sources))

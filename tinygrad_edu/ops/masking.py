@@ -69,8 +69,9 @@ class MaskedSelect(Op):
         both = np.broadcast_arrays(self, mask)
         return both[0][both[1]]
 
-    def grad_self(grad, self_sym_sizes, mask):
-        return MaskedPlace.apply(grad, size=np.broadcast_shapes(self_sym_sizes, mask.shape), mask=mask)
+    # Asked for its shape alone, and kept, hence checked, as PyTorch does.
+    def grad_self(grad, self, mask):
+        return MaskedPlace.apply(grad, size=np.broadcast_shapes(self.shape, mask.shape), mask=mask)
 
     jvp = linear
 

@@ -86,12 +86,13 @@ class MaxPool2DWithIndices(Op):
         into = np.array([i * dilation[0] * width + j * dilation[1] for i, j in offsets])
         return best, into[winner] + (rows * width + columns)
 
-    def grad_self(grad, self_sym_sizes, result1):
-        grad = grad[0]
-        *leading, height, width = self_sym_sizes
+    # Asked for its shape alone, and kept, hence checked, as PyTorch does.
+    def grad_self(grad, self, result1):
+        grad, sizes = grad[0], tuple(self.shape)
+        *leading, height, width = sizes
         flat = (*leading, math.prod(grad.shape[-2:]))
         spread = put_along(reshape(grad, flat), (*leading, height * width), len(leading), reshape(result1, flat))
-        return reshape(spread, self_sym_sizes)
+        return reshape(spread, sizes)
 
     def jvp(tangent, result1):
         leading = tuple(tangent.shape[:-2])
@@ -113,14 +114,15 @@ class AvgPool2D(Op):
         )
         return total
 
-    def grad_self(grad, self_sym_sizes, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override):
+    # Asked for its shape alone, and kept, hence checked, as PyTorch does.
+    def grad_self(grad, self, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override):
         settings = {
             "ceil_mode": ceil_mode,
             "count_include_pad": count_include_pad,
             "divisor_override": divisor_override,
         }
         return AvgPool2DBack.apply(
-            grad, size=self_sym_sizes, kernel_size=kernel_size, stride=stride, padding=padding, **settings
+            grad, size=tuple(self.shape), kernel_size=kernel_size, stride=stride, padding=padding, **settings
         )
 
     jvp = linear
@@ -170,9 +172,10 @@ class AdaptiveAvgPool2D(Op):
         rows, columns = (_averages(n, m, self.dtype) for n, m in zip(self.shape[-2:], output_size, strict=True))
         return rows @ self @ columns.T
 
-    def grad_self(grad, self_sym_sizes, output_size):
+    # Asked for its shape alone, and kept, hence checked, as PyTorch does.
+    def grad_self(grad, self, output_size):
         kind = getattr(grad, "_data", grad).dtype
-        rows, columns = (_averages(n, m, kind) for n, m in zip(self_sym_sizes[-2:], output_size, strict=True))
+        rows, columns = (_averages(n, m, kind) for n, m in zip(tuple(self.shape)[-2:], output_size, strict=True))
         return AdaptiveBack.apply(grad, rows=rows, columns=columns)
 
     jvp = linear
