@@ -146,6 +146,15 @@ def test_weights_saved_by_pytorch_load_here_and_back(code: str) -> None:
         np.testing.assert_array_equal(a.numpy() * 2, b.numpy())
 
 
+@pytest.mark.parametrize("T", [tinygrad_edu, torch], ids=lambda T: T.__name__)
+def test_loading_counts_as_a_write(T: Any) -> None:
+    layer = T.nn.Linear(2, 2)
+    loss = (layer.weight * layer.weight).sum()
+    layer.load_state_dict(layer.state_dict())
+    with pytest.raises(RuntimeError, match="modified by an inplace operation"):
+        loss.backward()
+
+
 def test_load_state_dict_names_what_is_missing_unknown_or_of_another_shape() -> None:
     for T in ENGINES:
         model = T.nn.Linear(2, 3)

@@ -121,6 +121,38 @@ def test_an_optimizer_refuses_what_pytorchs_refuses(code: str) -> None:
     assert ours is error.type
 
 
+STATEFUL = {"SGD": {"lr": 0.1, "momentum": 0.9}, "Adam": {}, "AdamW": {}, "RMSprop": {"momentum": 0.5}, "Adagrad": {}}
+
+
+@pytest.mark.parametrize("name", STATEFUL)
+def test_the_state_of_either_engine_goes_on_in_the_other(name: str) -> None:
+    def start(T: Any) -> tuple[Any, Any]:
+        p = T.nn.Parameter(T.tensor([1.0, -2.0]))
+        return p, getattr(T.optim, name)([p], **STATEFUL[name])
+
+    def steps(p: Any, optimizer: Any, count: int) -> None:
+        for _ in range(count):
+            optimizer.zero_grad()
+            (p * p).sum().backward()
+            optimizer.step()
+
+    def as_torch(value: Any) -> Any:
+        if isinstance(value, dict):
+            return {key: as_torch(item) for key, item in value.items()}
+        return torch.from_numpy(value.numpy().copy()) if isinstance(value, tinygrad_edu.Tensor) else value
+
+    (ours, our_optimizer), (theirs, their_optimizer) = start(tinygrad_edu), start(torch)
+    steps(ours, our_optimizer, 3)
+    steps(theirs, their_optimizer, 3)
+    from_theirs = getattr(tinygrad_edu.optim, name)([ours], **STATEFUL[name])
+    from_theirs.load_state_dict(their_optimizer.state_dict())
+    from_ours = getattr(torch.optim, name)([theirs], **STATEFUL[name])
+    from_ours.load_state_dict(as_torch(our_optimizer.state_dict()))
+    steps(ours, from_theirs, 2)
+    steps(theirs, from_ours, 2)
+    np.testing.assert_allclose(ours.detach().numpy(), theirs.detach().numpy(), rtol=1e-6)
+
+
 def test_a_step_counts_as_a_write() -> None:
     for T in ENGINES:
         w = T.ones(2, requires_grad=True)

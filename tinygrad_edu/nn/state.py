@@ -6,6 +6,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from ..autograd.node import bump_version
 from ..tensor import Tensor, wrap
 
 __all__ = ["IncompatibleKeys", "load"]
@@ -46,7 +47,9 @@ def load(module: Any, state_dict: Any, strict: bool, assign: bool) -> Incompatib
         elif assign:
             target.data = wrap(array)
         else:
+            # A write, so that what saved the old value is refused in backward.
             target._data[...] = array
+            bump_version(target)
     if errors:
         raise RuntimeError(f"Error(s) in loading state_dict for {type(module).__name__}:\n\t" + "\n\t".join(errors))
     return IncompatibleKeys(missing, unexpected)
