@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from viz import notation
+from viz.fold import Folding
 from viz.graph import Graph
 from viz.notation import brief
 from viz.recording import Recording
@@ -15,6 +16,7 @@ LEGEND = {
     "result": "result that is not recorded",
     "op": "op, with its backward node",
     "unrecorded": "op that ran but was not recorded",
+    "fold": "several ops, folded: a click opens it",
     "accumulate": "AccumulateGrad, adds into a leaf's .grad",
     "saved": "saved tensor (struck through: freed)",
     "share": "shares memory with",
@@ -67,7 +69,7 @@ def details(graph: Graph) -> dict[str, list[list[str]]]:
     return about
 
 
-def legend(recording: Recording) -> list[dict[str, str]]:
+def legend(recording: Recording, folding: Folding) -> list[dict[str, str]]:
     """What this picture uses, and nothing else."""
     graph = recording.graph
     kinds = {value.kind for value in graph.values.values()}
@@ -80,6 +82,8 @@ def legend(recording: Recording) -> list[dict[str, str]]:
         kinds.add("accumulate")
     if graph.ops:
         kinds.add("forward")
+    if folding.folds:
+        kinds.add("fold")
     if any(event.kind == "run" for event in recording.events):
         kinds.add("back")
     return [{"kind": kind, "label": label} for kind, label in LEGEND.items() if kind in kinds]

@@ -69,7 +69,7 @@ def scene(
         "views": pictures,
         "steps": [vars(step) for step in director.steps],
         "details": details.details(graph),
-        "legend": details.legend(recording),
+        "legend": details.legend(recording, folding),
         "stdout": recording.stdout,
         "error": recording.error,
     }

@@ -629,7 +629,8 @@ export function mountPlayer(el, scene, options = {}) {
   /** Code beside the picture where both can be read so, above it where the picture is wide. */
   function arrange() {
     const wide = stage.box.w / stage.unit;
-    body.style.setProperty("--tgv-room", `${Math.max(0, root.clientWidth - wide)}px`); // what the picture leaves
+    // What the picture leaves, and the buttons beside a narrow one.
+    body.style.setProperty("--tgv-room", `${Math.max(0, root.clientWidth - Math.max(wide, 360))}px`);
     const beside = root.clientWidth - Math.min(code.scrollWidth, root.clientWidth * 0.38) >= wide * 0.85;
     if (body.classList.contains("tgv-beside") !== beside) {
       body.classList.toggle("tgv-beside", beside);
