@@ -16,6 +16,7 @@ import numpy as np
 
 from . import dtypes
 from .dtypes import dtype
+from .quiet import quiet
 
 if TYPE_CHECKING:
     from .autograd.node import Node
@@ -519,7 +520,7 @@ def as_array(data: Any, dtype: np.dtype | None = None) -> np.ndarray:
     if dtype is not None:
         # Straight from the numbers: by way of the default dtype they would be rounded to it first.
         array = _array_of(data)
-        return array if array.dtype == dtype else array.astype(dtype)
+        return array if array.dtype == dtype else quiet.run(array.astype, dtype)
     if isinstance(data, Tensor):
         return data._data
     if isinstance(data, np.ndarray | np.generic):
@@ -529,7 +530,7 @@ def as_array(data: Any, dtype: np.dtype | None = None) -> np.ndarray:
     array = _array_of(data)
     if array.dtype.kind == "f":
         holds_numpy = isinstance(data, list | tuple) and data and isinstance(data[0], np.generic)
-        return array if holds_numpy else array.astype(dtypes.get_default_dtype().numpy)
+        return array if holds_numpy else quiet.run(array.astype, dtypes.get_default_dtype().numpy)
     if array.dtype.kind in "iub" and not array.size and isinstance(data, list | tuple):
         return array.astype(dtypes.get_default_dtype().numpy)
     return array

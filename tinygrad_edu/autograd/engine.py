@@ -231,7 +231,7 @@ def _validated(node: Node, results: Sequence[Any], create_graph: bool) -> Sequen
                 )
             grad = grad.sum_to_size(shape) if create_graph else sum_to_shape(grad, shape)
         if array.dtype != dtype:
-            grad = grad._to_numpy_dtype(dtype) if create_graph else grad.astype(dtype)
+            grad = grad._to_numpy_dtype(dtype) if create_graph else quiet.run(grad.astype, dtype)
         mended[i] = grad
     return results
 

@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from ..quiet import quiet
 from ..tensor import Tensor, wrap
 from . import grad_mode
 from .hooks import RemovableHandle, add_hook
@@ -169,7 +170,7 @@ class AccumulateGrad(Node):
         else:
             # In place: who holds the old gradient sees the new one, and a graph that saved it will notice.
             total = leaf._grad
-            np.add(total._data, grad, out=total._data)
+            quiet.run(np.add, total._data, grad, out=total._data)
             bump_version(total)
 
     def run(self, grads: list[Any], create_graph: bool, wanted: Sequence[bool] | None = None) -> Sequence[Any]:
