@@ -11,8 +11,10 @@ import numpy as np
 
 from viz.engines import Engine
 from viz.graph import Op
-from viz.reader import Reader, legible, saved_tensors, summarise
+from viz.reader import Reader, legible
 from viz.recording import Event, Gradient
+from viz.saved import saved_tensors
+from viz.summary import summarise
 
 
 @dataclass

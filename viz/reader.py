@@ -2,49 +2,18 @@
 
 from __future__ import annotations
 
-import math
 import weakref
 from collections.abc import Callable, Iterator
 from typing import Any
 
-import numpy as np
-
 from viz.engines import ACCUMULATE, Engine
-from viz.graph import MAP_SIDE, SUMMARY_PAST, Array, Graph, Op, Saved, Value
+from viz.graph import Array, Graph, Op, Saved, Value
+from viz.saved import is_custom, saved_tensors, slots
+from viz.summary import summarise
 
 OWN = {"result", "result0", "result1", "result2", "mask", "indices", "total_weight", "save_mean", "save_invstd"}
 LIGHT_PAST = 3000  # nodes read at once
 ITEMS_LOOKED_AT = 64  # of a list, tuple or dict, when looking for the tensors in it
-
-
-def summarise(numbers: np.ndarray, dtype: str) -> Array:
-    """Copy an array as plain data: all of it up to 64 elements, else shape, norm, extremes and a small heat-map."""
-    array = Array(list(numbers.shape), dtype)
-    if numbers.size <= SUMMARY_PAST:
-        array.data = numbers.tolist()
-    if numbers.dtype.kind in "fiub" and numbers.size == 1:
-        only = float(numbers.reshape(-1)[0])
-        array.norm, array.low, array.high = abs(only), only, only
-    elif numbers.dtype.kind in "fiub" and numbers.size:
-        wide = numbers.astype(np.float64)
-        with np.errstate(all="ignore"):
-            array.norm = float(np.sqrt(np.sum(wide * wide)))
-            array.low, array.high = float(wide.min()), float(wide.max())
-            if numbers.size > SUMMARY_PAST:
-                array.heat = _heat_map(wide)
-    return array
-
-
-def _heat_map(numbers: np.ndarray) -> list[list[float]]:
-    if numbers.ndim < 2:
-        side = math.isqrt(numbers.size)
-        numbers = np.resize(numbers, (side, -(-numbers.size // side)))
-    rows = numbers.reshape(-1, numbers.shape[-1])
-    for axis in (0, 1):
-        cuts = np.linspace(0, rows.shape[axis], min(MAP_SIDE, rows.shape[axis]) + 1).astype(int)
-        counts = np.diff(cuts)
-        rows = np.add.reduceat(rows, cuts[:-1], axis=axis) / (counts[:, None] if axis == 0 else counts)
-    return [[float(f"{cell:.3g}") for cell in row] for row in rows]
 
 
 def legible(text: str) -> str:
@@ -412,47 +381,3 @@ class Reader:
                 self._at[place].append(identity)
         self._unplaced.clear()
         return self._at.get(pointer, [])
-
-
-def is_custom(node: Any) -> bool:
-    """Whether `node` belongs to a user's `Function` (its `ctx` is the node)."""
-    return hasattr(type(node), "saved_tensors") and not slots(node)
-
-
-def slots(node: Any) -> list[str]:
-    """The names under which a built-in node keeps tensors: `self` for `_saved_self`."""
-    kind = type(node)
-    if kind.__dir__ is not object.__dir__:  # what it keeps differs from node to node
-        return _slots(dir(node))
-    if kind not in _slots_of:
-        _slots_of[kind] = _slots(dir(kind))
-    return _slots_of[kind]
-
-
-_slots_of: dict[type, list[str]] = {}
-
-
-def _slots(attributes: list[str]) -> list[str]:
-    prefix = "_raw_saved_"
-    names = [name[len(prefix) :] for name in attributes if name.startswith(prefix)]
-    return [name for name in names if name != "tensors"]
-
-
-def saved_tensors(node: Any) -> list[tuple[str, Any]]:
-    """What `node` keeps, by name; the word "freed" or "changed" stands for what can no longer be looked at."""
-    found: list[tuple[str, Any]] = []
-    for name in slots(node):
-        try:
-            found.append((name, getattr(node, f"_saved_{name}")))
-        except RuntimeError as error:
-            found.append((name, _why(error)))
-    if not found and hasattr(type(node), "saved_tensors"):
-        try:
-            found = [(str(position), saved) for position, saved in enumerate(node.saved_tensors)]
-        except RuntimeError as error:
-            found = [("0", _why(error))]
-    return found
-
-
-def _why(error: RuntimeError) -> str:
-    return "freed" if "freed" in str(error) else "changed"
