@@ -1,4 +1,4 @@
-"""Layers with weights: affine maps, convolutions, embeddings; and what goes between: pooling, dropout, reshaping."""
+"""Layers with weights: affine maps, convolutions, embeddings; and what goes between: dropout, reshaping."""
 
 from __future__ import annotations
 
@@ -14,9 +14,8 @@ from .module import Module
 from .parameter import Parameter
 
 __all__ = [
-    "AdaptiveAvgPool1d", "AdaptiveAvgPool2d", "AvgPool1d", "AvgPool2d", "Bilinear", "Conv1d", "Conv2d", "ConvTranspose1d",
-    "ConvTranspose2d", "Dropout", "Dropout1d", "Dropout2d", "Embedding", "Flatten", "Linear", "MaxPool1d", "MaxPool2d",
-    "Unflatten",
+    "Bilinear", "Conv1d", "Conv2d", "ConvTranspose1d", "ConvTranspose2d", "Dropout", "Dropout1d", "Dropout2d", "Embedding",
+    "Flatten", "Linear", "Unflatten",
 ]  # fmt: skip
 
 
@@ -305,124 +304,3 @@ class Unflatten(Module):
 
     def extra_repr(self) -> str:
         return f"dim={self.dim}, unflattened_size={self.unflattened_size}"
-
-
-class _MaxPool(Module):
-    _function: Any = None
-
-    def __init__(
-        self,
-        kernel_size: Any,
-        stride: Any = None,
-        padding: Any = 0,
-        dilation: Any = 1,
-        return_indices: bool = False,
-        ceil_mode: bool = False,
-    ) -> None:
-        super().__init__()
-        self.kernel_size, self.stride = kernel_size, kernel_size if stride is None else stride
-        self.padding, self.dilation, self.return_indices, self.ceil_mode = padding, dilation, return_indices, ceil_mode
-
-    def forward(self, input: Tensor) -> Any:
-        return type(self)._function(
-            input, self.kernel_size, self.stride, self.padding, self.dilation, self.ceil_mode, self.return_indices
-        )
-
-    def extra_repr(self) -> str:
-        return (
-            f"kernel_size={self.kernel_size}, stride={self.stride}, padding={self.padding}, dilation={self.dilation}, "
-            f"ceil_mode={self.ceil_mode}"
-        )
-
-
-class MaxPool1d(_MaxPool):
-    """The largest of each window of sequences."""
-
-    _function: Any = staticmethod(F.max_pool1d)
-
-
-class MaxPool2d(_MaxPool):
-    """The largest of each window of images."""
-
-    _function: Any = staticmethod(F.max_pool2d)
-
-
-class AvgPool2d(Module):
-    """The mean of each window of images."""
-
-    def __init__(
-        self,
-        kernel_size: Any,
-        stride: Any = None,
-        padding: Any = 0,
-        ceil_mode: bool = False,
-        count_include_pad: bool = True,
-        divisor_override: int | None = None,
-    ) -> None:
-        super().__init__()
-        self.kernel_size, self.stride, self.padding = kernel_size, kernel_size if stride is None else stride, padding
-        self.ceil_mode, self.count_include_pad, self.divisor_override = ceil_mode, count_include_pad, divisor_override
-
-    def forward(self, input: Tensor) -> Tensor:
-        return F.avg_pool2d(
-            input,
-            self.kernel_size,
-            self.stride,
-            self.padding,
-            self.ceil_mode,
-            self.count_include_pad,
-            self.divisor_override,
-        )
-
-    def extra_repr(self) -> str:
-        return f"kernel_size={self.kernel_size}, stride={self.stride}, padding={self.padding}"
-
-
-class AvgPool1d(Module):
-    """The mean of each window of sequences."""
-
-    def __init__(
-        self,
-        kernel_size: Any,
-        stride: Any = None,
-        padding: Any = 0,
-        ceil_mode: bool = False,
-        count_include_pad: bool = True,
-    ) -> None:
-        super().__init__()
-        self.kernel_size, self.stride, self.padding = (
-            as_tuple(x, 1) for x in (kernel_size, kernel_size if stride is None else stride, padding)
-        )
-        self.ceil_mode, self.count_include_pad = ceil_mode, count_include_pad
-
-    def forward(self, input: Tensor) -> Tensor:
-        return F.avg_pool1d(input, self.kernel_size, self.stride, self.padding, self.ceil_mode, self.count_include_pad)
-
-    def extra_repr(self) -> str:
-        return f"kernel_size={self.kernel_size}, stride={self.stride}, padding={self.padding}"
-
-
-class _AdaptivePool(Module):
-    _function: Any = None
-
-    def __init__(self, output_size: Any) -> None:
-        super().__init__()
-        self.output_size = output_size
-
-    def forward(self, input: Tensor) -> Tensor:
-        return type(self)._function(input, self.output_size)
-
-    def extra_repr(self) -> str:
-        return f"output_size={self.output_size}"
-
-
-class AdaptiveAvgPool1d(_AdaptivePool):
-    """Means of as many windows as asked for."""
-
-    _function: Any = staticmethod(F.adaptive_avg_pool1d)
-
-
-class AdaptiveAvgPool2d(_AdaptivePool):
-    """Means of as many windows as asked for, in both directions."""
-
-    _function: Any = staticmethod(F.adaptive_avg_pool2d)

@@ -279,21 +279,20 @@ class Module:
             module = getattr(module, name)
         return module
 
+    def _get(self, target: str, table: str, kind: str) -> Any:
+        path, _, name = target.rpartition(".")
+        found = self.get_submodule(path).__dict__[table].get(name)
+        if found is None:
+            raise AttributeError(f"`{name}` is not {kind}")
+        return found
+
     def get_parameter(self, target: str) -> Parameter:
         """The parameter at a path such as `layer.weight`."""
-        path, _, name = target.rpartition(".")
-        found = self.get_submodule(path)._parameters.get(name)
-        if found is None:
-            raise AttributeError(f"`{name}` is not an nn.Parameter")
-        return found
+        return self._get(target, "_parameters", "an nn.Parameter")
 
     def get_buffer(self, target: str) -> Tensor:
         """The buffer at a path such as `norm.running_mean`."""
-        path, _, name = target.rpartition(".")
-        found = self.get_submodule(path)._buffers.get(name)
-        if found is None:
-            raise AttributeError(f"`{name}` is not a buffer")
-        return found
+        return self._get(target, "_buffers", "a buffer")
 
     # --- saving ----------------------------------------------------------------------------------------------------
 
