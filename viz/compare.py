@@ -13,36 +13,71 @@ from viz.graph import Array, Graph
 from viz.notation import brief
 from viz.record import record
 from viz.recording import Recording
+from viz.timing import Timing, time_both
 
 TOLERANCE = {"float16": 1e-2, "bfloat16": 2e-2, "float32": 1e-4, "float64": 1e-9}
+SUMMARISED = 1e-3  # of an array that is kept as a summary: its heat-map has three digits
 
 
 @dataclass
 class Difference:
-    """One thing in which the engines differ: what it is about, and what each of them has."""
+    """One thing that was compared: what it is about, what each engine has, and whether that is the same.
 
-    what: str  # node | edge | value | grad | order | saved | error | tensor
+    For numbers, `difference` is the largest between two that stand for each other, and `tolerance` what is allowed:
+    absolute up to 1, relative to the larger of the two past it.
+    """
+
+    what: str  # node | edge | value | grad | order | error | tensor
     where: str
     ours: str
     theirs: str
+    agree: bool = False
+    difference: float | None = None
+    tolerance: float | None = None
 
     def __str__(self) -> str:
-        return f"{self.what} of {self.where}: {CORE} has {self.ours}, PyTorch has {self.theirs}"
+        by = "" if self.difference is None else f" (by {self.difference:.3g}, allowed is {self.tolerance:.0e})"
+        return f"{self.what} of {self.where}: {CORE} has {self.ours}, PyTorch has {self.theirs}{by}"
 
 
 @dataclass
 class Comparison:
-    """What both engines made of one program."""
+    """What both engines made of one program.
+
+    `table` has all that was compared, `differences` what is not the same, `nodes` the keys of ops that stand for each
+    other. `timing` is there when PyTorch computed elsewhere than on the CPU.
+    """
 
     ours: Recording
     theirs: Recording
-    differences: list[Difference] = field(default_factory=list)
-    nodes: list[tuple[str | None, str | None]] = field(default_factory=list)  # keys of ops that stand for each other
+    table: list[Difference] = field(default_factory=list)
+    nodes: list[tuple[str | None, str | None]] = field(default_factory=list)
+    timing: Timing | None = None
 
     @property
     def agree(self) -> bool:
         """Whether graph, order, values, gradients and errors are the same."""
         return not self.differences
+
+    @property
+    def differences(self) -> list[Difference]:
+        """What is not the same."""
+        return [compared for compared in self.table if not compared.agree]
+
+    @property
+    def verdict(self) -> str:
+        """What came of it, in a sentence; where only one engine runs the program, which part the other cannot, and why."""
+        if self.agree:
+            counts = [(len(self.nodes), "node"), (len(self.theirs.tensors), "tensor")]
+            told = ", ".join(f"{count} {word}{'' if count == 1 else 's'}" for count, word in counts)
+            error = self.theirs.error
+            stopped = f"; both stop in line {error['line']} with {error['type']}" if error is not None else ""
+            return f"{CORE} and PyTorch agree: {told}{stopped}"
+        for stopped_one, other, name in ((self.ours, self.theirs, CORE), (self.theirs, self.ours, "PyTorch")):
+            if stopped_one.error is not None and other.error is None:
+                runs = "PyTorch" if name == CORE else CORE
+                return f"Only {runs} runs this program to its end. {name} stops {_stop(stopped_one)}"
+        return f"{CORE} and PyTorch differ:"
 
     def _ipython_display_(self) -> None:
         from viz.widgets.comparison import ComparisonView
@@ -50,12 +85,8 @@ class Comparison:
         ComparisonView(self)._ipython_display_()
 
     def __repr__(self) -> str:
-        if self.agree:
-            counts = [(len(self.nodes), "node"), (len(self.theirs.tensors), "tensor")]
-            told = ", ".join(f"{count} {word}{'' if count == 1 else 's'}" for count, word in counts)
-            return f"{CORE} and PyTorch agree: {told}"
-        listed = "\n".join(f"- {difference}" for difference in self.differences)
-        return f"{CORE} and PyTorch differ:\n{listed}"
+        lines = [self.verdict, *(f"- {difference}" for difference in self.differences)]
+        return "\n".join([*lines, str(self.timing)] if self.timing is not None else lines)
 
 
 def compare(program: str | Callable[..., Any], device: str = "cpu", inputs: dict[str, Any] | None = None) -> Comparison:
@@ -63,11 +94,12 @@ def compare(program: str | Callable[..., Any], device: str = "cpu", inputs: dict
 
     Args:
         program: as for `record`.
-        device: where PyTorch computes; ours computes on the CPU.
+        device: where PyTorch computes; ours computes on the CPU. Elsewhere than there, both are timed as well.
         inputs: as for `record`.
 
     Raises:
         ModuleNotFoundError: PyTorch is not installed; the message says how to install it.
+        ValueError: PyTorch cannot use the device; the message says why.
 
     >>> import viz
     >>> viz.compare("x = T.tensor(3.0, requires_grad=True); (x * x).backward()").agree
@@ -79,15 +111,27 @@ def compare(program: str | Callable[..., Any], device: str = "cpu", inputs: dict
     _nodes(made)
     _order(made)
     _tensors(made)
+    if device != "cpu" and made.ours.error is None and made.theirs.error is None:
+        made.timing = time_both(program, device, inputs or {})
     return made
+
+
+def _stop(recording: Recording) -> str:
+    """Where and why a recording ended: `in line 3, y = x.cumprod(0): NotImplementedError: …`."""
+    error = recording.error
+    assert error is not None
+    line = error["line"]
+    code = f", {recording.source[line - 1].strip()}" if line is not None and line <= len(recording.source) else ""
+    place = f"in line {line}{code}" if line is not None else "before its first line"
+    return f"{place}: {error['type']}: {error['message'].partition(chr(10))[0][:300]}"
 
 
 def _errors(made: Comparison) -> None:
     ours, theirs = made.ours.error, made.theirs.error
-    if (ours is None) != (theirs is None) or (
-        ours is not None and theirs is not None and (ours["type"], ours["line"]) != (theirs["type"], theirs["line"])
-    ):
-        made.differences.append(Difference("error", "the program", _said(ours), _said(theirs)))
+    if ours is None and theirs is None:
+        return
+    same = ours is not None and theirs is not None and (ours["type"], ours["line"]) == (theirs["type"], theirs["line"])
+    made.table.append(Difference("error", "the program", _said(ours), _said(theirs), same))
 
 
 def _said(error: dict[str, Any] | None) -> str:
@@ -115,18 +159,17 @@ def _nodes(made: Comparison) -> None:
         there += [None] * (longest - len(there))
         for mine, other in zip(here, there, strict=True):
             made.nodes.append((mine, other))
-            if how == "equal" and mine is not None and other is not None:
-                partner[mine] = other
-                continue
             where = _place(left, mine) if mine is not None else _place(right, other)
             name = "no node" if mine is None else left.ops[mine].name
-            made.differences.append(
-                Difference("node", where, name, "no node" if other is None else right.ops[other].name)
-            )
+            other_name = "no node" if other is None else right.ops[other].name
+            same = how == "equal" and mine is not None and other is not None
+            made.table.append(Difference("node", where, name, other_name, same))
+            if same:
+                partner[mine or ""] = other or ""
     for mine, other in partner.items():
         ends = _ends(left, mine, partner), _ends(right, other, {})
         if ends[0] != ends[1]:
-            made.differences.append(Difference("edge", _place(left, mine), str(ends[0]), str(ends[1])))
+            made.table.append(Difference("edge", _place(left, mine), str(ends[0]), str(ends[1])))
         for a, b in zip(left.ops[mine].outputs, right.ops[other].outputs, strict=False):
             _arrays(made, "value", left.values[a].title, left.values[a].array, right.values[b].array)
 
@@ -154,8 +197,11 @@ def _order(made: Comparison) -> None:
         [_name(recording.graph, event.node or "") for event in recording.events if event.kind == "run"]
         for recording in (made.ours, made.theirs)
     )
-    if ours != theirs and not any(difference.what in ("node", "error") for difference in made.differences):
-        made.differences.append(Difference("order", "the backward pass", ", ".join(ours), ", ".join(theirs)))
+    if ours == theirs:
+        for number, name in enumerate(ours, 1):
+            made.table.append(Difference("order", f"step {number} of the backward pass", name, name, True))
+    elif not any(one.what in ("node", "error") for one in made.differences):
+        made.table.append(Difference("order", "the backward pass", ", ".join(ours), ", ".join(theirs)))
 
 
 def _name(graph: Graph, key: str) -> str:
@@ -163,11 +209,12 @@ def _name(graph: Graph, key: str) -> str:
 
 
 def _tensors(made: Comparison) -> None:
+    matched = {mine for mine, other in made.nodes if mine is not None and other is not None}
     for name in dict.fromkeys([*made.ours.tensors, *made.theirs.tensors]):
         ours, theirs = made.ours.tensors.get(name), made.theirs.tensors.get(name)
         if ours is None or theirs is None:
             if made.ours.error is None and made.theirs.error is None:
-                made.differences.append(
+                made.table.append(
                     Difference("tensor", name, "none" if ours is None else "one", "none" if theirs is None else "one")
                 )
             continue
@@ -175,9 +222,12 @@ def _tensors(made: Comparison) -> None:
             if entry == "version" and made.ours.graph.values[ours["key"]].kind == "input":
                 continue  # what a backward pass returned: how often the engine added into it is its own business
             if ours[entry] != theirs[entry]:
-                made.differences.append(Difference("tensor", f"{name}.{entry}", str(ours[entry]), str(theirs[entry])))
+                made.table.append(Difference("tensor", f"{name}.{entry}", str(ours[entry]), str(theirs[entry])))
         for entry in ("value", "grad"):
             label = name if entry == "value" else f"{name}.grad"
+            met = made.ours.graph.values.get(ours["key"])
+            if entry == "value" and met is not None and met.op in matched and met.array == _array(ours["value"]):
+                continue  # stands in the table as what that op computed
             _arrays(made, entry, label, _array(ours[entry]), _array(theirs[entry]))
 
 
@@ -188,33 +238,33 @@ def _array(data: dict[str, Any] | None) -> Array | None:
 def _arrays(made: Comparison, what: str, where: str, ours: Array | None, theirs: Array | None) -> None:
     if ours is None or theirs is None:
         if what == "grad" and (ours is None) != (theirs is None):
-            made.differences.append(Difference(what, where, brief(ours) or "none", brief(theirs) or "none"))
+            made.table.append(Difference(what, where, brief(ours) or "none", brief(theirs) or "none"))
         return
-    if not _close(ours, theirs):
-        made.differences.append(Difference(what, where, brief(ours), brief(theirs)))
+    distance, allowed, same = _distance(ours, theirs)
+    made.table.append(Difference(what, where, brief(ours), brief(theirs), same, distance, allowed))
 
 
-def _close(ours: Array, theirs: Array) -> bool:
+def _distance(ours: Array, theirs: Array) -> tuple[float | None, float | None, bool]:
+    """The largest difference (None for other shapes), the tolerance, and whether every number is within it."""
     if ours.shape != theirs.shape:
-        return False
+        return None, None, False
     tolerance = TOLERANCE.get(theirs.dtype, 0.0)
     pairs: list[tuple[Any, Any]] = [(ours.data, theirs.data)]
     if ours.data is None or theirs.data is None:
         pairs = [(getattr(ours, name), getattr(theirs, name)) for name in ("norm", "low", "high", "heat")]
-        tolerance = max(tolerance, 1e-3)  # the heat-map keeps three digits
+        tolerance = max(tolerance, SUMMARISED)
+    largest, same = 0.0, True
     while pairs:
         left, right = pairs.pop()
         if isinstance(left, list) and isinstance(right, list):
             pairs.extend(zip(left, right, strict=True))
         elif left is None or right is None:
-            if left is not right:
-                return False
-        elif not _same(float(left), float(right), tolerance):
-            return False
-    return True
-
-
-def _same(left: float, right: float, tolerance: float) -> bool:
-    if math.isnan(left) or math.isnan(right):
-        return math.isnan(left) and math.isnan(right)
-    return left == right or abs(left - right) <= tolerance * max(1.0, abs(left), abs(right))
+            same &= left is right
+        else:
+            left, right = float(left), float(right)
+            if left == right or (math.isnan(left) and math.isnan(right)):
+                continue
+            gap = abs(left - right)
+            largest = max(largest, math.inf if math.isnan(gap) else gap)
+            same &= gap <= tolerance * max(1.0, abs(left), abs(right))
+    return largest, tolerance, same

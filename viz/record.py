@@ -79,6 +79,20 @@ def record(
     return Recorder(chosen, Source(program), device).run(inputs or {})
 
 
+def namespace_for(engine: Engine, given: dict[str, Any]) -> dict[str, Any]:
+    """Where source text runs: the engine is `T` and `torch`, and importing either engine gives this one."""
+
+    def import_for_engine(name: str, globals=None, locals=None, fromlist=(), level=0):
+        top, _, rest = name.partition(".")
+        if level == 0 and top in (TORCH, CORE) and top != engine.name:
+            importlib.import_module(f"{engine.name}.{rest}" if rest else engine.name)
+            name = f"{engine.name}.{rest}" if rest else engine.name
+        return builtins.__import__(name, globals, locals, fromlist, level)
+
+    own = dict(vars(builtins), __import__=import_for_engine)
+    return {"__name__": "__main__", "__builtins__": own, "T": engine.module, "torch": engine.module, **given}
+
+
 class Recorder:
     """One run of a program under observation.
 
@@ -123,7 +137,9 @@ class Recorder:
             try:
                 if self.source.function is None:
                     code = compile(self.source.text, self.source.filename, "exec")
-                    namespace = self._namespace(given) if self._given_namespace is None else self._given_namespace
+                    namespace = (
+                        namespace_for(self.engine, given) if self._given_namespace is None else self._given_namespace
+                    )
                     start: Callable[[], Any] = lambda: exec(code, namespace)  # noqa: E731
                 else:
                     function = self.source.function
@@ -139,19 +155,6 @@ class Recorder:
             finally:
                 module.set_grad_enabled(grad_was_on)
         return self._finish(output.getvalue())
-
-    def _namespace(self, given: dict[str, Any]) -> dict[str, Any]:
-        engine = self.engine
-
-        def import_for_engine(name: str, globals=None, locals=None, fromlist=(), level=0):
-            top, _, rest = name.partition(".")
-            if level == 0 and top in (TORCH, CORE) and top != engine.name:
-                importlib.import_module(f"{engine.name}.{rest}" if rest else engine.name)
-                name = f"{engine.name}.{rest}" if rest else engine.name
-            return builtins.__import__(name, globals, locals, fromlist, level)
-
-        own = dict(vars(builtins), __import__=import_for_engine)
-        return {"__name__": "__main__", "__builtins__": own, "T": engine.module, "torch": engine.module, **given}
 
     def _finish(self, stdout: str) -> Recording:
         watch = self._watch

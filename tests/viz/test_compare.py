@@ -3,8 +3,9 @@
 import pytest
 
 import viz
+from viz.timing import time_both
 
-pytest.importorskip("torch")
+torch = pytest.importorskip("torch")
 
 AGREE = {
     "a line": "w = T.tensor(2.0, requires_grad=True)\nL = (w * 3.0 + 1.0) ** 2\nL.backward()",
@@ -50,3 +51,59 @@ def test_a_different_node_is_found_and_named_with_its_line():
     (first, *_) = viz.compare(other_op).differences
     assert (first.what, first.ours, first.theirs) == ("node", "AddBackward0", "ExpBackward0")
     assert first.where.endswith("line 3")
+
+
+def test_the_table_has_values_gradients_names_and_order_with_difference_and_tolerance():
+    table = viz.compare(AGREE["a line"]).table
+    assert {one.what for one in table} == {"node", "value", "grad", "order"}
+    assert all(one.agree for one in table)
+    grad = next(one for one in table if one.where == "w.grad")
+    assert (grad.ours, grad.theirs, grad.difference, grad.tolerance) == ("42", "42", 0.0, 1e-4)
+    assert [one.ours for one in table if one.what == "node"] == ["MulBackward0", "AddBackward0", "PowBackward0"]
+    assert [one.ours for one in table if one.what == "order"][-1] == "AccumulateGrad(w)"
+    assert [one.where for one in table if one.what == "value"].count("L") == 1
+
+
+def test_a_difference_says_how_large_it_is_and_what_is_allowed():
+    grad = next(one for one in viz.compare(differing).differences if one.where == "x.grad")
+    assert (grad.difference, grad.tolerance) == (1.0, 1e-4)
+    assert str(grad) == "grad of x.grad: tinygrad_edu has 4, PyTorch has 3 (by 1, allowed is 1e-04)"
+
+
+def only_there(T):
+    x = T.tensor([3.0, 1.0], requires_grad=True)
+    y = x * 2
+    L = T.linalg.svdvals(y.reshape(1, 2)).sum() if T.__name__ == "torch" else T.no_such_op(y)
+    L.backward()
+
+
+def test_a_program_that_one_engine_alone_runs_names_the_part_and_the_reason():
+    comparison = viz.compare(only_there)
+    assert comparison.verdict.startswith(
+        "Only PyTorch runs this program to its end. tinygrad_edu stops in line 4, L = T.linalg.svdvals("
+    )
+    assert "AttributeError" in comparison.verdict
+    assert "no_such_op" in comparison.verdict
+    assert comparison.theirs.tensors["x"]["grad"] is not None
+
+
+def test_an_error_that_both_raise_is_agreement():
+    comparison = viz.compare(AGREE["an error"])
+    assert comparison.verdict.endswith("both stop in line 4 with RuntimeError")
+    assert next(one for one in comparison.table if one.what == "error").agree
+
+
+@pytest.mark.parametrize("program", [AGREE["a loop"], differing], ids=["text", "function"])
+def test_both_sides_are_timed_without_recording(program, capsys):
+    timing = time_both(program, "cpu", {})
+    assert timing.ours > 0
+    assert timing.theirs > 0
+    assert timing.runs >= 1
+    assert "not to compute it" in str(timing)
+
+
+def test_a_device_that_is_not_there_is_refused_with_its_reason():
+    if torch.cuda.is_available():
+        pytest.skip("there is a CUDA GPU")
+    with pytest.raises(ValueError, match=r"This PyTorch was built for the CPU alone|finds no CUDA GPU"):
+        viz.compare(AGREE["a line"], device="cuda")

@@ -9,11 +9,30 @@ import traitlets
 from IPython.display import display
 
 from viz import scene
-from viz.compare import Comparison
+from viz.compare import Comparison, Difference
 from viz.director import VIEWS
 from viz.engines import CORE, TORCH
 from viz.widgets import bundle, fallback
 from viz.widgets.account import shown, table, title
+
+LISTED = 200  # rows of the table that are shown; what differs comes first
+
+
+def _first(table: list[Difference]) -> list[Difference]:
+    return sorted(table, key=lambda one: one.agree)[:LISTED] if len(table) > LISTED else table
+
+
+def _row(one: Difference) -> dict[str, Any]:
+    """A line of the table, as text."""
+    return {
+        "what": one.what,
+        "where": one.where,
+        "ours": one.ours,
+        "theirs": one.theirs,
+        "difference": "" if one.difference is None else f"{one.difference:.3g}",
+        "tolerance": "" if one.tolerance is None else f"{one.tolerance:.0e}",
+        "agree": one.agree,
+    }
 
 
 class ComparisonView(anywidget.AnyWidget):
@@ -45,8 +64,11 @@ class ComparisonView(anywidget.AnyWidget):
             "sides": sides,
             "table": table(recordings),
             "agree": comparison.agree,
-            "verdict": str(comparison).partition("\n")[0],
+            "verdict": comparison.verdict,
             "differences": [str(difference) for difference in comparison.differences],
+            "compared": [_row(one) for one in _first(comparison.table)],
+            "more": max(0, len(comparison.table) - LISTED),
+            "timing": "" if comparison.timing is None else str(comparison.timing),
         }
         super().__init__(result=result, **traits)
 

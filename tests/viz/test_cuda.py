@@ -1,0 +1,46 @@
+"""PyTorch on a GPU beside the core on the CPU: values come back for the table, both sides are timed."""
+
+import pytest
+
+import viz
+
+torch = pytest.importorskip("torch")
+
+pytestmark = [
+    pytest.mark.cuda,
+    pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a CUDA GPU that this PyTorch can use"),
+]
+
+LINE = "w = T.tensor([2.0, -1.0], requires_grad=True)\nL = (w * 3.0 + 1.0).pow(2).sum()\nL.backward()"
+
+
+def test_both_engines_agree_and_both_are_timed():
+    comparison = viz.compare(LINE, device="cuda")
+    assert comparison.agree, repr(comparison)
+    assert comparison.theirs.tensors["w"]["grad"]["data"] == pytest.approx([42.0, -12.0])
+    assert comparison.timing is not None
+    assert "PyTorch on CUDA" in repr(comparison)
+
+
+def test_the_explorer_moves_pytorch_to_the_gpu_and_back():
+    explorer = viz.explore(LINE, state={"device": "cuda"})
+    assert explorer.result["sides"][1]["title"].endswith("GPU")
+    assert all(entry["agree"] for entry in explorer.result["table"])
+    namespace = {}
+    lines = explorer.result["codes"]["torch"]
+    try:
+        exec("\n".join(lines["before"] + lines["lines"]), namespace)
+    finally:
+        torch.set_default_device("cpu")
+    assert namespace["w"].grad.is_cuda
+    explorer.state = {"device": "cpu"}
+    assert explorer.result["sides"][1]["title"].endswith("CPU")
+
+
+def test_memory_that_is_not_there_is_a_sentence_in_its_place():
+    program = "a = T.tensor(1.0)\nb = T.ones(1 << 44)\nc = a + b"
+    recording = viz.record(program, "torch", device="cuda")
+    assert recording.error["line"] == 2
+    assert recording.error["message"].startswith("CUDA out of memory")
+    side = viz.explore(program, state={"device": "cuda"}).result["sides"][1]
+    assert side["error"]["explanation"] or side["error"]["message"]
