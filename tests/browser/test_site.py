@@ -182,3 +182,15 @@ def test_a_lesson_that_there_is_not_is_said(tmp_path: Path) -> None:
 
     with pytest.raises(SiteError, match="no lesson's name starts with 77"):
         build(tmp_path / "site", ["77"])
+
+
+def test_a_click_in_the_builder_says_that_it_needs_python(reader: Any, site: Path) -> None:
+    reader.goto((site / LESSONS[1] / f"{LESSONS[1]}.html").as_uri())
+    reader.wait_for_selector("html[data-tgv-ready]", state="attached")
+    place = reader.locator(".tgv-live:has(.tgv-builder)")
+    place.locator('.tgv-chip[data-name="w"]').click()
+    place.locator('[data-op="exp"]').click()
+    expect(place.locator(".notice")).to_contain_text("This needs Python")
+    expect(place.locator("[aria-busy]")).to_have_count(0)
+    place.get_by_role("button", name="grad_fn").click()  # both views were drawn when the lesson was run
+    expect(place.get_by_role("button", name="grad_fn")).to_have_attribute("aria-pressed", "true")

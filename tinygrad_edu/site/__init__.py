@@ -24,6 +24,17 @@ _WIDGET = "application/vnd.jupyter.widget-view+json"
 _STATES = "application/vnd.jupyter.widget-state+json"
 _STILL = 'class="tgv-fallback"'  # how `viz` marks the still that it shows in front of a widget
 
+# Run after a lesson: what a widget would ask Python for later, a page must hold now. Each mend of a mistake is such.
+_LATER = """
+import sys
+if "viz.widgets.mistake" in sys.modules:
+    from ipywidgets.widgets.widget import _instances
+    for shown in list(_instances.values()):
+        if isinstance(shown, sys.modules["viz.widgets.mistake"].MistakeView):
+            for shown.mend in reversed(range(len(shown.lesson["mends"]))):
+                pass
+"""
+
 _ABOUT = f"""# {TITLE}
 
 An interactive course on the one line `loss.backward()`. These pages are for reading: every picture is what a small readable
@@ -117,6 +128,7 @@ def _run(path: Path) -> Notebook:
     from nbclient.exceptions import CellExecutionError
 
     notebook = nbformat.read(path, as_version=4)
+    notebook.cells.append(nbformat.v4.new_code_cell(_LATER))
     settings = {"metadata": {"path": str(path.parent)}}
     try:
         NotebookClient(
@@ -128,6 +140,7 @@ def _run(path: Path) -> Notebook:
         ).execute()
     except CellExecutionError as error:
         raise SiteError(f"{path.name} does not run: {error}") from error
+    notebook.cells.pop()
     return dict(notebook)
 
 

@@ -3,16 +3,20 @@
 
 window.tinygradEduModules = {};
 
-// What only Python can answer: setting one of these changes nothing, and the page says where it would.
+// What only Python can answer, by kind of widget: setting it changes nothing, and the page says where it would.
 const NEEDS_PYTHON = {
-  "viz.widgets.explorer.Explorer": ["state", "history"],
-  "viz.widgets.builder.Builder": ["steps"],
+  "viz.widgets.explorer.Explorer": (state, name) => ["state", "history"].includes(name),
+  "viz.widgets.builder.Builder": (state, name) => ["steps", "start"].includes(name),
+  "viz.widgets.mistake.MistakeView": (state, name, value) => {
+    const { engine, mend, parts } = { ...state, [name]: value };
+    return ![-1, mend].every((position) => `${engine} ${position}` in parts);
+  },
 };
 
 class Model {
-  constructor(state, refused, onRefused) {
+  constructor(state, needsPython, onRefused) {
     this.state = state;
-    this.refused = refused;
+    this.needsPython = needsPython;
     this.onRefused = onRefused;
     this.listeners = new Map();
   }
@@ -22,7 +26,7 @@ class Model {
   }
 
   set(name, value) {
-    if (this.refused.includes(name)) {
+    if (this.needsPython(this.state, name, value)) {
       this.onRefused();
       // After the caller is done, the widget is shown what is still true.
       queueMicrotask(() => Object.keys(this.state).forEach((each) => this.fire(`change:${each}`)));
@@ -81,7 +85,7 @@ async function bringToLife(place) {
   const notice = Object.assign(document.createElement("p"), { className: "notice", hidden: true });
   notice.setAttribute("role", "status");
   const el = document.createElement("div");
-  const model = new Model(state, NEEDS_PYTHON[kind] ?? [], () => {
+  const model = new Model(state, NEEDS_PYTHON[kind] ?? (() => false), () => {
     notice.textContent = "This needs Python, and none runs behind this page: open the lesson in JupyterLab to try it.";
     notice.hidden = false;
   });
