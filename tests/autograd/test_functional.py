@@ -249,3 +249,13 @@ def test_every_name_is_there_with_pytorchs_arguments() -> None:
         assert [(p.name, p.default) for p in inspect.signature(ours).parameters.values()] == [
             (p.name, p.default) for p in inspect.signature(theirs).parameters.values()
         ]
+
+
+def test_the_rows_of_a_jacobian_are_stacked_in_the_graph_as_in_pytorch() -> None:
+    seen = []
+    for engine in (torch, T):
+        x = engine.tensor([1.0, 2.0], dtype=engine.float64, requires_grad=True)
+        rows = engine.autograd.functional.jacobian(lambda x: x**3, x, create_graph=True)
+        (second,) = engine.autograd.grad(rows.sum(), x)
+        seen.append((rows.grad_fn.name(), rows.grad_fn.next_functions[0][0].name(), rows.tolist(), second.tolist()))
+    assert seen[0] == seen[1]

@@ -224,6 +224,9 @@ class Writer:
         if v.inference:
             return
         other = self.variable()
+        if other.inference and other.shape != v.shape:
+            # Whether that it cannot be saved or that it does not fit is told first is a matter of each kernel.
+            return
         if (other is not v and other.memory == v.memory) or (other is v and self.forward_mode):
             # What PyTorch gives where a write changes what it reads depends on the kernel; in forward mode the tangent of
             # `x.mul_(x)` is wrong.

@@ -9,7 +9,6 @@ import numpy as np
 
 from ..tensor import Tensor, wrap
 from . import engine, forward_ad, grad_mode
-from .function import Function
 
 __all__ = ["hessian", "hvp", "jacobian", "jvp", "vhp", "vjp"]
 
@@ -463,25 +462,9 @@ def _forward_jacobian(func: Callable[..., Any], inputs: Any, create_graph: bool,
     return _unpacked(result, outputs_tuple)
 
 
-class Stack(Function):
-    """Rows to a matrix, in the graph."""
-
-    @staticmethod
-    def forward(ctx: Any, *rows: Tensor) -> Tensor:
-        return wrap(np.stack([row._data for row in rows]))
-
-    @staticmethod
-    def backward(ctx: Any, *grads: Any) -> Any:
-        return tuple(grads[0][i] for i in range(len(ctx.needs_input_grad)))
-
-    @staticmethod
-    def jvp(ctx: Any, *tangents: Any) -> Any:
-        return Stack.apply(*tangents)
-
-
 def _stacked(rows: list[Tensor]) -> Tensor:
     if not rows:
         raise RuntimeError(
             "stack expects a non-empty TensorList: an output without elements has no row of derivatives."
         )
-    return Stack.apply(*rows)
+    return rows[0]._stacked(rows[1:])
