@@ -25,12 +25,12 @@ def notebook(desk: Any) -> Any:
 def card(notebook: Any) -> Any:
     notebook.python("built.steps = [['exp', 'w']]; built.steps = []")
     card = notebook.page.locator(".tgv-builder")
-    expect(card.locator(".tgv-said")).to_contain_text("Choose one or two values")
+    expect(card.locator(".tgv-built-said")).to_contain_text("Choose one or two values")
     return card
 
 
 def chip(card: Any, name: str) -> Any:
-    return card.locator(f'.tgv-chip[data-name="{name}"]')
+    return card.locator(f'.tgv-built-value[data-name="{name}"]')
 
 
 def test_clicks_build_a_graph_and_show_its_code(notebook: Any, card: Any) -> None:
@@ -38,7 +38,7 @@ def test_clicks_build_a_graph_and_show_its_code(notebook: Any, card: Any) -> Non
     chip(card, "x").click()
     expect(chip(card, "x")).to_contain_text("2nd")
     card.locator('[data-op="mul"]').click()
-    expect(card.locator(".tgv-said")).to_have_text("p = w * x gives 6, and leaves the node MulBackward0 behind.")
+    expect(card.locator(".tgv-built-said")).to_have_text("p = w * x gives 6, and leaves the node MulBackward0 behind.")
     chip(card, "p").click()
     card.locator('[data-op="square"]').click()
     expect(chip(card, "q")).to_contain_text("q = 36")
@@ -58,7 +58,7 @@ def test_it_is_built_by_keyboard_alone(card: Any) -> None:
     expect(chip(card, "x")).to_be_focused()
     card.locator('[data-op="mul"]').focus()
     page.keyboard.press("Enter")
-    expect(card.locator(".tgv-said")).to_contain_text("p = x * x gives 4. Nothing in it requires a gradient")
+    expect(card.locator(".tgv-built-said")).to_contain_text("p = x * x gives 4. Nothing in it requires a gradient")
     card.get_by_role("button", name="undo").press("Enter")
     expect(chip(card, "p")).to_have_count(0)
 
@@ -67,7 +67,7 @@ def test_an_error_is_told_and_the_next_click_takes_it_back(notebook: Any, card: 
     chip(card, "x").click()
     card.locator('[data-op="exp"]').click()
     card.get_by_role("button", name="backward()").click()
-    expect(card.locator(".tgv-wrong")).to_contain_text("element 0 of tensors does not require grad")
+    expect(card.locator(".tgv-built-wrong")).to_contain_text("element 0 of tensors does not require grad")
     chip(card, "w").click()
     card.locator('[data-op="square"]').click()
     expect(chip(card, "q")).to_contain_text("q = 9")
@@ -76,7 +76,7 @@ def test_an_error_is_told_and_the_next_click_takes_it_back(notebook: Any, card: 
 
 def test_an_op_of_nothing_asks_for_a_value(card: Any) -> None:
     card.locator('[data-op="add"]').click()
-    expect(card.locator(".tgv-said")).to_have_text("+ of what? Choose two values first.")
+    expect(card.locator(".tgv-built-said")).to_have_text("+ of what? Choose two values first.")
 
 
 def test_it_is_dark_in_the_dark_theme_and_passes_an_audit(notebook: Any, card: Any) -> None:

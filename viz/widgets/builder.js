@@ -5,7 +5,7 @@ import { h, highlight, ownTheKeys } from "./player.js";
 
 function renderBuilder({ model, el }) {
   let chosen = []; // names, the oldest first, at most two
-  const said = h("p", { class: "tgv-said", "aria-live": "polite" });
+  const said = h("p", { class: "tgv-built-said", "aria-live": "polite" });
   const chips = h("div", { class: "tgv-chips", role: "group", "aria-label": "Values" });
   const leaves = h("div", { class: "tgv-chips", role: "group", "aria-label": "requires_grad" });
   const code = h("pre", { class: "tgv-built-code", "aria-label": "The code so far" });
@@ -52,9 +52,9 @@ function renderBuilder({ model, el }) {
       const order = chosen.indexOf(name);
       return h(
         "button",
-        { type: "button", class: "tgv-chip", "data-name": name, "aria-pressed": String(order >= 0), onclick: () => choose(name) },
+        { type: "button", class: "tgv-built-value", "data-name": name, "aria-pressed": String(order >= 0), onclick: () => choose(name) },
         h("b", {}, name), ` = ${text}`,
-        grad ? h("span", { class: "tgv-chip-grad" }, ` grad ${grad}`) : null,
+        grad ? h("span", { class: "tgv-built-grad" }, ` grad ${grad}`) : null,
         order >= 0 && chosen.length === 2 ? h("small", {}, order ? " 2nd" : " 1st") : null,
       );
     }));
@@ -81,7 +81,7 @@ function renderBuilder({ model, el }) {
     clear.setAttribute("aria-disabled", String(!steps));
     views.forEach((each) => each.setAttribute("aria-pressed", String(each.textContent === model.get("view"))));
     said.textContent = sentence;
-    said.classList.toggle("tgv-wrong", error);
+    said.classList.toggle("tgv-built-wrong", error);
     code.replaceChildren(...lines.flatMap((line, i) => [i ? "\n" : "", highlight(line)]));
     picture.innerHTML = svgs[model.get("view")]; // made by viz, every text in it escaped
     picture.setAttribute("aria-label", `The graph of: ${lines.join("; ")}. ${sentence}`);
@@ -89,7 +89,7 @@ function renderBuilder({ model, el }) {
 
   el.classList.add("tgv", "tgv-builder");
   el.replaceChildren(
-    h("div", { class: "tgv-built-head" }, h("b", {}, "Build a graph"), h("span", { class: "tgv-views", role: "group", "aria-label": "View" }, ...views)),
+    h("div", { class: "tgv-built-head" }, h("b", {}, "Build a graph"), h("div", { class: "tgv-choices", role: "group", "aria-label": "View" }, ...views)),
     h("div", { class: "tgv-built-row" }, h("span", { class: "tgv-built-label" }, "1. choose"), chips),
     h("div", { class: "tgv-built-row" }, h("span", { class: "tgv-built-label" }, "2. apply"), h("div", { class: "tgv-chips", role: "group", "aria-label": "Operations" }, ...ops)),
     h("div", { class: "tgv-built-row" }, h("span", { class: "tgv-built-label" }, "then"), h("div", { class: "tgv-chips" }, backward, undo, clear), leaves),
