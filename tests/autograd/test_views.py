@@ -307,3 +307,16 @@ def test_a_clone_of_an_expanded_tensor_lies_in_memory_as_it_is_read(T):
     y = x.expand(2, 3).clone()
     y.view(-1).sum().backward()
     return y.stride(), leaf(T, [[1.0, 2.0], [3.0, 4.0]]).t().expand(3, 2, 2).clone().stride(), x.grad
+
+
+@same_on_both
+def test_of_a_view_of_a_view_the_mode_in_which_the_last_was_made_is_told(T):
+    x = leaf(T, [[1.0, 2.0], [3.0, 4.0]]) * 1
+    row, _ = x.unbind(0)
+    errors = []
+    for mode in (T.no_grad, T.inference_mode):
+        with mode():
+            v = row.view(-1)
+        errors.append(attempt(lambda v=v: v.mul_(2)))
+    x.mul_(2)
+    return errors, attempt(lambda: v.grad_fn), attempt(lambda: row.grad_fn)

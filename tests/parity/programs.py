@@ -238,8 +238,9 @@ class Writer:
             line = f"{v.name}.{self.pick(['add_', 'sub_', 'mul_', 'fill_', 'pow_'])}(2)"
         elif form == 3:
             target, _ = self.window(v)
-            # Whether reshape copies depends on the strides that a kernel of PyTorch gives its result.
-            target = v.name if ".reshape" in target else target
+            # Whether reshape copies depends on the strides that a kernel of PyTorch gives its result. A fill through an
+            # expanded view is one that PyTorch cannot differentiate twice.
+            target = v.name if ".expand" in target or ".reshape" in target else target
             line = f"{target}.{self.pick(['add_', 'mul_', 'sub_', 'fill_'])}(2)"
         elif form == 4 and v.shape:
             # By indices, and by a mask below, an expanded tensor is written to in PyTorch with a warning; we refuse it.

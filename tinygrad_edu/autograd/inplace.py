@@ -25,7 +25,7 @@ def make_view(out: Tensor, source: Tensor, creation: str | None = None) -> None:
         source._counter = [0]
     out._counter = source._counter
     if source._view is not None:
-        base, creation = source._view.base, source._view.creation or creation
+        base, creation = source._view.base, creation or source._view.creation
     else:
         base = source
     out._view = ViewInfo(base, creation, out._counter[0])
