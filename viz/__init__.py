@@ -4,6 +4,7 @@
 >>> viz.draw(loss)                 # the graph behind a tensor of either engine
 >>> viz.record(program).play()     # step forward and backward through a program
 >>> viz.explore(program)           # toggles over a program, both engines side by side
+>>> viz.train(program)             # where a training loop goes, step by step
 >>> viz.mistakes()                 # what learners get wrong most; viz.mistake(name) shows one
 """
 
@@ -14,12 +15,14 @@ from viz.draw import Picture, draw
 from viz.mistake import MistakeLesson, mistake, mistakes
 from viz.record import record
 from viz.recording import Recording, load
+from viz.train import Training, train
 
 __all__ = [
     "Comparison",
     "MistakeLesson",
     "Picture",
     "Recording",
+    "Training",
     "compare",
     "draw",
     "explore",
@@ -27,6 +30,7 @@ __all__ = [
     "mistake",
     "mistakes",
     "record",
+    "train",
 ]
 
 

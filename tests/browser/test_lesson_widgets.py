@@ -46,24 +46,37 @@ def test_the_tangent_follows_the_slider_by_mouse_key_and_python(desk) -> None:
     )
 
 
-DESCENT = """
-from viz.widgets.descent import descent
-path = [(2.0 * 0.5 ** k, -1.0) for k in range(4)]
-walk = descent(lambda w, b: w * w + b * b, {"halving": path, "standing": [(1.0, 1.0)]}, (-3, 3, -2, 2))
+TRAINING = """
+import viz
+def bowl(T, lr=0.25, zero_grad=True):
+    w = T.tensor(2.0, requires_grad=True)
+    loss = lambda: w * w
+    while True:
+        if zero_grad:
+            w.grad = None
+        loss().backward()
+        yield loss, {"w": w}
+        with T.no_grad():
+            w -= lr * w.grad
+walk = viz.train(bowl, steps=4, beside=[{"zero_grad": False}])
 walk
 """
 
 
-def test_the_path_grows_with_the_slider_and_changes_with_the_run(desk) -> None:
-    notebook = desk.open(desk.write("descent.ipynb", DESCENT))
+def test_a_training_run_is_followed_step_by_step_goes_on_and_runs_again_beside(desk) -> None:
+    notebook = desk.open(desk.write("training.ipynb", TRAINING))
     notebook.run_all()
-    card = notebook.page.locator(".tgv-descent")
+    card = notebook.page.locator(".tgv-training")
     numbers = card.locator(".tgv-numbers")
-    expect(numbers).to_have_text("Step 3: w = 0.25, b = −1, loss = 1.0625.")
-    expect(card.locator(".dot")).to_have_count(4)
+    expect(numbers).to_have_text("Step 3: loss = 0.0625. w = 0.25, w.grad = 0.5.")
     card.get_by_label("step", exact=True).press("ArrowLeft")
-    expect(numbers).to_have_text("Step 2: w = 0.5, b = −1, loss = 1.25.")
-    expect(card.locator(".dot")).to_have_count(3)
-    card.get_by_role("button", name="standing").click()
-    expect(numbers).to_have_text("Step 0: w = 1, b = 1, loss = 2.")
-    assert notebook.python("print(walk.run, walk.step)").strip() == "1 2"
+    expect(numbers).to_have_text("Step 2: loss = 0.25. w = 0.5, w.grad = 1.")
+    expect(card.locator('[data-step="3"]').first).to_be_hidden()
+    card.get_by_role("button", name="zero_grad=False").click()
+    expect(numbers).to_have_text("Step 2: loss = 0.25. w = −0.5, w.grad = 5.")
+    card.get_by_role("button", name="40 more steps").press("Enter")
+    expect(card.get_by_label("step", exact=True)).to_have_attribute("max", "43")
+    card.get_by_label("lr").fill("0.5")
+    card.get_by_role("button", name="run it beside").click()
+    expect(card.get_by_role("button", name="lr=0.5")).to_have_attribute("aria-pressed", "true")
+    assert notebook.python("print([len(run.steps) for run in walk.runs])").strip() == "[44, 44, 44]"

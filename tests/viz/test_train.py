@@ -1,0 +1,227 @@
+"""Training runs: what a program yields is kept step by step, settings make runs beside it, and a stopped run goes on."""
+
+from __future__ import annotations
+
+import os
+import signal
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+import viz
+from viz.curves import picture
+from viz.engines import CORE, TORCH
+from viz.widgets.training import TrainingView
+
+
+def bowl(T: Any, lr: float = 0.25, zero_grad: bool = True) -> Iterator[Any]:
+    w = T.tensor(2.0, requires_grad=True)
+
+    def loss() -> Any:
+        return w * w
+
+    while True:
+        if zero_grad:
+            w.grad = None
+        loss().backward()
+        yield loss, {"w": w}
+        with T.no_grad():
+            w -= lr * w.grad
+
+
+def line(T: Any, lr: float = 0.1) -> Iterator[Any]:
+    model = T.nn.Linear(1, 1)
+    with T.no_grad():
+        model.weight.fill_(0.0)
+        model.bias.fill_(0.0)
+    optimizer = T.optim.SGD(model.parameters(), lr=lr)
+    x, y = T.tensor([[0.0], [1.0], [2.0]]), T.tensor([[1.0], [3.0], [5.0]])
+
+    def loss() -> Any:
+        return T.nn.functional.mse_loss(model(x), y)
+
+    while True:
+        optimizer.zero_grad()
+        loss().backward()
+        yield loss, model
+        optimizer.step()
+
+
+def train(program: Any, **options: Any) -> viz.Training:
+    return viz.train(program, **{"steps": 5, "progress": False, **options})
+
+
+def path(training: viz.Training, run: int = 0) -> list[float]:
+    return [step.values["w"][0] for step in training.runs[run].steps]
+
+
+@pytest.mark.parametrize("engine", [CORE, TORCH])
+def test_each_step_has_the_loss_the_parameters_and_their_gradients(engine: str) -> None:
+    if engine == TORCH:
+        pytest.importorskip("torch")
+    steps = train(bowl, engine=engine).runs[0].steps
+    assert [step.values["w"] for step in steps] == [[2.0], [1.0], [0.5], [0.25], [0.125]]
+    assert [step.gradients["w"] for step in steps] == [[4.0], [2.0], [1.0], [0.5], [0.25]]
+    assert [step.loss for step in steps] == [4.0, 1.0, 0.25, 0.0625, 0.015625]
+
+
+def test_without_zero_grad_the_other_path_stands_beside_it() -> None:
+    training = train(bowl, beside=[{"zero_grad": False}, {"lr": 1.0}])
+    assert [run.label for run in training.runs] == ["as written", "zero_grad=False", "lr=1.0"]
+    assert path(training, 1)[:4] == [2.0, 1.0, -0.5, -1.75]  # the gradients add up: 4, 6, 5
+    assert path(training, 2) == [2.0, -2.0, 2.0, -2.0, 2.0]
+
+
+def test_a_run_added_later_catches_up_and_all_go_on_together() -> None:
+    training = train(bowl)
+    training.add(lr=0.5)
+    assert len(training.runs[1].steps) == 5
+    training.run(3)
+    assert [len(run.steps) for run in training.runs] == [8, 8]
+    assert path(training) == [2.0 * 0.5**k for k in range(8)]
+
+
+def test_a_module_gives_its_parameters_by_name() -> None:
+    training = train(line, steps=400)
+    last = training.runs[0].steps[-1]
+    assert (last.values["weight"][0], last.values["bias"][0]) == pytest.approx((2.0, 1.0), abs=0.01)
+    surface = training.surface()
+    assert surface is not None and surface.names == ["weight", "bias"]
+
+
+def test_the_surface_is_the_loss_and_leaves_the_parameters_as_they_are() -> None:
+    training = train(bowl)
+    surface = training.surface()
+    assert surface is not None
+    left, right = surface.window[:2]
+    (heights,) = surface.heights
+    spread = (right - left) / (len(heights) - 1)
+    assert heights == pytest.approx([(left + i * spread) ** 2 for i in range(len(heights))], rel=1e-5)
+    training.run(1)
+    assert path(training)[-1] == 2.0 * 0.5**5
+
+
+def test_a_loss_that_is_no_function_has_its_curve_but_no_surface() -> None:
+    def program(T: Any) -> Iterator[Any]:
+        w = T.tensor([1.0, 2.0, 3.0], requires_grad=True)
+        while True:
+            loss = (w * w).sum()
+            loss.backward()
+            yield loss, {"w": w}
+            with T.no_grad():
+                w -= 0.1 * w.grad
+            w.grad = None
+
+    training = train(program)
+    assert training.surface() is None
+    drawn = picture(training, None)
+    assert drawn.count('data-step="4"') == 4  # a line and the last dot, in both panels
+
+
+def test_stopped_between_two_steps_it_goes_on_from_there() -> None:
+    def program(T: Any) -> Iterator[Any]:
+        for step, yielded in enumerate(bowl(T)):
+            if step == 2:
+                os.kill(os.getpid(), signal.SIGINT)  # what Kernel > Interrupt sends, in the middle of a step
+            yield yielded
+
+    before = signal.getsignal(signal.SIGINT)
+    training = train(program)
+    assert len(training.runs[0].steps) == 3
+    assert signal.getsignal(signal.SIGINT) is before
+    training.run(2)
+    assert path(training) == [2.0, 1.0, 0.5, 0.25, 0.125]
+
+
+def test_a_program_that_ends_or_raises_keeps_its_steps_and_says_why_it_cannot_go_on() -> None:
+    def short(T: Any) -> Iterator[Any]:
+        for _, each in zip(range(2), bowl(T), strict=False):
+            yield each
+
+    def broken(T: Any) -> Iterator[Any]:
+        w = T.tensor(2.0, requires_grad=True)
+        loss = w * w
+        while True:
+            loss.backward()
+            yield loss, {"w": w}
+
+    assert train(short).runs[0].ended == "the program ends after 2 steps"
+    ended = train(broken).runs[0].ended
+    assert ended.startswith("step 1 raises RuntimeError: Trying to backward through the graph a second time")
+    assert 'viz.mistake("second backward")' in ended
+
+
+def returns(T: Any) -> None: ...
+
+
+def nothing(T: Any) -> Iterator[Any]:
+    yield from ()
+
+
+def alone(T: Any) -> Iterator[Any]:
+    yield T.tensor(1.0)
+
+
+def several(T: Any) -> Iterator[Any]:
+    w = T.ones(2, requires_grad=True)
+    yield w * w, {"w": w}
+
+
+def frozen(T: Any) -> Iterator[Any]:
+    w = T.ones(1)
+    yield w.sum(), {"w": w}
+
+
+def number(T: Any) -> Iterator[Any]:
+    yield T.tensor(1.0), {"w": 3.0}
+
+
+@pytest.mark.parametrize(
+    ("program", "error", "says"),
+    [
+        ("w = 1", TypeError, "train needs a function that takes the engine, not str: write `def program"),
+        (returns, TypeError, "the program yields nothing, it returns NoneType: write"),
+        (nothing, ValueError, "the program ends before its first yield: write"),
+        (alone, TypeError, r"the program yields Tensor, not \(loss, parameters\): write"),
+        (several, ValueError, r"the loss should be one number, and this one has shape \[2\]: sum or average it"),
+        (frozen, ValueError, "parameter 'w' does not require grad, so there is no gradient to show"),
+        (number, TypeError, "parameter 'w' is float, not a tensor of tinygrad_edu"),
+    ],
+)
+def test_bad_input_is_told_in_a_sentence(program: Any, error: type[Exception], says: str) -> None:
+    with pytest.raises(error, match=says):
+        train(program)
+
+
+def test_a_setting_that_the_program_does_not_take_is_named() -> None:
+    with pytest.raises(TypeError, match="takes no argument 'momentum'; its settings are lr, zero_grad"):
+        train(bowl, beside=[{"momentum": 0.9}])
+
+
+def test_each_step_is_told_in_words_and_a_terminal_gets_the_last() -> None:
+    training = train(bowl, beside=[{"lr": 1.0}])
+    assert training.sentence(training.runs[0], 1) == "Step 1: loss = 1. w = 1, w.grad = 2."
+    assert repr(training).splitlines()[1] == "lr=1.0: Step 4: loss = 4. w = 2, w.grad = 4."
+
+
+def test_a_bar_is_for_a_terminal_and_can_be_turned_off(capsys: Any) -> None:
+    train(bowl, progress=True)
+    assert capsys.readouterr() == ("", "")
+
+
+def test_a_path_that_goes_astray_is_drawn_without_a_nan() -> None:
+    training = train(bowl, steps=300, beside=[{"lr": 40.0}])
+    assert training.runs[1].steps[-1].loss != training.runs[1].steps[-1].loss or training.runs[1].steps[-1].loss > 1e30
+    drawn = picture(training, training.surface()).partition("</style>")[2]  # before it, it is told in words
+    assert "data-step" in drawn and "nan" not in drawn and "inf" not in drawn
+
+
+def test_the_widget_takes_more_steps_runs_beside_and_tells_what_it_refuses() -> None:
+    view = TrainingView(train(bowl))
+    view.asked = {"steps": 2, "seq": "1"}  # no event loop here: at once
+    assert len(view.state["runs"][0]["sentences"]) == 7
+    view.asked = {"settings": {"lr": 0.5, "zero_grad": True}, "seq": "2"}
+    assert [run["label"] for run in view.state["runs"]] == ["as written", "lr=0.5"]
+    assert view.run == 1
+    assert view.state["svg"].startswith("<svg")
