@@ -53,7 +53,10 @@ class Gelu(Op):
     def forward(self, *, approximate="none"):
         if approximate == "tanh":
             return 0.5 * self * (1 + np.tanh(_INNER * (self + _CUBE * self**3)))
-        return self * (0.5 * (1 + erf_of(self * math.sqrt(0.5))))
+        out = erf_of(self * math.sqrt(0.5))
+        out += 1
+        out *= 0.5 * self
+        return out
 
     # Φ(s) + s·φ(s)
     def grad_self(grad, self, approximate):
