@@ -183,6 +183,16 @@ def test_hooks_of_a_tensor_that_is_modified_in_place(T):
     return seen, y.grad
 
 
+@same_on_both
+def test_a_pass_in_the_thread_that_asks_for_it(T):
+    x, threads = leaf(T), []
+    x.register_hook(lambda g: threads.append(threading.current_thread() is threading.main_thread()))
+    with T.autograd.set_multithreading_enabled(False):
+        x.exp().sum().backward()
+    T.autograd.set_multithreading_enabled(False)(lambda: x.exp().sum().backward())()
+    return threads, x.grad
+
+
 # --- Hooks for saved tensors ---------------------------------------------------------------------------------------------
 
 

@@ -320,3 +320,14 @@ def test_of_a_view_of_a_view_the_mode_in_which_the_last_was_made_is_told(T):
         errors.append(attempt(lambda v=v: v.mul_(2)))
     x.mul_(2)
     return errors, attempt(lambda: v.grad_fn), attempt(lambda: row.grad_fn)
+
+
+@same_on_both
+def test_each_way_to_transpose_has_the_node_of_pytorch(T):
+    ways = {
+        "T": lambda t: t.T, "H": lambda t: t.H, "mT": lambda t: t.mT, "mH": lambda t: t.mH, "t": lambda t: t.t(),
+        "adjoint": lambda t: t.adjoint(),
+    }  # fmt: skip
+    tensors = [T.ones(*shape, dtype=T.float64, requires_grad=True) for shape in ((2,), (2, 3), (2, 2, 3))]
+    zero = leaf(T, 1.0)
+    return [[attempt(lambda f=f, t=t: names(f(t))) for f in ways.values()] for t in tensors], zero.mT is zero

@@ -169,7 +169,7 @@ class Writer:
             (f"{n}.view(-1)", (count,)),
             (f"{n}.unsqueeze(0)", (1, *shape)),
             (f"{n}.reshape({count})", (count,)),
-            (f"{n}.expand(2, {', '.join(['-1'] * len(shape))})", (2, *shape)),
+            (f"{n}.expand({', '.join(map(str, (2, *shape)))})", (2, *shape)),
             (f"{n}.detach()", shape),
         ]
         if shape:

@@ -18,6 +18,7 @@ __all__ = [
     "is_inference_mode_enabled",
     "no_grad",
     "set_grad_enabled",
+    "set_multithreading_enabled",
 ]
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -195,3 +196,19 @@ class inference_mode(_Mode):
 
     def __exit__(self, *exception: object) -> None:
         state.inference, state.grad_enabled = self.previous
+
+
+class set_multithreading_enabled(_Mode):
+    """Taken so that PyTorch's programs run: here every backward pass runs in the thread that asks for it, in any case."""
+
+    def __init__(self, mode: bool) -> None:
+        self.mode = bool(mode)
+
+    def clone(self) -> _Mode:
+        return set_multithreading_enabled(self.mode)
+
+    def __enter__(self) -> None:
+        pass
+
+    def __exit__(self, *exception: object) -> None:
+        pass

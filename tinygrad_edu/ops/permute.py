@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from ..overrides import overridable
 from ..tensor import bind
 from .binding import public
 from .op import Op, linear
@@ -159,6 +160,21 @@ def _reverse(self):
     return Permute.apply(self, dims=tuple(reversed(range(self.ndim))))
 
 
+def _transposed(self, name, most=None):
+    """The last two dimensions exchanged; for real numbers that is the adjoint as well."""
+    if self.ndim == 1 or (most is not None and self.ndim > most):
+        what = "matrices (2-D tensors)" if most else "matrices or batches of matrices"
+        raise RuntimeError(f"tensor.{name} is only supported on {what}. Got {self.ndim}-D tensor.")
+    return transpose(self, -2, -1) if self.ndim else self
+
+
+def adjoint(self):
+    """The last two dimensions exchanged."""
+    return _transposed(self, "adjoint()")
+
+
 bind("T", property(_reverse))
-bind("H", property(_reverse))
-bind("mT", property(lambda self: transpose(self, -2, -1)))
+bind("H", property(lambda self: _transposed(self, "H", most=2)))
+bind("mT", property(lambda self: _transposed(self, "mT")))
+bind("mH", property(lambda self: _transposed(self, "mH")))
+bind("adjoint", overridable(adjoint))
