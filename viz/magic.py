@@ -18,6 +18,7 @@ from viz.record import Recorder
 from viz.recording import Recording
 from viz.source import Source
 from viz.widgets.comparison import ComparisonView
+from viz.widgets.explain import explain
 from viz.widgets.player import Player
 
 
@@ -29,14 +30,24 @@ def run_in(namespace: dict[str, Any], source: str, engine: str = CORE) -> tuple[
     namespace["T"] = chosen.module
     # A notebook holds many tensors; those that this cell does not name are not part of it.
     names = {node.id for node in ast.walk(ast.parse(source)) if isinstance(node, ast.Name)}
-    recorder = Recorder(chosen, Source(source), namespace=namespace, names=names)
+    program = Source(source)
+    recorder = Recorder(chosen, program, namespace=namespace, names=names)
     try:
-        return recorder.run({}), recorder.raised
+        recording, raised = recorder.run({}), recorder.raised
+        return recording, None if raised is None else _from_the_cell(raised, program)
     finally:
         if before is missing:
             namespace.pop("T", None)
         else:
             namespace["T"] = before
+
+
+def _from_the_cell(raised: BaseException, program: Source) -> BaseException:
+    """`raised` with a traceback that begins in the cell: how it came to be run is of no use to who wrote it."""
+    trace = raised.__traceback__
+    while trace is not None and not program.owns(trace.tb_frame):
+        trace = trace.tb_next
+    return raised.with_traceback(trace)
 
 
 def engine_of(source: str, namespace: dict[str, Any]) -> str:
@@ -71,6 +82,7 @@ class AutogradMagics(Magics):
     @line_cell_magic
     def autograd(self, line: str, cell: str | None = None) -> None:
         """Run a cell and show its graph, forward and backward: `%%autograd`; or `%autograd on`, `%autograd off`."""
+        __tracebackhide__ = True  # IPython leaves this frame out of what a cell raises
         options = parse_argstring(self.autograd, line)
         if cell is None:
             if options.what is None:
@@ -95,7 +107,10 @@ class AutogradMagics(Magics):
         player.step = 0 if options.step else len(player.scene["steps"]) - 1
         display(player)
         if raised is not None:
-            raise raised.with_traceback(None)
+            sentence = explain(type(raised).__name__, str(raised))
+            if sentence:
+                print(sentence)
+            raise raised
 
     def _watch(self, wanted: bool) -> None:
         if wanted == self._watching:

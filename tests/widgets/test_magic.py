@@ -1,5 +1,7 @@
 """`%%autograd` in a real IPython: the cell runs where the notebook's names are, and its graph comes out."""
 
+import re
+
 import pytest
 from IPython.core.interactiveshell import InteractiveShell
 from IPython.utils.capture import capture_output
@@ -75,6 +77,17 @@ def test_an_exception_ends_the_cell_and_is_marked_in_the_picture(shell, shown):
     assert isinstance(result.error_in_exec, RuntimeError)
     last = shown[0].scene["steps"][-1]
     assert (last["phase"], last["line"]) == ("error", 3)
+
+
+def test_an_exception_is_shown_with_the_lines_of_the_cell_and_the_mistake_by_its_name(shell, shown):
+    with capture_output() as output:
+        shell.run_cell(
+            "%%autograd\ndef g(v):\n    v.backward()\nw = T.tensor(2.0, requires_grad=True)\nL = w * w\ng(L)\ng(L)"
+        )
+    said = re.sub(r"\x1b\[[\d;]*m", "", output.stdout)
+    assert 'viz.mistake("second backward")' in said
+    assert "----> 6 g(L)" in said and "----> 2     v.backward()" in said
+    assert "viz/magic.py" not in said and "viz/record.py" not in said
 
 
 def test_what_the_cell_prints_is_printed(shell, shown, capsys):
