@@ -229,3 +229,10 @@ def test_a_mode_sees_the_op_by_its_name() -> None:
     with Watch():
         t.t_().unsqueeze_(0)
     assert names == ["t_", "unsqueeze_"]
+
+
+def test_a_volatile_tensor_turns_and_stays_volatile() -> None:
+    with pytest.warns(UserWarning, match="volatile"):
+        v = tinygrad_edu.autograd.Variable(tinygrad_edu.ones(1, 3), volatile=True)
+    v.unsqueeze_(0)
+    assert (tuple(v.shape), v.volatile, v.requires_grad) == ((1, 1, 3), True, False)
