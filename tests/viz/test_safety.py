@@ -44,6 +44,21 @@ def test_any_name_gives_dot_that_graphviz_reads_back(name):
     graph.close()
 
 
+@settings(quick, max_examples=25)
+@given(texts)
+def test_any_name_in_a_recording_gives_a_page_that_a_strict_parser_reads_and_a_well_formed_animation(name):
+    html5lib = pytest.importorskip("html5lib")
+
+    def program(T):
+        w = T.tensor(2.0, requires_grad=True)
+        named = {name: w * 3.0, "]]>": w + 1.0}
+        named[name].backward()
+
+    recording = viz.record(program)
+    html5lib.HTMLParser(strict=True).parse(export.player_page(recording.scene()))
+    ET.fromstring(export.Frames(recording, "values").animated())
+
+
 @quick
 @given(texts)
 def test_no_text_leaves_its_script_element(text):
