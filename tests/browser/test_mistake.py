@@ -1,0 +1,104 @@
+"""The mistakes and `%%autograd` in real JupyterLab: buttons, keys, themes, a gone kernel, and no violation of WCAG."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from playwright.sync_api import expect
+
+MAGIC_LOOP = """%%autograd
+def f(v):
+    return v * w
+z = w + 0
+for _ in range(2):
+    z = f(z)
+z.backward()"""
+MAGIC_ERROR = """%%autograd --step
+L = w * w
+L.backward()
+L.backward()"""
+
+
+@pytest.fixture(scope="module")
+def notebook(desk: Any) -> Any:
+    opened = desk.open(desk.write("mistake.ipynb", 'import viz\nshown = viz.mistake("second backward")\nshown'))
+    opened.run_all()
+    opened.page.locator(".tgv-mistake svg .node").first.wait_for()
+    return opened
+
+
+def test_both_engines_words_are_quoted_and_the_node_is_marked(notebook: Any) -> None:
+    root = notebook.page.locator(".tgv-mistake")
+    said = root.locator(".tgv-column").first.locator(".tgv-error")
+    expect(said).to_have_count(2)
+    expect(said.nth(0)).to_contain_text("tinygrad_edu, line 5, MulBackward0")
+    expect(said.nth(1)).to_contain_text("PyTorch, line 5, MulBackward0")
+    expect(root.locator(".tgv-wrong-line")).to_contain_text("area = w * w")
+    expect(root.locator(".tgv-frame").first.locator(".error")).to_have_count(1)
+    expect(root.locator(".tgv-column").nth(1).locator(".tgv-quiet")).to_have_count(2)
+
+
+def test_another_mend_shows_what_it_changes_by_key_and_on_either_engine(notebook: Any) -> None:
+    root = notebook.page.locator(".tgv-mistake")
+    root.get_by_role("button", name="retain_graph=True").press("Enter")
+    expect(root.locator(".tgv-account")).to_contain_text("does not mend it")
+    after = root.locator(".tgv-column").nth(1)
+    expect(after.locator(".tgv-error").first).to_contain_text("modified by an inplace operation")
+    expect(after.locator(".tgv-new-line")).to_contain_text("loss.backward(retain_graph=True)")
+    root.get_by_role("button", name="PyTorch", exact=True).click()
+    expect(root.locator(".tgv-side-title").first).to_contain_text("PyTorch 2")
+    root.get_by_role("button", name="compute it in each step").click()
+    expect(root.locator(".tgv-account")).to_contain_text("mends it")
+    row = root.locator(".tgv-table tr", has=notebook.page.get_by_role("rowheader", name="w", exact=True))
+    expect(row).to_contain_text("0.64")
+
+
+def test_both_pictures_step_by_key(notebook: Any) -> None:
+    root = notebook.page.locator(".tgv-mistake")
+    root.focus()
+    notebook.page.keyboard.press("Home")
+    expect(root.locator(".tgv-step-line")).to_contain_text("Before the first line")
+    notebook.page.keyboard.press("End")
+    expect(root.locator(".tgv-step-line")).not_to_contain_text("Before the first line")
+
+
+@pytest.mark.parametrize("theme", ["JupyterLab Light", "JupyterLab Dark"])
+def test_it_is_accessible_in_either_theme(notebook: Any, theme: str) -> None:
+    axe = pytest.importorskip("axe_playwright_python.sync_playwright")
+    notebook.theme(theme)
+    found = axe.Axe().run(notebook.page, context=".tgv-mistake")
+    assert found.response["violations"] == [], found.generate_report()
+
+
+def test_without_a_kernel_what_was_seen_is_there_and_the_rest_says_what_to_do(notebook: Any) -> None:
+    root = notebook.page.locator(".tgv-mistake")
+    notebook.page.evaluate("window.jupyterapp.shell.currentWidget.sessionContext.shutdown()")
+    root.get_by_role("button", name="retain_graph=True").click()
+    root.get_by_role("button", name="PyTorch", exact=True).click()
+    root.get_by_role("button", name="tinygrad_edu", exact=True).click()
+    expect(root.locator(".tgv-account")).to_contain_text("does not mend it")
+    root.get_by_role("button", name="one backward() of the sum").click()
+    expect(root.locator(".tgv-account")).to_contain_text("run this cell again")
+    # JupyterLab's own words about a kernel that is gone are no fault of the page.
+    notebook.errors[:] = [said for said in notebook.errors if "Could not send widget sync message" not in said]
+
+
+def test_a_cell_under_autograd_grows_its_graph_and_an_exception_has_its_place_and_name(desk: Any) -> None:
+    cells = [
+        "%load_ext viz\nimport tinygrad_edu as tg\nw = tg.tensor(2.0, requires_grad=True)",
+        MAGIC_LOOP,
+        MAGIC_ERROR,
+    ]
+    opened = desk.open(desk.write("magic.ipynb", *cells))
+    opened.run_all()
+    # Run All stops at the cell that raises, after it has shown its picture.
+    loop, error = opened.page.locator(".tgv-player"), opened.page.locator(".tgv-player").nth(1)
+    expect(loop.first).to_contain_text("w.grad = 12")  # z = w³, through a function in a loop
+    expect(error).to_contain_text("Before the first line")
+    error.focus()
+    opened.page.keyboard.press("End")
+    expect(error.locator(".error")).to_have_count(1)
+    cell = opened.cell(2)
+    expect(cell).to_contain_text('viz.mistake("second backward")')
+    expect(cell.locator(".jp-OutputArea-output[data-mime-type='application/vnd.jupyter.error'], .jp-RenderedText[data-mime-type='application/vnd.jupyter.stderr']").last).to_contain_text("L.backward()")  # fmt: skip
