@@ -11,12 +11,10 @@ from typing import Any
 import numpy as np
 
 from ..tensor import Tensor, wrap
-from . import forward_ad, grad_mode, inplace
-from .anomaly_mode import anomaly, remember_forward
-from .inplace import make_view
-from .node import Node, bump_version, gradient_edge, sequence
+from . import grad_mode
+from .applying import apply
+from .node import Node
 from .saved_tensor import BACKWARD_TWICE, SavedTensor
-from .variable import volatile
 
 __all__ = ["Function", "FunctionCtx", "NestedIOFunction", "once_differentiable"]
 
@@ -277,7 +275,7 @@ class Function(metaclass=_FunctionMeta):
             bound = inspect.signature(cls.forward).bind(*ctx, *args, **kwargs)
             bound.apply_defaults()
             args = bound.args[len(ctx) :]
-        return _apply(cls, split, args)
+        return apply(cls, split, args)
 
 
 def _refuse_legacy(cls: type[Function]) -> None:
@@ -290,175 +288,6 @@ def _refuse_legacy(cls: type[Function]) -> None:
                     "above backward."
                 )
             return
-
-
-def _apply(cls: type[Function], split: bool, args: tuple[Any, ...]) -> Any:
-    if volatile.seen and volatile.reaches(args):
-        return volatile.compute(_apply, cls, split, args)
-    node = cls._node_class()
-    tensors = [a for a in args if isinstance(a, Tensor)]
-    node.needs_input_grad = tuple(isinstance(a, Tensor) and a.requires_grad for a in args)
-    record = grad_mode.state.grad_enabled and not grad_mode.state.inference and any(node.needs_input_grad)
-    count = iter(range(len(tensors)))
-    node._edge_of_argument = tuple(next(count) if isinstance(a, Tensor) else None for a in args)
-    # The edges are read before forward runs: an input that forward changes keeps its place in the old graph.
-    if record:
-        node._edges = tuple(gradient_edge(t) for t in tensors)
-    node._seq = next(sequence)
-
-    previous = grad_mode.state.grad_enabled
-    grad_mode.state.grad_enabled = False
-    try:
-        with forward_ad._set_fwd_grad_enabled(False):
-            results = cls.forward(*args) if split else cls.forward(node, *args)
-            if split:
-                cls.setup_context(node, args, results)
-    finally:
-        grad_mode.state.grad_enabled = previous
-
-    single = not isinstance(results, tuple)
-    raw = (results,) if single else results
-    outputs = _with_history(node, raw, tensors, record)
-    if record:
-        node._outputs = tuple(
-            (o._data.shape, o._data.dtype) if isinstance(o, Tensor) else ((), np.dtype(np.float32)) for o in outputs
-        )
-        node._kept = tuple(
-            None if t is None else SavedTensor(t, node if t.grad_fn is node else None) for t in node._to_save
-        )
-        if anomaly.enabled:
-            remember_forward(node)
-    if forward_ad.any_tangent(tensors):
-        _apply_jvp(cls, node, args, outputs)
-    node._to_save = ()
-    node._dirty = node._non_differentiable = ()
-    return outputs[0] if single else tuple(outputs)
-
-
-def _with_history(node: FunctionNode, raw: Sequence[Any], inputs: Sequence[Tensor], record: bool) -> list[Any]:
-    """What `forward` returned, as the user gets it: with `node` as its history where it has one."""
-    input_ids = {id(t) for t in inputs}
-    dirty_ids = {id(t) for t in node._dirty}
-    non_differentiable_ids = {id(t) for t in node._non_differentiable}
-    returned_ids = {id(o) for o in raw}
-    if not dirty_ids <= returned_ids:
-        raise RuntimeError(
-            "Some elements marked as dirty during the forward method were not returned as output. The inputs that are "
-            f"modified inplace must all be outputs of the Function {type(node)._function.__name__}."
-        )
-    for t in node._dirty:
-        bump_version(t)
-    outputs: list[Any] = []
-    with_gradient = 0
-    for number, out in enumerate(raw):
-        if isinstance(out, Tensor):
-            is_input, is_dirty = id(out) in input_ids, id(out) in dirty_ids
-            if record and id(out) not in non_differentiable_ids and out.is_floating_point():
-                with_gradient += 1
-                if is_dirty:
-                    _rebase_dirty(out, node, number, len(raw))
-                else:
-                    if is_input:
-                        # An input returned as it is becomes a new tensor on the same storage, with a history of its own.
-                        out = _alias(out)
-                    out._grad_fn, out.output_nr, out._requires_grad = node, number, True
-            elif is_input and not is_dirty:
-                out = out.detach() if out.requires_grad else _alias(out)
-            if out._view is not None and not (is_input and is_dirty):
-                out._view.creation = "custom"
-        outputs.append(out)
-    if with_gradient > 1:
-        for out in outputs:
-            if isinstance(out, Tensor) and out._view is not None:
-                out._view.creation = "multi-output"
-    return outputs
-
-
-def _alias(t: Tensor) -> Tensor:
-    out = wrap(t._data.view())
-    make_view(out, t, "custom")
-    return out
-
-
-def _rebase_dirty(t: Tensor, node: FunctionNode, number: int, n_outputs: int) -> None:
-    """`forward` has changed its input `t` in place: `node` becomes its history, and that of its base."""
-    if t._grad_fn is None and t.requires_grad:
-        raise RuntimeError(
-            "a leaf Variable that requires grad has been used in an in-place operation. Its value before would be lost: "
-            "work on a clone()."
-        )
-    if t._view is not None and n_outputs > 1:
-        raise RuntimeError(
-            "If your Function modifies inplace an input that is a view of another Tensor, your Function cannot return more "
-            "than one Tensor. This is not supported by the current autograd engine. You should either make sure the input "
-            "is not a view (using .clone() for example) or make your Function only return one Tensor (potentially "
-            "splitting it into two Functions: one doing the inplace that returns a single Tensor and a second one that "
-            "does the other operations)."
-        )
-    inplace.check_inplace(t, record=True)
-    # A gradient that was kept belongs to the value before.
-    t._grad = None
-    # The form of the output is known now, and the history of a base needs it.
-    node._outputs = ((t._data.shape, t._data.dtype),) * n_outputs
-    inplace.rebase_history(t, node, number)
-
-
-def _apply_jvp(cls: type[Function], node: FunctionNode, args: tuple[Any, ...], outputs: list[Any]) -> None:
-    carried = tuple(forward_ad.tangent_of(a) if isinstance(a, Tensor) else None for a in args)
-    tangents = carried
-    if node.materialize_grads:
-        tangents = tuple(
-            forward_ad.zero_tangent(a) if t is None and isinstance(a, Tensor) and a.is_floating_point() else t
-            for a, t in zip(args, carried, strict=True)
-        )
-    node._in_jvp = True
-    try:
-        with forward_ad._set_fwd_grad_enabled(False):
-            results = cls.jvp(node, *tangents)
-    finally:
-        node._in_jvp = False
-    if not isinstance(results, tuple):
-        results = (results,)
-    if len(results) != len(outputs):
-        raise RuntimeError(
-            f"Function's jvp returned an invalid number of forward gradients (expected {len(outputs)} but got "
-            f"{len(results)}). jvp of {cls.__name__} returns one tangent for each output of forward."
-        )
-    for i, (out, tangent) in enumerate(zip(outputs, results, strict=True)):
-        if tangent is not None and not isinstance(tangent, Tensor):
-            raise RuntimeError(
-                f"expected Variable or None (got {type(tangent).__name__}) for grad output {i}. jvp of {cls.__name__} "
-                "returns tensors."
-            )
-        if (
-            not isinstance(out, Tensor)
-            or not out.is_floating_point()
-            or any(out is d for d in node._non_differentiable)
-        ):
-            continue
-        if tangent is None:
-            raise RuntimeError(
-                f"Function's jvp returned None for output {i}, which is differentiable. jvp of {cls.__name__} returns a "
-                "tangent for it; zeros where it does not move."
-            )
-        if any(out is d for d in node._dirty):
-            moving = forward_ad.tangent_of(out)
-            if moving is not None and moving is not tangent:
-                raise RuntimeError(
-                    "An inplace custom Function is not modifying the forward mode gradients inplace. If the forward is "
-                    "modifying an input inplace, then the jvp function must modify the corresponding gradient inplace."
-                )
-            forward_ad.write_tangent(out, tangent)
-            continue
-        if out._view is not None:
-            if tangent._view is None:
-                raise RuntimeError(
-                    "A custom Function's forward is returning a view (or an input as-is) but the jvp is not returning a "
-                    "view. Return a view of the tangent there, such as t.view_as(t)."
-                )
-        elif any(tangent is t for t in tangents):
-            tangent = tangent.clone()
-        forward_ad.set_tangent(out, tangent)
 
 
 def once_differentiable(fn: Callable[..., Any]) -> Callable[..., Any]:
