@@ -9,16 +9,16 @@ from typing import Any
 from viz import grid as grids
 from viz import notation
 from viz.buffers import Buffers
+from viz.flow import Flow
 from viz.graph import Array, Op, Value
 from viz.notation import brief
-from viz.recording import Event, Gradient, Recording
+from viz.recording import Event, Recording
 from viz.stage import Stage
 from viz.svg import State
-from viz.words import Words, joined, product, sentence
+from viz.words import Words, joined, sentence
 
 VIEWS = ("values", "grad_fn")
 LISTED = 12  # entries of a panel beside the picture
-LAYERS = 8  # gradients of one value that are drawn; more come as text alone
 
 
 @dataclass
@@ -42,13 +42,10 @@ class Director:
         self.graph = recording.graph
         self.stages = {view: Stage() for view in VIEWS}
         self.steps: list[Step] = []
-        self.layers: dict[str, list[grids.Grid]] = {}
+        self.flow = Flow(self.graph, self.stages)
+        self.layers = self.flow.layers
         self.words = Words(self.graph)
-        self._inbox: dict[tuple[str, int], list[Gradient]] = {}
-        self._expected: dict[str, int] = {}
         self._buffers = Buffers(self.words, LISTED)
-        self._lit: dict[tuple[str, str], None] = {}  # views and links that show a gradient of this pass
-        self._given: dict[str, None] = {}  # results that have a gradient of this pass
         self._passes: dict[int, list[Event]] = {}
         for event in recording.events:
             self._passes.setdefault(event.pass_nr, []).append(event)
@@ -68,10 +65,10 @@ class Director:
 
     def _close(self, step: Step) -> None:
         step.saved = self._buffers.rows()
-        waiting = islice(self._inbox.items(), LISTED)
+        waiting = islice(self.flow.inbox.items(), LISTED)
         step.inbox = [[self.words.node(node), joined(sent)] for (node, _), sent in waiting]
-        if len(self._inbox) > LISTED:
-            step.inbox.append(["and more", f"{len(self._inbox) - LISTED} inboxes"])
+        if len(self.flow.inbox) > LISTED:
+            step.inbox.append(["and more", f"{len(self.flow.inbox) - LISTED} inboxes"])
         if len(step.ready) > LISTED:
             step.ready = [*step.ready[:LISTED], f"and {len(step.ready) - LISTED} more"]
         self.steps.append(step)
@@ -206,14 +203,7 @@ class Director:
         rest = self._passes[event.pass_nr]
         self._order = 0
         self._total = sum(1 for later in rest if later.kind == "run")
-        self._inbox.clear()
-        self._expected = {}
-        for later in rest:
-            if later.kind == "send":
-                for gradient in later.gradients:
-                    if gradient.value is not None and gradient.array is not None:
-                        self._expected[gradient.value] = self._expected.get(gradient.value, 0) + 1
-        self._forget_gradients()
+        self.flow.begin(rest)
         roots = [self.graph.values[key] for key in event.values]
         first = next((later for later in rest if later.kind == "run"), None)
         seed = ""
@@ -235,22 +225,6 @@ class Director:
             )
         )
 
-    def _forget_gradients(self) -> None:
-        """What the pass before has shown on its way goes; what it left in `.grad` stays."""
-        for view, key in self._lit:
-            stage = self.stages[view]
-            shown = stage.state[key].text
-            stage.set(key, "", **{slot: "" for slot in ("label", "label2") if slot in shown})
-        self._lit.clear()
-        for key in self._given:
-            value = self.graph.values.get(key)
-            if value is not None:
-                self._set(key, None, grad="", note="")
-                self._show_layer(value, None)
-            else:
-                self.stages["grad_fn"].set(key, None, grad="")
-        self._given.clear()
-
     def _run(self, events: list[Event]) -> None:
         event = events[0]
         self._order += 1
@@ -262,22 +236,13 @@ class Director:
             self._accumulate(events, leaf, key, title)
             return
         mathematics = notation.symbol(op)
-        upstream: Array | None = None
         parts = []
-        for gradient in event.gradients:
-            upstream = upstream or gradient.array
-            self._inbox.pop((key, gradient.output_nr), None)
-            if gradient.value is not None:
-                self._arrived(self.graph.values[gradient.value], gradient.array)
-                self.stages["values"].set(f"b{gradient.value}", "has-grad")
-                self._lit["values", f"b{gradient.value}"] = None
+        upstream = self.flow.receive(key, event.gradients)
         self._passing(key, "running", "has-grad")
-        self.stages["grad_fn"].set(key, None, grad=f"grad {brief(upstream)}")
-        self._given[key] = None
         for later in events[1:]:
             if later.kind == "send":
                 for position, gradient in enumerate(later.gradients):
-                    parts.append(self._send(op, gradient, position, upstream))
+                    parts.append(self.flow.send(op, gradient, position, upstream))
             elif later.kind == "hook":
                 before, after = later.gradients
                 name = self.graph.values[later.values[0]].title
@@ -302,80 +267,18 @@ class Director:
 
     def _finishes(self, event: Event) -> None:
         op = self.graph.ops[event.node or ""]
-        parts = [self._send(op, gradient, position, None) for position, gradient in enumerate(event.gradients)]
+        parts = [self.flow.send(op, gradient, position, None) for position, gradient in enumerate(event.gradients)]
         words = f"{notation.symbol(op)} is done and sends {', and '.join(filter(None, parts)) or 'nothing'}"
         ready = [self.words.node(waiting) for waiting in event.ready]
         self._close(
             Step("backward", f"Backward: {self.words.node(op.key)} is done", sentence(words), event.line, ready)
         )
 
-    def _arrived(self, value: Value, array: Array | None) -> None:
-        note = "" if value.kind == "leaf" else "retained" if value.retains_grad else "not kept"
-        text = {"grad": f"grad {grids.words(array)}".strip()}
-        if note and grids.grid("", array) is not None:
-            text["grad"] += f", {note}"
-        elif note:
-            text["note"] = note
-        if value.kind == "value":
-            self._given[value.key] = None
-        self._set(value.key, None, **text)
-        self._show_layer(value, array)
-
-    def _show_layer(self, value: Value, array: Array | None) -> None:
-        """Show the picture of a gradient in the value's box; a gradient seen before is not drawn again."""
-        stage = self.stages["values"]
-        layers = self.layers.setdefault(value.key, [])
-        drawn = grids.grid(f"{value.key}d{len(layers)}", array)
-        shown = next((one for one in layers if stage.state.get(one.key, State()).classes == "grad-grid on"), None)
-        if shown is not None:
-            stage.set(shown.key, "")
-        if drawn is None or len(layers) >= LAYERS:
-            if not layers:
-                del self.layers[value.key]
-            return
-        same = next((one for one in layers if one.cells == drawn.cells), None)
-        if same is None:
-            layers.append(drawn)
-        stage.set((same or drawn).key, "grad-grid on")
-
-    def _send(self, op: Op, gradient: Gradient, position: int, upstream: Array | None) -> str:
-        slot = self._slot(op, gradient, position)
-        value = self.graph.values[gradient.value] if gradient.value is not None else None
-        whole, factor, one_line = product(upstream, gradient.array)
-        text = {"label": whole} if not factor else {"label": factor, "label2": whole}
-        back, node = f"b{op.key}i{slot}", f"n{op.key}i{slot}"
-        for view, key in (("values", back), ("grad_fn", node)):
-            self.stages[view].passing(key, "running", "has-grad", **text)
-            self._lit[view, key] = None
-        if value is None or gradient.node is None:
-            return one_line
-        if gradient.array is None:
-            return f"no gradient to {value.title}"
-        waiting = self._inbox.setdefault((gradient.node, gradient.output_nr), [])
-        waiting.append(gradient)
-        expected = self._expected.get(value.key, 1)
-        already = joined(waiting)
-        if expected > 1 or value.kind == "leaf":
-            self._set(value.key, None, grad=f"inbox {already}")
-            if value.kind == "value":
-                self._given[value.key] = None
-        else:
-            self._arrived(value, gradient.array)
-        if value.accumulate:
-            self.stages["grad_fn"].set(value.accumulate, None, grad=f"inbox {already}")
-            self._given[value.accumulate] = None
-        return f"{one_line} to {value.title}"
-
-    def _slot(self, op: Op, gradient: Gradient, position: int) -> int:
-        # gradients come in the order of the slots that lead somewhere
-        open_slots = [slot for slot, (node, _) in enumerate(op.next) if node is not None]
-        return open_slots[position] if position < len(open_slots) else position
-
     def _accumulate(self, events: list[Event], leaf: Value | None, key: str, title: str) -> None:
         event = events[0]
         name = leaf.title if leaf is not None else key
         arrived = event.gradients[0].array if event.gradients else None
-        waiting = self._inbox.pop((key, 0), [])
+        waiting = self.flow.inbox.pop((key, 0), [])
         total = arrived
         for later in events[1:]:
             if later.kind == "accumulate":
@@ -390,7 +293,7 @@ class Director:
         self._passing(key, "running", "has-grad", grad=f"grad {brief(arrived)}")
         if leaf is not None:
             self._passing(leaf.key, "running", "done has-grad", grad=f"grad {grids.words(total)}".strip())
-            self._show_layer(leaf, total)
+            self.flow.show(leaf, total)
         last = events[-1]
         for ready in last.ready:
             self._passing(ready, "ready", "done")
@@ -418,10 +321,10 @@ class Director:
         last = event is self.recording.events[-1]
         returned = [
             f"{joined(sent)} for {name}"
-            for (node, number), sent in self._inbox.items()
+            for (node, number), sent in self.flow.inbox.items()
             if (name := self.words.gradient_of(node, number))
         ]
-        self._inbox.clear()
+        self.flow.inbox.clear()
         text = "Every gradient has arrived"
         if returned:
             text += f"; it returns {', '.join(returned)}, and adds nothing to any .grad"
@@ -430,7 +333,7 @@ class Director:
         self._close(Step("end" if last else "backward", "The backward pass is over", sentence(text), event.line))
 
     def _raised(self, event: Event) -> None:
-        self._inbox.clear()
+        self.flow.inbox.clear()
         if event.node:
             self._passing(event.node, "error", "done")
         name = event.text.partition(":")[0]
