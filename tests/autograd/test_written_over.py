@@ -46,6 +46,10 @@ KEPT = {
     "index_copy": (lambda T, x: T.tensor([1, 0]), lambda T, x, i: filled(T, x).index_copy(0, i, x)),
     "index_fill": (lambda T, x: T.tensor([1]), lambda T, x, i: x.index_fill(0, i, 3.0)),
     "gather": (lambda T, x: T.tensor([[1, 2, 0], [2, 0, 1]]), lambda T, x, i: x.gather(1, i)),
+    "take_along_dim": (
+        lambda T, x: T.tensor([[1, 2, 0], [2, 0, -1]]),
+        lambda T, x, i: T.take_along_dim(x, i, 1),
+    ),
     "scatter": (lambda T, x: T.tensor([[1, 2, 0], [2, 0, 1]]), lambda T, x, i: filled(T, x).scatter(1, i, x)),
     "scatter of a number": (lambda T, x: T.tensor([[1, 2, 0], [2, 0, 1]]), lambda T, x, i: x.scatter(1, i, 2.0)),
     "scatter_add": (lambda T, x: T.tensor([[1, 2, 0], [2, 0, 1]]), lambda T, x, i: filled(T, x).scatter_add(1, i, x)),

@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 
-from ..tensor import Tensor
+from ..tensor import Tensor, wrap
 from .binding import public
 from .op import Op, linear
 from .shape import axis_of, expand, reshape
@@ -268,8 +268,11 @@ def gather(input, dim, index, *, sparse_grad=False):
 def take_along_dim(input, indices, dim=None):
     """As gather, broadcasting `indices` and `input` against each other along the other dimensions."""
     if dim is None:
-        return gather(reshape(input, (-1,)), 0, indices.reshape(-1))
+        input, indices, dim = reshape(input, (-1,)), indices.reshape(-1), 0
     axis = axis_of(dim, input.ndim)
+    # A copy, in which negative numbers count from the end.
+    array = indices._data
+    indices = wrap(np.where(array < 0, array + input.shape[axis], array))
     sizes = [
         1 if d == axis else np.broadcast_shapes((a,), (b,))[0]
         for d, (a, b) in enumerate(zip(input.shape, indices.shape, strict=True))
