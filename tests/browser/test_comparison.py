@@ -49,3 +49,30 @@ def test_what_compare_gives_back_shows_itself(notebook: Any) -> None:
     root.focus()
     notebook.page.keyboard.press("End")
     assert all("grad 4" in text for text in root.locator(".tgv-frame svg").all_text_contents())
+
+
+def test_everything_compared_stands_in_a_table(notebook: Any) -> None:
+    root = notebook.cell(3).locator(".tgv-comparison")
+    root.locator("summary", has_text="Everything compared").click()
+    table = root.get_by_role("group", name="Everything compared").locator("table")
+    heads = table.locator("thead th").all_inner_texts()
+    assert heads == ["what", "of", "tinygrad_edu", "PyTorch", "difference", "tolerance", "same"]
+    rows = [row.split("\t") for row in table.locator("tbody tr").all_inner_texts()]
+    assert ["grad", "w.grad", "4", "4", "0", "1e-04", "✓"] in rows
+    assert ["node", "MulBackward0 in line 3", "MulBackward0", "MulBackward0", "", "", "✓"] in rows
+
+
+@pytest.mark.parametrize("theme", ["JupyterLab Light", "JupyterLab Dark"])
+@pytest.mark.parametrize("number", [0, 1, 2])
+def test_axe_finds_nothing_to_complain_of(notebook: Any, theme: str, number: int) -> None:
+    axe = pytest.importorskip("axe_playwright_python.sync_playwright").Axe()
+    notebook.theme(theme)
+    notebook.cell(number + 1)
+    notebook.page.wait_for_timeout(400)
+    notebook.page.evaluate(
+        "number => document.querySelectorAll('.tgv-comparison')[number].setAttribute('data-looked-at', '')", number
+    )
+    violations = axe.run(notebook.page, context="[data-looked-at]").response["violations"]
+    notebook.page.evaluate("document.querySelector('[data-looked-at]').removeAttribute('data-looked-at')")
+    notebook.theme("JupyterLab Light")
+    assert [(v["id"], [n["html"][:200] for n in v["nodes"]]) for v in violations] == []
