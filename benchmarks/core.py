@@ -12,6 +12,9 @@ from __future__ import annotations
 import gc
 import os
 import statistics
+import subprocess
+import sys
+import tempfile
 import time
 import tracemalloc
 from collections.abc import Callable
@@ -156,6 +159,21 @@ def bytes_per_op(n: int = 10_000) -> float:
     return used / n
 
 
+# --- import ------------------------------------------------------------------------------------------------------------
+
+
+def import_seconds(module: str, runs: int = 9) -> float:
+    """Median processor time of `import module` in a fresh Python that has NumPy loaded and keeps compiled modules."""
+    code = f"import time, numpy; start = time.process_time(); import {module}; print(time.process_time() - start)"
+    times = []
+    with tempfile.TemporaryDirectory() as cache:
+        env = {**os.environ, "PYTHONPYCACHEPREFIX": cache, "PYTHONDONTWRITEBYTECODE": ""}
+        for _ in range(runs + 1):
+            done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, env=env)
+            times.append(float(done.stdout))
+    return statistics.median(times[1:])
+
+
 def peers(ours: Callable[[], object], others: list[tuple[str, object, Callable[[], object]]]) -> dict:
     cases = {name: work for name, library, work in others if library is not None}
     for name, library, _ in others:
@@ -203,6 +221,9 @@ def main() -> None:
         runs=1,
     )
     print(f"\nMemory of the graph of a scalar op: {bytes_per_op():.0f} bytes, its result included")
+    print("\nImport, beyond NumPy's own")
+    for module in ["tinygrad_edu", *(["torch"] if torch is not None else [])]:
+        print(f"  {module:<24} {import_seconds(module):>12.3f} s")
 
 
 if __name__ == "__main__":
