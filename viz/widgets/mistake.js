@@ -29,7 +29,7 @@ function renderMistake({ model, el }) {
   const root = h("div", { class: "tgv tgv-mistake", role: "group", "aria-label": `Mistake: ${lesson.title}`, tabindex: "-1" },
     h("div", { class: "tgv-head" },
       h("div", { class: "tgv-title" }, lesson.title),
-      lesson.silent ? h("span", { class: "tgv-silent" }, "silent: nothing is raised") : null,
+      lesson.silent ? h("span", { class: "tgv-silent" }, "silent") : null,
       h("span", { class: "tgv-spring" }),
       h("div", { class: "tgv-choices", role: "group", "aria-label": "Engine" }, ...engines),
       h("div", { class: "tgv-choices", role: "group", "aria-label": "View" }, ...views)),
