@@ -252,8 +252,9 @@ def test_axe_finds_nothing_to_complain_of(hands: Hands, theme: str) -> None:
     assert [(v["id"], [n["html"][:200] for n in v["nodes"]]) for v in violations] == []
 
 
-def test_a_program_that_never_ends_is_interrupted_and_the_toggles_go_on(desk: Any) -> None:
-    cell = "import viz\nviz.explore('a = T.tensor(1.0)\\nwhile a.item() > 1.5: pass\\nc = a * a')"
+@pytest.mark.parametrize("body", ["pass", 'print("x" * 1_000_000)'], ids=["loops for ever", "prints without end"])
+def test_a_program_that_never_ends_is_interrupted_and_the_toggles_go_on(desk: Any, body: str) -> None:
+    cell = f"import viz\nviz.explore('a = T.tensor(1.0)\\nwhile a.item() > 1.5: {body}\\nc = a * a')"
     notebook = desk.open(desk.write("loop.ipynb", cell))
     notebook.run_all()
     hands = Hands(notebook)
