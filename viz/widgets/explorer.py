@@ -80,6 +80,7 @@ class Explorer(anywidget.AnyWidget):
         self._kept = Kept()
         self._prefix = scene.new_identity()
         self._shown: DisplayHandle | None = None
+        self._later: asyncio.TimerHandle | None = None  # the other view, about to be drawn
         state = traits.pop("state", {})
         super().__init__(program=_description(self._parsed), state=state, **traits)
         self._answer()
@@ -89,9 +90,15 @@ class Explorer(anywidget.AnyWidget):
         """Answer with the view that is looked at; the other one is drawn when the answer is on its way."""
         self._run((self.view,))
         try:
-            asyncio.get_running_loop().call_later(_PAUSE, self._draw_other, self.result)
+            self._later = asyncio.get_running_loop().call_later(_PAUSE, self._draw_other, self.result)
         except RuntimeError:  # no event loop: a script, where nobody waits
             self._draw_other(self.result)
+
+    def close(self) -> None:
+        """Take the explorer off the page, and let go of all that it has recorded."""
+        if self._later is not None:
+            self._later.cancel()
+        super().close()
 
     def _draw_other(self, result: dict[str, Any]) -> None:
         if result is not self.result or result.get("refused"):
