@@ -7,7 +7,7 @@ import os
 from hypothesis import HealthCheck, Phase, assume, given, seed, settings
 from parity import ENGINES, differences
 from programs import programs
-from toolbox import execute
+from toolbox import execute, has_huge_numbers
 
 # The same programs on every run. TINYGRAD_EDU_PARITY_PROGRAMS asks for more of them, TINYGRAD_EDU_PARITY_SEED for others.
 COUNT = int(os.environ.get("TINYGRAD_EDU_PARITY_PROGRAMS", "2000"))
@@ -32,5 +32,6 @@ def test_a_random_program_gives_the_same_on_both_engines(lines):
     assume("_will_engine_execute_node" not in str(theirs))
     # Where a write both overlaps what it reads and does not fit, PyTorch tells of one, we of the other.
     assume("refer to a single memory location" not in str(theirs["errors"]))
+    assume(not has_huge_numbers(theirs))
     found = list(differences(theirs, ours))
     assert not found, "\n".join(["PyTorch and tinygrad_edu differ on", *lines, *found])

@@ -6,10 +6,11 @@ import warnings
 from types import SimpleNamespace
 from typing import Any
 
+import numpy as np
 from parity import attempt, error_of, observe, values_of, watch
 from programs import second_order
 
-__all__ = ["execute"]
+__all__ = ["execute", "has_huge_numbers"]
 
 
 def execute(lines: list[str], T: Any) -> Any:
@@ -50,6 +51,15 @@ def execute(lines: list[str], T: Any) -> Any:
                 if isinstance(variable, dict):
                     variable.pop("version", None), variable.pop("base", None)
     return {"errors": errors, "log": log, "tangents": tangents, **state}
+
+
+def has_huge_numbers(value: Any) -> bool:
+    """True if what was observed holds finite numbers so large that the sine of one is all rounding."""
+    if isinstance(value, dict):
+        return any(has_huge_numbers(v) for v in value.values())
+    if isinstance(value, list | tuple):
+        return any(has_huge_numbers(v) for v in value)
+    return isinstance(value, np.ndarray) and bool((np.isfinite(value) & (np.abs(value) > 1e6)).any())
 
 
 def _taken(T: Any, log: list[Any], gradient: Any) -> Any:
