@@ -210,14 +210,19 @@ class Op(Node):
         """Make the node of this run: its edges, the form of its outputs, and what its needed rules ask for."""
         node = cls()
         node._seq = next(sequence)
-        node._edges = edges = tuple([gradient_edge(x) if isinstance(x, Tensor) else _NO_EDGE for x in inputs])
+        edges, needed = [], []
+        for x in inputs:
+            edge = gradient_edge(x) if isinstance(x, Tensor) else _NO_EDGE
+            edges.append(edge)
+            needed.append(edge[0] is not None)
+        node._edges = tuple(edges)
         if len(outs) == 1:
             data = outs[0]._data
             node._outputs = ((data.shape, data.dtype),)
         else:
             node._outputs = tuple([(out._data.shape, out._data.dtype) for out in visible or outs])
         # The one input of an op needs a gradient, even where a view made under no_grad leaves it without an edge.
-        mask = tuple([edge[0] is not None for edge in edges]) if len(edges) > 1 else _ONE_INPUT
+        mask = tuple(needed) if len(edges) > 1 else _ONE_INPUT
         plan = cls._plans.get(mask)
         if plan is None:
             plan = cls._plans[mask] = _Plan(cls, mask)
