@@ -27,6 +27,7 @@ STYLE = """<style>
 .tgc .dot{fill:var(--tgv-bg,#fff);stroke-width:1.6;stroke-dasharray:none}
 </style>"""
 STYLES = 4  # runs that have looks of their own
+NAMED = 4  # parameters whose lines have their names on them
 
 
 class _Panel:
@@ -94,10 +95,10 @@ def picture(training: Training, surface: Surface | None) -> str:
     else:
         parts, boxes = [], [_box(0, 0, WIDTH / 2, HEIGHT), _box(WIDTH / 2, 0, WIDTH / 2, HEIGHT)]
     longest = max(2, max((len(run.steps) for run in runs), default=2))
-    losses = [[step.loss for step in run.steps] for run in runs]
+    losses = [(index, "", [step.loss for step in run.steps]) for index, run in enumerate(runs)]
     parts.append(_curves(boxes[0], "loss", losses, longest))
-    gradients = [[_gradient(run, step) for step in range(len(run.steps))] for run in runs]
-    parts.append(_curves(boxes[1], "size of the gradient, all parameters together", gradients, longest))
+    gradients = [(index, name, _sizes(run, name)) for index, run in enumerate(runs) for name in _parameters(run)]
+    parts.append(_curves(boxes[1], "size of each parameter's gradient", gradients, longest))
     told = escape("; ".join(f"{run.label}: {training.sentence(run, len(run.steps) - 1)}" for run in runs if run.steps))
     return (
         f'<svg xmlns="http://www.w3.org/2000/svg" class="tgc" viewBox="0 0 {WIDTH:g} {HEIGHT:g}" width="{WIDTH:g}" '
@@ -109,13 +110,21 @@ def _box(x: float, y: float, wide: float, high: float) -> tuple[float, float, fl
     return x + LEFT, y + TOP, wide - LEFT - RIGHT, high - TOP - BOTTOM
 
 
-def _gradient(run: Run, step: int) -> float:
-    return norm([number for one in run.steps[step].gradients.values() if one is not None for number in one])
+def _parameters(run: Run) -> list[str]:
+    return list(run.steps[0].values) if run.steps else []
 
 
-def _curves(box: tuple[float, float, float, float], head: str, series: list[list[float]], longest: int) -> str:
-    """Numbers over the steps, on a logarithmic scale where they are positive and span more than two powers of ten."""
-    finite = [number for numbers in series for number in numbers if math.isfinite(number)]
+def _sizes(run: Run, name: str) -> list[float]:
+    """The size of a parameter's gradient at each step; NaN where there is none."""
+    found = [step.gradients[name] for step in run.steps]
+    return [math.nan if gradient is None else norm(gradient) for gradient in found]
+
+
+def _curves(
+    box: tuple[float, float, float, float], head: str, series: list[tuple[int, str, list[float]]], longest: int
+) -> str:
+    """Numbers over the steps, each with its run and its name; a logarithmic scale where they span a factor of 100."""
+    finite = [number for _, _, numbers in series for number in numbers if math.isfinite(number)]
     positive = [number for number in finite if number > 0]
     scaled = bool(positive) and len(positive) == len(finite) and max(positive) > 100 * min(positive)
     scale = math.log10 if scaled else float
@@ -126,12 +135,14 @@ def _curves(box: tuple[float, float, float, float], head: str, series: list[list
         :: 2 if box[3] < 150 else 1
     ]
     panel.axes(head, "step", [(height, f"{10.0**height:g}" if scaled else short(height)) for height in heights])
-    lines = [
-        panel.path(
-            index, [(float(step), scale(y)) if math.isfinite(y) else None for step, y in enumerate(numbers)], False
-        )
-        for index, numbers in enumerate(series)
-    ]
+    lines = []
+    for place, (run, name, numbers) in enumerate(series):
+        points = [(float(step), scale(y)) if math.isfinite(y) else None for step, y in enumerate(numbers)]
+        lines.append(panel.path(run, points, False))
+        seen = [point for point in points if point is not None]
+        if name and run == 0 and place < NAMED and seen:  # the other runs' lines have the same order
+            x, y = panel.at(*seen[int(len(seen) * (0.9 - 0.2 * place))])  # each at a place of its own
+            lines.append(f'<text x="{x:.1f}" y="{y - 7:.1f}" text-anchor="middle">{escape(name)}</text>')
     return panel.drawn("".join(lines))
 
 
