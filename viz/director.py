@@ -188,7 +188,7 @@ class Director:
             self._set(f"{op.key}s{position}", "")
             self._buffers.set(op, position, "alive" if saved.state == "freed" else saved.state)
         operands = [brief(self.graph.values[key].array) for key in op.inputs if key is not None]
-        words = f"{mathematics} of {' and '.join(filter(None, operands))}" if any(operands) else mathematics
+        words = notation.applied(op, [text for text in operands if text])
         words += f" gives {', '.join(results)}" if results else ""
         if op.recorded:
             words += f", recorded as {op.name}"

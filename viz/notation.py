@@ -53,6 +53,7 @@ SYMBOLS = {
 }
 IN_PLACE = re.compile(r"^[a-z0-9_]*[a-z0-9]_$")
 _SUPERSCRIPTS = str.maketrans("0123456789-.", "⁰¹²³⁴⁵⁶⁷⁸⁹⁻·")
+_SIGNS = ("×", "+", "−", "÷", "@", "·")  # stand between their operands
 _INFIX = {"mul": "·", "add": "+", "sub": "−", "div": "/", "truediv": "/"}
 MANY = 3000  # ops; in a larger graph no expression could be read
 LONGEST_EXPRESSION = 10  # characters; past that an unnamed result is called t1, t2, …
@@ -88,6 +89,19 @@ def symbol(op: Op) -> str:
     if name == "rsub" and operands == 1 and number:
         return f"{number.replace('-', '−')} −"
     return SYMBOLS.get(name, name)
+
+
+def applied(op: Op, operands: list[str]) -> str:
+    """The mathematics of an op with its operands, as one says it: `2 × 3`, also for `× 3` of 2, `10 − 2`, `exp of 2`."""
+    sign = symbol(op)
+    if sign in _SIGNS and len(operands) == 2:
+        left, right = operands[::-1] if base_name(op) == "rsub" else operands
+        return f"{left} {sign} {right}"
+    if len(operands) == 1 and sign[0] in _SIGNS and sign[1:2] == " ":
+        return f"{operands[0]} {sign}"
+    if len(operands) == 1 and sign.endswith(" −"):
+        return f"{sign} {operands[0]}"
+    return f"{sign} of {' and '.join(operands)}" if operands else sign
 
 
 def name_values(graph: Graph) -> None:

@@ -136,7 +136,9 @@ def _body_of(function: Callable[..., Any]) -> tuple[str, str, dict[str, Any]]:
     text = textwrap.dedent("\n".join(rows[body[0].lineno - 1 : body[-1].end_lineno]))
     engine_name = parameters[0].arg
     outer = inspect.getclosurevars(function)
-    namespace = {**outer.globals, **outer.nonlocals}
+    # `getclosurevars` takes the names of attributes for globals too: T.tensor is no use of a global called tensor.
+    used = {n.id for statement in body for n in ast.walk(statement) if isinstance(n, ast.Name)}
+    namespace = {name: value for name, value in {**outer.globals, **outer.nonlocals}.items() if name in used}
     for parameter in list(inspect.signature(function).parameters.values())[1:]:
         if parameter.default is parameter.empty:
             raise ProgramError(f"{name} needs {parameter.name}; give it a default, so that the program runs alone")
