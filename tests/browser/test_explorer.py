@@ -7,6 +7,7 @@ import json
 from typing import Any
 
 import pytest
+from playwright.sync_api import expect
 
 PROGRAM = """\
 x = T.tensor(2.0)
@@ -181,8 +182,10 @@ def test_the_code_behind_the_toggles_is_there_to_copy(hands: Hands) -> None:
     hands.press(5, "no_grad")
     hands.root.locator("summary", has_text="The code these toggles stand for").click()
     code = hands.root.locator(".tgv-result-code")
+    expect(code).to_contain_text("with T.no_grad():")  # it is written when the part is opened, a moment later
     assert "with T.no_grad():\n    d = w * x + b\n" in code.inner_text()
     hands.root.get_by_label("Engine of the code").select_option("torch")
+    expect(code).to_contain_text("import torch")
     text = code.inner_text().replace("\u200b", "")
     assert text.startswith("import torch\n\nx = torch.tensor(2.0)\n")
     error = hands.notebook.python(f"try:\n    exec({text!r})\nexcept RuntimeError as e:\n    print(e)")
