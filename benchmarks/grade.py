@@ -23,7 +23,7 @@ import tempfile
 import time
 from pathlib import Path
 
-from tinygrad_edu.exercises import all_exercises, get, grade
+from tinygrad_edu.exercises import all_exercises, check, get, grade
 from tinygrad_edu.exercises.sandbox import Sandbox
 from tinygrad_edu.exercises.submissions import read_submissions
 
@@ -75,6 +75,20 @@ def ours(folder: Path, out: Path, jobs: int) -> float:
     submissions = read_submissions(folder, all_exercises())
     grade.grade(submissions, out, IDS, jobs)
     return time.perf_counter() - start
+
+
+def in_a_notebook(runs: int = 20) -> float:
+    """Median milliseconds until `check` has judged a right answer."""
+
+    def answer(grad_output, a, b):
+        return grad_output * b, grad_output * a
+
+    times = []
+    for _ in range(runs + 1):
+        start = time.perf_counter()
+        check("mul_backward", answer)
+        times.append(1e3 * (time.perf_counter() - start))
+    return statistics.median(times[1:])
 
 
 def one_by_one(folder: Path) -> list[float]:
@@ -140,6 +154,7 @@ def main() -> None:
         place = Path(name)
         for count in (5, 100, arguments.submissions):
             submit(place / f"in{count}", count)
+        print(f"check() of an answer in a notebook: median {in_a_notebook():.1f} ms")
         times = one_by_one(place / "in100")
         print(f"one submission, one core: median {statistics.median(times):.1f} ms, worst of 100 {max(times):.1f} ms")
         seconds = ours(place / f"in{arguments.submissions}", place / "out", jobs=2)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import gc
 import sys
 import threading
-import time
 import weakref
 
 import pytest
@@ -90,11 +89,9 @@ def test_a_graph_with_two_to_the_sixty_paths_is_walked_once_per_node():
     while node is not None and node.next_functions:
         node.register_prehook(lambda grads: runs.append(1))
         node = node.next_functions[0][0]
-    started = time.perf_counter()
     y.backward()
-    assert len(runs) == 60
+    assert len(runs) == 60  # each node once; a walk over all paths would be 2**60
     assert x.grad.item() == 2.0**60
-    assert time.perf_counter() - started < 1
 
 
 # --- memory ----------------------------------------------------------------------------------------------------------

@@ -110,16 +110,6 @@ def test_an_unknown_exercise_is_answered_with_the_nearest_names():
         check("mul_backwards", None)
 
 
-def test_a_check_takes_milliseconds():
-    def answer(grad_output, a, b):
-        return grad_output * b, grad_output * a
-
-    check("mul_backward", answer)
-    start = time.perf_counter()
-    check("mul_backward", answer)
-    assert time.perf_counter() - start < 0.05
-
-
 def test_predictions_that_are_blank_are_not_told_what_is_right():
     blank = dict.fromkeys(("made", "constant", "product", "constant_product", "under_no_grad", "detached", "cast"))
     blank |= dict.fromkeys(("cast_to_itself", "rebound"))
