@@ -319,6 +319,49 @@ def test_an_inference_tensor_is_written_to_in_inference_mode_alone(T):
 
 
 @same_on_both
+def test_every_way_to_write_to_an_inference_tensor_outside_is_refused(T):
+    class Dirty(T.autograd.Function):
+        @staticmethod
+        def forward(ctx, x, w):
+            ctx.mark_dirty(x)
+            return x
+
+        @staticmethod
+        def backward(ctx, grad):
+            return grad, grad
+
+    def made():
+        with T.inference_mode():
+            return T.ones(3)
+
+    def assigned(key, value):
+        c = made()
+        c[key] = value
+
+    w, at = T.ones(3, requires_grad=True), T.tensor([0])
+    ways = {
+        "a Function that changes it": lambda: Dirty.apply(made(), w),
+        "unrecorded": lambda: Dirty.apply(made(), T.ones(3)),
+        "in inference mode": lambda: in_inference_mode(T, lambda: Dirty.apply(made(), w)).is_inference(),
+        "a shape": lambda: made().unsqueeze_(0),
+        "an element": lambda: assigned(0, 2.0),
+        "elements": lambda: assigned(at, 2.0),
+        "by what requires grad": lambda: assigned(at, w[:1]),
+        "by a mask": lambda: assigned(T.tensor([True, False, True]), 2.0),
+        "where there is nothing": lambda: assigned(T.tensor([7]), 2.0),
+        "by what does not fit": lambda: assigned(at, T.ones(2)),
+        "random numbers": lambda: made().normal_(),
+        "a copy": lambda: made().copy_(w),
+    }
+    return {name: attempt(way) for name, way in ways.items()}
+
+
+def in_inference_mode(T, action):
+    with T.inference_mode():
+        return action()
+
+
+@same_on_both
 def test_an_inference_tensor_cannot_be_made_to_require_grad_outside(T):
     with T.inference_mode():
         c = T.ones(2)

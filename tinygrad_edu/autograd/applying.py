@@ -77,6 +77,7 @@ def _with_history(node: FunctionNode, raw: Sequence[Any], inputs: Sequence[Tenso
             f"modified inplace must all be outputs of the Function {type(node)._function.__name__}."
         )
     for t in node._dirty:
+        inplace.check_inplace(t, record=False)
         bump_version(t)
     outputs: list[Any] = []
     with_gradient = 0

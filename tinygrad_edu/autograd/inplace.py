@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from ..tensor import Tensor, ViewInfo, tensor_method
+from . import grad_mode
 from .node import Node, gradient_edge, sequence
 from .saved_tensor import BACKWARD_TWICE
 
@@ -110,8 +111,14 @@ def check_inplace(t: Tensor, record: bool) -> None:
     """Refuse an in-place write that would lose history or make a wrong gradient.
 
     Raises:
-        RuntimeError: a leaf that requires grad or a view of one, or a view whose history cannot be rewritten.
+        RuntimeError: an inference tensor outside inference mode; and where the write is recorded, a leaf that requires grad
+            or a view of one, or a view whose history cannot be rewritten.
     """
+    if t._inference and not grad_mode.state.inference:
+        raise RuntimeError(
+            "Inplace update to inference tensor outside InferenceMode is not allowed. You can make a clone to get a normal "
+            "tensor before doing inplace update."
+        )
     if not record:
         return
     view = t._view

@@ -372,10 +372,10 @@ def _write_at(window, indices, value):
             f"Index put requires the source and destination dtypes match, got {window.dtype} for the destination and "
             f"{value.dtype} for the source. Convert the value first, with .to(…)."
         )
-    # Whether the write is allowed at all is asked before whether it fits.
+    # Whether autograd allows the write is asked before whether it fits.
     state = grad_mode.state
-    records = state.grad_enabled and not state.inference and (window.requires_grad or value.requires_grad)
-    check_inplace(window, records)
+    if state.grad_enabled and not state.inference and (window.requires_grad or value.requires_grad):
+        check_inplace(window, record=True)
     try:
         shape = window._data[tuple(getattr(i, "_data", i) for i in indices)].shape
     except IndexError:

@@ -479,11 +479,6 @@ class Op(Node):
             and not state.inference
             and any(isinstance(x, Tensor) and x.requires_grad for x in inputs)
         )
-        if target._inference and not state.inference:
-            raise RuntimeError(
-                "Inplace update to inference tensor outside InferenceMode is not allowed. You can make a clone to get a "
-                "normal tensor before doing inplace update."
-            )
         check_inplace(target, record)
         if not cls.idempotent:
             refuse_shared_memory(target, others)

@@ -60,11 +60,6 @@ def turn(op: type[Op], target: Tensor, **settings: Any) -> Tensor:
         check_inplace(target, target.requires_grad)
         return volatile.write(functools.partial(turn, op), target, **settings)
     state = grad_mode.state
-    if target._inference and not state.inference:
-        raise RuntimeError(
-            "Inplace update to inference tensor outside InferenceMode is not allowed. You can make a clone to get a normal "
-            "tensor before doing inplace update."
-        )
     record = target.requires_grad and state.grad_enabled and not state.inference
     check_inplace(target, record)
     if saved_state.keep_versions is not None:
