@@ -36,7 +36,7 @@ import torch  # noqa: E402
 from torch import nn  # noqa: E402
 
 import viz  # noqa: E402
-from viz import layout  # noqa: E402
+from viz.picture import layout  # noqa: E402
 
 LIMIT = 60
 LAYOUT = """

@@ -97,6 +97,23 @@ def test_no_two_modules_need_each_other_to_be_imported() -> None:
         pytest.fail(" -> ".join(error.args[1]))
 
 
+LAYERS = ["engines", "recording", "picture", "frames", "draw static export", "experiments", "widgets", "magic"]
+
+
+@pytest.mark.parametrize("path", sorted((ROOT / "viz").rglob("*.py")), ids=_module_name)
+def test_a_folder_of_the_pictures_is_imported_only_by_those_after_it(path: Path) -> None:
+    """What is only called from below, as `Recording.play` calls the player, is imported when it is called."""
+    level = {name: place for place, names in enumerate(LAYERS) for name in names.split()}
+    own = _module_name(path).split(".")[1:2]
+    if own:  # the package itself gathers all of them
+        needed = {
+            found.module.split(".")[1]
+            for found in _of("viz", imports_of(path))
+            if found.when == "import" and "." in found.module
+        }
+        assert [name for name in needed & level.keys() if level[name] > level[own[0]]] == []
+
+
 def _modules_after(statement: str) -> set[str]:
     """The top-level modules that a fresh process has loaded after `statement`."""
     code = f"import sys, json\n{statement}\nprint(json.dumps(sorted({{name.split('.')[0] for name in sys.modules}})))"

@@ -172,7 +172,7 @@ def _save(arguments: argparse.Namespace) -> int:
 
 
 def _compare(arguments: argparse.Namespace) -> int:
-    from viz.compare import compare
+    from viz.experiments.compare import compare
 
     try:
         comparison = compare(arguments.program.read_text(encoding="utf-8"))

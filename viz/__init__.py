@@ -10,12 +10,12 @@
 
 from typing import Any
 
-from viz.compare import Comparison, compare
 from viz.draw import Picture, draw
-from viz.mistake import MistakeLesson, mistake, mistakes
-from viz.record import record
-from viz.recording import Recording, load
-from viz.train import Training, train
+from viz.experiments.compare import Comparison, compare
+from viz.experiments.mistake import MistakeLesson, mistake, mistakes
+from viz.experiments.train import Training, train
+from viz.recording.record import record
+from viz.recording.recording import Recording, load
 
 __all__ = [
     "Comparison",

@@ -14,16 +14,19 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from viz import dot, engines, notation, scene, shapes, svg
-from viz import grid as grids
-from viz.director import VIEWS
+from viz import engines
 from viz.engines import Engine
-from viz.fold import Folding, fold
-from viz.graph import Graph
-from viz.layout import Layout
-from viz.reader import Reader, tensors_in
-from viz.shapes import Drawing
-from viz.svg import State
+from viz.frames import scene
+from viz.frames.director import VIEWS
+from viz.picture import dot, shapes, svg
+from viz.picture import grid as grids
+from viz.picture.fold import Folding, fold
+from viz.picture.layout import Layout
+from viz.picture.shapes import Drawing
+from viz.picture.svg import State
+from viz.recording import notation
+from viz.recording.graph import Graph
+from viz.recording.reader import Reader, tensors_in
 
 ACCEPTED = (
     "viz.draw takes a tensor of PyTorch or tinygrad_edu, a list, tuple or dict of tensors, or an nn.Module; "
@@ -94,7 +97,7 @@ class Picture:
 
     def save(self, path: str | os.PathLike[str], **options: Any) -> Path:
         """Write the picture in the format that the suffix of `path` names: svg, dot, png, pdf, html."""
-        from viz.export import save_picture
+        from viz.export.files import save_picture
 
         return save_picture(self, path, **options)
 

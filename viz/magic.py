@@ -11,12 +11,12 @@ from IPython.core.magic_arguments import argument, magic_arguments, parse_argstr
 from IPython.display import display
 
 from viz import engines
-from viz.compare import compare
 from viz.draw import draw
 from viz.engines import CORE, NAMES, TORCH
-from viz.record import Recorder
-from viz.recording import Recording
-from viz.source import Source
+from viz.experiments.compare import compare
+from viz.recording.record import Recorder
+from viz.recording.recording import Recording
+from viz.recording.source import Source
 from viz.widgets.comparison import ComparisonView
 from viz.widgets.explain import explain
 from viz.widgets.player import Player

@@ -7,8 +7,8 @@ from typing import Any
 
 from tinygrad_edu.jit import Slot, Traced
 from viz.draw import Picture
-from viz.graph import Graph, Op, Value
-from viz.notation import name_values
+from viz.recording.graph import Graph, Op, Value
+from viz.recording.notation import name_values
 
 
 def draw_trace(traced: Traced, theme: str = "auto") -> Picture:

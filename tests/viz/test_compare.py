@@ -3,7 +3,7 @@
 import pytest
 
 import viz
-from viz.timing import time_both
+from viz.experiments.timing import time_both
 
 torch = pytest.importorskip("torch")
 

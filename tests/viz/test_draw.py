@@ -6,7 +6,7 @@ import xml.etree.ElementTree as ET
 import pytest
 
 import viz
-from viz.layout import GraphvizMissing
+from viz.picture.layout import GraphvizMissing
 
 
 def line(T):

@@ -8,7 +8,7 @@ from html.parser import HTMLParser
 import pytest
 
 import viz
-from viz.scene import frame
+from viz.frames.scene import frame
 
 PROGRAM = "x = T.tensor(3.0, requires_grad=True)\na = x * x\nL = a * (a + x)\nL.backward()"
 

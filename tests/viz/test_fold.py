@@ -5,8 +5,9 @@ import subprocess
 import pytest
 
 import viz
-from viz import layout, notation
-from viz.fold import VISIBLE, fold
+from viz.picture import layout
+from viz.picture.fold import VISIBLE, fold
+from viz.recording import notation
 
 
 def chain(T, count):

@@ -2,9 +2,9 @@
 
 import pytest
 
-from viz.kept import Kept
-from viz.record import record
-from viz.scene import frame, scene
+from viz.frames.scene import frame, scene
+from viz.picture.kept import Kept
+from viz.recording.record import record
 
 PROGRAM = "w = T.tensor({}, requires_grad=True)\nd = w * 2.0\nL = d * d\nL.backward()"
 

@@ -8,8 +8,8 @@ import xml.etree.ElementTree as ET
 import pytest
 
 import viz
-from viz.director import VIEWS, Director
-from viz.fold import fold, inside
+from viz.frames.director import VIEWS, Director
+from viz.picture.fold import fold, inside
 
 SVG = "{http://www.w3.org/2000/svg}"
 LONG = (
@@ -87,8 +87,8 @@ def test_details_name_a_fold_count_its_ops_and_say_that_it_opens(scene):
 
 
 def test_what_does_not_fit_stays_closed_and_says_so(recording, monkeypatch):
-    monkeypatch.setattr("viz.scene.ROOM", 0)
-    monkeypatch.setattr("viz.scene.LEAST_ROOM", 60_000)
+    monkeypatch.setattr("viz.frames.scene.ROOM", 0)
+    monkeypatch.setattr("viz.frames.scene.LEAST_ROOM", 60_000)
     scene = recording.scene()
     folds = scene["views"]["values"]["folds"]
     assert 0 < len(folds) < 10

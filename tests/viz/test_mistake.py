@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 
 import viz
-from viz.common_mistakes import MENDS, MISTAKES, TELLS, WRONG
 from viz.engines import CORE, NAMES, TORCH
-from viz.mistake import MistakeLesson, recognise
+from viz.experiments.common_mistakes import MENDS, MISTAKES, TELLS, WRONG
+from viz.experiments.mistake import MistakeLesson, recognise
 
 SECOND = "backward through the graph a second time"
 CHANGED = "modified by an inplace operation"

@@ -6,9 +6,9 @@ import xml.etree.ElementTree as ET
 import pytest
 
 import viz
-from viz.director import VIEWS
-from viz.recording import from_data
-from viz.scene import frame
+from viz.frames.director import VIEWS
+from viz.frames.scene import frame
+from viz.recording.recording import from_data
 
 PROGRAMS = {
     "exception in the middle of forward": """\

@@ -6,8 +6,8 @@ import linecache
 import pytest
 
 import viz
-from viz.fold import fold
-from viz.recording import from_data
+from viz.picture.fold import fold
+from viz.recording.recording import from_data
 
 LINE = """
 w = T.tensor(2.0, requires_grad=True)

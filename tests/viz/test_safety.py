@@ -9,7 +9,8 @@ from hypothesis import strategies as st
 
 import tinygrad_edu as T
 import viz
-from viz import export, svg, theme
+from viz.export import files as export
+from viz.picture import svg, theme
 
 NASTY = [
     '"', "\\", "\\N", "<b>", "<script>alert(1)</script>", "]]>", "-->", "a\nb", "\x00\x07", "🙂👩‍👩‍👧", "\u202eevil", "&amp;", "'",

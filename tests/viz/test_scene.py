@@ -7,9 +7,9 @@ import xml.etree.ElementTree as ET
 import pytest
 
 import viz
-from viz import theme
-from viz.director import VIEWS, Director
-from viz.scene import frame
+from viz.frames.director import VIEWS, Director
+from viz.frames.scene import frame
+from viz.picture import theme
 
 LINE = (
     "w = T.tensor(2.0, requires_grad=True)\nx = T.tensor(3.0)\nb = T.tensor(1.0, requires_grad=True)\n"

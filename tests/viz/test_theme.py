@@ -4,7 +4,7 @@ import itertools
 
 import pytest
 
-from viz import theme
+from viz.picture import theme
 
 ON = {
     "ink": ("paper", "box", "leaf-fill", "input-fill", "pill", "run", "error-fill"),

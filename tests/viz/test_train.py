@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 
 import viz
-from viz.curves import picture
 from viz.engines import CORE, TORCH
+from viz.experiments.curves import picture
 from viz.widgets.training import TrainingView
 
 

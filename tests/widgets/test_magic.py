@@ -87,7 +87,7 @@ def test_an_exception_is_shown_with_the_lines_of_the_cell_and_the_mistake_by_its
     said = re.sub(r"\x1b\[[\d;]*m", "", output.stdout)
     assert 'viz.mistake("second backward")' in said
     assert "----> 6 g(L)" in said and "----> 2     v.backward()" in said
-    assert "viz/magic.py" not in said and "viz/record.py" not in said
+    assert "viz/magic.py" not in said and "viz/recording/" not in said
 
 
 def test_what_the_cell_prints_is_printed(shell, shown, capsys):

@@ -2,8 +2,8 @@
 
 import pytest
 
-from viz.edits import Edits, edit
-from viz.program import ProgramError, parse
+from viz.experiments.edits import Edits, edit
+from viz.experiments.program import ProgramError, parse
 
 LINE = """\
 # one step of linear regression

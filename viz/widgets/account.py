@@ -7,10 +7,10 @@ from typing import Any
 
 from viz import engines
 from viz.engines import CORE, TORCH
-from viz.kept import Kept
-from viz.notation import number
-from viz.recording import Recording
-from viz.scene import scene
+from viz.frames.scene import scene
+from viz.picture.kept import Kept
+from viz.recording.notation import number
+from viz.recording.recording import Recording
 from viz.widgets.explain import explain
 
 TOLERANCE = {"float64": 1e-9, "float32": 1e-5, "float16": 1e-2}

@@ -11,8 +11,8 @@ import anywidget
 import traitlets
 from IPython.display import DisplayHandle, display
 
-from viz.notation import number
-from viz.record import record
+from viz.recording.notation import number
+from viz.recording.record import record
 from viz.widgets import bundle, fallback
 from viz.widgets.explain import explain
 

@@ -7,7 +7,7 @@ import tokenize
 from typing import Any
 
 from viz.engines import CORE, TORCH
-from viz.program import Program
+from viz.experiments.program import Program
 
 _PLAIN = (int, float, bool, str, type(None))  # what its repr makes again
 

@@ -8,10 +8,10 @@ import anywidget
 import traitlets
 from IPython.display import display
 
-from viz import scene
-from viz.compare import Comparison, Difference
-from viz.director import VIEWS
 from viz.engines import CORE, TORCH
+from viz.experiments.compare import Comparison, Difference
+from viz.frames import scene
+from viz.frames.director import VIEWS
 from viz.widgets import bundle, fallback
 from viz.widgets.account import shown, table, title
 

@@ -13,14 +13,15 @@ import anywidget
 import traitlets
 from IPython.display import DisplayHandle, display
 
-from viz import engines, scene
-from viz.director import VIEWS
-from viz.edits import DTYPES, Edited, Edits, edit
+from viz import engines
 from viz.engines import CORE, TORCH
-from viz.kept import Kept
-from viz.program import Program, ProgramError, parse
-from viz.record import record
-from viz.recording import Recording
+from viz.experiments.edits import DTYPES, Edited, Edits, edit
+from viz.experiments.program import Program, ProgramError, parse
+from viz.frames import scene
+from viz.frames.director import VIEWS
+from viz.picture.kept import Kept
+from viz.recording.record import record
+from viz.recording.recording import Recording
 from viz.widgets import bundle, fallback
 from viz.widgets.account import BESIDE, account, shown, table, title
 from viz.widgets.code import codes

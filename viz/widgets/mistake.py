@@ -8,9 +8,9 @@ import anywidget
 import traitlets
 from IPython.display import DisplayHandle, display
 
-from viz import scene
 from viz.engines import CORE, NAMES
-from viz.mistake import SIGNS, TITLES, MistakeLesson
+from viz.experiments.mistake import SIGNS, TITLES, MistakeLesson
+from viz.frames import scene
 from viz.widgets import bundle, fallback
 from viz.widgets.account import title
 

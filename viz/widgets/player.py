@@ -9,8 +9,8 @@ import anywidget
 import traitlets
 from IPython.display import display
 
-from viz.recording import Recording
-from viz.scene import frame
+from viz.frames.scene import frame
+from viz.recording.recording import Recording
 from viz.widgets import fallback
 
 HERE = Path(__file__).parent
@@ -19,7 +19,7 @@ HERE = Path(__file__).parent
 class Player(anywidget.AnyWidget):
     """Shows a recording and steps through it; the traits tell where it is, and may be set.
 
-    Traits: `scene` (what `viz.scene` makes), `step` (from 0), `view` ("values" or "grad_fn"), `playing`, `speed`.
+    Traits: `scene` (what `viz.frames.scene` makes), `step` (from 0), `view` ("values" or "grad_fn"), `playing`, `speed`.
 
     >>> player = Player(viz.record(program))  # doctest: +SKIP
     >>> player.step = 3                       # doctest: +SKIP

@@ -11,6 +11,7 @@ import numpy as np
 import traitlets
 from IPython.display import display
 
+from viz.picture.axis import short, ticks
 from viz.widgets import bundle
 
 POSITIONS = 61
@@ -94,20 +95,3 @@ def _at(f: Callable[[Any], Any], x: float, steps: Sequence[float]) -> dict[str, 
         )
     sentence = f"At x = {short(x)} the curve is at {short(y.item())} and its slope is {short(exact)}."
     return {"x": x, "x_text": short(x), "y": y.item(), "slope": exact, "sentence": sentence, "chords": chords}
-
-
-def short(number: float) -> str:
-    """Four decimals at most, and no `-0`; very small numbers as powers of ten, unless they are rounding noise."""
-    if abs(number) < 1e-11:
-        return "0"
-    text = f"{number:.2g}" if abs(number) < 1e-4 else f"{number:.4f}".rstrip("0").rstrip(".")
-    return text.replace("-", "−")
-
-
-def ticks(low: float, high: float) -> list[float]:
-    """Between four and nine round numbers from `low` to `high`."""
-    rough = (high - low) / 6 or 1.0
-    power = 10.0 ** math.floor(math.log10(rough))
-    width = next(factor * power for factor in (1, 2, 5, 10) if factor * power >= rough)
-    first = math.ceil(low / width - 1e-9)
-    return [round(i * width, 10) + 0.0 for i in range(first, math.floor(high / width + 1e-9) + 1)]

@@ -9,8 +9,8 @@ import anywidget
 import traitlets
 from IPython.display import DisplayHandle, display
 
-from viz.curves import picture
-from viz.train import Surface, Training
+from viz.experiments.curves import picture
+from viz.experiments.train import Surface, Training
 from viz.widgets import bundle, fallback
 
 SLICE = 0.2  # seconds of training between two looks at what else the kernel has to do

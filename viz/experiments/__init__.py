@@ -1,0 +1,1 @@
+"""The same program run again with changes: compared, trained, mistaken and mended."""

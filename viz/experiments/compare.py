@@ -1,0 +1,270 @@
+"""One program on both engines, aligned node by node."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+from viz import engines
+from viz.engines import CORE, TORCH
+from viz.experiments.timing import Timing, time_both
+from viz.recording.graph import Array, Graph
+from viz.recording.notation import brief
+from viz.recording.record import record
+from viz.recording.recording import Recording
+
+TOLERANCE = {"float16": 1e-2, "bfloat16": 2e-2, "float32": 1e-4, "float64": 1e-9}
+SUMMARISED = 1e-3  # of an array that is kept as a summary: its heat-map has three digits
+
+
+@dataclass
+class Difference:
+    """One thing that was compared: what it is about, what each engine has, and whether that is the same.
+
+    For numbers, `difference` is the largest between two that stand for each other, and `tolerance` what is allowed:
+    absolute up to 1, relative to the larger of the two past it.
+    """
+
+    what: str  # node | edge | value | grad | order | error | tensor
+    where: str
+    ours: str
+    theirs: str
+    agree: bool = False
+    difference: float | None = None
+    tolerance: float | None = None
+
+    def __str__(self) -> str:
+        by = "" if self.difference is None else f" (by {self.difference:.3g}, allowed is {self.tolerance:.0e})"
+        return f"{self.what} of {self.where}: {CORE} has {self.ours}, PyTorch has {self.theirs}{by}"
+
+
+@dataclass
+class Comparison:
+    """What both engines made of one program.
+
+    `table` has all that was compared, `differences` what is not the same, `nodes` the keys of ops that stand for each
+    other. `timing` is there when PyTorch computed elsewhere than on the CPU.
+    """
+
+    ours: Recording
+    theirs: Recording
+    table: list[Difference] = field(default_factory=list)
+    nodes: list[tuple[str | None, str | None]] = field(default_factory=list)
+    timing: Timing | None = None
+
+    @property
+    def agree(self) -> bool:
+        """Whether graph, order, values, gradients and errors are the same."""
+        return not self.differences
+
+    @property
+    def differences(self) -> list[Difference]:
+        """What is not the same."""
+        return [compared for compared in self.table if not compared.agree]
+
+    @property
+    def verdict(self) -> str:
+        """What came of it, in a sentence; where only one engine runs the program, which part the other cannot, and why."""
+        if self.agree:
+            counts = [(len(self.nodes), "node"), (len(self.theirs.tensors), "tensor")]
+            told = ", ".join(f"{count} {word}{'' if count == 1 else 's'}" for count, word in counts)
+            error = self.theirs.error
+            stopped = f"; both stop in line {error['line']} with {error['type']}" if error is not None else ""
+            return f"{CORE} and PyTorch agree: {told}{stopped}"
+        for stopped_one, other, name in ((self.ours, self.theirs, CORE), (self.theirs, self.ours, "PyTorch")):
+            if stopped_one.error is not None and other.error is None:
+                runs = "PyTorch" if name == CORE else CORE
+                return f"Only {runs} runs this program to its end. {name} stops {_stop(stopped_one)}"
+        return f"{CORE} and PyTorch differ:"
+
+    def _ipython_display_(self) -> None:
+        from viz.widgets.comparison import ComparisonView
+
+        ComparisonView(self)._ipython_display_()
+
+    def __repr__(self) -> str:
+        lines = [self.verdict, *(f"- {difference}" for difference in self.differences)]
+        return "\n".join([*lines, str(self.timing)] if self.timing is not None else lines)
+
+
+def compare(program: str | Callable[..., Any], device: str = "cpu", inputs: dict[str, Any] | None = None) -> Comparison:
+    """Run a program on both engines and hold them against each other, node by node.
+
+    Args:
+        program: as for `record`.
+        device: where PyTorch computes; ours computes on the CPU. Elsewhere than there, both are timed as well.
+        inputs: as for `record`.
+
+    Raises:
+        ModuleNotFoundError: PyTorch is not installed; the message says how to install it.
+        ValueError: PyTorch cannot use the device; the message says why.
+
+    >>> import viz
+    >>> viz.compare("x = T.tensor(3.0, requires_grad=True); (x * x).backward()").agree
+    True
+    """
+    engines.load(TORCH)
+    made = Comparison(record(program, CORE, inputs=inputs), record(program, TORCH, device, inputs))
+    _errors(made)
+    _nodes(made)
+    _order(made)
+    _tensors(made)
+    if device != "cpu" and made.ours.error is None and made.theirs.error is None:
+        made.timing = time_both(program, device, inputs or {})
+    return made
+
+
+def _stop(recording: Recording) -> str:
+    """Where and why a recording ended: `in line 3, y = x.cumprod(0): NotImplementedError: …`."""
+    error = recording.error
+    assert error is not None
+    line = error["line"]
+    code = f", {recording.source[line - 1].strip()}" if line is not None and line <= len(recording.source) else ""
+    place = f"in line {line}{code}" if line is not None else "before its first line"
+    return f"{place}: {error['type']}: {error['message'].partition(chr(10))[0][:300]}"
+
+
+def _errors(made: Comparison) -> None:
+    ours, theirs = made.ours.error, made.theirs.error
+    if ours is None and theirs is None:
+        return
+    same = ours is not None and theirs is not None and (ours["type"], ours["line"]) == (theirs["type"], theirs["line"])
+    made.table.append(Difference("error", "the program", _said(ours), _said(theirs), same))
+
+
+def _said(error: dict[str, Any] | None) -> str:
+    return "none" if error is None else f"{error['type']} in line {error['line']}: {error['message'][:120]}"
+
+
+def _recorded(graph: Graph) -> list[str]:
+    ops = [op for op in graph.ops.values() if op.recorded]
+    return [op.key for op in sorted(ops, key=lambda op: op.sequence_nr or 0)]
+
+
+def _nodes(made: Comparison) -> None:
+    """Nodes correspond by the order in which they were made; where names differ, the longest common run is kept."""
+    from difflib import SequenceMatcher
+
+    left, right = made.ours.graph, made.theirs.graph
+    ours, theirs = _recorded(left), _recorded(right)
+    names = [left.ops[key].name for key in ours], [right.ops[key].name for key in theirs]
+    partner: dict[str, str] = {}
+    for how, start, end, other_start, other_end in SequenceMatcher(None, *names, autojunk=False).get_opcodes():
+        here: list[str | None] = list(ours[start:end])
+        there: list[str | None] = list(theirs[other_start:other_end])
+        longest = max(len(here), len(there))
+        here += [None] * (longest - len(here))
+        there += [None] * (longest - len(there))
+        for mine, other in zip(here, there, strict=True):
+            made.nodes.append((mine, other))
+            where = _place(left, mine) if mine is not None else _place(right, other)
+            name = "no node" if mine is None else left.ops[mine].name
+            other_name = "no node" if other is None else right.ops[other].name
+            same = how == "equal" and mine is not None and other is not None
+            made.table.append(Difference("node", where, name, other_name, same))
+            if same:
+                partner[mine or ""] = other or ""
+    for mine, other in partner.items():
+        ends = _ends(left, mine, partner), _ends(right, other, {})
+        if ends[0] != ends[1]:
+            made.table.append(Difference("edge", _place(left, mine), str(ends[0]), str(ends[1])))
+        for a, b in zip(left.ops[mine].outputs, right.ops[other].outputs, strict=False):
+            _arrays(made, "value", left.values[a].title, left.values[a].array, right.values[b].array)
+
+
+def _place(graph: Graph, key: str | None) -> str:
+    op = graph.ops[key or ""]
+    return f"{op.name} in line {op.line}" if op.line is not None else op.name
+
+
+def _ends(graph: Graph, key: str, partner: dict[str, str]) -> list[str]:
+    leaves = graph.accumulators()
+    ends = []
+    for node, number in graph.ops[key].next:
+        if node is None:
+            ends.append("none")
+        elif node in leaves:
+            ends.append(f"leaf {leaves[node].title}")
+        else:
+            ends.append(f"{partner.get(node, node)}[{number}]")
+    return ends
+
+
+def _order(made: Comparison) -> None:
+    ours, theirs = (
+        [_name(recording.graph, event.node or "") for event in recording.events if event.kind == "run"]
+        for recording in (made.ours, made.theirs)
+    )
+    if ours == theirs:
+        for number, name in enumerate(ours, 1):
+            made.table.append(Difference("order", f"step {number} of the backward pass", name, name, True))
+    elif not any(one.what in ("node", "error") for one in made.differences):
+        made.table.append(Difference("order", "the backward pass", ", ".join(ours), ", ".join(theirs)))
+
+
+def _name(graph: Graph, key: str) -> str:
+    return graph.ops[key].name if key in graph.ops else f"AccumulateGrad({graph.accumulators()[key].title})"
+
+
+def _tensors(made: Comparison) -> None:
+    matched = {mine for mine, other in made.nodes if mine is not None and other is not None}
+    for name in dict.fromkeys([*made.ours.tensors, *made.theirs.tensors]):
+        ours, theirs = made.ours.tensors.get(name), made.theirs.tensors.get(name)
+        if ours is None or theirs is None:
+            if made.ours.error is None and made.theirs.error is None:
+                made.table.append(
+                    Difference("tensor", name, "none" if ours is None else "one", "none" if theirs is None else "one")
+                )
+            continue
+        for entry in ("shape", "dtype", "requires_grad", "is_leaf", "retains_grad", "version", "grad_fn"):
+            if entry == "version" and made.ours.graph.values[ours["key"]].kind == "input":
+                continue  # what a backward pass returned: how often the engine added into it is its own business
+            if ours[entry] != theirs[entry]:
+                made.table.append(Difference("tensor", f"{name}.{entry}", str(ours[entry]), str(theirs[entry])))
+        for entry in ("value", "grad"):
+            label = name if entry == "value" else f"{name}.grad"
+            met = made.ours.graph.values.get(ours["key"])
+            if entry == "value" and met is not None and met.op in matched and met.array == _array(ours["value"]):
+                continue  # stands in the table as what that op computed
+            _arrays(made, entry, label, _array(ours[entry]), _array(theirs[entry]))
+
+
+def _array(data: dict[str, Any] | None) -> Array | None:
+    return None if data is None else Array(**data)
+
+
+def _arrays(made: Comparison, what: str, where: str, ours: Array | None, theirs: Array | None) -> None:
+    if ours is None or theirs is None:
+        if what == "grad" and (ours is None) != (theirs is None):
+            made.table.append(Difference(what, where, brief(ours) or "none", brief(theirs) or "none"))
+        return
+    distance, allowed, same = _distance(ours, theirs)
+    made.table.append(Difference(what, where, brief(ours), brief(theirs), same, distance, allowed))
+
+
+def _distance(ours: Array, theirs: Array) -> tuple[float | None, float | None, bool]:
+    """The largest difference (None for other shapes), the tolerance, and whether every number is within it."""
+    if ours.shape != theirs.shape:
+        return None, None, False
+    tolerance = TOLERANCE.get(theirs.dtype, 0.0)
+    pairs: list[tuple[Any, Any]] = [(ours.data, theirs.data)]
+    if ours.data is None or theirs.data is None:
+        pairs = [(getattr(ours, name), getattr(theirs, name)) for name in ("norm", "low", "high", "heat")]
+        tolerance = max(tolerance, SUMMARISED)
+    largest, same = 0.0, True
+    while pairs:
+        left, right = pairs.pop()
+        if isinstance(left, list) and isinstance(right, list):
+            pairs.extend(zip(left, right, strict=True))
+        elif left is None or right is None:
+            same &= left is right
+        else:
+            left, right = float(left), float(right)
+            if left == right or (math.isnan(left) and math.isnan(right)):
+                continue
+            gap = abs(left - right)
+            largest = max(largest, math.inf if math.isnan(gap) else gap)
+            same &= gap <= tolerance * max(1.0, abs(left), abs(right))
+    return largest, tolerance, same

@@ -1,0 +1,359 @@
+"""The source edits that toggles stand for.
+
+They work on the user's own text, at the positions that `ast` gives, so formatting and comments stay as they are. The
+edited source is what runs and what is shown.
+"""
+
+from __future__ import annotations
+
+import ast
+import math
+from dataclasses import dataclass, field
+from typing import Any
+
+from viz.experiments.program import (
+    BLOCKS,
+    Input,
+    Program,
+    ProgramError,
+    assigned,
+    backward_call,
+    factory_of,
+    is_backward,
+    keyword_of,
+    maker_of,
+    name_of,
+    requires_grad_statement,
+    sizes_of,
+    statements,
+    tree_of,
+)
+
+GRAD_MODES = ("no_grad", "inference_mode")
+HOOKS = {"double": "lambda grad: 2 * grad", "print": "print"}
+DTYPES = ("float64", "float32", "float16", "int64", "bool")
+MOST = 64  # numbers in a tensor that is given another shape
+
+
+@dataclass(frozen=True)
+class Edits:
+    """What the toggles say. Lines and names are those of the original program; what is not named stays as written.
+
+    >>> Edits(no_grad=frozenset({3}), retain_grad=frozenset({"d"}))  # doctest: +ELLIPSIS
+    Edits(...)
+    """
+
+    requires_grad: dict[str, bool] = field(default_factory=dict)
+    values: dict[str, Any] = field(default_factory=dict)
+    shapes: dict[str, list[int]] = field(default_factory=dict)
+    dtypes: dict[str, str] = field(default_factory=dict)
+    volatile: frozenset[str] = frozenset()
+    no_grad: frozenset[int] = frozenset()
+    inference_mode: frozenset[int] = frozenset()
+    retain_grad: frozenset[str] = frozenset()
+    detach: frozenset[str] = frozenset()
+    hooks: dict[str, str] = field(default_factory=dict)
+    backwards: int | None = None
+    retain_graph: bool | None = None
+    create_graph: bool | None = None
+    zero_grad: bool = False
+    anomaly: bool = False
+
+
+@dataclass(frozen=True)
+class Edited:
+    """Source after edits. `origin[i]` is the original line behind line i + 1, None for a line that an edit added."""
+
+    source: str
+    origin: tuple[int | None, ...]
+
+    def line_of(self, line: int | None) -> int | None:
+        """The original line behind line `line` of the edited source; for an added line, the one it was added to."""
+        if line is None:
+            return None
+        behind = [origin for origin in self.origin[:line] if origin is not None]
+        return behind[-1] if behind else 1
+
+
+def edit(program: Program, edits: Edits) -> Edited:
+    """The source of `program` with `edits` in it.
+
+    Raises:
+        ProgramError: an edit names a line or a value that is not there, or that cannot be edited where it stands.
+
+    >>> from viz.experiments.program import parse
+    >>> p = parse("w = T.tensor(3.0, requires_grad=True)\\nL = w * w\\nL.backward()")
+    >>> print(edit(p, Edits(retain_grad=frozenset({"L"}))).source)
+    w = T.tensor(3.0, requires_grad=True)
+    L = w * w
+    L.retain_grad()
+    L.backward()
+    """
+    return _Editor(program, edits).run()
+
+
+class _Editor:
+    """Collects replacements inside lines and whole lines before and after, then writes them all at once."""
+
+    def __init__(self, program: Program, edits: Edits):
+        self.program = program
+        self.edits = edits
+        self.rows = program.source.splitlines()
+        self.statements = [s for s in statements(tree_of(program.source)) if not isinstance(s, BLOCKS)]
+        self.replacements: list[tuple[int, int, int, int, str]] = []  # first line, column, last line, column, text
+        self.before: dict[int, list[str]] = {}
+        self.after: dict[int, list[str]] = {}
+        self.indented: dict[int, int] = {}
+
+    def run(self) -> Edited:
+        edits = self.edits
+        for name, wanted in edits.requires_grad.items():
+            self._set_requires_grad(name, wanted)
+        for name, value in edits.values.items():
+            self._set_value(name, value)
+        for name, shape in edits.shapes.items():
+            self._set_shape(name, shape)
+        for name, dtype in edits.dtypes.items():
+            self._set_dtype(name, dtype)
+        for name in sorted(edits.volatile):
+            self._make_volatile(name)
+        for mode in GRAD_MODES:
+            for line in sorted(getattr(edits, mode)):
+                self._wrap(line, f"with {self.program.engine_name}.{mode}():")
+        for name in self.program.values:
+            if name in edits.detach:
+                self._add_after(name, f"{name} = {name}.detach()")
+            if name in edits.hooks:
+                self._add_after(name, f"{name}.register_hook({HOOKS[edits.hooks[name]]})")
+            if name in edits.retain_grad:
+                self._add_after(name, f"{name}.retain_grad()")
+        unknown = (edits.detach | edits.retain_grad | set(edits.hooks)) - set(self.program.values)
+        if unknown:
+            raise ProgramError(f"no line computes {', '.join(sorted(unknown))}")
+        self._edit_backward()
+        return self._write()
+
+    # --- the edits ---
+
+    def _set_requires_grad(self, name: str, wanted: bool) -> None:
+        known = self._input(name)
+        if known.requires_grad == wanted:
+            return
+        for statement in self.statements:
+            found = requires_grad_statement(statement)
+            if found and found[0] == name:
+                _, value, call = found
+                if value is not None:
+                    self._replace(value, str(wanted))
+                elif call is not None:
+                    self._insert_argument(call, str(wanted))
+                return
+        call = self._call_of(name)
+        keyword = keyword_of(call, "requires_grad")
+        if keyword is not None:
+            self._replace(keyword.value, str(wanted))
+        elif isinstance(call.func, ast.Attribute) and call.func.attr == "requires_grad_":
+            if call.args:
+                self._replace(call.args[0], str(wanted))
+            else:
+                self._insert_argument(call, str(wanted))
+        else:
+            self._insert_argument(call, f"requires_grad={wanted}")
+
+    def _set_value(self, name: str, value: Any) -> None:
+        known = self._input(name)
+        if known.value is None:
+            raise ProgramError(f"the value of {name} is not written out as numbers, so it cannot be set", known.line)
+        self._replace(self._maker_of(name).args[0], repr(_floats(value) if known.kind == "float" else value))
+
+    def _set_shape(self, name: str, shape: list[int]) -> None:
+        known = self._input(name)
+        if known.shape is None:
+            raise ProgramError(f"the shape of {name} is not written out as numbers, so it cannot be set", known.line)
+        if not all(type(size) is int and size >= 0 for size in shape) or math.prod(shape) > MOST:
+            raise ProgramError(f"a shape is whole numbers from 0, of {MOST} elements at most; not {shape}", known.line)
+        first, *rest = sizes_of(self._maker_of(name))
+        self._replace(first, repr(tuple(shape)), end=rest[-1] if rest else first)
+
+    def _set_dtype(self, name: str, dtype: str) -> None:
+        known, maker = self._input(name), self._maker_of(name)
+        if dtype not in DTYPES:
+            raise ProgramError(f"no dtype is called {dtype}; there are {', '.join(DTYPES)}", known.line)
+        if name_of(maker) == "Tensor":
+            raise ProgramError("Tensor(…) takes no dtype; write tensor(…), which does", known.line)
+        keyword = keyword_of(maker, "dtype")
+        written = f"{self.program.engine_name}.{dtype}"
+        if keyword is not None:
+            self._replace(keyword.value, written)
+        else:
+            self._insert_argument(maker, f"dtype={written}")
+
+    def _make_volatile(self, name: str) -> None:
+        call = self._call_of(name)
+        if name_of(call) == "Variable":
+            self._insert_argument(call, "volatile=True")
+        else:
+            self._around(call, f"{self.program.engine_name}.autograd.Variable(", ", volatile=True)")
+
+    def _wrap(self, line: int, header: str) -> None:
+        statement = self._statement_at(line)
+        first, last = statement.lineno, statement.end_lineno or statement.lineno
+        depth = self.indented.get(first, 0)
+        self.before.setdefault(first, []).append("    " * depth + self._indent(first) + header)
+        for row in range(first, last + 1):
+            self.indented[row] = self.indented.get(row, 0) + 1
+
+    def _add_after(self, name: str, text: str) -> None:
+        makers = [s for s in self.statements if any(n == name for n, _ in assigned(s))]
+        statement = self._alone(makers[-1])
+        last = statement.end_lineno or statement.lineno
+        self.after.setdefault(last, []).append(self._indent(statement.lineno) + text)
+
+    def _edit_backward(self) -> None:
+        edits, calls = self.edits, [s for s in self.statements if is_backward(s)]
+        if not calls:
+            if edits.backwards or edits.retain_graph or edits.create_graph:
+                raise ProgramError("the program calls no backward(), so there is no pass to change")
+            return
+        statement = self._alone(calls[-1])
+        call = backward_call(statement)
+        assert call is not None
+        extra = []
+        for name, wanted in (("retain_graph", edits.retain_graph), ("create_graph", edits.create_graph)):
+            keyword = keyword_of(call, name)
+            if wanted is None or (keyword is None and not wanted):
+                continue
+            if keyword is not None:
+                self._replace(keyword.value, str(wanted))
+            else:
+                extra.append(f"{name}={wanted}")
+        if extra:
+            self._insert_argument(call, ", ".join(extra))
+        first, last = statement.lineno, statement.end_lineno or statement.lineno
+        again: list[str] = []
+        count = edits.backwards or 1
+        for number in range(2, count + 1):
+            if edits.zero_grad:
+                leaves = [i.name for i in self.program.inputs if edits.requires_grad.get(i.name, i.requires_grad)]
+                again += [f"{self._indent(first)}{name}.grad = None" for name in leaves]
+            # Every pass keeps the graph for the one after it; after the last there is none.
+            again += self._replaced(first, last) if number < count else self.rows[first - 1 : last]
+        if again:
+            self.after.setdefault(last, []).extend(again)
+
+    # --- finding places ---
+
+    def _input(self, name: str) -> Input:
+        found = next((i for i in self.program.inputs if i.name == name), None)
+        if found is None:
+            raise ProgramError(f"no input is called {name}")
+        return found
+
+    def _call_of(self, name: str) -> ast.Call:
+        for statement in reversed(self.statements):
+            for target, call in assigned(statement):
+                if target == name and call is not None and factory_of(call) is not None:
+                    return call
+        raise ProgramError(f"no line makes {name} from scratch")
+
+    def _maker_of(self, name: str) -> ast.Call:
+        maker = maker_of(self._call_of(name))
+        if maker is None:
+            raise ProgramError(f"the call that makes {name} cannot be found", self._input(name).line)
+        return maker
+
+    def _statement_at(self, line: int) -> ast.stmt:
+        for statement in self.statements:
+            if statement.lineno <= line <= (statement.end_lineno or statement.lineno):
+                return self._alone(statement)
+        raise ProgramError("no statement of its own stands here", line)
+
+    def _alone(self, statement: ast.stmt) -> ast.stmt:
+        """`statement`, if nothing else shares its lines."""
+        first, last = statement.lineno, statement.end_lineno or statement.lineno
+        sharing = [s for s in self.statements if s.lineno <= last and (s.end_lineno or s.lineno) >= first]
+        if len(sharing) > 1:
+            raise ProgramError("two statements share this line; put each on its own line to edit one", first)
+        if self.rows[first - 1].encode()[: statement.col_offset].strip():
+            raise ProgramError("this statement shares its line with what it is part of; give it its own line", first)
+        return statement
+
+    def _indent(self, line: int) -> str:
+        row = self.rows[line - 1]
+        return row[: len(row) - len(row.lstrip())]
+
+    # --- writing ---
+
+    def _column(self, line: int, offset: int) -> int:
+        """`ast` counts bytes of UTF-8; a row is text."""
+        return len(self.rows[line - 1].encode()[:offset].decode())
+
+    def _start(self, node: ast.expr) -> tuple[int, int]:
+        return node.lineno, self._column(node.lineno, node.col_offset)
+
+    def _end(self, node: ast.expr) -> tuple[int, int]:
+        assert node.end_lineno is not None and node.end_col_offset is not None
+        return node.end_lineno, self._column(node.end_lineno, node.end_col_offset)
+
+    def _replace(self, node: ast.expr, text: str, end: ast.expr | None = None) -> None:
+        """Put `text` in the place of `node`, or of all from `node` to `end`."""
+        self.replacements.append((*self._start(node), *self._end(end or node), text))
+
+    def _around(self, node: ast.expr, before: str, after: str) -> None:
+        self.replacements += [
+            (*self._start(node), *self._start(node), before),
+            (*self._end(node), *self._end(node), after),
+        ]
+
+    def _insert_argument(self, call: ast.Call, text: str) -> None:
+        """Put `text` behind the last argument of `call`, before a trailing comma if there is one."""
+        given = [*call.args, *(keyword.value for keyword in call.keywords)]
+        if given:
+            end = max(given, key=lambda node: (node.end_lineno or 0, node.end_col_offset or 0))
+            line, column = end.end_lineno or end.lineno, end.end_col_offset or 0
+            text = f", {text}"
+        else:
+            line, column = call.end_lineno or call.lineno, (call.end_col_offset or 0) - 1
+        column = self._column(line, column)
+        self.replacements.append((line, column, line, column, text))
+
+    def _replaced(self, first: int, last: int) -> list[str]:
+        """Lines `first` to `last` with the replacements inside them."""
+        rows = dict(zip(range(first, last + 1), self.rows[first - 1 : last], strict=True))
+        for start_row, start, end_row, end, text in sorted(self.replacements, reverse=True):
+            if not first <= start_row <= last:
+                continue
+            rows[start_row] = rows[start_row][:start] + text + rows[end_row][end:]
+            for row in range(start_row + 1, end_row + 1):
+                rows.pop(row)
+        return list(rows.values())
+
+    def _write(self) -> Edited:
+        lines: list[str] = []
+        origin: list[int | None] = []
+
+        def add(texts: list[str], number: int | None) -> None:
+            lines.extend(texts)
+            origin.extend([number] * len(texts))
+
+        if self.edits.anomaly:
+            add([f"with {self.program.engine_name}.autograd.detect_anomaly():"], None)
+        spans = {s.lineno: s.end_lineno or s.lineno for s in self.statements}
+        number = 1
+        while number <= len(self.rows):
+            last = spans.get(number, number)
+            add([text for row in range(number, last + 1) for text in self.before.get(row, [])], None)
+            indent = "    " * self.indented.get(number, 0)
+            add([indent + row for row in self._replaced(number, last)], number)
+            add([text for row in range(number, last + 1) for text in self.after.get(row, [])], None)
+            number = last + 1
+        if self.edits.anomaly:
+            lines[1:] = [f"    {line}" if line else line for line in lines[1:]]
+        return Edited("\n".join(lines), tuple(origin))
+
+
+def _floats(value: Any) -> Any:
+    """`value` with all its numbers as floats: a slider's 1 is 1.0, or the tensor would be of integers."""
+    if isinstance(value, (list, tuple)):
+        return [_floats(item) for item in value]
+    return float(value)

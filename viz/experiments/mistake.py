@@ -1,0 +1,235 @@
+"""A common mistake, run on both engines: what they say, where it goes wrong, and what each mend changes."""
+
+from __future__ import annotations
+
+import difflib
+import html
+import re
+import warnings
+from dataclasses import dataclass, field
+from typing import Any
+
+from viz.engines import CORE, NAMES, TORCH
+from viz.experiments.common_mistakes import MENDS, MISTAKES, TELLS, WRONG, Mend, Mistake
+from viz.recording.graph import Graph
+from viz.recording.record import Recording, record
+
+SIGNS = {MENDS: "✓", TELLS: "!", WRONG: "✗"}
+TITLES = {CORE: CORE, TORCH: "PyTorch"}
+_LONGEST = 600  # characters of a message that are shown
+
+
+@dataclass
+class Outcome:
+    """What an engine made of a program: its recording, and the warnings that it gave; or why it could not run."""
+
+    recording: Recording | None
+    warned: list[str] = field(default_factory=list)
+    missing: str = ""
+
+    @property
+    def said(self) -> str:
+        """The engine's own words: the error, and the warnings before it; empty where it said nothing."""
+        if self.recording is None:
+            return self.missing
+        told = list(self.warned)
+        error = self.recording.error
+        if error is not None:
+            told.append(f"{error['type']}: {error['message']}")
+        return "\n".join(text if len(text) <= _LONGEST else f"{text[:_LONGEST]}…" for text in told)
+
+    @property
+    def place(self) -> str:
+        """Where it was raised, such as `line 5, MulBackward0`; empty where nothing was."""
+        if self.recording is None or self.recording.error is None:
+            return ""
+        error = self.recording.error
+        op = self.recording.graph.ops.get(error["node"] or "")
+        return f"line {error['line']}" + (f", {op.name}" if op is not None else "")
+
+
+@dataclass(frozen=True)
+class Change:
+    """One thing that a mend changes: what it is about, and how it was and is."""
+
+    what: str
+    before: str
+    after: str
+
+    def __str__(self) -> str:
+        return f"{self.what}: {self.before} → {self.after}"
+
+
+class MistakeLesson:
+    """A mistake that can be run, told and shown; what `viz.mistake` gives.
+
+    Attributes:
+        mistake: the program, what is wrong with it, and the mends, as data.
+    """
+
+    def __init__(self, mistake: Mistake) -> None:
+        self.mistake = mistake
+        self._ran: dict[tuple[int, str], Outcome] = {}
+
+    @property
+    def name(self) -> str:
+        """What `viz.mistake` knows it by."""
+        return self.mistake.name
+
+    def mend(self, position: int) -> Mend | None:
+        """The mend at `position`; None at -1, which stands for the mistake itself."""
+        return None if position < 0 else self.mistake.mends[position]
+
+    def program(self, position: int = -1) -> str:
+        """The program with the mend at `position` in it; the mistake itself when none is given."""
+        return self.mistake.mended(self.mend(position))
+
+    def outcome(self, position: int = -1, engine: str = CORE) -> Outcome:
+        """What `engine` makes of `program(position)`. Each runs once."""
+        key = (position, engine)
+        if key not in self._ran:
+            try:
+                with warnings.catch_warnings(record=True) as warned:
+                    warnings.simplefilter("always")
+                    recording = record(self.program(position), engine)
+            except ModuleNotFoundError as error:
+                self._ran[key] = Outcome(None, missing=str(error))
+            else:
+                told = dict.fromkeys(f"{w.category.__name__}: {w.message}" for w in warned)
+                self._ran[key] = Outcome(recording, list(told))
+        return self._ran[key]
+
+    def changes(self, position: int, engine: str = CORE) -> list[Change]:
+        """What the mend at `position` changes: the error, what is printed, and each tensor's value, node and `.grad`."""
+        before, after = self.outcome(-1, engine).recording, self.outcome(position, engine).recording
+        if before is None or after is None:
+            return []
+        pairs = [("raises", _error(before), _error(after)), ("prints", before.stdout.strip(), after.stdout.strip())]
+        for name in dict.fromkeys([*before.tensors, *after.tensors]):
+            for (what, old), (_, new) in zip(_facts(name, before), _facts(name, after), strict=True):
+                pairs.append((what, old, new))
+        return [Change(what, old or "nothing", new or "nothing") for what, old, new in pairs if old != new]
+
+    def marked(self, recording: Recording) -> str | None:
+        """The op or leaf of a run of the mistake where it goes wrong: the engine's own word, else the one that we mark."""
+        if recording.error is not None and recording.error["node"] in recording.graph.ops:
+            return str(recording.error["node"])
+        return _named(recording.graph, self.mistake.mark)
+
+    def play(self, position: int = -1, engine: str = CORE) -> Any:
+        """A player for `program(position)`."""
+        recording = self.outcome(position, engine).recording
+        if recording is None:
+            raise ModuleNotFoundError(self.outcome(position, engine).missing)
+        return recording.play()
+
+    def _ipython_display_(self) -> None:
+        from viz.widgets.mistake import MistakeView
+
+        MistakeView(self)._ipython_display_()
+
+    def __repr__(self) -> str:
+        told = self.mistake
+        lines = [f"{told.number}. {told.title}", ""]
+        for number, line in enumerate(told.program.splitlines(), 1):
+            lines.append(f"{'→' if number == told.line else ' '} {number:2} {line}")
+        lines += ["", *self._said(-1)]
+        lines += ["", f"Why: {told.why}"]
+        for position, mend in enumerate(told.mends):
+            lines += ["", f"{SIGNS[mend.kind]} {mend.label}: {mend.why}"]
+            lines += [f"    {change}" for change in self.changes(position)]
+        return "\n".join(lines)
+
+    def _said(self, position: int) -> list[str]:
+        lines = []
+        for engine in NAMES:
+            outcome = self.outcome(position, engine)
+            where = f" ({outcome.place})" if outcome.place else ""
+            lines.append(f"{TITLES[engine]}{where}: {outcome.said or 'raises nothing: a silent mistake'}")
+        return lines
+
+
+class Mistakes(list[MistakeLesson]):
+    """The common mistakes in their order; shows itself as a table."""
+
+    def __repr__(self) -> str:
+        return "\n".join(f"{one.mistake.number:2}. {one.name!r}: {one.mistake.title}{_mute(one)}" for one in self)
+
+    def _repr_html_(self) -> str:
+        rows = "".join(
+            f"<tr><td>{one.mistake.number}</td><td style='text-align: left'>{html.escape(one.mistake.title)}{_mute(one)}</td>"
+            f'<td style="text-align: left"><code>viz.mistake("{html.escape(one.name)}")</code></td></tr>'
+            for one in self
+        )
+        head = "<th></th><th style='text-align: left'>mistake</th><th style='text-align: left'>to see it</th>"
+        return f"<table><thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table>"
+
+
+def mistake(name: str | int) -> MistakeLesson:
+    """One of the common mistakes: run on both engines, with where it goes wrong, why, and what each mend changes.
+
+    Args:
+        name: a name of `viz.mistakes()`, or a number (the first of that number).
+
+    Raises:
+        ValueError: there is no such mistake; the message names the nearest.
+
+    >>> import viz
+    >>> viz.mistake("wrong None").changes(0)
+    [Change(what='b.grad', before='None: no gradient has come', after='3')]
+    """
+    for known in MISTAKES:
+        if name in (known.name, known.number):
+            return MistakeLesson(known)
+    names = [known.name for known in MISTAKES]
+    near = difflib.get_close_matches(str(name), names, n=3, cutoff=0.3) or names
+    raise ValueError(f"no mistake is called {name!r}; there is {', '.join(map(repr, near))} (all: viz.mistakes())")
+
+
+def mistakes() -> Mistakes:
+    """All of the common mistakes, most frequent first.
+
+    >>> import viz
+    >>> viz.mistakes()[0].name
+    'second backward'
+    """
+    return Mistakes(MistakeLesson(known) for known in MISTAKES)
+
+
+def recognise(message: str) -> Mistake | None:
+    """The common mistake that an engine's error message is about; None for any other.
+
+    >>> recognise("element 0 of tensors does not require grad and does not have a grad_fn").name
+    'does not require grad'
+    """
+    return next((known for known in MISTAKES if known.phrase and re.search(known.phrase, message)), None)
+
+
+def _mute(lesson: MistakeLesson) -> str:
+    return " (silent)" if lesson.mistake.silent else ""
+
+
+def _error(recording: Recording) -> str:
+    return "" if recording.error is None else f"{recording.error['type']} in line {recording.error['line']}"
+
+
+def _facts(name: str, recording: Recording) -> list[tuple[str, str]]:
+    """What is compared of a tensor; empty texts where the program has no such tensor."""
+    from viz.widgets.account import array, gradient
+
+    tensor = recording.tensors.get(name)
+    if tensor is None:
+        return [(name, ""), (f"{name}.grad_fn", ""), (f"{name}.grad", "")]
+    made = tensor["grad_fn"] or ("None: a leaf" if tensor["requires_grad"] else "None")
+    return [(name, array(tensor["value"])), (f"{name}.grad_fn", made), (f"{name}.grad", gradient(tensor))]
+
+
+def _named(graph: Graph, name: str) -> str | None:
+    """The latest op with that node name; else of the tensors of that name the latest in the graph: its op, or the leaf."""
+    for op in reversed(graph.ops.values()):
+        if op.name == name:
+            return op.key
+    for value in reversed(graph.values.values()):
+        if name and name in (value.name, *value.names) and (value.op is None or graph.ops[value.op].recorded):
+            return value.op or value.key
+    return None

@@ -1,0 +1,277 @@
+"""Pictures and recordings as files: svg, png, pdf, gif, html, dot, json."""
+
+from __future__ import annotations
+
+import importlib
+import io
+import json
+import os
+import re
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from viz.export.animation import animated
+from viz.frames import scene
+from viz.frames.director import VIEWS, Director
+from viz.frames.stage import translated
+from viz.picture import dot, shapes, svg
+from viz.picture.layout import Layout
+from viz.picture.svg import State
+
+if TYPE_CHECKING:
+    from viz.draw import Picture
+    from viz.recording.recording import Recording
+
+HERE = Path(__file__).parent
+FONTS = [str(HERE / "fonts" / name) for name in ("DejaVuSans.ttf", "DejaVuSans-Bold.ttf")]
+NEEDS = {"resvg_py": "resvg-py", "fpdf": "fpdf2", "PIL": "pillow"}
+PICTURE_FORMATS = ("svg", "png", "pdf", "html", "dot")
+RECORDING_FORMATS = ("json", "html", "svg", "png", "pdf", "gif", "dot")
+SCALE = 2.0  # pixels of a PNG or GIF for each pixel of the picture
+
+
+def save_picture(picture: Picture, path: str | os.PathLike[str], scale: float = SCALE) -> Path:
+    """Write a picture in the format that the suffix of `path` names.
+
+    Raises:
+        ValueError: the suffix names no format that pictures have.
+        ModuleNotFoundError: the format needs a package that is missing; the message names it.
+    """
+    target = Path(path)
+    form = _form(target, PICTURE_FORMATS)
+    theme = "light" if picture.theme == "auto" else picture.theme
+    makers: dict[str, Callable[[], str | bytes]] = {
+        "svg": lambda: _standalone(picture.svg),
+        "dot": lambda: picture.source,
+        "html": lambda: page(picture.title, f"<figure>{picture.svg}</figure>"),
+        "png": lambda: png(picture.drawn(theme, plain=True), scale),
+        "pdf": lambda: pdf(picture.drawn(theme, plain=True)),
+    }
+    return _write(target, makers[form]())
+
+
+def save_recording(
+    recording: Recording,
+    path: str | os.PathLike[str],
+    step: int | None = None,
+    view: str = "values",
+    theme: str = "auto",
+    scale: float = SCALE,
+    seconds: float = 1.2,
+    animate: bool = False,
+) -> Path:
+    """Write a recording: all of it as json, html (plays without a kernel), gif or moving svg, one step as a picture.
+
+    Args:
+        recording: what to write.
+        path: its suffix names the format.
+        step: which step a picture shows; the last one when not given.
+        view: `"values"` or `"grad_fn"`.
+        theme: `"auto"`, `"light"` or `"dark"`; what cannot follow a page is light unless told otherwise.
+        scale: pixels of a PNG or GIF for each pixel of the picture.
+        seconds: how long a GIF or a moving SVG shows each step.
+        animate: an SVG that moves by itself, without a script; it stands still where motion is unwanted.
+
+    Raises:
+        ValueError: no such format or view, or a format that cannot move.
+        IndexError: no such step.
+        ModuleNotFoundError: the format needs a package that is missing; the message names it.
+    """
+    target = Path(path)
+    form = _form(target, RECORDING_FORMATS)
+    if view not in VIEWS:
+        raise ValueError(f"view must be one of {', '.join(map(repr, VIEWS))}, not {view!r}")
+    if animate and form != "svg":
+        raise ValueError(f"animate=True is for .svg, not .{form}; a .gif and the player in .html move by themselves")
+    if form == "json":
+        return _write(target, recording.to_json())
+    if form == "html":
+        return _write(target, player_page(recording.scene(theme=theme)))
+    frames = Frames(recording, view)
+    fixed = "light" if theme == "auto" else theme
+    which = frames.count - 1 if step is None else step
+    makers: dict[str, Callable[[], str | bytes]] = {
+        "svg": lambda: _standalone(frames.animated(theme, seconds) if animate else frames.svg(which, theme)),
+        "dot": lambda: frames.dot(which, theme),
+        "png": lambda: png(frames.svg(which, fixed, plain=True), scale),
+        "pdf": lambda: pdf(frames.svg(which, fixed, plain=True)),
+        "gif": lambda: gif([frames.svg(one, fixed, plain=True) for one in range(frames.count)], scale, seconds),
+    }
+    return _write(target, makers[form]())
+
+
+class Frames:
+    """Any step of a recording as a picture of its own; laid out once."""
+
+    def __init__(self, recording: Recording, view: str) -> None:
+        director = Director(recording)
+        stage = director.stages[view]
+        self.count = len(director.steps)
+        self._director = director
+        self._first = stage.first
+        self._drawing = shapes.drawing(recording.graph, view, stage.rooms, director.layers)
+        self._patches = [translated(patch, self._drawing) for patch in stage.patches]
+        self._layout: Layout = scene.arrange(self._drawing)
+        self._view = view
+        self._rooms = stage.rooms
+        self._identity = scene.new_identity()
+
+    def state(self, step: int) -> dict[str, State]:
+        """How every element looks at a step."""
+        if not -self.count <= step < self.count:
+            raise IndexError(f"step must be from 0 to {self.count - 1}, not {step}")
+        state = {key: State(one.classes, dict(one.text)) for key, one in self._first.items()}
+        for patch in self._patches[1 : step % self.count + 1]:
+            for key, change in patch.items():
+                one = state.setdefault(key, State())
+                one.classes = change.get("class", one.classes)
+                one.text.update(change.get("text", {}))
+        return state
+
+    def picture(self, step: int | None, theme: str) -> Picture:
+        """A step as a picture of its own."""
+        from viz.draw import Picture
+
+        which = self.count - 1 if step is None else step
+        state = self.state(which)
+        about = self._director.steps[which]
+        layers = self._director.layers
+        made = Picture(self._director.graph, self._view, theme, about.title, state, self._rooms, layers)
+        made.caption = f"{about.title}. {about.sentence}"
+        return made
+
+    def svg(self, step: int, theme: str = "auto", plain: bool = False) -> str:
+        """A step as SVG, its title and sentence below."""
+        state = self.state(step)
+        about = self._director.steps[step]
+        notes = _wrapped(f"{about.title}. {about.sentence}", self._layout.width)
+        head = about.title, about.sentence
+        return svg.write(self._drawing, self._layout, self._identity, state, *head, theme, notes, plain)
+
+    def animated(self, theme: str = "auto", seconds: float = 1.2) -> str:
+        """All steps as one SVG that moves."""
+        about = [
+            f"{number} of {self.count}. {one.title}. {one.sentence}"
+            for number, one in enumerate(self._director.steps, 1)
+        ]
+        notes = [_wrapped(text, self._layout.width) for text in about]
+        states = [self.state(step) for step in range(self.count)]
+        title = f"{self.count} steps on {self._director.recording.engine}"
+        return animated(self._drawing, self._layout, self._identity, states, notes, title, theme, seconds)
+
+    def dot(self, step: int, theme: str = "auto") -> str:
+        """A step as DOT."""
+        return dot.source(self._drawing, self.state(step), self._layout.direction, theme)
+
+
+def _wrapped(text: str, width: float) -> list[str]:
+    import textwrap
+
+    return textwrap.wrap(text, max(40, int(width / 6.6)))[:4]
+
+
+def _form(path: Path, known: tuple[str, ...]) -> str:
+    form = path.suffix.lower().lstrip(".")
+    if form not in known:
+        raise ValueError(f"{path.name!r}: the suffix must be one of {', '.join('.' + one for one in known)}")
+    return form
+
+
+def _write(path: Path, content: str | bytes) -> Path:
+    if isinstance(content, str):
+        path.write_text(content, encoding="utf-8")
+    else:
+        path.write_bytes(content)
+    return path
+
+
+def _standalone(text: str) -> str:
+    return f'<?xml version="1.0" encoding="UTF-8"?>\n{text}\n'
+
+
+def _package(name: str, form: str) -> Any:
+    try:
+        return importlib.import_module(name)
+    except ImportError:
+        raise ModuleNotFoundError(
+            f"No module named {name!r}. Saving as .{form} needs it: pip install {NEEDS[name]}", name=name
+        ) from None
+
+
+def png(picture: str, scale: float = SCALE) -> bytes:
+    """A plain SVG as PNG, drawn with the fonts that come along, so that it looks the same everywhere."""
+    resvg = _package("resvg_py", "png")
+    return bytes(resvg.svg_to_bytes(svg_string=picture, zoom=scale, skip_system_fonts=True, font_files=FONTS))
+
+
+def gif(pictures: list[str], scale: float = SCALE, seconds: float = 1.2) -> bytes:
+    """Plain SVGs as one animation; the last frame stays three times as long."""
+    _package("PIL", "gif")
+    image = importlib.import_module("PIL.Image")
+    drawn = [image.open(io.BytesIO(png(picture, scale))).convert("RGB") for picture in pictures]
+    size = max(one.width for one in drawn), max(one.height for one in drawn)
+    frames = []
+    for one in drawn:
+        whole = image.new("RGB", size, one.getpixel((0, 0)))
+        whole.paste(one)
+        frames.append(whole.quantize(64, dither=0))
+    durations = [int(seconds * 1000)] * (len(frames) - 1) + [int(seconds * 3000)]
+    out = io.BytesIO()
+    frames[0].save(out, "GIF", save_all=True, append_images=frames[1:], duration=durations, loop=0, optimize=True)
+    return out.getvalue()
+
+
+def pdf(picture: str) -> bytes:
+    """A plain SVG as PDF: lines and text, not pixels."""
+    _package("fpdf", "pdf")
+    from viz.export.pdf import draw
+
+    return draw(picture, FONTS)
+
+
+def page(title: str, body: str, style: str = "", script: str = "") -> str:
+    """One self-contained HTML page: no network, no kernel."""
+    return (
+        '<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
+        '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
+        f"<title>{svg.escape(title)}</title>\n<style>{_PAGE}{style}</style>\n</head>\n"
+        f"<body>\n{body}\n{script}</body>\n</html>\n"
+    )
+
+
+_PAGE = (
+    ":root{color-scheme:light dark}body{margin:0 auto;max-width:1180px;padding:16px;font-family:system-ui,sans-serif}"
+    "figure{margin:0}"
+)
+
+
+def player_page(made: dict[str, Any]) -> str:
+    """A scene as a page that plays it: the same player as in a notebook, inlined."""
+    widgets = HERE.parent / "widgets"
+    module = (widgets / "player.js").read_text(encoding="utf-8")
+    style = (widgets / "player.css").read_text(encoding="utf-8")
+    last = len(made["steps"]) - 1
+    still = scene.frame(made, next(iter(made["views"])), last)
+    body = (
+        f'<main id="player"><noscript><p>{svg.escape(made["steps"][last]["sentence"])}</p></noscript></main>\n'
+        f"<noscript><figure>{still}</figure></noscript>"
+    )
+    script = (
+        f'<script type="application/json" id="scene">{embedded(made)}</script>\n'
+        f'<script type="module">\n{_inline(module)}\n'
+        'const scene = JSON.parse(document.getElementById("scene").textContent);\n'
+        'mountPlayer(document.getElementById("player"), scene, { keys: document });\n'
+        "</script>\n"
+    )
+    return page(made["title"], body, style, script)
+
+
+def embedded(data: Any) -> str:
+    """JSON that stays inside its `<script>` element whatever the texts in it are."""
+    text = json.dumps(data, ensure_ascii=False, separators=(",", ":"))
+    return text.replace("<", "\\u003c").replace("\u2028", "\\u2028").replace("\u2029", "\\u2029")
+
+
+def _inline(module: str) -> str:
+    return re.sub(r"</(?=script)", r"<\\/", module, flags=re.IGNORECASE)

@@ -1,0 +1,353 @@
+"""Plays a recording once: what each step means, in words and as changes to the pictures, is decided here alone."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from itertools import islice
+from typing import Any
+
+from viz.frames.buffers import Buffers
+from viz.frames.flow import Flow
+from viz.frames.stage import Stage
+from viz.frames.words import Words, joined, sentence
+from viz.picture import grid as grids
+from viz.picture.svg import State
+from viz.recording import notation
+from viz.recording.graph import Array, Op, Value
+from viz.recording.notation import brief
+from viz.recording.recording import Event, Recording
+
+VIEWS = ("values", "grad_fn")
+LISTED = 12  # entries of a panel beside the picture
+
+
+@dataclass
+class Step:
+    """One frame of the player."""
+
+    phase: str
+    title: str
+    sentence: str
+    line: int | None = None
+    ready: list[str] = field(default_factory=list)
+    inbox: list[list[str]] = field(default_factory=list)
+    saved: list[list[str]] = field(default_factory=list)
+
+
+class Director:
+    """Plays a recording once and writes down every step for every view."""
+
+    def __init__(self, recording: Recording) -> None:
+        self.recording = recording
+        self.graph = recording.graph
+        self.stages = {view: Stage() for view in VIEWS}
+        self.steps: list[Step] = []
+        self.flow = Flow(self.graph, self.stages)
+        self.layers = self.flow.layers
+        self.words = Words(self.graph)
+        self._buffers = Buffers(self.words, LISTED)
+        self._passes: dict[int, list[Event]] = {}
+        for event in recording.events:
+            self._passes.setdefault(event.pass_nr, []).append(event)
+        self._order = 0
+        self._total = 0
+        self._play()
+
+    # steps
+
+    def _set(self, key: str, classes: str | None = None, **text: str) -> None:
+        for stage in self.stages.values():
+            stage.set(key, classes, **text)
+
+    def _passing(self, key: str, classes: str, after: str, **text: str) -> None:
+        for stage in self.stages.values():
+            stage.passing(key, classes, after, **text)
+
+    def _close(self, step: Step) -> None:
+        step.saved = self._buffers.rows()
+        waiting = islice(self.flow.inbox.items(), LISTED)
+        step.inbox = [[self.words.node(node), joined(sent)] for (node, _), sent in waiting]
+        if len(self.flow.inbox) > LISTED:
+            step.inbox.append(["and more", f"{len(self.flow.inbox) - LISTED} inboxes"])
+        if len(step.ready) > LISTED:
+            step.ready = [*step.ready[:LISTED], f"and {len(step.ready) - LISTED} more"]
+        self.steps.append(step)
+        for stage in self.stages.values():
+            stage.close()
+
+    def _play(self) -> None:
+        self._start()
+        events = self.recording.events
+        position = 0
+        while position < len(events):
+            event = events[position]
+            used = 1
+            if event.kind == "create":
+                while (
+                    position + used < len(events)
+                    and events[position + used].kind == "create"
+                    and events[position + used].line == event.line
+                ):
+                    used += 1
+                self._create(events[position : position + used])
+            elif event.kind == "op":
+                self._op(event)
+            elif event.kind == "backward":
+                self._backward(event)
+            elif event.kind == "run":
+                while position + used < len(events) and events[position + used].kind not in (
+                    "run",
+                    "done",
+                    "backward",
+                    "raised",
+                    "error",
+                ):
+                    used += 1
+                group = events[position : position + used]
+                # a node may run others in its own backward (a checkpoint does), and be done only after them
+                own = [one for one in group if one.node in (None, event.node) and one.kind not in ("op", "create")]
+                self._run(own)
+                for one in group:
+                    if one.kind == "send" and one.node != event.node:
+                        self._finishes(one)
+                    elif one.kind == "freed" and one.node != event.node:
+                        self._free(self.graph.ops[one.node or ""])
+                    elif one.kind == "op":
+                        self._op(one, "backward")
+                    elif one.kind == "create" and self.graph.values[one.values[0]].names:
+                        self._create([one], "backward")
+                    elif one.kind == "create":  # a number that a rule needs is no step of the program's
+                        self._appear(self.graph.values[one.values[0]])
+            elif event.kind == "done":
+                self._done(event)
+            elif event.kind == "raised":
+                self._raised(event)
+            elif event.kind == "error":
+                self._error(event)
+            position += used
+
+    def _start(self) -> None:
+        for value in self.graph.values.values():
+            self._set(value.key, "pending")
+        for op in self.graph.ops.values():
+            self._set(op.key, "pending")
+            for slot, key in enumerate(op.inputs):
+                if key is not None:
+                    self._set(f"e{op.key}i{slot}", "pending")
+            for key in op.outputs:
+                self._set(f"e{key}", "pending")
+            for slot, (key, _) in enumerate(op.next):
+                if key is not None:
+                    self._set(f"n{op.key}i{slot}", "pending")
+        for key in self.words.leaf_of:
+            self._set(key, "pending")
+        for stage in self.stages.values():
+            stage.first = {key: State(state.classes, dict(state.text)) for key, state in stage.state.items()}
+        self._close(Step("start", "Before the first line", "Nothing has run yet."))
+
+    def _create(self, events: list[Event], phase: str = "forward") -> None:
+        words = []
+        for event in events:
+            value = self.graph.values[event.values[0]]
+            self._appear(value)
+            about = "requires grad" if value.requires_grad else "requires no grad"
+            words.append(f"{value.title} = {brief(value.array)}, a leaf that {about}")
+        names = ", ".join(self.graph.values[event.values[0]].title for event in events)
+        self._close(Step(phase, f"{phase.title()}: {names}", sentence("; ".join(words)), events[0].line))
+
+    def _appear(self, value: Value) -> None:
+        texts = {"value": grids.words(value.array)}
+        if value.array is not None and value.array.shape:
+            self.stages["values"].set(f"{value.key}x", "on")
+        if value.requires_grad and value.kind == "leaf":
+            before = self.stages["values"].state.get(value.shares or "", State()).text.get("grad", "")
+            texts["grad"] = before if before and value.how_shared == "in-place" else "grad: none yet"
+        self._passing(value.key, "now", "done", **texts)
+        if value.accumulate:
+            self._set(value.accumulate, "done")
+
+    def _op(self, event: Event, phase: str = "forward") -> None:
+        op = self.graph.ops[event.node or ""]
+        mathematics = notation.symbol(op)
+        self._passing(op.key, "now", "done")
+        for slot, key in enumerate(op.inputs):
+            if key is not None:
+                self._set(f"e{op.key}i{slot}", "")
+        for slot, (node, _) in enumerate(op.next):
+            if node is not None:
+                self._set(f"n{op.key}i{slot}", "")
+        results = []
+        for key in op.outputs:
+            value = self.graph.values[key]
+            self._set(f"e{key}", "")
+            self._appear(value)
+            if value.array is not None:
+                again = f" in place, version {value.version}" if value.how_shared == "in-place" else ""
+                results.append(f"{value.title} = {brief(value.array)}{again}")
+        for position, saved in enumerate(op.saved):
+            self._set(f"{op.key}s{position}", "")
+            self._buffers.set(op, position, "alive" if saved.state == "freed" else saved.state)
+        operands = [brief(self.graph.values[key].array) for key in op.inputs if key is not None]
+        words = notation.applied(op, [text for text in operands if text])
+        words += f" gives {', '.join(results)}" if results else ""
+        if op.recorded:
+            words += f", recorded as {op.name}"
+            kept = [self.words.saved(op, saved) for saved in op.saved]
+            words += f", which keeps {' and '.join(kept)} for the backward pass" if kept else ""
+        else:
+            words += "; it is not recorded, so no gradient will flow through it"
+        place = f" inside {op.scope}" if op.scope else f" in {op.module}" if op.module else ""
+        self._close(Step(phase, f"{phase.title()}: {mathematics}{place}", sentence(words), event.line))
+
+    def _backward(self, event: Event) -> None:
+        rest = self._passes[event.pass_nr]
+        self._order = 0
+        self._total = sum(1 for later in rest if later.kind == "run")
+        self.flow.begin(rest)
+        roots = [self.graph.values[key] for key in event.values]
+        first = next((later for later in rest if later.kind == "run"), None)
+        seed = ""
+        if first is not None and first.gradients:
+            seed = f" with the gradient {brief(first.gradients[0].array)}"
+        for root in roots:
+            self._passing(root.key, "ready", "done")
+        names = ", ".join(root.title for root in roots) or "the roots"
+        which = f" {event.pass_nr}" if event.pass_nr > 1 else ""
+        self._close(
+            Step(
+                "backward",
+                f"Backward{which} starts at {names}",
+                f"The backward pass starts at {names}{seed}: {names} changes by 1 when {names} changes by 1."
+                if seed.endswith(" 1")
+                else f"The backward pass starts at {names}{seed}.",
+                event.line,
+                [self.words.node(key) for key in event.ready],
+            )
+        )
+
+    def _run(self, events: list[Event]) -> None:
+        event = events[0]
+        self._order += 1
+        key = event.node or ""
+        op = self.graph.ops.get(key)
+        title = f"Backward, step {self._order} of {self._total}: "
+        if op is None:
+            leaf = self.words.leaf_of.get(key)
+            self._accumulate(events, leaf, key, title)
+            return
+        mathematics = notation.symbol(op)
+        parts = []
+        upstream = self.flow.receive(key, event.gradients)
+        self._passing(key, "running", "has-grad")
+        for later in events[1:]:
+            if later.kind == "send":
+                for position, gradient in enumerate(later.gradients):
+                    parts.append(self.flow.send(op, gradient, position, upstream))
+            elif later.kind == "hook":
+                before, after = later.gradients
+                name = self.graph.values[later.values[0]].title
+                parts.append(f"a hook on {name} makes {brief(after.array)} of {brief(before.array)}")
+            elif later.kind == "freed":
+                self._free(op)
+        last = events[-1]
+        for waiting in last.ready:
+            self._passing(waiting, "ready", "done")
+        words = f"{mathematics} receives {brief(upstream)}"
+        if parts:
+            words += " and sends " + ", and ".join(filter(None, parts))
+        self._close(
+            Step(
+                "backward",
+                f"{title}{mathematics} runs, {op.name}",
+                sentence(words),
+                event.line,
+                [self.words.node(waiting) for waiting in last.ready],
+            )
+        )
+
+    def _finishes(self, event: Event) -> None:
+        op = self.graph.ops[event.node or ""]
+        parts = [self.flow.send(op, gradient, position, None) for position, gradient in enumerate(event.gradients)]
+        words = f"{notation.symbol(op)} is done and sends {', and '.join(filter(None, parts)) or 'nothing'}"
+        ready = [self.words.node(waiting) for waiting in event.ready]
+        self._close(
+            Step("backward", f"Backward: {self.words.node(op.key)} is done", sentence(words), event.line, ready)
+        )
+
+    def _accumulate(self, events: list[Event], leaf: Value | None, key: str, title: str) -> None:
+        event = events[0]
+        name = leaf.title if leaf is not None else key
+        arrived = event.gradients[0].array if event.gradients else None
+        waiting = self.flow.inbox.pop((key, 0), [])
+        total = arrived
+        for later in events[1:]:
+            if later.kind == "accumulate":
+                total = later.total
+        words = f"AccumulateGrad adds {brief(arrived)} into {name}.grad"
+        if len(waiting) > 1:
+            met = joined(waiting)
+            words = f"{met} = {brief(arrived)} have met in the inbox of {name}; "
+            words += f"AccumulateGrad runs once and adds the sum into {name}.grad"
+        if brief(total) != brief(arrived):
+            words += f", which becomes {brief(total)}: it was not zeroed"
+        self._passing(key, "running", "has-grad", grad=f"grad {brief(arrived)}")
+        if leaf is not None:
+            self._passing(leaf.key, "running", "done has-grad", grad=f"grad {grids.words(total)}".strip())
+            self.flow.show(leaf, total)
+        last = events[-1]
+        for ready in last.ready:
+            self._passing(ready, "ready", "done")
+        self._close(
+            Step(
+                "backward",
+                f"{title}{name} receives its gradient, AccumulateGrad",
+                sentence(words),
+                event.line,
+                [self.words.node(ready) for ready in last.ready],
+            )
+        )
+
+    def _free(self, op: Op) -> None:
+        for position, _ in enumerate(op.saved):
+            self._set(f"{op.key}s{position}", "freed")
+            self._buffers.set(op, position, "freed")
+
+    def _done(self, event: Event) -> None:
+        words = [
+            f"{name}.grad = {brief(_array(state['grad']))}"
+            for name, state in self.recording.tensors.items()
+            if state["grad"] is not None and state["is_leaf"]
+        ]
+        last = event is self.recording.events[-1]
+        returned = [
+            f"{joined(sent)} for {name}"
+            for (node, number), sent in self.flow.inbox.items()
+            if (name := self.words.gradient_of(node, number))
+        ]
+        self.flow.inbox.clear()
+        text = "Every gradient has arrived"
+        if returned:
+            text += f"; it returns {', '.join(returned)}, and adds nothing to any .grad"
+        elif last and words:
+            text += f": {', '.join(words[:8])}"
+        self._close(Step("end" if last else "backward", "The backward pass is over", sentence(text), event.line))
+
+    def _raised(self, event: Event) -> None:
+        self.flow.inbox.clear()
+        if event.node:
+            self._passing(event.node, "error", "done")
+        name = event.text.partition(":")[0]
+        where = self.words.node(event.node) if event.node else "The backward pass"
+        self._close(Step("error", f"{where} raises {name}", f"{event.text} The program catches it.", event.line))
+
+    def _error(self, event: Event) -> None:
+        if event.node:
+            self._set(event.node, "error")
+        about = self.recording.error or {}
+        self._close(
+            Step("error", f"{about.get('type', 'Error')} in the {about.get('phase', '')} pass", event.text, event.line)
+        )
+
+
+def _array(data: dict[str, Any] | None) -> Array | None:
+    return None if data is None else Array(**data)

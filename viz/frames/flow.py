@@ -1,0 +1,135 @@
+"""Gradients on their way through a backward pass, as the pictures show them: on links, in inboxes, in their values."""
+
+from __future__ import annotations
+
+from viz.frames.stage import Stage
+from viz.frames.words import joined, product
+from viz.picture import grid as grids
+from viz.picture.svg import State
+from viz.recording.graph import Array, Graph, Op, Value
+from viz.recording.notation import brief
+from viz.recording.recording import Event, Gradient
+
+LAYERS = 8  # gradients of one value that are drawn; more come as text alone
+
+
+class Flow:
+    """Shows the gradients of one pass after the other on the stages of all views."""
+
+    def __init__(self, graph: Graph, stages: dict[str, Stage]) -> None:
+        self.graph = graph
+        self.stages = stages
+        self.layers: dict[str, list[grids.Grid]] = {}  # the gradients of each value that are drawn
+        self.inbox: dict[tuple[str, int], list[Gradient]] = {}  # what has come and waits, per node and output
+        self._expected: dict[str, int] = {}
+        self._lit: dict[tuple[str, str], None] = {}  # views and links that show a gradient of this pass
+        self._given: dict[str, None] = {}  # results that have a gradient of this pass
+
+    def begin(self, events: list[Event]) -> None:
+        """A pass of these events starts."""
+        self.inbox.clear()
+        self._expected = {}
+        for event in events:
+            if event.kind == "send":
+                for gradient in event.gradients:
+                    if gradient.value is not None and gradient.array is not None:
+                        self._expected[gradient.value] = self._expected.get(gradient.value, 0) + 1
+        self._forget()
+
+    def receive(self, key: str, gradients: list[Gradient]) -> Array | None:
+        """A node takes what is in its inboxes; the first of it is given back."""
+        upstream: Array | None = None
+        for gradient in gradients:
+            upstream = upstream or gradient.array
+            self.inbox.pop((key, gradient.output_nr), None)
+            if gradient.value is not None:
+                self.arrived(self.graph.values[gradient.value], gradient.array)
+                self.stages["values"].set(f"b{gradient.value}", "has-grad")
+                self._lit["values", f"b{gradient.value}"] = None
+        self.stages["grad_fn"].set(key, None, grad=f"grad {brief(upstream)}")
+        self._given[key] = None
+        return upstream
+
+    def _set(self, key: str, classes: str | None = None, **text: str) -> None:
+        for stage in self.stages.values():
+            stage.set(key, classes, **text)
+
+    def _forget(self) -> None:
+        """What the pass before has shown on its way goes; what it left in `.grad` stays."""
+        for view, key in self._lit:
+            stage = self.stages[view]
+            shown = stage.state[key].text
+            stage.set(key, "", **{slot: "" for slot in ("label", "label2") if slot in shown})
+        self._lit.clear()
+        for key in self._given:
+            value = self.graph.values.get(key)
+            if value is not None:
+                self._set(key, None, grad="", note="")
+                self.show(value, None)
+            else:
+                self.stages["grad_fn"].set(key, None, grad="")
+        self._given.clear()
+
+    def arrived(self, value: Value, array: Array | None) -> None:
+        """All of the gradient of a value is there."""
+        note = "" if value.kind == "leaf" else "retained" if value.retains_grad else "not kept"
+        text = {"grad": f"grad {grids.words(array)}".strip()}
+        if note and grids.grid("", array) is not None:
+            text["grad"] += f", {note}"
+        elif note:
+            text["note"] = note
+        if value.kind == "value":
+            self._given[value.key] = None
+        self._set(value.key, None, **text)
+        self.show(value, array)
+
+    def show(self, value: Value, array: Array | None) -> None:
+        """Show the picture of a gradient in the value's box; a gradient seen before is not drawn again."""
+        stage = self.stages["values"]
+        layers = self.layers.setdefault(value.key, [])
+        drawn = grids.grid(f"{value.key}d{len(layers)}", array)
+        shown = next((one for one in layers if stage.state.get(one.key, State()).classes == "grad-grid on"), None)
+        if shown is not None:
+            stage.set(shown.key, "")
+        if drawn is None or len(layers) >= LAYERS:
+            if not layers:
+                del self.layers[value.key]
+            return
+        same = next((one for one in layers if one.cells == drawn.cells), None)
+        if same is None:
+            layers.append(drawn)
+        stage.set((same or drawn).key, "grad-grid on")
+
+    def send(self, op: Op, gradient: Gradient, position: int, upstream: Array | None) -> str:
+        """An op sends a gradient, the one at `position` of all that it sends; what is said of it."""
+        slot = self._slot(op, gradient, position)
+        value = self.graph.values[gradient.value] if gradient.value is not None else None
+        whole, factor, one_line = product(upstream, gradient.array)
+        text = {"label": whole} if not factor else {"label": factor, "label2": whole}
+        back, node = f"b{op.key}i{slot}", f"n{op.key}i{slot}"
+        for view, key in (("values", back), ("grad_fn", node)):
+            self.stages[view].passing(key, "running", "has-grad", **text)
+            self._lit[view, key] = None
+        if value is None or gradient.node is None:
+            return one_line
+        if gradient.array is None:
+            return f"no gradient to {value.title}"
+        waiting = self.inbox.setdefault((gradient.node, gradient.output_nr), [])
+        waiting.append(gradient)
+        expected = self._expected.get(value.key, 1)
+        already = joined(waiting)
+        if expected > 1 or value.kind == "leaf":
+            self._set(value.key, None, grad=f"inbox {already}")
+            if value.kind == "value":
+                self._given[value.key] = None
+        else:
+            self.arrived(value, gradient.array)
+        if value.accumulate:
+            self.stages["grad_fn"].set(value.accumulate, None, grad=f"inbox {already}")
+            self._given[value.accumulate] = None
+        return f"{one_line} to {value.title}"
+
+    def _slot(self, op: Op, gradient: Gradient, position: int) -> int:
+        # gradients come in the order of the slots that lead somewhere
+        open_slots = [slot for slot, (node, _) in enumerate(op.next) if node is not None]
+        return open_slots[position] if position < len(open_slots) else position

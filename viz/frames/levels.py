@@ -1,0 +1,121 @@
+"""What is inside the folds of a recording: a picture for each, laid out once, that a player opens by a click.
+
+Every fold is a level of its own with patches of its own, so no kernel is asked when a reader opens one. A level may hold
+folds again; how much is carried along is bounded, and a fold past the bound stays closed.
+"""
+
+from __future__ import annotations
+
+import base64
+import gzip
+import json
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from viz.frames.director import Director
+from viz.frames.stage import translated
+from viz.picture import shapes, svg
+from viz.picture.fold import Fold, Folding, inside
+from viz.picture.layout import Layout
+from viz.picture.shapes import Drawing
+from viz.recording.graph import Graph, Op
+
+MOST = 80  # levels of one scene: each takes some milliseconds to lay out
+
+
+@dataclass
+class Level:
+    """The inside of one fold."""
+
+    fold: Fold
+    parent: str | None  # the fold around it; None: the whole picture
+    graph: Graph
+    folding: Folding
+    border: list[Op]
+
+
+def levels(graph: Graph, folding: Folding) -> list[Level]:
+    """The insides of the folds of a graph, outermost first."""
+    users: dict[str, list[Op]] = {}
+    for op in graph.ops.values():
+        for key, _ in op.next:
+            if key is not None and op.recorded:
+                users.setdefault(key, []).append(op)
+    found: list[Level] = []
+    waiting: list[tuple[Fold, str | None]] = [(one, None) for one in folding.folds.values()]
+    while waiting and len(found) < MOST:
+        one, parent = waiting.pop(0)
+        part, folded = inside(graph, one)
+        border: dict[str, Op] = {}
+        for op in part.ops.values():
+            behind = [graph.ops[key] for key, _ in op.next if key in graph.ops]
+            border.update(
+                {other.key: other for other in (*behind, *users.get(op.key, ())) if other.key not in part.ops}
+            )
+        found.append(Level(one, parent, part, folded, list(border.values())))
+        waiting += [(inner, one.key) for inner in folded.folds.values()]
+    return found
+
+
+def details(graph: Graph, folding: Folding, found: list[Level], opened: set[str]) -> dict[str, list[list[str]]]:
+    """What is told about each fold; `opened` are the keys of those that have a picture."""
+    about = {}
+    for one in [*folding.folds.values(), *(one for level in found for one in level.folding.folds.values())]:
+        rows = [["folded", f"{one.title(graph)} {one.place}".strip()], ["ops", f"{len(one.ops):,}"]]
+        if one.leaves:
+            rows.append(["leaves", f"{len(one.leaves):,}"])
+        rows.append(["inside", "a click or Enter opens it" if one.key in opened else "too large to carry along"])
+        about[one.key] = rows
+    return about
+
+
+def pictures(
+    director: Director,
+    view: str,
+    found: list[Level],
+    identity: str,
+    top: set[str],
+    place: Callable[[Drawing], Layout],
+    room: int,
+) -> dict[str, dict[str, Any]]:
+    """The picture of each level in one view, by the key of its fold, as long as `room` characters hold them.
+
+    A level has the identity of the view's own picture and takes its place. Its patches are those of the steps in which
+    something in it changes; elements that the view's own picture has as well (`top`) are patched by that picture's.
+    `place` lays a drawing out.
+    """
+    stage = director.stages[view]
+    rooms = stage.rooms
+    steps: dict[str, list[int]] = {}
+    for step, patch in enumerate(stage.patches):
+        for key in patch:
+            steps.setdefault(key, []).append(step)
+    made: dict[str, dict[str, Any]] = {}
+    for level in found:
+        if level.parent is not None and level.parent not in made:
+            continue
+        drawing = shapes.drawing(level.graph, view, rooms, director.layers, level.folding, level.border)
+        patches: dict[int, dict[str, Any]] = {}
+        for key in (drawing.keys | drawing.alias.keys()) - top:
+            for step in steps.get(key, ()):
+                patches.setdefault(step, {})[key] = stage.patches[step][key]
+        patches.pop(0, None)
+        title = f"{level.fold.title(level.graph)} {level.fold.place}".strip()
+        layout = place(drawing)
+        picture = {
+            "svg": svg.write(drawing, layout, identity, stage.first, f"Inside {title}", title, styled=False),
+            "patches": {str(step): translated(patches[step], drawing) for step in sorted(patches)},
+        }
+        packed = _packed(picture)
+        room -= len(packed)
+        if room < 0:
+            break
+        made[level.fold.key] = {"title": title, "parent": level.parent, "packed": packed}
+    return made
+
+
+def _packed(picture: dict[str, Any]) -> str:
+    """A picture as the player unpacks it when it is opened: JSON, gzip, base64; a tenth of its size."""
+    text = json.dumps(picture, ensure_ascii=False, separators=(",", ":"))
+    return base64.b64encode(gzip.compress(text.encode("utf-8", "replace"), 6, mtime=0)).decode()

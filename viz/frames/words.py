@@ -1,0 +1,67 @@
+"""What the steps of a player say: what nodes and saved tensors are called, and how gradients are written out."""
+
+from __future__ import annotations
+
+from viz.recording import notation
+from viz.recording.graph import Array, Graph, Op, Saved, Value
+from viz.recording.notation import brief, scalar
+from viz.recording.recording import Gradient
+
+
+class Words:
+    """Names for the parts of one graph."""
+
+    def __init__(self, graph: Graph) -> None:
+        self.graph = graph
+        self.leaf_of: dict[str, Value] = graph.accumulators()
+
+    def node(self, key: str) -> str:
+        """A backward node: `× MulBackward0`, `AccumulateGrad(w)`."""
+        if key in self.leaf_of:
+            return f"AccumulateGrad({self.leaf_of[key].title})"
+        op = self.graph.ops.get(key)
+        return f"{notation.symbol(op)} {op.name}" if op is not None else key
+
+    def saved(self, op: Op, saved: Saved) -> str:
+        """What a saved tensor is: a value's name, a number, or `its mask`."""
+        if saved.value is not None:
+            return self.graph.values[saved.value].title
+        return saved.text or f"its {saved.name}"
+
+    def tab(self, op: Op, position: int) -> str:
+        """A saved tensor with the op that keeps it: `× saved other (x)`."""
+        saved = op.saved[position]
+        return f"{notation.symbol(op)} saved {saved.name} ({self.saved(op, saved)})"
+
+    def gradient_of(self, node: str, number: int) -> str:
+        """The value whose gradient goes into slot `number` of a node."""
+        if node in self.leaf_of:
+            return self.leaf_of[node].title
+        op = self.graph.ops[node]
+        return next((self.graph.values[k].title for k in op.outputs if self.graph.values[k].output_nr == number), "")
+
+
+def joined(gradients: list[Gradient]) -> str:
+    """Gradients that meet, as a sum: `9 + 63 + 63`, or how many when they are many."""
+    if len(gradients) > 4:
+        return f"{len(gradients)} gradients"
+    return " + ".join(brief(gradient.array) or "none" for gradient in gradients)
+
+
+def sentence(text: str) -> str:
+    """`text` with a full stop where it has none."""
+    return text if text.endswith((".", "!", "?")) else f"{text}."
+
+
+def product(upstream: Array | None, sent: Array | None) -> tuple[str, str, str]:
+    """What a link carries: the product, the factors it came from, and both on one line."""
+    if sent is None:
+        return "none", "", "no gradient"
+    whole = brief(sent)
+    above, below = scalar(upstream), scalar(sent)
+    if above is None or below is None or not above or below - below != 0:
+        return whole, "", whole
+    local = notation.number(below / above)
+    if local == "1":
+        return whole, "", f"{brief(upstream)} · 1 = {whole}"
+    return f"= {whole}", f"{brief(upstream)} × {local}", f"{brief(upstream)} · {local} = {whole}"

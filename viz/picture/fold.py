@@ -1,0 +1,286 @@
+"""Makes large graphs readable: repeated blocks and long stretches become one box each, with their counts.
+
+Ops are taken in the order in which they were recorded, and only runs of neighbours in that order are folded. The order
+is topological, so a folded graph has no cycles.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from viz.recording import notation
+from viz.recording.graph import Graph, Op
+
+VISIBLE = 150  # boxes and pills that a picture shows at most
+LONGEST_BLOCK = 400  # ops in one repetition that is looked for
+FEWEST = 4  # ops that are worth a fold
+ROUNDS = 40  # different repetitions that are looked for
+PIECE = 12  # ops in the smallest part that a fold is opened into
+PIECES = 40  # parts that a fold is opened into, where they are larger than that
+
+
+@dataclass
+class Fold:
+    """Several ops drawn as one box."""
+
+    key: str
+    ops: list[str]
+    times: int = 1  # how often the block in it is repeated
+    module: str = ""  # the module it is
+    place: str = ""  # which part of a larger fold it is
+    leaves: list[str] = field(default_factory=list)
+
+    def title(self, graph: Graph) -> str:
+        """What is inside: `50 × (addmm, relu)`, or the most frequent ops."""
+        if self.module:
+            return self.module
+        if self.times > 1:
+            block = [notation.symbol(graph.ops[key]) for key in self.ops[: len(self.ops) // self.times]]
+            inside = ", ".join(block) if len(block) <= 4 else f"{', '.join(block[:3])}, … {len(block)} ops"
+            return f"{self.times} × ({inside})" if len(block) > 1 else f"{self.times} × {inside}"
+        names = [notation.symbol(graph.ops[key]) for key in self.ops]
+        common = [name for name, _ in Counter(names).most_common(3)]
+        return f"{len(names)} ops: {', '.join(common)}{', …' if len(set(names)) > 3 else ''}"
+
+    def scope(self, graph: Graph) -> str:
+        """Where its parameters live: `layers.0 … layers.49`."""
+        if self.module or self.place:
+            return self.place
+        scopes = [name.rpartition(".")[0] for key in self.leaves if "." in (name := graph.values[key].name)]
+        if not scopes:
+            return ""
+        return scopes[0] if scopes[0] == scopes[-1] else f"{scopes[0]} … {scopes[-1]}"
+
+
+@dataclass
+class Folding:
+    """Which ops and values are inside which fold."""
+
+    folds: dict[str, Fold] = field(default_factory=dict)
+    unit: dict[str, str] = field(default_factory=dict)  # op -> fold
+    hidden: dict[str, str] = field(default_factory=dict)  # value or AccumulateGrad -> fold
+
+
+def fold(graph: Graph, limit: int = VISIBLE) -> Folding:
+    """Fold `graph` so that about `limit` boxes remain; nothing is folded in a graph that is small enough."""
+    if len(graph.ops) + len(graph.values) <= limit:
+        return Folding()
+    ops = list(graph.ops.values())
+    by_module = _modules(graph, ops, limit // 4)
+    if by_module is not None:
+        return by_module
+    runs = _repetitions(_codes(ops))
+    made = _folding(graph, ops, runs)
+    share = 4
+    while _visible(graph, made) > limit and share <= 1 << 20:
+        made = _folding(graph, ops, _chopped(runs, len(ops), share))
+        share *= 2
+    return made
+
+
+def inside(graph: Graph, whole: Fold, limit: int = VISIBLE // 2) -> tuple[Graph, Folding]:
+    """What a fold holds, as a graph of its own, and how that is folded again where it is too much to read."""
+    ops = [graph.ops[key] for key in whole.ops]
+    near = dict.fromkeys(key for op in ops for key in (*op.inputs, *op.outputs) if key is not None)
+    part = Graph({key: graph.values[key] for key in near}, {op.key: op for op in ops})
+    if len(part.ops) + len(part.values) <= limit:
+        return part, Folding()
+    by_module = _modules(part, ops, limit, one_level=True)
+    if by_module is not None and len(by_module.folds) > 1:
+        return part, by_module
+    runs = [(0, len(ops), len(ops) // whole.times)] if whole.times > 1 else _repetitions(_codes(ops))
+    size = max(PIECE, -(-len(ops) // PIECES))
+    while True:
+        if not runs or runs[0][1] - runs[0][0] < len(ops):
+            made = _folding(part, ops, _chopped(runs, len(ops), size))
+        else:  # one repetition is all there is: parts of it hold whole blocks
+            block = runs[0][2] if runs[0][2] < size else 1
+            step = -(-size // block) * block
+            made = _folding(part, ops, [(at, min(at + step, len(ops)), block) for at in range(0, len(ops), step)])
+            if block > 1 or whole.times == len(ops):
+                _number(part, made, block, len(ops))
+        if _visible(part, made) <= 2 * limit or size >= len(ops):
+            return part, made
+        size *= 2
+
+
+def _number(part: Graph, made: Folding, block: int, count: int) -> None:
+    """Say which blocks each fold holds; what one hands to the next goes without saying."""
+    first = 1
+    made.hidden.update({key: made.unit[value.op] for key, value in part.values.items() if value.op in made.unit})
+    for one in made.folds.values():
+        last = first + len(one.ops) // block - 1
+        one.place = f"{first:,} to {last:,} of {count // block:,}"
+        first = last + 1
+
+
+def _modules(graph: Graph, ops: list[Op], limit: int, one_level: bool = False) -> Folding | None:
+    """A fold for each module, as deep as fits the limit; None where parameters have no paths, or are too many for it.
+
+    With `one_level` no deeper than it takes to have more than one.
+    """
+    ran = any(op.module for op in ops)  # a recording knows; for a drawn graph the names of parameters tell
+    paths = [tuple(filter(None, op.module.split("."))) if ran else _module_of(graph, op) for op in ops]
+    if sum(bool(path) for path in paths) < len(ops) // 8:
+        return None
+    following: list[tuple[str, ...]] = [()] * len(ops)
+    later: tuple[str, ...] = ()
+    for position in range(len(ops) - 1, -1, -1):
+        later = paths[position] if paths[position] is not None else later  # type: ignore[assignment]
+        following[position] = later
+    # an op without parameters belongs to the block before it; outside of blocks, to what the modules around it share
+    places: list[tuple[str, ...]] = []
+    before: tuple[str, ...] = ()
+    for path, after in zip(paths, following, strict=True):
+        if path is not None:
+            before = path
+            places.append(path)
+        else:
+            places.append(before if len(before) > 1 and after else _common(before, after))
+    position_of = {op.key: position for position, op in enumerate(ops)}
+    best = None
+    for depth in range(1, 1 + max(map(len, places))):
+        made = _folding(graph, ops, _stretches([place[:depth] for place in places]))
+        for one in made.folds.values():
+            one.module = ".".join(places[position_of[one.ops[0]]][:depth])
+        if _visible(graph, made) > limit:
+            break
+        best = made
+        if one_level and len(made.folds) > 1:
+            break
+    return best
+
+
+def _module_of(graph: Graph, op: Op) -> tuple[str, ...] | None:
+    for key in op.inputs:
+        if key is not None and (value := graph.values[key]).op is None and value.requires_grad and "." in value.name:
+            return tuple(value.name.split(".")[:-1])
+    return None
+
+
+def _common(one: tuple[str, ...], other: tuple[str, ...]) -> tuple[str, ...]:
+    length = 0
+    while length < min(len(one), len(other)) and one[length] == other[length]:
+        length += 1
+    return one[:length]
+
+
+def _stretches(places: list[tuple[str, ...]]) -> list[tuple[int, int, int]]:
+    found = []
+    start = 0
+    for position in range(1, len(places) + 1):
+        if position == len(places) or places[position] != places[start]:
+            if position - start > 1 and places[start]:
+                found.append((start, position, position - start))
+            start = position
+    return found
+
+
+def _codes(ops: list[Op]) -> np.ndarray:
+    """A number for each op that two ops share when they do the same to the same places behind them."""
+    place = {op.key: position for position, op in enumerate(ops)}
+    known: dict[tuple, int] = {}
+    codes = np.empty(len(ops), dtype=np.int64)
+    for position, op in enumerate(ops):
+        behind = tuple(
+            (position - place[node], number) if node in place else ("leaf" if node is not None else "", 0)
+            for node, number in op.next
+        )
+        codes[position] = known.setdefault((op.name, op.recorded, behind), len(known))
+    return codes
+
+
+def _repetitions(codes: np.ndarray) -> list[tuple[int, int, int]]:
+    """Stretches (start, end, block length) that repeat a block at least three times; no two overlap."""
+    found: list[tuple[int, int, int]] = []
+    open_stretches = [(0, len(codes))]
+    rounds = 0
+    while open_stretches and rounds < ROUNDS:
+        rounds += 1
+        start, end = open_stretches.pop()
+        best = _longest_run(codes[start:end])
+        if best is None:
+            continue
+        first, last, block = best[0] + start, best[1] + start, best[2]
+        found.append((first, last, block))
+        open_stretches += [(start, first), (last, end)]
+    return sorted(found)
+
+
+def _longest_run(codes: np.ndarray) -> tuple[int, int, int] | None:
+    best: tuple[int, int, int] | None = None
+    for block in range(1, min(LONGEST_BLOCK, len(codes) // 3) + 1):
+        if best is not None and block * 8 > best[1] - best[0] and block > 64:
+            break
+        same = codes[:-block] == codes[block:]
+        edges = np.flatnonzero(np.diff(np.concatenate(([0], same.view(np.int8), [0]))))
+        if not len(edges):
+            continue
+        starts, lengths = edges[::2], edges[1::2] - edges[::2]
+        widest = int(np.argmax(lengths))
+        length = int(lengths[widest]) // block * block
+        if length < 2 * block or length + block < FEWEST:
+            continue
+        first = int(starts[widest])
+        if best is None or length + block > 1.2 * (best[1] - best[0]):
+            best = first, first + length + block, block
+    return best
+
+
+def _chopped(runs: list[tuple[int, int, int]], count: int, share: int) -> list[tuple[int, int, int]]:
+    """The stretches between the repetitions, cut into pieces of `share` ops."""
+    pieces: list[tuple[int, int, int]] = []
+    at = 0
+    for start, end, block in [*runs, (count, count, 1)]:
+        for first in range(at, start, share):
+            last = min(first + share, start)
+            if last - first > 1:
+                pieces.append((first, last, last - first))
+        if end > start:
+            pieces.append((start, end, block))
+        at = end
+    if share > 256:  # so many folds that neighbours must be joined as well
+        joined = []
+        step = max(2, share // 256)
+        for position in range(0, len(pieces), step):
+            group = pieces[position : position + step]
+            joined.append((group[0][0], group[-1][1], group[-1][1] - group[0][0]))
+        return joined
+    return pieces
+
+
+def _folding(graph: Graph, ops: list[Op], runs: list[tuple[int, int, int]]) -> Folding:
+    made = Folding()
+    for start, end, block in runs:
+        key = f"f{ops[start].key}n{end - start}"
+        times = (end - start) // block if (end - start) % block == 0 else 1
+        made.folds[key] = Fold(key, [op.key for op in ops[start:end]], times)
+        for op in ops[start:end]:
+            made.unit[op.key] = key
+    users: dict[str, set[str]] = {}
+    for op in ops:
+        unit = made.unit.get(op.key, op.key)
+        for used in op.inputs:
+            if used is not None:
+                users.setdefault(used, set()).add(unit)
+    roots = set(graph.roots)
+    for value in graph.values.values():
+        using = users.get(value.key, set())
+        maker = made.unit.get(value.op) if value.op is not None else None
+        if value.op is None:
+            if len(using) == 1 and (home := next(iter(using))) in made.folds:
+                made.hidden[value.key] = home
+                made.folds[home].leaves.append(value.key)
+        elif maker is not None and value.key not in roots and (using <= {maker} or not value.names):
+            made.hidden[value.key] = maker
+        if value.accumulate and value.key in made.hidden:
+            made.hidden[value.accumulate] = made.hidden[value.key]
+    return made
+
+
+def _visible(graph: Graph, made: Folding) -> int:
+    values = sum(key not in made.hidden for key in graph.values)
+    return values + len(made.folds) + len(graph.ops) - len(made.unit)

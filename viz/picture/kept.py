@@ -1,0 +1,95 @@
+"""Pictures that were drawn before: one that differs from them in its numbers alone is not laid out again."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from viz.picture.shapes import Drawing
+from viz.picture.svg import State
+from viz.picture.theme import text_width
+from viz.recording.graph import Graph
+
+KEPT = 12  # pictures, and as many structures
+SLACK = "00"  # room for the next number, which may be wider still: a slider would move everything at each tick
+
+
+@dataclass
+class Drawn:
+    """A written picture, and all that it was written from."""
+
+    drawing: Drawing
+    first: dict[str, State]
+    about: tuple[str, ...]
+    asked: str | None  # the direction that was asked for
+    direction: str
+    identity: str
+    text: str
+
+
+class Kept:
+    """What a program's pictures looked like, while the program is changed and run again.
+
+    A text's room only grows as long as the graph keeps its structure. So a number that gets shorter moves nothing, and
+    the picture that is there already fits.
+
+    >>> kept = Kept()
+    >>> scene(record("a = T.tensor(1.0) * 2"), kept=kept) and scene(record("a = T.tensor(3.0) * 2"), kept=kept)
+    ... # doctest: +SKIP
+    """
+
+    def __init__(self) -> None:
+        self._rooms: dict[Any, dict[str, dict[str, str]]] = {}
+        self._drawn: list[Drawn] = []
+
+    def rooms(self, graph: Graph, view: str, rooms: dict[str, dict[str, str]]) -> dict[str, dict[str, str]]:
+        """`rooms`, each text as wide as it ever was in a graph of this structure."""
+        structure = view, _structure(graph)
+        before = self._rooms.pop(structure, {})
+        widest = {
+            key: {slot: _wider(text, before.get(key, {}).get(slot, "")) for slot, text in slots.items()}
+            for key, slots in rooms.items()
+        }
+        self._rooms[structure] = widest  # the last that was asked for stands last
+        if len(self._rooms) > KEPT:
+            del self._rooms[next(iter(self._rooms))]
+        return widest
+
+    def find(
+        self, drawing: Drawing, first: dict[str, State], about: tuple[str, ...], direction: str | None
+    ) -> Drawn | None:
+        """The picture that would be drawn again, if there is one."""
+        for drawn in self._drawn:
+            if (
+                direction in (drawn.asked, drawn.direction)
+                and drawn.about == about
+                and drawn.drawing == drawing
+                and drawn.first == first
+            ):
+                return drawn
+        return None
+
+    def add(self, drawn: Drawn) -> None:
+        """Keep a picture, and forget the oldest."""
+        self._drawn = [drawn, *self._drawn[: KEPT - 1]]
+
+
+def _structure(graph: Graph) -> Any:
+    """What two graphs have in common when one picture can serve both."""
+    ops = tuple(
+        (op.key, op.name, op.recorded, *op.inputs, *op.outputs, *(saved.name for saved in op.saved))
+        for op in graph.ops.values()
+    )
+    values = tuple((value.key, value.kind, value.title, *(value.shape or ())) for value in graph.values.values())
+    return ops, values
+
+
+def _wider(text: str, before: str) -> str:
+    """What to keep room for, line by line: what was there before, or, where `text` is wider, it and two digits more."""
+    lines, others = text.split("\n"), before.split("\n")
+    if not before or len(lines) != len(others):
+        return text
+    return "\n".join(
+        f"{one}{SLACK}" if text_width(one, 10) > text_width(two, 10) else two
+        for one, two in zip(lines, others, strict=True)
+    )

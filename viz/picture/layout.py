@@ -1,0 +1,201 @@
+"""Where things go: sizes in, positions and edge curves out, by whichever Graphviz is there.
+
+Graphviz is asked for positions alone. It never sees a label, so no text of a user's can reach it, and the pictures look
+the same whichever Graphviz did the work.
+"""
+
+from __future__ import annotations
+
+import functools
+import json
+import shutil
+import subprocess
+import sys
+from dataclasses import dataclass, field
+from typing import Any
+
+TIME_LIMIT = 10.0  # seconds for one layout
+IN_PROCESS = 400  # boxes and links together; larger ones go to a process of their own, which can be ended
+MISSING = (
+    "No Graphviz found. Pictures need one: pip install pygraphviz (its wheel brings Graphviz along, no more is needed)"
+)
+
+
+@dataclass
+class Spot:
+    """The middle of a box or label, in pixels from the top left corner."""
+
+    x: float
+    y: float
+
+
+@dataclass
+class Layout:
+    """Positions for everything that was asked for, by key."""
+
+    width: float
+    height: float
+    spots: dict[str, Spot] = field(default_factory=dict)
+    curves: dict[str, list[tuple[float, float]]] = field(default_factory=dict)  # Bezier points, tail to head
+    labels: dict[str, Spot] = field(default_factory=dict)
+    direction: str = "LR"
+    note: str = ""  # what the reader should know about how this came about
+
+
+class GraphvizMissing(RuntimeError):
+    """No Graphviz at all; the message is the command that mends it."""
+
+
+def place(
+    boxes: list[tuple[str, float, float]],
+    links: list[tuple[str, str, str, float, float]],
+    direction: str = "LR",
+    loose: set[str] | None = None,
+    time_limit: float = TIME_LIMIT,
+) -> Layout:
+    """Lay out boxes (key, width, height) and links (key, tail, head, label width, label height; 0 for no label).
+
+    Links whose key is in `loose` do not pull their ends together. Past `time_limit` seconds the layout is `simple`, and
+    its `note` says so.
+
+    Raises:
+        GraphvizMissing: neither pygraphviz nor a `dot` program is there.
+    """
+    source = _dot(boxes, links, direction, loose or set())
+    try:
+        layout = _read(_run(source, "dot", time_limit, len(boxes) + len(links)), boxes, links)
+    except subprocess.TimeoutExpired:
+        layout = simple(boxes, links)
+        layout.note = f"Laid out in plain rows: Graphviz needed more than {time_limit:g} seconds for this graph."
+        return layout
+    layout.direction = direction
+    return layout
+
+
+def simple(boxes: list[tuple[str, float, float]], links: list[tuple[str, str, str, float, float]]) -> Layout:
+    """A cheap layout: each box in the row below all that lead to it, straight lines; takes a moment for any graph."""
+    below: dict[str, list[str]] = {key: [] for key, _, _ in boxes}
+    waits = dict.fromkeys(below, 0)
+    for _, tail, head, _, _ in links:
+        below[tail].append(head)
+        waits[head] += 1
+    row = dict.fromkeys(below, 0)
+    ready = [key for key, count in waits.items() if count == 0]
+    while ready:
+        key = ready.pop()
+        for head in below[key]:
+            row[head] = max(row[head], row[key] + 1)
+            waits[head] -= 1
+            if waits[head] == 0:
+                ready.append(head)
+    rows: dict[int, list[tuple[str, float, float]]] = {}
+    for box in boxes:
+        rows.setdefault(row[box[0]], []).append(box)
+    layout = Layout(max(sum(width + 16 for _, width, _ in line) for line in rows.values()), 0.0, direction="TB")
+    half: dict[str, float] = {}
+    for number in sorted(rows):
+        line = rows[number]
+        tallest = max(height for _, _, height in line)
+        x = (layout.width - sum(width + 16 for _, width, _ in line)) / 2 + 8
+        for key, width, height in line:
+            layout.spots[key] = Spot(x + width / 2, layout.height + tallest / 2)
+            half[key] = height / 2
+            x += width + 16
+        layout.height += tallest + 44
+    layout.height = max(0.0, layout.height - 44)
+    for key, tail, head, width, _ in links:
+        start, end = layout.spots[tail], layout.spots[head]
+        first, last = (start.x, start.y + half[tail]), (end.x, end.y - half[head])
+        middle = (first[1] + last[1]) / 2
+        layout.curves[key] = [first, (first[0], middle), (last[0], middle), last]
+        if width:
+            layout.labels[key] = Spot((first[0] + last[0]) / 2, middle)
+    return layout
+
+
+def _dot(
+    boxes: list[tuple[str, float, float]],
+    links: list[tuple[str, str, str, float, float]],
+    direction: str,
+    loose: set[str],
+) -> str:
+    number = {key: position for position, (key, _, _) in enumerate(boxes)}
+    lines = [
+        f"digraph{{rankdir={direction};nodesep=0.24;ranksep={0.3 if direction == 'LR' else 0.26};",
+        'node[shape=box,fixedsize=true,label=""];edge[arrowhead=none];',
+    ]
+    lines += [f"{number[key]}[width={width / 72:.3f},height={height / 72:.3f}];" for key, width, height in boxes]
+    for key, tail, head, width, height in links:
+        label = "[constraint=false]" if key in loose else ""
+        if width:
+            label = (
+                f'[label=<<TABLE BORDER="0" CELLBORDER="0" CELLSPACING="0" CELLPADDING="0" FIXEDSIZE="TRUE" '
+                f'WIDTH="{width:.0f}" HEIGHT="{height:.0f}"><TR><TD></TD></TR></TABLE>>]'
+            )
+        lines.append(f"{number[tail]}->{number[head]}{label};")
+    return "".join(lines) + "}"
+
+
+def _run(source: str, program: str, time_limit: float, size: int) -> dict[str, Any]:
+    try:
+        import pygraphviz
+    except ImportError:
+        pygraphviz = None
+    if pygraphviz is not None:
+        if size <= IN_PROCESS:
+            return json.loads(bundled(source, program))
+        command = [sys.executable, "-c", f"from viz.picture.layout import main; main({program!r})"]
+    else:
+        path = shutil.which("dot")
+        if path is None:
+            raise GraphvizMissing(MISSING)
+        command = [path, f"-K{program}", "-Tjson0"]
+    done = subprocess.run(command, input=source.encode(), capture_output=True, timeout=time_limit, check=False)
+    if done.returncode or not done.stdout:
+        raise RuntimeError(f"Graphviz could not lay this out: {done.stderr.decode(errors='replace').strip()[:500]}")
+    return json.loads(done.stdout)
+
+
+# A toggle pressed back and forth asks for the same layouts again; the answer for a picture is a few kilobytes.
+@functools.lru_cache(maxsize=64)
+def bundled(source: str, program: str, form: str = "json0") -> bytes:
+    """What the Graphviz inside pygraphviz makes of `source`."""
+    import pygraphviz
+
+    graph = pygraphviz.AGraph(string=source)
+    try:
+        return graph.draw(format=form, prog=program)
+    finally:
+        graph.close()
+
+
+def main(program: str) -> None:
+    """Lay out standard input onto standard output; what the separate process runs."""
+    sys.stdout.buffer.write(bundled(sys.stdin.read(), program))
+
+
+def _read(
+    data: dict[str, Any], boxes: list[tuple[str, float, float]], links: list[tuple[str, str, str, float, float]]
+) -> Layout:
+    left, bottom, right, top = (float(part) for part in data["bb"].split(","))
+    layout = Layout(right - left, top - bottom)
+
+    def point(text: str) -> tuple[float, float]:
+        x, y = text.split(",")[:2]
+        return round(float(x) - left, 1), round(top - float(y), 1)
+
+    for thing in data.get("objects", ()):
+        if "pos" in thing:
+            layout.spots[boxes[int(thing["name"])][0]] = Spot(*point(thing["pos"]))
+    by_ends: dict[tuple[int, int], list[str]] = {}
+    number = {key: position for position, (key, _, _) in enumerate(boxes)}
+    for key, tail, head, _, _ in links:
+        by_ends.setdefault((number[tail], number[head]), []).append(key)
+    names = {thing["_gvid"]: int(thing["name"]) for thing in data.get("objects", ())}
+    for edge in sorted(data.get("edges", ()), key=lambda edge: edge["_gvid"]):
+        key = by_ends[names[edge["tail"]], names[edge["head"]]].pop(0)
+        if "pos" in edge:
+            layout.curves[key] = [point(part) for part in edge["pos"].split(" ") if part[0] not in "es"]
+        if "lp" in edge:
+            layout.labels[key] = Spot(*point(edge["lp"]))
+    return layout

@@ -1,0 +1,339 @@
+"""What a view draws: boxes with their texts, links with room for their labels. No positions yet."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from functools import cached_property
+
+from viz.picture import grid as grids
+from viz.picture.fold import Fold, Folding, fold
+from viz.picture.grid import Grid, grid
+from viz.picture.theme import SIZE, shorten, text_width
+from viz.recording import notation
+from viz.recording.graph import Graph, Op, Value
+
+PADDING = 10.0
+WIDEST = 190.0  # pixels for one line of text
+
+
+@dataclass
+class Row:
+    """One line of text in a box; `slot` names it for patches, `room` is the widest text it will ever hold."""
+
+    slot: str
+    style: str  # name | value | small | tiny | grad | symbol | word
+    text: str = ""
+    room: str = ""
+    layers: list[Grid] = field(default_factory=list)  # pictures of an array in place of text, one shown at a time
+    beside: list[Grid] = field(default_factory=list)  # pictures of its gradient, to the right of it
+
+    GAP = 8.0
+
+    @property
+    def pictures(self) -> list[Grid]:
+        """All layers of both sides."""
+        return self.layers + self.beside
+
+    @property
+    def height(self) -> float:
+        """The line's height in pixels."""
+        if self.pictures:
+            return max(layer.height for layer in self.pictures)
+        return {"name": 18.0, "value": 16.0, "small": 14.0, "tiny": 12.0, "grad": 14.0, "symbol": 23.0, "word": 20.0}[
+            self.style
+        ]
+
+    @property
+    def width(self) -> float:
+        """The width that the line needs at most."""
+        if self.pictures:
+            gap = self.GAP if self.layers and self.beside else 0.0
+            return _widest(self.layers) + gap + _widest(self.beside)
+        size = SIZE.get("small" if self.style == "grad" else self.style, 13.0)
+        bold = self.style == "name"
+        return min(WIDEST, max(text_width(self.text, size, bold), text_width(self.room, size, bold)))
+
+    def cut(self, text: str) -> str:
+        """`text`, shortened where it would not fit a line."""
+        size = SIZE.get("small" if self.style == "grad" else self.style, 13.0)
+        return shorten(text, size, WIDEST, self.style == "name")
+
+
+def _widest(layers: list[Grid]) -> float:
+    return max((layer.width for layer in layers), default=0.0)
+
+
+@dataclass
+class Box:
+    """A thing with a place of its own: a value, an op, or a backward node."""
+
+    key: str
+    kind: str
+    rows: list[Row]
+    tabs: list[tuple[str, str]] = field(default_factory=list)  # (key, label) of saved tensors docked below
+    title: str = ""
+
+    TAB = 15.0
+    PLUS = 12.0  # room for the mark of a fold that opens
+
+    @property
+    def is_pill(self) -> bool:
+        """Ops and nodes are pills, values are boxes."""
+        return self.kind in ("op", "unrecorded", "accumulate", "fold", "beyond")
+
+    @property
+    def width(self) -> float:
+        """In pixels."""
+        widest = max([row.width for row in self.rows] + [text_width(label, SIZE["tiny"]) for _, label in self.tabs])
+        beside = self.PLUS if self.kind == "fold" else 0.0
+        return max(44.0, round(widest + 2 * (beside + PADDING - self.is_pill)))
+
+    @property
+    def body(self) -> float:
+        """The height without docked tabs, in pixels."""
+        return round(sum(row.height for row in self.rows) + 2 * (5 if self.is_pill else 7))
+
+    @property
+    def height(self) -> float:
+        """In pixels, tabs included."""
+        return self.body + self.TAB * len(self.tabs)
+
+
+@dataclass
+class Link:
+    """A line between two boxes; `label` is the widest text it will carry, on up to two lines."""
+
+    key: str
+    kind: str  # forward | back (arrow at the tail) | share (dotted, no arrow)
+    tail: str
+    head: str
+    label: str = ""
+    back: str | None = None  # key of the gradient's dashed line beside it
+
+    @property
+    def room(self) -> tuple[float, float]:
+        """Width and height to keep free for the label."""
+        if not self.label:
+            return 0.0, 0.0
+        lines = self.label.split("\n")
+        return max(text_width(line, SIZE["small"]) for line in lines) + 14, 14.0 * len(lines) + 8
+
+
+@dataclass
+class Drawing:
+    """What one view draws; `alias` says which folded element stands for one that is not drawn."""
+
+    boxes: list[Box]
+    links: list[Link]
+    alias: dict[str, str] = field(default_factory=dict)
+
+    @cached_property
+    def rows(self) -> dict[tuple[str, str], Row]:
+        """Each line of text by its box's key and its slot."""
+        return {(box.key, row.slot): row for box in self.boxes for row in box.rows}
+
+    @cached_property
+    def keys(self) -> set[str]:
+        """The keys of everything drawn."""
+        keys = {box.key for box in self.boxes} | {key for box in self.boxes for key, _ in box.tabs}
+        keys |= {layer.key for box in self.boxes for row in box.rows for layer in row.pictures}
+        return keys | {link.key for link in self.links} | {link.back for link in self.links if link.back}
+
+
+def drawing(
+    graph: Graph,
+    view: str,
+    room: dict[str, dict[str, str]],
+    layers: dict[str, list[Grid]] | None = None,
+    folding: Folding | None = None,
+    border: list[Op] | None = None,
+) -> Drawing:
+    """The boxes and links of one view, folded where there are too many to read.
+
+    Args:
+        graph: what to draw.
+        view: `"values"` or `"grad_fn"`.
+        room: for each key and slot the widest text that it will ever hold.
+        layers: for each value the pictures of its gradients.
+        folding: what is folded; found out when not given.
+        border: when `graph` is a part of another, the recorded ops outside of it that its ops are linked to.
+    """
+    folding = fold(graph) if folding is None else folding
+    if view == "values":
+        return _values_view(graph, folding, room, layers or {})
+    return _node_view(graph, folding, room, border or [])
+
+
+class _Joined:
+    """Collects links; those that end in a fold are drawn once, however many there are."""
+
+    def __init__(self, folding: Folding) -> None:
+        self.links: list[Link] = []
+        self.alias: dict[str, str] = {**folding.unit, **folding.hidden}
+        self._seen: dict[tuple[str, str], Link] = {}
+
+    def inside(self, one: str, other: str) -> bool:
+        """Whether both are in the same fold, so that no link between them is drawn."""
+        return one in self.alias and self.alias[one] == self.alias.get(other)
+
+    def add(self, link: Link) -> None:
+        """Draw a link, between what stands for its ends."""
+        tail, head = self.alias.get(link.tail, link.tail), self.alias.get(link.head, link.head)
+        if tail == link.tail and head == link.head:
+            self.links.append(link)
+            return
+        if tail == head:
+            return
+        link.key, old = f"e{tail}_{head}", link.key
+        link.back, old_back = (f"b{tail}_{head}" if link.back else None), link.back
+        link.tail, link.head, link.label = tail, head, ""
+        self.alias[old] = link.key
+        if old_back and link.back:
+            self.alias[old_back] = link.back
+        first = self._seen.setdefault((tail, head), link)
+        if first is link:
+            self.links.append(link)
+        elif link.back and not first.back:
+            first.back = link.back
+
+
+def _fold_box(one: Fold, graph: Graph) -> Box:
+    rows = [Row("symbol", "word", "")]
+    rows[0].text = rows[0].cut(one.title(graph))
+    count = f"{len(one.ops):,} ops"
+    rows.append(Row("count", "tiny", f"{count}, {len(one.leaves):,} leaves" if one.leaves else count))
+    if scope := one.scope(graph):
+        rows.append(Row("scope", "tiny", ""))
+        rows[-1].text = rows[-1].cut(scope)
+    return Box(one.key, "fold", rows, title=f"Folded: {one.title(graph)}")
+
+
+def _values_view(
+    graph: Graph, folding: Folding, room: dict[str, dict[str, str]], layers: dict[str, list[Grid]]
+) -> Drawing:
+    hidden = inner(graph)
+    values = [value for key, value in graph.values.items() if key not in hidden and key not in folding.hidden]
+    ops = [op for key, op in graph.ops.items() if key not in hidden]
+    boxes = [_value_box(value, room.get(value.key, {}), layers.get(value.key, [])) for value in values]
+    boxes += [_op_box(op, room.get(op.key, {})) for op in ops if op.key not in folding.unit]
+    boxes += [_fold_box(one, graph) for one in folding.folds.values()]
+    joined = _Joined(folding)
+    for op in ops:
+        for slot, key in enumerate(op.inputs):
+            if key is None or key in hidden or joined.inside(op.key, key):
+                continue
+            grad = slot < len(op.next) and op.next[slot][0] is not None
+            link = Link(f"e{op.key}i{slot}", "forward", key, op.key, back=f"b{op.key}i{slot}" if grad else None)
+            link.label = room.get(link.back or "", {}).get("label", "")
+            joined.add(link)
+        for key in op.outputs:
+            if key not in hidden and not joined.inside(op.key, key):
+                joined.add(
+                    Link(
+                        f"e{key}",
+                        "forward",
+                        op.key,
+                        key,
+                        back=f"b{key}" if op.recorded and graph.values[key].kind == "value" else None,
+                    )
+                )
+    drawn = {value.key for value in values}
+    joined.links += [
+        Link(f"s{value.key}", "share", value.shares, value.key)
+        for value in values
+        if value.shares is not None and value.shares in drawn
+    ]
+    return Drawing(boxes, joined.links, joined.alias)
+
+
+def inner(graph: Graph) -> set[str]:
+    """What happens inside a custom Function, or without being recorded in a backward pass: told in words, not drawn."""
+    ops = {key for key, op in graph.ops.items() if not op.recorded and (op.scope or op.during == "backward")}
+    used: set[str | None] = {key for op in graph.ops.values() if op.key not in ops for key in op.inputs}
+    used |= {saved.value for op in graph.ops.values() for saved in op.saved}
+    made = {key for op in ops for key in graph.ops[op].outputs}
+    met = {value.key for value in graph.values.values() if value.op is None and value.scope == "backward"}
+    return ops | {key for key in made | met if key not in used}
+
+
+def _value_box(value: Value, room: dict[str, str], layers: list[Grid]) -> Box:
+    rows = [Row("name", "name" if value.name else "value", "", "")]
+    rows[0].text = rows[0].cut(value.title)
+    plain = value.shape == [] and value.kind not in ("leaf", "input")
+    if value.shape != [] or not plain:
+        about = value.dtype if value.shape == [] else f"{notation.shape(value.shape)} {value.dtype}"
+        rows.append(Row("about", "tiny", about))
+    if value.array is not None:
+        drawn = grid(f"{value.key}x", value.array)
+        words = grids.words(value.array)
+        if words and drawn is None:
+            rows.insert(1, Row("value", "value", "", room.get("value", words)))
+        elif words:
+            rows.append(Row("value", "small", "", room.get("value", words)))
+        if drawn is not None or layers:
+            rows.append(Row("", "grid", layers=[] if drawn is None else [drawn], beside=layers))
+    if room.get("grad"):
+        rows.append(Row("grad", "grad", "", room["grad"]))
+    if room.get("note"):
+        rows.append(Row("note", "tiny", "", room["note"]))
+    if value.version and (value.kind != "leaf" or value.how_shared):  # a fresh parameter was filled in place, too
+        rows.append(Row("version", "tiny", f"version {value.version}"))
+    return Box(value.key, value.kind, rows, title=value.title)
+
+
+def _op_box(op: Op, room: dict[str, str]) -> Box:
+    mathematics = notation.symbol(op)
+    rows = [Row("symbol", "symbol" if len(mathematics) <= 5 else "word", mathematics)]
+    rows[0].text = rows[0].cut(mathematics)
+    small = op.name if op.recorded else "not recorded"
+    rows.append(Row("node", "tiny", ""))
+    rows[1].text = rows[1].cut(small)
+    tabs = [(f"{op.key}s{position}", f"saved {saved.name}") for position, saved in enumerate(op.saved)]
+    return Box(op.key, "op" if op.recorded else "unrecorded", rows, tabs, title=f"{mathematics} {small}")
+
+
+def _node_view(graph: Graph, folding: Folding, room: dict[str, dict[str, str]], border: list[Op]) -> Drawing:
+    boxes = [_fold_box(one, graph) for one in folding.folds.values()]
+    joined = _Joined(folding)
+    leaves = graph.accumulators()
+    used: set[str] = set()
+    for op in graph.ops.values():
+        if not op.recorded:
+            continue
+        if op.key not in folding.unit:
+            boxes.append(_node_box(op, room.get(op.key, {})))
+        for slot, (key, _) in enumerate(op.next):
+            if key is not None:
+                used.add(key)
+                if not joined.inside(op.key, key):
+                    joined.add(_node_link(op, slot, key, room))
+    for op in border:
+        boxes.append(_node_box(op, room.get(op.key, {}), "beyond"))
+        for slot, (key, _) in enumerate(op.next):
+            if key is not None and key in graph.ops:
+                joined.add(_node_link(op, slot, key, room))
+    for key, leaf in leaves.items():
+        if key not in used or key in folding.hidden:
+            continue
+        rows = [Row("node", "value", "AccumulateGrad"), Row("about", "tiny", "")]
+        rows[1].text = rows[1].cut(f"leaf {leaf.title} {notation.shape(leaf.shape)}")
+        if room.get(key, {}).get("grad"):
+            rows.append(Row("grad", "grad", "", room[key]["grad"]))
+        boxes.append(Box(key, "accumulate", rows, title=f"AccumulateGrad of {leaf.title}"))
+    return Drawing(boxes, joined.links, joined.alias)
+
+
+def _node_box(op: Op, room: dict[str, str], kind: str = "op") -> Box:
+    rows = [Row("node", "value", "")]
+    rows[0].text = rows[0].cut(op.name)
+    rows.append(Row("about", "tiny", f"sequence {op.sequence_nr}" if op.sequence_nr is not None else ""))
+    if room.get("grad"):
+        rows.append(Row("grad", "grad", "", room["grad"]))
+    tabs = [(f"{op.key}s{position}", f"saved {saved.name}") for position, saved in enumerate(op.saved)]
+    return Box(op.key, kind, rows, tabs, title=op.name)
+
+
+def _node_link(op: Op, slot: int, key: str, room: dict[str, dict[str, str]]) -> Link:
+    link = Link(f"n{op.key}i{slot}", "back", key, op.key)
+    link.label = room.get(link.key, {}).get("label", "")
+    return link

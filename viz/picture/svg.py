@@ -1,0 +1,242 @@
+"""Writes a positioned picture as SVG. Every text of a user's goes through `escape`; nothing else makes markup."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field
+
+from viz.picture import theme as themes
+from viz.picture.layout import Layout, Spot
+from viz.picture.shapes import Box, Drawing, Link
+from viz.picture.theme import printable, text_width
+
+MARGIN = 10.0
+BESIDE = 3.2  # pixels between the middle of a link and each of its two lines
+NOTE = 11.0  # font size of the notes below a picture
+HEAD = 7.0  # length of an arrowhead
+
+
+@dataclass
+class State:
+    """How an element looks at one step."""
+
+    classes: str = ""
+    text: dict[str, str] = field(default_factory=dict)
+
+
+def escape(text: str) -> str:
+    """`text` as XML character data or attribute value, with nothing in it that a parser refuses."""
+    text = printable(text)
+    for raw, safe in (("&", "&amp;"), ("<", "&lt;"), (">", "&gt;"), ('"', "&quot;"), ("'", "&#39;")):
+        text = text.replace(raw, safe)
+    return text
+
+
+def write(
+    drawing: Drawing,
+    layout: Layout,
+    identity: str,
+    state: dict[str, State],
+    title: str,
+    description: str = "",
+    theme: str = "auto",
+    notes: list[str] | None = None,
+    plain: bool = False,
+    styled: bool = True,
+) -> str:
+    """The picture as one `<svg>` element whose ids all start with `identity`; `notes` stand below it, line by line.
+
+    Without `styled` it has no style sheet: it takes the place of another picture of the same identity, and its styles.
+    """
+    body = "".join(elements(drawing, layout, identity, state))
+    notes = notes or []
+    lines = "".join(note(position, line, layout) for position, line in enumerate(notes))
+    size = canvas(layout, notes)
+    style = themes.css(identity, theme, plain) if styled else ""
+    return sheet(identity, size, body + lines, title, description, style)
+
+
+def canvas(layout: Layout, notes: list[str]) -> tuple[float, float]:
+    """Width and height of a picture with these lines below it, in pixels."""
+    width = max([layout.width + 2 * MARGIN, *(text_width(line, NOTE) + 2 * MARGIN for line in notes)])
+    return width, layout.height + 2 * MARGIN + (NOTE + 4) * len(notes) + (4 if notes else 0)
+
+
+def sheet(
+    identity: str, size: tuple[float, float], body: str, title: str, description: str = "", style: str = ""
+) -> str:
+    """An `<svg>` element of this size around what is drawn in it."""
+    width, height = size
+    return "".join(
+        [
+            f'<svg xmlns="http://www.w3.org/2000/svg" id="{identity}" role="img" aria-labelledby="{identity}-title '
+            f'{identity}-desc" width="{width:.0f}" height="{height:.0f}" viewBox="0 0 {width:.0f} {height:.0f}" '
+            f'style="max-width:100%;height:auto">',
+            f'<title id="{identity}-title">{escape(title)}</title>',
+            f'<desc id="{identity}-desc">{escape(description)}</desc>',
+            f"<style>{style}</style>" if style else "",
+            f'<rect class="paper" width="{width:.0f}" height="{height:.0f}"/>',
+            body,
+            "</svg>",
+        ]
+    )
+
+
+def elements(drawing: Drawing, layout: Layout, identity: str, state: dict[str, State]) -> list[str]:
+    """The markup of each link and box, in the order in which they are drawn."""
+    drawn = [_link(link, layout, identity, state) for link in drawing.links]
+    drawn += [_box(box, layout.spots[box.key], identity, state) for box in drawing.boxes]
+    return [f'<g transform="translate({MARGIN:.0f} {MARGIN:.0f})">', *drawn, "</g>"]
+
+
+def note(position: int, line: str, layout: Layout) -> str:
+    """A line of text below the picture; positions count from 0."""
+    y = layout.height + 2 * MARGIN + 4 + (NOTE + 4) * (position + 1) - 8
+    return f'<text class="small" x="{_n(MARGIN)}" y="{_n(y)}">{escape(line)}</text>'
+
+
+def _open(identity: str, key: str, base: str, state: dict[str, State]) -> str:
+    classes = state[key].classes if key in state else ""
+    joined = f"{base} {classes}".strip()
+    stands = f' data-state="{classes}"' if classes else ""
+    return f'<g id="{identity}-{key}" class="{joined}" data-base="{base}"{stands}>'
+
+
+def _text(identity: str, key: str, slot: str, style: str, x: float, y: float, text: str) -> str:
+    return f'<text id="{identity}-{key}-{slot}" class="{style}" x="{_n(x)}" y="{_n(y)}">{escape(text)}</text>'
+
+
+def _n(number: float) -> str:
+    return f"{number:.1f}".removesuffix(".0")
+
+
+def _box(box: Box, spot: Spot, identity: str, state: dict[str, State]) -> str:
+    left, top = spot.x - box.width / 2, spot.y - box.height / 2
+    parts = [_open(identity, box.key, f"node {box.kind}", state), f"<title>{escape(box.title)}</title>"]
+    for position, (key, label) in reversed(list(enumerate(box.tabs))):  # each lies on the one below it
+        y = top + box.body + position * box.TAB
+        parts.append(
+            f"{_open(identity, key, 'tab', state)}"
+            f'<rect x="{_n(left + 6)}" y="{_n(y - 4)}" width="{_n(box.width - 12)}" height="{_n(box.TAB + 3)}" rx="3"/>'
+            f"{_text(identity, key, 'label', 'mid', spot.x, y + 10, label)}"
+            f'<path class="strike" d="M{_n(left + 10)} {_n(y + 6.5)}H{_n(left + box.width - 10)}"/></g>'
+        )
+    if box.kind == "fold":
+        parts += [
+            f'<rect class="pill" x="{_n(left + shift)}" y="{_n(top + shift)}" width="{_n(box.width)}" '
+            f'height="{_n(box.body)}" rx="{_n(min(box.body / 2, 15))}"/>'
+            for shift in (6, 3)
+        ]
+    style, radius = ("pill", min(box.body / 2, 15)) if box.is_pill else ("frame", 5)
+    parts.append(
+        f'<rect class="{style}" x="{_n(left)}" y="{_n(top)}" width="{_n(box.width)}" height="{_n(box.body)}" '
+        f'rx="{_n(radius)}"/>'
+    )
+    if box.kind == "fold":  # shown where a click opens it
+        x, middle = left + box.width - 11, top + box.body / 2
+        parts.append(f'<path class="plus" d="M{_n(x - 4)} {_n(middle)}h8m-4 -4v8"/>')
+    y = top + (5 if box.is_pill else 7)
+    texts = state[box.key].text if box.key in state else {}
+    for row in box.rows:
+        if row.pictures:
+            sides = ((row.layers, spot.x - row.width / 2), (row.beside, spot.x + row.width / 2))
+            for layers, edge in sides:
+                for layer in layers:
+                    corner = edge if layers is row.layers else edge - layer.width
+                    parts.append(f"{_open(identity, layer.key, 'grid', state)}{layer.markup(corner, y)}</g>")
+            y += row.height
+            continue
+        baseline = y + row.height * 0.76
+        text = row.cut(texts.get(row.slot, row.text))
+        parts.append(_text(identity, box.key, row.slot, f"mid {row.style}", spot.x, baseline, text))
+        y += row.height
+    parts.append("</g>")
+    return "".join(parts)
+
+
+def _link(link: Link, layout: Layout, identity: str, state: dict[str, State]) -> str:
+    curve = layout.curves.get(link.key)
+    if not curve:
+        return ""
+    if link.kind == "share":
+        return f"{_open(identity, link.key, 'share', state)}<path d={_path(curve)}/></g>"
+    if link.kind == "back":
+        return _gradient(link.key, "back graph", curve, layout.labels.get(link.key), link, identity, state)
+    parts = []
+    lines = _beside(curve, -BESIDE) if link.back else curve
+    parts.append(f"{_open(identity, link.key, 'forward', state)}<path d={_path(_shorten(lines))}/>{_head(lines)}</g>")
+    if link.back:
+        other = _beside(curve, BESIDE)
+        parts.append(_gradient(link.back, "back", other, layout.labels.get(link.key), link, identity, state))
+    return "".join(parts)
+
+
+def _gradient(
+    key: str,
+    base: str,
+    curve: list[tuple[float, float]],
+    label: Spot | None,
+    link: Link,
+    identity: str,
+    state: dict[str, State],
+) -> str:
+    backwards = curve[::-1]
+    parts = [f"{_open(identity, key, base, state)}<path d={_path(_shorten(backwards))}/>{_head(backwards)}"]
+    if label is not None:
+        texts = state[key].text if key in state else {}
+        count = link.label.count("\n") + 1
+        # Graphviz keeps a label clear of the middle of a link, and its two lines lie beside that.
+        aside = BESIDE if abs(curve[-1][1] - curve[0][1]) > abs(curve[-1][0] - curve[0][0]) else 0.0
+        for position in range(count):
+            slot = "label" if position == 0 else f"label{position + 1}"
+            y = label.y + 14 * (position - (count - 1) / 2) + 4
+            parts.append(_text(identity, key, slot, "mid grad", label.x + aside, y, texts.get(slot, "")))
+    parts.append("</g>")
+    return "".join(parts)
+
+
+def _path(points: list[tuple[float, float]]) -> str:
+    first, *rest = points
+    numbers = " ".join(f"{_n(x)} {_n(y)}" for x, y in rest)
+    return f'"M{_n(first[0])} {_n(first[1])}C{numbers}"'
+
+
+def _unit(start: tuple[float, float], end: tuple[float, float]) -> tuple[float, float]:
+    x, y = end[0] - start[0], end[1] - start[1]
+    length = math.hypot(x, y) or 1.0
+    return x / length, y / length
+
+
+def _direction_at_end(points: list[tuple[float, float]]) -> tuple[float, float]:
+    end = points[-1]
+    for point in reversed(points[:-1]):
+        if math.hypot(end[0] - point[0], end[1] - point[1]) > 0.5:
+            return _unit(point, end)
+    return 1.0, 0.0
+
+
+def _shorten(points: list[tuple[float, float]]) -> list[tuple[float, float]]:
+    x, y = _direction_at_end(points)
+    end = points[-1]
+    return [*points[:-1], (end[0] - x * HEAD * 0.8, end[1] - y * HEAD * 0.8)]
+
+
+def _head(points: list[tuple[float, float]]) -> str:
+    # a path of its own: a <marker> would be a url(#…) reference, which dies when its <defs> are scrolled away
+    x, y = _direction_at_end(points)
+    end = points[-1]
+    back = end[0] - x * HEAD, end[1] - y * HEAD
+    side = HEAD * 0.42
+    return (
+        f'<path class="head" d="M{_n(end[0])} {_n(end[1])}L{_n(back[0] - y * side)} {_n(back[1] + x * side)}'
+        f'L{_n(back[0] + y * side)} {_n(back[1] - x * side)}Z"/>'
+    )
+
+
+def _beside(points: list[tuple[float, float]], distance: float) -> list[tuple[float, float]]:
+    moved = []
+    last = len(points) - 1
+    for position, point in enumerate(points):
+        x, y = _unit(points[max(0, position - 1)], points[min(last, position + 1)])
+        moved.append((point[0] - y * distance, point[1] + x * distance))
+    return moved

@@ -1,0 +1,262 @@
+"""Listens to backward passes: each node by its own pre- and post-hook, so the order is the engine's, not a guess of ours."""
+
+from __future__ import annotations
+
+from bisect import insort
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from viz.engines import Engine
+from viz.recording.graph import Op
+from viz.recording.reader import Reader, legible
+from viz.recording.recording import Event, Gradient
+from viz.recording.saved import saved_tensors
+from viz.recording.summary import summarise
+
+
+@dataclass
+class Pass:
+    """A backward pass under way."""
+
+    number: int
+    line: int | None
+    nodes: dict[str, Any] = field(default_factory=dict)
+    waiting: dict[str, int] = field(default_factory=dict)
+    first: int = 0
+    current: str | None = None
+    raised: BaseException | None = None
+    starts: list[tuple[int, str]] = field(default_factory=list)  # roots, and after how many events each was given
+    arriving: dict[tuple[str, int], Any] = field(default_factory=dict)  # sums of what was sent, per node and output
+    ended: str | None = None  # node that just ran, whose buffers may be gone by now
+
+
+class Passes:
+    """Writes down what every backward pass of a program does, as events.
+
+    Args:
+        engine: whose passes these are.
+        reader: knows every node and tensor of the program.
+        events: where to write.
+    """
+
+    def __init__(self, engine: Engine, reader: Reader, events: list[Event]) -> None:
+        self.engine = engine
+        self.reader = reader
+        self.graph = reader.graph
+        self.events = events
+        self.current: Pass | None = None
+        self.failed: Pass | None = None  # the last pass that ended in an exception
+        self.active = True
+        self._count = 0
+        self._handles: list[Any] = []
+        self._accumulators: dict[int, Any] = {}
+
+    def close(self) -> None:
+        """Listen no more, and let go of every node."""
+        self.active = False
+        for handle in self._handles:
+            handle.remove()
+        self._handles.clear()
+        self._accumulators.clear()
+
+    def watch(self, op: Op, node: Any) -> None:
+        """Listen to the node of an op."""
+        key = op.key
+        self._handles.append(node.register_prehook(lambda gradients: self._runs(key, gradients)))
+        self._handles.append(node.register_hook(lambda sent, received: self._sent(key, sent)))
+
+    def watch_leaf(self, node: Any) -> None:
+        """Listen to an AccumulateGrad node."""
+        name = id(node)
+        if name in self._accumulators:
+            return
+        self._accumulators[name] = node
+        self._handles.append(node.register_prehook(lambda gradients: self._leaf_runs(name, gradients)))
+        self._handles.append(node.register_hook(lambda sent, received: self._leaf_sent(name)))
+
+    def watched_hook(self, hook: Callable[[Any], Any], key: str, line: int | None) -> Callable[[Any], Any]:
+        """A user's tensor hook, which does what it does and is written down."""
+
+        def watched(gradient: Any) -> Any:
+            result = hook(gradient)
+            if self.active:
+                with self.engine.quietly():
+                    before = Gradient(None, key, 0, self.reader.copy(gradient))
+                    after = Gradient(None, key, 0, self.reader.copy(gradient if result is None else result))
+                    self.events.append(Event("hook", line, values=[key], gradients=[before, after]))
+            return result
+
+        return watched
+
+    def start(self, line: int | None, roots: list[Any], keys: list[str]) -> Pass:
+        """A pass starts at the nodes `roots`, whose tensors have these keys."""
+        self._count += 1
+        current = Pass(self._count, line, first=len(self.events))
+        self.reach(current, roots)
+        self.current = current
+        self.events.append(Event("backward", line, values=keys, pass_nr=current.number))
+        return current
+
+    def reach(self, current: Pass, roots: list[Any]) -> None:
+        """Hold on to the nodes that a pass may run, and count what each of them waits for."""
+        stack = [root for root in roots if root is not None]
+        current.starts += [(len(self.events), self.reader.key_of(root) or self.reader.node(root)) for root in stack]
+        while stack:
+            node = stack.pop()
+            key = self.reader.key_of(node)
+            if key is None:
+                key = self.reader.node(node)
+            if key in current.nodes:
+                continue
+            current.nodes[key] = node
+            current.waiting.setdefault(key, 0)
+            for behind, _ in node.next_functions:
+                if behind is not None:
+                    behind_key = self.reader.key_of(behind)
+                    if behind_key is None:
+                        behind_key = self.reader.node(behind)
+                    current.waiting[behind_key] = current.waiting.get(behind_key, 0) + 1
+                    stack.append(behind)
+
+    def end(self, current: Pass) -> None:
+        self._check_freed()
+        ran = {event.node: place for place, event in enumerate(self.events[current.first :]) if event.kind == "run"}
+
+        def turn(key: str) -> tuple[int, int]:
+            # The highest sequence number first; every AccumulateGrad's is the highest there is. Among equals, as it went.
+            return -current.nodes[key]._sequence_nr(), ran[key]
+
+        left = dict(current.waiting)
+        ready: list[str] = []
+        starts = list(current.starts)
+        for position, event in enumerate(self.events[current.first :], current.first):
+            while starts and starts[0][0] <= position:
+                root = starts.pop(0)[1]
+                if left.get(root) == 0 and root in ran and root not in ready:
+                    insort(ready, root, key=turn)
+            if event.kind == "run" and event.node in ready:
+                ready.remove(event.node)
+            elif event.kind in ("send", "accumulate") and event.node is not None:
+                targets = self.graph.ops[event.node].next if event.node in self.graph.ops else []
+                for target, _ in targets:
+                    if target in left:
+                        left[target] -= 1
+                        if left[target] == 0 and target in ran:
+                            insort(ready, target, key=turn)
+            event.ready = list(ready)
+        self.current = None
+        if current.raised is not None:
+            self.failed = current
+            text = f"{type(current.raised).__name__}: {legible(str(current.raised))}"
+            self.events.append(Event("raised", current.line, current.current, text=text, pass_nr=current.number))
+        else:
+            self.events.append(Event("done", current.line, pass_nr=current.number))
+
+    def _runs(self, key: str, gradients: Any) -> None:
+        if not self.active or self.current is None:
+            return
+        with self.engine.quietly():
+            current = self.current
+            self._check_freed()
+            current.current = key
+            self._look_for_hooks(current, key, gradients)
+            incoming = []
+            for number, gradient in enumerate(gradients):
+                array = None if gradient is None else self.reader.copy(gradient)
+                value = self.reader.output(key, number) if gradient is not None else None
+                incoming.append(Gradient(key, value, number, array))
+            self.events.append(Event("run", current.line, key, gradients=incoming, pass_nr=current.number))
+
+    def _sent(self, key: str, sent: Any) -> None:
+        if not self.active or self.current is None:
+            return
+        with self.engine.quietly():
+            op = self.graph.ops[key]
+            outgoing = []
+            for slot, gradient in enumerate(sent):
+                target, number = op.next[slot] if slot < len(op.next) else (None, 0)
+                value = op.inputs[slot] if slot < len(op.inputs) else None
+                if target is None:
+                    continue
+                array = None if gradient is None else self.reader.copy(gradient)
+                outgoing.append(Gradient(target, value, number, array))
+                if gradient is not None:
+                    numbers = self.engine.array(gradient)
+                    before = self.current.arriving.get((target, number))
+                    with np.errstate(all="ignore"):  # the engine adds without a word, too
+                        self.current.arriving[target, number] = numbers.copy() if before is None else before + numbers
+            self.events.append(Event("send", self.current.line, key, gradients=outgoing, pass_nr=self.current.number))
+            self.current.ended = key
+            self.current.current = None
+
+    def _leaf_runs(self, name: int, gradients: Any) -> None:
+        if not self.active or self.current is None:
+            return
+        with self.engine.quietly():
+            leaf = self.graph.values[self.reader.value(self._accumulators[name].variable)]
+            current = self.current
+            self._check_freed()
+            current.current = leaf.accumulate
+            self._look_for_hooks(current, leaf.accumulate or "", gradients)
+            array = None if gradients[0] is None else self.reader.copy(gradients[0])
+            incoming = [Gradient(leaf.accumulate, leaf.key, 0, array)]
+            self.events.append(Event("run", current.line, leaf.accumulate, gradients=incoming, pass_nr=current.number))
+
+    def _leaf_sent(self, name: int) -> None:
+        if not self.active or self.current is None:
+            return
+        with self.engine.quietly():
+            variable = self._accumulators[name].variable
+            leaf = self.graph.values[self.reader.value(variable)]
+            total = None if variable.grad is None else self.reader.copy(variable.grad)
+            if variable.grad is not None and variable.grad.requires_grad:  # create_graph recorded this pass, too
+                self.reader.value(variable.grad, self.current.line)
+            self.events.append(
+                Event(
+                    "accumulate",
+                    self.current.line,
+                    leaf.accumulate,
+                    values=[leaf.key],
+                    total=total,
+                    pass_nr=self.current.number,
+                )
+            )
+            self.current.current = None
+
+    def _look_for_hooks(self, current: Pass, key: str, gradients: Any) -> None:
+        """A gradient that is not the sum of what was sent was changed on its way by a hook."""
+        for number, gradient in enumerate(gradients):
+            sent = current.arriving.pop((key, number), None)
+            if sent is None or gradient is None:
+                continue
+            arrived = self.engine.array(gradient)
+            if sent.shape == arrived.shape and np.allclose(sent, arrived, rtol=1e-3, equal_nan=True):
+                continue
+            op = self.graph.ops.get(key)
+            value = self.reader.output(key, number) if op is not None else self._leaf(key)
+            if any(event.kind == "hook" and event.values == [value] for event in self.events[current.first :]):
+                continue  # seen when it ran
+            before = Gradient(None, value, 0, summarise(sent, str(sent.dtype)))
+            after = Gradient(None, value, 0, self.reader.copy(gradient))
+            self.events.append(Event("hook", current.line, values=[value], gradients=[before, after]))
+
+    def _leaf(self, accumulate: str) -> str:
+        return next(value.key for value in self.graph.values.values() if value.accumulate == accumulate)
+
+    def _check_freed(self) -> None:
+        """The engine lets go of a node's buffers right after it ran: look, when the next thing happens."""
+        current = self.current
+        if current is None or current.ended is None:
+            return
+        key, current.ended = current.ended, None
+        op = self.graph.ops[key]
+        node = current.nodes.get(key)
+        if node is None or not op.saved or any(saved.state != "alive" for saved in op.saved):
+            return
+        if any(isinstance(saved, str) and saved == "freed" for _, saved in saved_tensors(node)):
+            for saved in op.saved:
+                saved.state = "freed"
+            self.events.append(Event("freed", current.line, key, pass_nr=current.number))

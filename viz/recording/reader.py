@@ -1,0 +1,383 @@
+"""Reads tensors and nodes of either engine into a `Graph`, through PyTorch's public graph protocol alone."""
+
+from __future__ import annotations
+
+import weakref
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from viz.engines import ACCUMULATE, Engine
+from viz.recording.graph import Array, Graph, Op, Saved, Value
+from viz.recording.saved import is_custom, saved_tensors, slots
+from viz.recording.summary import summarise
+
+OWN = {"result", "result0", "result1", "result2", "mask", "indices", "total_weight", "save_mean", "save_invstd"}
+LIGHT_PAST = 3000  # nodes read at once
+ITEMS_LOOKED_AT = 64  # of a list, tuple or dict, when looking for the tensors in it
+
+
+def legible(text: str) -> str:
+    """`text` as it can be written to any file: half of a surrogate pair becomes a question mark."""
+    return text.encode("utf-8", "replace").decode()
+
+
+def tensors_in(thing: Any, engine: Engine) -> Iterator[tuple[str, Any]]:
+    """The tensors in `thing` with the path to each (``""``, ``"[0]"``, ``".weight"``), one level deep."""
+    if engine.is_tensor(thing):
+        yield "", thing
+    elif engine.is_module(thing):
+        for name, parameter in thing.named_parameters():
+            yield f".{name}", parameter
+    elif isinstance(thing, (list, tuple)):
+        for position, item in enumerate(thing[:ITEMS_LOOKED_AT]):
+            if engine.is_tensor(item):
+                yield f"[{position}]", item
+    elif isinstance(thing, dict):
+        for count, (key, item) in enumerate(thing.items()):
+            if count >= ITEMS_LOOKED_AT:
+                break
+            if engine.is_tensor(item):
+                yield f"[{key!r}]", item
+
+
+class Reader:
+    """Gives every tensor and node that it is shown a key, and writes what it sees into `graph`.
+
+    Args:
+        engine: whose tensors these are.
+        keep: hold on to nodes while reading (then their identity is the object), or not (then their sequence number).
+        lazy: leave numbers in `uncopied` for `copy_those`, since not all may be shown.
+        on_op: called with each new op and its node, in the order in which the nodes were made.
+        on_accumulate: called with each AccumulateGrad node.
+    """
+
+    def __init__(
+        self,
+        engine: Engine,
+        keep: bool,
+        lazy: bool = False,
+        on_op: Callable[[Op, Any], None] | None = None,
+        on_accumulate: Callable[[Any], None] | None = None,
+    ) -> None:
+        self.engine = engine
+        self.graph = Graph()
+        self._keep = keep
+        self._lazy = lazy
+        self.uncopied: dict[str, Any] = {}
+        self._on_op = on_op
+        self._on_accumulate = on_accumulate
+        self._kept: list[Any] = []
+        self._op_of: dict[Any, str] = {}
+        self._tensor: dict[int, tuple[Callable[[], Any], str]] = {}
+        self._holder: dict[str, Callable[[], Any]] = {}  # value -> the tensor that was last seen to be it
+        self._unplaced: list[int] = []  # tensors whose place in memory is not in `_at` yet
+        self._at: dict[int, list[int]] = {}  # place in memory -> tensors seen there
+        self._output: dict[tuple[str, int], str] = {}
+        self._storage: dict[int, str] = {}
+
+    # values
+
+    def value(self, tensor: Any, line: int | None = None, made: bool = False) -> str:
+        """The key of `tensor` as it is now; changed in place, it is a new value that shares the old one's memory."""
+        node = self.grad_fn(tensor)
+        if node is not None:
+            key = self.output(self.node(node), tensor.output_nr)
+            value = self.graph.values[key]
+            if value.shape is None or value.array is None:
+                self._fill(value, tensor, line)
+            value.retains_grad = bool(tensor.retains_grad)
+            self._see(tensor, key)
+            return key
+        version = self.version(tensor)
+        reference, key = self._tensor.get(id(tensor), (None, ""))
+        if reference is not None and reference() is tensor:
+            value = self.graph.values[key]
+            if value.kind != "value" and value.version == version:
+                if tensor.requires_grad and value.kind != "leaf":
+                    value.kind, value.requires_grad = "leaf", True
+                elif not tensor.requires_grad and value.kind == "leaf":
+                    value.kind, value.requires_grad = "input", False
+                return key
+        else:
+            key = ""
+        new = Value(f"v{len(self.graph.values)}", "leaf" if tensor.requires_grad else "result" if made else "input")
+        self.graph.values[new.key] = new
+        self._fill(new, tensor, line)
+        if not key and new.kind == "input":
+            new.name = self._gradient_name(tensor)
+            new.names = [new.name] if new.name else []
+        if key:
+            old = self.graph.values[key]
+            new.shares, new.how_shared = key, "in-place"
+            new.name, new.names, new.scope = old.name, list(old.names), old.scope
+        self._see(tensor, new.key)
+        return new.key
+
+    def _see(self, tensor: Any, key: str) -> None:
+        reference = self._reference(tensor)
+        self._tensor[id(tensor)] = reference, key
+        self._holder[key] = reference
+        self._unplaced.append(id(tensor))
+
+    def _gradient_name(self, tensor: Any) -> str:
+        """`w.grad` for the tensor that is the gradient of a leaf `w`."""
+        for other, key in self.seen():
+            value = self.graph.values[key]
+            if value.kind == "leaf" and value.name and other.grad is tensor:
+                return f"{value.name}.grad"
+        return ""
+
+    def known(self, tensor: Any) -> str | None:
+        """The key under which this very tensor was last seen, or None; looks at nothing else."""
+        reference, key = self._tensor.get(id(tensor), (None, ""))
+        return key if reference is not None and reference() is tensor else None
+
+    def seen(self) -> list[tuple[Any, str]]:
+        """Every tensor seen that is still alive, with its key."""
+        pairs = ((reference(), key) for reference, key in self._tensor.values())
+        return [(tensor, key) for tensor, key in pairs if tensor is not None]
+
+    def has(self, tensor: Any) -> bool:
+        """Whether `tensor` belongs to the graph read so far."""
+        node = self.grad_fn(tensor)
+        if node is not None:
+            key = self._op_of.get(self.identity(node))
+            return key is not None and (key, tensor.output_nr) in self._output
+        return self.known(tensor) is not None
+
+    def output(self, op: str, number: int) -> str:
+        """The key of an op's output, whether or not a tensor was seen for it."""
+        key = self._output.get((op, number))
+        if key is None:
+            value = Value(f"v{len(self.graph.values)}", "value", requires_grad=True, op=op, output_nr=number)
+            value.line = self.graph.ops[op].line
+            self.graph.values[value.key] = value
+            self._output[op, number] = key = value.key
+            outputs = self.graph.ops[op].outputs
+            outputs.append(key)
+            if len(outputs) > 1:
+                outputs.sort(key=lambda k: self.graph.values[k].output_nr)
+        return key
+
+    def bind(self, name: str, tensor: Any, line: int | None = None) -> str:
+        """Give the value of `tensor` the name that the program gave it."""
+        key = self.value(tensor, line)
+        value = self.graph.values[key]
+        name = legible(name)
+        if name not in value.names:
+            value.names.append(name)
+            value.name = value.name or name
+        return key
+
+    def _fill(self, value: Value, tensor: Any, line: int | None) -> None:
+        value.shape = list(tensor.shape)
+        value.dtype = self.engine.dtype(tensor)
+        value.device = self.engine.device(tensor)
+        value.requires_grad = bool(tensor.requires_grad)
+        value.version = self.version(tensor)
+        value.line = line if value.line is None else value.line
+        if self._lazy:
+            self.uncopied[value.key] = tensor
+        else:
+            value.array = self.copy(tensor)
+        storage = self.engine.storage(tensor)
+        if storage:
+            owner = self._storage.get(storage)
+            if owner is not None and owner != value.key and not value.shares and self._is_alias(tensor, owner):
+                value.shares = owner
+                value.how_shared = "view" if tensor._is_view() else "in-place" if value.version else "detach"
+            self._storage[storage] = value.key
+
+    def _is_alias(self, tensor: Any, owner: str) -> bool:
+        # memory is reused after a tensor dies, so the address alone proves nothing: ask for someone alive who has it
+        storage = self.engine.storage(tensor)
+        other = self._holder.get(owner, lambda: None)()
+        if other is not None:
+            return other is tensor or self.engine.storage(other) == storage
+        base = tensor._base
+        return base is not None and self.known(base) is not None
+
+    def copy_those(self, shown: Callable[[str], bool]) -> None:
+        """Copy the numbers that were left for later, of the values that are `shown`."""
+        for key, tensor in self.uncopied.items():
+            if shown(key):
+                self.graph.values[key].array = self.copy(tensor)
+        self.uncopied.clear()
+
+    def copy(self, tensor: Any) -> Array | None:
+        """The numbers of `tensor` as plain data, or None for what has none to copy."""
+        try:
+            numbers = self.engine.array(tensor)
+        except (RuntimeError, TypeError, NotImplementedError, ValueError):
+            return None
+        return summarise(numbers, self.engine.dtype(tensor))
+
+    def _reference(self, tensor: Any) -> Callable[[], Any]:
+        if self._keep:
+            return lambda: tensor
+        try:
+            return weakref.ref(tensor)
+        except TypeError:
+            return lambda: tensor
+
+    @staticmethod
+    def version(tensor: Any) -> int:
+        try:
+            return int(tensor._version)
+        except RuntimeError:  # an inference tensor keeps no version
+            return 0
+
+    @staticmethod
+    def grad_fn(tensor: Any) -> Any:
+        try:
+            return tensor.grad_fn
+        except RuntimeError:  # a view whose history an in-place change made unreadable
+            return None
+
+    # nodes
+
+    def identity(self, node: Any) -> Any:
+        """What tells `node` from every other node: the object itself, or its sequence number when none is kept."""
+        return id(node) if self._keep else (node._sequence_nr(), node.name())
+
+    def key_of(self, node: Any) -> str | None:
+        """The key of a node seen before (an AccumulateGrad's is its leaf's), or None."""
+        if node.name() == ACCUMULATE:
+            # The leaf may have been changed in place since this edge was seen: a new value, the same node.
+            return self.graph.values[self.accumulator(node)].accumulate
+        return self._op_of.get(self.identity(node))
+
+    def node(self, node: Any, line: int | None = None) -> str:
+        """The key of `node`; it and all nodes behind it that are new become ops, oldest first."""
+        found = self._op_of.get(self.identity(node))
+        if found is not None:
+            return found
+        fresh = self._behind(node)
+        light = len(fresh) > LIGHT_PAST  # nobody can look at them all: leave out what only a single op shows
+        for identity, current in fresh:
+            if self._keep:
+                self._kept.append(current)
+            op = Op(f"o{len(self.graph.ops)}", current.name(), sequence_nr=current._sequence_nr(), line=line)
+            self.graph.ops[op.key] = op
+            self._op_of[identity] = op.key
+        for identity, current in fresh:
+            op = self.graph.ops[self._op_of[identity]]
+            for behind, number in current.next_functions:
+                if behind is None:
+                    op.inputs.append(None)
+                    op.next.append((None, 0))
+                    continue
+                source = self._op_of.get(self.identity(behind))
+                if source is None:
+                    leaf = self.graph.values[self.accumulator(behind)]
+                    op.inputs.append(leaf.key)
+                    op.next.append((leaf.accumulate, number))
+                else:
+                    op.inputs.append(self.output(source, number))
+                    op.next.append((source, number))
+            if not light:
+                self._describe(op, current)
+            if self._on_op is not None:
+                self._on_op(op, current)
+        return self._op_of[self.identity(node)]
+
+    def _behind(self, node: Any) -> list[tuple[Any, Any]]:
+        """`node` and all nodes behind it that are new, with their identities, in the order in which they were made."""
+        fresh: dict[Any, Any] = {}
+        stack = [node]
+        while stack:
+            current = stack.pop()
+            identity = self.identity(current)
+            if identity in fresh or identity in self._op_of:
+                continue
+            fresh[identity] = current
+            stack += [behind for behind, _ in current.next_functions if behind is not None]
+        ops = [(identity, current) for identity, current in fresh.items() if current.name() != ACCUMULATE]
+        ops.sort(key=lambda item: item[1]._sequence_nr())
+        return ops
+
+    def _describe(self, op: Op, node: Any) -> None:
+        op.custom = is_custom(node)
+        self._read_metadata(op, node)
+        exponent = getattr(node, "_saved_exponent", None) if "Pow" in op.name else None
+        if isinstance(exponent, (int, float)):
+            op.constants.append(f"{exponent:.6g}")
+        self._read_saved(op, node)
+
+    def accumulator(self, node: Any) -> str:
+        """The key of the leaf that an AccumulateGrad node serves."""
+        key = self.value(node.variable)
+        value = self.graph.values[key]
+        if value.accumulate is None:
+            value.accumulate = f"a{key[1:]}"
+        if self._keep:
+            self._kept.append(node)
+        if self._on_accumulate is not None:
+            self._on_accumulate(node)
+        return key
+
+    def _read_metadata(self, op: Op, node: Any) -> None:
+        for number, about in enumerate(getattr(node, "_input_metadata", ())):
+            value = self.graph.values[self.output(op.key, number)]
+            shape = getattr(about, "shape", None)
+            if value.shape is None and shape is not None:
+                value.shape = list(shape)
+                value.dtype = str(about.dtype).rpartition(".")[2]
+
+    def _read_saved(self, op: Op, node: Any) -> None:
+        if self.engine.packs_saved_tensors():  # looking would run the user's unpack hook
+            op.saved = [Saved(name, state="packed") for name in ("0",) if op.custom]
+            op.saved += [Saved(name, state="packed") for name in slots(node)]
+            return
+        for name, saved in saved_tensors(node):
+            if isinstance(saved, str):
+                op.saved.append(Saved(name, state=saved))
+            elif self.engine.is_tensor(saved):
+                key = self.match(saved)
+                if key is None and self._keep and not saved.requires_grad and name not in OWN:
+                    key = self._known_by_being_saved(op, saved)
+                number = f"{saved.item():.6g}" if key is None and not saved.shape else ""
+                op.saved.append(Saved(name, key, list(saved.shape), self.version(saved), number))
+
+    def _known_by_being_saved(self, op: Op, saved: Any) -> str | None:
+        """An input without grad leaves no edge in the engine's graph; an op that keeps it tells of it all the same."""
+        if None not in op.inputs:
+            return None
+        slot = op.inputs.index(None)
+        if not saved.shape and self.engine.dtype(saved) in ("float64", "int64"):  # how PyTorch keeps a Python number
+            op.constants.append(f"{saved.item():.6g}")
+            return None
+        op.inputs[slot] = key = self.value(saved)
+        return key
+
+    def match(self, tensor: Any) -> str | None:
+        """The value that a saved tensor is: the one it was seen as, or one alive with its memory, shape and version."""
+        key = self.known(tensor)
+        if key is not None:
+            return key
+        node = self.grad_fn(tensor)
+        if node is not None and self.identity(node) in self._op_of:
+            return self.value(tensor)
+        for identity in self._in_place(tensor.data_ptr()):
+            reference, key = self._tensor[identity]
+            other = reference()
+            if (
+                other is not None
+                and other.shape == tensor.shape
+                and self.graph.values[key].version == self.version(tensor)
+            ):
+                return key
+        return None
+
+    def _in_place(self, pointer: int) -> list[int]:
+        """The tensors that were seen where `pointer` points, first seen first; some may be gone."""
+        for identity in self._unplaced:
+            other = self._tensor[identity][0]()
+            try:
+                place = 0 if other is None else other.data_ptr()
+            except RuntimeError:  # sparse: it has no one place
+                place = 0
+            if place and identity not in self._at.setdefault(place, []):
+                self._at[place].append(identity)
+        self._unplaced.clear()
+        return self._at.get(pointer, [])

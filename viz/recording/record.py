@@ -1,0 +1,226 @@
+"""Runs a program under observation and writes down what autograd did, as plain data.
+
+Every op is seen as it runs (`watch`), every node by its own hooks (`passes`). Values are copied when they exist. No
+object of the engine survives in the `Recording`.
+"""
+
+from __future__ import annotations
+
+import builtins
+import contextlib
+import dataclasses
+import importlib
+import io
+import sys
+import traceback
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from viz import engines
+from viz.engines import CORE, TORCH, Engine
+from viz.recording.graph import Graph
+from viz.recording.notation import name_values
+from viz.recording.reader import legible
+from viz.recording.recording import Event, Recording
+from viz.recording.source import Source
+from viz.recording.watch import Watch
+
+PRINTED = 100_000  # characters of a program's output that are kept
+
+
+class _Printed(io.StringIO):
+    """What a program prints, up to a bound: one that prints a gigabyte is recorded all the same."""
+
+    def write(self, text: str) -> int:
+        room = PRINTED - self.tell()
+        if 0 < room < len(text):
+            super().write(text[:room])
+            super().write(f"\n… what was printed past {PRINTED:,} characters is not kept\n")
+        elif room > 0:
+            super().write(text)
+        return len(text)
+
+
+def record(
+    program: str | Callable[..., Any],
+    engine: str = CORE,
+    device: str = "cpu",
+    inputs: dict[str, Any] | None = None,
+) -> Recording:
+    """Run `program` on an engine and record every op, every gradient and every accumulation, in true order.
+
+    Args:
+        program: source text in which `T` (and `torch`) is the engine, or a function that takes the engine first.
+        engine: `"tinygrad_edu"` or `"torch"`.
+        device: where tensors are made when the program does not say; `"cuda"` for PyTorch on a GPU.
+        inputs: further names for the program (arrays become tensors); for a function, its keyword arguments.
+
+    An exception in the program is no exception here: the recording ends with it, and `recording.error` tells it.
+
+    Raises:
+        TypeError: `program` is neither text nor callable.
+        ValueError: no such engine, or the device cannot be used here (the message says why).
+
+    >>> import viz
+    >>> rec = viz.record("x = T.tensor(3.0, requires_grad=True); (x * x).backward()", engine="torch")
+    >>> rec.tensors["x"]["grad"]["data"]
+    6.0
+    """
+    if not (isinstance(program, str) or callable(program)):
+        raise TypeError(
+            f"program must be source text or a function that takes the engine, not {type(program).__name__}"
+        )
+    chosen = engines.load(engine)
+    reason = chosen.devices().get(device.partition(":")[0], f"{device!r} is not a device that {engine} can use here.")
+    if reason:
+        raise ValueError(f"device={device!r}: {reason}")
+    return Recorder(chosen, Source(program), device).run(inputs or {})
+
+
+def namespace_for(engine: Engine, given: dict[str, Any]) -> dict[str, Any]:
+    """Where source text runs: the engine is `T` and `torch`, and importing either engine gives this one."""
+
+    def import_for_engine(name: str, globals=None, locals=None, fromlist=(), level=0):
+        top, _, rest = name.partition(".")
+        if level == 0 and top in (TORCH, CORE) and top != engine.name:
+            importlib.import_module(f"{engine.name}.{rest}" if rest else engine.name)
+            name = f"{engine.name}.{rest}" if rest else engine.name
+        return builtins.__import__(name, globals, locals, fromlist, level)
+
+    own = dict(vars(builtins), __import__=import_for_engine)
+    return {"__name__": "__main__", "__builtins__": own, "T": engine.module, "torch": engine.module, **given}
+
+
+class Recorder:
+    """One run of a program under observation.
+
+    Args:
+        engine: what it runs on.
+        source: the program.
+        device: where tensors are made when the program does not say.
+        namespace: where source text runs; a new one with `T` and `torch` when not given.
+        names: the only variables to look at; None for all.
+    """
+
+    def __init__(
+        self,
+        engine: Engine,
+        source: Source,
+        device: str = "cpu",
+        namespace: dict[str, Any] | None = None,
+        names: set[str] | None = None,
+    ) -> None:
+        self.engine = engine
+        self.source = source
+        self.device = device
+        self.raised: BaseException | None = None  # what the program did not catch
+        self._given_namespace = namespace
+        self._watch = Watch(engine, source, names)
+
+    def run(self, inputs: dict[str, Any]) -> Recording:
+        """Run the program once and give back what happened."""
+        module = self.engine.module
+        given = {
+            name: module.tensor(item) if isinstance(item, (np.ndarray, np.generic)) else item
+            for name, item in inputs.items()
+        }
+        output = _Printed()
+        mode = self._watch.mode()
+        before = sys.gettrace()
+        with contextlib.ExitStack() as stack:
+            stack.enter_context(contextlib.redirect_stdout(output))
+            if self.device != "cpu":
+                stack.enter_context(module.device(self.device))
+            grad_was_on = module.is_grad_enabled()
+            try:
+                if self.source.function is None:
+                    code = compile(self.source.text, self.source.filename, "exec")
+                    namespace = (
+                        namespace_for(self.engine, given) if self._given_namespace is None else self._given_namespace
+                    )
+                    start: Callable[[], Any] = lambda: exec(code, namespace)  # noqa: E731
+                else:
+                    function = self.source.function
+                    start = lambda: function(module, **given)  # noqa: E731
+                sys.settrace(self._watch.trace)
+                try:
+                    with mode:
+                        start()
+                finally:
+                    sys.settrace(before)
+            except (Exception, SystemExit) as raised:
+                self.raised = raised
+            finally:
+                module.set_grad_enabled(grad_was_on)
+        return self._finish(output.getvalue())
+
+    def _finish(self, stdout: str) -> Recording:
+        watch = self._watch
+        graph, events = watch.graph, watch.events
+        about: dict[str, Any] | None = None
+        if self.raised is not None:
+            about = self._describe(self.raised)
+            if events and events[-1].kind == "raised":  # nobody caught it
+                events.pop()
+            events.append(Event("error", about["line"], about["node"], text=f"{about['type']}: {about['message']}"))
+        tensors = {name: self._state(tensor) for name, tensor in watch.final.items()}
+        watch.close()
+        unused = _unused(graph, tensors)
+        for key in unused:
+            del graph.values[key]
+        for value in graph.values.values():
+            if value.shares in unused:
+                value.shares = None
+        events = [event for event in events if event.kind != "create" or event.values[0] not in unused]
+        name_values(graph)
+        source = legible(self.source.text).splitlines()
+        return Recording(self.engine.name, self.device, source, graph, events, tensors, legible(stdout), about)
+
+    def _describe(self, error: BaseException) -> dict[str, Any]:
+        line = None
+        if isinstance(error, SyntaxError) and error.filename == self.source.filename:
+            line = error.lineno
+        for frame, number in traceback.walk_tb(error.__traceback__):
+            if self.source.owns(frame):
+                line = number - self.source.first + 1
+        failed = self._watch.passes.failed
+        running = failed if failed is not None and failed.raised is error else None
+        return {
+            "type": type(error).__name__,
+            "message": legible(str(error)),
+            "line": line,
+            "phase": "backward" if running is not None else "forward",
+            "node": running.current if running is not None else None,
+        }
+
+    def _state(self, tensor: Any) -> dict[str, Any]:
+        reader = self._watch.reader
+        leaf = bool(tensor.is_leaf)
+        kept = leaf or bool(tensor.retains_grad)
+        grad = tensor.grad if kept else None
+        node = reader.grad_fn(tensor)
+        array = reader.copy(tensor)
+        gradient = None if grad is None else reader.copy(grad)
+        return {
+            "shape": list(tensor.shape),
+            "dtype": self.engine.dtype(tensor),
+            "value": None if array is None else dataclasses.asdict(array),
+            "grad": None if gradient is None else dataclasses.asdict(gradient),
+            "requires_grad": bool(tensor.requires_grad),
+            "is_leaf": leaf,
+            "grad_fn": None if node is None else node.name(),
+            "retains_grad": bool(tensor.retains_grad),
+            "version": reader.version(tensor),
+            "grad_kept": kept,
+            "key": reader.value(tensor),
+        }
+
+
+def _unused(graph: Graph, tensors: dict[str, dict[str, Any]]) -> set[str]:
+    """Values that the program neither named nor used, such as what a parameter was made from."""
+    used = {key for op in graph.ops.values() for key in (*op.inputs, *op.outputs)}
+    used |= {saved.value for op in graph.ops.values() for saved in op.saved}
+    used |= {state["key"] for state in tensors.values()}
+    return {key for key, value in graph.values.items() if not value.names and key not in used}

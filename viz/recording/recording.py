@@ -1,0 +1,177 @@
+"""What a program did, as plain data: the recording, its events, and their JSON. No object of an engine is in it."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import os
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from viz.recording.graph import Array, Graph, Op, Saved, Value
+
+if TYPE_CHECKING:
+    from viz.draw import Picture
+
+SCHEMA = 1
+
+
+@dataclass
+class Gradient:
+    """A gradient on its way: into slot `output_nr` of `node`, which is the gradient of `value`."""
+
+    node: str | None
+    value: str | None
+    output_nr: int = 0
+    array: Array | None = None  # None: the engine sent none
+
+
+@dataclass
+class Event:
+    """One thing that happened, in the order in which it did.
+
+    Kinds: `create` (a tensor from nothing), `op`, `backward` (a pass starts), `run` (a node starts, with the summed
+    gradients of its outputs), `send` (it is done, with the gradient for each input), `hook` (a tensor hook ran),
+    `accumulate` (a leaf's `.grad` changed), `freed` (a node's saved tensors are gone), `done` (the pass is over),
+    `raised` (the pass ended in an exception that the program caught), `error` (one that it did not catch).
+    """
+
+    kind: str
+    line: int | None = None
+    node: str | None = None  # key of the op or AccumulateGrad node
+    values: list[str] = field(default_factory=list)
+    gradients: list[Gradient] = field(default_factory=list)
+    ready: list[str] = field(
+        default_factory=list
+    )  # nodes that wait to run, in the order in which the engine takes them
+    total: Array | None = None  # accumulate: `.grad` afterwards
+    text: str = ""
+    pass_nr: int = 0
+
+
+@dataclass
+class Recording:
+    """What a program did, as data: its source, its graph, every event, and the tensors it ended with."""
+
+    engine: str
+    device: str
+    source: list[str]
+    graph: Graph
+    events: list[Event]
+    tensors: dict[str, dict[str, Any]]
+    stdout: str = ""
+    error: dict[str, Any] | None = None
+    schema: int = SCHEMA
+
+    def to_json(self) -> str:
+        """The recording as JSON text; `viz.load` reads it back."""
+        return json.dumps(finite(dataclasses.asdict(self)), ensure_ascii=False, separators=(",", ":"))
+
+    def play(self, **options: Any) -> Any:
+        """A player for this recording; shows itself in Jupyter."""
+        from viz.widgets.player import Player
+
+        return Player(self.scene(**options))
+
+    def save(self, path: str | os.PathLike[str], step: int | None = None, **options: Any) -> Path:
+        """Write the recording, or the picture of one step of it, in the format that the suffix of `path` names."""
+        from viz.export.files import save_recording
+
+        return save_recording(self, path, step=step, **options)
+
+    def picture(self, step: int | None = None, view: str = "values", theme: str = "auto") -> Picture:
+        """One step as a picture that shows and saves itself; the last step when none is given.
+
+        Raises:
+            IndexError: there is no such step.
+        """
+        from viz.export.files import Frames
+
+        return Frames(self, view).picture(step, theme)
+
+    def scene(self, **options: Any) -> dict[str, Any]:
+        """The pictures, patches and sentences that the player shows."""
+        from viz.frames.scene import scene
+
+        return scene(self, **options)
+
+
+def finite(thing: Any) -> Any:
+    """`thing` with infinities and NaN as the strings that `float` reads back: JSON has no word for them."""
+    if isinstance(thing, float) and thing - thing != 0:
+        return repr(thing)
+    if isinstance(thing, dict):
+        return {key: finite(item) for key, item in thing.items()}
+    if isinstance(thing, (list, tuple)):
+        return [finite(item) for item in thing]
+    return thing
+
+
+def load(path: str | os.PathLike[str]) -> Recording:
+    """Read back a recording saved as JSON; reads data, runs nothing.
+
+    Raises:
+        ValueError: the file is no recording, is damaged, or was written by a newer version.
+    """
+    try:
+        data = json.loads(Path(path).read_text(encoding="utf-8"))
+    except (UnicodeDecodeError, json.JSONDecodeError) as error:
+        raise ValueError(f"{path} is not a recording: it is not JSON ({error})") from None
+    return from_data(data, str(path))
+
+
+def from_data(data: Any, where: str = "data") -> Recording:
+    """A recording from what `json.loads` gave.
+
+    Raises:
+        ValueError: it does not have the form of a recording; the message names the first thing that is wrong.
+    """
+    if not isinstance(data, dict) or "schema" not in data or "events" not in data:
+        raise ValueError(f"{where} is not a recording: it lacks 'schema' and 'events'")
+    if data["schema"] != SCHEMA:
+        raise ValueError(f"{where} has schema {data['schema']!r}; this version of viz reads schema {SCHEMA}")
+    return _build(Recording, data, where)
+
+
+_NESTED: dict[tuple[type, str], tuple[str, type]] = {
+    (Recording, "graph"): ("one", Graph),
+    (Recording, "events"): ("list", Event),
+    (Graph, "values"): ("dict", Value),
+    (Graph, "ops"): ("dict", Op),
+    (Value, "array"): ("one", Array),
+    (Value, "grad"): ("one", Array),
+    (Op, "saved"): ("list", Saved),
+    (Event, "gradients"): ("list", Gradient),
+    (Event, "total"): ("one", Array),
+    (Gradient, "array"): ("one", Array),
+}
+
+
+def _build(kind: type, data: Any, where: str) -> Any:
+    if not isinstance(data, dict):
+        raise ValueError(f"{where} should be an object, not {type(data).__name__}")
+    names = {item.name: item for item in dataclasses.fields(kind)}
+    unknown = sorted(set(data) - set(names))
+    if unknown:
+        raise ValueError(f"{where} has an unknown entry {unknown[0]!r}")
+    built: dict[str, Any] = {}
+    for name, item in data.items():
+        how, nested = _NESTED.get((kind, name), ("", object))
+        place = f"{where}.{name}"
+        if how == "one":
+            built[name] = None if item is None else _build(nested, item, place)
+        elif how == "list":
+            if not isinstance(item, list):
+                raise ValueError(f"{place} should be a list, not {type(item).__name__}")
+            built[name] = [_build(nested, entry, f"{place}[{position}]") for position, entry in enumerate(item)]
+        elif how == "dict":
+            if not isinstance(item, dict):
+                raise ValueError(f"{place} should be an object, not {type(item).__name__}")
+            built[name] = {key: _build(nested, entry, f"{place}[{key!r}]") for key, entry in item.items()}
+        else:
+            built[name] = item
+    try:
+        return kind(**built)
+    except TypeError as error:
+        raise ValueError(f"{where} is damaged: {error}") from None

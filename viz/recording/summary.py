@@ -1,0 +1,39 @@
+"""Copies an array as plain data: all of a small one, and of a large one what a picture can show."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from viz.recording.graph import MAP_SIDE, SUMMARY_PAST, Array
+
+
+def summarise(numbers: np.ndarray, dtype: str) -> Array:
+    """Copy an array as plain data: all of it up to 64 elements, else shape, norm, extremes and a small heat-map."""
+    array = Array(list(numbers.shape), dtype)
+    if numbers.size <= SUMMARY_PAST:
+        array.data = numbers.tolist()
+    if numbers.dtype.kind in "fiub" and numbers.size == 1:
+        only = float(numbers.reshape(-1)[0])
+        array.norm, array.low, array.high = abs(only), only, only
+    elif numbers.dtype.kind in "fiub" and numbers.size:
+        wide = numbers.astype(np.float64)
+        with np.errstate(all="ignore"):
+            array.norm = float(np.sqrt(np.sum(wide * wide)))
+            array.low, array.high = float(wide.min()), float(wide.max())
+            if numbers.size > SUMMARY_PAST:
+                array.heat = _heat_map(wide)
+    return array
+
+
+def _heat_map(numbers: np.ndarray) -> list[list[float]]:
+    if numbers.ndim < 2:
+        side = math.isqrt(numbers.size)
+        numbers = np.resize(numbers, (side, -(-numbers.size // side)))
+    rows = numbers.reshape(-1, numbers.shape[-1])
+    for axis in (0, 1):
+        cuts = np.linspace(0, rows.shape[axis], min(MAP_SIDE, rows.shape[axis]) + 1).astype(int)
+        counts = np.diff(cuts)
+        rows = np.add.reduceat(rows, cuts[:-1], axis=axis) / (counts[:, None] if axis == 0 else counts)
+    return [[float(f"{cell:.3g}") for cell in row] for row in rows]

@@ -1,0 +1,346 @@
+"""Sees every op as it runs, and every name that the program gives; what goes on in a backward pass is for `passes`."""
+
+from __future__ import annotations
+
+import sys
+import weakref
+from types import FrameType
+from typing import Any
+
+from viz.engines import Engine
+from viz.recording.graph import Op
+from viz.recording.passes import Passes
+from viz.recording.reader import Reader, tensors_in
+from viz.recording.recording import Event
+from viz.recording.source import Source
+
+
+class Watch:
+    """Writes down what a program does while it runs, as a graph and as events.
+
+    Args:
+        engine: whose ops to see.
+        source: the program.
+        names: the only variables to look at; None for all.
+    """
+
+    def __init__(self, engine: Engine, source: Source, names: set[str] | None = None) -> None:
+        self.engine = engine
+        self.source = source
+        self.events: list[Event] = []
+        self.final: dict[str, Any] = {}  # tensors by name, as the outermost frame of the program had them last
+        self.reader = Reader(
+            engine, keep=False, on_op=self._met_op, on_accumulate=lambda node: self.passes.watch_leaf(node)
+        )
+        self.graph = self.reader.graph
+        self.passes = Passes(engine, self.reader, self.events)
+        self._names = names
+        self._call: tuple[str, int | None, list[str], list[str]] | None = None
+        self._lines: dict[int, int] = {}
+        self._created: dict[str, Event] = {}
+        self._entries = engine.entries()
+        self._apply = engine.apply_code()
+        self._used: set[str] = set()
+        self._modules: dict[int, tuple[Any, str]] = {}  # each nn.Module met, by id: a weak reference and its path
+        self._calls = 0  # of ours that PyTorch runs with function modes set aside
+
+    def close(self) -> None:
+        """Look no more, and let go of every tensor."""
+        self.passes.close()
+        self.final.clear()
+
+    def mode(self) -> Any:
+        """A function mode of the engine that shows every op here."""
+        watch = self
+
+        class Mode(self.engine.mode_type):  # type: ignore[name-defined, misc]
+            def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+                __tracebackhide__ = True  # IPython leaves the frame out of a traceback: no student called it
+                return watch._called(func, args, kwargs or {})
+
+        return Mode()
+
+    # the program's own frames: names, and values that no op call showed
+
+    def trace(self, frame: FrameType, event: str, argument: Any) -> Any:
+        """What `sys.settrace` is given: sees the program's own frames, and the engine's entries."""
+        entry = self._entries.get(frame.f_code)
+        if entry is not None:
+            return self._enter(frame, entry)
+        return self._step if self.source.owns(frame) else None
+
+    def _step(self, frame: FrameType, event: str, argument: Any) -> Any:
+        if event in ("line", "return"):
+            line = self._lines.get(id(frame))
+            with self.engine.quietly():
+                self._settle(frame, line)
+            if event == "line":
+                self._lines[id(frame)] = frame.f_lineno - self.source.first + 1
+            else:
+                self._lines.pop(id(frame), None)
+        return self._step
+
+    def _settle(self, frame: FrameType, line: int | None) -> None:
+        outermost = frame.f_back is None or self.source.line(frame.f_back) is None
+        found: dict[str, Any] = {}
+        for name, thing in list(frame.f_locals.items()):
+            if name.startswith("__") or name in ("T", "torch", "self", "ctx"):
+                continue
+            if self._names is not None and name not in self._names:
+                continue
+            if self.engine.is_module(thing):
+                self._know_modules(name, thing)
+            for path, tensor in tensors_in(thing, self.engine):
+                found[name + path] = tensor
+                self._create_or_bind(name + path, tensor, line)
+        if outermost:
+            self.final = found
+
+    def _know_modules(self, name: str, root: Any) -> None:
+        """Remember the path of a module and of those inside it; the first name stays."""
+        known = self._modules.get(id(root))
+        if known is not None and known[0]() is root:
+            return
+        for path, module in root.named_modules(prefix=name):
+            known = self._modules.get(id(module))
+            if known is None or known[0]() is not module:
+                self._modules[id(module)] = weakref.ref(module), path
+
+    def _module(self, frame: FrameType | None) -> str:
+        """The path of the innermost module whose `forward` is running, or nothing."""
+        inner: list[Any] = []
+        while frame is not None:
+            if frame.f_code.co_name == "forward":
+                module = frame.f_locals.get("self")
+                if self.engine.is_module(module):
+                    inner.append(module)
+            frame = frame.f_back
+        if not inner:
+            return ""
+        if id(inner[-1]) not in self._modules:  # one without a variable goes by the name of its class
+            name = type(inner[-1]).__name__
+            self._know_modules(name, inner[-1])
+            for path, parameter in tensors_in(inner[-1], self.engine):
+                if self.reader.known(parameter) is not None:
+                    self.reader.bind(name + path, parameter)
+        paths = (self._modules.get(id(module)) for module in inner)
+        return next(known[1] for known in paths if known is not None)
+
+    def _create_or_bind(self, name: str, tensor: Any, line: int | None) -> None:
+        key = self.reader.bind(name, tensor, line)
+        value = self.graph.values[key]
+        if value.op is None and key not in self._created:
+            self._create(key, line)
+
+    def _create(self, key: str, line: int | None) -> None:
+        if self.passes.current is not None:
+            self.graph.values[key].scope = "backward"
+        event = Event("create", line, values=[key])
+        self._created[key] = event
+        self.events.append(event)
+
+    def _enter(self, frame: FrameType, entry: str) -> Any:
+        """The engine's own functions are entered: a pass starts, or, for `run`, ops inside it are to be seen too."""
+        if entry == "run":
+            if self._calls == 0 or self.passes.current is None:
+                return None
+            mode = self.mode()  # PyTorch handed this call to ours with modes set aside
+            mode.__enter__()
+            calls, self._calls = self._calls, 0
+
+            def leave(frame: FrameType, event: str, argument: Any) -> Any:
+                if event == "return":
+                    self._calls = calls
+                    mode.__exit__(None, None, None)
+                return leave
+
+            frame.f_trace_lines = False
+            return leave
+        if self.passes.current is not None:  # a pass inside a node's backward is part of the pass around it
+            with self.engine.quietly():
+                given = frame.f_locals.get("tensors", frame.f_locals.get("outputs"))
+                self.passes.reach(self.passes.current, [self.reader.grad_fn(root) for root in self._tensors([given])])
+            return None
+        with self.engine.quietly():
+            given = frame.f_locals.get("tensors", frame.f_locals.get("outputs"))
+            roots = self._tensors([given])
+            line = self.source.line(frame)
+            keys = [self.reader.value(root, line) for root in roots]
+            current = self.passes.start(line, [self.reader.grad_fn(root) for root in roots], keys)
+
+        def end(frame: FrameType, event: str, argument: Any) -> Any:
+            if event == "exception":
+                current.raised = argument[1]
+            elif event == "return":
+                with self.engine.quietly():
+                    for gradient in self._tensors([argument]):
+                        if gradient.requires_grad:
+                            self.reader.value(gradient, current.line)
+                    self.passes.end(current)
+            return end
+
+        frame.f_trace_lines = False
+        return end
+
+    # ops as they run
+
+    def _called(self, func: Any, args: Any, kwargs: dict[str, Any]) -> Any:
+        __tracebackhide__ = True
+        if not self.passes.active:
+            return func(*args, **kwargs)
+        name = getattr(func, "__name__", "")
+        frame = sys._getframe(2)
+        line = self.source.line(frame)
+        if name in ("__set__", "__delete__"):
+            return func(*args, **kwargs)
+        if name == "__get__":
+            name = getattr(getattr(func, "__self__", None), "__name__", "")
+            if name not in ("T", "mT", "H", "mH", "data", "real", "imag"):
+                return func(*args, **kwargs)
+        tensors = self._tensors(args) + self._tensors(kwargs.values())
+        if name in ("backward", "grad"):
+            return self._through(func, args, kwargs)
+        if name == "register_hook" and len(args) == 2 and callable(args[1]):
+            with self.engine.quietly():
+                key = self.reader.value(tensors[0])
+            return func(args[0], self.passes.watched_hook(args[1], key, line))
+        with self.engine.quietly():
+            inputs = [self.reader.value(tensor) for tensor in tensors]
+            for key, _tensor in zip(inputs, tensors, strict=True):
+                value = self.graph.values[key]
+                if value.op is None and key not in self._created:
+                    self._create(key, line)
+            versions = [self.reader.version(tensor) for tensor in tensors]
+        result = self._through(func, args, kwargs)
+        with self.engine.quietly():
+            changed = [
+                tensor
+                for tensor, version in zip(tensors, versions, strict=True)
+                if self.reader.version(tensor) != version
+            ]
+            self._ran(name, line, args, kwargs, inputs, tensors, self._tensors((result,)), changed)
+        return result
+
+    def _through(self, func: Any, args: Any, kwargs: dict[str, Any]) -> Any:
+        __tracebackhide__ = True
+        self._calls += 1
+        try:
+            return func(*args, **kwargs)
+        finally:
+            self._calls -= 1
+
+    def _tensors(self, things: Any) -> list[Any]:
+        found = []
+        stack = list(things)[::-1]
+        while stack:
+            thing = stack.pop()
+            if self.engine.is_tensor(thing):
+                found.append(thing)
+            elif isinstance(thing, (list, tuple)):
+                stack.extend(reversed(thing))
+            elif isinstance(thing, dict):
+                stack.extend(reversed(list(thing.values())))
+        return found
+
+    def _ran(
+        self,
+        name: str,
+        line: int | None,
+        args: Any,
+        kwargs: dict[str, Any],
+        inputs: list[str],
+        tensors: list[Any],
+        results: list[Any],
+        changed: list[Any],
+    ) -> None:
+        changed = [tensor for tensor in changed if not self._filled(tensor)]
+        self._used.update(inputs)
+        constants = [_constant(item) for item in (*args, *kwargs.values()) if not self._tensors((item,))]
+        constants = [text for text in constants if text]
+        made = [
+            tensor
+            for tensor in results
+            if not any(tensor is one for one in tensors) or any(tensor is one for one in changed)
+        ]
+        made += [tensor for tensor in changed if not any(tensor is one for one in made)]
+        before = len(self.graph.ops)
+        known = set(self.graph.values)
+        self._call = (name, line, inputs, constants)
+        keys = [self.reader.value(tensor, line, made=bool(tensors)) for tensor in made]
+        self._call = None
+        fresh = [key for key in dict.fromkeys(keys) if key not in known or self.graph.values[key].array is None]
+        recorded = list(self.graph.ops.values())[before:]
+        for key in dict.fromkeys(keys):
+            value = self.graph.values[key]
+            if value.op is None and key in fresh:
+                if recorded and not recorded[-1].custom:  # such as the indices beside a maximum
+                    value.op, value.kind, value.output_nr = recorded[-1].key, "result", len(recorded[-1].outputs)
+                    recorded[-1].outputs.append(key)
+                elif inputs:
+                    self._unrecorded(name, line, inputs, key, constants)
+                elif key not in self._created:
+                    self._create(key, line)
+
+    def _filled(self, tensor: Any) -> bool:
+        """A tensor that nobody has named or used yet and that is written to is being made, as parameters are."""
+        key = self.reader.known(tensor)
+        value = None if key is None else self.graph.values[key]
+        if value is None or value.names or value.op is not None or value.key in self._used:
+            return False
+        value.version = self.reader.version(tensor)
+        value.array = self.reader.copy(tensor)
+        return True
+
+    def _unrecorded(self, name: str, line: int | None, inputs: list[str], output: str, constants: list[str]) -> None:
+        op = Op(f"o{len(self.graph.ops)}", name, name, recorded=False, line=line, constants=constants)
+        op.scope = self._inside(sys._getframe(1))
+        op.module = self._module(sys._getframe(1))
+        op.during = "backward" if self.passes.current is not None else "forward"
+        op.inputs = list(dict.fromkeys(inputs))
+        op.outputs = [output]
+        self.graph.ops[op.key] = op
+        value = self.graph.values[output]
+        value.op = op.key
+        if value.kind == "input":
+            value.kind = "result"
+        self._created[output] = Event("op", line, op.key, values=[output])
+        self.events.append(self._created[output])
+
+    def _inside(self, frame: FrameType | None) -> str:
+        """`Double.forward` when the caller runs inside that custom Function, else nothing."""
+        below: FrameType | None = None
+        while frame is not None:
+            if frame.f_code is self._apply:
+                kind = frame.f_locals.get("cls")
+                return f"{getattr(kind, '__name__', 'Function')}.{below.f_code.co_name if below else 'forward'}"
+            if self.source.owns(frame):
+                below = frame
+            frame = frame.f_back
+        return ""
+
+    def _met_op(self, op: Op, node: Any) -> None:
+        """A node that is new: note the call that made it, and listen to it."""
+        function, line, inputs, constants = self._call or ("", self.source.line(sys._getframe(1)), [], [])
+        op.line = op.line or line
+        op.function = function
+        op.module = self._module(sys._getframe(1)) if self.passes.current is None else ""
+        op.constants = op.constants or constants
+        op.during = "backward" if self.passes.current is not None else "forward"
+        open_slots = [slot for slot, key in enumerate(op.inputs) if key is None]
+        rest = list(inputs)
+        for key in op.inputs:
+            if key in rest:
+                rest.remove(key)
+        unrecorded = [key for key in rest if not self.graph.values[key].requires_grad]
+        for slot, key in zip(open_slots, unrecorded, strict=False):
+            op.inputs[slot] = key
+        self.passes.watch(op, node)
+        self.events.append(Event("op", op.line, op.key, values=op.outputs))
+
+
+def _constant(item: Any) -> str:
+    if isinstance(item, bool) or item is None:
+        return ""
+    if isinstance(item, (int, float)):
+        return f"{item:.6g}"
+    return ""
