@@ -1,11 +1,13 @@
 """Random numbers from a seed: `manual_seed`, `Generator`, and tensors filled by them.
 
-The numbers are NumPy's (PCG64), not PyTorch's: the same seed gives the same numbers here on each run and machine, but
-other ones than in PyTorch. For one start on both engines, make the numbers with NumPy.
+The numbers are PyTorch's: from the same seed both draw the same, in the same order, so that a network starts here from the
+weights it has there, and is shown its data in the same order. (Beyond rounding, PyTorch's own numbers differ for float16,
+for a tensor that is not contiguous, and, on Intel's processors, for `bernoulli_` and `exponential_`.)
 """
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
@@ -18,6 +20,9 @@ from .overrides import overridable
 from .tensor import Tensor, bind, wrap
 
 __all__ = ["Generator", "default_generator", "get_rng_state", "initial_seed", "manual_seed", "seed", "set_rng_state"]
+
+# How many bits the mantissa of a float has.
+_BITS = {"float16": 11, "float32": 24, "float64": 53}
 
 
 class Generator:
@@ -36,16 +41,11 @@ class Generator:
 
     def manual_seed(self, seed: int) -> Generator:
         """Begin again from `seed`."""
-        self._seed = int(seed)
-        self._numpy: np.random.Generator | None = None
+        self._seed = int(seed) % 2**64
+        self._twister: Any = None
+        # Normal numbers are made in pairs: the second waits here.
+        self._next_normal: float | None = None
         return self
-
-    @property
-    def numpy(self) -> np.random.Generator:
-        """NumPy's generator; made at its first use, since NumPy loads that part of itself when it is asked for."""
-        if self._numpy is None:
-            self._numpy = np.random.Generator(np.random.PCG64(self._seed % 2**64))
-        return self._numpy
 
     def seed(self) -> int:
         """Begin from a seed that the system's entropy gives; returns it."""
@@ -58,11 +58,86 @@ class Generator:
 
     def get_state(self) -> Any:
         """Where in its sequence the generator is."""
-        return self.numpy.bit_generator.state
+        return {"seed": self._seed, "twister": self._source().state, "next_normal": self._next_normal}
 
     def set_state(self, state: Any) -> None:
         """Go on from where `get_state` was called."""
-        self.numpy.bit_generator.state = state
+        self._seed, self._next_normal = state["seed"], state["next_normal"]
+        self._source().state = state["twister"]
+
+    def _source(self) -> Any:
+        """The Mersenne Twister; made at its first use, since NumPy loads that part of itself when it is asked for."""
+        if self._twister is None:
+            self._twister = np.random.MT19937()
+            self._twister.state = np.random.RandomState(self._seed % 2**32).get_state(legacy=False)
+        return self._twister
+
+    def words(self, n: int, bits: int) -> np.ndarray:
+        """`n` whole numbers of 32 or 64 random bits."""
+        if bits == 32:
+            return self._source().random_raw(n)
+        pairs = self._source().random_raw(2 * n)
+        return pairs[0::2] << np.uint64(32) | pairs[1::2]
+
+    def integers(self, low: int, high: int, shape: Any) -> np.ndarray:
+        """Whole numbers from `low` up to but not including `high`."""
+        words = self.words(math.prod(shape), 32 if high - low < 2**28 else 64)
+        return (words % np.uint64(high - low)).astype(np.int64).reshape(shape) + low
+
+    def uniform(self, shape: Any, dtype: Any = np.float64, low: float = 0.0, high: float = 1.0) -> np.ndarray:
+        """Numbers spread evenly over [low, high)."""
+        bits = max(_BITS[np.dtype(dtype).name], 24)
+        words = self.words(math.prod(shape), 64 if bits > 32 else 32) & np.uint64(2**bits - 1)
+        even = (words * 2.0**-bits).astype(dtype, copy=False).reshape(shape)
+        even *= high - low
+        even += low
+        return even
+
+    def normal(self, shape: Any, dtype: Any = np.float64, mean: float = 0.0, std: float = 1.0) -> np.ndarray:
+        """Numbers of the normal distribution, by Box and Muller's method."""
+        n = math.prod(shape)
+        if n < 16:
+            out = self.each_normal(n)
+        else:
+            kind = np.float64 if dtype == np.float64 else np.float32
+            out = _box_muller(self.uniform((n,), kind))
+            if n % 16:
+                # The last sixteen are drawn anew, so that their number is even.
+                out[-16:] = _box_muller(self.uniform((16,), kind))
+        out *= std
+        out += mean
+        return out.astype(dtype, copy=False).reshape(shape)
+
+    def each_normal(self, n: int) -> np.ndarray:
+        """As `normal`, one by one and in double precision: so are fewer than sixteen."""
+        out = np.empty(n)
+        for i in range(n):
+            if self._next_normal is not None:
+                out[i], self._next_normal = self._next_normal, None
+            else:
+                angle, even = self.uniform((2,)).tolist()
+                radius = math.sqrt(-2 * math.log1p(-even))
+                out[i] = radius * math.cos(2 * math.pi * angle)
+                self._next_normal = radius * math.sin(2 * math.pi * angle)
+        return out
+
+    def permutation(self, n: int) -> np.ndarray:
+        """0 to n - 1 in random order: each place changes with one behind it (Fisher and Yates)."""
+        order = list(range(n))
+        left = np.arange(n, 1, -1, dtype=np.uint64)
+        for i, step in enumerate((self.words(len(left), 32) % left).tolist()):
+            order[i], order[i + step] = order[i + step], order[i]
+        return np.array(order, np.int64)
+
+
+def _box_muller(even: np.ndarray) -> np.ndarray:
+    """Normal numbers from even ones, in blocks of sixteen: eight give the radius, eight the angle. A rest stays."""
+    whole = even[: even.size - even.size % 16].reshape(-1, 2, 8)
+    radius = np.sqrt(-2 * np.log(1 - whole[:, 0]))
+    angle = whole[:, 1] * even.dtype.type(2 * math.pi)
+    np.multiply(radius, np.cos(angle), out=whole[:, 0])
+    np.multiply(radius, np.sin(angle), out=whole[:, 1])
+    return even
 
 
 default_generator = Generator()
@@ -93,17 +168,20 @@ def set_rng_state(state: Any) -> None:
     default_generator.set_state(state)
 
 
-def numpy_generator(generator: Generator | None) -> np.random.Generator:
-    """NumPy's generator behind `generator`, or behind the one that `manual_seed` sets."""
-    return (default_generator if generator is None else generator).numpy
+def source(generator: Generator | None) -> Generator:
+    """`generator`, or the one that `manual_seed` sets."""
+    return default_generator if generator is None else generator
 
 
 # --- new tensors -----------------------------------------------------------------------------------------------------
 
 
-def _made(array: Any, dtype: Any, requires_grad: bool) -> Tensor:
-    kind = dtypes.get_default_dtype().numpy if dtype is None else dtypes.to_numpy_dtype(dtype)
-    out = wrap(np.asarray(array).astype(kind, copy=False))
+def _kind(dtype: Any) -> np.dtype:
+    return dtypes.get_default_dtype().numpy if dtype is None else dtypes.to_numpy_dtype(dtype)
+
+
+def _made(array: np.ndarray, requires_grad: bool = False) -> Tensor:
+    out = wrap(array)
     return out.requires_grad_() if requires_grad else out
 
 
@@ -115,14 +193,14 @@ def rand(
     *size: Any, generator: Any = None, dtype: Any = None, device: Any = None, requires_grad: bool = False
 ) -> Tensor:
     """Numbers spread evenly over [0, 1)."""
-    return _made(numpy_generator(generator).random(_size(size)), dtype, requires_grad)
+    return _made(source(generator).uniform(_size(size), _kind(dtype)), requires_grad)
 
 
 def randn(
     *size: Any, generator: Any = None, dtype: Any = None, device: Any = None, requires_grad: bool = False
 ) -> Tensor:
     """Numbers of the normal distribution with mean 0 and variance 1."""
-    return _made(numpy_generator(generator).standard_normal(_size(size)), dtype, requires_grad)
+    return _made(source(generator).normal(_size(size), _kind(dtype)), requires_grad)
 
 
 def randint(
@@ -140,39 +218,59 @@ def randint(
         low, high, size = 0, low, high
     if low >= high:
         raise RuntimeError(f"random_ expects 'from' to be less than 'to', but got from={low} >= to={high}")
-    return _made(numpy_generator(generator).integers(low, high, tuple(size)), dtype or dtypes.int64, requires_grad)
+    drawn = source(generator).integers(low, high, tuple(size))
+    return _made(drawn.astype(_kind(dtype or dtypes.int64), copy=False), requires_grad)
 
 
 def randperm(
     n: int, *, generator: Any = None, dtype: Any = None, device: Any = None, requires_grad: bool = False
 ) -> Tensor:
     """0 to n - 1 in random order."""
-    return _made(numpy_generator(generator).permutation(n), dtype or dtypes.int64, requires_grad)
+    return _made(source(generator).permutation(n).astype(_kind(dtype or dtypes.int64), copy=False), requires_grad)
 
 
 def normal(
     mean: Any = 0.0, std: Any = 1.0, size: Any = None, *, generator: Any = None, dtype: Any = None, device: Any = None
 ) -> Tensor:
     """Numbers of normal distributions with the given means and deviations, numbers or tensors."""
+    kind = next((x._data.dtype for x in (mean, std) if isinstance(x, Tensor)), _kind(dtype))
     mean, std = (getattr(x, "_data", x) for x in (mean, std))
     shape = np.broadcast_shapes(np.shape(mean), np.shape(std)) if size is None else tuple(size)
-    return _made(mean + std * numpy_generator(generator).standard_normal(shape), dtype, False)
+    return _made(np.asarray(source(generator).normal(shape, kind) * std + mean, kind))
 
 
 def bernoulli(input: Tensor, p: float | None = None, *, generator: Any = None) -> Tensor:
     """1 with the probability that `input` gives (or `p`, in the shape of `input`), else 0."""
-    chance = input._data if p is None else p
-    return _made(numpy_generator(generator).random(input._data.shape) < chance, input.dtype, False)
+    return _made(chance(input._data, input._data if p is None else p, generator))
+
+
+def chance(like: np.ndarray, p: Any, generator: Any = None) -> np.ndarray:
+    """1 with probability `p`, a number or an array, else 0, in the shape and dtype of `like`."""
+    return (source(generator).uniform(like.shape, getattr(p, "dtype", np.float64)) < p).astype(like.dtype)
+
+
+def exponential(shape: Any, generator: Any = None) -> np.ndarray:
+    """Numbers of the exponential distribution of rate 1."""
+    return -np.log1p(-source(generator).uniform(shape))
 
 
 def multinomial(input: Tensor, num_samples: int, replacement: bool = False, *, generator: Any = None) -> Tensor:
     """Indices drawn with the weights in each row of `input`."""
-    rows = np.atleast_2d(input._data).astype(np.float64)
-    rng = numpy_generator(generator)
-    if not replacement and (rows > 0).sum(axis=1).min() < num_samples:
+    weights = input._data
+    if (weights < 0).any() or not np.isfinite(weights).all():
+        raise RuntimeError("probability tensor contains either `inf`, `nan` or element < 0")
+    if (weights.sum(axis=-1) <= 0).any():
+        raise RuntimeError("invalid multinomial distribution (sum of probabilities <= 0)")
+    if not replacement and num_samples > weights.shape[-1]:
         raise RuntimeError("cannot sample n_sample > prob_dist.size(-1) samples without replacement")
-    drawn = [rng.choice(len(p), num_samples, replacement, p / p.sum()) for p in rows]
-    return wrap(np.asarray(drawn[0] if input.ndim == 1 else drawn, np.int64))
+    if replacement and num_samples > 1:
+        reached = np.cumsum(weights, axis=-1)
+        reached /= reached[..., -1:]
+        even = source(generator).uniform((*weights.shape[:-1], num_samples))
+        return wrap((reached[..., None, :] < even[..., None]).sum(axis=-1))
+    # The first to arrive, where each waits for a time of the exponential distribution: no index comes twice.
+    rate = weights / exponential(weights.shape, generator).astype(weights.dtype)
+    return wrap(np.argsort(-rate, axis=-1, kind="stable")[..., :num_samples])
 
 
 def rand_like(
@@ -211,42 +309,46 @@ class _Filled(Op):
 
 class Uniform(_Filled):
     def forward(self, *, low, high, generator):
-        return numpy_generator(generator).uniform(low, high, self.shape).astype(self.dtype)
+        return source(generator).uniform(self.shape, self.dtype, low, high)
 
 
 class Normal(_Filled):
     def forward(self, *, mean, std, generator):
-        return numpy_generator(generator).normal(mean, std, self.shape).astype(self.dtype)
+        return source(generator).normal(self.shape, self.dtype, mean, std)
 
 
 class Bernoulli(_Filled):
     def forward(self, *, p, generator):
-        return (numpy_generator(generator).random(self.shape) < p).astype(self.dtype)
+        return chance(self, p, generator)
 
 
 class Exponential(_Filled):
     def forward(self, *, lambd, generator):
-        return numpy_generator(generator).exponential(1 / lambd, self.shape).astype(self.dtype)
+        return (exponential(self.shape, generator) / lambd).astype(self.dtype)
 
 
 class LogNormal(_Filled):
     def forward(self, *, mean, std, generator):
-        return numpy_generator(generator).lognormal(mean, std, self.shape).astype(self.dtype)
+        return np.exp(source(generator).each_normal(self.size) * std + mean).astype(self.dtype).reshape(self.shape)
 
 
 class Geometric(_Filled):
     def forward(self, *, p, generator):
-        return numpy_generator(generator).geometric(p, self.shape).astype(self.dtype)
+        return np.ceil(np.log(source(generator).uniform(self.shape)) / math.log1p(-p)).astype(self.dtype)
 
 
 class Cauchy(_Filled):
     def forward(self, *, median, sigma, generator):
-        return (median + sigma * numpy_generator(generator).standard_cauchy(self.shape)).astype(self.dtype)
+        angle = math.pi * (source(generator).uniform(self.shape) - 0.5)
+        return (median + sigma * np.tan(angle)).astype(self.dtype)
 
 
 class Random(_Filled):
     def forward(self, *, low, high, generator):
-        return numpy_generator(generator).integers(low, high, self.shape).astype(self.dtype)
+        if low is not None:
+            return source(generator).integers(low, high, self.shape).astype(self.dtype)
+        words = source(generator).words(self.size, 64 if self.itemsize == 8 else 32)
+        return (words % np.uint64(_range_of(self.dtype))).astype(self.dtype).reshape(self.shape)
 
 
 def uniform_(self: Tensor, from_: float = 0.0, to: float = 1.0, *, generator: Any = None) -> Tensor:
@@ -275,11 +377,18 @@ def exponential_(self: Tensor, lambd: float = 1.0, *, generator: Any = None) -> 
     return Exponential.apply_(self, lambd=lambd, generator=generator)
 
 
-def random_(self: Tensor, from_: int = 0, to: int | None = None, *, generator: Any = None) -> Tensor:
-    """Fill with integers from `from_` up to but not including `to`; with one bound, from 0."""
-    if to is None:
-        from_, to = 0, from_ or (2**24 if self.is_floating_point() else dtypes.iinfo(self.dtype).max)
+def random_(self: Tensor, from_: int | None = None, to: int | None = None, *, generator: Any = None) -> Tensor:
+    """Fill with integers from `from_` up to but not including `to`; with one bound, from 0; with none, all it can hold."""
+    if to is None and from_ is not None:
+        from_, to = 0, from_
     return Random.apply_(self, low=from_, high=to, generator=generator)
+
+
+def _range_of(kind: np.dtype) -> int:
+    """How many integers from 0 on a dtype holds exactly."""
+    if kind.kind == "f":
+        return 2 ** _BITS[kind.name] + 1
+    return 2 if kind.kind == "b" else int(np.iinfo(kind).max) + 1
 
 
 def log_normal_(self: Tensor, mean: float = 1.0, std: float = 2.0, *, generator: Any = None) -> Tensor:

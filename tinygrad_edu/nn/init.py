@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from ..autograd.grad_mode import no_grad
-from ..random import numpy_generator
+from ..random import source
 from ..tensor import Tensor
 
 __all__ = [
@@ -47,22 +47,33 @@ def _fill(tensor: Tensor, array: Any) -> Tensor:
 
 def uniform_(tensor: Tensor, a: float = 0.0, b: float = 1.0, generator: Any = None) -> Tensor:
     """Numbers spread evenly over [a, b)."""
-    return _fill(tensor, numpy_generator(generator).uniform(a, b, tensor._data.shape))
+    return _fill(tensor, source(generator).uniform(tensor._data.shape, tensor._data.dtype, a, b))
 
 
 def normal_(tensor: Tensor, mean: float = 0.0, std: float = 1.0, generator: Any = None) -> Tensor:
     """Numbers of the normal distribution."""
-    return _fill(tensor, numpy_generator(generator).normal(mean, std, tensor._data.shape))
+    return _fill(tensor, source(generator).normal(tensor._data.shape, tensor._data.dtype, mean, std))
 
 
 def trunc_normal_(
     tensor: Tensor, mean: float = 0.0, std: float = 1.0, a: float = -2.0, b: float = 2.0, generator: Any = None
 ) -> Tensor:
-    """Numbers of the normal distribution, drawn again until they lie in [a, b]."""
-    rng = numpy_generator(generator)
-    out = rng.normal(mean, std, tensor._data.shape)
-    while np.any(outside := (out < a) | (out > b)):
-        out[outside] = rng.normal(mean, std, int(outside.sum()))
+    """Numbers of the normal distribution within [a, b]: those outside are drawn again."""
+    rng, like = source(generator), tensor._data
+    below, above = ((1 + math.erf((x - mean) / (std * math.sqrt(2)))) / 2 for x in (a, b))
+    # Where few normal numbers fall within, even ones are drawn, and kept as often as the density there says.
+    often = above - below > 0.3
+    top = -0.5 * ((max(a, min(mean, b)) - mean) / std) ** 2
+    out = np.full_like(like, np.nan)
+    while (again := np.isnan(out)).any():
+        if often:
+            drawn = rng.normal(like.shape, like.dtype, mean, std)
+            kept = (a <= drawn) & (drawn <= b)
+        else:
+            drawn = rng.uniform(like.shape, like.dtype, a, b)
+            density = -0.5 * ((drawn - mean) / std) ** 2 - top
+            kept = np.log(rng.uniform(like.shape, like.dtype)) <= density
+        out = np.where(again & kept, drawn, out)
     return _fill(tensor, out)
 
 
@@ -141,7 +152,7 @@ def orthogonal_(tensor: Tensor, gain: float = 1, generator: Any = None) -> Tenso
     if tensor.ndim < 2:
         raise ValueError("Only tensors with 2 or more dimensions are supported")
     rows, columns = tensor.shape[0], math.prod(tensor.shape[1:])
-    flat = numpy_generator(generator).standard_normal((max(rows, columns), min(rows, columns)))
-    q, r = np.linalg.qr(flat)
+    flat = source(generator).normal((rows, columns), tensor._data.dtype)
+    q, r = np.linalg.qr(flat if rows >= columns else flat.T)
     q *= np.sign(np.diag(r))
     return _fill(tensor, (gain * (q if rows >= columns else q.T)).reshape(tensor.shape))

@@ -275,10 +275,10 @@ def normalize(input, p=2.0, dim=1, eps=1e-12):
 
 def _dropped(input, shape, p, inplace):
     # Random numbers have a home of their own, above the ops.
-    from ..random import numpy_generator
+    from ..random import chance
 
-    kept = numpy_generator(None).random(shape) >= p
-    scale = wrap(np.asarray(kept / (1 - p) if p < 1 else kept * 0.0, input._data.dtype))
+    like = np.zeros(shape, input._data.dtype)
+    scale = wrap(chance(like, 1 - p) / (1 - p) if p < 1 else like)
     return input.mul_(scale) if inplace else input * scale
 
 

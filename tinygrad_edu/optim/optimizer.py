@@ -141,7 +141,7 @@ def _own(value: Any) -> Any:
     if isinstance(value, Tensor):
         return value._data.copy()
     if isinstance(value, np.ndarray) or hasattr(value, "__array__"):
-        array = np.array(value)
+        array = np.asarray(value).copy()
         return array if array.ndim else array.item()
     return value
 
