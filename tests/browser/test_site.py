@@ -5,10 +5,12 @@ from __future__ import annotations
 import html
 import json
 import re
+import shutil
 from collections.abc import Iterator
 from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
+from urllib.parse import unquote, urlsplit
 
 import pytest
 from playwright.sync_api import expect
@@ -72,6 +74,58 @@ def test_no_page_loads_anything_from_another_place(site: Path) -> None:
         loads.feed(page.read_text())
         assert loads.addresses
         assert [one for one in loads.addresses if re.match(r"(https?:)?//", one)] == [], page
+
+
+class Links(HTMLParser):
+    """Where a page's links lead, and the places on it that a link may lead to."""
+
+    def __init__(self, page: Path) -> None:
+        super().__init__()
+        self.links: list[str] = []
+        self.places = {""}
+        self.feed(page.read_text())
+
+    def handle_starttag(self, tag: str, attributes: list[tuple[str, str | None]]) -> None:
+        given = dict(attributes)
+        self.places.add(given.get("id") or "")
+        if tag == "a" and given.get("href"):
+            self.links.append(str(given["href"]))
+
+
+def dead_links(site: Path) -> list[tuple[str, str]]:
+    pages = {page: Links(page) for page in site.resolve().rglob("*.html")}
+    dead = []
+    for page, found in pages.items():
+        for link in found.links:
+            parts = urlsplit(link)
+            target = (page.parent / unquote(parts.path)).resolve() if parts.path else page
+            if parts.scheme:
+                continue
+            if not target.exists() or (target in pages and unquote(parts.fragment) not in pages[target].places):
+                dead.append((page.name, link))
+    return dead
+
+
+def test_every_link_leads_somewhere_also_where_a_lesson_was_not_taken(site: Path) -> None:
+    assert dead_links(site) == []
+    assert "Next: 3. Order and accumulation" in re.sub(
+        r"<[^>]+>", "", (site / LESSONS[1] / f"{LESSONS[1]}.html").read_text()
+    )
+
+
+def test_a_rebuild_takes_the_pages_of_lessons_away_that_are_gone_and_nothing_else(site: Path, tmp_path: Path) -> None:
+    from tinygrad_edu.site import build
+
+    again = tmp_path / "site"
+    shutil.copytree(site, again)
+    for own in (again / ".git" / "config", again / "CNAME"):
+        own.parent.mkdir(exist_ok=True)
+        own.write_text("mine")
+    build(again, ["00"])
+    assert {page.stem for page in again.rglob("*.html")} == {"00_start_here", "index", "search", "genindex"}
+    assert not list(again.rglob("*02_building*"))
+    assert (again / ".git" / "config").read_text() == (again / "CNAME").read_text() == "mine"
+    assert dead_links(again) == []
 
 
 def test_no_solution_is_on_any_page(site: Path) -> None:
@@ -149,7 +203,7 @@ def test_the_theme_button_turns_the_pictures_dark_too_and_paper_is_light(lesson:
     for _ in range(3):
         if lesson.evaluate("document.body.dataset.theme") != "dark":
             button.click()
-    assert player.evaluate(paper) != light
+    expect(player).not_to_have_css("background-color", light)
     lesson.emulate_media(media="print")
     try:
         still = lesson.locator(".tgv-still").first

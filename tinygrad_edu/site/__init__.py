@@ -6,8 +6,11 @@ them to life, with no kernel and no network), and Sphinx with MyST-NB and the th
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import json
+import os
+import re
 import shutil
 import sys
 import tempfile
@@ -23,6 +26,7 @@ CELL_LIMIT_S = 120
 _WIDGET = "application/vnd.jupyter.widget-view+json"
 _STATES = "application/vnd.jupyter.widget-state+json"
 _STILL = 'class="tgv-fallback"'  # how `viz` marks the still that it shows in front of a widget
+_LIST = ".tinygrad-edu-site"  # in a site, the names of its files
 
 # Run after a lesson: what a widget would ask Python for later, a page must hold now. Each mend of a mistake is such.
 _LATER = """
@@ -59,7 +63,8 @@ def build(out: Path, only: Sequence[str] = (), progress: bool = False) -> Path:
     """Write the site into the folder `out` and return its first page.
 
     Args:
-        out: the folder to write to; it is made when it is missing, and must be empty or a site that was built before.
+        out: the folder to write to; it is made when it is missing, and must be empty or a site that was built before. Of
+            that the pages that are no more are taken away. Hidden files, such as those of Git, do not count, and stay.
         only: lessons to take, by the start of their file's name, such as `"02"`; all when empty.
         progress: tell on stderr which lesson is run.
 
@@ -70,10 +75,9 @@ def build(out: Path, only: Sequence[str] = (), progress: bool = False) -> Path:
     PosixPath('site/index.html')
     """
     _check_packages()
-    if out.exists() and any(out.iterdir()) and not (out / "searchindex.js").exists():
-        raise SiteError(f"{out} holds files that are no site: name an empty folder with -o")
+    _check_folder(out)
     with tempfile.TemporaryDirectory() as scratch:
-        copied, pages, static = (Path(scratch) / name for name in ("lessons", "pages", "static"))
+        copied, pages, static, made = (Path(scratch) / name for name in ("lessons", "pages", "static", "site"))
         update_working_copy(copied)
         lessons = [path for path in _in_reading_order(copied) if not only or path.name.startswith(tuple(only))]
         if not lessons:
@@ -86,6 +90,7 @@ def build(out: Path, only: Sequence[str] = (), progress: bool = False) -> Path:
             notebook = _run(path)
             live.bring_to_life(notebook)
             _hide_sources(notebook)
+            _unlink_absent(notebook, path.parent, lessons)
             notebook["cells"].append(_download(name))
             _write(pages / name, notebook)
             (pages / "download" / name).parent.mkdir(parents=True, exist_ok=True)
@@ -96,7 +101,8 @@ def build(out: Path, only: Sequence[str] = (), progress: bool = False) -> Path:
         (pages / "index.md").write_text(_ABOUT % "\n".join(names), encoding="utf-8")
         for file in ("live.js", "live.css"):
             shutil.copy(HERE / file, static / file)
-        _sphinx(pages, out, static, Path(scratch) / "doctrees")
+        _sphinx(pages, made, static, Path(scratch) / "doctrees")
+        _replace(out, made)
     return out / "index.html"
 
 
@@ -107,6 +113,28 @@ def _check_packages() -> None:
         import nbclient  # noqa: F401
     except ModuleNotFoundError as error:
         raise SiteError(f"{error}: pip install 'tinygrad-edu[site]'") from None
+
+
+def _check_folder(out: Path) -> None:
+    """Refuse a folder with files of somebody else: a page of theirs might have the name of one of ours."""
+    if out.exists() and not (out / _LIST).exists() and any(not path.name.startswith(".") for path in out.iterdir()):
+        raise SiteError(f"{out} holds files that are no site: name an empty folder with -o")
+
+
+def _replace(out: Path, made: Path) -> None:
+    """Put the files of `made` into `out`, and take away what an earlier site left there."""
+    names = {path.relative_to(made).as_posix() for path in made.rglob("*") if path.is_file()}
+    record = out / _LIST
+    before = set(record.read_text(encoding="utf-8").splitlines()) if record.exists() else set()
+    out.mkdir(parents=True, exist_ok=True)
+    record.write_text("\n".join(sorted(names | before)), encoding="utf-8")  # whenever this ends, all is on the list
+    shutil.copytree(made, out, dirs_exist_ok=True)
+    for gone in sorted(before - names):
+        (out / gone).unlink(missing_ok=True)
+        with contextlib.suppress(OSError):  # up to the first folder that holds something else
+            for folder in (out / gone).relative_to(out).parents[:-1]:
+                (out / folder).rmdir()
+    record.write_text("\n".join(sorted(names)), encoding="utf-8")
 
 
 def _in_reading_order(root: Path) -> list[Path]:
@@ -149,6 +177,17 @@ def _hide_sources(notebook: Notebook) -> None:
     for cell in notebook["cells"]:
         if cell["metadata"].get("jupyter", {}).get("source_hidden"):
             cell["metadata"]["tags"] = ["remove-input"]
+
+
+def _unlink_absent(notebook: Notebook, folder: Path, lessons: Sequence[Path]) -> None:
+    """Keep the words of a link to a lesson that is not taken, and leave out where it led."""
+
+    def keep(link: re.Match[str]) -> str:
+        return link[0] if Path(os.path.normpath(folder / link[2])) in lessons else link[1]
+
+    for cell in notebook["cells"]:
+        if cell["cell_type"] == "markdown":
+            cell["source"] = re.sub(r"\[([^\]]*)\]\(([^):]+\.ipynb)\)", keep, cell["source"])
 
 
 def _write(path: Path, notebook: Notebook) -> None:
@@ -214,7 +253,7 @@ def _sphinx(source: Path, out: Path, static: Path, doctrees: Path) -> None:
 
     settings = {
         "project": TITLE,
-        "extensions": ["myst_nb", "tinygrad_edu.site.mathml"],
+        "extensions": ["myst_nb", "sphinx.ext.githubpages", "tinygrad_edu.site.mathml"],
         "exclude_patterns": ["download/**"],
         "nb_execution_mode": "off",
         "nb_merge_streams": True,
