@@ -48,7 +48,7 @@ long, int, short = int64, int32, int16
 bool = dtypes.bool_
 
 from . import jit, library, linalg, nn, optim, random  # noqa: E402 - they add to the functions
-from .random import Generator  # noqa: E402
+from .generator import Generator  # noqa: E402
 
 globals().update(ops.functions)
 from .ops.creation import strided  # noqa: E402

@@ -1,0 +1,130 @@
+"""`Generator`: where random numbers come from. It draws what PyTorch's draws from the same seed.
+
+That is a Mersenne Twister; this file knows in which order its bits become numbers.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from .ops.creation import check_device
+
+__all__ = ["Generator"]
+
+
+class Generator:
+    """A source of random numbers with a state of its own.
+
+    Example:
+        >>> import tinygrad_edu as T
+        >>> g = T.Generator().manual_seed(0)
+        >>> T.equal(T.rand(3, generator=g), T.rand(3, generator=g.manual_seed(0)))
+        True
+    """
+
+    def __init__(self, device: Any = "cpu") -> None:
+        check_device(device)
+        self.manual_seed(67280421310721)
+
+    def manual_seed(self, seed: int) -> Generator:
+        """Begin again from `seed`."""
+        self._seed = int(seed) % 2**64
+        self._twister: Any = None
+        # Normal numbers are made in pairs: the second waits here.
+        self._next_normal: float | None = None
+        return self
+
+    def seed(self) -> int:
+        """Begin from a seed that the system's entropy gives; returns it."""
+        self.manual_seed(int(np.random.SeedSequence().generate_state(1, np.uint64)[0]))
+        return self._seed
+
+    def initial_seed(self) -> int:
+        """The seed that this generator began from."""
+        return self._seed
+
+    def get_state(self) -> Any:
+        """Where in its sequence the generator is."""
+        return {"seed": self._seed, "twister": self._source().state, "next_normal": self._next_normal}
+
+    def set_state(self, state: Any) -> None:
+        """Go on from where `get_state` was called."""
+        self._seed, self._next_normal = state["seed"], state["next_normal"]
+        self._source().state = state["twister"]
+
+    def _source(self) -> Any:
+        """The Mersenne Twister; made at its first use, since NumPy loads that part of itself when it is asked for."""
+        if self._twister is None:
+            self._twister = np.random.MT19937()
+            self._twister.state = np.random.RandomState(self._seed % 2**32).get_state(legacy=False)
+        return self._twister
+
+    def words(self, n: int, bits: int) -> np.ndarray:
+        """`n` whole numbers of 32 or 64 random bits."""
+        if bits == 32:
+            return self._source().random_raw(n)
+        pairs = self._source().random_raw(2 * n)
+        return pairs[0::2] << np.uint64(32) | pairs[1::2]
+
+    def integers(self, low: int, high: int, shape: Any) -> np.ndarray:
+        """Whole numbers from `low` up to but not including `high`."""
+        words = self.words(math.prod(shape), 32 if high - low < 2**28 else 64)
+        return (words % np.uint64(high - low)).astype(np.int64).reshape(shape) + low
+
+    def uniform(self, shape: Any, dtype: Any = np.float64, low: float = 0.0, high: float = 1.0) -> np.ndarray:
+        """Numbers spread evenly over [low, high)."""
+        bits = max(np.finfo(dtype).nmant + 1, 24)
+        words = self.words(math.prod(shape), 64 if bits > 32 else 32) & np.uint64(2**bits - 1)
+        even = (words * 2.0**-bits).astype(dtype, copy=False).reshape(shape)
+        even *= high - low
+        even += low
+        return even
+
+    def normal(self, shape: Any, dtype: Any = np.float64, mean: float = 0.0, std: float = 1.0) -> np.ndarray:
+        """Numbers of the normal distribution, by Box and Muller's method."""
+        n = math.prod(shape)
+        if n < 16:
+            out = self.each_normal(n)
+        else:
+            kind = np.float64 if dtype == np.float64 else np.float32
+            out = _box_muller(self.uniform((n,), kind))
+            if n % 16:
+                # The last sixteen are drawn anew, so that their number is even.
+                out[-16:] = _box_muller(self.uniform((16,), kind))
+        out *= std
+        out += mean
+        return out.astype(dtype, copy=False).reshape(shape)
+
+    def each_normal(self, n: int) -> np.ndarray:
+        """As `normal`, one by one and in double precision: so are fewer than sixteen."""
+        out = np.empty(n)
+        for i in range(n):
+            if self._next_normal is not None:
+                out[i], self._next_normal = self._next_normal, None
+            else:
+                angle, even = self.uniform((2,)).tolist()
+                radius = math.sqrt(-2 * math.log1p(-even))
+                out[i] = radius * math.cos(2 * math.pi * angle)
+                self._next_normal = radius * math.sin(2 * math.pi * angle)
+        return out
+
+    def permutation(self, n: int) -> np.ndarray:
+        """0 to n - 1 in random order: each place changes with one behind it (Fisher and Yates)."""
+        order = list(range(n))
+        left = np.arange(n, 1, -1, dtype=np.uint64)
+        for i, step in enumerate((self.words(len(left), 32) % left).tolist()):
+            order[i], order[i + step] = order[i + step], order[i]
+        return np.array(order, np.int64)
+
+
+def _box_muller(even: np.ndarray) -> np.ndarray:
+    """Normal numbers from even ones, in blocks of sixteen: eight give the radius, eight the angle. A rest stays."""
+    whole = even[: even.size - even.size % 16].reshape(-1, 2, 8)
+    radius = np.sqrt(-2 * np.log(1 - whole[:, 0]))
+    angle = whole[:, 1] * even.dtype.type(2 * math.pi)
+    np.multiply(radius, np.cos(angle), out=whole[:, 0])
+    np.multiply(radius, np.sin(angle), out=whole[:, 1])
+    return even
