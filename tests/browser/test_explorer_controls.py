@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from playwright.sync_api import expect
 
 PROGRAM = """\
 x = T.tensor([[1.0, 2.0], [3.0, 4.0]])
@@ -184,7 +185,7 @@ def test_anomaly_mode_goes_around_the_program(controls: Controls) -> None:
     controls.press(9, "anomaly mode")
     assert "Anomaly mode is on" in controls.account()
     controls.root.locator("summary", has_text="The code these toggles stand for").click()
-    assert "detect_anomaly()" in controls.root.locator(".tgv-result-code").inner_text()
+    expect(controls.root.locator(".tgv-result-code")).to_contain_text("detect_anomaly()")
     controls.root.locator("summary", has_text="The code these toggles stand for").click()
 
 
