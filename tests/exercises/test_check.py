@@ -105,6 +105,52 @@ def test_what_an_answer_says_cannot_run_in_the_readers_browser():
     assert "<script>" not in check("relu_backward", answer)._repr_html_()
 
 
+class NamelessType(type):
+    __name__ = property(lambda cls: 1 / 0)
+
+
+class Nameless(metaclass=NamelessType):
+    pass
+
+
+class NamelessError(Exception, metaclass=NamelessType):
+    pass
+
+
+class SpeaksOnNoTerms:
+    def __getattribute__(self, name):
+        raise SystemExit(name)
+
+
+def raises_nameless(grad_output, x):
+    raise NamelessError("told")
+
+
+@pytest.mark.parametrize(
+    ("make", "message"),
+    [
+        (Nameless, "it is of type Nameless."),
+        (SpeaksOnNoTerms, "it is of type SpeaksOnNoTerms."),
+        (lambda: lambda grad_output, x: Nameless(), "a value of type Nameless came"),
+        (lambda: lambda grad_output, x: SpeaksOnNoTerms(), "It raised SystemExit"),
+        (lambda: raises_nameless, "It raised NamelessError: told"),
+    ],
+    ids=["an instance", "a mute instance", "a result", "a mute result", "an error"],
+)
+def test_a_type_that_does_not_answer_for_itself_is_told_by_its_name(make, message):
+    assert message in repr(check("relu_backward", make()))
+
+
+def test_what_an_answer_says_neither_steers_the_terminal_nor_turns_the_line_round():
+    def answer(grad_output, x):
+        raise ValueError("half a letter \ud800, a screen wiped \x1b[2J, a line turned round \u202e")
+
+    report = check("relu_backward", answer)
+    for text in (repr(report), report._repr_html_()):
+        assert "half a letter \ufffd, a screen wiped \ufffd[2J, a line turned round \ufffd" in text
+        text.encode()
+
+
 def test_an_unknown_exercise_is_answered_with_the_nearest_names():
     with pytest.raises(KeyError, match="did you mean mul_backward"):
         check("mul_backwards", None)

@@ -95,6 +95,42 @@ ODD = {
     ),
     "a check edited": (notebook(extra=[cell("check = lambda *a: 'all right'", "check_mul_backward")]), 9, ""),
     "a function renamed": (notebook(mul=MUL.replace("mul_b", "mulb")), 6, "The cell defines no `mul_backward`."),
+    "a cell made into text": (
+        notebook()
+        | {"cells": [c | {"cell_type": "markdown"} if c["source"] == MUL else c for c in notebook()["cells"]]},
+        6,
+        "mul_backward: its cell is no code cell any more.",
+    ),
+    "a hundred thousand cells": (
+        notebook(extra=[cell(f"x{i} = {i}") for i in range(100_000)]),
+        9,
+        "more code than in any lesson",
+    ),
+    "a cell longer than any answer": (notebook(mul=MUL + "#" * (1 << 20)), 6, "longer than any answer"),
+    "megabytes of metadata": (notebook() | {"metadata": {"x": "y" * (8 << 20)}}, 9, ""),
+    "metadata nested too deep to read": (
+        json.dumps(notebook() | {"metadata": 0}).replace('"metadata": 0', f'"metadata": {"[" * 99999}').encode(),
+        0,
+        "is no notebook, or a damaged one",
+    ),
+    "the format of before 2015": (
+        {"nbformat": 3, "worksheets": [{"cells": []}], "metadata": {}},
+        0,
+        "is in a format of before 2015",
+    ),
+    "another system's line ends and a byte order mark": (
+        b"\xef\xbb\xbf" + json.dumps(notebook()).replace("\\n", "\\r\\n").encode(),
+        9,
+        "",
+    ),
+    "another language": (
+        notebook(mul="mul_backward <- function(g, a, b) c(g * b, g * a)")
+        | {"metadata": {"kernelspec": {"name": "ir"}}},
+        6,
+        "The cell is no Python, in line 1",
+    ),
+    "a name in letters of another width": (notebook(mul=MUL.replace("_", "\uff3f", 1)), 9, ""),
+    "cells with one id": (notebook() | {"cells": [c | {"id": "same"} for c in notebook()["cells"]]}, 9, ""),
     "sources as lists of lines": (
         json.loads(
             json.dumps(notebook()),
@@ -128,6 +164,86 @@ def test_a_zip_from_a_learning_platform_is_read_without_unpacking_it(tmp_path):
     assert int(table["Ada Lovelace_1_assignsubmission_file"]["points"]) == 9
     assert "larger than any notebook" in table["bomb"]["notes"]
     assert {path.name for path in tmp_path.iterdir()} == {"all.zip", "out"}
+
+
+def zipped(*names):
+    memory = io.BytesIO()
+    with zipfile.ZipFile(memory, "w") as archive:
+        for name in names:
+            archive.writestr(name, json.dumps(notebook()))
+    return memory.getvalue()
+
+
+def points(out):
+    return {name: int(row["points"]) for name, row in gradebook(out).items()}
+
+
+def test_archives_in_an_archive_and_names_of_every_system_are_each_students_own(tmp_path):
+    long = "\U00020000" * 70  # 280 bytes, more than the name of a folder may have
+    with zipfile.ZipFile(tmp_path / "all.zip", "w") as archive:
+        archive.writestr("ada_1_lesson.zip", zipped("lesson1.ipynb"))
+        archive.writestr("bob_2_lesson.zip", zipped("lesson1.ipynb", ".ipynb_checkpoints/lesson1-checkpoint.ipynb"))
+        archive.writestr("cyd/handed_in.zip", zipped("lesson1.ipynb"))
+        archive.writestr("dan\\lesson1.ipynb", json.dumps(notebook()))
+        archive.writestr("eve/archive_of_archives.zip", zipped("lesson1.ipynb")[:50])
+        archive.writestr(f"{long}/lesson1.ipynb", json.dumps(notebook()))
+    assert run(tmp_path / "all.zip", tmp_path / "out") == 0
+    earned = dict.fromkeys(("ada_1_lesson", "bob_2_lesson", "cyd", "dan", long), 9)
+    assert points(tmp_path / "out") == earned | {"eve": 0}
+
+
+def test_a_folder_of_archives_is_read_as_one_archive_of_them_would_be(tmp_path):
+    for name, content in {
+        "ada.zip": zipped("lesson1.ipynb"),
+        "bob/slopes/x.zip": zipped("lesson1.ipynb"),
+        "cyd.zip": b"no zip",
+    }.items():
+        (tmp_path / "in" / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / "in" / name).write_bytes(content)
+    assert run(tmp_path / "in", tmp_path / "out") == 0
+    assert points(tmp_path / "out") == {"ada": 9, "bob": 9, "cyd": 0}
+
+
+def test_one_damaged_entry_costs_no_other_student_anything(tmp_path):
+    file = tmp_path / "all.zip"
+    with zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED) as archive:
+        for name in ("ada", "bob", "cyd"):
+            archive.writestr(f"{name}/lesson1.ipynb", json.dumps(notebook()))
+    content = bytearray(file.read_bytes())
+    start = content.index(b"bob/lesson1.ipynb") + len("bob/lesson1.ipynb")
+    content[start : start + 20] = b"\xff" * 20
+    file.write_bytes(content)
+    assert run(file, tmp_path / "out") == 0
+    assert points(tmp_path / "out") == {"ada": 9, "bob": 0, "cyd": 9}
+    assert "is damaged or locked" in gradebook(tmp_path / "out")["bob"]["notes"]
+
+
+def test_an_archive_whose_names_are_no_text_is_told(tmp_path):
+    (tmp_path / "in").mkdir()
+    (tmp_path / "in" / "ada.zip").write_bytes(zipped("é/lesson1.ipynb").replace("é".encode(), b"\xff\xfe"))
+    (tmp_path / "in" / "bob.ipynb").write_text(json.dumps(notebook()))
+    assert run(tmp_path / "in", tmp_path / "out") == 0
+    assert points(tmp_path / "out") == {"ada": 0, "bob": 9}
+    assert "The archive is damaged" in gradebook(tmp_path / "out")["ada"]["notes"]
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="a name of a file is any bytes on Linux alone")
+def test_a_folder_whose_name_is_no_text_is_graded(tmp_path):
+    folder = os.path.join(os.fsencode(tmp_path), b"in", b"\xff\xfe")
+    os.makedirs(folder)
+    with open(os.path.join(folder, b"x.ipynb"), "w") as file:
+        json.dump(notebook(), file)
+    assert run(tmp_path / "in", tmp_path / "out") == 0
+    assert list(points(tmp_path / "out").values()) == [9]
+
+
+def test_a_link_is_not_followed_and_that_is_said(submit, tmp_path):
+    folder = submit(ada=notebook())
+    (folder / "eve").mkdir()
+    (folder / "eve" / "lesson1.ipynb").symlink_to(folder / "ada" / "lesson1.ipynb")
+    run(folder, tmp_path / "out")
+    assert points(tmp_path / "out") == {"ada": 9, "eve": 0}
+    assert "is a link, and was not followed" in gradebook(tmp_path / "out")["eve"]["notes"]
 
 
 def test_a_second_start_grades_only_what_is_new_and_gives_the_same_grades(submit, tmp_path, monkeypatch):

@@ -49,6 +49,48 @@ class Array:
     dtype, shape, size, ndim = "float64", (), 1, 0
     def __array__(self, *args, **kwargs): raise SystemExit
 def mul_backward(grad_output, a, b): return Array(), Array()""",
+    "an array that answers for itself": """
+import numpy as np
+class Any(np.ndarray):
+    __array_priority__ = 1e9
+    def __array__(self, *args, **kwargs): raise SystemExit
+    def __array_ufunc__(self, *args, **kwargs): return True
+    def __float__(self): return 1.0
+    def __eq__(self, other): return True
+def mul_backward(grad_output, a, b): return np.zeros(()).view(Any), np.float64(1).view(Any)""",
+    "numbers that are only found out when they are asked for": """
+class Late:
+    @property
+    def __class__(self): return float
+    def __getattr__(self, name): return lambda *args: 1.0
+    def __reduce__(self): return (float, ("1.0",))
+    def __repr__(self): raise KeyboardInterrupt
+def mul_backward(grad_output, a, b): return Late(), Late()""",
+    "a tensor of its own make": """
+class Tensor:
+    def detach(self): return self
+    def numpy(self): return b"1"
+Tensor.__module__ = "torch"
+def mul_backward(grad_output, a, b): return Tensor(), Tensor()""",
+    "a type whose type lies": """
+class Kind(type):
+    __name__ = property(lambda cls: "float")
+    __instancecheck__ = __subclasscheck__ = lambda cls, other: True
+    __eq__ = lambda cls, other: True
+    __hash__ = lambda cls: hash(float)
+class Number(metaclass=Kind): pass
+def mul_backward(grad_output, a, b): return Number(), Number()""",
+    "an error that says it is another": """
+class Kind(type):
+    __name__ = property(lambda cls: 1 / 0)
+class Wrong(Exception, metaclass=Kind):
+    __traceback__ = property(lambda self: 1 / 0)
+def mul_backward(grad_output, a, b): raise Wrong""",
+    "a list in a list in a list": """
+def mul_backward(grad_output, a, b):
+    inside = [0] * 4096
+    for _ in range(7): inside = [inside] * 4096
+    return inside, inside""",
     "NumPy patched to agree": """
 import numpy as np
 np.allclose = np.array_equal = np.isclose = lambda *a, **k: True
@@ -222,6 +264,8 @@ HARMLESS = {
     "seeds and the time of day": "import random, time, numpy\nrandom.seed(0); numpy.random.seed(0); time.time = lambda: 0\n",
     "switching the collector off": "import gc\ngc.disable()\n",
     "an import that cannot be": "import viz, matplotlib.pyplot as plt\n",
+    "a line that begins with a remainder": "text = ('%s'\n        % 7)\n",
+    "a question and a hundred thousand empty lines": "mul_backward?\n!ls\n" + "\n" * 100_000,
     "a magic and a shell line": "%matplotlib inline\n!pip install something\n",
 }
 
@@ -277,6 +321,7 @@ FORBIDDEN = {
     "exec": "import os\nos.execv('/bin/sh', ['sh'])",
     "a socket": "import _socket\n_socket.socket()",
     "killing the parent": "import os\nos.kill(os.getppid(), 9)",
+    "killing the parent in another way": "import ctypes, os\nnumber = {'x86_64': 129, 'aarch64': 138}[os.uname().machine]\nif ctypes.CDLL(None).syscall(number, os.getppid(), 9, bytes(128)): raise PermissionError",
     "killing everyone": "import os\nos.kill(-1, 9)",
     "reading a file": "open('/etc/passwd')",
     "reading the references": f"open({str(get.__code__.co_filename)!r})",

@@ -40,8 +40,9 @@ def write_all(out: Path, results: Sequence[Mapping[str, Any]], verdicts: Mapping
 
 def file_name(student: str) -> str:
     """A name for a student's folder that no name of a submission can lead out of."""
-    safe = re.sub(r"[^\w@.-]", "_", student).strip(".")[:80]
-    return safe if safe == student else f"{safe}-{hashlib.sha256(student.encode()).hexdigest()[:8]}"
+    safe = re.sub(r"[^\w@.-]", "_", student).strip(".")[:50]  # a letter takes up to 4 of the 255 bytes of a name
+    known = hashlib.sha256(student.encode(errors="surrogateescape")).hexdigest()[:8]
+    return safe if safe == student else f"{safe}-{known}"
 
 
 def feedback(student: str, verdicts: Sequence[Verdict], notes: Sequence[str]) -> str:

@@ -79,7 +79,7 @@ def run(unit: Data) -> Data:
     names["check"] = sys.modules[str(__package__)].check
     names |= {name: sys.modules[name] for name in ("math", "torch") if name in sys.modules}
     try:
-        tree = ast.parse(_python(unit["source"]), "<answer>")
+        tree = _parsed(unit["source"], "<answer>")
         needed = _needed(tree, unit["others"])
         statements = [(statement, _compiled(statement, "<answer>")) for statement in tree.body]
     except SyntaxError as error:
@@ -115,9 +115,12 @@ def run(unit: Data) -> Data:
     return probe(probes, unit["cases"], names[unit["name"]], unit["engines"], unit["seconds"])
 
 
-def _python(source: str) -> str:
-    """A cell's source without IPython's magics and shell lines, its line numbers kept."""
-    return re.sub(r"(?m)^(\s*)[%!].*$", r"\1pass", source)
+def _parsed(source: str, filename: str) -> ast.Module:
+    """A cell's syntax tree; where it is no Python, then without IPython's magics, shell lines and questions."""
+    try:
+        return ast.parse(source, filename)
+    except SyntaxError:
+        return ast.parse(re.sub(r"(?m)^([ \t]*)(?:[%!?].*|[\w.]+\?+[ \t]*)$", r"\1pass", source), filename)
 
 
 def _needed(tree: ast.AST, others: list[str]) -> list[CodeType]:
@@ -128,7 +131,7 @@ def _needed(tree: ast.AST, others: list[str]) -> list[CodeType]:
     statements: list[ast.stmt] = []
     for source in others:
         with contextlib.suppress(SyntaxError, ValueError, MemoryError, RecursionError):
-            statements += ast.parse(_python(source), "<cell>").body
+            statements += _parsed(source, "<cell>").body
     binding: dict[str, int] = {}
     for place, statement in enumerate(statements):
         if isinstance(statement, ast.FunctionDef | ast.ClassDef):

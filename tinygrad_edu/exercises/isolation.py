@@ -112,6 +112,7 @@ _SYSCALLS = {
         "chroot": 161, "unshare": 272, "setns": 308, "bpf": 321, "io_uring_setup": 425, "keyctl": 250, "add_key": 248,
         "perf_event_open": 298, "userfaultfd": 323, "pidfd_open": 434, "pidfd_getfd": 438, "capset": 126,
         "setpriority": 141, "prlimit64": 302, "shmget": 29, "msgget": 68, "mq_open": 240, "memfd_create": 319,
+        "semget": 64, "rt_sigqueueinfo": 129, "rt_tgsigqueueinfo": 297, "pidfd_send_signal": 424,
     },
     "aarch64": {
         "arch": 0xC00000B7, "clone": 220, "clone3": 435, "execve": 221, "execveat": 281, "socket": 198,
@@ -120,6 +121,7 @@ _SYSCALLS = {
         "unshare": 97, "setns": 268, "bpf": 280, "io_uring_setup": 425, "keyctl": 219, "add_key": 217,
         "perf_event_open": 241, "userfaultfd": 282, "pidfd_open": 434, "pidfd_getfd": 438, "capset": 91,
         "setpriority": 140, "prlimit64": 261, "shmget": 194, "msgget": 186, "mq_open": 180, "memfd_create": 279,
+        "semget": 190, "rt_sigqueueinfo": 138, "rt_tgsigqueueinfo": 240, "pidfd_send_signal": 424,
     },
 }  # fmt: skip
 _CLONE_THREAD = 0x10000

@@ -151,8 +151,8 @@ def _trouble(exercise: Exercise, probed: Data) -> str:
     if not isinstance(probed, dict) or not ("trouble" in probed or isinstance(probed.get("observed"), dict)):
         return "The answer gave no result that can be read."
     if "trouble" in probed:
-        return str(probed["trouble"])
-    wanted, given = kind_of_answer(exercise.rights[0]), str(probed.get("answer"))
+        return plain.readable(str(probed["trouble"]))
+    wanted, given = kind_of_answer(exercise.rights[0]), plain.readable(str(probed.get("answer")))
     if given in ("of type NoneType", "of type ellipsis"):
         return "Not answered yet."
     if given != wanted:

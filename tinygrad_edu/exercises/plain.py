@@ -7,7 +7,9 @@ as the name of its type. `encode` runs beside the student's code; `decode`, `sho
 from __future__ import annotations
 
 import math
+import sys
 from typing import Any
+from unicodedata import category
 
 import numpy as np
 
@@ -17,6 +19,7 @@ MAX_ELEMENTS = 4096  # no exercise asks for more; a larger answer is described, 
 MAX_DEPTH = 8
 MAX_INT = 10**18
 MAX_TEXT = 2000  # characters
+_UNREADABLE = ("Cc", "Cf", "Cs")  # Unicode's control characters, format characters and surrogates
 
 
 def encode(value: object, depth: int = 0) -> Data:
@@ -46,11 +49,9 @@ def encode(value: object, depth: int = 0) -> Data:
 
 
 def is_tensor(value: object) -> bool:
-    """Whether `value` is a tensor of either engine, told by its type, without importing one."""
-    return any(
-        cls.__name__ == "Tensor" and cls.__module__.partition(".")[0] in ("torch", "tinygrad_edu")
-        for cls in type(value).__mro__
-    )
+    """Whether `value` is a tensor of either engine, without importing one: of one that is not loaded nobody has a tensor."""
+    loaded = (getattr(sys.modules.get(engine), "Tensor", None) for engine in ("tinygrad_edu", "torch"))
+    return any(isinstance(kind, type) and issubclass(type(value), kind) for kind in loaded)
 
 
 def _encode_array(kind: str, array: np.ndarray) -> Data:
@@ -65,7 +66,25 @@ def _described(value: object) -> Data:
         text = repr(value)[:200]
     except Exception:
         text = "an object whose repr fails"
-    return {"object": type(value).__name__, "text": text}
+    return {"object": type_name(value), "text": text}
+
+
+def type_name(value: object) -> str:
+    """The name of the type of `value`, past whatever its metaclass would answer.
+
+    >>> type_name(2.5)
+    'float'
+    """
+    return str(type.__dict__["__name__"].__get__(type(value)))
+
+
+def readable(text: str) -> str:
+    """`text` as it may stand in a report: its start, without what steers a terminal, turns a line round or is half a letter.
+
+    >>> readable("no \\x1b[2J, no \\u202e")
+    'no �[2J, no �'
+    """
+    return "".join(c if c in "\n\t" or category(c) not in _UNREADABLE else "\ufffd" for c in text[:MAX_TEXT])
 
 
 def decode(data: Data) -> Any:
@@ -93,7 +112,7 @@ def checked(data: Data, depth: int = 0) -> Data:
     if data is None or isinstance(data, bool):
         return data
     if isinstance(data, str):
-        return data[:MAX_TEXT]
+        return readable(data)
     if isinstance(data, int):
         return data if abs(data) < MAX_INT else unreadable
     if isinstance(data, float):
@@ -104,13 +123,13 @@ def checked(data: Data, depth: int = 0) -> Data:
     if kind == "float":
         return {kind: content} if content in ("nan", "inf", "-inf") else unreadable
     if kind == "object":
-        return {kind: str(content)[:MAX_TEXT], "text": str(data.get("text"))[:MAX_TEXT]}
+        return {kind: readable(str(content)), "text": readable(str(data.get("text")))}
     if kind == "stopped":
-        return {kind: str(content)[:MAX_TEXT]}
+        return {kind: readable(str(content))}
     if kind == "raised":
         line = data.get("line")
-        message = str(data.get("message", ""))[:MAX_TEXT]
-        return {kind: str(content)[:MAX_TEXT], "message": message, "line": line if isinstance(line, int) else None}
+        message = readable(str(data.get("message", "")))
+        return {kind: readable(str(content)), "message": message, "line": line if isinstance(line, int) else None}
     if not isinstance(content, list) or len(content) > MAX_ELEMENTS:
         return unreadable
     if kind in ("list", "tuple"):
@@ -126,7 +145,7 @@ def checked(data: Data, depth: int = 0) -> Data:
             and all(isinstance(n, int) and 0 <= n <= MAX_ELEMENTS for n in shape)
             and math.prod(shape) == len(elements)
         ):
-            return {kind: elements, "shape": shape, "dtype": str(data.get("dtype"))}
+            return {kind: elements, "shape": shape, "dtype": readable(str(data.get("dtype")))}
     return unreadable
 
 

@@ -17,7 +17,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
-from .plain import Data, decode, encode
+from .plain import Data, decode, encode, type_name
 
 
 class TimeUp(BaseException):
@@ -51,9 +51,9 @@ def probe(
 
 def kind_of_answer(answer: object) -> str:
     """What kind of thing an answer is: "a class", "a function", or the name of its type."""
-    if isinstance(answer, type):
+    if issubclass(type(answer), type):  # an answer may lie about its class, not about its type
         return "a class"
-    return "a function" if callable(answer) else f"of type {type(answer).__name__}"
+    return "a function" if callable(answer) else f"of type {type_name(answer)}"
 
 
 def _observe(probe: Callable, answer: object, engine: str, case: Data, deadline: float) -> Data:
@@ -76,7 +76,7 @@ def raised(error: BaseException) -> Data:
     except Exception:
         message = ""
     own = [frame.lineno for frame in traceback.extract_tb(error.__traceback__) if _is_answer(frame.filename)]
-    return {"raised": type(error).__name__, "message": message, "line": own[-1] if own else None}
+    return {"raised": type_name(error), "message": message, "line": own[-1] if own else None}
 
 
 def _is_answer(filename: str) -> bool:
