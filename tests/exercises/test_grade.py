@@ -375,6 +375,12 @@ def test_what_cannot_be_graded_is_said_in_a_sentence(tmp_path, capsys):
     assert "no submissions at" in errors and "name the lesson with --lesson" in errors
 
 
+def test_where_nothing_can_be_written_it_says_so(submit, tmp_path, capsys):
+    (tmp_path / "taken").write_text("a file")
+    assert run(submit(ada=notebook()), tmp_path / "taken") == 2
+    assert "not graded to the end" in capsys.readouterr().err
+
+
 def test_the_bar_counts_to_the_end(monkeypatch):
     monkeypatch.setattr(sys, "stderr", io.StringIO())
     for n in (1, 2):

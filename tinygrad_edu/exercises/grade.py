@@ -202,16 +202,21 @@ def main(arguments: argparse.Namespace) -> int:
     if not ids:
         print(f"no exercise to grade in {arguments.submissions}: name the lesson with --lesson", file=sys.stderr)
         return 2
-    results = grade(
-        submissions,
-        arguments.out,
-        ids,
-        max(1, arguments.jobs),
-        arguments.scheduler,
-        arguments.seed,
-        progress=not arguments.no_progress and sys.stderr.isatty(),
-    )
-    print(f"lesson {lesson}: {len(results)} submissions graded, see {arguments.out / 'gradebook.csv'}")
+    try:
+        results = grade(
+            submissions,
+            arguments.out,
+            ids,
+            max(1, arguments.jobs),
+            arguments.scheduler,
+            arguments.seed,
+            progress=not arguments.no_progress and sys.stderr.isatty(),
+        )
+    except (OSError, ModuleNotFoundError) as error:  # no room to write, no cluster at that address, no Dask
+        print(f"not graded to the end: {error}", file=sys.stderr)
+        return 2
+    graded = "1 submission" if len(results) == 1 else f"{len(results)} submissions"
+    print(f"lesson {lesson}: {graded} graded, see {arguments.out / 'gradebook.csv'}")
     for protection in sorted({name for result in results for name in result["missing"]}):
         print(f"Not available on this platform, so submissions were graded without it: {protection}.")
     return 0
