@@ -100,7 +100,7 @@ class _Recorded(Function):
 
     @staticmethod
     def forward(ctx: Any, *inputs: Any) -> Any:
-        definition = type(ctx)._function.definition
+        definition = ctx._forward_cls.definition
         output = definition._fn(*inputs)
         _refuse_alias(definition, inputs, output)
         if definition._setup_context is not None:
@@ -109,7 +109,7 @@ class _Recorded(Function):
 
     @staticmethod
     def backward(ctx: Any, *grad_outputs: Any) -> Any:
-        definition = type(ctx)._function.definition
+        definition = ctx._forward_cls.definition
         if definition._backward is None:
             raise RuntimeError(
                 f"Trying to backward through {definition._namespace}.{definition._name}.default but no autograd formula was "

@@ -2,6 +2,7 @@
 
 import contextlib
 import gc
+import logging
 import weakref
 
 import numpy as np
@@ -410,6 +411,80 @@ def test_inputs_that_ask_for_nothing_are_warned_of_with_re_entrance() -> None:
             C.checkpoint(lambda x: x * 2, engine.ones(2), use_reentrant=True)
 
 
-def test_debug_is_refused_by_a_sentence() -> None:
-    with pytest.raises(NotImplementedError, match=r"debug=True.*not built\. Leave it out"):
-        T.utils.checkpoint.checkpoint(lambda x: x, leaf(T), use_reentrant=False, debug=True)
+# --- debug -----------------------------------------------------------------------------------------------------------
+
+
+def let_torch_log_alone(monkeypatch) -> None:
+    """PyTorch's debug writes log records that only its own handler can format: pytest's must not see them."""
+    monkeypatch.setattr(logging.getLogger("LoggingTensor"), "handlers", [])
+
+
+@pytest.mark.parametrize("early", [True, False])
+@pytest.mark.parametrize("mode", [None, True, False])
+@pytest.mark.parametrize("debug", [True, False])
+def test_debug_is_an_argument_that_a_context_overrides(
+    debug: bool, mode: bool | None, early: bool, monkeypatch
+) -> None:
+    let_torch_log_alone(monkeypatch)
+
+    def program(T, C, form):
+        found = []
+        for name, forms in DIFFERENCES.items():
+            with C.set_checkpoint_debug_enabled(mode):
+                y = C.checkpoint(changing(*forms), leaf(T), use_reentrant=False, debug=debug, early_stop=early)
+            try:
+                y.sum().backward()
+            except C.CheckpointError as error:
+                found.append((name, " ".join(str(error).split()[:7])))
+        return found
+
+    told = agree(program)
+    assert len(told) > 2
+    assert all(("An error happened" in text) == (debug if mode is None else mode) for _, text in told)
+
+
+def test_debug_lists_the_calls_of_both_runs_with_their_lines() -> None:
+    x = leaf(T)
+    f = changing(lambda x: (x.exp() * 2).sin(), lambda x: (x.exp() * 2).sum())
+    with pytest.raises(T.utils.checkpoint.CheckpointError) as raised:
+        T.utils.checkpoint.checkpoint(f, x, use_reentrant=False, debug=True).sum().backward()
+    first, second = str(raised.value).split("Operations executed during recomputation:")
+    assert "exp(float64[3])" in first and "mul(float64[3], 2)" in first and "sin(float64[3])" in first
+    assert "sum(float64[3])" in second and "sin" not in second
+    assert all(f"{__file__}:" in line for line in (*first.splitlines()[4:-1], *second.splitlines()[2:-2]) if line)
+    assert "different number of tensors" in str(raised.value.__cause__)
+
+
+def test_debug_changes_nothing_where_both_runs_are_the_same(monkeypatch) -> None:
+    let_torch_log_alone(monkeypatch)
+
+    def program(T, C, form):
+        x = leaf(T)
+        C.checkpoint(lambda x: (x.exp() * x).sum(), x, use_reentrant=False, debug=True).backward()
+        return x.grad
+
+    agree(program)
+
+
+def test_debug_and_a_context_fn_are_not_had_together() -> None:
+    contexts = lambda: (contextlib.nullcontext(), contextlib.nullcontext())  # noqa: E731
+    for engine in (T, torch):
+        with pytest.raises(ValueError, match="debug=True is incompatible with non-default context_fn"):
+            engine.utils.checkpoint.checkpoint(
+                lambda x: x, leaf(engine), use_reentrant=False, debug=True, context_fn=contexts
+            )
+
+
+def test_a_context_that_swallows_the_error_of_the_first_run_is_told_so() -> None:
+    def program(T, C, form):
+        contexts = lambda: (contextlib.suppress(ZeroDivisionError), contextlib.nullcontext())  # noqa: E731
+        return C.checkpoint(lambda x: x * (1 // 0), leaf(T), use_reentrant=False, context_fn=contexts)
+
+    assert agree(program)[0] == "RuntimeError"
+
+
+def test_selective_checkpointing_is_refused_by_a_sentence_and_its_policies_are_pytorchs() -> None:
+    ours, theirs = T.utils.checkpoint, torch.utils.checkpoint
+    assert {p.name: p.value for p in ours.CheckpointPolicy} == {p.name: p.value for p in theirs.CheckpointPolicy}
+    with pytest.raises(NotImplementedError, match=r"not built: .* Checkpoint the parts between"):
+        ours.create_selective_checkpoint_contexts(lambda ctx, op, *args: ours.CheckpointPolicy.MUST_SAVE)

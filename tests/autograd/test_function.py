@@ -747,3 +747,145 @@ def test_hooks_on_the_node_of_a_function_see_all_its_gradients(T):
     y.grad_fn.register_prehook(noting(log, "before"))
     y.sum().backward()
     return log, names(y)
+
+
+# --- the rest of torch.autograd.function -----------------------------------------------------------------------------
+
+
+@same_on_both
+def test_the_node_of_a_second_gradient_that_nobody_wrote_raises_when_it_is_reached(T):
+    once = T.autograd.function.once_differentiable
+    x = leaf(T)
+    first, nothing, second = once(lambda ctx, a, b, scale: (a * scale, None, b))(None, x, x, scale=3)
+    return (
+        *(t.grad_fn.name() for t in (first, second)),
+        first.grad_fn is second.grad_fn,
+        nothing,
+        second.output_nr,
+        names(first),
+        values_of(first),
+        attempt(lambda: first.sum().backward()),
+        attempt(lambda: once(lambda ctx, a: [a])(None, x)),
+    )
+
+
+@same_on_both
+def test_saved_tensors_that_are_cleared_on_access_are_there_once(T):
+    def build(read):
+        def backward(ctx, grad):
+            return read(ctx) * grad
+
+        kind = make(T, lambda ctx, x: (ctx.save_for_backward(x), x * x)[1], backward)
+        kind.clear_saved_tensors_on_access = True
+        return kind
+
+    x, log = leaf(T), []
+    once = build(lambda ctx: 2 * ctx.saved_tensors[0])
+    twice = build(lambda ctx: ctx.saved_tensors[0] + ctx.saved_tensors[0])
+    y = once.apply(x)
+    y.sum().backward(retain_graph=True)
+    log.append(attempt(lambda: y.sum().backward()))
+    z = once.apply(x)
+    z.sum().backward()
+    log += [attempt(lambda: z.grad_fn.saved_tensors), attempt(lambda: z.grad_fn._raw_saved_tensors)]
+    log.append(attempt(lambda: twice.apply(x).sum().backward()))
+    return log, x.grad
+
+
+@same_on_both
+def test_boxed_gradients_come_in_one_list(T):
+    seen = []
+
+    def backward(ctx, grads):
+        seen.append((type(grads).__name__, len(grads)))
+        first = grads.pop(0)
+        return first * 2 + grads.pop()
+
+    kind = make(T, lambda ctx, x: (x * 2, x + 1), backward)
+    kind.boxed_grads_call = True
+    x = leaf(T)
+    a, b = kind.apply(x)
+    a.grad_fn.register_hook(noting(seen, "after"))
+    (a * b).sum().backward()
+    return seen, x.grad
+
+
+@same_on_both
+def test_a_rule_for_vmap_may_be_written_and_changes_nothing(T):
+    kind = make(
+        T,
+        lambda x: x * 2,
+        lambda ctx, grad: grad * 2,
+        lambda ctx, inputs, output: None,
+        vmap=lambda info, dims, x: (x, 0),
+    )
+    other = make(T, lambda x: x * 3, lambda ctx, grad: grad * 3, lambda ctx, inputs, output: None)
+    other.generate_vmap_rule = True
+    x = leaf(T)
+    (kind.apply(x) * other.apply(x)).sum().backward()
+    return x.grad, T.autograd.Function.generate_vmap_rule, attempt(lambda: T.autograd.Function.vmap(None, (0,), x))
+
+
+@same_on_both
+def test_the_classes_behind_a_function_are_pytorchs(T):
+    module = T.autograd.function
+    kind = make(T, lambda ctx, x: (ctx.save_for_backward(x), x * 2)[1], lambda ctx, grad: grad * ctx.saved_tensors[0])
+    x = leaf(T)
+    node = kind.apply(x).grad_fn
+    return (
+        type(kind) is module.FunctionMeta,
+        isinstance(node, module.BackwardCFunction) and isinstance(node, module.FunctionCtx),
+        type(node) is kind._backward_cls and node._forward_cls is kind,
+        type(node).__name__,
+        values_of(node.apply(T.ones(3, dtype=T.float64))),
+    )
+
+
+@same_on_both
+def test_what_forward_asked_for_stands_on_ctx_until_it_is_done(T):
+    told = []
+
+    def forward(ctx, x):
+        y = x * 2
+        told.append([ctx.to_save, ctx.saved_for_forward, ctx.dirty_tensors, ctx.non_differentiable])
+        ctx.save_for_backward(x)
+        ctx.mark_dirty(x)
+        ctx.mark_non_differentiable(y)
+        told.append([len(t) for t in (ctx.to_save, ctx.dirty_tensors, ctx.non_differentiable)])
+        return x.mul_(3), y
+
+    z = leaf(T) * 1
+    node = make(T, forward, lambda ctx, grad, nothing: grad * 3).apply(z)[0].grad_fn
+    return told, node.dirty_tensors, node.non_differentiable
+
+
+@same_on_both
+def test_the_old_kinds_of_function_are_functions(T):
+    module = T.autograd.function
+
+    class Tripled(module.InplaceFunction):
+        @staticmethod
+        def forward(ctx, x):
+            ctx.mark_dirty(x)
+            return x.mul_(3)
+
+        @staticmethod
+        def backward(ctx, grad):
+            return grad * 3
+
+    class Nested(module.NestedIOFunction):
+        @staticmethod
+        def forward(ctx, x):
+            return x * 5
+
+        @staticmethod
+        def backward(ctx, grad):
+            return grad * 5
+
+    x = leaf(T)
+    y = Nested.apply(Tripled.apply(x * 1))
+    y.sum().backward()
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        flag = Tripled(True).inplace
+    return names(y), x.grad, flag, warned(lambda: Tripled()), T.autograd.NestedIOFunction is module.NestedIOFunction

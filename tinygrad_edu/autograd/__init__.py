@@ -5,7 +5,7 @@ from __future__ import annotations
 from . import engine, forward_ad, function, functional, grad_mode, graph, inplace
 from .anomaly_mode import detect_anomaly, set_detect_anomaly
 from .engine import backward, grad
-from .function import Function
+from .function import Function, NestedIOFunction
 from .grad_mode import enable_grad, inference_mode, no_grad, set_grad_enabled, set_multithreading_enabled
 from .gradcheck import gradcheck, gradgradcheck
 from .graph import GradientEdge
@@ -14,6 +14,7 @@ from .variable import Variable
 __all__ = [
     "Function",
     "GradientEdge",
+    "NestedIOFunction",
     "Variable",
     "backward",
     "detect_anomaly",

@@ -16,7 +16,7 @@ from .saved_tensor import SavedTensor
 from .variable import volatile
 
 if TYPE_CHECKING:
-    from .function import Function, FunctionNode
+    from .function import BackwardCFunction, Function
 
 __all__ = ["apply"]
 
@@ -25,7 +25,7 @@ def apply(cls: type[Function], split: bool, args: tuple[Any, ...]) -> Any:
     """Run `forward` of `cls` on `args`, and `setup_context` where it is `split` off; record it where that is asked for."""
     if volatile.seen and volatile.reaches(args):
         return volatile.compute(apply, cls, split, args)
-    node = cls._node_class()
+    node = cls._backward_cls()
     tensors = [a for a in args if isinstance(a, Tensor)]
     node.needs_input_grad = tuple(isinstance(a, Tensor) and a.requires_grad for a in args)
     record = grad_mode.state.grad_enabled and not grad_mode.state.inference and any(node.needs_input_grad)
@@ -54,29 +54,28 @@ def apply(cls: type[Function], split: bool, args: tuple[Any, ...]) -> Any:
             (o._data.shape, o._data.dtype) if isinstance(o, Tensor) else ((), np.dtype(np.float32)) for o in outputs
         )
         node._kept = tuple(
-            None if t is None else SavedTensor(t, node if t.grad_fn is node else None) for t in node._to_save
+            None if t is None else SavedTensor(t, node if t.grad_fn is node else None) for t in node.to_save or ()
         )
         if anomaly.enabled:
             remember_forward(node)
     if forward_ad.any_tangent(tensors):
         _apply_jvp(cls, node, args, outputs)
-    node._to_save = ()
-    node._dirty = node._non_differentiable = ()
+    node.to_save = node.dirty_tensors = node.non_differentiable = None
     return outputs[0] if single else tuple(outputs)
 
 
-def _with_history(node: FunctionNode, raw: Sequence[Any], inputs: Sequence[Tensor], record: bool) -> list[Any]:
+def _with_history(node: BackwardCFunction, raw: Sequence[Any], inputs: Sequence[Tensor], record: bool) -> list[Any]:
     """What `forward` returned, as the user gets it: with `node` as its history where it has one."""
     input_ids = {id(t) for t in inputs}
-    dirty_ids = {id(t) for t in node._dirty}
-    non_differentiable_ids = {id(t) for t in node._non_differentiable}
+    dirty_ids = {id(t) for t in node.dirty_tensors or ()}
+    non_differentiable_ids = {id(t) for t in node.non_differentiable or ()}
     returned_ids = {id(o) for o in raw}
     if not dirty_ids <= returned_ids:
         raise RuntimeError(
             "Some elements marked as dirty during the forward method were not returned as output. The inputs that are "
-            f"modified inplace must all be outputs of the Function {type(node)._function.__name__}."
+            f"modified inplace must all be outputs of the Function {node._forward_cls.__name__}."
         )
-    for t in node._dirty:
+    for t in node.dirty_tensors or ():
         inplace.check_inplace(t, record=False)
         bump_version(t)
     outputs: list[Any] = []
@@ -111,7 +110,7 @@ def _alias(t: Tensor) -> Tensor:
     return out
 
 
-def _rebase_dirty(t: Tensor, node: FunctionNode, number: int, n_outputs: int) -> None:
+def _rebase_dirty(t: Tensor, node: BackwardCFunction, number: int, n_outputs: int) -> None:
     """`forward` has changed its input `t` in place: `node` becomes its history, and that of its base."""
     if t._grad_fn is None and t.requires_grad:
         raise RuntimeError(
@@ -134,7 +133,7 @@ def _rebase_dirty(t: Tensor, node: FunctionNode, number: int, n_outputs: int) ->
     inplace.rebase_history(t, node, number)
 
 
-def _apply_jvp(cls: type[Function], node: FunctionNode, args: tuple[Any, ...], outputs: list[Any]) -> None:
+def _apply_jvp(cls: type[Function], node: BackwardCFunction, args: tuple[Any, ...], outputs: list[Any]) -> None:
     carried = tuple(forward_ad.tangent_of(a) if isinstance(a, Tensor) else None for a in args)
     tangents = carried
     if node.materialize_grads:
@@ -164,7 +163,7 @@ def _apply_jvp(cls: type[Function], node: FunctionNode, args: tuple[Any, ...], o
         if (
             not isinstance(out, Tensor)
             or not out.is_floating_point()
-            or any(out is d for d in node._non_differentiable)
+            or any(out is d for d in node.non_differentiable or ())
         ):
             continue
         if tangent is None:
@@ -172,7 +171,7 @@ def _apply_jvp(cls: type[Function], node: FunctionNode, args: tuple[Any, ...], o
                 f"Function's jvp returned None for output {i}, which is differentiable. jvp of {cls.__name__} returns a "
                 "tangent for it; zeros where it does not move."
             )
-        if any(out is d for d in node._dirty):
+        if any(out is d for d in node.dirty_tensors or ()):
             moving = forward_ad.tangent_of(out)
             if moving is not None and moving is not tangent:
                 raise RuntimeError(

@@ -13,10 +13,18 @@ import numpy as np
 from ..tensor import Tensor, wrap
 from . import grad_mode
 from .applying import apply
-from .node import Node
+from .node import Node, gradient_edge, sequence
 from .saved_tensor import BACKWARD_TWICE, SavedTensor
 
-__all__ = ["Function", "FunctionCtx", "NestedIOFunction", "once_differentiable"]
+__all__ = [
+    "BackwardCFunction",
+    "Function",
+    "FunctionCtx",
+    "FunctionMeta",
+    "InplaceFunction",
+    "NestedIOFunction",
+    "once_differentiable",
+]
 
 
 class FunctionCtx:
@@ -24,10 +32,11 @@ class FunctionCtx:
 
     needs_input_grad: tuple[bool, ...] = ()
     materialize_grads = True
-    _to_save: tuple[Tensor | None, ...] = ()
-    _to_save_forward: tuple[Tensor | None, ...] = ()
-    _dirty: tuple[Tensor, ...] = ()
-    _non_differentiable: tuple[Tensor, ...] = ()
+    # What forward, or setup_context, has asked for; None again once that is done.
+    to_save: tuple[Tensor | None, ...] | None = None
+    saved_for_forward: tuple[Tensor | None, ...] | None = None
+    dirty_tensors: tuple[Tensor, ...] | None = None
+    non_differentiable: tuple[Tensor, ...] | None = None
 
     def save_for_backward(self, *tensors: Tensor | None) -> None:
         """Keep inputs or outputs (or None) for `backward`, where `saved_tensors` gives them back.
@@ -41,19 +50,19 @@ class FunctionCtx:
                     f"save_for_backward can only save variables, but argument {i} is of type {type(t).__name__}. Keep "
                     "what is no tensor as an attribute: ctx.k = k."
                 )
-        self._to_save = tensors
+        self.to_save = tensors
 
     def save_for_forward(self, *tensors: Tensor | None) -> None:
         """Keep tensors for `jvp`, the rule of forward-mode differentiation."""
-        self._to_save_forward = tensors
+        self.saved_for_forward = tensors
 
     def mark_dirty(self, *args: Tensor) -> None:
         """Say which inputs `forward` changed in place. Each must be returned as an output."""
-        self._dirty = args
+        self.dirty_tensors = args
 
     def mark_non_differentiable(self, *args: Tensor) -> None:
         """Say which outputs have no gradient, such as indices."""
-        self._non_differentiable = args
+        self.non_differentiable = args
 
     def mark_shared_storage(self, *pairs: Any) -> None:
         """Gone, as in PyTorch: tensors that share storage are found without it."""
@@ -68,12 +77,14 @@ class FunctionCtx:
         self.materialize_grads = bool(value)
 
 
-class FunctionNode(FunctionCtx, Node):
+class BackwardCFunction(FunctionCtx, Node):
     """The node of a custom Function. Every Function class has a subclass of its own, `<its name>Backward`."""
 
-    _function: type[Function]
-    _kept: tuple[SavedTensor | None, ...] | None = ()
+    _forward_cls: type[Function]
+    _kept: tuple[SavedTensor | None, ...] = ()
     _was_freed = False
+    _was_cleared = False
+    _in_jvp = False
     # For each argument of forward, the number of its edge; None for what is no tensor.
     _edge_of_argument: tuple[int | None, ...] = ()
 
@@ -87,13 +98,19 @@ class FunctionNode(FunctionCtx, Node):
         Raises:
             RuntimeError: they have been freed by a first backward, or one was changed in place since.
         """
+        if self._was_cleared:
+            raise RuntimeError(
+                "saved_tensors can only be accessed once when clear_saved_tensors_on_access=True is set on the "
+                "autograd.Function. Either access saved_tensors only once, or set clear_saved_tensors_on_access=False."
+            )
         if self._was_freed:
             raise RuntimeError(BACKWARD_TWICE)
         if self._in_jvp:
-            return self._to_save_forward
-        return tuple(None if s is None else s.tensor() for s in self._kept or ())
-
-    _in_jvp = False
+            return self.saved_for_forward or ()
+        saved = tuple(None if s is None else s.tensor() for s in self._kept)
+        if self._forward_cls.clear_saved_tensors_on_access:
+            self._kept, self._was_cleared = (), True
+        return saved
 
     @property
     def saved_variables(self) -> tuple[Tensor | None, ...]:
@@ -105,7 +122,12 @@ class FunctionNode(FunctionCtx, Node):
     def _raw_saved_tensors(self) -> tuple[SavedTensor | None, ...]:
         if self._was_freed:
             raise RuntimeError(BACKWARD_TWICE)
-        return tuple(self._kept or ())
+        return self._kept
+
+    def apply(self, *args: Any) -> Any:
+        """Run the user's rule on gradients of the outputs, as the engine does."""
+        rule = _backward_rule(self._forward_cls)
+        return rule(self, list(args)) if self._forward_cls.boxed_grads_call else rule(self, *args)
 
     def run(self, grads: list[Any], create_graph: bool, wanted: Sequence[bool] | None = None) -> Sequence[Any]:
         tensors = [self._grad_as_tensor(i, g) for i, g in enumerate(grads)]
@@ -113,7 +135,7 @@ class FunctionNode(FunctionCtx, Node):
         # Under a pass that is not recorded it computes with Tensors all the same where tangents are to flow.
         grad_mode.state.grad_enabled = create_graph and previous
         try:
-            results = _backward_rule(self._function)(self, *tensors)
+            results = self.apply(*tensors)
         finally:
             grad_mode.state.grad_enabled = previous
         checked = self._checked(results)
@@ -160,7 +182,7 @@ class FunctionNode(FunctionCtx, Node):
 
     def release(self) -> None:
         # A node that saved nothing may run again; one that did has lost it.
-        if self._kept:
+        if self._kept or self._was_cleared:
             self._was_freed = True
             self._kept = ()
 
@@ -176,15 +198,16 @@ def _backward_rule(cls: type[Function]) -> Callable[..., Any]:
     return cls.vjp if has_vjp else cls.backward
 
 
-class _FunctionMeta(type):
-    """Gives each Function class its node class: `Exp` gets `ExpBackward`."""
+class FunctionMeta(type):
+    """Gives each Function class its node class, `_backward_cls`: `Exp` gets `ExpBackward`."""
 
-    def __init__(cls, name: str, bases: tuple[type, ...], namespace: dict[str, Any]) -> None:
-        super().__init__(name, bases, namespace)
-        cls._node_class = type(name + "Backward", (FunctionNode,), {"_function": cls, "__module__": cls.__module__})
+    def __init__(cls, name: str, bases: tuple[type, ...], attrs: dict[str, Any]) -> None:
+        super().__init__(name, bases, attrs)
+        node = {"_forward_cls": cls, "__module__": cls.__module__}
+        cls._backward_cls = type(name + "Backward", (BackwardCFunction,), node)
 
 
-class Function(metaclass=_FunctionMeta):
+class Function(metaclass=FunctionMeta):
     """A differentiable op of your own: subclass it, write `forward` and `backward` as static methods, call `apply`.
 
     Two forms are known. `forward(ctx, *args)` computes and keeps what backward needs; or `forward(*args)` computes alone
@@ -208,7 +231,11 @@ class Function(metaclass=_FunctionMeta):
         tensor(1., grad_fn=<ExpBackward>)
     """
 
-    _node_class: type[FunctionNode]
+    _backward_cls: type[BackwardCFunction]
+    # Settings of a subclass: `saved_tensors` may be read once and is gone then; `backward` gets its gradients in one list.
+    clear_saved_tensors_on_access = False
+    boxed_grads_call = False
+    # For torch.func.vmap alone, which is not built: it may be set, and changes nothing.
     generate_vmap_rule = False
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
@@ -244,7 +271,6 @@ class Function(metaclass=_FunctionMeta):
             "backward mode AD."
         )
 
-    # Another name of `backward`.
     @staticmethod
     def vjp(ctx: Any, *grad_outputs: Any) -> Any:
         """Another name of `backward`: the product of a vector with the Jacobian."""
@@ -258,6 +284,14 @@ class Function(metaclass=_FunctionMeta):
         """The tangents of the outputs, given those of the arguments: the rule of forward mode."""
         raise NotImplementedError(
             "You must implement the jvp function for custom autograd.Function to use it with forward mode AD."
+        )
+
+    @staticmethod
+    def vmap(info: Any, in_dims: tuple[Any, ...], *args: Any) -> Any:
+        """The rule for a batch of calls at once. It may be written, for PyTorch; nothing here calls it."""
+        raise NotImplementedError(
+            "To use autograd.Function with vmap, you must either override the vmap staticmethod or set "
+            "generate_vmap_rule=True. In tinygrad_edu there is no vmap: call apply once for each element of the batch."
         )
 
     @classmethod
@@ -294,36 +328,55 @@ def once_differentiable(fn: Callable[..., Any]) -> Callable[..., Any]:
     """Decorates a `backward` that cannot be differentiated again: a second backward through it raises, never lies."""
 
     @functools.wraps(fn)
-    def wrapper(ctx: Any, *args: Any) -> Any:
+    def wrapper(ctx: Any, *args: Any, **kwargs: Any) -> Any:
         with grad_mode.no_grad():
-            outputs = fn(ctx, *args)
+            outputs = fn(ctx, *args, **kwargs)
         if not grad_mode.is_grad_enabled() or not any(isinstance(a, Tensor) and a.requires_grad for a in args):
             return outputs
-        single = not isinstance(outputs, tuple)
-        poisoned = tuple(
-            _NotDifferentiable.apply(o.detach().requires_grad_()) if isinstance(o, Tensor) else o
-            for o in ((outputs,) if single else outputs)
-        )
-        return poisoned[0] if single else poisoned
+        poisoned = Error.behind(outputs if isinstance(outputs, tuple) else (outputs,))
+        return poisoned if isinstance(outputs, tuple) else poisoned[0]
 
     return wrapper
 
 
-class _NotDifferentiable(Function):
-    """Stands where a graph would be that nobody wrote."""
+class Error(Node):
+    """Stands where a graph would be that nobody wrote: it raises when a backward pass reaches it."""
 
-    @staticmethod
-    def forward(ctx: Any, x: Tensor) -> Tensor:
-        return x.detach()
+    @classmethod
+    def behind(cls, tensors: tuple[Tensor | None, ...]) -> tuple[Tensor | None, ...]:
+        """The same tensors, with one such node as their history."""
+        ends = [None if t is None else t.detach().requires_grad_() for t in tensors]
+        node = cls()
+        node._seq = next(sequence)
+        node._edges = tuple((None, 0) if t is None else gradient_edge(t) for t in ends)
+        node._outputs = tuple(((), np.dtype(np.float32)) if t is None else (t._data.shape, t._data.dtype) for t in ends)
+        shown = tuple(None if t is None else wrap(t._data) for t in ends)
+        for number, t in enumerate(shown):
+            if t is not None:
+                t._grad_fn, t.output_nr, t._requires_grad = node, number, True
+        return shown
 
-    @staticmethod
-    def backward(ctx: Any, *grads: Any) -> Any:
+    def name(self) -> str:
+        return "torch::autograd::Error"
+
+    def run(self, grads: list[Any], create_graph: bool, wanted: Sequence[bool] | None = None) -> Sequence[Any]:
         raise RuntimeError("trying to differentiate twice a function that was marked with @once_differentiable")
 
 
-class NestedIOFunction(Function):
-    """Refused: nested lists of tensors as arguments."""
+class InplaceFunction(Function):
+    """An old name, kept for old programs: a Function. What it changes in place it tells by `ctx.mark_dirty`."""
 
-    @classmethod
-    def apply(cls, *args: Any, **kwargs: Any) -> Any:
-        raise NotImplementedError("NestedIOFunction is not built. Pass tensors one by one to a Function instead.")
+    def __init__(self, inplace: bool = False) -> None:
+        super().__init__()
+        self.inplace = inplace
+
+
+class NestedIOFunction(Function):
+    """An old name, kept for old programs: a Function. Nested lists of tensors as arguments, once its use, are refused."""
+
+    @staticmethod
+    def forward(*args: Any, **kwargs: Any) -> Any:
+        raise NotImplementedError(
+            "NestedIOFunction: forward_extended and backward_extended, on nested lists of tensors, are not built. Write a "
+            "Function with static forward and backward, and pass tensors one by one."
+        )

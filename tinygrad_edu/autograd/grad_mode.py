@@ -129,9 +129,9 @@ class no_grad(_GradMode):
 
     mode = False
 
-    def __new__(cls, function: Any = None) -> Any:
+    def __new__(cls, orig_func: Any = None) -> Any:
         self = super().__new__(cls)
-        return self if function is None else self(function)
+        return self if orig_func is None else self(orig_func)
 
 
 class enable_grad(_GradMode):
@@ -139,9 +139,9 @@ class enable_grad(_GradMode):
 
     mode = True
 
-    def __new__(cls, function: Any = None) -> Any:
+    def __new__(cls, orig_func: Any = None) -> Any:
         self = super().__new__(cls)
-        return self if function is None else self(function)
+        return self if orig_func is None else self(orig_func)
 
 
 class set_grad_enabled(_GradMode):

@@ -20,7 +20,7 @@ from typing import Any
 from ..tensor import Tensor, bind
 from . import grad_mode
 
-__all__ = ["Variable"]
+__all__ = ["Variable", "VariableMeta"]
 
 
 class _Volatile:
@@ -85,12 +85,12 @@ def _set_volatile(self: Tensor, value: bool) -> None:
 bind("volatile", property(_get_volatile, _set_volatile))
 
 
-class _VariableMeta(type):
+class VariableMeta(type):
     def __instancecheck__(cls, instance: Any) -> bool:
         return isinstance(instance, Tensor)
 
 
-class Variable(metaclass=_VariableMeta):
+class Variable(metaclass=VariableMeta):
     """The historical name: `Variable(t)` is a Tensor on the storage of `t`, and every Tensor is a Variable.
 
     Args:

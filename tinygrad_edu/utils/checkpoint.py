@@ -8,7 +8,10 @@ then a backward pass of its own.
 
 from __future__ import annotations
 
+import enum
 import itertools
+import os
+import sys
 import warnings
 import weakref
 from collections.abc import Callable, Iterator, Sequence
@@ -18,16 +21,20 @@ from typing import Any
 from ..autograd import engine, grad_mode, graph_task
 from ..autograd.function import Function
 from ..autograd.saved_tensor import SavedTensor, saved_tensors_hooks
+from ..overrides import FunctionMode
 from ..tensor import Tensor
 
 __all__ = [
     "CheckpointError",
     "CheckpointFunction",
+    "CheckpointPolicy",
     "check_backward_validity",
     "checkpoint",
     "checkpoint_sequential",
+    "create_selective_checkpoint_contexts",
     "detach_variable",
     "noop_context_fn",
+    "set_checkpoint_debug_enabled",
     "set_checkpoint_early_stop",
 ]
 
@@ -89,7 +96,7 @@ def checkpoint(
         preserve_rng_state: (a keyword) the second run draws the random numbers of the first. Default True.
         context_fn: gives two context managers, around the first run and around the second. Not with use_reentrant=True.
         determinism_check: "default": shapes and dtypes of what is saved must be the same in both runs; "none".
-        debug: not built, refused.
+        debug: a CheckpointError lists the calls of both runs, each with the line it came from. Not with a context_fn.
         early_stop: the second run ends as soon as everything that is needed has been saved.
         kwargs: passed on to `function`. Not with use_reentrant=True.
 
@@ -118,14 +125,16 @@ def checkpoint(
         if context_fn is not noop_context_fn or debug is not False:
             raise ValueError("Passing `context_fn` or `debug` is only supported when use_reentrant=False.")
         return CheckpointFunction.apply(function, preserve, *args)
-    if debug:
-        raise NotImplementedError(
-            "debug=True, the listing of all ops of both runs, is not built. Leave it out: the error names the position and "
-            "the shape of what differs."
-        )
+    logs = None
+    if debug if _debug is None else _debug:
+        if context_fn is not noop_context_fn:
+            raise ValueError(
+                "debug=True is incompatible with non-default context_fn: both want to stand around the two runs."
+            )
+        logs = _Log(), _Log()
     if determinism_check not in _DETERMINISM_CHECKS:
         raise ValueError(f"determinism_check should be one of {list(_DETERMINISM_CHECKS)}, but got {determinism_check}")
-    forward_context, recompute_context = context_fn()
+    forward_context, recompute_context = logs or context_fn()
     state = _random().get_rng_state() if preserve else None
     if not grad_mode.is_grad_enabled():
         return function(*args, **kwargs)
@@ -135,10 +144,15 @@ def checkpoint(
             function(*inputs, **kwargs)
 
     stops = early_stop if _early_stop is None else _early_stop
-    frame = _Frame(run_again, args, stops, _DETERMINISM_CHECKS[determinism_check])
+    frame = _Frame(run_again, args, stops, _DETERMINISM_CHECKS[determinism_check], logs)
     with frame.hooks(), forward_context:
         result = function(*args, **kwargs)
-    frame.forward_completed = True
+        frame.forward_completed = True
+    if not frame.forward_completed:
+        raise RuntimeError(
+            "torch.utils.checkpoint: the forward context provided by context_fn suppressed an exception raised during the "
+            "checkpointed forward. This is not supported because checkpoint cannot return a value for a failed forward."
+        )
     return result
 
 
@@ -189,6 +203,40 @@ def set_checkpoint_early_stop(enable: bool) -> Iterator[None]:
         yield
     finally:
         _early_stop = before
+
+
+_debug: bool | None = None
+
+
+@contextmanager
+def set_checkpoint_debug_enabled(enabled: bool | None) -> Iterator[None]:
+    """Inside, checkpoints take `enabled` for their `debug`, whatever they are given; None leaves it to them."""
+    global _debug
+    before = _debug
+    _debug = enabled
+    try:
+        yield
+    finally:
+        _debug = before
+
+
+class CheckpointPolicy(enum.Enum):
+    """What PyTorch's selective checkpointing asks for each op. See `create_selective_checkpoint_contexts`."""
+
+    MUST_SAVE = 0
+    PREFER_SAVE = 1
+    MUST_RECOMPUTE = 2
+    PREFER_RECOMPUTE = 3
+    MUST_CPU_OFFLOAD = 4
+    PREFER_CPU_OFFLOAD = 5
+
+
+def create_selective_checkpoint_contexts(policy_fn_or_list: Any, allow_cache_entry_mutation: bool = False) -> Contexts:
+    """Refused: to keep the results of some ops of a checkpoint, and compute the others again."""
+    raise NotImplementedError(
+        "create_selective_checkpoint_contexts is not built: it chooses among the kernels below autograd, and here an op and "
+        "its node are one. Checkpoint the parts between the results that you want to keep, each in a call of its own."
+    )
 
 
 def _warn_of_the_default(name: str) -> None:
@@ -294,10 +342,12 @@ class _Frame:
         args: tuple[Any, ...],
         early_stop: bool,
         facts: Callable[[Tensor], Any],
+        logs: tuple[_Log, _Log] | None,
     ) -> None:
         self.run_again = run_again
         self.early_stop = early_stop
         self.facts = facts
+        self.logs = logs
         # Saved as a node saves its inputs: with the version they have, and seen by the hooks in force.
         self.args = [SavedTensor(a) if isinstance(a, Tensor) else a for a in args]
         # Weak, so that a place lives as long as its node keeps it, and no longer than is needed.
@@ -320,6 +370,15 @@ class _Frame:
         return saved_tensors_hooks(pack, self.unpack)
 
     def unpack(self, place: _Place) -> Tensor:
+        """What a node gets back for the place that it kept."""
+        if self.logs is None:
+            return self.taken_from(place)
+        try:
+            return self.taken_from(place)
+        except CheckpointError as error:
+            raise CheckpointError(_told(*self.logs)) from error
+
+    def taken_from(self, place: _Place) -> Tensor:
         task = graph_task.current_graph_task_id()
         if task == -1:
             task = next(self._passes)
@@ -399,5 +458,45 @@ class _Frame:
 
 _WHY = (
     "The function did not do the same when it ran again. Does it read something that has changed in between: a flag, a "
-    "counter, a random number drawn elsewhere, the grad mode?"
+    "counter, a random number drawn elsewhere, the grad mode? With debug=True the error lists the calls of both runs."
 )
+
+
+# --- debug ---------------------------------------------------------------------------------------------------------------
+
+_PACKAGE = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+
+
+class _Log(FunctionMode):
+    """Writes down the calls of one run: the function, the shapes it was given, and the user's line."""
+
+    def __enter__(self) -> Any:
+        self.lines: list[str] = []
+        return super().__enter__()
+
+    def __torch_function__(self, func: Callable[..., Any], types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        frame = sys._getframe()
+        while frame.f_back is not None and frame.f_code.co_filename.startswith(_PACKAGE):
+            frame = frame.f_back
+        given = ", ".join([_shown(a) for a in args] + [f"{k}={_shown(v)}" for k, v in (kwargs or {}).items()])
+        self.lines.append(f"{func.__name__}({given})   {frame.f_code.co_filename}:{frame.f_lineno}")
+        return func(*args, **(kwargs or {}))
+
+
+def _shown(value: Any) -> str:
+    if isinstance(value, Tensor):
+        return f"{str(value.dtype).rpartition('.')[2]}{list(value.shape)}"
+    text = repr(value)
+    return text if len(text) < 40 else f"{text[:40]}…"
+
+
+def _told(first: _Log, second: _Log) -> str:
+    return (
+        "An error happened while unpacking tensors; dumping logs of latest computation because you passed `debug=True` to "
+        "`torch.utils.checkpoint.checkpoint()`.\n\nOperations executed during the original forward:\n\n"
+        + "\n".join(first.lines)
+        + "\n\nOperations executed during recomputation:\n\n"
+        + "\n".join(second.lines)
+        + "\n\nERROR: Detected non-determinism while running activation checkpointing. Compare the two lists: where they part, "
+        "the function did something else. The second may end early, once all that is needed is there."
+    )

@@ -1,0 +1,151 @@
+"""Every public name of PyTorch's autograd is here, with the parameters it has there, or stands below with the reason."""
+
+from __future__ import annotations
+
+import importlib
+import inspect
+from typing import Any
+
+import pytest
+
+NO_DEVICE = "about devices other than the CPU"
+NO_STRIDES = "gradients have no layout of their own to keep"
+NO_COMPILER = "about PyTorch's compiler"
+NO_VMAP = "needs vmap"
+DEPRECATED = "deprecated in PyTorch, and to be removed"
+NO_OVERRIDES = "about classes that override functions by `__torch_function__`; here modes alone see them"
+NOT_SELECTIVE = "of selective checkpointing, which is refused"
+C_CODE = "how PyTorch's nodes are tied to its C++ code"
+
+# For each module the names of its `__all__` that are absent on purpose.
+ABSENT: dict[str, dict[str, str]] = {
+    "autograd": {"enforce_grad_layout_policy": NO_STRIDES},
+    "autograd.function": {},
+    "autograd.graph": {
+        "region_activation_memory_budget": NO_COMPILER,
+        "set_override_stale_capture_stream": NO_DEVICE,
+        "set_warn_on_accumulate_grad_stream_mismatch": NO_DEVICE,
+    },
+    "autograd.functional": {},
+    "autograd.forward_ad": {},
+    "autograd.grad_mode": {"enforce_grad_layout_policy": NO_STRIDES},
+    "autograd.anomaly_mode": {},
+    "autograd.gradcheck": dict.fromkeys(
+        ("get_analytical_jacobian", "get_numerical_jacobian", "get_numerical_jacobian_wrt_specific_input"), DEPRECATED
+    ),
+    "autograd.variable": {},
+    "utils.checkpoint": {
+        "DefaultDeviceType": NO_DEVICE,
+        "get_device_states": NO_DEVICE,
+        "set_device_states": NO_DEVICE,
+        "GraphExecGroup": NO_COMPILER,
+        "SAC_IGNORED_OPS": NOT_SELECTIVE,
+        "SelectiveCheckpointContext": NOT_SELECTIVE,
+    },
+    "overrides": {
+        **dict.fromkeys(
+            (
+                "get_ignored_functions",
+                "get_overridable_functions",
+                "get_testing_overrides",
+                "handle_torch_function",
+                "has_torch_function",
+                "is_tensor_like",
+                "is_tensor_method_or_property",
+                "redispatch_function",
+                "resolve_name",
+                "wrap_torch_function",
+            ),
+            NO_OVERRIDES,
+        ),
+        "enable_reentrant_dispatch": "about modes below autograd",
+    },
+}
+
+# Where both have a name, but not the same parameters.
+OTHER_PARAMETERS = {
+    "autograd.function.BackwardCFunction": "PyTorch's is written in C and tells none",
+    "autograd.Variable": "PyTorch's is written in C and tells none",
+    "autograd.variable.Variable": "PyTorch's is written in C and tells none",
+    "autograd.variable": "there a deprecated function, here the module alone",
+    "autograd.no_grad": "there the function to decorate is read in __new__, which inspect passes over",
+    "autograd.grad_mode.no_grad": "there the function to decorate is read in __new__, which inspect passes over",
+}
+
+# Public members of the classes a user meets that are absent on purpose.
+ABSENT_MEMBERS: dict[str, dict[str, str]] = {
+    "autograd.function.BackwardCFunction": {
+        "apply_boxed": C_CODE,
+        "apply_jvp": C_CODE,
+        "maybe_clear_saved_tensors": C_CODE,
+    },
+    "overrides.TorchFunctionMode": {"push": DEPRECATED},
+}
+CLASSES = (
+    "autograd.function.BackwardCFunction",
+    "autograd.function.FunctionCtx",
+    "autograd.graph.GradientEdge",
+    "autograd.graph.Node",
+    "autograd.graph.saved_tensors_hooks",
+    "autograd.forward_ad.UnpackedDualTensor",
+    "overrides.TorchFunctionMode",
+)
+
+
+def module(engine: str, path: str) -> Any:
+    return importlib.import_module(f"{engine}.{path}")
+
+
+def both(path: str) -> tuple[Any, Any]:
+    folder, _, name = path.rpartition(".")
+    return getattr(module("torch", folder), name), getattr(module("tinygrad_edu", folder), name)
+
+
+@pytest.mark.parametrize("path", ABSENT)
+def test_every_public_name_is_there_or_absent_on_purpose(path: str) -> None:
+    ours = module("tinygrad_edu", path)
+    assert {name for name in module("torch", path).__all__ if not hasattr(ours, name)} == set(ABSENT[path])
+
+
+SHARED = [
+    f"{path}.{name}"
+    for path in ABSENT
+    for name in module("torch", path).__all__
+    if name not in ABSENT[path] and callable(getattr(module("torch", path), name))
+]
+
+
+def parameters(of: Any) -> list[tuple[str, Any, str]] | None:
+    """Name, kind and default of each parameter. Defaults by name where they are functions of either engine."""
+    try:
+        found = inspect.signature(of).parameters.values()
+    except (TypeError, ValueError):
+        return None
+    return [(p.name, p.kind, getattr(p.default, "__name__", None) or repr(p.default)) for p in found]
+
+
+@pytest.mark.parametrize("path", SHARED)
+def test_what_both_have_takes_the_same_arguments(path: str) -> None:
+    theirs, ours = both(path)
+    assert (parameters(theirs) == parameters(ours)) == (path not in OTHER_PARAMETERS)
+
+
+@pytest.mark.parametrize("path", CLASSES)
+def test_a_class_has_the_members_of_pytorchs(path: str) -> None:
+    theirs, ours = both(path)
+    missing = {name for name in dir(theirs) if not name.startswith("_") and not hasattr(ours, name)}
+    assert missing == set(ABSENT_MEMBERS.get(path, {}))
+
+
+METHODS = [
+    (path, name)
+    for path in (*CLASSES, "autograd.Function")
+    for name, method in inspect.getmembers(both(path)[0])
+    if not name.startswith("_") and inspect.isfunction(method) and inspect.isroutine(getattr(both(path)[1], name, None))
+]
+
+
+@pytest.mark.parametrize(("path", "name"), METHODS)
+def test_a_method_takes_the_arguments_of_pytorchs(path: str, name: str) -> None:
+    theirs, ours = both(path)
+    assert parameters(getattr(theirs, name)) == parameters(getattr(ours, name))
