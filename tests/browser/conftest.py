@@ -33,6 +33,6 @@ def desk(browser: Any, lab: Lab) -> Iterator[Desk]:
     """A desk for the tests of one file; at its end, a notebook whose console showed an error fails."""
     working = Desk(browser, lab)
     yield working
-    errors = [error for notebook in working.notebooks for error in notebook.errors]
     working.close()
+    errors = [error for notebook in working.notebooks for error in notebook.faults()]
     assert errors == [], "the browser's console shows errors"

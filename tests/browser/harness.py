@@ -1,6 +1,11 @@
 """Real JupyterLab in real Chromium: a server of its own, a browser of its own, and hands to work them with.
 
-The tests and the benchmark of the laboratory share it.
+The tests and the benchmark of the laboratory share it. A page is never read once: `expect(locator)` waits until the page
+says what it should, and `eventually` does so for what no locator tells. Both wait for PATIENCE_S, and a test that holds
+ends as soon as it does.
+
+TINYGRAD_EDU_SLOW_PAGE=6 slows every page down six times, as a small laptop would: what holds then does not hang on the
+speed of this machine.
 """
 
 from __future__ import annotations
@@ -8,19 +13,19 @@ from __future__ import annotations
 import json
 import os
 import shutil
-import socket
 import subprocess
 import sys
 import time
 import urllib.request
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 import nbformat
 
+PATIENCE_S = 120  # what a slow, loaded machine may take for anything before it is called wrong
 BROWSERS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "chrome")
 FLAGS = [
     "--headless",
@@ -50,16 +55,60 @@ def start_browser() -> Iterator[Any]:
         NoBrowser: Playwright or the browser is not there.
     """
     try:
-        from playwright.sync_api import sync_playwright
+        from playwright.sync_api import expect, sync_playwright
     except ModuleNotFoundError:
         raise NoBrowser("playwright is not installed") from None
     path = next((found for name in BROWSERS if (found := shutil.which(name))), None)
     if path is None:
         raise NoBrowser(f"no browser found (looked for {', '.join(BROWSERS)})")
+    expect.set_options(timeout=1000 * PATIENCE_S)
     with sync_playwright() as driver:
         started = driver.chromium.launch(executable_path=path, args=FLAGS)
         yield started
         started.close()
+
+
+def new_page(browser: Any, **context: Any) -> Any:
+    """A page with a context of its own, as patient and as slow as the whole harness; `page.context.close()` ends it."""
+    opened = browser.new_context(**context)
+    opened.set_default_timeout(1000 * PATIENCE_S)
+    page = opened.new_page()
+    rate = float(os.environ.get("TINYGRAD_EDU_SLOW_PAGE", "1"))
+    if rate > 1:
+        opened.new_cdp_session(page).send("Emulation.setCPUThrottlingRate", {"rate": rate})
+    return page
+
+
+def eventually(read: Callable[[], Any], wanted: Any) -> None:
+    """Assert that `read()` comes to give `wanted`: where Playwright's `expect` has no form for it."""
+    end = time.monotonic() + PATIENCE_S
+    while (found := read()) != wanted and time.monotonic() < end:
+        time.sleep(0.05)
+    assert found == wanted, f"{found!r}, where {wanted!r} should have come"
+
+
+def rest(page: Any, where: str) -> None:
+    """Wait until nothing moves any more in the elements that match `where`."""
+    page.evaluate(
+        """async where => {
+            const frame = () => new Promise(requestAnimationFrame);
+            await frame(); // what was changed begins to move with the next frame
+            await frame();
+            const moving = [...document.querySelectorAll(where)].flatMap(one => one.getAnimations({ subtree: true }));
+            await Promise.allSettled(moving.filter(one => one.effect.getComputedTiming().endTime < Infinity)
+                .map(one => one.finished));
+        }""",
+        where,
+    )
+
+
+def complaints(page: Any, where: str) -> list[Any]:
+    """What axe-core finds wrong in the elements that match `where`, once they are at rest."""
+    from axe_playwright_python.sync_playwright import Axe
+
+    rest(page, where)
+    found = Axe().run(page, context=where).response["violations"]
+    return [(each["id"], [node["html"][:200] for node in each["nodes"]]) for each in found]
 
 
 @dataclass
@@ -78,9 +127,6 @@ def start_lab(home: Path, root: Path, application: str = "lab") -> Iterator[Lab]
         place = settings / f"{name}.jupyterlab-settings"
         place.parent.mkdir(parents=True, exist_ok=True)
         place.write_text(json.dumps(values))
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port = probe.getsockname()[1]
     places = {
         "JUPYTER_CONFIG_DIR": "config",
         "JUPYTER_DATA_DIR": "data",
@@ -90,44 +136,45 @@ def start_lab(home: Path, root: Path, application: str = "lab") -> Iterator[Lab]
         "IPYTHONDIR": "ipython",
     }
     environment = {**os.environ, **{name: str(home / folder) for name, folder in places.items()}}
-    command = [
-        sys.executable,
-        "-m",
-        "jupyter",
-        application,
-        "--no-browser",
-        f"--port={port}",
-        "--ServerApp.port_retries=0",
-    ]
-    command += ["--ServerApp.ip=127.0.0.1", "--IdentityProvider.token=", f"--ServerApp.root_dir={root}"]
+    runtime = home / "runtime"
+    command = [sys.executable, "-m", "jupyter", application, "--no-browser", "--port=0", "--ServerApp.ip=127.0.0.1"]
+    command += ["--IdentityProvider.token=", f"--ServerApp.root_dir={root}", "--ServerApp.allow_root=True"]
     name = "LabApp" if application == "lab" else "JupyterNotebookApp"
-    command += [f"--{name}.expose_app_in_browser=True", "--ServerApp.allow_root=True"]
-    log = (home / "lab.log").open("w")
-    server = subprocess.Popen(command, env=environment, stdout=log, stderr=subprocess.STDOUT)
-    url = f"http://127.0.0.1:{port}"
+    command += [f"--{name}.expose_app_in_browser=True"]
+    with (home / "lab.log").open("w") as log:
+        for _ in range(5):  # between finding a free port and listening on it, another program may take it
+            server = subprocess.Popen(command, env=environment, stdout=log, stderr=subprocess.STDOUT)
+            if url := _address_of(server, runtime):
+                break
+        else:
+            raise RuntimeError(f"JupyterLab did not start:\n{(home / 'lab.log').read_text()[-2000:]}")
+        try:
+            yield Lab(url, root)
+        finally:
+            _stop(server)
+
+
+def _address_of(server: subprocess.Popen[bytes], runtime: Path) -> str:
+    """Where a server answers, which it writes down when it listens; nothing if it ends before that."""
+    end = time.monotonic() + PATIENCE_S
+    while server.poll() is None and time.monotonic() < end:
+        time.sleep(0.1)
+        for info in runtime.glob("jpserver-*.json"):
+            with suppress(OSError, ValueError):  # half written, or not answering yet
+                url = str(json.loads(info.read_text())["url"]).rstrip("/")
+                urllib.request.urlopen(f"{url}/api/status", timeout=10).close()
+                return url
+    _stop(server)
+    return ""
+
+
+def _stop(server: subprocess.Popen[bytes]) -> None:
+    server.terminate()
     try:
-        _wait_for(f"{url}/api/status", server, home / "lab.log")
-        yield Lab(url, root)
-    finally:
-        server.terminate()
-        try:
-            server.wait(10)
-        except subprocess.TimeoutExpired:
-            server.kill()
-        log.close()
-
-
-def _wait_for(address: str, server: subprocess.Popen[bytes], log: Path) -> None:
-    end = time.monotonic() + 60
-    while time.monotonic() < end:
-        if server.poll() is not None:
-            break
-        try:
-            urllib.request.urlopen(address, timeout=1).close()
-            return
-        except OSError:
-            time.sleep(0.1)
-    raise RuntimeError(f"JupyterLab did not start:\n{log.read_text()[-2000:]}")
+        server.wait(30)
+    except subprocess.TimeoutExpired:
+        server.kill()
+        server.wait()
 
 
 @dataclass
@@ -137,6 +184,11 @@ class Notebook:
     page: Any
     path: Path
     errors: list[str] = field(default_factory=list)
+    expected: list[str] = field(default_factory=list)  # words of JupyterLab's own that are no fault of the page
+
+    def faults(self) -> list[str]:
+        """What the console said that it should not have."""
+        return [error for error in self.errors if not any(words in error for words in self.expected)]
 
     def command(self, name: str, arguments: dict[str, Any] | None = None) -> None:
         """Execute one of JupyterLab's own commands and wait for its end."""
@@ -155,7 +207,18 @@ class Notebook:
         """Switch JupyterLab's theme: "JupyterLab Light" or "JupyterLab Dark"."""
         self.command("apputils:change-theme", {"theme": name})
         light = str(name.endswith("Light")).lower()
-        self.page.wait_for_selector(f'body[data-jp-theme-light="{light}"]', state="attached")
+        # It hides the page for a frame, and what had the focus loses it.
+        self.page.locator(f'body[data-jp-theme-light="{light}"] .jp-Notebook').first.wait_for()
+        rest(self.page, "body")
+
+    @contextmanager
+    def themed(self, name: str) -> Iterator[None]:
+        """JupyterLab in a theme, and afterwards in the light one."""
+        self.theme(name)
+        try:
+            yield
+        finally:
+            self.theme("JupyterLab Light")
 
     def interrupt(self) -> None:
         self.command("notebook:interrupt-kernel")
@@ -192,24 +255,20 @@ class Desk:
     def __init__(self, browser: Any, lab: Lab):
         self.browser = browser
         self.lab = lab
-        self.contexts: list[Any] = []
         self.notebooks: list[Notebook] = []
 
     def open(
         self, path: Path, *, width: int = 1366, height: int = 768, kernel: bool = True, **context: Any
     ) -> Notebook:
         """Open a notebook (a path in the lab's folder), and wait until its kernel answers."""
-        opened = self.browser.new_context(viewport={"width": width, "height": height}, **context)
-        opened.set_default_timeout(90_000)
-        self.contexts.append(opened)
-        page = opened.new_page()
+        page = new_page(self.browser, viewport={"width": width, "height": height}, **context)
         notebook = Notebook(page, path)
         self.notebooks.append(notebook)
         page.on("console", lambda message: message.type == "error" and notebook.errors.append(message.text))
         page.on("pageerror", lambda error: notebook.errors.append(str(error)))
         name = path.relative_to(self.lab.root).as_posix()
         page.goto(f"{self.lab.url}/lab/tree/{name}?reset", wait_until="domcontentloaded")
-        page.wait_for_function("window.jupyterapp?.shell?.currentWidget?.content?.model?.cells", timeout=60_000)
+        page.wait_for_function("window.jupyterapp?.shell?.currentWidget?.content?.model?.cells")
         page.evaluate(
             """async (kernel) => {
                 const panel = window.jupyterapp.shell.currentWidget;
@@ -236,5 +295,5 @@ class Desk:
         return path
 
     def close(self) -> None:
-        for context in self.contexts:
-            context.close()
+        for notebook in self.notebooks:
+            notebook.page.context.close()
