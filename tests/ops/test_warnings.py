@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import ast
+import subprocess
+import sys
 import threading
 import warnings
 from typing import Any
@@ -58,3 +61,53 @@ def test_a_learners_own_numpy_still_warns_in_each_thread() -> None:
     assert heard == [np.geterr()] * 5
     with pytest.warns(RuntimeWarning, match="divide by zero"):
         np.ones(1) / np.zeros(1)
+
+
+# --- what is deprecated is told once in a process -----------------------------------------------------------------------
+
+TOLD = {
+    "(x * x).sum().backward(create_graph=True)": "Using backward() with create_graph=True will create a reference cycle",
+    "T.autograd.backward((x * x).sum(), create_graph=True)": "Using backward() with create_graph=True will create a ref",
+    "(x * x).sum().backward(create_graph=True, inputs=[x])": "Using backward() with create_graph=True will create a ref",
+    "T.autograd.grad((x * x).sum(), x, create_graph=True)": None,
+    "(x * x).sum().backward(retain_graph=True)": None,
+    "x.T": "The use of `x.T` on tensors of dimension other than 2 to reverse their shape is deprecated",
+    "x.reshape(1, 2, 1).T": "The use of `x.T` on tensors of dimension other than 2 to reverse their shape is deprecated",
+    "x.reshape(1, 2).T": None,
+    "x.reshape(1, 2, 1).mT": None,
+    "x[0].T": "Tensor.T is deprecated on 0-D tensors.",
+    "x[0].mT": "Tensor.mT is deprecated on 0-D tensors.",
+    "x[0].H": "Tensor.H is deprecated on 0-D tensors.",
+    "x[0].mH": "Tensor.mH is deprecated on 0-D tensors.",
+    "x[0].adjoint()": "adjoint() is deprecated on 0-D tensors.",
+}
+PROGRAM = """
+import sys, warnings
+import {engine} as T
+for line in {lines!r}:
+    for time in range(2):
+        x = T.tensor([0.5, 1.0], requires_grad=True)
+        with warnings.catch_warnings(record=True) as heard:
+            warnings.simplefilter("always")
+            eval(line)
+        print([str(w.message).split(" (Triggered")[0][:90] for w in heard])
+"""
+
+
+def heard(engine: str, lines: list[str]) -> list[list[str]]:
+    """What each line warns of, the first time and the second, in a new process."""
+    program = PROGRAM.format(engine=engine, lines=lines)
+    out = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True).stdout
+    return [ast.literal_eval(line) for line in out.splitlines()]
+
+
+def test_what_pytorch_warns_of_is_warned_of_once_in_a_process() -> None:
+    for engine in ("torch", "tinygrad_edu"):
+        told: set[str] = set()
+        texts = iter(heard(engine, list(TOLD)))
+        for line, phrase in TOLD.items():
+            first, second = next(texts), next(texts)
+            expected = [] if phrase is None or phrase[:30] in told else [phrase]
+            told |= {text[:30] for text in first}
+            assert [text[: len(e)] for text, e in zip(first, expected, strict=True)] == expected, (engine, line)
+            assert second == []

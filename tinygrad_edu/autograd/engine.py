@@ -9,6 +9,7 @@ record what they do: the gradient is then itself the end of a graph. Hooks alway
 
 from __future__ import annotations
 
+import functools
 import heapq
 import math
 import warnings
@@ -399,9 +400,23 @@ def backward(
         if isinstance(t, Tensor):
             t.retain_grad()
     targets = [node for node, _ in _ends(_as_tuple(inputs))]
+    if create_graph:
+        _warn_of_cycle()
     keep = create_graph if retain_graph is None else retain_graph
     with _recording(create_graph):
         run(edges, values, keep, as_tensors, targets=targets)
+
+
+@functools.cache  # once in a process, as PyTorch
+def _warn_of_cycle() -> None:
+    warnings.warn(
+        "Using backward() with create_graph=True will create a reference cycle between the parameter and its gradient which "
+        "can cause a memory leak. We recommend using autograd.grad when creating the graph to avoid this. If you have to use "
+        "this function, make sure to reset the .grad fields of your parameters to None after use to break the cycle and "
+        "avoid the leak. Until then Python's garbage collector has to find it.",
+        UserWarning,
+        stacklevel=4,
+    )
 
 
 @overridable

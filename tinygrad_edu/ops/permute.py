@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import functools
+import warnings
+
 import numpy as np
 
 from ..overrides import overridable
@@ -155,9 +158,25 @@ def roll(input, shifts, dims=()):
     return Roll.apply(input, shifts=shifts, dims=tuple(axis_of(d, input.ndim) for d in dims))
 
 
+@functools.cache  # once in a process, as PyTorch
+def _warn(message):
+    warnings.warn(message, UserWarning, stacklevel=3)
+
+
 def _reverse(self):
     """The dimensions in reverse order."""
+    if self.ndim == 0:
+        _warn(_OF_NO_DIMENSION.format("Tensor.T"))
+    elif self.ndim != 2:
+        _warn(
+            "The use of `x.T` on tensors of dimension other than 2 to reverse their shape is deprecated and it will throw an "
+            "error in a future release. Consider `x.mT` to transpose batches of matrices or "
+            "`x.permute(*torch.arange(x.ndim - 1, -1, -1))` to reverse the dimensions of a tensor."
+        )
     return Permute.apply(self, dims=tuple(reversed(range(self.ndim))))
+
+
+_OF_NO_DIMENSION = "{} is deprecated on 0-D tensors. It gives the same number: leave it out."
 
 
 def _transposed(self, name, most=None):
@@ -165,7 +184,10 @@ def _transposed(self, name, most=None):
     if self.ndim == 1 or (most is not None and self.ndim > most):
         what = "matrices (2-D tensors)" if most else "matrices or batches of matrices"
         raise RuntimeError(f"tensor.{name} is only supported on {what}. Got {self.ndim}-D tensor.")
-    return transpose(self, -2, -1) if self.ndim else self
+    if self.ndim == 0:
+        _warn(_OF_NO_DIMENSION.format(name if name == "adjoint()" else f"Tensor.{name}"))
+        return self
+    return transpose(self, -2, -1)
 
 
 def adjoint(self):
