@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from harness import eventually, new_page
+
 import viz
 
 PROGRAM = "x = T.tensor(3.0, requires_grad=True)\na = x * x\nL = a * (a + x)\nL.backward()"
@@ -11,20 +13,36 @@ SHOWN = """() => [...document.querySelectorAll("text")]
     .filter(text => getComputedStyle(text).visibility === "visible").map(text => text.textContent).join(" ")"""
 
 
+RUNNING = "() => document.getAnimations().filter(one => one.playState === 'running').length"
+AT = """share => {
+    for (const one of document.getAnimations()) {
+        one.pause();
+        one.currentTime = share * one.effect.getComputedTiming().duration;
+    }
+}"""
+
+
 def test_it_moves_from_step_to_step(browser: Any, tmp_path: Any) -> None:
-    page = browser.new_page(reduced_motion="no-preference")
+    page = new_page(browser, reduced_motion="no-preference")
     page.goto(viz.record(PROGRAM).save(tmp_path / "flow.svg", animate=True, seconds=0.3).as_uri())
-    for word in ("Before the first line", "Backward starts", "The backward pass is over"):
-        page.wait_for_function(f"({SHOWN})().includes('{word}')")
-    page.close()
+    assert page.evaluate(RUNNING) > 10
+    at_first = page.evaluate(SHOWN)
+    eventually(lambda: page.evaluate(SHOWN) == at_first, False)  # by itself
+    for share, words in (
+        (0.0, "Before the first line"),
+        (0.42, "Backward starts"),
+        (0.99, "The backward pass is over"),
+    ):
+        page.evaluate(AT, share)
+        assert words in page.evaluate(SHOWN)
+    page.context.close()
 
 
 def test_it_stands_still_at_the_last_step_where_motion_is_unwanted(browser: Any, tmp_path: Any) -> None:
-    page = browser.new_page(reduced_motion="reduce")
+    page = new_page(browser, reduced_motion="reduce")
     page.goto(viz.record(PROGRAM).save(tmp_path / "flow.svg", animate=True, seconds=0.1).as_uri())
+    assert page.evaluate(RUNNING) == 0
     shown = page.evaluate(SHOWN)
     assert "The backward pass is over" in shown
     assert "grad 135" in shown
-    page.wait_for_timeout(500)
-    assert page.evaluate(SHOWN) == shown
-    page.close()
+    page.context.close()

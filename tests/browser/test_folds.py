@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import pytest
+from harness import complaints, new_page
+from playwright.sync_api import expect
 
 import viz
 
@@ -17,12 +20,12 @@ LONG = (
 @pytest.fixture(scope="module")
 def page(browser: Any, tmp_path_factory: Any) -> Any:
     address = viz.record(LONG).save(tmp_path_factory.mktemp("page") / "long.html").as_uri()
-    opened = browser.new_page()
+    opened = new_page(browser)
     errors: list[str] = []
     opened.on("pageerror", lambda error: errors.append(str(error)))
     opened.goto(address)
     yield opened
-    opened.close()
+    opened.context.close()
     assert errors == []
 
 
@@ -31,14 +34,23 @@ def whole(page: Any) -> Any:
     """The page with every fold closed, at the first step of the values view."""
     if page.locator(".tgv-path").is_visible():
         page.get_by_role("button", name="Whole graph").click()
+    expect(page.locator(".tgv-path")).to_be_hidden()
     page.get_by_role("button", name="values").click()
-    page.locator(".tgv-player").focus()
-    page.keyboard.press("Home")
+    page.locator(".tgv-player").press("Home")
+    expect(page.locator(".tgv-counter")).to_have_text(re.compile("^1 /"))
     return page
 
 
-def path(page: Any) -> list[str]:
-    return [one.strip() for one in page.locator(".tgv-path").inner_text().split("›")]
+def opened(page: Any, depth: int) -> Any:
+    """Wait until the way back from what is shown has `depth` buttons; the way."""
+    way = page.locator(".tgv-path")
+    expect(way.locator("button")).to_have_count(depth)
+    return way
+
+
+def open_first(page: Any) -> Any:
+    page.locator(".tgv-opens").first.click()
+    return opened(page, 1)
 
 
 def names(page: Any) -> list[str]:
@@ -47,71 +59,64 @@ def names(page: Any) -> list[str]:
 
 def test_a_click_opens_a_fold_with_its_count_and_a_click_closes_it(whole: Any) -> None:
     before = names(whole)
-    fold = whole.locator(".tgv-opens").first
-    assert "198 ops" in fold.text_content()
-    fold.click()
-    whole.locator(".tgv-path").wait_for()
-    assert path(whole)[0] == "Whole graph"
-    assert "99 ×" in path(whole)[1]
+    expect(whole.locator(".tgv-opens").first).to_contain_text("198 ops")
+    way = open_first(whole)
+    expect(way.locator("button")).to_have_text("Whole graph")
+    expect(way.locator("[aria-current]")).to_contain_text("99 ×")
     assert len(names(whole)) > len(before)
     whole.get_by_role("button", name="Whole graph").click()
+    expect(way).to_be_hidden()
     assert names(whole) == before
-    assert whole.locator(".tgv-path").is_hidden()
 
 
 def test_keys_open_and_close_and_leave_the_focus_where_it_was(whole: Any) -> None:
-    key = whole.locator(".tgv-opens").first.get_attribute("data-key")
-    whole.locator(".tgv-opens").first.focus()
-    whole.keyboard.press("Enter")
-    whole.locator(".tgv-path").wait_for()
-    whole.locator(".tgv-opens").first.focus()
-    whole.keyboard.press("Enter")
-    whole.wait_for_function("document.querySelectorAll('.tgv-path button').length === 2")
-    assert whole.locator(".tgv-opens").count() == 0
+    fold = whole.locator(".tgv-opens").first
+    key = fold.get_attribute("data-key")
+    fold.press("Enter")
+    opened(whole, 1)
+    whole.locator(".tgv-opens").first.press("Enter")
+    opened(whole, 2)
+    expect(whole.locator(".tgv-opens")).to_have_count(0)
     whole.keyboard.press("Escape")
-    whole.wait_for_function("document.querySelectorAll('.tgv-path button').length === 1")
+    opened(whole, 1)
     whole.keyboard.press("Escape")
-    assert whole.evaluate("document.activeElement.dataset.key") == key
+    expect(whole.locator(f'.tgv-node[data-key="{key}"]')).to_be_focused()
 
 
 def test_steps_go_on_inside_a_fold_and_come_back_exactly(whole: Any) -> None:
-    whole.locator(".tgv-opens").first.click()
-    whole.locator(".tgv-path").wait_for()
-    whole.locator(".tgv-opens").first.focus()
-    whole.keyboard.press("Enter")
-    whole.wait_for_function("document.querySelectorAll('.tgv-path button').length === 2")
+    open_first(whole)
+    whole.locator(".tgv-opens").first.press("Enter")
+    opened(whole, 2)
+    player, counter = whole.locator(".tgv-player"), whole.locator(".tgv-counter")
+    nodes = whole.locator(".tgv-frame .node")
     classes = "nodes => nodes.map(node => node.getAttribute('class').trim()).join()"
     seen = []
-    for _ in range(8):
-        seen.append(whole.locator(".tgv-frame .node").evaluate_all(classes))
-        whole.keyboard.press("ArrowRight")
+    for step in range(1, 9):
+        expect(counter).to_have_text(re.compile(f"^{step} /"))
+        seen.append(nodes.evaluate_all(classes))
+        player.press("ArrowRight")
     assert len(set(seen)) > 4
-    for before in reversed(seen):
-        whole.keyboard.press("ArrowLeft")
-        assert whole.locator(".tgv-frame .node").evaluate_all(classes) == before
+    for step in range(8, 0, -1):
+        player.press("ArrowLeft")
+        expect(counter).to_have_text(re.compile(f"^{step} /"))
+        assert nodes.evaluate_all(classes) == seen[step - 1]
 
 
 def test_the_other_view_shows_the_same_fold(whole: Any) -> None:
-    whole.locator(".tgv-opens").first.click()
-    whole.locator(".tgv-path").wait_for()
-    inside = path(whole)
-    whole.keyboard.press("v")
-    whole.wait_for_function("document.querySelector('.tgv-frame svg[id$=g] .beyond')")
-    assert path(whole) == inside
-    assert whole.locator(".tgv-opens").first.is_visible()
+    way = open_first(whole)
+    inside = way.text_content()
+    whole.locator(".tgv-player").press("v")
+    whole.locator(".tgv-frame svg[id$=g] .beyond").first.wait_for(state="attached")
+    expect(way).to_have_text(inside)
+    expect(whole.locator(".tgv-opens").first).to_be_visible()
 
 
 def test_where_nothing_happens_inside_the_player_says_so(whole: Any) -> None:
-    whole.locator(".tgv-opens").first.click()
-    whole.locator(".tgv-path").wait_for()
-    whole.keyboard.press("End")
-    assert whole.locator(".tgv-elsewhere").text_content() == "nothing changes in here at this step"
+    open_first(whole)
+    whole.locator(".tgv-player").press("End")
+    expect(whole.locator(".tgv-elsewhere")).to_have_text("nothing changes in here at this step")
 
 
 def test_axe_has_nothing_to_say_about_an_open_fold(whole: Any) -> None:
-    axe = pytest.importorskip("axe_playwright_python.sync_playwright").Axe()
-    whole.locator(".tgv-opens").first.click()
-    whole.locator(".tgv-path").wait_for()
-    whole.wait_for_timeout(400)
-    violations = axe.run(whole, context=".tgv-player").response["violations"]
-    assert [(one["id"], [node["html"][:200] for node in one["nodes"]]) for one in violations] == []
+    open_first(whole)
+    assert complaints(whole, ".tgv-player") == []
