@@ -10,7 +10,8 @@ from ..overrides import overridable
 from ..tensor import Tensor, bind
 from .binding import public
 from .creation import as_number, zeros_like
-from .op import Op, check_writable, linear
+from .op import Op, linear
+from .operands import check_writable
 
 
 class Clone(Op):

@@ -26,29 +26,24 @@ Broadcasting is nobody's business here: a gradient that comes out in the broadca
 from __future__ import annotations
 
 import inspect
-import itertools
 from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 
-from .. import dtypes
 from ..autograd import forward_ad, grad_mode
 from ..autograd.anomaly_mode import anomaly, remember_forward
-from ..autograd.inplace import check_inplace, make_view, rebase_history, refuse_shared_memory
-from ..autograd.node import Node, bump_version, gradient_edge, sequence
-from ..autograd.saved_tensor import SavedTensor, saved_state
+from ..autograd.inplace import make_view
+from ..autograd.node import Node, gradient_edge, sequence
+from ..autograd.saved_tensor import SavedTensor
 from ..autograd.variable import volatile
 from ..quiet import quiet
 from ..tensor import Tensor, wrap
+from .inplace import write
+from .operands import as_arrays, promoted, refuse_mismatch
+from .tangents import elementwise, linear, push_tangents
 
 __all__ = ["Op", "elementwise", "linear"]
-
-# How tangents travel, where that follows from what is written already.
-elementwise = (
-    "elementwise"  # each output element depends on its own input elements: the rule for gradients serves tangents
-)
-linear = "linear"  # the op is linear in all its inputs: it maps tangents as it maps values
 
 
 class _Rule:
@@ -151,16 +146,16 @@ class Op(Node):
                 arrays.append(x._data)
             else:
                 arrays.append(x)
-        given = _as_arrays(settings, cls.without_gradient) if cls.without_gradient else settings
+        given = as_arrays(settings, cls.without_gradient) if cls.without_gradient else settings
         if not is_tensor:
             return cls.forward(*arrays, **given)
         if cls.promotes or cls.makes_float:
-            arrays = _promoted(arrays, cls.makes_float)
+            arrays = promoted(arrays, cls.makes_float)
         try:
             result = quiet.run(cls.forward, *arrays, **given)
         except ValueError:
             if cls.promotes:
-                _refuse_mismatch([np.shape(a) for a in arrays])
+                refuse_mismatch([np.shape(a) for a in arrays])
             raise
         state = grad_mode.state
         inference = state.inference
@@ -176,7 +171,7 @@ class Op(Node):
                 out._grad_fn = node
                 out._requires_grad = True
             if forward_ad.level.open and forward_ad.any_tangent(inputs):
-                cls._push_tangents(inputs, settings, (out,))
+                push_tangents(cls, inputs, settings, (out,))
             return out
         return cls._several(inputs, settings, result, record)
 
@@ -196,7 +191,7 @@ class Op(Node):
                 if number not in cls.non_differentiable and out._data.dtype.kind == "f":
                     out._grad_fn, out.output_nr, out._requires_grad = node, number, True
         if forward_ad.level.open and forward_ad.any_tangent(inputs):
-            cls._push_tangents(inputs, settings, outs)
+            push_tangents(cls, inputs, settings, outs)
         return visible
 
     @classmethod
@@ -274,31 +269,48 @@ class Op(Node):
         outs: tuple[Tensor, ...],
         mask: tuple[bool, ...],
     ) -> Any:
-        if name in settings:
-            # A tensor among the settings is kept as one, so that a later write to it is noticed.
-            return _saved(settings[name])
-        if name in cls._inputs:
-            return tuple(SavedTensor(x) for x in inputs)
-        number = cls._output(name)
-        if number is not None:
-            out = outs[number]
-            hidden = cls.visible_outputs is not None and number >= cls.visible_outputs
-            if hidden or number in cls.non_differentiable:
-                return SavedTensor(out)
-            out.output_nr = number
-            return SavedTensor(out, node)
         if name == "needs_input_grad":
             return mask
+        number = cls._output(name) if name not in settings else None
+        if number is None:
+            # A tensor among the settings is kept as one, so that a later write to it is noticed.
+            return _saved(cls._named(name, inputs, settings, outs))
+        out = outs[number]
+        hidden = cls.visible_outputs is not None and number >= cls.visible_outputs
+        if hidden or number in cls.non_differentiable:
+            return SavedTensor(out)
+        out.output_nr = number
+        return SavedTensor(out, node)
+
+    @classmethod
+    def _named(cls, name: str, inputs: Sequence[Any], settings: dict[str, Any], outs: tuple[Tensor, ...]) -> Any:
+        """What a rule asks for by `name`, of one run of the op."""
+        if name in settings:
+            return settings[name]
+        if name in cls._inputs:
+            return tuple(inputs) if cls._variadic else inputs[cls._inputs.index(name)]
+        number = cls._output(name)
+        if number is not None:
+            return outs[number]
         source, _, what = name.partition("_sym_")
+        if what == "sizes" and cls._variadic:
+            return tuple(np.shape(getattr(x, "_data", x)) for x in inputs)
         if what == "sizes":
-            if cls._variadic:
-                return tuple(np.shape(getattr(x, "_data", x)) for x in inputs)
             return np.shape(getattr(inputs[cls._inputs.index(source)], "_data", ()))
         if what == "numel":
             return inputs[cls._inputs.index(source)]._data.size
         if name in cls._defaults:
             return cls._defaults[name]
         raise TypeError(f"{cls._name}: a rule asks for {name!r}, which is no input, result or setting of the op")
+
+    @classmethod
+    def apply_(cls, target: Tensor, *others: Any, **settings: Any) -> Tensor:
+        """Compute the op and write its result into `target`, the op's first input.
+
+        Raises:
+            RuntimeError: the result does not fit `target` in shape or dtype, or autograd cannot allow the write.
+        """
+        return write(cls, target, others, settings)
 
     # --- backward -----------------------------------------------------------------------------------------------------
 
@@ -383,179 +395,9 @@ class Op(Node):
         raw = [n for n in names if isinstance(kept.get(n, SavedTensor.nothing), SavedTensor)]
         return [*super().__dir__(), *(f"_saved_{n}" for n in names), *(f"_raw_saved_{n}" for n in raw)]
 
-    # --- forward mode ---------------------------------------------------------------------------------------------------
-
-    @classmethod
-    def _push_tangents(cls, inputs: Sequence[Any], settings: dict[str, Any], outs: tuple[Tensor, ...]) -> None:
-        """Give the outputs their tangents, computed with Tensors, so that reverse mode over forward mode works."""
-        if all(out._data.dtype.kind != "f" for out in outs):
-            return
-        tangents = [forward_ad.tangent_of(x) if isinstance(x, Tensor) else None for x in inputs]
-        with forward_ad._set_fwd_grad_enabled(False):
-            values = cls._tangents(inputs, tangents, settings, outs)
-            for out, value in zip(outs, values, strict=False):
-                if value is None or out._data.dtype.kind != "f":
-                    continue
-                if value._data.dtype != out._data.dtype:
-                    value = value._to_numpy_dtype(out._data.dtype)
-                if value._data.shape != out._data.shape:
-                    value = value.expand(out._data.shape)
-                if not cls.view and (value._view is not None or any(value is t for t in tangents)):
-                    # A new tensor has a tangent of its own: a write to it is not one to the tangent of an input.
-                    value = value.clone()
-                forward_ad.set_tangent(out, value)
-
-    @classmethod
-    def _tangents(
-        cls, inputs: Sequence[Any], tangents: list[Tensor | None], settings: dict[str, Any], outs: tuple[Tensor, ...]
-    ) -> Sequence[Any]:
-        if cls.jvp is None:
-            raise NotImplementedError(
-                f"Trying to use forward AD with {cls._name.rstrip('0123456789').removesuffix('Backward')} that does not "
-                "support it because it has not been implemented yet. Use reverse mode for this op."
-            )
-        if cls.jvp == linear:
-            moved = [
-                t if t is not None else forward_ad.zero_tangent(x) if isinstance(x, Tensor) else x
-                for x, t in zip(inputs, tangents, strict=True)
-            ]
-            result = cls.apply(*moved, **settings)
-            return result if isinstance(result, tuple) else (result,)
-
-        def value_of(name: str) -> Any:
-            if name in settings:
-                return settings[name]
-            if name in cls._inputs:
-                return inputs[cls._inputs.index(name)]
-            number = cls._output(name)
-            if number is not None:
-                return outs[number]
-            source, _, what = name.partition("_sym_")
-            if what == "sizes":
-                return inputs[cls._inputs.index(source)].shape
-            if what == "numel":
-                return inputs[cls._inputs.index(source)]._data.size
-            return cls._defaults[name]
-
-        if cls.jvp == elementwise:
-            total = None
-            for rule, tangent in zip(cls._rules, tangents, strict=True):
-                if rule is None or tangent is None:
-                    continue
-                part = rule.function(tangent, *[value_of(name) for name in rule.needs])
-                total = part if total is None else total + part
-            return (total,)
-        given = [
-            t if t is not None or not isinstance(x, Tensor) else forward_ad.zero_tangent(x)
-            for x, t in zip(inputs, tangents, strict=True)
-        ]
-        names = tuple(inspect.signature(cls.jvp).parameters)
-        if cls._variadic:
-            result = cls.jvp(tuple(given), *[inputs if n == cls._inputs[0] else value_of(n) for n in names[1:]])
-        else:
-            result = cls.jvp(*given, *[value_of(n) for n in names[len(given) :]])
-        return result if isinstance(result, tuple) else (result,)
-
-    # --- in place -------------------------------------------------------------------------------------------------------
-
-    @classmethod
-    def apply_(cls, target: Tensor, *others: Any, **settings: Any) -> Tensor:
-        """Compute the op and write its result into `target`, the op's first input.
-
-        Raises:
-            RuntimeError: the result does not fit `target` in shape or dtype, or autograd cannot allow the write.
-        """
-        if not isinstance(target, Tensor):
-            raise TypeError(f"an in-place op changes a Tensor, got {type(target).__name__}")
-        inputs = (target, *others)
-        if volatile.seen and volatile.reaches(inputs):
-            check_inplace(target, target.requires_grad)
-            return volatile.write(cls.apply_, *inputs, **settings)
-        state = grad_mode.state
-        differentiable = target._data.dtype.kind == "f" and cls._differentiable
-        record = (
-            differentiable
-            and state.grad_enabled
-            and not state.inference
-            and any(isinstance(x, Tensor) and x.requires_grad for x in inputs)
-        )
-        check_inplace(target, record)
-        if not cls.idempotent:
-            refuse_shared_memory(target, others)
-        # An input whose history cannot be told raises here, before anything is computed.
-        with forward_ad._set_fwd_grad_enabled(False):
-            before, edges = cls._before_write(inputs, settings, record)
-        arrays: list[Any] = [x._data if isinstance(x, Tensor) else x for x in inputs]
-        if cls.promotes or cls.makes_float:
-            arrays = _promoted(arrays, cls.makes_float)
-        given = _as_arrays(settings, cls.without_gradient) if cls.without_gradient else settings
-        try:
-            result = np.asarray(quiet.run(cls.forward, *arrays, **given))
-        except ValueError:
-            if cls.promotes:
-                _refuse_mismatch([np.shape(a) for a in arrays])
-            raise
-        _check_fits(target, result)
-        if saved_state.keep_versions is not None:
-            saved_state.keep_versions.before_write(target)
-        node = None
-        if record:
-            # Inputs are saved as they are before the write; what is computed from `target` itself needs its old value.
-            node = cls._record((before, *others), settings, (target,))
-            node._edges = edges
-        pushes = forward_ad.level.open and forward_ad.any_tangent(inputs)
-        if pushes:
-            shadow = wrap(result)
-            old = before if before is not target else wrap(target._data.copy())
-            tangent = forward_ad.tangent_of(target)
-            if tangent is not None:
-                # A copy: the tangent itself is about to be written to as well.
-                with forward_ad._set_fwd_grad_enabled(False):
-                    forward_ad.set_tangent(old, tangent.clone())
-            cls._push_tangents((old, *others), settings, (shadow,))
-        target._data[...] = result
-        if not target._inference:
-            bump_version(target)
-        if pushes:
-            moved = forward_ad.tangent_of(shadow)
-            if moved is not None:
-                forward_ad.write_tangent(target, moved)
-        if node is not None:
-            for n, name in enumerate(node._plan.names):
-                if cls._output(name) is not None:
-                    node._kept[n] = SavedTensor(target, node)
-            rebase_history(target, node)
-            if pushes:
-                forward_ad.remember_tangent(target)
-        return target
-
-    @classmethod
-    def _before_write(cls, inputs: tuple, settings: dict[str, Any], record: bool) -> tuple[Tensor, tuple]:
-        """The target as the rules are to see it (a clone, where a rule reads its value), and the edges of the node."""
-        target = inputs[0]
-        if not record:
-            return target, ()
-        edges = tuple(gradient_edge(x) if isinstance(x, Tensor) else _NO_EDGE for x in inputs)
-        mask = tuple(edge[0] is not None for edge in edges)
-        if cls._inputs[0] in cls._what_to_save(mask):
-            return target.clone(), edges
-        return target, edges
-
 
 def _call(function: Callable[..., Any], *args: Any) -> Any:
     return function(*args)
-
-
-def _as_arrays(settings: dict[str, Any], names: tuple[str, ...]) -> dict[str, Any]:
-    """The settings as `forward` gets them: arrays for the tensors among those called `names`."""
-    given = dict(settings)
-    for name in names:
-        value = given.get(name)
-        if isinstance(value, Tensor):
-            given[name] = value._data
-        elif type(value) is tuple:
-            given[name] = tuple([v._data if isinstance(v, Tensor) else v for v in value])
-    return given
 
 
 def _saved(value: Any) -> Any:
@@ -588,66 +430,3 @@ def _view_creation(state: Any, multi_output: bool) -> str | None:
     if not state.grad_enabled:
         return "no_grad"
     return "multi-output" if multi_output else None
-
-
-def _promoted(arrays: list[Any], makes_float: bool) -> list[Any]:
-    """The operands in the dtype in which PyTorch computes them."""
-    if not makes_float:
-        if len(arrays) == 2:
-            a, b = arrays
-            if type(a) is np.ndarray:
-                if type(b) is np.ndarray:
-                    if a.dtype is b.dtype:
-                        return arrays
-                # NumPy gives a Python number the type of a float array, as PyTorch does.
-                elif (type(b) is float or type(b) is int) and a.dtype.kind == "f":
-                    return arrays
-            elif (type(a) is float or type(a) is int) and b.dtype.kind == "f":
-                return arrays
-    elif len(arrays) == 1 and arrays[0].dtype.kind == "f":
-        return arrays
-    for a in arrays:
-        if a is not None and not isinstance(a, np.ndarray | np.generic | int | float):
-            raise TypeError(f"argument must be Tensor or Number, not {type(a).__name__}. Make a tensor with tensor(…).")
-    common = dtypes.promote(arrays)
-    if makes_float and common.kind != "f":
-        common = dtypes.get_default_dtype().numpy
-    return [
-        a
-        if a is None
-        else a.astype(common, copy=False)
-        if isinstance(a, np.ndarray | np.generic)
-        else np.asarray(a, dtype=common)
-        for a in arrays
-    ]
-
-
-def _refuse_mismatch(shapes: Sequence[tuple[int, ...]]) -> None:
-    """Raise if two of the shapes do not broadcast."""
-    for a, b in itertools.combinations(shapes, 2):
-        for back, (n, m) in enumerate(zip(reversed(a), reversed(b), strict=False), start=1):
-            if n != m and n != 1 and m != 1:
-                raise RuntimeError(
-                    f"The size of tensor a ({n}) must match the size of tensor b ({m}) at non-singleton dimension "
-                    f"{max(len(a), len(b)) - back}. Two shapes broadcast if, from the last dimension on, sizes are equal "
-                    f"or one of them is 1; these are {list(a)} and {list(b)}."
-                )
-
-
-def check_writable(target: tuple[int, ...], shape: tuple[int, ...]) -> None:
-    """Refuse to write what has `shape` into a tensor of shape `target`, where it does not broadcast to it."""
-    if shape != target:
-        _refuse_mismatch([target, shape])
-        result = np.broadcast_shapes(target, shape)
-        if result != target:
-            raise RuntimeError(
-                f"output with shape {list(target)} doesn't match the broadcast shape {list(result)}. An in-place op cannot "
-                "change the shape of its tensor; use the op without the underscore."
-            )
-
-
-def _check_fits(target: Tensor, result: np.ndarray) -> None:
-    check_writable(target._data.shape, result.shape)
-    if result.dtype != target._data.dtype and not np.can_cast(result.dtype, target._data.dtype, "same_kind"):
-        names = [dtypes.from_numpy_dtype(d).legacy_name for d in (result.dtype, target._data.dtype)]
-        raise RuntimeError(f"result type {names[0]} can't be cast to the desired output type {names[1]}")

@@ -19,6 +19,7 @@ from ..tensor import Tensor, bind, wrap
 from .op import Op
 from .permute import T, Transpose, check_transposable
 from .shape import Squeeze, SqueezeDim, SqueezeDims, Unsqueeze, axis_of
+from .tangents import push_tangents
 from .windows import AsStrided, window_settings
 
 
@@ -66,7 +67,7 @@ def turn(op: type[Op], target: Tensor, **settings: Any) -> Tensor:
         saved_state.keep_versions.before_write(target)
     shown = wrap(op.forward(target._data, **settings))
     if forward_ad.level.open and forward_ad.any_tangent((target,)):
-        op._push_tangents((target,), settings, (shown,))
+        push_tangents(op, (target,), settings, (shown,))
     node = op._record((target,), settings, (shown,)) if record else None
     target._data = shown._data
     moved = forward_ad.tangent_of(shown)

@@ -1,0 +1,101 @@
+"""An op in place: its result is written into the tensor that is its first input, and history tells so."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ..autograd import forward_ad, grad_mode
+from ..autograd.inplace import check_inplace, rebase_history, refuse_shared_memory
+from ..autograd.node import bump_version, gradient_edge
+from ..autograd.saved_tensor import SavedTensor, saved_state
+from ..autograd.variable import volatile
+from ..quiet import quiet
+from ..tensor import Tensor, wrap
+from .operands import as_arrays, check_fits, promoted, refuse_mismatch
+from .tangents import push_tangents
+
+if TYPE_CHECKING:
+    from .op import Op
+
+__all__ = ["write"]
+
+
+def write(op: type[Op], target: Tensor, others: tuple, settings: dict[str, Any]) -> Tensor:
+    """Compute `op` on `target` and `others`, and write the result into `target`: what `Op.apply_` does."""
+    if not isinstance(target, Tensor):
+        raise TypeError(f"an in-place op changes a Tensor, got {type(target).__name__}")
+    inputs = (target, *others)
+    if volatile.seen and volatile.reaches(inputs):
+        check_inplace(target, target.requires_grad)
+        return volatile.write(op.apply_, *inputs, **settings)
+    state = grad_mode.state
+    differentiable = target._data.dtype.kind == "f" and op._differentiable
+    record = (
+        differentiable
+        and state.grad_enabled
+        and not state.inference
+        and any(isinstance(x, Tensor) and x.requires_grad for x in inputs)
+    )
+    check_inplace(target, record)
+    if not op.idempotent:
+        refuse_shared_memory(target, others)
+    # An input whose history cannot be told raises here, before anything is computed.
+    with forward_ad._set_fwd_grad_enabled(False):
+        before, edges = _before_write(op, inputs, settings, record)
+    arrays: list[Any] = [x._data if isinstance(x, Tensor) else x for x in inputs]
+    if op.promotes or op.makes_float:
+        arrays = promoted(arrays, op.makes_float)
+    given = as_arrays(settings, op.without_gradient) if op.without_gradient else settings
+    try:
+        result = np.asarray(quiet.run(op.forward, *arrays, **given))
+    except ValueError:
+        if op.promotes:
+            refuse_mismatch([np.shape(a) for a in arrays])
+        raise
+    check_fits(target, result)
+    if saved_state.keep_versions is not None:
+        saved_state.keep_versions.before_write(target)
+    node = None
+    if record:
+        # Inputs are saved as they are before the write; what is computed from `target` itself needs its old value.
+        node = op._record((before, *others), settings, (target,))
+        node._edges = edges
+    pushes = forward_ad.level.open and forward_ad.any_tangent(inputs)
+    if pushes:
+        shadow = wrap(result)
+        old = before if before is not target else wrap(target._data.copy())
+        tangent = forward_ad.tangent_of(target)
+        if tangent is not None:
+            # A copy: the tangent itself is about to be written to as well.
+            with forward_ad._set_fwd_grad_enabled(False):
+                forward_ad.set_tangent(old, tangent.clone())
+        push_tangents(op, (old, *others), settings, (shadow,))
+    target._data[...] = result
+    if not target._inference:
+        bump_version(target)
+    if pushes:
+        moved = forward_ad.tangent_of(shadow)
+        if moved is not None:
+            forward_ad.write_tangent(target, moved)
+    if node is not None:
+        for n, name in enumerate(node._plan.names):
+            if op._output(name) is not None:
+                node._kept[n] = SavedTensor(target, node)
+        rebase_history(target, node)
+        if pushes:
+            forward_ad.remember_tangent(target)
+    return target
+
+
+def _before_write(op: type[Op], inputs: tuple, settings: dict[str, Any], record: bool) -> tuple[Tensor, tuple]:
+    """The target as the rules are to see it (a clone, where a rule reads its value), and the edges of the node."""
+    target = inputs[0]
+    if not record:
+        return target, ()
+    edges = tuple(gradient_edge(x) if isinstance(x, Tensor) else (None, 0) for x in inputs)
+    mask = tuple(edge[0] is not None for edge in edges)
+    if op._inputs[0] in op._what_to_save(mask):
+        return target.clone(), edges
+    return target, edges

@@ -1,0 +1,84 @@
+"""Forward mode: the tangents of an op's outputs, from those of its inputs."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+from ..autograd import forward_ad
+from ..tensor import Tensor
+
+if TYPE_CHECKING:
+    from .op import Op
+
+__all__ = ["elementwise", "linear", "push_tangents"]
+
+# What `jvp` of an op may say, where how tangents travel follows from what is written already.
+elementwise = (
+    "elementwise"  # each output element depends on its own input elements: the rule for gradients serves tangents
+)
+linear = "linear"  # the op is linear in all its inputs: it maps tangents as it maps values
+
+
+def push_tangents(op: type[Op], inputs: Sequence[Any], settings: dict[str, Any], outs: tuple[Tensor, ...]) -> None:
+    """Give the outputs their tangents, computed with Tensors, so that reverse mode over forward mode works."""
+    if all(out._data.dtype.kind != "f" for out in outs):
+        return
+    tangents = [forward_ad.tangent_of(x) if isinstance(x, Tensor) else None for x in inputs]
+    with forward_ad._set_fwd_grad_enabled(False):
+        values = _tangents(op, inputs, tangents, settings, outs)
+        for out, value in zip(outs, values, strict=False):
+            if value is None or out._data.dtype.kind != "f":
+                continue
+            if value._data.dtype != out._data.dtype:
+                value = value._to_numpy_dtype(out._data.dtype)
+            if value._data.shape != out._data.shape:
+                value = value.expand(out._data.shape)
+            if not op.view and (value._view is not None or any(value is t for t in tangents)):
+                # A new tensor has a tangent of its own: a write to it is not one to the tangent of an input.
+                value = value.clone()
+            forward_ad.set_tangent(out, value)
+
+
+def _tangents(
+    op: type[Op],
+    inputs: Sequence[Any],
+    tangents: list[Tensor | None],
+    settings: dict[str, Any],
+    outs: tuple[Tensor, ...],
+) -> Sequence[Any]:
+    if op.jvp is None:
+        raise NotImplementedError(
+            f"Trying to use forward AD with {op._name.rstrip('0123456789').removesuffix('Backward')} that does not "
+            "support it because it has not been implemented yet. Use reverse mode for this op."
+        )
+    if op.jvp == linear:
+        moved = [
+            t if t is not None else forward_ad.zero_tangent(x) if isinstance(x, Tensor) else x
+            for x, t in zip(inputs, tangents, strict=True)
+        ]
+        result = op.apply(*moved, **settings)
+        return result if isinstance(result, tuple) else (result,)
+
+    def value_of(name: str) -> Any:
+        return op._named(name, inputs, settings, outs)
+
+    if op.jvp == elementwise:
+        total = None
+        for rule, tangent in zip(op._rules, tangents, strict=True):
+            if rule is None or tangent is None:
+                continue
+            part = rule.function(tangent, *[value_of(name) for name in rule.needs])
+            total = part if total is None else total + part
+        return (total,)
+    given = [
+        t if t is not None or not isinstance(x, Tensor) else forward_ad.zero_tangent(x)
+        for x, t in zip(inputs, tangents, strict=True)
+    ]
+    names = tuple(inspect.signature(op.jvp).parameters)
+    if op._variadic:
+        result = op.jvp(tuple(given), *[value_of(n) for n in names[1:]])
+    else:
+        result = op.jvp(*given, *[value_of(n) for n in names[len(given) :]])
+    return result if isinstance(result, tuple) else (result,)
