@@ -7,6 +7,7 @@ import math
 import numpy as np
 
 from .arithmetic import abs
+from .arrays import choose, in_blocks
 from .binding import functions, nn_functions, public
 from .error_function import erf, erf_of
 from .exponential import exp, sigmoid
@@ -23,9 +24,11 @@ _NN = (nn_functions,)
 class Elu(Op):
     """scale·s above 0, scale·alpha·(e^(input_scale·s) - 1) below."""
 
+    @in_blocks
     def forward(self, *, alpha=1.0, scale=1.0, input_scale=1.0):
-        return np.where(self > 0, self * scale, np.expm1(np.minimum(self * input_scale, 0)) * (alpha * scale))
+        return choose(self > 0, self * scale, np.expm1(np.minimum(self * input_scale, 0)) * (alpha * scale))
 
+    @in_blocks
     def grad_self(grad, self, alpha, scale, input_scale):
         positive = self > 0
         below = where(self >= 0, 0.0, self) * input_scale
@@ -37,9 +40,11 @@ class Elu(Op):
 class Celu(Op):
     """max(0, s) + min(0, alpha·(e^(s/alpha) - 1))"""
 
+    @in_blocks
     def forward(self, *, alpha=1.0):
-        return np.where(self > 0, self, np.expm1(np.minimum(self / alpha, 0)) * alpha)
+        return choose(self > 0, self, np.expm1(np.minimum(self / alpha, 0)) * alpha)
 
+    @in_blocks
     def grad_self(grad, self, alpha):
         positive = self > 0
         return where(positive, grad, grad * exp(where(positive, 0.0, self) / alpha))
@@ -50,15 +55,17 @@ class Celu(Op):
 class Gelu(Op):
     """s·Φ(s), with Φ the normal distribution, or its approximation by tanh."""
 
+    @in_blocks
     def forward(self, *, approximate="none"):
         if approximate == "tanh":
-            return 0.5 * self * (1 + np.tanh(_INNER * (self + _CUBE * self**3)))
+            return 0.5 * self * (1 + np.tanh(_INNER * (self + _CUBE * (self * self * self))))
         out = erf_of(self * math.sqrt(0.5))
         out += 1
         out *= 0.5 * self
         return out
 
     # Φ(s) + s·φ(s)
+    @in_blocks
     def grad_self(grad, self, approximate):
         if approximate == "tanh":
             t = tanh(_INNER * (self + _CUBE * (self * self * self)))
@@ -77,9 +84,11 @@ _CUBE = 0.044715
 class Silu(Op):
     """s·σ(s)"""
 
+    @in_blocks
     def forward(self):
         return self / (1 + np.exp(-self))
 
+    @in_blocks
     def grad_self(grad, self):
         s = sigmoid(self)
         return grad * (s * (1 + self * (1 - s)))
@@ -90,9 +99,11 @@ class Silu(Op):
 class Mish(Op):
     """s·tanh(softplus(s))"""
 
+    @in_blocks
     def forward(self):
         return self * np.tanh(np.logaddexp(self, 0).astype(self.dtype))
 
+    @in_blocks
     def grad_self(grad, self):
         t = tanh(softplus(self))
         return grad * (t + self * ((1 - t * t) * sigmoid(self)))
@@ -103,10 +114,12 @@ class Mish(Op):
 class Softplus(Op):
     """ln(1 + e^(beta·s))/beta, and s itself where beta·s is above `threshold`."""
 
+    @in_blocks
     def forward(self, *, beta=1.0, threshold=20.0):
         scaled = self * beta
-        return np.where(scaled > threshold, self, np.log1p(np.exp(np.minimum(scaled, threshold))) / beta)
+        return choose(scaled > threshold, self, np.log1p(np.exp(np.minimum(scaled, threshold))) / beta)
 
+    @in_blocks
     def grad_self(grad, self, beta, threshold):
         scaled = self * beta
         return where(scaled > threshold, grad, grad * sigmoid(scaled))
@@ -115,10 +128,12 @@ class Softplus(Op):
 
 
 class LogSigmoid(Op):
+    @in_blocks
     def forward(self):
         return np.minimum(self, 0) - np.log1p(np.exp(-np.abs(self)))
 
     # d ln σ(s) = σ(-s)
+    @in_blocks
     def grad_self(grad, self):
         return grad * sigmoid(-self)
 

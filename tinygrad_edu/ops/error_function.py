@@ -6,6 +6,7 @@ import math
 
 import numpy as np
 
+from .arrays import in_blocks
 from .binding import public
 from .exponential import FloatOp, exp
 from .op import elementwise
@@ -17,11 +18,10 @@ _ERF = (
     (1.0, 3.35617141647503099647e1, 5.21357949780152679795e2, 4.59432382970980127987e3, 2.26290000613890934246e4,
      4.92673942608635921086e4),
 )  # fmt: skip
-# x·ratio(x²) for |x| <= 4, the coefficients that Eigen takes for float32 (generic_fast_erf_float).
+# For float32, with |x| <= 4: erf x = tanh(x·p(x²)). The p is fitted to artanh(erf x)/x by least squares, weighted so that the
+# relative error of erf is even: it is below 1e-7, and 3e-7 with the rounding of float32.
 _ERF_SINGLE = (
-    (-2.72614225801306e-10, 2.77068142495902e-08, -2.10102402082508e-06, -5.69250639462346e-05, -7.34990630326855e-04,
-     -2.95459980854025e-03, -1.60960333262415e-02),
-    (-1.45660718464996e-05, -2.13374055278905e-04, -1.68282697438203e-03, -7.37332916720468e-03, -1.42647390514189e-02),
+    1.41854251e-07, -5.66850781e-06, 8.76375010e-05, -6.19785048e-04, -1.91830438e-04, 1.02769056e-01, 1.12837927e00,
 )  # fmt: skip
 
 _ERFC_TO_8 = (
@@ -38,18 +38,18 @@ _ERFC_FROM_8 = (
      9.60896809063285878198e0, 3.36907645100081516050e0),
 )  # fmt: skip
 
-_BLOCK = 16_384
+
+def _polynomial(x, coefficients):
+    """By Horner's rule."""
+    out = np.full_like(x, coefficients[0])
+    for c in coefficients[1:]:
+        out *= x
+        out += c
+    return out
 
 
 def _ratio(x, coefficients):
-    """The quotient of two polynomials, by Horner's rule."""
-    top, bottom = (np.full_like(x, c[0]) for c in coefficients)
-    for c in coefficients[0][1:]:
-        top *= x
-        top += c
-    for c in coefficients[1][1:]:
-        bottom *= x
-        bottom += c
+    top, bottom = (_polynomial(x, c) for c in coefficients)
     top /= bottom
     return top
 
@@ -62,24 +62,13 @@ def _erfc_of_large(x):
     return np.exp(-x * x) * ratio
 
 
+@in_blocks
 def erf_of(x):
     """The error function of an array."""
-    flat = np.ascontiguousarray(x).reshape(-1)
-    out = np.empty_like(flat)
-    # Block by block, each of which stays in the processor's cache: a million elements in a quarter of the time.
-    for start in range(0, flat.size, _BLOCK):
-        part = slice(start, start + _BLOCK)
-        out[part] = _erf_of_double(flat[part]) if x.dtype == np.float64 else _erf_of_single(flat[part])
-    return out.reshape(x.shape)
-
-
-def _erf_of_single(x):
-    """Within 5e-7, which is a few units in the last place of float32."""
-    near = np.clip(x.astype(np.float32, copy=False), -4, 4)
-    return np.clip(near * _ratio(near * near, _ERF_SINGLE), -1, 1)
-
-
-def _erf_of_double(x):
+    if x.dtype != np.float64:
+        near = np.clip(x, -4, 4, dtype=np.float32)
+        near *= _polynomial(near * near, _ERF_SINGLE)
+        return np.tanh(near, out=near).astype(x.dtype, copy=False)
     size = np.abs(x)
     small = np.minimum(size, 1.0)
     out = small * _ratio(small * small, _ERF)

@@ -7,16 +7,10 @@ import math
 import numpy as np
 
 from ..tensor import Tensor, wrap
+from .arrays import add_slices, flat_places
 from .binding import public
 from .op import Op, linear
 from .shape import axis_of, expand, reshape
-
-
-def _at(index, dim):
-    """`index` along `dim`, each other dimension in step: what NumPy needs for take_along_axis and its like."""
-    where = list(np.ogrid[tuple(slice(n) for n in index.shape)])
-    where[dim] = index
-    return tuple(where)
 
 
 class Gather(Op):
@@ -25,7 +19,7 @@ class Gather(Op):
     without_gradient = ("index",)
 
     def forward(self, *, dim, index):
-        return self[_at(index, dim)] if self.ndim else self.reshape(1)[index]
+        return self.reshape(-1)[flat_places(index, dim, self.shape)]
 
     # Asked for its shape alone, and kept, hence checked, as PyTorch does.
     def grad_self(grad, self, dim, index):
@@ -41,9 +35,7 @@ class PutAlong(Op, name="ScatterAddBackward0"):
 
     def forward(self, *, size, dim, index):
         out = np.zeros(math.prod(size), self.dtype)
-        # Over one index, of all elements in a row, NumPy adds ten times as fast as over one for each dimension.
-        place = np.ravel_multi_index(_at(index, dim), size) if index.ndim and size else index
-        np.add.at(out, place.reshape(-1), self.reshape(-1))
+        np.add.at(out, flat_places(index, dim, size).reshape(-1), self.reshape(-1))
         return out.reshape(size)
 
     def grad_self(grad, dim, index):
@@ -59,7 +51,7 @@ class Scatter(Op):
 
     def forward(self, src, *, dim, index):
         out = self.copy()
-        out[_at(index, dim)] = src[tuple(slice(n) for n in index.shape)]
+        out.reshape(-1)[flat_places(index, dim, out.shape)] = src[tuple(slice(n) for n in index.shape)]
         return out
 
     def grad_self(grad, dim, index):
@@ -78,7 +70,7 @@ class ScatterValue(Op, name="ScatterBackward1"):
 
     def forward(self, *, dim, index, value):
         out = self.copy()
-        out[_at(index, dim)] = value
+        out.reshape(-1)[flat_places(index, dim, out.shape)] = value
         return out
 
     def grad_self(grad, dim, index):
@@ -95,7 +87,8 @@ class ScatterAdd(Op):
 
     def forward(self, src, *, dim, index):
         out = self.copy()
-        np.add.at(out, _at(index, dim), src[tuple(slice(n) for n in index.shape)])
+        added = src[tuple(slice(n) for n in index.shape)]
+        np.add.at(out.reshape(-1), flat_places(index, dim, out.shape).reshape(-1), added.reshape(-1))
         return out
 
     def grad_self(grad):
@@ -128,7 +121,7 @@ class AddSlices(Op, name="IndexAddBackward1"):
 
     def forward(self, *, size, dim, index):
         out = np.zeros(size, self.dtype)
-        np.add.at(out, (slice(None),) * dim + (index,) if size else (...,), self)
+        add_slices(out if size else out.reshape(1), dim, index, self)
         return out
 
     def grad_self(grad, dim, index):
@@ -144,7 +137,7 @@ class IndexAdd(Op):
 
     def forward(self, source, *, dim, index, alpha=1):
         out = self.copy()
-        np.add.at(out, (slice(None),) * dim + (index,), source if alpha == 1 else alpha * source)
+        add_slices(out, dim, index, source if alpha == 1 else alpha * source)
         return out
 
     def grad_self(grad):

@@ -11,6 +11,7 @@ from ..autograd import grad_mode
 from ..autograd.inplace import check_inplace
 from ..overrides import overridable
 from ..tensor import Tensor, bind, tensor_method, wrap
+from .arrays import sum_at
 from .binding import public
 from .copies import copy_, fill_
 from .op import Op, linear
@@ -107,9 +108,7 @@ class AccumulateAt(Op, name="IndexPutBackward1"):
     without_gradient = ("indices",)
 
     def forward(self, *, size, indices):
-        out = np.zeros(size, self.dtype)
-        np.add.at(out, indices, self)
-        return out
+        return sum_at(size, indices, self)
 
     def grad_self(grad, indices):
         return Index.apply(grad, indices=indices)

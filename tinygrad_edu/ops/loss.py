@@ -13,8 +13,8 @@ from .clamp import clamp_min
 from .exponential import sigmoid
 from .masking import where
 from .op import Op
+from .rectifier import Hardtanh
 from .reduce import mean, sum
-from .rounding import sign
 from .shape import broadcast_to, expand
 
 _NN, _BOTH = (nn_functions,), (functions, nn_functions)
@@ -60,16 +60,17 @@ class SmoothL1Loss(Op):
 
     def forward(self, target, *, reduction, beta):
         d = np.abs(self - target)
-        return reduced(np.where(d < beta, 0.5 * d * d / beta, d - 0.5 * beta), reduction)
+        bent = np.minimum(d, beta)
+        return reduced(bent * (d - 0.5 * bent) / beta, reduction)
 
     def grad_self(grad, self, target, reduction, beta):
-        return spread(grad, tuple(self.shape), reduction) * _bent(self - target, beta, 1 / beta)
+        return spread(grad, tuple(self.shape), reduction) * _bent((self - target) / beta)
 
     def grad_target(grad, self, target, reduction, beta):
-        return spread(grad, tuple(self.shape), reduction) * -_bent(self - target, beta, 1 / beta)
+        return spread(grad, tuple(self.shape), reduction) * -_bent((self - target) / beta)
 
     def jvp(tangent, target_tangent, self, target, reduction, beta):
-        return moved_by((tangent - target_tangent) * _bent(self - target, beta, 1 / beta), reduction)
+        return moved_by((tangent - target_tangent) * _bent((self - target) / beta), reduction)
 
 
 class HuberLoss(Op):
@@ -79,21 +80,22 @@ class HuberLoss(Op):
 
     def forward(self, target, *, reduction, delta):
         d = np.abs(self - target)
-        return reduced(np.where(d <= delta, 0.5 * d * d, delta * (d - 0.5 * delta)), reduction)
+        bent = np.minimum(d, delta)
+        return reduced(bent * (d - 0.5 * bent), reduction)
 
     def grad_self(grad, self, target, reduction, delta):
-        return spread(grad, tuple(self.shape), reduction) * (_bent(self - target, delta, 1 / delta) * delta)
+        return spread(grad, tuple(self.shape), reduction) * (_bent((self - target) / delta) * delta)
 
     def grad_target(grad, self, target, reduction, delta):
-        return spread(grad, tuple(self.shape), reduction) * (_bent(self - target, delta, 1 / delta) * -delta)
+        return spread(grad, tuple(self.shape), reduction) * (_bent((self - target) / delta) * -delta)
 
     def jvp(tangent, target_tangent, self, target, reduction, delta):
-        return moved_by((tangent - target_tangent) * (_bent(self - target, delta, 1 / delta) * delta), reduction)
+        return moved_by((tangent - target_tangent) * (_bent((self - target) / delta) * delta), reduction)
 
 
-def _bent(difference, bound, slope):
-    """slope·d within the bound, ±1 beyond it."""
-    return where(abs(difference) < bound, difference * slope, sign(difference))
+def _bent(difference):
+    """The difference within ±1, and ±1 beyond."""
+    return Hardtanh.apply(difference, min_val=-1.0, max_val=1.0)
 
 
 class SoftMarginLoss(Op):

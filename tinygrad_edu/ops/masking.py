@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from ..tensor import Tensor, bind, wrap
+from .arrays import choose
 from .binding import functions, public
 from .creation import as_number, as_operand
 from .op import Op, elementwise, linear
@@ -17,7 +18,7 @@ class Where(Op):
     without_gradient = ("condition",)
 
     def forward(self, other, *, condition):
-        return np.where(condition, self, other)
+        return choose(condition, self, other)
 
     def grad_self(grad, condition):
         return where(condition, grad, 0.0)
@@ -34,7 +35,7 @@ class MaskedFill(Op):
     without_gradient = ("mask",)
 
     def forward(self, *, mask, value):
-        return np.where(mask, as_number(value, self), self)
+        return choose(mask, as_number(value, self), self)
 
     def grad_self(grad, mask):
         return where(mask, 0.0, grad)
@@ -48,7 +49,7 @@ class MaskedFillTensor(Op, name="MaskedFillBackward1"):
     without_gradient = ("mask",)
 
     def forward(self, value, *, mask):
-        return np.where(mask, value, self).astype(self.dtype, copy=False)
+        return choose(mask, value, self).astype(self.dtype, copy=False)
 
     def grad_self(grad, mask):
         return where(mask, 0.0, grad)

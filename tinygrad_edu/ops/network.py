@@ -7,6 +7,7 @@ import math
 import numpy as np
 
 from ..tensor import Tensor, wrap
+from .arrays import add_slices
 from .binding import functions, nn_functions, public
 from .einsum import einsum
 from .matmul import addmm, matmul
@@ -42,7 +43,7 @@ class EmbeddingBack(Op, name="EmbeddingDenseBackwardBackward0"):
 
     def forward(self, *, size, indices, padding_idx):
         out = np.zeros(size, self.dtype)
-        np.add.at(out, indices.reshape(-1), self.reshape(-1, size[1]))
+        add_slices(out, 0, indices, self)
         if padding_idx >= 0:
             out[padding_idx] = 0
         return out

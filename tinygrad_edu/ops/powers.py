@@ -14,11 +14,22 @@ from .exponential import FloatOp, log
 from .masking import where
 from .op import Op, elementwise
 
+# Powers that are a few products and roots, of which NumPy knows but the square.
+_SIMPLE = {
+    3: lambda s: s * s * s,
+    0.5: np.sqrt,
+    -0.5: lambda s: 1 / np.sqrt(s),
+    -1: np.reciprocal,
+    -2: lambda s: 1 / (s * s),
+}
+
 
 class Pow(Op, name="PowBackward0"):
     """self ** exponent, for a number `exponent`."""
 
     def forward(self, *, exponent):
+        if exponent in _SIMPLE and self.dtype.kind == "f":
+            return _SIMPLE[exponent](self)
         if exponent == 2:
             return self * self
         if exponent == 1:
