@@ -126,7 +126,8 @@ def _marks(verdict: Verdict) -> Iterator[tuple[Mark, list[tuple[str, str]]]]:
             continue
         why = failure.hint or failure.message
         rows = [("", why if why not in said else "The same here.")]
-        told = [("input", failure.input), ("expected", failure.expected), ("got", failure.got)]
+        got = "" if failure.got.rstrip(".") in why else failure.got  # an error's message is long enough once
+        told = [("input", failure.input), ("expected", failure.expected), ("got", got)]
         yield mark, rows + [(label, text) for label, text in told if text]
         said.add(why)
 

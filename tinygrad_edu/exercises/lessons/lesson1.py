@@ -48,6 +48,16 @@ def left_minus_right(f, x, eps):
     return (f(x - eps) - f(x + eps)) / (2 * eps)
 
 
+@central_difference.wrong("You added the two values: a slope is made of their difference.")
+def plus_for_minus(f, x, eps):
+    return (f(x + eps) + f(x - eps)) / (2 * eps)
+
+
+@central_difference.wrong("Your points are half a step away from x, so the interval is eps wide, and not 2·eps.")
+def half_steps(f, x, eps):
+    return (f(x + eps / 2) - f(x - eps / 2)) / (2 * eps)
+
+
 @central_difference.criterion(
     "The slope of a straight line is its factor, whatever eps is",
     points=1,
@@ -109,6 +119,11 @@ def rule_of_addition(grad_output, a, b):
 @mul_backward.wrong("You added grad_output to the local derivative. The chain rule multiplies them.")
 def adds(grad_output, a, b):
     return grad_output + b, grad_output + a
+
+
+@mul_backward.wrong("You multiplied by both factors: seen from a, the slope of a·b is b alone.")
+def multiplies_by_both(grad_output, a, b):
+    return grad_output * a * b, grad_output * a * b
 
 
 @mul_backward.criterion(

@@ -68,6 +68,18 @@ class ParentsAsSet(Start):
         return type(self)(self.data * other.data, self.requires_grad or other.requires_grad, parents)
 
 
+@record_parents.wrong("The product has no parents: hand the two factors on, as the third argument of Value.")
+class ForgetsParents(Start):
+    def __mul__(self, other):
+        return type(self)(self.data * other.data, self.requires_grad or other.requires_grad)
+
+
+@record_parents.wrong("The product came back as a plain number. Make a Value of it, which can remember its parents.")
+class ReturnsANumber(Start):
+    def __mul__(self, other):
+        return self.data * other.data
+
+
 @record_parents.criterion(
     "The product has the value and both factors as parents", points=2, cases=[("ab",), ("ba",), ("aa",)]
 )
@@ -195,6 +207,11 @@ def requires_grad_on_the_loss(T, w, b, x, y):
     return loss
 
 
+@line_loss.wrong("This is the sum of the squares. Their mean is asked for: it does not grow with the number of points.")
+def sum_for_mean(T, w, b, x, y):
+    return ((w * x + b - y) ** 2).sum()
+
+
 @line_loss.criterion(
     "The loss is the mean squared error",
     cases=[(2.0, 0.5, [1.0, 2.0], [1.0, 3.0]), (-1.0, 1.0, [0.0, 2.0], [1.0, 1.0])],
@@ -252,6 +269,23 @@ def argmax_with_requires_grad(T, scores, target):
 def probability(T, scores, target):
     e = T.exp(scores)
     return e[target] / e.sum()
+
+
+@class_loss.wrong("The sign is turned round: this grows as the target's score rises, and a loss must fall.")
+def log_likelihood(T, scores, target):
+    return scores[target] - T.log(T.exp(scores).sum())
+
+
+@class_loss.wrong(
+    "The logarithm of each exponential is the score itself. Sum the exponentials first, then take the logarithm."
+)
+def logarithm_before_sum(T, scores, target):
+    return T.log(T.exp(scores)).sum() - scores[target]
+
+
+@class_loss.wrong("The target's score is added, and should be subtracted: the loss falls as it rises.")
+def plus_the_score(T, scores, target):
+    return T.log(T.exp(scores).sum()) + scores[target]
 
 
 @class_loss.criterion(

@@ -224,6 +224,21 @@ def square_counted_once(order, inputs, local):
     return grads
 
 
+@backward_pass.wrong("You went through the order from its end. Backward starts at the root, which is the first.")
+def from_the_end(order, inputs, local):
+    grads = {name: 0.0 for name in order}
+    grads[order[0]] = 1.0
+    for name in reversed(order):
+        for other, slope in zip(inputs[name], local[name], strict=True):
+            grads[other] += grads[name] * slope
+    return grads
+
+
+@backward_pass.wrong("You returned the gradients of the leaves. That of every node is asked for, the root's 1 too.")
+def leaves_alone(order, inputs, local):
+    return {name: grad for name, grad in accumulate(order, inputs, local).items() if not inputs[name]}
+
+
 @backward_pass.criterion(
     "Along a chain the local derivatives multiply", cases=[(["L", "b", "a"], CHAIN, {"L": [2.0], "b": [5.0], "a": []})]
 )

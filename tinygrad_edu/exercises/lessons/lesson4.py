@@ -150,6 +150,11 @@ def one_number(grad_output, shape):
     return grad_output / np.prod(shape)
 
 
+@mean_backward.wrong("`len(shape)` is the number of axes. n is the number of elements: the product of the shape.")
+def number_of_axes(grad_output, shape):
+    return np.full(shape, grad_output / len(shape))
+
+
 @mean_backward.criterion(
     "Every element receives its share of grad_output",
     points=2,

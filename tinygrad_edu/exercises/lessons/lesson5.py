@@ -91,6 +91,29 @@ def uphill(T, w, batches, lr, epochs):
     return w
 
 
+@train.wrong("You took one step an epoch, with the gradients of all batches. Each batch makes a step of its own.")
+def one_step_an_epoch(T, w, batches, lr, epochs):
+    for _ in range(epochs):
+        w.grad = None
+        for x, y in batches:
+            ((w * x - y) ** 2).mean().backward()
+        with T.no_grad():
+            w -= lr * w.grad
+    return w
+
+
+@train.wrong(
+    "`w = w - …` gives the name w to the result of a subtraction, which is no leaf: its .grad stays None, and the next "
+    "step fails. Change w in place, under no_grad."
+)
+def rebinds(T, w, batches, lr, epochs):
+    for _ in range(epochs):
+        for x, y in batches:
+            ((w * x - y) ** 2).mean().backward()
+            w = w - lr * w.grad
+    return w
+
+
 @train.criterion(
     "One batch, one step: w moves against the gradient",
     cases=[(1.0, [([1.0], [3.0])], 0.25, 1), (0.0, [([2.0], [1.0])], 0.125, 1)],
@@ -162,6 +185,21 @@ def step_uphill(T, w, lr):
     return w
 
 
+@sgd_step.wrong("The learning rate is missing: the step is lr times the gradient.")
+def whole_gradient(T, w, lr):
+    with T.no_grad():
+        w -= w.grad
+    return w
+
+
+@sgd_step.wrong(
+    "A leaf that requires grad may not be changed in place while gradients are recorded: do it under no_grad."
+)
+def outside_of_no_grad(T, w, lr):
+    w -= lr * w.grad
+    return w
+
+
 @sgd_step.criterion("The returned w is w - lr · w.grad", cases=[(2.0, 0.5, 0.5), (-1.0, 4.0, 0.25)])
 def moved(answer, T, w, grad, lr):
     w = T.tensor(w, requires_grad=True)
@@ -208,7 +246,8 @@ def keeps_every_graph(T, losses):
 
 
 @log_loss.wrong(
-    "You detached at the end; until then the total held every step's graph. Take the number out at every step."
+    "Until the end every step's graph was held, by the total or by a list of the losses. Take the number out at every "
+    "step."
 )
 def detaches_at_the_end(T, losses):
     return keeps_every_graph(T, losses).detach()

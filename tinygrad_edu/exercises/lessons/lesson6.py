@@ -158,6 +158,11 @@ def both_detached(T, w, state, reward, next_state, gamma):
     return (w.detach() * state - (reward + gamma * w.detach() * next_state)) ** 2
 
 
+@td_loss.wrong("gamma is missing: the value of the next state counts gamma times.")
+def without_gamma(T, w, state, reward, next_state, gamma):
+    return (w * state - (reward + (w * next_state).detach())) ** 2
+
+
 @td_loss.criterion(
     "Loss and gradient are those of a fixed target",
     points=2,
@@ -195,8 +200,8 @@ def detached_after_backward(T, w, inputs):
 
 
 @truncated_rnn.wrong(
-    "`retain_graph=True` silences the error and keeps every step's graph: each backward() runs through the whole past "
-    "again, slower and slower, with other gradients. Detach the state."
+    "Each loss went back through all the steps before it, and so the gradient is another one. That is what `retain_graph=True` "
+    "does, or one backward() for the sum of the losses, slower with each step. Detach the state."
 )
 def retain_graph(T, w, inputs):
     h = T.tensor(0.0)

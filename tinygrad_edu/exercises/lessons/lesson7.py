@@ -204,12 +204,22 @@ def zero_outside(grad_output, start, stop):
 
 
 @write_backward.wrong(
-    "You wrote the zeros into grad_output itself, and read the value's gradient from it afterwards: both are 0. "
-    "Take a copy; a gradient that arrives is not yours to change."
+    "You read the value's gradient where you had written the zeros already. Read it from grad_output, and write the zeros "
+    "into a copy."
 )
 def zeroes_in_place(grad_output, start, stop):
     grad_output[start:stop] = 0.0
     return grad_output, grad_output[start:stop]
+
+
+@write_backward.wrong(
+    "The numbers are right, but they were written into grad_output. It is not yours to change: another node may be given "
+    "the same array. Write into a copy."
+)
+def writes_into_grad_output(grad_output, start, stop):
+    grad_value = grad_output[start:stop].copy()
+    grad_output[start:stop] = 0.0
+    return grad_output, grad_value
 
 
 @write_backward.criterion(
@@ -220,6 +230,12 @@ def zeroes_in_place(grad_output, start, stop):
 )
 def rerouted(answer, grad_output, start, stop):
     return answer(grad_output, start, stop)
+
+
+@write_backward.criterion("grad_output is left as it was", cases=[(np.array([1.0, 2.0]), 0, 1)])
+def untouched(answer, grad_output, start, stop):
+    answer(grad_output, start, stop)
+    return grad_output
 
 
 may_write = Exercise("may_write", "may_write(T, t)", lesson=7, engines=BOTH)

@@ -88,6 +88,19 @@ class MultipliesByTheInput(Function):
         return grad_output * ctx.saved_tensors[0]
 
 
+@exp.wrong("`ctx.saved_tensors` is a tuple, also when it holds a single tensor: take the tensor out of it.")
+class ForgetsToUnpack(Function):
+    @staticmethod
+    def forward(ctx, x):
+        y = T.exp(x)
+        ctx.save_for_backward(y)
+        return y
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        return grad_output * ctx.saved_tensors
+
+
 @exp.criterion("forward is exp", cases=[([0.0],), ([1.0, -1.0],)])
 def exp_value(answer, T, x):
     return answer.apply(T.tensor(x, requires_grad=True)).detach()
@@ -482,6 +495,15 @@ def none_for_bias(grad_output, x, weight):
     return grad_output @ weight, grad_output.t() @ x, None
 
 
+@linear.wrong(
+    "The gradient of the bias came in the shape of grad_output. The engine sums it to fit, and says nothing; in your rule it is a "
+    "mistake all the same. The bias was added to each row: sum over the rows."
+)
+@with_rule
+def bias_not_summed(grad_output, x, weight):
+    return grad_output @ weight, grad_output.t() @ x, grad_output
+
+
 @linear.criterion("forward is x @ weightᵀ + bias", cases=[([[1.0, 2.0]], [[3.0, 4.0], [5.0, 6.0]], [0.5, -1.0])])
 def linear_value(answer, T, x, weight, bias):
     return answer.apply(*(T.tensor(v, requires_grad=True) for v in (x, weight, bias))).detach()
@@ -489,7 +511,7 @@ def linear_value(answer, T, x, weight, bias):
 
 @linear.criterion(
     "x, weight and bias receive their gradients",
-    points=3,
+    points=2,
     cases=[
         ([[1.0, 2.0]], [[3.0, 4.0], [5.0, 6.0]], [0.5, -1.0], [[1.0, 2.0]]),
         ([[1.0, 2.0], [0.0, 1.0]], [[3.0, 4.0], [5.0, 6.0]], [0.5, -1.0], [[1.0, 0.0], [2.0, 1.0]]),
@@ -497,6 +519,24 @@ def linear_value(answer, T, x, weight, bias):
 )
 def linear_gradients(answer, T, x, weight, bias, grad_output):
     return run_function(T, answer, [x, weight, bias], grad_output)[1:]
+
+
+@linear.criterion(
+    "backward returns each gradient in the shape of its tensor",
+    cases=[([[1.0, 2.0], [0.0, 1.0]], [[3.0, 4.0], [5.0, 6.0]], [0.5, -1.0], [[1.0, 0.0], [2.0, 1.0]])],
+)
+def linear_shapes(answer, T, x, weight, bias, grad_output):
+    shapes = []
+
+    class Watched(answer):
+        @staticmethod
+        def backward(ctx, grad_output):
+            grads = answer.backward(ctx, grad_output)
+            shapes.extend(None if grad is None else tuple(grad.shape) for grad in grads)
+            return grads
+
+    run_function(T, Watched, [x, weight, bias], grad_output)
+    return shapes
 
 
 apply_twice = Exercise("apply_twice", "apply_twice(F, x)", lesson=8, engines=("tinygrad_edu", "torch"))
@@ -620,6 +660,24 @@ class NeverFrees:
 class IgnoresRetainGraph(NodeWithNone):
     def run(self, grad, retain_graph=False):
         return super().run(grad)
+
+
+@freeing.wrong("`rule` takes what was saved as arguments of their own, not as a list: `self.rule(grad, *self.saved)`.")
+class PassesTheList(NodeWithNone):
+    def run(self, grad, retain_graph=False):
+        return self.rule(grad, self.saved)
+
+
+@freeing.wrong(
+    "The second pass began although something was gone, and the rule missed it. Remember that it was freed, and raise a "
+    "RuntimeError first."
+)
+class ForgetsThatItFreed(NodeWithNone):
+    def run(self, grad, retain_graph=False):
+        result = self.rule(grad, *self.saved)
+        if not retain_graph:
+            self.saved = []
+        return result
 
 
 @freeing.criterion("A first pass applies the rule", cases=[("times", [3.0], 2.0), ("plus", [], 2.0)])

@@ -84,17 +84,37 @@ def mutates_its_input(f, x, eps=1e-6):
     return grad
 
 
+@numerical_gradient.wrong("You looked to one side only. From both sides the error shrinks with eps² instead of eps.")
+def one_sided(f, x, eps=1e-6):
+    x = x.astype(np.float64)
+    units = np.eye(x.size).reshape(x.size, *x.shape)
+    return np.array([(f(x + eps * unit) - f(x)) / eps for unit in units]).reshape(x.shape)
+
+
+@numerical_gradient.wrong("x may have several axes: move each of its entries, `for i in np.ndindex(x.shape)`.")
+def one_axis(f, x, eps=1e-6):
+    x = x.astype(np.float64)
+    grad = np.zeros(len(x))
+    for i in range(len(x)):
+        step = np.zeros(x.shape)
+        step[i] = eps
+        grad[i] = (f(x + step) - f(x - step)) / (2 * eps)
+    return grad
+
+
 @numerical_gradient.criterion(
     "Every entry has its slope",
     points=2,
     cases=[
-        ("(x ** 2).sum()", np.array([1.0])),
-        ("(x ** 3).sum()", np.array([1.0, -2.0])),
-        ("x[0] * x[1]", np.array([3.0, 5.0])),
+        ("(x ** 2).sum()", np.array([1.0]), 1e-6),
+        ("(x ** 3).sum()", np.array([1.0, -2.0]), 1e-6),
+        ("(x ** 3).sum()", np.array([1.0, -2.0]), 0.5),
+        ("x[0] * x[1]", np.array([3.0, 5.0]), 1e-6),
+        ("(x ** 2).sum()", np.array([[1.0, 2.0], [3.0, 4.0]]), 1e-6),
     ],
 )
-def slopes(answer, f, x):
-    return answer(function_of_x(f), x.copy())
+def slopes(answer, f, x, eps):
+    return answer(function_of_x(f), x.copy(), eps)
 
 
 @numerical_gradient.criterion(
@@ -288,6 +308,21 @@ def adds_epsilon(T, x):
 )
 def plain_sqrt(T, x):
     return T.sqrt(x)
+
+
+@safe_sqrt.wrong(
+    "The gradient at 0 is infinite: `clamp` and its like put 0 where x was negative, and 0 is just where the root has no slope. "
+    "Let the root run on a number that it can take, such as 1, and choose afterwards."
+)
+def clamped(T, x):
+    return T.sqrt(T.clamp(x, min=0.0))
+
+
+@safe_sqrt.wrong(
+    "What goes into the root is safe now, but the value there is the root of the stand-in: choose 0 afterwards."
+)
+def masks_the_input_alone(T, x):
+    return T.sqrt(T.where(x > 0, x, T.ones_like(x)))
 
 
 @safe_sqrt.criterion("√x where x > 0, and 0 elsewhere", cases=[([4.0],), ([0.0],), ([-1.0, 9.0],)])
