@@ -26,6 +26,16 @@ def _window(offsets, counts, stride, dilation):
     )
 
 
+def _parts(images, channels, kernel, counts):
+    """The batch in slices whose columns stay in the processor's cache."""
+    size = max(1, _CACHED // max(1, channels * math.prod(kernel) * math.prod(counts)))
+    return [slice(start, start + size) for start in range(0, images, size)]
+
+
+# Elements of the columns that are made at once.
+_CACHED = 2**19
+
+
 def _columns(array, kernel, counts, stride, padding, dilation, groups):
     """(groups, channels of a group · kernel elements, output places · N)
 
@@ -46,10 +56,6 @@ def _inner(sizes, padding):
     return (slice(None), *(slice(p, p + m) for m, p in zip(sizes, padding, strict=True)))
 
 
-def _batch_first(array):
-    return np.ascontiguousarray(np.moveaxis(array, -1, 0))
-
-
 def _batch_last(array, groups):
     """(groups, channels of a group, places · N)"""
     n, channels, *places = array.shape
@@ -66,9 +72,12 @@ def _output_sizes(sizes, kernel, stride, padding, dilation):
 def _convolve(input, weight, stride, padding, dilation, groups):
     kernel = weight.shape[2:]
     counts = _output_sizes(input.shape[2:], kernel, stride, padding, dilation)
-    columns = _columns(input, kernel, counts, stride, padding, dilation, groups)
     rows = weight.reshape(groups, weight.shape[0] // groups, -1)
-    return _batch_first((rows @ columns).reshape(weight.shape[0], *counts, input.shape[0]))
+    out = np.empty((input.shape[0], weight.shape[0], *counts), np.result_type(input, weight))
+    for part in _parts(input.shape[0], input.shape[1], kernel, counts):
+        columns = _columns(input[part], kernel, counts, stride, padding, dilation, groups)
+        out[part] = np.moveaxis((rows @ columns).reshape(weight.shape[0], *counts, -1), -1, 0)
+    return out
 
 
 class Convolution(Op):
@@ -106,11 +115,15 @@ class InputOfConvolution(Op, name="ConvolutionBackwardBackward0"):
         kernel, counts = weight.shape[2:], self.shape[2:]
         n, channels, *sizes = size
         rows = weight.reshape(groups, weight.shape[0] // groups, -1)
-        columns = (rows.swapaxes(1, 2) @ _batch_last(self, groups)).reshape(channels, *kernel, *counts, n)
-        room = np.zeros((channels, *(m + 2 * p for m, p in zip(sizes, padding, strict=True)), n), self.dtype)
-        for offsets in itertools.product(*map(range, kernel)):
-            room[(slice(None), *_window(offsets, counts, stride, dilation))] += columns[(slice(None), *offsets)]
-        return _batch_first(room[_inner(sizes, padding)])
+        out = np.empty(size, self.dtype)
+        for part in _parts(n, channels, kernel, counts):
+            columns = (rows.swapaxes(1, 2) @ _batch_last(self[part], groups)).reshape(channels, *kernel, *counts, -1)
+            padded = (m + 2 * p for m, p in zip(sizes, padding, strict=True))
+            room = np.zeros((channels, *padded, columns.shape[-1]), self.dtype)
+            for offsets in itertools.product(*map(range, kernel)):
+                room[(slice(None), *_window(offsets, counts, stride, dilation))] += columns[(slice(None), *offsets)]
+            out[part] = np.moveaxis(room[_inner(sizes, padding)], -1, 0)
+        return out
 
     def grad_self(grad, weight, stride, padding, dilation, groups):
         return Convolution.apply(grad, weight, None, stride=stride, padding=padding, dilation=dilation, groups=groups)
@@ -130,8 +143,12 @@ class WeightOfConvolution(Op, name="ConvolutionBackwardBackward1"):
     """The gradient of a convolution's kernel (of shape `size`), from its input and the gradient of its output."""
 
     def forward(self, grad_output, *, size, stride, padding, dilation, groups):
-        columns = _columns(self, size[2:], grad_output.shape[2:], stride, padding, dilation, groups)
-        return (_batch_last(grad_output, groups) @ columns.swapaxes(1, 2)).reshape(size)
+        kernel, counts = size[2:], grad_output.shape[2:]
+        total = np.zeros((groups, size[0] // groups, math.prod(size[1:])), self.dtype)
+        for part in _parts(self.shape[0], self.shape[1], kernel, counts):
+            columns = _columns(self[part], kernel, counts, stride, padding, dilation, groups)
+            total += _batch_last(grad_output[part], groups) @ columns.swapaxes(1, 2)
+        return total.reshape(size)
 
     def grad_self(grad, grad_output, self_sym_sizes, stride, padding, dilation, groups):
         settings = {"stride": stride, "padding": padding, "dilation": dilation, "groups": groups}
