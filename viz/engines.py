@@ -79,6 +79,13 @@ class Engine:
         """A context in which reading a tensor is not itself seen as an op."""
         return self.module._C.DisableTorchFunction() if self.name == TORCH else _NoModes()
 
+    def node(self, tensor: Any) -> Any:
+        """The node that the gradient of `tensor` goes to: its `grad_fn`, a leaf's AccumulateGrad, or None."""
+        try:
+            return self.module.autograd.graph.get_gradient_edge(tensor).node if tensor.requires_grad else None
+        except RuntimeError:  # a view whose history an in-place change made unreadable
+            return None
+
     def entries(self) -> dict[CodeType, str]:
         """The code of the functions that a backward pass goes through: `pass` starts one, `run` is the engine itself."""
         autograd = self.module.autograd

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import dataclass, field
 from itertools import islice
 from typing import Any
@@ -9,12 +10,12 @@ from typing import Any
 from viz.frames.buffers import Buffers
 from viz.frames.flow import Flow
 from viz.frames.stage import Stage
-from viz.frames.words import Words, joined, sentence
+from viz.frames.words import NONE, Words, arrived, hooked, joined, sentence
 from viz.picture import grid as grids
 from viz.picture.svg import State
 from viz.recording import notation
 from viz.recording.graph import Array, Op, Value
-from viz.recording.notation import brief
+from viz.recording.notation import brief, listed
 from viz.recording.recording import Event, Recording
 
 VIEWS = ("values", "grad_fn")
@@ -51,6 +52,8 @@ class Director:
             self._passes.setdefault(event.pass_nr, []).append(event)
         self._order = 0
         self._total = 0
+        self._hooks: list[Event] = []  # that ran since the last node
+        self._hooks_of: list[Event] = []  # of the node that runs
         self._play()
 
     # steps
@@ -89,9 +92,10 @@ class Director:
                     and events[position + used].line == event.line
                 ):
                     used += 1
-                self._create(events[position : position + used])
+                in_pass = self.graph.values[event.values[0]].scope == "backward"
+                self._create(events[position : position + used], "backward" if in_pass else "forward")
             elif event.kind == "op":
-                self._op(event)
+                self._op(event, self.graph.ops[event.node or ""].during)
             elif event.kind == "backward":
                 self._backward(event)
             elif event.kind == "run":
@@ -118,6 +122,8 @@ class Director:
                         self._create([one], "backward")
                     elif one.kind == "create":  # a number that a rule needs is no step of the program's
                         self._appear(self.graph.values[one.values[0]])
+            elif event.kind == "hook":
+                self._hooks.append(event)
             elif event.kind == "done":
                 self._done(event)
             elif event.kind == "raised":
@@ -181,19 +187,19 @@ class Director:
             value = self.graph.values[key]
             self._set(f"e{key}", "")
             self._appear(value)
-            if value.array is not None:
-                again = f" in place, version {value.version}" if value.how_shared == "in-place" else ""
-                results.append(f"{value.title} = {brief(value.array)}{again}")
+            again = f" in place, version {value.version}" if value.how_shared == "in-place" else ""
+            number = f" = {brief(value.array)}" if value.array is not None else ""
+            results.append(f"{value.title}{number}{again}")
         for position, saved in enumerate(op.saved):
             self._set(f"{op.key}s{position}", "")
             self._buffers.set(op, position, "alive" if saved.state == "freed" else saved.state)
-        operands = [brief(self.graph.values[key].array) for key in op.inputs if key is not None]
-        words = notation.applied(op, [text for text in operands if text])
+        words = notation.applied(op, self.words.operand)
         words += f" gives {', '.join(results)}" if results else ""
         if op.recorded:
             words += f", recorded as {op.name}"
-            kept = [self.words.saved(op, saved) for saved in op.saved]
-            words += f", which keeps {' and '.join(kept)} for the backward pass" if kept else ""
+            kept = Counter(self.words.saved(op, saved) for saved in op.saved)
+            names = [f"{name} twice" if count == 2 else name for name, count in kept.items()]
+            words += f", which keeps {listed(names)} for the backward pass" if kept else ""
         else:
             words += "; it is not recorded, so no gradient will flow through it"
         place = f" inside {op.scope}" if op.scope else f" in {op.module}" if op.module else ""
@@ -203,12 +209,14 @@ class Director:
         rest = self._passes[event.pass_nr]
         self._order = 0
         self._total = sum(1 for later in rest if later.kind == "run")
+        self._hooks = []
         self.flow.begin(rest)
         roots = [self.graph.values[key] for key in event.values]
         first = next((later for later in rest if later.kind == "run"), None)
         seed = ""
-        if first is not None and first.gradients:
-            seed = f" with the gradient {brief(first.gradients[0].array)}"
+        if first is not None and first.gradients and len(roots) == 1:
+            changed = next((later for later in rest[: rest.index(first)] if later.kind == "hook"), first)
+            seed = f" with the gradient {brief(changed.gradients[0].array)}"
         for root in roots:
             self._passing(root.key, "ready", "done")
         names = ", ".join(root.title for root in roots) or "the roots"
@@ -237,6 +245,7 @@ class Director:
             return
         mathematics = notation.symbol(op)
         parts = []
+        before = self._hooks_before()
         upstream = self.flow.receive(key, event.gradients)
         self._passing(key, "running", "has-grad")
         for later in events[1:]:
@@ -244,15 +253,13 @@ class Director:
                 for position, gradient in enumerate(later.gradients):
                     parts.append(self.flow.send(op, gradient, position, upstream))
             elif later.kind == "hook":
-                before, after = later.gradients
-                name = self.graph.values[later.values[0]].title
-                parts.append(f"a hook on {name} makes {brief(after.array)} of {brief(before.array)}")
+                self._hooks.append(later)
             elif later.kind == "freed":
                 self._free(op)
         last = events[-1]
         for waiting in last.ready:
             self._passing(waiting, "ready", "done")
-        words = f"{mathematics} receives {brief(upstream)}"
+        words = "; ".join([*before, f"{mathematics} receives {arrived(event.gradients, self.graph)}"])
         if parts:
             words += " and sends " + ", and ".join(filter(None, parts))
         self._close(
@@ -264,6 +271,11 @@ class Director:
                 [self.words.node(waiting) for waiting in last.ready],
             )
         )
+
+    def _hooks_before(self) -> list[str]:
+        """What the hooks did that ran since the last node: they belong to the node that comes now."""
+        self._hooks_of, self._hooks = self._hooks, []
+        return [hooked(self.graph.values[one.values[0]].title, one.gradients) for one in self._hooks_of]
 
     def _finishes(self, event: Event) -> None:
         op = self.graph.ops[event.node or ""]
@@ -277,22 +289,34 @@ class Director:
     def _accumulate(self, events: list[Event], leaf: Value | None, key: str, title: str) -> None:
         event = events[0]
         name = leaf.title if leaf is not None else key
-        arrived = event.gradients[0].array if event.gradients else None
+        given = event.gradients[0].array if event.gradients else None
         waiting = self.flow.inbox.pop((key, 0), [])
-        total = arrived
+        words = self._hooks_before()
+        if len(waiting) > 1:
+            whole = self._hooks_of[0].gradients[0].array if self._hooks_of else given
+            met = f", {brief(whole)} in all," if len(waiting) > 4 else f" = {brief(whole)}"
+            words.insert(0, f"{joined(waiting)}{met} have met in the inbox of {name}")
+        total = given
         for later in events[1:]:
             if later.kind == "accumulate":
                 total = later.total
-        words = f"AccumulateGrad adds {brief(arrived)} into {name}.grad"
-        if len(waiting) > 1:
-            met = joined(waiting)
-            words = f"{met} = {brief(arrived)} have met in the inbox of {name}; "
-            words += f"AccumulateGrad runs once and adds the sum into {name}.grad"
-        if brief(total) != brief(arrived):
-            words += f", which becomes {brief(total)}: it was not zeroed"
-        self._passing(key, "running", "has-grad", grad=f"grad {brief(arrived)}")
+            elif later.kind == "hook":
+                self._hooks.append(later)
+        if given is None:
+            stays = "None" if total is None else brief(total)
+            words.append(f"AccumulateGrad receives no gradient, so {name}.grad stays {stays}")
+        elif len(waiting) > 1:
+            words.append(
+                f"AccumulateGrad runs once and adds {'the sum' if not self._hooks_of else brief(given)} into {name}.grad"
+            )
+        else:
+            words.append(f"AccumulateGrad adds {brief(given)} into {name}.grad")
+        if given is not None and brief(total) != brief(given):
+            words[-1] += f", which becomes {brief(total)}: it was not zeroed"
+        self._passing(key, "running", "has-grad", grad=NONE if given is None else f"grad {brief(given)}")
         if leaf is not None:
-            self._passing(leaf.key, "running", "done has-grad", grad=f"grad {grids.words(total)}".strip())
+            text = NONE if total is None else f"grad {grids.words(total)}".strip()
+            self._passing(leaf.key, "running", "done" if total is None else "done has-grad", grad=text)
             self.flow.show(leaf, total)
         last = events[-1]
         for ready in last.ready:
@@ -300,8 +324,8 @@ class Director:
         self._close(
             Step(
                 "backward",
-                f"{title}{name} receives its gradient, AccumulateGrad",
-                sentence(words),
+                f"{title}{name} receives {'no' if given is None else 'its'} gradient, AccumulateGrad",
+                sentence("; ".join(words)),
                 event.line,
                 [self.words.node(ready) for ready in last.ready],
             )

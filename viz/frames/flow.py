@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from viz.frames.stage import Stage
-from viz.frames.words import joined, product
+from viz.frames.words import NONE, joined, product
 from viz.picture import grid as grids
 from viz.picture.svg import State
 from viz.recording.graph import Array, Graph, Op, Value
@@ -37,18 +37,20 @@ class Flow:
         self._forget()
 
     def receive(self, key: str, gradients: list[Gradient]) -> Array | None:
-        """A node takes what is in its inboxes; the first of it is given back."""
-        upstream: Array | None = None
+        """A node takes what is in its inboxes; given back is the gradient that came, where it is the only one."""
         for gradient in gradients:
-            upstream = upstream or gradient.array
             self.inbox.pop((key, gradient.output_nr), None)
-            if gradient.value is not None:
+            if gradient.value is not None and gradient.array is not None:
                 self.arrived(self.graph.values[gradient.value], gradient.array)
                 self.stages["values"].set(f"b{gradient.value}", "has-grad")
                 self._lit["values", f"b{gradient.value}"] = None
-        self.stages["grad_fn"].set(key, None, grad=f"grad {brief(upstream)}")
+        there = [gradient for gradient in gradients if gradient.array is not None]
+        text = (
+            "grad " + ", ".join(brief(one.array) for one in there) if 0 < len(there) <= 3 else f"{len(there)} gradients"
+        )
+        self.stages["grad_fn"].set(key, None, grad=text if there else NONE)
         self._given[key] = None
-        return upstream
+        return there[0].array if len(there) == 1 else None
 
     def _set(self, key: str, classes: str | None = None, **text: str) -> None:
         for stage in self.stages.values():

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from viz.recording import notation
 from viz.recording.graph import Array, Graph, Op, Saved, Value
-from viz.recording.notation import brief, scalar
+from viz.recording.notation import brief, listed, scalar
 from viz.recording.recording import Gradient
 
 
@@ -21,6 +21,14 @@ class Words:
             return f"AccumulateGrad({self.leaf_of[key].title})"
         op = self.graph.ops.get(key)
         return f"{notation.symbol(op)} {op.name}" if op is not None else key
+
+    def operand(self, key: str) -> str:
+        """A value as an op is applied to it: its number or few numbers, else its name and shape."""
+        value = self.graph.values[key]
+        text = brief(value.array)
+        if not text:
+            return value.title
+        return f"{value.title} {notation.shape(value.shape)}" if "‖" in text else text
 
     def saved(self, op: Op, saved: Saved) -> str:
         """What a saved tensor is: a value's name, a number, or `its mask`."""
@@ -41,11 +49,35 @@ class Words:
         return next((self.graph.values[k].title for k in op.outputs if self.graph.values[k].output_nr == number), "")
 
 
+NONE = "None: no gradient"
+
+
 def joined(gradients: list[Gradient]) -> str:
     """Gradients that meet, as a sum: `9 + 63 + 63`, or how many when they are many."""
     if len(gradients) > 4:
         return f"{len(gradients)} gradients"
     return " + ".join(brief(gradient.array) or "none" for gradient in gradients)
+
+
+def arrived(gradients: list[Gradient], graph: Graph) -> str:
+    """What a node has been given, one gradient for each of its outputs."""
+    there = [gradient for gradient in gradients if gradient.array is not None]
+    if not there:
+        return "no gradient"
+    if len(there) > 4:
+        return f"{len(there)} gradients"
+    if len(gradients) == 1:
+        return brief(there[0].array)
+    titles = [graph.values[gradient.value].title if gradient.value else "" for gradient in there]
+    return listed([f"{brief(one.array)} for {title}" for one, title in zip(there, titles, strict=True)])
+
+
+def hooked(name: str, gradients: list[Gradient]) -> str:
+    """What a hook did: its gradient before and after."""
+    before, after = gradients
+    if before.array == after.array:
+        return f"a hook on {name} sees {brief(before.array)} and leaves it"
+    return f"a hook on {name} makes {brief(after.array)} of {brief(before.array)}"
 
 
 def sentence(text: str) -> str:
@@ -54,12 +86,15 @@ def sentence(text: str) -> str:
 
 
 def product(upstream: Array | None, sent: Array | None) -> tuple[str, str, str]:
-    """What a link carries: the product, the factors it came from, and both on one line."""
+    """What a link carries: the product, the factors it came from, and both on one line.
+
+    The factor is the local derivative where one number came and one number goes on; `upstream` is None elsewhere.
+    """
     if sent is None:
         return "none", "", "no gradient"
     whole = brief(sent)
     above, below = scalar(upstream), scalar(sent)
-    if above is None or below is None or not above or below - below != 0:
+    if above is None or below is None or not above or above - above != 0 or below - below != 0:
         return whole, "", whole
     local = notation.number(below / above)
     if local == "1":

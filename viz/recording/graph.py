@@ -74,6 +74,15 @@ class Saved:
 
 
 @dataclass
+class Argument:
+    """What a call was given: a value of the graph, or a number and the like, as text."""
+
+    value: str | None = None
+    text: str = ""
+    keyword: str = ""
+
+
+@dataclass
 class Op:
     """One op: a backward node when the engine recorded it, else only what ran."""
 
@@ -81,11 +90,13 @@ class Op:
     name: str  # MulBackward0, or the function's name when not recorded
     function: str = ""  # mul
     recorded: bool = True
-    inputs: list[str | None] = field(default_factory=list)  # one per slot of next_functions; None: no tensor is known
+    # One per slot of next_functions (None: no tensor is known), then those that no gradient can go to: masks, targets.
+    inputs: list[str | None] = field(default_factory=list)
     next: list[tuple[str | None, int]] = field(default_factory=list)  # (node key, output_nr) as next_functions has it
     outputs: list[str] = field(default_factory=list)
     saved: list[Saved] = field(default_factory=list)
-    constants: list[str] = field(default_factory=list)  # arguments that are no tensors, as text
+    arguments: list[Argument] = field(default_factory=list)  # of the call, in its order, where the op is all it did
+    constants: list[str] = field(default_factory=list)  # the numbers among them
     sequence_nr: int | None = None
     custom: bool = False
     line: int | None = None

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from functools import lru_cache
 from typing import Any
 
@@ -15,6 +16,16 @@ SYMBOLS = {
     "rsub": "−",
     "div": "÷",
     "truediv": "÷",
+    "floordiv": "//",
+    "floor_divide": "//",
+    "mod": "%",
+    "remainder": "%",
+    "gt": ">",
+    "lt": "<",
+    "ge": "≥",
+    "le": "≤",
+    "eq": "=",
+    "ne": "≠",
     "neg": "−(·)",
     "pow": "(·)ⁿ",
     "exp": "exp",
@@ -39,69 +50,163 @@ SYMBOLS = {
     "sigmoid": "σ",
     "log_softmax": "ln softmax",
     "nll_loss": "NLL",
+    "nll_loss2d": "NLL",
     "leaky_relu": "leaky relu",
+    "prelu_kernel": "prelu",
+    "linalg_vector_norm": "norm",
+    "native_batch_norm": "batch norm",
+    "native_layer_norm": "layer norm",
+    "native_group_norm": "group norm",
+    "convolution": "conv",
+    "max_pool2d_with_indices": "max pool",
+    "scaled_dot_product_flash_attention_for_cpu": "attention",
     "squeeze": "squeeze",
     "unsqueeze": "unsqueeze",
+    "unsafe_view": "view",
+    "reshape_alias": "view",
+    "to_copy": "to",
     "expand": "expand",
     "reciprocal": "1/(·)",
     "where": "where",
     "copy_slices": "[…] =",
+    "setitem": "[…] =",
     "as_strided": "view",
     "select": "[i]",
     "slice": "[a:b]",
     "index": "[…]",
+    "getitem": "[…]",
 }
 IN_PLACE = re.compile(r"^[a-z0-9_]*[a-z0-9]_$")
 _SUPERSCRIPTS = str.maketrans("0123456789-.", "⁰¹²³⁴⁵⁶⁷⁸⁹⁻·")
-_SIGNS = ("×", "+", "−", "÷", "@", "·")  # stand between their operands
-_INFIX = {"mul": "·", "add": "+", "sub": "−", "div": "/", "truediv": "/"}
+# What stands between two operands, when a step is told; a symbol that is a sign already stands there itself.
+_BETWEEN = {name: sign for name, sign in SYMBOLS.items() if sign in "×+−÷//%><≥≤=≠@·"} | {"pow": "to the power"}
+_INFIX = {"mul": "·", "add": "+", "sub": "−", "div": "/", "truediv": "/", "gt": ">", "lt": "<", "ge": "≥", "le": "≤"}
+# Of these a number among the arguments is said; of others it says how, not with what: a dimension, a shape.
+_WITH_NUMBERS = {
+    *("clamp", "clamp_min", "clamp_max", "fmod", "lerp", "where", "masked_fill"),
+    *("leaky_relu", "threshold", "addcmul", "addcdiv"),
+}
+# How an op of an array is told, where the symbol has a place for what stands in it.
+_SAID = {
+    "neg": "the negative",
+    "abs": "the absolute value",
+    "square": "the square",
+    "pow": "a power",
+    "reciprocal": "the reciprocal",
+    "t": "the transpose",
+    "transpose": "the transpose",
+    "select": "a part",
+    "slice": "a slice",
+    "index": "chosen entries",
+    "getitem": "a part",
+}
+_ROUNDED = {"floor": ", rounded down,", "trunc": ", rounded toward zero,"}
+_OPERANDS = ("input", "other", "exponent", "mat2", "vec2")  # keywords by which operands are given, too
 MANY = 3000  # ops; in a larger graph no expression could be read
 LONGEST_EXPRESSION = 10  # characters; past that an unnamed result is called t1, t2, …
 
 
 def base_name(op: Op) -> str:
     """The op without what its engine adds: `mul` for `MulBackward0`, `__rmul__` and `mul_`."""
+    if op.name.endswith("::NotImplemented"):  # what PyTorch puts where an op has no derivative
+        return _base_name(op.function, False, False)
     return _base_name(op.name, op.recorded, op.custom)
 
 
 @lru_cache(maxsize=4096)
 def _base_name(name: str, recorded: bool, custom: bool) -> str:
-    name = re.sub(r"Backward\d*$", "", name.rpartition("::")[2]) if recorded else name
+    name = re.sub(r"Backwards?\d*(_copy)?$", "", name.rpartition("::")[2]) if recorded else name
     if recorded and not custom:
+        name = re.sub(r"(\d)([DP])(?=[A-Z]|$)", lambda found: found[0].lower(), name)  # MaxPool2D, Log1P
         name = re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", name).lower()
+        name = re.sub(r"^linalg_(?!vector_norm)(.+?)(_ex)?$", r"\1", name)
     name = name.strip("_") if name.startswith("__") else name.rstrip("_")
     if not recorded and len(name) > 3 and name[0] in "ri" and name[1:] in SYMBOLS and name not in SYMBOLS:
         name = name[1:]
     return name
 
 
+def _turned(op: Op) -> bool:
+    """Whether the call's second operand stands first, as in `2 - a` and `2 ** a`, which Python asks `a` for."""
+    return bool(re.fullmatch(r"__r\w+__|rsub", op.function or op.name)) and "__round__" not in (op.function, op.name)
+
+
 def symbol(op: Op) -> str:
     """The mathematics of an op: `×` for `MulBackward0`, `(·)²` for a power of two, `+ 1` for adding a number."""
     name = base_name(op)
-    number = op.constants[0] if op.constants else ""
+    number = op.constants[0].replace("-", "−") if op.constants else ""
     operands = sum(key is not None for key in op.inputs)
+    named = {one.keyword: one.text for one in op.arguments if one.keyword}
     if name == "pow" and operands == 1:
-        power = number or "ⁿ"
+        if _turned(op) or (op.arguments and op.arguments[0].value is None) or op.name == "PowBackward2":
+            return f"{number}^(·)" if number else "n^(·)"
+        power = op.constants[0] if op.constants else "ⁿ"
         return f"(·){power.translate(_SUPERSCRIPTS)}" if len(power) <= 4 else f"(·)^{power}"
-    if name in ("add", "sub", "mul", "div", "truediv") and operands == 1 and number:
-        sign = SYMBOLS[name]
-        return f"{sign} {number.replace('-', '−')}"
-    if name == "rsub" and operands == 1 and number:
-        return f"{number.replace('-', '−')} −"
-    return SYMBOLS.get(name, name)
+    sign = SYMBOLS.get(name, name)
+    if name in _BETWEEN and operands == 2 and "alpha" in named:
+        return f"{sign} {named['alpha']}·(·)"
+    if name in _BETWEEN and operands == 1 and number:
+        return (
+            f"{number} {sign}" if (_turned(op) or name == "rsub") and name not in ("mul", "add") else f"{sign} {number}"
+        )
+    return sign
 
 
-def applied(op: Op, operands: list[str]) -> str:
-    """The mathematics of an op with its operands, as one says it: `2 × 3`, also for `× 3` of 2, `10 − 2`, `exp of 2`."""
+def applied(op: Op, text_of: Callable[[str], str]) -> str:
+    """The mathematics of an op with its operands, as one says it: `2 × 3`, `10 − 2`, `|−2|`, `exp of 2`.
+
+    `text_of` tells what to write for the value of a key.
+    """
+    name = base_name(op)
+    parts, named = _operands(op, text_of)
+    if name in _BETWEEN and len(parts) == 2:
+        left, right = parts
+        if "alpha" in named:
+            left, right = (
+                (f"{named['alpha']} × {left}", right) if name == "rsub" else (left, f"{named['alpha']} × {right}")
+            )
+        if name == "pow":
+            left = f"({left})" if left.startswith("−") else left
+        else:
+            right = f"({right})" if right.startswith("−") else right
+        return f"{left} {_BETWEEN[name]} {right}{_ROUNDED.get(named.get('rounding_mode', ''), '')}"
+    if name == "addmm" and len(parts) == 3 and not named:
+        return f"{parts[1]} @ {parts[2]} + {parts[0]}"
+    if name in ("copy_slices", "setitem") and len(parts) == 2:
+        return f"{parts[1]} written into {parts[0]}"
     sign = symbol(op)
-    if sign in _SIGNS and len(operands) == 2:
-        left, right = operands[::-1] if base_name(op) == "rsub" else operands
-        return f"{left} {sign} {right}"
-    if len(operands) == 1 and sign[0] in _SIGNS and sign[1:2] == " ":
-        return f"{operands[0]} {sign}"
-    if len(operands) == 1 and sign.endswith(" −"):
-        return f"{sign} {operands[0]}"
-    return f"{sign} of {' and '.join(operands)}" if operands else sign
+    if len(parts) == 1 and "·" in sign and re.fullmatch(r"−?[\d.]+", parts[0]):
+        bare = not parts[0].startswith("−") and name != "neg"
+        return sign.replace("(·)" if "(·)" in sign and bare else "·", parts[0])
+    if name in _BETWEEN and len(parts) == 1:  # a factor that a call has of its own and does not tell
+        return f"{parts[0]} {_BETWEEN[name]} something"
+    return f"{_SAID.get(name, sign)} of {listed(parts)}" if parts else sign
+
+
+def listed(parts: list[str]) -> str:
+    """`a`, `a and b`, `a, b and c`."""
+    return " and ".join(filter(None, (", ".join(parts[:-1]), *parts[-1:])))
+
+
+def _operands(op: Op, text_of: Callable[[str], str]) -> tuple[list[str], dict[str, str]]:
+    """What an op was applied to, in the order in which one says it, and what else its call was told, by keyword."""
+    name = base_name(op)
+    if not op.arguments:
+        parts = [text_of(key) for key in op.inputs if key is not None]
+        if name in _BETWEEN and len(parts) == 1 and op.constants:
+            parts.append(op.constants[0].replace("-", "−"))
+        return parts[::-1] if name == "rsub" or op.name == "PowBackward2" else parts, {}
+    parts = []
+    named: dict[str, str] = {}
+    for one in op.arguments:
+        text = text_of(one.value) if one.value is not None else one.text.replace("-", "−")
+        if one.keyword and one.keyword not in _OPERANDS and one.value is None:
+            named[one.keyword] = text
+            if name in _WITH_NUMBERS:
+                parts.append(f"{one.keyword} {text}")
+        elif one.value is not None or name in _BETWEEN or name in _WITH_NUMBERS:
+            parts.append(text)
+    return parts[::-1] if _turned(op) else parts, named
 
 
 def name_values(graph: Graph) -> None:
@@ -123,26 +228,26 @@ def name_values(graph: Graph) -> None:
 
 
 def _expression(graph: Graph, op: Op) -> str:
-    parts = [graph.values[key].title if key is not None else "" for key in op.inputs]
     name = base_name(op)
-    number = op.constants[0] if op.constants else ""
-    if name in _INFIX:
-        filled = [part or number for part in parts]
-        if len(filled) == 1 and number:
-            filled.append(number)
-        if len(filled) == 2 and all(filled):
-            return _INFIX[name].join(_wrap(part, name, second) for second, part in enumerate(filled))
-    if name == "rsub" and number and parts and parts[0]:
-        return f"{number}−{_wrap(parts[0], 'sub', 1)}"
-    if name == "pow" and len(parts) == 1 and number and len(number) <= 3:
-        return f"{_wrap(parts[0], 'pow', 0)}{number.translate(_SUPERSCRIPTS)}"
-    if name in ("t", "transpose", "permute", "numpy_t") and len(parts) == 1 and parts[0]:
+    parts, named = _operands(op, lambda key: graph.values[key].title)
+    if named or not all(parts):
+        return ""
+    if name == "rsub":
+        name = "sub"
+    if name in _INFIX and len(parts) == 2:
+        return _INFIX[name].join(_wrap(part, name, second) for second, part in enumerate(parts))
+    if name == "pow" and len(parts) == 2 and not _turned(op) and re.fullmatch(r"[−\d.]{1,3}", parts[1]):
+        return f"{_wrap(parts[0], 'pow', 0)}{parts[1].replace('−', '-').translate(_SUPERSCRIPTS)}"
+    if len(parts) != 1:
+        return ""
+    if name in ("t", "transpose", "permute", "numpy_t"):
         return f"{_wrap(parts[0], 'pow', 0)}ᵀ"
-    if name == "neg" and parts:
+    if name == "neg":
         return f"−{_wrap(parts[0], 'mul', 1)}"
-    if len(parts) == 1 and parts[0]:
-        return f"{SYMBOLS.get(name, name)}({parts[0]})" if len(SYMBOLS.get(name, name)) < 5 else ""
-    return ""
+    if name == "abs":
+        return f"|{parts[0]}|"
+    sign = SYMBOLS.get(name, name)
+    return f"{sign}({parts[0]})" if len(sign) < 5 and name not in _BETWEEN else ""
 
 
 def _wrap(text: str, around: str, second: int) -> str:

@@ -86,7 +86,8 @@ class Passes:
                 with self.engine.quietly():
                     before = Gradient(None, key, 0, self.reader.copy(gradient))
                     after = Gradient(None, key, 0, self.reader.copy(gradient if result is None else result))
-                    self.events.append(Event("hook", line, values=[key], gradients=[before, after]))
+                    number = self.current.number if self.current is not None else 0
+                    self.events.append(Event("hook", line, values=[key], gradients=[before, after], pass_nr=number))
             return result
 
         return watched
@@ -241,7 +242,9 @@ class Passes:
                 continue  # seen when it ran
             before = Gradient(None, value, 0, summarise(sent, str(sent.dtype)))
             after = Gradient(None, value, 0, self.reader.copy(gradient))
-            self.events.append(Event("hook", current.line, values=[value], gradients=[before, after]))
+            self.events.append(
+                Event("hook", current.line, values=[value], gradients=[before, after], pass_nr=current.number)
+            )
 
     def _leaf(self, accumulate: str) -> str:
         return next(value.key for value in self.graph.values.values() if value.accumulate == accumulate)

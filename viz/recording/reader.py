@@ -159,6 +159,21 @@ class Reader:
                 outputs.sort(key=lambda k: self.graph.values[k].output_nr)
         return key
 
+    def adopt(self, op: str, key: str) -> None:
+        """Make a value that has no history an output of an op: the indices beside a maximum."""
+        value, outputs = self.graph.values[key], self.graph.ops[op].outputs
+        # An engine may tell of this output without calling it differentiable: then there is a value for it already.
+        for place in outputs:
+            told = self.graph.values[place]
+            if told.array is None and told.shape == value.shape and told.dtype == value.dtype:
+                outputs[outputs.index(place)] = self._output[op, told.output_nr] = key
+                value.output_nr = told.output_nr
+                break
+        else:
+            value.output_nr = len(outputs)
+            outputs.append(key)
+        value.op, value.kind = op, "result"
+
     def bind(self, name: str, tensor: Any, line: int | None = None) -> str:
         """Give the value of `tensor` the name that the program gave it."""
         key = self.value(tensor, line)

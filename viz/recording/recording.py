@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from viz.recording.graph import Array, Graph, Op, Saved, Value
+from viz.recording.graph import Argument, Array, Graph, Op, Saved, Value
 
 if TYPE_CHECKING:
     from viz.draw import Picture
@@ -142,6 +142,7 @@ _NESTED: dict[tuple[type, str], tuple[str, type]] = {
     (Value, "array"): ("one", Array),
     (Value, "grad"): ("one", Array),
     (Op, "saved"): ("list", Saved),
+    (Op, "arguments"): ("list", Argument),
     (Event, "gradients"): ("list", Gradient),
     (Event, "total"): ("one", Array),
     (Gradient, "array"): ("one", Array),

@@ -8,11 +8,24 @@ from types import FrameType
 from typing import Any
 
 from viz.engines import Engine
-from viz.recording.graph import Op
+from viz.recording.graph import Argument, Op
+from viz.recording.notation import base_name
 from viz.recording.passes import Passes
-from viz.recording.reader import Reader, tensors_in
+from viz.recording.reader import Reader, legible, tensors_in
 from viz.recording.recording import Event
 from viz.recording.source import Source
+
+SIGNS = {"mul", "add", "sub", "rsub", "div", "pow", "remainder", "mm", "bmm", "mv", "dot"}  # take tensors of any kind
+ALIASES = {
+    "square": "pow",
+    "true_divide": "div",
+    "truediv": "div",
+    "divide": "div",
+    "multiply": "mul",
+    "subtract": "sub",
+}
+NAMED = ("alpha", "beta", "rounding_mode")  # keywords that say how, not with what
+LONGEST_WORD = 20  # characters of an argument that is a word
 
 
 class Watch:
@@ -22,9 +35,10 @@ class Watch:
         engine: whose ops to see.
         source: the program.
         names: the only variables to look at; None for all.
+        limit: how many events to write down; None for all.
     """
 
-    def __init__(self, engine: Engine, source: Source, names: set[str] | None = None) -> None:
+    def __init__(self, engine: Engine, source: Source, names: set[str] | None = None, limit: int | None = None) -> None:
         self.engine = engine
         self.source = source
         self.events: list[Event] = []
@@ -34,8 +48,11 @@ class Watch:
         )
         self.graph = self.reader.graph
         self.passes = Passes(engine, self.reader, self.events)
+        self.cut: int | None = None  # the line from which on nothing is written down
+        self._limit = limit
         self._names = names
-        self._call: tuple[str, int | None, list[str], list[str]] | None = None
+        self._call: tuple[str, int | None] | None = None
+        self._met: list[Op] = []  # ops that the call under way recorded
         self._lines: dict[int, int] = {}
         self._created: dict[str, Event] = {}
         self._entries = engine.entries()
@@ -159,14 +176,14 @@ class Watch:
         if self.passes.current is not None:  # a pass inside a node's backward is part of the pass around it
             with self.engine.quietly():
                 given = frame.f_locals.get("tensors", frame.f_locals.get("outputs"))
-                self.passes.reach(self.passes.current, [self.reader.grad_fn(root) for root in self._tensors([given])])
+                self.passes.reach(self.passes.current, [self.engine.node(root) for root in self._tensors([given])])
             return None
         with self.engine.quietly():
             given = frame.f_locals.get("tensors", frame.f_locals.get("outputs"))
             roots = self._tensors([given])
             line = self.source.line(frame)
             keys = [self.reader.value(root, line) for root in roots]
-            current = self.passes.start(line, [self.reader.grad_fn(root) for root in roots], keys)
+            current = self.passes.start(line, [self.engine.node(root) for root in roots], keys)
 
         def end(frame: FrameType, event: str, argument: Any) -> Any:
             if event == "exception":
@@ -191,6 +208,11 @@ class Watch:
         name = getattr(func, "__name__", "")
         frame = sys._getframe(2)
         line = self.source.line(frame)
+        if self._limit is not None and len(self.events) >= self._limit and self.passes.current is None:
+            self.cut = line or 0
+            self.passes.active = False
+            sys.settrace(None)
+            return func(*args, **kwargs)
         if name in ("__set__", "__delete__"):
             return func(*args, **kwargs)
         if name == "__get__":
@@ -218,7 +240,8 @@ class Watch:
                 for tensor, version in zip(tensors, versions, strict=True)
                 if self.reader.version(tensor) != version
             ]
-            self._ran(name, line, args, kwargs, inputs, tensors, self._tensors((result,)), changed)
+            arguments = self._arguments(args, kwargs, inputs)
+            self._ran(name, line, arguments, inputs, tensors, self._tensors((result,)), changed)
         return result
 
     def _through(self, func: Any, args: Any, kwargs: dict[str, Any]) -> Any:
@@ -242,12 +265,24 @@ class Watch:
                 stack.extend(reversed(list(thing.values())))
         return found
 
+    def _arguments(self, args: Any, kwargs: dict[str, Any], inputs: list[str]) -> list[Argument]:
+        """What a call was given, in its order; `inputs` are the keys of the tensors in it."""
+        keys = iter(inputs)
+        found = []
+        for keyword, item in [*(("", item) for item in args), *kwargs.items()]:
+            tensors = self._tensors((item,))
+            found += [Argument(next(keys), "", keyword) for _ in tensors]
+            if not tensors and (text := _constant(item)):
+                found.append(Argument(None, text, keyword))
+            elif keyword and isinstance(item, str):
+                found.append(Argument(None, legible(item)[:LONGEST_WORD], keyword))
+        return found
+
     def _ran(
         self,
         name: str,
         line: int | None,
-        args: Any,
-        kwargs: dict[str, Any],
+        arguments: list[Argument],
         inputs: list[str],
         tensors: list[Any],
         results: list[Any],
@@ -255,31 +290,61 @@ class Watch:
     ) -> None:
         changed = [tensor for tensor in changed if not self._filled(tensor)]
         self._used.update(inputs)
-        constants = [_constant(item) for item in (*args, *kwargs.values()) if not self._tensors((item,))]
-        constants = [text for text in constants if text]
         made = [
             tensor
             for tensor in results
             if not any(tensor is one for one in tensors) or any(tensor is one for one in changed)
         ]
         made += [tensor for tensor in changed if not any(tensor is one for one in made)]
-        before = len(self.graph.ops)
-        known = set(self.graph.values)
-        self._call = (name, line, inputs, constants)
-        keys = [self.reader.value(tensor, line, made=bool(tensors)) for tensor in made]
+        known = len(self.graph.values)  # the values of this call are those that come after
+        self._call = (name, line)
+        self._met = []
+        keys = dict.fromkeys(self.reader.value(tensor, line, made=bool(tensors)) for tensor in made)
         self._call = None
-        fresh = [key for key in dict.fromkeys(keys) if key not in known or self.graph.values[key].array is None]
-        recorded = list(self.graph.ops.values())[before:]
-        for key in dict.fromkeys(keys):
+        recorded = self._met
+        for op in recorded:
+            self._complete(op, inputs, arguments, alone=len(recorded) == 1)
+        if len(recorded) > 1 and base_name(recorded[-1]) in (
+            "index",
+            "gather",
+            "nll_loss2d",
+        ):  # after a view, as in a[1:, i]
+            told = {key for op in recorded for key in op.inputs}
+            left = [key for key in inputs if key not in told and not self.graph.values[key].requires_grad]
+            recorded[-1].inputs += dict.fromkeys(left)
+        for key in keys:
             value = self.graph.values[key]
-            if value.op is None and key in fresh:
+            if value.op is None and (value.array is None or int(key[1:]) >= known):
                 if recorded and not recorded[-1].custom:  # such as the indices beside a maximum
-                    value.op, value.kind, value.output_nr = recorded[-1].key, "result", len(recorded[-1].outputs)
-                    recorded[-1].outputs.append(key)
+                    self.reader.adopt(recorded[-1].key, key)
                 elif inputs:
-                    self._unrecorded(name, line, inputs, key, constants)
+                    self._unrecorded(name, line, inputs, key, arguments)
                 elif key not in self._created:
                     self._create(key, line)
+
+    def _complete(self, op: Op, inputs: list[str], arguments: list[Argument], alone: bool) -> None:
+        """Note what the engine's graph leaves out: inputs that get no gradient, and numbers.
+
+        Where one call records several ops, only what an op keeps tells which of the call's inputs are its own.
+        """
+        values = self.graph.values
+        name = base_name(op)
+        sign = name in SIGNS
+        given = set(inputs) if alone else {saved.value for saved in op.saved if saved.value in inputs}
+        rest = [key for key in dict.fromkeys(inputs) if key in given and not values[key].requires_grad]
+        rest = [key for key in rest if key not in op.inputs]
+        # A slot is for what could get a gradient; a mask or an index has none, but as a factor it may stand there.
+        open_slots = [slot for slot, key in enumerate(op.inputs) if key is None]
+        for slot, key in zip(open_slots, [key for key in rest if sign or "float" in values[key].dtype], strict=False):
+            op.inputs[slot] = key
+        op.inputs += [key for key in rest if key not in op.inputs]
+        called = base_name(Op("", op.function, recorded=False))
+        same = ALIASES.get(called, called) == name
+        if alone and (same or op.custom):
+            op.arguments = arguments
+        if (alone and same) or (sign and op.function.strip("_") in ("rdiv", "rtruediv")):
+            numbers = [one.text for one in arguments if one.value is None and one.keyword not in NAMED]
+            op.constants = op.constants or numbers
 
     def _filled(self, tensor: Any) -> bool:
         """A tensor that nobody has named or used yet and that is written to is being made, as parameters are."""
@@ -291,8 +356,11 @@ class Watch:
         value.array = self.reader.copy(tensor)
         return True
 
-    def _unrecorded(self, name: str, line: int | None, inputs: list[str], output: str, constants: list[str]) -> None:
-        op = Op(f"o{len(self.graph.ops)}", name, name, recorded=False, line=line, constants=constants)
+    def _unrecorded(
+        self, name: str, line: int | None, inputs: list[str], output: str, arguments: list[Argument]
+    ) -> None:
+        op = Op(f"o{len(self.graph.ops)}", name, name, recorded=False, line=line, arguments=arguments)
+        op.constants = [one.text for one in arguments if one.value is None and one.keyword not in NAMED]
         op.scope = self._inside(sys._getframe(1))
         op.module = self._module(sys._getframe(1))
         op.during = "backward" if self.passes.current is not None else "forward"
@@ -320,20 +388,12 @@ class Watch:
 
     def _met_op(self, op: Op, node: Any) -> None:
         """A node that is new: note the call that made it, and listen to it."""
-        function, line, inputs, constants = self._call or ("", self.source.line(sys._getframe(1)), [], [])
+        function, line = self._call or ("", self.source.line(sys._getframe(1)))
         op.line = op.line or line
         op.function = function
         op.module = self._module(sys._getframe(1)) if self.passes.current is None else ""
-        op.constants = op.constants or constants
         op.during = "backward" if self.passes.current is not None else "forward"
-        open_slots = [slot for slot, key in enumerate(op.inputs) if key is None]
-        rest = list(inputs)
-        for key in op.inputs:
-            if key in rest:
-                rest.remove(key)
-        unrecorded = [key for key in rest if not self.graph.values[key].requires_grad]
-        for slot, key in zip(open_slots, unrecorded, strict=False):
-            op.inputs[slot] = key
+        self._met.append(op)
         self.passes.watch(op, node)
         self.events.append(Event("op", op.line, op.key, values=op.outputs))
 

@@ -1,0 +1,201 @@
+"""What the player says is true: every number in every sentence, over the table of ops that PyTorch and ours share."""
+
+import importlib
+import math
+import re
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import viz
+import viz.engines
+
+sys.path.append(str(Path(__file__).parents[1] / "ops"))
+from samples import ACTIVATION, EXPONENTIAL, POINTWISE, RANDOM, SAMPLES
+
+NUMBER = r"−?(?:\d[\d.]*(?:e−?\d+)?|∞|nan)"
+SIGNS = {"×": "*", "÷": "/", "+": "+", "−": "-", "%": "%", "//": "//", "to the power": "**"}
+STEP = 1e-6
+
+
+def number(text):
+    return float(text.replace("−", "-").replace("∞", "inf"))
+
+
+def close(one, other):
+    """Equal as far as four digits go."""
+    return math.isclose(one, other, rel_tol=3e-3, abs_tol=3e-4)
+
+
+def recorded(engine, code, arrays, grads):
+    T = viz.engines.load(engine).module
+    given = {name: T.tensor(array) for name, array in arrays.items()}
+    for name in grads:
+        given[name].requires_grad_(True)
+    rule = importlib.import_module(f"{engine}.nn.functional")
+    return viz.record(code, engine=engine, inputs={"F": rule, **given})
+
+
+def scalars(sample):
+    """The first number of each input, or None where a row is not about numbers."""
+    arrays = sample.arrays()
+    if any(array.dtype.kind != "f" or not array.size for array in arrays.values()):
+        return None
+    return {
+        name: np.asarray(array.reshape(-1)[-1] if array.size > 1 else array.reshape(-1)[0])
+        for name, array in arrays.items()
+    }
+
+
+ROWS = [row for row in POINTWISE + EXPONENTIAL + ACTIVATION if row.code != "F.glu(a)" and scalars(row)]
+
+
+@pytest.mark.parametrize("row", ROWS, ids=lambda row: row.code)
+def test_every_number_a_step_tells_of_an_op_is_right(row, engine):
+    arrays = scalars(row)
+    grads = [name for name in arrays if row.inputs[name].grad]
+    recording = recorded(engine, f"y = {row.code}\nif y.requires_grad: y.backward()", arrays, grads)
+    assert recording.error is None
+    told = [step["sentence"] for step in recording.scene()["steps"]]
+
+    for sentence in told:
+        for left, sign, right, result in re.findall(
+            rf"^\(?({NUMBER})\)? (\S+|to the power) \(?({NUMBER})\)? gives \S+ = ({NUMBER})", sentence
+        ):
+            assert close(eval(f"({number(left)}){SIGNS[sign]}({number(right)})"), number(result)), sentence
+        for upstream, local, product in re.findall(rf"({NUMBER}) · ({NUMBER}) = ({NUMBER})", sentence):
+            assert close(number(upstream) * number(local), number(product)), sentence
+
+    slopes = {name: slope(engine, row.code, arrays, name) for name in grads}
+    ops = [op for op in recording.graph.ops.values() if op.recorded]
+    for name, expected in slopes.items():
+        if expected is None or not recording.tensors["y"]["requires_grad"]:
+            continue
+        added = [s for s in told if "adds" in s and f"{name}.grad" in s]
+        assert added, told
+        found = re.search(rf"= ({NUMBER}) have met|adds ({NUMBER}) into", added[0])
+        assert close(number(found[1] or found[2]), expected), (added, expected)
+        if len(ops) == 1:  # then the local derivative is that of the whole program
+            sends = [s for s in told if " receives 1 and sends " in s]
+            locals_ = re.findall(rf"1 · ({NUMBER}) = {NUMBER} to {name}\b", sends[0])
+            assert close(sum(map(number, locals_)), expected), (sends, expected)
+
+
+def slope(engine, code, arrays, name):
+    """The derivative of the program by one input, by central differences; None where the two sides disagree."""
+    T = viz.engines.load(engine).module
+    rule = importlib.import_module(f"{engine}.nn.functional")
+
+    def at(shift):
+        moved = {**arrays, name: arrays[name] + shift}
+        return float(eval(code, {"T": T, "F": rule, **{key: T.tensor(array) for key, array in moved.items()}}))
+
+    here, right, left = at(0.0), at(STEP), at(-STEP)
+    one, other = (right - here) / STEP, (here - left) / STEP
+    return (one + other) / 2 if math.isclose(one, other, rel_tol=1e-2, abs_tol=1e-3) else None
+
+
+# Inputs that no op tells of: nothing is done with them, or something that no graph has a place for.
+UNTOLD = {
+    "a.contiguous()": {"a"},
+    "a.double()": {"a"},
+    "F.dropout(x, 0.0)": {"x"},
+    "F.dropout(x, 0.5, training=False)": {"x"},
+    "a.expand_as(b)": {"b"},
+    "F.l1_loss(a, b, weight=w)": {"w"},
+    "F.l1_loss(a, b, weight=w, reduction='sum')": {"w"},
+    "F.cross_entropy(x, y, w, reduction='sum')": {"w"},
+    "F.margin_ranking_loss(x, y, t, margin=0.5)": {"t"},
+    "F.hinge_embedding_loss(x, t)": {"t"},
+}
+FLOATS = [row for row in SAMPLES if row not in RANDOM and any(i.grad for i in row.inputs.values())]
+
+
+@pytest.mark.parametrize("row", FLOATS, ids=lambda row: row.code)
+def test_every_input_is_linked_to_an_op_and_gets_the_gradient_that_its_links_show(row, engine):
+    arrays = row.arrays()
+    grads = [name for name in arrays if row.inputs[name].grad and arrays[name].dtype.kind == "f"]
+    code = f"out = {row.code}\nfor one in out if isinstance(out, (tuple, list)) else [out]:\n"
+    code += "    if one.requires_grad: one.sum().backward(retain_graph=True)"
+    recording = recorded(engine, code, arrays, grads)
+    assert recording.error is None
+    graph = recording.graph
+    key_of = {value.name: key for key, value in graph.values.items() if value.name in arrays}
+    linked = {key for op in graph.ops.values() for key in op.inputs}
+    untold = {name for name, key in key_of.items() if key not in linked and re.search(rf"\b{name}\b", row.code)}
+    assert untold <= UNTOLD.get(row.code, set())
+
+    sent = {}
+    for event in recording.events:
+        if event.kind == "send":
+            for gradient in event.gradients:
+                if gradient.array is not None and gradient.array.data is not None:
+                    sent.setdefault(gradient.value, []).append(np.array(gradient.array.data))
+    for name in grads:
+        grad = recording.tensors[name]["grad"]
+        if grad is not None and grad["data"] is not None and name not in untold:
+            np.testing.assert_allclose(sum(sent[key_of[name]]), grad["data"], rtol=1e-9, equal_nan=True)
+
+
+def sentences(program, engine):
+    return [step["sentence"] for step in viz.record(program, engine=engine).scene()["steps"]]
+
+
+def test_what_a_hook_does_is_told_where_its_gradient_goes_on(engine):
+    told = sentences(
+        """
+        x = T.tensor(3.0, requires_grad=True)
+        x.register_hook(lambda g: g * 10)
+        y = x * 2
+        y.register_hook(lambda g: None)
+        (y + x * 3).backward()
+        """,
+        engine,
+    )
+    assert "a hook on y sees 1 and leaves it; × 2 receives 1 and sends 1 · 2 = 2 to x." in told
+    assert told[-2] == (
+        "3 + 2 = 5 have met in the inbox of x; a hook on x makes 50 of 5; "
+        "AccumulateGrad runs once and adds 50 into x.grad."
+    )
+
+
+def test_a_hook_on_the_root_comes_before_the_pass_has_its_first_gradient(engine):
+    told = sentences("x = T.tensor(3.0, requires_grad=True)\nx.register_hook(lambda g: g * 10)\nx.backward()", engine)
+    assert told[2].startswith("The backward pass starts at x with the gradient 1:")
+    assert told[-2] == "a hook on x makes 10 of 1; AccumulateGrad adds 10 into x.grad."
+
+
+NO_GRADIENT = """
+class First(T.autograd.Function):
+    @staticmethod
+    def forward(ctx, a, b):
+        return a * b
+
+    @staticmethod
+    def backward(ctx, g):
+        return g * 2, None
+
+a = T.tensor(3.0, requires_grad=True)
+b = T.tensor(4.0, requires_grad=True)
+First.apply(a, b * 1 if {through} else b).backward()
+"""
+
+
+@pytest.mark.parametrize("through", [True, False])
+def test_a_leaf_that_is_sent_none_says_so_and_keeps_what_it_has(engine, through):
+    recording = viz.record(NO_GRADIENT.format(through=through) + "First.apply(a, b).backward()", engine=engine)
+    assert recording.tensors["b"]["grad"] is None
+    scene = recording.scene()
+    told = [step["sentence"] for step in scene["steps"]]
+    assert "AccumulateGrad receives no gradient, so b.grad stays None." in told
+    for view in scene["views"].values():
+        texts = [change.get("text", {}).get("grad") for patch in view["patches"] for change in patch.values()]
+        assert "None: no gradient" in texts
+        assert not {"grad", "grad "} & set(texts)
+
+
+def test_a_node_with_several_outputs_tells_what_came_for_each(engine):
+    told = sentences("a, b = T.tensor([1.0, 5.0], requires_grad=True).unbind()\n(a * b).backward()", engine)
+    assert "unbind receives 5 for a and 1 for b and sends [5, 1] to input." in told
