@@ -1,5 +1,7 @@
 """The engine: in which order nodes run, what accumulates where, what is freed when, and where a pass may start and end."""
 
+import threading
+
 import numpy as np
 import pytest
 from both import attempt, leaf, names, noting, same_on_both, values_of, watch
@@ -554,9 +556,8 @@ def test_a_hook_may_run_a_backward_of_its_own(T):
     return x.grad, w.grad
 
 
-@same_on_both
-def test_re_entrant_passes_nest_fifty_deep(T):
-    depth = []
+def nested(T, at_each_level):
+    """A Function whose backward runs `at_each_level(n)`, then a pass through itself, `n` levels deep."""
 
     class Nested(T.autograd.Function):
         @staticmethod
@@ -566,15 +567,73 @@ def test_re_entrant_passes_nest_fifty_deep(T):
 
         @staticmethod
         def backward(ctx, grad):
-            depth.append(ctx.n)
+            at_each_level(ctx.n)
             if ctx.n:
                 with T.enable_grad():
-                    Nested.apply(leaf(T, 1.0), ctx.n - 1).backward()
+                    x = leaf(T, 1.0)
+                    Nested.apply(x, ctx.n - 1).backward()
+                return grad + x.grad, None
             return grad, None
 
+    return Nested
+
+
+@same_on_both
+def test_re_entrant_passes_nest_a_thousand_deep(T):
+    levels = []
     x = leaf(T, 1.0)
-    Nested.apply(x, 50).backward()
-    return depth, x.grad
+    nested(T, levels.append).apply(x, 1000).backward()
+    return levels, x.grad
+
+
+@same_on_both
+def test_the_modes_and_hooks_of_a_pass_hold_at_every_level_inside_it(T):
+    seen = []
+
+    def level(n):
+        if n % 25:
+            return
+        mode = T.is_grad_enabled(), T.is_inference_mode_enabled()
+        with T.enable_grad():
+            leaf(T, 2.0).exp()
+        seen.append((n, mode, len(packed)))
+
+    packed = []
+    x = leaf(T, 1.0)
+    y = nested(T, level).apply(x, 100)
+    with T.autograd.graph.saved_tensors_hooks(lambda t: packed.append(1) or t, lambda t: t):
+        y.backward()
+    return seen, x.grad
+
+
+@same_on_both
+def test_an_error_a_hundred_levels_deep_reaches_the_outermost_pass_and_leaves_the_state_sound(T):
+    def level(n):
+        if n == 0:
+            raise ValueError("at the bottom")
+
+    x = leaf(T, 1.0)
+    failed = attempt(lambda: nested(T, level).apply(x, 100).backward())
+    mode = T.is_grad_enabled()
+    nested(T, lambda n: None).apply(x, 100).backward()
+    return failed, mode, x.grad
+
+
+def test_a_rule_that_comes_to_itself_again_for_ever_is_told_so():
+    def backward(ctx, grad):
+        with tinygrad_edu.enable_grad():
+            Endless.apply(leaf(tinygrad_edu, 1.0)).backward()
+        return grad
+
+    rules = {"forward": staticmethod(lambda ctx, x: x.clone()), "backward": staticmethod(backward)}
+    Endless = type("Endless", (tinygrad_edu.autograd.Function,), rules)
+    threads = threading.active_count()
+    with pytest.raises(RecursionError, match="backward passes inside one another"):
+        Endless.apply(leaf(tinygrad_edu, 1.0)).backward()
+    x = leaf(tinygrad_edu, 1.0)
+    nested(tinygrad_edu, lambda n: None).apply(x, 100).backward()
+    assert x.grad.tolist() == 101.0
+    assert threading.active_count() == threads
 
 
 @same_on_both

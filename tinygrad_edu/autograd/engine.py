@@ -26,6 +26,7 @@ from .anomaly_mode import anomaly, refuse_nan, tell_forward_line
 from .graph_task import GraphTask, current
 from .hooks import as_tensor, call_hooks, call_post_hooks, call_pre_hooks, call_tensor_hooks
 from .node import AccumulateGrad, GradientEdge, Node, gradient_edge
+from .reentrance import LEVELS, in_another_thread
 
 __all__ = ["backward", "grad"]
 
@@ -45,6 +46,8 @@ def run(
     With `captures` or `targets` only the nodes on a path to one of them run; else all do, and gradients that reach a
     leaf are added to its `.grad`.
     """
+    if current.depth == LEVELS:
+        return in_another_thread(run, roots, grads, retain_graph, create_graph, captures, targets)
     start = _Start(roots, grads)
     waiting = _count_dependencies(start)
     needed: set[Node] | None = None
@@ -71,6 +74,7 @@ def run(
     ready: list[tuple[int, Node]] = [(0, start)]
 
     previous = current.task
+    current.depth += 1
     task = current.task = GraphTask(needed, waiting)
     heappush, heappop = heapq.heappush, heapq.heappop
     try:
@@ -140,6 +144,7 @@ def run(
                     heappush(ready, (-next_node._seq, next_node))
     finally:
         current.task = previous
+        current.depth -= 1
     return captured
 
 

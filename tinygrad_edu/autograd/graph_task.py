@@ -31,6 +31,8 @@ class GraphTask:
 
 class _Current(threading.local):
     task: GraphTask | None = None
+    depth = 0  # passes inside one another in this thread,
+    below = 0  # and in the threads that wait for it
 
 
 current = _Current()

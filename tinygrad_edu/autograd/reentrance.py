@@ -1,0 +1,61 @@
+"""A backward pass inside a backward pass, and another inside that: every so many of them go on in a thread of their own.
+
+Each level stands on Python's stack, which has an end; a new thread begins a new stack. PyTorch does the same.
+"""
+
+from __future__ import annotations
+
+import contextvars
+import threading
+from collections.abc import Callable
+from typing import Any
+
+from ..overrides import modes
+from . import grad_mode
+from .anomaly_mode import anomaly
+from .graph_task import current
+from .saved_tensor import saved_state
+
+__all__ = ["LEVELS", "in_another_thread"]
+
+# Passes inside one another that one thread takes. Few enough that a level may be thirty calls deep.
+LEVELS = 20
+# Passes inside one another in all. A rule that starts a pass through itself would never end.
+MOST = 10_000
+
+
+def in_another_thread(function: Callable[..., Any], *args: Any) -> Any:
+    """The result of `function(*args)`, or what it raises, computed in a new thread with the modes of this one.
+
+    Raises:
+        RecursionError: there are thousands of passes inside one another.
+    """
+    below = current.below + current.depth
+    if below >= MOST:
+        raise RecursionError(
+            f"maximum recursion depth exceeded: {below} backward passes inside one another. Does a backward, or a hook, start "
+            "a pass that comes to itself again?"
+        )
+    states = [(state, dict(vars(state))) for state in (grad_mode.state, saved_state, anomaly, modes)]
+    results: list[Any] = []
+    errors: list[BaseException] = []
+
+    def work() -> None:
+        for state, values in states:
+            vars(state).update(values)
+        current.below = below
+        try:
+            results.append(function(*args))
+        except BaseException as error:
+            errors.append(error)
+
+    thread = threading.Thread(target=contextvars.copy_context().run, args=(work,), daemon=True)
+    thread.start()
+    thread.join()
+    if errors:
+        try:
+            raise errors[0]
+        finally:
+            # The error holds this frame: without this, one would keep the other alive.
+            errors.clear()
+    return results[0]
