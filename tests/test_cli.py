@@ -183,6 +183,13 @@ def test_play_saves_a_page_with_every_step(program: Path) -> None:
     assert "Backward, step 2 of 4" in program.with_name("flow.html").read_text()
 
 
+@pytest.mark.parametrize(("command", "moves"), [("play", True), ("draw", False)])
+def test_play_as_svg_moves_and_draw_stands_still(program: Path, command: str, moves: bool) -> None:
+    picture = program.with_name("flow.svg")
+    assert run(command, str(program), "-o", str(picture)).returncode == 0
+    assert ("@keyframes" in picture.read_text()) is moves
+
+
 def test_compare_says_that_both_engines_agree(program: Path) -> None:
     done = run("compare", str(program))
     assert (done.returncode, done.stderr) == (0, "")

@@ -138,9 +138,9 @@ def _add_pictures(commands: argparse._SubParsersAction) -> None:
         "--view", choices=("values", "grad_fn"), default="values", help="what to draw (default: %(default)s)"
     )
     draw.add_argument("--step", type=int, help="the step of the run to draw (default: the last)")
-    draw.set_defaults(run=_save, suffix=".svg")
-    play = commands.add_parser("play", help="record a program and save a player of it, as html, gif or json")
-    play.set_defaults(run=_save, suffix=".html", view="values", step=None)
+    draw.set_defaults(run=_save, suffix=".svg", moves=False)
+    play = commands.add_parser("play", help="record a program and save a player of it, as html, moving svg, gif or json")
+    play.set_defaults(run=_save, suffix=".html", view="values", step=None, moves=True)
     for parser in (draw, play):
         parser.add_argument("-o", "--out", type=Path, help="the file to write (default: beside the program)")
         parser.add_argument(
@@ -160,7 +160,8 @@ def _save(arguments: argparse.Namespace) -> int:
     out = arguments.out or arguments.program.with_suffix(arguments.suffix)
     try:
         recording = viz.record(arguments.program.read_text(encoding="utf-8"), engine=arguments.engine)
-        print(recording.save(out, step=arguments.step, view=arguments.view))
+        animate = arguments.moves and out.suffix.lower() == ".svg"
+        print(recording.save(out, step=arguments.step, view=arguments.view, animate=animate))
     except (OSError, ValueError, IndexError, ModuleNotFoundError) as error:
         print(f"nothing saved: {error}", file=sys.stderr)
         return 2
