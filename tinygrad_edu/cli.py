@@ -139,7 +139,9 @@ def _add_pictures(commands: argparse._SubParsersAction) -> None:
     )
     draw.add_argument("--step", type=int, help="the step of the run to draw (default: the last)")
     draw.set_defaults(run=_save, suffix=".svg", moves=False)
-    play = commands.add_parser("play", help="record a program and save a player of it, as html, moving svg, gif or json")
+    play = commands.add_parser(
+        "play", help="record a program and save a player of it, as html, moving svg, gif or json"
+    )
     play.set_defaults(run=_save, suffix=".html", view="values", step=None, moves=True)
     for parser in (draw, play):
         parser.add_argument("-o", "--out", type=Path, help="the file to write (default: beside the program)")
