@@ -1,6 +1,7 @@
 """What the explorer sends to the browser for each change, on both engines, without a browser."""
 
 import gc
+import json
 import weakref
 from concurrent.futures import ThreadPoolExecutor
 
@@ -219,8 +220,9 @@ def test_the_state_of_a_saved_explorer_shows_what_it_showed():
     explorer = explored(retain_grad=["d"])
     saved = explorer.get_state()
     assert saved["state"] == {"retain_grad": ["d"]}
-    assert "d.retain_grad()" in saved["result"]["code"]
-    assert all("scene" in side for side in saved["result"]["sides"])
+    result = json.loads(saved["result"])
+    assert "d.retain_grad()" in result["code"]
+    assert all("scene" in side for side in result["sides"])
 
 
 def test_the_other_view_follows():

@@ -16,6 +16,7 @@ from viz.widgets.explain import explain
 TOLERANCE = {"float64": 1e-9, "float32": 1e-5, "float16": 1e-2}
 BESIDE = 640.0  # pixels; a wider picture goes top to bottom, so that two stand beside each other on a laptop's screen
 PRINTED = 2000  # characters of what a program printed, its end
+_TOLD = ("phase", "title", "sentence")  # of a step: a pair of pictures has no room for the engine's bookkeeping
 _LONGEST = 6  # numbers written out; a longer array is told by its shape and norm
 
 
@@ -60,9 +61,9 @@ def shown(
     kept: Kept | None = None,
 ) -> dict[str, Any]:
     """What the browser needs to show one engine's side: its pictures, its error with our sentence, what it printed."""
-    side: dict[str, Any] = {
-        "scene": scene(recording, identity=identity, views=views, direction=direction, kept=kept, wide=BESIDE)
-    }
+    made = scene(recording, identity=identity, views=views, direction=direction, kept=kept, wide=BESIDE)
+    made["steps"] = [{name: step[name] for name in _TOLD} for step in made["steps"]]
+    side: dict[str, Any] = {"scene": {name: made[name] for name in ("views", "details", "steps")}}
     if recording.error is not None:
         sentence = explain(recording.error["type"], recording.error["message"])
         side["error"] = {**recording.error, "explanation": sentence}

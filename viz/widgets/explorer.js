@@ -16,6 +16,9 @@ function renderExplorer({ model, el }) {
   let waiting = false; // one message under way at a time; what changes meanwhile goes with the next
   let dirty = false;
   let slow = null;
+  let listed = null; // the history that the undo list shows
+  let seen; // the number of the answer that is drawn
+  let frame = null; // in which an answer is about to be drawn
 
   // --- frame ---
   const choice = (label, onclick, more = {}) => h("button", { type: "button", class: "tgv-choice", onclick, ...more }, label);
@@ -113,27 +116,40 @@ function renderExplorer({ model, el }) {
   const isBare = () => Object.values(state).every((value) =>
     !value || (typeof value === "object" && !Object.keys(value).length) || value === 1 || value === "cpu");
 
-  function drawToggles() {
+  function drawHistory() {
     const history = model.get("history");
-    moreButton.setAttribute("aria-pressed", String(toggles.more));
+    if (history === listed) return; // as within the drag of a slider
+    listed = history;
     undoButton.setAttribute("aria-disabled", String(!history.length));
     undoList.replaceChildren(h("option", { value: "0" }, `${history.length} change${history.length === 1 ? "" : "s"}`),
       ...history.map(({ label }, index) => h("option", { value: String(history.length - index) }, `before: ${label}`)).reverse());
+    undoList.hidden = !history.length;
+  }
+
+  function drawToggles() {
+    drawHistory();
+    moreButton.setAttribute("aria-pressed", String(toggles.more));
     resetButton.setAttribute("aria-disabled", String(isBare()));
     deviceButtons.forEach((button, index) =>
       button.setAttribute("aria-pressed", String(Object.keys(program.devices)[index] === (state.device ?? "cpu"))));
-    undoList.hidden = !history.length;
     dtypeLabel.hidden = !toggles.more && !state.default_dtype;
     defaultDtype.value = state.default_dtype ?? program.default_dtypes[0];
     toggles.draw(state);
   }
 
   // --- result ---
-  function drawResult() {
-    const result = model.get("result");
+  function takeResult() {
     clearTimeout(slow);
     waiting = false;
-    if (!dirty) root.removeAttribute("aria-busy");
+    cancelAnimationFrame(frame);
+    if (!dirty) return drawResult();
+    send(); // Python works at the next answer while this one is drawn
+    frame = requestAnimationFrame(drawResult);
+  }
+
+  function drawResult() {
+    const result = JSON.parse(model.get("result"));
+    seen = result.seq;
     account.textContent = result.account || "Press a toggle beside a line: both engines run again, and the graphs answer.";
     account.classList.toggle("tgv-refused", Boolean(result.refused));
     ways.hidden = !result.mends?.length;
@@ -142,7 +158,7 @@ function renderExplorer({ model, el }) {
     toggles.drawCode(result.code ?? [], result.origin ?? []);
     pair.show((result.sides ?? []).map(withPictures), result.table ?? []);
     codeBox.show(result, program.source);
-    if (dirty) send();
+    if (!waiting) root.removeAttribute("aria-busy");
   }
 
   /** A side with its pictures in it: they come apart from it, and only when they change. */
@@ -160,16 +176,19 @@ function renderExplorer({ model, el }) {
     model.save_changes();
   }
 
+  function drawViewButtons() {
+    viewButtons.forEach((button) => button.setAttribute("aria-pressed", String(button.textContent === model.get("view"))));
+  }
+
   function drawView() {
-    const view = model.get("view");
-    viewButtons.forEach((button) => button.setAttribute("aria-pressed", String(button.textContent === view)));
-    pair.setView(view);
+    drawViewButtons();
+    pair.setView(model.get("view"));
   }
 
   /** The view that nobody looked at when the answer came. */
   function takeOther() {
-    const { seq: of, views } = model.get("other");
-    if (of !== model.get("result").seq) return;
+    const { seq: of, views } = JSON.parse(model.get("other"));
+    if (!views || of !== seen) return;
     pair.addViews(Object.fromEntries(Object.entries(views).map(([engine, made]) => [engine, drawn(engine, made)])));
   }
 
@@ -187,11 +206,11 @@ function renderExplorer({ model, el }) {
   state = initial;
   sequence = seq;
   drawToggles();
+  drawViewButtons();
   drawResult();
-  if (model.get("other").views) takeOther();
-  drawView();
+  takeOther();
   const listeners = {
-    "change:result": drawResult,
+    "change:result": takeResult,
     "change:view": drawView,
     "change:other": takeOther,
     "change:step": () => pair.goTo(model.get("step")),
@@ -201,12 +220,13 @@ function renderExplorer({ model, el }) {
       state = next;
       drawToggles();
     },
-    "change:history": drawToggles,
+    "change:history": drawHistory,
   };
   for (const [event, listener] of Object.entries(listeners)) model.on(event, listener);
   return () => {
     for (const [event, listener] of Object.entries(listeners)) model.off(event, listener);
     clearTimeout(slow);
+    cancelAnimationFrame(frame);
     releaseKeys();
     pair.destroy();
     el.replaceChildren();

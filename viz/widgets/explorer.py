@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import json
 import time
 import warnings
 from collections.abc import Callable
@@ -30,11 +31,23 @@ from viz.widgets.mend import mends
 
 _SETS = ("no_grad", "inference_mode", "retain_grad", "detach", "volatile")
 _MAPS = ("requires_grad", "values", "shapes", "dtypes", "hooks")
-_PAUSE = 0.12  # seconds in which the next change of a slider comes before the view that nobody sees
+_PAUSE = 0.2  # seconds in which the next change of a slider comes before the view that nobody sees
 _KEPT = ("code", "codes", "origin", "sides", "table")
 _WARNED = 3  # warnings of a run that are shown
 DEFAULTS = ("float32", "float64", "float16")  # dtypes that PyTorch may make tensors of floats in
 _PASS = ("backwards", "retain_graph", "create_graph", "zero_grad", "anomaly")
+
+
+def _as_text(value: dict[str, Any], widget: Any) -> str:
+    """A large answer on its way to the browser: as text, it is not searched for binary parts number by number."""
+    return json.dumps(value, ensure_ascii=False)
+
+
+def _from_text(text: str, widget: Any) -> dict[str, Any]:
+    return dict(json.loads(text))
+
+
+_TEXT: dict[str, Any] = {"sync": True, "to_json": _as_text, "from_json": _from_text}
 
 
 def explore(program: str | Callable[..., Any], **options: Any) -> Explorer:
@@ -64,9 +77,9 @@ class Explorer(anywidget.AnyWidget):
 
     program = traitlets.Dict().tag(sync=True)
     state = traitlets.Dict().tag(sync=True)
-    result = traitlets.Dict().tag(sync=True)
+    result = traitlets.Dict().tag(**_TEXT)
     history: traitlets.List[dict[str, Any]] = traitlets.List().tag(sync=True)
-    other = traitlets.Dict().tag(sync=True)  # the view that is not looked at, a moment after `result`
+    other = traitlets.Dict().tag(**_TEXT)  # the view that is not looked at, a moment after `result`
     # Each engine's SVG by view: apart from what the steps change in it, which is all that most answers bring.
     values_pictures: traitlets.Dict[str, str] = traitlets.Dict().tag(sync=True)
     grad_fn_pictures: traitlets.Dict[str, str] = traitlets.Dict().tag(sync=True)
@@ -84,12 +97,19 @@ class Explorer(anywidget.AnyWidget):
         self._later: asyncio.TimerHandle | None = None  # the other view, about to be drawn
         state = traits.pop("state", {})
         super().__init__(program=_description(self._parsed), state=state, **traits)
-        self._answer()
         self.observe(self._answer, "state")
+
+    def open(self) -> None:
+        """Tell the browser of this explorer: with its first answer, or the page would be built twice."""
+        if self.comm is None:
+            self._answer()
+        super().open()
 
     def _answer(self, change: dict[str, Any] | None = None) -> None:
         """Answer with the view that is looked at; the other one is drawn when the answer is on its way."""
         self._run((self.view,))
+        if self._later is not None:
+            self._later.cancel()
         try:
             self._later = asyncio.get_running_loop().call_later(_PAUSE, self._draw_other, self.result)
         except RuntimeError:  # no event loop: a script, where nobody waits

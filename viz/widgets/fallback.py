@@ -11,6 +11,8 @@ MARK = "tgv-fallback"
 _STYLE = f"""<style>
 .jp-OutputArea-child:has(.{MARK}):has(+ .jp-OutputArea-child .tgv) {{ display: none; }}
 .jp-OutputArea-child:has(.{MARK}) + .jp-OutputArea-child .jupyter-widgets:not(:has(*)) {{ display: none; }}
+@media screen {{ .{MARK} {{ animation: {MARK}-waits 1s; }} }}
+@keyframes {MARK}-waits {{ from, to {{ display: none; }} }}
 </style>"""
 
 

@@ -1,4 +1,4 @@
-// The controls of an input: its value as a slider, a field, a switch or a small table; its shape; its dtype.
+// The controls of an input (see toggles.js): its value as a slider, a field, a switch or a small table; its shape; its dtype.
 import { h } from "./player.js";
 
 const LARGEST_TABLE = 24; // numbers
@@ -37,7 +37,10 @@ export function inputControls(input, toggles) {
     toggles.put(`value of ${input.name}`, "values", input.name, original ? undefined : value, undoable);
   };
   const controls = [];
-  if (input.value !== null) controls.push(...(isTable(input.value) ? tables(input, current, set) : scalar(input, current, set)));
+  if (input.value !== null && isTable(input.value)) {
+    const rare = isTable(input.value[0]) || input.value.length > 4;
+    controls.push({ rare, make: () => table(input, current, set) });
+  } else if (input.value !== null) controls.push(...scalar(input, current, set));
   if (input.value !== null || input.shape !== null) controls.push(shapeField(input, current, set, toggles));
   controls.push(dtypeChoice(input, toggles));
   return controls;
@@ -64,27 +67,32 @@ function cell(kind, label, read, write) {
 
 function scalar(input, current, set) {
   const { name, kind } = input;
-  const field = { ...cell(kind, kind === "bool" ? `Value of ${name}` : `Value of ${name}, as a number`, () => [current()].flat(Infinity)[0], set), rare: kind !== "bool" };
-  if (kind === "bool") return [field];
-  const reach = Math.max(2, 2 * Math.abs(input.value));
-  const slider = h("input", { type: "range", min: String(-reach), max: String(reach), step: String(kind === "int" ? 1 : reach / 100),
+  const read = () => [current()].flat(Infinity)[0];
+  const label = kind === "bool" ? `Value of ${name}` : `Value of ${name}, as a number`;
+  const field = { rare: kind !== "bool", make: () => cell(kind, label, read, set) };
+  return kind === "bool" ? [field] : [{ make: () => sliderOf(input, read, set) }, field];
+}
+
+function sliderOf({ name, kind, value }, read, set) {
+  const reach = Math.max(2, 2 * Math.abs(value));
+  const element = h("input", { type: "range", min: String(-reach), max: String(reach), step: String(kind === "int" ? 1 : reach / 100),
     class: "tgv-slider", "aria-label": `Value of ${name}` });
   let dragging = false; // a drag is one entry of the undo list
-  slider.addEventListener("input", () => {
-    set(Number(Number(slider.value).toPrecision(4)), !dragging);
+  element.addEventListener("input", () => {
+    set(Number(Number(element.value).toPrecision(4)), !dragging);
     dragging = true;
   });
-  slider.addEventListener("change", () => { dragging = false; });
+  element.addEventListener("change", () => { dragging = false; });
   const refresh = () => {
-    const value = [current()].flat(Infinity)[0];
-    if (!dragging) slider.value = String(value);
-    slider.setAttribute("aria-valuetext", String(value));
+    const now = String(read());
+    if (!dragging) element.value = now;
+    element.setAttribute("aria-valuetext", now);
   };
-  return [{ element: slider, refresh }, field];
+  return { element, refresh };
 }
 
 /** A table of fields, made anew when the shape changes. */
-function tables(input, current, set) {
+function table(input, current, set) {
   const element = h("span", { class: "tgv-grid", role: "group", "aria-label": `Values of ${input.name}` });
   let cells = [];
   let shape = null;
@@ -117,7 +125,7 @@ function tables(input, current, set) {
     }
     cells.forEach((each) => each.refresh());
   };
-  return [{ element, refresh, rare: isTable(input.value[0]) || input.value.length > 4 }];
+  return { element, refresh };
 }
 
 /** The shape: numbers that are written out are laid out anew, a factory is told other sizes. */
@@ -125,30 +133,31 @@ function shapeField(input, current, set, toggles) {
   const written = input.value === null;
   const now = () => (written ? (toggles.state.shapes?.[input.name] ?? input.shape) : shapeOf(current()));
   const changed = () => (written ? Boolean(toggles.state.shapes?.[input.name]) : String(now()) !== String(shapeOf(input.value)));
-  const field = h("input", { type: "text", class: "tgv-value tgv-shape", "aria-label": `Shape of ${input.name}`,
-    title: "Sizes with commas, such as 2, 3; nothing for a single number", placeholder: "scalar" });
-  const show = () => { field.value = now().join(", "); };
-  field.addEventListener("change", () => {
-    const shape = readShape(field.value);
-    if (shape === null) return show();
-    if (!written) return set(reshaped(current(), shape));
-    const own = String(shape) === String(input.shape);
-    return toggles.put(`shape of ${input.name}`, "shapes", input.name, own ? undefined : shape);
-  });
-  const element = h("label", { class: "tgv-labelled" }, "shape", field);
-  return { element, rare: true, isOn: changed, refresh: () => { if (field.getRootNode().activeElement !== field) show(); } };
+  const make = () => {
+    const field = h("input", { type: "text", class: "tgv-value tgv-shape", "aria-label": `Shape of ${input.name}`,
+      title: "Sizes with commas, such as 2, 3; nothing for a single number", placeholder: "scalar" });
+    const show = () => { field.value = now().join(", "); };
+    field.addEventListener("change", () => {
+      const shape = readShape(field.value);
+      if (shape === null) return show();
+      if (!written) return set(reshaped(current(), shape));
+      const own = String(shape) === String(input.shape);
+      return toggles.put(`shape of ${input.name}`, "shapes", input.name, own ? undefined : shape);
+    });
+    const element = h("label", { class: "tgv-labelled" }, "shape", field);
+    return { element, refresh: () => { if (field.getRootNode().activeElement !== field) show(); } };
+  };
+  return { rare: true, isOn: changed, make };
 }
 
 function dtypeChoice(input, toggles) {
   const own = input.dtype ?? { float: "float32", int: "int64", bool: "bool" }[input.kind];
-  const choice = h("select", { "aria-label": `dtype of ${input.name}` },
-    ...toggles.program.dtypes.map((name) => h("option", { value: name }, name)));
-  choice.addEventListener("change", () =>
-    toggles.put(`dtype of ${input.name}`, "dtypes", input.name, choice.value === own ? undefined : choice.value));
-  return {
-    element: choice,
-    rare: true,
-    isOn: () => Boolean(toggles.state.dtypes?.[input.name]),
-    refresh: () => { choice.value = toggles.state.dtypes?.[input.name] ?? own; },
+  const make = () => {
+    const element = h("select", { "aria-label": `dtype of ${input.name}` },
+      ...toggles.program.dtypes.map((name) => h("option", { value: name }, name)));
+    element.addEventListener("change", () =>
+      toggles.put(`dtype of ${input.name}`, "dtypes", input.name, element.value === own ? undefined : element.value));
+    return { element, refresh: () => { element.value = toggles.state.dtypes?.[input.name] ?? own; } };
   };
+  return { rare: true, isOn: () => Boolean(toggles.state.dtypes?.[input.name]), make };
 }

@@ -47,12 +47,23 @@ export class Pair {
 
   destroy() {
     this.observer.disconnect();
+    cancelAnimationFrame(this.frame);
     for (const side of this.sides) side.stage.destroy();
   }
 
   /** What both engines made of a program: `sides` as Python sends them, `table` a row for each tensor. */
   show(sides, table) {
-    sides.forEach((data, index) => this.#drawSide(this.sides[index], data));
+    const fresh = this.sides[0].data === null;
+    sides.forEach((data, index) => { this.sides[index].data = data; });
+    const [first, ...others] = this.sides;
+    this.#drawSide(first);
+    const drawOthers = () => others.forEach((side) => this.#drawSide(side));
+    // To lay out a picture takes the browser a while: at first, one is on the screen before it turns to the other.
+    if (fresh) this.frame = requestAnimationFrame(() => { this.frame = requestAnimationFrame(drawOthers); });
+    else {
+      cancelAnimationFrame(this.frame);
+      drawOthers();
+    }
     this.#drawTable(sides.filter((side) => side.scene), table);
     this.arrange();
     this.goTo(this.step);
@@ -72,8 +83,8 @@ export class Pair {
     if (this.sides.some((side) => side.data?.scene && side.stage.shown !== this.view)) this.setView(this.view);
   }
 
-  #drawSide(side, data) {
-    side.data = data;
+  #drawSide(side) {
+    const { data } = side;
     side.title.replaceChildren(data.title, data.about ? h("span", { class: "tgv-about" }, ` · ${data.about}`) : "");
     side.host.hidden = !data.scene;
     side.note.replaceChildren();
@@ -142,7 +153,7 @@ export class Pair {
     const moved = target !== this.step;
     this.step = target;
     const at = this.at();
-    for (const side of this.sides) if (side.data?.scene) side.stage.go(Math.min(at, side.data.scene.steps.length - 1));
+    for (const side of this.sides) if (side.data?.scene && side.stage.svg) side.stage.go(Math.min(at, side.data.scene.steps.length - 1));
     const lead = this.#scenes().sort((a, b) => b.steps.length - a.steps.length)[0];
     if (lead) {
       const { title, sentence, phase } = lead.steps[at];

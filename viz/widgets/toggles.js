@@ -12,10 +12,16 @@ const PASSES = [
 ];
 const MOST_PASSES = 5;
 
+// A control is {rare, isOn, make}: `make` gives its element and what shows the state on it, {element, refresh}. It is made
+// when it is first shown; the rare ones mostly never are.
+
 /** A control that is on or off. */
 export function pill(label, title, isOn, onclick, rare = false) {
-  const element = h("button", { type: "button", class: "tgv-pill", title, onclick }, label);
-  return { element, rare, isOn, refresh: () => element.setAttribute("aria-pressed", String(isOn())) };
+  const make = () => {
+    const element = h("button", { type: "button", class: "tgv-pill", title, onclick }, label);
+    return { element, refresh: () => element.setAttribute("aria-pressed", String(isOn())) };
+  };
+  return { rare, isOn, make };
 }
 
 export class Toggles {
@@ -120,17 +126,20 @@ export class Toggles {
   #ofPasses() {
     const count = () => this.state.backwards ?? 1;
     const set = (wanted) => this.change("number of backwards", (next) => { next.backwards = wanted; });
-    const times = h("input", { type: "number", class: "tgv-value", min: "1", max: String(MOST_PASSES), "aria-label": "Number of backward calls" });
-    times.addEventListener("change", () => {
-      const wanted = Math.round(Number(times.value));
-      if (wanted >= 1 && wanted <= MOST_PASSES) set(wanted);
-      else times.value = String(count());
-    });
+    const times = () => {
+      const element = h("input", { type: "number", class: "tgv-value", min: "1", max: String(MOST_PASSES), "aria-label": "Number of backward calls" });
+      element.addEventListener("change", () => {
+        const wanted = Math.round(Number(element.value));
+        if (wanted >= 1 && wanted <= MOST_PASSES) set(wanted);
+        else element.value = String(count());
+      });
+      return { element, refresh: () => { element.value = String(count()); } };
+    };
     const controls = PASSES.map(([name, label, title, rare]) =>
       pill(label, title, () => Boolean(this.state[name]), () => this.change(label, (next) => { next[name] = !next[name]; }), rare));
     controls.splice(1, 0,
       pill("call it twice", "A second backward() after the first", () => count() > 1, () => set(count() > 1 ? 1 : 2)),
-      { element: times, rare: true, isOn: () => count() > 2, refresh: () => { times.value = String(count()); } });
+      { rare: true, isOn: () => count() > 2, make: times });
     return controls;
   }
 
@@ -141,11 +150,13 @@ export class Toggles {
     this.state = state;
     for (const { tools, controls } of this.rows.values()) {
       let place = 0;
-      for (const { element, rare, isOn, refresh } of controls) {
-        if (rare && !this.more && !isOn?.()) {
-          element.remove();
+      for (const control of controls) {
+        if (control.rare && !this.more && !control.isOn?.()) {
+          control.made?.element.remove();
           continue;
         }
+        control.made ??= control.make();
+        const { element, refresh } = control.made;
         refresh();
         if (tools.children[place] !== element) tools.insertBefore(element, tools.children[place] ?? null);
         place += 1;
