@@ -63,7 +63,7 @@ def start_browser() -> Iterator[Any]:
         raise NoBrowser(f"no browser found (looked for {', '.join(BROWSERS)})")
     expect.set_options(timeout=1000 * PATIENCE_S)
     with sync_playwright() as driver:
-        started = driver.chromium.launch(executable_path=path, args=FLAGS)
+        started = driver.chromium.launch(executable_path=path, args=FLAGS, timeout=1000 * PATIENCE_S)
         yield started
         started.close()
 

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import re
 import shutil
 from pathlib import Path
 from typing import Any
 
 import pytest
+from hands import Hands
+from harness import eventually
+from playwright.sync_api import expect
 
 LESSONS = Path(__file__).parents[2] / "notebooks"
 FIRST = "01_slopes_and_local_derivatives"
@@ -53,34 +57,36 @@ def show(lesson: Any, selector: str) -> Any:
 
 def test_the_gradient_is_stepped_to_its_leaf(lesson: Any) -> None:
     player = show(lesson, ".tgv-player")
-    player.focus()
-    lesson.page.keyboard.press("Home")
+    counter, sentence = player.locator(".tgv-counter"), player.locator(".tgv-sentence")
     w = player.locator('.tgv-node[aria-label^="name: w;"]')
-    assert "12" not in w.text_content()
-    while "w.grad" not in player.locator(".tgv-sentence").text_content():
-        before = player.locator(".tgv-counter").text_content()
-        lesson.page.keyboard.press("ArrowRight")
-        assert player.locator(".tgv-counter").text_content() != before, "the last step is reached without w.grad"
-    assert "12" in w.text_content()
+    player.press("Home")
+    expect(counter).to_have_text(re.compile("^1 /"))
+    expect(w).not_to_contain_text("12")
+    steps = int(player.locator(".tgv-scrubber").get_attribute("max")) + 1
+    for step in range(2, steps + 1):
+        if "w.grad" in sentence.text_content():
+            break
+        player.press("ArrowRight")
+        expect(counter).to_have_text(f"{step} / {steps}")
+    expect(sentence).to_contain_text("w.grad")
+    expect(w).to_contain_text("12")
 
 
 def test_no_grad_makes_the_graph_lose_its_nodes(lesson: Any) -> None:
-    explorer = show(lesson, ".tgv-explorer")
-    sides = explorer.locator(".tgv-side")
-    recorded = lambda: [sides.nth(i).locator("svg .node.op").count() for i in (0, 1)]  # noqa: E731
-    assert recorded() == [4, 4]
-    explorer.get_by_role("button", name="no_grad").first.click()
-    lesson.page.wait_for_function("document.querySelectorAll('.tgv-explorer .tgv-error').length === 2")
-    assert recorded() == [0, 0]
-    explorer.get_by_role("button", name="undo").click()
-    lesson.page.wait_for_function("document.querySelectorAll('.tgv-explorer .tgv-error').length === 0")
-    assert recorded() == [4, 4]
+    show(lesson, ".tgv-explorer")
+    hands = Hands(lesson)
+    hands.start_over()
+    hands.counts(recorded=4)
+    hands.root.get_by_role("button", name="no_grad").first.click()
+    expect(hands.errors).to_have_count(2)
+    hands.counts(recorded=0, unrecorded=4)
+    hands.button("undo")
+    expect(hands.errors).to_have_count(0)
+    hands.counts(recorded=4)
 
 
 def test_no_text_is_wider_than_the_screen(lesson: Any) -> None:
-    wide = lesson.page.evaluate(
-        """() => [...document.querySelectorAll(".tgv *")]
-            .filter(e => e.getBoundingClientRect().right > window.innerWidth + 1 && !e.closest("svg, .tgv-code, pre"))
-            .map(e => e.outerHTML.slice(0, 100))"""
-    )
-    assert wide == []
+    wide = """() => [...document.querySelectorAll(".tgv *")]
+        .filter(e => e.getBoundingClientRect().right > window.innerWidth + 1 && !e.closest("svg, .tgv-code, pre"))
+        .map(e => e.outerHTML.slice(0, 100))"""
+    eventually(lambda: lesson.page.evaluate(wide), [])
