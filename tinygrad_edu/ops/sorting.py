@@ -42,9 +42,14 @@ class Topk(_Ordered):
     def forward(self, *, k, dim, largest=True, sorted=True):
         if not self.ndim:
             return self.copy(), np.zeros((), np.int64)
-        values, order = Sort.forward(self, dim=dim, descending=largest)
-        first = (slice(None),) * dim + (slice(k),)
-        return values[first].copy(), order[first].copy()
+        n = self.shape[dim]
+        if not k:
+            return np.take(self, [], dim), np.take(np.zeros(self.shape, np.int64), [], dim)
+        # Put apart first, and only then in order: the rest stays as it is.
+        apart = np.argpartition(self, n - k if largest else k - 1, axis=dim)
+        chosen = np.sort(np.take(apart, range(n - k, n) if largest else range(k), dim), axis=dim)
+        values, order = Sort.forward(np.take_along_axis(self, chosen, dim), dim=dim, descending=largest)
+        return values, np.take_along_axis(chosen, order, dim)
 
 
 # --- functions -------------------------------------------------------------------------------------------------------
