@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import ast
+import re
 from typing import Any
 
 from IPython.core.error import UsageError
-from IPython.core.magic import Magics, line_cell_magic, magics_class
+from IPython.core.magic import Magics, line_cell_magic, magics_class, output_can_be_silenced
 from IPython.core.magic_arguments import argument, magic_arguments, parse_argstring
 from IPython.display import display
 
 from viz import engines
 from viz.draw import draw
-from viz.engines import CORE, NAMES, TORCH
+from viz.engines import CORE, NAMES, TORCH, Engine
 from viz.experiments.compare import compare
 from viz.recording.record import Recorder
 from viz.recording.recording import Recording
@@ -21,50 +22,105 @@ from viz.widgets.comparison import ComparisonView
 from viz.widgets.explain import explain
 from viz.widgets.player import Player
 
-
-def run_in(namespace: dict[str, Any], source: str, engine: str = CORE) -> tuple[Recording, BaseException | None]:
-    """Run `source` in `namespace`, with `T` as the engine for its time; what it recorded, and what it raised."""
-    chosen = engines.load(engine)
-    missing = object()
-    before = namespace.get("T", missing)
-    namespace["T"] = chosen.module
-    # A notebook holds many tensors; those that this cell does not name are not part of it.
-    names = {node.id for node in ast.walk(ast.parse(source)) if isinstance(node, ast.Name)}
-    program = Source(source)
-    recorder = Recorder(chosen, program, namespace=namespace, names=names)
-    try:
-        recording, raised = recorder.run({}), recorder.raised
-        return recording, None if raised is None else _from_the_cell(raised, program)
-    finally:
-        if before is missing:
-            namespace.pop("T", None)
-        else:
-            namespace["T"] = before
+STEPS = 2000  # of a cell that are written down; nobody steps through more
+BOTH = "This cell uses both engines; the picture shows {shown}'s part. For the other: %%autograd --engine {other}"
 
 
-def _from_the_cell(raised: BaseException, program: Source) -> BaseException:
-    """`raised` with a traceback that begins in the cell: how it came to be run is of no use to who wrote it."""
-    trace = raised.__traceback__
-    while trace is not None and not program.owns(trace.tb_frame):
-        trace = trace.tb_next
-    return raised.with_traceback(trace)
+class Named(set[str]):
+    """The names that belong to a cell: a notebook holds many tensors, and those that it does not name are not part of it.
+
+    Neither is what stands under a name that the cell gives anew, such as the loss when a cell runs again.
+    """
+
+    def __init__(self, tree: ast.Module, namespace: dict[str, Any]) -> None:
+        super().__init__(_names(tree))
+        self._namespace = namespace
+        self._before: dict[str, Any] = {}
+        read: set[str] = set()
+        for statement in tree.body:
+            given: set[str] = set()
+            if isinstance(statement, ast.Assign):
+                given = {target.id for target in statement.targets if isinstance(target, ast.Name)}
+                given -= read | _names(statement.value)
+            self._before |= {name: namespace[name] for name in given if name in namespace}
+            read |= _names(statement)
+
+    def __contains__(self, name: object) -> bool:
+        if name in self._before and self._namespace.get(str(name)) is self._before[str(name)]:
+            return False
+        return super().__contains__(name)
 
 
-def engine_of(source: str, namespace: dict[str, Any]) -> str:
-    """The engine whose module `source` names (by whatever alias the notebook gave it), else the core."""
-    names = {node.id for node in ast.walk(ast.parse(source)) if isinstance(node, ast.Name)}
-    for node in ast.walk(ast.parse(source)):
-        if isinstance(node, ast.Import):
-            names |= {alias.name for alias in node.names}
-    for name in names:
-        module = getattr(namespace.get(name), "__name__", name if name in NAMES else "")
-        if module.partition(".")[0] == TORCH:
-            return TORCH
-    for name in names:
-        found = engines.of(namespace.get(name))
-        if found is not None and found.name == TORCH:
-            return TORCH
-    return CORE
+class Cell(Recorder):
+    """One cell under observation, in the notebook's namespace and with the line numbers that the notebook shows.
+
+    Args:
+        text: the cell as it was written.
+        code: the same in Python, line for line: IPython writes `!ls` and `%time` as calls.
+        engine: whose ops to watch.
+        shell: IPython, whose namespace and whose tracebacks these are.
+
+    Attributes:
+        result: the value of the cell's last line where that is an expression, as under any cell.
+    """
+
+    def __init__(self, text: str, code: str, engine: Engine, shell: Any) -> None:
+        source = Source(code)
+        # IPython's name for the cell's code: tracebacks say `Cell In[3], line 2`, and the first line is `%%autograd`.
+        source.filename = shell.compile.cache(f"\n{code}", shell.execution_count)
+        source.first = 2
+        self._written = text.splitlines()
+        names = Named(ast.parse(code), shell.user_ns)
+        for line in set(self._written) - set(code.splitlines()):  # what `%time` names is in a string now
+            names |= set(re.findall(r"\w+", line))
+        super().__init__(engine, source, namespace=shell.user_ns, names=names, limit=STEPS)
+        self.result: Any = None
+
+    def execute(self, namespace: dict[str, Any]) -> None:
+        """Run the cell, with `T` as the engine for its time where the notebook means nothing else by that name."""
+        missing = object()
+        before = namespace.get("T", missing)
+        tree = ast.parse(f"\n{self.source.text}", self.source.filename)
+        lent = (before is missing or getattr(before, "__name__", "") in NAMES) and "T" not in _bound(tree)
+        if lent:
+            namespace["T"] = self.engine.module
+        try:
+            last = tree.body.pop() if tree.body and isinstance(tree.body[-1], ast.Expr) else None
+            exec(compile(tree, self.source.filename, "exec", dont_inherit=True), namespace)
+            if isinstance(last, ast.Expr):
+                value = ast.Expression(last.value)
+                self.result = eval(compile(value, self.source.filename, "eval", dont_inherit=True), namespace)
+        except KeyboardInterrupt as stopped:
+            self.raised = stopped  # the picture shows what came until then
+        finally:
+            if lent and before is missing:
+                namespace.pop("T", None)
+            elif lent:
+                namespace["T"] = before
+
+    def record(self) -> Recording:
+        """Run the cell and give back what happened; what it raised is in `raised`, as it would be without us."""
+        try:
+            recording = self.run({})
+        except Exception:
+            if isinstance(self.raised, KeyboardInterrupt):  # it came in the midst of our own writing
+                raise self.raised from None
+            raise
+        if len(self._written) == len(recording.source):
+            recording.source = self._written
+        if self.raised is not None:
+            frames = []
+            trace = self.raised.__traceback__
+            while trace is not None:
+                frames.append(trace)
+                trace = trace.tb_next
+            own = [place for place, each in enumerate(frames) if self.source.owns(each.tb_frame)]
+            if own and isinstance(self.raised, KeyboardInterrupt):
+                # Where in our own code it came, and what that was dealing with, says nothing about the cell.
+                frames[own[-1]].tb_next = None
+                self.raised.__context__ = None
+            self.raised = self.raised.with_traceback(frames[own[0]] if own else None)  # it begins in the cell
+        return recording
 
 
 @magics_class
@@ -74,43 +130,72 @@ class AutogradMagics(Magics):
     shell: Any
     _watching = False
 
+    @output_can_be_silenced
     @magic_arguments()
     @argument("what", nargs="?", choices=["on", "off"], help="draw the last tensor of every cell that follows")
     @argument("--engine", choices=NAMES, help="whose ops to watch; found out from the cell where not given")
     @argument("--compare", action="store_true", help="run the cell, written with T, on both engines, apart from here")
     @argument("--step", action="store_true", help="begin at the first step instead of the last")
     @line_cell_magic
-    def autograd(self, line: str, cell: str | None = None) -> None:
+    def autograd(self, line: str, cell: str | None = None) -> Any:
         """Run a cell and show its graph, forward and backward: `%%autograd`; or `%autograd on`, `%autograd off`."""
         __tracebackhide__ = True  # IPython leaves this frame out of what a cell raises
         options = parse_argstring(self.autograd, line)
         if cell is None:
-            if options.what is None:
+            if options.what is None or options.engine or options.compare or options.step:
                 raise UsageError("%autograd on, %autograd off, or %%autograd above a cell")
             self._watch(options.what == "on")
-            return
-        source = cell.strip("\n")
+            return None
+        if options.what is not None:
+            raise UsageError(f"%autograd {options.what} stands in a cell of its own, with one %")
+        if options.compare and options.engine:
+            raise UsageError("--compare runs the cell on both engines: leave --engine out")
+        text = code = cell.strip("\n")
         try:
-            ast.parse(source)
+            code = self.shell.transform_cell(text).rstrip("\n")  # `!ls` and `%time` become Python
+            compile(code, "<cell>", "exec", dont_inherit=True)
         except SyntaxError as error:
-            raise UsageError(f"line {error.lineno} of the cell is not Python: {error.msg}") from None
+            hint = (
+                ": put what waits into a cell without %%autograd"
+                if "await" in error.msg or "async" in error.msg
+                else ""
+            )
+            number = error.lineno or 1
+            raise UsageError(
+                f"`{code.splitlines()[number - 1].strip()}` in line {number} is not Python: {error.msg}{hint}"
+            ) from None
         if options.compare:
-            used = {node.id for node in ast.walk(ast.parse(source)) if isinstance(node, ast.Name)} - {"T"}
-            given = {name: self.shell.user_ns[name] for name in used if name in self.shell.user_ns}
-            display(ComparisonView(compare(source, inputs=given), step=0 if options.step else -1))
-            return
-        engine = options.engine or engine_of(source, self.shell.user_ns)
-        recording, raised = run_in(self.shell.user_ns, source, engine)
+            given = {
+                name: self.shell.user_ns[name] for name in _names(ast.parse(code)) - {"T"} & set(self.shell.user_ns)
+            }
+            display(ComparisonView(compare(code, inputs=given), step=0 if options.step else -1))
+            return None
+        used = used_engines(code, self.shell.user_ns)
+        engine = options.engine or (used[-1] if used else CORE)
+        return self._show(
+            text, code, engine, step=0 if options.step else -1, mixed=len(used) > 1 and not options.engine
+        )
+
+    def _show(self, text: str, code: str, engine: str, step: int, mixed: bool) -> Any:
+        """Run the cell, show what it printed, its player and what there is to say; give back or raise what it does."""
+        __tracebackhide__ = True
+        running = Cell(text, code, engines.load(engine), self.shell)
+        recording = running.record()
         if recording.stdout:
             print(recording.stdout, end="")
         player = Player(recording)
-        player.step = 0 if options.step else len(player.scene["steps"]) - 1
+        player.step = step % len(player.scene["steps"])
         display(player)
-        if raised is not None:
-            sentence = explain(type(raised).__name__, str(raised))
+        if mixed:
+            print(BOTH.format(shown=engine, other=CORE if engine == TORCH else TORCH))
+        if running.cut is not None:
+            print(f"The picture ends at line {running.cut}, after {STEPS:,} steps; the cell ran on without it.")
+        if running.raised is not None:
+            sentence = explain(type(running.raised).__name__, str(running.raised))
             if sentence:
                 print(sentence)
-            raise raised
+            raise running.raised
+        return running.result
 
     def _watch(self, wanted: bool) -> None:
         if wanted == self._watching:
@@ -120,23 +205,57 @@ class AutogradMagics(Magics):
         change("post_run_cell", self._after_cell)
 
     def _after_cell(self, result: Any) -> None:
-        if not result.success or not isinstance(result.info.raw_cell, str):
+        source = result.info.raw_cell
+        if not result.success or not isinstance(source, str) or source.lstrip().startswith("%%"):
             return
-        tensor = _last_tensor(result.info.raw_cell, result.result, self.shell.user_ns)
+        source = re.sub(r"(?m)^%time ", "", source)  # which runs its line and leaves its names here
+        tensor = _last_tensor(self.shell.transform_cell(source), result.result, self.shell.user_ns)
         if tensor is not None:
             display(draw(tensor))
+
+
+def used_engines(source: str, namespace: dict[str, Any]) -> list[str]:
+    """The engines whose modules or tensors `source` names, by whatever name the notebook gave them; PyTorch last."""
+    tree = ast.parse(source)
+    names = _names(tree)
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            names |= {alias.name for alias in node.names}
+        elif isinstance(node, ast.ImportFrom):
+            names.add(node.module or "")
+    used = set()
+    for name in names:
+        thing = namespace.get(name)
+        module = getattr(thing, "__name__", name)
+        used.add(module.partition(".")[0] if isinstance(module, str) else "")
+        engine = engines.of(thing)
+        used.add(engine.name if engine is not None else "")
+    return [name for name in (CORE, TORCH) if name in used]
+
+
+def _names(tree: ast.AST) -> set[str]:
+    return {node.id for node in ast.walk(tree) if isinstance(node, ast.Name)}
+
+
+def _bound(tree: ast.AST) -> set[str]:
+    """The names that a cell itself gives, by an assignment or an import."""
+    found = set()
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
+            found.add(node.id)
+        elif isinstance(node, ast.alias):
+            found.add((node.asname or node.name).partition(".")[0])
+    return found
 
 
 def _last_tensor(source: str, result: Any, namespace: dict[str, Any]) -> Any:
     """The value of the cell if it is a tensor, else the last tensor that it gave a name."""
     if engines.of(result) is not None:
         return result
-    try:
-        tree = ast.parse(source)
-    except SyntaxError:  # a magic of IPython's own
-        return None
-    for node in sorted(ast.walk(tree), key=lambda node: -getattr(node, "lineno", 0)):
-        named = isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store) and node.id in namespace
-        if named and engines.of(namespace[node.id]) is not None:  # type: ignore[attr-defined]
-            return namespace[node.id]  # type: ignore[attr-defined]
+    stored = [
+        node for node in ast.walk(ast.parse(source)) if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)
+    ]
+    for node in sorted(stored, key=lambda node: (node.lineno, node.col_offset), reverse=True):
+        if engines.of(namespace.get(node.id)) is not None:
+            return namespace[node.id]
     return None

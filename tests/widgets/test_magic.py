@@ -1,6 +1,9 @@
 """`%%autograd` in a real IPython: the cell runs where the notebook's names are, and its graph comes out."""
 
+import importlib.util
 import re
+import signal
+import tracemalloc
 
 import pytest
 from IPython.core.interactiveshell import InteractiveShell
@@ -8,8 +11,13 @@ from IPython.utils.capture import capture_output
 
 import tinygrad_edu as tg
 from viz.draw import Picture
+from viz.engines import CORE, TORCH
+from viz.magic import STEPS
 from viz.widgets.comparison import ComparisonView
 from viz.widgets.player import Player
+
+needs_torch = pytest.mark.skipif(importlib.util.find_spec("torch") is None, reason="PyTorch is not installed")
+ENGINES = [CORE, pytest.param(TORCH, marks=needs_torch)]
 
 
 @pytest.fixture
@@ -86,7 +94,8 @@ def test_an_exception_is_shown_with_the_lines_of_the_cell_and_the_mistake_by_its
         )
     said = re.sub(r"\x1b\[[\d;]*m", "", output.stdout)
     assert 'viz.mistake("second backward")' in said
-    assert "----> 6 g(L)" in said and "----> 2     v.backward()" in said
+    # numbered as the notebook numbers them, `%%autograd` being line 1
+    assert "----> 7 g(L)" in said and "----> 3     v.backward()" in said and "Cell In[" in said
     assert "viz/magic.py" not in said and "viz/recording/" not in said
 
 
@@ -106,6 +115,15 @@ def test_compare_runs_the_cell_on_both_engines_apart_from_the_notebook(shell, sh
     assert "w" not in shell.user_ns
 
 
+def test_compare_changes_nothing_in_the_notebook_and_takes_its_tensors_of_either_engine(shell, shown):
+    pytest.importorskip("torch")
+    shell.run_cell("w = tg.tensor(2.0, requires_grad=True)\nseen = []")
+    shell.run_cell("%%autograd --compare --step\nseen.append(1)\n(w * w).backward()").raise_error()
+    assert shell.user_ns["w"].grad is None and shell.user_ns["seen"] == []
+    assert shown[0].result["agree"] and shown[0].step == 0
+    assert shown[0].result["table"][0]["grad"] == {"tinygrad_edu": "4", "torch": "4"}
+
+
 def test_on_draws_the_last_tensor_of_each_cell_until_off(shell, shown):
     shell.run_cell("%autograd on")
     shell.run_cell("w = tg.tensor(2.0, requires_grad=True)\nq = w * w\nn = 3")
@@ -117,11 +135,176 @@ def test_on_draws_the_last_tensor_of_each_cell_until_off(shell, shown):
     assert "MulBackward0" in shown[0].svg and "AddBackward0" in shown[1].svg
 
 
+def test_on_outlives_an_error_and_leaves_cells_under_autograd_alone(shell, shown):
+    shell.run_cell("%autograd on\n%autograd on\nw = tg.tensor(2.0, requires_grad=True)")
+    shown.clear()
+    with capture_output():
+        shell.run_cell("1 / 0")
+    shell.run_cell("%time u = w * 3")
+    shell.run_cell("%%autograd\nw * 4")
+    shell.run_cell("%autograd off")
+    picture, player = shown
+    assert isinstance(picture, Picture) and isinstance(player, Player)
+
+
+def test_the_value_of_the_last_line_is_the_value_of_the_cell(shell, shown):
+    assert shell.run_cell("%%autograd\nk = T.tensor(3.0)\nk * 2").result.item() == 6.0
+    assert shell.run_cell("%%autograd\nk * 2;").result is None
+    assert shell.run_cell("%%autograd\nv = k * 2").result is None
+
+
+def test_what_a_cell_defines_is_there_in_later_cells_with_its_source(shell, shown):
+    shell.run_cell(
+        "%%autograd\nclass Twice:\n    def __call__(self, v):\n        return v * 2\ndef f(v):\n    return Twice()(v)"
+    )
+    for number in range(40):  # far more cells than are kept of other programs
+        shell.run_cell(f"%%autograd\nn = {number}")
+    shell.run_cell("import inspect\ny = f(tg.tensor(2.0))\ntext = inspect.getsource(f)").raise_error()
+    assert shell.user_ns["y"].item() == 4.0
+    assert shell.user_ns["text"] == "def f(v):\n    return Twice()(v)\n"
+
+
+def test_the_same_cell_runs_again_with_a_graph_of_its_own(shell, shown):
+    shell.run_cell("w = tg.tensor(2.0, requires_grad=True)")
+    for _ in range(3):
+        shell.run_cell("%%autograd\nL = w * w\nL.backward()").raise_error()
+    assert shell.user_ns["w"].grad.item() == 12.0
+    assert len({len(player.scene["steps"]) for player in shown}) == 1
+
+
+def test_a_name_that_the_cell_reads_first_is_part_of_its_picture(shell, shown):
+    shell.run_cell("w = tg.tensor(2.0, requires_grad=True)\nL = w * w")
+    shell.run_cell("%%autograd\nw.grad = None\nL = L + 1\nw = L").raise_error()
+    assert {"MulBackward0", "AddBackward0"} <= {row[1] for rows in shown[0].scene["details"].values() for row in rows}
+
+
+def test_comprehensions_and_generators_are_recorded(shell, shown):
+    shell.run_cell(
+        "%%autograd\nw = T.tensor(1.0, requires_grad=True)\nt = sum([w * i for i in range(3)]) + max(w * i for i in range(2))"
+    )
+    details = shown[0].scene["details"].values()
+    assert sum(["node", "MulBackward0"] in rows for rows in details) == 5
+
+
+def test_lines_of_ipython_run_inside_the_cell_and_stand_in_it_as_written(shell, shown, capfd):
+    shell.run_cell(
+        "%%autograd\n!echo from the shell\nw = T.tensor(2.0, requires_grad=True)\n%time y = w * w\ny.backward()"
+    ).raise_error()
+    assert "from the shell" in capfd.readouterr().out
+    assert shell.user_ns["w"].grad.item() == 4.0
+    assert shown[0].scene["source"][0::2] == ["!echo from the shell", "%time y = w * w"]
+    assert ["line", "3"] in next(
+        rows for rows in shown[0].scene["details"].values() if ["node", "MulBackward0"] in rows
+    )
+
+
+def test_t_means_what_the_notebook_or_the_cell_means_by_it(shell, shown):
+    shell.run_cell("T = 300.0")
+    shell.run_cell("%%autograd\nwarm = T + 1").raise_error()
+    assert (shell.user_ns["warm"], shell.user_ns["T"]) == (301.0, 300.0)
+    shell.run_cell("%%autograd\nimport tinygrad_edu as T\nk = T.ones(2)").raise_error()
+    assert shell.user_ns["T"] is tg
+    shell.run_cell("del T")
+    shell.run_cell("%%autograd\nT = 3").raise_error()
+    assert shell.user_ns["T"] == 3
+
+
+def test_a_very_long_cell_has_every_line(shell, shown):
+    shell.run_cell("w = tg.tensor(2.0, requires_grad=True)")
+    shell.run_cell("%%autograd\n" + "\n".join(f"a{i} = w * {i}" for i in range(500))).raise_error()
+    assert shown[0].scene["source"][499] == "a499 = w * 499"
+    assert shown[0].scene["steps"][-1]["line"] == 500
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_a_loop_of_ten_thousand_runs_to_its_end_and_its_picture_to_a_limit(shell, shown, capsys, engine):
+    shell.run_cell(
+        f"%%autograd --engine {engine}\nz = T.zeros(1)\nfor i in range(10_000):\n    z = z + 1\nz.item()"
+    ).raise_error()
+    assert shell.user_ns["z"].item() == 10_000.0
+    assert len(shown[0].scene["steps"]) <= STEPS + 2
+    assert "The picture ends at line 3, after 2,000 steps; the cell ran on without it." in capsys.readouterr().out
+
+
+def test_after_the_limit_an_exception_still_has_its_line(shell, shown):
+    with capture_output():
+        result = shell.run_cell("%%autograd\nz = T.zeros(1)\nfor i in range(3000):\n    z = z + 1\nz / undefined")
+    assert isinstance(result.error_in_exec, NameError)
+    assert shown[0].scene["steps"][-1]["line"] == 4
+
+
+def test_a_gigabyte_of_print_takes_no_room(shell, shown):
+    cell = "%%autograd\nchunk = 'x' * 1_000_000\nfor _ in range(1000):\n    print(chunk)\ndone = True"
+    tracemalloc.start()
+    with capture_output() as output:
+        shell.run_cell(cell).raise_error()
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert shell.user_ns["done"] and "past 100,000 characters is not kept" in output.stdout
+    assert peak < 20_000_000
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+@pytest.mark.parametrize("forever", ["pass", "print('x')", "z = z * 0.5", "(w * w).backward()"])
+def test_an_endless_loop_is_interrupted_and_the_next_cell_works(shell, shown, forever, engine):
+    start = "w = T.tensor(2.0, requires_grad=True)\nz = w * 3\nstop_soon()\n"
+    shell.user_ns["stop_soon"] = lambda: signal.setitimer(signal.ITIMER_REAL, 0.2)
+    before = signal.signal(signal.SIGALRM, signal.default_int_handler)
+    try:
+        with capture_output() as output:
+            result = shell.run_cell(f"%%autograd --engine {engine}\n{start}while True:\n    {forever}")
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before)
+    assert isinstance(result.error_in_exec, KeyboardInterrupt)
+    assert "It was stopped by hand." in output.stdout
+    assert "viz/" not in re.sub(r"\x1b\[[\d;]*m", "", output.stdout)
+    assert any(rows[0][1] == "z" for rows in shown[0].scene["details"].values() if rows)
+    shell.run_cell(f"%%autograd --engine {engine}\nq = w * 5\nq.item()").raise_error()
+    assert shell.user_ns["q"].item() == 10.0 and len(shown) == 2
+
+
+def test_a_cell_that_raises_systemexit_ends_and_the_notebook_goes_on(shell, shown):
+    with capture_output():
+        result = shell.run_cell("%%autograd\nw = T.tensor(2.0)\nraise SystemExit(3)")
+    assert isinstance(result.error_in_exec, SystemExit)
+    assert shown[0].scene["steps"][-1]["phase"] == "error"
+    shell.run_cell("%%autograd\nw * 2").raise_error()
+
+
+def test_tensors_of_both_engines_in_one_cell_are_told_apart_in_a_sentence(shell, shown, capsys):
+    torch = pytest.importorskip("torch")
+    shell.user_ns.update(t=torch.tensor(2.0), w=tg.tensor(2.0))
+    shell.run_cell("%%autograd\na = t * 2\nb = w * 2").raise_error()
+    assert "the picture shows torch's part. For the other: %%autograd --engine tinygrad_edu" in capsys.readouterr().out
+    shell.run_cell("%%autograd --engine tinygrad_edu\na = t * 2\nb = w * 2").raise_error()
+    assert shown[1].scene["engine"] == "tinygrad_edu" and "both engines" not in capsys.readouterr().out
+    shell.run_cell("%%autograd\nt * w")
+    assert "One tensor is PyTorch's, the other tinygrad_edu's" in capsys.readouterr().out
+
+
+def test_a_figure_that_the_cell_draws_and_closes_is_none_of_its_business(shell, shown):
+    pyplot = pytest.importorskip("matplotlib.pyplot")
+    shell.run_cell(
+        "%%autograd\nimport matplotlib.pyplot as plt\ny = T.ones(2) * 2\nplt.plot(y.numpy())\nplt.close('all')"
+    ).raise_error()
+    assert pyplot.get_fignums() == [] and shell.user_ns["y"].tolist() == [2.0, 2.0]
+
+
 @pytest.mark.parametrize(
     ("cell", "message"),
     [
         ("%autograd", "%autograd on, %autograd off, or %%autograd above a cell"),
-        ("%%autograd\na = = 2", "line 1 of the cell is not Python"),
+        ("%autograd on --step", "%autograd on, %autograd off, or %%autograd above a cell"),
+        ("%autograd onn", "argument what: invalid choice: 'onn'"),
+        ("%%autograd on\na = 2", "%autograd on stands in a cell of its own, with one %"),
+        ("%%autograd --engine jax\na = 2", "argument --engine: invalid choice: 'jax'"),
+        ("%%autograd --foo\na = 2", "unrecognized arguments: --foo"),
+        ("%%autograd --compare --engine torch\na = 2", "--compare runs the cell on both engines: leave --engine out"),
+        ("%%autograd\na = = 2", "`a = = 2` in line 1 is not Python: invalid syntax"),
+        ("%%autograd\na = 2\nreturn a", "`return a` in line 2 is not Python: 'return' outside function"),
+        ("%%autograd\nawait sleep(0)", "'await' outside function: put what waits into a cell without %%autograd"),
+        ("%%autograd\nasync with a:\n    pass", "put what waits into a cell without %%autograd"),
     ],
 )
 def test_what_cannot_be_run_says_so(shell, shown, capsys, cell, message):

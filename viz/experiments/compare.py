@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from copy import deepcopy
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -95,7 +96,7 @@ def compare(program: str | Callable[..., Any], device: str = "cpu", inputs: dict
     Args:
         program: as for `record`.
         device: where PyTorch computes; ours computes on the CPU. Elsewhere than there, both are timed as well.
-        inputs: as for `record`.
+        inputs: as for `record`; each engine gets copies, a tensor of either engine as a leaf of its own.
 
     Raises:
         ModuleNotFoundError: PyTorch is not installed; the message says how to install it.
@@ -106,7 +107,8 @@ def compare(program: str | Callable[..., Any], device: str = "cpu", inputs: dict
     True
     """
     engines.load(TORCH)
-    made = Comparison(record(program, CORE, inputs=inputs), record(program, TORCH, device, inputs))
+    given = {name: _copies(inputs or {}, name) for name in (CORE, TORCH)}
+    made = Comparison(record(program, CORE, inputs=given[CORE]), record(program, TORCH, device, given[TORCH]))
     _errors(made)
     _nodes(made)
     _order(made)
@@ -114,6 +116,22 @@ def compare(program: str | Callable[..., Any], device: str = "cpu", inputs: dict
     if device != "cpu" and made.ours.error is None and made.theirs.error is None:
         made.timing = time_both(program, device, inputs or {})
     return made
+
+
+def _copies(inputs: dict[str, Any], name: str) -> dict[str, Any]:
+    """`inputs` for one engine: what a program does to them on one side is seen neither on the other nor outside."""
+    engine = engines.load(name)
+
+    def copied(thing: Any) -> Any:
+        owner = engines.of(thing)
+        if owner is not None and owner.is_tensor(thing):
+            return engine.module.tensor(owner.array(thing)).requires_grad_(thing.requires_grad)
+        try:
+            return deepcopy(thing)
+        except Exception:  # a module of Python's, a lock, a tensor in a list that is no leaf: these stay what they are
+            return thing
+
+    return {given: copied(thing) for given, thing in inputs.items()}
 
 
 def _stop(recording: Recording) -> str:

@@ -102,6 +102,7 @@ class Recorder:
         device: where tensors are made when the program does not say.
         namespace: where source text runs; a new one with `T` and `torch` when not given.
         names: the only variables to look at; None for all.
+        limit: how many events to write down; past it the program runs on, unseen. None for all.
     """
 
     def __init__(
@@ -111,13 +112,23 @@ class Recorder:
         device: str = "cpu",
         namespace: dict[str, Any] | None = None,
         names: set[str] | None = None,
+        limit: int | None = None,
     ) -> None:
         self.engine = engine
         self.source = source
         self.device = device
         self.raised: BaseException | None = None  # what the program did not catch
         self._given_namespace = namespace
-        self._watch = Watch(engine, source, names)
+        self._watch = Watch(engine, source, names, limit)
+
+    @property
+    def cut(self) -> int | None:
+        """The line from which on nothing was written down, because of the limit; None where all was."""
+        return self._watch.cut
+
+    def execute(self, namespace: dict[str, Any]) -> None:
+        """Run the program's source text."""
+        exec(compile(self.source.text, self.source.filename, "exec", dont_inherit=True), namespace)
 
     def run(self, inputs: dict[str, Any]) -> Recording:
         """Run the program once and give back what happened."""
@@ -136,11 +147,10 @@ class Recorder:
             grad_was_on = module.is_grad_enabled()
             try:
                 if self.source.function is None:
-                    code = compile(self.source.text, self.source.filename, "exec")
                     namespace = (
                         namespace_for(self.engine, given) if self._given_namespace is None else self._given_namespace
                     )
-                    start: Callable[[], Any] = lambda: exec(code, namespace)  # noqa: E731
+                    start: Callable[[], Any] = lambda: self.execute(namespace)  # noqa: E731
                 else:
                     function = self.source.function
                     start = lambda: function(module, **given)  # noqa: E731

@@ -32,13 +32,17 @@ _RULES: list[tuple[str, str]] = [
         r"shape mismatch|must match the size|cannot be multiplied|mat1 and mat2|not broadcastable",
         "The two shapes do not fit together; compare them from the right, each pair must be equal or 1.",
     ),
+    (
+        r"for \S+ '(Tensor|Parameter)' and '(Tensor|Parameter)'|must be Tensor(?: or Number)?, not Tensor|but got Tensor$",
+        "One tensor is PyTorch's, the other tinygrad_edu's, and neither engine knows the other's: make both with one of them.",
+    ),
     (r"[Oo]ut of memory|OutOfMemory", "The device has no room for this; make the inputs smaller or use the CPU."),
     (r"Function .* returned nan values", "Anomaly mode found the node that made NaN; its forward line is marked."),
 ]
 _TYPES = {
     "NameError": "A name is used before any line gives it a value.",
     "AttributeError": "The object has no such attribute; look for a name that is misspelt.",
-    "KeyboardInterrupt": "It was stopped by hand; the toggles still work.",
+    "KeyboardInterrupt": "It was stopped by hand.",
     "SyntaxError": "Python cannot read this line.",
 }
 
