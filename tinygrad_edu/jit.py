@@ -6,12 +6,10 @@ was. PyTorch has the same in `torch.jit.trace`, and warns of it; nothing here is
 
 from __future__ import annotations
 
-import functools
 import gc
 import inspect
 import reprlib
 import sys
-import threading
 import warnings
 from collections import deque
 from collections.abc import Callable
@@ -181,12 +179,8 @@ def trace(func: Callable[..., Any], example_inputs: Tensor | tuple[Tensor, ...])
             "would be frozen as a constant, so make a tensor of it or put it into the function"
         )
     tracer = _Tracer(func, tuple(examples))
-    previous, _now.tracer = _now.tracer, tracer
-    try:
-        with tracer:
-            result = func(*examples)
-    finally:
-        _now.tracer = previous
+    with tracer:
+        result = func(*examples)
     return tracer.finish(result)
 
 
@@ -201,13 +195,6 @@ def _inside_function() -> bool:
 
 
 _APPLY = Function.apply.__func__.__code__  # type: ignore[attr-defined]
-
-
-class _Now(threading.local):
-    tracer: _Tracer | None = None
-
-
-_now = _Now()
 
 
 class _Tracer(FunctionMode):
@@ -227,7 +214,6 @@ class _Tracer(FunctionMode):
         # A tensor that nobody saw being made is a constant if it was there before, and else cannot be made again.
         self.before = {id(each): each for each in gc.get_objects() if issubclass(type(each), Tensor)}
         self.lent = {id(each) for each in (*func.parameters(), *func.buffers())} if isinstance(func, Module) else set()
-        self.busy = False
 
     def __torch_function__(self, func: Callable[..., Any], types: Any, args: Any = (), kwargs: Any = None) -> Any:
         if func.__name__ == "__iter__":
@@ -244,14 +230,10 @@ class _Tracer(FunctionMode):
                 "backward. Trace what comes before it and what comes after."
             )
         given, named = self.with_slots(args), self.with_slots(kwargs)
-        busy, self.busy = self.busy, True
-        try:
-            result = func(*args, **kwargs)
-        finally:
-            self.busy = busy
+        result = func(*args, **kwargs)
         if result is not None and not _tensors(result):
             first = next(iter(_tensors((args, kwargs))), None)
-            if first is not None:
+            if first is not None and not isinstance(result, str):
                 self.freeze(func.__name__, first, result)
             return result
         for each in _tensors(result):
@@ -289,8 +271,6 @@ class _Tracer(FunctionMode):
 
     def freeze(self, what: str, tensor: Tensor, value: Any) -> None:
         """Note that Python read `value` from `tensor`, and warn at the line that did."""
-        if self.busy:
-            return  # an op looks into its own input; replayed, it looks again
         what = _READS.get(what, what)
         frame: Any = sys._getframe(1)
         depth = 2
@@ -341,29 +321,6 @@ _KNOWN = {
     "number of rows": "Iterating over a tensor",
     "NumPy array": "Converting a tensor to a NumPy array",
 }
-
-
-def _watched(name: str, read: Callable[..., Any]) -> Callable[..., Any]:
-    """A method that hands a value of a tensor to Python, made to tell the tracer."""
-
-    @functools.wraps(read)
-    def call(self: Tensor, *args: Any, **kwargs: Any) -> Any:
-        tracer = _now.tracer
-        if tracer is None or tracer.busy:
-            return read(self, *args, **kwargs)
-        tracer.busy = True
-        try:
-            value = read(self, *args, **kwargs)
-        finally:
-            tracer.busy = False
-        tracer.freeze(name, self, value)
-        return value
-
-    return call
-
-
-for _name in ("__bool__", "__float__", "__int__", "__index__", "__len__", "item", "tolist", "numpy"):
-    setattr(Tensor, _name, _watched(_name, getattr(Tensor, _name)))
 
 
 def _names(func: Callable[..., Any], count: int) -> list[str]:

@@ -74,3 +74,11 @@ def overridable(function: Callable[..., Any], name: str | None = None) -> Callab
     if name is not None:
         call.__name__ = call.__qualname__ = name
     return call
+
+
+# What hands a value to Python, or asks for a gradient, is seen as well. Sizes and flags are not: PyTorch's modes see them too.
+for _name in (
+    "__array__", "__bool__", "__float__", "__format__", "__index__", "__int__", "__len__", "item", "numpy", "requires_grad_",
+    "tolist",
+):  # fmt: skip
+    setattr(Tensor, _name, overridable(getattr(Tensor, _name)))

@@ -11,6 +11,7 @@ import numpy as np
 
 from . import dtypes
 from .autograd import forward_ad
+from .overrides import overridable
 from .tensor import Tensor, bind
 
 __all__ = ["get_printoptions", "printoptions", "set_printoptions"]
@@ -203,4 +204,4 @@ def tensor_repr(self: Tensor, *, tensor_contents: str | None = None) -> str:
     return _with_suffixes(prefix + body, suffixes, len(prefix))
 
 
-bind("__repr__", tensor_repr)
+bind("__repr__", overridable(tensor_repr, "__repr__"))

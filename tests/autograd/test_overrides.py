@@ -40,6 +40,8 @@ PROGRAMS = {
     "comparison": lambda T: (T.ones(2) > 0).tolist(),
 }
 OPS = (
+    "item",
+    "tolist",
     "ones",
     "zeros",
     "exp",
@@ -71,7 +73,7 @@ def assigned(T):
 def test_the_mode_sees_the_ops_that_pytorchs_sees_and_changes_nothing(name: str) -> None:
     ours, theirs = record(T, PROGRAMS[name]), record(torch, PROGRAMS[name])
     assert ours[1] == theirs[1] == PROGRAMS[name](T)
-    # What is asked of a tensor (shape, tolist) is seen by PyTorch's mode; ours sees the ops.
+    # The shape that is asked of a tensor is seen by PyTorch's mode; ours sees the ops, and values that Python reads.
     assert [n for n in ours[0] if n in OPS] == [n for n in theirs[0] if n in OPS]
     assert [n for n in ours[0] if n in OPS]
 
@@ -159,6 +161,17 @@ CALLS = {
     "register_post_accumulate_grad_hook": lambda T, x, y: x.register_post_accumulate_grad_hook(print).remove(),
     "a number by a tensor": lambda T, x, y: 2 / x,
     "a product of matrices": lambda T, x, y: x @ x,
+    "bool": lambda T, x, y: bool(y),
+    "if": lambda T, x, y: 1 if y else 0,
+    "item": lambda T, x, y: y.item(),
+    "tolist": lambda T, x, y: x.tolist(),
+    "float": lambda T, x, y: float(y),
+    "int": lambda T, x, y: int(y),
+    "len": lambda T, x, y: len(x),
+    "format": lambda T, x, y: f"{y:.2f}",
+    "print": lambda T, x, y: print(x),
+    "numpy": lambda T, x, y: x.numpy(force=True),
+    "requires_grad_": lambda T, x, y: x.requires_grad_(),
     "==": lambda T, x, y: x == x,
     "!=": lambda T, x, y: x != x,
 }
