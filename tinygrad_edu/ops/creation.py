@@ -111,8 +111,13 @@ def tensor(
         tensor([[1., 2.],
                 [3., 4.]])
     """
-    array = as_array(data, None if dtype is None else dtypes.to_numpy_dtype(dtype))
-    return _finish(array.copy(), requires_grad, device)
+    kind = None if dtype is None else dtypes.to_numpy_dtype(dtype)
+    if kind is not None and kind.kind in "iu" and not isinstance(data, Tensor | np.ndarray | np.generic):
+        low, high = _range(kind)
+        wide = as_array(data, np.dtype(np.float64))
+        if not np.all((wide >= low) & (wide <= high)):
+            raise _overflow(kind.name, kind)
+    return _finish(as_array(data, kind).copy(), requires_grad, device)
 
 
 def as_tensor(data: Any, dtype: Any = None, device: Any = None) -> Tensor:
@@ -152,9 +157,8 @@ def full(size: Any, fill_value: Any, *, dtype: Any = None, device: Any = None, r
     """A tensor of shape `size` with `fill_value` everywhere."""
     size = (size,) if isinstance(size, int) else size
     kind = as_array(fill_value).dtype if dtype is None else dtypes.to_numpy_dtype(dtype)
-    return _finish(
-        np.full(_shape((size,)), getattr(fill_value, "_data", fill_value), dtype=kind), requires_grad, device
-    )
+    value = fill_value._data if isinstance(fill_value, Tensor) else fitted(fill_value, kind)
+    return _finish(np.full(_shape((size,)), value, kind), requires_grad, device)
 
 
 def zeros(*size: Any, dtype: Any = None, device: Any = None, requires_grad: bool = False) -> Tensor:
@@ -175,13 +179,7 @@ def full_like(
     input: Tensor, fill_value: Any, *, dtype: Any = None, device: Any = None, requires_grad: bool = False
 ) -> Tensor:
     """A tensor of the shape and dtype of `input` with `fill_value` everywhere."""
-    return _finish(
-        np.full(
-            input._data.shape, fill_value, dtype=input._data.dtype if dtype is None else dtypes.to_numpy_dtype(dtype)
-        ),
-        requires_grad,
-        device,
-    )
+    return full(input.shape, fill_value, dtype=dtype or input.dtype, device=device, requires_grad=requires_grad)
 
 
 def zeros_like(input: Any, *, dtype: Any = None, device: Any = None, requires_grad: bool = False) -> Any:
@@ -218,7 +216,10 @@ def linspace(
     start: float, end: float, steps: int, *, dtype: Any = None, device: Any = None, requires_grad: bool = False
 ) -> Tensor:
     """`steps` values from `start` to `end`, both included, evenly spaced."""
-    return _finish(np.linspace(start, end, steps).astype(_np(dtype)), requires_grad, device)
+    kind = _np(dtype)
+    for edge in (start, end):
+        fitted(edge, kind)
+    return _finish(np.linspace(start, end, steps).astype(kind), requires_grad, device)
 
 
 def eye(n: int, m: int | None = None, *, dtype: Any = None, device: Any = None, requires_grad: bool = False) -> Tensor:
@@ -232,7 +233,42 @@ def as_operand(x: Any) -> Any:
 
 
 def as_number(value: Any, like: np.ndarray) -> Any:
-    """A Python number in the dtype of `like`, so that infinity and large bounds do not widen integers."""
+    """A Python number in the dtype of `like`; a float as it is where `like` holds integers.
+
+    Raises:
+        RuntimeError: the dtype cannot hold it.
+    """
     if not isinstance(value, np.generic | np.ndarray | int | float):
         raise TypeError(f"argument 'value' must be Number, not {type(value).__name__}.")
-    return np.asarray(value, like.dtype) if like.dtype.kind == "f" else value
+    return fitted(value, like.dtype) if like.dtype.kind == "f" or isinstance(value, int) else value
+
+
+def fitted(value: Any, kind: np.dtype) -> np.ndarray:
+    """A number in a dtype: a float loses its fraction where that holds integers.
+
+    Raises:
+        RuntimeError: the dtype cannot hold it.
+    """
+    if kind.kind == "f":
+        if np.finfo(kind).max < abs(value) < np.inf:
+            raise _overflow("c10::Half" if kind.itemsize == 2 else "float", kind)
+        return np.asarray(value, kind)
+    if kind.kind in "iu":
+        low, high = _range(kind)
+        if not low <= value <= high:
+            raise _overflow("int" if kind.name == "int32" else f"{kind.name}_t", kind)
+        value = int(value)
+    return np.asarray(value).astype(kind)
+
+
+def _range(kind: np.dtype) -> tuple[int, int]:
+    """What an integer dtype can be given: negative numbers wrap around where there is no sign."""
+    high = int(np.iinfo(kind).max)
+    return (-high if kind.kind == "u" else -high - 1), high
+
+
+def _overflow(name: str, kind: np.dtype) -> RuntimeError:
+    held = np.iinfo(kind) if kind.kind in "iu" else np.finfo(kind)
+    return RuntimeError(
+        f"value cannot be converted to type {name} without overflow. {kind.name} holds numbers from {held.min} to {held.max}."
+    )

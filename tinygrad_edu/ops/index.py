@@ -10,10 +10,12 @@ import numpy as np
 from ..autograd import grad_mode
 from ..autograd.inplace import check_inplace
 from ..overrides import overridable
+from ..quiet import quiet
 from ..tensor import Tensor, bind, tensor_method, wrap
 from .arrays import sum_at
 from .binding import public
 from .copies import copy_, fill_
+from .creation import fitted
 from .op import Op, linear
 from .shape import axis_of, expand, unsqueeze, view
 
@@ -349,7 +351,9 @@ def __setitem__(self, key, value):
     if not isinstance(value, Tensor | np.ndarray | np.generic | int | float):
         raise TypeError(f"can't assign a {type(value).__name__} to a torch.{self.dtype.legacy_name}Tensor")
     window, indices = _window(self, key)
-    value = value if isinstance(value, Tensor) else wrap(np.asarray(value, self._data.dtype))
+    if not isinstance(value, Tensor):
+        whole = self._data.dtype.kind in "iu" and isinstance(value, int | float)
+        value = wrap(fitted(value, self._data.dtype) if whole else quiet.run(np.asarray, value, self._data.dtype))
     if indices is not None:
         _write_at(window, indices, value)
     elif not value.ndim and window.ndim:

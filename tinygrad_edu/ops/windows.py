@@ -85,6 +85,10 @@ def as_strided(input, size, stride, storage_offset=None):
     """A window on the storage of `input`, by size, stride and offset in elements."""
     if input._view is not None:
         raise NotImplementedError("as_strided of a view is not built: take it of the base tensor.")
+    if any(n > 1 and step == 0 for n, step in zip(input.shape, input.stride(), strict=True)):
+        raise NotImplementedError(
+            "as_strided of a tensor whose elements share memory, as after expand(), is not built: clone() it first."
+        )
     return AsStrided.apply(input, **window_settings(input, size, stride, storage_offset))
 
 
