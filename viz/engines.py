@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import importlib
 import inspect
+import random
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 from functools import cache
@@ -57,7 +58,7 @@ class Engine:
 
     def dtype(self, tensor: Any) -> str:
         """The dtype's bare name, such as `float32`."""
-        return str(tensor.dtype).rpartition(".")[2]
+        return _bare(tensor.dtype)
 
     def device(self, tensor: Any) -> str:
         """The device as text, such as `cpu` or `cuda:0`."""
@@ -117,6 +118,34 @@ class Engine:
         finally:
             self.module.set_default_dtype(before)
 
+    @contextmanager
+    def seeded(self, seed: int) -> Iterator[Callable[[], list[str]]]:
+        """A context in which random numbers begin at `seed`; outside of it they go on as if none had been drawn.
+
+        Gives a function that tells which of `random`, `numpy` and the engine have been asked for any.
+        """
+        own = self.module.random.default_generator
+        sources: dict[str, tuple[Callable[..., Any], ...]] = {
+            "random": (random.getstate, random.setstate, random.seed, random.random),
+            "numpy": (np.random.get_state, np.random.set_state, np.random.seed, np.random.random_sample),
+            self.name: (own.get_state, own.set_state, own.manual_seed, lambda: self.module.rand(()).item()),
+        }
+        if self.name == TORCH and self.module.cuda.is_initialized():
+            gpu = self.module.cuda
+            draw = lambda: self.module.rand((), device="cuda").item()  # noqa: E731
+            sources["torch.cuda"] = gpu.get_rng_state_all, gpu.set_rng_state_all, gpu.manual_seed_all, draw
+        states = {name: get() for name, (get, _, _, _) in sources.items()}
+        for name, (_, _, begin, draw) in sources.items():
+            begin(seed)
+            if (name, seed) not in _first_drawn:
+                _first_drawn[name, seed] = draw()
+                begin(seed)
+        try:
+            yield lambda: [name for name, (*_, draw) in sources.items() if draw() != _first_drawn[name, seed]]
+        finally:
+            for name, (_, put_back, _, _) in sources.items():
+                put_back(states[name])
+
     def devices(self) -> dict[str, str]:
         """Each device of interest and why it cannot be used here; an empty reason means that it can."""
         reasons = {"cpu": "", "cuda": ""}
@@ -128,6 +157,14 @@ class Engine:
                 "PyTorch finds no CUDA GPU on this machine." if built else "This PyTorch was built for the CPU alone."
             )
         return reasons
+
+
+@cache
+def _bare(dtype: Any) -> str:
+    return str(dtype).rpartition(".")[2]
+
+
+_first_drawn: dict[tuple[str, int], float] = {}  # by source and seed: what comes again where nothing has been drawn
 
 
 class _NoModes:

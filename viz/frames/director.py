@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import dataclass, field
-from itertools import islice
 from typing import Any
 
 from viz.frames.buffers import Buffers
@@ -68,10 +67,13 @@ class Director:
 
     def _close(self, step: Step) -> None:
         step.saved = self._buffers.rows()
-        waiting = islice(self.flow.inbox.items(), LISTED)
-        step.inbox = [[self.words.node(node), joined(sent)] for (node, _), sent in waiting]
-        if len(self.flow.inbox) > LISTED:
-            step.inbox.append(["and more", f"{len(self.flow.inbox) - LISTED} inboxes"])
+        inbox = self.flow.inbox
+        # Of many, those that something has come into: a reader looks for what changes, and a long run stays small.
+        listed_ones = inbox if len(inbox) <= LISTED else [key for key in self.flow.touched if key in inbox][:LISTED]
+        step.inbox = [[self.words.node(key[0]), joined(inbox[key])] for key in listed_ones]
+        if len(inbox) > len(step.inbox):
+            step.inbox.append(["and more", f"{len(inbox) - len(step.inbox)} inboxes wait"])
+        self.flow.touched.clear()
         if len(step.ready) > LISTED:
             step.ready = [*step.ready[:LISTED], f"and {len(step.ready) - LISTED} more"]
         self.steps.append(step)

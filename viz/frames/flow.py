@@ -21,6 +21,7 @@ class Flow:
         self.stages = stages
         self.layers: dict[str, list[grids.Grid]] = {}  # the gradients of each value that are drawn
         self.inbox: dict[tuple[str, int], list[Gradient]] = {}  # what has come and waits, per node and output
+        self.touched: dict[tuple[str, int], None] = {}  # inboxes that something came into in this step
         self._expected: dict[str, int] = {}
         self._lit: dict[tuple[str, str], None] = {}  # views and links that show a gradient of this pass
         self._given: dict[str, None] = {}  # results that have a gradient of this pass
@@ -118,6 +119,7 @@ class Flow:
             return f"no gradient to {value.title}"
         waiting = self.inbox.setdefault((gradient.node, gradient.output_nr), [])
         waiting.append(gradient)
+        self.touched[gradient.node, gradient.output_nr] = None
         expected = self._expected.get(value.key, 1)
         already = joined(waiting)
         if expected > 1 or value.kind == "leaf":

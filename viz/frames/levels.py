@@ -78,8 +78,10 @@ def pictures(
     top: set[str],
     place: Callable[[Drawing], Layout],
     room: int,
-) -> dict[str, dict[str, Any]]:
+) -> tuple[dict[str, dict[str, Any]], set[str]]:
     """The picture of each level in one view, by the key of its fold, as long as `room` characters hold them.
+
+    Beside them the keys of all that they show.
 
     A level has the identity of the view's own picture and takes its place. Its patches are those of the steps in which
     something in it changes; elements that the view's own picture has as well (`top`) are patched by that picture's.
@@ -92,6 +94,7 @@ def pictures(
         for key in patch:
             steps.setdefault(key, []).append(step)
     made: dict[str, dict[str, Any]] = {}
+    shown: set[str] = set()
     for level in found:
         if level.parent is not None and level.parent not in made:
             continue
@@ -112,7 +115,8 @@ def pictures(
         if room < 0:
             break
         made[level.fold.key] = {"title": title, "parent": level.parent, "packed": packed}
-    return made
+        shown |= drawing.keys
+    return made, shown
 
 
 def _packed(picture: dict[str, Any]) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import json
 import re
 import secrets
@@ -19,6 +20,7 @@ from viz.recording.recording import Recording
 WIDE = 1240.0  # pixels; a wider left-to-right picture is drawn top to bottom instead
 ROOM = 1_400_000  # characters that a scene may have, the insides of its folds included
 LEAST_ROOM = 400_000  # for those insides, in a scene that is large without them
+INSIDE = 2.0  # seconds for the layout of what is inside one fold
 TOO_WIDE = 1.5 * WIDE  # past this, not even a picture that is to keep its direction stays left to right
 
 
@@ -76,12 +78,17 @@ def scene(
     }
     if folding.folds:
         inner = levels.levels(graph, folding)
+        shown: set[str] = set()  # what a reader can point at
         room = max(LEAST_ROOM, ROOM - len(json.dumps(made, ensure_ascii=False))) // len(views)
         for view in views:
             top = drawings[view].keys
-            pictures[view]["folds"] = levels.pictures(director, view, inner, pictures[view]["id"], top, arrange, room)
+            pictures[view]["folds"], within = levels.pictures(
+                director, view, inner, pictures[view]["id"], top, functools.partial(arrange, time_limit=INSIDE), room
+            )
+            shown |= top | within
         opened = {key for picture in pictures.values() for key in picture["folds"]}
         made["details"].update(levels.details(graph, folding, inner, opened))
+        made["details"] = {key: rows for key, rows in made["details"].items() if key in shown}
     return made
 
 
@@ -176,7 +183,12 @@ def fits_across(drawing: shapes.Drawing, wide: float = WIDE) -> bool:
     return max(reach.values(), default=0.0) <= wide
 
 
-def arrange(drawing: shapes.Drawing, direction: str | None = None, wide: float = WIDE) -> layouts.Layout:
+def arrange(
+    drawing: shapes.Drawing,
+    direction: str | None = None,
+    wide: float = WIDE,
+    time_limit: float = layouts.TIME_LIMIT,
+) -> layouts.Layout:
     """Lay a picture out in a direction, `"LR"` or `"TB"`; without one, left to right where that fits a page.
 
     Asked for left to right, a picture that nobody could read so is laid out top to bottom all the same.
@@ -185,7 +197,7 @@ def arrange(drawing: shapes.Drawing, direction: str | None = None, wide: float =
     ends = [(link.key, link.tail, link.head, *link.room) for link in drawing.links]
     loose = {link.key for link in drawing.links if link.kind == "share"}
     if direction == "LR" or (direction is None and fits_across(drawing, wide)):
-        placed = layouts.place(sizes, ends, "LR", loose)
+        placed = layouts.place(sizes, ends, "LR", loose, time_limit)
         if placed.width <= (wide if direction is None else TOO_WIDE):
             return placed
-    return layouts.place(sizes, ends, "TB", loose)
+    return layouts.place(sizes, ends, "TB", loose, time_limit)

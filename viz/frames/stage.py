@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from typing import Any
 
 from viz.picture.shapes import Drawing
@@ -61,6 +62,11 @@ class Stage:
 _LOUDEST = ("error", "running", "now", "ready")
 
 
+@functools.lru_cache(maxsize=256)
+def _loudness(state: str) -> int:
+    return next((place for place, word in enumerate(_LOUDEST) if word in state), len(_LOUDEST))
+
+
 def translated(patch: dict[str, dict[str, Any]], drawing: Drawing) -> dict[str, dict[str, Any]]:
     """A patch for what is drawn: a fold shows the loudest state of what happens inside it, and none of its texts."""
     keys = drawing.keys
@@ -78,7 +84,5 @@ def translated(patch: dict[str, dict[str, Any]], drawing: Drawing) -> dict[str, 
         stands = drawing.alias.get(key)
         if stands is None or stands not in keys or "class" not in change:
             continue
-        states = [change["class"], made.get(stands, {}).get("class", "done")]
-        states.sort(key=lambda state: next((n for n, word in enumerate(_LOUDEST) if word in state), len(_LOUDEST)))
-        made[stands] = {"class": states[0]}
+        made[stands] = {"class": min(change["class"], made.get(stands, {}).get("class", "done"), key=_loudness)}
     return made

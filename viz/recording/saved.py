@@ -45,5 +45,14 @@ def saved_tensors(node: Any) -> list[tuple[str, Any]]:
     return found
 
 
+def is_freed(node: Any, name: str) -> bool:
+    """Whether the engine has let go of what `node` kept under `name`."""
+    try:
+        getattr(node, "saved_tensors" if name.isdigit() else f"_saved_{name}")
+    except RuntimeError as error:
+        return _why(error) == "freed"
+    return False
+
+
 def _why(error: RuntimeError) -> str:
     return "freed" if "freed" in str(error) else "changed"

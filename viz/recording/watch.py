@@ -59,6 +59,7 @@ class Watch:
         self._apply = engine.apply_code()
         self._used: set[str] = set()
         self._modules: dict[int, tuple[Any, str]] = {}  # each nn.Module met, by id: a weak reference and its path
+        self._bound: dict[str, tuple[str | None, int, bool, bool]] = {}  # what each name stands for, and in which state
         self._calls = 0  # of ours that PyTorch runs with function modes set aside
 
     def close(self) -> None:
@@ -109,7 +110,12 @@ class Watch:
                 self._know_modules(name, thing)
             for path, tensor in tensors_in(thing, self.engine):
                 found[name + path] = tensor
-                self._create_or_bind(name + path, tensor, line)
+                # A line changes little of what a program holds: what is bound as it was needs no second look.
+                known = self.reader.known(tensor)
+                now = known, self.reader.version(tensor), tensor.requires_grad, tensor.retains_grad
+                if known is None or self._bound.get(name + path) != now:
+                    self._create_or_bind(name + path, tensor, line)
+                    self._bound[name + path] = (self.reader.known(tensor), *now[1:])
         if outermost:
             self.final = found
 
