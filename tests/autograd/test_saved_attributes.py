@@ -1,4 +1,4 @@
-"""What a node shows of what it saved, `_saved_…`, beside PyTorch's: the names, and what is behind each.
+"""What a node shows of what it saved, `_saved_…` and `_raw_saved_…`, beside PyTorch's: names, and what is behind each.
 
 Every row of the table of ops is run on both engines. Names that hold `_sym_` are left out: sizes and strides that only
 PyTorch's own rules read.
@@ -7,11 +7,13 @@ PyTorch's own rules read.
 from __future__ import annotations
 
 import warnings
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 import pytest
 import torch
+from both import attempt, leaf, noting, same_on_both
 from samples import SAMPLES, Sample
 from test_table import Run
 
@@ -86,6 +88,16 @@ def saved(node: Any) -> dict[str, Any]:
     return {name: plain(getattr(node, f"_saved_{name}")) for name in names if "_sym_" not in name}
 
 
+def raw(node: Any) -> dict[str, Any]:
+    """What is behind each `_raw_saved_…`: the tensor that is kept, or one for each of several."""
+    names = [name.removeprefix("_raw_saved_") for name in dir(node) if name.startswith("_raw_saved_")]
+    found = {name: getattr(node, f"_raw_saved_{name}") for name in names}
+    return {
+        name: plain([s.data for s in kept]) if isinstance(kept, tuple) else plain(kept.data)
+        for name, kept in found.items()
+    }
+
+
 def plain(value: Any) -> Any:
     if hasattr(value, "detach"):
         return value.detach().numpy(force=True)
@@ -110,7 +122,7 @@ def same(theirs: Any, ours: Any, name: str) -> bool:
     return theirs == ours or str(theirs).removeprefix("torch.") == str(ours).removeprefix("tinygrad_edu.")
 
 
-def differences(sample: Sample) -> dict[tuple[str, str], str]:
+def differences(sample: Sample, saved: Callable[[Any], dict[str, Any]] = saved) -> dict[tuple[str, str], str]:
     """Of each attribute that differs: the node, its name, and how."""
     theirs, ours = (nodes(Run(engine, sample).differentiable()) for engine in (torch, tinygrad_edu))
     found = {}
@@ -140,6 +152,73 @@ ROWS = rows()
 def test_a_node_shows_what_pytorchs_shows_or_it_is_said_why_not(sample: Sample) -> None:
     unsaid = {key: what for key, what in differences(sample).items() if key[1] not in EXCEPTIONS.get(key[0], {})}
     assert not unsaid
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("sample", ROWS, ids=lambda s: s.code)
+def test_what_is_saved_as_a_tensor_can_be_had_raw_as_in_pytorch(sample: Sample) -> None:
+    found = differences(sample, raw)
+    assert not {key: what for key, what in found.items() if key[1] not in EXCEPTIONS.get(key[0], {})}
+
+
+@same_on_both
+def test_hooks_on_what_a_node_saved_work_whatever_was_saved(T):
+    def hooked(y, name):
+        log = []
+        kept = getattr(y.grad_fn, f"_raw_saved_{name}")
+        for each in kept if isinstance(kept, tuple) else (kept,):
+            each.register_hooks(noting(log, "pack", lambda t: t), noting(log, "unpack", lambda t: t))
+        y.sum().backward(retain_graph=True)
+        again = attempt(lambda: each.register_hooks(lambda t: t, lambda t: t))
+        y.sum().backward()
+        return log, again
+
+    x, mask, at = leaf(T), T.tensor([True, False, True]), T.tensor([2, 0])
+    return [
+        hooked(x * x, "self"),
+        hooked(x.exp(), "result"),
+        hooked(T.where(mask, x, x * 2), "condition"),
+        hooked(x.gather(0, at), "index"),
+        hooked(x[at], "indices"),
+        hooked(x / 2, "other")[1:],
+        attempt(lambda: hooked(x * T.ones(3, dtype=T.float64), "self")),
+        x.grad,
+    ]
+
+
+@same_on_both
+def test_a_raw_saved_tensor_shows_what_is_kept_as_it_is(T):
+    x = leaf(T)
+    y = x * x
+    raw = y.grad_fn._raw_saved_self
+    before = raw.data is x, raw.unpack_hook
+    raw.register_hooks(lambda t: ("packed", t), lambda packed: packed[1])
+    hooked = raw.data[0], raw.unpack_hook is not None
+    y = x * x
+    raw = y.grad_fn._raw_saved_self
+    with T.no_grad():
+        x.add_(1)
+    changed = raw.data is x
+    y = x * x
+    raw = y.grad_fn._raw_saved_self
+    y.sum().backward()
+    return before, hooked, changed, raw.data, raw.unpack_hook
+
+
+@same_on_both
+def test_what_was_not_saved_is_there_as_none(T):
+    # In PyTorch a raw saved tensor is good only as long as its node.
+    y = leaf(T) * T.ones(3)
+
+    class Mine(T.autograd.Function):
+        @staticmethod
+        def forward(ctx, x):
+            ctx.save_for_backward(x, None)
+            return x * 2
+
+    z = Mine.apply(leaf(T))
+    kept = y.grad_fn._raw_saved_self, *z.grad_fn._raw_saved_tensors
+    return [(k.data, attempt(k.unpack), k.unpack_hook) for k in kept]
 
 
 @pytest.mark.filterwarnings("ignore")

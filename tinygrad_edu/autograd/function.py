@@ -119,10 +119,10 @@ class BackwardCFunction(FunctionCtx, Node):
         return self.saved_tensors
 
     @property
-    def _raw_saved_tensors(self) -> tuple[SavedTensor | None, ...]:
+    def _raw_saved_tensors(self) -> tuple[SavedTensor, ...]:
         if self._was_freed:
             raise RuntimeError(BACKWARD_TWICE)
-        return self._kept
+        return tuple(SavedTensor.nothing if s is None else s for s in self._kept)
 
     def apply(self, *args: Any) -> Any:
         """Run the user's rule on gradients of the outputs, as the engine does."""

@@ -92,11 +92,6 @@ class SavedTensor:
                 "Calling register_hooks on a saved tensor after it has been freed. Specify retain_graph=True in the first "
                 "backward if you need its saved tensors afterwards."
             )
-        if self is SavedTensor.nothing:
-            raise RuntimeError(
-                "Calling register_hooks on a saved tensor with value None is forbidden. No gradient that is wanted needs "
-                "this tensor, so it was not saved."
-            )
         if self._unpack is not None:
             raise RuntimeError(
                 "Calling register_hooks on a saved tensor whose hooks have already been set. Hint: only one pair of hooks "
@@ -225,9 +220,18 @@ class SavedTensor:
     unpack = tensor
 
     @property
-    def data(self) -> Tensor:
-        """The saved tensor outside the graph."""
-        return self.tensor().data
+    def data(self) -> Any:
+        """What is kept, as it is: the tensor, or what a pack hook made of it; None once it is freed."""
+        if self._tensor is _FREED:
+            return None
+        if self._unpack is not None:
+            return self._tensor[0]
+        return self._tensor if self._node is None else self._detached()
+
+    @property
+    def unpack_hook(self) -> Callable | None:
+        """The hook that gives the tensor back from `data`; None without hooks."""
+        return None if self._tensor is _FREED else self._unpack
 
     def free(self) -> None:
         """Let go of the tensor; a later use raises."""
@@ -235,11 +239,30 @@ class SavedTensor:
         self._array = None
 
 
+class _Nothing(SavedTensor):
+    """Stands where a node could have saved a tensor, and no gradient that is wanted needs it."""
+
+    __slots__ = ()
+
+    def __init__(self) -> None:
+        self._tensor = self._unpack = self._node = None
+
+    def tensor(self) -> None:  # type: ignore[override]
+        return None
+
+    unpack = tensor  # type: ignore[assignment]
+
+    def register_hooks(self, pack_hook: Callable, unpack_hook: Callable) -> None:
+        raise RuntimeError(
+            "Calling register_hooks on a saved tensor with value None is forbidden. No gradient that is wanted needs this "
+            "tensor, so it was not saved."
+        )
+
+
+SavedTensor.nothing = _Nothing()
 SavedTensor.freed = object.__new__(SavedTensor)
 SavedTensor.freed._unpack = None
 SavedTensor.freed.free()
-SavedTensor.nothing = object.__new__(SavedTensor)
-SavedTensor.nothing._tensor = SavedTensor.nothing._unpack = None
 
 
 class saved_tensors_hooks:

@@ -362,6 +362,13 @@ class Op(Node):
         parts = saved if isinstance(saved, tuple) else (saved,)
         return name in self._inputs or any(isinstance(part, np.ndarray) for part in parts)
 
+    def _shows_raw(self, name: str, saved: Any) -> bool:
+        """True for what PyTorch shows as `_raw_saved_…`: what is kept as a tensor, or could be."""
+        if isinstance(saved, tuple):
+            return not self._variadic and (_holds_saved(saved) or self._stands_for_tensor(name, saved))
+        tensors = name in self._inputs or name in self.without_gradient
+        return isinstance(saved, SavedTensor) or (tensors and saved is None) or self._stands_for_tensor(name, saved)
+
     # --- what is saved, under PyTorch's names ---------------------------------------------------------------------------
 
     def __getattr__(self, attribute: str) -> Any:
@@ -374,13 +381,33 @@ class Op(Node):
                 # Nobody's gradient needs it, so it was not kept.
                 return None if prefix == "_saved_" else SavedTensor.nothing
             raise AttributeError(f"{self._name!r} object has no attribute {attribute!r}")
+        if prefix == "_raw_saved_":
+            return self._raw_saved(self._plan.names.index(name))
         saved = self._kept[self._plan.names.index(name)]
         if isinstance(saved, SavedTensor):
-            return saved if prefix == "_raw_saved_" else saved.tensor()
+            return saved.tensor()
         if _holds_saved(saved):
-            return saved if prefix == "_raw_saved_" else tuple(_unpacked(s, True) for s in saved)
+            return tuple(_unpacked(s, True) for s in saved)
         if isinstance(saved, np.ndarray) or (name in self._inputs and isinstance(saved, int | float)):
             return wrap(np.asarray(saved))
+        return saved
+
+    def _raw_saved(self, n: int) -> Any:
+        """What is kept, as saved tensors that take hooks: a number or an array becomes one when it is asked for."""
+        saved = self._kept[n]
+        if saved is None:
+            return SavedTensor.nothing
+        if self._stands_for_tensor(self._plan.names[n], saved):
+            dtype = self._outputs[0][1]
+            parts = [
+                SavedTensor(wrap(np.asarray(s, None if isinstance(s, np.ndarray) else dtype)))
+                if isinstance(s, np.ndarray | int | float)
+                else s
+                for s in (saved if isinstance(saved, tuple) else (saved,))
+            ]
+            saved = self._kept[n] = tuple(parts) if isinstance(saved, tuple) else parts[0]
+        if isinstance(saved, tuple):
+            return tuple(s if isinstance(s, SavedTensor) else SavedTensor.nothing for s in saved)
         return saved
 
     @classmethod
@@ -392,7 +419,7 @@ class Op(Node):
     def __dir__(self) -> list[str]:
         names = self._all_needs()
         kept = dict(zip(self._plan.names, self._kept, strict=True))
-        raw = [n for n in names if isinstance(kept.get(n, SavedTensor.nothing), SavedTensor)]
+        raw = [n for n in names if n not in kept or self._shows_raw(n, kept[n])]
         return [*super().__dir__(), *(f"_saved_{n}" for n in names), *(f"_raw_saved_{n}" for n in raw)]
 
 
