@@ -55,6 +55,24 @@ def test_each_link_between_lessons_leads_somewhere(path: Path) -> None:
     assert [link for link in links if link.endswith(".ipynb") and not (path.parent / link).exists()] == []
 
 
+@pytest.mark.parametrize("path", sorted((ROOT / "notebooks").glob("0[1-9]_*/*.ipynb")), ids=lambda path: path.stem)
+def test_every_program_that_a_lesson_plays_runs_on_both_engines_in_that_lesson(path: Path) -> None:
+    text = text_of(path)
+    played = set(re.findall(r"viz\.record\((\w+)", text))
+    held = set(re.findall(r"viz\.(?:compare|explore)\((\w+)\)", text))
+    assert played - held == set()
+
+
+@pytest.mark.parametrize("path", sorted((ROOT / "notebooks").glob("0[1-9]_*/*.ipynb")), ids=lambda path: path.stem)
+def test_each_file_that_a_lesson_points_to_is_there(path: Path) -> None:
+    text = text_of(path)
+    ours = re.findall(r"`((?:autograd|ops|nn|optim)/\w+\.py)`", text)
+    assert [name for name in ours if not (ROOT / "tinygrad_edu" / name).exists()] == []
+    torch = pytest.importorskip("torch")
+    theirs = re.findall(r"`(torch/[\w/]+\.py)`", text)
+    assert [name for name in theirs if not (Path(torch.__file__).parent.parent / name).exists()] == []
+
+
 def test_each_term_is_introduced_once_and_the_glossary_says_where() -> None:
     entries = glossary()
     assert len({entry.term for entry in entries}) == len(entries) >= 20

@@ -6,7 +6,8 @@ import time
 
 import pytest
 
-from tinygrad_edu.exercises import check
+from tinygrad_edu.exercises import all_exercises, check
+from tinygrad_edu.exercises.judge import known
 
 
 def loop_that_catches_everything(grad_output, x):
@@ -149,6 +150,39 @@ def test_what_an_answer_says_neither_steers_the_terminal_nor_turns_the_line_roun
     for text in (repr(report), report._repr_html_()):
         assert "half a letter \ufffd, a screen wiped \ufffd[2J, a line turned round \ufffd" in text
         text.encode()
+
+
+def test_what_the_judges_own_wrong_answers_warn_of_is_not_said_to_the_student(recwarn):
+    known.cache_clear()
+    assert check("train", all_exercises()["train"].rights[0]).passed
+    assert [str(warning.message) for warning in recwarn] == []
+
+
+def test_of_a_dict_the_entries_that_are_missing_or_differ_are_named():
+    def leaves(order, inputs, local):
+        return {"L": 1.0}
+
+    def half(order, inputs, local):
+        return {name: 0.5 for name in order}
+
+    assert "There is no entry for 'b', 'a'." in repr(check("backward_pass", leaves))
+    assert "At 'L': The numbers differ." in repr(check("backward_pass", half))
+    assert "Nobody asked for 'x'." in repr(
+        check("backward_pass", lambda order, inputs, local: {n: 0 for n in [*order, "x"]})
+    )
+
+
+def test_where_several_answers_are_right_it_is_not_said_that_one_differs_from_the_other():
+    text = repr(check("topological_order", lambda root, inputs: sorted(inputs)))
+    assert "On this input it is not so." in text
+
+
+def test_how_an_answer_is_called_is_only_said_when_the_call_itself_failed():
+    assert "It is called as sgd_step(T, w, lr)." in repr(check("sgd_step", lambda w: w))
+    source = compile("def f(T, w, lr):\n    (lambda: 0)(w)\n", "<answer>", "exec")
+    names = {}
+    exec(source, names)
+    assert "It is called as" not in repr(check("sgd_step", names["f"]))
 
 
 def test_an_unknown_exercise_is_answered_with_the_nearest_names():

@@ -38,7 +38,7 @@ def check(id: str, answer: object) -> Report:
         if "NBGRADER_EXECUTION" in os.environ:  # nbgrader takes a word on stderr for a failure
             quiet.enter_context(contextlib.redirect_stderr(io.StringIO()))
         probed = probe([c.probe for c in exercise.criteria], cases, answer, exercise.available, exercise.seconds)
-    return Report(judge(exercise, probed, seed=0))
+        return Report(judge(exercise, probed, seed=0))  # in here, for the wrong answers that it runs beside may warn
 
 
 def get(id: str) -> Exercise:

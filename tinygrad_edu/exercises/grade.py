@@ -13,6 +13,7 @@ import os
 import secrets
 import sys
 import threading
+import warnings
 from collections.abc import Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from pathlib import Path
@@ -93,7 +94,8 @@ def grade(
     todo = [work for work in works if work["key"] not in done]
     engines = {engine for id in ids for engine in all_exercises()[id].available}
     finished = _on_dask(todo, engines, scheduler) if scheduler else _here(todo, engines, jobs)
-    with (out / "results.jsonl").open("a") as file:
+    with (out / "results.jsonl").open("a") as file, warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # of the wrong answers that the judge runs beside
         for n, result in enumerate(finished, start=len(works) - len(todo) + 1):
             done[result["key"]] = result
             file.write(json.dumps(result) + "\n")
