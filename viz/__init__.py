@@ -8,14 +8,18 @@
 >>> viz.mistakes()                 # what learners get wrong most; viz.mistake(name) shows one
 """
 
-from typing import Any
+import importlib
+from typing import TYPE_CHECKING, Any
 
 from viz.draw import Picture, draw
-from viz.experiments.compare import Comparison, compare
-from viz.experiments.mistake import MistakeLesson, mistake, mistakes
-from viz.experiments.train import Training, train
 from viz.recording.record import record
 from viz.recording.recording import Recording, load
+
+if TYPE_CHECKING:
+    from viz.experiments.compare import Comparison, compare
+    from viz.experiments.mistake import MistakeLesson, mistake, mistakes
+    from viz.experiments.train import Training, train
+    from viz.widgets.explorer import explore
 
 __all__ = [
     "Comparison",
@@ -34,12 +38,29 @@ __all__ = [
 ]
 
 
-def __getattr__(name: str) -> Any:
-    if name == "explore":  # widgets wait until they are asked for: a script that draws needs no Jupyter
-        from viz.widgets.explorer import explore
+# These wait until they are asked for: a script that draws needs neither them nor Jupyter.
+_ELSEWHERE = {
+    "Comparison": "viz.experiments.compare",
+    "compare": "viz.experiments.compare",
+    "MistakeLesson": "viz.experiments.mistake",
+    "mistake": "viz.experiments.mistake",
+    "mistakes": "viz.experiments.mistake",
+    "Training": "viz.experiments.train",
+    "train": "viz.experiments.train",
+    "explore": "viz.widgets.explorer",
+}
 
-        return explore
-    raise AttributeError(f"module 'viz' has no attribute {name!r}")
+
+def __getattr__(name: str) -> Any:
+    if name not in _ELSEWHERE:
+        raise AttributeError(f"module 'viz' has no attribute {name!r}")
+    found = getattr(importlib.import_module(_ELSEWHERE[name]), name)
+    globals()[name] = found
+    return found
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})
 
 
 def load_ipython_extension(shell: Any) -> None:

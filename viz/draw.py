@@ -3,12 +3,9 @@
 from __future__ import annotations
 
 import base64
-import contextlib
-import gc
 import os
 import sys
 import textwrap
-from collections.abc import Iterator
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -25,6 +22,7 @@ from viz.picture.layout import Layout
 from viz.picture.shapes import Drawing
 from viz.picture.svg import State
 from viz.recording import notation
+from viz.recording.collection import no_collection
 from viz.recording.graph import Graph
 from viz.recording.reader import Reader, tensors_in
 
@@ -160,7 +158,7 @@ def draw(
         raise ValueError(f"theme must be 'auto', 'light' or 'dark', not {theme!r}")
     engine, roots = _roots(thing)
     reader = Reader(engine, keep=True, lazy=True)
-    with engine.quietly(), _no_collection():
+    with engine.quietly(), no_collection():
         for name, tensor in roots.items():
             key = reader.value(tensor)
             reader.graph.roots.append(key)
@@ -175,18 +173,6 @@ def draw(
     notation.name_values(graph)
     state, rooms, layers = _final_state(graph, folding)
     return Picture(graph, view, theme, _title(graph), state, rooms, layers, folding=folding)
-
-
-@contextlib.contextmanager
-def _no_collection() -> Iterator[None]:
-    """Many objects are made and none is garbage: looking for some after every few thousand doubles the time."""
-    was_on = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if was_on:
-            gc.enable()
 
 
 def _roots(thing: Any) -> tuple[Engine, dict[str, Any]]:

@@ -15,6 +15,7 @@ from viz.picture import layout as layouts
 from viz.picture import shapes, svg
 from viz.picture.fold import fold
 from viz.picture.kept import Drawn, Kept
+from viz.recording.collection import no_collection
 from viz.recording.recording import Recording
 
 WIDE = 1240.0  # pixels; a wider left-to-right picture is drawn top to bottom instead
@@ -24,6 +25,7 @@ INSIDE = 2.0  # seconds for the layout of what is inside one fold
 TOO_WIDE = 1.5 * WIDE  # past this, not even a picture that is to keep its direction stays left to right
 
 
+@no_collection()
 def scene(
     recording: Recording,
     identity: str | None = None,

@@ -1,12 +1,10 @@
-"""The picture as DOT text, for whoever wants to draw it with their own Graphviz; made with the `graphviz` package."""
+"""The picture as DOT text, for whoever wants to draw it with their own Graphviz."""
 
 from __future__ import annotations
 
 import html
 
-import graphviz
-
-from viz.picture.shapes import Box, Drawing
+from viz.picture.shapes import Box, Drawing, Link
 from viz.picture.svg import State
 from viz.picture.theme import DARK, LIGHT, SIZE, printable
 
@@ -23,38 +21,42 @@ def source(drawing: Drawing, state: dict[str, State], direction: str = "LR", the
         theme: `"dark"`, or anything else for light.
     """
     colours = DARK if theme == "dark" else LIGHT
-    graph = graphviz.Digraph(
-        graph_attr={"rankdir": direction, "bgcolor": colours["paper"], "nodesep": "0.25", "ranksep": "0.35"},
-        node_attr={"fontname": FONT, "fontsize": "12", "fontcolor": colours["ink"], "margin": "0.08,0.04"},
-        edge_attr={
-            "fontname": FONT,
-            "fontsize": "10",
-            "color": colours["line"],
-            "fontcolor": colours["grad-ink"],
-            "arrowsize": "0.6",
-        },
-    )
-    for box in drawing.boxes:
-        graph.node(box.key, _label(box, state, colours), **_look(box, colours))
-    for link in drawing.links:
-        words = state[link.back].text if link.back in state and link.back else {}
-        words = state[link.key].text if link.key in state and not words else words
-        text = graphviz.escape(" ".join(filter(None, (words.get("label", ""), words.get("label2", "")))))
-        label = {"label": text} if text else {}
-        if link.kind == "share":
-            graph.edge(link.tail, link.head, style="dotted", arrowhead="none", constraint="false")
-        elif link.kind == "back":
-            graph.edge(
-                link.tail,
-                link.head,
-                dir="back",
-                style="dashed" if label else "solid",
-                color=colours["grad"] if label else colours["line"],
-                **label,
-            )
-        else:
-            graph.edge(link.tail, link.head, **label)
-    return graph.source
+    lines = [
+        "digraph {",
+        _attributes("graph", rankdir=direction, bgcolor=colours["paper"], nodesep="0.25", ranksep="0.35"),
+        _attributes("node", fontname=FONT, fontsize="12", fontcolor=colours["ink"], margin="0.08,0.04"),
+        _attributes(
+            "edge",
+            fontname=FONT,
+            fontsize="10",
+            color=colours["line"],
+            fontcolor=colours["grad-ink"],
+            arrowsize="0.6",
+        ),
+    ]
+    lines += [_attributes(box.key, **_look(box, colours), label=_label(box, state, colours)) for box in drawing.boxes]
+    lines += [_attributes(f"{link.tail} -> {link.head}", **_line(link, state, colours)) for link in drawing.links]
+    return "\n".join([*lines, "}", ""])
+
+
+def _attributes(statement: str, **attributes: str) -> str:
+    # Keys are ours and need no quotes; a label that is HTML stands in angle brackets as it is.
+    told = (f"{name}={text}" if text.startswith("<") else f'{name}="{text}"' for name, text in attributes.items())
+    return f"\t{statement} [{' '.join(told)}]"
+
+
+def _line(link: Link, state: dict[str, State], colours: dict[str, str]) -> dict[str, str]:
+    if link.kind == "share":
+        return {"style": "dotted", "arrowhead": "none", "constraint": "false"}
+    words = state[link.back].text if link.back in state and link.back else {}
+    words = state[link.key].text if link.key in state and not words else words
+    text = " ".join(filter(None, (words.get("label", ""), words.get("label2", ""))))
+    # Graphviz reads backslashes, quotes and entities in a text: what is written is what stands there.
+    label = {"label": html.escape(printable(text)).replace("\\", "\\\\")} if text else {}
+    if link.kind != "back":
+        return label
+    colour = colours["grad"] if label else colours["line"]
+    return {"dir": "back", "style": "dashed" if label else "solid", "color": colour, **label}
 
 
 def _label(box: Box, state: dict[str, State], colours: dict[str, str]) -> str:
