@@ -112,7 +112,7 @@ def test_the_batches_and_their_order_are_those_of_pytorch(program: Callable[[Any
 )
 def test_settings_that_contradict_each_other_are_refused(settings: dict[str, Any]) -> None:
     for E in (T, torch):
-        with pytest.raises(ValueError, match="option|positive"):
+        with pytest.raises(ValueError, match=r"option|positive"):
             E.utils.data.DataLoader(range(3), **settings)
 
 

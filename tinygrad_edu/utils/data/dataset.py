@@ -53,7 +53,7 @@ class TensorDataset(Dataset):
     def __init__(self, *tensors: Tensor) -> None:
         if any(t.size(0) != tensors[0].size(0) for t in tensors):
             raise AssertionError("Size mismatch between tensors")
-        self.tensors = tensors
+        self.tensors: tuple[Any, ...] = tensors
 
     def __getitem__(self, index: Any) -> tuple[Tensor, ...]:
         return tuple(t[index] for t in self.tensors)
