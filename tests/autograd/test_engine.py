@@ -652,6 +652,27 @@ def test_an_error_in_an_inner_pass_is_an_error_of_the_outer_one(T):
     return first, x.grad
 
 
+# --- data that was replaced ---------------------------------------------------------------------------------------------
+
+
+@same_on_both
+def test_a_gradient_of_what_a_leaf_was_is_not_given_to_what_it_is_now(T):
+    def other(size):
+        return T.ones(size, dtype=T.float64)
+
+    x = leaf(T)
+    y = x + 1
+    x.data = other(2)
+    late = attempt(lambda: y.sum().backward()), x.grad
+    x = leaf(T)
+    (x * 2).sum().backward()
+    x.data = other(2)
+    again = attempt(lambda: (x + 1).sum().backward()), x.grad
+    x.grad = None
+    (x * 2).sum().backward()
+    return late, again, x.grad
+
+
 # --- the state after an error ----------------------------------------------------------------------------------------
 
 

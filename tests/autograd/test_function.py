@@ -749,6 +749,55 @@ def test_hooks_on_the_node_of_a_function_see_all_its_gradients(T):
     return log, names(y)
 
 
+# --- outputs that have no gradient --------------------------------------------------------------------------------------
+
+
+@same_on_both
+def test_an_output_that_is_no_tensor_has_no_gradient_in_backward(T):
+    seen, x = [], leaf(T)
+
+    def backward(ctx, *grads):
+        seen.append([None if g is None else values_of(g) for g in grads])
+        return grads[1]
+
+    outputs = make(T, lambda ctx, x: ("text", x * 2, None, 5, x.argmax()), backward).apply(x)
+    outputs[1].sum().backward()
+    return seen, x.grad, outputs[1].output_nr
+
+
+@same_on_both
+def test_an_input_that_was_changed_and_is_not_recorded_comes_back_detached(T):
+    def forward(ctx, x):
+        x.mul_(2)
+        ctx.mark_dirty(x)
+        return x
+
+    def unmarked(ctx, x):
+        ctx.mark_non_differentiable(x)
+        return forward(ctx, x)
+
+    leaf_, inner = leaf(T), leaf(T) * 1
+    with T.no_grad():
+        y = make(T, forward, lambda ctx, grad: grad).apply(leaf_)
+    z = make(T, unmarked, lambda ctx, grad: grad).apply(inner)
+    return [(t.requires_grad, values_of(t)) for t in (leaf_, y, inner, z)], y is leaf_, z is inner
+
+
+@same_on_both
+def test_what_forward_finds_outside_is_detached_where_it_is_not_recorded(T):
+    outside, kept = leaf(T), leaf(T) * 2
+    found = make(T, lambda ctx, x: outside, lambda ctx, grad: grad)
+    with T.no_grad():
+        y = found.apply(leaf(T))
+
+    def forward(ctx, x):
+        ctx.mark_non_differentiable(kept)
+        return kept, x * 2
+
+    z, _ = make(T, forward, lambda ctx, nothing, grad: grad).apply(leaf(T))
+    return y is outside, y.requires_grad, z is kept, z.requires_grad, z.grad_fn is None
+
+
 # --- the rest of torch.autograd.function -----------------------------------------------------------------------------
 
 

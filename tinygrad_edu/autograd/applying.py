@@ -18,6 +18,9 @@ from .variable import volatile
 if TYPE_CHECKING:
     from .function import BackwardCFunction, Function
 
+# Stands for the form of an output that is no tensor.
+_NO_TENSOR: tuple[tuple[int, ...], np.dtype] = ((), np.dtype(object))
+
 __all__ = ["apply"]
 
 
@@ -50,9 +53,7 @@ def apply(cls: type[Function], split: bool, args: tuple[Any, ...]) -> Any:
     raw = (results,) if single else results
     outputs = _with_history(node, raw, tensors, record)
     if record:
-        node._outputs = tuple(
-            (o._data.shape, o._data.dtype) if isinstance(o, Tensor) else ((), np.dtype(np.float32)) for o in outputs
-        )
+        node._outputs = tuple((o._data.shape, o._data.dtype) if isinstance(o, Tensor) else _NO_TENSOR for o in outputs)
         node._kept = tuple(
             None if t is None else SavedTensor(t, node if t.grad_fn is node else None) for t in node.to_save or ()
         )
@@ -92,8 +93,12 @@ def _with_history(node: BackwardCFunction, raw: Sequence[Any], inputs: Sequence[
                         # An input returned as it is becomes a new tensor on the same storage, with a history of its own.
                         out = _alias(out)
                     out._grad_fn, out.output_nr, out._requires_grad = node, number, True
+            elif is_input and out.requires_grad:
+                out = out.detach()
             elif is_input and not is_dirty:
-                out = out.detach() if out.requires_grad else _alias(out)
+                out = _alias(out)
+            elif out.requires_grad and out._view is None:
+                out.detach_()
             if out._view is not None and not (is_input and is_dirty):
                 out._view.creation = "custom"
         outputs.append(out)

@@ -144,9 +144,9 @@ class BackwardCFunction(FunctionCtx, Node):
     def _grad_as_tensor(self, i: int, grad: Any) -> Tensor | None:
         if grad is not None:
             return grad if isinstance(grad, Tensor) else wrap(np.asarray(grad))
-        if not self.materialize_grads:
-            return None
         shape, dtype = self._outputs[i]
+        if not self.materialize_grads or dtype.kind == "O":
+            return None
         return wrap(np.zeros(shape, dtype))
 
     def _checked(self, results: Any) -> list[Tensor | None]:
@@ -349,7 +349,7 @@ class Error(Node):
         node = cls()
         node._seq = next(sequence)
         node._edges = tuple((None, 0) if t is None else gradient_edge(t) for t in ends)
-        node._outputs = tuple(((), np.dtype(np.float32)) if t is None else (t._data.shape, t._data.dtype) for t in ends)
+        node._outputs = tuple(((), np.dtype(object)) if t is None else (t._data.shape, t._data.dtype) for t in ends)
         shown = tuple(None if t is None else wrap(t._data) for t in ends)
         for number, t in enumerate(shown):
             if t is not None:

@@ -166,16 +166,29 @@ class AccumulateGrad(Node):
             leaf._grad = wrap(np.empty_like(leaf._data)).copy_(grad) if leaf._grad is None else leaf._grad + grad
         elif leaf._grad is None:
             array = np.asarray(grad)
+            if array.shape != leaf._data.shape:
+                _refuse_other_shape(leaf._data.shape, array.shape)
             leaf._grad = wrap(array if owned and array is grad else array.copy())
         else:
             # In place: who holds the old gradient sees the new one, and a graph that saved it will notice.
             total = leaf._grad
+            if grad.shape != total._data.shape:
+                _refuse_other_shape(total._data.shape, grad.shape)
             quiet.run(np.add, total._data, grad, out=total._data)
             bump_version(total)
 
     def run(self, grads: list[Any], create_graph: bool, wanted: Sequence[bool] | None = None) -> Sequence[Any]:
         self.accumulate(grads[0], create_graph, owned=False)
         return ()
+
+
+def _refuse_other_shape(expected: tuple[int, ...], found: tuple[int, ...]) -> None:
+    a, b = (", ".join(map(str, shape)) for shape in (expected, found))
+    raise RuntimeError(
+        f"The size of tensor a ({a}) must match the size of tensor b ({b}): the .data of a leaf was "
+        "replaced by a tensor of another shape, and this gradient, or the .grad that is there, belongs to what it was. Set "
+        ".grad to None and run the forward pass again."
+    )
 
 
 def grad_accumulator(leaf: Tensor) -> AccumulateGrad:
