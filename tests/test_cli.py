@@ -235,3 +235,17 @@ def test_a_site_is_not_written_over_something_else(tmp_path: Path) -> None:
     assert done.returncode == 2
     assert "no site written" in done.stderr
     assert [path.name for path in tmp_path.iterdir()] == ["thesis.txt"]
+
+
+def test_every_command_and_option_in_the_documentation_is_there() -> None:
+    text = "\n".join(path.read_text() for path in (ROOT / "README.md", *(ROOT / "docs").glob("*.md")))
+    written = {line.split("#")[0].strip() for line in re.findall(r"tinygrad-edu ([a-z][^`\n]*)", text)}
+    assert len(written) >= 8
+    options: dict[str, set[str]] = {}
+    for line in written:
+        command, *rest = line.split()
+        options.setdefault(command, set()).update(word for word in rest if word.startswith("-"))
+    for command, named in options.items():
+        told = run(command, "--help")
+        assert told.returncode == 0, f"{command}: {told.stderr}"
+        assert [option for option in named if not re.search(rf"(?<![\w-]){option}\b", told.stdout)] == [], command
