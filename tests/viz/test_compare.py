@@ -3,7 +3,10 @@
 import pytest
 
 import viz
+from viz import engines
+from viz.experiments import compare as module
 from viz.experiments.timing import time_both
+from viz.widgets.comparison import ComparisonView
 
 torch = pytest.importorskip("torch")
 
@@ -55,7 +58,7 @@ def test_a_different_node_is_found_and_named_with_its_line():
 
 def test_the_table_has_values_gradients_names_and_order_with_difference_and_tolerance():
     table = viz.compare(AGREE["a line"]).table
-    assert {one.what for one in table} == {"node", "value", "grad", "order"}
+    assert {one.what for one in table} == {"node", "saved", "value", "grad", "order"}
     assert all(one.agree for one in table)
     grad = next(one for one in table if one.where == "w.grad")
     assert (grad.ours, grad.theirs, grad.difference, grad.tolerance) == ("42", "42", 0.0, 1e-4)
@@ -107,3 +110,65 @@ def test_a_device_that_is_not_there_is_refused_with_its_reason():
         pytest.skip("there is a CUDA GPU")
     with pytest.raises(ValueError, match=r"This PyTorch was built for the CPU alone|finds no CUDA GPU"):
         viz.compare(AGREE["a line"], device="cuda")
+
+
+def test_random_numbers_are_the_same_on_both_engines():
+    assert viz.compare("w = T.randn(3, requires_grad=True)\nL = (w * w).sum()\nL.backward()").agree
+
+
+def test_what_nodes_save_is_compared_numbers_in_the_place_of_tensors_too():
+    table = viz.compare("x = T.tensor(3.0, requires_grad=True)\ny = x * 0.5\nz = y * x\nz.backward()").table
+    saved = [(one.ours, one.theirs, one.agree) for one in table if one.what == "saved"]
+    assert saved == [
+        ("other = 0.5 (freed)", "other = 0.5 (freed)", True),
+        ("other = x (freed), self = y (freed)", "other = x (freed), self = y (freed)", True),
+    ]
+
+
+def saves_otherwise(T):
+    x = T.tensor(3.0, requires_grad=True)
+    _ = x * (x if T.__name__ == "torch" else x.detach())
+
+
+def test_a_node_that_saves_something_else_is_a_difference():
+    saved = [one for one in viz.compare(saves_otherwise).differences if one.what == "saved"]
+    assert [one.where for one in saved] == ["MulBackward0 in line 3"]
+
+
+def pytorch_cannot_begin(monkeypatch, where, raised):
+    real = getattr(where[0], where[1])
+
+    def fails(*given, **more):
+        if "torch" in given:
+            raise raised
+        return real(*given, **more)
+
+    monkeypatch.setattr(*where, fails)
+
+
+@pytest.mark.parametrize(
+    ("where", "raised", "sentence"),
+    [
+        (
+            (engines, "load"),
+            ModuleNotFoundError("No module named 'torch'. Needed here: pip install torch"),
+            "pip install",
+        ),
+        (
+            (module, "record"),
+            torch.OutOfMemoryError("CUDA out of memory. Tried to allocate 20.00 MiB."),
+            "out of memory",
+        ),
+    ],
+    ids=["PyTorch missing", "no memory on the GPU"],
+)
+def test_where_pytorch_cannot_begin_a_sentence_stands_in_its_place(monkeypatch, where, raised, sentence):
+    pytorch_cannot_begin(monkeypatch, where, raised)
+    comparison = viz.compare(AGREE["a line"])
+    assert sentence in comparison.missing
+    assert comparison.verdict.startswith("Only tinygrad_edu has run. PyTorch: ")
+    assert not comparison.agree
+    view = ComparisonView(comparison)
+    assert "scene" in view.result["sides"][0]
+    assert sentence in view.result["sides"][1]["missing"]
+    assert "42" in [row["grad"]["tinygrad_edu"] for row in view.result["table"]]

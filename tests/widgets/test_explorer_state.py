@@ -231,7 +231,7 @@ def test_the_other_view_follows():
     with ThreadPoolExecutor(1) as thread:
         explorer = thread.submit(explored, retain_grad=["d"]).result()
     assert list(explorer.result["sides"][0]["scene"]["views"]) == ["values"]
-    assert list(explorer.other["views"]["torch"]) == ["grad_fn"]
+    assert list(explorer.other["scenes"]["torch"]["views"]) == ["grad_fn"]
 
 
 def test_closing_an_explorer_frees_its_recordings():

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import math
 from collections.abc import Callable
 from copy import deepcopy
@@ -11,11 +12,12 @@ from typing import Any
 from viz import engines
 from viz.engines import CORE, TORCH
 from viz.experiments.timing import Timing, time_both
-from viz.recording.graph import Array, Graph
+from viz.recording.graph import Array, Graph, Saved
 from viz.recording.notation import brief
 from viz.recording.record import record
 from viz.recording.recording import Recording
 
+SEED = 0  # where random numbers begin on both engines, so that both draw the same
 TOLERANCE = {"float16": 1e-2, "bfloat16": 2e-2, "float32": 1e-4, "float64": 1e-9}
 SUMMARISED = 1e-3  # of an array that is kept as a summary: its heat-map has three digits
 
@@ -28,7 +30,7 @@ class Difference:
     absolute up to 1, relative to the larger of the two past it.
     """
 
-    what: str  # node | edge | value | grad | order | error | tensor
+    what: str  # node | edge | saved | value | grad | order | error | tensor | engine
     where: str
     ours: str
     theirs: str
@@ -46,7 +48,8 @@ class Comparison:
     """What both engines made of one program.
 
     `table` has all that was compared, `differences` what is not the same, `nodes` the keys of ops that stand for each
-    other. `timing` is there when PyTorch computed elsewhere than on the CPU.
+    other. `timing` is there when PyTorch computed elsewhere than on the CPU. Where PyTorch is not installed, or has no
+    memory left before the program begins, `missing` says so, and `theirs` is empty.
     """
 
     ours: Recording
@@ -54,10 +57,11 @@ class Comparison:
     table: list[Difference] = field(default_factory=list)
     nodes: list[tuple[str | None, str | None]] = field(default_factory=list)
     timing: Timing | None = None
+    missing: str = ""
 
     @property
     def agree(self) -> bool:
-        """Whether graph, order, values, gradients and errors are the same."""
+        """Whether graph, saved tensors, order, values, gradients and errors are the same."""
         return not self.differences
 
     @property
@@ -68,6 +72,8 @@ class Comparison:
     @property
     def verdict(self) -> str:
         """What came of it, in a sentence; where only one engine runs the program, which part the other cannot, and why."""
+        if self.missing:
+            return f"Only {CORE} has run. PyTorch: {self.missing}"
         if self.agree:
             counts = [(len(self.nodes), "node"), (len(self.theirs.tensors), "tensor")]
             told = ", ".join(f"{count} {word}{'' if count == 1 else 's'}" for count, word in counts)
@@ -86,12 +92,14 @@ class Comparison:
         ComparisonView(self)._ipython_display_()
 
     def __repr__(self) -> str:
-        lines = [self.verdict, *(f"- {difference}" for difference in self.differences)]
+        lines = [self.verdict, *(f"- {difference}" for difference in self.differences if not self.missing)]
         return "\n".join([*lines, str(self.timing)] if self.timing is not None else lines)
 
 
 def compare(program: str | Callable[..., Any], device: str = "cpu", inputs: dict[str, Any] | None = None) -> Comparison:
     """Run a program on both engines and hold them against each other, node by node.
+
+    Random numbers begin at the same seed on both; PyTorch's on a GPU are others all the same.
 
     Args:
         program: as for `record`.
@@ -99,23 +107,39 @@ def compare(program: str | Callable[..., Any], device: str = "cpu", inputs: dict
         inputs: as for `record`; each engine gets copies, a tensor of either engine as a leaf of its own.
 
     Raises:
-        ModuleNotFoundError: PyTorch is not installed; the message says how to install it.
         ValueError: PyTorch cannot use the device; the message says why.
 
     >>> import viz
     >>> viz.compare("x = T.tensor(3.0, requires_grad=True); (x * x).backward()").agree
     True
     """
-    engines.load(TORCH)
-    given = {name: _copies(inputs or {}, name) for name in (CORE, TORCH)}
-    made = Comparison(record(program, CORE, inputs=given[CORE]), record(program, TORCH, device, given[TORCH]))
+    ours, missing = _recorded_on(CORE, program, "cpu", inputs), ""
+    try:
+        theirs = _recorded_on(TORCH, program, device, inputs)
+    except (
+        ModuleNotFoundError,
+        RuntimeError,
+        MemoryError,
+    ) as error:  # before the program began: what it raises is recorded
+        missing = str(error) or type(error).__name__
+        theirs = Recording(TORCH, device, ours.source, Graph(), [], {}, "", None)
+    made = Comparison(ours, theirs, missing=missing)
+    if missing:
+        made.table.append(Difference("engine", "the program", "run it", missing))
+        return made
     _errors(made)
     _nodes(made)
     _order(made)
     _tensors(made)
-    if device != "cpu" and made.ours.error is None and made.theirs.error is None:
-        made.timing = time_both(program, device, inputs or {})
+    if device != "cpu" and ours.error is None and theirs.error is None:
+        with contextlib.suppress(RuntimeError, MemoryError):  # no memory for another run: there are no times, then
+            made.timing = time_both(program, device, inputs or {})
     return made
+
+
+def _recorded_on(name: str, program: str | Callable[..., Any], device: str, inputs: dict[str, Any] | None) -> Recording:
+    with engines.load(name).seeded(SEED):
+        return record(program, name, device, _copies(inputs or {}, name))
 
 
 def _copies(inputs: dict[str, Any], name: str) -> dict[str, Any]:
@@ -188,8 +212,26 @@ def _nodes(made: Comparison) -> None:
         ends = _ends(left, mine, partner), _ends(right, other, {})
         if ends[0] != ends[1]:
             made.table.append(Difference("edge", _place(left, mine), str(ends[0]), str(ends[1])))
+        kept = left.ops[mine].saved, right.ops[other].saved
+        if any(kept):
+            same = [_bare(saved) for saved in kept[0]] == [_bare(saved) for saved in kept[1]]
+            told = _kept(left, kept[0]), _kept(right, kept[1])
+            made.table.append(Difference("saved", _place(left, mine), *told, same))
         for a, b in zip(left.ops[mine].outputs, right.ops[other].outputs, strict=False):
             _arrays(made, "value", left.values[a].title, left.values[a].array, right.values[b].array)
+
+
+def _bare(saved: Saved) -> Any:
+    return saved.name, saved.shape, saved.text, saved.state
+
+
+def _kept(graph: Graph, saved: list[Saved]) -> str:
+    """What a node keeps for its backward: `self = x, other = 0.5 (freed)`."""
+    told = []
+    for one in saved:
+        what = graph.values[one.value].title if one.value is not None else one.text
+        told.append(f"{one.name}{f' = {what}' if what else ''}{'' if one.state == 'alive' else f' ({one.state})'}")
+    return ", ".join(told) or "nothing"
 
 
 def _place(graph: Graph, key: str | None) -> str:

@@ -25,6 +25,10 @@ class ProgramError(ValueError):
         super().__init__(message if line is None else f"line {line}: {message}")
         self.line = line
 
+    def _render_traceback_(self) -> list[str]:
+        """What IPython shows: the sentence alone, since the fault is in the program and not on the way here."""
+        return [f"{type(self).__name__}: {self}"]
+
 
 @dataclass(frozen=True)
 class Input:
@@ -161,7 +165,8 @@ def tree_of(source: str) -> ast.Module:
     try:
         return ast.parse(source)
     except SyntaxError as error:
-        raise ProgramError(f"this is not Python: {error.msg}", error.lineno) from None
+        code = f": {error.text.strip()}" if error.text else ""
+        raise ProgramError(f"this is not Python, {error.msg}{code}", error.lineno) from None
 
 
 def _parse(source: str, engine_name: str | None, namespace: dict[str, Any]) -> Program:

@@ -71,6 +71,11 @@ def shown(
     return side
 
 
+def missing(message: str) -> str:
+    """What stands in the place of an engine that cannot run."""
+    return f"{message} {explain('', message)}".strip()
+
+
 def gradient(tensor: dict[str, Any]) -> str:
     """`.grad` of a tensor, or why there is none."""
     if tensor["grad"] is not None:

@@ -9,21 +9,27 @@ from typing import Any
 from viz.engines import CORE, TORCH
 from viz.experiments.program import Program
 
+_SEEDED = {"random": "import random; random.seed({})", "numpy": "import numpy; numpy.random.seed({})"}
 _PLAIN = (int, float, bool, str, type(None))  # what its repr makes again
 
 
-def codes(source: str, program: Program, state: dict[str, Any]) -> dict[str, dict[str, list[str]]]:
+def codes(
+    source: str, program: Program, state: dict[str, Any], seeds: dict[str, int] | None = None
+) -> dict[str, dict[str, list[str]]]:
     """For each engine, and as `viz` takes it: the lines that go before the program, and the program's own lines.
 
     Args:
         source: the program after its edits.
         program: what it was edited from.
         state: the toggles; those about PyTorch alone are lines before the program.
+        seeds: where random numbers begin, for each of `random`, `numpy` and the engines that the program asks for some.
     """
+    seeds = seeds or {}
     given = [
         f"{name} = {value!r}" if isinstance(value, _PLAIN) else f"# {name} is taken from your notebook"
         for name, value in program.namespace.items()
     ]
+    others = [line.format(seeds[name]) for name, line in _SEEDED.items() if name in seeds]
     found = {"T": {"before": given, "lines": source.splitlines()}}
     for engine in (CORE, TORCH):
         lines = renamed(source, program.engine_name, engine).splitlines()
@@ -33,6 +39,9 @@ def codes(source: str, program: Program, state: dict[str, Any]) -> dict[str, dic
                 before.append(f"torch.set_default_dtype(torch.{state['default_dtype']})")
             if state.get("device", "cpu") != "cpu":
                 before.append(f"torch.set_default_device({state['device']!r})")
+        before += others
+        if engine in seeds:
+            before.append(f"{engine}.manual_seed({seeds[engine]})")
         found[engine] = {"before": [*before, *given, ""] if before or given else [], "lines": lines}
     return found
 

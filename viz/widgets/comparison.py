@@ -13,7 +13,7 @@ from viz.experiments.compare import Comparison, Difference
 from viz.frames import scene
 from viz.frames.director import VIEWS
 from viz.widgets import bundle, fallback
-from viz.widgets.account import shown, table, title
+from viz.widgets.account import missing, shown, table, title
 
 LISTED = 200  # rows of the table that are shown; what differs comes first
 
@@ -59,13 +59,16 @@ class ComparisonView(anywidget.AnyWidget):
             }
             for engine, recording in recordings.items()
         ]
+        if comparison.missing:
+            del recordings[TORCH]
+            sides[1] = {"engine": TORCH, "title": sides[1]["title"], "missing": missing(comparison.missing)}
         result = {
-            "source": comparison.theirs.source,
+            "source": comparison.ours.source,
             "sides": sides,
             "table": table(recordings),
             "agree": comparison.agree,
             "verdict": comparison.verdict,
-            "differences": [str(difference) for difference in comparison.differences],
+            "differences": [] if comparison.missing else [str(one) for one in comparison.differences],
             "compared": [_row(one) for one in _first(comparison.table)],
             "more": max(0, len(comparison.table) - LISTED),
             "timing": "" if comparison.timing is None else str(comparison.timing),
@@ -74,7 +77,7 @@ class ComparisonView(anywidget.AnyWidget):
 
     def _ipython_display_(self) -> None:
         """Show a still of both pictures, which a saved notebook keeps, and the live widget in its place."""
-        stills = [scene.frame(side["scene"], self.view, -1) for side in self.result["sides"]]
+        stills = [scene.frame(side["scene"], self.view, -1) for side in self.result["sides"] if "scene" in side]
         verdict = self.result["verdict"]
         still = fallback.picture(stills, "Both engines", verdict)
         display({"text/html": still, "text/plain": verdict}, raw=True)

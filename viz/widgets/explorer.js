@@ -17,7 +17,8 @@ function renderExplorer({ model, el }) {
   let dirty = false;
   let slow = null;
   let listed = null; // the history that the undo list shows
-  let seen; // the number of the answer that is drawn
+  let seen; // the number of the answer whose pictures are drawn
+  let other = {}; // their other view: {seq, scenes}
   let frame = null; // in which an answer is about to be drawn
 
   // --- frame ---
@@ -149,7 +150,7 @@ function renderExplorer({ model, el }) {
 
   function drawResult() {
     const result = JSON.parse(model.get("result"));
-    seen = result.seq;
+    if (!result.refused) seen = result.seq; // else the pictures of the answer before stay
     account.textContent = result.account || "Press a toggle beside a line: both engines run again, and the graphs answer.";
     account.classList.toggle("tgv-refused", Boolean(result.refused));
     ways.hidden = !result.mends?.length;
@@ -157,6 +158,7 @@ function renderExplorer({ model, el }) {
       h("span", { class: "tgv-way" }, command(label, () => mend(label, mended)), ` ${why}`)));
     toggles.drawCode(result.code ?? [], result.origin ?? []);
     pair.show((result.sides ?? []).map(withPictures), result.table ?? []);
+    addOther();
     codeBox.show(result, program.source);
     if (!waiting) root.removeAttribute("aria-busy");
   }
@@ -187,9 +189,14 @@ function renderExplorer({ model, el }) {
 
   /** The view that nobody looked at when the answer came. */
   function takeOther() {
-    const { seq: of, views } = JSON.parse(model.get("other"));
-    if (!views || of !== seen) return;
-    pair.addViews(Object.fromEntries(Object.entries(views).map(([engine, made]) => [engine, drawn(engine, made)])));
+    other = JSON.parse(model.get("other"));
+    addOther();
+  }
+
+  function addOther() {
+    if (!other.scenes || other.seq !== seen) return;
+    pair.addViews(Object.fromEntries(Object.entries(other.scenes).map(([engine, made]) =>
+      [engine, { ...made, views: drawn(engine, made.views) }])));
   }
 
   root.addEventListener("keydown", (event) => {

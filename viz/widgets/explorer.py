@@ -24,7 +24,7 @@ from viz.picture.kept import Kept
 from viz.recording.record import record
 from viz.recording.recording import Recording
 from viz.widgets import bundle, fallback
-from viz.widgets.account import BESIDE, account, shown, table, title
+from viz.widgets.account import BESIDE, account, missing, shown, table, title
 from viz.widgets.code import codes
 from viz.widgets.explain import explain
 from viz.widgets.mend import mends
@@ -34,6 +34,8 @@ _MAPS = ("requires_grad", "values", "shapes", "dtypes", "hooks")
 _PAUSE = 0.2  # seconds in which the next change of a slider comes before the view that nobody sees
 _KEPT = ("code", "codes", "origin", "sides", "table")
 _WARNED = 3  # warnings of a run that are shown
+SEED = 0  # where random numbers begin in every run, on both engines: only the change makes a difference
+NOTHING = "No line makes a tensor, so there is no graph. Begin with one: w = T.tensor(3.0, requires_grad=True)"
 DEFAULTS = ("float32", "float64", "float16")  # dtypes that PyTorch may make tensors of floats in
 _PASS = ("backwards", "retain_graph", "create_graph", "zero_grad", "anomaly")
 
@@ -86,6 +88,8 @@ class Explorer(anywidget.AnyWidget):
     view = traitlets.Unicode("values").tag(sync=True)
     step = traitlets.Int(-1).tag(sync=True)
 
+    _later: asyncio.TimerHandle | None = None  # the other view, about to be drawn
+
     def __init__(self, program: str | Callable[..., Any], **traits: Any):
         self._parsed: Program = parse(program)
         self._recordings: dict[str, Recording] = {}
@@ -94,7 +98,6 @@ class Explorer(anywidget.AnyWidget):
         self._kept = Kept()
         self._prefix = scene.new_identity()
         self._shown: DisplayHandle | None = None
-        self._later: asyncio.TimerHandle | None = None  # the other view, about to be drawn
         state = traits.pop("state", {})
         super().__init__(program=_description(self._parsed), state=state, **traits)
         self.observe(self._answer, "state")
@@ -124,10 +127,11 @@ class Explorer(anywidget.AnyWidget):
     def _draw_other(self, result: dict[str, Any]) -> None:
         if result is not self.result or result.get("refused"):
             return
-        scenes = {side["engine"]: side["scene"]["views"] for side in result["sides"] if "scene" in side}
-        views = tuple(view for view in VIEWS if any(view not in drawn for drawn in scenes.values()))
+        scenes = {side["engine"]: side["scene"] for side in result["sides"] if "scene" in side}
+        views = tuple(view for view in VIEWS if any(view not in drawn["views"] for drawn in scenes.values()))
         pictures, others = {}, {}
-        for engine, recording in self._recordings.items():
+        for engine, first in scenes.items():
+            recording = self._recordings[engine]
             made = scene.scene(
                 recording,
                 self._identity(engine),
@@ -136,10 +140,11 @@ class Explorer(anywidget.AnyWidget):
                 kept=self._kept,
                 wide=BESIDE,
             )
-            others[engine], pictures[engine] = made["views"], _taken_out(made)
+            fresh = {key: rows for key, rows in made["details"].items() if key not in first["details"]}
+            others[engine], pictures[engine] = {"views": made["views"], "details": fresh}, _taken_out(made)
         with self.hold_sync():
             self._show(pictures)
-            self.other = {"seq": result["seq"], "views": others}
+            self.other = {"seq": result["seq"], "scenes": others}
         if self._shown is not None:
             self._shown.update(self._still(), raw=True)
 
@@ -163,11 +168,14 @@ class Explorer(anywidget.AnyWidget):
             edited = edit(self._parsed, edits_of(state))
             recordings: dict[str, Recording] = {}
             sides, pictures = [], {}
+            drawn: list[str] = []
             for engine in (CORE, TORCH):
-                side, recording = self._side(engine, edited, state, views)
+                side, recording = self._side(engine, edited, state, views, drawn)
                 sides.append(side)
                 if recording is not None:
-                    recordings[engine], pictures[engine] = recording, _taken_out(side["scene"])
+                    recordings[engine] = recording
+                if "scene" in side:
+                    pictures[engine] = _taken_out(side["scene"])
         except (ProgramError, KeyboardInterrupt) as error:
             # The pictures of the last run stay: they are still true of the last code that ran.
             message = str(error) or "stopped"
@@ -177,7 +185,7 @@ class Explorer(anywidget.AnyWidget):
             return
         self._recordings, self._ran = recordings, state
         result["code"] = edited.source.splitlines()
-        result["codes"] = codes(edited.source, self._parsed, state)
+        result["codes"] = codes(edited.source, self._parsed, state, {name: SEED for name in drawn})
         result["origin"] = list(edited.origin)
         result["sides"] = sides
         result["table"] = table(recordings)
@@ -190,30 +198,42 @@ class Explorer(anywidget.AnyWidget):
             self.result = result
 
     def _side(
-        self, engine: str, edited: Edited, state: dict[str, Any], views: tuple[str, ...]
+        self, engine: str, edited: Edited, state: dict[str, Any], views: tuple[str, ...], drawn: list[str]
     ) -> tuple[dict[str, Any], Recording | None]:
-        """One engine's part of the result, and its recording; a sentence in its place where the engine cannot run."""
+        """One engine's part of the result, and its recording; a sentence in its place where the engine cannot run.
+
+        `drawn` is told where the program has taken random numbers from.
+        """
         device, dtype = ("cpu", None) if engine == CORE else (state.get("device", "cpu"), state.get("default_dtype"))
         side: dict[str, Any] = {"engine": engine, "title": title(engine, device)}
         try:
             with warnings.catch_warnings(record=True) as warned:
                 warnings.simplefilter("always")
-                with engines.load(engine).default_dtype(dtype) if dtype else contextlib.nullcontext():
-                    recording = record(edited.source, engine, device, inputs=self._parsed.namespace)
+                chosen = engines.load(engine)
+                given = {"input": _asks, **self._parsed.namespace}
+                with chosen.default_dtype(dtype) if dtype else contextlib.nullcontext(), chosen.seeded(SEED) as asked:
+                    recording = record(edited.source, engine, device, inputs=given)
+                    random = asked()
         except (ModuleNotFoundError, ValueError, RuntimeError, MemoryError) as error:
             # PyTorch that is missing, a device that is: what is raised outside of the program. The other engine goes on.
-            return {**side, "missing": _told(error)}, None
+            return {**side, "missing": missing(str(error) or type(error).__name__)}, None
         _count_from_zero(recording)
         if recording.error is not None:
             recording.error["line"] = edited.line_of(recording.error["line"])
+        drawn += [name for name in random if name not in drawn]
         side.update(shown(recording, self._identity(engine), views, self._direction, self._kept))
         for view, picture in side["scene"]["views"].items():
             self._direction.setdefault(view, picture["direction"])
+        if not recording.graph.values:
+            del side["scene"]
+            if recording.error is None:
+                side["missing"] = NOTHING
         told = dict.fromkeys(f"{one.category.__name__}: {one.message}" for one in warned)
         side["warnings"] = list(told)[:_WARNED]
+        about = [f"random numbers begin at seed {SEED} in every run"] if random else []
         if engine == TORCH:
-            absent = [f"{name.upper()}: {reason}" for name, reason in self.program["devices"].items() if reason]
-            side["about"] = " · ".join(absent)
+            about += [f"{name.upper()}: {reason}" for name, reason in self.program["devices"].items() if reason]
+        side["about"] = " · ".join(about)
         return side, recording
 
     def _still(self) -> dict[str, str]:
@@ -236,10 +256,9 @@ class Explorer(anywidget.AnyWidget):
         display({**data, "text/plain": "An explorer of this program"}, metadata=metadata, raw=True)
 
 
-def _told(error: BaseException) -> str:
-    """Why an engine has nothing to show."""
-    sentence = explain(type(error).__name__, str(error))
-    return f"{str(error) or type(error).__name__} {sentence}".strip()
+def _asks(prompt: object = "") -> str:
+    """What `input` is to a program that runs again at every change, with nobody there to answer."""
+    raise RuntimeError("input() would ask at every change of a toggle; write the value into the program instead")
 
 
 def _count_from_zero(recording: Recording) -> None:

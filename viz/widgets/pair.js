@@ -77,9 +77,13 @@ export class Pair {
     this.goTo(at);
   }
 
-  /** A view of both scenes that comes later than the scenes: {engine: {view: picture}}. */
-  addViews(views) {
-    for (const side of this.sides) if (side.data?.scene) Object.assign(side.data.scene.views, views[side.data.engine]);
+  /** A view of both scenes that comes later than the scenes: {engine: {views, details}}. */
+  addViews(scenes) {
+    for (const { data } of this.sides) {
+      if (!data?.scene || !scenes[data.engine]) continue;
+      Object.assign(data.scene.views, scenes[data.engine].views);
+      Object.assign(data.scene.details, scenes[data.engine].details);
+    }
     if (this.sides.some((side) => side.data?.scene && side.stage.shown !== this.view)) this.setView(this.view);
   }
 
@@ -123,6 +127,7 @@ export class Pair {
           entry.agree ? "✓" : "≠"));
       return h("tr", {}, h("th", { scope: "row", title: about }, entry.name), h("td", {}, entry.value), ...cells, both ? same : null);
     };
+    this.tableBox.hidden = !entries.length;
     this.table.replaceChildren(
       h("thead", {}, h("tr", {}, ...heads.map((text) => h("th", { scope: "col" }, text)), both ? h("th", { scope: "col" }, "same") : null)),
       h("tbody", {}, ...entries.map(rowOf)));
