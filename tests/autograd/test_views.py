@@ -331,3 +331,19 @@ def test_each_way_to_transpose_has_the_node_of_pytorch(T):
     tensors = [T.ones(*shape, dtype=T.float64, requires_grad=True) for shape in ((2,), (2, 3), (2, 2, 3))]
     zero = leaf(T, 1.0)
     return [[attempt(lambda f=f, t=t: names(f(t))) for f in ways.values()] for t in tensors], zero.mT is zero
+
+
+@same_on_both
+def test_a_view_that_retains_its_gradient_keeps_that_of_its_value_after_a_write_to_its_base(T):
+    kept = []
+    for write in (lambda h, v, w: h.mul_(3), lambda h, v, w: v.mul_(3), lambda h, v, w: w.mul_(3)):
+        x = leaf(T)
+        h = x * 2
+        v, w = h[1:], h[:2]
+        early = (v * 7).sum()
+        for t in (v, w, h):
+            t.retain_grad()
+        write(h, v, w)
+        (early + (v * 2).sum() + (w * 11).sum() + h.sum()).backward()
+        kept.append([t.grad for t in (v, w, h, x)])
+    return kept

@@ -103,7 +103,9 @@ def _regenerate_history(self: Tensor) -> None:
     assert view is not None and self._counter is not None
     if self._grad_fn is not None or view.base.requires_grad:
         _refuse_forbidden_view(self, view, indirect=True)
+        before = self._grad_fn, self.output_nr
         self._grad_fn, self.output_nr, self._requires_grad = view.base._as_strided_node(self), 0, True
+        _move_retained(self, *before)
     view.version = self._counter[0]
 
 
@@ -188,9 +190,7 @@ def rebase_history(t: Tensor, node: Node, output_nr: int = 0) -> None:
     slices = CopySlices(base, t, node)
     rebase_history(base, slices)
     # The view's own history is now the base's, seen through the view.
-    before = t._grad_fn, t.output_nr
     t._regenerate_history()
-    _move_retained(t, *before)
 
 
 def _move_retained(t: Tensor, node: Node | None, output_nr: int) -> None:
