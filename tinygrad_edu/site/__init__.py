@@ -28,15 +28,20 @@ _STATES = "application/vnd.jupyter.widget-state+json"
 _STILL = 'class="tgv-fallback"'  # how `viz` marks the still that it shows in front of a widget
 _LIST = ".tinygrad-edu-site"  # in a site, the names of its files
 
-# Run after a lesson: what a widget would ask Python for later, a page must hold now. Each mend of a mistake is such.
+# Run after a lesson: what a widget would ask Python for later, a page must hold now. Each mend of a mistake is such, and so
+# is the view of an explorer that nobody looked at: it is drawn a moment after the other (timers run in their order). What a
+# widget sends between two cells is written down by nobody, so each says once more what it holds.
 _LATER = """
-import sys
-if "viz.widgets.mistake" in sys.modules:
+import asyncio, sys
+if "ipywidgets" in sys.modules:
     from ipywidgets.widgets.widget import _instances
     for shown in list(_instances.values()):
-        if isinstance(shown, sys.modules["viz.widgets.mistake"].MistakeView):
+        if "viz.widgets.mistake" in sys.modules and isinstance(shown, sys.modules["viz.widgets.mistake"].MistakeView):
             for shown.mend in reversed(range(len(shown.lesson["mends"]))):
                 pass
+    await asyncio.sleep(1)
+    for shown in list(_instances.values()):
+        shown.send_state()
 """
 
 _ABOUT = f"""# {TITLE}
@@ -162,6 +167,8 @@ def _run(path: Path) -> Notebook:
         NotebookClient(
             notebook,
             timeout=CELL_LIMIT_S,
+            startup_timeout=CELL_LIMIT_S,
+            iopub_timeout=CELL_LIMIT_S,  # after four seconds it would go on without an output that is late
             store_widget_state=True,
             resources=settings,
             extra_arguments=["--IPKernelApp.log_level=40"],  # it warns of sockets that only this machine sees
