@@ -29,6 +29,10 @@ MODULES = {
     "nn.BatchNorm2d(3, momentum=None)": [(2, 3, 4, 4)],
     "nn.BatchNorm2d(3, affine=False, track_running_stats=False)": [(2, 3, 4, 4)],
     "nn.InstanceNorm2d(3, affine=True)": [(2, 3, 4, 4)],
+    "nn.InstanceNorm1d(3, track_running_stats=True)": [(2, 3, 5)],
+    "nn.InstanceNorm1d(3)": [(3, 5)],
+    "nn.InstanceNorm3d(2, affine=True)": [(2, 2, 2, 2, 2)],
+    "nn.BatchNorm3d(2)": [(3, 2, 2, 2, 2)],
     "nn.LayerNorm((3, 4))": [(2, 3, 4)],
     "nn.LayerNorm(4, bias=False)": [(2, 4)],
     "nn.RMSNorm(4)": [(2, 4)],
@@ -55,6 +59,32 @@ MODULES = {
     "nn.MultiheadAttention(4, 2, batch_first=True, bias=False)": [(2, 3, 4), (2, 3, 4), (2, 3, 4)],
     "nn.TransformerEncoderLayer(4, 2, 8, dropout=0.0, batch_first=True)": [(2, 3, 4)],
     "nn.TransformerEncoderLayer(4, 2, 8, dropout=0.0, activation='gelu', norm_first=True)": [(3, 2, 4)],
+    "nn.TransformerDecoderLayer(4, 2, 8, dropout=0.0)": [(3, 2, 4), (5, 2, 4)],
+    "nn.TransformerDecoderLayer(4, 2, 8, dropout=0.0, norm_first=True, batch_first=True)": [(2, 3, 4), (2, 5, 4)],
+    "nn.TransformerEncoder(nn.TransformerEncoderLayer(4, 2, 8, 0.0), 2, nn.LayerNorm(4), False)": [(3, 2, 4)],
+    "nn.TransformerDecoder(nn.TransformerDecoderLayer(4, 2, 8, 0.0), 2)": [(3, 2, 4), (5, 2, 4)],
+    "nn.Transformer(4, 2, 1, 1, 8, 0.0, batch_first=True)": [(2, 3, 4), (2, 5, 4)],
+    "nn.Unfold(2, stride=2, padding=1)": [(2, 3, 4, 5)],
+    "nn.Fold((4, 5), (2, 3), dilation=1, padding=(0, 1), stride=2)": [(2, 12, 6)],
+    "nn.PixelShuffle(2)": [(2, 8, 2, 3)],
+    "nn.PixelUnshuffle(2)": [(2, 2, 4, 6)],
+    "nn.ChannelShuffle(2)": [(2, 4, 2, 3)],
+    "nn.Upsample(scale_factor=2)": [(2, 3, 2, 3)],
+    "nn.Upsample(size=(5, 7), mode='nearest')": [(2, 3, 2, 3)],
+    "nn.Upsample(scale_factor=(1.5, 2.5), mode='bilinear')": [(2, 3, 4, 3)],
+    "nn.Upsample(size=5, mode='linear', align_corners=True)": [(2, 3, 4)],
+    "nn.UpsamplingBilinear2d(scale_factor=2)": [(1, 2, 3, 3)],
+    "nn.UpsamplingNearest2d((2, 2))": [(1, 2, 5, 4)],
+    **{f"nn.{kind}Pad1d((1, 2))": [(2, 3, 4)] for kind in ("Zero", "Reflection", "Replication", "Circular")},
+    **{f"nn.{kind}Pad2d(1)": [(2, 3, 4, 4)] for kind in ("Zero", "Reflection", "Replication", "Circular")},
+    **{f"nn.{kind}Pad3d(1)": [(1, 2, 3, 3, 3)] for kind in ("Zero", "Reflection", "Replication", "Circular")},
+    "nn.ConstantPad1d((0, 2), 1.5)": [(2, 3)],
+    "nn.ConstantPad2d((1, 0, 2, 1), -3.5)": [(2, 3, 4)],
+    "nn.ConstantPad3d(1, 2.0)": [(1, 2, 2, 2)],
+    "nn.CosineEmbeddingLoss(0.1)": [(3, 4), (3, 4), np.array([1, -1, 1])],
+    "nn.PoissonNLLLoss()": [(3, 4), np.ones((3, 4), np.int64)],
+    "nn.PoissonNLLLoss(full=True)": [(3, 4), np.full((3, 4), 2)],
+    "nn.GaussianNLLLoss(full=True)": [(3, 4), (3, 4), np.array([[0.5], [1e-9], [2.0]])],
     "nn.Sequential(nn.Linear(4, 3), nn.ReLU(), nn.Sequential(nn.Linear(3, 2), nn.Softmax(dim=1)))": [(2, 4)],
     "nn.PReLU(3)": [(2, 3)],
 } | {
@@ -270,3 +300,47 @@ def test_clipping_scales_all_gradients_together() -> None:
         )
     for a, b in zip(*seen, strict=True):
         np.testing.assert_allclose(a, b, rtol=1e-9)
+
+
+CONTAINERS = {
+    "a list": lambda nn: nn.ModuleList([nn.Linear(1, 1), nn.Linear(1, 1), nn.ReLU(), nn.Linear(1, 1)]),
+    "an empty list": lambda nn: nn.ModuleList(),
+    "a list that grew": lambda nn: nn.ModuleList([nn.ReLU()]).append(nn.Tanh()).extend([nn.Tanh()]) + nn.ModuleList([nn.ReLU()]),
+    "a list without one": lambda nn: _after(nn.ModuleList([nn.ReLU(), nn.Tanh()]), lambda m: m.pop(0)),
+    "a list with another": lambda nn: _after(nn.ModuleList([nn.ReLU()]), lambda m: m.insert(0, nn.Tanh())),
+    "part of a row": lambda nn: nn.Sequential(nn.ReLU(), nn.Tanh(), nn.Linear(1, 2))[1:],
+    "a longer row": lambda nn: nn.Sequential(nn.ReLU()) + nn.Sequential(nn.Tanh()),
+    "a dictionary": lambda nn: nn.ModuleDict({"a": nn.Linear(1, 2), "b": nn.ReLU()}),
+    "a dictionary of pairs": lambda nn: nn.ModuleDict([["a", nn.ReLU()], ["b", nn.Tanh()]]),
+    "a dictionary without one": lambda nn: _after(nn.ModuleDict({"a": nn.ReLU(), "b": nn.Tanh()}), lambda m: m.pop("a")),
+    "an empty dictionary": lambda nn: _after(nn.ModuleDict({"a": nn.ReLU()}), lambda m: m.clear()),
+}  # fmt: skip
+
+
+def _after(module: Any, change: Any) -> Any:
+    change(module)
+    return module
+
+
+@pytest.mark.parametrize("make", CONTAINERS.values(), ids=CONTAINERS)
+def test_a_container_holds_and_shows_what_pytorch_s_does(make: Any) -> None:
+    ours, theirs = (make(T.nn) for T in ENGINES)
+    assert repr(ours) == repr(theirs)
+    assert list(ours.state_dict()) == list(theirs.state_dict())
+    assert len(ours) == len(theirs)
+
+
+@pytest.mark.parametrize("T", ENGINES, ids=["ours", "torch's"])
+def test_parameters_in_lists_and_dictionaries_are_found(T: Any) -> None:
+    listed = T.nn.ParameterList([T.ones(2), T.nn.Parameter(T.zeros(3))])
+    listed += [T.ones(1)]
+    listed[0] = T.nn.Parameter(T.full((2,), 7.0))
+    named = T.nn.ParameterDict({"a": T.ones(2), "b": T.ones(1)})
+    named.update({"b": T.nn.Parameter(T.zeros(4)), "c": T.ones(1)})
+    named.pop("c")
+    assert [tuple(p.shape) for p in listed.parameters()] == [(2,), (3,), (1,)]
+    assert listed[0].tolist() == [7, 7] and len(listed[1:]) == 2
+    assert {name: tuple(p.shape) for name, p in named.named_parameters()} == {"a": (2,), "b": (4,)}
+    assert list(named) == ["a", "b"] and "a" in named and named.get("z") is None and len(named) == 2
+    assert "Parameter containing" in repr(listed) and "(a)" in repr(named)
+    assert {named: 1}[named] == 1

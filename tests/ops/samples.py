@@ -658,6 +658,28 @@ RANDOM = [
     S("T.bernoulli(a * 0 + 1)", a=constant(3, 4)),
 ]
 
+RESAMPLED = [
+    S("F.unfold(a, 2)", a=(2, 3, 4, 5)),
+    S("F.unfold(a, (2, 3), dilation=2, padding=(1, 2), stride=(2, 1))", a=(1, 2, 4, 5)),
+    S("F.unfold(a, 2)", a=(3, 4, 4), names=False),
+    S("F.fold(a, (4, 5), 2)", a=(2, 8, 12)),
+    S("F.fold(F.unfold(a, 3, padding=1), (4, 4), 3, padding=1)", a=(1, 2, 4, 4)),
+    # PyTorch has a node of its own for each of these.
+    S("F.pixel_shuffle(a, 2)", a=(2, 8, 2, 3), names=False),
+    S("F.pixel_unshuffle(a, 2)", a=(2, 2, 4, 6), names=False),
+    S("F.channel_shuffle(a, 2)", a=(2, 4, 3), names=False),
+    S("F.interpolate(a, scale_factor=2)", a=(1, 2, 3, 4), names=False),
+    S("F.interpolate(a, size=(5, 3))", a=(1, 2, 3, 4), names=False),
+    S("F.interpolate(a, 7, mode='linear')", a=(1, 2, 4), names=False),
+    S("F.interpolate(a, scale_factor=1.7, mode='bilinear')", a=(1, 2, 3, 4), names=False),
+    S("F.interpolate(a, scale_factor=1.7, mode='bilinear', recompute_scale_factor=True)", a=(1, 2, 3, 4), names=False),
+    S("F.interpolate(a, (2, 6), mode='bilinear', align_corners=True)", a=(1, 2, 3, 4), names=False),
+    S("a.masked_scatter(m, b)", a=M, b=(8,), m=mask([True, False, False, True])),
+    S("a.masked_scatter(m, b)", a=(4,), b=(3, 3), m=mask([[True, False, True, True], [False, True, False, False]])),
+    S("(a * 1).masked_scatter_(m, b * 2)", a=M, b=(8,), m=mask([True, False, False, True])),
+]
+
+
 SAMPLES = [
     *POINTWISE,
     *EXPONENTIAL,
@@ -671,10 +693,21 @@ SAMPLES = [
     *NETWORK,
     *LOSS,
     *RANDOM,
+    *RESAMPLED,
 ]
 
 # Calls that PyTorch refuses, and the type of its error.
 REFUSED = [
+    S("F.unfold(a, 5)", a=(1, 2, 4, 4)),
+    S("F.fold(a, (4, 4), 2)", a=(1, 8, 7)),
+    S("F.fold(a, (4, 4), 2)", a=(1, 7, 9)),
+    S("F.pixel_shuffle(a, 2)", a=(1, 3, 2, 2)),
+    S("F.pixel_unshuffle(a, 2)", a=(1, 3, 3, 2)),
+    S("F.interpolate(a)", a=(1, 2, 3)),
+    S("F.interpolate(a, 2, 2.0)", a=(1, 2, 3)),
+    S("F.interpolate(a, 2, align_corners=True)", a=(1, 2, 3)),
+    S("a.masked_scatter(m, b)", a=M, b=(5,), m=mask([True, False, False, True])),
+    S("a.masked_scatter(i, b)", a=M, b=(5,), i=index([1, 0, 0, 1])),
     S("a + b", a=M, b=(3,)),
     S("a @ b", a=M, b=M),
     S("a.dot(b)", a=M, b=V),

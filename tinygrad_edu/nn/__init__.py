@@ -5,11 +5,25 @@ from __future__ import annotations
 from typing import Any
 
 from .. import absent
-from . import activations, attention, containers, functional, init, layers, losses, norms, pooling, recurrent, utils
+from . import (
+    activations,
+    attention,
+    containers,
+    functional,
+    init,
+    layers,
+    losses,
+    norms,
+    padding,
+    pooling,
+    recurrent,
+    transformer,
+    utils,
+)
 from .module import Module
 from .parameter import Buffer, Parameter
 
-_FAMILIES = (activations, attention, containers, layers, losses, norms, pooling, recurrent)
+_FAMILIES = (activations, attention, containers, layers, losses, norms, padding, pooling, recurrent, transformer)
 
 __all__ = ["Buffer", "Module", "Parameter", "functional", "init", "utils"]
 for _family in _FAMILIES:

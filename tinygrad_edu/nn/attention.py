@@ -1,4 +1,4 @@
-"""Attention with several heads, and the layer of a transformer around it."""
+"""Attention with several heads."""
 
 from __future__ import annotations
 
@@ -9,11 +9,10 @@ import numpy as np
 from ..tensor import Tensor, wrap
 from . import functional as F
 from . import init
-from .layers import Dropout, Linear, add_parameters
+from .layers import Linear, add_parameters
 from .module import Module
-from .norms import LayerNorm
 
-__all__ = ["MultiheadAttention", "TransformerEncoderLayer"]
+__all__ = ["MultiheadAttention"]
 
 
 class MultiheadAttention(Module):
@@ -114,49 +113,3 @@ def _additive(mask: Tensor, like: Tensor) -> Tensor:
     if mask._data.dtype != np.bool_:
         return mask
     return wrap(np.where(mask._data, -np.inf, 0.0).astype(like._data.dtype))
-
-
-class TransformerEncoderLayer(Module):
-    """Attention of a sequence to itself, then a network for each place; each with a shortcut and a norm."""
-
-    def __init__(
-        self,
-        d_model: int,
-        nhead: int,
-        dim_feedforward: int = 2048,
-        dropout: float = 0.1,
-        activation: Any = F.relu,
-        layer_norm_eps: float = 1e-5,
-        batch_first: bool = False,
-        norm_first: bool = False,
-        bias: bool = True,
-        device: Any = None,
-        dtype: Any = None,
-    ) -> None:
-        super().__init__()
-        self.self_attn = MultiheadAttention(
-            d_model, nhead, dropout, bias, batch_first=batch_first, device=device, dtype=dtype
-        )
-        self.linear1 = Linear(d_model, dim_feedforward, bias, device, dtype)
-        self.dropout = Dropout(dropout)
-        self.linear2 = Linear(dim_feedforward, d_model, bias, device, dtype)
-        self.norm_first = norm_first
-        self.norm1 = LayerNorm(d_model, layer_norm_eps, True, bias, device, dtype)
-        self.norm2 = LayerNorm(d_model, layer_norm_eps, True, bias, device, dtype)
-        self.dropout1, self.dropout2 = Dropout(dropout), Dropout(dropout)
-        self.activation = {"relu": F.relu, "gelu": F.gelu}[activation] if isinstance(activation, str) else activation
-
-    def forward(
-        self, src: Any, src_mask: Any = None, src_key_padding_mask: Any = None, is_causal: bool = False
-    ) -> Tensor:
-        if self.norm_first:
-            src = src + self._attend(self.norm1(src), src_mask, src_key_padding_mask)
-            return src + self._feed(self.norm2(src))
-        src = self.norm1(src + self._attend(src, src_mask, src_key_padding_mask))
-        return self.norm2(src + self._feed(src))
-
-    def _attend(self, x: Any, mask: Any, padding: Any) -> Tensor:
-        return self.dropout1(self.self_attn(x, x, x, attn_mask=mask, key_padding_mask=padding, need_weights=False)[0])
-
-    def _feed(self, x: Any) -> Tensor:
-        return self.dropout2(self.linear2(self.dropout(self.activation(self.linear1(x)))))

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+import itertools
+from collections.abc import Iterable, Iterator, Mapping, MutableMapping
 from typing import Any
 
 from .module import Module
@@ -33,10 +34,10 @@ class _Row(Module):
         return self._modules[self._key(index)]
 
     @classmethod
-    def _of(cls, items: list[tuple[str, Any]]) -> Any:
+    def _of(cls, items: list[tuple[Any, Any]]) -> Any:
         row = cls()
         for name, module in items:
-            row.add_module(name, module)
+            row.add_module(str(name), module)
         return row
 
     def __setitem__(self, index: int, module: Module) -> None:
@@ -55,9 +56,20 @@ class _Row(Module):
 
     def extend(self, modules: Iterable[Module]) -> Any:
         """Add modules at the end."""
-        for module in modules:
+        for module in list(modules):
             self.append(module)
         return self
+
+    __iadd__ = extend
+
+    def __add__(self, other: Iterable[Module]) -> Any:
+        return type(self)._of(list(enumerate([*self, *other])))
+
+    def pop(self, index: int = -1) -> Module:
+        """Take the module at `index` out, and return it."""
+        module = self[index]
+        del self[index]
+        return module
 
     def insert(self, index: int, module: Module) -> Any:
         """Add a module before the one at `index`."""
@@ -91,53 +103,73 @@ class ModuleList(_Row):
         self.extend(modules)
 
     @classmethod
-    def _of(cls, items: list[tuple[str, Any]]) -> Any:
+    def _of(cls, items: list[tuple[Any, Any]]) -> Any:
         return cls(module for _, module in items)
 
+    def __repr__(self) -> str:
+        # Equal ones that follow each other are shown once.
+        lines = []
+        for shown, run in itertools.groupby(enumerate(self), key=lambda item: repr(item[1])):
+            first, *_, last = [*[i for i, _ in run]] * 2
+            which = f"({first}): " if first == last else f"({first}-{last}): {last - first + 1} x "
+            lines.append(which + shown.replace("\n", "\n  "))
+        return f"{self._get_name()}(" + "".join(f"\n  {line}" for line in lines) + ("\n)" if lines else ")")
 
-class ModuleDict(Module):
+
+class _ByName(Module, MutableMapping):
+    """What a dictionary has: Python makes the rest of its methods from these."""
+
+    __eq__, __hash__ = object.__eq__, object.__hash__
+
+    def __init__(self, given: Any = None) -> None:
+        super().__init__()
+        if given is not None:
+            self.update(given)
+
+    def _held(self) -> dict[str, Any]:
+        raise NotImplementedError
+
+    def __getitem__(self, key: str) -> Any:
+        return self._held()[key]
+
+    def __delitem__(self, key: str) -> None:
+        del self._held()[key]
+
+    def __len__(self) -> int:
+        return len(self._held())
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._held())
+
+
+class ModuleDict(_ByName):
     """A dictionary of modules whose parameters are found."""
 
     def __init__(self, modules: Any = None) -> None:
-        super().__init__()
-        self.update(modules or {})
+        super().__init__(modules)
 
-    def update(self, modules: Any) -> None:
-        """Add modules by name."""
-        for name, module in modules.items() if isinstance(modules, Mapping | ModuleDict) else modules:
-            self[name] = module
-
-    def __getitem__(self, key: str) -> Module:
-        module = self._modules[key]
-        assert module is not None
-        return module
+    def _held(self) -> dict[str, Any]:
+        return self._modules
 
     def __setitem__(self, key: str, module: Module) -> None:
         self.add_module(key, module)
 
-    def __delitem__(self, key: str) -> None:
-        del self._modules[key]
 
-    def __len__(self) -> int:
-        return len(self._modules)
+class ParameterDict(_ByName):
+    """A dictionary of parameters that are found; tensors become parameters."""
 
-    def __iter__(self) -> Iterator[str]:
-        return iter(self._modules)
+    def __init__(self, parameters: Any = None) -> None:
+        super().__init__(parameters)
 
-    def __contains__(self, key: str) -> bool:
-        return key in self._modules
+    def _held(self) -> dict[str, Any]:
+        return self._parameters
 
-    def keys(self) -> Any:
-        """The names."""
-        return self._modules.keys()
+    def __setitem__(self, key: str, value: Any) -> None:
+        self._parameters.pop(key, None)
+        self.register_parameter(key, _parameter(value))
 
-    def items(self) -> Any:
-        """Names and modules."""
-        return self._modules.items()
-
-    def values(self) -> Any:
-        """The modules."""
-        return self._modules.values()
+    def extra_repr(self) -> str:
+        return _list_of(self._parameters)
 
 
 class ParameterList(Module):
@@ -145,13 +177,20 @@ class ParameterList(Module):
 
     def __init__(self, values: Iterable[Any] = ()) -> None:
         super().__init__()
-        for value in values:
-            self.append(value)
+        self.extend(values)
 
     def append(self, value: Any) -> ParameterList:
         """Add a parameter at the end."""
-        self.register_parameter(str(len(self)), value if isinstance(value, Parameter) else Parameter(value))
+        self.register_parameter(str(len(self)), _parameter(value))
         return self
+
+    def extend(self, values: Iterable[Any]) -> ParameterList:
+        """Add parameters at the end."""
+        for value in values:
+            self.append(value)
+        return self
+
+    __iadd__ = extend
 
     def __len__(self) -> int:
         return len(self._parameters)
@@ -159,30 +198,23 @@ class ParameterList(Module):
     def __iter__(self) -> Iterator[Any]:
         return iter(self._parameters.values())
 
-    def __getitem__(self, index: int) -> Any:
-        return list(self._parameters.values())[index]
+    def __getitem__(self, index: int | slice) -> Any:
+        found: Any = list(self._parameters.values())[index]
+        return type(self)(found) if isinstance(index, slice) else found
+
+    def __setitem__(self, index: int, value: Any) -> None:
+        self._parameters[list(self._parameters)[index]] = _parameter(value)
+
+    def extra_repr(self) -> str:
+        return _list_of(self._parameters)
 
 
-class ParameterDict(Module):
-    """A dictionary of parameters that are found; tensors become parameters."""
+def _parameter(value: Any) -> Parameter:
+    return value if isinstance(value, Parameter) else Parameter(value)
 
-    def __init__(self, parameters: Any = None) -> None:
-        super().__init__()
-        for name, value in dict(parameters or {}).items():
-            self[name] = value
 
-    def __setitem__(self, key: str, value: Any) -> None:
-        self.register_parameter(key, value if isinstance(value, Parameter) else Parameter(value))
-
-    def __getitem__(self, key: str) -> Any:
-        return self._parameters[key]
-
-    def __len__(self) -> int:
-        return len(self._parameters)
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(self._parameters)
-
-    def items(self) -> Any:
-        """Names and parameters."""
-        return self._parameters.items()
+def _list_of(parameters: dict[str, Any]) -> str:
+    lines = []
+    for name, p in parameters.items():
+        lines.append(f"({name}): Parameter containing: [{p.dtype} of size {'x'.join(map(str, p.shape))}]")
+    return "\n".join(lines)

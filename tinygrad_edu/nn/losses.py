@@ -9,8 +9,8 @@ from . import functional as F
 from .module import Module
 
 __all__ = [
-    "BCELoss", "BCEWithLogitsLoss", "CosineSimilarity", "CrossEntropyLoss", "HingeEmbeddingLoss", "HuberLoss", "KLDivLoss",
-    "L1Loss", "MSELoss", "MarginRankingLoss", "NLLLoss", "PairwiseDistance", "SmoothL1Loss", "SoftMarginLoss",
+    "BCELoss", "BCEWithLogitsLoss", "CosineEmbeddingLoss", "CosineSimilarity", "CrossEntropyLoss", "GaussianNLLLoss", "HingeEmbeddingLoss", "HuberLoss", "KLDivLoss",
+    "L1Loss", "MSELoss", "MarginRankingLoss", "NLLLoss", "PairwiseDistance", "PoissonNLLLoss", "SmoothL1Loss", "SoftMarginLoss",
     "TripletMarginLoss",
 ]  # fmt: skip
 
@@ -69,5 +69,8 @@ HingeEmbeddingLoss = _loss("HingeEmbeddingLoss", "hinge_embedding_loss", margin=
 TripletMarginLoss = _loss(
     "TripletMarginLoss", "triplet_margin_loss", margin=1.0, p=2.0, eps=1e-6, swap=False, reduction="mean"
 )
+CosineEmbeddingLoss = _loss("CosineEmbeddingLoss", "cosine_embedding_loss", margin=0.0, reduction="mean")
+GaussianNLLLoss = _loss("GaussianNLLLoss", "gaussian_nll_loss", full=False, eps=1e-6, reduction="mean")
+PoissonNLLLoss = _loss("PoissonNLLLoss", "poisson_nll_loss", log_input=True, full=False, eps=1e-8, reduction="mean")
 CosineSimilarity = _loss("CosineSimilarity", "cosine_similarity", dim=1, eps=1e-8)
 PairwiseDistance = _loss("PairwiseDistance", "pairwise_distance", p=2.0, eps=1e-6, keepdim=False)

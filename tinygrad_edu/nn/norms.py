@@ -12,7 +12,17 @@ from . import init
 from .layers import add_parameters
 from .module import Module
 
-__all__ = ["BatchNorm1d", "BatchNorm2d", "GroupNorm", "InstanceNorm2d", "LayerNorm", "RMSNorm"]
+__all__ = [
+    "BatchNorm1d",
+    "BatchNorm2d",
+    "BatchNorm3d",
+    "GroupNorm",
+    "InstanceNorm1d",
+    "InstanceNorm2d",
+    "InstanceNorm3d",
+    "LayerNorm",
+    "RMSNorm",
+]
 
 
 def _add_affine(module: Module, size: Any, affine: bool, bias: bool, device: Any, dtype: Any) -> None:
@@ -47,9 +57,7 @@ class _BatchNorm(Module):
         self.register_buffer("num_batches_tracked", zeros((), dtype=dtypes.int64) if track else None)
 
     def forward(self, input: Tensor) -> Tensor:
-        if input.ndim not in self._dims:
-            wanted = " or ".join(f"{n}D" for n in self._dims)
-            raise ValueError(f"expected {wanted} input (got {input.ndim}D input)")
+        self._check(input)
         momentum = self.momentum
         if self.training and self.track_running_stats:
             self.num_batches_tracked._data[...] += 1
@@ -61,6 +69,11 @@ class _BatchNorm(Module):
             input, self.running_mean if keep else None, self.running_var if keep else None, self.weight, self.bias, measure,
             0.0 if momentum is None else momentum, self.eps,
         )  # fmt: skip
+
+    def _check(self, input: Tensor) -> None:
+        if input.ndim not in self._dims:
+            wanted = " or ".join(f"{n}D" for n in self._dims)
+            raise ValueError(f"expected {wanted} input (got {input.ndim}D input)")
 
     def extra_repr(self) -> str:
         return (
@@ -81,8 +94,14 @@ class BatchNorm2d(_BatchNorm):
     _dims = (4,)
 
 
-class InstanceNorm2d(Module):
-    """Each channel of each image by its own mean and deviation."""
+class BatchNorm3d(_BatchNorm):
+    """Each channel (N, C, D, H, W) by its mean and deviation over the batch."""
+
+    _dims = (5,)
+
+
+class _InstanceNorm(_BatchNorm):
+    """Each channel of each sample by its own mean and deviation; a sample may come without the batch."""
 
     def __init__(
         self,
@@ -96,17 +115,35 @@ class InstanceNorm2d(Module):
         *,
         bias: bool = True,
     ) -> None:
-        if track_running_stats:
-            raise NotImplementedError("InstanceNorm2d with track_running_stats is not built: leave it out.")
-        super().__init__()
-        self.num_features, self.eps, self.momentum, self.affine = num_features, eps, momentum, affine
-        _add_affine(self, num_features, affine, bias, device, dtype)
+        super().__init__(num_features, eps, momentum, affine, track_running_stats, device, dtype, bias=bias)
 
     def forward(self, input: Tensor) -> Tensor:
-        return F.instance_norm(input, weight=self.weight, bias=self.bias, eps=self.eps)
+        alone = input.ndim == min(self._dims)
+        self._check(input)
+        batch = input.unsqueeze(0) if alone else input
+        measure = self.training or not self.track_running_stats
+        out = F.instance_norm(
+            batch, self.running_mean, self.running_var, self.weight, self.bias, measure, self.momentum or 0.0, self.eps
+        )
+        return out.squeeze(0) if alone else out
 
-    def extra_repr(self) -> str:
-        return f"{self.num_features}, eps={self.eps}, momentum={self.momentum}, affine={self.affine}, bias={self.bias is not None}, track_running_stats=False"
+
+class InstanceNorm1d(_InstanceNorm):
+    """Each channel of each sequence (C, L) by its own mean and deviation."""
+
+    _dims = (2, 3)
+
+
+class InstanceNorm2d(_InstanceNorm):
+    """Each channel of each image (C, H, W) by its own mean and deviation."""
+
+    _dims = (3, 4)
+
+
+class InstanceNorm3d(_InstanceNorm):
+    """Each channel of each volume (C, D, H, W) by its own mean and deviation."""
+
+    _dims = (4, 5)
 
 
 class LayerNorm(Module):

@@ -10,12 +10,15 @@ import numpy as np
 from .arithmetic import abs
 from .binding import functions, nn_functions, public
 from .clamp import clamp_min
-from .exponential import sigmoid
+from .copies import clone
+from .creation import full_like
+from .exponential import exp, log, sigmoid
 from .masking import where
 from .op import Op
+from .powers import sqrt
 from .rectifier import Hardtanh
 from .reduce import mean, sum
-from .shape import broadcast_to, expand
+from .shape import broadcast_to, expand, unsqueeze
 
 _NN, _BOTH = (nn_functions,), (functions, nn_functions)
 
@@ -210,6 +213,49 @@ def margin_ranking_loss(input1, input2, target, margin=0.0, size_average=None, r
     """The mean of max(0, -t·(x1 - x2) + margin)."""
     reduction = checked_reduction(size_average, reduce, reduction)
     return reduce_loss(clamp_min(-target * (input1 - input2) + margin, 0), reduction)
+
+
+@public(where=_NN, method=False)
+def gaussian_nll_loss(input, target, var, full=False, eps=1e-6, reduction="mean"):
+    """The mean of ½·(ln var + (input - target)²/var): how unlikely the target is, for a normal distribution."""
+    if isinstance(var, int | float):
+        var = full_like(input, var)
+    if (var._data < 0).any():
+        raise ValueError("var has negative entry/entries")
+    if var.shape != input.shape:
+        if var.shape == input.shape[:-1]:
+            var = unsqueeze(var, -1)
+        elif var.ndim != input.ndim or [a for a, b in zip(var.shape, input.shape, strict=True) if a != b] != [1]:
+            raise ValueError("var is of incorrect size")
+    reduction = checked_reduction(None, None, reduction)
+    # No smaller than eps, and the gradient as if it were not cut.
+    bounded = clone(var)
+    bounded._data[...] = np.maximum(var._data, eps)
+    loss = 0.5 * (log(bounded) + (input - target) ** 2 / bounded)
+    return reduce_loss(loss + 0.5 * math.log(2 * math.pi) if full else loss, reduction)
+
+
+@public(where=_BOTH, method=False)
+def poisson_nll_loss(
+    input, target, log_input=True, full=False, size_average=None, eps=1e-8, reduce=None, reduction="mean"
+):
+    """The mean of e^x - t·x, or of x - t·ln x: how unlikely the count t is, for a Poisson distribution."""
+    reduction = checked_reduction(size_average, reduce, reduction)
+    loss = exp(input) - target * input if log_input else input - target * log(input + eps)
+    if full:
+        stirling = target * log(target) - target + 0.5 * log(2 * math.pi * target)
+        loss = loss + where(target > 1, stirling, 0.0)
+    return reduce_loss(loss, reduction)
+
+
+@public(where=_BOTH, method=False)
+def cosine_embedding_loss(input1, input2, target, margin=0.0, size_average=None, reduce=None, reduction="mean"):
+    """The mean of 1 - cos where t is 1, of max(0, cos - margin) where it is -1."""
+    reduction = checked_reduction(size_average, reduce, reduction)
+    dot = sum(input1 * input2, -1)
+    cosine = dot / sqrt((sum(input1 * input1, -1) + 1e-12) * (sum(input2 * input2, -1) + 1e-12))
+    near = where(target == 1, 1 - cosine, 0.0)
+    return reduce_loss(near + where(target == -1, clamp_min(cosine - margin, 0), 0.0), reduction)
 
 
 @public(where=_BOTH, method=False)

@@ -228,9 +228,16 @@ def instance_norm(
 ):
     """Each channel of each sample by its own mean and deviation, then weight and bias."""
     n, channels = input.shape[:2]
+    if use_input_stats and math.prod(input.shape[2:]) == 1:
+        raise ValueError(f"Expected more than 1 spatial element when training, got input size {input.shape}")
     folded = reshape(input, (1, n * channels, *input.shape[2:]))
+    # Each sample has running statistics of its own; what is kept is their mean.
+    running = [None if x is None else x.repeat(n) for x in (running_mean, running_var)]
     weight, bias = (None if x is None else x.repeat(n) for x in (weight, bias))
-    out = batch_norm(folded, None, None, weight, bias, True, momentum, eps)
+    out = batch_norm(folded, *running, weight, bias, use_input_stats, momentum, eps)
+    if use_input_stats and running_mean is not None:
+        for kept, each in zip((running_mean, running_var), running, strict=True):
+            kept._data[...] = each._data.reshape(n, channels).mean(axis=0)
     return reshape(out, tuple(input.shape))
 
 

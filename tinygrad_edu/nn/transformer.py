@@ -1,0 +1,238 @@
+"""Transformers: layers of attention, and stacks of them."""
+
+from __future__ import annotations
+
+import copy
+from typing import Any
+
+from ..ops.creation import full
+from ..tensor import Tensor
+from . import functional as F
+from . import init
+from .attention import MultiheadAttention
+from .containers import ModuleList
+from .layers import Dropout, Linear
+from .module import Module
+from .norms import LayerNorm
+
+__all__ = [
+    "Transformer", "TransformerDecoder", "TransformerDecoderLayer", "TransformerEncoder", "TransformerEncoderLayer",
+]  # fmt: skip
+
+
+class TransformerEncoderLayer(Module):
+    """Attention of a sequence to itself, then a network for each place; each with a shortcut and a norm."""
+
+    def __init__(
+        self,
+        d_model: int,
+        nhead: int,
+        dim_feedforward: int = 2048,
+        dropout: float = 0.1,
+        activation: Any = F.relu,
+        layer_norm_eps: float = 1e-5,
+        batch_first: bool = False,
+        norm_first: bool = False,
+        bias: bool = True,
+        device: Any = None,
+        dtype: Any = None,
+    ) -> None:
+        super().__init__()
+        self.self_attn = MultiheadAttention(
+            d_model, nhead, dropout, bias, batch_first=batch_first, device=device, dtype=dtype
+        )
+        self.linear1 = Linear(d_model, dim_feedforward, bias, device, dtype)
+        self.dropout = Dropout(dropout)
+        self.linear2 = Linear(dim_feedforward, d_model, bias, device, dtype)
+        self.norm_first = norm_first
+        self.norm1 = LayerNorm(d_model, layer_norm_eps, True, bias, device, dtype)
+        self.norm2 = LayerNorm(d_model, layer_norm_eps, True, bias, device, dtype)
+        self.dropout1, self.dropout2 = Dropout(dropout), Dropout(dropout)
+        self.activation = _activation(activation)
+
+    def forward(
+        self, src: Any, src_mask: Any = None, src_key_padding_mask: Any = None, is_causal: bool = False
+    ) -> Tensor:
+        if self.norm_first:
+            src = src + self._attend(self.norm1(src), src_mask, src_key_padding_mask)
+            return src + self._feed(self.norm2(src))
+        src = self.norm1(src + self._attend(src, src_mask, src_key_padding_mask))
+        return self.norm2(src + self._feed(src))
+
+    def _attend(self, x: Any, mask: Any, padding: Any) -> Tensor:
+        return self.dropout1(self.self_attn(x, x, x, attn_mask=mask, key_padding_mask=padding, need_weights=False)[0])
+
+    def _feed(self, x: Any) -> Tensor:
+        return self.dropout2(self.linear2(self.dropout(self.activation(self.linear1(x)))))
+
+
+class TransformerDecoderLayer(TransformerEncoderLayer):
+    """As the encoder's layer, with attention to what the encoder made between its two parts."""
+
+    def __init__(
+        self,
+        d_model: int,
+        nhead: int,
+        dim_feedforward: int = 2048,
+        dropout: float = 0.1,
+        activation: Any = F.relu,
+        layer_norm_eps: float = 1e-5,
+        batch_first: bool = False,
+        norm_first: bool = False,
+        bias: bool = True,
+        device: Any = None,
+        dtype: Any = None,
+    ) -> None:
+        Module.__init__(self)
+        options = {"batch_first": batch_first, "device": device, "dtype": dtype}
+        self.self_attn = MultiheadAttention(d_model, nhead, dropout, bias, **options)
+        self.multihead_attn = MultiheadAttention(d_model, nhead, dropout, bias, **options)
+        self.linear1 = Linear(d_model, dim_feedforward, bias, device, dtype)
+        self.dropout = Dropout(dropout)
+        self.linear2 = Linear(dim_feedforward, d_model, bias, device, dtype)
+        self.norm_first = norm_first
+        self.norm1, self.norm2, self.norm3 = (
+            LayerNorm(d_model, layer_norm_eps, True, bias, device, dtype) for _ in range(3)
+        )
+        self.dropout1, self.dropout2, self.dropout3 = Dropout(dropout), Dropout(dropout), Dropout(dropout)
+        self.activation = _activation(activation)
+
+    def forward(  # type: ignore[override]
+        self,
+        tgt: Any,
+        memory: Any,
+        tgt_mask: Any = None,
+        memory_mask: Any = None,
+        tgt_key_padding_mask: Any = None,
+        memory_key_padding_mask: Any = None,
+        tgt_is_causal: bool = False,
+        memory_is_causal: bool = False,
+    ) -> Tensor:
+        to_self, to_memory = (tgt_mask, tgt_key_padding_mask), (memory, memory_mask, memory_key_padding_mask)
+        if self.norm_first:
+            tgt = tgt + self._attend(self.norm1(tgt), *to_self)
+            tgt = tgt + self._look(self.norm2(tgt), *to_memory)
+            return tgt + self._feed(self.norm3(tgt))
+        tgt = self.norm1(tgt + self._attend(tgt, *to_self))
+        tgt = self.norm2(tgt + self._look(tgt, *to_memory))
+        return self.norm3(tgt + self._feed(tgt))
+
+    def _look(self, x: Any, memory: Any, mask: Any, padding: Any) -> Tensor:
+        seen = self.multihead_attn(x, memory, memory, attn_mask=mask, key_padding_mask=padding, need_weights=False)[0]
+        return self.dropout2(seen)
+
+    def _feed(self, x: Any) -> Tensor:
+        return self.dropout3(self.linear2(self.dropout(self.activation(self.linear1(x)))))
+
+
+def _activation(given: Any) -> Any:
+    return {"relu": F.relu, "gelu": F.gelu}[given] if isinstance(given, str) else given
+
+
+class TransformerEncoder(Module):
+    """Copies of an encoder's layer, one after the other, and a norm at the end if one is given."""
+
+    def __init__(
+        self,
+        encoder_layer: Any,
+        num_layers: int,
+        norm: Any = None,
+        enable_nested_tensor: bool = True,
+        mask_check: bool = True,
+    ) -> None:
+        super().__init__()
+        self.layers = ModuleList(copy.deepcopy(encoder_layer) for _ in range(num_layers))
+        self.num_layers, self.norm = num_layers, norm
+
+    def forward(
+        self, src: Any, mask: Any = None, src_key_padding_mask: Any = None, is_causal: bool | None = None
+    ) -> Tensor:
+        for layer in self.layers:
+            src = layer(src, mask, src_key_padding_mask)
+        return src if self.norm is None else self.norm(src)
+
+
+class TransformerDecoder(Module):
+    """Copies of a decoder's layer, one after the other, and a norm at the end if one is given."""
+
+    def __init__(self, decoder_layer: Any, num_layers: int, norm: Any = None) -> None:
+        super().__init__()
+        self.layers = ModuleList(copy.deepcopy(decoder_layer) for _ in range(num_layers))
+        self.num_layers, self.norm = num_layers, norm
+
+    def forward(
+        self,
+        tgt: Any,
+        memory: Any,
+        tgt_mask: Any = None,
+        memory_mask: Any = None,
+        tgt_key_padding_mask: Any = None,
+        memory_key_padding_mask: Any = None,
+        tgt_is_causal: bool | None = None,
+        memory_is_causal: bool = False,
+    ) -> Tensor:
+        for layer in self.layers:
+            tgt = layer(tgt, memory, tgt_mask, memory_mask, tgt_key_padding_mask, memory_key_padding_mask)
+        return tgt if self.norm is None else self.norm(tgt)
+
+
+class Transformer(Module):
+    """An encoder of the source, and a decoder of the target that looks at what the encoder made."""
+
+    def __init__(
+        self,
+        d_model: int = 512,
+        nhead: int = 8,
+        num_encoder_layers: int = 6,
+        num_decoder_layers: int = 6,
+        dim_feedforward: int = 2048,
+        dropout: float = 0.1,
+        activation: Any = F.relu,
+        custom_encoder: Any = None,
+        custom_decoder: Any = None,
+        layer_norm_eps: float = 1e-5,
+        batch_first: bool = False,
+        norm_first: bool = False,
+        bias: bool = True,
+        device: Any = None,
+        dtype: Any = None,
+    ) -> None:
+        super().__init__()
+        layer = (
+            d_model, nhead, dim_feedforward, dropout, activation, layer_norm_eps, batch_first, norm_first, bias, device, dtype,
+        )  # fmt: skip
+        norm = (d_model, layer_norm_eps, True, bias, device, dtype)
+        self.encoder = custom_encoder or TransformerEncoder(
+            TransformerEncoderLayer(*layer), num_encoder_layers, LayerNorm(*norm)
+        )
+        self.decoder = custom_decoder or TransformerDecoder(
+            TransformerDecoderLayer(*layer), num_decoder_layers, LayerNorm(*norm)
+        )
+        for p in self.parameters():
+            if p.ndim > 1:
+                init.xavier_uniform_(p)
+        self.d_model, self.nhead, self.batch_first = d_model, nhead, batch_first
+
+    def forward(
+        self,
+        src: Any,
+        tgt: Any,
+        src_mask: Any = None,
+        tgt_mask: Any = None,
+        memory_mask: Any = None,
+        src_key_padding_mask: Any = None,
+        tgt_key_padding_mask: Any = None,
+        memory_key_padding_mask: Any = None,
+        src_is_causal: bool | None = None,
+        tgt_is_causal: bool | None = None,
+        memory_is_causal: bool = False,
+    ) -> Tensor:
+        if src.size(-1) != self.d_model or tgt.size(-1) != self.d_model:
+            raise RuntimeError("the feature number of src and tgt must be equal to d_model")
+        memory = self.encoder(src, src_mask, src_key_padding_mask)
+        return self.decoder(tgt, memory, tgt_mask, memory_mask, tgt_key_padding_mask, memory_key_padding_mask)
+
+    @staticmethod
+    def generate_square_subsequent_mask(sz: int, device: Any = None, dtype: Any = None) -> Tensor:
+        """What is added to the scores so that a place sees none behind it: -inf above the diagonal, else 0."""
+        return full((sz, sz), float("-inf"), dtype=dtype, device=device).triu(1)
