@@ -169,3 +169,27 @@ def test_a_picture_keeps_the_direction_that_it_is_given_while_it_can_be_read_so(
     for given, then in (("LR", ["LR", "LR", "TB"]), ("TB", ["TB", "TB", "TB"])):
         made = [one.scene(direction={"values": given}) for one in (short, long, longest)]
         assert [one["views"]["values"]["direction"] for one in made] == then
+
+
+def test_a_gradient_is_drawn_for_a_value_that_only_the_engine_saw(engine):
+    program = "x = T.tensor([[1.0, 2.0]])\nlin = T.nn.Linear(2, 2)\nlin(x).sum().backward()"
+    scene = viz.record(program, engine=engine).scene()
+    hidden = [key for key, value in viz.record(program, engine=engine).graph.values.items() if value.array is None]
+    drawn = frame(scene, "values", len(scene["steps"]) - 1)
+    assert hidden
+    for key in hidden:  # the transposed weight, inside the call
+        assert f'-{key}d0" class="grid grad-grid on"' in drawn
+
+
+def test_the_version_of_a_fresh_parameter_and_of_its_views_goes_without_saying(engine):
+    layers = "net = T.nn.Sequential(T.nn.Conv2d(1, 1, 2), T.nn.Linear(2, 1))\n"
+    scene = viz.record(layers + "y = net(T.ones(1, 1, 3, 3)).sum()", engine=engine).scene()
+    assert "version" not in scene["views"]["values"]["svg"]
+    assert "uniform" not in scene["views"]["values"]["svg"]
+    scene = viz.record(layers + "with T.no_grad(): net[1].bias.mul_(2)", engine=engine).scene()
+    assert "version" in scene["views"]["values"]["svg"]
+
+
+def test_many_side_by_side_are_put_below_each_other(engine):
+    scene = viz.record("y = T.cat([T.tensor([float(i)]) for i in range(60)])", engine=engine).scene()
+    assert scene["views"]["values"]["direction"] == "LR"

@@ -28,6 +28,7 @@ FONTS = [str(HERE / "fonts" / name) for name in ("DejaVuSans.ttf", "DejaVuSans-B
 NEEDS = {"resvg_py": "resvg-py", "fpdf": "fpdf2", "PIL": "pillow"}
 PICTURE_FORMATS = ("svg", "png", "pdf", "html", "dot")
 RECORDING_FORMATS = ("json", "html", "svg", "png", "pdf", "gif", "dot")
+SYSTEM_FROM = "\u2e80"  # signs from here on are in no font that comes along
 SCALE = 2.0  # pixels of a PNG or GIF for each pixel of the picture
 
 
@@ -200,9 +201,13 @@ def _package(name: str, form: str) -> Any:
 
 
 def png(picture: str, scale: float = SCALE) -> bytes:
-    """A plain SVG as PNG, drawn with the fonts that come along, so that it looks the same everywhere."""
+    """A plain SVG as PNG, drawn with the fonts that come along, so that it looks the same everywhere.
+
+    Signs that these do not have, such as Chinese, are taken from the system's.
+    """
     resvg = _package("resvg_py", "png")
-    return bytes(resvg.svg_to_bytes(svg_string=picture, zoom=scale, skip_system_fonts=True, font_files=FONTS))
+    own = picture.isascii() or max(picture) < SYSTEM_FROM
+    return bytes(resvg.svg_to_bytes(svg_string=picture, zoom=scale, skip_system_fonts=own, font_files=FONTS))
 
 
 def gif(pictures: list[str], scale: float = SCALE, seconds: float = 1.2) -> bytes:

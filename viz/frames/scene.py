@@ -202,4 +202,10 @@ def arrange(
         placed = layouts.place(sizes, ends, "LR", loose, time_limit)
         if placed.width <= (wide if direction is None else TOO_WIDE):
             return placed
-    return layouts.place(sizes, ends, "TB", loose, time_limit)
+    placed = layouts.place(sizes, ends, "TB", loose, time_limit)
+    if (
+        direction is None and placed.width > 2 * wide
+    ):  # many side by side: a page is scrolled down more easily than across
+        other = layouts.place(sizes, ends, "LR", loose, time_limit)
+        return min(placed, other, key=lambda one: one.width)
+    return placed

@@ -96,7 +96,7 @@ def product(upstream: Array | None, sent: Array | None) -> tuple[str, str, str]:
     above, below = scalar(upstream), scalar(sent)
     if above is None or below is None or not above or above - above != 0 or below - below != 0:
         return whole, "", whole
-    local = notation.number(below / above)
+    local, first, product = notation.number(below / above), notation.number(above), notation.number(below)
     if local == "1":
-        return whole, "", f"{brief(upstream)} · 1 = {whole}"
-    return f"= {whole}", f"{brief(upstream)} × {local}", f"{brief(upstream)} · {local} = {whole}"
+        return whole, "", f"{first} · 1 = {product}"
+    return f"= {product}", f"{first} × {local}", f"{first} · {local} = {product}"

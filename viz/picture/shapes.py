@@ -214,7 +214,10 @@ def _values_view(
     hidden = inner(graph)
     values = [value for key, value in graph.values.items() if key not in hidden and key not in folding.hidden]
     ops = [op for key, op in graph.ops.items() if key not in hidden]
-    boxes = [_value_box(value, room.get(value.key, {}), layers.get(value.key, [])) for value in values]
+    boxes = [
+        _value_box(value, room.get(value.key, {}), layers.get(value.key, []), _made_at(graph, value))
+        for value in values
+    ]
     boxes += [_op_box(op, room.get(op.key, {})) for op in ops if op.key not in folding.unit]
     boxes += [_fold_box(one, graph) for one in folding.folds.values()]
     joined = _Joined(folding)
@@ -256,7 +259,16 @@ def inner(graph: Graph) -> set[str]:
     return ops | {key for key in made | met if key not in used}
 
 
-def _value_box(value: Value, room: dict[str, str], layers: list[Grid]) -> Box:
+def _made_at(graph: Graph, value: Value) -> int:
+    """The version that the memory of a value had when it was new: a fresh parameter was filled in place, too."""
+    seen = {value.key}
+    while value.shares is not None and value.shares in graph.values and value.shares not in seen:
+        value = graph.values[value.shares]
+        seen.add(value.key)
+    return value.version if value.kind in ("leaf", "input") and not value.how_shared else 0
+
+
+def _value_box(value: Value, room: dict[str, str], layers: list[Grid], made_at: int) -> Box:
     rows = [Row("name", "name" if value.name else "value", "", "")]
     rows[0].text = rows[0].cut(value.title)
     plain = value.shape == [] and value.kind not in ("leaf", "input")
@@ -272,11 +284,13 @@ def _value_box(value: Value, room: dict[str, str], layers: list[Grid]) -> Box:
             rows.append(Row("value", "small", "", room.get("value", words)))
         if drawn is not None or layers:
             rows.append(Row("", "grid", layers=[] if drawn is None else [drawn], beside=layers))
+    elif layers:
+        rows.append(Row("", "grid", beside=layers))
     if room.get("grad"):
         rows.append(Row("grad", "grad", "", room["grad"]))
     if room.get("note"):
         rows.append(Row("note", "tiny", "", room["note"]))
-    if value.version and (value.kind != "leaf" or value.how_shared):  # a fresh parameter was filled in place, too
+    if value.version > made_at:
         rows.append(Row("version", "tiny", f"version {value.version}"))
     return Box(value.key, value.kind, rows, title=value.title)
 

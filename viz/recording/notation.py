@@ -290,6 +290,8 @@ def brief(array: Array | None) -> str:
         return ""
     if array.data is not None and not array.shape:
         return number(array.data)
+    if (only := scalar(array)) is not None:
+        return f"{'[' * len(array.shape)}{number(only)}{']' * len(array.shape)}"
     if array.data is not None and len(array.shape) == 1 and array.size <= 3:
         return f"[{', '.join(number(item, 3) for item in array.data)}]"
     if array.norm is None:

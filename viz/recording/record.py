@@ -182,7 +182,7 @@ class Recorder:
             del graph.values[key]
         for value in graph.values.values():
             if value.shares in unused:
-                value.shares = None
+                value.shares, value.how_shared = None, ""
         events = [event for event in events if event.kind != "create" or event.values[0] not in unused]
         name_values(graph)
         source = legible(self.source.text).splitlines()

@@ -295,13 +295,14 @@ class Watch:
         changed: list[Any],
     ) -> None:
         changed = [tensor for tensor in changed if not self._filled(tensor)]
-        self._used.update(inputs)
         made = [
             tensor
             for tensor in results
             if not any(tensor is one for one in tensors) or any(tensor is one for one in changed)
         ]
         made += [tensor for tensor in changed if not any(tensor is one for one in made)]
+        if made:  # to ask for a shape is no use
+            self._used.update(inputs)
         known = len(self.graph.values)  # the values of this call are those that come after
         self._call = (name, line)
         self._met = []
