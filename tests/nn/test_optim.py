@@ -84,6 +84,15 @@ SCHEDULES = [
     "ExponentialLR(o, 0.9)",
     "CosineAnnealingLR(o, 10, eta_min=0.01)",
     "LambdaLR(o, lambda e: 1 / (1 + e))",
+    "ConstantLR(o, 0.5, 4)",
+    "LinearLR(o, 0.1, 0.9, 6)",
+    "PolynomialLR(o, 6, 2.0)",
+    "CosineAnnealingWarmRestarts(o, 3, 2, eta_min=0.01)",
+    "OneCycleLR(o, 0.5, 14)",
+    "OneCycleLR(o, max_lr=[0.5], epochs=4, steps_per_epoch=4, three_phase=True, anneal_strategy='linear')",
+    "OneCycleLR(o, 0.5, total_steps=20, cycle_momentum=False, pct_start=0.5)",
+    "SequentialLR(o, [LinearLR(o, 0.1), CosineAnnealingLR(o, 8)], [5])",
+    "SequentialLR(o, [ConstantLR(o, 0.1), StepLR(o, 2), ExponentialLR(o, 0.9)], [3, 8])",
 ]
 
 
@@ -92,15 +101,39 @@ def test_a_schedule_has_the_rates_of_pytorchs(code: str) -> None:
     rates = []
     for T in ENGINES:
         params, _ = _problem(T)
-        optimizer = T.optim.SGD(params, lr=0.1)
+        optimizer = T.optim.SGD(params, lr=0.1, momentum=0.5)
         scheduler = eval(code, {**vars(T.optim.lr_scheduler), "o": optimizer})
         seen = []
         for _ in range(15):
-            seen.append(scheduler.get_last_lr()[0])
+            seen.append(
+                (scheduler.get_last_lr()[0], optimizer.param_groups[0]["lr"], optimizer.param_groups[0]["momentum"])
+            )
             optimizer.step()
             scheduler.step()
         rates.append(seen)
     np.testing.assert_allclose(rates[0], rates[1], rtol=1e-9)
+
+
+PLATEAUS = [
+    "(o)", "(o, patience=1)", "(o, 'max', patience=2, factor=0.5)", "(o, patience=0, cooldown=2)", "(o, patience=0, min_lr=0.03)",
+    "(o, patience=1, threshold=0.2)", "(o, 'max', patience=1, threshold=0.2, threshold_mode='abs')", "(o, 'min', 0.5, 0, eps=0.04)",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("code", PLATEAUS)
+def test_a_rate_falls_where_nothing_becomes_better_as_in_pytorch(code: str) -> None:
+    measured = np.round(np.random.default_rng(0).standard_normal(40).cumsum() / 3 + 1, 1)
+    rates = []
+    for T in ENGINES:
+        params, _ = _problem(T)
+        optimizer = T.optim.SGD([{"params": params[:1]}, {"params": params[1:], "lr": 0.7}], lr=0.1)
+        scheduler = eval("S" + code, {"S": T.optim.lr_scheduler.ReduceLROnPlateau, "o": optimizer})
+        seen = []
+        for value in measured:
+            scheduler.step(T.tensor(value))
+            seen.append((*scheduler.get_last_lr(), scheduler.num_bad_epochs, scheduler.best))
+        rates.append(seen)
+    np.testing.assert_allclose(rates[0], rates[1], rtol=1e-12)
 
 
 @pytest.mark.parametrize(
