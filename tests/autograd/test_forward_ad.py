@@ -605,3 +605,18 @@ def test_the_tangent_of_a_tensor_times_itself_in_place_is_that_of_its_square() -
     with fw.dual_level():
         x = fw.make_dual(T.tensor([3.0]), T.tensor([0.5]))
         assert fw.unpack_dual(x.mul_(x)).tangent.tolist() == [3.0]
+
+
+@same_on_both
+def test_what_is_detached_in_place_carries_no_tangent_and_what_is_detached_does(T):
+    fw, found = T.autograd.forward_ad, []
+    with fw.dual_level():
+        x = fw.make_dual(leaf(T), T.ones(3, dtype=T.float64))
+        for name in ("detach", "detach_"):
+            y = x * 2
+            getattr(y, name)()
+            found.append(fw.unpack_dual(y).tangent)
+            found.append(fw.unpack_dual((x * 2).detach()).tangent)
+            y.add_(x.detach())
+            found.append(fw.unpack_dual(y.clone()).tangent)
+    return [None if t is None else values_of(t) for t in found]

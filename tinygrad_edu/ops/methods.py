@@ -29,10 +29,11 @@ def detach(self: Tensor) -> Tensor:
 
 
 def detach_(self: Tensor) -> Tensor:
-    """Cut this tensor out of the graph: it becomes a leaf."""
+    """Cut this tensor out of the graph: it becomes a leaf, and carries no tangent any more."""
     if self._is_view():
         raise RuntimeError("Can't detach views in-place. Use detach() instead.")
     self._grad_fn, self.output_nr, self._requires_grad = None, 0, False
+    self._tangent = None
     return self
 
 
