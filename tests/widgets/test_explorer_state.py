@@ -128,6 +128,17 @@ def test_every_way_offered_mends_the_error_on_both_engines(state):
         explorer.state = state
 
 
+def test_a_mistake_that_is_asked_for_has_a_lesson_until_another_is():
+    explorer = explored(backwards=2)
+    assert [side["error"]["mistake"] for side in explorer.result["sides"]] == ["second backward", "second backward"]
+    explorer.mistake = "second backward"
+    first = explorer.lesson
+    explorer.mistake = "does not require grad"
+    assert explorer.lesson not in ("", first)
+    explorer.mistake = ""
+    assert explorer.lesson == ""
+
+
 def test_volatile_is_ignored_by_pytorch_alone_and_both_warn():
     explorer = explored(volatile=["x"])
     assert ops(explorer, "torch") == ["MulBackward0", "AddBackward0", "SubBackward0", "PowBackward0"]

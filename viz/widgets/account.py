@@ -7,6 +7,7 @@ from typing import Any
 
 from viz import engines
 from viz.engines import CORE, TORCH
+from viz.experiments.mistake import recognise
 from viz.frames.scene import scene
 from viz.picture.kept import Kept
 from viz.recording.notation import number
@@ -65,8 +66,12 @@ def shown(
     made["steps"] = [{name: step[name] for name in _TOLD} for step in made["steps"]]
     side: dict[str, Any] = {"scene": {name: made[name] for name in ("views", "details", "steps")}}
     if recording.error is not None:
-        sentence = explain(recording.error["type"], recording.error["message"])
-        side["error"] = {**recording.error, "explanation": sentence}
+        known = recognise(recording.error["message"])
+        if known is not None:  # a lesson is about it
+            side["error"] = {**recording.error, "explanation": known.why, "mistake": known.name}
+        else:
+            sentence = explain(recording.error["type"], recording.error["message"])
+            side["error"] = {**recording.error, "explanation": sentence}
     side["stdout"] = recording.stdout[-PRINTED:]
     return side
 

@@ -1,6 +1,18 @@
 // The code that the toggles stand for: folded away, for either engine, one press from the clipboard.
 import { h, highlight } from "./player.js";
 
+/** Put `text` on the clipboard; where there is none, select it in `element`. `button` tells what came of it. */
+export async function copy(text, element, button) {
+  try {
+    await navigator.clipboard.writeText(text);
+    button.textContent = "copied";
+  } catch {
+    getSelection().selectAllChildren(element); // it is one Ctrl+C away
+    button.textContent = "selected: press Ctrl+C";
+  }
+  setTimeout(() => { button.textContent = "copy"; }, 2000);
+}
+
 export class CodeBox {
   constructor() {
     this.result = {};
@@ -9,7 +21,7 @@ export class CodeBox {
       h("option", { value: "T" }, "for viz (T)"),
       h("option", { value: "tinygrad_edu" }, "for tinygrad_edu"),
       h("option", { value: "torch" }, "for PyTorch"));
-    this.button = h("button", { type: "button", class: "tgv-text-button", onclick: () => this.#copy() }, "copy");
+    this.button = h("button", { type: "button", class: "tgv-text-button", onclick: () => copy(this.text, this.lines, this.button) }, "copy");
     this.element = h("details", { class: "tgv-code-box", ontoggle: () => this.#draw() },
       h("summary", {}, "The code these toggles stand for"),
       h("div", { class: "tgv-code-tools" }, this.choice, this.button), this.lines);
@@ -33,16 +45,5 @@ export class CodeBox {
     const shown = (line, name) => h("code", { class: name }, line ? highlight(line) : "\u200b"); // an empty line keeps its height
     this.lines.replaceChildren(...before.map((line) => shown(line, "")), ...lines.map((line, index) => shown(line, kind(index))));
     this.text = [...before, ...lines].map((line) => `${line}\n`).join("");
-  }
-
-  async #copy() {
-    try {
-      await navigator.clipboard.writeText(this.text);
-      this.button.textContent = "copied";
-    } catch {
-      getSelection().selectAllChildren(this.lines); // no clipboard here: it is one Ctrl+C away
-      this.button.textContent = "selected: press Ctrl+C";
-    }
-    setTimeout(() => { this.button.textContent = "copy"; }, 2000);
   }
 }

@@ -42,7 +42,7 @@ class ComparisonView(anywidget.AnyWidget):
     """
 
     _esm = bundle.script("comparison.js")
-    _css = bundle.style("player.css", "pair.css", "comparison.css")
+    _css = bundle.style("player.css", "pair.css", "explorer.css", "comparison.css")
 
     result = traitlets.Dict().tag(sync=True)
     view = traitlets.Unicode("values").tag(sync=True)

@@ -42,7 +42,7 @@ function renderExplorer({ model, el }) {
   const pair = new Pair({ view: model.get("view"), step: model.get("step"), onStep: (step) => {
     model.set("step", step);
     if (!waiting) model.save_changes();
-  } });
+  }, onMistake: model.widget_manager && askForLesson });
   const toggles = new Toggles(program, change);
   const codeBox = new CodeBox();
   const account = h("p", { class: "tgv-account", role: "status", "aria-live": "polite" });
@@ -58,7 +58,8 @@ function renderExplorer({ model, el }) {
     account, ways,
     pair.sidesBox, pair.stepLine, pair.controls,
     codeBox.element);
-  el.replaceChildren(root);
+  const lesson = h("div", { class: "tgv-lesson", hidden: true }); // a widget of its own, with keys of its own
+  el.replaceChildren(root, lesson);
   const releaseKeys = ownTheKeys(root);
 
   // --- state ---
@@ -199,6 +200,31 @@ function renderExplorer({ model, el }) {
       [engine, { ...made, views: drawn(engine, made.views) }])));
   }
 
+  function askForLesson(name) {
+    if (name === model.get("mistake")) return showLesson(); // it is there
+    lesson.hidden = false;
+    lesson.replaceChildren(h("p", { class: "tgv-missing", role: "status" }, "The mistake and its mends are run…"));
+    model.set("mistake", name);
+    model.save_changes();
+  }
+
+  /** The lesson on a mistake, which Python has made, below the explorer. */
+  async function showLesson() {
+    const made = model.get("lesson");
+    lesson.hidden = !made;
+    if (!made) return lesson.replaceChildren();
+    const manager = model.widget_manager;
+    const view = await manager.create_view(await manager.get_model(made));
+    if (made !== model.get("lesson")) return view.remove();
+    const close = command("close this lesson", () => {
+      model.set("mistake", "");
+      model.save_changes();
+      root.focus();
+    });
+    lesson.replaceChildren(close, view.el);
+    close.focus();
+  }
+
   root.addEventListener("keydown", (event) => {
     if ((event.ctrlKey || event.metaKey) && event.key === "z" && !event.target.matches("input:not([type=range])")) {
       goBack(1);
@@ -228,6 +254,7 @@ function renderExplorer({ model, el }) {
       drawToggles();
     },
     "change:history": drawHistory,
+    "change:lesson": showLesson,
   };
   for (const [event, listener] of Object.entries(listeners)) model.on(event, listener);
   return () => {

@@ -17,6 +17,7 @@ from IPython.display import DisplayHandle, display
 from viz import engines
 from viz.engines import CORE, TORCH
 from viz.experiments.edits import DTYPES, Edited, Edits, edit
+from viz.experiments.mistake import mistake as lesson_on
 from viz.experiments.program import Program, ProgramError, parse
 from viz.frames import scene
 from viz.frames.director import VIEWS
@@ -28,6 +29,7 @@ from viz.widgets.account import BESIDE, account, missing, shown, table, title
 from viz.widgets.code import codes
 from viz.widgets.explain import explain
 from viz.widgets.mend import mends
+from viz.widgets.mistake import MistakeView
 
 _SETS = ("no_grad", "inference_mode", "retain_grad", "detach", "volatile")
 _MAPS = ("requires_grad", "values", "shapes", "dtypes", "hooks")
@@ -85,10 +87,13 @@ class Explorer(anywidget.AnyWidget):
     # Each engine's SVG by view: apart from what the steps change in it, which is all that most answers bring.
     values_pictures: traitlets.Dict[str, str] = traitlets.Dict().tag(sync=True)
     grad_fn_pictures: traitlets.Dict[str, str] = traitlets.Dict().tag(sync=True)
+    mistake = traitlets.Unicode("").tag(sync=True)  # the name of the one whose lesson is wanted below
+    lesson = traitlets.Unicode("").tag(sync=True)  # the widget that is this lesson, by its id
     view = traitlets.Unicode("values").tag(sync=True)
     step = traitlets.Int(-1).tag(sync=True)
 
     _later: asyncio.TimerHandle | None = None  # the other view, about to be drawn
+    _lesson: MistakeView | None = None
 
     def __init__(self, program: str | Callable[..., Any], **traits: Any):
         self._parsed: Program = parse(program)
@@ -101,6 +106,14 @@ class Explorer(anywidget.AnyWidget):
         state = traits.pop("state", {})
         super().__init__(program=_description(self._parsed), state=state, **traits)
         self.observe(self._answer, "state")
+        self.observe(self._teach, "mistake")
+
+    def _teach(self, change: dict[str, Any]) -> None:
+        """Make the lesson on the mistake that is asked for, and let go of the one before."""
+        if self._lesson is not None:
+            self._lesson.close()
+        self._lesson = MistakeView(lesson_on(self.mistake)) if self.mistake else None
+        self.lesson = self._lesson.model_id if self._lesson is not None else ""
 
     def open(self) -> None:
         """Tell the browser of this explorer: with its first answer, or the page would be built twice."""
@@ -122,6 +135,8 @@ class Explorer(anywidget.AnyWidget):
         """Take the explorer off the page, and let go of all that it has recorded."""
         if self._later is not None:
             self._later.cancel()
+        if self._lesson is not None:
+            self._lesson.close()
         super().close()
 
     def _draw_other(self, result: dict[str, Any]) -> None:

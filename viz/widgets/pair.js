@@ -1,5 +1,6 @@
 // Two engines beside each other: their pictures in step, and the table of every `.grad`.
 // The explorer and the comparison are made of it.
+import { copy } from "./code.js";
 import { Stage, button, h } from "./player.js";
 
 /** Width and height that a picture asks for, in pixels. */
@@ -8,8 +9,12 @@ export function sizeOf(svg) {
 }
 
 export class Pair {
-  /** `step` is -1 for the last; `onStep(step)` is told when a reader goes elsewhere. */
-  constructor({ view = "values", step = -1, onStep = () => {} } = {}) {
+  /**
+   * `step` is -1 for the last; `onStep(step)` is told when a reader goes elsewhere, `onMistake(name)` when somebody wants to
+   * see the lesson on a mistake. Without it, the code that shows the lesson is there to copy.
+   */
+  constructor({ view = "values", step = -1, onStep = () => {}, onMistake = null } = {}) {
+    this.onMistake = onMistake;
     this.view = view;
     this.step = step;
     this.onStep = onStep;
@@ -53,6 +58,8 @@ export class Pair {
 
   /** What both engines made of a program: `sides` as Python sends them, `table` a row for each tensor. */
   show(sides, table) {
+    this.tableBox.hidden = !table.length;
+    if (!sides.length) return; // nothing has run to its end yet
     const fresh = this.sides[0].data === null;
     sides.forEach((data, index) => { this.sides[index].data = data; });
     const [first, ...others] = this.sides;
@@ -101,15 +108,28 @@ export class Pair {
       side.stage.show(data.scene, this.view, this.#stepOf(data.scene));
     }
     if (data.error) {
-      const { type, message, explanation, line } = data.error;
+      const { type, message, explanation, line, mistake } = data.error;
       side.note.append(
         h("div", { class: "tgv-error", role: "alert" },
           h("b", {}, `${type}${line ? `, line ${line}` : ""}`),
           h("p", {}, explanation),
+          mistake ? this.#lesson(mistake) : null,
           h("p", { class: "tgv-message", tabindex: "0" }, message)));
     }
     for (const text of data.warnings ?? []) side.note.append(h("p", { class: "tgv-missing tgv-warning" }, text));
     if (data.stdout) side.note.append(h("pre", { class: "tgv-stdout", tabindex: "0", "aria-label": "Printed" }, data.stdout));
+  }
+
+  /** The way to the lesson on a mistake. */
+  #lesson(name) {
+    if (this.onMistake) {
+      return h("button", { type: "button", class: "tgv-text-button", onclick: () => this.onMistake(name) },
+        "see this mistake, and ways to mend it");
+    }
+    const code = `viz.mistake(${JSON.stringify(name)})`;
+    const lines = h("code", { class: "tgv-result-code" }, code);
+    const press = h("button", { type: "button", class: "tgv-text-button", onclick: () => copy(code, lines, press) }, "copy");
+    return h("p", { class: "tgv-lesson-code" }, "To see it, and ways to mend it, run ", lines, " ", press);
   }
 
   #drawTable(engines, entries) {
@@ -127,7 +147,6 @@ export class Pair {
           entry.agree ? "✓" : "≠"));
       return h("tr", {}, h("th", { scope: "row", title: about }, entry.name), h("td", {}, entry.value), ...cells, both ? same : null);
     };
-    this.tableBox.hidden = !entries.length;
     this.table.replaceChildren(
       h("thead", {}, h("tr", {}, ...heads.map((text) => h("th", { scope: "col" }, text)), both ? h("th", { scope: "col" }, "same") : null)),
       h("tbody", {}, ...entries.map(rowOf)));

@@ -1,0 +1,116 @@
+"""The explorer where things go wrong: programs that never end, pages that are loaded anew, kernels that are restarted."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hands import Hands
+from harness import eventually
+from playwright.sync_api import expect
+
+PROGRAM = "w = T.tensor(2.0, requires_grad=True)\\nL = w * w\\nL.backward()"
+RELOADED = """async () => {
+    const panel = window.jupyterapp.shell.currentWidget;
+    await panel.context.ready;
+    await panel.sessionContext.ready;
+}"""
+RESTARTED = """async () => {
+    const { kernel } = window.jupyterapp.shell.currentWidget.sessionContext.session;
+    await kernel.restart();
+    await kernel.requestExecute({ code: "1" }).done;
+}"""
+
+
+@pytest.fixture(scope="module")
+def notebook(desk: Any) -> Any:
+    compared = f"viz.compare('{PROGRAM}\\nL.backward()')"
+    cells = [f"import viz\nviz.explore('{PROGRAM}')", compared, f"viz.record('{PROGRAM}').play()"]
+    opened = desk.open(desk.write("soundness.ipynb", *cells))
+    opened.run_all()
+    opened.page.locator(".tgv-explorer svg .node").first.wait_for()
+    return opened
+
+
+@pytest.fixture
+def hands(notebook: Any) -> Hands:
+    notebook.cell(0)
+    hands = Hands(notebook)
+    hands.start_over()
+    return hands
+
+
+def test_a_mistake_that_has_a_lesson_opens_it_below(hands: Hands) -> None:
+    hands.press(3, "call it twice")
+    see = hands.errors.first.get_by_role("button", name="see this mistake")
+    see.click()
+    lesson = hands.page.locator(".tgv-lesson")
+    expect(lesson.locator(".tgv-mistake svg .node").first).to_be_visible()
+    expect(lesson).to_contain_text("retain_graph")
+    close = lesson.get_by_role("button", name="close this lesson")
+    expect(close).to_be_focused()
+    close.click()
+    expect(lesson).to_be_hidden()
+    expect(hands.root).to_be_focused()
+    see.click()
+    expect(lesson.locator(".tgv-mistake svg .node").first).to_be_visible()
+    hands.page.locator(".tgv-lesson").get_by_role("button", name="close this lesson").click()
+
+
+def test_a_comparison_has_the_code_that_shows_the_lesson(notebook: Any) -> None:
+    code = notebook.cell(1).locator(".tgv-lesson-code").first
+    expect(code).to_contain_text('viz.mistake("second backward")')
+    code.get_by_role("button").click()
+    expect(code.get_by_role("button")).to_contain_text("copy")  # once more, after it has told what it did
+
+
+def test_fifty_changes_can_be_undone_and_those_before_are_let_go(hands: Hands) -> None:
+    pill = hands.line(2).get_by_role("button", name="retain_grad")
+    pill.evaluate("pill => { for (let press = 0; press < 55; press++) pill.click(); }")
+    hands.settled()
+    expect(pill).to_have_attribute("aria-pressed", "true")
+    expect(hands.undo_list.locator("option")).to_have_count(51)
+    hands.undo_list.select_option("50")
+    hands.settled()
+    expect(pill).to_have_attribute("aria-pressed", "true")  # as after the fifth
+    expect(hands.undo_list).to_be_hidden()
+    hands.agrees("L", "1", "1", "✓")
+
+
+def test_a_page_that_is_loaded_anew_shows_what_it_showed(notebook: Any, hands: Hands) -> None:
+    hands.press(2, "retain_grad")
+    notebook.save()
+    notebook.page.reload(wait_until="domcontentloaded")
+    notebook.page.wait_for_function("window.jupyterapp?.shell?.currentWidget?.content?.model?.cells")
+    notebook.page.evaluate(RELOADED)
+    notebook.cell(0)
+    hands.counts(recorded=1)
+    expect(hands.line(2).get_by_role("button", name="retain_grad")).to_have_attribute("aria-pressed", "true")
+    hands.agrees("L", "1", "1", "✓")
+    hands.press(2, "no_grad")
+    hands.counts(recorded=0, unrecorded=1)
+
+
+def test_a_restarted_kernel_leaves_three_pictures_and_sentences(notebook: Any) -> None:
+    notebook.page.evaluate(RESTARTED)
+    for number in range(3):
+        cell = notebook.cell(number)
+        expect(cell.locator("svg .node, .tgv-fallback img").locator("visible=true").first).to_be_visible()
+        expect(cell.locator(".tgv, .tgv-fallback").locator("visible=true").first).to_contain_text("w")
+    notebook.run_all()
+    notebook.cell(0)
+    Hands(notebook).counts(recorded=1)
+
+
+def test_a_cell_that_never_ends_is_interrupted_and_its_explorer_goes_on(desk: Any, tmp_path: Path) -> None:
+    runs = tmp_path / "runs"
+    program = f"a = T.tensor(2.0)\\nwhile a.item() > 1.5: open('{runs}', 'a').close()\\nc = a * a"
+    notebook = desk.open(desk.write("endless.ipynb", f'import viz\nviz.explore("{program}")'))
+    notebook.page.evaluate("() => { window.jupyterapp.commands.execute('notebook:run-all-cells'); }")
+    eventually(runs.exists, True)
+    notebook.interrupt()
+    hands = Hands(notebook)
+    expect(hands.account).to_contain_text("Not run: stopped")
+    hands.write("Value of a", "1")
+    hands.agrees("c", "None: requires no grad", "✓")
