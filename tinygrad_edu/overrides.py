@@ -44,7 +44,10 @@ class FunctionMode:
         return self
 
     def __exit__(self, *exception: object) -> None:
-        modes.stack.pop()
+        # An interrupt between two lines of `dispatch` can have taken it away already.
+        place = next((at for at, mode in enumerate(reversed(modes.stack), start=1) if mode is self), None)
+        if place is not None:
+            del modes.stack[-place]
 
 
 # PyTorch's name, so that a program written for it runs by changing the import.
