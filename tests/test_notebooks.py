@@ -12,7 +12,7 @@ from tinygrad_edu.lessons import students_version
 
 ROOT = Path(__file__).resolve().parent.parent
 NOTEBOOKS = sorted(path for path in (ROOT / "notebooks").rglob("*.ipynb") if ".ipynb_checkpoints" not in path.parts)
-CELL_LIMIT_S = 60
+CELL_LIMIT_S = 240  # for a machine that is slow and busy; a cell takes some seconds
 LIMIT_KB = 1_000_000
 # The most memory that the kernel ever had; a process started here inherits the figure that `resource` gives.
 PEAK_KB = "print(next(line.split()[1] for line in open('/proc/self/status') if line.startswith('VmHWM')))"
@@ -27,7 +27,13 @@ def run(notebook: dict, folder: Path) -> None:
     folder.mkdir(parents=True)
     if Path("/proc/self/status").exists():
         node.cells.append(nbformat.v4.new_code_cell(PEAK_KB))
-    NotebookClient(node, timeout=CELL_LIMIT_S, resources={"metadata": {"path": str(folder)}}).execute()
+    NotebookClient(
+        node,
+        timeout=CELL_LIMIT_S,
+        startup_timeout=CELL_LIMIT_S,
+        iopub_timeout=CELL_LIMIT_S,  # after four seconds it would go on without an output that is late
+        resources={"metadata": {"path": str(folder)}},
+    ).execute()
     if node.cells[-1].source == PEAK_KB:
         peak = int(node.cells.pop().outputs[0].text)
         assert peak < LIMIT_KB, f"the kernel took {peak / 1000:.0f} MB"

@@ -22,7 +22,7 @@ from ..lessons import Notebook, update_working_copy
 
 HERE = Path(__file__).parent
 TITLE = "Autograd made visible"
-CELL_LIMIT_S = 120
+CELL_LIMIT_S = 600
 _WIDGET = "application/vnd.jupyter.widget-view+json"
 _STATES = "application/vnd.jupyter.widget-state+json"
 _STILL = 'class="tgv-fallback"'  # how `viz` marks the still that it shows in front of a widget
