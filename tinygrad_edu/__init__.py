@@ -10,6 +10,7 @@ tensor(6.)
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 from . import absent, autograd, dtypes, ops, overrides, printing, utils
@@ -49,10 +50,23 @@ bool = dtypes.bool_
 
 from . import jit, library, linalg, nn, optim, random, serialization  # noqa: E402 - they add to the functions
 from .generator import Generator  # noqa: E402
+from .legacy import (  # noqa: E402
+    BoolTensor,
+    DoubleTensor,
+    FloatTensor,
+    LongTensor,
+    backends,
+    get_num_threads,
+    set_float32_matmul_precision,
+    set_num_threads,
+    use_deterministic_algorithms,
+)
 from .serialization import load, save  # noqa: E402
 
 globals().update(ops.functions)
 from .ops.creation import strided  # noqa: E402
+
+pi, e, inf, nan, newaxis = math.pi, math.e, math.inf, math.nan, None
 
 # So that a program which looks for a device goes on without one: `"cuda" if T.cuda.is_available() else "cpu"`.
 cuda, mps, xpu, accelerator = (absent.Device(name) for name in ("cuda", "mps", "xpu", "accelerator"))

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Any
 
-__all__ = ["Device", "sentence"]
+__all__ = ["Device", "Switches", "sentence"]
 
 _SUBJECTS = {
     "complex": "complex numbers are not built here. Work with the real and the imaginary part as two tensors",
@@ -45,6 +45,20 @@ def sentence(name: str) -> str | None:
     name = name.rpartition(".")[2]
     subject = _SUBJECT_OF.get(name)
     return None if subject is None else f"{name}: {_SUBJECTS[subject]}, or run the program on PyTorch."
+
+
+class Switches:
+    """A namespace of settings such as `backends.cudnn`, which a program may set: nothing here depends on them."""
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("__"):
+            raise AttributeError(name)
+        value = (lambda *args: False) if name.startswith("is_") else Switches()
+        setattr(self, name, value)
+        return value
+
+    def __bool__(self) -> bool:
+        return False
 
 
 class Device:

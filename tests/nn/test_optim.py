@@ -88,7 +88,7 @@ SCHEDULES = [
     "LinearLR(o, 0.1, 0.9, 6)",
     "PolynomialLR(o, 6, 2.0)",
     "CosineAnnealingWarmRestarts(o, 3, 2, eta_min=0.01)",
-    "OneCycleLR(o, 0.5, 14)",
+    "OneCycleLR(o, 0.5, 15)",
     "OneCycleLR(o, max_lr=[0.5], epochs=4, steps_per_epoch=4, three_phase=True, anneal_strategy='linear')",
     "OneCycleLR(o, 0.5, total_steps=20, cycle_momentum=False, pct_start=0.5)",
     "SequentialLR(o, [LinearLR(o, 0.1), CosineAnnealingLR(o, 8)], [5])",

@@ -680,6 +680,70 @@ RESAMPLED = [
 ]
 
 
+# Where PyTorch has a node of its own, or another order of the same ones, the names are not claimed.
+COMPOSED = [
+    *[S(f"T.quantile(a, {q})", a=M, names=False) for q in ("0.3", "1.0", "T.tensor([0.2, 0.5, 0.9], dtype=a.dtype)")],
+    S("a.quantile(0.4, 0)", a=M, names=False),
+    S("a.quantile(0.4, 1, keepdim=True)", a=(2, 3, 4), names=False),
+    S("T.quantile(a, T.tensor([0.2, 0.7], dtype=a.dtype), 1)", a=(2, 3, 4), names=False),
+    S("T.quantile(a, T.tensor([0.2, 0.7], dtype=a.dtype), 0, True)", a=(2, 3, 4), names=False),
+    *[
+        S(f"T.quantile(a, 0.35, 1, interpolation='{i}')", a=M, names=False)
+        for i in ("lower", "higher", "nearest", "midpoint")
+    ],
+    S("T.nanmean(a)", a=values(1.0, float("nan"), 3.0)),
+    S("a.nanmean(1, True)", a=M),
+    S("a.diff()", a=M),
+    S("T.diff(a, 2, 0)", a=M),
+    S("T.diff(a, prepend=b, append=b)", a=M, b=(3, 1)),
+    S("T.cov(a)", a=M, names=False),
+    S("a.cov(correction=0)", a=V, names=False),
+    S("T.corrcoef(a)", a=M, names=False),
+    S("a.kthvalue(2)", a=M, names=False),
+    S("T.kthvalue(a, 1, 0, True)", a=M, names=False),
+    S("T.histc(a, 5, -2, 2)", a=constant(3, 4)),
+    S("T.searchsorted(a, b)", a=values(0.0, 1.0, 1.0, 3.0), b=constant(2, 3)),
+    S("T.searchsorted(a, a, right=True)", a=values(0.0, 1.0, 1.0, 3.0)),
+    S("T.bucketize(a, T.tensor([-1.0, 0.0, 1.0], dtype=a.dtype))", a=KINKS),
+    S("T.isin(i, T.tensor([1, 3]))", i=index([[1, 2], [3, 4]])),
+    S("T.argwhere(a > 0)", a=M),
+    S("a.ravel()", a=M),
+    S("T.atleast_1d(a)", a=()),
+    S("T.atleast_2d(a, b)", a=V, b=M, names=False),
+    S("T.atleast_3d(a)", a=V, names=False),
+    S("T.atleast_3d(a)", a=M),
+    S("T.broadcast_tensors(a, b)", a=M, b=V, names=False),
+    S("T.column_stack([a, b])", a=M, b=(3,), names=False),
+    S("T.dstack([a, b])", a=M, b=M),
+    *[S(f"T.rot90(a, {k})", a=M, names=False) for k in (0, 1, 2, 3, -1)],
+    S("a.rot90(1, (1, 2))", a=(2, 3, 4), names=False),
+    S("T.block_diag(a, b, c)", a=M, b=V, c=(), names=False),
+    S("T.cartesian_prod(a, b)", a=V, b=(2,), names=False),
+    S("T.tril_indices(3, 4, -1)"),
+    S("T.triu_indices(3, 4)"),
+    S("T.logspace(0, 2, 5, dtype=T.float64)"),
+    S("T.vdot(a, b)", a=V, b=V, names=False),
+    S("T.linalg.vecdot(a, b)", a=M, b=M),
+    S("T.linalg.multi_dot([a, b, c])", a=M, b=(4, 5), c=(5, 2), names=False),
+    S("T.linalg.cross(a, b)", a=(2, 3), b=(2, 3), names=False),
+    S("T.cross(a, b, dim=0)", a=(3, 2), b=(3, 2), names=False),
+    S("T.dist(a, b)", a=M, b=M, names=False),
+    # PyTorch has no second gradient of a distance.
+    S("T.cdist(a, b)", a=(2, 3, 4), b=(2, 5, 4), names=False, second=False),
+    S("T.cdist(a, b, 1)", a=(3, 4), b=(5, 4), names=False, second=False),
+    S("T.hypot(a, b)", a=M, b=M, names=False),
+    S("T.float_power(a, 2)", a=M, names=False),
+    S("T.deg2rad(a)", a=M, names=False),
+    S("a.rad2deg()", a=M, names=False),
+    S("T.det(a)", a=well_conditioned(3), names=False),
+    S("a.inverse()", a=well_conditioned(3)),
+    S("T.logdet(a @ a.T)", a=well_conditioned(3), names=False),
+    S("a.matrix_power(3)", a=well_conditioned(3)),
+    S("F.hardshrink(a, 0.3)", a=KINKS, names=False),
+    S("F.embedding_bag(i, a)", a=(5, 3), i=index([[0, 2], [4, 4]]), names=False),
+    S("F.embedding_bag(i, a, o, mode='sum')", a=(5, 3), i=index([0, 2, 4, 4]), o=index([0, 0, 3]), names=False),
+]
+
 SAMPLES = [
     *POINTWISE,
     *EXPONENTIAL,
@@ -694,6 +758,7 @@ SAMPLES = [
     *LOSS,
     *RANDOM,
     *RESAMPLED,
+    *COMPOSED,
 ]
 
 # Calls that PyTorch refuses, and the type of its error.

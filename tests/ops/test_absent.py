@@ -178,3 +178,26 @@ def test_an_unknown_name_is_an_ordinary_attribute_error() -> None:
 def test_a_tensor_without_the_names_still_copies_and_pickles() -> None:
     t = T.tensor([1.0, 2.0], requires_grad=True)
     assert pickle.loads(pickle.dumps(t)).tolist() == [1.0, 2.0]
+
+
+def test_older_constructors_make_what_pytorch_makes() -> None:
+    def made(E: Any) -> list[Any]:
+        tensors = [
+            E.FloatTensor([1, 2]), E.FloatTensor(2, 3).zero_(), E.DoubleTensor([0.5]), E.LongTensor([[1, 2]]),
+            E.LongTensor(2).zero_(), E.BoolTensor([True, False]), E.FloatTensor(),
+        ]  # fmt: skip
+        return [(str(t.dtype).rpartition(".")[2], t.tolist()) for t in tensors]
+
+    assert made(T) == made(torch)
+
+
+def test_settings_of_speed_and_reproducibility_may_stay_in_a_program() -> None:
+    T.backends.cudnn.deterministic = True
+    T.backends.cudnn.benchmark = False
+    T.use_deterministic_algorithms(True, warn_only=True)
+    T.set_num_threads(1)
+    T.set_float32_matmul_precision("high")
+    assert T.get_num_threads() == 1
+    assert not T.backends.mps.is_available() and not T.backends.cuda.is_built()
+    assert T.backends.cudnn.deterministic is True
+    assert (T.pi, T.inf, T.newaxis) == (torch.pi, torch.inf, torch.newaxis)

@@ -7,7 +7,7 @@ import math
 import numpy as np
 
 from .. import dtypes
-from .binding import linalg_functions, public
+from .binding import functions, linalg_functions, public
 from .creation import zeros_like
 from .diagonal import tril
 from .extremes import amax, amin
@@ -19,7 +19,7 @@ from .permute import transpose
 from .reduce import sum
 from .shape import squeeze, unsqueeze
 
-_LINALG = (linalg_functions,)
+_LINALG, _BOTH = (linalg_functions,), (linalg_functions, functions)
 
 
 def _t(value):
@@ -169,14 +169,17 @@ def inv(A):
     return LinalgInvEx.apply(A)
 
 
-@public(where=_LINALG)
+functions["inverse"] = linalg_functions["inverse"]
+
+
+@public(where=_BOTH)
 def det(A):
     """The determinant of a square matrix, or of each in a batch."""
     _square("det", A)
     return LinalgDet.apply(A)
 
 
-@public(where=_LINALG)
+@public(where=_BOTH)
 def slogdet(A):
     """The sign of the determinant and the logarithm of its size."""
     _square("slogdet", A)
@@ -198,7 +201,7 @@ def solve(A, B, *, left=True):
     return LinalgSolveEx.apply(A, B, left=left)
 
 
-@public(where=_LINALG)
+@public(where=_BOTH)
 def cholesky(A, *, upper=False):
     """The lower triangle L with A = L·Lᵀ (or its transpose), for a symmetric positive definite A."""
     _square("cholesky", A)
@@ -244,7 +247,7 @@ for _function in (_vector_norm, _norm):
     linalg_functions[_function.__name__[1:]] = _call
 
 
-@public(where=_LINALG, method=False)
+@public(where=_BOTH)
 def matrix_power(A, n):
     """A·A·…·A, `n` times; the inverse's for negative `n`."""
     _square("matrix_power", A)

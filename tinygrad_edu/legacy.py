@@ -1,0 +1,60 @@
+"""What programs write out of habit: older constructors, and settings for machines and speed that change nothing here."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from . import absent
+from .dtypes import bool_, dtype, float32, float64, int64
+from .ops.creation import tensor, zeros
+from .tensor import Tensor
+
+__all__ = [
+    "BoolTensor", "DoubleTensor", "FloatTensor", "LongTensor", "backends", "get_num_threads", "set_float32_matmul_precision",
+    "set_num_threads", "use_deterministic_algorithms",
+]  # fmt: skip
+
+backends = absent.Switches()
+
+
+def use_deterministic_algorithms(mode: bool, *, warn_only: bool = False) -> None:
+    """Nothing to do: all is computed in the same order each time."""
+
+
+def set_num_threads(num: int) -> None:
+    """Nothing to do: NumPy's products of matrices have threads of their own (the environment's OMP_NUM_THREADS)."""
+
+
+def get_num_threads() -> int:
+    """1."""
+    return 1
+
+
+def set_float32_matmul_precision(precision: str) -> None:
+    """Nothing to do: products of float32 are computed in float32."""
+
+
+def _made(data: tuple[Any, ...], kind: dtype) -> Tensor:
+    if not data or isinstance(data[0], int):
+        return zeros(*(data or (0,)), dtype=kind)
+    return tensor(data[0], dtype=kind)
+
+
+def FloatTensor(*data: Any) -> Tensor:
+    """A float32 tensor of data, `FloatTensor([1, 2])`, or of a shape, `FloatTensor(2, 3)`."""
+    return _made(data, float32)
+
+
+def DoubleTensor(*data: Any) -> Tensor:
+    """A float64 tensor of data, or of a shape."""
+    return _made(data, float64)
+
+
+def LongTensor(*data: Any) -> Tensor:
+    """An int64 tensor of data, or of a shape."""
+    return _made(data, int64)
+
+
+def BoolTensor(*data: Any) -> Tensor:
+    """A tensor of booleans, of data or of a shape."""
+    return _made(data, bool_)

@@ -1,0 +1,437 @@
+"""Functions that are a few other ops in a row: they have no class of their own, and the graph shows what they are made of."""
+
+from __future__ import annotations
+
+import builtins
+
+import numpy as np
+
+from .. import dtypes
+from ..tensor import Size, wrap
+from .arithmetic import mul
+from .binding import functions, linalg_functions, nn_functions, public
+from .creation import linspace
+from .decomposition import slogdet
+from .gather import index_add
+from .index import narrow, select
+from .joining import cat, pad, stack
+from .masking import where
+from .matmul import dot, matmul
+from .network import embedding
+from .norms import vector_norm
+from .permute import flip, permute, transpose
+from .powers import pow, sqrt
+from .reduce import mean, nansum, sum
+from .repetition import meshgrid
+from .shape import axis_of, expand, reshape, unsqueeze
+from .softmax import softmax
+from .sorting import sort
+
+_NN, _LINALG = (nn_functions,), (linalg_functions,)
+
+
+# --- statistics ------------------------------------------------------------------------------------------------------
+
+
+@public()
+def quantile(input, q, dim=None, keepdim=False, *, interpolation="linear"):
+    """The number below which the share `q` of the elements lies, along `dim`; one for each `q` of a vector."""
+    if interpolation not in ("linear", "lower", "higher", "midpoint", "nearest"):
+        raise RuntimeError(
+            f"quantile() interpolation must be one of linear, lower, higher, midpoint or nearest, but got {interpolation}"
+        )
+    shares = np.asarray(getattr(q, "_data", q), input._data.dtype)
+    if ((shares < 0) | (shares > 1)).any():
+        raise RuntimeError("quantile() q values must be in the range [0, 1]")
+    rows = reshape(input, (-1,)) if dim is None else input
+    axis = axis_of(0 if dim is None else dim, rows.ndim)
+    ordered = transpose(sort(rows, axis)[0], axis, -1)
+    place = shares.reshape(-1).astype(np.float64) * (ordered.shape[-1] - 1)
+    if interpolation != "linear":
+        rounded = {
+            "lower": np.floor,
+            "higher": np.ceil,
+            "nearest": np.rint,
+            "midpoint": lambda p: (np.floor(p) + np.ceil(p)) / 2,
+        }
+        place = rounded[interpolation](place)
+    below = np.floor(place).astype(np.int64)
+    parts = [ordered[..., np.minimum(below + step, ordered.shape[-1] - 1)] for step in (0, 1)]
+    out = parts[0] + (parts[1] - parts[0]) * wrap((place - below).astype(input._data.dtype))
+    # (…, shares) to (shares, …), where the dimension that was reduced may stay as 1.
+    out = permute(out, (out.ndim - 1, *range(out.ndim - 1)))
+    sizes = [1] * input.ndim if dim is None else [1 if d == axis else n for d, n in enumerate(input.shape)]
+    if keepdim:
+        sizes = (len(place), *sizes)
+        out = reshape(transpose(unsqueeze(out, -1), axis + 1, -1) if dim is not None else out, sizes)
+    elif dim is not None and axis != input.ndim - 1:
+        # What stood last took the place of the reduced dimension.
+        order = [*range(1, input.ndim)]
+        order.insert(input.ndim - 1, order.pop(axis))
+        out = permute(out, (0, *order))
+    return out if shares.ndim else select(out, 0, 0)
+
+
+@public()
+def nanmean(input, dim=None, keepdim=False, *, dtype=None):
+    """The mean of what is not nan."""
+    count = sum(wrap((~np.isnan(input._data)).astype(input._data.dtype)), dim, keepdim)
+    return nansum(input, dim, keepdim, dtype=dtype) / count
+
+
+@public()
+def diff(input, n=1, dim=-1, prepend=None, append=None):
+    """The differences of neighbours along `dim`, `n` times."""
+    ends = [x for x in (prepend, input, append) if x is not None]
+    out = input if len(ends) == 1 else cat(ends, dim)
+    for _ in range(n):
+        size = out.shape[dim]
+        out = narrow(out, dim, 1, size - 1) - narrow(out, dim, 0, size - 1)
+    return out
+
+
+@public()
+def cov(input, *, correction=1, fweights=None, aweights=None):
+    """The covariances of variables, a row each."""
+    if fweights is not None or aweights is not None:
+        raise NotImplementedError("cov with weights is not built: weigh the rows by hand.")
+    rows = input if input.ndim == 2 else reshape(input, (1, -1))
+    centred = rows - mean(rows, 1, True)
+    out = matmul(centred, transpose(centred, 0, 1)) / (rows.shape[1] - correction)
+    return out if input.ndim == 2 else reshape(out, ())
+
+
+@public()
+def corrcoef(input):
+    """The correlations of variables, a row each."""
+    covariance = cov(input)
+    if not covariance.ndim:
+        return covariance / covariance
+    deviation = sqrt(covariance.diagonal())
+    return (covariance / unsqueeze(deviation, 1) / unsqueeze(deviation, 0)).clamp(-1, 1)
+
+
+@public()
+def kthvalue(input, k, dim=-1, keepdim=False):
+    """The k-th smallest element along `dim`, and its index."""
+    values, indices = sort(input, dim, stable=True)
+    if not 1 <= k <= input.shape[dim]:
+        raise RuntimeError("kthvalue(): selected number k out of range for dimension")
+    parts = (narrow(x, dim, k - 1, 1) for x in (values, indices))
+    return tuple(x if keepdim else x.squeeze(dim) for x in parts)
+
+
+@public()
+def histc(input, bins=100, min=0, max=0):
+    """How many elements fall into each of `bins` parts of [min, max], or of the range of the elements."""
+    low, high = (input._data.min(), input._data.max()) if min == max else (min, max)
+    return wrap(np.histogram(input._data, bins, (low, high))[0].astype(input._data.dtype))
+
+
+# --- order -----------------------------------------------------------------------------------------------------------
+
+
+@public(method=False)
+def searchsorted(sorted_sequence, values, *, out_int32=False, right=False, side=None):
+    """At which places `values` would have to be put in, so that the sequence stays sorted."""
+    where_ = "right" if right or side == "right" else "left"
+    rows, wanted = sorted_sequence._data, np.asarray(getattr(values, "_data", values))
+    if rows.ndim == 1:
+        found = np.searchsorted(rows, wanted, where_)
+    else:
+        pairs = zip(rows.reshape(-1, rows.shape[-1]), wanted.reshape(-1, wanted.shape[-1]), strict=True)
+        found = np.stack([np.searchsorted(row, sought, where_) for row, sought in pairs]).reshape(wanted.shape)
+    return wrap(np.asarray(found, np.int32 if out_int32 else np.int64))
+
+
+@public(method=False)
+def bucketize(input, boundaries, *, out_int32=False, right=False):
+    """In which of the intervals between `boundaries` each element lies."""
+    return searchsorted(boundaries, input, out_int32=out_int32, right=right)
+
+
+@public(method=False)
+def isin(elements, test_elements, *, assume_unique=False, invert=False):
+    """True where an element is one of `test_elements`."""
+    among = np.asarray(getattr(test_elements, "_data", test_elements))
+    return wrap(np.asarray(np.isin(getattr(elements, "_data", elements), among, invert=invert)))
+
+
+@public()
+def argwhere(input):
+    """The indices of the elements that are not 0, a row each."""
+    return input.nonzero()
+
+
+# --- shapes ----------------------------------------------------------------------------------------------------------
+
+
+@public()
+def ravel(input):
+    """All elements in one dimension."""
+    return reshape(input, (-1,))
+
+
+def _at_least(name, number, grow):
+    def function(*tensors):
+        every = tensors[0] if len(tensors) == 1 and isinstance(tensors[0], tuple | list) else tensors
+        out = tuple(grow(t) if t.ndim < number else t for t in every)
+        return out[0] if len(out) == 1 and every is tensors else out
+
+    function.__name__ = function.__qualname__ = name
+    function.__doc__ = f"Tensors with at least {number} dimensions: sizes of 1 are added."
+    return public(method=False)(function)
+
+
+atleast_1d = _at_least("atleast_1d", 1, lambda t: reshape(t, (1,)))
+atleast_2d = _at_least("atleast_2d", 2, lambda t: reshape(t, (1, -1)) if t.ndim == 0 else unsqueeze(t, 0))
+atleast_3d = _at_least(
+    "atleast_3d", 3, lambda t: reshape(t, (1, -1, 1)) if t.ndim < 2 else unsqueeze(t, -1)
+)  # fmt: skip
+
+
+@public(method=False)
+def broadcast_tensors(*tensors):
+    """Views of the tensors in the shape that they have together."""
+    sizes = np.broadcast_shapes(*(tuple(t.shape) for t in tensors))
+    return tuple(expand(t, sizes) for t in tensors)
+
+
+def broadcast_shapes(*shapes):
+    """The shape that tensors of these shapes have together."""
+    try:
+        return Size(np.broadcast_shapes(*shapes))
+    except ValueError:
+        raise RuntimeError(
+            f"Shape mismatch: objects cannot be broadcast to a single shape: {', '.join(str(tuple(s)) for s in shapes)}"
+        ) from None
+
+
+functions["broadcast_shapes"] = broadcast_shapes
+
+
+@public(method=False)
+def column_stack(tensors):
+    """Side by side, vectors as columns."""
+    return cat([t if t.ndim > 1 else reshape(t, (-1, 1)) for t in tensors], 1)
+
+
+@public(method=False)
+def dstack(tensors):
+    """One behind the other, along the third dimension."""
+    return cat(list(atleast_3d(list(tensors))), 2)
+
+
+@public()
+def rot90(input, k=1, dims=(0, 1)):
+    """Turned by 90 degrees `k` times, in the plane of two dimensions."""
+    turns = k % 4
+    if turns == 2:
+        return flip(input, dims)
+    if turns:
+        input = transpose(input, *dims)
+        return flip(input, (dims[0] if turns == 1 else dims[1],))
+    return input.clone()
+
+
+@public(method=False)
+def block_diag(*tensors):
+    """The matrices along the diagonal, zeros elsewhere."""
+    blocks = [atleast_2d(t) for t in tensors]
+    width, before, rows = builtins.sum(b.shape[1] for b in blocks), 0, []
+    for block in blocks:
+        rows.append(pad(block, (before, width - before - block.shape[1])))
+        before += block.shape[1]
+    return cat(rows, 0)
+
+
+@public(method=False)
+def cartesian_prod(*tensors):
+    """Each combination of an element of every vector, a row each."""
+    if len(tensors) == 1:
+        return tensors[0]
+    return stack([reshape(grid, (-1,)) for grid in meshgrid(*tensors, indexing="ij")], 1)
+
+
+def _indices(name, found):
+    def function(row, col, offset=0, *, dtype=dtypes.int64, device=None, layout=None):
+        return wrap(np.stack(found(row, offset, col)).astype(dtypes.to_numpy_dtype(dtype)))
+
+    function.__name__ = function.__qualname__ = name
+    function.__doc__ = (
+        f"The indices of a matrix's {'lower' if found is np.tril_indices else 'upper'} triangle, two rows."
+    )
+    functions[name] = function
+
+
+_indices("tril_indices", np.tril_indices)
+_indices("triu_indices", np.triu_indices)
+
+
+def logspace(start, end, steps, base=10.0, *, dtype=None, device=None, requires_grad=False):
+    """`steps` powers of `base`, from base^start to base^end, evenly spaced in the exponent."""
+    out = wrap(
+        (base ** np.linspace(start, end, steps)).astype(linspace(0, 1, 1, dtype=dtype, device=device)._data.dtype)
+    )
+    return out.requires_grad_() if requires_grad else out
+
+
+functions["logspace"] = logspace
+
+
+# --- products and distances -------------------------------------------------------------------------------------------
+
+
+@public()
+def vdot(input, other):
+    """The product of two vectors: for real numbers the same as `dot`."""
+    return dot(input, other)
+
+
+@public(where=_LINALG, method=False)
+def vecdot(x, y, *, dim=-1):
+    """The products of vectors along `dim`."""
+    return sum(x * y, dim)
+
+
+@public(where=_LINALG, method=False)
+def multi_dot(tensors):
+    """The product of several matrices."""
+    out = tensors[0]
+    for matrix in tensors[1:]:
+        out = matmul(out, matrix)
+    return out
+
+
+@public(where=_LINALG, method=False)
+def cross(input, other, *, dim=-1):
+    """The vector at right angles to two others, in three dimensions."""
+    if input.shape[dim] != 3 or other.shape[dim] != 3:
+        raise RuntimeError(
+            f"linalg.cross: inputs dimension {dim} must have length 3. Got {input.shape[dim]} and {other.shape[dim]}"
+        )
+    (a, b, c), (x, y, z) = ([select(t, dim, i) for i in range(3)] for t in (input, other))
+    return stack((b * z - c * y, c * x - a * z, a * y - b * x), dim)
+
+
+@public()
+def _cross(input, other, dim=None):
+    """The vector at right angles to two others, along the first dimension of size 3."""
+    if dim is None:
+        dim = next((d for d, n in enumerate(input.shape) if n == 3), None)
+        if dim is None:
+            raise RuntimeError("no dimension of size 3 in input")
+    return cross(input, other, dim=dim)
+
+
+functions["cross"] = functions.pop("_cross")
+functions["cross"].__name__ = functions["cross"].__qualname__ = "cross"
+
+
+@public()
+def dist(input, other, p=2):
+    """‖input - other‖"""
+    return vector_norm(input - other, p)
+
+
+@public(method=False)
+def cdist(x1, x2, p=2.0, compute_mode="use_mm_for_euclid_dist_if_necessary"):
+    """The distance of each row of `x1` to each row of `x2`."""
+    if x1.shape[-1] != x2.shape[-1]:
+        raise RuntimeError(f"X1 and X2 must have the same number of columns. X1: {x1.shape[-1]} X2: {x2.shape[-1]}")
+    return vector_norm(unsqueeze(x1, -2) - unsqueeze(x2, -3), p, -1)
+
+
+@public()
+def hypot(input, other):
+    """√(input² + other²)"""
+    return sqrt(input * input + other * other)
+
+
+@public()
+def float_power(input, exponent):
+    """input ** exponent, in float64."""
+    return pow(input.to(dtypes.float64), exponent.to(dtypes.float64) if hasattr(exponent, "to") else exponent)
+
+
+@public()
+def positive(input):
+    """The tensor itself."""
+    return input
+
+
+@public()
+def deg2rad(input):
+    """Degrees as radians."""
+    return mul(input, np.pi / 180)
+
+
+@public()
+def rad2deg(input):
+    """Radians as degrees."""
+    return mul(input, 180 / np.pi)
+
+
+@public()
+def logdet(input):
+    """The logarithm of the determinant, nan where that is negative."""
+    sign, size = slogdet(input)
+    return where(sign < 0, float("nan"), size) if (sign._data < 0).any() else size
+
+
+# --- networks --------------------------------------------------------------------------------------------------------
+
+
+@public(where=_NN, method=False)
+def gumbel_softmax(logits, tau=1, hard=False, eps=1e-10, dim=-1):
+    """A softmax of scores with random numbers added: a draw of a class that gradients pass; `hard` gives 0 and 1."""
+    noise = wrap(np.zeros_like(logits._data)).exponential_().log()
+    soft = softmax((logits - noise) / tau, dim)
+    if not hard:
+        return soft
+    chosen = np.zeros_like(soft._data)
+    np.put_along_axis(chosen, soft._data.argmax(axis=dim, keepdims=True), 1.0, dim)
+    return wrap(chosen) - soft.detach() + soft
+
+
+@public(where=_NN, method=False)
+def embedding_bag(
+    input,
+    weight,
+    offsets=None,
+    max_norm=None,
+    norm_type=2.0,
+    scale_grad_by_freq=False,
+    mode="mean",
+    sparse=False,
+    per_sample_weights=None,
+    include_last_offset=False,
+    padding_idx=None,
+):
+    """The sums or means of the rows that each bag names: bags are the rows of `input`, or begin at `offsets`."""
+    if mode not in ("sum", "mean") or padding_idx is not None or include_last_offset:
+        raise NotImplementedError(
+            "embedding_bag is built for mode 'sum' and 'mean', without padding_idx and include_last_offset."
+        )
+    places = input._data.reshape(-1)
+    if input.ndim == 2:
+        starts = np.arange(input.shape[0]) * input.shape[1]
+    elif offsets is None:
+        raise ValueError("offsets has to be a 1D Tensor but got None")
+    else:
+        starts = offsets._data
+    bags = np.searchsorted(starts, np.arange(len(places)), "right") - 1
+    rows = embedding(wrap(places), weight, None, max_norm, norm_type, scale_grad_by_freq, sparse)
+    if per_sample_weights is not None:
+        rows = rows * reshape(per_sample_weights, (-1, 1))
+    out = index_add(wrap(np.zeros((len(starts), weight.shape[1]), weight._data.dtype)), 0, wrap(bags), rows)
+    if mode == "sum":
+        return out
+    count = np.maximum(np.bincount(bags, minlength=len(starts)), 1)
+    return out / wrap(count[:, None].astype(weight._data.dtype))
+
+
+@public(where=_NN, method=False)
+def hardshrink(input, lambd=0.5):
+    """x beyond ±`lambd`, and 0 within."""
+    return where((input <= lambd) & (input >= -lambd), 0.0, input)
