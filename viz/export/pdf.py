@@ -39,7 +39,10 @@ def draw(picture: str, fonts: list[str]) -> bytes:
         if moved:
             left, top = left + float(moved[0]), top + float(moved[1])
         if name in ("rect", "path", "text"):
-            with document.local_context(fill_opacity=opacity, stroke_opacity=opacity):
+            filled = opacity * float(look.get("fill-opacity", 1))
+            with document.local_context(
+                fill_opacity=filled, stroke_opacity=opacity * float(look.get("stroke-opacity", 1))
+            ):
                 _element(document, element, name, look, left, top)
         stack.extend((child, path, opacity, (left, top)) for child in reversed(element))
     return bytes(document.output())

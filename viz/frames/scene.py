@@ -199,13 +199,13 @@ def arrange(
     ends = [(link.key, link.tail, link.head, *link.room) for link in drawing.links]
     loose = {link.key for link in drawing.links if link.kind == "share"}
     if direction == "LR" or (direction is None and fits_across(drawing, wide)):
-        placed = layouts.place(sizes, ends, "LR", loose, time_limit)
+        placed = layouts.place(sizes, ends, "LR", loose, time_limit, drawing.scopes)
         if placed.width <= (wide if direction is None else TOO_WIDE):
             return placed
-    placed = layouts.place(sizes, ends, "TB", loose, time_limit)
+    placed = layouts.place(sizes, ends, "TB", loose, time_limit, drawing.scopes)
     if (
         direction is None and placed.width > 2 * wide
     ):  # many side by side: a page is scrolled down more easily than across
-        other = layouts.place(sizes, ends, "LR", loose, time_limit)
+        other = layouts.place(sizes, ends, "LR", loose, time_limit, drawing.scopes)
         return min(placed, other, key=lambda one: one.width)
     return placed

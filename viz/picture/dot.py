@@ -35,8 +35,24 @@ def source(drawing: Drawing, state: dict[str, State], direction: str = "LR", the
         ),
     ]
     lines += [_attributes(box.key, **_look(box, colours), label=_label(box, state, colours)) for box in drawing.boxes]
+    lines += _clusters(drawing, None)
     lines += [_attributes(f"{link.tail} -> {link.head}", **_line(link, state, colours)) for link in drawing.links]
     return "\n".join([*lines, "}", ""])
+
+
+def _clusters(drawing: Drawing, parent: str | None) -> list[str]:
+    lines = []
+    for scope in drawing.scopes:
+        if scope.parent == parent:
+            label = _quoted(scope.title)
+            lines.append(f'\tsubgraph cluster_{scope.key} {{ label="{label}" labeljust="l" {" ".join(scope.boxes)}')
+            lines += [*_clusters(drawing, scope.key), "\t}"]
+    return lines
+
+
+def _quoted(text: str) -> str:
+    """What is written is what stands there: Graphviz reads backslashes, quotes and entities in a text."""
+    return html.escape(printable(text)).replace("\\", "\\\\")
 
 
 def _attributes(statement: str, **attributes: str) -> str:
@@ -51,8 +67,7 @@ def _line(link: Link, state: dict[str, State], colours: dict[str, str]) -> dict[
     words = state[link.back].text if link.back in state and link.back else {}
     words = state[link.key].text if link.key in state and not words else words
     text = " ".join(filter(None, (words.get("label", ""), words.get("label2", ""))))
-    # Graphviz reads backslashes, quotes and entities in a text: what is written is what stands there.
-    label = {"label": html.escape(printable(text)).replace("\\", "\\\\")} if text else {}
+    label = {"label": _quoted(text)} if text else {}
     if link.kind != "back":
         return label
     colour = colours["grad"] if label else colours["line"]

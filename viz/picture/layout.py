@@ -14,7 +14,10 @@ import sys
 from dataclasses import dataclass, field
 from typing import Any
 
+from viz.picture.scopes import Scope, held
+
 TIME_LIMIT = 10.0  # seconds for one layout
+TITLE = 14.0  # pixels of a frame's title
 IN_PROCESS = 400  # boxes and links together; larger ones go to a process of their own, which can be ended
 MISSING = (
     "No Graphviz found. Pictures need one: pip install pygraphviz (its wheel brings Graphviz along, no more is needed)"
@@ -38,6 +41,7 @@ class Layout:
     spots: dict[str, Spot] = field(default_factory=dict)
     curves: dict[str, list[tuple[float, float]]] = field(default_factory=dict)  # Bezier points, tail to head
     labels: dict[str, Spot] = field(default_factory=dict)
+    frames: dict[str, tuple[float, float, float, float]] = field(default_factory=dict)  # left, top, right, bottom
     direction: str = "LR"
     note: str = ""  # what the reader should know about how this came about
 
@@ -52,24 +56,44 @@ def place(
     direction: str = "LR",
     loose: set[str] | None = None,
     time_limit: float = TIME_LIMIT,
+    scopes: list[Scope] | None = None,
 ) -> Layout:
     """Lay out boxes (key, width, height) and links (key, tail, head, label width, label height; 0 for no label).
 
-    Links whose key is in `loose` do not pull their ends together. Past `time_limit` seconds the layout is `simple`, and
+    What stands in one of `scopes` gets a frame that nothing else is in, where that can be done. Links whose key is in `loose` do not pull their ends together. Past `time_limit` seconds the layout is `simple`, and
     its `note` says so.
 
     Raises:
         GraphvizMissing: neither pygraphviz nor a `dot` program is there.
     """
-    source = _dot(boxes, links, direction, loose or set())
+    scopes = scopes or []
+    source = _dot(boxes, links, direction, loose or set(), scopes)
     try:
-        layout = _read(_run(source, "dot", time_limit, len(boxes) + len(links)), boxes, links)
+        layout = _read(_run(source, "dot", time_limit, len(boxes) + len(links)), boxes, links, scopes)
     except subprocess.TimeoutExpired:
         layout = simple(boxes, links)
         layout.note = f"Laid out in plain rows: Graphviz needed more than {time_limit:g} seconds for this graph."
         return layout
+    if scopes and not _framed(layout, boxes, scopes):
+        return place(boxes, links, direction, loose, time_limit)
     layout.direction = direction
     return layout
+
+
+def _framed(layout: Layout, boxes: list[tuple[str, float, float]], scopes: list[Scope]) -> bool:
+    """Whether each frame is around its boxes, and around nothing else: Graphviz fails at that once in a thousand times."""
+    for scope in scopes:
+        inside = held(scopes, scope)
+        left, top, right, bottom = layout.frames.get(scope.key, (0.0, 0.0, 0.0, 0.0))
+        for key, width, height in boxes:
+            x, y = layout.spots[key].x, layout.spots[key].y
+            across = min(right, x + width / 2) - max(left, x - width / 2)
+            down = min(bottom, y + height / 2) - max(top, y - height / 2)
+            if key in inside and (across < width - 1 or down < height - 1):
+                return False
+            if key not in inside and across > 0 and down > 0:
+                return False
+    return True
 
 
 def simple(boxes: list[tuple[str, float, float]], links: list[tuple[str, str, str, float, float]]) -> Layout:
@@ -118,6 +142,7 @@ def _dot(
     links: list[tuple[str, str, str, float, float]],
     direction: str,
     loose: set[str],
+    scopes: list[Scope],
 ) -> str:
     number = {key: position for position, (key, _, _) in enumerate(boxes)}
     lines = [
@@ -125,15 +150,32 @@ def _dot(
         'node[shape=box,fixedsize=true,label=""];edge[arrowhead=none];',
     ]
     lines += [f"{number[key]}[width={width / 72:.3f},height={height / 72:.3f}];" for key, width, height in boxes]
+    lines += _clusters(scopes, number, None)
     for key, tail, head, width, height in links:
         label = "[constraint=false]" if key in loose else ""
         if width:
-            label = (
-                f'[label=<<TABLE BORDER="0" CELLBORDER="0" CELLSPACING="0" CELLPADDING="0" FIXEDSIZE="TRUE" '
-                f'WIDTH="{width:.0f}" HEIGHT="{height:.0f}"><TR><TD></TD></TR></TABLE>>]'
-            )
+            label = f"[{_room(width, height)}]"
         lines.append(f"{number[tail]}->{number[head]}{label};")
     return "".join(lines) + "}"
+
+
+def _room(width: float, height: float) -> str:
+    """A label of this size with nothing in it."""
+    return (
+        f'label=<<TABLE BORDER="0" CELLBORDER="0" CELLSPACING="0" CELLPADDING="0" FIXEDSIZE="TRUE" '
+        f'WIDTH="{width:.0f}" HEIGHT="{height:.0f}"><TR><TD></TD></TR></TABLE>>'
+    )
+
+
+def _clusters(scopes: list[Scope], number: dict[str, int], parent: str | None) -> list[str]:
+    lines = []
+    for position, scope in enumerate(scopes):
+        if scope.parent != parent:
+            continue
+        lines.append(f"subgraph cluster_{position}{{margin=9;labeljust=l;{_room(scope.width, TITLE)};")
+        lines += [f"{number[key]};" for key in scope.boxes]
+        lines += [*_clusters(scopes, number, scope.key), "}"]
+    return lines
 
 
 def _run(source: str, program: str, time_limit: float, size: int) -> dict[str, Any]:
@@ -175,7 +217,10 @@ def main(program: str) -> None:
 
 
 def _read(
-    data: dict[str, Any], boxes: list[tuple[str, float, float]], links: list[tuple[str, str, str, float, float]]
+    data: dict[str, Any],
+    boxes: list[tuple[str, float, float]],
+    links: list[tuple[str, str, str, float, float]],
+    scopes: list[Scope],
 ) -> Layout:
     left, bottom, right, top = (float(part) for part in data["bb"].split(","))
     layout = Layout(right - left, top - bottom)
@@ -187,11 +232,14 @@ def _read(
     for thing in data.get("objects", ()):
         if "pos" in thing:
             layout.spots[boxes[int(thing["name"])][0]] = Spot(*point(thing["pos"]))
+        elif "bb" in thing:
+            west, south, east, north = thing["bb"].split(",")
+            layout.frames[scopes[int(thing["name"][8:])].key] = *point(f"{west},{north}"), *point(f"{east},{south}")
     by_ends: dict[tuple[int, int], list[str]] = {}
     number = {key: position for position, (key, _, _) in enumerate(boxes)}
     for key, tail, head, _, _ in links:
         by_ends.setdefault((number[tail], number[head]), []).append(key)
-    names = {thing["_gvid"]: int(thing["name"]) for thing in data.get("objects", ())}
+    names = {thing["_gvid"]: int(thing["name"]) for thing in data.get("objects", ()) if "pos" in thing}
     for edge in sorted(data.get("edges", ()), key=lambda edge: edge["_gvid"]):
         key = by_ends[names[edge["tail"]], names[edge["head"]]].pop(0)
         if "pos" in edge:

@@ -8,6 +8,7 @@ from functools import cached_property
 from viz.picture import grid as grids
 from viz.picture.fold import Fold, Folding, fold
 from viz.picture.grid import Grid, grid
+from viz.picture.scopes import Scope, scopes, whole
 from viz.picture.theme import SIZE, shorten, text_width
 from viz.recording import notation
 from viz.recording.graph import Graph, Op, Value
@@ -126,6 +127,7 @@ class Drawing:
     boxes: list[Box]
     links: list[Link]
     alias: dict[str, str] = field(default_factory=dict)
+    scopes: list[Scope] = field(default_factory=list)  # frames around the ops of a module
 
     @cached_property
     def rows(self) -> dict[tuple[str, str], Row]:
@@ -160,8 +162,13 @@ def drawing(
     """
     folding = fold(graph) if folding is None else folding
     if view == "values":
-        return _values_view(graph, folding, room, layers or {})
-    return _node_view(graph, folding, room, border or [])
+        made = _values_view(graph, folding, room, layers or {})
+    else:
+        made = _node_view(graph, folding, room, border or [])
+    if not folding.folds and border is None:
+        ends = [(link.tail, link.head) for link in made.links if link.kind != "share"]
+        made.scopes = whole(scopes(graph, [box.key for box in made.boxes]), ends)
+    return made
 
 
 class _Joined:

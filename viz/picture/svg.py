@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 
 from viz.picture import theme as themes
 from viz.picture.layout import Layout, Spot
+from viz.picture.scopes import Scope
 from viz.picture.shapes import Box, Drawing, Link
 from viz.picture.theme import printable, text_width
 
@@ -84,9 +85,19 @@ def sheet(
 
 def elements(drawing: Drawing, layout: Layout, identity: str, state: dict[str, State]) -> list[str]:
     """The markup of each link and box, in the order in which they are drawn."""
-    drawn = [_link(link, layout, identity, state) for link in drawing.links]
+    drawn = [_scope(scope, layout, identity) for scope in drawing.scopes if scope.key in layout.frames]
+    drawn += [_link(link, layout, identity, state) for link in drawing.links]
     drawn += [_box(box, layout.spots[box.key], identity, state) for box in drawing.boxes]
     return [f'<g transform="translate({MARGIN:.0f} {MARGIN:.0f})">', *drawn, "</g>"]
+
+
+def _scope(scope: Scope, layout: Layout, identity: str) -> str:
+    left, top, right, bottom = layout.frames[scope.key]
+    return (
+        f'<g id="{identity}-{scope.key}" class="scope"><rect x="{_n(left)}" y="{_n(top)}" width="{_n(right - left)}" '
+        f'height="{_n(bottom - top)}" rx="9"/>'
+        f'<text class="small" x="{_n(left + 9)}" y="{_n(top + 16)}">{escape(scope.title)}</text></g>'
+    )
 
 
 def note(position: int, line: str, layout: Layout) -> str:

@@ -162,6 +162,7 @@ _RULES = (
     "& .symbol{font-size:19px}",
     "& .word{font-size:14px}",
     "& .mid{text-anchor:middle}",
+    "& .scope rect{fill:var(--line);fill-opacity:.08;stroke:var(--line);stroke-width:1;stroke-opacity:.5}",
     "& .frame{fill:var(--box);stroke:var(--line);stroke-width:1.2}",
     "& .leaf .frame{fill:var(--leaf-fill);stroke:var(--leaf);stroke-width:2.6}",
     "& .input .frame{fill:var(--input-fill);stroke:var(--input);stroke-width:1.4;stroke-dasharray:5 3}",

@@ -1,0 +1,135 @@
+"""Frames around the ops of a module: which boxes stand in which."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from itertools import groupby
+
+from viz.picture.theme import SIZE, text_width
+from viz.recording.graph import Graph
+
+Path = tuple[str, ...]
+
+
+@dataclass
+class Scope:
+    """One module of the program, as a frame around what its `forward` did."""
+
+    key: str
+    title: str
+    parent: str | None = None
+    boxes: list[str] = field(default_factory=list)  # those that stand in no frame inside this one
+
+    @property
+    def width(self) -> float:
+        """Of its title, in pixels."""
+        return text_width(self.title, SIZE["small"]) + 8
+
+
+def scopes(graph: Graph, boxes: list[str]) -> list[Scope]:
+    """The frames of a picture of `boxes`, outermost first.
+
+    A module that runs twice gets none: what happens between its two runs would stand in its frame as well.
+    """
+    ops = [op for op in graph.ops.values() if op.during == "forward"]
+    paths = {op.key: tuple(filter(None, op.module.split("."))) for op in ops}
+    if not any(paths.values()):
+        return []
+    framed = {prefix for path in set(paths.values()) for prefix in _prefixes(path)}
+    for depth in range(1, 1 + max(map(len, framed), default=0)):
+        seen: set[Path] = set()
+        for prefix, _ in groupby(path[:depth] for path in paths.values()):
+            if prefix in seen:
+                framed.discard(prefix)
+            seen.add(prefix)
+
+    users: dict[str, list[Path]] = {}
+    for op in ops:
+        for key in op.inputs:
+            if key is not None:
+                users.setdefault(key, []).append(paths[op.key])
+    place: dict[str, Path] = dict(paths)
+    for value in graph.values.values():
+        near = users.get(value.key, [()])
+        if value.op is not None:  # what a module returns stands outside of it
+            near = [*near, paths.get(value.op, ())]
+        elif value.name:  # a parameter stands in its own module, what a module is given outside of it
+            near = [*near, tuple(value.name.split(".")[:-1])]
+        place[value.key] = _common(near)
+        if value.accumulate:
+            place[value.accumulate] = place[value.key]
+
+    inside: dict[Path, list[str]] = {}
+    for key in boxes:
+        home = next((prefix for prefix in _prefixes(place.get(key, ())) if prefix in framed), None)
+        if home is not None:
+            inside.setdefault(home, []).append(key)
+    made: dict[Path, Scope] = {}
+    for path in sorted(framed, key=len):
+        held = sum(len(keys) for other, keys in inside.items() if other[: len(path)] == path)
+        below = {other[: len(path) + 1] for other in inside if other[: len(path)] == path and other != path}
+        if held < 2 or (path not in inside and len(below) == 1):
+            continue  # a frame around one thing tells nothing
+        parent = next((made[prefix].key for prefix in _prefixes(path[:-1]) if prefix in made), None)
+        made[path] = Scope(f"m{len(made)}", ".".join(path), parent)
+    for path, keys in inside.items():
+        home = next((prefix for prefix in _prefixes(path) if prefix in made), None)
+        if home is not None:
+            made[home].boxes += keys
+    return list(made.values())
+
+
+def whole(found: list[Scope], links: list[tuple[str, str]]) -> list[Scope]:
+    """Without the frames that a way along the links (tail, head) leaves and comes back into: no picture has room for one.
+
+    What stood in such a frame stands in the one around it.
+    """
+    below: dict[str, list[str]] = {}
+    for tail, head in links:
+        below.setdefault(tail, []).append(head)
+    kept: list[Scope] = []
+    for scope in reversed(found):  # inner ones first
+        inside = held(found, scope)
+        waiting = [head for key in inside for head in below.get(key, ()) if head not in inside]
+        reached: set[str] = set()
+        while waiting:
+            key = waiting.pop()
+            if key not in reached:
+                reached.add(key)
+                waiting += below.get(key, ())
+        if not reached & inside:
+            kept.append(scope)
+            continue
+        for one in found:
+            if one.key == scope.parent:
+                one.boxes += scope.boxes
+            if one.parent == scope.key:
+                one.parent = scope.parent
+    return kept[::-1]
+
+
+def held(found: list[Scope], scope: Scope) -> set[str]:
+    """All boxes in a frame, those in frames inside it included."""
+    around = {one.key: one.parent for one in found}
+    inside: set[str] = set()
+    for one in found:
+        key: str | None = one.key
+        while key is not None and key != scope.key:
+            key = around[key]
+        if key is not None:
+            inside |= set(one.boxes)
+    return inside
+
+
+def _prefixes(path: Path) -> list[Path]:
+    """`path` and all that it begins with, longest first."""
+    return [path[:length] for length in range(len(path), 0, -1)]
+
+
+def _common(paths: list[Path]) -> Path:
+    """What all of them begin with."""
+    shared = paths[0]
+    for path in paths[1:]:
+        while path[: len(shared)] != shared:
+            shared = shared[:-1]
+    return shared
