@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
+import gc
+import json
+import math
 import os
+import re
 import signal
+import weakref
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
@@ -12,7 +17,7 @@ import pytest
 
 import viz
 from viz.engines import CORE, TORCH
-from viz.experiments.curves import picture
+from viz.experiments.curves import STOPS, picture
 from viz.widgets.training import TrainingView
 
 
@@ -117,7 +122,7 @@ def test_a_loss_that_is_no_function_has_its_curve_but_no_surface() -> None:
     training = train(program)
     assert training.surface() is None
     drawn = picture(training, None)
-    assert drawn.count('data-step="4"') == 4  # a line and the last dot, in both panels
+    assert drawn.count('data-run="0"') == 2  # a line in both panels
 
 
 def test_stopped_between_two_steps_it_goes_on_from_there() -> None:
@@ -219,13 +224,97 @@ def test_a_path_that_goes_astray_is_drawn_without_a_nan() -> None:
 
 
 def test_the_widget_takes_more_steps_runs_beside_and_tells_what_it_refuses() -> None:
-    view = TrainingView(train(bowl))
     # In a thread of its own no event loop runs, as in a script: then what is asked for is done at once. (In a kernel it can
     # be stopped; the browser tests see that, and leave a loop running in this process.)
     with ThreadPoolExecutor(1) as thread:
+        view = thread.submit(TrainingView, train(bowl)).result()
         thread.submit(view.set_trait, "asked", {"steps": 2, "seq": "1"}).result()
         assert len(view.state["runs"][0]["sentences"]) == 7
         thread.submit(view.set_trait, "asked", {"settings": {"lr": 0.5, "zero_grad": True}, "seq": "2"}).result()
     assert [run["label"] for run in view.state["runs"]] == ["as written", "lr=0.5"]
     assert view.run == 1
     assert view.state["svg"].startswith("<svg")
+
+
+def many(T: Any) -> Iterator[Any]:
+    weights = [T.tensor([1.0 + k, 2.0], requires_grad=True) for k in range(10)]
+    while True:
+        loss = sum((w * w).sum() for w in weights)
+        loss.backward()
+        yield loss, {f"w{k}": w for k, w in enumerate(weights)}
+        with T.no_grad():
+            for w in weights:
+                w -= 0.001 * w.grad
+                w.grad = None
+
+
+def test_two_thousand_steps_of_ten_parameters_stay_small_on_the_page() -> None:
+    view = TrainingView(train(many, steps=2000))
+    assert len(json.dumps(view.state)) < 1_500_000
+    (run,) = view.state["runs"]
+    assert len(run["at"]) <= STOPS + 1 and (run["at"][0], run["at"][-1]) == (0, 1999)
+    assert run["sentences"][-1].startswith("Step 1999: loss = ")
+
+
+def test_of_a_large_parameter_the_size_is_kept_and_not_the_numbers() -> None:
+    def large(T: Any) -> Iterator[Any]:
+        w = T.ones(300, 400, requires_grad=True)
+        while True:
+            w.grad = None
+            (w * w).sum().backward()
+            yield lambda: (w * w).sum(), {"w": w}
+
+    training = train(large, steps=50)
+    step = training.runs[0].steps[-1]
+    assert step.norms["w"] == pytest.approx(math.sqrt(120_000)) and step.values == {}
+    assert training.sentence(training.runs[0], 49) == "Step 49: loss = 120000. w: norm 346.4102, of its grad 692.8203."
+    assert training.surface() is None
+
+
+def test_closing_frees_the_runs() -> None:
+    training = train(bowl)
+    view = TrainingView(training)
+    freed = weakref.ref(training)
+    view.close()
+    del training, view
+    gc.collect()
+    assert freed() is None
+
+
+def test_a_run_that_diverges_leaves_its_panel_and_says_so() -> None:
+    training = train(bowl, steps=200, beside=[{"lr": 40.0}])
+    assert "The steps were too large" in training.sentence(training.runs[1], 199)
+    labels = re.findall(r"<text[^>]*>([^<]*)</text>", picture(training, training.surface()))
+    assert max(map(len, labels)) < 40  # no number with forty digits stands at an axis
+
+
+def test_a_run_that_cannot_begin_is_none() -> None:
+    def fussy(T: Any, lr: float = 0.25) -> Iterator[Any]:
+        if lr > 1:
+            raise ValueError("lr is too large")
+        yield from bowl(T, lr)
+
+    training = train(fussy)
+    with pytest.raises(ValueError, match="lr is too large"):
+        training.add(lr=2.0)
+    assert [run.label for run in training.runs] == ["as written"]
+
+
+def test_a_second_interrupt_does_not_wait_for_an_endless_step() -> None:
+    def endless(T: Any) -> Iterator[Any]:
+        for step, yielded in enumerate(bowl(T)):
+            while step == 2:
+                os.kill(os.getpid(), signal.SIGINT)
+            yield yielded
+
+    training = viz.train(endless, steps=2, progress=False)
+    with pytest.raises(KeyboardInterrupt):
+        training.run(3)
+    assert training.runs[0].ended == "it was interrupted in the middle of step 2"
+    assert repr(training).endswith("Here it ends: it was interrupted in the middle of step 2.")
+
+
+def test_no_step_at_all_is_a_picture_with_empty_axes() -> None:
+    training = train(bowl, steps=0)
+    assert picture(training, training.surface()).startswith("<svg")
+    assert TrainingView(training).state["runs"][0]["sentences"] == []

@@ -1,33 +1,52 @@
 """The picture of training runs as SVG: the loss surface with every path, the loss and the gradients step by step.
 
-Every element of a step carries `data-run` and `data-step`, so that a page shows a run up to a step without drawing.
+A page shows a run up to a step without drawing: on the surface each piece of a path carries `data-run` and `data-step`;
+over the steps a frame with `data-last` shows all of them, and less of its width shows fewer.
 """
 
 from __future__ import annotations
 
 import math
+from itertools import pairwise
 
-from viz.experiments.train import Run, Surface, Training, norm
+from viz.experiments.surface import Surface
+from viz.experiments.train import Run, Training, point
 from viz.picture.axis import short, ticks
 from viz.picture.svg import escape
 
 LEVELS = 12
 WIDTH, HEIGHT, GAP = 980.0, 380.0, 16.0
 LEFT, RIGHT, TOP, BOTTOM = 54.0, 10.0, 22.0, 36.0
+STOPS = 400  # steps that can be gone to; a longer run skips some
+DOTTED = 200  # steps that each have a dot on the surface
+ASTRAY = 1e3  # a run that grows past so many times the first number leaves its panel
+DECADES = 12  # that a logarithmic scale shows at most
+NAMED = 4  # parameters whose lines have their names on them
+LOOKS = 6  # runs that look different from each other
 # Each run by colour and dash; the rest of the looks follows the page's theme where there is one.
 STYLE = """<style>
 .tgc text{font:12px system-ui,sans-serif;fill:var(--tgv-muted,#57606a)}
 .tgc .head{font-weight:600;fill:var(--tgv-text,#1b1f24)}
+.tgc .name{paint-order:stroke;stroke:var(--tgv-bg,#fff);stroke-width:3px}
 .tgc .plane{fill:none;stroke:var(--tgv-line,#d5d9df)}
 .tgc .cell{fill:var(--tgv-blue,#0072b2);shape-rendering:crispEdges}
 .tgc .path{fill:none;stroke-width:2}
 .tgc .curve{fill:none;stroke:var(--tgv-blue,#0072b2);stroke-width:2}
-.tgc .run0{stroke:var(--tgv-flow,#d55e00)}.tgc .run1{stroke:var(--tgv-text,#1b1f24);stroke-dasharray:6 4}
-.tgc .run2{stroke:var(--tgv-good,#1a7f4b);stroke-dasharray:2 3}.tgc .run3{stroke:var(--tgv-keyword,#6f3fa8);stroke-dasharray:9 3 2 3}
+.tgc .run0{stroke:var(--tgv-flow,#d55e00)}
+.tgc .run1{stroke:var(--tgv-text,#1b1f24);stroke-dasharray:6 4}
+.tgc .run2{stroke:var(--tgv-good,#1a7f4b);stroke-dasharray:2 3}
+.tgc .run3{stroke:var(--tgv-keyword,#6f3fa8);stroke-dasharray:9 3 2 3}
+.tgc .run4{stroke:var(--tgv-bad,#b3261e);stroke-dasharray:14 4}
+.tgc .run5{stroke:var(--tgv-muted,#57606a);stroke-dasharray:3 3 9 3}
 .tgc .dot{fill:var(--tgv-bg,#fff);stroke-width:1.6;stroke-dasharray:none}
 </style>"""
-STYLES = 4  # runs that have looks of their own
-NAMED = 4  # parameters whose lines have their names on them
+
+
+def stops(count: int) -> list[int]:
+    """The steps of `count` that can be gone to: all of them, or evenly spaced ones, and the last."""
+    stride = max(1, math.ceil(count / STOPS))
+    found = list(range(0, count, stride))
+    return found if not found or found[-1] == count - 1 else [*found, count - 1]
 
 
 class _Panel:
@@ -60,29 +79,49 @@ class _Panel:
             f'<rect class="plane" x="{self.x:g}" y="{self.y:g}" width="{self.wide:g}" height="{self.high:g}"/>'
         )
 
-    def path(self, run: int, points: list[tuple[float, float] | None], dots: bool) -> str:
-        """A line from each point to the next; None and what is not finite is left out."""
-        parts = []
-        before: tuple[float, float] | None = None
-        for step, point in enumerate(points):
-            if point is None or not all(map(math.isfinite, point)):
-                before = None
+    def line(self, run: int, points: list[tuple[float, float]]) -> str:
+        """A line through the points; where one is NaN it has a gap."""
+        text, pen = "", "M"
+        for each in points:
+            if any(map(math.isnan, each)):
+                pen = "M"
                 continue
-            x, y = self.at(*point)
-            where = f'data-run="{run}" data-step="{step}"'
-            look = f"run{min(run, STYLES - 1)}"
-            if before is not None:
-                line = f'x1="{before[0]:.1f}" y1="{before[1]:.1f}" x2="{x:.1f}" y2="{y:.1f}"'
-                parts.append(f'<line class="path {look}" {where} {line}/>')
-            if dots or step == len(points) - 1:
-                parts.append(f'<circle class="dot {look}" {where} cx="{x:.1f}" cy="{y:.1f}" r="{2.6 if dots else 4}"/>')
-            before = (x, y)
+            x, y = self.at(*each)
+            text += f"{pen}{x:.1f} {y:.1f}"
+            pen = "L"
+        return f'<path class="path run{run % LOOKS}" data-run="{run}" d="{text}"/>' if text else ""
+
+    def walk(self, run: int, points: list[tuple[float, float]]) -> str:
+        """A path of which each stop is an element of its own, so that it is shown up to any of them."""
+        parts: list[str] = []
+        length = 0.0  # so far: a dash goes on from element to element
+        drawn: list[tuple[float, float]] = []
+        where = iter(stops(len(points)))
+        stop = next(where, None)
+        for step, each in enumerate(points):
+            if all(map(math.isfinite, each)):
+                drawn.append(self.at(*each))
+            else:
+                drawn.clear()
+            if step != stop:
+                continue
+            stop = next(where, None)
+            mark = f'data-run="{run}" data-step="{step}"'
+            if len(drawn) > 1:
+                text = "L".join(f"{x:.1f} {y:.1f}" for x, y in drawn)
+                dashes = f' stroke-dashoffset="{-length:.0f}"' if run % LOOKS else ""
+                parts.append(f'<path class="path run{run % LOOKS}" {mark}{dashes} d="M{text}"/>')
+                length += sum(math.dist(a, b) for a, b in pairwise(drawn))
+            if drawn and (len(points) <= DOTTED or step == len(points) - 1):
+                x, y = drawn[-1]
+                parts.append(f'<circle class="dot run{run % LOOKS}" {mark} cx="{x:.1f}" cy="{y:.1f}" r="2.6"/>')
+            del drawn[:-1]
         return "".join(parts)
 
-    def drawn(self, paths: str) -> str:
+    def drawn(self, paths: str, marks: str = "") -> str:
         box = f'x="{self.x:g}" y="{self.y:g}" width="{self.wide:g}" height="{self.high:g}"'
         view = f'viewBox="{self.x:g} {self.y:g} {self.wide:g} {self.high:g}"'
-        return "".join(self.parts) + f"<svg {box} {view}>{paths}</svg>"
+        return "".join(self.parts) + f"<svg {box} {view}{marks}>{paths}</svg>"
 
 
 def picture(training: Training, surface: Surface | None) -> str:
@@ -94,10 +133,14 @@ def picture(training: Training, surface: Surface | None) -> str:
         parts = [_surface(_box(0, 0, side - GAP, HEIGHT), surface, runs)]
     else:
         parts, boxes = [], [_box(0, 0, WIDTH / 2, HEIGHT), _box(WIDTH / 2, 0, WIDTH / 2, HEIGHT)]
-    longest = max(2, max((len(run.steps) for run in runs), default=2))
+    longest = max((len(run.steps) for run in runs), default=0)
     losses = [(index, "", [step.loss for step in run.steps]) for index, run in enumerate(runs)]
     parts.append(_curves(boxes[0], "loss", losses, longest))
-    gradients = [(index, name, _sizes(run, name)) for index, run in enumerate(runs) for name in _parameters(run)]
+    gradients = [
+        (index, name, [_number(step.gradient_norms.get(name)) for step in run.steps])
+        for index, run in enumerate(runs)
+        for name in (run.steps[0].norms if run.steps else ())
+    ]
     parts.append(_curves(boxes[1], "size of each parameter's gradient", gradients, longest))
     told = escape("; ".join(f"{run.label}: {training.sentence(run, len(run.steps) - 1)}" for run in runs if run.steps))
     return (
@@ -110,14 +153,8 @@ def _box(x: float, y: float, wide: float, high: float) -> tuple[float, float, fl
     return x + LEFT, y + TOP, wide - LEFT - RIGHT, high - TOP - BOTTOM
 
 
-def _parameters(run: Run) -> list[str]:
-    return list(run.steps[0].values) if run.steps else []
-
-
-def _sizes(run: Run, name: str) -> list[float]:
-    """The size of a parameter's gradient at each step; NaN where there is none."""
-    found = [step.gradients[name] for step in run.steps]
-    return [math.nan if gradient is None else norm(gradient) for gradient in found]
+def _number(size: float | None) -> float:
+    return math.nan if size is None else size
 
 
 def _curves(
@@ -125,25 +162,38 @@ def _curves(
 ) -> str:
     """Numbers over the steps, each with its run and its name; a logarithmic scale where they span a factor of 100."""
     finite = [number for _, _, numbers in series for number in numbers if math.isfinite(number)]
-    positive = [number for number in finite if number > 0]
-    scaled = bool(positive) and len(positive) == len(finite) and max(positive) > 100 * min(positive)
-    scale = math.log10 if scaled else float
-    low, high = (min(map(scale, finite)), max(map(scale, finite))) if finite else (0.0, 1.0)
+    first = max((abs(numbers[0]) for _, _, numbers in series if numbers and math.isfinite(numbers[0])), default=1.0)
+    calm = [number for number in finite if abs(number) <= ASTRAY * (first or 1.0)] or [0.0, 1.0]
+    low, high = min(calm), max(calm)
+    positive = [number for number in calm if number > 0]
+    scaled = low >= 0 and bool(positive) and high > 100 * min(positive)
+    if scaled:
+        low, high = math.log10(max(min(positive), high * 10.0**-DECADES)), math.log10(high)
     room = 0.06 * (high - low) or 1.0
-    panel = _Panel(box, (0.0, longest - 1.0, low - room, high + room))
-    heights = [height for height in ticks(low, high) if not scaled or height == int(height)][
-        :: 2 if box[3] < 150 else 1
-    ]
-    panel.axes(head, "step", [(height, f"{10.0**height:g}" if scaled else short(height)) for height in heights])
-    lines = []
+    panel = _Panel(box, (0.0, max(1.0, longest - 1.0), low - room, high + room))
+    heights = [height for height in ticks(low, high) if not scaled or height == int(height)]
+    heights = heights[:: 2 if box[3] < 150 and len(heights) > 2 else 1]
+    panel.axes(head, "step", [(height, _power(height) if scaled else short(height)) for height in heights])
+
+    def up(number: float) -> float:
+        if not scaled or not math.isfinite(number):
+            return number
+        return math.log10(number) if number > 0 else -math.inf
+
+    lines, names = [], []
     for place, (run, name, numbers) in enumerate(series):
-        points = [(float(step), scale(y)) if math.isfinite(y) else None for step, y in enumerate(numbers)]
-        lines.append(panel.path(run, points, False))
-        seen = [point for point in points if point is not None]
+        points = [(float(step), up(number)) for step, number in enumerate(numbers)]
+        lines.append(panel.line(run, points))
+        seen = [each for each in points if low <= each[1] <= high]
         if name and run == 0 and place < NAMED and seen:  # the other runs' lines have the same order
             x, y = panel.at(*seen[int(len(seen) * (0.9 - 0.2 * place))])  # each at a place of its own
-            lines.append(f'<text x="{x:.1f}" y="{y - 7:.1f}" text-anchor="middle">{escape(name)}</text>')
-    return panel.drawn("".join(lines))
+            anchor = "end" if x > panel.x + 0.85 * panel.wide else "middle"
+            names.append(f'<text class="name" x="{x:.1f}" y="{y - 7:.1f}" text-anchor="{anchor}">{escape(name)}</text>')
+    return panel.drawn("".join(lines), f' data-last="{max(1, longest - 1)}"') + "".join(names)
+
+
+def _power(exponent: float) -> str:
+    return short(10.0**exponent) if -4 <= exponent < 5 else f"1e{exponent:.0f}".replace("-", "−")
 
 
 def _surface(box: tuple[float, float, float, float], surface: Surface, runs: list[Run]) -> str:
@@ -152,12 +202,13 @@ def _surface(box: tuple[float, float, float, float], surface: Surface, runs: lis
     panel = _Panel(box, surface.window)
     marks = [(tick, short(tick)) for tick in ticks(surface.window[2], surface.window[3])]
     panel.axes(f"{surface.names[1]} (upwards); the stronger the blue, the lower the loss", surface.names[0], marks)
-    rows = [
-        [math.log(max(height, 1e-12)) if height == height else math.inf for height in row] for row in surface.heights
-    ]
-    finite = [height for row in rows for height in row if math.isfinite(height)] or [0.0]
-    low, steep = min(finite), (max(finite) - min(finite)) or 1.0
-    wide, high = panel.wide / len(rows[0]), panel.high / len(rows)
+    known = [height for row in surface.heights for height in row if math.isfinite(height)] or [0.0]
+    floor, span = min(known), (max(known) - min(known)) or 1.0
+    # Above the lowest by powers of ten: near the minimum the differences are small, and far from it there is no interest.
+    rows = [[math.log(height - floor + 1e-4 * span) if math.isfinite(height) else math.inf for height in row] for row in surface.heights]  # fmt: skip
+    low, steep = math.log(1e-4 * span), math.log((max(known) - floor + 1e-4 * span) / (1e-4 * span)) or 1.0
+    across = [round(panel.x + panel.wide * column / len(rows[0])) for column in range(len(rows[0]) + 1)]
+    down = [round(panel.y + panel.high * row / len(rows)) for row in range(len(rows) + 1)]
     cells = []
     for row, heights in enumerate(rows):
         levels = [
@@ -166,11 +217,11 @@ def _surface(box: tuple[float, float, float, float], surface: Surface, runs: lis
         start = 0
         for column in range(1, len(levels) + 1):  # equal neighbours are one rectangle
             if column == len(levels) or levels[column] != levels[start]:
-                place = f'x="{panel.x + start * wide:.1f}" y="{panel.y + row * high:.1f}"'
-                size = f'width="{(column - start) * wide:.1f}" height="{high:.1f}"'
+                place = f'x="{across[start]}" y="{down[row]}"'
+                size = f'width="{across[column] - across[start]}" height="{down[row + 1] - down[row]}"'
                 cells.append(f'<rect class="cell" {place} {size} fill-opacity="{0.75 * levels[start] / LEVELS:.3f}"/>')
                 start = column
-    paths = [panel.path(index, _points(run), True) for index, run in enumerate(runs)]
+    paths = [panel.walk(index, [(x, y) for x, y in map(point, run.steps)]) for index, run in enumerate(runs)]
     return panel.drawn("".join(cells + paths))
 
 
@@ -185,16 +236,5 @@ def _slice(box: tuple[float, float, float, float], surface: Surface, runs: list[
     spread = (right - left) / (len(heights) - 1)
     places = [panel.at(left + i * spread, height) for i, height in enumerate(heights) if math.isfinite(height)]
     curve = "".join(f"{'L' if i else 'M'}{x:.1f} {y:.1f}" for i, (x, y) in enumerate(places))
-    paths = [
-        panel.path(index, [(next(iter(step.values.values()))[0], step.loss) for step in run.steps], True)
-        for index, run in enumerate(runs)
-    ]
+    paths = [panel.walk(index, [(*point(step), step.loss) for step in run.steps]) for index, run in enumerate(runs)]  # type: ignore[misc]
     return panel.drawn(f'<path class="curve" d="{curve}"/>' + "".join(paths))
-
-
-def _points(run: Run) -> list[tuple[float, float] | None]:
-    found: list[tuple[float, float] | None] = []
-    for step in run.steps:
-        x, y = (number for numbers in step.values.values() for number in numbers)
-        found.append((x, y))
-    return found

@@ -17,33 +17,29 @@ import numpy as np
 
 from viz import engines
 from viz.engines import CORE, Engine
+from viz.experiments.surface import Point, Surface, surface
 from viz.picture.axis import short
 
 CONTRACT = (
     "write `def program(T, lr=0.1): … while True: …; loss().backward(); yield loss, {'w': w}; …`: a yield once a step, "
     "after backward() and before the parameters move"
 )
-COLUMNS, ROWS = 40, 28
-MAP_SECONDS = 2.0  # a loss that is slow to compute gets a coarser map
+KEPT = 100  # numbers of a parameter that are kept of each step; of a larger one only its size is
 Numbers = dict[str, list[float]]
 
 
 @dataclass
 class Step:
-    """Where a run is: the loss, and of each parameter its numbers and its gradient's (None where there is none)."""
+    """Where a run is: the loss, and of each parameter its numbers and its gradient's (None where there is none).
+
+    `values` and `gradients` leave out parameters of more than 100 numbers; `norms` and `gradient_norms` have all.
+    """
 
     loss: float
     values: Numbers
     gradients: dict[str, list[float] | None]
-
-
-@dataclass
-class Surface:
-    """The loss over one or two numbers of the parameters: `heights[row][column]`, rows from high to low."""
-
-    names: list[str]
-    window: tuple[float, float, float, float]  # left, right, bottom, top
-    heights: list[list[float]]
+    norms: dict[str, float]
+    gradient_norms: dict[str, float | None]
 
 
 @dataclass
@@ -77,6 +73,12 @@ class Training:
         Raises:
             TypeError: the program takes no such argument; the message says which it takes.
         """
+        run = self.begin(**settings)
+        self.run(0)
+        return run
+
+    def begin(self, **settings: Any) -> Run:
+        """As `add`, but the new run takes its first step when `run` or `slices` goes on."""
         unknown = sorted(set(settings) - set(self.settings))
         if unknown:
             known = ", ".join(self.settings) or "none: give it keyword arguments with a default, such as lr=0.1"
@@ -88,10 +90,6 @@ class Training:
             raise TypeError(f"the program yields nothing, it returns {type(generator).__name__}: {CONTRACT}")
         run._generator = generator
         self.runs = [*self.runs, run]
-        longest = max((len(other.steps) for other in self.runs), default=0)
-        with self._steadily():
-            for _ in self._advance([run], longest):
-                pass
         return run
 
     def run(self, steps: int) -> None:
@@ -102,88 +100,115 @@ class Training:
         """
         if steps < 0:
             raise ValueError(f"steps must not be negative, and {steps} is")
-        target = max((len(run.steps) for run in self.runs), default=0) + steps
         with self._steadily():
-            bar = _Bar(steps * len(self.runs), self.progress)
-            for done in self._advance(self.runs, target):
+            bar: _Bar | None = None
+            for done, total in self._advance(steps):
+                bar = bar or _Bar(total, self.progress)
                 bar.show(done)
-            bar.close()
+            if bar is not None:
+                bar.close()
 
     def stop(self) -> None:
         """End `run` after the step under way."""
         self._stopped = True
 
-    def slices(self, steps: int, seconds: float) -> Iterator[None]:
-        """As `run`, but gives way after each slice of so many seconds: for a widget, whose kernel has more to do."""
-        self._stopped = False
-        target = max((len(run.steps) for run in self.runs), default=0) + steps
-        end = time.monotonic() + seconds
-        for _ in self._advance(self.runs, target):
-            if time.monotonic() > end:
-                yield
-                end = time.monotonic() + seconds
+    def slices(self, steps: int, seconds: Callable[[], float]) -> Iterator[tuple[int, int]]:
+        """As `run`, but gives way after each slice of so many seconds, and says how many steps of how many are taken.
 
-    def _advance(self, runs: Sequence[Run], target: int) -> Iterator[int]:
-        """Bring runs to `target` steps, in turn, so that they stay beside each other; yields how many were taken."""
+        For a widget, whose kernel has more to do. An interrupt stops the run there, too.
+        """
+        with self._steadily() as listen:
+            end = time.monotonic() + seconds()
+            for done in self._advance(steps):
+                if time.monotonic() > end:
+                    yield done
+                    listen()  # a kernel sets handlers of its own around each message
+                    end = time.monotonic() + seconds()
+
+    def _advance(self, steps: int) -> Iterator[tuple[int, int]]:
+        """All runs to where the longest is and `steps` further, in turn; yields how many were taken, and are to take."""
+        target = max((len(run.steps) for run in self.runs), default=0) + steps
+        total = sum(target - len(run.steps) for run in self.runs if not run.ended)
         done = 0
         while not self._stopped:
-            behind = [run for run in runs if len(run.steps) < target and not run.ended]
+            behind = [run for run in self.runs if len(run.steps) < target and not run.ended]
             if not behind:
                 return
             run = min(behind, key=lambda one: len(one.steps))
-            self._step(run)
+            try:
+                self._step(run)
+            except StopIteration:
+                run.ended = f"the program ends after {len(run.steps)} steps"
+            except KeyboardInterrupt:
+                run.ended = f"it was interrupted in the middle of step {len(run.steps)}"
+                raise
+            except Exception as error:
+                if not run.steps:  # one that cannot even begin is no run
+                    self.runs = [one for one in self.runs if one is not run]
+                    raise
+                from viz.widgets.explain import explain
+
+                sentence = explain(type(error).__name__, str(error))
+                run.ended = f"step {len(run.steps)} raises {type(error).__name__}: {error} {sentence}".strip()
             done += 1
-            yield done
+            yield done, total
 
     def _step(self, run: Run) -> None:
         assert run._generator is not None
         try:
             yielded = next(run._generator)
         except StopIteration:
-            run.ended = f"the program ends after {len(run.steps)} steps"
             if not run.steps:
                 raise ValueError(f"the program ends before its first yield: {CONTRACT}") from None
-            return
-        except Exception as error:
-            from viz.widgets.explain import explain
-
-            if not run.steps:
-                raise
-            sentence = explain(type(error).__name__, str(error))
-            run.ended = f"step {len(run.steps)} raises {type(error).__name__}: {error} {sentence}".strip()
-            return
+            raise
         loss, parameters = _pair(yielded, self.engine)
         with self.engine.module.no_grad():
             number = _number(loss() if _is_function(loss, self.engine) else loss, self.engine)
         run._last = (loss, parameters)
-        values = {name: _flat(self.engine.array(each)) for name, each in parameters.items()}
-        gradients = {
-            name: None if each.grad is None else _flat(self.engine.array(each.grad))
-            for name, each in parameters.items()
-        }
-        run.steps.append(Step(number, values, gradients))
+        step = Step(number, {}, {}, {}, {})
+        for name, parameter in parameters.items():
+            array = self.engine.array(parameter)
+            gradient = None if parameter.grad is None else self.engine.array(parameter.grad)
+            step.norms[name] = _norm(array)
+            step.gradient_norms[name] = None if gradient is None else _norm(gradient)
+            if array.size <= KEPT:
+                step.values[name] = _flat(array)
+                step.gradients[name] = None if gradient is None else _flat(gradient)
+        run.steps.append(step)
 
     @contextmanager
-    def _steadily(self) -> Iterator[None]:
-        """An interrupt waits for the end of the step, so that the run can go on; a second one does not wait."""
+    def _steadily(self) -> Iterator[Callable[[], Any]]:
+        """An interrupt waits for the end of the step, so that the run can go on; a second one does not wait.
+
+        Gives a function that makes it so again, should others have set handlers meanwhile.
+        """
         self._stopped = False
         if threading.current_thread() is not threading.main_thread():
-            yield
+            yield lambda: None
             return
         before = signal.getsignal(signal.SIGINT)
+        running = True
 
         def interrupted(number: int, frame: Any) -> None:
-            if self._stopped:
+            if not running:  # whoever put other handlers over this one has put it back too late
+                signal.signal(signal.SIGINT, before)
+                signal.raise_signal(signal.SIGINT)
+            elif self._stopped:
                 raise KeyboardInterrupt
             self._stopped = True
 
-        signal.signal(signal.SIGINT, interrupted)
-        try:
-            yield
-        finally:
-            signal.signal(signal.SIGINT, before)
+        def listen() -> None:
+            signal.signal(signal.SIGINT, interrupted)
 
-    def surface(self, columns: int = COLUMNS, rows: int = ROWS) -> Surface | None:
+        listen()
+        try:
+            yield listen
+        finally:
+            running = False
+            if signal.getsignal(signal.SIGINT) is interrupted:
+                signal.signal(signal.SIGINT, before)
+
+    def surface(self) -> Surface | None:
         """The loss over the program's parameters where they are one or two numbers, around all paths; else None.
 
         The program must yield its loss as a function: that is called with other numbers in the parameters, which are
@@ -191,45 +216,21 @@ class Training:
         """
         if not self.runs or self.runs[0]._last is None:
             return None
-        loss, parameters = self.runs[0]._last
-        names = _entries(self.runs[0].steps[0].values)
-        if not 1 <= len(names) <= 2 or not _is_function(loss, self.engine) or self.engine.device(next(iter(parameters.values()))) != "cpu":  # fmt: skip
+        first = self.runs[0]
+        loss, parameters = first._last
+        names = _entries(first.steps[0])
+        on_cpu = all(self.engine.device(each) == "cpu" for each in parameters.values())
+        if not 1 <= len(names) <= 2 or not _is_function(loss, self.engine) or not on_cpu:
             return None
         # A run whose loss grows leaves the picture; it would make the others a dot.
         calm = [run for run in self.runs[1:] if run.steps and run.steps[-1].loss <= 2 * run.steps[0].loss]
-        window = _window([_point(step) for run in [self.runs[0], *calm] for step in run.steps])
-        arrays = [self.engine.array(each) for each in parameters.values()]
-        kept = [array.copy() for array in arrays]
-        began = time.perf_counter()
+        paths = [[point(step) for step in run.steps] for run in (first, *calm)]
 
-        def at(*point: float) -> float:
-            left = list(point)
-            for array in arrays:
-                flat = array.reshape(-1) if array.flags.c_contiguous else array.flat
-                for index in range(array.size):
-                    flat[index] = left.pop(0)
+        def height() -> float:
             with self.engine.module.no_grad():
                 return _number(loss(), self.engine)
 
-        try:
-            at(*_point(self.runs[0].steps[0]))
-            cost = time.perf_counter() - began
-            if len(names) == 1:
-                wide = np.linspace(window[0], window[1], 4 * columns + 1)
-                return Surface(names, window, [[at(float(x)) for x in wide]])
-            shrink = min(1.0, math.sqrt(MAP_SECONDS / (cost * columns * rows)))
-            columns, rows = max(8, int(columns * shrink)), max(6, int(rows * shrink))
-            left, right, bottom, top = window
-            heights = [
-                [at(left + (c + 0.5) * (right - left) / columns, top - (r + 0.5) * (top - bottom) / rows) for c in range(columns)]
-                for r in range(rows)
-            ]  # fmt: skip
-            return Surface(names, window, heights)
-        except Exception:
-            return None
-        finally:
-            for array, before in zip(arrays, kept, strict=True):
-                array[...] = before
+        return surface(height, [self.engine.array(each) for each in parameters.values()], names, paths)
 
     def sentence(self, run: Run, step: int) -> str:
         """One step of a run in words.
@@ -249,16 +250,16 @@ class Training:
         """
         at = run.steps[step]
         told = []
-        for name, values in at.values.items():
-            gradient = at.gradients[name]
+        for name, size in at.norms.items():
+            values, gradient, steepness = at.values.get(name, []), at.gradients.get(name), at.gradient_norms[name]
             if len(values) == 1:
-                told.append(
-                    f"{name} = {short(values[0])}, {name}.grad = {'None' if gradient is None else short(gradient[0])}"
-                )
+                told.append(f"{name} = {short(values[0])}, {name}.grad = {short(gradient[0]) if gradient else 'None'}")
             else:
-                told.append(f"{name}: norm {short(norm(values))}, of its grad {'None' if gradient is None else short(norm(gradient))}")  # fmt: skip
+                slope = "None" if steepness is None else short(steepness)
+                told.append(f"{name}: norm {short(size)}, of its grad {slope}")
+        astray = "" if math.isfinite(at.loss) else " The steps were too large: this is no number to go on from."
         end = f" Here it ends: {run.ended}." if run.ended and step == len(run.steps) - 1 else ""
-        return f"Step {step}: loss = {short(at.loss)}. {'; '.join(told)}.{end}"
+        return f"Step {step}: loss = {short(at.loss)}. {'; '.join(told)}.{astray}{end}"
 
     def _ipython_display_(self) -> None:
         from viz.widgets.training import TrainingView
@@ -302,9 +303,9 @@ def train(
     return training
 
 
-def norm(numbers: Sequence[float]) -> float:
-    """The length of a parameter or a gradient as a vector."""
-    return math.sqrt(sum(number * number for number in numbers)) if all(map(math.isfinite, numbers)) else math.nan
+def point(step: Step) -> Point:
+    """The numbers of all parameters in a row: where in the surface a step is."""
+    return [number for numbers in step.values.values() for number in numbers]
 
 
 def _settings_of(program: Callable[..., Any]) -> dict[str, Any]:
@@ -351,32 +352,22 @@ def _flat(array: np.ndarray) -> list[float]:
     return [float(number) for number in array.reshape(-1)]
 
 
-def _entries(values: Numbers) -> list[str]:
-    """A name for each number of the parameters."""
+def _norm(array: np.ndarray) -> float:
+    """The length of a parameter or a gradient as a vector; NaN where it is not finite."""
+    with np.errstate(all="ignore"):
+        length = float(np.linalg.norm(array.astype(np.float64)))
+    return length if math.isfinite(length) else math.nan
+
+
+def _entries(step: Step) -> list[str]:
+    """A name for each number of the parameters; none where some are too large to be kept."""
+    if len(step.values) < len(step.norms):
+        return []
     return [
-        name if len(numbers) == 1 else f"{name}[{i}]" for name, numbers in values.items() for i in range(len(numbers))
+        name if len(numbers) == 1 else f"{name}[{i}]"
+        for name, numbers in step.values.items()
+        for i in range(len(numbers))
     ]
-
-
-def _point(step: Step) -> list[float]:
-    return [number for numbers in step.values.values() for number in numbers]
-
-
-def _window(points: list[list[float]]) -> tuple[float, float, float, float]:
-    """Around the points; those that went astray (past ten times the spread of the others) do not count."""
-    sides: list[float] = []
-    for axis in range(2):
-        numbers = sorted(point[axis] for point in points if len(point) > axis and math.isfinite(point[axis]))
-        if not numbers:
-            sides += [-1.0, 1.0]
-            continue
-        low, high = numbers[0], numbers[-1]
-        start = points[0][axis]
-        calm = [n for n in numbers if abs(n - numbers[len(numbers) // 2]) <= 4 * (numbers[(3 * len(numbers)) // 4] - numbers[len(numbers) // 4] or 1.0)]  # fmt: skip
-        low, high = min([*calm, start]), max([*calm, start])
-        room = 0.25 * (high - low) or 1.0
-        sides += [low - room, high + room]
-    return sides[0], sides[1], sides[2], sides[3]
 
 
 class _Bar:

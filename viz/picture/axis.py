@@ -6,10 +6,11 @@ import math
 
 
 def short(number: float) -> str:
-    """Four decimals at most, and no `-0`; very small numbers as powers of ten, unless they are rounding noise."""
-    if abs(number) < 1e-11:
+    """Four decimals at most, and no `-0`; very small and very large numbers as powers of ten, rounding noise as 0."""
+    size = abs(number)
+    if size < 1e-11:
         return "0"
-    text = f"{number:.2g}" if abs(number) < 1e-4 else f"{number:.4f}".rstrip("0").rstrip(".")
+    text = f"{number:.4f}".rstrip("0").rstrip(".") if 1e-4 <= size < 1e7 else f"{number:.2g}"
     return text.replace("-", "−")
 
 

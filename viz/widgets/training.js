@@ -18,8 +18,10 @@ function renderTraining({ model, el }) {
   };
   const runs = h("div", { class: "tgv-options", role: "group", "aria-label": "Training run" });
   const frame = h("div", { class: "tgv-curves" });
-  const slider = h("input", { type: "range", min: 0, step: 1, "aria-label": "step", oninput: () => set("step", Number(slider.value)) });
-  const shown = h("output");
+  // At its end the slider follows the runs: -1 is the last step.
+  const go = () => set("step", slider.value === slider.max ? -1 : looked().at[Number(slider.value)]);
+  const slider = h("input", { type: "range", min: 0, step: 1, "aria-label": "step", oninput: go });
+  const shown = h("output", { "aria-live": "off" }); // the slider and the sentence say it
   const sentence = h("p", { class: "tgv-numbers", "aria-live": "polite" });
   const note = h("p", { class: "tgv-note", role: "status" });
   const more = h("button", { type: "button", class: "tgv-text-button", onclick: () => ask({ steps: model.get("state").more }) });
@@ -38,44 +40,70 @@ function renderTraining({ model, el }) {
     }
     ask({ settings });
   } }, "run it beside");
+  const bar = h("progress", { class: "tgv-bar", "aria-label": "steps taken" });
+  const counted = h("span", { class: "tgv-counted", "aria-hidden": "true" }); // the bar says it, too
   el.classList.add("tgv", "tgv-training");
   el.replaceChildren(
     runs, frame,
     h("div", { class: "tgv-sliders" }, h("label", {}, h("span", {}, "step"), slider, shown)),
     sentence,
-    h("div", { class: "tgv-settings", role: "group", "aria-label": "Go on" }, more, stop,
+    h("div", { class: "tgv-settings", role: "group", "aria-label": "Go on" }, more, stop, bar, counted,
       fields.length ? h("span", { class: "tgv-label" }, "other settings:") : null,
       ...fields.map(({ label }) => label), fields.length ? beside : null),
     note);
 
-  function drawStep() {
+  /** The run that is looked at, its place, and the place of the step among those that can be gone to. */
+  function looked() {
     const { runs: all } = model.get("state");
     const index = Math.min(model.get("run"), all.length - 1);
-    const last = all[index].sentences.length - 1;
+    const { at, sentences } = all[index];
     const wanted = model.get("step");
-    const step = wanted < 0 ? last : Math.min(wanted, last);
-    slider.max = String(last);
-    slider.value = String(step);
-    shown.textContent = String(step);
+    const place = wanted < 0 ? at.length - 1 : Math.max(0, at.findLastIndex((step) => step <= wanted));
+    return { index, at, place, said: sentences[place] ?? "No step has been taken yet." };
+  }
+
+  function drawStep() {
+    const { index, at, place, said } = looked();
+    slider.max = String(Math.max(0, at.length - 1));
+    slider.value = String(Math.max(0, place));
+    shown.textContent = String(at[place] ?? "");
+    slider.setAttribute("aria-valuetext", shown.textContent);
     [...runs.children].forEach((choice, i) => choice.setAttribute("aria-pressed", String(i === index)));
-    sentence.textContent = all[index].sentences[step];
-    const until = wanted < 0 ? Infinity : step;
-    for (const part of frame.querySelectorAll("[data-step]")) {
-      part.style.display = Number(part.dataset.step) > until ? "none" : "";
-      part.style.opacity = Number(part.dataset.run) === index ? "" : "0.45";
+    sentence.textContent = said;
+    const until = model.get("step") < 0 ? Infinity : at[place];
+    for (const part of frame.querySelectorAll("[data-step]")) part.style.display = Number(part.dataset.step) > until ? "none" : "";
+    for (const part of frame.querySelectorAll("[data-run]")) part.style.opacity = Number(part.dataset.run) === index ? "" : "0.6";
+    for (const plane of frame.querySelectorAll("[data-last]")) { // its lines end where it ends
+      const [x, y, wide, high] = plane.dataset.whole.split(" ").map(Number);
+      const seen = wide * Math.min(1, until / Number(plane.dataset.last));
+      plane.setAttribute("width", seen);
+      plane.setAttribute("viewBox", `${x} ${y} ${seen} ${high}`);
     }
   }
 
   function draw() {
-    const { svg, runs: all, running, said, more: count } = model.get("state");
+    const { svg, runs: all, done, said, more: count, looks } = model.get("state");
     clearTimeout(slow);
-    frame.innerHTML = svg;
-    runs.replaceChildren(...all.map(({ label }, index) =>
-      h("button", { type: "button", class: `tgv-option tgv-run${Math.min(index, 3)}`, onclick: () => set("run", index) }, label)));
+    frame.innerHTML = svg; // made by viz, every text in it escaped
+    for (const plane of frame.querySelectorAll("[data-last]")) plane.dataset.whole = plane.getAttribute("viewBox");
+    const focused = [...runs.children].indexOf(document.activeElement);
+    runs.replaceChildren(...all.map(({ label }, index) => {
+      const choice = h("button", { type: "button", class: "tgv-option", onclick: () => set("run", index) });
+      choice.innerHTML = `<svg class="tgc" width="26" height="8" aria-hidden="true"><path class="path run${index % looks}" d="M0 4H26"/></svg>`;
+      choice.append(label);
+      return choice;
+    }));
+    if (focused >= 0) runs.children[focused].focus({ preventScroll: true });
     more.textContent = `${count} more steps`;
-    more.setAttribute("aria-disabled", String(running));
-    stop.setAttribute("aria-disabled", String(!running));
-    note.textContent = said || (running ? "Running…" : "");
+    more.setAttribute("aria-disabled", String(Boolean(done)));
+    beside.setAttribute("aria-disabled", String(Boolean(done)));
+    stop.setAttribute("aria-disabled", String(!done));
+    bar.hidden = !done;
+    [bar.value, bar.max] = done ?? [0, 1];
+    counted.textContent = done ? `${done[0]} of ${done[1]}` : "";
+    sentence.setAttribute("aria-live", done ? "off" : "polite"); // nobody wants to hear every picture on the way
+    const news = said || (done ? "Running…" : "");
+    if (note.textContent !== news) note.textContent = news;
     drawStep();
   }
 

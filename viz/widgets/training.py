@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import asyncio
+import time
 from typing import Any
 
 import anywidget
 import traitlets
 from IPython.display import DisplayHandle, display
 
-from viz.experiments.curves import picture
+from viz.experiments.curves import LOOKS, picture, stops
 from viz.experiments.train import Surface, Training
 from viz.widgets import bundle, fallback
 
@@ -34,65 +35,88 @@ class TrainingView(anywidget.AnyWidget):
     def __init__(self, training: Training, **traits: Any) -> None:
         self._training = training
         self._shown: DisplayHandle | None = None
-        self._task: asyncio.Task[None] | None = None
+        # Training goes on in the thread that the cell ran in: a page's messages may come in another one (JupyterLab sends
+        # them to a subshell), and there an interrupt is not heard, and gradient modes are other ones.
+        self._loop = _running_loop()
+        self._busy = False
         self._surface: Surface | None = None
+        self._cost = 0.0  # seconds that the last picture took
         super().__init__(**traits)
         self.refresh()
         self.observe(self._answer, "asked")
 
-    def refresh(self, running: bool = False, said: str = "") -> None:
-        """Draw what the runs are now."""
+    def refresh(self, done: tuple[int, int] | None = None, said: str = "") -> None:
+        """Draw what the runs are now; `done` is how many steps of how many are taken, while they run."""
+        began = time.monotonic()
         training = self._training
-        runs = [
-            {
-                "label": run.label,
-                "sentences": [training.sentence(run, step) for step in range(len(run.steps))],
-                "ended": run.ended,
-            }
-            for run in training.runs
-        ]
-        if not running:  # the map costs more than the steps: while they run, the one that is there serves
+        runs = []
+        for run in training.runs:
+            at = stops(len(run.steps))
+            sentences = [training.sentence(run, step) for step in at]
+            runs.append({"label": run.label, "at": at, "sentences": sentences, "ended": run.ended})
+        if done is None:  # the map costs more than the steps: while they run, the one that is there serves
             self._surface = training.surface()
         svg = picture(training, self._surface)
         settings = [{"name": name, "value": value} for name, value in training.settings.items()]
-        self.state = {"svg": svg, "runs": runs, "settings": settings, "running": running, "said": said, "more": MORE}
-        if self._shown is not None and not running:
+        self.state = {
+            "svg": svg,
+            "runs": runs,
+            "settings": settings,
+            "done": done,
+            "said": said,
+            "more": MORE,
+            "looks": LOOKS,
+        }
+        if self._shown is not None and done is None:
             self._shown.update(self._still(), raw=True)
+        self._cost = time.monotonic() - began
+
+    def close(self) -> None:
+        """Take the widget off the page, and let go of its runs."""
+        self._training.stop()
+        super().close()
 
     def _answer(self, change: dict[str, Any]) -> None:
         asked = change["new"]
         if asked.get("stop"):
             self._training.stop()
             return
-        if self._task is not None and not self._task.done():
+        if self._busy:
             return
+        steps = int(asked.get("steps", 0))
         if "settings" in asked:
             changed = {k: v for k, v in asked["settings"].items() if self._training.settings.get(k) != v}
             try:
-                self._training.add(**changed)
+                self._training.begin(**changed)
             except Exception as error:  # the program's own: it is told where the button is
                 self.refresh(said=f"{type(error).__name__}: {error}")
                 return
-            self.run = len(self._training.runs) - 1
-            self.refresh()
-        elif asked.get("steps"):
-            work = self._go_on(int(asked["steps"]))
-            try:
-                self._task = asyncio.get_running_loop().create_task(work)
-            except RuntimeError:  # no event loop: a script, where nobody can press stop
-                work.close()
-                self._training.run(int(asked["steps"]))
-                self.refresh()
+        self._busy = True
+        work = self._go_on(steps, look="settings" in asked)
+        if self._loop is None:  # a script, where nobody can press stop
+            asyncio.run(work)
+        else:
+            asyncio.run_coroutine_threadsafe(work, self._loop)
 
-    async def _go_on(self, steps: int) -> None:
+    async def _go_on(self, steps: int, look: bool) -> None:
+        """Bring all runs to the same step and `steps` further; with `look`, the newest run is looked at."""
+        said = ""
+        known = len(self._training.runs)
+        await asyncio.sleep(0.01)  # the message that asked for it is dealt with first
         try:
-            for _ in self._training.slices(steps, SLICE):
-                self.refresh(running=True)
+            # Where drawing takes long there is more training between two pictures.
+            for done in self._training.slices(steps, lambda: max(SLICE, 4 * self._cost)):
+                if look:
+                    self.run, look = known - 1, False
+                self.refresh(done)
                 await asyncio.sleep(0.01)
-        except Exception as error:
-            self.refresh(said=f"{type(error).__name__}: {error}")
-            return
-        self.refresh()
+        except (Exception, KeyboardInterrupt) as error:
+            said = f"{type(error).__name__}: {error}".removesuffix(": ")
+        finally:
+            self._busy = False
+        if look and len(self._training.runs) == known:
+            self.run = known - 1
+        self.refresh(said=said)
 
     def _still(self) -> dict[str, str]:
         svg = self.state["svg"]
@@ -106,3 +130,10 @@ class TrainingView(anywidget.AnyWidget):
         self._shown = display(self._still(), raw=True, display_id=True)
         data, metadata = self._repr_mimebundle_() or ({}, {})
         display({**data, "text/plain": "Training runs"}, metadata=metadata, raw=True)
+
+
+def _running_loop() -> asyncio.AbstractEventLoop | None:
+    try:
+        return asyncio.get_running_loop()
+    except RuntimeError:
+        return None
