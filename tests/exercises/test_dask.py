@@ -12,15 +12,21 @@ from tinygrad_edu.exercises import all_exercises, grade
 from tinygrad_edu.exercises.submissions import read_submissions
 
 distributed = pytest.importorskip("distributed")
+dask = pytest.importorskip("dask")
+
+PATIENT = {f"distributed.comm.timeouts.{name}": "240s" for name in ("connect", "tcp")}  # on a busy machine
 
 
 def test_two_workers_one_killed_in_the_middle_nothing_lost_nothing_twice(submit, tmp_path, monkeypatch):  # noqa: F811
     students = [f"student{i:02}" for i in range(60)]
     folder, out = submit(**{name: notebook() for name in students}), tmp_path / "out"
     log = out / "results.jsonl"
-    with distributed.LocalCluster(
-        n_workers=2, threads_per_worker=1, processes=True, dashboard_address=None, silence_logs=50
-    ) as cluster:
+    with (
+        dask.config.set(PATIENT),
+        distributed.LocalCluster(
+            n_workers=2, threads_per_worker=1, processes=True, dashboard_address=None, silence_logs=50
+        ) as cluster,
+    ):
         pids = [worker.process.pid for worker in cluster.workers.values()]
 
         def kill_one_in_the_middle(n, total):

@@ -60,6 +60,7 @@ def configure(config: Any) -> None:
     config.Autograde.sanitize_preprocessors = [DropCopies, *Autograde.sanitize_preprocessors.default()]
     preprocessors = GenerateAssignment.preprocessors.default()
     config.GenerateAssignment.preprocessors = [ClearAnswers if p is ClearSolutions else p for p in preprocessors]
-    config.ExecutePreprocessor.timeout = 120
+    for wait in ("timeout", "startup_timeout", "iopub_timeout"):  # the last: on a busy machine outputs come late
+        setattr(config.ExecutePreprocessor, wait, 120)
     if shutil.which("alembic") is None:  # nbgrader starts the tool of its database by name
         os.environ["PATH"] = os.pathsep.join([str(Path(sys.executable).parent), os.environ.get("PATH", os.defpath)])
