@@ -1,0 +1,86 @@
+"""Distributions draw what PyTorch's draw, and find it as likely."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+
+import tinygrad_edu as T
+
+D = Callable[[Any], Any]
+DISTRIBUTIONS: dict[str, D] = {
+    "Normal": lambda E: E.distributions.Normal(_leaf(E, [0.5, -1.0]), _leaf(E, [1.5, 0.3])),
+    "Normal of numbers": lambda E: E.distributions.Normal(0.0, 2.0),
+    "Normal of both": lambda E: E.distributions.Normal(_leaf(E, [[0.5], [-1.0]]), 2.0),
+    "Uniform": lambda E: E.distributions.Uniform(_leaf(E, [0.0, -1.0]), _leaf(E, [1.0, 3.0])),
+    "Bernoulli": lambda E: E.distributions.Bernoulli(_leaf(E, [0.2, 0.9])),
+    "Bernoulli of logits": lambda E: E.distributions.Bernoulli(logits=_leaf(E, [0.2, -1.0])),
+    "Categorical": lambda E: E.distributions.Categorical(_leaf(E, [[0.2, 0.5, 0.3], [1.0, 2.0, 1.0]])),
+    "Categorical of logits": lambda E: E.distributions.Categorical(logits=_leaf(E, [[0.2, -0.5, 0.3]])),
+}  # fmt: skip
+
+
+def _leaf(E: Any, data: Any) -> Any:
+    return E.tensor(data, requires_grad=True)
+
+
+def outcome(E: Any, make: D) -> dict[str, Any]:
+    E.manual_seed(7)
+    d = make(E)
+    # Twenty of each: one alone is drawn by a library of PyTorch's on some processors.
+    drawn = d.sample((20,))
+    seen = {"drawn": drawn, "log_prob": d.log_prob(drawn), "entropy": d.entropy()}
+    if not isinstance(d, E.distributions.Categorical):
+        seen |= {"mean": d.mean, "variance": d.variance, "stddev": d.stddev}
+    if d.has_rsample:
+        seen["rsample"] = d.rsample((3,))
+    if isinstance(d, E.distributions.Normal):
+        seen["cdf"] = d.cdf(drawn)
+    return {name: t.detach().numpy() for name, t in seen.items()} | {"shape": tuple(d.batch_shape)}
+
+
+@pytest.mark.parametrize("make", DISTRIBUTIONS.values(), ids=DISTRIBUTIONS)
+def test_the_draws_and_what_is_known_of_them_are_those_of_pytorch(make: D) -> None:
+    ours, theirs = outcome(T, make), outcome(torch, make)
+    assert ours.pop("shape") == theirs.pop("shape")
+    assert ours.keys() == theirs.keys()
+    for name, array in ours.items():
+        assert array.shape == theirs[name].shape and array.dtype == theirs[name].dtype, name
+        np.testing.assert_allclose(array, theirs[name], rtol=1e-5, atol=1e-6, err_msg=name)
+
+
+PAIRS = {
+    "Normal": lambda E, x: (E.distributions.Normal(x[0], x[1].exp()), E.distributions.Normal(0.5, 2.0)),
+    "Categorical": lambda E, x: (E.distributions.Categorical(logits=x[0]), E.distributions.Categorical(x[1].exp())),
+    "Bernoulli": lambda E, x: (E.distributions.Bernoulli(x[0].sigmoid()), E.distributions.Bernoulli(logits=x[1])),
+}
+
+
+@pytest.mark.parametrize("pair", PAIRS.values(), ids=PAIRS)
+def test_divergences_and_their_gradients_are_those_of_pytorch(pair: Any) -> None:
+    def program(E: Any) -> Any:
+        x = _leaf(E, [[0.5, -1.0, 0.25], [0.1, 0.2, -0.7]])
+        loss = E.distributions.kl_divergence(*pair(E, x)).sum()
+        loss.backward()
+        return loss.item(), x.grad.numpy()
+
+    (a, da), (b, db) = program(T), program(torch)
+    assert a == pytest.approx(b, rel=1e-5)
+    np.testing.assert_allclose(da, db, rtol=1e-4, atol=1e-6)
+
+
+def test_what_has_no_answer_is_refused() -> None:
+    for E in (T, torch):
+        d = E.distributions
+        with pytest.raises(NotImplementedError):
+            d.Categorical(E.ones(2)).rsample()
+        with pytest.raises(NotImplementedError, match="No KL"):
+            d.kl_divergence(d.Normal(0.0, 1.0), d.Bernoulli(0.5))
+        with pytest.raises(ValueError, match="scale"):
+            d.Normal(0.0, -1.0)
+        with pytest.raises(ValueError, match="probs"):
+            d.Categorical()

@@ -1,0 +1,257 @@
+"""Distributions: what is drawn from them, and how likely it was (PyTorch: `torch.distributions`).
+
+There are those that lessons use: normal, uniform, Bernoulli, categorical.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from . import random
+from .autograd.grad_mode import no_grad
+from .ops import functions as F
+from .ops import nn_functions
+from .ops.creation import as_tensor
+from .tensor import Size, Tensor, wrap
+
+__all__ = ["Bernoulli", "Categorical", "Distribution", "Normal", "Uniform", "kl_divergence"]
+
+
+class Distribution:
+    """The base: `_drawn(shape)` and `log_prob` are what subclasses write."""
+
+    has_rsample = False
+
+    def __init__(self, batch_shape: Any) -> None:
+        self.batch_shape, self.event_shape = Size(batch_shape), Size()
+
+    def sample(self, sample_shape: Any = ()) -> Tensor:
+        """Draws, in the shape `sample_shape` + `batch_shape`, outside the graph."""
+        with no_grad():
+            return self._drawn((*sample_shape, *self.batch_shape)).detach()
+
+    def rsample(self, sample_shape: Any = ()) -> Tensor:
+        """Draws that gradients pass to the parameters.
+
+        Raises:
+            NotImplementedError: the draws jump with the parameters, as those of classes do.
+        """
+        if not self.has_rsample:
+            raise NotImplementedError(f"{type(self).__name__} has no rsample: use log_prob, or F.gumbel_softmax.")
+        return self._drawn((*sample_shape, *self.batch_shape))
+
+    def _drawn(self, shape: tuple[int, ...]) -> Any:
+        raise NotImplementedError
+
+    @property
+    def stddev(self) -> Any:
+        """The root of the variance."""
+        return self.variance.sqrt()  # type: ignore[attr-defined]
+
+
+def _together(*parameters: Any) -> Any:
+    """Tensors in one shape; numbers take the dtype of the others."""
+    tensors = [p for p in parameters if isinstance(p, Tensor)]
+    dtype = tensors[0].dtype if tensors else None
+    return F["broadcast_tensors"](*(p if isinstance(p, Tensor) else as_tensor(float(p), dtype) for p in parameters))
+
+
+class Normal(Distribution):
+    """The normal distribution of mean `loc` and deviation `scale`.
+
+    Example:
+        >>> import tinygrad_edu as T
+        >>> T.distributions.Normal(0.0, 1.0).log_prob(T.tensor(0.0))
+        tensor(-0.9189)
+    """
+
+    has_rsample = True
+
+    def __init__(self, loc: Any, scale: Any, validate_args: bool | None = None) -> None:
+        self.loc, self.scale = _together(loc, scale)
+        if not (self.scale._data > 0).all():
+            raise ValueError("Expected parameter scale of distribution Normal to satisfy the constraint GreaterThan(0)")
+        super().__init__(self.loc.shape)
+
+    @property
+    def mean(self) -> Any:
+        """loc"""
+        return self.loc
+
+    @property
+    def variance(self) -> Any:
+        """scale²"""
+        return self.scale**2
+
+    def _drawn(self, shape: tuple[int, ...]) -> Any:
+        return self.loc + wrap(random.source(None).normal(shape, self.loc._data.dtype)) * self.scale
+
+    def log_prob(self, value: Any) -> Any:
+        """-(value - loc)²/(2·scale²) - ln scale - ½·ln 2π"""
+        return -((value - self.loc) ** 2) / (2 * self.variance) - self.scale.log() - math.log(math.sqrt(2 * math.pi))
+
+    def entropy(self) -> Any:
+        """½ + ½·ln 2π + ln scale"""
+        return 0.5 + 0.5 * math.log(2 * math.pi) + self.scale.log()
+
+    def cdf(self, value: Any) -> Any:
+        """How likely a draw is below `value`."""
+        return 0.5 * (1 + ((value - self.loc) * self.scale.reciprocal() / math.sqrt(2)).erf())
+
+
+class Uniform(Distribution):
+    """Spread evenly over [low, high)."""
+
+    has_rsample = True
+
+    def __init__(self, low: Any, high: Any, validate_args: bool | None = None) -> None:
+        self.low, self.high = _together(low, high)
+        if not (self.low._data < self.high._data).all():
+            raise ValueError("Uniform is not defined when low>= high")
+        super().__init__(self.low.shape)
+
+    @property
+    def mean(self) -> Any:
+        """(low + high)/2"""
+        return (self.high + self.low) / 2
+
+    @property
+    def variance(self) -> Any:
+        """(high - low)²/12"""
+        return (self.high - self.low) ** 2 / 12
+
+    def _drawn(self, shape: tuple[int, ...]) -> Any:
+        return self.low + wrap(random.source(None).uniform(shape, self.low._data.dtype)) * (self.high - self.low)
+
+    def log_prob(self, value: Any) -> Any:
+        """-ln(high - low) within, -inf outside."""
+        within = ((value >= self.low) & (value < self.high)).to(self.low.dtype)
+        return within.log() - (self.high - self.low).log()
+
+    def entropy(self) -> Any:
+        """ln(high - low)"""
+        return (self.high - self.low).log()
+
+
+class _ByChance(Distribution):
+    """Given by probabilities, or by their logits: the other is computed when it is asked for."""
+
+    def __init__(self, probs: Any, logits: Any) -> None:
+        if (probs is None) == (logits is None):
+            raise ValueError("Either `probs` or `logits` must be specified, but not both.")
+        self._probs, self._logits = probs, logits
+        super().__init__((logits if probs is None else probs).shape)
+
+
+class Bernoulli(_ByChance):
+    """1 with probability `probs`, else 0."""
+
+    def __init__(self, probs: Any = None, logits: Any = None, validate_args: bool | None = None) -> None:
+        probs, logits = (p if p is None or isinstance(p, Tensor) else as_tensor(float(p)) for p in (probs, logits))
+        super().__init__(probs, logits)
+
+    @property
+    def probs(self) -> Any:
+        """The probability of 1."""
+        return self._logits.sigmoid() if self._probs is None else self._probs
+
+    @property
+    def logits(self) -> Any:
+        """ln p - ln(1 - p)"""
+        if self._logits is not None:
+            return self._logits
+        eps = float(np.finfo(self._probs._data.dtype).eps)
+        bounded = self._probs.clamp(eps, 1 - eps)
+        return bounded.log() - (-bounded).log1p()
+
+    @property
+    def mean(self) -> Any:
+        """probs"""
+        return self.probs
+
+    @property
+    def variance(self) -> Any:
+        """probs·(1 - probs)"""
+        return self.probs * (1 - self.probs)
+
+    def _drawn(self, shape: tuple[int, ...]) -> Any:
+        return F["bernoulli"](self.probs.expand(shape))
+
+    def log_prob(self, value: Any) -> Any:
+        """ln p for 1, ln(1 - p) for 0."""
+        logits, value = F["broadcast_tensors"](self.logits, value)
+        return -nn_functions["binary_cross_entropy_with_logits"](logits, value, reduction="none")
+
+    def entropy(self) -> Any:
+        """-p·ln p - (1 - p)·ln(1 - p)"""
+        return nn_functions["binary_cross_entropy_with_logits"](self.logits, self.probs, reduction="none")
+
+
+class Categorical(_ByChance):
+    """The classes 0, 1, … with the probabilities along the last dimension, or e to the power of the logits there.
+
+    Example:
+        >>> import tinygrad_edu as T
+        >>> T.distributions.Categorical(T.tensor([1.0, 3.0])).log_prob(T.tensor(1)).exp()
+        tensor(0.7500)
+    """
+
+    def __init__(self, probs: Any = None, logits: Any = None, validate_args: bool | None = None) -> None:
+        super().__init__(probs, logits)
+        self.batch_shape = self.batch_shape[:-1]
+        if probs is not None:
+            self._probs = probs / probs.sum(-1, keepdim=True)
+        else:
+            self._logits = logits - logits.logsumexp(dim=-1, keepdim=True)
+
+    @property
+    def probs(self) -> Any:
+        """The probabilities, which add up to 1."""
+        return self._logits.softmax(-1) if self._probs is None else self._probs
+
+    @property
+    def logits(self) -> Any:
+        """The logarithms of the probabilities."""
+        if self._logits is not None:
+            return self._logits
+        eps = float(np.finfo(self._probs._data.dtype).eps)
+        return self._probs.clamp(eps, 1 - eps).log()
+
+    def _drawn(self, shape: tuple[int, ...]) -> Any:
+        classes = self.probs.shape[-1]
+        count = math.prod(shape[: len(shape) - len(self.batch_shape)])
+        drawn = F["multinomial"](self.probs.reshape(-1, classes), count, True)
+        return drawn.T.reshape(shape)
+
+    def log_prob(self, value: Any) -> Any:
+        """The logarithm of the probability of each class in `value`."""
+        logits, chosen = self.logits, value.long().unsqueeze(-1)
+        sizes = np.broadcast_shapes(tuple(logits.shape[:-1]), tuple(value.shape))
+        return logits.expand((*sizes, logits.shape[-1])).gather(-1, chosen.expand((*sizes, 1))).squeeze(-1)
+
+    def entropy(self) -> Any:
+        """-Σ p·ln p"""
+        least = float(np.finfo(self.logits._data.dtype).min)
+        return -(self.logits.clamp(min=least) * self.probs).sum(-1)
+
+
+def kl_divergence(p: Distribution, q: Distribution) -> Any:
+    """How much is lost when `q` stands for `p`: the mean of ln p - ln q over draws of `p`.
+
+    Raises:
+        NotImplementedError: the two are not of one kind, or of one that is not here.
+    """
+    if isinstance(p, Normal) and isinstance(q, Normal):
+        ratio = (p.scale / q.scale).pow(2)
+        return 0.5 * (ratio + ((p.loc - q.loc) / q.scale).pow(2) - 1 - ratio.log())
+    if isinstance(p, Categorical) and isinstance(q, Categorical):
+        return (p.probs * (p.logits - q.logits)).sum(-1)
+    if isinstance(p, Bernoulli) and isinstance(q, Bernoulli):
+        return p.probs * (p.logits - q.logits) + nn_functions["softplus"](q.logits) - nn_functions["softplus"](p.logits)
+    raise NotImplementedError(
+        f"No KL(p || q) is implemented for p type {type(p).__name__} and q type {type(q).__name__}. There is one for two "
+        "Normal, Categorical or Bernoulli."
+    )
