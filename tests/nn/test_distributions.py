@@ -78,7 +78,7 @@ def test_what_has_no_answer_is_refused() -> None:
         d = E.distributions
         with pytest.raises(NotImplementedError):
             d.Categorical(E.ones(2)).rsample()
-        with pytest.raises(NotImplementedError, match="No KL"):
+        with pytest.raises(NotImplementedError):
             d.kl_divergence(d.Normal(0.0, 1.0), d.Bernoulli(0.5))
         with pytest.raises(ValueError, match="scale"):
             d.Normal(0.0, -1.0)
