@@ -1,28 +1,22 @@
 """Checkpointing: keep the inputs of a part of the network instead of all it saves, and run it again for the backward pass.
 
-Without re-entrance (`use_reentrant=False`) each tensor that a node would save is replaced by an empty place. When the
-backward pass reaches the first of them, the function runs again under hooks that catch its tensors in the same order, until
-all places are filled. With it (`use_reentrant=True`) the whole part is one node, whose backward runs the function again and
-then a backward pass of its own.
+Without re-entrance (`use_reentrant=False`) the nodes of the part stay, and what they save is computed again: see
+`recomputation`. With it (`use_reentrant=True`) the whole part is one node, whose backward runs the function again and then a
+backward pass of its own.
 """
 
 from __future__ import annotations
 
 import enum
-import itertools
-import os
-import sys
 import warnings
-import weakref
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from typing import Any
 
 from ..autograd import engine, grad_mode, graph_task
 from ..autograd.function import Function
-from ..autograd.saved_tensor import SavedTensor, saved_tensors_hooks
-from ..overrides import FunctionMode
 from ..tensor import Tensor
+from .recomputation import DETERMINISM_CHECKS, CheckpointError, Frame, Log
 
 __all__ = [
     "CheckpointError",
@@ -39,10 +33,6 @@ __all__ = [
 ]
 
 Contexts = tuple[AbstractContextManager[Any], AbstractContextManager[Any]]
-
-
-class CheckpointError(RuntimeError):
-    """What is raised when the function, run again, does not save what it saved the first time."""
 
 
 def noop_context_fn() -> Contexts:
@@ -131,9 +121,9 @@ def checkpoint(
             raise ValueError(
                 "debug=True is incompatible with non-default context_fn: both want to stand around the two runs."
             )
-        logs = _Log(), _Log()
-    if determinism_check not in _DETERMINISM_CHECKS:
-        raise ValueError(f"determinism_check should be one of {list(_DETERMINISM_CHECKS)}, but got {determinism_check}")
+        logs = Log(), Log()
+    if determinism_check not in DETERMINISM_CHECKS:
+        raise ValueError(f"determinism_check should be one of {list(DETERMINISM_CHECKS)}, but got {determinism_check}")
     forward_context, recompute_context = logs or context_fn()
     state = _random().get_rng_state() if preserve else None
     if not grad_mode.is_grad_enabled():
@@ -144,7 +134,7 @@ def checkpoint(
             function(*inputs, **kwargs)
 
     stops = early_stop if _early_stop is None else _early_stop
-    frame = _Frame(run_again, args, stops, _DETERMINISM_CHECKS[determinism_check], logs)
+    frame = Frame(run_again, args, stops, DETERMINISM_CHECKS[determinism_check], logs)
     with frame.hooks(), forward_context:
         result = function(*args, **kwargs)
         frame.forward_completed = True
@@ -306,197 +296,3 @@ class CheckpointFunction(Function):
             raise RuntimeError("none of output has requires_grad=True, this checkpoint() is not necessary")
         engine.backward([o for o, _ in pairs], [g for _, g in pairs])
         return (None, None, *(x.grad if isinstance(x, Tensor) else None for x in detached))
-
-
-# --- without re-entrance ---------------------------------------------------------------------------------------------
-
-
-def _shape_and_dtype(t: Tensor) -> Any:
-    return {"shape": t.shape, "dtype": t.dtype, "device": t.device}
-
-
-_DETERMINISM_CHECKS: dict[str, Callable[[Tensor], Any]] = {"default": _shape_and_dtype, "none": lambda t: None}
-
-
-class _StopRecomputation(Exception):
-    """The second run has saved all that is needed."""
-
-
-class _Place:
-    """Stands where a node would keep a tensor. Filled by the second run, once for each backward pass."""
-
-    __slots__ = ("__weakref__", "filled")
-
-    def __init__(self) -> None:
-        self.filled: dict[int, Tensor | None] = {}
-
-
-class _Frame:
-    """One checkpointed call: its inputs, the places of its saved tensors, and how to fill them."""
-
-    _passes = itertools.count(-2, -1)  # numbers for unpacking outside a backward pass
-
-    def __init__(
-        self,
-        run_again: Callable[..., None],
-        args: tuple[Any, ...],
-        early_stop: bool,
-        facts: Callable[[Tensor], Any],
-        logs: tuple[_Log, _Log] | None,
-    ) -> None:
-        self.run_again = run_again
-        self.early_stop = early_stop
-        self.facts = facts
-        self.logs = logs
-        # Saved as a node saves its inputs: with the version they have, and seen by the hooks in force.
-        self.args = [SavedTensor(a) if isinstance(a, Tensor) else a for a in args]
-        # Weak, so that a place lives as long as its node keeps it, and no longer than is needed.
-        self.places: list[weakref.ref[_Place]] = []
-        self.first_facts: list[Any] = []
-        self.counts: dict[int, int] = {}
-        self.done: set[int] = set()
-        self.forward_completed = False
-        self.ignore_mismatch = False
-
-    def hooks(self) -> saved_tensors_hooks:
-        """Around the first run."""
-
-        def pack(t: Tensor) -> _Place:
-            place = _Place()
-            self.places.append(weakref.ref(place))
-            self.first_facts.append(self.facts(t))
-            return place
-
-        return saved_tensors_hooks(pack, self.unpack)
-
-    def unpack(self, place: _Place) -> Tensor:
-        """What a node gets back for the place that it kept."""
-        if self.logs is None:
-            return self.taken_from(place)
-        try:
-            return self.taken_from(place)
-        except CheckpointError as error:
-            raise CheckpointError(_told(*self.logs)) from error
-
-    def taken_from(self, place: _Place) -> Tensor:
-        task = graph_task.current_graph_task_id()
-        if task == -1:
-            task = next(self._passes)
-        if task not in self.done:
-            self.fill(task)
-        found = place.filled.get(task)
-        if found is None:
-            raise CheckpointError(
-                "torch.utils.checkpoint: Unpack is being triggered for a tensor that was already unpacked once. If you are "
-                "calling ctx.saved_tensors in backward, make sure to do so only once."
-            )
-        # Let go at once: keeping it would hold in the backward pass what was not kept in the forward one.
-        place.filled[task] = None
-        return found
-
-    def fill(self, task: int) -> None:
-        """Run the function again, and put what its nodes save into the places, in the same order."""
-        frame = weakref.ref(self)
-
-        def pack(t: Tensor) -> Tensor:
-            self_ = frame()
-            assert self_ is not None
-            return self_.take(task, t.detach() if t.requires_grad else t)
-
-        inputs = [a.tensor() if isinstance(a, SavedTensor) else a for a in self.args]
-        try:
-            with saved_tensors_hooks(pack, lambda t: t), grad_mode.enable_grad():
-                self.run_again(*inputs)
-        except _StopRecomputation:
-            pass
-        self.done.add(task)
-        self.compare(task)
-
-    def take(self, task: int, t: Tensor) -> Tensor:
-        position = self.counts.get(task, 0)
-        self.counts[task] = position + 1
-        if position >= len(self.places):
-            if not self.forward_completed:
-                # A backward pass inside the function: what follows it has not been saved yet.
-                self.ignore_mismatch = True
-                return t
-            raise CheckpointError(
-                "torch.utils.checkpoint: trying to save more tensors during recomputation than during the original forward "
-                f"pass.\n{_WHY}"
-            )
-        place = self.places[position]()
-        if place is not None:
-            place.filled[task] = t
-        if self.early_stop and position + 1 == len(self.places):
-            raise _StopRecomputation
-        return t
-
-    def compare(self, task: int) -> None:
-        if self.ignore_mismatch:
-            return
-        if len(self.places) != self.counts.get(task, 0):
-            raise CheckpointError(
-                "torch.utils.checkpoint: A different number of tensors was saved during the original forward and "
-                f"recomputation.\nNumber of tensors saved during forward: {len(self.places)}\nNumber of tensors saved "
-                f"during recomputation: {self.counts.get(task, 0)}.\n{_WHY}"
-            )
-        differing = ""
-        for position, (reference, first) in enumerate(zip(self.places, self.first_facts, strict=True)):
-            place = reference()
-            again = place.filled.get(task) if place is not None else None
-            if again is not None and self.facts(again) != first:
-                differing += (
-                    f"tensor at position {position}:\nsaved metadata: {first}\n"
-                    f"recomputed metadata: {self.facts(again)}\n"
-                )
-        if differing:
-            raise CheckpointError(
-                "torch.utils.checkpoint: Recomputed values for the following tensors have different metadata than during "
-                f"the forward pass.\n{differing}.\n{_WHY}"
-            )
-
-
-_WHY = (
-    "The function did not do the same when it ran again. Does it read something that has changed in between: a flag, a "
-    "counter, a random number drawn elsewhere, the grad mode? With debug=True the error lists the calls of both runs."
-)
-
-
-# --- debug ---------------------------------------------------------------------------------------------------------------
-
-_PACKAGE = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
-
-
-class _Log(FunctionMode):
-    """Writes down the calls of one run: the function, the shapes it was given, and the user's line."""
-
-    def __enter__(self) -> Any:
-        self.lines: list[str] = []
-        return super().__enter__()
-
-    def __torch_function__(self, func: Callable[..., Any], types: Any, args: Any = (), kwargs: Any = None) -> Any:
-        frame = sys._getframe()
-        while frame.f_back is not None and frame.f_code.co_filename.startswith(_PACKAGE):
-            frame = frame.f_back
-        given = ", ".join([_shown(a) for a in args] + [f"{k}={_shown(v)}" for k, v in (kwargs or {}).items()])
-        self.lines.append(f"{func.__name__}({given})   {frame.f_code.co_filename}:{frame.f_lineno}")
-        return func(*args, **(kwargs or {}))
-
-
-def _shown(value: Any) -> str:
-    if isinstance(value, Tensor):
-        return f"{str(value.dtype).rpartition('.')[2]}{list(value.shape)}"
-    text = repr(value)
-    return text if len(text) < 40 else f"{text[:40]}…"
-
-
-def _told(first: _Log, second: _Log) -> str:
-    return (
-        "An error happened while unpacking tensors; dumping logs of latest computation because you passed `debug=True` to "
-        "`torch.utils.checkpoint.checkpoint()`.\n\nOperations executed during the original forward:\n\n"
-        + "\n".join(first.lines)
-        + "\n\nOperations executed during recomputation:\n\n"
-        + "\n".join(second.lines)
-        + "\n\nERROR: Detected non-determinism while running activation checkpointing. Compare the two lists: where they part, "
-        "the function did something else. The second may end early, once all that is needed is there."
-    )
