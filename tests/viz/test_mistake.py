@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import re
+import traceback
 from typing import Any
 
 import pytest
@@ -221,6 +222,31 @@ def test_an_error_is_recognised_as_the_mistake_it_is(known: Any) -> None:
     found = recognise(recording.error["message"])
     # The same words end two of them: only the program tells a state from any other graph gone through twice.
     assert found is not None and known.name in (found.name, "state not detached")
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+@pytest.mark.parametrize("known", [one for one in MISTAKES if one.phrase], ids=lambda one: one.name)
+def test_what_a_student_pastes_finds_the_lesson(known: Any, engine: str) -> None:
+    with pytest.raises(Exception) as raised:
+        exec(compile(known.program, "<cell>", "exec"), {"T": viz.engines.load(engine).module})  # type: ignore[attr-defined]
+    error = raised.value
+    for text in (str(error), f"{type(error).__name__}: {error}", "".join(traceback.format_exception(error))):
+        assert known.name in (viz.mistake(text).name, "state not detached")
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_the_warning_about_a_non_leaf_finds_its_lesson(engine: str) -> None:
+    T = viz.engines.load(engine).module  # type: ignore[attr-defined]
+    with pytest.warns(UserWarning) as said:
+        _ = (T.ones(2, requires_grad=True) * 2).grad
+    assert viz.mistake(str(said[0].message)).name == "grad is None"
+
+
+def test_a_pasted_message_about_something_else_is_told_so() -> None:
+    with pytest.raises(ValueError, match="about none of the common mistakes"):
+        viz.mistake(
+            "Traceback (most recent call last):\n  File …\nRuntimeError: CUDA error: device-side assert triggered " * 2
+        )
 
 
 def test_another_error_is_none_of_them() -> None:

@@ -31,7 +31,8 @@ class Mistake:
 
     `number` is its rank among the fifteen of the course; some have more than one form. `at` stands in the line that is
     wrong (once in the program); `mark` names a tensor, or a node, that is marked where the engine itself names none.
-    `phrase` is a pattern that the message of either engine fits, empty where nothing is raised: a silent mistake.
+    `phrase` is a pattern that the message of either engine fits, empty where nothing is raised: a silent mistake. `hint`
+    is a pattern for what else they say about it: a warning, or the error of a check.
     """
 
     number: int
@@ -43,6 +44,7 @@ class Mistake:
     mends: tuple[Mend, ...]
     phrase: str = ""
     mark: str = ""
+    hint: str = ""
 
     @property
     def silent(self) -> bool:
@@ -249,6 +251,7 @@ print(w.is_leaf, w.grad)""",
         ),
     ),
     mark="w",
+    hint=r"\.grad attribute of a Tensor that is not a leaf",
 )
 
 TOTAL_LOSS = Mistake(
@@ -596,6 +599,7 @@ DOUBLE_BACKWARD = Mistake(
         ),
     ),
     mark="CubeBackward",
+    hint=r"marked with @once_differentiable",
 )  # fmt: skip
 
 WHERE_NAN = Mistake(

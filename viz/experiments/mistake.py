@@ -169,18 +169,26 @@ def mistake(name: str | int) -> MistakeLesson:
     """One of the common mistakes: run on both engines, with where it goes wrong, why, and what each mend changes.
 
     Args:
-        name: a name of `viz.mistakes()`, or a number (the first of that number).
+        name: a name of `viz.mistakes()`, a number (the first of that number), or an error message of either engine, as
+            it was printed, traceback and all.
 
     Raises:
         ValueError: there is no such mistake; the message names the nearest.
 
     >>> import viz
+    >>> viz.mistake("RuntimeError: element 0 of tensors does not require grad and does not have a grad_fn").name
+    'does not require grad'
     >>> viz.mistake("wrong None").changes(0)
     [Change(what='b.grad', before='None: no gradient has come', after='3')]
     """
     for known in MISTAKES:
         if name in (known.name, known.number):
             return MistakeLesson(known)
+    recognised = recognise(str(name))
+    if recognised is not None:
+        return MistakeLesson(recognised)
+    if len(str(name)) > _LONGEST // 6:  # a message, and no name that was misspelt
+        raise ValueError("this message is about none of the common mistakes; viz.mistakes() lists them")
     names = [known.name for known in MISTAKES]
     near = difflib.get_close_matches(str(name), names, n=3, cutoff=0.3) or names
     raise ValueError(f"no mistake is called {name!r}; there is {', '.join(map(repr, near))} (all: viz.mistakes())")
@@ -202,7 +210,8 @@ def recognise(message: str) -> Mistake | None:
     >>> recognise("element 0 of tensors does not require grad and does not have a grad_fn").name
     'does not require grad'
     """
-    return next((known for known in MISTAKES if known.phrase and re.search(known.phrase, message)), None)
+    patterns = ((known, pattern) for known in MISTAKES for pattern in (known.phrase, known.hint) if pattern)
+    return next((known for known, pattern in patterns if re.search(pattern, message)), None)
 
 
 def _mute(lesson: MistakeLesson) -> str:

@@ -9,6 +9,10 @@ from viz.experiments.mistake import recognise
 # Errors that are not among the common mistakes: (what PyTorch's searchable phrase looks like, our sentence).
 _RULES: list[tuple[str, str]] = [
     (
+        r"[Cc]an't call numpy\(\) on Tensor that requires grad",
+        "NumPy records nothing, so the graph would be cut here: write detach().numpy() where that is what you want.",
+    ),
+    (
         r"can't retain_grad on Tensor that has requires_grad=False",
         "This value has no gradient to keep: it was computed where nothing requires grad, or under no_grad.",
     ),

@@ -1,0 +1,178 @@
+"""Training runs in real JupyterLab: they move, stop, go on, outlive their kernel, and are worked by keyboard alone."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from playwright.sync_api import expect
+
+# Steps that take a while, and more of them than anyone waits for: a run that ends was stopped.
+SETUP = """
+import time
+import viz
+from viz.widgets import training
+training.MORE = 100_000
+def bowl(T, lr=0.25, zero_grad=True):
+    w = T.tensor(2.0, requires_grad=True)
+    loss = lambda: w * w
+    while True:
+        time.sleep(0.005)
+        if zero_grad:
+            w.grad = None
+        loss().backward()
+        yield loss, {"w": w}
+        with T.no_grad():
+            w -= lr * w.grad
+first, second = viz.train(bowl, steps=4, progress=False), viz.train(bowl, steps=3, progress=False)
+"""
+BAR = "document.querySelectorAll('.tgv-training .tgv-bar')[number]"
+
+
+class Card:
+    """One training widget on the page."""
+
+    def __init__(self, notebook: Any, number: int):
+        self.notebook, self.page, self.number = notebook, notebook.page, number
+        self.root = notebook.page.locator(".tgv-training").nth(number)
+        self.bar = self.root.get_by_role("progressbar")
+        self.note = self.root.locator(".tgv-note")
+        self.slider = self.root.get_by_label("step", exact=True)
+        self.sentence = self.root.locator(".tgv-numbers")
+        self.more = self.root.get_by_role("button", name="more steps")
+        self.stop = self.root.get_by_role("button", name="stop")
+
+    def moves(self) -> None:
+        """Wait until the bar stands further to the right than now."""
+        expect(self.bar).to_be_visible()
+        now = self.page.evaluate(f"number => {BAR}.value", self.number)
+        self.page.wait_for_function(
+            f"([number, now]) => !{BAR}.hidden && {BAR}.value > now", arg=[self.number, now], polling=50
+        )
+
+    def stopped(self) -> int:
+        """Wait until the run has stopped; how many steps there are, in the kernel and on the page."""
+        expect(self.bar).to_be_hidden()
+        steps = int(self.notebook.python(f"print(len({('first', 'second')[self.number]}.runs[0].steps))"))
+        expect(self.root.locator(".tgv-counted")).to_be_empty()
+        return steps
+
+
+@pytest.fixture(scope="module")
+def notebook(desk: Any) -> Any:
+    opened = desk.open(desk.write("training_runs.ipynb", SETUP, "first", "second"))
+    opened.run_all()
+    expect(opened.page.locator(".tgv-training svg.tgc .plane").nth(3)).to_be_attached()
+    return opened
+
+
+@pytest.fixture
+def card(notebook: Any) -> Card:
+    return Card(notebook, 0)
+
+
+def test_it_is_worked_by_keyboard_alone(card: Card) -> None:
+    page = card.page
+    start = "Step 0: loss = 4. w = 2, w.grad = 4."
+    card.slider.focus()
+    page.keyboard.press("Home")
+    expect(card.sentence).to_have_text(start)
+    page.keyboard.press("ArrowRight")
+    expect(card.sentence).to_have_text("Step 1: loss = 1. w = 1, w.grad = 2.")
+    page.keyboard.press("Home")
+    page.keyboard.press("Tab")
+    expect(card.more).to_be_focused()
+    page.keyboard.press("Enter")
+    card.moves()
+    page.keyboard.press("Tab")
+    expect(card.stop).to_be_focused()
+    page.keyboard.press("Space")
+    card.stopped()
+    expect(card.sentence).to_have_text(start)  # what is looked at stays
+    page.keyboard.press("Tab")
+    expect(card.root.get_by_label("lr")).to_be_focused()
+    page.keyboard.type("0.5")
+    page.keyboard.press("Tab")
+    page.keyboard.press("Tab")
+    page.keyboard.press("Enter")
+    beside = card.root.get_by_role("button", name="lr=0.5")
+    expect(beside).to_have_attribute("aria-pressed", "true")
+    expect(card.bar).to_be_hidden()
+    card.slider.focus()
+    page.keyboard.press("End")
+    expect(card.sentence).to_contain_text("loss = 0. w = 0, w.grad = 0.")
+    card.root.get_by_role("button", name="as written").press("Enter")
+    card.slider.press("End")
+
+
+def test_the_bar_moves_stop_ends_the_run_and_it_goes_on_from_there(card: Card) -> None:
+    expect(card.bar).to_be_hidden()
+    card.more.click()
+    card.moves()
+    expect(card.note).to_have_text("Running…")
+    card.stop.click()
+    steps = card.stopped()
+    assert 4 < steps < 100_000
+    card.more.click()
+    card.moves()
+    card.stop.click()
+    assert card.stopped() > steps
+
+
+def test_the_kernels_interrupt_stops_it_too_and_it_goes_on(card: Card) -> None:
+    card.more.click()
+    card.moves()
+    card.notebook.interrupt()
+    steps = card.stopped()
+    assert card.notebook.python("print(1 + 1)").strip() == "2"
+    card.more.click()
+    card.moves()
+    card.stop.click()
+    assert card.stopped() > steps
+
+
+def test_while_it_runs_a_cell_runs_too(card: Card) -> None:
+    card.more.click()
+    card.moves()
+    assert card.notebook.python("print(6 * 7)").strip() == "42"
+    card.moves()
+    card.stop.click()
+    card.stopped()
+
+
+def test_two_on_a_page_do_not_disturb_each_other(notebook: Any, card: Card) -> None:
+    other = Card(notebook, 1)
+    expect(other.sentence).to_have_text("Step 2: loss = 0.25. w = 0.5, w.grad = 1.")
+    card.more.click()
+    other.more.click()
+    card.moves()
+    other.moves()
+    card.stop.click()
+    card.stopped()
+    other.moves()
+    other.stop.click()
+    other.stopped()
+
+
+@pytest.mark.parametrize("theme", ["JupyterLab Dark", "JupyterLab Light"])
+def test_axe_finds_nothing_running_or_not(notebook: Any, card: Card, theme: str) -> None:
+    axe = pytest.importorskip("axe_playwright_python.sync_playwright")
+    notebook.theme(theme)
+    found = axe.Axe().run(notebook.page, context=".tgv-training")
+    assert found.response["violations"] == [], found.generate_report()
+    other = Card(notebook, 1)
+    other.more.click()
+    other.moves()
+    found = axe.Axe().run(notebook.page, context=".tgv-training")
+    other.stop.click()
+    other.stopped()
+    assert found.response["violations"] == [], found.generate_report()
+
+
+def test_a_restarted_kernel_leaves_the_picture_and_a_sentence(notebook: Any, card: Card) -> None:
+    notebook.page.evaluate("window.jupyterapp.shell.currentWidget.sessionContext.session.kernel.restart()")
+    expect(card.root.locator("svg.tgc .path").first).to_be_attached()
+    card.slider.press("Home")
+    expect(card.sentence).to_contain_text("Step 0: loss = 4.")
+    card.more.click()
+    expect(card.note).to_contain_text("If no kernel runs: run this cell again.")
