@@ -15,6 +15,9 @@ _SUBJECTS = {
     "sparse": "sparse tensors are not built here. Use a dense tensor, or gather and scatter_add on its indices",
     "quantized": "quantized tensors are not built here. Use float16, or round() by hand",
     "dtype": "of floating-point types there are float64, float32 and float16, of unsigned ones uint8 alone. Use one of these",
+    "machinery": "compiling, profiling, exporting and sharing work among processes are not built here. Leave it out",
+    "transform": "functions of functions are in autograd.functional (jacobian, hessian, vjp, jvp). Use these, or a loop",
+    "decomposition": "this decomposition is not built. Where no gradient is needed, use numpy.linalg on t.numpy()",
     "device": "tinygrad_edu computes on the CPU alone. Leave the device out",
 }
 
@@ -35,6 +38,9 @@ _NAMES = {
         "qscheme quantized quantizable quantization qat ao per_tensor_affine per_channel_affine"
     ),
     "dtype": "bfloat16 float8_e4m3fn float8_e5m2 float8_e4m3fnuz float8_e5m2fnuz float8_e8m0fnu uint16 uint32 uint64",
+    "machinery": "compile profiler hub onnx export multiprocessing distributed parametrize",
+    "transform": "vmap func",
+    "decomposition": "svd svdvals eigh eigvalsh qr lstsq pinv pinverse matrix_rank lu_factor matrix_exp svd_lowrank pca_lowrank",
     "device": "mtia hpu ipu set_default_device get_default_device pin_memory is_pinned DataParallel amp autocast",
 }
 _SUBJECT_OF = {name: subject for subject, names in _NAMES.items() for name in names.split()}

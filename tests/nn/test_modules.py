@@ -25,6 +25,8 @@ MODULES = {
     "nn.Conv2d(3, 4, 3, padding=1, padding_mode='circular')": [(2, 3, 6, 6)],
     "nn.ConvTranspose2d(3, 2, 3, stride=2, output_padding=1)": [(2, 3, 4, 4)],
     "nn.Embedding(5, 3, padding_idx=0)": [np.array([[0, 1], [4, 1]])],
+    "nn.EmbeddingBag(5, 3)": [np.array([[0, 1], [4, 1]])],
+    "nn.EmbeddingBag(5, 3, mode='sum')": [np.array([0, 1, 4]), np.array([0, 2])],
     "nn.BatchNorm1d(3)": [(6, 3)],
     "nn.BatchNorm2d(3, momentum=None)": [(2, 3, 4, 4)],
     "nn.BatchNorm2d(3, affine=False, track_running_stats=False)": [(2, 3, 4, 4)],
@@ -92,7 +94,7 @@ MODULES = {
     for name in (
         "ReLU()", "ReLU6()", "LeakyReLU(0.2)", "ELU()", "SELU()", "CELU()", "GELU()", "GELU(approximate='tanh')", "SiLU()",
         "Mish()", "Sigmoid()", "Tanh()", "Softplus()", "LogSigmoid()", "Hardtanh()", "Hardswish()", "Softsign()",
-        "Tanhshrink()", "Softshrink()", "Threshold(0.1, 2.0)", "GLU()", "Softmax(1)", "Softmin(1)", "LogSoftmax(1)",
+        "Tanhshrink()", "Softshrink()", "Hardshrink()", "Threshold(0.1, 2.0)", "GLU()", "Softmax(1)", "Softmin(1)", "LogSoftmax(1)",
     )
 }  # fmt: skip
 
@@ -344,3 +346,17 @@ def test_parameters_in_lists_and_dictionaries_are_found(T: Any) -> None:
     assert list(named) == ["a", "b"] and "a" in named and named.get("z") is None and len(named) == 2
     assert "Parameter containing" in repr(listed) and "(a)" in repr(named)
     assert {named: 1}[named] == 1
+
+
+@pytest.mark.parametrize("side", ["left", "right"])
+@pytest.mark.parametrize("batch_first", [True, False])
+def test_sequences_of_different_lengths_become_one_tensor_and_back(batch_first: bool, side: str) -> None:
+    def program(T: Any) -> Any:
+        given = [T.arange(4.0).reshape(2, 2).requires_grad_(), T.ones(3, 2), T.zeros(1, 2)]
+        padded = T.nn.utils.rnn.pad_sequence(given, batch_first=batch_first, padding_value=7.0, padding_side=side)
+        (padded * T.arange(float(padded.numel())).reshape(padded.shape)).sum().backward()
+        # PyTorch's turns what it is given.
+        back = T.nn.utils.rnn.unpad_sequence(padded.clone(), T.tensor([2, 3, 1]), batch_first=batch_first)
+        return padded.tolist(), given[0].grad.tolist(), [s.tolist() for s in back]
+
+    assert program(tinygrad_edu) == program(torch)

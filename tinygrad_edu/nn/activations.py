@@ -16,7 +16,7 @@ __all__ = [
     "GELU",
     "GLU",
     "SELU",
-    "Hardsigmoid",
+    "Hardshrink", "Hardsigmoid",
     "Hardswish",
     "Hardtanh",
     "Identity",
@@ -102,6 +102,7 @@ Hardsigmoid = _activation("Hardsigmoid", "hardsigmoid", inplace=False)
 Hardswish = _activation("Hardswish", "hardswish", inplace=False)
 Softsign = _activation("Softsign", "softsign")
 Tanhshrink = _activation("Tanhshrink", "tanhshrink")
+Hardshrink = _activation("Hardshrink", "hardshrink", lambd=0.5)
 Softshrink = _activation("Softshrink", "softshrink", lambd=0.5)
 Threshold = _activation("Threshold", "threshold", threshold=0.0, value=0.0, inplace=False)
 GLU = _activation("GLU", "glu", dim=-1)

@@ -15,7 +15,7 @@ from .parameter import Parameter
 
 __all__ = [
     "Bilinear", "Conv1d", "Conv2d", "ConvTranspose1d", "ConvTranspose2d", "Dropout", "Dropout1d", "Dropout2d", "Embedding",
-    "Flatten", "Linear", "Unflatten",
+    "EmbeddingBag", "Flatten", "Linear", "Unflatten",
 ]  # fmt: skip
 
 
@@ -242,6 +242,38 @@ class Embedding(Module):
     def extra_repr(self) -> str:
         shown = f"{self.num_embeddings}, {self.embedding_dim}"
         return shown if self.padding_idx is None else shown + f", padding_idx={self.padding_idx}"
+
+
+class EmbeddingBag(Module):
+    """The means, or sums, of the rows of `weight` that each bag of classes names."""
+
+    def __init__(
+        self,
+        num_embeddings: int,
+        embedding_dim: int,
+        max_norm: float | None = None,
+        norm_type: float = 2.0,
+        scale_grad_by_freq: bool = False,
+        mode: str = "mean",
+        sparse: bool = False,
+        _weight: Any = None,
+        include_last_offset: bool = False,
+        padding_idx: int | None = None,
+        device: Any = None,
+        dtype: Any = None,
+    ) -> None:
+        super().__init__()
+        if max_norm is not None or scale_grad_by_freq or sparse or include_last_offset or padding_idx is not None:
+            raise NotImplementedError("EmbeddingBag is built with num_embeddings, embedding_dim and mode alone.")
+        self.num_embeddings, self.embedding_dim, self.mode = num_embeddings, embedding_dim, mode
+        add_parameters(self, device, dtype, weight=(num_embeddings, embedding_dim))
+        init.normal_(self.weight)
+
+    def forward(self, input: Tensor, offsets: Any = None, per_sample_weights: Any = None) -> Tensor:
+        return F.embedding_bag(input, self.weight, offsets, mode=self.mode, per_sample_weights=per_sample_weights)
+
+    def extra_repr(self) -> str:
+        return f"{self.num_embeddings}, {self.embedding_dim}, mode={self.mode!r}"
 
 
 class _Dropout(Module):

@@ -8,10 +8,12 @@ from typing import Any
 
 import numpy as np
 
+from ... import absent
 from ...ops import functions
 from ...tensor import Tensor, wrap
+from . import rnn
 
-__all__ = ["clip_grad_norm_", "clip_grad_value_", "parameters_to_vector", "vector_to_parameters"]
+__all__ = ["clip_grad_norm_", "clip_grad_value_", "parameters_to_vector", "rnn", "vector_to_parameters"]
 
 
 def _gradients(parameters: Any) -> list[Tensor]:
@@ -59,3 +61,10 @@ def vector_to_parameters(vec: Tensor, parameters: Iterable[Tensor]) -> None:
     for p in parameters:
         p.data = wrap(vec._data[start : start + p.numel()].reshape(p.shape))
         start += p.numel()
+
+
+def __getattr__(name: str) -> Any:
+    raise AttributeError(
+        absent.sentence(name)
+        or f"tinygrad_edu.nn.utils has no {name!r}. Compute the weight in a Module's forward, as these helpers do."
+    )
