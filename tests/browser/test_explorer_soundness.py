@@ -114,3 +114,25 @@ def test_a_cell_that_never_ends_is_interrupted_and_its_explorer_goes_on(desk: An
     expect(hands.account).to_contain_text("Not run: stopped")
     hands.write("Value of a", "1")
     hands.agrees("c", "None: requires no grad", "✓")
+
+
+def test_an_explorer_whose_module_came_too_late_for_anywidget_hears_its_answers(desk: Any) -> None:
+    notebook = desk.open(desk.write("late.ipynb", f"import viz\nviz.explore('{PROGRAM}')"))
+    notebook.expected.append("[anywidget] Failed to initialize model.")
+    # What happens on a page that is busy for two seconds: the time is up before the module is there.
+    notebook.page.evaluate(
+        """() => {
+            AbortSignal.timeout = () => {
+                const late = new AbortController();
+                queueMicrotask(() => late.abort());
+                return late.signal;
+            };
+        }"""
+    )
+    notebook.run_all()
+    hands = Hands(notebook)
+    hands.counts(recorded=1)
+    hands.press(2, "retain_grad")
+    hands.agrees("L", "1", "1", "✓")
+    hands.root.get_by_role("button", name="grad_fn").click()
+    expect(hands.root.locator("svg .node.accumulate")).to_have_count(2)

@@ -39,7 +39,7 @@ def array(data: dict[str, Any] | None) -> str:
     size = math.prod(data["shape"])
     if data["data"] is not None and size <= _LONGEST:
         return numbers(data["data"])
-    shape = " × ".join(map(str, data["shape"]))
+    shape = f"{size} numbers" if len(data["shape"]) == 1 else " × ".join(map(str, data["shape"]))
     return f"{shape}, norm {number(data['norm'])}"
 
 

@@ -6,6 +6,7 @@ import asyncio
 import contextlib
 import json
 import time
+import uuid
 import warnings
 from collections.abc import Callable
 from typing import Any
@@ -87,6 +88,7 @@ class Explorer(anywidget.AnyWidget):
     # Each engine's SVG by view: apart from what the steps change in it, which is all that most answers bring.
     values_pictures: traitlets.Dict[str, str] = traitlets.Dict().tag(sync=True)
     grad_fn_pictures: traitlets.Dict[str, str] = traitlets.Dict().tag(sync=True)
+    own_id = traitlets.Unicode("").tag(sync=True)  # of this widget, for its own view
     mistake = traitlets.Unicode("").tag(sync=True)  # the name of the one whose lesson is wanted below
     lesson = traitlets.Unicode("").tag(sync=True)  # the widget that is this lesson, by its id
     view = traitlets.Unicode("values").tag(sync=True)
@@ -104,7 +106,8 @@ class Explorer(anywidget.AnyWidget):
         self._prefix = scene.new_identity()
         self._shown: DisplayHandle | None = None
         state = traits.pop("state", {})
-        super().__init__(program=_description(self._parsed), state=state, **traits)
+        own_id = uuid.uuid4().hex
+        super().__init__(program=_description(self._parsed), state=state, own_id=own_id, model_id=own_id, **traits)
         self.observe(self._answer, "state")
         self.observe(self._teach, "mistake")
 

@@ -179,6 +179,7 @@ export class Pair {
     const at = this.at();
     for (const side of this.sides) if (side.data?.scene && side.stage.svg) side.stage.go(Math.min(at, side.data.scene.steps.length - 1));
     const lead = this.#scenes().sort((a, b) => b.steps.length - a.steps.length)[0];
+    this.stepLine.hidden = this.controls.hidden = !lead; // there is nothing to step through
     if (lead) {
       const { title, sentence, phase } = lead.steps[at];
       this.stepLine.replaceChildren(h("b", {}, title), " ", phase === "error" ? "" : sentence); // its text stands above

@@ -148,6 +148,7 @@ export class Toggles {
   /** Show the toggles as `state` has them; the rare ones only when asked for, or when they are on. */
   draw(state) {
     this.state = state;
+    this.element.classList.toggle("tgv-all", this.more);
     for (const { tools, controls } of this.rows.values()) {
       let place = 0;
       for (const control of controls) {
