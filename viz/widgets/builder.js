@@ -11,8 +11,11 @@ function renderBuilder({ model, el }) {
   const code = h("pre", { class: "tgv-built-code", "aria-label": "The code so far" });
   const picture = h("div", { class: "tgv-built", role: "img" });
 
+  let slow = 0;
   const send = (name, value) => {
     el.setAttribute("aria-busy", "true");
+    clearTimeout(slow);
+    slow = setTimeout(() => { said.textContent = "Running… If no kernel runs: run this cell again."; }, 700);
     model.set(name, value);
     model.save_changes();
   };
@@ -64,6 +67,7 @@ function renderBuilder({ model, el }) {
     const { code: lines, sentence, error, full, svgs } = model.get("result");
     const known = model.get("result").values.map(({ name }) => name);
     chosen = chosen.filter((name) => known.includes(name));
+    clearTimeout(slow);
     el.removeAttribute("aria-busy");
     drawChips();
     refill(leaves, model.get("start").map((each, place) =>
@@ -101,6 +105,7 @@ function renderBuilder({ model, el }) {
   update();
   const release = ownTheKeys(el);
   return () => {
+    clearTimeout(slow);
     release();
     for (const event of events) model.off(event, update);
   };

@@ -1,0 +1,57 @@
+"""Prediction, slope and builder on one page of real JupyterLab: no violation of WCAG, and they outlive their kernel."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from playwright.sync_api import expect
+
+CELLS = (
+    """
+from viz.widgets.predict import predict
+predict("What is `2 + 2`?", {"4": "Yes: `2 + 2` is 4.", "5": "One too many."}, right="4")
+""",
+    """
+from viz.widgets.slope import slope
+slope(lambda x: x ** 2, "x²", x=1.0, chords=True)
+""",
+    """
+from viz.widgets.builder import build
+build({"w": 3.0, "x": 2.0}, requires_grad=["w"])
+""",
+)
+
+
+@pytest.fixture(scope="module")
+def notebook(desk: Any) -> Any:
+    opened = desk.open(desk.write("small_widgets.ipynb", *CELLS))
+    opened.run_all()
+    expect(opened.page.locator(".tgv-builder .tgv-built-said")).to_contain_text("Choose one or two values")
+    return opened
+
+
+@pytest.mark.parametrize("theme", ["JupyterLab Dark", "JupyterLab Light"])
+def test_axe_finds_nothing(notebook: Any, theme: str) -> None:
+    axe = pytest.importorskip("axe_playwright_python.sync_playwright")
+    notebook.theme(theme)
+    for widget in (".tgv-predict", ".tgv-slope", ".tgv-builder"):
+        expect(notebook.page.locator(widget)).to_be_attached()
+        found = axe.Axe().run(notebook.page, context=widget)
+        assert found.response["violations"] == [], found.generate_report()
+
+
+def test_after_a_restart_they_still_answer_and_the_builder_keeps_its_picture(notebook: Any) -> None:
+    page = notebook.page
+    page.evaluate("window.jupyterapp.shell.currentWidget.sessionContext.session.kernel.restart()")
+    card = page.locator(".tgv-predict")
+    card.get_by_role("button", name="5").press("Enter")
+    expect(card.locator(".tgv-reply")).to_have_text("One too many.")
+    curve = page.locator(".tgv-slope")
+    curve.get_by_label("x", exact=True).press("End")
+    expect(curve.locator(".of-tangent")).to_have_text("At x = 3 the curve is at 9 and its slope is 6.")
+    built = page.locator(".tgv-builder")
+    built.locator('.tgv-built-value[data-name="w"]').press("Enter")
+    built.locator('[data-op="square"]').press("Enter")
+    expect(built.locator(".tgv-built-said")).to_contain_text("If no kernel runs: run this cell again")
+    expect(built.locator("svg .node").first).to_be_attached()
