@@ -41,16 +41,28 @@ FAMILIES: dict[str, Callable[[Any, Any], Any]] = {
     "shape: flip(x)": lambda T, x: x.flip(0),
     "join: cat(x, x)": lambda T, x: T.cat([x, x]),
     "index: x[::2]": lambda T, x: x[::2],
+    "gather: x[i]": lambda T, x: x[T.arange(x.numel()).flip(0)],
     "gather: sort(x)": lambda T, x: x.sort()[0],
+    "gather: topk(x)": lambda T, x: x.topk(1)[0],
+    "masking: where(x > 0, x, -x)": lambda T, x: T.where(x > 0, x, -x),
+    "powers: x ** 3": lambda T, x: x**3,
     "matmul: x @ x": lambda T, x: _square(x) @ _square(x),
+    "convolution: conv2d(x)": lambda T, x: T.nn.functional.conv2d(_images(x), T.ones(8, 1, 3, 3), padding=1),
     "norm: layer_norm(x)": lambda T, x: T.nn.functional.layer_norm(x, tuple(x.shape)),
     "loss: mse(x, 0)": lambda T, x: T.nn.functional.mse_loss(x, T.zeros_like(x)),
+    "loss: huber(x, 0)": lambda T, x: T.nn.functional.huber_loss(x, T.zeros_like(x)),
 }
 
 
 def _square(x: Any) -> Any:
     n = int(x.numel() ** 0.5)
     return x[: n * n].reshape(n, n)
+
+
+def _images(x: Any) -> Any:
+    """Images of 16 by 16, or as much of one as there is."""
+    side = min(16, int(x.numel() ** 0.5))
+    return x[: x.numel() // side**2 * side**2].reshape(-1, 1, side, side)
 
 
 def _seconds(function: Callable[[], Any], budget: float) -> float:
