@@ -193,3 +193,10 @@ def test_the_version_of_a_fresh_parameter_and_of_its_views_goes_without_saying(e
 def test_many_side_by_side_are_put_below_each_other(engine):
     scene = viz.record("y = T.cat([T.tensor([float(i)]) for i in range(60)])", engine=engine).scene()
     assert scene["views"]["values"]["direction"] == "LR"
+
+
+def test_an_entry_of_the_legend_that_one_view_draws_is_for_that_view(scene):
+    views = {item["kind"]: item.get("view") for item in scene["legend"]}
+    assert views["accumulate"] == "grad_fn"
+    assert views["leaf"] == views["forward"] == "values"
+    assert views["op"] is views["saved"] is views["back"] is None

@@ -24,6 +24,12 @@ LEGEND = {
     "back": "gradient flowing back",
 }
 
+# What only one of the views draws.
+ALONE = {
+    "values": {"leaf", "input", "value", "result", "unrecorded", "share", "forward"},
+    "grad_fn": {"accumulate"},
+}
+
 
 def describe(graph: Graph) -> str:
     """The picture in a sentence, for who cannot see it."""
@@ -70,7 +76,7 @@ def details(graph: Graph) -> dict[str, list[list[str]]]:
 
 
 def legend(recording: Recording, folding: Folding) -> list[dict[str, str]]:
-    """What this picture uses, and nothing else."""
+    """What these pictures use, and nothing else; an entry with a `view` is for that view alone."""
     graph = recording.graph
     kinds = {value.kind for value in graph.values.values()}
     kinds |= {"op" if op.recorded else "unrecorded" for op in graph.ops.values()}
@@ -86,4 +92,8 @@ def legend(recording: Recording, folding: Folding) -> list[dict[str, str]]:
         kinds.add("fold")
     if any(event.kind == "run" for event in recording.events):
         kinds.add("back")
-    return [{"kind": kind, "label": label} for kind, label in LEGEND.items() if kind in kinds]
+    made = [{"kind": kind, "label": label} for kind, label in LEGEND.items() if kind in kinds]
+    for item in made:
+        if view := next((view for view, alone in ALONE.items() if item["kind"] in alone), ""):
+            item["view"] = view
+    return made

@@ -612,7 +612,7 @@ export function mountPlayer(el, scene, options = {}) {
   const [inboxPanel, inboxBody] = panel("Inboxes", "inbox", "Gradients that have arrived and wait to be summed");
   const [savedPanel, savedBody] = panel("Saved for backward", "saved", "Tensors that nodes keep until they have run");
   const legend = h("ul", { class: "tgv-legend", "aria-label": "Legend" },
-    ...(scene.legend ?? []).map(({ kind, label }) => h("li", {}, h("span", { class: `tgv-key tgv-key-${kind}`, "aria-hidden": "true" }), label)));
+    ...(scene.legend ?? []).map(({ kind, label, view }) => h("li", { "data-view": view }, h("span", { class: `tgv-key tgv-key-${kind}`, "aria-hidden": "true" }), label)));
 
   const body = h("div", { class: "tgv-body" }, code, stageHost);
   const root = h("div", { class: "tgv tgv-player", role: "group", "aria-labelledby": `${uid}-title`, tabindex: "-1" },
@@ -698,6 +698,7 @@ export function mountPlayer(el, scene, options = {}) {
     stage.show(scene, view);
     arrange();
     viewButtons.forEach((choice, index) => choice.setAttribute("aria-pressed", String(views[index] === view)));
+    for (const entry of legend.children) entry.hidden = (entry.dataset.view ?? view) !== view;
     draw();
     if (before !== view) changed();
   }
