@@ -83,7 +83,7 @@ class Writer:
         In forward mode no hooks: what is computed for tangents may save as well. And no inference mode: through which
         base a view made there finds its tangent is PyTorch's secret.
         """
-        choice = self.draw(st.integers(0, 28))
+        choice = self.draw(st.integers(0, 32))
         if self.forward_mode and choice in (23, 26):
             return ""
         return {
@@ -93,6 +93,10 @@ class Writer:
             26: f"T.autograd.graph.saved_tensors_hooks(*packing('p{len(self.lines)}'))",
             27: "T.autograd.set_detect_anomaly(True)",
             28: "T.set_grad_enabled(False)",
+            29: "T.enable_grad()",
+            30: "T.inference_mode(False)",
+            31: "T.autograd.graph.disable_saved_tensors_hooks('no hooks')",
+            32: "T.no_grad(), T.set_grad_enabled(True)",
         }.get(choice, "")
 
     def label(self) -> str:
@@ -166,17 +170,18 @@ class Writer:
         n, shape = v.name, v.shape
         count = int(np.prod(shape))
         forms: list[tuple[str, tuple[int, ...]]] = [
-            (f"{n}.view(-1)", (count,)),
             (f"{n}.unsqueeze(0)", (1, *shape)),
-            (f"{n}.reshape({count})", (count,)),
             (f"{n}.expand({', '.join(map(str, (2, *shape)))})", (2, *shape)),
             (f"{n}.detach()", shape),
         ]
+        if v.view or not v.strided:
+            # How PyTorch lays out what it computes from strided tensors is a matter of its kernels.
+            forms += [(f"{n}.view(-1)", (count,)), (f"{n}.reshape({count})", (count,))]
         if shape:
             forms += [
                 (f"{n}[0]", shape[1:]),
                 (f"{n}[-1]", shape[1:]),
-                (f"{n}[1:]", (shape[0] - 1, *shape[1:])),
+                (f"{n}[1:]", (max(shape[0] - 1, 0), *shape[1:])),
                 (f"{n}[::2]", ((shape[0] + 1) // 2, *shape[1:])),
                 (f"{n}[..., 0]", shape[:-1]),
                 (f"{n}[None]", (1, *shape)),
@@ -187,8 +192,8 @@ class Writer:
                 (f"{n}.transpose(0, 1)", shape[::-1]),
                 (f"{n}.permute(1, 0)", shape[::-1]),
                 (f"{n}.T", shape[::-1]),
-                (f"{n}[:, 1:]", (shape[0], shape[1] - 1)),
-                (f"{n}[0, 1:]", (shape[1] - 1,)),
+                (f"{n}[:, 1:]", (shape[0], max(shape[1] - 1, 0))),
+                (f"{n}[0, 1:]", (max(shape[1] - 1, 0),)),
             ]
         if 1 in shape:
             forms.append((f"{n}.squeeze()", tuple(s for s in shape if s != 1)))
@@ -237,14 +242,17 @@ class Writer:
         elif form == 2:
             line = f"{v.name}.{self.pick(['add_', 'sub_', 'mul_', 'fill_', 'pow_'])}(2)"
         elif form == 3:
-            target, _ = self.window(v)
+            target, shape = self.window(v)
+            if self.draw(st.booleans()):
+                target, _ = self.window(Variable(target, shape, v.memory, view=True, strided=v.strided))
             # Whether reshape copies depends on the strides that a kernel of PyTorch gives its result. A fill through an
             # expanded view is one that PyTorch cannot differentiate twice.
             target = v.name if ".expand" in target or ".reshape" in target else target
             line = f"{target}.{self.pick(['add_', 'mul_', 'sub_', 'fill_'])}(2)"
         elif form == 4 and v.shape:
             # By indices, and by a mask below, an expanded tensor is written to in PyTorch with a warning; we refuse it.
-            at = "..." if v.strided else "T.tensor([0])"
+            # And where there is nothing to index PyTorch asks first whether the write is allowed, we whether it fits.
+            at = "..." if v.strided or not v.shape[0] else "T.tensor([0])"
             target = self.pick([f"{v.name}[0]", f"{v.name}[1:]", f"{v.name}[...]", f"{v.name}[{at}]"])
             line = f"{target} = {self.pick([other.name if other is not v else '3.0', '2.0'])}"
         elif form == 5 and not v.strided:
@@ -273,6 +281,10 @@ class Writer:
                 ("Inner", f"{v.name}", [v.shape]),
                 ("Failing", f"{v.name}", [v.shape]),
                 ("Both", f"{v.name}", [v.shape, v.shape]),
+                ("Drops", f"{v.name}, {other.name}", [v.shape]),
+                ("Mixed", f"{v.name}", [v.shape]),
+                ("Outer", f"{v.name}", [v.shape]),
+                ("Same", f"{v.name}", [v.shape]),
             ]
         )
         targets = [self.add(shape, [v, other], view=True) for shape in shapes]
@@ -304,10 +316,17 @@ class Writer:
                 "{v}.grad_fn._raw_saved_self.register_hooks(*packing('{h}'))",
                 "{v}.grad_fn._raw_saved_result.register_hooks(*packing('{h}'))",
                 "T.autograd.graph.increment_version({v})",
+                "{v}.register_post_accumulate_grad_hook(stepping_hook('{h}'))",
+                "{v}.register_hook(reshaping_hook('{h}'))",
+                "{v}.grad_fn.register_hook(failing_node_hook('{h}'))",
+                "{v}.grad_fn.register_prehook(failing_hook('{h}'))",
             ]
         )
         if "_raw_saved" in form and any(re.search(r"_\(|version|\] = ", line) for line in self.lines):
             # PyTorch packs what is saved also where it was changed, and then no longer knows: a wrong gradient.
+            return
+        if "stepping" in form and self.forward_mode:
+            # The tangent of a gradient is kept where a formula of PyTorch's happens to keep it.
             return
         if "multi_grad" in form:
             self.together |= {v.memory, other.memory}
@@ -329,6 +348,9 @@ class Writer:
                     f"{v.name} = {v.name}.detach()",
                     f"{v.name} = {v.name}.detach().requires_grad_()",
                     f"{v.name}.detach_()",
+                    f"{v.name}.data = {v.name}.data * 2",
+                    f"{v.name}.grad = {v.name}.detach() * 3",
+                    f"{v.name}.data.mul_(2)",
                     f"{v.name} = {v.name} if {v.name}.grad is None else {v.name}.grad.clone()",
                 ]
             )
@@ -347,7 +369,9 @@ class Writer:
             # PyTorch does not count the tensor at which the pass starts among those a hook on several waits for.
             kind = 0
         if kind == 0:
-            self.lines.append(f"{v.name}.sum().backward({options})")
+            around = self.draw(st.integers(0, 5))
+            line = f"{v.name}.sum().backward({options})"
+            self.write(f"in_thread(lambda: {line})" if around == 5 else line, "T.no_grad()" if around == 4 else "")
         elif kind == 1:
             self.lines.append(f"{v.name}.backward(T.ones({list(v.shape)}, dtype=T.float64){comma}{options})")
         elif kind == 2:
@@ -396,6 +420,9 @@ class Writer:
         rare = [self.reduction, self.where, self.gather, self.function, self.flag, self.leaf, self.several_views]
         rare += [self.checkpoint, *[self.tangent] * 3 * self.forward_mode]
         steps = [*common, *common, *common, *rare, *[self.in_place] * 5, *[self.hook] * 4, *[self.backward] * 2]
+        if self.draw(st.integers(0, 2)) == 2:
+            # Few kinds of statement, so that they meet: what goes wrong between two of them is rare among thirty.
+            steps = [self.pick(steps) for _ in range(self.draw(st.integers(2, 5)))]
         for _ in range(self.draw(st.integers(1, 12))):
             self.pick(steps)()
         self.backward()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 
+import pytest
 from hypothesis import HealthCheck, Phase, assume, given, seed, settings
 from parity import ENGINES, differences
 from programs import programs
@@ -14,6 +15,7 @@ COUNT = int(os.environ.get("TINYGRAD_EDU_PARITY_PROGRAMS", "2000"))
 SEED = os.environ.get("TINYGRAD_EDU_PARITY_SEED")
 
 
+@pytest.mark.timeout(0)  # how long it takes is a matter of how many there are, and of who else is at work
 @(seed(int(SEED)) if SEED else lambda test: test)
 @given(programs())
 @settings(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from concurrent.futures import ThreadPoolExecutor
 from types import SimpleNamespace
 from typing import Any
 
@@ -23,7 +24,7 @@ def execute(lines: list[str], T: Any) -> Any:
     names: dict[str, Any] = {
         "T": T, "log": log, "F": functions(T), "watch": watch, "fw": fw, "tangent": lambda t: _tangent(T, t),
         "taken": lambda g: _taken(T, log, g),
-        "checkpoint": T.utils.checkpoint.checkpoint, **_hooks(log),
+        "checkpoint": T.utils.checkpoint.checkpoint, "in_thread": _in_thread, **_hooks(T, log),
     }  # fmt: skip
     errors: dict[str, Any] = {}
     with warnings.catch_warnings():
@@ -62,6 +63,12 @@ def has_huge_numbers(value: Any) -> bool:
     return isinstance(value, np.ndarray) and bool((np.isfinite(value) & (np.abs(value) > 1e6)).any())
 
 
+def _in_thread(action: Any) -> None:
+    """Run `action` in a thread of its own, and raise here what it raises there."""
+    with ThreadPoolExecutor(1) as pool:
+        pool.submit(action).result()
+
+
 def _taken(T: Any, log: list[Any], gradient: Any) -> Any:
     """A copy of a gradient; where there is none, that is noted, and a number stands for it."""
     if gradient is None:
@@ -87,7 +94,7 @@ def values_and_gradients(variables: dict[str, Any]) -> dict[str, Any]:
     }
 
 
-def _hooks(log: list[Any]) -> dict[str, Any]:
+def _hooks(T: Any, log: list[Any]) -> dict[str, Any]:
     def told(value: Any) -> Any:
         if isinstance(value, tuple | list):
             return [told(v) for v in value]
@@ -134,6 +141,24 @@ def _hooks(log: list[Any]) -> dict[str, Any]:
 
         return hook
 
+    def stepping_hook(label: str) -> Any:
+        def hook(leaf: Any) -> None:
+            log.append([label, told(leaf.grad)])
+            with T.no_grad():
+                leaf.sub_(0 if leaf.grad is None else leaf.grad)
+
+        return hook
+
+    def reshaping_hook(label: str) -> Any:
+        return lambda grad: grad.unsqueeze(0)
+
+    def failing_node_hook(label: str) -> Any:
+        def hook(grad_inputs: Any, grad_outputs: Any) -> Any:
+            log.append([label, told(grad_inputs), told(grad_outputs)])
+            raise ValueError("a hook that fails")
+
+        return hook
+
     def packing(label: str) -> Any:
         def pack(t: Any) -> Any:
             log.append([label, "pack", told(t)])
@@ -149,6 +174,9 @@ def _hooks(log: list[Any]) -> dict[str, Any]:
         "packing": packing,
         "scaling_prehook": scaling_prehook,
         "failing_hook": failing_hook,
+        "failing_node_hook": failing_node_hook,
+        "reshaping_hook": reshaping_hook,
+        "stepping_hook": stepping_hook,
         "zeroing_hook": zeroing_hook,
         "log_hook": log_hook,
         "scaling_hook": scaling_hook,
@@ -326,9 +354,52 @@ def functions(T: Any) -> SimpleNamespace:
             (x,) = ctx.saved_tensors
             return tangent.view_as(tangent), 2 * x * tangent
 
+    class Drops(Function):
+        """Has a gradient for one of its inputs alone."""
+
+        @staticmethod
+        def forward(ctx, a, b):
+            ctx.save_for_backward(a, b)
+            return a * b.sum()
+
+        @staticmethod
+        def backward(ctx, grad):
+            return (grad * ctx.saved_tensors[1].sum() if ctx.needs_input_grad[0] else None), None
+
+    class Mixed(Function):
+        """Outputs that are no tensors, or have no gradient, beside one that has."""
+
+        @staticmethod
+        def forward(x):
+            return "text", x.sin(), None, x > 0
+
+        @staticmethod
+        def setup_context(ctx, inputs, output):
+            ctx.save_for_backward(*inputs)
+
+        @staticmethod
+        def backward(ctx, text, grad, nothing, mask):
+            assert text is None and nothing is None and not mask.any()
+            return grad * ctx.saved_tensors[0].cos()
+
+        @classmethod
+        def apply(cls, *args):
+            return super().apply(*args)[1]
+
+    class Outer(Function):
+        """Another Function inside, unseen."""
+
+        @staticmethod
+        def forward(ctx, x):
+            return Square.apply(x) + x
+
+        @staticmethod
+        def backward(ctx, grad):
+            return Square.apply(grad) * 2
+
     def body(x):
         return (x * 2).sin().exp()
 
-    kinds = (Square, Exp, Scaled, Two, Same, Double_, Split, Window, Once, Inner, Failing, Both)
+    kinds = (Square, Exp, Scaled, Two, Same, Double_, Split, Window, Once, Inner, Failing, Both, Drops, Mixed, Outer)
     _FUNCTIONS[T] = SimpleNamespace(body=body, **{kind.__name__: kind for kind in kinds})
     return _FUNCTIONS[T]
