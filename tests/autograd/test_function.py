@@ -938,3 +938,19 @@ def test_the_old_kinds_of_function_are_functions(T):
         warnings.simplefilter("ignore")
         flag = Tripled(True).inplace
     return names(y), x.grad, flag, warned(lambda: Tripled()), T.autograd.NestedIOFunction is module.NestedIOFunction
+
+
+@same_on_both
+def test_ctx_has_room_for_names_of_the_users(T):
+    found = {}
+    for name in ("run", "release", "name", "accumulate", "variable", "edges", "outputs", "kept", "function"):
+
+        def forward(ctx, x, rule, name=name):
+            setattr(ctx, name, rule)
+            return rule(x)
+
+        x = leaf(T)
+        kind = make(T, forward, lambda ctx, grad, name=name: (getattr(ctx, name)(grad), None))
+        kind.apply(x, lambda t: t * 3).sum().backward()
+        found[name] = x.grad
+    return found

@@ -106,7 +106,7 @@ def run(
             if node._pre_hooks:
                 box = call_pre_hooks(node, box, create_graph)
             try:
-                results = node.run(box, create_graph, wanted)
+                results = node._run(box, create_graph, wanted)
             except Exception:
                 if anomaly.enabled:
                     tell_forward_line(node)
@@ -117,7 +117,7 @@ def run(
             if anomaly.enabled and anomaly.check_nan and node is not start:
                 refuse_nan(node, results)
             if not retain_graph:
-                node.release()
+                node._release()
             came_in = box
             for (next_node, output_nr), grad in zip(node._edges, results):  # noqa: B905 - checked by _validated
                 if next_node is None or (needed is not None and next_node not in needed):
@@ -155,7 +155,7 @@ class _Start(Node):
         self._edges = tuple(roots)
         self._grads = grads
 
-    def run(self, grads: list[Any], create_graph: bool, wanted: Sequence[bool] | None = None) -> Sequence[Any]:
+    def _run(self, grads: list[Any], create_graph: bool, wanted: Sequence[bool] | None = None) -> Sequence[Any]:
         return self._grads
 
 

@@ -129,7 +129,7 @@ class BackwardCFunction(FunctionCtx, Node):
         rule = _backward_rule(self._forward_cls)
         return rule(self, list(args)) if self._forward_cls.boxed_grads_call else rule(self, *args)
 
-    def run(self, grads: list[Any], create_graph: bool, wanted: Sequence[bool] | None = None) -> Sequence[Any]:
+    def _run(self, grads: list[Any], create_graph: bool, wanted: Sequence[bool] | None = None) -> Sequence[Any]:
         tensors = [self._grad_as_tensor(i, g) for i, g in enumerate(grads)]
         previous = grad_mode.state.grad_enabled
         # Under a pass that is not recorded it computes with Tensors all the same where tangents are to flow.
@@ -180,7 +180,7 @@ class BackwardCFunction(FunctionCtx, Node):
             by_edge.append(grad)
         return by_edge
 
-    def release(self) -> None:
+    def _release(self) -> None:
         # A node that saved nothing may run again; one that did has lost it.
         if self._kept or self._was_cleared:
             self._was_freed = True
@@ -359,7 +359,7 @@ class Error(Node):
     def name(self) -> str:
         return "torch::autograd::Error"
 
-    def run(self, grads: list[Any], create_graph: bool, wanted: Sequence[bool] | None = None) -> Sequence[Any]:
+    def _run(self, grads: list[Any], create_graph: bool, wanted: Sequence[bool] | None = None) -> Sequence[Any]:
         raise RuntimeError("trying to differentiate twice a function that was marked with @once_differentiable")
 
 

@@ -220,14 +220,14 @@ class CopySlices(Node):
     def name(self) -> str:
         return "torch::autograd::CopySlices"
 
-    def run(self, grads: list[Any], create_graph: bool, wanted: Sequence[bool] | None = None) -> Sequence[Any]:
+    def _run(self, grads: list[Any], create_graph: bool, wanted: Sequence[bool] | None = None) -> Sequence[Any]:
         grad = grads[0]
         if grad is None:
             return [None] * len(self._edges)
         if self._index is None:
             raise RuntimeError(BACKWARD_TWICE)
         flat = grad.reshape(-1)
-        first, *others = self._node.run([flat[self._index]], create_graph, wanted)
+        first, *others = self._node._run([flat[self._index]], create_graph, wanted)
         piece = first if first is not None else flat[self._index] * 0
         shape, _ = self._outputs[0]
         if create_graph:
@@ -237,6 +237,6 @@ class CopySlices(Node):
             before[self._index] = piece
         return [before.reshape(shape) if wanted is None or wanted[0] else None, *others]
 
-    def release(self) -> None:
-        self._node.release()
+    def _release(self) -> None:
+        self._node._release()
         self._index = None

@@ -59,7 +59,7 @@ class Node:
     _retaining: dict[int, weakref.ref[Tensor]] | None = None
     # In forward mode: the tangents of the outputs, for the outputs that the node saves.
     _tangents_of_outputs: dict[int, Any] | None = None
-    # True if `run` gives arrays that nobody else holds, so that a leaf may keep one as its `.grad` without a copy.
+    # True if `_run` gives arrays that nobody else holds, so that a leaf may keep one as its `.grad` without a copy.
     makes_new_arrays = False
 
     def name(self) -> str:
@@ -116,15 +116,15 @@ class Node:
     def __call__(self, *grads: Tensor) -> Any:
         """Run this node alone on gradients of its outputs; the graph behind it is not touched."""
         if grad_mode.state.grad_enabled:
-            tensors = tuple(self.run(list(grads), True))
+            tensors = tuple(self._run(list(grads), True))
         else:
-            results = self.run([g._data if isinstance(g, Tensor) else g for g in grads], False)
+            results = self._run([g._data if isinstance(g, Tensor) else g for g in grads], False)
             tensors = tuple(None if g is None else wrap(np.asarray(g)) for g in results)
         return tensors[0] if len(tensors) == 1 else tensors
 
     # What the engine needs of a node ---------------------------------------------------------------------------------
 
-    def run(self, grads: list[Any], create_graph: bool, wanted: Sequence[bool] | None = None) -> Sequence[Any]:
+    def _run(self, grads: list[Any], create_graph: bool, wanted: Sequence[bool] | None = None) -> Sequence[Any]:
         """The gradients of the inputs, given those of the outputs (None where nothing came).
 
         They are arrays, or Tensors under `create_graph`, where everything done to them is recorded anew. `wanted` tells
@@ -132,7 +132,7 @@ class Node:
         """
         raise NotImplementedError
 
-    def release(self) -> None:
+    def _release(self) -> None:
         """Let go of what was saved: this node has run and will not run again."""
 
 
@@ -177,7 +177,7 @@ class AccumulateGrad(Node):
             quiet.run(np.add, total._data, grad, out=total._data)
             bump_version(total)
 
-    def run(self, grads: list[Any], create_graph: bool, wanted: Sequence[bool] | None = None) -> Sequence[Any]:
+    def _run(self, grads: list[Any], create_graph: bool, wanted: Sequence[bool] | None = None) -> Sequence[Any]:
         self.accumulate(grads[0], create_graph, owned=False)
         return ()
 

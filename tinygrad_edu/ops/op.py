@@ -317,7 +317,7 @@ class Op(Node):
     def name(self) -> str:
         return self._name
 
-    def run(self, grads: list[Any], create_graph: bool, wanted: Sequence[bool] | None = None) -> Sequence[Any]:
+    def _run(self, grads: list[Any], create_graph: bool, wanted: Sequence[bool] | None = None) -> Sequence[Any]:
         # All that was saved is read, whether a rule comes to need it or not: what was changed or freed is always noticed.
         values = []
         for saved in self._kept:
@@ -343,7 +343,7 @@ class Op(Node):
                 results[i] = run(rule, grad, *given)
         return results
 
-    def release(self) -> None:
+    def _release(self) -> None:
         kept = self._kept
         for n, saved in enumerate(kept):
             if type(saved) is SavedTensor:
