@@ -65,8 +65,10 @@ def add_slices(out, dim, index, values):
     Over one index, of all elements in a row, NumPy adds many times as fast as over one for each dimension.
     """
     outer, n, inner = math.prod(out.shape[:dim]), out.shape[dim], math.prod(out.shape[dim + 1 :])
-    places = np.arange(outer)[:, None, None] * n + (index.reshape(-1) % max(n, 1))[:, None]
-    places = places * inner + np.arange(inner)
+    places = index.reshape(-1)
+    if (outer, inner) != (1, 1):
+        places = np.arange(outer)[:, None, None] * n + (places % max(n, 1))[:, None]
+        places = places * inner + np.arange(inner)
     np.add.at(out.reshape(-1), places.reshape(-1), values.reshape(-1))
 
 
@@ -80,7 +82,9 @@ def sum_at(size, indices, values):
     if arrays[-1] - dim == len(arrays) - 1 and out.size:
         # Neighbouring dimensions are one.
         together = size[dim : dim + len(arrays)]
-        index = np.ravel_multi_index(np.broadcast_arrays(*(entries[d] for d in arrays)), together, mode="wrap")
+        index = entries[dim]
+        if len(arrays) > 1:
+            index = np.ravel_multi_index(np.broadcast_arrays(*(entries[d] for d in arrays)), together, mode="wrap")
         add_slices(out.reshape(*size[:dim], -1, *size[dim + len(arrays) :]), dim, index, values)
     else:
         np.add.at(out, tuple(entries), values)
