@@ -79,11 +79,14 @@ def register_multi_grad_hook(
 
         return _MultiHandle([t.register_hook(first) for t in tensors if t.requires_grad])
 
-    if not all(t.requires_grad for t in tensors):
-        raise AssertionError(
-            "Expected gradient function to be set: one of the tensors requires no gradient, so none will ever arrive there."
-        )
-    edges = [get_gradient_edge(t) for t in tensors]
+    edges = []
+    for t in tensors:
+        if not t.requires_grad:
+            raise AssertionError(
+                "Expected gradient function to be set: one of the tensors requires no gradient, so none will ever arrive "
+                "there."
+            )
+        edges.append(get_gradient_edge(t))
     arrived: dict[int, list[Tensor | None]] = {}
     counts: dict[int, list[int]] = {}
 
