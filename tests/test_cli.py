@@ -119,7 +119,7 @@ def test_doctor_finds_everything_the_lessons_need() -> None:
     done = run("doctor")
     assert done.returncode == 0, done.stdout
     assert "The lessons will work here." in done.stdout
-    for subject in ("Python", "numpy", "jupyterlab", "graphviz", "torch", "browser"):
+    for subject in ("Python", "numpy", "jupyterlab", "pygraphviz", "torch", "browser"):
         assert re.search(rf"^ok +{subject}", done.stdout, re.MULTILINE), done.stdout
 
 

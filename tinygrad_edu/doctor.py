@@ -29,7 +29,7 @@ def findings() -> Iterator[Finding]:
     'Python'
     """
     yield Finding("Python", sys.version_info >= (3, 11), f"{platform.python_version()} in {sys.prefix}")
-    for name in ("numpy", "jupyterlab", "ipywidgets", "anywidget", "graphviz", "pygraphviz"):
+    for name in ("numpy", "jupyterlab", "ipywidgets", "anywidget", "pygraphviz"):
         yield _package(name)
     yield _lessons()
     yield _torch()

@@ -167,10 +167,15 @@ class Tensor:
         """Bytes of all elements."""
         return self._data.nbytes
 
+    is_cpu = True
     is_cuda = False
     is_sparse = False
     is_quantized = False
     is_meta = False
+
+    def get_device(self) -> int:
+        """The number of the device: -1, as every CPU tensor answers in PyTorch."""
+        return -1
 
     def dim(self) -> int:
         """The number of dimensions."""
@@ -548,6 +553,8 @@ def _array_of(data: Any) -> np.ndarray:
         ) from None
     if array.dtype.kind == "c":
         raise TypeError("complex tensors are not built here; work with the real and imaginary parts.")
+    if array.dtype == np.uint64 or (isinstance(_first(data), int) and array.dtype.kind == "O"):
+        raise ValueError("Overflow when unpacking long long: a whole number is past the range of int64.")
     if array.dtype.kind not in "fiub":
         raise TypeError(
             f"new(): invalid data type {type(_first(data)).__name__!r}. A tensor holds numbers or booleans, in nested lists "

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..tensor import Tensor
+from ..tensor import Tensor, wrap
 from .binding import operator, public
 from .op import Op, elementwise, linear
+from .operands import promoted
 from .rounding import sign
 
 
@@ -16,7 +17,7 @@ class Add(Op):
     def forward(self, other, *, alpha=1):
         if alpha == 1:
             return self + other
-        return self + alpha * other
+        return self + _scaled(alpha, other)
 
     def grad_self(grad):
         return grad
@@ -31,12 +32,7 @@ class Sub(Op):
     promotes = True
 
     def forward(self, other, *, alpha=1):
-        if isinstance(self, np.ndarray) and self.dtype.kind == "b":
-            raise RuntimeError(
-                "Subtraction, the `-` operator, with two bool tensors is not supported. Use the `^` or `logical_xor()` "
-                "operator instead."
-            )
-        return self - (other if alpha == 1 else alpha * other)
+        return self - (other if alpha == 1 else _scaled(alpha, other))
 
     def grad_self(grad):
         return grad
@@ -53,7 +49,7 @@ class Rsub(Op, name="RsubBackward1"):
     promotes = True
 
     def forward(self, *, other, alpha=1):
-        return other - alpha * self
+        return other - (self if alpha == 1 else _scaled(alpha, self))
 
     def grad_self(grad, alpha):
         return -grad if alpha == 1 else grad * -alpha
@@ -65,7 +61,7 @@ class RsubTensor(Op, name="RsubBackward0"):
     promotes = True
 
     def forward(self, other, *, alpha=1):
-        return other - alpha * self
+        return other - (self if alpha == 1 else _scaled(alpha, self))
 
     def grad_self(grad, alpha):
         return -grad if alpha == 1 else grad * -alpha
@@ -198,19 +194,48 @@ def add(input, other, *, alpha=1):
     return Add.apply(input, other, alpha=alpha)
 
 
-@public("subtract", inplace=Sub, operators=("__sub__",))
+def _scaled(alpha, array):
+    if isinstance(alpha, float) and isinstance(array, np.ndarray) and array.dtype.kind in "iu":
+        raise RuntimeError("For integral input tensors, argument alpha must not be a floating point number.")
+    return alpha * array
+
+
+def _refuse_booleans(*operands):
+    """Raise if one is a boolean: `True - False` is 1 to NumPy, and nothing to PyTorch."""
+    kinds = [x.dtype.name if isinstance(x, Tensor) else type(x).__name__ for x in operands]
+    if "bool" in kinds:
+        what = "two bool tensors" if kinds == ["bool", "bool"] else "a bool tensor"
+        raise RuntimeError(
+            f"Subtraction, the `-` operator, with {what} is not supported. Use the `^`, `~` or `logical_xor()` operator "
+            "instead."
+        )
+
+
+def _sub_(self, other, *, alpha=1):
+    _refuse_booleans(self, other)
+    return Sub.apply_(self, other, alpha=alpha)
+
+
+@public("subtract", inplace=_sub_, operators=("__sub__",))
 def sub(input, other, *, alpha=1):
     """input - alpha * other, broadcast."""
+    _refuse_booleans(input, other)
     return Sub.apply(input, other, alpha=alpha)
 
 
 @operator("__rsub__")
-@public()
+@public(method=False)
 def rsub(input, other, *, alpha=1):
     """other - alpha * input."""
-    if isinstance(other, int | float):
-        return Rsub.apply(input, other=other, alpha=alpha)
-    return RsubTensor.apply(input, other, alpha=alpha)
+    _refuse_booleans(input, other)
+    if not isinstance(other, int | float):
+        return RsubTensor.apply(input, other, alpha=alpha)
+    if input._data.dtype.kind != "f":
+        # A whole number takes the tensor's type; a float takes the tensor to the default float type.
+        _, other = promoted([input._data, other], False)
+        other = wrap(other)
+        return RsubTensor.apply(input, other, alpha=alpha)
+    return Rsub.apply(input, other=other, alpha=alpha)
 
 
 @public("multiply", inplace=Mul, operators=("__mul__", "__rmul__"))

@@ -158,6 +158,9 @@ def _where(condition, input=None, other=None):
     # Numbers promote as numbers: they do not widen a tensor.
     if not isinstance(input, Tensor) and not isinstance(other, Tensor):
         input = as_operand(input)
+    for x, tensor in ((input, other), (other, input)):
+        if isinstance(x, int) and tensor._data.dtype.kind in "iu":
+            as_number(x, tensor._data)  # refuses what would wrap around
     return where(condition, input, other)
 
 

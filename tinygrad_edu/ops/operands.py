@@ -53,7 +53,8 @@ def promoted(arrays: list[Any], makes_float: bool) -> list[Any]:
         if a is None
         else a.astype(common, copy=False)
         if isinstance(a, np.ndarray | np.generic)
-        else np.asarray(a, dtype=common)
+        # As in PyTorch a number that an integer type cannot hold wraps around, and does not change the type.
+        else np.asarray(a).astype(common)
         for a in arrays
     ]
 
