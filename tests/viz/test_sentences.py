@@ -109,6 +109,8 @@ UNTOLD = {
     "F.cross_entropy(x, y, w, reduction='sum')": {"w"},
     "F.margin_ranking_loss(x, y, t, margin=0.5)": {"t"},
     "F.hinge_embedding_loss(x, t)": {"t"},
+    "F.embedding_bag(i, a)": {"i"},
+    "F.embedding_bag(i, a, o, mode='sum')": {"o"},
 }
 FLOATS = [row for row in SAMPLES if row not in RANDOM and any(i.grad for i in row.inputs.values())]
 
