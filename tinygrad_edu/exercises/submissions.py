@@ -118,9 +118,8 @@ def _zipped(file: Path | io.BytesIO, folder: str, nested: bool = False) -> Itera
         return
     with archive:
         for entry in archive.infolist():
-            inside = f"{folder}/{entry.filename}".replace("\\", "/").lstrip(
-                "/"
-            )  # some systems pack with their own sign
+            # Some systems pack with their own sign.
+            inside = f"{folder}/{entry.filename}".replace("\\", "/").lstrip("/")
             if entry.is_dir():
                 continue
             try:

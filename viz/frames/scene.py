@@ -203,9 +203,8 @@ def arrange(
         if placed.width <= (wide if direction is None else TOO_WIDE):
             return placed
     placed = layouts.place(sizes, ends, "TB", loose, time_limit, drawing.scopes)
-    if (
-        direction is None and placed.width > 2 * wide
-    ):  # many side by side: a page is scrolled down more easily than across
+    # Many side by side: a page is scrolled down more easily than across.
+    if direction is None and placed.width > 2 * wide:
         other = layouts.place(sizes, ends, "LR", loose, time_limit, drawing.scopes)
         return min(placed, other, key=lambda one: one.width)
     return placed

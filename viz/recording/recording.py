@@ -42,9 +42,7 @@ class Event:
     node: str | None = None  # key of the op or AccumulateGrad node
     values: list[str] = field(default_factory=list)
     gradients: list[Gradient] = field(default_factory=list)
-    ready: list[str] = field(
-        default_factory=list
-    )  # nodes that wait to run, in the order in which the engine takes them
+    ready: list[str] = field(default_factory=list)  # nodes that wait to run, in the order the engine takes them
     total: Array | None = None  # accumulate: `.grad` afterwards
     text: str = ""
     pass_nr: int = 0

@@ -311,11 +311,8 @@ class Watch:
         recorded = self._met
         for op in recorded:
             self._complete(op, inputs, arguments, alone=len(recorded) == 1)
-        if len(recorded) > 1 and base_name(recorded[-1]) in (
-            "index",
-            "gather",
-            "nll_loss2d",
-        ):  # after a view, as in a[1:, i]
+        # After a view, as in a[1:, i].
+        if len(recorded) > 1 and base_name(recorded[-1]) in ("index", "gather", "nll_loss2d"):
             told = {key for op in recorded for key in op.inputs}
             left = [key for key in inputs if key not in told and not self.graph.values[key].requires_grad]
             recorded[-1].inputs += dict.fromkeys(left)
