@@ -11,7 +11,6 @@ import pytest
 NO_DEVICE = "about devices other than the CPU"
 NO_STRIDES = "gradients have no layout of their own to keep"
 NO_COMPILER = "about PyTorch's compiler"
-NO_VMAP = "needs vmap"
 DEPRECATED = "deprecated in PyTorch, and to be removed"
 NO_OVERRIDES = "about classes that override functions by `__torch_function__`; here modes alone see them"
 NOT_SELECTIVE = "of selective checkpointing, which is refused"

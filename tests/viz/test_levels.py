@@ -11,7 +11,6 @@ import viz
 from viz.frames.director import VIEWS, Director
 from viz.picture.fold import fold, inside
 
-SVG = "{http://www.w3.org/2000/svg}"
 LONG = (
     "w = T.tensor(1.0, requires_grad=True)\ny = w\nfor i in range(300):\n"
     "    y = y * 1.001 if i % 2 else y + w\ny.backward()"

@@ -15,6 +15,7 @@ from viz.recording import notation
 from viz.recording.graph import Graph, Op
 
 VISIBLE = 150  # boxes and pills that a picture shows at most
+INSIDE = VISIBLE // 2  # and the inside of a fold before it is folded again
 LONGEST_BLOCK = 400  # ops in one repetition that is looked for
 FEWEST = 4  # ops that are worth a fold
 ROUNDS = 40  # different repetitions that are looked for
@@ -81,14 +82,14 @@ def fold(graph: Graph, limit: int = VISIBLE) -> Folding:
     return made
 
 
-def inside(graph: Graph, whole: Fold, limit: int = VISIBLE // 2) -> tuple[Graph, Folding]:
+def inside(graph: Graph, whole: Fold) -> tuple[Graph, Folding]:
     """What a fold holds, as a graph of its own, and how that is folded again where it is too much to read."""
     ops = [graph.ops[key] for key in whole.ops]
     near = dict.fromkeys(key for op in ops for key in (*op.inputs, *op.outputs) if key is not None)
     part = Graph({key: graph.values[key] for key in near}, {op.key: op for op in ops})
-    if len(part.ops) + len(part.values) <= limit:
+    if len(part.ops) + len(part.values) <= INSIDE:
         return part, Folding()
-    by_module = _modules(part, ops, limit, one_level=True)
+    by_module = _modules(part, ops, INSIDE, one_level=True)
     if by_module is not None and len(by_module.folds) > 1:
         return part, by_module
     runs = [(0, len(ops), len(ops) // whole.times)] if whole.times > 1 else _repetitions(_codes(ops))
@@ -102,7 +103,7 @@ def inside(graph: Graph, whole: Fold, limit: int = VISIBLE // 2) -> tuple[Graph,
             made = _folding(part, ops, [(at, min(at + step, len(ops)), block) for at in range(0, len(ops), step)])
             if block > 1 or whole.times == len(ops):
                 _number(part, made, block, len(ops))
-        if _visible(part, made) <= 2 * limit or size >= len(ops):
+        if _visible(part, made) <= 2 * INSIDE or size >= len(ops):
             return part, made
         size *= 2
 

@@ -200,13 +200,13 @@ def _run(source: str, program: str, time_limit: float, size: int) -> dict[str, A
 
 # A toggle pressed back and forth asks for the same layouts again; the answer for a picture is a few kilobytes.
 @functools.lru_cache(maxsize=64)
-def bundled(source: str, program: str, form: str = "json0") -> bytes:
+def bundled(source: str, program: str) -> bytes:
     """What the Graphviz inside pygraphviz makes of `source`."""
     import pygraphviz
 
     graph = pygraphviz.AGraph(string=source)
     try:
-        return graph.draw(format=form, prog=program)
+        return graph.draw(format="json0", prog=program)
     finally:
         graph.close()
 

@@ -43,9 +43,9 @@ def _second_backward(program: Program, state: dict[str, Any]) -> list[_Way]:
 
 def _no_graph(program: Program, state: dict[str, Any]) -> list[_Way]:
     found: list[_Way] = []
-    for name, what in (("no_grad", "no_grad"), ("inference_mode", "inference_mode")):
+    for name in ("no_grad", "inference_mode"):
         if state.get(name):
-            found.append((f"take {what} away", "the lines are recorded again", {name: []}))
+            found.append((f"take {name} away", "the lines are recorded again", {name: []}))
     if state.get("detach"):
         found.append(("do not detach", "the value keeps its past", {"detach": []}))
     wanted = state.get("requires_grad") or {}
