@@ -49,13 +49,14 @@ def test_the_reference_raises_nothing_but_what_pytorch_raises(id):
 
 @pytest.mark.parametrize(("id", "name"), WRONG, ids=lambda v: str(v))
 def test_no_report_shows_the_solution(id, name):
-    """No line of a right answer's body stands in what a student reads."""
+    """No line of a right answer's body stands in what a student reads, and no right value as a whole."""
     wrong = next(wrong for wrong in get(id).wrongs if wrong.name == name)
     text = repr(check(id, wrong.answer))
     for right in get(id).rights:
         for line in inspect.getsource(right).splitlines() if callable(right) else ():
             line = line.strip().removeprefix("return ")
             assert len(line) < 20 or line.startswith(("@", "def ", "class ", "for ", "raise ")) or line not in text
+        assert callable(right) or repr(right) not in text
 
 
 def test_the_course_has_its_exercises():

@@ -146,6 +146,11 @@ def _is_blank(exercise: Exercise, data: Data) -> bool:
     return data is None and not callable(exercise.rights[0])
 
 
+def _is_the_answer(exercise: Exercise, criterion: Criterion) -> bool:
+    """Whether what a criterion expects would be the solution itself: a value that is asked for whole."""
+    return not callable(exercise.rights[0]) and not criterion.parameters
+
+
 def _trouble(exercise: Exercise, probed: Data) -> str:
     """A sentence on why there is nothing to grade, or ""."""
     if not isinstance(probed, dict) or not ("trouble" in probed or isinstance(probed.get("observed"), dict)):
@@ -173,14 +178,15 @@ def _failure(
     blank = _is_blank(exercise, got)  # what is right is not told to who has not tried
     message = "Not answered yet." if blank else difference(expected, got)
     if criterion.measure is not None and plain.kind_of(got) not in ("an error", "no end", "None"):
-        message = "On this input it is not so."  # there may be other right answers than the one expected
+        # There may be other right answers than the one expected.
+        message = f"{'On this input it' if names else 'It'} is not so."
     if "raised TypeError" in message and "argument" in message and not got["line"]:
         message += f" It is called as {exercise.signature}."
     return Failure(
         message=message,
         input=", ".join(f"{name} = {plain.show(value)}" for name, value in zip(names, values, strict=True))
         + (" (with T = torch)" if engine == "torch" else ""),
-        expected="" if blank else plain.show(expected),
+        expected="" if blank or _is_the_answer(exercise, criterion) else plain.show(expected),
         got="" if blank else plain.show(got),
         engine=engine,
         case=case,

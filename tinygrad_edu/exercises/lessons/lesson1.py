@@ -68,7 +68,7 @@ def line(answer, f, x, eps):
 
 
 @central_difference.criterion(
-    "On a curve it is (f(x + eps) - f(x - eps)) over the width of the interval",
+    "On a curve it is the slope of the chord from x - eps to x + eps",
     points=2,
     cases=[("x ** 2", 3.0, 0.5), ("x ** 3", 1.0, 0.5), ("abs(x)", 0.0, 0.25)],
     random=lambda rng: ("sin(x)", round(rng.uniform(-2, 2), 2), round(rng.uniform(0.2, 0.8), 2)),

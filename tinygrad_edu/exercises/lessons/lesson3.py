@@ -277,31 +277,45 @@ smallest_graph.wrong(
     "In a tree nothing is used twice: every node has its whole gradient as soon as it is met.", name="tree"
 )(TREE)
 smallest_graph.wrong(
-    "A diamond is not enough: x is used twice, but both its users come before it in this order, so it has the sum in "
-    "time. A node must be met early and used late.",
+    "Something is used twice here, but all that use it come before it in this order, so it has the sum in time. A node must "
+    "be met early and used late.",
     name="diamond",
 )(DIAMOND)
+smallest_graph.wrong(
+    "A node is met too early here, and no harm is done: it has no inputs, so it hands nothing on, and what arrives late is "
+    "still added. Give it something to hand on.",
+    name="early_and_harmless",
+)({"L": ["a", "b"], "b": ["a"], "a": []})
 smallest_graph.wrong(
     "The order goes wrong here, but there is a smaller graph that shows it: leave out what the mistake does not need.",
     name="too_large",
 )({"L": ["a", "b"], "b": ["c"], "c": ["a"], "a": ["x"], "x": []})
+smallest_graph.wrong("This goes in a circle: a node would wait for its own result.", name="circle")(
+    {"L": ["a"], "a": ["L"]}
+)
+smallest_graph.wrong("There is no L: the root of the graph is to have this name.", name="no_root")(
+    {"a": ["b"], "b": []}
+)
 
 
 def what_it_shows(graph):
-    """Whether a graph has a root L, a node used twice, a naive order that is wrong, and no node too many."""
+    """What happens when the nodes of a graph run in the naive order, each as it is first met, level by level from L."""
     inputs = {name: list(graph.get(name, [])) for name in {*graph, *(n for row in graph.values() for n in row)}}
     try:
         tuple(TopologicalSorter(inputs).static_order())
     except CycleError:
-        return "a cycle"
+        return "a circle"
     if "L" not in inputs:
         return "no L"
+    if max(uses("L", inputs).values()) < 2:
+        return "a chain" if all(len(row) < 2 for row in inputs.values()) else "a tree"
     met = ["L"]
-    for name in met:  # the naive order: each node as it is first met, level by level
+    for name in met:
         met.extend(dict.fromkeys(n for n in inputs[name] if n not in met))
-    wrong = any(met.index(a) < met.index(b) and inputs[a] for b in met for a in inputs[b])
-    twice = max(uses("L", inputs).values()) > 1
-    return len(inputs) >= 4, twice, wrong, len(inputs) <= 4
+    early = {a for b in met for a in inputs[b] if met.index(a) < met.index(b)}
+    if not any(inputs[a] for a in early):
+        return "early, and harmless" if early else "in time"
+    return "too early" if len(inputs) <= 4 else "too early, in a large graph"
 
 
 @smallest_graph.criterion(

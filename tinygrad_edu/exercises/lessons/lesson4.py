@@ -184,7 +184,8 @@ def by_einsum(grad_output, a, b):
 
 
 @matmul_backward.wrong(
-    "The transposes are missing: for c = a @ b, the gradient of a is grad_output @ bᵀ, that of b aᵀ @ grad_output."
+    "A transpose is missing on each side: grad_output and b share their columns, a and grad_output their rows, and `@` sums over "
+    "the columns of its left side and the rows of its right one."
 )
 def no_transpose(grad_output, a, b):
     return grad_output @ b, a @ grad_output

@@ -284,7 +284,7 @@ def not_rounded(T, x):
 
 
 @straight_through.wrong(
-    "The two are exchanged: the value is x, and the gradient that of round, 0. Write x + (rounded - x).detach()."
+    "The two are exchanged: the value is x, and the gradient that of round, 0. What is outside of `detach()` carries the gradient."
 )
 def exchanged(T, x):
     return T.round(x) + (x - T.round(x)).detach()
