@@ -10,9 +10,9 @@ speed of this machine.
 
 from __future__ import annotations
 
+import functools
 import json
 import os
-import shutil
 import subprocess
 import sys
 import time
@@ -25,8 +25,9 @@ from typing import Any
 
 import nbformat
 
+from tinygrad_edu.doctor import browser_for_tests
+
 PATIENCE_S = 120  # what a slow, loaded machine may take for anything before it is called wrong
-BROWSERS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "chrome")
 FLAGS = [
     "--headless",
     "--no-sandbox",
@@ -47,6 +48,19 @@ class NoBrowser(RuntimeError):
     """There is nothing to drive; the message says what is missing."""
 
 
+@functools.cache  # Playwright, asked for the one that it brought, can be started once at a time
+def browser_path() -> Path:
+    """The browser that `tinygrad-edu doctor` finds.
+
+    Raises:
+        NoBrowser: there is none.
+    """
+    path = browser_for_tests()
+    if path is None:
+        raise NoBrowser("no Chromium, Chrome or Edge was found: playwright install chromium")
+    return path
+
+
 @contextmanager
 def start_browser() -> Iterator[Any]:
     """Chromium without a window, driven by Playwright.
@@ -58,9 +72,7 @@ def start_browser() -> Iterator[Any]:
         from playwright.sync_api import expect, sync_playwright
     except ModuleNotFoundError:
         raise NoBrowser("playwright is not installed") from None
-    path = next((found for name in BROWSERS if (found := shutil.which(name))), None)
-    if path is None:
-        raise NoBrowser(f"no browser found (looked for {', '.join(BROWSERS)})")
+    path = browser_path()
     expect.set_options(timeout=1000 * PATIENCE_S)
     with sync_playwright() as driver:
         started = driver.chromium.launch(executable_path=path, args=FLAGS, timeout=1000 * PATIENCE_S)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import io
 import os
-import shutil
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -13,7 +12,7 @@ from typing import Any
 
 import nbformat
 import pytest
-from harness import BROWSERS, PATIENCE_S, eventually, new_page, start_lab
+from harness import PATIENCE_S, browser_path, eventually, new_page, start_lab
 from playwright.sync_api import expect
 
 PROGRAM = "x = T.tensor(3.0, requires_grad=True)\\na = x * x\\nL = a * (a + x)\\nL.backward()"
@@ -36,9 +35,8 @@ def nbconvert(notebook: Path, *arguments: str, **environment: str) -> None:
     command = [sys.executable, "-m", "nbconvert", *patience, *arguments, str(notebook)]
     for _ in range(3):
         done = subprocess.run(command, capture_output=True, text=True, env={**os.environ, **environment})
-        if (
-            "Timeout 30000ms" not in done.stderr
-        ):  # so long does nbconvert wait for a browser: too short on a busy machine
+        # So long does nbconvert wait for a browser: too short on a busy machine.
+        if "Timeout 30000ms" not in done.stderr:
             break
     assert done.returncode == 0, done.stderr[-2000:]
 
@@ -109,28 +107,24 @@ def test_nbconverts_html_shows_every_picture_with_no_network(browser: Any, page_
     page.context.close()
 
 
-def test_nbconverts_pdf_shows_every_picture(executed: Path, tmp_path: Path) -> None:
+def test_nbconverts_pdf_shows_every_picture(browser: Any, executed: Path, tmp_path: Path) -> None:
     pypdf = pytest.importorskip("pypdf")
-    chromium = next((found for name in BROWSERS if (found := shutil.which(name))), None)
-    if chromium is None:
-        pytest.skip("no browser found")
-    offline = (
-        "--host-resolver-rules=MAP * ~NOTFOUND"  # the page asks for scripts from elsewhere, and would wait for them
-    )
+    # The page asks for scripts from elsewhere, and would wait for them.
+    offline = "--host-resolver-rules=MAP * ~NOTFOUND"
     options = ["--WebPDFExporter.disable_sandbox=True", f"--WebPDFExporter.browser_args={[offline]}"]
-    nbconvert(executed, "--to", "webpdf", *options, **beside_playwright(chromium, tmp_path))
+    nbconvert(executed, "--to", "webpdf", *options, **beside_playwright(tmp_path))
     reader = pypdf.PdfReader(io.BytesIO(executed.with_suffix(".pdf").read_bytes()))
     text = " ".join(page.extract_text() for page in reader.pages)
     assert text.count("MulBackward0") == 3
     assert "Every gradient has arrived" in text
 
 
-def beside_playwright(chromium: str, folder: Path) -> dict[str, str]:
+def beside_playwright(folder: Path) -> dict[str, str]:
     """Let Playwright, which nbconvert starts without a word about where the browser is, find the one of this machine."""
     find = "import playwright.sync_api as p\nwith p.sync_playwright() as s: print(s.chromium.executable_path)"
     done = subprocess.run([sys.executable, "-c", find], capture_output=True, text=True, check=True)
     number = next(part for part in Path(done.stdout.strip()).parts if part.startswith("chromium-")).partition("-")[2]
     shell = folder / f"chromium_headless_shell-{number}" / "chrome-headless-shell-linux64" / "chrome-headless-shell"
     shell.parent.mkdir(parents=True)
-    shell.symlink_to(chromium)
+    shell.symlink_to(browser_path())
     return {"PLAYWRIGHT_BROWSERS_PATH": str(folder)}
