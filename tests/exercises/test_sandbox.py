@@ -184,6 +184,8 @@ FORGED = {  # what an answer may write in the place of the probe
     "a result of another engine": b'{"answer": "a function", "observed": {"torch": [], "numpy": [], "": []}}',
     "a result of a monstrous shape": b'{"answer": "a function", "observed": {"tinygrad_edu": [[{"array": [], "shape": [999999999999], "dtype": "f8"}]]}}',
     "a result that is no object": b"3",
+    "trouble without a word": b'{"trouble": ""}',
+    "trouble and a verdict": b'{"trouble": 0, "answer": "a function", "observed": [true]}',
     "a result nested too deep to read": b"[" * 100000,
 }
 WORTHLESS |= {name: f"import os\nos.write(3, {text!r})\nos._exit(0)" for name, text in FORGED.items()}
@@ -302,7 +304,8 @@ def test_no_result_whatever_stands_in_it_makes_the_judge_fail(forged):
         observed = {"tinygrad_edu": [[forged] * 9 for _ in exercise.criteria]}
         found = judge(exercise, {"answer": "a function", "observed": observed}, seed=7)
         assert found.points == 0
-        assert judge(exercise, forged, seed=7).points == 0
+        for whole in (forged, {"trouble": forged}, {"trouble": forged, "answer": "a function", "observed": forged}):
+            assert judge(exercise, whole, seed=7).points == 0
 
 
 def test_an_answer_cannot_change_the_inputs_of_the_next_case(sandbox):

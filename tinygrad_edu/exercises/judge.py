@@ -153,10 +153,10 @@ def _is_the_answer(exercise: Exercise, criterion: Criterion) -> bool:
 
 def _trouble(exercise: Exercise, probed: Data) -> str:
     """A sentence on why there is nothing to grade, or ""."""
-    if not isinstance(probed, dict) or not ("trouble" in probed or isinstance(probed.get("observed"), dict)):
-        return "The answer gave no result that can be read."
-    if "trouble" in probed:
+    if isinstance(probed, dict) and probed.get("trouble"):
         return plain.readable(str(probed["trouble"]))
+    if not isinstance(probed, dict) or not isinstance(probed.get("observed"), dict):
+        return "The answer gave no result that can be read."
     wanted, given = kind_of_answer(exercise.rights[0]), plain.readable(str(probed.get("answer")))
     if given in ("of type NoneType", "of type ellipsis"):
         return "Not answered yet."
