@@ -109,6 +109,14 @@ def test_lab_on_a_folder_that_cannot_be_written_says_so(tmp_path: Path) -> None:
     assert "Traceback" not in done.stderr
 
 
+@pytest.mark.parametrize("port", ["70000", "-5", "lab", "8888.5", "٣"])
+def test_what_is_no_port_is_refused_before_anything_is_written(directory: Path, port: str) -> None:
+    done = run("lab", "--no-browser", "--dir", str(directory), f"--port={port}")
+    assert (done.returncode, "Traceback" in done.stderr) == (2, False)
+    assert "a port is a number from 0 to 65535" in done.stderr
+    assert not directory.exists()
+
+
 def test_a_free_port_is_taken_as_it_is_and_a_taken_one_is_passed_over(taken_port: int) -> None:
     following = free_port(taken_port)
     assert following > taken_port

@@ -205,6 +205,26 @@ def test_no_answer_of_any_lesson_gets_into_the_students_version() -> None:
     assert answers > 0
 
 
-def test_lessons_that_are_not_there_are_said(target: Path) -> None:
+def test_lessons_that_are_not_there_are_said(target: Path, tmp_path: Path) -> None:
     with pytest.raises(FileNotFoundError, match="no lessons at nowhere"):
         update_working_copy(target, Path("nowhere"))
+    (tmp_path / "empty").mkdir()
+    with pytest.raises(FileNotFoundError, match=r"no lessons at .*empty"):
+        update_working_copy(target, tmp_path / "empty")
+
+
+@pytest.mark.parametrize("text", ["[]", "{}", '{"cells": 1}', '{"cells": [1]}', '{"cells": [{}]}', "not JSON", ""])
+def test_what_is_no_notebook_is_refused_with_the_name_of_the_file(source: Path, target: Path, text: str) -> None:
+    (source / NAME).write_text(text)
+    with pytest.raises(ValueError, match=r"01_doubling\.ipynb: "):
+        update_working_copy(target, source)
+
+
+@pytest.mark.parametrize("record", ["", "half of {", "[]"])
+def test_without_a_record_that_can_be_read_every_file_counts_as_edited(source: Path, target: Path, record: str) -> None:
+    update_working_copy(target, source)
+    (target / ".tinygrad-edu.json").write_text(record)
+    (target / NAME).write_text("my work")
+    assert update_working_copy(target, source).beside == [(NAME, BESIDE)]
+    assert (target / NAME).read_text() == "my work"
+    assert update_working_copy(target, source).beside == []

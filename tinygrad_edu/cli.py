@@ -43,9 +43,15 @@ def _add_lab(commands: argparse._SubParsersAction) -> None:
     parser.add_argument("--dir", type=Path, default=Path(DEFAULT_DIR), help="the working copy (default: ./%(default)s)")
     parser.add_argument("--no-browser", action="store_true", help="do not open a browser; the address is printed")
     parser.add_argument(
-        "--port", type=int, default=DEFAULT_PORT, help="where to look for a free port from (default: %(default)s)"
+        "--port", type=_port, default=DEFAULT_PORT, help="where to look for a free port from (default: %(default)s)"
     )
     parser.set_defaults(run=_lab)
+
+
+def _port(text: str) -> int:
+    if not (text.isascii() and text.isdecimal()) or int(text) > 65535:
+        raise argparse.ArgumentTypeError(f"a port is a number from 0 to 65535, and not {text!r}")
+    return int(text)
 
 
 def _lab(arguments: argparse.Namespace) -> None:

@@ -70,10 +70,11 @@ def free_port(wanted: int) -> int:
     >>> free_port(8888) >= 8888
     True
     """
-    for port in range(wanted, min(wanted + _TRIES, 65536)):
+    last = min(wanted + _TRIES, 65536) - 1
+    for port in range(wanted, last + 1):
         if _is_free(port):
             return port
-    raise SystemExit(f"No free port from {wanted} to {port}. Choose one with --port.")
+    raise SystemExit(f"No free port from {wanted} to {last}. Choose one with --port.")
 
 
 def _is_free(port: int) -> bool:

@@ -53,8 +53,8 @@ def lesson_files(root: Path) -> list[Path]:
 def students_version(notebook: Notebook) -> Notebook:
     """The notebook without answers, hidden tests and outputs, as `nbgrader generate_assignment` would hand it out.
 
-    `notebook` is the parsed JSON and stays as it is. Raises `ValueError` when a mark is opened and not closed, or the
-    reverse: better no lesson than one that shows an answer.
+    `notebook` is the parsed JSON and stays as it is. Raises `ValueError` when it is no notebook, or a mark is opened and not
+    closed, or the reverse: better no lesson than one that shows an answer.
 
     >>> cell = {"cell_type": "code", "metadata": {"nbgrader": {"solution": True}}, "outputs": [], "source":
     ...         "def double(x):\\n    ### BEGIN SOLUTION\\n    return 2 * x\\n    ### END SOLUTION"}
@@ -63,6 +63,8 @@ def students_version(notebook: Notebook) -> Notebook:
         # YOUR CODE HERE
         raise NotImplementedError()
     """
+    if not _is_notebook(notebook):
+        raise ValueError("it is no notebook: cells with a type and a source are missing")
     notebook = copy.deepcopy(notebook)
     for cell in notebook["cells"]:
         source = _as_text(cell["source"])
@@ -81,6 +83,11 @@ def students_version(notebook: Notebook) -> Notebook:
         if grading.get("locked") or (grading.get("grade") and not grading.get("solution")):
             cell["metadata"]["editable"] = False
     return notebook
+
+
+def _is_notebook(data: Any) -> bool:
+    cells = data.get("cells") if isinstance(data, dict) else None
+    return isinstance(cells, list) and all(isinstance(c, dict) and {"cell_type", "source"} <= c.keys() for c in cells)
 
 
 def _as_text(source: str | list[str]) -> str:
@@ -149,12 +156,13 @@ def update_working_copy(target: Path, source: Path | None = None) -> Update:
     False
     """
     source = source or lessons_root()
-    if not source.is_dir():
+    lessons = lesson_files(source)
+    if not any(path.suffix == ".ipynb" for path in lessons):
         raise FileNotFoundError(f"no lessons at {source}")
     record_file = target / RECORD
-    record: dict[str, str] = json.loads(record_file.read_bytes()) if record_file.exists() else {}
+    record = _read_record(record_file)
     update = Update()
-    for path in lesson_files(source):
+    for path in lessons:
         name = path.relative_to(source).as_posix()
         content = students_bytes(path)
         latest, offered = _digest(content), record.get(name)
@@ -177,6 +185,15 @@ def update_working_copy(target: Path, source: Path | None = None) -> Update:
         record[name] = latest
     _write(record_file, (json.dumps(record, indent=1) + "\n").encode())
     return update
+
+
+def _read_record(path: Path) -> dict[str, str]:
+    """What was put there last; nothing when that is not to be read, for then each file may hold a student's edits."""
+    try:
+        record = json.loads(path.read_bytes())
+    except (FileNotFoundError, ValueError):
+        return {}
+    return record if isinstance(record, dict) else {}
 
 
 def _digest(content: bytes) -> str:
