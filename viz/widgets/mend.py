@@ -42,10 +42,8 @@ def _second_backward(program: Program, state: dict[str, Any]) -> list[_Way]:
 
 
 def _no_graph(program: Program, state: dict[str, Any]) -> list[_Way]:
-    found: list[_Way] = []
-    for name in ("no_grad", "inference_mode"):
-        if state.get(name):
-            found.append((f"take {name} away", "the lines are recorded again", {name: []}))
+    modes = (name for name in ("no_grad", "inference_mode") if state.get(name))
+    found: list[_Way] = [(f"take {name} away", "the lines are recorded again", {name: []}) for name in modes]
     if state.get("detach"):
         found.append(("do not detach", "the value keeps its past", {"detach": []}))
     wanted = state.get("requires_grad") or {}
