@@ -160,3 +160,33 @@ def test_a_missing_package_is_named_with_the_command_that_installs_it(recording,
     monkeypatch.setitem(__import__("sys").modules, "resvg_py", None)
     with pytest.raises(ModuleNotFoundError, match="pip install resvg-py"):
         recording.save(tmp_path / "flow.png")
+
+
+ARRAYS = """
+table = T.tensor([[1.0, -2.0], [float("nan"), 4.0]], requires_grad=True)
+heat = T.arange(-40.0, 41.0).reshape(9, 9) * table.nan_to_num().sum()
+heat = heat / (heat + 39)  # one cell divides by zero
+heat.sum().backward()
+"""
+
+
+def test_a_pdf_draws_tables_and_heat_maps_line_by_line_and_in_their_shades(tmp_path):
+    pypdf = pytest.importorskip("pypdf")
+    recording = viz.record(ARRAYS)
+    drawn = ET.fromstring(recording.save(tmp_path / "arrays.svg").read_text(encoding="utf-8"))
+    grids = [one for one in drawn.iter() if (one.get("class") or "").startswith(("grid on", "grad-grid on"))]
+    paths = [one for grid in grids for one in grid.iter("{http://www.w3.org/2000/svg}path")]
+    begins = [found for one in paths for found in re.findall(r"M([\d.]+) ([\d.]+)", one.get("d"))]
+    shades = {one.get("opacity") for one in paths} - {None}
+    assert len(begins) > 80
+    assert len(shades) == 5
+    page = pypdf.PdfReader(recording.save(tmp_path / "arrays.pdf")).pages[0]
+    moves = {tuple(map(float, where)) for where, name in page.get_contents().operations if name == b"m"}
+    missing = [
+        (x, y)
+        for x, y in begins
+        if not any(abs(a - 10 - float(x)) < 0.1 and abs(b - 10 - float(y)) < 0.1 for a, b in moves)
+    ]
+    assert missing == []
+    states = [one.get_object() for one in page["/Resources"]["/ExtGState"].values()]
+    assert {str(one["/ca"]) for one in states if "/ca" in one} >= shades - {"1.0"}

@@ -7,6 +7,19 @@ import xml.etree.ElementTree as ET
 from typing import Any
 
 _NUMBER = re.compile(r"-?\d+(?:\.\d+)?")
+# A path's commands: the method of fpdf that does each, and how many numbers it takes.
+_PATH = {
+    "M": ("move_to", 2),
+    "L": ("line_to", 2),
+    "H": ("horizontal_line_to", 1),
+    "V": ("vertical_line_to", 1),
+    "C": ("curve_to", 6),
+    "Z": ("close", 0),
+    "m": ("move_relative", 2),
+    "l": ("line_relative", 2),
+    "h": ("horizontal_line_relative", 1),
+    "v": ("vertical_line_relative", 1),
+}
 _SPACE = "{http://www.w3.org/2000/svg}"
 
 
@@ -32,7 +45,7 @@ def draw(picture: str, fonts: list[str]) -> bytes:
         name = element.tag.removeprefix(_SPACE)
         path = [*above, {name, *("." + one for one in element.get("class", "").split())}]
         look = _look(rules, path)
-        opacity *= float(look.get("opacity", 1))
+        opacity *= float(look.get("opacity", element.get("opacity", "1")))
         if look.get("display") == "none" or opacity == 0:
             continue
         moved = _NUMBER.findall(element.get("transform", ""))
@@ -90,19 +103,7 @@ def _element(document: Any, element: Any, name: str, look: dict[str, str], left:
         if element.text:
             _text(document, element, look, left, top)
         return
-    if fill is not None:
-        document.set_fill_color(*fill)
-    if stroke is not None:
-        document.set_draw_color(*stroke)
-        document.set_line_width(float(look.get("stroke-width", "1")))
-        dashes = [float(one) for one in _NUMBER.findall(look.get("stroke-dasharray", ""))]
-        document.set_dash_pattern(*(dashes if len(dashes) == 2 else (0, 0)))
-    style = ("D" if stroke is not None else "") + ("F" if fill is not None else "")
-    if not style:
-        return
-    if name == "rect":
-        x, y, width, height, radius = (float(element.get(one, "0")) for one in ("x", "y", "width", "height", "rx"))
-        document.rect(x + left, y + top, width, height, style=style, round_corners=radius > 0, corner_radius=radius)
+    if fill is None and stroke is None:
         return
     with document.new_path() as path:
         path.style.fill_color = None if fill is None else "#{:02x}{:02x}{:02x}".format(*fill)
@@ -110,24 +111,24 @@ def _element(document: Any, element: Any, name: str, look: dict[str, str], left:
         path.style.auto_close = False
         if stroke is not None:
             path.style.stroke_width = float(look.get("stroke-width", "1"))
-            dashes = [float(one) for one in _NUMBER.findall(look.get("stroke-dasharray", ""))]
-            path.style.stroke_dash_pattern = dashes
+            path.style.stroke_dash_pattern = [float(one) for one in _NUMBER.findall(look.get("stroke-dasharray", ""))]
             path.style.stroke_dash_phase = 0
-        for command, numbers in re.findall(r"([MCLHZ])([^MCLHZ]*)", element.get("d", "")):
+            path.style.stroke_cap_style = look.get("stroke-linecap", "butt")
+        if name == "rect":
+            x, y, width, height, radius = (float(element.get(one, "0")) for one in ("x", "y", "width", "height", "rx"))
+            path.rectangle(x + left, y + top, width, height, radius, radius)
+            return
+        for command, numbers in re.findall(r"([MLHVCZmlhv])([^A-Za-z]*)", element.get("d", "")):
             values = [float(one) for one in _NUMBER.findall(numbers)]
             if command == "H":
-                path.horizontal_line_to(values[0] + left)
-                continue
-            points = [one + (top if position % 2 else left) for position, one in enumerate(values)]
-            if command == "M":
-                path.move_to(*points)
-            elif command == "L":
-                path.line_to(*points)
-            elif command == "C":
-                for start in range(0, len(points) - 5, 6):
-                    path.curve_to(*points[start : start + 6])
-            else:
-                path.close()
+                values = [values[0] + left]
+            elif command == "V":
+                values = [values[0] + top]
+            elif command in "MLC":
+                values = [one + (top if position % 2 else left) for position, one in enumerate(values)]
+            draw_, count = getattr(path, _PATH[command][0]), _PATH[command][1]
+            for start in range(0, max(1, len(values)), max(1, count)):
+                draw_(*values[start : start + count])
 
 
 def _text(document: Any, element: Any, look: dict[str, str], left: float, top: float) -> None:
