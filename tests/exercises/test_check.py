@@ -1,13 +1,15 @@
 """What a student is told at once, whatever the answer is; and that the notebook goes on."""
 
 import html
+import re
 import threading
 import time
 
 import pytest
 
-from tinygrad_edu.exercises import all_exercises, check
+from tinygrad_edu.exercises import all_exercises, check, get
 from tinygrad_edu.exercises.judge import known
+from tinygrad_edu.exercises.probe import Budget, TimeUp, time_limit
 
 
 def loop_that_catches_everything(grad_output, x):
@@ -26,6 +28,26 @@ def half_written(grad_output, x):
     raise NotImplementedError
 
 
+class EndlessMessage(Exception):
+    def __str__(self):
+        while True:
+            pass
+
+
+class LastWord(Exception):
+    __traceback__ = property(lambda self: 1 / 0)
+
+    def __str__(self):
+        raise SystemExit
+
+
+def raises(kind):
+    def answer(grad_output, x):
+        raise kind
+
+    return answer
+
+
 ODD = {
     "unanswered": (None, "Not answered yet."),
     "an ellipsis": (..., "Not answered yet."),
@@ -39,7 +61,8 @@ ODD = {
     "too many values": (lambda grad_output, x: (1, 2), "Wrong type: a number was expected, and a tuple or list came."),
     "NaN": (lambda grad_output, x: float("nan"), "There is NaN"),
     "endless loop": (loop_that_catches_everything, "Endless loop?"),
-    "endless sleep": (lambda grad_output, x: time.sleep(1000), "Endless loop?"),
+    "an error whose message has no end": (raises(EndlessMessage), "Endless loop?"),
+    "an error that ends the process when asked": (raises(LastWord), "It raised LastWord."),
 }
 
 
@@ -49,7 +72,7 @@ def test_each_odd_answer_has_its_own_message(what):
     report = check("relu_backward", answer)
     assert report.points == 0
     assert message in repr(report)
-    assert html.escape(message) in report._repr_html_()
+    assert html.escape(message.replace("`", "")) in re.sub("</?code>|`", "", report._repr_html_())
 
 
 @pytest.mark.parametrize(
@@ -62,6 +85,37 @@ def test_each_odd_answer_has_its_own_message(what):
 )
 def test_a_missing_gradient_is_told(answer, message):
     assert message in repr(check("mul_backward", answer))
+
+
+def test_an_answer_that_sleeps_is_ended_by_the_clock_on_the_wall_in_any_thread():
+    ended = []
+
+    def sleeps():
+        with pytest.raises(TimeUp), time_limit(Budget(0.02)):
+            while True:
+                time.sleep(0.01)
+        ended.append(True)
+
+    sleeps()
+    thread = threading.Thread(target=sleeps)
+    thread.start()
+    thread.join(timeout=240)
+    assert ended == [True, True]
+
+
+def test_only_an_answers_own_processor_time_counts_so_a_busy_machine_makes_none_worse():
+    def slow(grad_output, a, b):
+        time.sleep(1.2 * get("mul_backward").seconds if grad_output == 1 and a == 2 else 0)
+        return grad_output * b, grad_output * a
+
+    assert check("mul_backward", slow).passed
+
+
+def test_an_answer_too_large_to_be_looked_at_is_refused_before_it_is():
+    names = [f"{i:x}" for i in range(800)]
+    graph = {name: names[place + 1 :] for place, name in enumerate(names)} | {"L": names[:1]}
+    report = check("smallest_graph", graph)
+    assert report.points == 0
 
 
 def test_a_loop_outside_the_main_thread_ends_too():
@@ -198,3 +252,10 @@ def test_predictions_that_are_blank_are_not_told_what_is_right():
     assert begun.startswith("predict_leaf: 1 of 3 points, not yet\n  ✓ Tensors that you made")
     assert "      Not answered yet.\n      input: name = 'detached'\n  ✗ Casts" in begun
     assert "expected" not in begun
+
+
+def test_what_a_hint_marks_as_code_or_stresses_is_shown_so():
+    shown = check("truncated_rnn", all_exercises()["truncated_rnn"].wrongs[0].answer)._repr_html_()
+    assert "<code>retain_graph=True</code>" in shown
+    shown = check("straight_through", all_exercises()["straight_through"].wrongs[0].answer)._repr_html_()
+    assert "the <em>difference</em> between" in shown

@@ -10,6 +10,7 @@ import functools
 import html
 import json
 import os
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
@@ -106,14 +107,21 @@ def _drawn(id: str, case: str) -> str:
 
 
 def _html_table(rows: list[tuple[str, str]]) -> str:
-    cell = 'style="text-align:left;vertical-align:top;white-space:pre-wrap;padding:1px 12px 1px 0"'
+    cell = "text-align:left;vertical-align:top;white-space:pre-wrap;padding:1px 12px 1px 0"
     lines = "".join(
-        f'<tr style="background:none"><td {cell}>{label}</td><td {cell}><code>{html.escape(text)}</code></td></tr>'
+        f'<tr style="background:none"><td style="{cell};width:1%">{label}</td>'
+        f'<td style="{cell}"><code>{html.escape(text)}</code></td></tr>'
         if label
-        else f'<tr style="background:none"><td {cell} colspan="2"><b>{html.escape(text)}</b></td></tr>'
+        else f'<tr style="background:none"><td style="{cell}" colspan="2"><b>{_marked(text)}</b></td></tr>'
         for label, text in rows
     )
     return f'<table style="margin:2px 0 2px 18px;border:none;border-collapse:collapse">{lines}</table>' if rows else ""
+
+
+def _marked(text: str) -> str:
+    """A hint as HTML: what it puts between backticks is code, what between stars is stressed."""
+    coded = re.sub(r"`([^`]+)`", r"<code>\1</code>", html.escape(text))
+    return re.sub(r"(?<![\w*])\*(\w[^*<]*)\*(?![\w*])", r"<em>\1</em>", coded)
 
 
 def _marks(verdict: Verdict) -> Iterator[tuple[Mark, list[tuple[str, str]]]]:
