@@ -12,7 +12,7 @@ from typing import Any
 from viz import engines
 from viz.engines import CORE, TORCH
 from viz.experiments.timing import Timing, time_both
-from viz.recording.graph import Array, Graph, Saved
+from viz.recording.graph import Array, Graph, Saved, array_of
 from viz.recording.notation import brief
 from viz.recording.record import record
 from viz.recording.recording import Recording
@@ -116,11 +116,8 @@ def compare(program: str | Callable[..., Any], device: str = "cpu", inputs: dict
     ours, missing = _recorded_on(CORE, program, "cpu", inputs), ""
     try:
         theirs = _recorded_on(TORCH, program, device, inputs)
-    except (
-        ModuleNotFoundError,
-        RuntimeError,
-        MemoryError,
-    ) as error:  # before the program began: what it raises is recorded
+    # Before the program began: what it raises itself is recorded.
+    except (ModuleNotFoundError, RuntimeError, MemoryError) as error:
         missing = str(error) or type(error).__name__
         theirs = Recording(TORCH, device, ours.source, Graph(), [], {}, "", None)
     made = Comparison(ours, theirs, missing=missing)
@@ -286,13 +283,9 @@ def _tensors(made: Comparison) -> None:
         for entry in ("value", "grad"):
             label = name if entry == "value" else f"{name}.grad"
             met = made.ours.graph.values.get(ours["key"])
-            if entry == "value" and met is not None and met.op in matched and met.array == _array(ours["value"]):
+            if entry == "value" and met is not None and met.op in matched and met.array == array_of(ours["value"]):
                 continue  # stands in the table as what that op computed
-            _arrays(made, entry, label, _array(ours[entry]), _array(theirs[entry]))
-
-
-def _array(data: dict[str, Any] | None) -> Array | None:
-    return None if data is None else Array(**data)
+            _arrays(made, entry, label, array_of(ours[entry]), array_of(theirs[entry]))
 
 
 def _arrays(made: Comparison, what: str, where: str, ours: Array | None, theirs: Array | None) -> None:

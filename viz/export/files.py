@@ -7,6 +7,7 @@ import io
 import json
 import os
 import re
+import textwrap
 from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -30,6 +31,8 @@ PICTURE_FORMATS = ("svg", "png", "pdf", "html", "dot")
 RECORDING_FORMATS = ("json", "html", "svg", "png", "pdf", "gif", "dot")
 SYSTEM_FROM = "\u2e80"  # signs from here on are in no font that comes along
 SCALE = 2.0  # pixels of a PNG or GIF for each pixel of the picture
+LARGE = 600_000  # pixels of a picture whose GIF is no sharper than the picture: four times as many take a minute
+COLOURS = 64  # of a GIF
 
 
 def save_picture(picture: Picture, path: str | os.PathLike[str], scale: float = SCALE) -> Path:
@@ -58,7 +61,7 @@ def save_recording(
     step: int | None = None,
     view: str = "values",
     theme: str = "auto",
-    scale: float = SCALE,
+    scale: float | None = None,
     seconds: float = 1.2,
     animate: bool = False,
 ) -> Path:
@@ -70,7 +73,7 @@ def save_recording(
         step: which step a picture shows; the last one when not given.
         view: `"values"` or `"grad_fn"`.
         theme: `"auto"`, `"light"` or `"dark"`; what cannot follow a page is light unless told otherwise.
-        scale: pixels of a PNG or GIF for each pixel of the picture.
+        scale: pixels of a PNG or GIF for each pixel of the picture; 2 when not given, and 1 for the GIF of a large one.
         seconds: how long a GIF or a moving SVG shows each step.
         animate: an SVG that moves by itself, without a script; it stands still where motion is unwanted.
 
@@ -95,7 +98,7 @@ def save_recording(
     makers: dict[str, Callable[[], str | bytes]] = {
         "svg": lambda: _standalone(frames.animated(theme, seconds) if animate else frames.svg(which, theme)),
         "dot": lambda: frames.dot(which, theme),
-        "png": lambda: png(frames.svg(which, fixed, plain=True), scale),
+        "png": lambda: png(frames.svg(which, fixed, plain=True), scale or SCALE),
         "pdf": lambda: pdf(frames.svg(which, fixed, plain=True)),
         "gif": lambda: gif([frames.svg(one, fixed, plain=True) for one in range(frames.count)], scale, seconds),
     }
@@ -167,8 +170,6 @@ class Frames:
 
 
 def _wrapped(text: str, width: float) -> list[str]:
-    import textwrap
-
     return textwrap.wrap(text, max(40, int(width / 6.6)))[:4]
 
 
@@ -210,17 +211,30 @@ def png(picture: str, scale: float = SCALE) -> bytes:
     return bytes(resvg.svg_to_bytes(svg_string=picture, zoom=scale, skip_system_fonts=own, font_files=FONTS))
 
 
-def gif(pictures: list[str], scale: float = SCALE, seconds: float = 1.2) -> bytes:
+def gif(pictures: list[str], scale: float | None = None, seconds: float = 1.2) -> bytes:
     """Plain SVGs as one animation; the last frame stays three times as long."""
     _package("PIL", "gif")
     image = importlib.import_module("PIL.Image")
+    if scale is None:
+        width, height = (float(found) for found in re.findall(r'(?:width|height)="(\d+)"', pictures[-1])[:2])
+        scale = SCALE if width * height <= LARGE else 1.0
     drawn = [image.open(io.BytesIO(png(picture, scale))).convert("RGB") for picture in pictures]
     size = max(one.width for one in drawn), max(one.height for one in drawn)
-    frames = []
+    whole = []
     for one in drawn:
-        whole = image.new("RGB", size, one.getpixel((0, 0)))
-        whole.paste(one)
-        frames.append(whole.quantize(64, dither=0))
+        whole.append(image.new("RGB", size, one.getpixel((0, 0))))
+        whole[-1].paste(one)
+    # The same colours for all frames, from every fourth pixel of each: to look for them anew takes as long as to draw.
+    part = max(1, size[0] // 4), max(1, size[1] // 4)
+    colours = image.new("RGB", (part[0], part[1] * len(whole)))
+    for place, one in enumerate(whole):
+        colours.paste(one.resize(part, image.Resampling.NEAREST), (0, part[1] * place))
+    paper = colours.getpixel((0, 0))
+    colours = colours.quantize(COLOURS)
+    palette, place = colours.getpalette(), 3 * colours.getpixel((0, 0))
+    palette[place : place + 3] = paper  # and not the mean of what is nearly as light
+    colours.putpalette(palette)
+    frames = [one.quantize(palette=colours, dither=0) for one in whole]
     durations = [int(seconds * 1000)] * (len(frames) - 1) + [int(seconds * 3000)]
     out = io.BytesIO()
     frames[0].save(out, "GIF", save_all=True, append_images=frames[1:], duration=durations, loop=0, optimize=True)

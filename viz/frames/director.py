@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import dataclass, field
-from typing import Any
 
 from viz.frames.buffers import Buffers
 from viz.frames.flow import Flow
@@ -13,7 +12,7 @@ from viz.frames.words import NONE, Words, arrived, hooked, joined, sentence
 from viz.picture import grid as grids
 from viz.picture.svg import State
 from viz.recording import notation
-from viz.recording.graph import Array, Op, Value
+from viz.recording.graph import Op, Value, array_of
 from viz.recording.notation import brief, listed
 from viz.recording.recording import Event, Recording
 
@@ -340,7 +339,7 @@ class Director:
 
     def _done(self, event: Event) -> None:
         words = [
-            f"{name}.grad = {brief(_array(state['grad']))}"
+            f"{name}.grad = {brief(array_of(state['grad']))}"
             for name, state in self.recording.tensors.items()
             if state["grad"] is not None and state["is_leaf"]
         ]
@@ -373,7 +372,3 @@ class Director:
         self._close(
             Step("error", f"{about.get('type', 'Error')} in the {about.get('phase', '')} pass", event.text, event.line)
         )
-
-
-def _array(data: dict[str, Any] | None) -> Array | None:
-    return None if data is None else Array(**data)

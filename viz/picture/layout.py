@@ -60,8 +60,8 @@ def place(
 ) -> Layout:
     """Lay out boxes (key, width, height) and links (key, tail, head, label width, label height; 0 for no label).
 
-    What stands in one of `scopes` gets a frame that nothing else is in, where that can be done. Links whose key is in `loose` do not pull their ends together. Past `time_limit` seconds the layout is `simple`, and
-    its `note` says so.
+    What stands in one of `scopes` gets a frame that nothing else is in, where that can be done. Links whose key is in
+    `loose` do not pull their ends together. Past `time_limit` seconds the layout is `simple`, and its `note` says so.
 
     Raises:
         GraphvizMissing: neither pygraphviz nor a `dot` program is there.

@@ -278,8 +278,7 @@ def _made_at(graph: Graph, value: Value) -> int:
 def _value_box(value: Value, room: dict[str, str], layers: list[Grid], made_at: int) -> Box:
     rows = [Row("name", "name" if value.name else "value", "", "")]
     rows[0].text = rows[0].cut(value.title)
-    plain = value.shape == [] and value.kind not in ("leaf", "input")
-    if value.shape != [] or not plain:
+    if value.shape != [] or value.kind in ("leaf", "input"):
         about = value.dtype if value.shape == [] else f"{notation.shape(value.shape)} {value.dtype}"
         rows.append(Row("about", "tiny", about))
     if value.array is not None:

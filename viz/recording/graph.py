@@ -30,6 +30,11 @@ class Array:
         return count
 
 
+def array_of(data: dict[str, Any] | None) -> Array | None:
+    """The array that a recording's `tensors` hold as a dict."""
+    return None if data is None else Array(**data)
+
+
 @dataclass
 class Value:
     """A tensor as the student thinks of it: something with a name, a value and perhaps a gradient."""
