@@ -1,5 +1,6 @@
 """The engine: in which order nodes run, what accumulates where, what is freed when, and where a pass may start and end."""
 
+import re
 import threading
 
 import numpy as np
@@ -773,3 +774,32 @@ def test_the_engine_leaves_numpys_error_state_as_it_was() -> None:
     x.sqrt().backward()
     attempt(lambda: x.sqrt().register_hook(lambda g: 1 / 0))
     assert np.geterr() == before
+
+
+@same_on_both
+def test_zeros_for_an_unused_input_go_on_being_differentiated(T):
+    x, a = leaf(T, 0.5), leaf(T, 2.0)
+    (first,) = T.autograd.grad(x * a, x, create_graph=True)
+    (second,) = T.autograd.grad(first, x, create_graph=True, materialize_grads=True)
+    return (
+        second,
+        T.autograd.grad(second, x, materialize_grads=True),
+        T.autograd.grad(x * a, (x, leaf(T)), materialize_grads=True),
+    )
+
+
+@same_on_both
+def test_a_node_that_is_called_takes_one_gradient_for_each_output(T):
+    y = leaf(T) ** 2
+    g = T.ones(3, dtype=T.float64)
+    with T.no_grad():
+        one = y.grad_fn(g)
+    return one, attempt(lambda: y.grad_fn(g, g)), attempt(lambda: y.grad_fn())
+
+
+def test_the_shapes_of_a_gradient_and_an_output_that_do_not_fit_are_told_as_pytorch_tells_them() -> None:
+    x = tinygrad_edu.ones(2, 2, requires_grad=True)
+    wrong = tinygrad_edu.ones(2)
+    told = f"Mismatch in shape: grad_output[0] has a shape of {wrong.shape} and output[0] has a shape of {x.shape}."
+    with pytest.raises(RuntimeError, match=re.escape(told)):
+        tinygrad_edu.autograd.grad(x * 2, x, wrong)

@@ -620,3 +620,40 @@ def test_what_is_detached_in_place_carries_no_tangent_and_what_is_detached_does(
             y.add_(x.detach())
             found.append(fw.unpack_dual(y.clone()).tangent)
     return [None if t is None else values_of(t) for t in found]
+
+
+@same_on_both
+def test_a_jvp_answers_for_views_writes_and_outputs_without_a_tangent_as_forward_did(T):
+    def refused(forward, jvp, *arguments, of=lambda x: x):
+        with T.autograd.forward_ad.dual_level():
+            dual = T.autograd.forward_ad.make_dual(leaf(T), T.ones(3, dtype=T.float64))
+            return attempt(lambda: seen_tangents(T, function(T, forward, jvp).apply(of(dual), *arguments)))
+
+    def part(ctx, x):
+        return x[:2]
+
+    def doubled_(ctx, x):
+        ctx.mark_dirty(x)
+        return x.mul_(2)
+
+    def with_copy(ctx, x, y):
+        ctx.mark_non_differentiable(copy := x.clone())
+        return x * 2, copy, y
+
+    return {
+        "a view": refused(part, lambda ctx, t: t[:2]),
+        "no view": refused(part, lambda ctx, t: t[:2].clone()),
+        "a view of another": refused(part, lambda ctx, t: t.clone()[:2]),
+        "a view of another, of a view": refused(part, lambda ctx, t: t.clone()[:2], of=lambda x: x.view_as(x)),
+        "written": refused(doubled_, lambda ctx, t: t.mul_(2), of=lambda x: x.clone()),
+        "not written": refused(doubled_, lambda ctx, t: t, of=lambda x: x.clone()),
+        "another": refused(doubled_, lambda ctx, t: t * 2, of=lambda x: x.clone()),
+        "none": refused(with_copy, lambda ctx, t, _: (t * 2, None, None), 5),
+        "for what has none": refused(with_copy, lambda ctx, t, _: (t * 2, t, None), 5),
+        "for what is no tensor": refused(with_copy, lambda ctx, t, _: (t * 2, None, t), 5),
+    }
+
+
+def seen_tangents(T, outputs):
+    outputs = outputs if isinstance(outputs, tuple) else (outputs,)
+    return [T.autograd.forward_ad.unpack_dual(t).tangent for t in outputs if isinstance(t, T.Tensor)]

@@ -1,8 +1,10 @@
 """`Function`: what a user's own op may take and give, what `ctx` keeps, and what each mistake is answered with."""
 
+import gc
 import warnings
+import weakref
 
-from both import attempt, leaf, names, noting, same_on_both, values_of, warned
+from both import attempt, failing, leaf, names, noting, same_on_both, values_of, warned
 
 
 def make(T, forward, backward=None, setup_context=None, **others):
@@ -954,3 +956,65 @@ def test_ctx_has_room_for_names_of_the_users(T):
         kind.apply(x, lambda t: t * 3).sum().backward()
         found[name] = x.grad
     return found
+
+
+@same_on_both
+def test_forward_may_write_to_a_view_that_it_has_made(T):
+    def forward(ctx, x, written):
+        out = x.clone()[:2]
+        if written:
+            out += 2
+        return out
+
+    x = leaf(T)
+    Mine = make(T, forward, lambda ctx, grad: (T.cat([grad * 5, T.zeros(1, dtype=T.float64)]), None))
+    return [(Mine.apply(x, written), *T.autograd.grad(Mine.apply(x, written).sum(), x)) for written in (False, True)]
+
+
+@same_on_both
+def test_only_an_input_is_marked_as_dirty(T):
+    def tripled(ctx, x):
+        out = 3 * x
+        ctx.mark_dirty(out.add_(1))
+        return out
+
+    def viewed(ctx, x):
+        out = x.clone().view_as(x)
+        ctx.mark_dirty(out)
+        return out
+
+    x = leaf(T)
+    told = warned(lambda: make(T, tripled, lambda ctx, grad: 3 * grad).apply(x * 1).sum().backward())
+    return told, x.grad, attempt(lambda: make(T, viewed, lambda ctx, grad: grad).apply(x * 1))
+
+
+@same_on_both
+def test_nothing_is_held_by_what_a_function_saves_of_its_own_outputs(T):
+    def written(ctx, x):
+        ctx.mark_dirty(x)
+        ctx.save_for_backward(x)
+        return x
+
+    def interrupted(ctx, x):
+        y = x.clone()
+        made.append(weakref.ref(y))
+        ctx.save_for_backward(y)
+        return y
+
+    made = []
+    gc.collect()
+    gc.disable()
+    try:
+        x = leaf(T)
+        view = (x * 1).view(-1)
+        made.append(weakref.ref(view))
+        make(T, written, lambda ctx, grad: grad).apply(view)
+        del view
+        again = make(T, interrupted, lambda ctx, grad: (ctx.saved_tensors, grad)[1]).apply
+        # The second run ends in the middle of `apply`, once all is there.
+        T.utils.checkpoint.checkpoint(lambda x: again(x), x, use_reentrant=False).sum().backward()
+        with T.autograd.graph.saved_tensors_hooks(failing("not kept"), lambda t: t):
+            refused = attempt(lambda: again(x))
+        return [reference() is None for reference in made], refused
+    finally:
+        gc.enable()

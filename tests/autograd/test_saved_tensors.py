@@ -454,3 +454,25 @@ def test_an_operand_that_is_no_number_is_refused(name, other) -> None:
         return error[0]
 
     program()
+
+
+@same_on_both
+def test_what_needs_no_gradient_comes_back_as_the_very_tensor_that_unpack_gave(T):
+    class Kept(T.autograd.Function):
+        @staticmethod
+        def forward(ctx, x, y):
+            ctx.save_for_backward(x, y)
+            return x * y
+
+        @staticmethod
+        def backward(ctx, grad):
+            came.append([saved is given for saved, given in zip(ctx.saved_tensors, (x, y), strict=True)])
+            return grad, None
+
+    came = []
+    x, y = leaf(T), T.ones(3, dtype=T.float64)
+    with T.autograd.graph.saved_tensors_hooks(lambda t: t, lambda t: t):
+        packed = Kept.apply(x, y)
+    for out in (Kept.apply(x, y), packed, T.utils.checkpoint.checkpoint(Kept.apply, x, y, use_reentrant=False)):
+        out.sum().backward()
+    return came

@@ -347,3 +347,19 @@ def test_a_view_that_retains_its_gradient_keeps_that_of_its_value_after_a_write_
         (early + (v * 2).sum() + (w * 11).sum() + h.sum()).backward()
         kept.append([t.grad for t in (v, w, h, x)])
     return kept
+
+
+@same_on_both
+def test_a_gradient_through_a_write_to_a_view_is_differentiated_and_its_graph_freed_once(T):
+    found = []
+    for write in (lambda v: v.exp_(), lambda v: v.tanh_(), lambda v: v.mul_(v.detach() + 1), lambda v: v.relu_()):
+        for kept in (True, False):
+            x = leaf(T)
+            base = x * 1
+            view = base[:2]
+            write(view)
+            out = (view if kept else base).pow(2).sum()
+            del view
+            (grad,) = T.autograd.grad(out, x, create_graph=True)
+            found.append((grad.detach(), *T.autograd.grad(grad.sum(), x), attempt(out.backward)))
+    return found

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -51,18 +52,28 @@ def apply(cls: type[Function], split: bool, args: tuple[Any, ...]) -> Any:
 
     single = not isinstance(results, tuple)
     raw = (results,) if single else results
-    outputs = _with_history(node, raw, tensors, record)
-    if record:
-        node._outputs = tuple((o._data.shape, o._data.dtype) if isinstance(o, Tensor) else _NO_TENSOR for o in outputs)
-        node._kept = tuple(
-            None if t is None else SavedTensor(t, node if t.grad_fn is node else None) for t in node.to_save or ()
-        )
-        if anomaly.enabled:
-            remember_forward(node)
-    if forward_ad.any_tangent(tensors):
-        _apply_jvp(cls, node, args, outputs)
-    node.to_save = node.dirty_tensors = node.non_differentiable = None
+    try:
+        outputs = _with_history(node, raw, tensors, record)
+        if record:
+            node._outputs = tuple(
+                (o._data.shape, o._data.dtype) if isinstance(o, Tensor) else _NO_TENSOR for o in outputs
+            )
+            node._kept = tuple(
+                None if t is None else SavedTensor(t, node if _is_output(t, node) else None) for t in node.to_save or ()
+            )
+            if anomaly.enabled:
+                remember_forward(node)
+        if forward_ad.any_tangent(tensors):
+            _apply_jvp(cls, node, args, outputs)
+    finally:
+        # Also when a hook on what is saved raises: an output among these would hold its node, and be held by it.
+        node.to_save = node.dirty_tensors = node.non_differentiable = None
     return outputs[0] if single else tuple(outputs)
+
+
+def _is_output(t: Tensor, node: BackwardCFunction) -> bool:
+    """True if `node` has made `t`, or has written to it: what it saves of that is not to hold `node` in turn."""
+    return t.grad_fn is node or (t._view is not None and any(t is d for d in node.dirty_tensors or ()))
 
 
 def _with_history(node: BackwardCFunction, raw: Sequence[Any], inputs: Sequence[Tensor], record: bool) -> list[Any]:
@@ -86,13 +97,18 @@ def _with_history(node: BackwardCFunction, raw: Sequence[Any], inputs: Sequence[
             is_input, is_dirty = id(out) in input_ids, id(out) in dirty_ids
             if record and id(out) not in non_differentiable_ids and out.is_floating_point():
                 with_gradient += 1
-                if is_dirty:
+                if is_dirty and not is_input:
+                    _tell_of_needless_mark(out)
+                if is_dirty and is_input:
                     _rebase_dirty(out, node, number, len(raw))
                 else:
                     if is_input:
                         # An input returned as it is becomes a new tensor on the same storage, with a history of its own.
                         out = _alias(out)
                     out._grad_fn, out.output_nr, out._requires_grad = node, number, True
+                    if out._view is not None and out._counter is not None:
+                        # What forward wrote to the storage is part of this node.
+                        out._view.version = out._counter[0]
             elif is_input and out.requires_grad:
                 out = out.detach()
             elif is_input and not is_dirty:
@@ -113,6 +129,16 @@ def _alias(t: Tensor) -> Tensor:
     out = wrap(t._data.view())
     make_view(out, t, "custom")
     return out
+
+
+def _tell_of_needless_mark(t: Tensor) -> None:
+    text = (
+        "ctx.mark_dirty() received a tensor that was not an input. Only input Tensors that have been mutated should be passed "
+        "to ctx.mark_dirty()."
+    )
+    if t._view is not None:
+        raise RuntimeError(text)
+    warnings.warn(text, UserWarning, stacklevel=5)
 
 
 def _rebase_dirty(t: Tensor, node: BackwardCFunction, number: int, n_outputs: int) -> None:
@@ -146,6 +172,7 @@ def _apply_jvp(cls: type[Function], node: BackwardCFunction, args: tuple[Any, ..
             forward_ad.zero_tangent(a) if t is None and isinstance(a, Tensor) and a.is_floating_point() else t
             for a, t in zip(args, carried, strict=True)
         )
+    versions = [None if t is None else t._version for t in carried]
     node._in_jvp = True
     try:
         with forward_ad._set_fwd_grad_enabled(False):
@@ -170,6 +197,11 @@ def _apply_jvp(cls: type[Function], node: BackwardCFunction, args: tuple[Any, ..
             or not out.is_floating_point()
             or any(out is d for d in node.non_differentiable or ())
         ):
+            if tangent is not None and isinstance(out, Tensor):
+                raise RuntimeError(
+                    f"Function's jvp returned a gradient at position {i}, but  the corresponding forward output is not a "
+                    "differentiable Tensor. You should return None at that position instead."
+                )
             continue
         if tangent is None:
             raise RuntimeError(
@@ -178,7 +210,8 @@ def _apply_jvp(cls: type[Function], node: BackwardCFunction, args: tuple[Any, ..
             )
         if any(out is d for d in node.dirty_tensors or ()):
             moving = forward_ad.tangent_of(out)
-            if moving is not None and moving is not tangent:
+            before = next((v for a, v in zip(args, versions, strict=True) if a is out), None)
+            if moving is not None and (moving is not tangent or moving._version == before):
                 raise RuntimeError(
                     "An inplace custom Function is not modifying the forward mode gradients inplace. If the forward is "
                     "modifying an input inplace, then the jvp function must modify the corresponding gradient inplace."
@@ -191,6 +224,22 @@ def _apply_jvp(cls: type[Function], node: BackwardCFunction, args: tuple[Any, ..
                     "A custom Function's forward is returning a view (or an input as-is) but the jvp is not returning a "
                     "view. Return a view of the tangent there, such as t.view_as(t)."
                 )
+            _check_base(out._view.base, tangent._view.base, args, carried)
         elif any(tangent is t for t in tangents):
             tangent = tangent.clone()
         forward_ad.set_tangent(out, tangent)
+
+
+def _check_base(
+    base: Tensor, base_of_tangent: Tensor, args: tuple[Any, ...], carried: tuple[Tensor | None, ...]
+) -> None:
+    """Refuse the tangent of a view that shows another storage than the tangent of the argument it is a view of."""
+    for a, t in zip(args, carried, strict=True):
+        if t is None or (a._base if a._base is not None else a) is not base:
+            continue
+        if base_of_tangent is not (t._base if t._base is not None else t):
+            of_what = "a view of the same base as the given" if t._base is not None else "a view of the given"
+            raise RuntimeError(
+                f"A custom Function is returning a view but the jvp is not returning {of_what} grad input. Do to the tangent "
+                "what forward does to its argument."
+            )

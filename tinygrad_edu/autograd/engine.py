@@ -20,7 +20,7 @@ import numpy as np
 
 from ..overrides import overridable
 from ..quiet import quiet
-from ..tensor import Tensor, bind, wrap
+from ..tensor import Size, Tensor, bind, wrap
 from . import forward_ad, grad_mode
 from .anomaly_mode import anomaly, refuse_nan, tell_forward_line
 from .graph_task import GraphTask, current
@@ -361,7 +361,8 @@ def _root_gradient(i: int, t: Any, grad: Any) -> Tensor | None:
         raise TypeError("gradients can be either Tensors or None, but got " + type(grad).__name__)
     if grad._data.shape != shape:
         raise RuntimeError(
-            f"Mismatch in shape: grad_output[{i}] has a shape of {grad.shape} and output[{i}] has a shape of {list(shape)}."
+            f"Mismatch in shape: grad_output[{i}] has a shape of {grad.shape} and output[{i}] has a shape of "
+            f"{Size(shape)}."
         )
     return grad
 
@@ -489,7 +490,9 @@ def grad(
                 raise RuntimeError(
                     "materialize_grads cannot be used when the given input is a GradientEdge. Give the tensor itself."
                 )
-            results.append(wrap(np.zeros_like(ends[i]._data)))
+            zeros = wrap(np.zeros_like(ends[i]._data))
+            zeros._requires_grad = create_graph
+            results.append(zeros)
         elif allow_unused:
             results.append(None)
         else:

@@ -210,7 +210,7 @@ class CopySlices(Node):
     makes_new_arrays = False
 
     def __init__(self, base: Tensor, view: Tensor, node: Node) -> None:
-        self._node = node
+        self._node: Node | None = node
         self._index: np.ndarray | None = view_index(base._data, view._data)
         self._outputs = ((base._data.shape, base._data.dtype),)
         # The first edge of the node is the part that was written to; the base stands for it.
@@ -224,7 +224,7 @@ class CopySlices(Node):
         grad = grads[0]
         if grad is None:
             return [None] * len(self._edges)
-        if self._index is None:
+        if self._node is None or self._index is None:
             raise RuntimeError(BACKWARD_TWICE)
         flat = grad.reshape(-1)
         first, *others = self._node._run([flat[self._index]], create_graph, wanted)
@@ -238,5 +238,5 @@ class CopySlices(Node):
         return [before.reshape(shape) if wanted is None or wanted[0] else None, *others]
 
     def _release(self) -> None:
-        self._node._release()
-        self._index = None
+        # Let go, not released: where a gradient was recorded, the node stands in that graph by itself and runs there.
+        self._node = self._index = None

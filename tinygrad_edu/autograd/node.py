@@ -115,6 +115,11 @@ class Node:
 
     def __call__(self, *grads: Tensor) -> Any:
         """Run this node alone on gradients of its outputs; the graph behind it is not touched."""
+        if len(grads) != len(self._outputs):
+            raise TypeError(
+                f"expected {len(self._outputs)} arguments, got {len(grads)} instead: {self.name()} takes one gradient for "
+                "each output."
+            )
         if grad_mode.state.grad_enabled:
             tensors = tuple(self._run(list(grads), True))
         else:

@@ -205,6 +205,8 @@ class SavedTensor:
                 "Output of saved tensor unpack_hook expected to be a Tensor but got result of type "
                 f"{type(value).__name__}"
             )
+        if not requires_grad and not value.requires_grad:
+            return value
         out = wrap(value._data)
         if self._node is not None:
             node, output_nr = self._node(), self._output_nr
