@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from typing import Any
 
 import numpy as np
@@ -18,13 +19,17 @@ OPTIMIZERS = [
     "SGD(params, lr=0.1, momentum=0.9, dampening=0.5, weight_decay=0.1)",
     "SGD(params, lr=0.1, momentum=0.9, nesterov=True)",
     "SGD(params, lr=0.1, maximize=True)",
+    "SGD(params, lr=T.tensor(0.1), momentum=0.9, weight_decay=0.1)",
+    "SGD([('weight', params[0]), ('bias', params[1])], lr=0.1)",
     "Adam(params, lr=0.1)",
     "Adam(params, lr=0.1, betas=(0.5, 0.9), eps=1e-3, weight_decay=0.1)",
     "Adam(params, lr=0.1, amsgrad=True)",
     "AdamW(params, lr=0.1)",
-    "RMSprop(params, lr=0.1)",
+    "AdamW(params, lr=T.tensor(0.1, dtype=T.float64), amsgrad=True)",
+    "RMSprop(params, lr=T.tensor(0.1))",
     "RMSprop(params, lr=0.1, momentum=0.5, centered=True, weight_decay=0.1)",
     "Adagrad(params, lr=0.1, lr_decay=0.1, weight_decay=0.1)",
+    "Adagrad(params, lr=T.tensor(0.1), initial_accumulator_value=0.5)",
     "SGD([{'params': params[:1]}, {'params': params[1:], 'lr': 0.01}], lr=0.1)",
 ]
 
@@ -56,12 +61,30 @@ def test_an_optimizer_takes_the_steps_of_pytorchs(code: str) -> None:
     runs = []
     for T in ENGINES:
         params, loss = _problem(T)
-        optimizer = eval(code, {**vars(T.optim), "params": params})
+        optimizer = eval(code, {**vars(T.optim), "params": params, "T": T})
         losses = _train(T, optimizer, loss, 10)
-        runs.append((losses, [p.detach().numpy() for p in params]))
+        runs.append((losses, [p.detach().numpy() for p in params], optimizer.state_dict(), repr(optimizer)))
     np.testing.assert_allclose(runs[0][0], runs[1][0], rtol=1e-9)
     for a, b in zip(runs[0][1], runs[1][1], strict=True):
         np.testing.assert_allclose(a, b, rtol=1e-9)
+    assert runs[0][3] == runs[1][3]
+    _assert_same_state(runs[0][2], runs[1][2])
+
+
+def _assert_same_state(ours: Any, theirs: Any) -> None:
+    """The same settings in the same order, and tensors of one shape, dtype and value."""
+    if isinstance(theirs, dict):
+        assert list(ours) == list(theirs)
+        for key in theirs:
+            _assert_same_state(ours[key], theirs[key])
+    elif isinstance(theirs, list):
+        for a, b in zip(ours, theirs, strict=True):
+            _assert_same_state(a, b)
+    elif isinstance(theirs, torch.Tensor):
+        assert isinstance(ours, tinygrad_edu.Tensor) and ours.numpy().dtype == theirs.numpy().dtype
+        np.testing.assert_allclose(ours.numpy(), theirs.numpy(), rtol=1e-9)
+    else:
+        assert ours == theirs
 
 
 @pytest.mark.parametrize("code", ["SGD(params, lr=0.1, momentum=0.9)", "Adam(params, lr=0.1)"])
@@ -80,7 +103,8 @@ def test_a_saved_state_goes_on_where_it_stopped(code: str) -> None:
 
 SCHEDULES = [
     "StepLR(o, 3, gamma=0.5)",
-    "MultiStepLR(o, [2, 5])",
+    "MultiStepLR(o, [5, 2, 5])",
+    "MultiplicativeLR(o, lambda e: 1 - e / 20)",
     "ExponentialLR(o, 0.9)",
     "CosineAnnealingLR(o, 10, eta_min=0.01)",
     "LambdaLR(o, lambda e: 1 / (1 + e))",
@@ -93,25 +117,82 @@ SCHEDULES = [
     "OneCycleLR(o, 0.5, total_steps=20, cycle_momentum=False, pct_start=0.5)",
     "SequentialLR(o, [LinearLR(o, 0.1), CosineAnnealingLR(o, 8)], [5])",
     "SequentialLR(o, [ConstantLR(o, 0.1), StepLR(o, 2), ExponentialLR(o, 0.9)], [3, 8])",
+    "ChainedScheduler([ConstantLR(o, 0.1, 2), ExponentialLR(o, 0.9)])",
+    # Several at once: each goes on from the rate that the others left.
+    "[ExponentialLR(o, 0.9), MultiStepLR(o, [3, 8])]",
+    "[CosineAnnealingLR(o, 4), LinearLR(o, 0.1), PolynomialLR(o, 9)]",
+    "Own(o)",
 ]
+
+
+def _scheduled(T: Any, code: str) -> tuple[Any, list[Any]]:
+    """An optimiser that has gradients, and the schedulers that act on it."""
+
+    class Own(T.optim.lr_scheduler._LRScheduler):  # type: ignore[misc]
+        def get_lr(self) -> list[float]:
+            return [base / (1 + self.last_epoch) + self._step_count / 10 for base in self.base_lrs]
+
+    params, loss = _problem(T)
+    optimizer = T.optim.SGD(params, lr=0.1, momentum=0.5)
+    loss().backward()
+    made = eval(code, {**vars(T.optim.lr_scheduler), "o": optimizer, "Own": Own})
+    return optimizer, made if isinstance(made, list) else [made]
+
+
+def _rates(optimizer: Any, schedulers: list[Any], epochs: int) -> list[Any]:
+    seen = []
+    for _ in range(epochs):
+        group = optimizer.param_groups[0]
+        seen.append(([s.get_last_lr()[0] for s in schedulers], group["lr"], group["momentum"]))
+        optimizer.step()
+        for scheduler in schedulers:
+            scheduler.step()
+    return [np.hstack(row) for row in seen]
 
 
 @pytest.mark.parametrize("code", SCHEDULES)
 def test_a_schedule_has_the_rates_of_pytorchs(code: str) -> None:
-    rates = []
+    ours, theirs = (_rates(*_scheduled(T, code), 15) for T in ENGINES)
+    np.testing.assert_allclose(ours, theirs, rtol=1e-9, atol=1e-15)
+
+
+@pytest.mark.parametrize("code", [code for code in SCHEDULES if code[0] != "["])
+@pytest.mark.parametrize("first", ENGINES, ids=["ours", "torch's"])
+def test_a_schedule_goes_on_from_a_state_of_either_engine_and_from_a_rate_set_by_hand(first: Any, code: str) -> None:
+    rest = []
     for T in ENGINES:
-        params, _ = _problem(T)
-        optimizer = T.optim.SGD(params, lr=0.1, momentum=0.5)
-        scheduler = eval(code, {**vars(T.optim.lr_scheduler), "o": optimizer})
-        seen = []
-        for _ in range(15):
-            seen.append(
-                (scheduler.get_last_lr()[0], optimizer.param_groups[0]["lr"], optimizer.param_groups[0]["momentum"])
-            )
-            optimizer.step()
-            scheduler.step()
-        rates.append(seen)
-    np.testing.assert_allclose(rates[0], rates[1], rtol=1e-9)
+        optimizer, (scheduler,) = _scheduled(first, code)
+        _rates(optimizer, [scheduler], 4)
+        optimizer.param_groups[0]["lr"] = 0.7
+        on, (loaded,) = _scheduled(T, code)
+        loaded.load_state_dict(scheduler.state_dict())
+        for group, saved in zip(on.param_groups, optimizer.param_groups, strict=True):
+            group.update({name: value for name, value in saved.items() if name != "params"})
+        rest.append(_rates(on, [loaded], 8))
+    np.testing.assert_allclose(rest[0], rest[1], rtol=1e-9, atol=1e-15)
+
+
+def test_a_wave_with_restarts_may_be_followed_within_an_epoch() -> None:
+    rates: list[list[float]] = []
+    for T in ENGINES:
+        _, (scheduler,) = _scheduled(T, "CosineAnnealingWarmRestarts(o, 3, 2)")
+        rates.append([])
+        for epoch in (*np.arange(0, 12, 0.25), 26, None, 0):
+            scheduler.step(epoch)
+            rates[-1] += [*scheduler.get_last_lr(), scheduler.last_epoch]
+    np.testing.assert_allclose(*rates, rtol=1e-9)
+
+
+def test_a_scheduler_that_steps_before_its_optimizer_warns() -> None:
+    for T in ENGINES:
+        for before, expected in ((False, 1), (True, 0)):
+            optimizer, (scheduler,) = _scheduled(T, "StepLR(o, 2)")
+            if before:
+                optimizer.step()
+            with warnings.catch_warnings(record=True) as caught:
+                warnings.simplefilter("always")
+                scheduler.step()
+            assert ["before `optimizer.step()`" in str(w.message) for w in caught] == [True] * expected
 
 
 PLATEAUS = [
@@ -141,14 +222,21 @@ def test_a_rate_falls_where_nothing_becomes_better_as_in_pytorch(code: str) -> N
     [
         "SGD(params[0], lr=0.1)", "SGD([], lr=0.1)", "SGD(params, lr=-1)", "SGD([1.0], lr=0.1)", "SGD([params[0] * 2], lr=0.1)",
         "SGD(params, lr=0.1, nesterov=True)", "Adam(params, betas=(1.0, 0.9))", "SGD([{'params': params}, {'params': params}], lr=0.1)",
+        "SGD([('a', params[0]), params[1]])", "SGD([{'params': params[:1]}, {'params': [('a', params[1])]}])", "SGD([set(params)])",
+        "SGD({'params': params})", "SGD([{'params': set(params)}])", "SGD(params, lr=T.tensor([0.1, 0.2]))",
+        "RMSprop(params, momentun=0.9)", "Adagrad(params, lr_decay=-1)",
+        "lr_scheduler.StepLR(params, 2)", "lr_scheduler.StepLR(SGD(params), 2, last_epoch=3)", "lr_scheduler.LRScheduler(SGD(params))",
+        "lr_scheduler.LambdaLR(SGD(params), [float, float])", "lr_scheduler.ReduceLROnPlateau(SGD(params), min_lr=[1, 2])",
+        "lr_scheduler.OneCycleLR(Adagrad(params), 0.1, 10)", "lr_scheduler.OneCycleLR(SGD(params), 0.1, 10, pct_start=2.0)",
+        "lr_scheduler.SequentialLR(SGD(params), [], [])", "lr_scheduler.ChainedScheduler([lr_scheduler.ReduceLROnPlateau(SGD(params))])",
     ],
 )  # fmt: skip
 def test_an_optimizer_refuses_what_pytorchs_refuses(code: str) -> None:
     for T in ENGINES:
         params, _ = _problem(T)
-        kinds = (TypeError, ValueError)
+        kinds = (TypeError, ValueError, KeyError, NotImplementedError)
         with pytest.raises(kinds) as error:
-            eval(code, {**vars(T.optim), "params": params})
+            eval(code, {**vars(T.optim), "params": params, "T": T})
         if T is tinygrad_edu:
             ours = error.type
     assert ours is error.type
@@ -194,3 +282,20 @@ def test_a_step_counts_as_a_write() -> None:
         T.optim.SGD([w], lr=0.1).step()
         with pytest.raises(RuntimeError, match="modified by an inplace operation"):
             y.backward()
+
+
+def test_zeros_are_written_into_the_gradient_that_somebody_holds() -> None:
+    def program(T: Any) -> Any:
+        layer = T.nn.Linear(2, 1)
+        optimizer = T.optim.SGD(layer.parameters())
+        seen = []
+        for clear in (optimizer.zero_grad, layer.zero_grad):
+            layer(T.ones(1, 2)).sum().backward()
+            held = layer.weight.grad.requires_grad_()
+            clear(set_to_none=False)
+            seen.append((held is layer.weight.grad, held.tolist(), held.requires_grad, held._version))
+            clear()
+            seen.append(layer.weight.grad)
+        return seen
+
+    assert program(tinygrad_edu) == program(torch)

@@ -14,7 +14,7 @@ from ..autograd.hooks import RemovableHandle, add_hook
 from ..ops.methods import target_of
 from ..tensor import Tensor, wrap
 from .backward_hooks import BackwardWatcher
-from .parameter import Buffer, Parameter
+from .parameter import Buffer, Parameter, clear_gradient
 from .state import IncompatibleKeys, load
 
 __all__ = ["Module"]
@@ -344,8 +344,7 @@ class Module:
     def zero_grad(self, set_to_none: bool = True) -> None:
         """Clear the gradients of all parameters: to None, or to zeros."""
         for p in self.parameters():
-            if p._grad is not None:
-                p._grad = None if set_to_none else wrap(np.zeros_like(p._data))
+            clear_gradient(p, set_to_none)
 
     def apply(self, fn: Callable[[Module], Any]) -> Module:
         """Call `fn` on each module inside, inner ones first, then on this one: how weights are initialised."""

@@ -9,7 +9,7 @@ import numpy as np
 from .. import dtypes
 from ..tensor import Tensor
 
-__all__ = ["Buffer", "Parameter"]
+__all__ = ["Buffer", "Parameter", "clear_gradient"]
 
 
 class Parameter(Tensor):
@@ -46,3 +46,16 @@ class Buffer(Tensor):
 
     def __init__(self, data: Tensor, *, persistent: bool = True) -> None:
         pass
+
+
+def clear_gradient(p: Tensor, set_to_none: bool) -> None:
+    """Let `p` have no gradient any more; or write zeros into it, which whoever holds it sees as well."""
+    grad = p._grad
+    if set_to_none or grad is None:
+        p._grad = None
+        return
+    if grad.grad_fn is None:
+        grad.requires_grad_(False)
+    else:
+        grad.detach_()
+    grad.zero_()

@@ -3,118 +3,174 @@
 from __future__ import annotations
 
 import math
+import warnings
+from bisect import bisect_right
+from collections import Counter
 from collections.abc import Callable
 from typing import Any
 
 from .optimizer import Optimizer
 
 __all__ = [
-    "ConstantLR", "CosineAnnealingLR", "CosineAnnealingWarmRestarts", "ExponentialLR", "LRScheduler", "LambdaLR", "LinearLR",
-    "MultiStepLR", "OneCycleLR", "PolynomialLR", "ReduceLROnPlateau", "SequentialLR", "StepLR",
+    "ChainedScheduler", "ConstantLR", "CosineAnnealingLR", "CosineAnnealingWarmRestarts", "ExponentialLR", "LRScheduler",
+    "LambdaLR", "LinearLR", "MultiStepLR", "MultiplicativeLR", "OneCycleLR", "PolynomialLR", "ReduceLROnPlateau", "SequentialLR",
+    "StepLR",
 ]  # fmt: skip
 
 
 class LRScheduler:
-    """The base: subclasses write `_rate(epoch, base, number)`, a group's learning rate after so many steps."""
+    """The base: subclasses write `get_lr()`, which returns the rate of each group for the epoch `self.last_epoch`.
+
+    `self.base_lrs` are the rates that the groups began with.
+
+    Example:
+        >>> import tinygrad_edu as T
+        >>> class Warmup(T.optim.lr_scheduler.LRScheduler):
+        ...     def get_lr(self):
+        ...         return [base * min(1.0, (self.last_epoch + 1) / 4) for base in self.base_lrs]
+        >>> optimizer = T.optim.SGD([T.ones(1, requires_grad=True)], lr=1.0)
+        >>> Warmup(optimizer).get_last_lr()
+        [0.25]
+    """
+
+    # True while the rates are set for the first time, as the scheduler is made.
+    _is_initial = False
 
     def __init__(self, optimizer: Optimizer, last_epoch: int = -1) -> None:
-        if not isinstance(optimizer, Optimizer):
-            raise TypeError(f"{type(optimizer).__name__} is not an Optimizer")
+        _check(optimizer)
         self.optimizer = optimizer
-        for group in optimizer.param_groups:
-            group.setdefault("initial_lr", group["lr"])
+        for i, group in enumerate(optimizer.param_groups):
+            if last_epoch == -1:
+                group.setdefault("initial_lr", group["lr"])
+            elif "initial_lr" not in group:
+                raise KeyError(
+                    f"param 'initial_lr' is not specified in param_groups[{i}] when resuming scheduler with last_epoch >= 0. "
+                    "Load the optimizer's state first."
+                )
         self.base_lrs = [group["initial_lr"] for group in optimizer.param_groups]
         self.last_epoch = last_epoch
-        self.step()
+        self._initial_step()
 
-    def _rate(self, epoch: int, base: float, number: int) -> float:
+    def _initial_step(self) -> None:
+        self._step_count = 0
+        self._is_initial = True
+        self.step()
+        self._is_initial = False
+
+    def get_lr(self) -> list[Any]:
+        """The rate of each group for the epoch `self.last_epoch`, from `base_lrs` or from the rates that are there."""
         raise NotImplementedError
 
-    def step(self) -> None:
+    def _get_closed_form_lr(self) -> list[Any]:
+        """The same from `base_lrs` alone, for an epoch that was jumped to."""
+        return self.get_lr()
+
+    def step(self, epoch: int | None = None) -> None:
         """Go on by one epoch: called after the optimiser's own step."""
-        self.last_epoch += 1
-        self._apply()
+        own_step = type(self.optimizer).step is not Optimizer.step
+        if self._step_count == 1 and not (own_step or self.optimizer._opt_called):
+            warnings.warn(
+                "Detected call of `lr_scheduler.step()` before `optimizer.step()`. Call them in the opposite order: else the "
+                "first value of the learning rate schedule is skipped.",
+                stacklevel=2,
+            )
+        self._step_count += 1
+        if epoch is not None:
+            warnings.warn(
+                "The epoch parameter in `scheduler.step()` was not necessary and is being deprecated. Call step() without it.",
+                stacklevel=2,
+            )
+        self._update_lr(epoch)
 
-    def _apply(self) -> None:
-        groups = zip(self.optimizer.param_groups, self.base_lrs, strict=True)
-        for number, (group, base) in enumerate(groups):
-            group["lr"] = self._rate(self.last_epoch, base, number)
-        self._last_lr = [group["lr"] for group in self.optimizer.param_groups]
+    def _update_lr(self, epoch: int | None = None) -> None:
+        self.last_epoch = self.last_epoch + 1 if epoch is None else epoch
+        rates = self.get_lr() if epoch is None else self._get_closed_form_lr()
+        for group, rate in zip(self.optimizer.param_groups, rates, strict=True):
+            group["lr"] = rate
+        self._last_lr = self._rates()
 
-    def get_last_lr(self) -> list[float]:
+    def _rates(self) -> list[Any]:
+        return [group["lr"] for group in self.optimizer.param_groups]
+
+    def get_last_lr(self) -> list[Any]:
         """The learning rate of each group."""
         return self._last_lr
 
     def state_dict(self) -> dict[str, Any]:
         """All but the optimiser and functions."""
-        return {k: v for k, v in self.__dict__.items() if k not in ("optimizer", "lr_lambdas", "_schedulers")}
+        return {k: v for k, v in self.__dict__.items() if k not in ("optimizer", "lr_lambdas")}
 
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
         """Go on from a saved state."""
-        self.__dict__.update(state_dict)
+        self.__dict__.update({k: v for k, v in state_dict.items() if k != "lr_lambdas"})
 
 
-class StepLR(LRScheduler):
+_LRScheduler = LRScheduler  # its name until PyTorch 2.0
+
+
+def _check(optimizer: Any) -> None:
+    if not isinstance(optimizer, Optimizer):
+        raise TypeError(f"{type(optimizer).__name__} is not an Optimizer")
+
+
+def _for_each_group(name: str, given: Any, optimizer: Optimizer) -> list[Any]:
+    """One value for each group: those of a list, or the same for all."""
+    n = len(optimizer.param_groups)
+    values = list(given) if isinstance(given, list | tuple) else [given] * n
+    if len(values) != n:
+        raise ValueError(f"Expected {n} {name}, but got {len(values)}")
+    return values
+
+
+class _ByFactors(LRScheduler):
+    """Each epoch multiplies the rates that are there by `_factor(epoch)`, so that several schedulers can act on them."""
+
+    def _factor(self, epoch: int) -> float:
+        raise NotImplementedError
+
+    def get_lr(self) -> list[Any]:
+        factor = self._factor(self.last_epoch)
+        return [rate * factor for rate in self._rates()]
+
+    def _get_closed_form_lr(self) -> list[Any]:
+        factor = math.prod(self._factor(epoch) for epoch in range(self.last_epoch + 1))
+        return [base * factor for base in self.base_lrs]
+
+
+class StepLR(_ByFactors):
     """Times `gamma` every `step_size` epochs."""
 
     def __init__(self, optimizer: Optimizer, step_size: int, gamma: float = 0.1, last_epoch: int = -1) -> None:
         self.step_size, self.gamma = step_size, gamma
         super().__init__(optimizer, last_epoch)
 
-    def _rate(self, epoch: int, base: float, number: int) -> float:
-        return base * self.gamma ** (epoch // self.step_size)
+    def _factor(self, epoch: int) -> float:
+        return self.gamma if epoch and epoch % self.step_size == 0 else 1.0
 
 
-class MultiStepLR(LRScheduler):
+class MultiStepLR(_ByFactors):
     """Times `gamma` at each of the given epochs."""
 
     def __init__(self, optimizer: Optimizer, milestones: list[int], gamma: float = 0.1, last_epoch: int = -1) -> None:
-        self.milestones, self.gamma = sorted(milestones), gamma
+        self.milestones, self.gamma = Counter(milestones), gamma
         super().__init__(optimizer, last_epoch)
 
-    def _rate(self, epoch: int, base: float, number: int) -> float:
-        return base * self.gamma ** sum(epoch >= m for m in self.milestones)
+    def _factor(self, epoch: int) -> float:
+        return self.gamma ** self.milestones[epoch]
 
 
-class ExponentialLR(LRScheduler):
+class ExponentialLR(_ByFactors):
     """Times `gamma` every epoch."""
 
     def __init__(self, optimizer: Optimizer, gamma: float, last_epoch: int = -1) -> None:
         self.gamma = gamma
         super().__init__(optimizer, last_epoch)
 
-    def _rate(self, epoch: int, base: float, number: int) -> float:
-        return base * self.gamma**epoch
+    def _factor(self, epoch: int) -> float:
+        return self.gamma if epoch and not self._is_initial else 1.0
 
 
-class CosineAnnealingLR(LRScheduler):
-    """Half a wave of the cosine, from the first rate to `eta_min` in `T_max` epochs, and back."""
-
-    def __init__(self, optimizer: Optimizer, T_max: int, eta_min: float = 0.0, last_epoch: int = -1) -> None:
-        self.T_max, self.eta_min = T_max, eta_min
-        super().__init__(optimizer, last_epoch)
-
-    def _rate(self, epoch: int, base: float, number: int) -> float:
-        return self.eta_min + (base - self.eta_min) * (1 + math.cos(math.pi * epoch / self.T_max)) / 2
-
-
-class LambdaLR(LRScheduler):
-    """The first rate times what a function of the epoch gives; one function, or one for each group."""
-
-    def __init__(self, optimizer: Optimizer, lr_lambda: Any, last_epoch: int = -1) -> None:
-        n = len(optimizer.param_groups)
-        self.lr_lambdas: list[Callable[[int], float]] = (
-            list(lr_lambda) if isinstance(lr_lambda, list | tuple) else [lr_lambda] * n
-        )
-        if len(self.lr_lambdas) != n:
-            raise ValueError(f"Expected {n} lr_lambdas, but got {len(self.lr_lambdas)}")
-        super().__init__(optimizer, last_epoch)
-
-    def _rate(self, epoch: int, base: float, number: int) -> float:
-        return base * self.lr_lambdas[number](epoch)
-
-
-class ConstantLR(LRScheduler):
+class ConstantLR(_ByFactors):
     """Times `factor` for the first `total_iters` epochs."""
 
     def __init__(self, optimizer: Optimizer, factor: float = 1 / 3, total_iters: int = 5, last_epoch: int = -1) -> None:
@@ -123,11 +179,13 @@ class ConstantLR(LRScheduler):
         self.factor, self.total_iters = factor, total_iters
         super().__init__(optimizer, last_epoch)
 
-    def _rate(self, epoch: int, base: float, number: int) -> float:
-        return base * (self.factor if epoch < self.total_iters else 1.0)
+    def _factor(self, epoch: int) -> float:
+        if epoch == 0:
+            return self.factor
+        return 1 / self.factor if epoch == self.total_iters else 1.0
 
 
-class LinearLR(LRScheduler):
+class LinearLR(_ByFactors):
     """Times a factor that goes along a line from `start_factor` to `end_factor` in `total_iters` epochs."""
 
     def __init__(
@@ -145,39 +203,116 @@ class LinearLR(LRScheduler):
         self.start_factor, self.end_factor, self.total_iters = start_factor, end_factor, total_iters
         super().__init__(optimizer, last_epoch)
 
-    def _rate(self, epoch: int, base: float, number: int) -> float:
-        share = min(epoch, self.total_iters) / self.total_iters
-        return base * (self.start_factor + (self.end_factor - self.start_factor) * share)
+    def _factor(self, epoch: int) -> float:
+        if epoch == 0:
+            return self.start_factor
+        if self._is_initial or epoch > self.total_iters:
+            return 1.0
+        rise = self.end_factor - self.start_factor
+        return 1 + rise / (self.total_iters * self.start_factor + (epoch - 1) * rise)
 
 
-class PolynomialLR(LRScheduler):
+class PolynomialLR(_ByFactors):
     """Down to 0 in `total_iters` epochs, along a power of what is left of them."""
 
     def __init__(self, optimizer: Optimizer, total_iters: int = 5, power: float = 1.0, last_epoch: int = -1) -> None:
         self.total_iters, self.power = total_iters, power
         super().__init__(optimizer, last_epoch)
 
-    def _rate(self, epoch: int, base: float, number: int) -> float:
-        return base * (1 - min(epoch, self.total_iters) / self.total_iters) ** self.power
+    def _factor(self, epoch: int) -> float:
+        if epoch == 0 or self._is_initial or epoch > self.total_iters:
+            return 1.0
+        return ((1 - epoch / self.total_iters) / (1 - (epoch - 1) / self.total_iters)) ** self.power
+
+
+class LambdaLR(LRScheduler):
+    """The first rate times what a function of the epoch gives; one function, or one for each group."""
+
+    def __init__(self, optimizer: Optimizer, lr_lambda: Any, last_epoch: int = -1) -> None:
+        self.lr_lambdas: list[Callable[[int], float]] = _for_each_group("lr_lambdas", lr_lambda, optimizer)
+        super().__init__(optimizer, last_epoch)
+
+    def get_lr(self) -> list[Any]:
+        return [base * f(self.last_epoch) for f, base in zip(self.lr_lambdas, self.base_lrs, strict=True)]
+
+    def state_dict(self) -> dict[str, Any]:
+        # PyTorch looks for the place of each function.
+        return super().state_dict() | {"lr_lambdas": [None] * len(self.lr_lambdas)}
+
+
+class MultiplicativeLR(LambdaLR):
+    """The rate that is there times what a function of the epoch gives."""
+
+    def get_lr(self) -> list[Any]:
+        if self._is_initial:
+            return self._rates()
+        return [rate * f(self.last_epoch) for f, rate in zip(self.lr_lambdas, self._rates(), strict=True)]
+
+
+class CosineAnnealingLR(LRScheduler):
+    """Half a wave of the cosine, from the first rate to `eta_min` in `T_max` epochs, and back."""
+
+    def __init__(self, optimizer: Optimizer, T_max: int, eta_min: float = 0.0, last_epoch: int = -1) -> None:
+        self.T_max, self.eta_min = T_max, eta_min
+        super().__init__(optimizer, last_epoch)
+
+    def _height(self, epoch: int) -> float:
+        return (1 + math.cos(math.pi * epoch / self.T_max)) / 2
+
+    def get_lr(self) -> list[Any]:
+        if self._is_initial:
+            return self._rates()
+        epoch, low = self.last_epoch, self.eta_min
+        if self._step_count == 1 and epoch > 0:
+            return self._get_closed_form_lr()
+        if (epoch - 1 - self.T_max) % (2 * self.T_max) == 0:
+            # From the lowest point nothing can be multiplied.
+            rise = 1 - self._height(1)
+            return [rate + (base - low) * rise for rate, base in zip(self._rates(), self.base_lrs, strict=True)]
+        factor = self._height(epoch) / self._height(epoch - 1)
+        return [low + factor * (rate - low) for rate in self._rates()]
+
+    def _get_closed_form_lr(self) -> list[Any]:
+        return [self.eta_min + (base - self.eta_min) * self._height(self.last_epoch) for base in self.base_lrs]
 
 
 class CosineAnnealingWarmRestarts(LRScheduler):
-    """Half a wave of the cosine, begun again after `T_0` epochs, each wave `T_mult` times as long as the one before."""
+    """Half a wave of the cosine, begun again after `T_0` epochs, each wave `T_mult` times as long as the one before.
+
+    `step(epoch)` takes a part of an epoch too: `step(epoch + i / len(loader))`.
+    """
 
     def __init__(
         self, optimizer: Optimizer, T_0: int, T_mult: int = 1, eta_min: float = 0.0, last_epoch: int = -1
     ) -> None:
-        if T_0 <= 0 or T_mult < 1:
-            raise ValueError(f"Expected positive integer T_0 and T_mult >= 1, but got {T_0} and {T_mult}")
-        self.T_0, self.T_mult, self.eta_min = T_0, T_mult, eta_min
+        if T_0 <= 0 or not isinstance(T_0, int):
+            raise ValueError(f"Expected positive integer T_0, but got {T_0}")
+        if T_mult < 1 or not isinstance(T_mult, int):
+            raise ValueError(f"Expected integer T_mult >= 1, but got {T_mult}")
+        self.T_0, self.T_i, self.T_mult, self.eta_min = T_0, T_0, T_mult, eta_min
+        self.T_cur: float = last_epoch
         super().__init__(optimizer, last_epoch)
 
-    def _rate(self, epoch: int, base: float, number: int) -> float:
-        length = self.T_0
-        while epoch >= length:
-            epoch -= length
-            length *= self.T_mult
-        return self.eta_min + (base - self.eta_min) * (1 + math.cos(math.pi * epoch / length)) / 2
+    def get_lr(self) -> list[Any]:
+        height = (1 + math.cos(math.pi * self.T_cur / self.T_i)) / 2
+        return [self.eta_min + (base - self.eta_min) * height for base in self.base_lrs]
+
+    def step(self, epoch: float | None = None) -> None:
+        """Go on by one epoch, or to the given one."""
+        if epoch is not None and epoch < 0:
+            raise ValueError(f"Expected non-negative epoch, but got {epoch}")
+        if epoch is None and self.last_epoch >= 0:
+            epoch = self.last_epoch + 1
+            self.T_cur += 1
+            if self.T_cur >= self.T_i:
+                self.T_cur, self.T_i = self.T_cur % self.T_i, self.T_i * self.T_mult
+        else:
+            # T_cur epochs into a wave of T_i: the waves before it are taken off one by one.
+            epoch = epoch or 0
+            self.T_cur, self.T_i = epoch, self.T_0
+            while self.T_cur >= self.T_i:
+                self.T_cur, self.T_i = self.T_cur - self.T_i, self.T_i * self.T_mult
+        self._update_lr(math.floor(epoch))
 
 
 class OneCycleLR(LRScheduler):
@@ -197,87 +332,152 @@ class OneCycleLR(LRScheduler):
         pct_start: float = 0.3,
         anneal_strategy: str = "cos",
         cycle_momentum: bool = True,
-        base_momentum: float = 0.85,
-        max_momentum: float = 0.95,
+        base_momentum: Any = 0.85,
+        max_momentum: Any = 0.95,
         div_factor: float = 25.0,
         final_div_factor: float = 1e4,
         three_phase: bool = False,
         last_epoch: int = -1,
     ) -> None:
+        _check(optimizer)
         if total_steps is None:
             if epochs is None or steps_per_epoch is None:
                 raise ValueError(
                     "You must define either total_steps OR (epochs AND steps_per_epoch): how many steps there will be."
                 )
             total_steps = epochs * steps_per_epoch
+        if total_steps <= 0 or not isinstance(total_steps, int):
+            raise ValueError(f"Expected positive integer total_steps, but got {total_steps}")
+        if not (isinstance(pct_start, float) and 0 <= pct_start <= 1):
+            raise ValueError(f"Expected float between 0 and 1 pct_start, but got {pct_start}")
         if anneal_strategy not in ("cos", "linear"):
             raise ValueError(f"anneal_strategy must be one of 'cos' or 'linear', instead got {anneal_strategy}")
-        self.total_steps, self.anneal_strategy, self.cycle_momentum = total_steps, anneal_strategy, cycle_momentum
-        peaks = max_lr if isinstance(max_lr, list | tuple) else [max_lr] * len(optimizer.param_groups)
-        self._low_high = [(peak / div_factor, peak, peak / div_factor / final_div_factor) for peak in peaks]
-        self._momenta = (max_momentum, base_momentum, max_momentum)
-        up = pct_start * total_steps - 1
-        # Where each phase ends, and between which of the three values it goes.
+        self.total_steps, self._anneal_func_type, self.cycle_momentum = total_steps, anneal_strategy, cycle_momentum
+        self.use_beta1 = "betas" in optimizer.defaults
+        if cycle_momentum and not self.use_beta1 and "momentum" not in optimizer.defaults:
+            raise ValueError("optimizer must support momentum or beta1 with `cycle_momentum` option enabled")
+        # Where each phase ends; between which of a group's rates it goes, and between which of its momenta.
+        up, down = ("max_momentum", "base_momentum"), ("base_momentum", "max_momentum")
+        rise = pct_start * total_steps
+        self._phases: list[tuple[float, tuple[str, str], tuple[str, str]]] = [(rise - 1, ("initial_lr", "max_lr"), up)]
         if three_phase:
-            self._phases = [(up, 0, 1), (2 * up, 1, 0), (total_steps - 1, 0, 2)]
+            self._phases.append((2 * rise - 2, ("max_lr", "initial_lr"), down))
+            self._phases.append((total_steps - 1, ("initial_lr", "min_lr"), ("max_momentum", "max_momentum")))
         else:
-            self._phases = [(up, 0, 1), (total_steps - 1, 1, 2)]
-        for group, (low, _, _) in zip(optimizer.param_groups, self._low_high, strict=True):
-            group["initial_lr"] = low
+            self._phases.append((total_steps - 1, ("max_lr", "min_lr"), down))
+        if last_epoch == -1:
+            given = (_for_each_group("values", x, optimizer) for x in (max_lr, base_momentum, max_momentum))
+            for group, peak, least, most in zip(optimizer.param_groups, *given, strict=True):
+                low = peak / div_factor
+                group.update(initial_lr=low, max_lr=peak, min_lr=low / final_div_factor)
+                if cycle_momentum:
+                    group.update(max_momentum=most, base_momentum=least)
         super().__init__(optimizer, last_epoch)
 
-    def _between(self, epoch: int, values: tuple[float, float, float]) -> float:
-        which = sum(epoch > end for end, _, _ in self._phases[:-1])
+    def get_lr(self) -> list[Any]:
+        if self.last_epoch > self.total_steps:
+            raise ValueError(
+                f"Tried to step {self.last_epoch} times. The specified number of total steps is {self.total_steps}"
+            )
+        which = sum(self.last_epoch > end for end, _, _ in self._phases[:-1])
         begin = self._phases[which - 1][0] if which else 0.0
-        end, start, stop = self._phases[which]
-        share = (epoch - begin) / (end - begin)
-        if self.anneal_strategy == "linear":
-            return values[start] + (values[stop] - values[start]) * share
-        return values[stop] + (values[start] - values[stop]) / 2 * (1 + math.cos(math.pi * share))
-
-    def _rate(self, epoch: int, base: float, number: int) -> float:
-        if epoch > self.total_steps:
-            raise ValueError(f"Tried to step {epoch} times. The specified number of total steps is {self.total_steps}")
+        end, rates, momenta = self._phases[which]
+        share = (self.last_epoch - begin) / (end - begin)
         if self.cycle_momentum:
-            group = self.optimizer.param_groups[number]
-            momentum = self._between(epoch, self._momenta)
-            if "betas" in group:
-                group["betas"] = (momentum, *group["betas"][1:])
-            else:
-                group["momentum"] = momentum
-        return self._between(epoch, self._low_high[number])
+            for group in self.optimizer.param_groups:
+                momentum = self._between(group, momenta, share)
+                group.update({"betas": (momentum, *group["betas"][1:])} if self.use_beta1 else {"momentum": momentum})
+        return [self._between(group, rates, share) for group in self.optimizer.param_groups]
+
+    def _between(self, group: dict[str, Any], names: tuple[str, str], share: float) -> float:
+        start, stop = (group[name] for name in names)
+        if self._anneal_func_type == "linear":
+            return start + (stop - start) * share
+        return stop + (start - stop) / 2 * (1 + math.cos(math.pi * share))
 
 
-class SequentialLR(LRScheduler):
+class _OfSchedulers(LRScheduler):
+    """What a scheduler that is made of others has in common."""
+
+    _schedulers: list[Any]
+
+    def _take(self, optimizer: Any, schedulers: list[Any]) -> None:
+        for i, scheduler in enumerate(schedulers):
+            if isinstance(scheduler, ReduceLROnPlateau):
+                raise ValueError(
+                    f"{type(self).__name__} does not support `ReduceLROnPlateau` scheduler, whose step() is given what was "
+                    f"measured, but got one at index {i} in the given schedulers sequence."
+                )
+            if scheduler.optimizer is not optimizer:
+                raise ValueError(
+                    f"{type(self).__name__} expects all schedulers to belong to the same optimizer, but that of scheduler "
+                    f"{type(scheduler).__name__} at index {i} is another."
+                )
+        self.optimizer, self._schedulers = optimizer, schedulers
+
+    def state_dict(self) -> dict[str, Any]:
+        return super().state_dict() | {"_schedulers": [s.state_dict() for s in self._schedulers]}
+
+    def load_state_dict(self, state_dict: dict[str, Any]) -> None:
+        super().load_state_dict({k: v for k, v in state_dict.items() if k != "_schedulers"})
+        for scheduler, state in zip(self._schedulers, state_dict["_schedulers"], strict=True):
+            scheduler.load_state_dict(state)
+
+
+class SequentialLR(_OfSchedulers):
     """Schedulers one after the other: each begins at its milestone."""
 
     def __init__(
         self, optimizer: Optimizer, schedulers: list[Any], milestones: list[int], last_epoch: int = -1
     ) -> None:
+        if len(schedulers) < 1:
+            raise ValueError("SequentialLR expects at least one scheduler, but got no scheduler.")
+        self._take(optimizer, schedulers)
         if len(milestones) != len(schedulers) - 1:
             raise ValueError(
                 "Sequential Schedulers expects number of schedulers provided to be one more than the number of milestone "
                 f"points, but got number of schedulers {len(schedulers)} and the number of milestones to be equal to "
                 f"{len(milestones)}"
             )
-        self.optimizer, self._schedulers, self._milestones = optimizer, schedulers, milestones
-        self.last_epoch = last_epoch + 1
-        # Each has set its own first rate as it was made; the first of them holds.
-        for scheduler in schedulers:
-            scheduler.last_epoch = 0
-        schedulers[0]._apply()
-        self._last_lr = schedulers[0]._last_lr
+        self._milestones, self.last_epoch = milestones, last_epoch + 1
+        # Each scheduler set a first rate as it was made: that is taken back, and the one that begins sets its own.
+        for group in optimizer.param_groups:
+            group["lr"] = group["initial_lr"]
+        inner = list(schedulers)
+        while inner:
+            scheduler = inner.pop()
+            if hasattr(scheduler, "_schedulers"):
+                inner.extend(scheduler._schedulers)
+            else:
+                scheduler.last_epoch -= 1
+        first = schedulers[bisect_right(milestones, 0)]
+        first._initial_step()
+        self._last_lr = first.get_last_lr()
 
-    def step(self) -> None:
+    def step(self) -> None:  # type: ignore[override]
         self.last_epoch += 1
-        which = sum(self.last_epoch >= m for m in self._milestones)
+        which = bisect_right(self._milestones, self.last_epoch)
         scheduler = self._schedulers[which]
-        if which and self.last_epoch == self._milestones[which - 1]:
-            scheduler.last_epoch = 0
-            scheduler._apply()
+        if which and self._milestones[which - 1] == self.last_epoch:
+            scheduler._update_lr(0)
         else:
             scheduler.step()
-        self._last_lr = scheduler._last_lr
+        self._last_lr = scheduler.get_last_lr()
+
+
+class ChainedScheduler(_OfSchedulers):
+    """Schedulers that act at the same time, each on the rates that the one before has set."""
+
+    def __init__(self, schedulers: list[Any], optimizer: Optimizer | None = None) -> None:
+        if len(schedulers) < 1:
+            raise ValueError("ChainedScheduler expects at least one scheduler to be chained, but got no scheduler.")
+        self._take(optimizer or schedulers[0].optimizer, schedulers)
+        self._last_lr = self._rates()
+
+    def step(self) -> None:  # type: ignore[override]
+        for scheduler in self._schedulers:
+            scheduler.step()
+        self._last_lr = self._rates()
 
 
 class ReduceLROnPlateau(LRScheduler):
@@ -311,13 +511,13 @@ class ReduceLROnPlateau(LRScheduler):
             raise ValueError(f"mode {mode} is unknown!")
         if threshold_mode not in ("rel", "abs"):
             raise ValueError(f"threshold mode {threshold_mode} is unknown!")
+        _check(optimizer)
         self.optimizer, self.mode, self.factor, self.patience = optimizer, mode, factor, patience
         self.threshold, self.threshold_mode, self.cooldown, self.eps = threshold, threshold_mode, cooldown, eps
-        n = len(optimizer.param_groups)
-        self.min_lrs = list(min_lr) if isinstance(min_lr, list | tuple) else [min_lr] * n
+        self.min_lrs = _for_each_group("min_lrs", min_lr, optimizer)
         self.best = math.inf if mode == "min" else -math.inf
         self.cooldown_counter = self.num_bad_epochs = self.last_epoch = 0
-        self._last_lr = [group["lr"] for group in optimizer.param_groups]
+        self._last_lr = self._rates()
 
     def _is_better(self, value: float) -> bool:
         sign = 1 if self.mode == "max" else -1
@@ -341,4 +541,11 @@ class ReduceLROnPlateau(LRScheduler):
                 if group["lr"] - rate > self.eps:
                     group["lr"] = rate
             self.cooldown_counter, self.num_bad_epochs = self.cooldown, 0
-        self._last_lr = [group["lr"] for group in self.optimizer.param_groups]
+        self._last_lr = self._rates()
+
+
+def __getattr__(name: str) -> Any:
+    raise AttributeError(
+        f"tinygrad_edu.optim.lr_scheduler has no {name!r}. Write it as an LRScheduler of your own: its get_lr() returns the "
+        "rate of each group."
+    )
