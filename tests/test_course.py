@@ -43,6 +43,12 @@ def test_every_exercise_is_on_the_map() -> None:
     assert {id for row in ROWS for id in code_words(row[2])} == set(all_exercises())
 
 
+def test_the_exercises_stand_in_the_order_of_the_course() -> None:
+    lessons = sorted((ROOT / "notebooks").glob("0[1-9]_*/*.ipynb"))
+    asked = [id for path in lessons for id in re.findall(r'^check\("(\w+)"', text_of(path), re.MULTILINE)]
+    assert list(all_exercises()) == asked
+
+
 def test_every_lesson_is_on_the_map() -> None:
     numbered = set((ROOT / "notebooks").glob("0[1-9]_*/*.ipynb"))
     assert {path for row in ROWS for path in lessons_of(row)} == numbered

@@ -138,6 +138,68 @@ def users_first(answer, root, inputs):
     return list(answer(root, inputs))
 
 
+smallest_graph = Exercise("smallest_graph", 'smallest_graph = {"L": ["a", …], …}', lesson=3)
+
+smallest_graph.right({"L": ["a", "b"], "b": ["a"], "a": ["x"], "x": []})
+smallest_graph.right({"L": ["p", "q"], "p": ["r"], "q": ["p"], "r": []})
+smallest_graph.wrong(
+    "In a chain there is only one order. Something must be used twice before an order can be wrong.", name="chain"
+)(CHAIN)
+smallest_graph.wrong(
+    "In a tree nothing is used twice: every node has its whole gradient as soon as it is met.", name="tree"
+)(TREE)
+smallest_graph.wrong(
+    "Something is used twice here, but all that use it come before it in this order, so it has the sum in time. A node must "
+    "be met early and used late.",
+    name="diamond",
+)(DIAMOND)
+smallest_graph.wrong(
+    "A node is met too early here, and no harm is done: it has no inputs, so it hands nothing on, and what arrives late is "
+    "still added. Give it something to hand on.",
+    name="early_and_harmless",
+)({"L": ["a", "b"], "b": ["a"], "a": []})
+smallest_graph.wrong(
+    "The order goes wrong here, but there is a smaller graph that shows it: leave out what the mistake does not need.",
+    name="too_large",
+)({"L": ["a", "b"], "b": ["c"], "c": ["a"], "a": ["x"], "x": []})
+smallest_graph.wrong("This goes in a circle: a node would wait for its own result.", name="circle")(
+    {"L": ["a"], "a": ["L"]}
+)
+smallest_graph.wrong("There is no L: the root of the graph is to have this name.", name="no_root")(
+    {"a": ["b"], "b": []}
+)
+
+
+def what_it_shows(graph):
+    """What happens when the nodes of a graph run in the naive order, each as it is first met, level by level from L."""
+    inputs = {name: list(graph.get(name, [])) for name in {*graph, *(n for row in graph.values() for n in row)}}
+    try:
+        tuple(TopologicalSorter(inputs).static_order())
+    except CycleError:
+        return "a circle"
+    if "L" not in inputs:
+        return "no L"
+    if max(uses("L", inputs).values()) < 2:
+        return "a chain" if all(len(row) < 2 for row in inputs.values()) else "a tree"
+    met = ["L"]
+    for name in met:
+        met.extend(dict.fromkeys(n for n in inputs[name] if n not in met))
+    early = {a for b in met for a in inputs[b] if met.index(a) < met.index(b)}
+    if not any(inputs[a] for a in early):
+        return "early, and harmless" if early else "in time"
+    return "too early" if len(inputs) <= 4 else "too early, in a large graph"
+
+
+@smallest_graph.criterion(
+    "Level by level from L, some node runs before its gradient is complete, and no smaller graph shows it",
+    points=2,
+    cases=[()],
+    measure=what_it_shows,
+)
+def shown(answer):
+    return answer
+
+
 backward_pass = Exercise("backward_pass", "backward_pass(order, inputs, local)", lesson=3)
 
 
@@ -264,65 +326,3 @@ def several_paths(answer, order, inputs, local):
 )
 def square(answer, order, inputs, local):
     return answer(order, inputs, local)
-
-
-smallest_graph = Exercise("smallest_graph", 'smallest_graph = {"L": ["a", …], …}', lesson=3)
-
-smallest_graph.right({"L": ["a", "b"], "b": ["a"], "a": ["x"], "x": []})
-smallest_graph.right({"L": ["p", "q"], "p": ["r"], "q": ["p"], "r": []})
-smallest_graph.wrong(
-    "In a chain there is only one order. Something must be used twice before an order can be wrong.", name="chain"
-)(CHAIN)
-smallest_graph.wrong(
-    "In a tree nothing is used twice: every node has its whole gradient as soon as it is met.", name="tree"
-)(TREE)
-smallest_graph.wrong(
-    "Something is used twice here, but all that use it come before it in this order, so it has the sum in time. A node must "
-    "be met early and used late.",
-    name="diamond",
-)(DIAMOND)
-smallest_graph.wrong(
-    "A node is met too early here, and no harm is done: it has no inputs, so it hands nothing on, and what arrives late is "
-    "still added. Give it something to hand on.",
-    name="early_and_harmless",
-)({"L": ["a", "b"], "b": ["a"], "a": []})
-smallest_graph.wrong(
-    "The order goes wrong here, but there is a smaller graph that shows it: leave out what the mistake does not need.",
-    name="too_large",
-)({"L": ["a", "b"], "b": ["c"], "c": ["a"], "a": ["x"], "x": []})
-smallest_graph.wrong("This goes in a circle: a node would wait for its own result.", name="circle")(
-    {"L": ["a"], "a": ["L"]}
-)
-smallest_graph.wrong("There is no L: the root of the graph is to have this name.", name="no_root")(
-    {"a": ["b"], "b": []}
-)
-
-
-def what_it_shows(graph):
-    """What happens when the nodes of a graph run in the naive order, each as it is first met, level by level from L."""
-    inputs = {name: list(graph.get(name, [])) for name in {*graph, *(n for row in graph.values() for n in row)}}
-    try:
-        tuple(TopologicalSorter(inputs).static_order())
-    except CycleError:
-        return "a circle"
-    if "L" not in inputs:
-        return "no L"
-    if max(uses("L", inputs).values()) < 2:
-        return "a chain" if all(len(row) < 2 for row in inputs.values()) else "a tree"
-    met = ["L"]
-    for name in met:
-        met.extend(dict.fromkeys(n for n in inputs[name] if n not in met))
-    early = {a for b in met for a in inputs[b] if met.index(a) < met.index(b)}
-    if not any(inputs[a] for a in early):
-        return "early, and harmless" if early else "in time"
-    return "too early" if len(inputs) <= 4 else "too early, in a large graph"
-
-
-@smallest_graph.criterion(
-    "Level by level from L, some node runs before its gradient is complete, and no smaller graph shows it",
-    points=2,
-    cases=[()],
-    measure=what_it_shows,
-)
-def shown(answer):
-    return answer

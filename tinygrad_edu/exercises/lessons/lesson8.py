@@ -220,374 +220,6 @@ def scaled_add_gradients(answer, T, a, b, k, grad_output):
     return run_function(T, answer, [a, b], grad_output, k)[1:]
 
 
-zero_first = Exercise(
-    "zero_first",
-    "class ZeroFirst(T.autograd.Function): forward(ctx, x, n), backward(ctx, grad_output)",
-    lesson=8,
-    name="ZeroFirst",
-)
-
-
-class ZeroFirstForward(Function):
-    @staticmethod
-    def forward(ctx, x, n):
-        ctx.n = n
-        y = x.clone()
-        y[:, :n] = 0.0
-        return y
-
-
-@zero_first.right
-class ZeroFirst(ZeroFirstForward):
-    @staticmethod
-    def backward(ctx, grad_output):
-        grad = grad_output.clone()
-        grad[:, : ctx.n] = 0.0
-        return grad, None
-
-
-@zero_first.right
-class ZeroFirstByMask(Function):
-    @staticmethod
-    def forward(ctx, x, n):
-        mask = T.tensor([0.0 if i < n else 1.0 for i in range(x.shape[1])])
-        ctx.save_for_backward(mask)
-        return x * mask
-
-    @staticmethod
-    def backward(ctx, grad_output):
-        return grad_output * ctx.saved_tensors[0], None
-
-
-@zero_first.wrong(
-    "The gradient of the first n columns must be 0: the result does not depend on them. You passed grad_output on "
-    "unchanged."
-)
-class PassesItOn(ZeroFirstForward):
-    @staticmethod
-    def backward(ctx, grad_output):
-        return grad_output, None
-
-
-@zero_first.wrong("You zeroed rows. The columns are the second axis: `[:, …]`.")
-class ZeroesRows(Function):
-    @staticmethod
-    def forward(ctx, x, n):
-        ctx.n = n
-        y = x.clone()
-        y[:n] = 0.0
-        return y
-
-    @staticmethod
-    def backward(ctx, grad_output):
-        grad = grad_output.clone()
-        grad[: ctx.n] = 0.0
-        return grad, None
-
-
-@zero_first.wrong(
-    "forward wrote into its input: the caller's x is changed. Work on a clone, or declare it with `ctx.mark_dirty(x)`."
-)
-class WritesIntoItsInput(ZeroFirst):
-    @staticmethod
-    def forward(ctx, x, n):
-        ctx.n = n
-        x[:, :n] = 0.0
-        return x.clone()
-
-
-@zero_first.wrong(
-    "backward wrote into grad_output. It is not yours to change: another node may receive the same tensor. Work on a "
-    "clone."
-)
-class WritesIntoGradOutput(ZeroFirstForward):
-    @staticmethod
-    def backward(ctx, grad_output):
-        grad_output[:, : ctx.n] = 0.0
-        return grad_output, None
-
-
-@zero_first.criterion(
-    "The first n columns of the result are 0, and x is as before",
-    cases=[([[1.0, 2.0]], 1), ([[1.0, 2.0], [3.0, 4.0]], 1)],
-)
-def zero_first_value(answer, T, x, n):
-    x = T.tensor(x, requires_grad=True) * 1.0
-    return {"result": answer.apply(x, n).detach(), "x": x.detach()}
-
-
-@zero_first.criterion(
-    "Their gradient is 0, and grad_output is as before",
-    points=2,
-    cases=[
-        ([[1.0, 2.0]], 1, [[3.0, 4.0]]),
-        ([[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]], 2, [[1.0, 1.0, 2.0], [3.0, 4.0, 5.0]]),
-    ],
-)
-def zero_first_gradient(answer, T, x, n, grad_output):
-    x, grad_output = T.tensor(x, requires_grad=True), T.tensor(grad_output)
-    answer.apply(x, n).backward(grad_output)
-    return {"x.grad": x.grad, "grad_output": grad_output}
-
-
-abs_dot = Exercise(
-    "abs_dot",
-    "class AbsDot(T.autograd.Function): forward(ctx, u, v), backward(ctx, grad_output)",
-    lesson=8,
-    name="AbsDot",
-)
-
-
-class AbsDotForward(Function):
-    @staticmethod
-    def forward(ctx, u, v):
-        ctx.save_for_backward(u, v)
-        return (u * v).sum().abs()
-
-
-@abs_dot.picture
-def absolute(T, u, v, grad_output=None):
-    u, v = T.tensor(u, requires_grad=True), T.tensor(v, requires_grad=True)
-    return {"u": u, "v": v, "y": (u * v).sum().abs()}
-
-
-@abs_dot.right
-class AbsDot(AbsDotForward):
-    @staticmethod
-    def backward(ctx, grad_output):
-        u, v = ctx.saved_tensors
-        sign = T.sign((u * v).sum())
-        return grad_output * sign * v, grad_output * sign * u
-
-
-@abs_dot.right
-class AbsDotSavesTheSign(Function):
-    @staticmethod
-    def forward(ctx, u, v):
-        dot = (u * v).sum()
-        ctx.sign = 1.0 if dot.item() > 0 else -1.0
-        ctx.save_for_backward(u, v)
-        return dot * ctx.sign
-
-    @staticmethod
-    def backward(ctx, grad_output):
-        u, v = ctx.saved_tensors
-        return grad_output * v * ctx.sign, grad_output * u * ctx.sign
-
-
-@abs_dot.wrong("The sign is missing: where u·v is negative, |u·v| falls when u·v grows.")
-class NoSign(AbsDotForward):
-    @staticmethod
-    def backward(ctx, grad_output):
-        u, v = ctx.saved_tensors
-        return grad_output * v, grad_output * u
-
-
-@abs_dot.wrong("The gradients are exchanged: the derivative of u·v with respect to u is v.")
-class Exchanged(AbsDotForward):
-    @staticmethod
-    def backward(ctx, grad_output):
-        u, v = ctx.saved_tensors
-        sign = T.sign((u * v).sum())
-        return grad_output * sign * u, grad_output * sign * v
-
-
-@abs_dot.wrong(
-    "You took the sign of each product. The absolute value stands outside of the sum: there is one sign, that of u·v."
-)
-class SignOfEachProduct(AbsDotForward):
-    @staticmethod
-    def backward(ctx, grad_output):
-        u, v = ctx.saved_tensors
-        sign = T.sign(u * v)
-        return grad_output * sign * v, grad_output * sign * u
-
-
-@abs_dot.criterion("forward is |u · v|", cases=[([1.0, 2.0], [3.0, 1.0]), ([1.0, 2.0], [1.0, -3.0])])
-def abs_dot_value(answer, T, u, v):
-    return answer.apply(T.tensor(u, requires_grad=True), T.tensor(v, requires_grad=True)).detach()
-
-
-@abs_dot.criterion(
-    "u and v receive their gradients",
-    points=2,
-    cases=[([1.0, 2.0], [3.0, 1.0], 1.0), ([1.0, 2.0], [1.0, -3.0], 2.0)],
-    random=lambda rng: (*rng.integers(1, 5, size=(2, 3)).astype(float).tolist(), -1.5),
-)
-def abs_dot_gradients(answer, T, u, v, grad_output):
-    return run_function(T, answer, [u, v], grad_output)[1:]
-
-
-linear = Exercise(
-    "linear",
-    "class LinearFunction(T.autograd.Function): forward(ctx, x, weight, bias), backward(ctx, grad_output)",
-    lesson=8,
-    name="LinearFunction",
-)
-
-
-class LinearForward(Function):
-    @staticmethod
-    def forward(ctx, x, weight, bias):
-        ctx.save_for_backward(x, weight)
-        return x @ weight.t() + bias
-
-
-@linear.picture
-def layer(T, x, weight, bias, grad_output=None):
-    x, weight, bias = (T.tensor(value, requires_grad=True) for value in (x, weight, bias))
-    return {"x": x, "weight": weight, "bias": bias, "y": x @ weight.t() + bias}
-
-
-@linear.right
-class LinearFunction(LinearForward):
-    @staticmethod
-    def backward(ctx, grad_output):
-        x, weight = ctx.saved_tensors
-        return grad_output @ weight, grad_output.t() @ x, grad_output.sum(0)
-
-
-@linear.right
-class LinearFunctionIfNeeded(LinearForward):
-    @staticmethod
-    def backward(ctx, grad_output):
-        x, weight = ctx.saved_tensors
-        grads = [None, None, None]
-        if ctx.needs_input_grad[0]:
-            grads[0] = grad_output.matmul(weight)
-        if ctx.needs_input_grad[1]:
-            grads[1] = (x.t() @ grad_output).t()
-        if ctx.needs_input_grad[2]:
-            grads[2] = grad_output.sum(dim=0)
-        return tuple(grads)
-
-
-def with_rule(rule):
-    """A linear layer whose backward is `rule(grad_output, x, weight)`, called as the rule is."""
-
-    def backward(ctx, grad_output):
-        return rule(grad_output, *ctx.saved_tensors)
-
-    return type(rule.__name__, (LinearForward,), {"backward": staticmethod(backward)})
-
-
-@linear.wrong("The gradient of the weight is transposed: it must have the weight's shape, one row for each output.")
-@with_rule
-def weight_transposed(grad_output, x, weight):
-    return grad_output @ weight, x.t() @ grad_output, grad_output.sum(0)
-
-
-@linear.wrong("The bias was added to every row, so its gradient is the sum over the rows; you took the mean.")
-@with_rule
-def bias_mean(grad_output, x, weight):
-    return grad_output @ weight, grad_output.t() @ x, grad_output.mean(0)
-
-
-@linear.wrong("The gradient of x went through the transposed weight: forward used weightᵀ, so backward uses weight.")
-@with_rule
-def input_through_the_transpose(grad_output, x, weight):
-    return grad_output @ weight.t(), grad_output.t() @ x, grad_output.sum(0)
-
-
-@linear.wrong("The bias received no gradient: it takes part in the result, so `None` is wrong for it, and silent.")
-@with_rule
-def none_for_bias(grad_output, x, weight):
-    return grad_output @ weight, grad_output.t() @ x, None
-
-
-@linear.wrong(
-    "The gradient of the bias came in the shape of grad_output. The engine sums it to fit, and says nothing; in your rule it is a "
-    "mistake all the same. The bias was added to each row: sum over the rows."
-)
-@with_rule
-def bias_not_summed(grad_output, x, weight):
-    return grad_output @ weight, grad_output.t() @ x, grad_output
-
-
-@linear.criterion("forward is x @ weightᵀ + bias", cases=[([[1.0, 2.0]], [[3.0, 4.0], [5.0, 6.0]], [0.5, -1.0])])
-def linear_value(answer, T, x, weight, bias):
-    return answer.apply(*(T.tensor(v, requires_grad=True) for v in (x, weight, bias))).detach()
-
-
-@linear.criterion(
-    "x, weight and bias receive their gradients",
-    points=2,
-    cases=[
-        ([[1.0, 2.0]], [[3.0, 4.0], [5.0, 6.0]], [0.5, -1.0], [[1.0, 2.0]]),
-        ([[1.0, 2.0], [0.0, 1.0]], [[3.0, 4.0], [5.0, 6.0]], [0.5, -1.0], [[1.0, 0.0], [2.0, 1.0]]),
-    ],
-)
-def linear_gradients(answer, T, x, weight, bias, grad_output):
-    return run_function(T, answer, [x, weight, bias], grad_output)[1:]
-
-
-@linear.criterion(
-    "backward returns each gradient in the shape of its tensor",
-    cases=[([[1.0, 2.0], [0.0, 1.0]], [[3.0, 4.0], [5.0, 6.0]], [0.5, -1.0], [[1.0, 0.0], [2.0, 1.0]])],
-)
-def linear_shapes(answer, T, x, weight, bias, grad_output):
-    shapes = []
-
-    class Watched(answer):
-        @staticmethod
-        def backward(ctx, grad_output):
-            grads = answer.backward(ctx, grad_output)
-            shapes.extend(None if grad is None else tuple(grad.shape) for grad in grads)
-            return grads
-
-    run_function(T, Watched, [x, weight, bias], grad_output)
-    return shapes
-
-
-apply_twice = Exercise("apply_twice", "apply_twice(F, x)", lesson=8, engines=("tinygrad_edu", "torch"))
-
-
-@apply_twice.right
-def nested(F, x):
-    return F.apply(F.apply(x))
-
-
-@apply_twice.right
-def in_a_loop(F, x):
-    for _ in range(2):
-        x = F.apply(x)
-    return x
-
-
-@apply_twice.wrong(
-    "A Function is not called and has no instances: its methods are static, and `apply` is what records the node."
-)
-def calls_an_instance(F, x):
-    return F()(F()(x))
-
-
-@apply_twice.wrong("`F.forward` computes the value and records no node: your own backward is never asked. Use `apply`.")
-def calls_forward(F, x):
-    return F.forward(None, F.forward(None, x))
-
-
-@apply_twice.wrong("F was applied once.")
-def applied_once(F, x):
-    return F.apply(x)
-
-
-@apply_twice.criterion("F's own backward runs twice", points=2, cases=[(1.0,), (-2.0,)])
-def twice(answer, T, x):
-    class Double(T.autograd.Function):  # its backward says 10 where autograd would find 2: who asks it can be told
-        @staticmethod
-        def forward(ctx, x):
-            return x * 2.0
-
-        @staticmethod
-        def backward(ctx, grad_output):
-            return grad_output * 10.0
-
-    x = T.tensor(x, requires_grad=True)
-    y = answer(Double, x)
-    y.backward()
-    return {"value": y.detach(), "x.grad": x.grad}
-
-
 freeing = Exercise(
     "freeing",
     "class Node: __init__(self, rule, saved) and run(self, grad, retain_graph=False)",
@@ -709,3 +341,124 @@ def let_go(answer, retain_graph):
     del big
     node.run(1.0, retain_graph=retain_graph)
     return alive() is not None
+
+
+linear = Exercise(
+    "linear",
+    "class LinearFunction(T.autograd.Function): forward(ctx, x, weight, bias), backward(ctx, grad_output)",
+    lesson=8,
+    name="LinearFunction",
+)
+
+
+class LinearForward(Function):
+    @staticmethod
+    def forward(ctx, x, weight, bias):
+        ctx.save_for_backward(x, weight)
+        return x @ weight.t() + bias
+
+
+@linear.picture
+def layer(T, x, weight, bias, grad_output=None):
+    x, weight, bias = (T.tensor(value, requires_grad=True) for value in (x, weight, bias))
+    return {"x": x, "weight": weight, "bias": bias, "y": x @ weight.t() + bias}
+
+
+@linear.right
+class LinearFunction(LinearForward):
+    @staticmethod
+    def backward(ctx, grad_output):
+        x, weight = ctx.saved_tensors
+        return grad_output @ weight, grad_output.t() @ x, grad_output.sum(0)
+
+
+@linear.right
+class LinearFunctionIfNeeded(LinearForward):
+    @staticmethod
+    def backward(ctx, grad_output):
+        x, weight = ctx.saved_tensors
+        grads = [None, None, None]
+        if ctx.needs_input_grad[0]:
+            grads[0] = grad_output.matmul(weight)
+        if ctx.needs_input_grad[1]:
+            grads[1] = (x.t() @ grad_output).t()
+        if ctx.needs_input_grad[2]:
+            grads[2] = grad_output.sum(dim=0)
+        return tuple(grads)
+
+
+def with_rule(rule):
+    """A linear layer whose backward is `rule(grad_output, x, weight)`, called as the rule is."""
+
+    def backward(ctx, grad_output):
+        return rule(grad_output, *ctx.saved_tensors)
+
+    return type(rule.__name__, (LinearForward,), {"backward": staticmethod(backward)})
+
+
+@linear.wrong("The gradient of the weight is transposed: it must have the weight's shape, one row for each output.")
+@with_rule
+def weight_transposed(grad_output, x, weight):
+    return grad_output @ weight, x.t() @ grad_output, grad_output.sum(0)
+
+
+@linear.wrong("The bias was added to every row, so its gradient is the sum over the rows; you took the mean.")
+@with_rule
+def bias_mean(grad_output, x, weight):
+    return grad_output @ weight, grad_output.t() @ x, grad_output.mean(0)
+
+
+@linear.wrong("The gradient of x went through the transposed weight: forward used weightᵀ, so backward uses weight.")
+@with_rule
+def input_through_the_transpose(grad_output, x, weight):
+    return grad_output @ weight.t(), grad_output.t() @ x, grad_output.sum(0)
+
+
+@linear.wrong("The bias received no gradient: it takes part in the result, so `None` is wrong for it, and silent.")
+@with_rule
+def none_for_bias(grad_output, x, weight):
+    return grad_output @ weight, grad_output.t() @ x, None
+
+
+@linear.wrong(
+    "The gradient of the bias came in the shape of grad_output. The engine sums it to fit, and says nothing; in your rule it is a "
+    "mistake all the same. The bias was added to each row: sum over the rows."
+)
+@with_rule
+def bias_not_summed(grad_output, x, weight):
+    return grad_output @ weight, grad_output.t() @ x, grad_output
+
+
+@linear.criterion("forward is x @ weightᵀ + bias", cases=[([[1.0, 2.0]], [[3.0, 4.0], [5.0, 6.0]], [0.5, -1.0])])
+def linear_value(answer, T, x, weight, bias):
+    return answer.apply(*(T.tensor(v, requires_grad=True) for v in (x, weight, bias))).detach()
+
+
+@linear.criterion(
+    "x, weight and bias receive their gradients",
+    points=2,
+    cases=[
+        ([[1.0, 2.0]], [[3.0, 4.0], [5.0, 6.0]], [0.5, -1.0], [[1.0, 2.0]]),
+        ([[1.0, 2.0], [0.0, 1.0]], [[3.0, 4.0], [5.0, 6.0]], [0.5, -1.0], [[1.0, 0.0], [2.0, 1.0]]),
+    ],
+)
+def linear_gradients(answer, T, x, weight, bias, grad_output):
+    return run_function(T, answer, [x, weight, bias], grad_output)[1:]
+
+
+@linear.criterion(
+    "backward returns each gradient in the shape of its tensor",
+    cases=[([[1.0, 2.0], [0.0, 1.0]], [[3.0, 4.0], [5.0, 6.0]], [0.5, -1.0], [[1.0, 0.0], [2.0, 1.0]])],
+)
+def linear_shapes(answer, T, x, weight, bias, grad_output):
+    shapes = []
+
+    class Watched(answer):
+        @staticmethod
+        def backward(ctx, grad_output):
+            grads = answer.backward(ctx, grad_output)
+            shapes.extend(None if grad is None else tuple(grad.shape) for grad in grads)
+            return grads
+
+    run_function(T, Watched, [x, weight, bias], grad_output)
+    return shapes
