@@ -5,6 +5,8 @@ The exercise is `mul_backward`, 3 points: 1 for grad_output = 1, 2 for any other
 
 import ast
 import inspect
+import os
+import signal
 import subprocess
 import sys
 
@@ -13,8 +15,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tinygrad_edu.exercises import all_exercises, get
+from tinygrad_edu.exercises import sandbox as outside
 from tinygrad_edu.exercises.judge import judge
-from tinygrad_edu.exercises.sandbox import ENDED, TOO_LONG, TOO_MUCH, Sandbox, unit_of
+from tinygrad_edu.exercises.sandbox import ENDED, LOST, TOO_LONG, TOO_MUCH, Sandbox, unit_of
 
 RIGHT = "def mul_backward(grad_output, a, b):\n    return grad_output * b, grad_output * a\n"
 WRONG = "def mul_backward(grad_output, a, b):\n    return grad_output * a, grad_output * b\n"
@@ -165,6 +168,44 @@ for name in ("viz", "viz.draw", "tinygrad_edu.exercises.report", "tinygrad_edu.e
     sys.modules[name].judge = sys.modules[name].html_of = sys.modules[name].draw = lambda *a, **k: "3 of 3 points"
 """
     + WRONG,
+    "hooks on imports, and no modules": """
+import sys
+class Hook:
+    def find_spec(self, name, path=None, target=None): raise SystemExit(name)
+sys.meta_path.insert(0, Hook())
+sys.modules = {}
+"""
+    + WRONG,
+    "the process's own exit in the answer's hands": """
+import os
+os._exit = lambda code: None
+"""
+    + WRONG,
+    "the probe's frame rewritten": """
+import sys
+def mul_backward(grad_output, a, b):
+    frame = sys._getframe(1)
+    frame.f_globals["probe"] = lambda *arguments: (3.0, 2.0)
+    frame.f_back.f_globals |= {"encode": lambda value: {"tuple": [3.0, 2.0]}, "decode": lambda data: (1.0, 2.0, 3.0)}
+    return grad_output, grad_output""",
+    "a number that NumPy is told is another": """
+import numpy as np
+class Number(np.float64):
+    def __array__(self, *args, **kwargs): return np.array(1.0)
+    item = tolist = lambda self: 1.0
+def mul_backward(grad_output, a, b): return Number(7), Number(7)""",
+    "an engine's tensor that tells another value": """
+class Lying(T.Tensor):
+    def detach(self): return self
+    def numpy(self): return np.float64(3)
+def mul_backward(grad_output, a, b): return Lying(T.tensor(0.0)), Lying(T.tensor(0.0))""",
+    "a tuple that shows other items": """
+class Pair(tuple):
+    def __iter__(self): return iter((3.0, 2.0))
+    def __len__(self): return 2
+    def __reduce__(self): return (exec, ("1 / 0",))
+def mul_backward(grad_output, a, b): return Pair()""",
+    "a name in letters that look alike": RIGHT.replace("mul_ba", "mul_b\u0430"),
     "noise on every descriptor": """
 import os
 for descriptor in range(64):
@@ -208,6 +249,14 @@ ENDINGS = {
         "The cell raised MemoryError in line 2: ",
     ),
     "an endless loop": ("while True: pass", "Endless loop?"),
+    "an error whose message has no end": (
+        "class E(Exception):\n    def __str__(self):\n        while True: pass\nraise E",
+        "Endless loop?",
+    ),
+    "an error whose message ends it": (
+        "class E(Exception):\n    def __str__(self): raise SystemExit\nraise E",
+        "The cell raised E in line 3: ",
+    ),
     "gigabytes for the judge": ("import os\nwhile True: os.write(3, b'x' * 65536)", TOO_MUCH),
     "no Python": ("def mul_backward(:", "The cell is no Python, in line 1: "),
     "a null byte": ("x = '\0'", "The cell is no Python"),
@@ -333,6 +382,15 @@ FORBIDDEN = {
     "the parent's memory": "open('/proc/1/mem')",
     "a new mount": "import ctypes, os\nif ctypes.CDLL(None, use_errno=True).mount(b't', b'/', b'tmpfs', 0, 0): raise PermissionError",
     "a new namespace": "import ctypes\nif ctypes.CDLL(None).unshare(0x10000000): raise PermissionError",
+    "a signal that a pipe sends": "import ctypes, os\nif ctypes.CDLL(None).fcntl(3, 8, os.getppid()): raise PermissionError",
+    "the parent behind all others": "import os\nos.sched_setscheduler(os.getppid(), os.SCHED_IDLE, os.sched_param(0))",
+    "a system call of next year": "import ctypes, os\nif ctypes.CDLL(None).syscall(434, os.getppid(), 0): raise PermissionError",
+    "a fork by machine code": """
+import ctypes, mmap, os
+if os.uname().machine != "x86_64": raise PermissionError
+page = mmap.mmap(-1, 4096, prot=7)
+page.write(bytes([0x53, 0xB8, 2, 0, 0, 0, 0xCD, 0x80, 0x5B, 0xC3]))  # by the door that 32-bit programs use
+if ctypes.CFUNCTYPE(ctypes.c_int)(ctypes.addressof(ctypes.c_char.from_buffer(page)))() < 0: raise PermissionError""",
     "more memory": "import resource\nresource.setrlimit(resource.RLIMIT_AS, (-1, -1))",
 }
 
@@ -390,7 +448,8 @@ def test_the_environment_of_the_grader_stays_outside(monkeypatch):
 def test_functions_imports_and_constants_of_other_cells_may_be_used(sandbox):
     others = [
         "import numpy as my_numpy\nprint(undefined)",
-        "SCALE = 1.0",
+        "HALF: float = 0.5\nTWO, THREE = [n for n in (2, 3)]",
+        "SCALE = HALF * TWO\nSCALE.unit = 'none'",
         "def times(x, y):\n    return my_numpy.multiply(x, y).item() * SCALE",
         "while True: pass",
         "%broken magic\nthis is no python",
@@ -399,12 +458,48 @@ def test_functions_imports_and_constants_of_other_cells_may_be_used(sandbox):
     assert verdict(sandbox, source, others).points == 3
 
 
-def test_a_sandbox_that_was_killed_is_started_anew():
+def test_a_cell_that_only_shares_a_name_with_the_answer_is_not_run_and_one_without_end_costs_only_its_own(sandbox):
+    endless = "= [0 for _ in iter(int, 1)]"
+    assert verdict(sandbox, RIGHT, [f"a {endless}", f"b {endless}"]).points == 3
+    kept = "def mul_backward(grad_output, a, b):\n    return grad_output * b, HELPER if grad_output == 1 else grad_output * a"
+    found = verdict(sandbox, kept, [f"HELPER {endless}"])
+    assert found.points == 2
+    assert "NameError: name 'HELPER' is not defined" in found.marks[0].failure.message
+
+
+def test_what_ends_the_sandbox_once_costs_no_answer_anything():
     with Sandbox() as sandbox:
         assert verdict(sandbox, RIGHT).points == 3
         sandbox._process.kill()
-        assert "lost" in verdict(sandbox, RIGHT).trouble
         assert verdict(sandbox, RIGHT).points == 3
+
+
+def test_an_answer_during_which_the_sandbox_is_lost_twice_is_told_so(monkeypatch):
+    def lost(*arguments):
+        raise ConnectionError
+
+    with Sandbox() as sandbox:
+        with monkeypatch.context() as patch:
+            patch.setattr(Sandbox, "_collect", lost)
+            assert verdict(sandbox, RIGHT).trouble == LOST
+        assert verdict(sandbox, RIGHT).points == 3
+
+
+@pytest.mark.parametrize("fork", [True, False])
+def test_a_sandbox_that_cannot_be_started_is_no_students_doing(monkeypatch, fork):
+    monkeypatch.setattr(outside, "_command", lambda: [sys.executable, "-c", ""])
+    with Sandbox(fork=fork) as sandbox, pytest.raises(ConnectionError, match="did not start"):
+        verdict(sandbox, RIGHT)
+
+
+@linux
+def test_an_interrupt_from_the_keyboard_is_the_graders_and_ends_no_answer():
+    with Sandbox() as sandbox:
+        assert verdict(sandbox, RIGHT).points == 3
+        before = sandbox._process.pid
+        os.kill(before, signal.SIGINT)
+        assert verdict(sandbox, RIGHT).points == 3
+        assert sandbox._process.pid == before
 
 
 def test_without_fork_every_answer_has_a_process_of_its_own():

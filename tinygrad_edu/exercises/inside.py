@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import ast
 import contextlib
+import dis
 import gc
 import importlib
 import json
@@ -29,7 +30,7 @@ from typing import Any
 
 from . import helpers, isolation
 from .plain import Data
-from .probe import TimeUp, probe, raised, time_limit
+from .probe import STAGES, Budget, TimeUp, probe, raised, time_limit
 
 MEMORY = 1 << 30  # bytes an answer may take beyond what the interpreter has
 GRACE = 1.0  # seconds between the time budget and the end
@@ -80,31 +81,38 @@ def run(unit: Data) -> Data:
     names |= {name: sys.modules[name] for name in ("math", "torch") if name in sys.modules}
     try:
         tree = _parsed(unit["source"], "<answer>")
-        needed = _needed(tree, unit["others"])
         statements = [(statement, _compiled(statement, "<answer>")) for statement in tree.body]
+        needed = _needed([code for _, code in statements], unit["others"])
     except SyntaxError as error:
         return {"trouble": f"The cell is no Python, in line {error.lineno}: {error.msg}."}
     except (ValueError, MemoryError, RecursionError) as error:  # a null byte, or too deep for the parser
         return {"trouble": f"The cell is no Python: {error}."}
     trouble, absent = f"The cell defines no `{unit['name']}`.", ""
+    budget = Budget(unit["seconds"])
+    for code in needed:
+        with (
+            contextlib.suppress(BaseException),
+            time_limit(budget),
+        ):  # what is missing is told when the answer misses it
+            exec(code, names)
     try:
-        with time_limit(unit["seconds"]):
-            for code in needed:
-                with contextlib.suppress(Exception):  # what is missing now will be told when the answer misses it
-                    exec(code, names)
-            for statement, code in statements:
-                try:
-                    exec(code, names)
-                except ImportError as error:
-                    if not isinstance(statement, ast.Import | ast.ImportFrom):
-                        raise
-                    absent = f" While grading, {error.name} cannot be imported."
+        with time_limit(Budget(unit["seconds"])):
+            try:
+                for statement, code in statements:
+                    try:
+                        exec(code, names)
+                    except ImportError as error:
+                        if not isinstance(statement, ast.Import | ast.ImportFrom):
+                            raise
+                        absent = f" While grading, {error.name} cannot be imported."
+            except TimeUp:
+                raise
+            except BaseException as error:
+                said = raised(error)
+                where = f" in line {said['line']}" if said["line"] else ""
+                trouble = f"The cell raised {said['raised']}{where}: {said['message']}"
     except TimeUp:
         trouble = "Endless loop? The cell was still running when its time was up."
-    except BaseException as error:
-        said = raised(error)
-        where = f" in line {said['line']}" if said["line"] else ""
-        trouble = f"The cell raised {said['raised']}{where}: {said['message']}"
     if unit["name"] not in names:  # what goes wrong after the answer is defined does no harm to it
         return {"trouble": trouble + absent}
     probes = []
@@ -123,8 +131,8 @@ def _parsed(source: str, filename: str) -> ast.Module:
         return ast.parse(re.sub(r"(?m)^([ \t]*)(?:[%!?].*|[\w.]+\?+[ \t]*)$", r"\1pass", source), filename)
 
 
-def _needed(tree: ast.AST, others: list[str]) -> list[CodeType]:
-    """The functions, classes, imports and constants of the other cells that `tree` uses, directly or through another.
+def _needed(answer: list[CodeType], others: list[str]) -> list[CodeType]:
+    """The functions, classes, imports and constants of the other cells that `answer` uses, directly or through another.
 
     Only what stands at the top of a cell and binds a name is taken; the cells are not run.
     """
@@ -134,26 +142,51 @@ def _needed(tree: ast.AST, others: list[str]) -> list[CodeType]:
             statements += _parsed(source, "<cell>").body
     binding: dict[str, int] = {}
     for place, statement in enumerate(statements):
-        if isinstance(statement, ast.FunctionDef | ast.ClassDef):
-            binding[statement.name] = place
-        elif isinstance(statement, ast.Import | ast.ImportFrom):
-            binding |= {(alias.asname or alias.name).partition(".")[0]: place for alias in statement.names}
-        elif isinstance(statement, ast.Assign):
-            binding |= {target.id: place for target in statement.targets if isinstance(target, ast.Name)}
-    wanted, used = [tree], set()
+        binding |= dict.fromkeys(_bound(statement), place)
+    wanted, taken = list(answer), dict[int, CodeType]()
     while wanted:
-        for node in ast.walk(wanted.pop()):
-            if isinstance(node, ast.Name) and node.id in binding and binding[node.id] not in used:
-                used.add(binding[node.id])
-                wanted.append(statements[binding[node.id]])
-    return [_compiled(statements[place], "<cell>") for place in sorted(used)]
+        for place in {binding[name] for name in _asked_for(wanted.pop()) if name in binding} - taken.keys():
+            taken[place] = _compiled(statements[place], "<cell>")
+            wanted.append(taken[place])
+    return [taken[place] for place in sorted(taken)]
+
+
+def _bound(statement: ast.stmt) -> list[str]:
+    """The names that a statement gives a meaning to, if it is one that only does that."""
+    match statement:
+        case ast.FunctionDef() | ast.ClassDef():
+            return [statement.name]
+        case ast.Import() | ast.ImportFrom():
+            return [(alias.asname or alias.name).partition(".")[0] for alias in statement.names]
+        case ast.Assign(targets=targets):
+            return [name.id for target in targets for name in _names_in(target)]
+        case ast.AnnAssign(target=target, value=ast.expr()):
+            return [name.id for name in _names_in(target)]
+    return []
+
+
+def _names_in(target: ast.expr) -> list[ast.Name]:
+    return [node for node in ast.walk(target) if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)]
+
+
+_LOOKS_OUTSIDE = ("LOAD_NAME", "LOAD_GLOBAL", "LOAD_FROM_DICT_OR_GLOBALS")  # the last from Python 3.12 on
+
+
+def _asked_for(code: CodeType) -> set[str]:
+    """The names that `code`, and the functions in it, look up outside of themselves: a parameter is none of them."""
+    names, codes = set(), [code]
+    while codes:
+        code = codes.pop()
+        names |= {step.argval for step in dis.get_instructions(code) if step.opname in _LOOKS_OUTSIDE}
+        codes += [constant for constant in code.co_consts if isinstance(constant, CodeType)]
+    return names
 
 
 def _compiled(statement: ast.stmt, filename: str) -> CodeType:
     return compile(ast.Module([statement], []), filename, "exec")
 
 
-def serve(channel: socket.socket, isolated: bool, nothing: int, memory: int) -> None:
+def serve(channel: socket.socket, isolated: bool, filtered: bool, nothing: int, memory: int) -> None:
     """Fork a child for each pair of descriptors that arrives: the unit to read, and where its result goes."""
     while True:
         message, descriptors, _, _ = socket.recv_fds(channel, 64, 2)
@@ -162,7 +195,7 @@ def serve(channel: socket.socket, isolated: bool, nothing: int, memory: int) -> 
         deadline = time.monotonic() + float(message) + GRACE
         child = os.fork()
         if child == 0:
-            _child(descriptors[0], descriptors[1], nothing, memory)
+            _child(descriptors[0], descriptors[1], nothing, memory, filtered)
         for descriptor in descriptors:
             os.close(descriptor)
         channel.send(str(_wait(child, deadline, isolated)).encode())
@@ -188,8 +221,9 @@ def _wait(child: int, deadline: float, isolated: bool) -> int:
     return -signal.SIGKILL if code is None else code
 
 
-def _child(source: int, result: int, nothing: int, memory: int) -> None:
+def _child(source: int, result: int, nothing: int, memory: int, filtered: bool) -> None:
     """Be the process that runs an answer, and never return."""
+    leave = os._exit  # the answer may put something else in its place
     with contextlib.suppress(BaseException):
         os.setsid()
         with os.fdopen(source, "rb", closefd=False) as file:
@@ -198,13 +232,13 @@ def _child(source: int, result: int, nothing: int, memory: int) -> None:
             os.dup2(nothing, standard)
         os.dup2(result, 3)
         os.closerange(4, 1024)
-        isolation.limit(2 * unit["seconds"], memory)
+        isolation.limit(STAGES * unit["seconds"], memory, processes=not filtered)
         isolation.drop_capabilities()
         isolation.deny_system_calls()
         text = json.dumps(run(unit)).encode()
         while text:
             text = text[os.write(3, text) :]
-    os._exit(0)
+    leave(0)
 
 
 def _holds(protection: Callable[[], bool]) -> bool:
@@ -215,30 +249,35 @@ def _holds(protection: Callable[[], bool]) -> bool:
     return os.waitpid(child, 0)[1] == 0
 
 
+def _once(engines: list[str]) -> None:
+    """Run the answer that comes by stdin, and never return."""
+    leave = os._exit
+    preload(engines)
+    unit = json.loads(sys.stdin.buffer.read())
+    with os.fdopen(os.dup(1), "w") as result:
+        result.write("\n")  # what comes after this is the answer's doing
+        result.flush()
+        os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
+        isolation.limit(STAGES * unit["seconds"], isolation.address_space() + MEMORY)
+        result.write(json.dumps(run(unit)))
+    leave(0)
+
+
 def main(arguments: list[str]) -> None:
     """Load everything, leave the world behind, say which protections hold, and serve."""
     where, *engines = arguments
     if where == "once":
-        preload(engines)
-        unit = json.loads(sys.stdin.buffer.read())
-        with os.fdopen(os.dup(1), "w") as result:
-            os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
-            isolation.limit(2 * unit["seconds"], isolation.address_space() + MEMORY)
-            result.write(json.dumps(run(unit)))
-        os._exit(0)
+        _once(engines)
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # from the keyboard it is the grader's; from an answer it is nobody's
     channel = socket.socket(fileno=int(where))
     isolated = isolation.enter_namespaces()
     preload(engines)
     nothing, memory = os.open(os.devnull, os.O_RDWR), isolation.address_space() + MEMORY
-    protections = [
-        isolated,
-        isolated and isolation.empty_root(),
-        _holds(isolation.deny_system_calls),
-        _holds(lambda: isolation.limit(1.0, memory)),
-    ]
-    channel.send(json.dumps(protections).encode())
+    filtered = _holds(isolation.deny_system_calls)
+    limited = _holds(lambda: isolation.limit(1.0, memory))
+    channel.send(json.dumps([isolated, isolated and isolation.empty_root(), filtered, limited]).encode())
     gc.freeze()  # what is loaded stays as it is, so that a child need not copy it to look at it
-    serve(channel, isolated, nothing, memory)
+    serve(channel, isolated, filtered, nothing, memory)
 
 
 if __name__ == "__main__":

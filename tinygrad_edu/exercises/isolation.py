@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import ctypes
+import mmap
 import os
 import platform
 import struct
@@ -87,53 +88,65 @@ def address_space() -> int:
         return 8 << 30
 
 
-def limit(seconds: float, memory: int) -> bool:
-    """Limit this process: seconds of processor time, bytes of address space, no writing of files, no new processes."""
+def limit(seconds: float, memory: int, processes: bool = True) -> bool:
+    """Limit this process: seconds of processor time, bytes of address space, no writing of files.
+
+    And where `processes` is true no new processes, nor threads: nothing else is there to forbid the first alone. Returns
+    whether the memory is limited now; macOS takes the limit and does not keep it.
+    """
     if resource is None:
         return False
-    limits = {
-        "RLIMIT_AS": memory,
-        "RLIMIT_CPU": int(seconds) + 2,
-        "RLIMIT_FSIZE": 0,
-        "RLIMIT_CORE": 0,
-        "RLIMIT_NPROC": 0,
-    }
+    limits = {"RLIMIT_AS": memory, "RLIMIT_CPU": int(seconds) + 2, "RLIMIT_FSIZE": 0, "RLIMIT_CORE": 0}
+    if processes:
+        limits["RLIMIT_NPROC"] = 0
     for name, value in limits.items():
         with contextlib.suppress(ValueError, OSError, AttributeError):
             resource.setrlimit(getattr(resource, name), (value, value))
-    return resource.getrlimit(resource.RLIMIT_AS)[0] == memory
+    try:
+        mmap.mmap(-1, memory).close()  # beside all that is mapped already
+    except OSError:
+        return True
+    return False
 
 
 _SYSCALLS = {
     "x86_64": {
-        "arch": 0xC000003E, "clone": 56, "clone3": 435, "fork": 57, "vfork": 58, "execve": 59, "execveat": 322,
+        "arch": 0xC000003E, "clone": 56, "fcntl": 72, "fork": 57, "vfork": 58, "execve": 59, "execveat": 322,
         "socket": 41, "socketpair": 53, "connect": 42, "kill": 62, "tkill": 200, "tgkill": 234, "ptrace": 101,
-        "process_vm_readv": 310, "process_vm_writev": 311, "mount": 165, "umount2": 166, "pivot_root": 155,
-        "chroot": 161, "unshare": 272, "setns": 308, "bpf": 321, "io_uring_setup": 425, "keyctl": 250, "add_key": 248,
-        "perf_event_open": 298, "userfaultfd": 323, "pidfd_open": 434, "pidfd_getfd": 438, "capset": 126,
-        "setpriority": 141, "prlimit64": 302, "shmget": 29, "msgget": 68, "mq_open": 240, "memfd_create": 319,
-        "semget": 64, "rt_sigqueueinfo": 129, "rt_tgsigqueueinfo": 297, "pidfd_send_signal": 424,
+        "process_vm_readv": 310, "process_vm_writev": 311, "kcmp": 312, "mount": 165, "umount2": 166, "pivot_root": 155,
+        "chroot": 161, "unshare": 272, "setns": 308, "bpf": 321, "keyctl": 250, "add_key": 248, "perf_event_open": 298,
+        "userfaultfd": 323, "capset": 126, "prlimit64": 302, "shmget": 29, "msgget": 68, "mq_open": 240, "semget": 64,
+        "memfd_create": 319, "rt_sigqueueinfo": 129, "rt_tgsigqueueinfo": 297, "setpriority": 141, "ioprio_set": 251,
+        "sched_setparam": 142, "sched_setscheduler": 144, "sched_setaffinity": 203, "sched_setattr": 314,
+        "migrate_pages": 256, "move_pages": 279, "syslog": 103,
     },
     "aarch64": {
-        "arch": 0xC00000B7, "clone": 220, "clone3": 435, "execve": 221, "execveat": 281, "socket": 198,
+        "arch": 0xC00000B7, "clone": 220, "fcntl": 25, "execve": 221, "execveat": 281, "socket": 198,
         "socketpair": 199, "connect": 203, "kill": 129, "tkill": 130, "tgkill": 131, "ptrace": 117,
-        "process_vm_readv": 270, "process_vm_writev": 271, "mount": 40, "umount2": 39, "pivot_root": 41, "chroot": 51,
-        "unshare": 97, "setns": 268, "bpf": 280, "io_uring_setup": 425, "keyctl": 219, "add_key": 217,
-        "perf_event_open": 241, "userfaultfd": 282, "pidfd_open": 434, "pidfd_getfd": 438, "capset": 91,
-        "setpriority": 140, "prlimit64": 261, "shmget": 194, "msgget": 186, "mq_open": 180, "memfd_create": 279,
-        "semget": 190, "rt_sigqueueinfo": 138, "rt_tgsigqueueinfo": 240, "pidfd_send_signal": 424,
+        "process_vm_readv": 270, "process_vm_writev": 271, "kcmp": 272, "mount": 40, "umount2": 39, "pivot_root": 41,
+        "chroot": 51, "unshare": 97, "setns": 268, "bpf": 280, "keyctl": 219, "add_key": 217, "perf_event_open": 241,
+        "userfaultfd": 282, "capset": 91, "prlimit64": 261, "shmget": 194, "msgget": 186, "mq_open": 180, "semget": 190,
+        "memfd_create": 279, "rt_sigqueueinfo": 138, "rt_tgsigqueueinfo": 240, "setpriority": 140, "ioprio_set": 30,
+        "sched_setparam": 118, "sched_setscheduler": 119, "sched_setaffinity": 122, "sched_setattr": 274,
+        "migrate_pages": 238, "move_pages": 239, "syslog": 116,
     },
 }  # fmt: skip
+_SINCE_2019 = 424  # from here on numbers are the same everywhere; libc knows an older way for each that it uses
 _CLONE_THREAD = 0x10000
+_F_SETOWN, _F_SETSIG, _F_SETOWN_EX = 8, 10, 15  # which let the kernel send a signal to somebody else
 _ALLOW, _EPERM, _ENOSYS = 0x7FFF0000, 0x50000 | 1, 0x50000 | 38
 
 
 def deny_system_calls() -> bool:
-    """From here on, in this process and its threads, the calls listed above fail with EPERM; there is no way back."""
+    """From here on, in this process and its threads, the calls listed above fail with EPERM; there is no way back.
+
+    So does `clone`, unless it makes a thread, and what in `fcntl` signals others. Newer calls, io_uring and clone3 among
+    them, are said not to exist.
+    """
     calls = _SYSCALLS.get(platform.machine())
     if sys.platform != "linux" or calls is None:
         return False
-    numbers = [number for name, number in calls.items() if name not in ("arch", "clone", "clone3")]
+    numbers = [number for name, number in calls.items() if name not in ("arch", "clone", "fcntl")]
 
     # A classic BPF program: (code, jump if true, jump if false, constant); jumps count instructions to skip.
     load, equal, at_least, set_bits, answer = 0x20, 0x15, 0x35, 0x45, 0x06
@@ -142,13 +155,18 @@ def deny_system_calls() -> bool:
         (equal, 1, 0, calls["arch"]),
         (answer, 0, 0, _EPERM),
         (load, 0, 0, 0),  # the number of the call
-        (at_least, 0, 1, 0x40000000),  # x32: the same calls by other numbers
-        (answer, 0, 0, _EPERM),
-        (equal, 0, 1, calls["clone3"]),  # its flags are out of reach: libc falls back to clone
+        (at_least, 0, 1, _SINCE_2019),  # far above are x32's: the same calls by other numbers
         (answer, 0, 0, _ENOSYS),
         (equal, 0, 4, calls["clone"]),
-        (load, 0, 0, 16),  # the flags of clone: a thread may be made, a process may not
+        (load, 0, 0, 16),  # its first argument, the flags
         (set_bits, 0, 1, _CLONE_THREAD),
+        (answer, 0, 0, _ALLOW),
+        (answer, 0, 0, _EPERM),
+        (equal, 0, 6, calls["fcntl"]),
+        (load, 0, 0, 24),  # its second argument, the command
+        (equal, 3, 0, _F_SETOWN),
+        (equal, 2, 0, _F_SETSIG),
+        (equal, 1, 0, _F_SETOWN_EX),
         (answer, 0, 0, _ALLOW),
         (answer, 0, 0, _EPERM),
     ]

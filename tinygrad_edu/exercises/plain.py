@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 import sys
+from collections.abc import Callable
 from typing import Any
 from unicodedata import category
 
@@ -15,36 +16,54 @@ import numpy as np
 
 Data = Any  # what `json` reads: None, bool, int, float, str, and lists and dicts of them
 
-MAX_ELEMENTS = 4096  # no exercise asks for more; a larger answer is described, not sent
+MAX_ELEMENTS = 4096  # in all parts of a value; no exercise asks for more, and a larger answer is described, not sent
 MAX_DEPTH = 8
 MAX_INT = 10**18
 MAX_TEXT = 2000  # characters
 _UNREADABLE = ("Cc", "Cf", "Cs")  # Unicode's control characters, format characters and surrogates
 
 
-def encode(value: object, depth: int = 0) -> Data:
+class _Room:
+    """How many elements the value on its way may still have, in all of its parts together."""
+
+    def __init__(self) -> None:
+        self.left = MAX_ELEMENTS
+
+    def takes(self, count: int) -> bool:
+        """Whether `count` more fit in; if not, no more do."""
+        self.left -= count
+        return self.left >= 0
+
+
+def encode(value: object) -> Data:
     """Return `value` as JSON data; exact types only, so a subclass cannot pass for what it is not.
 
     >>> encode((1, 2.5)), encode(np.array([1.0, float("nan")]))
     ({'tuple': [1, 2.5]}, {'array': [1.0, {'float': 'nan'}], 'shape': [2], 'dtype': 'float64'})
     """
+    return _encode(value, 0, _Room())
+
+
+def _encode(value: Any, depth: int, room: _Room) -> Data:
     kind = type(value)
     if value is None or kind in (bool, str):
-        return value if kind is not str else str(value)[:MAX_TEXT]
+        return value if kind is not str else value[:MAX_TEXT]
     if kind is int:
-        return value if abs(value) < MAX_INT else _described(value)  # type: ignore[operator, arg-type]
+        return value if abs(value) < MAX_INT else _described(value)
     if kind is float:
-        return value if math.isfinite(value) else {"float": str(value)}  # type: ignore[arg-type]
+        return value if math.isfinite(value) else {"float": str(value)}
     if kind is np.bool_:
         return bool(value)
-    if kind in (list, tuple) and depth < MAX_DEPTH and len(value) <= MAX_ELEMENTS:  # type: ignore[arg-type]
-        return {kind.__name__: [encode(item, depth + 1) for item in value]}  # type: ignore[attr-defined]
-    if kind is dict and depth < MAX_DEPTH and len(value) <= MAX_ELEMENTS:  # type: ignore[arg-type]
-        return {"dict": [[encode(k, depth + 1), encode(v, depth + 1)] for k, v in value.items()]}  # type: ignore[attr-defined]
+    if kind in (list, tuple, dict):
+        if depth >= MAX_DEPTH or not room.takes(len(value)):
+            return {"object": kind.__name__, "text": f"a {kind.__name__} with more in it than any answer has"}
+        if kind is dict:
+            return {"dict": [[_encode(k, depth + 1, room), _encode(v, depth + 1, room)] for k, v in value.items()]}
+        return {kind.__name__: [_encode(item, depth + 1, room) for item in value]}
     if kind is np.ndarray or isinstance(value, np.generic):
-        return _encode_array("array", np.asarray(value))
+        return _encode_array("array", np.asarray(value), room)
     if is_tensor(value):
-        return _encode_array("tensor", np.asarray(value.detach().numpy()))  # type: ignore[attr-defined]
+        return _encode_array("tensor", np.asarray(value.detach().numpy()), room)
     return _described(value)
 
 
@@ -54,8 +73,8 @@ def is_tensor(value: object) -> bool:
     return any(isinstance(kind, type) and issubclass(type(value), kind) for kind in loaded)
 
 
-def _encode_array(kind: str, array: np.ndarray) -> Data:
-    if array.size > MAX_ELEMENTS or array.dtype.kind not in "bifu":
+def _encode_array(kind: str, array: np.ndarray, room: _Room) -> Data:
+    if array.dtype.kind not in "bifu" or not room.takes(array.size):
         return {"object": kind, "text": f"{kind} of {array.size} elements, dtype {array.dtype}"}
     flat = [encode(item) for item in array.ravel().tolist()]
     return {kind: flat, "shape": list(array.shape), "dtype": str(array.dtype)}
@@ -63,10 +82,15 @@ def _encode_array(kind: str, array: np.ndarray) -> Data:
 
 def _described(value: object) -> Data:
     try:
-        text = repr(value)[:200]
+        text = text_of(repr, value, 200)
     except Exception:
         text = "an object whose repr fails"
     return {"object": type_name(value), "text": text}
+
+
+def text_of(write: Callable[[object], str], value: object, length: int) -> str:
+    """The start of `write(value)`, `write` being str or repr: a plain str, whatever kind of str the value's class makes."""
+    return str.__getitem__(write(value), slice(length))
 
 
 def type_name(value: object) -> str:
@@ -75,7 +99,7 @@ def type_name(value: object) -> str:
     >>> type_name(2.5)
     'float'
     """
-    return str(type.__dict__["__name__"].__get__(type(value)))
+    return str.__str__(type.__dict__["__name__"].__get__(type(value)))
 
 
 def readable(text: str) -> str:
@@ -106,8 +130,12 @@ def decode(data: Data) -> Any:
             raise ValueError(f"{kind!r} describes a value, it cannot be made again")
 
 
-def checked(data: Data, depth: int = 0) -> Data:
+def checked(data: Data) -> Data:
     """`data` if it is something that `encode` could have written, else a description: the sender is not trusted."""
+    return _checked(data, 0, _Room())
+
+
+def _checked(data: Data, depth: int, room: _Room) -> Data:
     unreadable = {"object": "unreadable result", "text": "something that is no result"}
     if data is None or isinstance(data, bool):
         return data
@@ -130,14 +158,14 @@ def checked(data: Data, depth: int = 0) -> Data:
         line = data.get("line")
         message = readable(str(data.get("message", "")))
         return {kind: readable(str(content)), "message": message, "line": line if isinstance(line, int) else None}
-    if not isinstance(content, list) or len(content) > MAX_ELEMENTS:
+    if not isinstance(content, list) or not room.takes(len(content)):
         return unreadable
     if kind in ("list", "tuple"):
-        return {kind: [checked(item, depth + 1) for item in content]}
+        return {kind: [_checked(item, depth + 1, room) for item in content]}
     if kind == "dict" and all(isinstance(item, list) and len(item) == 2 for item in content):
-        return {kind: [[checked(k, depth + 1), checked(v, depth + 1)] for k, v in content]}
+        return {kind: [[_checked(k, depth + 1, room), _checked(v, depth + 1, room)] for k, v in content]}
     if kind in ("array", "tensor"):
-        elements = [checked(item, MAX_DEPTH) for item in content]
+        elements = [_checked(item, MAX_DEPTH, room) for item in content]
         shape = data.get("shape")
         if (
             all(isinstance(item, bool) or is_number(item) for item in elements)

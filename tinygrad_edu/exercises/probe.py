@@ -7,9 +7,11 @@ here. It must import neither the judge nor a lesson, because the sandbox loads i
 from __future__ import annotations
 
 import ctypes
+import functools
 import importlib
 import math
 import signal
+import sys
 import threading
 import time
 import traceback
@@ -17,11 +19,39 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
-from .plain import Data, decode, encode, type_name
+from .plain import Data, decode, encode, text_of, type_name
+
+AGAIN = 0.05  # seconds between two attempts to end a loop that catches everything
+PATIENCE = 10.0  # how many times its processor time an answer may take by the clock on the wall
+STAGES = 3  # the cells that an answer needs, its own cell, the probe: each has a budget of its own
 
 
 class TimeUp(BaseException):
     """The time budget is spent; no Exception, so `except Exception` in an answer does not swallow it."""
+
+
+class Budget:
+    """What is left to an answer: `seconds` of processor time, for a busy machine makes nobody's answer worse.
+
+    One that sleeps takes no processor time; it has `PATIENCE` times as long by the clock on the wall.
+    """
+
+    def __init__(self, seconds: float) -> None:
+        self._clock = _clock_of_this_thread()
+        self._end = self._clock() + seconds
+        self._patience = time.monotonic() + PATIENCE * seconds
+
+    @property
+    def left(self) -> float:
+        """Seconds until it may be spent; not positive once it is."""
+        return min(self._end - self._clock(), self._patience - time.monotonic())
+
+
+def _clock_of_this_thread() -> Callable[[], float]:
+    """The processor time of the thread that asks now, for any thread; of the process, where that is all there is."""
+    if hasattr(time, "pthread_getcpuclockid"):
+        return functools.partial(time.clock_gettime, time.pthread_getcpuclockid(threading.get_ident()))
+    return time.process_time
 
 
 def probe(
@@ -39,11 +69,11 @@ def probe(
     for engine in engines:
         importlib.import_module(engine)  # a first import of PyTorch takes seconds, which are not the answer's
     kind = kind_of_answer(answer)
-    deadline = time.monotonic() + seconds
+    budget = Budget(seconds)
     observed: dict[str, list] = {}
     for engine in engines:
         observed[engine] = [
-            [_observe(probe, answer, engine, case, deadline) for case in inputs]
+            [_observe(probe, answer, engine, case, budget) for case in inputs]
             for probe, inputs in zip(probes, cases, strict=True)
         ]
     return {"answer": kind, "observed": observed}
@@ -56,26 +86,35 @@ def kind_of_answer(answer: object) -> str:
     return "a function" if callable(answer) else f"of type {type_name(answer)}"
 
 
-def _observe(probe: Callable, answer: object, engine: str, case: Data, deadline: float) -> Data:
+def _observe(probe: Callable, answer: object, engine: str, case: Data, budget: Budget) -> Data:
     head: tuple = (answer,)
     if "T" in probe.__code__.co_varnames[: probe.__code__.co_argcount]:
         head = (answer, importlib.import_module(engine))
     try:
-        with time_limit(deadline - time.monotonic()):
-            return encode(probe(*head, *decode(case)))
+        with time_limit(budget):
+            try:
+                return encode(probe(*head, *decode(case)))
+            except TimeUp:
+                raise
+            except BaseException as error:  # also SystemExit and KeyboardInterrupt: an answer may raise anything
+                return raised(error)
     except TimeUp:
         return {"stopped": "no end in sight"}
-    except BaseException as error:  # also SystemExit and KeyboardInterrupt: an answer may raise anything
-        return raised(error)
 
 
 def raised(error: BaseException) -> Data:
-    """What is told of an exception: its type, its message, and the last line of the answer that was running."""
+    """What is told of the exception that is being handled: its type, its message, and the last line of the answer in it.
+
+    Its message is made by the answer's own code: call this within a time limit.
+    """
     try:
-        message = str(error)[:500]
-    except Exception:
+        message = text_of(str, error, 500)
+    except TimeUp:
+        raise
+    except BaseException:
         message = ""
-    own = [frame.lineno for frame in traceback.extract_tb(error.__traceback__) if _is_answer(frame.filename)]
+    trace = sys.exc_info()[2]  # error.__traceback__ may be a property of the answer's
+    own = [frame.lineno for frame in traceback.extract_tb(trace) if _is_answer(frame.filename)]
     return {"raised": type_name(error), "message": message, "line": own[-1] if own else None}
 
 
@@ -84,21 +123,21 @@ def _is_answer(filename: str) -> bool:
 
 
 @contextmanager
-def time_limit(seconds: float) -> Iterator[None]:
-    """Raise TimeUp in this thread once `seconds` have passed, and again until it gets through.
+def time_limit(budget: Budget) -> Iterator[None]:
+    """Raise TimeUp in this thread once `budget` is spent, and again until it gets through.
 
     In the main thread of a POSIX system by a timer signal, which also ends a `time.sleep`; elsewhere by an
     asynchronous exception, which waits for the next Python instruction.
     """
-    if seconds <= 0:
+    if budget.left <= 0:
         raise TimeUp
-    if seconds == math.inf:
+    if budget.left == math.inf:
         yield
         return
     if hasattr(signal, "setitimer") and threading.current_thread() is threading.main_thread():
-        start, stop = _timer_signal(seconds)
+        start, stop = _timer_signal(budget)
     else:
-        start, stop = _watchdog(seconds)
+        start, stop = _watchdog(budget)
     start()
     try:
         yield
@@ -106,21 +145,18 @@ def time_limit(seconds: float) -> Iterator[None]:
         stop()
 
 
-AGAIN = 0.05  # seconds between two attempts to end a loop that catches everything
-
-
-def _timer_signal(seconds: float) -> tuple[Callable[[], object], Callable[[], object]]:
+def _timer_signal(budget: Budget) -> tuple[Callable[[], object], Callable[[], object]]:
     armed = True
     previous: Any = signal.SIG_DFL
 
     def ring(signum: int, frame: object) -> None:
-        if armed:
+        if armed and budget.left <= 0:
             raise TimeUp
 
     def start() -> None:
         nonlocal previous
         previous = signal.signal(signal.SIGALRM, ring)
-        signal.setitimer(signal.ITIMER_REAL, seconds, AGAIN)
+        signal.setitimer(signal.ITIMER_REAL, max(budget.left, AGAIN), AGAIN)
 
     def stop() -> None:
         nonlocal armed
@@ -131,15 +167,14 @@ def _timer_signal(seconds: float) -> tuple[Callable[[], object], Callable[[], ob
     return start, stop
 
 
-def _watchdog(seconds: float) -> tuple[Callable[[], object], Callable[[], object]]:
+def _watchdog(budget: Budget) -> tuple[Callable[[], object], Callable[[], object]]:
     over = threading.Event()
     target = ctypes.c_ulong(threading.get_ident())
 
     def watch() -> None:
-        wait = seconds
-        while not over.wait(wait):
-            ctypes.pythonapi.PyThreadState_SetAsyncExc(target, ctypes.py_object(TimeUp))
-            wait = AGAIN
+        while not over.wait(max(budget.left, AGAIN)):
+            if budget.left <= 0:
+                ctypes.pythonapi.PyThreadState_SetAsyncExc(target, ctypes.py_object(TimeUp))
 
     def stop() -> None:
         # An exception that was set and not raised yet is raised in here, where it ends nothing. To take it back instead

@@ -21,9 +21,12 @@ from typing import Any
 
 from .exercise import Exercise, source_of
 from .plain import Data
+from .probe import PATIENCE, STAGES
 
 MAX_RESULT = 4 << 20  # bytes; the largest honest result is a few kB
-PATIENCE = 30.0  # seconds that the inside may be late on a busy machine
+LATE = 30.0  # seconds that the inside may be late on a busy machine
+
+KILLED = -9  # the exit code of what was ended from outside
 
 PROTECTIONS = (
     "a network and a process table of its own",
@@ -31,7 +34,7 @@ PROTECTIONS = (
     "a filter of system calls",
     "limits on time, memory and files",
 )
-LOST = "The sandbox was lost while this answer ran, and was started anew for the next."
+LOST = "The sandbox was lost twice while this answer ran, and was started anew for the next."
 TOO_LONG = "Endless loop? It was still running when its time was up, and was stopped."
 ENDED = "It ended the process before there was a result: os._exit, a signal, or no memory left."
 TOO_MUCH = "It sent more data than any answer has."
@@ -73,19 +76,24 @@ class Sandbox:
         self.close()
 
     def run(self, unit: Data) -> Data:
-        """What came of a unit: the probe's data, or `{"trouble": sentence}`. Never raises for what an answer does."""
+        """What came of a unit: the probe's data, or `{"trouble": sentence}`. Never raises for what an answer does.
+
+        Raises OSError where no sandbox can be started: that is no student's doing.
+        """
         text = json.dumps(unit).encode()
-        limit = 2 * unit["seconds"]  # once for the cell, once for the probe
-        try:
-            data, code = self._run_forked(text, limit) if self.fork else self._run_spawned(text, limit)
-        except OSError:
-            self.close()
-            return {"trouble": LOST}
-        if len(data) > MAX_RESULT:
-            return {"trouble": TOO_MUCH}
-        with contextlib.suppress(ValueError, RecursionError):
-            return json.loads(data)
-        return {"trouble": TOO_LONG if code == -9 else ENDED}
+        limit = STAGES * PATIENCE * unit["seconds"]
+        for _ in range(2):  # what ended the sandbox may have been the machine's doing
+            try:
+                data, code = self._run_forked(text, limit) if self.fork else self._run_spawned(text, limit)
+            except _Lost:
+                self.close()
+                continue
+            if len(data) > MAX_RESULT:
+                return {"trouble": TOO_MUCH}
+            with contextlib.suppress(ValueError, RecursionError):
+                return json.loads(data)
+            return {"trouble": TOO_LONG if code == KILLED else ENDED}
+        return {"trouble": LOST}
 
     def close(self) -> None:
         """End the process; a later `run` starts another."""
@@ -101,11 +109,14 @@ class Sandbox:
         unit_read, unit_write = os.pipe()
         result_read, result_write = os.pipe()
         with os.fdopen(result_read, "rb", buffering=0) as result:
-            with _closing(unit_read, result_write):
-                socket.send_fds(self._channel, [str(limit).encode()], [unit_read, result_write])
-            with _closing(unit_write), contextlib.suppress(BrokenPipeError):
-                _write(unit_write, text)
-            return self._collect(result, time.monotonic() + limit + PATIENCE)
+            try:
+                with _closing(unit_read, result_write):
+                    socket.send_fds(self._channel, [str(limit).encode()], [unit_read, result_write])
+                with _closing(unit_write), contextlib.suppress(BrokenPipeError):
+                    _write(unit_write, text)
+                return self._collect(result, time.monotonic() + limit + LATE)
+            except OSError as error:
+                raise _Lost from error
 
     def _collect(self, result: io.FileIO, deadline: float) -> tuple[bytes, int]:
         """Read a result while it is written, until the inside says that nobody is left who could write more."""
@@ -128,6 +139,13 @@ class Sandbox:
         return bytes(data), code
 
     def _start(self) -> None:
+        try:
+            self._load()
+        except OSError:
+            self.close()
+            raise
+
+    def _load(self) -> None:
         self._channel, theirs = socket.socketpair()
         with theirs:
             self._process = subprocess.Popen(
@@ -155,13 +173,21 @@ class Sandbox:
         assert process.stdin is not None and process.stdout is not None
         watchdog = threading.Timer(limit + 60, process.kill)  # loading the engines is in it
         watchdog.start()
-        with contextlib.suppress(BrokenPipeError), process.stdin:
+        with contextlib.suppress(OSError), process.stdin:  # it may end before it has read everything
             process.stdin.write(text)
         with process.stdout:
             data = process.stdout.read(MAX_RESULT + 1)
+        late = watchdog.finished.is_set()
         watchdog.cancel()
         process.kill()
-        return data, process.wait()
+        code = process.wait()
+        if not data:
+            raise ConnectionError("the inside of the sandbox did not start")
+        return data, KILLED if late else code
+
+
+class _Lost(Exception):
+    """The sandbox ended, or does not answer any more."""
 
 
 def _command() -> list[str]:
