@@ -1,5 +1,6 @@
 """Every format holds the picture, and says what is missing when a package is."""
 
+import io
 import json
 import re
 import xml.etree.ElementTree as ET
@@ -8,6 +9,7 @@ from html.parser import HTMLParser
 import pytest
 
 import viz
+from viz.export.files import Frames, gif
 from viz.frames.scene import frame
 
 PROGRAM = "x = T.tensor(3.0, requires_grad=True)\na = x * x\nL = a * (a + x)\nL.backward()"
@@ -104,6 +106,19 @@ def test_a_gif_has_a_frame_for_every_step(recording, tmp_path):
     image = pytest.importorskip("PIL.Image")
     with image.open(recording.save(tmp_path / "flow.gif", scale=1.0)) as film:
         assert film.n_frames == len(recording.scene()["steps"])
+
+
+def test_a_gif_is_as_light_as_its_page_and_a_large_one_no_sharper_than_its_picture():
+    image = pytest.importorskip("PIL.Image")
+    long = viz.record("y = x = T.tensor(2.0, requires_grad=True)\nfor i in range(9):\n    y = y * x + y / x")
+    frames = Frames(long, "values")
+    steps = [frames.svg(step, "light", plain=True) for step in (0, 9)]
+    sizes = [tuple(map(int, re.findall(r'(?:width|height)="(\d+)"', one)[:2])) for one in steps]
+    with image.open(io.BytesIO(gif(steps))) as film:
+        assert film.size == tuple(map(max, *sizes))
+        for step in range(film.n_frames):
+            film.seek(step)
+            assert film.convert("RGB").getpixel((0, 0)) == (255, 255, 255)
 
 
 def test_the_page_needs_no_network_and_its_scene_is_the_recordings(recording, tmp_path):

@@ -231,8 +231,10 @@ def gif(pictures: list[str], scale: float | None = None, seconds: float = 1.2) -
         colours.paste(one.resize(part, image.Resampling.NEAREST), (0, part[1] * place))
     paper = colours.getpixel((0, 0))
     colours = colours.quantize(COLOURS)
-    palette, place = colours.getpalette(), 3 * colours.getpixel((0, 0))
-    palette[place : place + 3] = paper  # and not the mean of what is nearly as light
+    palette = colours.getpalette()
+    for place in range(0, len(palette), 3):  # what is nearly the paper is paper, or pages would have a grey one
+        if all(abs(one - other) < 8 for one, other in zip(palette[place : place + 3], paper, strict=True)):
+            palette[place : place + 3] = paper
     colours.putpalette(palette)
     frames = [one.quantize(palette=colours, dither=0) for one in whole]
     durations = [int(seconds * 1000)] * (len(frames) - 1) + [int(seconds * 3000)]

@@ -147,6 +147,8 @@ def css(scope: str, theme: str = "auto", plain: bool = False) -> str:
         rules = [f"{here} text{{font-family:{PLAIN_FONT}}}"]
         rules += [rule for rule in _RULES if not rule.startswith("@")]
         text = "".join(rules).replace("&", here)
+        # What is there but cannot be seen is drawn all the same by such a renderer, and takes it a quarter of its time.
+        text = text.replace("{opacity:0}", "{display:none}").replace("{opacity:1}", "{display:inline}")
         return re.sub(r"var\(--([a-z-]+)\)", lambda match: base[match[1]], text)
     rules += [rule.replace("&", here) for rule in _RULES]
     return "".join(rules)
