@@ -1,5 +1,6 @@
 """The command `tinygrad-edu`, as real processes."""
 
+import os
 import random
 import re
 import socket
@@ -146,7 +147,17 @@ def test_doctor_names_what_is_missing_and_the_command_that_mends_it(tmp_path: Pa
     assert re.search(
         r"^MISS +jupyterlab +not installed: pip install 'tinygrad-edu\[course\]'", done.stdout, re.MULTILINE
     )
-    assert re.search(r"^note +torch +not installed: the core and its pictures work", done.stdout, re.MULTILINE)
+    assert re.search(r"^note +torch +not installed: .* the core and its pictures work", done.stdout, re.MULTILINE)
+
+
+def test_doctor_finds_what_is_installed_and_cannot_be_loaded(tmp_path: Path) -> None:
+    for name in ("pygraphviz", "torch"):
+        (tmp_path / f"{name}.py").write_text("raise OSError('libcgraph.so.6: cannot open shared object file')")
+    done = run("doctor", env={**os.environ, "PYTHONPATH": str(tmp_path)})
+    assert done.returncode == 1
+    broken = r" +\S+ cannot be loaded \(libcgraph.so.6: cannot open .*\): pip install --force-reinstall "
+    assert re.search(f"^MISS +pygraphviz{broken}pygraphviz$", done.stdout, re.MULTILINE), done.stdout
+    assert re.search(f"^note +torch{broken}torch; without it", done.stdout, re.MULTILINE), done.stdout
 
 
 def test_release_writes_what_students_get_and_progress_finds_nothing_solved_in_it(tmp_path: Path) -> None:

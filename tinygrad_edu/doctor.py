@@ -5,7 +5,7 @@ import shutil
 import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
-from importlib import metadata, util
+from importlib import import_module, metadata, util
 from pathlib import Path
 
 INSTALL_COURSE = "pip install 'tinygrad-edu[course]'"
@@ -49,9 +49,14 @@ def report() -> int:
 
 def _package(name: str) -> Finding:
     try:
-        return Finding(name, True, metadata.version(name))
+        version = metadata.version(name)
     except metadata.PackageNotFoundError:
         return Finding(name, False, f"not installed: {INSTALL_COURSE}")
+    try:
+        import_module(name)
+    except Exception as error:  # a library in C may also be missing what it links to, or be built for another NumPy
+        return Finding(name, False, f"{version} cannot be loaded ({error}): pip install --force-reinstall {name}")
+    return Finding(name, True, version)
 
 
 def _lessons() -> Finding:
@@ -69,7 +74,7 @@ def _torch() -> Finding:
     found = _package("torch")
     found.needed = False
     if not found.good:
-        found.detail = f"not installed: the core and its pictures work, the comparison does not; {INSTALL_COURSE}"
+        found.detail += "; without it the core and its pictures work, the comparison does not"
     return found
 
 
