@@ -1,10 +1,15 @@
 // A page that is busy for two seconds while a widget's module is loaded makes anywidget give up on the model: its picture
 // comes, but nothing that Python sends is heard any more. Here the model hears again, and is told what it has missed.
+// `bundle.py` puts this into the module of every widget.
 
-/** Make sure that `model`, whose id is in its trait `own_id`, hears what Python sends. */
-export async function stayAwake(model) {
-  const real = await model.widget_manager?.get_model(model.get("own_id"));
-  if (!real?.comm) return; // a page without Python
+/** anywidget's `initialize`: see to it that the model, whose id is in its trait `own_id`, hears what Python sends. */
+export function stayAwake({ model }) {
+  hear(model); // not waited for: anywidget itself waits for us before a model hears
+}
+
+async function hear(model) {
+  const real = await model.widget_manager.get_model(model.get("own_id"));
+  if (!real.comm) return; // a page without Python
   try {
     await real._handle_comm_msg({ content: { data: { method: "" } } }); // nothing, and refused by a model that is deaf
   } catch {

@@ -7,14 +7,13 @@ from collections.abc import Mapping, Sequence
 from keyword import iskeyword
 from typing import Any
 
-import anywidget
 import traitlets
-from IPython.display import DisplayHandle, display
 
 from viz.recording.notation import number
 from viz.recording.record import record
 from viz.widgets import bundle, fallback
 from viz.widgets.explain import explain
+from viz.widgets.live import Live
 
 # name: (what the button says, how many values it takes, the code)
 OPS = {
@@ -32,7 +31,7 @@ NAMES = list("pqrstuvabcdefghijklmno")
 VIEWS = ("values", "grad_fn")
 
 
-class Builder(anywidget.AnyWidget):
+class Builder(Live):
     """Shows a graph that grows by clicks; what `build` makes.
 
     Traits: `start` (the values to begin with), `steps` (what was clicked: `[op, name, …]`, or `["backward"]`), `view`;
@@ -50,11 +49,9 @@ class Builder(anywidget.AnyWidget):
 
     def __init__(self, start: Sequence[Mapping[str, Any]], engine: str, **traits: Any) -> None:
         self._engine = engine
-        self._shown: DisplayHandle | None = None
         ops = [{"name": name, "label": label, "takes": takes} for name, (label, takes, _) in OPS.items()]
         super().__init__(ops=ops, start=[dict(each) for each in start], **traits)
-        self._run()
-        self.observe(lambda change: self._run(), ["start", "steps"])
+        self.observe(lambda change: self._at_home(self._run), ["start", "steps"])
 
     @traitlets.validate("start")
     def _named(self, proposal: dict[str, Any]) -> list[dict[str, Any]]:
@@ -82,6 +79,9 @@ class Builder(anywidget.AnyWidget):
         taken = {each["name"] for each in self.start}
         return [name for name in NAMES if name not in taken]
 
+    def _begin(self) -> None:
+        self._run()
+
     def _run(self) -> None:
         """Write the program, run it, draw it."""
         lines, made = self._program()
@@ -105,8 +105,7 @@ class Builder(anywidget.AnyWidget):
             "error": bool(error),
             "full": len(made) == len(self._free()),
         }
-        if self._shown is not None:
-            self._shown.update(self._still(), raw=True)
+        self._keep()
 
     def _program(self) -> tuple[list[str], list[str]]:
         """The lines of code, and the names that the ops gave."""
@@ -150,11 +149,8 @@ class Builder(anywidget.AnyWidget):
         picture = fallback.picture([self.result["svgs"][self.view]], "Build a graph.", text)
         return {"text/html": picture, "text/plain": f"Build a graph. {text}"}
 
-    def _ipython_display_(self) -> None:
-        """Show a still, which a saved notebook keeps, and the live builder in its place."""
-        self._shown = display(self._still(), raw=True, display_id=True)
-        data, metadata = self._repr_mimebundle_() or ({}, {})
-        display({**data, "text/plain": "A builder of graphs"}, metadata=metadata, raw=True)
+    def _text(self) -> str:
+        return "A builder of graphs"
 
 
 def _is_name(text: str) -> bool:

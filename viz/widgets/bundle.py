@@ -9,12 +9,16 @@ HERE = Path(__file__).parent
 
 
 _IMPORT = re.compile(r'import .* from "\./([\w.]+)";')
+_WIDGET = "export default {"
 
 
 def script(name: str) -> str:
-    """The module `name` with the neighbours that it imports in front of it, in place of the imports."""
+    """The module of a widget, with the neighbours that it imports in front of it in place of the imports.
+
+    What all widgets have goes into what it exports: see `awake.js`.
+    """
     order: list[str] = []
-    waiting = [name]
+    waiting = [name, "awake.js"]
     while waiting:
         found = waiting.pop()
         if found in order:
@@ -26,7 +30,7 @@ def script(name: str) -> str:
         dropped = ("import ",) if found == name else ("import ", "export default ")
         lines = (HERE / found).read_text(encoding="utf-8").splitlines(keepends=True)
         parts += [line for line in lines if not line.startswith(dropped)]
-    return "".join(parts)
+    return "".join(parts).replace(_WIDGET, f"{_WIDGET} initialize: stayAwake,")
 
 
 def style(*names: str) -> str:

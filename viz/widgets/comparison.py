@@ -4,9 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-import anywidget
 import traitlets
-from IPython.display import display
 
 from viz.engines import CORE, TORCH
 from viz.experiments.compare import Comparison, Difference
@@ -14,6 +12,7 @@ from viz.frames import scene
 from viz.frames.director import VIEWS
 from viz.widgets import bundle, fallback
 from viz.widgets.account import missing, shown, table, title
+from viz.widgets.live import Live
 
 LISTED = 200  # rows of the table that are shown; what differs comes first
 
@@ -35,7 +34,7 @@ def _row(one: Difference) -> dict[str, Any]:
     }
 
 
-class ComparisonView(anywidget.AnyWidget):
+class ComparisonView(Live):
     """Shows what `viz.compare` found; `view` and `step` (-1 is the last) tell where the reader is, and may be set.
 
     >>> ComparisonView(viz.compare(program))  # doctest: +SKIP
@@ -75,11 +74,11 @@ class ComparisonView(anywidget.AnyWidget):
         }
         super().__init__(result=result, **traits)
 
-    def _ipython_display_(self) -> None:
-        """Show a still of both pictures, which a saved notebook keeps, and the live widget in its place."""
+    def _still(self) -> dict[str, str]:
+        """Both pictures and the verdict, as a saved notebook keeps them."""
         stills = [scene.frame(side["scene"], self.view, -1) for side in self.result["sides"] if "scene" in side]
         verdict = self.result["verdict"]
-        still = fallback.picture(stills, "Both engines", verdict)
-        display({"text/html": still, "text/plain": verdict}, raw=True)
-        data, metadata = self._repr_mimebundle_() or ({}, {})
-        display({**data, "text/plain": "A comparison"}, metadata=metadata, raw=True)
+        return {"text/html": fallback.picture(stills, "Both engines", verdict), "text/plain": verdict}
+
+    def _text(self) -> str:
+        return "A comparison"

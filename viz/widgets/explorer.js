@@ -1,7 +1,6 @@
 // The explorer: a program whose lines carry toggles, and what two engines make of it.
 //
 // A change of a toggle is one message to Python (`state`), the answer is one message back (`result`).
-import { stayAwake } from "./awake.js";
 import { CodeBox } from "./code.js";
 import { Pair } from "./pair.js";
 import { Toggles } from "./toggles.js";
@@ -258,7 +257,6 @@ function renderExplorer({ model, el }) {
     "change:lesson": showLesson,
   };
   for (const [event, listener] of Object.entries(listeners)) model.on(event, listener);
-  stayAwake(model);
   return () => {
     for (const [event, listener] of Object.entries(listeners)) model.off(event, listener);
     clearTimeout(slow);

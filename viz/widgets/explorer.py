@@ -6,14 +6,11 @@ import asyncio
 import contextlib
 import json
 import time
-import uuid
 import warnings
 from collections.abc import Callable
 from typing import Any
 
-import anywidget
 import traitlets
-from IPython.display import DisplayHandle, display
 
 from viz import engines
 from viz.engines import CORE, TORCH
@@ -29,6 +26,7 @@ from viz.widgets import bundle, fallback
 from viz.widgets.account import BESIDE, account, missing, shown, table, title
 from viz.widgets.code import codes
 from viz.widgets.explain import explain
+from viz.widgets.live import Live, interruptible
 from viz.widgets.mend import mends
 from viz.widgets.mistake import MistakeView
 
@@ -70,7 +68,7 @@ def explore(program: str | Callable[..., Any], **options: Any) -> Explorer:
     return Explorer(program, **options)
 
 
-class Explorer(anywidget.AnyWidget):
+class Explorer(Live):
     """Shows a program with its toggles, both engines' graphs, and every `.grad` side by side.
 
     Traits: `state` (what the toggles say, by original line and name; may be set from Python), `result` (what came of
@@ -88,7 +86,6 @@ class Explorer(anywidget.AnyWidget):
     # Each engine's SVG by view: apart from what the steps change in it, which is all that most answers bring.
     values_pictures: traitlets.Dict[str, str] = traitlets.Dict().tag(sync=True)
     grad_fn_pictures: traitlets.Dict[str, str] = traitlets.Dict().tag(sync=True)
-    own_id = traitlets.Unicode("").tag(sync=True)  # of this widget, for its own view
     mistake = traitlets.Unicode("").tag(sync=True)  # the name of the one whose lesson is wanted below
     lesson = traitlets.Unicode("").tag(sync=True)  # the widget that is this lesson, by its id
     view = traitlets.Unicode("values").tag(sync=True)
@@ -104,27 +101,21 @@ class Explorer(anywidget.AnyWidget):
         self._direction: dict[str, str] = {}  # of each view, as it first was: no toggle turns a picture around
         self._kept = Kept()
         self._prefix = scene.new_identity()
-        self._shown: DisplayHandle | None = None
-        state = traits.pop("state", {})
-        own_id = uuid.uuid4().hex
-        super().__init__(program=_description(self._parsed), state=state, own_id=own_id, model_id=own_id, **traits)
-        self.observe(self._answer, "state")
-        self.observe(self._teach, "mistake")
+        super().__init__(program=_description(self._parsed), **traits)
+        self.observe(lambda change: self._at_home(self._answer), "state")
+        self.observe(lambda change: self._at_home(self._teach), "mistake")
 
-    def _teach(self, change: dict[str, Any]) -> None:
+    def _teach(self) -> None:
         """Make the lesson on the mistake that is asked for, and let go of the one before."""
         if self._lesson is not None:
             self._lesson.close()
         self._lesson = MistakeView(lesson_on(self.mistake)) if self.mistake else None
         self.lesson = self._lesson.model_id if self._lesson is not None else ""
 
-    def open(self) -> None:
-        """Tell the browser of this explorer: with its first answer, or the page would be built twice."""
-        if self.comm is None:
-            self._answer()
-        super().open()
+    def _begin(self) -> None:
+        self._answer()
 
-    def _answer(self, change: dict[str, Any] | None = None) -> None:
+    def _answer(self) -> None:
         """Answer with the view that is looked at; the other one is drawn when the answer is on its way."""
         self._run((self.view,))
         if self._later is not None:
@@ -163,8 +154,7 @@ class Explorer(anywidget.AnyWidget):
         with self.hold_sync():
             self._show(pictures)
             self.other = {"seq": result["seq"], "scenes": others}
-        if self._shown is not None:
-            self._shown.update(self._still(), raw=True)
+        self._keep()
 
     def _show(self, pictures: dict[str, dict[str, str]]) -> None:
         """Set the traits of the pictures drawn; one that is the same as before is not sent again."""
@@ -182,18 +172,19 @@ class Explorer(anywidget.AnyWidget):
         state = dict(self.state)
         result: dict[str, Any] = {"seq": state.pop("seq", 0)}
         before, ran = self._recordings, self._ran
+        recordings: dict[str, Recording] = {}
+        sides, pictures = [], {}
+        drawn: list[str] = []
         try:
             edited = edit(self._parsed, edits_of(state))
-            recordings: dict[str, Recording] = {}
-            sides, pictures = [], {}
-            drawn: list[str] = []
-            for engine in (CORE, TORCH):
-                side, recording = self._side(engine, edited, state, views, drawn)
-                sides.append(side)
-                if recording is not None:
-                    recordings[engine] = recording
-                if "scene" in side:
-                    pictures[engine] = _taken_out(side["scene"])
+            with interruptible():
+                for engine in (CORE, TORCH):
+                    side, recording = self._side(engine, edited, state, views, drawn)
+                    sides.append(side)
+                    if recording is not None:
+                        recordings[engine] = recording
+                    if "scene" in side:
+                        pictures[engine] = _taken_out(side["scene"])
         except (ProgramError, KeyboardInterrupt) as error:
             # The pictures of the last run stay: they are still true of the last code that ran.
             message = str(error) or "stopped"
@@ -267,11 +258,8 @@ class Explorer(anywidget.AnyWidget):
                 pictures.append(scene.frame({"views": {self.view: drawn}}, self.view, -1))
         return {"text/html": fallback.picture(pictures, titles, sentence), "text/plain": f"{titles}: {sentence}"}
 
-    def _ipython_display_(self) -> None:
-        """Show a still, which a saved notebook keeps, and the live explorer in its place."""
-        self._shown = display(self._still(), raw=True, display_id=True)
-        data, metadata = self._repr_mimebundle_() or ({}, {})
-        display({**data, "text/plain": "An explorer of this program"}, metadata=metadata, raw=True)
+    def _text(self) -> str:
+        return "An explorer of this program"
 
 
 def _asks(prompt: object = "") -> str:

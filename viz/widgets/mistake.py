@@ -4,18 +4,17 @@ from __future__ import annotations
 
 from typing import Any
 
-import anywidget
 import traitlets
-from IPython.display import DisplayHandle, display
 
 from viz.engines import CORE, NAMES
 from viz.experiments.mistake import SIGNS, TITLES, MistakeLesson
 from viz.frames import scene
 from viz.widgets import bundle, fallback
 from viz.widgets.account import title
+from viz.widgets.live import Live
 
 
-class MistakeView(anywidget.AnyWidget):
+class MistakeView(Live):
     """Shows a `MistakeLesson`. Traits: `mend` (which mend is beside the mistake), `engine`, `view`, `step`; all may be set.
 
     What was asked for once is in `parts` and needs no kernel any more.
@@ -36,10 +35,8 @@ class MistakeView(anywidget.AnyWidget):
     def __init__(self, lesson: MistakeLesson, **traits: Any) -> None:
         self._lesson = lesson
         self._prefix = scene.new_identity()
-        self._shown: DisplayHandle | None = None
         super().__init__(lesson=_description(lesson), **traits)
-        self._prepare()
-        self.observe(self._prepare, ["mend", "engine"])
+        self.observe(lambda change: self._at_home(self._prepare), ["mend", "engine"])
 
     @traitlets.validate("mend")
     def _known_mend(self, proposal: dict[str, Any]) -> int:
@@ -54,15 +51,17 @@ class MistakeView(anywidget.AnyWidget):
             raise traitlets.TraitError(f"engine must be one of {', '.join(NAMES)}, not {proposal['value']!r}")
         return str(proposal["value"])
 
-    def _prepare(self, change: Any = None) -> None:
+    def _begin(self) -> None:
+        self._prepare()
+
+    def _prepare(self) -> None:
         """Run what is asked for and was not yet run."""
         wanted = [(position, self.engine) for position in (-1, self.mend)]
         fresh = {f"{engine} {position}": self._part(position, engine) for position, engine in wanted
                  if f"{engine} {position}" not in self.parts}  # fmt: skip
         if fresh:
             self.parts = {**self.parts, **fresh}
-        if self._shown is not None:
-            self._shown.update(self._still(), raw=True)
+        self._keep()
 
     def _part(self, position: int, engine: str) -> dict[str, Any]:
         """One engine's run of the mistake (-1) or of a mend, and what both engines say to that program."""
@@ -100,11 +99,8 @@ class MistakeView(anywidget.AnyWidget):
         still = fallback.picture(pictures, f"{told.number}. {told.title}.", words)
         return {"text/html": still, "text/plain": repr(self._lesson)}
 
-    def _ipython_display_(self) -> None:
-        """Show a still, which a saved notebook keeps, and the live widget in its place."""
-        self._shown = display(self._still(), raw=True, display_id=True)
-        data, metadata = self._repr_mimebundle_() or ({}, {})
-        display({**data, "text/plain": f"viz.mistake({self._lesson.name!r})"}, metadata=metadata, raw=True)
+    def _text(self) -> str:
+        return f"viz.mistake({self._lesson.name!r})"
 
 
 def mark(scene: dict[str, Any], key: str | None) -> None:

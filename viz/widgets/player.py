@@ -2,21 +2,17 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any
 
-import anywidget
 import traitlets
-from IPython.display import display
 
 from viz.frames.scene import frame
 from viz.recording.recording import Recording
-from viz.widgets import fallback
+from viz.widgets import bundle, fallback
+from viz.widgets.live import Live
 
-HERE = Path(__file__).parent
 
-
-class Player(anywidget.AnyWidget):
+class Player(Live):
     """Shows a recording and steps through it; the traits tell where it is, and may be set.
 
     Traits: `scene` (what `viz.frames.scene` makes), `step` (from 0), `view` ("values" or "grad_fn"), `playing`, `speed`.
@@ -25,8 +21,8 @@ class Player(anywidget.AnyWidget):
     >>> player.step = 3                       # doctest: +SKIP
     """
 
-    _esm = HERE / "player.js"
-    _css = HERE / "player.css"
+    _esm = bundle.script("player.js")
+    _css = bundle.style("player.css")
 
     scene = traitlets.Dict().tag(sync=True)
     step = traitlets.Int(0).tag(sync=True)
@@ -47,11 +43,12 @@ class Player(anywidget.AnyWidget):
             raise traitlets.TraitError(f"view is one of {', '.join(self.scene['views'])}, not {proposal['value']!r}")
         return str(proposal["value"])
 
-    def _ipython_display_(self) -> None:
-        """Show a still of the last step, which a saved notebook keeps, and the live player in its place."""
+    def _still(self) -> dict[str, str]:
+        """The last step, as a saved notebook keeps it."""
         last = len(self.scene["steps"]) - 1
         title, sentence = self.scene["title"], self.scene["steps"][last]["sentence"]
         picture = fallback.picture([frame(self.scene, self.view, last)], title, sentence)
-        display({"text/html": picture, "text/plain": f"{title}. {sentence}"}, raw=True)
-        data, metadata = self._repr_mimebundle_() or ({}, {})
-        display({**data, "text/plain": f"A player: {title}"}, metadata=metadata, raw=True)
+        return {"text/html": picture, "text/plain": f"{title}. {sentence}"}
+
+    def _text(self) -> str:
+        return f"A player: {self.scene['title']}"

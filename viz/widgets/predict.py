@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Protocol
 
-import anywidget
 import traitlets
-from IPython.display import display
 
 from viz.widgets import bundle
+from viz.widgets.live import Live
 
 
 class HasSvg(Protocol):
@@ -19,7 +18,7 @@ class HasSvg(Protocol):
     def svg(self) -> str: ...
 
 
-class Prediction(anywidget.AnyWidget):
+class Prediction(Live):
     """Shows a question with its choices; answers each choice, and reveals a picture once the right one was found.
 
     Traits: `question`, `choices` ([text, reply] pairs), `right` (the text of the right one), `reveal` (SVG text or ""),
@@ -35,11 +34,8 @@ class Prediction(anywidget.AnyWidget):
     reveal = traitlets.Unicode("").tag(sync=True)
     tried: traitlets.List = traitlets.List().tag(sync=True)
 
-    def _ipython_display_(self) -> None:
-        """Show the live question, and its text where no kernel and no widget can be."""
-        text = f"Predict. {self.question}  ({' / '.join(choice for choice, _ in self.choices)})"
-        data, metadata = self._repr_mimebundle_() or ({}, {})
-        display({**data, "text/plain": text}, metadata=metadata, raw=True)
+    def _text(self) -> str:
+        return f"Predict. {self.question}  ({' / '.join(choice for choice, _ in self.choices)})"
 
 
 def predict(question: str, choices: Mapping[str, str], right: str, reveal: HasSvg | None = None) -> Prediction:

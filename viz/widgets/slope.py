@@ -6,20 +6,19 @@ import math
 from collections.abc import Callable, Sequence
 from typing import Any
 
-import anywidget
 import numpy as np
 import traitlets
-from IPython.display import display
 
 from viz.picture.axis import short, ticks
 from viz.widgets import bundle
+from viz.widgets.live import Live
 
 POSITIONS = 61
 SAMPLES = 400
 STEPS = (2.0, 1.0, 0.5, 0.2, 0.1, 0.01, 0.001)
 
 
-class Slope(anywidget.AnyWidget):
+class Slope(Live):
     """Shows the table that `slope` makes. Traits: `index` (which x), `step` (which h); both may be set."""
 
     _esm = bundle.script("slope.js")
@@ -29,11 +28,8 @@ class Slope(anywidget.AnyWidget):
     index = traitlets.Int(0).tag(sync=True)
     step = traitlets.Int(0).tag(sync=True)
 
-    def _ipython_display_(self) -> None:
-        """Show the live curve, and its sentence where no widget can be."""
-        data, metadata = self._repr_mimebundle_() or ({}, {})
-        here = self.table["at"][self.index]["sentence"]
-        display({**data, "text/plain": f"The curve of {self.table['label']}. {here}"}, metadata=metadata, raw=True)
+    def _text(self) -> str:
+        return f"The curve of {self.table['label']}. {self.table['at'][self.index]['sentence']}"
 
 
 def slope(

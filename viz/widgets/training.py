@@ -6,19 +6,18 @@ import asyncio
 import time
 from typing import Any
 
-import anywidget
 import traitlets
-from IPython.display import DisplayHandle, display
 
 from viz.experiments.curves import LOOKS, picture, stops
 from viz.experiments.train import Surface, Training
 from viz.widgets import bundle, fallback
+from viz.widgets.live import Live
 
 SLICE = 0.2  # seconds of training between two looks at what else the kernel has to do
 MORE = 40
 
 
-class TrainingView(anywidget.AnyWidget):
+class TrainingView(Live):
     """Shows a `Training`. Traits: `run` and `step` (what is looked at; may be set), `state` (what came of it).
 
     `asked` is what the buttons send: more steps, a stop, or a run with other settings.
@@ -34,16 +33,14 @@ class TrainingView(anywidget.AnyWidget):
 
     def __init__(self, training: Training, **traits: Any) -> None:
         self._training = training
-        self._shown: DisplayHandle | None = None
-        # Training goes on in the thread that the cell ran in: a page's messages may come in another one (JupyterLab sends
-        # them to a subshell), and there an interrupt is not heard, and gradient modes are other ones.
-        self._loop = _running_loop()
         self._busy = False
         self._surface: Surface | None = None
         self._cost = 0.0  # seconds that the last picture took
         super().__init__(**traits)
-        self.refresh()
         self.observe(self._answer, "asked")
+
+    def _begin(self) -> None:
+        self.refresh()
 
     def refresh(self, done: tuple[int, int] | None = None, said: str = "") -> None:
         """Draw what the runs are now; `done` is how many steps of how many are taken, while they run."""
@@ -67,8 +64,8 @@ class TrainingView(anywidget.AnyWidget):
             "more": MORE,
             "looks": LOOKS,
         }
-        if self._shown is not None and done is None:
-            self._shown.update(self._still(), raw=True)
+        if done is None:
+            self._keep()
         self._cost = time.monotonic() - began
 
     def close(self) -> None:
@@ -125,15 +122,5 @@ class TrainingView(anywidget.AnyWidget):
             "text/plain": repr(self._training),
         }
 
-    def _ipython_display_(self) -> None:
-        """Show a still, which a saved notebook keeps, and the live widget in its place."""
-        self._shown = display(self._still(), raw=True, display_id=True)
-        data, metadata = self._repr_mimebundle_() or ({}, {})
-        display({**data, "text/plain": "Training runs"}, metadata=metadata, raw=True)
-
-
-def _running_loop() -> asyncio.AbstractEventLoop | None:
-    try:
-        return asyncio.get_running_loop()
-    except RuntimeError:
-        return None
+    def _text(self) -> str:
+        return "Training runs"

@@ -1,0 +1,56 @@
+"""A widget works in the thread of its cell, whichever thread a page's message comes in."""
+
+import subprocess
+import sys
+
+# A process of its own: a signal is its main thread's, and so is the event loop that a kernel has there.
+NOTEBOOK = """
+import asyncio, os, signal, threading
+import viz
+
+started = threading.Event()
+threads = []
+
+
+def program(T):
+    a = T.tensor(1.0)
+    threads.append(threading.current_thread().name)
+    if a.item() > 1.5:
+        started.set()
+        while a.item() > 1.5:
+            pass
+    c = a * a
+
+
+def interrupt():
+    started.wait()
+    os.kill(os.getpid(), signal.SIGINT)
+
+
+async def cell():
+    explorer = viz.explore(program)
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # as a kernel does between its messages
+    threading.Thread(target=interrupt).start()
+    for number, value in enumerate((1.25, 2.0, 1.5), start=1):
+        state = {"values": {"a": value}, "seq": number}
+        threading.Thread(target=setattr, args=(explorer, "state", state)).start()
+        while explorer.result["seq"] != number:
+            await asyncio.sleep(0.01)
+        print(explorer.result["account"], explorer.result["table"][0]["value"])
+    print(set(threads), signal.getsignal(signal.SIGINT).name)
+
+
+asyncio.run(cell())
+"""
+
+
+def test_a_change_from_another_thread_runs_at_home_where_an_interrupt_ends_it(tmp_path):
+    notebook = tmp_path / "notebook.py"
+    notebook.write_text(NOTEBOOK)
+    ran = subprocess.run([sys.executable, notebook], capture_output=True, text=True, check=False)
+    assert ran.stdout.splitlines() == [
+        "a is 1.25: every gradient stays as it was. 1.25",
+        "Not run: stopped. It was stopped by hand. 1.25",
+        "a is 1.5: every gradient stays as it was. 1.5",
+        "{'MainThread'} SIG_IGN",
+    ], ran.stderr
