@@ -120,8 +120,9 @@ def to_numpy_dtype(d: Any) -> np.dtype:
     )
 
 
-def _category(kind: str) -> int:
-    return "bif".index(kind if kind != "u" else "i")
+def category(d: np.dtype) -> int:
+    """0 for booleans, 1 for integers, 2 for floating-point numbers: a result is never written into a lower one."""
+    return "bif".index("i" if d.kind == "u" else d.kind)
 
 
 def promote(operands: tuple[Any, ...] | list[Any]) -> np.dtype:
@@ -148,7 +149,7 @@ def promote(operands: tuple[Any, ...] | list[Any]) -> np.dtype:
             wrapped = d if wrapped is None else np.promote_types(wrapped, d)
     result: np.dtype | None = None
     for candidate in (dimensioned, zero_dim, wrapped):
-        if candidate is not None and (result is None or _category(candidate.kind) > _category(result.kind)):
+        if candidate is not None and (result is None or category(candidate) > category(result)):
             result = candidate
     if result is None:
         raise TypeError("an op needs at least one tensor or number")

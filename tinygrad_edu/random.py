@@ -64,7 +64,7 @@ def _kind(dtype: Any) -> np.dtype:
 
 
 def _made(array: np.ndarray, requires_grad: bool = False) -> Tensor:
-    out = wrap(array)
+    out = wrap(np.asarray(array))
     return out.requires_grad_() if requires_grad else out
 
 
@@ -115,16 +115,21 @@ def randperm(
 def normal(
     mean: Any = 0.0, std: Any = 1.0, size: Any = None, *, generator: Any = None, dtype: Any = None, device: Any = None
 ) -> Tensor:
-    """Numbers of normal distributions with the given means and deviations, numbers or tensors."""
-    kind = next((x._data.dtype for x in (mean, std) if isinstance(x, Tensor)), _kind(dtype))
-    mean, std = (getattr(x, "_data", x) for x in (mean, std))
-    shape = np.broadcast_shapes(np.shape(mean), np.shape(std)) if size is None else tuple(size)
-    return _made(np.asarray(source(generator).normal(shape, kind) * std + mean, kind))
+    """Numbers of normal distributions with the given means and deviations, numbers or tensors.
+
+    No gradient passes a draw: a mean or a deviation that requires grad gets zeros.
+    """
+    if isinstance(mean, Tensor):
+        op = NormalOfBoth if isinstance(std, Tensor) else NormalOfMean
+        return op.apply(mean, std, generator=generator)
+    if isinstance(std, Tensor):
+        return NormalOfStd.apply(std, mean=mean, generator=generator)
+    return _made(source(generator).normal(_size((size or (),)), _kind(dtype)) * std + mean)
 
 
 def bernoulli(input: Tensor, p: float | None = None, *, generator: Any = None) -> Tensor:
     """1 with the probability that `input` gives (or `p`, in the shape of `input`), else 0."""
-    return _made(chance(input._data, input._data if p is None else p, generator))
+    return Bernoulli.apply(input, p=input._data if p is None else p, generator=generator)
 
 
 def chance(like: np.ndarray, p: Any, generator: Any = None) -> np.ndarray:
@@ -140,6 +145,15 @@ def exponential(shape: Any, generator: Any = None) -> np.ndarray:
 def multinomial(input: Tensor, num_samples: int, replacement: bool = False, *, generator: Any = None) -> Tensor:
     """Indices drawn with the weights in each row of `input`."""
     weights = input._data
+    if weights.ndim not in (1, 2):
+        raise RuntimeError("prob_dist must be 1 or 2 dim")
+    if weights.dtype.kind != "f":
+        raise RuntimeError(
+            f"multinomial only supports floating-point dtypes for input, got: {input.dtype.legacy_name}. Convert first: "
+            "t.float()."
+        )
+    if num_samples <= 0:
+        raise RuntimeError("cannot sample n_sample <= 0 samples")
     if (weights < 0).any() or not np.isfinite(weights).all():
         raise RuntimeError("probability tensor contains either `inf`, `nan` or element < 0")
     if (weights.sum(axis=-1) <= 0).any():
@@ -200,9 +214,43 @@ class Normal(_Filled):
         return source(generator).normal(self.shape, self.dtype, mean, std)
 
 
+class NormalOfBoth(Op, name="NormalBackward3"):
+    """Draws with means and deviations, which no gradient reaches."""
+
+    def forward(mean, std, *, generator):
+        kind = next(x.dtype for x in (mean, std) if isinstance(x, np.ndarray))
+        shape = np.broadcast_shapes(np.shape(mean), np.shape(std))
+        return np.asarray(source(generator).normal(shape, kind) * std + mean, kind)
+
+    def grad_mean(grad):
+        return zeros_like(grad)
+
+    def grad_std(grad):
+        return zeros_like(grad)
+
+    jvp = elementwise
+
+
+class NormalOfMean(NormalOfBoth, name="NormalBackward1"):
+    forward = NormalOfBoth.forward
+
+
+class NormalOfStd(_Filled, name="NormalBackward2"):
+    def forward(self, *, mean, generator):
+        return NormalOfBoth.forward(mean, self, generator=generator)
+
+
 class Bernoulli(_Filled):
     def forward(self, *, p, generator):
         return chance(self, p, generator)
+
+
+class BernoulliOfTensor(Bernoulli, name="BernoulliBackward1"):
+    forward = Bernoulli.forward
+
+
+class BernoulliOfNumber(Bernoulli, name="BernoulliBackward2"):
+    forward = Bernoulli.forward
 
 
 class Exponential(_Filled):
@@ -250,7 +298,9 @@ def normal_(self: Tensor, mean: float = 0.0, std: float = 1.0, *, generator: Any
 
 def bernoulli_(self: Tensor, p: Any = 0.5, *, generator: Any = None) -> Tensor:
     """Fill with 1, with probability `p`, and 0."""
-    return Bernoulli.apply_(self, p=getattr(p, "_data", p), generator=generator)
+    if isinstance(p, Tensor):
+        return BernoulliOfTensor.apply_(self, p=p._data, generator=generator)
+    return BernoulliOfNumber.apply_(self, p=p, generator=generator)
 
 
 def exponential_(self: Tensor, lambd: float = 1.0, *, generator: Any = None) -> Tensor:

@@ -34,7 +34,6 @@ EXCEPTIONS = {
     "GatherBackward0": {"sparse_grad": GRANTED},
     "EmbeddingBackward0": {"scale_grad_by_freq": GRANTED, "sparse": GRANTED},
     "ConvolutionBackward0": {"output_padding": NEEDED, "transposed": "ours are two ops of one name"},
-    "LinalgCholeskyExBackward0": {"upper": GRANTED},
     "LinalgDetBackward0": {"LU": COMPOSED, "pivots": COMPOSED, "result": COMPOSED},
     "LinalgSlogdetBackward0": {"LU": COMPOSED, "pivots": COMPOSED, "sign": COMPOSED},
     "LinalgSolveExBackward0": {"LU": COMPOSED, "pivots": COMPOSED},

@@ -124,7 +124,6 @@ REFUSED = [
     *refused("are not built here. Leave it out", lambda: T.compile, lambda: T.profiler, lambda: T.distributed),
     *refused("autograd.functional", lambda: T.vmap, lambda: T.func),
     *refused("numpy.linalg", lambda: T.linalg.svd, lambda: T.linalg.eigh, lambda: ones().qr),
-    *refused("packed sequences", lambda: T.nn.utils.rnn.pack_padded_sequence),
     *refused("share memory", lambda: ones().expand(2, 2).detach().as_strided((2, 2), (0, 1))),
     *refused("float64, float32 and float16", lambda: T.bfloat16, lambda: ones().bfloat16(), lambda: T.uint16),
 ]

@@ -188,7 +188,7 @@ class Abs(Op):
 # --- functions -------------------------------------------------------------------------------------------------------
 
 
-@public(inplace=Add, operators=("__add__", "__radd__"))
+@public(inplace=Add, operators=("__add__", "__radd__"), number_first=True)
 def add(input, other, *, alpha=1):
     """input + alpha * other, broadcast."""
     return Add.apply(input, other, alpha=alpha)
@@ -197,6 +197,9 @@ def add(input, other, *, alpha=1):
 def _scaled(alpha, array):
     if isinstance(alpha, float) and isinstance(array, np.ndarray) and array.dtype.kind in "iu":
         raise RuntimeError("For integral input tensors, argument alpha must not be a floating point number.")
+    if isinstance(array, np.ndarray):
+        # As in PyTorch a number that an integer type cannot hold wraps around.
+        alpha = np.asarray(alpha).astype(array.dtype)
     return alpha * array
 
 
@@ -216,7 +219,7 @@ def _sub_(self, other, *, alpha=1):
     return Sub.apply_(self, other, alpha=alpha)
 
 
-@public("subtract", inplace=_sub_, operators=("__sub__",))
+@public("subtract", inplace=_sub_, operators=("__sub__",), number_first=True)
 def sub(input, other, *, alpha=1):
     """input - alpha * other, broadcast."""
     _refuse_booleans(input, other)
@@ -238,7 +241,7 @@ def rsub(input, other, *, alpha=1):
     return Rsub.apply(input, other=other, alpha=alpha)
 
 
-@public("multiply", inplace=Mul, operators=("__mul__", "__rmul__"))
+@public("multiply", inplace=Mul, operators=("__mul__", "__rmul__"), number_first=True)
 def mul(input, other):
     """input * other, broadcast."""
     return Mul.apply(input, other)

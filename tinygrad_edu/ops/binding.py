@@ -31,12 +31,13 @@ def public(
     method: bool = True,
     inplace: Any = None,
     operators: tuple[str, ...] = (),
+    number_first: bool = False,
 ) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
     """Bind a function of `ops` under its own name and `aliases`, in each table of `where` and as a method of Tensor.
 
     The function itself is returned as it was: the rules call it with arrays, and no mode sees that. `inplace` is the Op
     whose result the form with an underscore writes into its tensor (or a function that does so); it serves the
-    augmented forms of `operators` too.
+    augmented forms of `operators` too. `number_first` lets a number stand first, as in `pow(2, x)`.
 
     Example:
         @public("multiply", inplace=Mul, operators=("__mul__", "__rmul__"))
@@ -46,7 +47,7 @@ def public(
     def bind(function: Callable[..., Any]) -> Callable[..., Any]:
         name = function.__name__
         for alias in (name, *aliases):
-            call = _checked(function, alias)
+            call = _checked(function, alias, number_first)
             for table in where:
                 table[alias] = call
             if method:
@@ -98,7 +99,7 @@ def _bind_operator(symbol: str, function: Callable[..., Any], name: str) -> None
     bind_to_tensor(symbol, call)
 
 
-def _checked(function: Callable[..., Any], name: str) -> Callable[..., Any]:
+def _checked(function: Callable[..., Any], name: str, number_first: bool = False) -> Callable[..., Any]:
     """The functions of `ops` take arrays too, for the rules; a user's call needs a Tensor among its arguments."""
 
     parameters = inspect.signature(function).parameters.values()
@@ -113,7 +114,8 @@ def _checked(function: Callable[..., Any], name: str) -> Callable[..., Any]:
                 args, kwargs = _arranged(args, kwargs, rest)
                 return function(*args, **kwargs)
             return function(*args)
-        if not _any_tensor((*args, *kwargs.values())) and not (args and isinstance(args[0], tuple | list)):
+        misplaced = args and isinstance(args[0], int | float) and not number_first
+        if misplaced or not (_any_tensor((*args, *kwargs.values())) or (args and isinstance(args[0], tuple | list))):
             given = type(args[0]).__name__ if args else "nothing"
             raise TypeError(
                 f"{name}(): argument 'input' (position 1) must be Tensor, not {given}. Make one with "

@@ -9,6 +9,7 @@ from .binding import public
 from .creation import as_number, as_operand
 from .masking import where
 from .op import Op, elementwise
+from .operands import need_tensor
 
 
 class Clamp(Op, name="ClampBackward1"):
@@ -206,13 +207,13 @@ def clamp_max(input, max):
 @public()
 def maximum(input, other):
     """The larger of two, element by element; at a tie both get half of the gradient."""
-    return Maximum.apply(input, other)
+    return Maximum.apply(input, need_tensor("maximum", other))
 
 
 @public()
 def minimum(input, other):
     """The smaller of two, element by element; at a tie both get half of the gradient."""
-    return Minimum.apply(input, other)
+    return Minimum.apply(input, need_tensor("minimum", other))
 
 
 @public(inplace=NanToNum)

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any
-
 import numpy as np
 
 from ..overrides import overridable
@@ -12,6 +9,7 @@ from ..tensor import Tensor, bind
 from .binding import operator, public
 from .creation import zeros_like
 from .op import Op, elementwise
+from .operands import need_tensor
 
 
 class _Compare(Op):
@@ -63,6 +61,16 @@ class BitwiseXor(_Compare):
         return np.bitwise_xor(self, other)
 
 
+class BitwiseLeftShift(_Compare):
+    def forward(self, other):
+        return np.left_shift(self, other)
+
+
+class BitwiseRightShift(_Compare):
+    def forward(self, other):
+        return np.right_shift(self, other)
+
+
 class BitwiseNot(Op):
     def forward(self):
         return np.invert(self)
@@ -77,9 +85,9 @@ class _Written(Op):
     jvp = elementwise
 
 
-def _in_place(compare: type[Op], function: Callable[..., Any]) -> None:
+def _in_place(compare: type[Op], *names: str) -> None:
     """Bind the in-place form of a comparison. PyTorch has a node for numbers and one for tensors."""
-    kind = function.__name__.title()
+    kind = names[0].title()
 
     class WithNumber(_Written, name=f"{kind}Backward0"):
         def forward(self, *, other):
@@ -95,9 +103,9 @@ def _in_place(compare: type[Op], function: Callable[..., Any]) -> None:
     def write(self, other):
         return WithTensor.apply_(self, other) if isinstance(other, Tensor) else WithNumber.apply_(self, other=other)
 
-    write.__doc__ = f"As `{function.__name__}`, written into this tensor as 1 and 0."
-    name = f"{function.__name__}_"
-    bind(name, overridable(write, name))
+    write.__doc__ = f"As `{names[0]}`, written into this tensor as 1 and 0."
+    for name in names:
+        bind(f"{name}_", overridable(write, f"{name}_"))
 
 
 class LogicalAnd(Op):
@@ -169,22 +177,34 @@ def ge(input, other):
     return Ge.apply(input, other)
 
 
-@public(inplace=BitwiseAnd, operators=("__and__", "__rand__"))
+@public(inplace=BitwiseAnd, operators=("__and__", "__rand__"), number_first=True)
 def bitwise_and(input, other):
     """input & other."""
     return BitwiseAnd.apply(input, other)
 
 
-@public(inplace=BitwiseOr, operators=("__or__", "__ror__"))
+@public(inplace=BitwiseOr, operators=("__or__", "__ror__"), number_first=True)
 def bitwise_or(input, other):
     """input | other."""
     return BitwiseOr.apply(input, other)
 
 
-@public(inplace=BitwiseXor, operators=("__xor__", "__rxor__"))
+@public(inplace=BitwiseXor, operators=("__xor__", "__rxor__"), number_first=True)
 def bitwise_xor(input, other):
     """input ^ other."""
     return BitwiseXor.apply(input, other)
+
+
+@public(inplace=BitwiseLeftShift, operators=("__lshift__",), number_first=True)
+def bitwise_left_shift(input, other):
+    """input << other: times 2 to the power of other."""
+    return BitwiseLeftShift.apply(input, other)
+
+
+@public(inplace=BitwiseRightShift, operators=("__rshift__",), number_first=True)
+def bitwise_right_shift(input, other):
+    """input >> other: divided by 2 to the power of other, rounded down."""
+    return BitwiseRightShift.apply(input, other)
 
 
 @public(inplace=BitwiseNot, operators=("__invert__",))
@@ -196,19 +216,19 @@ def bitwise_not(input):
 @public(inplace=LogicalAnd)
 def logical_and(input, other):
     """True where neither is 0."""
-    return LogicalAnd.apply(input, other)
+    return LogicalAnd.apply(input, need_tensor("logical_and", other))
 
 
 @public(inplace=LogicalOr)
 def logical_or(input, other):
     """True where one is not 0."""
-    return LogicalOr.apply(input, other)
+    return LogicalOr.apply(input, need_tensor("logical_or", other))
 
 
 @public(inplace=LogicalXor)
 def logical_xor(input, other):
     """True where exactly one is not 0."""
-    return LogicalXor.apply(input, other)
+    return LogicalXor.apply(input, need_tensor("logical_xor", other))
 
 
 @public(inplace=LogicalNot)
@@ -217,8 +237,11 @@ def logical_not(input):
     return LogicalNot.apply(input)
 
 
-for _compare, _function in ((Eq, eq), (Ne, ne), (Lt, lt), (Le, le), (Gt, gt), (Ge, ge)):
-    _in_place(_compare, _function)
+for _compare, *_names in (
+    (Eq, "eq"), (Ne, "ne", "not_equal"), (Lt, "lt", "less"), (Le, "le", "less_equal"), (Gt, "gt", "greater"),
+    (Ge, "ge", "greater_equal"),
+):  # fmt: skip
+    _in_place(_compare, *_names)
 
 
 @public()
@@ -254,7 +277,10 @@ def equal(input, other):
 @public()
 def isclose(input, other, rtol=1e-05, atol=1e-08, equal_nan=False):
     """True where |input - other| <= atol + rtol * |other|."""
-    return Isclose.apply(input, other, rtol=rtol, atol=atol, equal_nan=equal_nan)
+    for name, tolerance in (("rtol", rtol), ("atol", atol)):
+        if tolerance < 0:
+            raise RuntimeError(f"{name} must be greater than or equal to zero, but got {tolerance}")
+    return Isclose.apply(input, need_tensor("isclose", other), rtol=rtol, atol=atol, equal_nan=equal_nan)
 
 
 @public()

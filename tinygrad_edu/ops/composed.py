@@ -7,10 +7,10 @@ import builtins
 import numpy as np
 
 from .. import dtypes
-from ..tensor import Size, wrap
+from ..tensor import Size, Tensor, bind, wrap
 from .arithmetic import mul
 from .binding import functions, linalg_functions, nn_functions, public
-from .creation import linspace
+from .creation import ends, linspace
 from .decomposition import slogdet
 from .gather import index_add
 from .index import narrow, select
@@ -19,10 +19,11 @@ from .masking import where
 from .matmul import dot, matmul
 from .network import embedding
 from .norms import vector_norm
-from .permute import flip, permute, transpose
+from .permute import flip, movedim, transpose
 from .powers import pow, sqrt
-from .reduce import mean, nansum, sum
+from .reduce import nansum, sum
 from .repetition import meshgrid
+from .rounding import ceil, floor, round
 from .shape import axis_of, expand, reshape, unsqueeze
 from .softmax import softmax
 from .sorting import sort
@@ -40,35 +41,30 @@ def quantile(input, q, dim=None, keepdim=False, *, interpolation="linear"):
         raise RuntimeError(
             f"quantile() interpolation must be one of linear, lower, higher, midpoint or nearest, but got {interpolation}"
         )
-    shares = np.asarray(getattr(q, "_data", q), input._data.dtype)
-    if ((shares < 0) | (shares > 1)).any():
+    shares = q if isinstance(q, Tensor) else wrap(np.asarray(q, input._data.dtype))
+    if ((shares._data < 0) | (shares._data > 1)).any():
         raise RuntimeError("quantile() q values must be in the range [0, 1]")
+    dim = dim if input.ndim else None
     rows = reshape(input, (-1,)) if dim is None else input
     axis = axis_of(0 if dim is None else dim, rows.ndim)
-    ordered = transpose(sort(rows, axis)[0], axis, -1)
-    place = shares.reshape(-1).astype(np.float64) * (ordered.shape[-1] - 1)
-    if interpolation != "linear":
-        rounded = {
-            "lower": np.floor,
-            "higher": np.ceil,
-            "nearest": np.rint,
-            "midpoint": lambda p: (np.floor(p) + np.ceil(p)) / 2,
-        }
-        place = rounded[interpolation](place)
-    below = np.floor(place).astype(np.int64)
+    ordered = movedim(sort(rows, axis)[0], axis, -1)
+    rounded = {
+        "linear": lambda p: p,
+        "lower": floor,
+        "higher": ceil,
+        "nearest": round,
+        "midpoint": lambda p: (floor(p) + ceil(p)) / 2,
+    }
+    place = rounded[interpolation](reshape(shares, (-1,)) * (ordered.shape[-1] - 1))
+    below = np.floor(place._data).astype(np.int64)
     parts = [ordered[..., np.minimum(below + step, ordered.shape[-1] - 1)] for step in (0, 1)]
-    out = parts[0] + (parts[1] - parts[0]) * wrap((place - below).astype(input._data.dtype))
-    # (…, shares) to (shares, …), where the dimension that was reduced may stay as 1.
-    out = permute(out, (out.ndim - 1, *range(out.ndim - 1)))
-    sizes = [1] * input.ndim if dim is None else [1 if d == axis else n for d, n in enumerate(input.shape)]
+    out = parts[0] + (parts[1] - parts[0]) * (place - wrap(below.astype(place._data.dtype)))
+    last = narrow(ordered, -1, ordered.shape[-1] - 1, 1)
+    if np.isnan(last._data).any():
+        out = where(np.isnan(last._data), last, out)
+    out = movedim(out, -1, 0)
     if keepdim:
-        sizes = (len(place), *sizes)
-        out = reshape(transpose(unsqueeze(out, -1), axis + 1, -1) if dim is not None else out, sizes)
-    elif dim is not None and axis != input.ndim - 1:
-        # What stood last took the place of the reduced dimension.
-        order = [*range(1, input.ndim)]
-        order.insert(input.ndim - 1, order.pop(axis))
-        out = permute(out, (0, *order))
+        out = reshape(out, (-1, *(1 for _ in input.shape))) if dim is None else unsqueeze(out, axis + 1)
     return out if shares.ndim else select(out, 0, 0)
 
 
@@ -82,23 +78,43 @@ def nanmean(input, dim=None, keepdim=False, *, dtype=None):
 @public()
 def diff(input, n=1, dim=-1, prepend=None, append=None):
     """The differences of neighbours along `dim`, `n` times."""
-    ends = [x for x in (prepend, input, append) if x is not None]
-    out = input if len(ends) == 1 else cat(ends, dim)
-    for _ in range(n):
-        size = out.shape[dim]
-        out = narrow(out, dim, 1, size - 1) - narrow(out, dim, 0, size - 1)
+    axis = axis_of(dim, input.ndim)
+    if not input.ndim:
+        raise RuntimeError("diff expects input to be at least one-dimensional")
+    if n < 0:
+        raise RuntimeError(f"order must be non-negative but got {n}")
+    if n == 0:
+        return input.clone()
+    parts = [x for x in (prepend, input, append) if x is not None]
+    out = input if len(parts) == 1 else cat(parts, axis)
+    of_booleans = input._data.dtype == np.bool_
+    for _ in range(min(n, out.shape[axis])):
+        size = out.shape[axis] - 1
+        after, before = narrow(out, axis, 1, size), narrow(out, axis, 0, size)
+        out = after ^ before if of_booleans else after - before
     return out
 
 
 @public()
 def cov(input, *, correction=1, fweights=None, aweights=None):
     """The covariances of variables, a row each."""
-    if fweights is not None or aweights is not None:
-        raise NotImplementedError("cov with weights is not built: weigh the rows by hand.")
+    if input.ndim > 2:
+        raise RuntimeError(
+            f"cov(): expected input to have two or fewer dimensions but got an input with {input.ndim} dimensions"
+        )
     rows = input if input.ndim == 2 else reshape(input, (1, -1))
-    centred = rows - mean(rows, 1, True)
-    out = matmul(centred, transpose(centred, 0, 1)) / (rows.shape[1] - correction)
-    return out if input.ndim == 2 else reshape(out, ())
+    if rows._data.dtype.kind != "f":
+        rows = rows.to(dtypes.get_default_dtype())
+    given = [w for w in (fweights, aweights) if w is not None]
+    weight = None if not given else given[0] if len(given) == 1 else given[0] * given[1]
+
+    def weighed(columns):
+        return columns if weight is None else columns * weight
+
+    total = rows.shape[1] if weight is None else sum(weight)
+    lost = correction if aweights is None else correction * sum(weight * aweights) / total
+    centred = rows - sum(weighed(rows), 1, True) / total
+    return (matmul(centred, transpose(weighed(centred), 0, 1)) / builtins.max(total - lost, 0)).squeeze()
 
 
 @public()
@@ -109,16 +125,6 @@ def corrcoef(input):
         return covariance / covariance
     deviation = sqrt(covariance.diagonal())
     return (covariance / unsqueeze(deviation, 1) / unsqueeze(deviation, 0)).clamp(-1, 1)
-
-
-@public()
-def kthvalue(input, k, dim=-1, keepdim=False):
-    """The k-th smallest element along `dim`, and its index."""
-    values, indices = sort(input, dim, stable=True)
-    if not 1 <= k <= input.shape[dim]:
-        raise RuntimeError("kthvalue(): selected number k out of range for dimension")
-    parts = (narrow(x, dim, k - 1, 1) for x in (values, indices))
-    return tuple(x if keepdim else x.squeeze(dim) for x in parts)
 
 
 @public()
@@ -144,13 +150,13 @@ def searchsorted(sorted_sequence, values, *, out_int32=False, right=False, side=
     return wrap(np.asarray(found, np.int32 if out_int32 else np.int64))
 
 
-@public(method=False)
+@public(method=False, number_first=True)
 def bucketize(input, boundaries, *, out_int32=False, right=False):
     """In which of the intervals between `boundaries` each element lies."""
     return searchsorted(boundaries, input, out_int32=out_int32, right=right)
 
 
-@public(method=False)
+@public(method=False, number_first=True)
 def isin(elements, test_elements, *, assume_unique=False, invert=False):
     """True where an element is one of `test_elements`."""
     among = np.asarray(getattr(test_elements, "_data", test_elements))
@@ -225,6 +231,12 @@ def dstack(tensors):
 @public()
 def rot90(input, k=1, dims=(0, 1)):
     """Turned by 90 degrees `k` times, in the plane of two dimensions."""
+    if len(dims) != 2:
+        raise RuntimeError(f"expected total rotation dims == 2, but got dims = {len(dims)}")
+    if input.ndim < 2:
+        raise RuntimeError(f"expected total dims >= 2, but got total dims = {input.ndim}")
+    if axis_of(dims[0], input.ndim) == axis_of(dims[1], input.ndim):
+        raise RuntimeError(f"expected rotation dims to be different, but got dim0 = {dims[0]} and dim1 = {dims[1]}")
     turns = k % 4
     if turns == 2:
         return flip(input, dims)
@@ -270,9 +282,8 @@ _indices("triu_indices", np.triu_indices)
 
 def logspace(start, end, steps, base=10.0, *, dtype=None, device=None, requires_grad=False):
     """`steps` powers of `base`, from base^start to base^end, evenly spaced in the exponent."""
-    out = wrap(
-        (base ** np.linspace(start, end, steps)).astype(linspace(0, 1, 1, dtype=dtype, device=device)._data.dtype)
-    )
+    kind = linspace(0, 1, 1, dtype=dtype, device=device)._data.dtype
+    out = wrap((base ** np.linspace(*ends(start, end, steps), steps)).astype(kind))
     return out.requires_grad_() if requires_grad else out
 
 
@@ -306,6 +317,8 @@ def multi_dot(tensors):
 @public(where=_LINALG, method=False)
 def cross(input, other, *, dim=-1):
     """The vector at right angles to two others, in three dimensions."""
+    if input.ndim != other.ndim:
+        raise RuntimeError("linalg.cross: inputs must have the same number of dimensions.")
     if input.shape[dim] != 3 or other.shape[dim] != 3:
         raise RuntimeError(
             f"linalg.cross: inputs dimension {dim} must have length 3. Got {input.shape[dim]} and {other.shape[dim]}"
@@ -314,7 +327,7 @@ def cross(input, other, *, dim=-1):
     return stack((b * z - c * y, c * x - a * z, a * y - b * x), dim)
 
 
-@public()
+@public(method=False)
 def _cross(input, other, dim=None):
     """The vector at right angles to two others, along the first dimension of size 3."""
     if dim is None:
@@ -326,6 +339,7 @@ def _cross(input, other, dim=None):
 
 functions["cross"] = functions.pop("_cross")
 functions["cross"].__name__ = functions["cross"].__qualname__ = "cross"
+bind("cross", functions["cross"])
 
 
 @public()
@@ -342,13 +356,7 @@ def cdist(x1, x2, p=2.0, compute_mode="use_mm_for_euclid_dist_if_necessary"):
     return vector_norm(unsqueeze(x1, -2) - unsqueeze(x2, -3), p, -1)
 
 
-@public()
-def hypot(input, other):
-    """√(input² + other²)"""
-    return sqrt(input * input + other * other)
-
-
-@public()
+@public(number_first=True)
 def float_power(input, exponent):
     """input ** exponent, in float64."""
     return pow(input.to(dtypes.float64), exponent.to(dtypes.float64) if hasattr(exponent, "to") else exponent)
@@ -360,13 +368,13 @@ def positive(input):
     return input
 
 
-@public()
+@public(inplace=lambda self: self.mul_(np.pi / 180))
 def deg2rad(input):
     """Degrees as radians."""
     return mul(input, np.pi / 180)
 
 
-@public()
+@public(inplace=lambda self: self.mul_(180 / np.pi))
 def rad2deg(input):
     """Radians as degrees."""
     return mul(input, 180 / np.pi)

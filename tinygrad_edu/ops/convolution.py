@@ -108,6 +108,11 @@ def _to_bias(grad):
     return sum(grad, (0, *range(2, len(grad.shape))))
 
 
+def _cut(value, sizes):
+    """Without the windows for which the `output_padding` of a transposed convolution has made room."""
+    return value if tuple(value.shape) == tuple(sizes) else value[tuple(slice(n) for n in sizes)]
+
+
 class InputOfConvolution(Op, name="ConvolutionBackwardBackward0"):
     """The gradient of a convolution's input (of shape `size`), from that of its output; a transposed convolution."""
 
@@ -125,8 +130,9 @@ class InputOfConvolution(Op, name="ConvolutionBackwardBackward0"):
             out[part] = np.moveaxis(room[_inner(sizes, padding)], -1, 0)
         return out
 
-    def grad_self(grad, weight, stride, padding, dilation, groups):
-        return Convolution.apply(grad, weight, None, stride=stride, padding=padding, dilation=dilation, groups=groups)
+    def grad_self(grad, weight, self_sym_sizes, stride, padding, dilation, groups):
+        settings = {"stride": stride, "padding": padding, "dilation": dilation, "groups": groups}
+        return _cut(Convolution.apply(grad, weight, None, **settings), self_sym_sizes)
 
     def grad_weight(grad, self, weight_sym_sizes, stride, padding, dilation, groups):
         settings = {"stride": stride, "padding": padding, "dilation": dilation, "groups": groups}
@@ -154,8 +160,9 @@ class WeightOfConvolution(Op, name="ConvolutionBackwardBackward1"):
         settings = {"stride": stride, "padding": padding, "dilation": dilation, "groups": groups}
         return InputOfConvolution.apply(grad_output, grad, size=self_sym_sizes, **settings)
 
-    def grad_grad_output(grad, self, stride, padding, dilation, groups):
-        return Convolution.apply(self, grad, None, stride=stride, padding=padding, dilation=dilation, groups=groups)
+    def grad_grad_output(grad, self, grad_output_sym_sizes, stride, padding, dilation, groups):
+        settings = {"stride": stride, "padding": padding, "dilation": dilation, "groups": groups}
+        return _cut(Convolution.apply(self, grad, None, **settings), grad_output_sym_sizes)
 
     def jvp(tangent, grad_tangent, self, grad_output, size, stride, padding, dilation, groups):
         settings = {"size": size, "stride": stride, "padding": padding, "dilation": dilation, "groups": groups}
@@ -174,8 +181,9 @@ class ConvolutionTransposed(Op, name="ConvolutionBackward0"):
             out += bias.reshape(-1, *(1,) * (input.ndim - 2))
         return out
 
-    def grad_input(grad, weight, stride, padding, dilation, groups):
-        return Convolution.apply(grad, weight, None, stride=stride, padding=padding, dilation=dilation, groups=groups)
+    def grad_input(grad, weight, input_sym_sizes, stride, padding, dilation, groups):
+        settings = {"stride": stride, "padding": padding, "dilation": dilation, "groups": groups}
+        return _cut(Convolution.apply(grad, weight, None, **settings), input_sym_sizes)
 
     def grad_weight(grad, input, weight_sym_sizes, stride, padding, dilation, groups):
         settings = {"stride": stride, "padding": padding, "dilation": dilation, "groups": groups}
@@ -195,7 +203,8 @@ class ConvolutionTransposed(Op, name="ConvolutionBackward0"):
 
 def as_tuple(value, n):
     """One number for each of `n` dimensions."""
-    return (value,) * n if isinstance(value, int) else tuple(value)
+    values = (value,) if isinstance(value, int) else tuple(value)
+    return values * n if len(values) == 1 else values
 
 
 def _same_padding(stride, kernel, dilation):
@@ -237,6 +246,11 @@ def _conv(name, n, input, weight, bias, stride, padding, dilation, groups):
     _check(name, n, input, weight, bias, groups)
     stride, dilation = as_tuple(stride, n), as_tuple(dilation, n)
     kernel = tuple(weight.shape[2:])
+    for what, numbers in (("stride", stride), ("dilation", dilation)):
+        if min(numbers) < 1:
+            raise RuntimeError(
+                f"non-positive {what} is not supported: {what} should be greater than zero, got {numbers}"
+            )
     if padding == "valid":
         padding = 0
     if padding == "same":

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import math
 import warnings
 from collections.abc import Callable
 from typing import Any
@@ -203,27 +204,57 @@ def arange(
     """start, start + step, … up to but not including `end`. Integers give int64, floats the default dtype."""
     if end is None:
         start, end = 0, start
-    values = [as_array(v).item() for v in (start, end, step)]
-    if values[2] == 0:
+    start, end, step = (_number(v) for v in (start, end, step))
+    if step == 0:
         raise RuntimeError("step must be nonzero")
-    if (values[1] - values[0]) * values[2] < 0:
+    if not math.isfinite(start) or not math.isfinite(end):
+        raise RuntimeError(f"unsupported range: {start} -> {end}")
+    if (end - start) * step < 0:
         raise RuntimeError("upper bound and lower bound inconsistent with step sign")
-    kind = _np(dtype) if dtype is not None or any(isinstance(v, float) for v in values) else np.dtype(np.int64)
-    return _finish(np.arange(*values).astype(kind), requires_grad, device)
+    is_float = any(isinstance(v, float) for v in (start, end, step))
+    kind = _np(dtype) if dtype is not None or is_float else np.dtype(np.int64)
+    if kind.kind != "f":
+        start, end, step = int(start), int(end), int(step)
+    count = math.ceil((end - start) / step)
+    return _finish((start + step * np.arange(count)).astype(kind), requires_grad, device)
+
+
+def _number(value: Any) -> Any:
+    """A Python number for a number, or for a tensor or an array of one element."""
+    if isinstance(value, complex):
+        raise TypeError(absent.sentence("complex"))
+    return value.item() if isinstance(value, Tensor | np.generic | np.ndarray) else value
 
 
 def linspace(
-    start: float, end: float, steps: int, *, dtype: Any = None, device: Any = None, requires_grad: bool = False
+    start: Any, end: Any, steps: int, *, dtype: Any = None, device: Any = None, requires_grad: bool = False
 ) -> Tensor:
     """`steps` values from `start` to `end`, both included, evenly spaced."""
     kind = _np(dtype)
+    start, end = ends(start, end, steps)
     for edge in (start, end):
         fitted(edge, kind)
     return _finish(np.linspace(start, end, steps).astype(kind), requires_grad, device)
 
 
+def ends(start: Any, end: Any, steps: int) -> tuple[Any, Any]:
+    """The ends of a range of `steps` numbers, where tensors of no dimension may stand for numbers.
+
+    Raises:
+        RuntimeError: an end is not one number, or `steps` is negative.
+    """
+    if any(isinstance(v, Tensor) and v.ndim for v in (start, end)):
+        raise RuntimeError("linspace only supports 0-dimensional start and end tensors")
+    if steps < 0:
+        raise RuntimeError("number of steps must be non-negative")
+    return _number(start), _number(end)
+
+
 def eye(n: int, m: int | None = None, *, dtype: Any = None, device: Any = None, requires_grad: bool = False) -> Tensor:
     """The n×m matrix with 1 on the diagonal and 0 elsewhere."""
+    for name, size in (("n", n), ("m", n if m is None else m)):
+        if size < 0:
+            raise RuntimeError(f"{name} must be greater or equal to 0, got {size}")
     return _finish(np.eye(n, m, dtype=_np(dtype)), requires_grad, device)
 
 

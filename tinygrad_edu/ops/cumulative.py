@@ -14,7 +14,8 @@ from .shape import axis_of, broadcast_to, unsqueeze
 
 class Cumsum(Op):
     def forward(self, *, dim, dtype=None):
-        return summed(self, dtype).cumsum(axis=dim) if self.ndim else summed(self, dtype).copy()
+        x = summed(self, dtype)
+        return x.cumsum(axis=dim, dtype=x.dtype) if self.ndim else x.copy()
 
     def grad_self(grad, dim):
         return flip(cumsum(flip(grad, (dim,)), dim), (dim,)) if grad.ndim else grad
@@ -24,7 +25,8 @@ class Cumsum(Op):
 
 class Cumprod(Op):
     def forward(self, *, dim, dtype=None):
-        return summed(self, dtype).cumprod(axis=dim) if self.ndim else summed(self, dtype).copy()
+        x = summed(self, dtype)
+        return x.cumprod(axis=dim, dtype=x.dtype) if self.ndim else x.copy()
 
     # ∂(s₁…sᵢ)/∂sₖ is, for k <= i, the product of the others: resultᵢ/sₖ where no factor is 0
     def grad_self(grad, self, result, dim):
@@ -51,13 +53,21 @@ def _jacobian(value, dim):
 # --- functions -------------------------------------------------------------------------------------------------------
 
 
-@public(inplace=Cumsum)
+def _cumsum_(self, dim, *, dtype=None):
+    return Cumsum.apply_(self, dim=axis_of(dim, self.ndim), **dtype_setting(dtype))
+
+
+@public(inplace=_cumsum_)
 def cumsum(input, dim, *, dtype=None):
     """The sum so far, at each step along `dim`."""
     return Cumsum.apply(input, dim=axis_of(dim, input.ndim), **dtype_setting(dtype))
 
 
-@public(inplace=Cumprod)
+def _cumprod_(self, dim, *, dtype=None):
+    return Cumprod.apply_(self, dim=axis_of(dim, self.ndim), **dtype_setting(dtype))
+
+
+@public(inplace=_cumprod_)
 def cumprod(input, dim, *, dtype=None):
     """The product so far, at each step along `dim`."""
     return Cumprod.apply(input, dim=axis_of(dim, input.ndim), **dtype_setting(dtype))

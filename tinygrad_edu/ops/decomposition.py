@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections import namedtuple
 
 import numpy as np
 
@@ -106,22 +107,24 @@ class LinalgCholeskyEx(Op):
 
     def forward(A, *, upper):
         try:
-            return np.linalg.cholesky(A)
+            return np.linalg.cholesky(A, upper=upper)
         except np.linalg.LinAlgError:
             raise LinAlgError(
                 "linalg.cholesky: The factorization could not be completed because the input is not positive-definite."
             ) from None
 
     # With Φ the lower triangle, its diagonal halved: dA = sym(L⁻ᵀ·Φ(Lᵀ·dL)·L⁻¹)
-    def grad_A(grad, L):
+    def grad_A(grad, L, upper):
+        grad, L = (_t(grad), _t(L)) if upper else (grad, L)
         inner = _half_lower(_t(L) @ tril(grad))
         outer = LinalgSolveEx.apply(_t(L), LinalgSolveEx.apply(L, inner, left=False), left=True)
         return (outer + _t(outer)) * 0.5
 
-    def jvp(tangent, L):
-        symmetric = (tangent + _t(tangent)) * 0.5
-        inner = LinalgSolveEx.apply(_t(L), LinalgSolveEx.apply(L, symmetric, left=True), left=False)
-        return L @ _half_lower(inner)
+    def jvp(tangent, L, upper):
+        L = _t(L) if upper else L
+        inner = LinalgSolveEx.apply(_t(L), LinalgSolveEx.apply(L, tangent, left=True), left=False)
+        moved = L @ _half_lower(inner)
+        return _t(moved) if upper else moved
 
 
 def _half_lower(value):
@@ -148,6 +151,9 @@ linalg_functions["LinAlgError"] = LinAlgError
 
 
 # --- functions -------------------------------------------------------------------------------------------------------
+
+
+(_Slogdet,) = (namedtuple("linalg_slogdet", "sign logabsdet"),)
 
 
 def _square(name, A):
@@ -183,7 +189,7 @@ def det(A):
 def slogdet(A):
     """The sign of the determinant and the logarithm of its size."""
     _square("slogdet", A)
-    return LinalgSlogdet.apply(A)
+    return _Slogdet(*LinalgSlogdet.apply(A))
 
 
 @public(where=_LINALG, method=False)
@@ -205,8 +211,7 @@ def solve(A, B, *, left=True):
 def cholesky(A, *, upper=False):
     """The lower triangle L with A = L·Lᵀ (or its transpose), for a symmetric positive definite A."""
     _square("cholesky", A)
-    factor = LinalgCholeskyEx.apply(A, upper=upper)
-    return _t(factor) if upper else factor
+    return LinalgCholeskyEx.apply(A, upper=upper)
 
 
 @public(where=_LINALG, method=False)

@@ -6,6 +6,7 @@ import numpy as np
 
 from .binding import public
 from .op import Op, linear
+from .reduce import summed
 from .shape import axis_of
 
 
@@ -92,7 +93,7 @@ class Triu(Op):
 
 class Trace(Op):
     def forward(self):
-        return np.trace(self)
+        return np.trace(summed(self, None))
 
     def grad_self(grad, self_sym_sizes):
         return grad * np.eye(*self_sym_sizes, dtype=getattr(grad, "_data", grad).dtype)
@@ -116,6 +117,9 @@ def diagonal(input, offset=0, dim1=0, dim2=1):
 @public()
 def diag_embed(input, offset=0, dim1=-2, dim2=-1):
     """The last dimension on the diagonal of new matrices."""
+    n = input.ndim + 1
+    if axis_of(dim1, n) == axis_of(dim2, n):
+        raise RuntimeError(f"diagonal dimensions cannot be identical {dim1}, {dim2}")
     return DiagEmbed.apply(input, offset=offset, dim1=dim1, dim2=dim2)
 
 

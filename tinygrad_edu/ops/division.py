@@ -146,7 +146,7 @@ def _check_rounding(mode):
         raise RuntimeError(f"div expected rounding_mode to be one of None, 'trunc', or 'floor' but found '{mode}'")
 
 
-@public("divide", inplace=_div_, operators=("__truediv__",))
+@public("divide", inplace=_div_, operators=("__truediv__",), number_first=True)
 def div(input, other, *, rounding_mode=None):
     """input / other, broadcast; integers give floats. `rounding_mode` "floor" or "trunc" rounds the quotient."""
     if rounding_mode is None:
@@ -155,7 +155,7 @@ def div(input, other, *, rounding_mode=None):
     return DivRounded.apply(input, other, rounding_mode=rounding_mode)
 
 
-@public(inplace=Div)
+@public(inplace=Div, number_first=True)
 def true_divide(input, other):
     """input / other, broadcast; integers give floats."""
     return Div.apply(input, other)
@@ -168,7 +168,7 @@ def __rdiv__(self, other):
 
 
 @operator("__floordiv__")
-@public(inplace=FloorDivide)
+@public(inplace=FloorDivide, number_first=True)
 def floor_divide(input, other):
     """⌊input / other⌋."""
     return FloorDivide.apply(input, other)
@@ -191,7 +191,7 @@ def _remainder_(self, other):
     return Remainder.apply_(self, other=other)
 
 
-@public(inplace=_remainder_, operators=("__mod__",))
+@public(inplace=_remainder_, operators=("__mod__",), number_first=True)
 def remainder(input, other):
     """What dividing `input` by `other` leaves, with the sign of `other`, as Python's %."""
     if isinstance(input, int | float):

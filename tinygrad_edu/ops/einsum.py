@@ -33,7 +33,11 @@ def tensordot(a, b, dims=2):
         left, right = ([d] if isinstance(d, int) else list(d) for d in dims)
     left, right = [axis_of(d, a.ndim) for d in left], [axis_of(d, b.ndim) for d in right]
     for i, j in zip(left, right, strict=True):
-        if a.shape[i] != b.shape[j]:
+        if a.shape[i] == 1 != b.shape[j]:
+            b = b.sum(j, True)
+        elif b.shape[j] == 1 != a.shape[i]:
+            a = a.sum(i, True)
+        elif a.shape[i] != b.shape[j]:
             raise RuntimeError(
                 f"contracted dimensions need to match, but first has size {a.shape[i]} in dim {i} and second has size "
                 f"{b.shape[j]} in dim {j}"
@@ -60,6 +64,11 @@ def kron(input, other):
 @public(method=False)
 def einsum(equation, *operands):
     """Sums of products by Einstein's rule: "ij,jk->ik" is the product of matrices. Operands are contracted in turn."""
+    if not isinstance(equation, str):
+        raise TypeError(
+            f"einsum(): argument 'equation' (position 1) must be str, not {type(equation).__name__}. The dimensions are "
+            'named by letters, as in einsum("ij,jk->ik", a, b).'
+        )
     if len(operands) == 1 and isinstance(operands[0], tuple | list):
         operands = tuple(operands[0])
     terms, output = _parse(equation, operands)

@@ -66,7 +66,7 @@ def _erfc_of_large(x):
 def erf_of(x):
     """The error function of an array."""
     if x.dtype != np.float64:
-        near = np.clip(x, -4, 4, dtype=np.float32)
+        near = np.asarray(np.clip(x, -4, 4, dtype=np.float32))
         near *= _polynomial(near * near, _ERF_SINGLE)
         return np.tanh(near, out=near).astype(x.dtype, copy=False)
     size = np.abs(x)
@@ -90,8 +90,9 @@ class Erf(FloatOp):
 
 class Erfc(FloatOp):
     def forward(self):
-        far = _erfc_of_large(np.maximum(np.abs(self), 1.0))
-        out = np.where(np.abs(self) <= 1, 1 - erf_of(self), np.where(self > 0, far, 2 - far))
+        x = self.astype(np.float64, copy=False)
+        far = _erfc_of_large(np.maximum(np.abs(x), 1.0))
+        out = np.where(np.abs(x) <= 1, 1 - erf_of(x), np.where(x > 0, far, 2 - far))
         return out.astype(self.dtype, copy=False)
 
     def grad_self(grad, self):

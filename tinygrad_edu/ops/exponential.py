@@ -9,6 +9,7 @@ import numpy as np
 from .binding import public
 from .masking import where
 from .op import Op, elementwise
+from .operands import need_tensor
 
 
 class FloatOp(Op):
@@ -192,7 +193,7 @@ def log1p(input):
     return Log1p.apply(input)
 
 
-@public(inplace=Xlogy)
+@public(inplace=Xlogy, number_first=True)
 def xlogy(input, other):
     """input * ln(other), and 0 where `input` is 0."""
     return Xlogy.apply(input, other)
@@ -201,7 +202,7 @@ def xlogy(input, other):
 @public()
 def logaddexp(input, other):
     """ln(e^input + e^other), without overflow."""
-    return Logaddexp.apply(input, other)
+    return Logaddexp.apply(input, need_tensor("logaddexp", other))
 
 
 @public(inplace=Sigmoid)

@@ -96,14 +96,25 @@ class MinDim(_SelectAlong, name="MinBackward0"):
 
 
 class MedianDim(_SelectAlong, name="MedianBackward1"):
-    """The lower of the two in the middle."""
+    """The lower of the two in the middle; nan where there is one."""
 
     def forward(self, *, dim, keepdim):
         if not self.ndim:
             return _chosen(self, np.int64(0), dim, keepdim)
+        # In order, nan comes last.
+        n, nans = self.shape[dim], np.isnan(self).sum(axis=dim, keepdims=True)
+        place = np.where(nans, n - nans, (n - 1) // 2)
+        return _chosen(self, np.take_along_axis(np.argsort(self, axis=dim, kind="stable"), place, dim), dim, keepdim)
+
+
+class Kthvalue(_SelectAlong):
+    """The k-th smallest."""
+
+    def forward(self, *, k, dim, keepdim):
+        if not self.ndim:
+            return _chosen(self, np.int64(0), dim, keepdim)
         order = np.argsort(self, axis=dim, kind="stable")
-        middle = (self.shape[dim] - 1) // 2
-        return _chosen(self, np.take(order, [middle], axis=dim), dim, keepdim)
+        return _chosen(self, np.take(order, [k - 1], axis=dim), dim, keepdim)
 
 
 class Median(_Extreme):
@@ -131,13 +142,8 @@ class _Position(Op):
 # --- functions -------------------------------------------------------------------------------------------------------
 
 
-def _result(op, names):
-    return namedtuple(op, names)
-
-
-_Max, _Min = _result("max", "values indices"), _result("min", "values indices")
-_Median = _result("median", "values indices")
-_Aminmax = _result("aminmax", "min max")
+_Max, _Min, _Median, _Kthvalue = (namedtuple(op, "values indices") for op in ("max", "min", "median", "kthvalue"))
+(_Aminmax,) = (namedtuple("aminmax", "min max"),)
 
 
 def _need_elements(name, input, dim=None):
@@ -180,7 +186,17 @@ def median(input, dim=None, keepdim=False):
     """The element in the middle (the lower of two); along `dim` with its index."""
     if dim is None:
         return Median.apply(input)
+    _need_elements("median", input, dim)
     return _Median(*MedianDim.apply(input, dim=axis_of(dim, input.ndim), keepdim=keepdim))
+
+
+@public()
+def kthvalue(input, k, dim=-1, keepdim=False):
+    """The k-th smallest element along `dim`, and its index."""
+    axis = axis_of(dim, input.ndim)
+    if not 1 <= k <= (input.shape[axis] if input.ndim else 1):
+        raise RuntimeError(f"kthvalue(): selected number k out of range for dimension {axis}")
+    return _Kthvalue(*Kthvalue.apply(input, k=k, dim=axis, keepdim=keepdim))
 
 
 @public()

@@ -121,7 +121,7 @@ class AddSlices(Op, name="IndexAddBackward1"):
 
     def forward(self, *, size, dim, index):
         out = np.zeros(size, self.dtype)
-        add_slices(out if size else out.reshape(1), dim, index, self)
+        add_slices(np.atleast_1d(out), dim, index, self)
         return out
 
     def grad_self(grad, dim, index):
@@ -137,7 +137,8 @@ class IndexAdd(Op):
 
     def forward(self, source, *, dim, index, alpha=1):
         out = self.copy()
-        add_slices(out, dim, index, source if alpha == 1 else alpha * source)
+        added = source if alpha == 1 else (np.asarray(alpha).astype(source.dtype) * source)
+        add_slices(np.atleast_1d(out), dim, index, added)
         return out
 
     def grad_self(grad):
@@ -158,7 +159,7 @@ class IndexCopy(Op):
 
     def forward(self, source, *, dim, index):
         out = self.copy()
-        out[(slice(None),) * dim + (index,)] = source
+        np.atleast_1d(out)[(slice(None),) * dim + (index,)] = source
         return out
 
     def grad_self(grad, dim, index):
@@ -178,7 +179,7 @@ class IndexFill(Op):
 
     def forward(self, *, dim, index, value):
         out = self.copy()
-        out[(slice(None),) * dim + (index,)] = value
+        np.atleast_1d(out)[(slice(None),) * dim + (index,)] = value
         return out
 
     def grad_self(grad, dim, index):
@@ -186,6 +187,24 @@ class IndexFill(Op):
 
     def jvp(tangent, dim, index):
         return IndexFill.apply(tangent, dim=dim, index=index, value=0.0)
+
+
+class IndexFillTensor(Op, name="IndexFillBackward1"):
+    """As IndexFill, for a 0-d tensor that may have a gradient."""
+
+    without_gradient = ("index",)
+
+    def forward(self, value, *, dim, index):
+        return IndexFill.forward(self, dim=dim, index=index, value=value)
+
+    def grad_self(grad, dim, index):
+        return IndexFill.apply(grad, dim=dim, index=index, value=0.0)
+
+    def grad_value(grad, dim, index):
+        return IndexSelect.apply(grad, dim=dim, index=index).sum()
+
+    def jvp(tangent, value_tangent, dim, index):
+        return IndexFillTensor.apply(tangent, value_tangent, dim=dim, index=index)
 
 
 class TakeFlat(Op, name="TakeBackward0"):
@@ -232,8 +251,8 @@ def put_along(value, size, dim, index):
 
 def checked_index(name, index, ndim=None, size=None):
     """The array behind a tensor of indices, each within `size`, none negative."""
-    if not isinstance(index, Tensor) or index._data.dtype.kind not in "iu":
-        raise RuntimeError(f"{name}(): Expected dtype int64 for index. Indices are integers.")
+    if not isinstance(index, Tensor) or (index._data.dtype not in (np.int64, np.int32) and index._data.size):
+        raise RuntimeError(f"{name}(): Expected dtype int32 or int64 for index. Convert first: index.long().")
     array = index._data
     if size is not None and array.size and not (array.min() >= 0 and array.max() < size):
         bad = array[(array < 0) | (array >= size)].flat[0]
@@ -247,6 +266,8 @@ def checked_index(name, index, ndim=None, size=None):
 def gather(input, dim, index, *, sparse_grad=False):
     """result[i][j] = input[i][index[i][j]] for dim = 1, and so for each dimension."""
     axis = axis_of(dim, input.ndim)
+    if isinstance(index, Tensor) and not index.numel():
+        return Gather.apply(input, dim=axis, index=index)
     array = checked_index("gather", index, input.ndim, input.shape[axis] if input.ndim else 1)
     for d, (n, m) in enumerate(zip(array.shape, input.shape, strict=False)):
         if d != axis and n > m:
@@ -280,7 +301,9 @@ def _scatter_arguments(input, dim, index):
     return axis, checked_index("scatter", index, input.ndim, input.shape[axis] if input.ndim else 1)
 
 
-def _fit_source(array, src):
+def _fit_source(input, array, src):
+    if src._data.dtype != input._data.dtype:
+        raise RuntimeError("scatter(): Expected self.dtype to be equal to src.dtype. Convert src first, with .to(…).")
     for n, m in zip(array.shape, src.shape, strict=True):
         if n > m:
             raise RuntimeError(f"Expected index {list(array.shape)} to be no larger than src {list(src.shape)}")
@@ -292,7 +315,7 @@ def _scatter(form, input, dim, index, src, value, reduce):
     axis, array = _scatter_arguments(input, dim, index)
     src = value if src is None else src
     if isinstance(src, Tensor):
-        _fit_source(array, src)
+        _fit_source(input, array, src)
         return getattr(Scatter, form)(input, src, dim=axis, index=index)
     return getattr(ScatterValue, form)(input, dim=axis, index=index, value=src)
 
@@ -307,26 +330,29 @@ def scatter(input, dim, index, src=None, *, value=None, reduce=None):
     return _scatter("apply", input, dim, index, src, value, reduce)
 
 
+def _scatter_add(form, input, dim, index, src):
+    axis, array = _scatter_arguments(input, dim, index)
+    _fit_source(input, array, src)
+    return getattr(ScatterAdd, form)(input, src, dim=axis, index=index)
+
+
 def _scatter_add_(self, dim, index, src):
-    axis, _ = _scatter_arguments(self, dim, index)
-    return ScatterAdd.apply_(self, src, dim=axis, index=index)
+    return _scatter_add("apply_", self, dim, index, src)
 
 
 @public(inplace=_scatter_add_)
 def scatter_add(input, dim, index, src):
     """`input` with src[i][j] added at [i][index[i][j]] for dim = 1, and so for each dimension."""
-    axis, array = _scatter_arguments(input, dim, index)
-    _fit_source(array, src)
-    return ScatterAdd.apply(input, src, dim=axis, index=index)
+    return _scatter_add("apply", input, dim, index, src)
 
 
-def _slices(name, input, dim, index):
+def _slices(name, input, dim, index, from_end=False):
     axis = axis_of(dim, input.ndim)
     array = checked_index(name, index)
     if array.ndim > 1:
         raise IndexError(f"{name}(): Index is supposed to be a vector")
     size = input.shape[axis] if input.ndim else 1
-    if array.size and not (array.min() >= 0 and array.max() < size):
+    if array.size and not (array.min() >= (-size if from_end else 0) and array.max() < size):
         raise IndexError("index out of range in self")
     return axis, index if index.ndim else reshape(index, (-1,))
 
@@ -338,44 +364,70 @@ def index_select(input, dim, index):
     return IndexSelect.apply(input, dim=axis, index=index)
 
 
+def _with_source(op, form, name, error, input, dim, index, source, **settings):
+    """IndexAdd or IndexCopy, once `source` has a slice for each of `index`."""
+    axis, index = _slices(name, input, dim, index)
+    if source._data.dtype != input._data.dtype:
+        raise RuntimeError(
+            f"{name}_(): self ({input.dtype.legacy_name}) and source ({source.dtype.legacy_name}) must have the same scalar "
+            "type. Convert the source first, with .to(…)."
+        )
+    slices = (*input.shape[:axis], index.numel(), *input.shape[axis + 1 :])
+    # One number stands for one slice of one number.
+    if tuple(source.shape) != slices and not (source.ndim == 0 and slices == (1,)):
+        raise error(
+            f"{name}_(): source tensor shape must match self tensor shape, excluding the specified dimension. Got self.shape = "
+            f"{list(input.shape)} source.shape = {list(source.shape)}, with an index of {index.numel()} elements."
+        )
+    return getattr(op, form)(input, source, dim=axis, index=index, **settings)
+
+
 def _index_add_(self, dim, index, source, *, alpha=1):
-    axis, index = _slices("index_add", self, dim, index)
-    return IndexAdd.apply_(self, source, dim=axis, index=index, alpha=alpha)
+    return _with_source(IndexAdd, "apply_", "index_add", RuntimeError, self, dim, index, source, alpha=alpha)
 
 
 @public(inplace=_index_add_)
 def index_add(input, dim, index, source, *, alpha=1):
     """`input` with alpha * source added to its slices `index`."""
-    axis, index = _slices("index_add", input, dim, index)
-    return IndexAdd.apply(input, source, dim=axis, index=index, alpha=alpha)
+    return _with_source(IndexAdd, "apply", "index_add", RuntimeError, input, dim, index, source, alpha=alpha)
 
 
 def _index_copy_(self, dim, index, source):
-    axis, index = _slices("index_copy", self, dim, index)
-    return IndexCopy.apply_(self, source, dim=axis, index=index)
+    return _with_source(IndexCopy, "apply_", "index_copy", IndexError, self, dim, index, source)
 
 
 @public(inplace=_index_copy_)
 def index_copy(input, dim, index, source):
     """`input` with `source` for its slices `index`."""
-    axis, index = _slices("index_copy", input, dim, index)
-    return IndexCopy.apply(input, source, dim=axis, index=index)
+    return _with_source(IndexCopy, "apply", "index_copy", IndexError, input, dim, index, source)
+
+
+def _index_fill(form, input, dim, index, value):
+    axis, index = _slices("index_fill", input, dim, index, from_end=True)
+    if not isinstance(value, Tensor):
+        return getattr(IndexFill, form)(input, dim=axis, index=index, value=value)
+    if value.ndim:
+        raise RuntimeError(
+            f"index_fill_ only supports a 0-dimensional value tensor, but got tensor with {value.ndim} dimension(s)."
+        )
+    return getattr(IndexFillTensor, form)(input, value, dim=axis, index=index)
 
 
 def _index_fill_(self, dim, index, value):
-    axis, index = _slices("index_fill", self, dim, index)
-    return IndexFill.apply_(self, dim=axis, index=index, value=value)
+    return _index_fill("apply_", self, dim, index, value)
 
 
 @public(inplace=_index_fill_)
 def index_fill(input, dim, index, value):
-    """`input` with a number in its slices `index`."""
-    axis, index = _slices("index_fill", input, dim, index)
-    return IndexFill.apply(input, dim=axis, index=index, value=value)
+    """`input` with a number, or a tensor of one, in its slices `index`."""
+    return _index_fill("apply", input, dim, index, value)
 
 
 @public()
 def take(input, index):
-    """The elements with the numbers `index`, counted in row-major order."""
-    checked_index("take", index, None, input.numel())
+    """The elements with the numbers `index`, counted in row-major order; negative ones from the end."""
+    places, n = checked_index("take", index), input.numel()
+    outside = places[(places < -n) | (places >= n)]
+    if outside.size:
+        raise IndexError(f"out of range: tried to access index {outside.flat[0]} on a tensor of {n} elements.")
     return TakeFlat.apply(input, index=index)

@@ -185,8 +185,14 @@ def select(input, dim, index):
 @public()
 def narrow(input, dim, start, length):
     """`length` positions from `start` on, along `dim`."""
+    if not input.shape:
+        raise RuntimeError("narrow() cannot be applied to a 0-dim tensor.")
     axis = axis_of(dim, len(input.shape))
     n = input.shape[axis]
+    if length < 0:
+        raise RuntimeError("narrow(): length must be non-negative.")
+    if not -n <= start <= n:
+        raise IndexError(f"start out of range (expected to be in range of [-{n}, {n}], but got {start})")
     start = start % n if start < 0 else start
     if start + length > n:
         raise RuntimeError(f"start ({start}) + length ({length}) exceeds dimension size ({n}).")

@@ -177,6 +177,9 @@ def _check_list(name, tensors):
         raise TypeError(
             f"{name}(): argument 'tensors' (position 1) must be tuple of Tensors, not {type(tensors).__name__}"
         )
+    for i, t in enumerate(tensors):
+        if not isinstance(t, Tensor | np.ndarray):
+            raise TypeError(f"expected Tensor as element {i} in argument 0, but got {type(t).__name__}")
     if not tensors:
         if name == "cat":
             raise ValueError("torch.cat(): expected a non-empty list of Tensors")
@@ -187,16 +190,19 @@ def _check_list(name, tensors):
 def cat(tensors, dim=0):
     """The tensors one after the other along `dim`; their other sizes are equal."""
     _check_list("cat", tensors)
-    first = tensors[0].shape
-    if not first:
-        raise RuntimeError("zero-dimensional tensor (at position 0) cannot be concatenated. Use stack() instead.")
+    first = next((t.shape for t in tensors if tuple(t.shape) != (0,)), tensors[0].shape)
+    for i, t in enumerate(tensors):
+        if not t.shape:
+            raise RuntimeError(
+                f"zero-dimensional tensor (at position {i}) cannot be concatenated. Use stack() instead."
+            )
     axis = axis_of(dim, len(first))
     for i, t in enumerate(tensors):
         if len(t.shape) != len(first) or any(
             a != b for d, (a, b) in enumerate(zip(t.shape, first, strict=True)) if d != axis
         ):
             # An empty vector joins with anything, as PyTorch's older programs rely on.
-            if tuple(t.shape) == (0,) or tuple(first) == (0,):
+            if tuple(t.shape) == (0,):
                 return cat([u for u in tensors if tuple(u.shape) != (0,)], dim)
             if len(t.shape) != len(first):
                 raise RuntimeError(f"Tensors must have same number of dimensions: got {len(first)} and {len(t.shape)}")
@@ -332,7 +338,9 @@ def pad(input, pad, mode="constant", value=None):
         if mode == "replicate":
             places = places.clip(0, n - 1)
         elif mode == "circular":
-            places = places % n
+            # Negative widths cut first: what goes round is what is left.
+            first, last = max(-a, 0), n + min(b, 0)
+            places = first + (places - first) % (last - first)
         else:
             places = np.abs(places)
             places = np.where(places >= n, 2 * (n - 1) - places, places)

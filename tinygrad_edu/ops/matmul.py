@@ -79,9 +79,9 @@ class _AddProduct(Op):
     def forward(self, mat1, mat2, *, beta=1, alpha=1):
         product = mat1 @ mat2
         if alpha != 1:
-            product *= alpha
+            product *= product.dtype.type(alpha)
         # A `self` that nan or infinity fill is not to be seen when beta is 0.
-        return product if beta == 0 else (self if beta == 1 else beta * self) + product
+        return product if beta == 0 else (self if beta == 1 else self.dtype.type(beta) * self) + product
 
     def grad_self(grad, beta):
         return grad if beta == 1 else grad * beta
@@ -295,7 +295,7 @@ def _folded(left, right):
     large, small = (transpose(right, -2, -1), left) if swapped else (left, right)
     if swapped and small.ndim == 2:
         small = t(small)
-    rows = reshape(large, (-1, large.shape[-1]))
+    rows = reshape(large, (math.prod(large.shape[:-1]), large.shape[-1]))
     if small.ndim == 1:
         return unsafe_view(mv(rows, small), tuple(large.shape[:-1]))
     product = unsafe_view(mm(rows, small), (*large.shape[:-1], small.shape[1]))

@@ -111,11 +111,17 @@ def _missing(self: Tensor, name: str) -> Any:
 bind("__getattr__", _missing)
 bind("_to_numpy_dtype", _to_numpy_dtype)
 bind("__pos__", lambda self: self)
+
+
+def _converted(dtype: Any, self: Tensor, memory_format: Any = None) -> Tensor:
+    return _to_numpy_dtype(self, dtype.numpy)
+
+
 for _name, _dtype in {
     "double": dtypes.float64, "float": dtypes.float32, "half": dtypes.float16, "long": dtypes.int64, "int": dtypes.int32,
     "short": dtypes.int16, "char": dtypes.int8, "byte": dtypes.uint8, "bool": dtypes.bool_,
 }.items():  # fmt: skip
-    bind(_name, overridable(functools.partial(lambda d, self: _to_numpy_dtype(self, d.numpy), _dtype), _name))
+    bind(_name, overridable(functools.partial(_converted, _dtype), _name))
 
 
 def _new(name: str) -> Callable[..., Any]:

@@ -106,6 +106,12 @@ def _channels(input):
     return (0, *range(2, n)), (1, input.shape[1], *(1,) * (n - 2))
 
 
+def _blocks(input, group):
+    """The shape in which the channels of a group lie together."""
+    n, *sizes = input.shape
+    return (n, group, math.prod(sizes) // group)
+
+
 def _by_running(input, running_mean, running_var, per_channel, eps):
     mean, var = (getattr(x, "_data", x).reshape(per_channel) for x in (running_mean, running_var))
     rstd = 1 / np.sqrt(var + eps)
@@ -165,7 +171,7 @@ class NativeGroupNorm(Op):
     visible_outputs = 1
 
     def forward(input, weight, bias, *, group, eps):
-        grouped = input.reshape(input.shape[0], group, -1)
+        grouped = input.reshape(_blocks(input, group))
         centre, rstd, hat = _statistics(grouped, (2,), eps)
         out = hat.reshape(input.shape)
         per_channel = _channels(input)[1]
@@ -179,7 +185,7 @@ class NativeGroupNorm(Op):
         grad = grad[0] if isinstance(grad, list) else grad
         sizes = tuple(input.shape)
         axes, per_channel = _channels(input)
-        blocks = (sizes[0], group, -1)
+        blocks = _blocks(input, group)
         hat, rstd = _normalized(reshape(input, blocks), (2,), eps, result1, result2)
         to_input = to_weight = to_bias = None
         if needs_input_grad[0]:
@@ -193,7 +199,7 @@ class NativeGroupNorm(Op):
 
     def jvp(tangent, weight_tangent, bias_tangent, input, weight, group, eps, result1, result2):
         sizes, per_channel = tuple(input.shape), _channels(input)[1]
-        blocks = (sizes[0], group, -1)
+        blocks = _blocks(input, group)
         hat, rstd = _normalized(reshape(input, blocks), (2,), eps, result1, result2)
         moved = reshape(_normalized_grad(reshape(tangent, blocks), hat, rstd, (2,)), sizes)
         if weight is not None:
@@ -244,18 +250,31 @@ def instance_norm(
 @public(where=_BOTH, method=False)
 def layer_norm(input, normalized_shape, weight=None, bias=None, eps=1e-5):
     """By mean and deviation over the last dimensions, whose sizes are `normalized_shape`; then weight and bias."""
+    _last_axes(input, normalized_shape)
+    return NativeLayerNorm.apply(input, weight, bias, normalized_shape=tuple(normalized_shape), eps=eps)[0]
+
+
+def _last_axes(input, normalized_shape):
+    """The axes of the last dimensions, whose sizes have to be these."""
     sizes = tuple(normalized_shape)
-    if tuple(input.shape[-len(sizes) :]) != sizes or not sizes:
+    if not sizes:
+        raise RuntimeError(
+            "Expected normalized_shape to be at least 1-dimensional, i.e., containing at least one element, but got "
+            "normalized_shape = []"
+        )
+    if tuple(input.shape[-len(sizes) :]) != sizes:
         raise RuntimeError(
             f"Given normalized_shape={list(sizes)}, expected input with shape [*, {', '.join(map(str, sizes))}], but got "
             f"input of size{list(input.shape)}"
         )
-    return NativeLayerNorm.apply(input, weight, bias, normalized_shape=sizes, eps=eps)[0]
+    return tuple(range(-len(sizes), 0))
 
 
 @public(where=_NN, method=False)
 def group_norm(input, num_groups, weight=None, bias=None, eps=1e-5):
     """By mean and deviation over groups of channels, then weight and bias for each channel."""
+    if input.ndim < 2:
+        raise RuntimeError(f"Expected at least 2 dimensions for input tensor but received {input.ndim}")
     if input.shape[1] % num_groups:
         raise RuntimeError(
             f"Expected number of channels in input to be divisible by num_groups, but got input of shape "
@@ -267,11 +286,13 @@ def group_norm(input, num_groups, weight=None, bias=None, eps=1e-5):
 @public(where=_BOTH, method=False)
 def rms_norm(input, normalized_shape, weight=None, eps=None):
     """By the root of the mean square over the last dimensions, then weight."""
-    axes = tuple(range(-len(tuple(normalized_shape)), 0))
+    axes = _last_axes(input, normalized_shape)
+    # A square is soon past what float16 can hold.
+    wide = input.float() if input._data.dtype == np.float16 else input
     if eps is None:
-        eps = float(np.finfo(input._data.dtype).eps)
-    out = input * rsqrt(mean(input**2, axes, True) + eps)
-    return out if weight is None else out * weight
+        eps = float(np.finfo(wide._data.dtype).eps)
+    out = wide * rsqrt(mean(wide**2, axes, True) + eps)
+    return (out if weight is None else out * weight)._to_numpy_dtype(input._data.dtype)
 
 
 @public(where=_NN, method=False)

@@ -11,7 +11,7 @@ import numpy as np
 from .. import dtypes
 from ..tensor import Tensor
 
-__all__ = ["as_arrays", "check_fits", "check_writable", "promoted", "refuse_mismatch"]
+__all__ = ["as_arrays", "check_fits", "check_writable", "need_tensor", "promoted", "refuse_mismatch"]
 
 
 def as_arrays(settings: dict[str, Any], names: tuple[str, ...]) -> dict[str, Any]:
@@ -24,6 +24,19 @@ def as_arrays(settings: dict[str, Any], names: tuple[str, ...]) -> dict[str, Any
         elif type(value) is tuple:
             given[name] = tuple([v._data if isinstance(v, Tensor) else v for v in value])
     return given
+
+
+def need_tensor(name: str, value: Any) -> Any:
+    """`value`, the second argument of a function that takes no number in its place.
+
+    Raises:
+        TypeError: it is neither a tensor nor, within a rule, an array.
+    """
+    if not isinstance(value, Tensor | np.ndarray | np.generic):
+        raise TypeError(
+            f"{name}(): argument 'other' (position 2) must be Tensor, not {type(value).__name__}. Make one with tensor(…)."
+        )
+    return value
 
 
 def promoted(arrays: list[Any], makes_float: bool) -> list[Any]:
@@ -85,6 +98,6 @@ def check_writable(target: tuple[int, ...], shape: tuple[int, ...]) -> None:
 
 def check_fits(target: Tensor, result: np.ndarray) -> None:
     check_writable(target._data.shape, result.shape)
-    if result.dtype != target._data.dtype and not np.can_cast(result.dtype, target._data.dtype, "same_kind"):
+    if dtypes.category(result.dtype) > dtypes.category(target._data.dtype):
         names = [dtypes.from_numpy_dtype(d).legacy_name for d in (result.dtype, target._data.dtype)]
         raise RuntimeError(f"result type {names[0]} can't be cast to the desired output type {names[1]}")

@@ -122,6 +122,9 @@ def movedim(input, source, destination):
             f"movedim: Invalid source or destination dims: source ({list(source)} dims) should contain the same number of "
             f"dims as destination ({list(destination)} dims)"
         )
+    for what, axes in (("source", source), ("destination", destination)):
+        if len(set(axes)) != len(axes):
+            raise RuntimeError(f"movedim: repeated dim in `{what}` ({list(axes)})")
     order = [d for d in range(n) if d not in source]
     for place, d in sorted(zip(destination, source, strict=True)):
         order.insert(place, d)
@@ -137,15 +140,19 @@ def flip(input, *dims):
     return Flip.apply(input, dims=axes)
 
 
-@public(method=False)
+@public()
 def fliplr(input):
     """Columns in reverse order."""
+    if input.ndim < 2:
+        raise RuntimeError("Input must be >= 2-d.")
     return flip(input, 1)
 
 
-@public(method=False)
+@public()
 def flipud(input):
     """Rows in reverse order."""
+    if input.ndim < 1:
+        raise RuntimeError("Input must be >= 1-d.")
     return flip(input, 0)
 
 
@@ -153,6 +160,8 @@ def flipud(input):
 def roll(input, shifts, dims=()):
     """The elements moved along `dims`, those pushed out coming in at the other end."""
     shifts, dims = ((x,) if isinstance(x, int) else tuple(x) for x in (shifts, dims))
+    if not shifts:
+        raise RuntimeError("`shifts` required")
     if dims and len(shifts) != len(dims):
         raise RuntimeError(f"shifts and dimensions must align. shifts: {len(shifts)}, dims:{len(dims)}")
     return Roll.apply(input, shifts=shifts, dims=tuple(axis_of(d, input.ndim) for d in dims))

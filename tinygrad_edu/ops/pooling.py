@@ -109,10 +109,11 @@ class AvgPool2D(Op):
         total = np.zeros((*self.shape[:-2], *counts), self.dtype)
         for i, j in itertools.product(*map(range, kernel_size)):
             total += room[_part(i, j, counts, stride)]
-        total /= _divisor(
+        divisor = _divisor(
             self.shape, counts, kernel_size, stride, padding, count_include_pad, divisor_override, self.dtype
         )
-        return total
+        # Of integers the mean is cut to an integer.
+        return np.divide(total, divisor, out=total, casting="unsafe")
 
     # Asked for its shape alone, and kept, hence checked, as PyTorch does.
     def grad_self(grad, self, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override):
@@ -209,12 +210,22 @@ def _window_arguments(name, input, kernel_size, stride, padding):
     kernel = as_tuple(kernel_size, 2)
     stride = kernel if stride is None or stride == () else as_tuple(stride, 2)
     padding = as_tuple(padding, 2)
+    for s in stride:
+        if s < 1:
+            raise RuntimeError(f"{name}: stride must be greater than zero, but got {s}")
     for p, k in zip(padding, kernel, strict=True):
+        if p < 0:
+            raise RuntimeError(f"pad must be non-negative, but got pad: {p}")
         if p > k // 2:
             raise RuntimeError(
                 f"pad should be at most half of effective kernel size, but got pad={p}, kernel_size={k} and dilation=1"
             )
     return kernel, stride, padding
+
+
+def _need_sequences(name, input):
+    if input.ndim not in (2, 3):
+        raise RuntimeError(f"{name}: Expected 2D or 3D (batch mode) tensor for input, but got: {list(input.shape)}")
 
 
 def _check_result(input, sizes):
@@ -230,6 +241,8 @@ def max_pool2d(input, kernel_size, stride=None, padding=0, dilation=1, ceil_mode
     """The largest of each window, `stride` (a window's size) apart; with their places if asked for."""
     kernel, stride, padding = _window_arguments("max_pool2d", input, kernel_size, stride, padding)
     dilation = as_tuple(dilation, 2)
+    if min(dilation) < 1:
+        raise RuntimeError(f"max_pool2d: dilation must be greater than zero, but got {dilation}")
     _check_result(input, _sizes(input.shape, kernel, stride, padding, dilation, ceil_mode))
     values, indices = MaxPool2DWithIndices.apply(
         input, kernel_size=kernel, stride=stride, padding=padding, dilation=dilation, ceil_mode=ceil_mode
@@ -240,6 +253,7 @@ def max_pool2d(input, kernel_size, stride=None, padding=0, dilation=1, ceil_mode
 @public(where=_BOTH, method=False)
 def max_pool1d(input, kernel_size, stride=None, padding=0, dilation=1, ceil_mode=False, return_indices=False):
     """As max_pool2d, of a batch of sequences."""
+    _need_sequences("max_pool1d", input)
     as_row = [x if x is None else (1, *as_tuple(x, 1)) for x in (kernel_size, stride, dilation)]
     result = max_pool2d(
         unsqueeze(input, -2), as_row[0], as_row[1], (0, *as_tuple(padding, 1)), as_row[2], ceil_mode, return_indices
@@ -265,6 +279,7 @@ def avg_pool2d(
 @public(where=_BOTH, method=False)
 def avg_pool1d(input, kernel_size, stride=None, padding=0, ceil_mode=False, count_include_pad=True):
     """As avg_pool2d, of a batch of sequences."""
+    _need_sequences("avg_pool1d", input)
     kernel, step = (x if x is None else (1, *as_tuple(x, 1)) for x in (kernel_size, stride))
     pooled = avg_pool2d(unsqueeze(input, -2), kernel, step, (0, *as_tuple(padding, 1)), ceil_mode, count_include_pad)
     return squeeze(pooled, -2)
@@ -273,7 +288,11 @@ def avg_pool1d(input, kernel_size, stride=None, padding=0, ceil_mode=False, coun
 @public(where=_NN, method=False)
 def adaptive_avg_pool2d(input, output_size):
     """Means of `output_size` windows that cover each image evenly; None keeps a size."""
+    if input.ndim < 3:
+        raise ValueError(f"Input dimension should be at least 3, but got {input.ndim}.")
     sizes = (output_size,) * 2 if output_size is None or isinstance(output_size, int) else tuple(output_size)
+    if len(sizes) != 2 or min(n or 0 for n in sizes) < 0:
+        raise RuntimeError(f"adaptive_avg_pool2d: output_size must be 2 numbers that are not negative, but got {sizes}")
     sizes = tuple(n if m is None else m for n, m in zip(input.shape[-2:], sizes, strict=True))
     if sizes == (1, 1):
         return mean(input, (-1, -2), True)
@@ -283,5 +302,10 @@ def adaptive_avg_pool2d(input, output_size):
 @public(where=_BOTH, method=False)
 def adaptive_avg_pool1d(input, output_size):
     """As adaptive_avg_pool2d, of a batch of sequences."""
+    _need_sequences("adaptive_avg_pool1d", input)
+    if len(as_tuple(output_size, 1)) != 1 or min(as_tuple(output_size, 1)) < 0:
+        raise RuntimeError(
+            f"adaptive_avg_pool1d: output_size must be one number that is not negative, but got {output_size}"
+        )
     pooled = AdaptiveAvgPool2D.apply(unsqueeze(input, -2), output_size=(1, *as_tuple(output_size, 1)))
     return squeeze(pooled, -2)

@@ -13,6 +13,7 @@ from .creation import zeros_like
 from .exponential import FloatOp, log
 from .masking import where
 from .op import Op, elementwise
+from .operands import need_tensor
 
 # Powers that are a few products and roots, of which NumPy knows but the square.
 _SIMPLE = {
@@ -28,16 +29,16 @@ class Pow(Op, name="PowBackward0"):
     """self ** exponent, for a number `exponent`."""
 
     def forward(self, *, exponent):
+        if self.dtype.kind != "f":
+            if isinstance(exponent, int) and exponent < 0:
+                raise RuntimeError("Integers to negative integer powers are not allowed.")
+            self = self.astype(dtypes.promote([self, exponent]), copy=False)
         if exponent in _SIMPLE and self.dtype.kind == "f":
             return _SIMPLE[exponent](self)
         if exponent == 2:
             return self * self
         if exponent == 1:
             return self.copy()
-        if self.dtype.kind != "f":
-            if isinstance(exponent, int) and exponent < 0:
-                raise RuntimeError("Integers to negative integer powers are not allowed.")
-            self = self.astype(dtypes.promote([self, exponent]), copy=False)
         return np.power(self, exponent)
 
     # d sᵉ/ds = e·sᵉ⁻¹, and 0 for e = 0 whatever s is
@@ -53,6 +54,10 @@ class PowTensor(Op, name="PowBackward1"):
     promotes = True
 
     def forward(self, exponent):
+        if np.result_type(self, exponent).kind != "f" and np.any(exponent < 0):
+            # What is left of 1/n is 1 or -1 for these two, else 0.
+            inverse = np.where(np.abs(self) == 1, np.power(self, exponent & 1), 0)
+            return np.where(exponent < 0, inverse, np.power(self, np.maximum(exponent, 0)))
         return np.power(self, exponent)
 
     # Where one factor of the other branch is 0 and another infinite, a second derivative is NaN, as in PyTorch.
@@ -103,6 +108,23 @@ class Rsqrt(FloatOp):
     jvp = elementwise
 
 
+class Hypot(FloatOp):
+    """√(self² + other²), without overflow."""
+
+    promotes = True
+
+    def forward(self, other):
+        return np.hypot(self, other)
+
+    def grad_self(grad, self, result):
+        return grad * (self / result)
+
+    def grad_other(grad, other, result):
+        return grad * (other / result)
+
+    jvp = elementwise
+
+
 # --- functions -------------------------------------------------------------------------------------------------------
 
 
@@ -112,7 +134,7 @@ def _pow_(self, exponent):
     return Pow.apply_(self, exponent=exponent)
 
 
-@public(inplace=_pow_, operators=("__pow__",))
+@public(inplace=_pow_, operators=("__pow__",), number_first=True)
 def pow(input, exponent):
     """input ** exponent; either may be a number."""
     if isinstance(exponent, int | float):
@@ -143,3 +165,9 @@ def sqrt(input):
 def rsqrt(input):
     """1 / √input."""
     return Rsqrt.apply(input)
+
+
+@public(inplace=Hypot)
+def hypot(input, other):
+    """√(input² + other²), without overflow."""
+    return Hypot.apply(input, need_tensor("hypot", other))

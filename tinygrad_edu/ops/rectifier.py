@@ -204,16 +204,18 @@ def prelu(input, weight):
             f"Mismatch of parameter numbers and input channel size. Found parameter numbers = {channels} and channel size "
             f"= {size}."
         )
+    if weight.ndim > 1:
+        raise RuntimeError(f"prelu: Expected `weight` to be a scalar or 1D tensor, but got: ndim = {weight.ndim}")
     if weight.ndim != input.ndim:
-        weight = reshape(
-            weight, tuple(channels if i == 1 else 1 for i in range(input.ndim)) if input.ndim > 1 else (-1,)
-        )
+        weight = reshape(weight, tuple(channels if i == min(1, input.ndim - 1) else 1 for i in range(input.ndim)))
     return PreluKernel.apply(input, weight)
 
 
 @public(where=_NN, method=False)
 def hardtanh(input, min_val=-1.0, max_val=1.0, inplace=False):
     """input kept between two numbers; at the bounds the slope is 0."""
+    if min_val > max_val:
+        raise ValueError("min_val cannot be greater than max_val")
     return in_place_or_not(Hardtanh, input, inplace, min_val=min_val, max_val=max_val)
 
 
@@ -238,6 +240,8 @@ def hardswish(input, inplace=False):
 @public(where=_NN, method=False)
 def softshrink(input, lambd=0.5):
     """x moved by `lambd` toward 0, and 0 within it."""
+    if lambd < 0:
+        raise RuntimeError(f"lambda must be greater or equal to 0, but found to be {lambd}.")
     return Softshrink.apply(input, lambd=lambd)
 
 

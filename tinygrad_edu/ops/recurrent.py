@@ -149,7 +149,7 @@ def _project(sequence, weight, *biases):
     for bias in biases:
         if bias is not None:
             rows = rows + bias
-    return reshape(rows, (*sequence.shape[:2], -1))
+    return reshape(rows, (*sequence.shape[:2], weight.shape[0]))
 
 
 def _derivatives(sequence, hidden, cell, weight_ih, weight_hh, bias_ih, bias_hh, outputs, cells, gates):
@@ -176,6 +176,5 @@ def lstm_step(gates, cell):
 
 
 def lstm_layer(sequence, hidden, cell, weight_ih, weight_hh, bias_ih=None, bias_hh=None):
-    """The outputs (L, N, H) of an LSTM after each step, and its last output and cell (N, H)."""
-    outputs, _, hidden, cell = LstmLayer.apply(sequence, hidden, cell, weight_ih, weight_hh, bias_ih, bias_hh)
-    return outputs, hidden, cell
+    """The outputs and the cells (L, N, H) of an LSTM after each step, and its last output and cell (N, H)."""
+    return LstmLayer.apply(sequence, hidden, cell, weight_ih, weight_hh, bias_ih, bias_hh)

@@ -98,7 +98,9 @@ class SumDim(Op, name="SumBackward1"):
 
 class Nansum(Op):
     def forward(self, *, dim=None, keepdim=False):
-        return np.nansum(self, axis=None if dim is None else normalized_dims(dim, self.ndim), keepdims=keepdim)
+        return np.nansum(
+            summed(self, None), axis=None if dim is None else normalized_dims(dim, self.ndim), keepdims=keepdim
+        )
 
     def grad_self(grad, self, dim, keepdim):
         return where(self == self, spread(grad, dim, keepdim, tuple(self.shape)), 0.0)
@@ -193,7 +195,9 @@ class _Counted(Op):
     """Truth and positions: results that no gradient goes through."""
 
     def forward(self, *, count, dim, keepdim):
-        return count(self, axis=normalized_dims(dim, self.ndim) if dim is not None else None, keepdims=keepdim)
+        found = count(self, axis=normalized_dims(dim, self.ndim) if dim is not None else None, keepdims=keepdim)
+        # As in PyTorch, where bytes were once the booleans.
+        return found.astype(np.uint8) if self.dtype == np.uint8 and found.dtype == np.bool_ else found
 
 
 # --- functions -------------------------------------------------------------------------------------------------------
@@ -219,6 +223,11 @@ def nansum(input, dim=None, keepdim=False, *, dtype=None):
 def mean(input, dim=None, keepdim=False, *, dtype=None):
     """The mean of all elements, or along `dim`."""
     need_float("mean", input, dtype)
+    if dtype is not None and not dtype.is_floating_point:
+        raise RuntimeError(
+            "mean(): could not infer output dtype. Optional dtype must be either a floating point or complex dtype. Got: "
+            f"{dtype.legacy_name}"
+        )
     if dim is None and not keepdim:
         return Mean.apply(input, **dtype_setting(dtype))
     return MeanDim.apply(input, dim=as_dims(dim), keepdim=keepdim, **dtype_setting(dtype))

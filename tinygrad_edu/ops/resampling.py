@@ -28,7 +28,7 @@ class Im2Col(Op, name="Im2ColBackward0"):
         out = np.empty((*self.shape[:2], *kernel_size, *counts), self.dtype)
         for offsets in itertools.product(*map(range, kernel_size)):
             out[(slice(None), slice(None), *offsets)] = room[(..., *_window(offsets, counts, stride, dilation))]
-        return out.reshape(self.shape[0], -1, math.prod(counts))
+        return out.reshape(self.shape[0], self.shape[1] * math.prod(kernel_size), math.prod(counts))
 
     def grad_self(grad, self_sym_sizes, kernel_size, dilation, padding, stride):
         settings = {"kernel_size": kernel_size, "dilation": dilation, "padding": padding, "stride": stride}

@@ -23,6 +23,14 @@ class Sign(_Flat):
         return np.sign(self) if self.dtype.kind != "b" else self.copy()
 
 
+class Sgn(Sign):
+    forward = Sign.forward
+
+    # Both are not used, but kept, hence checked, as PyTorch does.
+    def grad_self(grad, self, result):
+        return zeros_like(grad)
+
+
 class Floor(_Flat):
     def forward(self):
         return np.floor(self).astype(self.dtype, copy=False)
@@ -64,10 +72,16 @@ class Frac(Op):
 # --- functions -------------------------------------------------------------------------------------------------------
 
 
-@public("sgn", inplace=Sign)
+@public(inplace=Sign)
 def sign(input):
     """-1, 0 or 1."""
     return Sign.apply(input)
+
+
+@public(inplace=Sgn)
+def sgn(input):
+    """As `sign`: for real numbers the same."""
+    return Sgn.apply(input)
 
 
 @public(inplace=Floor)
@@ -88,14 +102,14 @@ def trunc(input):
     return Trunc.apply(input)
 
 
-def _round_(self, *, decimals=0):
-    return Round.apply_(self) if decimals == 0 else RoundDecimals.apply_(self, decimals=decimals)
+def _round_(self, *, decimals=None):
+    return Round.apply_(self) if decimals is None else RoundDecimals.apply_(self, decimals=decimals)
 
 
 @public(inplace=_round_)
-def round(input, *, decimals=0):
+def round(input, *, decimals=None):
     """The nearest integer, or multiple of 10**-decimals; halves go to the even one."""
-    return Round.apply(input) if decimals == 0 else RoundDecimals.apply(input, decimals=decimals)
+    return Round.apply(input) if decimals is None else RoundDecimals.apply(input, decimals=decimals)
 
 
 @public(inplace=Frac)

@@ -86,7 +86,7 @@ class SumToSize(Op, name="SumBackward1"):
         axes = tuple(range(leading)) + tuple(
             leading + i for i, n in enumerate(size) if n == 1 and self.shape[leading + i] != 1
         )
-        return self.sum(axis=axes, keepdims=True).reshape(size)
+        return self.sum(axis=axes, keepdims=True, dtype=None if self.dtype.kind == "f" else np.int64).reshape(size)
 
     def grad_self(grad, self_sym_sizes):
         return broadcast_to(grad, self_sym_sizes)
@@ -268,6 +268,11 @@ def expand_as(input, other):
 def sum_to_size(input, *size):
     """Sum `input` to a shape that broadcasts to its own."""
     target = as_sizes(size)
+    fits = len(target) <= input.ndim and all(
+        n in (1, m) for n, m in zip(reversed(target), reversed(input.shape), strict=False)
+    )
+    if not fits:
+        raise RuntimeError(f"size {{{list(target)}}} is not expandable to size {{{list(input.shape)}}}.")
     return input if tuple(input.shape) == target else SumToSize.apply(input, size=target)
 
 

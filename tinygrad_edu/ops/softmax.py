@@ -61,6 +61,8 @@ class LogSoftmax(Op):
 class Logsumexp(Op):
     """ln Σ e^s"""
 
+    makes_float = True
+
     def forward(self, *, dim, keepdim=False):
         axes = normalized_dims(dim, self.ndim)
         if not self.size:

@@ -27,7 +27,7 @@ class _Ordered(Op):
 
 
 class Sort(_Ordered):
-    def forward(self, *, dim, descending=False, stable=False):
+    def forward(self, *, dim, descending=False):
         if not self.ndim:
             return self.copy(), np.zeros((), np.int64)
         # Last to first of the reversed, so that equal elements keep their order when descending.
@@ -36,6 +36,12 @@ class Sort(_Ordered):
         else:
             order = np.argsort(self, axis=dim, kind="stable")
         return np.take_along_axis(self, order, dim), order
+
+
+class SortStable(Sort, name="SortBackward1"):
+    """As Sort, where `stable` is asked for: it always is."""
+
+    forward = Sort.forward
 
 
 class Topk(_Ordered):
@@ -59,12 +65,13 @@ _Sort, _Topk = namedtuple("sort", "values indices"), namedtuple("topk", "values 
 
 
 @public()
-def sort(input, dim=-1, descending=False, stable=False):
-    """The elements in order along `dim`, and the indices where they were."""
-    return _Sort(*Sort.apply(input, dim=axis_of(dim, input.ndim), descending=descending))
+def sort(input, dim=-1, descending=False, stable=None):
+    """The elements in order along `dim`, and the indices where they were; equal ones keep their order."""
+    op = Sort if stable is None else SortStable
+    return _Sort(*op.apply(input, dim=axis_of(dim, input.ndim), descending=descending))
 
 
-@public(method=False)
+@public()
 def msort(input):
     """The elements in order along the first dimension."""
     return sort(input, 0)[0]

@@ -8,6 +8,7 @@ from .binding import public
 from .exponential import FloatOp
 from .masking import where
 from .op import elementwise
+from .operands import need_tensor
 from .powers import rsqrt
 
 
@@ -201,7 +202,7 @@ def atan(input):
 @public("arctan2", inplace=Atan2)
 def atan2(input, other):
     """The angle in radians of the point (other, input)."""
-    return Atan2.apply(input, other)
+    return Atan2.apply(input, need_tensor("atan2", other))
 
 
 @public(inplace=Sinh)

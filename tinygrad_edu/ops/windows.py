@@ -21,7 +21,8 @@ class Unfold(Op):
 
     def forward(self, *, dimension, size, step):
         if not self.ndim:
-            self = self.reshape(1)
+            # One window, on the one element.
+            return self.reshape(1)[:size]
         windows = np.lib.stride_tricks.sliding_window_view(self, size, dimension, writeable=self.flags.writeable)
         return windows[(slice(None),) * dimension + (slice(None, None, step),)]
 
