@@ -26,8 +26,11 @@ print(sum(os.times()[:4]), *[line.split()[1] for line in lines if line.startswit
 pytestmark = pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
 
 
-def run(notebook: dict, folder: Path) -> None:
-    """Run every cell in a fresh kernel started in `folder`; a cell that raises fails the test, and so does what takes too much."""
+def run(notebook: dict, folder: Path) -> list[str]:
+    """Run every cell in a fresh kernel started in `folder`, and give back what its checks say.
+
+    A cell that raises fails the test, and so does a kernel that takes too much.
+    """
     node = nbformat.reads(json.dumps(notebook), as_version=4)
     folder = folder / "working copy" / "lesson"  # a lesson looks for the others beside it
     folder.mkdir(parents=True)
@@ -45,6 +48,7 @@ def run(notebook: dict, folder: Path) -> None:
     for cell in node.cells:
         for output in cell.get("outputs", ()):
             assert output.get("name") != "stderr", f"{cell.source}\nwrites to stderr:\n{output.text}"
+    return [cell.outputs[0].data["text/plain"] for cell in node.cells if cell.metadata.get("nbgrader", {}).get("grade")]
 
 
 @pytest.fixture(autouse=True)
@@ -57,11 +61,13 @@ def offline(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_it_runs_with_the_reference_answers(path: Path, tmp_path: Path) -> None:
-    run(json.loads(path.read_bytes()), tmp_path)
+    told = run(json.loads(path.read_bytes()), tmp_path)
+    assert [text for text in told if "all right" not in text] == []
 
 
 def test_it_runs_with_the_exercises_unanswered(path: Path, tmp_path: Path) -> None:
-    run(students_version(json.loads(path.read_bytes())), tmp_path)
+    told = run(students_version(json.loads(path.read_bytes())), tmp_path)
+    assert [text for text in told if "Not answered yet." not in text] == []
 
 
 def test_it_is_a_valid_notebook_and_a_lesson_is_committed_without_outputs(path: Path) -> None:
