@@ -141,6 +141,16 @@ class _ByName(Module, MutableMapping):
     def __iter__(self) -> Iterator[str]:
         return iter(self._held())
 
+    # As a dictionary shows them, not as the whole network.
+    def keys(self) -> Any:
+        return self._held().keys()
+
+    def items(self) -> Any:
+        return self._held().items()
+
+    def values(self) -> Any:
+        return self._held().values()
+
 
 class ModuleDict(_ByName):
     """A dictionary of modules whose parameters are found."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import warnings
 from typing import Any
 
 import numpy as np
@@ -29,10 +30,12 @@ def calculate_gain(nonlinearity: str, param: float | None = None) -> float:
     """By how much a nonlinearity shrinks deviations, so that weights can make up for it."""
     gains = {"tanh": 5 / 3, "relu": math.sqrt(2), "selu": 3 / 4}
     if nonlinearity == "leaky_relu":
+        if not isinstance(param, float | int | None) or isinstance(param, bool):
+            raise ValueError(f"negative_slope {param} not a valid number")
         return math.sqrt(2 / (1 + (0.01 if param is None else param) ** 2))
     if nonlinearity in gains:
         return gains[nonlinearity]
-    if nonlinearity in ("linear", "sigmoid", "conv1d", "conv2d", "conv3d"):
+    if nonlinearity in ("linear", "sigmoid") or nonlinearity.rstrip("123d") in ("conv", "conv_transpose"):
         return 1.0
     raise ValueError(f"Unsupported nonlinearity {nonlinearity}")
 
@@ -103,6 +106,8 @@ def dirac_(tensor: Tensor, groups: int = 1) -> Tensor:
     """1 in the middle of each kernel from a channel to itself: a convolution that passes its input on."""
     if tensor.ndim not in (3, 4, 5):
         raise ValueError("Only tensors with 3, 4, or 5 dimensions are supported")
+    if tensor.shape[0] % groups:
+        raise ValueError("dim 0 must be divisible by groups")
     out = np.zeros(tensor.shape)
     per_group = tensor.shape[0] // groups
     middle = tuple(k // 2 for k in tensor.shape[2:])
@@ -136,6 +141,9 @@ def kaiming_uniform_(
     tensor: Tensor, a: float = 0, mode: str = "fan_in", nonlinearity: str = "leaky_relu", generator: Any = None
 ) -> Tensor:
     """Evenly, with deviation gain/√fan: keeps deviations through layers of rectifiers."""
+    if 0 in tensor.shape:
+        warnings.warn("Initializing zero-element tensors is a no-op", stacklevel=2)
+        return tensor
     bound = math.sqrt(3) * _kaiming_std(tensor, a, mode, nonlinearity)
     return uniform_(tensor, -bound, bound, generator)
 
@@ -144,6 +152,9 @@ def kaiming_normal_(
     tensor: Tensor, a: float = 0, mode: str = "fan_in", nonlinearity: str = "leaky_relu", generator: Any = None
 ) -> Tensor:
     """Normally, with deviation gain/√fan."""
+    if 0 in tensor.shape:
+        warnings.warn("Initializing zero-element tensors is a no-op", stacklevel=2)
+        return tensor
     return normal_(tensor, 0.0, _kaiming_std(tensor, a, mode, nonlinearity), generator)
 
 

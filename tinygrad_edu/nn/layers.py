@@ -84,6 +84,7 @@ class Bilinear(Module):
 class _Conv(Module):
     _dims = 1
     _transposed = False
+    _padding_modes: tuple[str, ...] = ("zeros", "reflect", "replicate", "circular")
 
     def __init__(
         self,
@@ -102,6 +103,8 @@ class _Conv(Module):
         output_padding: Any = 0,
     ) -> None:
         super().__init__()
+        if groups <= 0:
+            raise ValueError("groups must be a positive integer")
         if in_channels % groups:
             raise ValueError("in_channels must be divisible by groups")
         if out_channels % groups:
@@ -115,6 +118,14 @@ class _Conv(Module):
         )
         self.kernel_size, self.stride, self.dilation = (as_tuple(x, n) for x in (kernel_size, stride, dilation))
         self.padding = padding if isinstance(padding, str) else as_tuple(padding, n)
+        if isinstance(padding, str) and padding not in ("same", "valid"):
+            raise ValueError(f"Invalid padding string {padding!r}, should be one of 'same', 'valid'")
+        if padding == "same" and self.stride != (1,) * n:
+            raise ValueError("padding='same' is not supported for strided convolutions")
+        if padding_mode not in self._padding_modes:
+            raise ValueError(
+                f"padding_mode must be one of {self._padding_modes}, but got padding_mode={padding_mode!r}"
+            )
         self.output_padding = as_tuple(output_padding, n)
         channels = (in_channels, out_channels // groups) if self._transposed else (out_channels, in_channels // groups)
         weight = *channels, *self.kernel_size
@@ -133,9 +144,16 @@ class _Conv(Module):
         convolve = F.conv1d if self._dims == 1 else F.conv2d
         padding = self.padding
         if self.padding_mode != "zeros":
-            widths = [x for p in reversed(as_tuple(padding, self._dims)) for x in (p, p)]
-            input, padding = F.pad(input, widths, mode=self.padding_mode), 0
+            input, padding = F.pad(input, self._widths(), mode=self.padding_mode), 0
         return convolve(input, self.weight, self.bias, self.stride, padding, self.dilation, self.groups)
+
+    def _widths(self) -> list[int]:
+        """How wide the room is before and after each dimension, the last one first."""
+        sides = [(p, p) for p in self.padding] if isinstance(self.padding, tuple) else [(0, 0)] * self._dims
+        if self.padding == "same":
+            room = [d * (k - 1) for d, k in zip(self.dilation, self.kernel_size, strict=True)]
+            sides = [(r // 2, r - r // 2) for r in room]
+        return [width for side in reversed(sides) for width in side]
 
     def extra_repr(self) -> str:
         n = self._dims
@@ -165,6 +183,7 @@ class Conv2d(_Conv):
 
 class _ConvTranspose(_Conv):
     _transposed = True
+    _padding_modes = ("zeros",)
 
     def __init__(
         self,
@@ -186,11 +205,30 @@ class _ConvTranspose(_Conv):
             output_padding=output_padding,
         )  # fmt: skip
 
-    def forward(self, input: Tensor) -> Tensor:
+    def forward(self, input: Tensor, output_size: Any = None) -> Tensor:
+        """The result, whose last sizes are `output_size` where several would fit."""
         spread = F.conv_transpose1d if self._dims == 1 else F.conv_transpose2d
+        output_padding = self.output_padding if output_size is None else self._output_padding(input, output_size)
         return spread(
-            input, self.weight, self.bias, self.stride, self.padding, self.output_padding, self.groups, self.dilation
+            input, self.weight, self.bias, self.stride, self.padding, output_padding, self.groups, self.dilation
         )
+
+    def _output_padding(self, input: Tensor, output_size: Any) -> tuple[int, ...]:
+        sizes, n = tuple(output_size), self._dims
+        if len(sizes) == input.ndim:
+            sizes = sizes[-n:]
+        if len(sizes) != n:
+            raise ValueError(
+                f"ConvTranspose{n}D: for {input.ndim}D input, output_size must have {n} or {input.ndim} elements "
+                f"(got {len(sizes)})"
+            )
+        settings = zip(input.shape[-n:], self.stride, self.padding, self.dilation, self.kernel_size, strict=True)
+        least = tuple((size - 1) * s - 2 * p + d * (k - 1) + 1 for size, s, p, d, k in settings)
+        rest = tuple(size - low for size, low in zip(sizes, least, strict=True))
+        if any(not 0 <= r < s for r, s in zip(rest, self.stride, strict=True)):
+            most = tuple(low + s - 1 for low, s in zip(least, self.stride, strict=True))
+            raise ValueError(f"requested an output size of {sizes}, but valid sizes range from {least} to {most}")
+        return rest
 
 
 class ConvTranspose1d(_ConvTranspose):
@@ -221,6 +259,8 @@ class Embedding(Module):
         super().__init__()
         if max_norm is not None or scale_grad_by_freq or sparse:
             raise NotImplementedError("Embedding with max_norm, scale_grad_by_freq or sparse is not built.")
+        if padding_idx is not None and not -num_embeddings <= padding_idx < num_embeddings:
+            raise AssertionError("Padding_idx must be within num_embeddings")
         self.num_embeddings, self.embedding_dim = num_embeddings, embedding_dim
         self.padding_idx = padding_idx + num_embeddings if padding_idx is not None and padding_idx < 0 else padding_idx
         add_parameters(self, device, dtype, weight=(num_embeddings, embedding_dim))

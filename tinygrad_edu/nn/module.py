@@ -367,7 +367,9 @@ class Module:
                         value._grad = wrap(value._grad._data.astype(kind, copy=False))
         return self
 
-    def to(self, *args: Any, dtype: Any = None, device: Any = None, **ignored: Any) -> Module:
+    def to(
+        self, *args: Any, dtype: Any = None, device: Any = None, non_blocking: bool = False, memory_format: Any = None
+    ) -> Module:
         """All floating-point parameters and buffers in another dtype. The only device is the CPU."""
         dtype, _ = target_of(args, dtype, device)
         if dtype is None:

@@ -29,6 +29,9 @@ class _Pad(Module):
         self.padding = as_tuple(padding, 2 * self._dims)
 
     def forward(self, input: Tensor) -> Tensor:
+        dims = (self._dims + 1, self._dims + 2)
+        if self._mode == "circular" and input.ndim not in dims:
+            raise ValueError(f"expected {dims[0]}D or {dims[1]}D input (got {input.ndim}D input)")
         return F.pad(input, self.padding, self._mode, self.value if self._mode == "constant" else None)
 
     def extra_repr(self) -> str:

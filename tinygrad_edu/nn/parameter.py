@@ -16,8 +16,12 @@ class Parameter(Tensor):
     """A leaf that asks for a gradient; as an attribute of a Module it is found by `parameters()`."""
 
     def __new__(cls, data: Any = None, requires_grad: bool = True) -> Parameter:
+        if data is not None and not isinstance(data, Tensor):
+            raise TypeError(
+                f"a Parameter holds a Tensor, but got {type(data).__name__}. Make one with tinygrad_edu.tensor(…)."
+            )
         p = object.__new__(cls)
-        p._data = data._data if isinstance(data, Tensor) else np.zeros(0, dtypes.get_default_dtype().numpy)
+        p._data = np.zeros(0, dtypes.get_default_dtype().numpy) if data is None else data._data
         p._requires_grad = False
         if requires_grad:
             p.requires_grad_()
@@ -37,6 +41,7 @@ class Buffer(Tensor):
     """A tensor that a Module keeps and saves but does not train."""
 
     persistent: bool
+    _prints_as_tensor = True
 
     def __new__(cls, data: Tensor, *, persistent: bool = True) -> Buffer:
         b = object.__new__(cls)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import warnings
 from typing import Any
 
 import numpy as np
@@ -14,10 +15,13 @@ from . import functional as F
 from . import init
 from .layers import add_parameters
 from .module import Module
+from .utils.rnn import PackedSequence, pack_padded_sequence, pad_packed_sequence
 
 __all__ = ["GRU", "LSTM", "RNN", "GRUCell", "LSTMCell", "RNNCell"]
 
-_cat, _stack, _tanh, _relu, _sigmoid = (functions[n] for n in ("cat", "stack", "tanh", "relu", "sigmoid"))
+_arange, _cat, _stack, _tanh, _relu, _sigmoid, _where = (
+    functions[n] for n in ("arange", "cat", "stack", "tanh", "relu", "sigmoid", "where")
+)
 
 
 def _lstm(projected: Tensor, state: tuple[Tensor, Tensor], weight: Tensor, bias: Any) -> tuple[Tensor, Tensor]:
@@ -63,8 +67,24 @@ class _Recurrent(Module):
         mode: str = "",
     ) -> None:
         super().__init__()
-        if hidden_size <= 0:
-            raise ValueError("hidden_size must be greater than zero")
+        for name, given in {"bias": bias, "batch_first": batch_first}.items():
+            if not isinstance(given, bool):
+                raise TypeError(f"{name} should be of type bool, got: {type(given).__name__}")
+        for name, size in {"input_size": input_size, "hidden_size": hidden_size, "num_layers": num_layers}.items():
+            if not isinstance(size, int):
+                raise TypeError(f"{name} should be of type int, got: {type(size).__name__}")
+            if size <= 0:
+                raise ValueError(f"{name} must be greater than zero")
+        if not 0 <= dropout <= 1:
+            raise ValueError(
+                "dropout should be a number in range [0, 1] representing the probability of an element being zeroed"
+            )
+        if dropout and num_layers == 1:
+            warnings.warn(
+                "dropout option adds dropout after all but last recurrent layer, so non-zero dropout expects num_layers "
+                f"greater than 1, but got dropout={dropout} and num_layers={num_layers}",
+                stacklevel=2,
+            )
         self.mode = mode or type(self).__name__
         self.input_size, self.hidden_size, self.num_layers, self.bias = input_size, hidden_size, num_layers, bias
         self.batch_first, self.dropout, self.bidirectional = batch_first, float(dropout), bidirectional
@@ -93,38 +113,66 @@ class _Recurrent(Module):
     def flatten_parameters(self) -> None:
         """Nothing to do on the CPU."""
 
-    def forward(self, input: Tensor, hx: Any = None) -> Any:
+    def forward(self, input: Any, hx: Any = None) -> Any:
+        if isinstance(input, PackedSequence):
+            return self._of_packed(input, hx)
         if input.ndim not in (2, 3):
             raise ValueError(f"{type(self).__name__}: Expected input to be 2D or 3D, got {input.ndim}D tensor")
-        if input.shape[-1] != self.input_size:
-            raise RuntimeError(
-                f"input.size(-1) must be equal to input_size. Expected {self.input_size}, got {input.shape[-1]}"
-            )
+        self._check(input)
         batched = input.ndim == 3
         sequence = input if batched else input.unsqueeze(1)
         if batched and self.batch_first:
             sequence = sequence.transpose(0, 1)
         if not len(sequence):
             raise RuntimeError("Expected sequence length to be larger than 0 in RNN")
-        states = self._initial(hx, sequence, batched)
-        finals: list[list[Tensor]] = [[] for _ in range(self._states)]
-        for layer in range(self.num_layers):
-            outputs = []
-            for direction, suffix in enumerate(self._suffixes(layer)):
-                number = layer * self._directions + direction
-                out, last = self._run(sequence, tuple(s[number] for s in states), suffix, bool(direction))
-                outputs.append(out)
-                for kept, state in zip(finals, last, strict=True):
-                    kept.append(state)
-            sequence = outputs[0] if len(outputs) == 1 else _cat(outputs, -1)
-            if self.dropout and self.training and layer < self.num_layers - 1:
-                sequence = F.dropout(sequence, self.dropout)
-        last = [_stack(kept) for kept in finals]
+        sequence, last = self._layers(sequence, self._initial(hx, sequence, batched), None)
         if not batched:
             sequence, last = sequence.squeeze(1), [s.squeeze(1) for s in last]
         elif self.batch_first:
             sequence = sequence.transpose(0, 1)
         return sequence, tuple(last) if self._states > 1 else last[0]
+
+    def _of_packed(self, packed: PackedSequence, hx: Any) -> Any:
+        """As of padded sequences, each of which ends where it is cut; states come and go in the order of the batch."""
+        self._check(packed.data)
+        order, back = packed.sorted_indices, packed.unsorted_indices
+        sequence, lengths = pad_packed_sequence(packed._replace(sorted_indices=None, unsorted_indices=None))
+        states = self._initial(hx, sequence, True)
+        if order is not None and hx is not None:
+            states = [s.index_select(1, order) for s in states]
+        sequence, last = self._layers(sequence, states, lengths)
+        if back is not None:
+            last = [s.index_select(1, back) for s in last]
+        data = pack_padded_sequence(sequence, lengths).data
+        return packed._replace(data=data), tuple(last) if self._states > 1 else last[0]
+
+    def _layers(self, sequence: Tensor, states: list[Any], lengths: Any) -> tuple[Tensor, list[Tensor]]:
+        """Of sequences (L, N, features), and of their lengths where they differ: the last layer's outputs (L, N, H), and the
+        last states of all layers (layers, N, H)."""
+        finals: list[list[Tensor]] = [[] for _ in range(self._states)]
+        for layer in range(self.num_layers):
+            outputs = []
+            for direction, suffix in enumerate(self._suffixes(layer)):
+                number = layer * self._directions + direction
+                out, last = self._run(sequence, tuple(s[number] for s in states), suffix, bool(direction), lengths)
+                outputs.append(out)
+                for kept, state in zip(finals, last, strict=True):
+                    kept.append(state)
+            sequence = outputs[0] if len(outputs) == 1 else _cat(outputs, -1)
+            if self.dropout and self.training and layer < self.num_layers - 1:
+                sequence = _dropped(sequence, self.dropout, lengths)
+        return sequence, [_stack(kept) for kept in finals]
+
+    def _check(self, input: Tensor) -> None:
+        if input.shape[-1] != self.input_size:
+            raise RuntimeError(
+                f"input.size(-1) must be equal to input_size. Expected {self.input_size}, got {input.shape[-1]}"
+            )
+        if input.dtype != self.weight_ih_l0.dtype:
+            raise ValueError(
+                f"RNN input dtype ({input.dtype}) does not match weight dtype ({self.weight_ih_l0.dtype}). Convert input: "
+                f"input.to({self.weight_ih_l0.dtype}), or convert model: model.to({input.dtype})"
+            )
 
     def _initial(self, hx: Any, sequence: Tensor, batched: bool) -> list[Any]:
         size = (self.num_layers * self._directions, sequence.shape[1], self.hidden_size)
@@ -138,24 +186,28 @@ class _Recurrent(Module):
                 raise RuntimeError(f"Expected hidden size {size}, got {list(s.shape)}")
         return states
 
-    def _run(self, sequence: Tensor, state: tuple[Any, ...], suffix: str, backward: bool) -> tuple[Tensor, Any]:
+    def _run(
+        self, sequence: Tensor, state: tuple[Any, ...], suffix: str, backward: bool, lengths: Any
+    ) -> tuple[Tensor, Any]:
         """One layer in one direction. What the inputs add is computed for all steps at once."""
+        if backward:
+            sequence = _turned(sequence, lengths)
         bias_ih, bias_hh = (getattr(self, name + suffix) if self.bias else None for name in ("bias_ih", "bias_hh"))
         weight_hh = getattr(self, "weight_hh" + suffix)
         weight_ih = getattr(self, "weight_ih" + suffix)
         if self.mode == "LSTM":
             hidden, cell = state
-            out, *last = lstm_layer(
-                sequence.flip(0) if backward else sequence, hidden, cell, weight_ih, weight_hh, bias_ih, bias_hh
-            )
-            return out.flip(0) if backward else out, last
-        projected = F.linear(sequence, weight_ih, bias_ih)
-        step = _STEPS[self.mode]
-        outputs = []
-        for x in reversed(projected.unbind(0)) if backward else projected.unbind(0):
-            state = step(x, state, weight_hh, bias_hh)
-            outputs.append(state[0])
-        return _stack(outputs[::-1] if backward else outputs), state
+            out, cells, *last = lstm_layer(sequence, hidden, cell, weight_ih, weight_hh, bias_ih, bias_hh)
+            each = [out, cells]
+        else:
+            step, outputs, last = _STEPS[self.mode], [], list(state)
+            for x in F.linear(sequence, weight_ih, bias_ih).unbind(0):
+                last = step(x, last, weight_hh, bias_hh)
+                outputs.append(last[0])
+            each = [out] = [_stack(outputs)]
+        if lengths is not None:
+            last = [steps[lengths - 1, _arange(len(lengths))] for steps in each]
+        return _turned(out, lengths) if backward else out, last
 
     def extra_repr(self) -> str:
         shown = f"{self.input_size}, {self.hidden_size}"
@@ -169,6 +221,22 @@ class _Recurrent(Module):
             if getattr(self, name) != default:
                 shown += f", {name}={getattr(self, name)}"
         return shown
+
+
+def _turned(sequence: Any, lengths: Any) -> Tensor:
+    """The steps of each sequence from its last to its first; what lies behind its end stays there."""
+    if lengths is None:
+        return sequence.flip(0)
+    step = _arange(len(sequence)).unsqueeze(1)
+    return sequence[_where(step < lengths, lengths - 1 - step, step), _arange(len(lengths))]
+
+
+def _dropped(sequence: Tensor, p: float, lengths: Any) -> Tensor:
+    """Dropout, which draws for the steps that there are alone."""
+    if lengths is None:
+        return F.dropout(sequence, p)
+    packed = pack_padded_sequence(sequence, lengths)
+    return pad_packed_sequence(packed._replace(data=F.dropout(packed.data, p)))[0]
 
 
 class RNN(_Recurrent):
@@ -195,6 +263,23 @@ class LSTM(_Recurrent):
     _gates = 4
     _states = 2
 
+    def __init__(
+        self,
+        input_size: int,
+        hidden_size: int,
+        num_layers: int = 1,
+        bias: bool = True,
+        batch_first: bool = False,
+        dropout: float = 0.0,
+        bidirectional: bool = False,
+        proj_size: int = 0,
+        device: Any = None,
+        dtype: Any = None,
+    ) -> None:
+        if proj_size:
+            raise NotImplementedError("LSTM with proj_size is not built: put a Linear layer after it.")
+        super().__init__(input_size, hidden_size, num_layers, bias, batch_first, dropout, bidirectional, device, dtype)
+
 
 class GRU(_Recurrent):
     """A state that is renewed in parts, by two gates."""
@@ -219,20 +304,31 @@ class _Cell(Module):
             init.uniform_(p, -bound, bound)
 
     def forward(self, input: Tensor, hx: Any = None) -> Any:
+        name = type(self).__name__
+        if input.ndim not in (1, 2):
+            raise ValueError(f"{name}: Expected input to be 1D or 2D, got {input.ndim}D instead")
+        given = () if hx is None else hx if self._mode == "LSTM" else (hx,)
+        for i, state in enumerate(given):
+            if state.ndim not in (1, 2):
+                which = f"hx[{i}]" if self._mode == "LSTM" else "hidden"
+                raise ValueError(f"{name}: Expected {which} to be 1D or 2D, got {state.ndim}D instead")
         batched = input.ndim == 2
         x = input if batched else input.unsqueeze(0)
         pair = self._mode == "LSTM"
         if hx is None:
             states = tuple(wrap(np.zeros((x.shape[0], self.hidden_size), x._data.dtype)) for _ in range(1 + pair))
         else:
-            states = tuple(s if batched else s.unsqueeze(0) for s in (hx if pair else (hx,)))
+            states = tuple(s if batched else s.unsqueeze(0) for s in given)
         step = _STEPS[self._mode or self.nonlinearity]
         out = step(F.linear(x, self.weight_ih, self.bias_ih), states, self.weight_hh, self.bias_hh)
         out = tuple(s if batched else s.squeeze(0) for s in out)
         return out if pair else out[0]
 
     def extra_repr(self) -> str:
-        return f"{self.input_size}, {self.hidden_size}" + ("" if self.bias else ", bias=False")
+        shown = f"{self.input_size}, {self.hidden_size}" + ("" if self.bias else ", bias=False")
+        return (
+            shown if getattr(self, "nonlinearity", "tanh") == "tanh" else f"{shown}, nonlinearity={self.nonlinearity}"
+        )
 
 
 class RNNCell(_Cell):
@@ -249,6 +345,11 @@ class RNNCell(_Cell):
     ) -> None:
         super().__init__(input_size, hidden_size, bias, device, dtype)
         self.nonlinearity = nonlinearity
+
+    def forward(self, input: Tensor, hx: Any = None) -> Any:
+        if self.nonlinearity not in ("tanh", "relu"):
+            raise RuntimeError(f"Unknown nonlinearity: {self.nonlinearity}. Select from 'tanh' or 'relu'.")
+        return super().forward(input, hx)
 
 
 class LSTMCell(_Cell):

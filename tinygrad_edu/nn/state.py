@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from ..autograd.node import bump_version
-from ..tensor import Tensor, wrap
+from ..tensor import Size, Tensor, wrap
 
 __all__ = ["IncompatibleKeys", "load"]
 
@@ -26,6 +27,8 @@ class IncompatibleKeys(NamedTuple):
 
 def load(module: Any, state_dict: Any, strict: bool, assign: bool) -> IncompatibleKeys:
     """Copy values into the parameters and buffers of `module` by path, as `Module.load_state_dict` says."""
+    if not isinstance(state_dict, Mapping):
+        raise TypeError(f"Expected state_dict to be dict-like, got {type(state_dict)}.")
     own = module.state_dict(keep_vars=True)
     missing = [key for key in own if key not in state_dict]
     unexpected = [key for key in state_dict if key not in own]
@@ -41,8 +44,8 @@ def load(module: Any, state_dict: Any, strict: bool, assign: bool) -> Incompatib
         array = value._data if isinstance(value, Tensor) else np.asarray(value)
         if array.shape != target._data.shape:
             errors.append(
-                f"size mismatch for {key}: copying a param with shape {list(array.shape)} from checkpoint, the shape "
-                f"in current model is {list(target.shape)}."
+                f"size mismatch for {key}: copying a param with shape {Size(array.shape)} from checkpoint, the shape "
+                f"in current model is {target.shape}."
             )
         elif assign:
             target.data = wrap(array)

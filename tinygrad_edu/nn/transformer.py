@@ -126,7 +126,9 @@ class TransformerDecoderLayer(TransformerEncoderLayer):
 
 
 def _activation(given: Any) -> Any:
-    return {"relu": F.relu, "gelu": F.gelu}[given] if isinstance(given, str) else given
+    if isinstance(given, str) and given not in ("relu", "gelu"):
+        raise RuntimeError(f"activation should be relu/gelu, not {given}")
+    return {"relu": F.relu, "gelu": F.gelu}.get(given, given)
 
 
 class TransformerEncoder(Module):

@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, NamedTuple
+
+import numpy as np
 
 from ...ops import functions, nn_functions
-from ...tensor import Tensor
+from ...tensor import Tensor, wrap
 
-__all__ = ["pad_sequence", "unpad_sequence"]
+__all__ = [
+    "PackedSequence", "pack_padded_sequence", "pack_sequence", "pad_packed_sequence", "pad_sequence", "unpack_sequence",
+    "unpad_sequence",
+]  # fmt: skip
 
 
 def pad_sequence(
@@ -36,8 +41,94 @@ def unpad_sequence(padded_sequences: Any, lengths: Any, batch_first: bool = Fals
     return [row[: int(n)] for row, n in zip(rows, lengths, strict=True)]
 
 
-def __getattr__(name: str) -> Any:
-    raise AttributeError(
-        f"tinygrad_edu.nn.utils.rnn has no {name!r}: packed sequences are not built. Pad them, and leave what was filled up out "
-        "of the loss by a mask or by ignore_index."
-    )
+class PackedSequence(NamedTuple):
+    """Sequences without their padding: `data` holds the first steps of all, then the second steps of those that have one, …
+
+    Attributes:
+        data: all steps, (sum of the lengths, …), the longest sequence first.
+        batch_sizes: how many sequences have a first step, a second step, ….
+        sorted_indices: which sequence of the batch stands at each place; None if they came from the longest to the shortest.
+        unsorted_indices: at which place each sequence of the batch stands.
+    """
+
+    data: Tensor
+    batch_sizes: Tensor
+    sorted_indices: Any = None
+    unsorted_indices: Any = None
+
+
+def _steps(lengths: np.ndarray) -> tuple[Tensor, Tensor]:
+    """The step and the sequence of each row of packed data, for lengths from the longest to the shortest."""
+    step, sequence = np.nonzero(np.arange(lengths.max(initial=0))[:, None] < lengths)
+    return wrap(step), wrap(sequence)
+
+
+def pack_padded_sequence(
+    input: Tensor, lengths: Any, batch_first: bool = False, enforce_sorted: bool = True
+) -> PackedSequence:
+    """Sequences (L, N, …), or (N, L, …), of the given lengths without their padding: what `RNN`, `LSTM` and `GRU` take.
+
+    Raises:
+        RuntimeError: a length is not positive, or they do not fall from first to last and `enforce_sorted` asks for it.
+
+    Example:
+        >>> import tinygrad_edu as T
+        >>> padded = T.tensor([[1, 2, 3], [4, 0, 0]])
+        >>> T.nn.utils.rnn.pack_padded_sequence(padded, [3, 1], batch_first=True).data
+        tensor([1, 4, 2, 3])
+    """
+    sequence: Any = input.transpose(0, 1) if batch_first else input
+    if not sequence.numel():
+        raise RuntimeError("Cannot pack empty tensors.")
+    sizes = np.asarray(lengths, np.int64)
+    order = back = None
+    if not enforce_sorted:
+        places = np.argsort(-sizes, kind="stable")
+        order, back, sizes = wrap(places), wrap(np.argsort(places)), sizes[places]
+        sequence = sequence.index_select(1, order)
+    if len(sizes) != sequence.shape[1]:
+        raise RuntimeError(f"Expected `len(lengths)` to be equal to batch_size, but got {len(sizes)}")
+    if sizes.min(initial=1) <= 0:
+        raise RuntimeError(
+            "Length of all samples has to be greater than 0, but found an element in 'lengths' that is <= 0"
+        )
+    if (np.diff(sizes) > 0).any():
+        raise RuntimeError(
+            "`lengths` array must be sorted in decreasing order when `enforce_sorted` is True. Pass enforce_sorted=False."
+        )
+    batch_sizes = (np.arange(sizes.max(initial=0))[:, None] < sizes).sum(axis=1)
+    return PackedSequence(sequence[_steps(sizes)], wrap(batch_sizes), order, back)
+
+
+def pad_packed_sequence(
+    sequence: PackedSequence, batch_first: bool = False, padding_value: float = 0.0, total_length: int | None = None
+) -> tuple[Tensor, Tensor]:
+    """The sequences padded again, (L, N, …) or (N, L, …), and their lengths (N,).
+
+    Raises:
+        ValueError: `total_length` is less than the longest sequence.
+    """
+    sizes = sequence.batch_sizes._data
+    longest = len(sizes) if total_length is None else total_length
+    if longest < len(sizes):
+        raise ValueError(
+            "Expected total_length to be at least the length of the longest sequence in input, but got "
+            f"total_length={total_length} and max sequence length being {len(sizes)}"
+        )
+    lengths = (sizes[:, None] > np.arange(sizes[0])).sum(axis=0)
+    data = sequence.data
+    room = functions["full"]((longest, len(lengths), *data.shape[1:]), padding_value, dtype=data.dtype)
+    padded, found = room.index_put(_steps(lengths), data), wrap(lengths)
+    if sequence.unsorted_indices is not None:
+        padded, found = padded.index_select(1, sequence.unsorted_indices), found.index_select(0, sequence.unsorted_indices)
+    return padded.transpose(0, 1) if batch_first else padded, found
+
+
+def pack_sequence(sequences: Sequence[Tensor], enforce_sorted: bool = True) -> PackedSequence:
+    """Sequences (L, …) packed."""
+    return pack_padded_sequence(pad_sequence(sequences), [len(s) for s in sequences], enforce_sorted=enforce_sorted)
+
+
+def unpack_sequence(packed_sequences: PackedSequence) -> list[Tensor]:
+    """The sequences (L, …) again."""
+    return unpad_sequence(*pad_packed_sequence(packed_sequences, batch_first=True), batch_first=True)
