@@ -120,7 +120,10 @@ def pad_packed_sequence(
     room = functions["full"]((longest, len(lengths), *data.shape[1:]), padding_value, dtype=data.dtype)
     padded, found = room.index_put(_steps(lengths), data), wrap(lengths)
     if sequence.unsorted_indices is not None:
-        padded, found = padded.index_select(1, sequence.unsorted_indices), found.index_select(0, sequence.unsorted_indices)
+        padded, found = (
+            padded.index_select(1, sequence.unsorted_indices),
+            found.index_select(0, sequence.unsorted_indices),
+        )
     return padded.transpose(0, 1) if batch_first else padded, found
 
 
