@@ -99,5 +99,14 @@ def test_pasted_pytorch_code_becomes_code_for_the_core():
     assert ran(lines["lines"])["w"].grad.item() == 4.0
 
 
+@pytest.mark.parametrize("engine", ["tinygrad_edu", "torch"])
+def test_pasted_code_that_draws_random_numbers_or_is_in_double_precision_runs_as_it_is_copied(engine):
+    explorer = viz.explore("import torch\nw = torch.randn(2, requires_grad=True)\n(w * w).sum().backward()")
+    explorer.state = {"default_dtype": "float64"}
+    lines = explorer.result["codes"][engine]
+    shown = explorer._recordings[engine].tensors["w"]
+    assert ran(lines["before"] + lines["lines"])["w"].grad.tolist() == pytest.approx(shown["grad"]["data"])
+
+
 def test_a_name_is_changed_where_it_is_a_name():
     assert renamed("x.T @ T.ones(2)  # T\ns = 'T'", "T", "torch") == "x.T @ torch.ones(2)  # T\ns = 'T'"

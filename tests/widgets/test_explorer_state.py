@@ -88,12 +88,53 @@ def test_a_toggle_gives_the_same_gradient_on_both_engines(state, name, expected)
             {"volatile": ["x"]},
             "x is volatile, which PyTorch has ignored since 0.4 and tinygrad_edu takes as PyTorch 0.3",
         ),
-        ({"default_dtype": "float64"}, "PyTorch makes tensors of float64: "),
+        (
+            {"default_dtype": "float64"},
+            "PyTorch makes tensors of float64: the same graph, and the same gradients; tensors of float64.",
+        ),
+        ({"create_graph": True}, "The backward pass is itself recorded: the pass has left 6 nodes of its own"),
         ({"values": {"w": 1.0}}, "w is 1: w.grad was −1.2, is 4.4; b.grad was −0.6, is 2.2."),
     ],
 )
 def test_one_sentence_says_what_changed_and_why(state, sentence):
     assert explored(**state).result["account"].startswith(sentence)
+
+
+LOOP = """\
+w = T.tensor(2.0, requires_grad=True)
+h = w * 1.0
+for x in (1.0, 3.0):
+    h = h * w
+    h = h + x
+h.backward(retain_graph=True)
+h.backward()
+name, k = "net", len([w])"""
+
+
+def test_a_toggle_stands_for_the_value_of_its_own_line():
+    explorer = viz.explore(LOOP)
+    explorer.state = {"retain_grad": ["h@5"]}
+    assert explorer.result["account"] == "h.grad of line 5 is now kept: h.grad was None, is 2."
+    explorer.state = {"detach": ["h@2"]}
+    assert explorer.result["account"].startswith(
+        "h.grad of line 5 is no longer kept, h of line 2 is now cut from its past"
+    )
+
+
+def test_what_is_no_tensor_has_no_gradient_to_keep():
+    assert viz.explore(LOOP).program["values"] == ["h"]
+    unknown = viz.explore("a = T.ones(2)\nn = 3 + 4\nb = T.ones(3) @ a\nc = a * 2\nd = 'd' * 2")
+    assert unknown.program["values"] == ["b", "c", "d"]
+
+
+def test_the_passes_of_a_program_show_what_it_asks_for():
+    explorer = viz.explore(LOOP)
+    assert explorer.program["passes"] == {"retain_graph": True, "create_graph": False}
+    explorer.state = {"retain_graph": False}
+    assert explorer.result["code"][5] == "h.backward(retain_graph=False)"
+    assert explorer.result["account"].startswith("The graph is let go after each pass: line 7 now raises RuntimeError")
+    explorer.state = explorer.result["mends"][0]["state"]
+    assert "the error is gone" in explorer.result["account"]
 
 
 def test_an_error_of_an_engine_is_told_with_a_sentence_of_ours():
@@ -179,11 +220,11 @@ def test_gpu_memory_that_is_gone_is_a_sentence_in_its_place(monkeypatch):
 
 
 def test_an_edit_that_cannot_be_made_keeps_the_pictures_and_says_why():
-    explorer = viz.explore("a = T.ones(2, requires_grad=True); b = a * 2")
+    explorer = viz.explore("a = T.randn(2, requires_grad=True); b = a * 2")
     before = explorer.result["sides"]
-    explorer.state = {"no_grad": [1]}
+    explorer.state = {"values": {"a": [1.0, 2.0]}}
     assert explorer.result["refused"]
-    assert "put each on its own line" in explorer.result["account"]
+    assert "the value of a is not written out as numbers" in explorer.result["account"]
     assert explorer.result["sides"] == before
 
 
@@ -266,6 +307,11 @@ def test_closing_an_explorer_frees_its_recordings():
         "cannot register a hook on a tensor that doesn't require gradient",
         "only Tensors of floating point and complex dtype can require gradients",
         "Only Tensors of floating point and complex dtype can require gradients",
+        "expected m1 and m2 to have the same dtype, but got: double != float",
+        "addmv input tensors must have the same dtype, but got Float, Double, and Float",
+        "Subtraction, the `-` operator, with a bool tensor is not supported.",
+        "a Tensor with 2 elements cannot be converted to Scalar",
+        "\"normal_kernel_cpu\" not implemented for 'Long'",
     ],
 )
 def test_what_learners_meet_most_is_explained(message):
@@ -287,3 +333,14 @@ def test_no_toggle_turns_a_picture_around():
         explorer.state = {**state, "seq": len(directions)}
         directions.append([side["scene"]["views"]["values"]["direction"] for side in explorer.result["sides"]])
     assert len({direction for pair in directions for direction in pair}) == 1
+
+
+def test_a_double_made_of_floats_is_as_precise_as_they_are():
+    explorer = viz.explore("x = T.linspace(0, 1, 50)\nz = T.tanh(x * 3).sin().sum().double()")
+    assert [(entry["name"], entry["differs"]) for entry in explorer.result["table"]] == [("x", ""), ("z", "")]
+
+
+def test_a_program_that_stops_before_its_first_tensor_has_a_sentence_and_no_picture():
+    for side in viz.explore("w = T.tensor([1, 2], requires_grad=True)").result["sides"]:
+        assert "scene" not in side
+        assert side["missing"].startswith("It stops before it has made a tensor")

@@ -37,7 +37,7 @@ def test_the_parts_of_a_program_are_found():
         (9, 9, "compute"),
         (10, 10, "backward"),
     ]
-    assert program.backwards == 1
+    assert program.passes == {"retain_graph": False, "create_graph": False}
 
 
 def test_no_edit_leaves_every_character():
@@ -170,9 +170,8 @@ def test_a_function_that_needs_more_than_the_engine_is_refused():
 @pytest.mark.parametrize(
     ("source", "edits", "message"),
     [
-        ("a = T.ones(2); b = a * 2", {"no_grad": frozenset({1})}, "line 1: two statements share this line"),
-        ("if True: b = T.ones(2) * 2", {"no_grad": frozenset({1})}, "line 1: .*shares its line"),
         (LINE, {"no_grad": frozenset({1})}, "line 1: no statement"),
+        ("a = T.ones(2)\nb = a * 2", {"detach": frozenset({"b@1"})}, "line 1: no line computes b"),
         (LINE, {"requires_grad": {"q": True}}, "no input is called q"),
         (LINE, {"retain_grad": frozenset({"q"})}, "no line computes q"),
         ("a = T.ones(2)", {"backwards": 2}, "calls no backward"),
@@ -192,3 +191,72 @@ def test_source_that_is_not_python_says_the_line():
 def test_what_is_no_program_is_a_type_error():
     with pytest.raises(TypeError, match="a source string or a function taking the engine module, not int"):
         parse(3)
+
+
+def test_what_a_semicolon_or_a_colon_joins_has_lines_and_toggles_of_its_own():
+    source = "α = T.tensor(2.0); β = α * 3 ;\nfor i in range(2): γ = β * 2; δ = γ + 1  # both; here\nelse: δ = δ * 2"
+    assert parse(source).source.splitlines() == [
+        "α = T.tensor(2.0)",
+        "β = α * 3 ;",
+        "for i in range(2):",
+        "    γ = β * 2",
+        "    δ = γ + 1  # both; here",
+        "else:",
+        "    δ = δ * 2",
+    ]
+    rows = lines_of(source, no_grad=frozenset({4}), retain_grad=frozenset({"β"}))
+    assert rows[2:6] == ["β.retain_grad()", "for i in range(2):", "    with T.no_grad():", "        γ = β * 2"]
+
+
+def test_statements_that_have_their_own_lines_stay_as_they_are():
+    source = "def f(x): y = x; return y\n\nif f(1) == 1:\n    a = T.ones(2)\nelif f(2) == 2:\n\ta = (1,\n2)\ntry:\n  b = ';'\nfinally:\n  c = 1;"
+    assert parse(source).source == source
+
+
+RECURRENT = """\
+h = T.tensor(1.0, requires_grad=True)
+for x in (1.0, 2.0):
+    h = h * x
+    if x > 1:
+        h = h + 1
+h.backward()"""
+
+
+@pytest.mark.parametrize(("value", "place"), [("h@3", 3), ("h@5", 5), ("h", 5)])
+def test_a_value_that_several_lines_compute_is_cut_where_the_toggle_stands(value, place):
+    rows = lines_of(RECURRENT, detach=frozenset({value}))
+    assert rows[place].strip() == "h = h.detach()"
+    assert len(rows) == 7
+
+
+TWICE = """\
+w = T.tensor(2.0, requires_grad=True)
+L = w * w
+L.backward()
+v = T.tensor(2.0, requires_grad=True)
+L.backward()"""
+
+
+def test_retain_graph_is_asked_of_every_pass_of_the_program():
+    rows = lines_of(TWICE, retain_graph=True)
+    assert rows[2] == rows[4] == "L.backward(retain_graph=True)"
+    rows = lines_of(TWICE, retain_graph=True, backwards=2)
+    assert rows[4:] == ["L.backward(retain_graph=True)", "L.backward()"]
+    assert lines_of("L.backward(retain_graph=True)", retain_graph=False) == ["L.backward(retain_graph=False)"]
+    assert parse("L.backward(retain_graph=True)").passes["retain_graph"]
+
+
+def test_gradients_are_cleared_before_every_pass_but_the_first():
+    assert lines_of(TWICE, zero_grad=True)[2:] == [
+        "L.backward()",
+        "v = T.tensor(2.0, requires_grad=True)",
+        "w.grad = None",
+        "v.grad = None",
+        "L.backward()",
+    ]
+    assert lines_of(
+        "w = T.ones(2, requires_grad=True)\nfor i in range(2):\n    (w * w).sum().backward()", zero_grad=True
+    )[2:] == [
+        "    w.grad = None",
+        "    (w * w).sum().backward()",
+    ]

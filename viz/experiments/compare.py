@@ -58,6 +58,7 @@ class Comparison:
     nodes: list[tuple[str | None, str | None]] = field(default_factory=list)
     timing: Timing | None = None
     missing: str = ""
+    rounded: float = 0.0  # what floats may differ by
 
     @property
     def agree(self) -> bool:
@@ -120,7 +121,7 @@ def compare(program: str | Callable[..., Any], device: str = "cpu", inputs: dict
     except (ModuleNotFoundError, RuntimeError, MemoryError) as error:
         missing = str(error) or type(error).__name__
         theirs = Recording(TORCH, device, ours.source, Graph(), [], {}, "", None)
-    made = Comparison(ours, theirs, missing=missing)
+    made = Comparison(ours, theirs, missing=missing, rounded=coarsest(ours, theirs))
     if missing:
         made.table.append(Difference("engine", "the program", "run it", missing))
         return made
@@ -293,15 +294,24 @@ def _arrays(made: Comparison, what: str, where: str, ours: Array | None, theirs:
         if what == "grad" and (ours is None) != (theirs is None):
             made.table.append(Difference(what, where, brief(ours) or "none", brief(theirs) or "none"))
         return
-    distance, allowed, same = _distance(ours, theirs)
-    made.table.append(Difference(what, where, brief(ours), brief(theirs), same, distance, allowed))
+    gap, allowed, same = distance(ours, theirs, made.rounded)
+    made.table.append(Difference(what, where, brief(ours), brief(theirs), same, gap, allowed))
 
 
-def _distance(ours: Array, theirs: Array) -> tuple[float | None, float | None, bool]:
-    """The largest difference (None for other shapes), the tolerance, and whether every number is within it."""
+def coarsest(*recordings: Recording) -> float:
+    """What the least precise floats of a program allow: a float64 made from float32 is no more precise than that."""
+    kinds = {value.dtype for recording in recordings for value in recording.graph.values.values()}
+    return max((TOLERANCE.get(kind, 0.0) for kind in kinds), default=0.0)
+
+
+def distance(ours: Array, theirs: Array, rounded: float) -> tuple[float | None, float | None, bool]:
+    """The largest difference (None for other shapes), the tolerance, and whether every number is within it.
+
+    `rounded` is what floats may differ by; integers and booleans may not.
+    """
     if ours.shape != theirs.shape:
         return None, None, False
-    tolerance = TOLERANCE.get(theirs.dtype, 0.0)
+    tolerance = rounded if theirs.dtype in TOLERANCE else 0.0
     pairs: list[tuple[Any, Any]] = [(ours.data, theirs.data)]
     if ours.data is None or theirs.data is None:
         pairs = [(getattr(ours, name), getattr(theirs, name)) for name in ("norm", "low", "high", "heat")]

@@ -39,6 +39,8 @@ MOST = 64  # numbers in a tensor that is given another shape
 class Edits:
     """What the toggles say. Lines and names are those of the original program; what is not named stays as written.
 
+    A value that several lines compute is named with its line: `h@4` (in `retain_grad`, `detach` and `hooks`).
+
     >>> Edits(no_grad=frozenset({3}), retain_grad=frozenset({"d"}))  # doctest: +ELLIPSIS
     Edits(...)
     """
@@ -120,16 +122,14 @@ class _Editor:
         for mode in GRAD_MODES:
             for line in sorted(getattr(edits, mode)):
                 self._wrap(line, f"with {self.program.engine_name}.{mode}():")
-        for name in self.program.values:
-            if name in edits.detach:
-                self._add_after(name, f"{name} = {name}.detach()")
-            if name in edits.hooks:
-                self._add_after(name, f"{name}.register_hook({HOOKS[edits.hooks[name]]})")
-            if name in edits.retain_grad:
-                self._add_after(name, f"{name}.retain_grad()")
-        unknown = (edits.detach | edits.retain_grad | set(edits.hooks)) - set(self.program.values)
-        if unknown:
-            raise ProgramError(f"no line computes {', '.join(sorted(unknown))}")
+        for value in sorted(edits.detach | edits.retain_grad | set(edits.hooks)):
+            name = value.partition("@")[0]
+            if value in edits.detach:
+                self._add_after(value, f"{name} = {name}.detach()")
+            if value in edits.hooks:
+                self._add_after(value, f"{name}.register_hook({HOOKS[edits.hooks[value]]})")
+            if value in edits.retain_grad:
+                self._add_after(value, f"{name}.retain_grad()")
         self._edit_backward()
         return self._write()
 
@@ -203,43 +203,60 @@ class _Editor:
         for row in range(first, last + 1):
             self.indented[row] = self.indented.get(row, 0) + 1
 
-    def _add_after(self, name: str, text: str) -> None:
-        makers = [s for s in self.statements if any(n == name for n, _ in assigned(s))]
-        statement = self._alone(makers[-1])
+    def _add_after(self, value: str, text: str) -> None:
+        name, _, line = value.partition("@")
+        makers = [s for s in self.statements if any(n == name for n, _ in assigned(s)) and line in ("", str(s.lineno))]
+        if name not in self.program.values or not makers:
+            raise ProgramError(f"no line computes {name}", int(line) if line else None)
+        statement = makers[-1]
         last = statement.end_lineno or statement.lineno
         self.after.setdefault(last, []).append(self._indent(statement.lineno) + text)
 
     def _edit_backward(self) -> None:
         edits, calls = self.edits, [s for s in self.statements if is_backward(s)]
         if not calls:
-            if edits.backwards or edits.retain_graph or edits.create_graph:
+            if (edits.backwards or 1) > 1 or edits.retain_graph or edits.create_graph:
                 raise ProgramError("the program calls no backward(), so there is no pass to change")
             return
-        statement = self._alone(calls[-1])
-        call = backward_call(statement)
-        assert call is not None
-        extra = []
-        for name, wanted in (("retain_graph", edits.retain_graph), ("create_graph", edits.create_graph)):
-            keyword = keyword_of(call, name)
-            if wanted is None or (keyword is None and not wanted):
-                continue
-            if keyword is not None:
-                self._replace(keyword.value, str(wanted))
-            else:
-                extra.append(f"{name}={wanted}")
-        if extra:
-            self._insert_argument(call, ", ".join(extra))
+        for statement in calls:
+            call = backward_call(statement)
+            assert call is not None
+            extra = []
+            for name, wanted in (("retain_graph", edits.retain_graph), ("create_graph", edits.create_graph)):
+                keyword = keyword_of(call, name)
+                if wanted is None or (keyword is None and not wanted):
+                    continue
+                if keyword is not None:
+                    self._replace(keyword.value, str(wanted))
+                else:
+                    extra.append(f"{name}={wanted}")
+            if extra:
+                self._insert_argument(call, ", ".join(extra))
+            if statement is not calls[0] or self._repeats(statement):
+                self.before.setdefault(statement.lineno, []).extend(self._cleared(statement))
+        statement, count = calls[-1], edits.backwards or 1
         first, last = statement.lineno, statement.end_lineno or statement.lineno
         again: list[str] = []
-        count = edits.backwards or 1
         for number in range(2, count + 1):
-            if edits.zero_grad:
-                leaves = [i.name for i in self.program.inputs if edits.requires_grad.get(i.name, i.requires_grad)]
-                again += [f"{self._indent(first)}{name}.grad = None" for name in leaves]
+            again += self._cleared(statement)
             # Every pass keeps the graph for the one after it; after the last there is none.
-            again += self._replaced(first, last) if number < count else self.rows[first - 1 : last]
+            ends = number == count and not self._repeats(statement)
+            again += self.rows[first - 1 : last] if ends else self._replaced(first, last)
         if again:
             self.after.setdefault(last, []).extend(again)
+
+    def _repeats(self, statement: ast.stmt) -> bool:
+        """Whether `statement` stands in a loop."""
+        loops = [s for s in statements(tree_of(self.program.source)) if isinstance(s, (ast.For, ast.While))]
+        return any(loop.lineno < statement.lineno <= (loop.end_lineno or loop.lineno) for loop in loops)
+
+    def _cleared(self, statement: ast.stmt) -> list[str]:
+        """The lines that clear every `.grad` before the pass that `statement` calls, where that is wanted."""
+        if not self.edits.zero_grad:
+            return []
+        wanted = self.edits.requires_grad
+        leaves = [i for i in self.program.inputs if wanted.get(i.name, i.requires_grad) and i.line < statement.lineno]
+        return [f"{self._indent(statement.lineno)}{leaf.name}.grad = None" for leaf in leaves]
 
     # --- finding places ---
 
@@ -265,18 +282,8 @@ class _Editor:
     def _statement_at(self, line: int) -> ast.stmt:
         for statement in self.statements:
             if statement.lineno <= line <= (statement.end_lineno or statement.lineno):
-                return self._alone(statement)
-        raise ProgramError("no statement of its own stands here", line)
-
-    def _alone(self, statement: ast.stmt) -> ast.stmt:
-        """`statement`, if nothing else shares its lines."""
-        first, last = statement.lineno, statement.end_lineno or statement.lineno
-        sharing = [s for s in self.statements if s.lineno <= last and (s.end_lineno or s.lineno) >= first]
-        if len(sharing) > 1:
-            raise ProgramError("two statements share this line; put each on its own line to edit one", first)
-        if self.rows[first - 1].encode()[: statement.col_offset].strip():
-            raise ProgramError("this statement shares its line with what it is part of; give it its own line", first)
-        return statement
+                return statement
+        raise ProgramError("no statement stands here", line)
 
     def _indent(self, line: int) -> str:
         row = self.rows[line - 1]

@@ -86,7 +86,7 @@ class Program:
     inputs: tuple[Input, ...]
     values: tuple[str, ...]
     lines: tuple[Line, ...]
-    backwards: int
+    passes: dict[str, bool]  # whether its backward calls ask for retain_graph, and for create_graph
     engine_name: str
     namespace: dict[str, Any] = field(default_factory=dict, compare=False)  # what a function sees from outside
 
@@ -98,12 +98,41 @@ def parse(program: str | Callable[..., Any]) -> Program:
         ProgramError: the source cannot be had or read; `line` says where.
     """
     if isinstance(program, str):
-        return _parse(textwrap.dedent(program).strip("\n"), None, {})
+        return _parse(spread(textwrap.dedent(program).strip("\n")), None, {})
     if callable(program):
-        return _parse(*_body_of(program))
+        text, engine_name, namespace = _body_of(program)
+        return _parse(spread(text), engine_name, namespace)
     raise TypeError(
         f"a program is a source string or a function taking the engine module, not {type(program).__name__}"
     )
+
+
+def spread(source: str) -> str:
+    """`source` with each statement on lines of its own, so that each can have its toggles.
+
+    >>> print(spread("a = T.ones(2); b = a * 2  # both"))
+    a = T.ones(2)
+    b = a * 2  # both
+    """
+    rows = source.splitlines()
+    cuts: list[tuple[int, int, str]] = []  # where a statement begins behind something else, and how far to indent it
+    waiting: list[tuple[list[ast.stmt], str]] = [(tree_of(source).body, "")]
+    while waiting:
+        block, indent = waiting.pop()
+        for statement in block:
+            row, column = statement.lineno - 1, statement.col_offset
+            before = rows[row].encode()[:column].decode()
+            if before.strip():
+                cuts.append((row, len(before), indent))
+            else:
+                indent = before
+            if isinstance(statement, (ast.For, ast.While, ast.If, ast.With, ast.Try)):
+                inner = [statement.body, getattr(statement, "orelse", []), getattr(statement, "finalbody", [])]
+                inner += [handler.body for handler in getattr(statement, "handlers", [])]
+                waiting += [(one, indent + "    ") for one in inner]
+    for row, column, indent in sorted(cuts, reverse=True):
+        rows[row : row + 1] = [rows[row][:column].rstrip().removesuffix(";").rstrip(), indent + rows[row][column:]]
+    return "\n".join(rows)
 
 
 def _body_of(function: Callable[..., Any]) -> tuple[str, str, dict[str, Any]]:
@@ -174,7 +203,7 @@ def _parse(source: str, engine_name: str | None, namespace: dict[str, Any]) -> P
     inputs: dict[str, Input] = {}
     values: dict[str, None] = {}
     lines = []
-    backwards = 0
+    passes = {"retain_graph": False, "create_graph": False}
     for statement in statements(tree):
         found = [
             (name, call) for name, call in assigned(statement) if call is not None and factory_of(call) is not None
@@ -188,7 +217,10 @@ def _parse(source: str, engine_name: str | None, namespace: dict[str, Any]) -> P
                 )
         elif is_backward(statement):
             kind = "backward"
-            backwards += 1
+            started = backward_call(statement)
+            for name in passes:
+                keyword = None if started is None else keyword_of(started, name)
+                passes[name] |= keyword is not None and getattr(keyword.value, "value", None) is True
         elif names and not _is_plain_number(statement):
             kind = "compute"
             values.update(dict.fromkeys(names))
@@ -200,7 +232,7 @@ def _parse(source: str, engine_name: str | None, namespace: dict[str, Any]) -> P
     if engine_name is None:
         used = {n.value.id for n in ast.walk(tree) if isinstance(n, ast.Attribute) and isinstance(n.value, ast.Name)}
         engine_name = "torch" if "torch" in used and "T" not in used else "T"
-    return Program(source, tuple(inputs.values()), tuple(values), tuple(lines), backwards, engine_name, namespace)
+    return Program(source, tuple(inputs.values()), tuple(values), tuple(lines), passes, engine_name, namespace)
 
 
 BLOCKS = (

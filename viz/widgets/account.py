@@ -7,14 +7,17 @@ from typing import Any
 
 from viz import engines
 from viz.engines import CORE, TORCH
+from viz.experiments.compare import coarsest, distance
 from viz.experiments.mistake import recognise
 from viz.frames.scene import scene
 from viz.picture.kept import Kept
+from viz.recording.graph import Array
 from viz.recording.notation import number
 from viz.recording.recording import Recording
 from viz.widgets.explain import explain
 
-TOLERANCE = {"float64": 1e-9, "float32": 1e-5, "float16": 1e-2}
+NOTHING = "No line makes a tensor, so there is no graph. Begin with one: w = T.tensor(3.0, requires_grad=True)"
+NOT_YET = "It stops before it has made a tensor, so there is no graph."
 BESIDE = 640.0  # pixels; a wider picture goes top to bottom, so that two stand beside each other on a laptop's screen
 PRINTED = 2000  # characters of what a program printed, its end
 _TOLD = ("phase", "title", "sentence")  # of a step: a pair of pictures has no room for the engine's bookkeeping
@@ -64,7 +67,11 @@ def shown(
     """What the browser needs to show one engine's side: its pictures, its error with our sentence, what it printed."""
     made = scene(recording, identity=identity, views=views, direction=direction, kept=kept, wide=BESIDE)
     made["steps"] = [{name: step[name] for name in _TOLD} for step in made["steps"]]
-    side: dict[str, Any] = {"scene": {name: made[name] for name in ("views", "details", "steps")}}
+    side: dict[str, Any] = {}
+    if recording.graph.values:
+        side["scene"] = {name: made[name] for name in ("views", "details", "steps")}
+    else:
+        side["missing"] = NOTHING if recording.error is None else NOT_YET
     if recording.error is not None:
         known = recognise(recording.error["message"])
         if known is not None:  # a lesson is about it
@@ -101,10 +108,11 @@ def table(recordings: dict[str, Recording]) -> list[dict[str, Any]]:
         names.update(dict.fromkeys(recording.tensors))
     rows = []
     both = len(recordings) == 2
+    rounded = coarsest(*recordings.values()) if both else 0.0
     for name in names:
         sides = {engine: recording.tensors.get(name) for engine, recording in recordings.items()}
         first = next(side for side in sides.values() if side is not None)
-        differs = _differs(sides[CORE], sides[TORCH]) if both else ""
+        differs = _differs(sides[CORE], sides[TORCH], rounded) if both else ""
         rows.append(
             {
                 "name": name,
@@ -120,7 +128,7 @@ def table(recordings: dict[str, Recording]) -> list[dict[str, Any]]:
     return rows
 
 
-def _differs(ours: dict[str, Any] | None, theirs: dict[str, Any] | None) -> str:
+def _differs(ours: dict[str, Any] | None, theirs: dict[str, Any] | None, rounded: float) -> str:
     """What differs between a tensor of one engine and of the other, in words; empty where nothing does."""
     if ours is None or theirs is None:
         return "" if ours is theirs else "only one engine came so far"
@@ -129,35 +137,20 @@ def _differs(ours: dict[str, Any] | None, theirs: dict[str, Any] | None) -> str:
         for key in ("shape", "dtype", "requires_grad", "is_leaf", "grad_fn")
         if ours[key] != theirs[key]
     ]
-    found += [key for key in ("value", "grad") if not _close(ours[key], theirs[key], ours["dtype"])]
+    found += [key for key in ("value", "grad") if not _close(ours[key], theirs[key], rounded)]
     return "; ".join(found)
 
 
-def _close(ours: dict[str, Any] | None, theirs: dict[str, Any] | None, dtype: str) -> bool:
+def _close(ours: dict[str, Any] | None, theirs: dict[str, Any] | None, rounded: float) -> bool:
     if ours is None or theirs is None:
         return ours is theirs
-    if ours["shape"] != theirs["shape"]:
-        return False
-    tolerance = TOLERANCE.get(dtype, 0.0)
-    pairs = [(ours["norm"], theirs["norm"])] if ours["data"] is None else list(_pairs(ours["data"], theirs["data"]))
-    return all(a == b or (a != a and b != b) or abs(a - b) <= tolerance * max(1.0, abs(a), abs(b)) for a, b in pairs)
-
-
-def _pairs(ours: Any, theirs: Any) -> list[tuple[float, float]]:
-    waiting, found = [(ours, theirs)], []
-    while waiting:
-        a, b = waiting.pop()
-        if isinstance(a, list):
-            waiting.extend(zip(a, b, strict=True))
-        else:
-            found.append((a, b))
-    return found
+    return distance(Array(**ours), Array(**theirs), rounded)[2]
 
 
 def account(was: dict[str, Any], now: dict[str, Any], before: dict[str, Recording], after: dict[str, Recording]) -> str:
     """One sentence: which toggle was changed, and what that changed in the graph, in the gradients or in an error."""
     cause = _cause(was, now)
-    engine = CORE if CORE in before and CORE in after else TORCH
+    engine = CORE if CORE in before and CORE in after and not _of_pytorch_alone(was, now) else TORCH
     if engine not in before or engine not in after:
         return cause + "." if cause else ""
     effects = _effects(before[engine], after[engine])
@@ -166,17 +159,22 @@ def account(was: dict[str, Any], now: dict[str, Any], before: dict[str, Recordin
     return f"{cause}: {'; '.join(effects)}."
 
 
+def _of_pytorch_alone(was: dict[str, Any], now: dict[str, Any]) -> bool:
+    changed = {name for name in {*was, *now} if was.get(name) != now.get(name)}
+    return bool(changed) and changed <= {"device", "default_dtype"}
+
+
 def _cause(was: dict[str, Any], now: dict[str, Any]) -> str:
     told = []
     for name in ("no_grad", "inference_mode"):
         told += [f"Line {line} now runs under {name}" for line in _new(was, now, name)]
         told += [f"Line {line} no longer runs under {name}" for line in _new(now, was, name)]
-    for name, on, off in (
-        ("retain_grad", "{}.grad is now kept", "{}.grad is no longer kept"),
-        ("detach", "{} is now cut from its past", "{} is joined to its past again"),
+    for name, what, on, off in (
+        ("retain_grad", ".grad", "is now kept", "is no longer kept"),
+        ("detach", "", "is now cut from its past", "is joined to its past again"),
     ):
-        told += [on.format(item) for item in _new(was, now, name)]
-        told += [off.format(item) for item in _new(now, was, name)]
+        told += [f"{_value(item, what)} {on}" for item in _new(was, now, name)]
+        told += [f"{_value(item, what)} {off}" for item in _new(now, was, name)]
     for name, on in _differences(was, now, "requires_grad"):
         told.append(f"{name} {'requires grad' if on else 'requires no grad'}")
     for name, value in _differences(was, now, "values"):
@@ -196,9 +194,9 @@ def _cause(was: dict[str, Any], now: dict[str, Any]) -> str:
     told += [f"{name} is no longer volatile" for name in _new(now, was, "volatile")]
     for name, hook in _differences(was, now, "hooks"):
         told.append(
-            f"A hook on {name} {'doubles' if hook == 'double' else 'prints'} its gradient"
+            f"A hook on {_value(name)} {'doubles' if hook == 'double' else 'prints'} its gradient"
             if hook
-            else f"{name} has no hook any more"
+            else f"{_value(name)} has no hook any more"
         )
     for name, on, off in (
         ("retain_graph", "The graph is kept after the first pass", "The graph is let go after each pass"),
@@ -216,6 +214,12 @@ def _cause(was: dict[str, Any], now: dict[str, Any]) -> str:
     if was.get("default_dtype") != now.get("default_dtype"):
         told.append(f"PyTorch makes tensors of {now.get('default_dtype') or 'its own default dtype'}")
     return ", ".join(told)
+
+
+def _value(item: str, what: str = "") -> str:
+    """A value, or `what` of it, as the toggles name it: with its line where several compute it."""
+    name, _, line = item.partition("@")
+    return f"{name}{what} of line {line}" if line else name + what
 
 
 def sizes(value: Any) -> tuple[int, ...]:
@@ -248,12 +252,21 @@ def _effects(before: Recording, after: Recording) -> list[str]:
     if before.error is not None and after.error is None:
         told.append("the error is gone")
     told += _graph_effects(before, after)
+    told += _pass_effects(before, after)
     told += _gradient_effects(before, after)
     return told
 
 
-def _recorded(recording: Recording) -> list[str]:
-    return [op.name for op in recording.graph.ops.values() if op.recorded and op.during == "forward"]
+def _recorded(recording: Recording, during: str = "forward") -> list[str]:
+    return [op.name for op in recording.graph.ops.values() if op.recorded and op.during == during]
+
+
+def _pass_effects(before: Recording, after: Recording) -> list[str]:
+    old, new = len(_recorded(before, "backward")), len(_recorded(after, "backward"))
+    if old == new:
+        return []
+    left = f"has left {new} node{'' if new == 1 else 's'} of its own, and can be differentiated again"
+    return [f"the pass {left}" if new else "the pass has left no nodes"]
 
 
 def _graph_effects(before: Recording, after: Recording) -> list[str]:
@@ -283,7 +296,7 @@ def _gradient_effects(before: Recording, after: Recording) -> list[str]:
         told.append(f"{name}.grad was {old}, is {new}")
     shown = told[:3]
     if len(told) > 3:
-        shown.append(f"{len(told) - 3} more gradients changed")
+        shown.append(f"{len(told) - 3} more gradient{'s' if len(told) > 4 else ''} changed")
     return shown
 
 
@@ -292,6 +305,9 @@ def _why_nothing(was: dict[str, Any], now: dict[str, Any], recording: Recording)
         return "the gradients stay the same; what nodes have saved is " + (
             "still alive after the pass, ready for a second one." if now.get("retain_graph") else "freed as they run."
         )
+    if was.get("default_dtype") != now.get("default_dtype"):
+        kinds = sorted({tensor["dtype"] for tensor in recording.tensors.values()})
+        return f"the same graph, and the same gradients; tensors of {' and '.join(kinds) or 'none'}."
     if was.get("values") != now.get("values"):
         return "every gradient stays as it was."
     return "neither the graph nor a gradient changes."

@@ -33,7 +33,7 @@ def codes(
     found = {"T": {"before": given, "lines": source.splitlines()}}
     for engine in (CORE, TORCH):
         lines = renamed(source, program.engine_name, engine).splitlines()
-        before = [] if f"import {engine}" in lines else [f"import {engine}"]
+        before = []
         if engine == TORCH:
             if state.get("default_dtype"):
                 before.append(f"torch.set_default_dtype(torch.{state['default_dtype']})")
@@ -42,6 +42,8 @@ def codes(
         before += others
         if engine in seeds:
             before.append(f"{engine}.manual_seed({seeds[engine]})")
+        if before or f"import {engine}" not in lines:  # the program's own import comes too late for these lines
+            before.insert(0, f"import {engine}")
         found[engine] = {"before": [*before, *given, ""] if before or given else [], "lines": lines}
     return found
 

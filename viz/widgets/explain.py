@@ -37,6 +37,22 @@ _RULES: list[tuple[str, str]] = [
         "The two shapes do not fit together; compare them from the right, each pair must be equal or 1.",
     ),
     (
+        r"must have the same dtype|expected scalar type|have the same dtype, but got",
+        "These tensors have different dtypes, and a matrix product converts none: write t.to(other.dtype) for one.",
+    ),
+    (
+        r"with a bool tensor is not supported",
+        "Booleans are added and multiplied, but not subtracted; make numbers of them with float().",
+    ),
+    (
+        r"cannot be converted to Scalar|only one element tensors can be converted",
+        "One number is asked for, and this tensor has more of them: reduce it first, as with sum() or mean().",
+    ),
+    (
+        r"not implemented for '(Long|Int|Short|Char|Byte|Bool|Half)'",
+        "This op has no form for numbers of that dtype; make them float32 first.",
+    ),
+    (
         r"for \S+ '(Tensor|Parameter)' and '(Tensor|Parameter)'|must be Tensor(?: or Number)?, not Tensor|but got Tensor$",
         "One tensor is PyTorch's, the other tinygrad_edu's, and neither engine knows the other's: make both with one of them.",
     ),

@@ -85,7 +85,7 @@ function renderExplorer({ model, el }) {
     model.save_changes();
     clearTimeout(slow);
     slow = setTimeout(() => {
-      account.textContent = "Running… If it never ends: Kernel > Interrupt. If no kernel runs: run this cell again.";
+      account.textContent = "Running… It waits for a cell that runs. If it never ends: Kernel > Interrupt. If no kernel runs: run this cell again.";
     }, SLOW);
   }
 
@@ -115,8 +115,9 @@ function renderExplorer({ model, el }) {
     become(label, mended);
   }
 
-  const isBare = () => Object.values(state).every((value) =>
-    !value || (typeof value === "object" && !Object.keys(value).length) || value === 1 || value === "cpu");
+  const isBare = () => Object.entries(state).every(([name, value]) =>
+    (value ?? null) === null || value === Boolean(program.passes[name]) || value === 1 || value === "cpu"
+    || (typeof value === "object" && !Object.keys(value).length));
 
   function drawHistory() {
     const history = model.get("history");
@@ -141,16 +142,17 @@ function renderExplorer({ model, el }) {
 
   // --- result ---
   function takeResult() {
+    const result = JSON.parse(model.get("result"));
+    cancelAnimationFrame(frame);
+    if (waiting && result.seq !== sequence) return drawResult(result); // what Python has set; our answer is to come
     clearTimeout(slow);
     waiting = false;
-    cancelAnimationFrame(frame);
-    if (!dirty) return drawResult();
+    if (!dirty) return drawResult(result);
     send(); // Python works at the next answer while this one is drawn
-    frame = requestAnimationFrame(drawResult);
+    frame = requestAnimationFrame(() => drawResult(result));
   }
 
-  function drawResult() {
-    const result = JSON.parse(model.get("result"));
+  function drawResult(result) {
     if (!result.refused) seen = result.seq; // else the pictures of the answer before stay
     account.textContent = result.account || "Press a toggle beside a line: both engines run again, and the graphs answer.";
     account.classList.toggle("tgv-refused", Boolean(result.refused));
@@ -240,7 +242,7 @@ function renderExplorer({ model, el }) {
   sequence = seq;
   drawToggles();
   drawViewButtons();
-  drawResult();
+  drawResult(JSON.parse(model.get("result")));
   takeOther();
   const listeners = {
     "change:result": takeResult,
@@ -249,7 +251,7 @@ function renderExplorer({ model, el }) {
     "change:step": () => pair.goTo(model.get("step")),
     "change:state": () => {
       const { seq: incoming, ...next } = model.get("state");
-      if (incoming === sequence) return; // our own
+      if (waiting || incoming === sequence) return; // our own, or older than what we have asked for
       state = next;
       drawToggles();
     },

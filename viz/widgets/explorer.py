@@ -36,7 +36,6 @@ _PAUSE = 0.2  # seconds in which the next change of a slider comes before the vi
 _KEPT = ("code", "codes", "origin", "sides", "table")
 _WARNED = 3  # warnings of a run that are shown
 SEED = 0  # where random numbers begin in every run, on both engines: only the change makes a difference
-NOTHING = "No line makes a tensor, so there is no graph. Begin with one: w = T.tensor(3.0, requires_grad=True)"
 DEFAULTS = ("float32", "float64", "float16")  # dtypes that PyTorch may make tensors of floats in
 _PASS = ("backwards", "retain_graph", "create_graph", "zero_grad", "anomaly")
 
@@ -114,6 +113,16 @@ class Explorer(Live):
 
     def _begin(self) -> None:
         self._answer()
+        self.program = {**self.program, "values": self._tensors()}
+
+    def _tensors(self) -> list[str]:
+        """The program's values that are tensors, and those that no run has come to: what can have a gradient."""
+        recordings = self._recordings.values()
+        found = {name for one in recordings for value in one.graph.values.values() for name in value.names}
+        ends = [one.error["line"] or 0 for one in recordings if one.error is not None]
+        reached = len(self._parsed.source) if len(ends) < len(recordings) else max(ends, default=0)
+        unseen = {name for line in self._parsed.lines if line.last >= reached for name in line.names}
+        return [name for name in self._parsed.values if name in found | unseen]
 
     def _answer(self) -> None:
         """Answer with the view that is looked at; the other one is drawn when the answer is on its way."""
@@ -198,7 +207,8 @@ class Explorer(Live):
         result["origin"] = list(edited.origin)
         result["sides"] = sides
         result["table"] = table(recordings)
-        result["account"] = account(ran, state, before, recordings) if before else ""
+        own = self._parsed.passes  # what the program says where no toggle says another thing
+        result["account"] = account({**own, **ran}, {**own, **state}, before, recordings) if before else ""
         first = next(iter(recordings.values()), None)
         result["mends"] = mends(self._parsed, state, first.error if first else None)
         result["took"] = round((time.perf_counter() - began) * 1000, 1)
@@ -231,12 +241,8 @@ class Explorer(Live):
             recording.error["line"] = edited.line_of(recording.error["line"])
         drawn += [name for name in random if name not in drawn]
         side.update(shown(recording, self._identity(engine), views, self._direction, self._kept))
-        for view, picture in side["scene"]["views"].items():
+        for view, picture in side.get("scene", {"views": {}})["views"].items():
             self._direction.setdefault(view, picture["direction"])
-        if not recording.graph.values:
-            del side["scene"]
-            if recording.error is None:
-                side["missing"] = NOTHING
         told = dict.fromkeys(f"{one.category.__name__}: {one.message}" for one in warned)
         side["warnings"] = list(told)[:_WARNED]
         about = [f"random numbers begin at seed {SEED} in every run"] if random else []
@@ -284,7 +290,7 @@ def edits_of(state: dict[str, Any]) -> Edits:
     """The toggles, which JSON brings as lists, as the edits that they stand for."""
     known: dict[str, Any] = {name: frozenset(state[name]) for name in _SETS if state.get(name)}
     known.update({name: dict(state[name]) for name in _MAPS if state.get(name)})
-    known.update({name: state[name] for name in _PASS if state.get(name)})
+    known.update({name: state[name] for name in _PASS if state.get(name) is not None})
     return Edits(**known)
 
 
@@ -312,7 +318,7 @@ def _description(program: Program) -> dict[str, Any]:
             {"first": line.first, "last": line.last, "kind": line.kind, "names": list(line.names)}
             for line in program.lines
         ],
-        "values": list(program.values),
+        "passes": program.passes,
         "devices": devices,
         "dtypes": list(DTYPES),
         "default_dtypes": list(DEFAULTS),

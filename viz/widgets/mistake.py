@@ -10,7 +10,7 @@ from viz.engines import CORE, NAMES
 from viz.experiments.mistake import SIGNS, TITLES, MistakeLesson
 from viz.frames import scene
 from viz.widgets import bundle, fallback
-from viz.widgets.account import title
+from viz.widgets.account import NOT_YET, title
 from viz.widgets.live import Live
 
 
@@ -78,11 +78,13 @@ class MistakeView(Live):
         outcome = lesson.outcome(position, engine)
         if outcome.recording is None:
             return {**part, "missing": outcome.missing}
-        prefix = f"{self._prefix}{engine[0]}{position + 1}"
-        shown = scene.scene(outcome.recording, identity=prefix)
-        if position < 0:
-            mark(shown, lesson.marked(outcome.recording))
-        part["scene"] = shown
+        if outcome.recording.graph.values:
+            shown = scene.scene(outcome.recording, identity=f"{self._prefix}{engine[0]}{position + 1}")
+            if position < 0:
+                mark(shown, lesson.marked(outcome.recording))
+            part["scene"] = shown
+        else:
+            part["missing"] = NOT_YET
         part["title"] = (
             f"{'the mistake' if position < 0 else lesson.mistake.mends[position].label} · {title(engine, 'cpu')}"
         )

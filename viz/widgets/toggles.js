@@ -105,19 +105,22 @@ export class Toggles {
       () => this.flip(`${name}, ${at}`, name, line.first), rare));
     const names = line.names.filter((name) => this.program.values.includes(name));
     const several = (name) => (line.names.length > 1 ? ` ${name}` : "");
+    // A name that several lines compute stands for another value after each of them.
+    const makers = (name) => this.program.lines.filter(({ kind, names: made }) => kind === "compute" && made.includes(name)).length;
+    const valueOf = (name) => (makers(name) > 1 ? `${name}@${line.first}` : name);
     mode("no_grad", false);
     for (const name of names) {
-      controls.push(pill(`retain_grad${several(name)}`, `Keep ${name}.grad`, () => this.has("retain_grad", name),
-        () => this.flip(`retain_grad of ${name}`, "retain_grad", name)));
+      controls.push(pill(`retain_grad${several(name)}`, `Keep ${name}.grad`, () => this.has("retain_grad", valueOf(name)),
+        () => this.flip(`retain_grad of ${name}, ${at}`, "retain_grad", valueOf(name))));
     }
     mode("inference_mode", true);
     for (const name of names) {
-      controls.push(pill(`detach${several(name)}`, `Cut ${name} from its past`, () => this.has("detach", name),
-        () => this.flip(`detach ${name}`, "detach", name), true));
+      controls.push(pill(`detach${several(name)}`, `Cut ${name} from its past`, () => this.has("detach", valueOf(name)),
+        () => this.flip(`detach ${name}, ${at}`, "detach", valueOf(name)), true));
       for (const hook of ["double", "print"]) {
-        const on = () => this.state.hooks?.[name] === hook;
+        const on = () => this.state.hooks?.[valueOf(name)] === hook;
         controls.push(pill(`hook ${hook === "double" ? "×2" : "print"}${several(name)}`, `A hook on ${name} that ${hook}s its gradient`, on,
-          () => this.put(`hook on ${name}`, "hooks", name, on() ? undefined : hook), true));
+          () => this.put(`hook on ${name}, ${at}`, "hooks", valueOf(name), on() ? undefined : hook), true));
       }
     }
     return controls;
@@ -135,8 +138,11 @@ export class Toggles {
       });
       return { element, refresh: () => { element.value = String(count()); } };
     };
-    const controls = PASSES.map(([name, label, title, rare]) =>
-      pill(label, title, () => Boolean(this.state[name]), () => this.change(label, (next) => { next[name] = !next[name]; }), rare));
+    const controls = PASSES.map(([name, label, title, rare]) => {
+      const own = Boolean(this.program.passes[name]); // what the program itself asks for
+      const on = () => this.state[name] ?? own;
+      return pill(label, title, on, () => this.change(label, (next) => { next[name] = !on() === own ? undefined : !on(); }), rare);
+    });
     controls.splice(1, 0,
       pill("call it twice", "A second backward() after the first", () => count() > 1, () => set(count() > 1 ? 1 : 2)),
       { rare: true, isOn: () => count() > 2, make: times });
