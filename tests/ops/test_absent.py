@@ -187,7 +187,9 @@ def test_older_constructors_make_what_pytorch_makes() -> None:
     def made(E: Any) -> list[Any]:
         tensors = [
             E.FloatTensor([1, 2]), E.FloatTensor(2, 3).zero_(), E.DoubleTensor([0.5]), E.LongTensor([[1, 2]]),
-            E.LongTensor(2).zero_(), E.BoolTensor([True, False]), E.FloatTensor(),
+            E.LongTensor(2).zero_(), E.BoolTensor([True, False]), E.FloatTensor(), E.FloatTensor(E.ones(2, 3).size()).zero_(),
+            E.LongTensor(1).new(2, 1).zero_(), E.DoubleTensor(1).new([0.5]), E.ones(2).new(E.ones(1).size()).zero_(),
+            E.zeros_like(E.ones(1), memory_format=E.preserve_format).contiguous(memory_format=E.contiguous_format),
         ]  # fmt: skip
         return [(str(t.dtype).rpartition(".")[2], t.tolist()) for t in tensors]
 

@@ -21,6 +21,13 @@ functions: dict[str, Callable[..., Any]] = {}
 linalg_functions: dict[str, Callable[..., Any]] = {}
 nn_functions: dict[str, Callable[..., Any]] = {}
 
+# Where the functions of each table are found by pickle, which keeps a function by its name.
+_HOMES = {
+    id(functions): "tinygrad_edu",
+    id(nn_functions): "tinygrad_edu.nn.functional",
+    id(linalg_functions): "tinygrad_edu.linalg",
+}
+
 _UNARY = ("__neg__", "__abs__", "__invert__")
 _OPERANDS = (Tensor, int, float, np.ndarray, np.generic)
 
@@ -50,6 +57,7 @@ def public(
             call = _checked(function, alias, number_first)
             for table in where:
                 table[alias] = call
+                call.__module__ = _HOMES[id(table)]
             if method:
                 bind_to_tensor(alias, call)
         for symbol in operators:

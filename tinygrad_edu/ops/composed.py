@@ -138,10 +138,12 @@ def histc(input, bins=100, min=0, max=0):
 
 
 @public(method=False)
-def searchsorted(sorted_sequence, values, *, out_int32=False, right=False, side=None):
-    """At which places `values` would have to be put in, so that the sequence stays sorted."""
+def searchsorted(sorted_sequence, values, *, out_int32=False, right=False, side=None, sorter=None):
+    """At which places `values` would have to be put in, so that the sequence stays sorted (or is, by `sorter`)."""
     where_ = "right" if right or side == "right" else "left"
     rows, wanted = sorted_sequence._data, np.asarray(getattr(values, "_data", values))
+    if sorter is not None:
+        rows = np.take_along_axis(rows, sorter._data, -1)
     if rows.ndim == 1:
         found = np.searchsorted(rows, wanted, where_)
     else:
@@ -153,6 +155,8 @@ def searchsorted(sorted_sequence, values, *, out_int32=False, right=False, side=
 @public(method=False, number_first=True)
 def bucketize(input, boundaries, *, out_int32=False, right=False):
     """In which of the intervals between `boundaries` each element lies."""
+    if boundaries.ndim != 1:
+        raise RuntimeError(f"boundaries tensor must be 1 dimension, but got dim({boundaries.ndim})")
     return searchsorted(boundaries, input, out_int32=out_int32, right=right)
 
 

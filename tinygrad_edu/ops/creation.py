@@ -234,6 +234,8 @@ def linspace(
     start, end = ends(start, end, steps)
     for edge in (start, end):
         fitted(edge, kind)
+    if kind.kind in "iu":
+        start, end = int(start), int(end)
     return _finish(np.linspace(start, end, steps).astype(kind), requires_grad, device)
 
 

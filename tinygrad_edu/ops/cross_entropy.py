@@ -91,7 +91,9 @@ class NllLoss(Op):
         slope = _slope(sizes, target, weight, ignore_index, kind)
         if reduction == "none":
             return unsqueeze(grad, 1) * slope if len(sizes) > 1 else grad * slope
-        return (grad / total_weight if reduction == "mean" else grad) * slope
+        # A mean over nothing has no value, and moves nothing.
+        counted = reduction == "mean" and getattr(total_weight, "_data", total_weight)
+        return (grad / total_weight if counted else grad) * slope
 
     def jvp(tangent, self, target, weight, reduction, ignore_index, total_weight):
         sizes = tuple(self.shape)
@@ -130,7 +132,7 @@ def _slope(sizes, target, weight, ignore_index, dtype):
     target, weight = (getattr(x, "_data", x) for x in (target, weight))
     out = np.zeros(sizes, dtype)
     picked, share = _picked(target, weight, ignore_index, out)
-    out.reshape(_rows(out))[picked] = -share
+    out.reshape(_rows(out))[picked] -= share
     return out
 
 
@@ -152,6 +154,15 @@ def nll_loss(input, target, weight=None, size_average=None, ignore_index=-100, r
     expected = (*input.shape[:1], *input.shape[2:]) if input.ndim > 1 else ()
     if tuple(target.shape) != expected:
         raise RuntimeError(f"Expected target size {list(expected)}, got {list(target.shape)}")
+    if weight is not None:
+        classes = input.shape[1] if input.ndim > 1 else input.shape[0]
+        if tuple(weight.shape) != (classes,):
+            raise RuntimeError(
+                f"weight tensor should be defined either for all {classes} classes or no classes but got weight tensor of "
+                f"shape: {list(weight.shape)}"
+            )
+        if weight.dtype != input.dtype:
+            raise RuntimeError(f"expected scalar type {input.dtype.legacy_name} but found {weight.dtype.legacy_name}")
     settings = {"weight": weight, "reduction": reduction, "ignore_index": ignore_index}
     if input.ndim <= 2:
         return NllLoss.apply(input, target=target, **settings)[0]
@@ -173,6 +184,8 @@ def cross_entropy(
     if not 0 <= label_smoothing <= 1:
         raise RuntimeError(f"label_smoothing must be between 0.0 and 1.0. Got: {label_smoothing}")
     if target.shape == input.shape and target.is_floating_point():
+        if ignore_index >= 0:
+            raise RuntimeError("ignore_index is not supported for floating point target")
         return _cross_entropy_of_probabilities(input, target, weight, reduction, label_smoothing, axis)
     logs = log_softmax(input, axis)
     loss = nll_loss(logs, target, weight, None, ignore_index, None, reduction)

@@ -50,6 +50,8 @@ def triplet_margin_loss(
     reduction="mean",
 ):
     """The mean of max(0, ‖a - p‖ - ‖a - n‖ + margin)."""
+    if margin <= 0:
+        raise ValueError(f"margin must be greater than 0, got {margin}")
     reduction = checked_reduction(size_average, reduce, reduction)
     near = pairwise_distance(anchor, positive, p, eps)
     far = pairwise_distance(anchor, negative, p, eps)

@@ -201,7 +201,9 @@ class IndexFillTensor(Op, name="IndexFillBackward1"):
         return IndexFill.apply(grad, dim=dim, index=index, value=0.0)
 
     def grad_value(grad, dim, index):
-        return IndexSelect.apply(grad, dim=dim, index=index).sum()
+        # An index that is named twice is filled once.
+        once = np.unique(getattr(index, "_data", index))
+        return IndexSelect.apply(grad, dim=dim, index=once).sum()
 
     def jvp(tangent, value_tangent, dim, index):
         return IndexFillTensor.apply(tangent, value_tangent, dim=dim, index=index)

@@ -15,6 +15,7 @@ from .creation import full_like
 from .exponential import exp, log, sigmoid
 from .masking import where
 from .op import Op
+from .operands import refuse_mismatch
 from .powers import sqrt
 from .rectifier import Hardtanh
 from .reduce import mean, sum
@@ -141,6 +142,7 @@ def paired(input, target):
         "to incorrect results due to broadcasting. Please ensure they have the same size.",
         stacklevel=4,
     )
+    refuse_mismatch([input.shape, target.shape])
     sizes = np.broadcast_shapes(tuple(input.shape), tuple(target.shape))
     return tuple(x if tuple(x.shape) == sizes else expand(x, sizes) for x in (input, target))
 
@@ -205,6 +207,7 @@ def huber_loss(input, target, reduction="mean", delta=1.0, weight=None):
 @public(where=_NN, method=False)
 def soft_margin_loss(input, target, size_average=None, reduce=None, reduction="mean"):
     """The mean of ln(1 + e^(-t·x)), for targets 1 and -1."""
+    refuse_mismatch([input.shape, target.shape])
     return SoftMarginLoss.apply(input, target=target, reduction=checked_reduction(size_average, reduce, reduction))
 
 

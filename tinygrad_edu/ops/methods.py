@@ -83,7 +83,7 @@ def type(self: Tensor, dtype: Any = None) -> Any:
     return _to_numpy_dtype(self, dtypes.to_numpy_dtype(dtype))
 
 
-def contiguous(self: Tensor) -> Tensor:
+def contiguous(self: Tensor, memory_format: Any = None) -> Tensor:
     """Itself if its elements lie in row-major order, else a copy in which they do."""
     return self if self.is_contiguous() else Clone.apply(self, order="C")
 

@@ -24,6 +24,10 @@ def _normalized_grad(grad, hat, rstd, axes):
 
 def _statistics(array, axes, eps):
     """The mean over `axes`, one over the deviation, and the array with both taken off."""
+    if not array.size:
+        # An empty batch has neither.
+        none = np.full([1 if axis in axes else size for axis, size in enumerate(array.shape)], np.nan, array.dtype)
+        return none, none, array.copy()
     centre = array.mean(axis=axes, keepdims=True)
     hat = array - centre
     variance = np.square(hat).mean(axis=axes, keepdims=True)
@@ -119,8 +123,8 @@ def _by_running(input, running_mean, running_var, per_channel, eps):
 
 
 def _update(running_mean, running_var, input, centre, rstd, momentum, eps, axes):
-    if running_mean is not None:
-        n = math.prod(input.shape[a] for a in axes)
+    n = math.prod(input.shape[a] for a in axes)
+    if running_mean is not None and n:
         variance = (1 / np.square(rstd) - eps) * (n / max(n - 1, 1))
         running_mean *= 1 - momentum
         running_mean += momentum * centre.reshape(-1)
