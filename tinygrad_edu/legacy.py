@@ -7,14 +7,17 @@ from typing import Any
 from . import absent
 from .dtypes import bool_, dtype, float32, float64, int64
 from .ops.creation import tensor, zeros
-from .tensor import Tensor
+from .tensor import Size, Tensor, bind
 
 __all__ = [
-    "BoolTensor", "DoubleTensor", "FloatTensor", "LongTensor", "backends", "get_num_threads", "set_float32_matmul_precision",
-    "set_num_threads", "use_deterministic_algorithms",
+    "BoolTensor", "DoubleTensor", "FloatTensor", "LongTensor", "backends", "contiguous_format", "get_num_threads",
+    "preserve_format", "set_float32_matmul_precision", "set_num_threads", "use_deterministic_algorithms",
 ]  # fmt: skip
 
 backends = absent.Switches()
+
+# What `memory_format=…` may be: `zeros_like(p, memory_format=T.preserve_format)`.
+contiguous_format, preserve_format = "contiguous_format", "preserve_format"
 
 
 def use_deterministic_algorithms(mode: bool, *, warn_only: bool = False) -> None:
@@ -35,7 +38,7 @@ def set_float32_matmul_precision(precision: str) -> None:
 
 
 def _made(data: tuple[Any, ...], kind: dtype) -> Tensor:
-    if not data or isinstance(data[0], int):
+    if not data or isinstance(data[0], int | Size):
         return zeros(*(data or (0,)), dtype=kind)
     return tensor(data[0], dtype=kind)
 
@@ -58,3 +61,11 @@ def LongTensor(*data: Any) -> Tensor:
 def BoolTensor(*data: Any) -> Tensor:
     """A tensor of booleans, of data or of a shape."""
     return _made(data, bool_)
+
+
+def new(self: Tensor, *data: Any) -> Tensor:
+    """A tensor of data, or of a shape, in the dtype of this one."""
+    return _made(data, self.dtype)
+
+
+bind("new", new)
