@@ -94,6 +94,11 @@ def is_complex(input: Tensor) -> Any:
     return input.is_complex()
 
 
+def is_inference(input: Tensor) -> Any:
+    """True if the tensor was made in inference mode."""
+    return input.is_inference()
+
+
 def promote_types(type1: dtype, type2: dtype) -> dtype:
     """The smallest dtype that holds what either holds, by PyTorch's rules."""
     return result_type(ops.creation.zeros(1, dtype=type1), ops.creation.zeros(1, dtype=type2))

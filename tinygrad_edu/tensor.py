@@ -111,6 +111,8 @@ class Tensor:
     _post_accumulate_hooks: dict[int, Any] | None = None
     _accumulator: Any = None
     _retains_grad: bool = False
+    # What `grad_dtype` was set to; `...`: nothing, so that gradients have the dtype of the tensor.
+    _grad_dtype: Any = ...
     _inference: bool = False
     # The tangent of forward-mode differentiation, and the level it belongs to.
     _tangent: Any = None
@@ -252,7 +254,7 @@ class Tensor:
         Raises:
             RuntimeError: the tensor requires grad, since writes to the array would be invisible to autograd.
         """
-        if self.requires_grad and not force:
+        if not force and self.requires_grad and self._is_recorded_now():
             raise RuntimeError(
                 "Can't call numpy() on Tensor that requires grad. Use tensor.detach().numpy() instead: the array is "
                 "outside the graph, and detach() says that you mean it."
@@ -315,7 +317,19 @@ class Tensor:
     def data(self, value: Tensor) -> None:
         if not isinstance(value, Tensor):
             raise TypeError(f"Variable data has to be a tensor, but got {type(value).__name__}")
+        if value._data.dtype != self._data.dtype:
+            if self._requires_grad and value._data.dtype.kind != "f":
+                raise RuntimeError(
+                    "data set to a tensor that requires gradients must be floating point or complex dtype, and this would be "
+                    f"{value.dtype}. Gradients need real numbers."
+                )
+            # The gradient of what comes from now on has another form.
+            self._accumulator = None
         self._data = value._data
+
+    @data.deleter
+    def data(self) -> None:
+        raise RuntimeError("Deleting tensor data is not allowed. Delete tensor instead!")
 
     @property
     def requires_grad(self) -> bool:
@@ -324,6 +338,8 @@ class Tensor:
 
     @requires_grad.setter
     def requires_grad(self, value: bool) -> None:
+        if not isinstance(value, bool):
+            raise RuntimeError(f"requires_grad must be a bool, not {type(value).__name__}")
         self.requires_grad_(value)
 
     def requires_grad_(self, requires_grad: bool = True) -> Tensor:
@@ -339,6 +355,9 @@ class Tensor:
                 "you can only change requires_grad flags of leaf variables. If you want to use a computed variable in a "
                 "subgraph that doesn't require differentiation use var_no_grad = var.detach()."
             )
+        if not isinstance(requires_grad, bool):
+            kind = type(requires_grad).__name__
+            raise TypeError(f"requires_grad_(): argument 'requires_grad' (position 1) must be bool, not {kind}")
         if requires_grad and self._data.dtype.kind != "f":
             raise RuntimeError(
                 f"only Tensors of floating point dtype can require gradients, and this one holds {self.dtype}. Gradients "
@@ -349,7 +368,7 @@ class Tensor:
                 "Setting requires_grad=True on inference tensor outside InferenceMode is not allowed. Clone it first: "
                 "the clone is an ordinary tensor."
             )
-        self._requires_grad = bool(requires_grad)
+        self._requires_grad = requires_grad
         return self
 
     @property
@@ -396,16 +415,51 @@ class Tensor:
                     f"attempting to assign a gradient of size '{list(value._data.shape)}' to a tensor of size "
                     f"'{list(self._data.shape)}'. A gradient has the shape of its tensor."
                 )
-            if value._data.dtype != self._data.dtype:
+            expected = self._dtype_of_gradients()
+            if expected is not None and value._data.dtype != expected:
                 raise RuntimeError(
-                    f"attempting to assign a gradient with dtype '{value.dtype}' to a tensor of dtype '{self.dtype}'. A "
-                    "gradient has the dtype of its tensor."
+                    f"attempting to assign a gradient with dtype '{value.dtype}' to a tensor with grad_dtype "
+                    f"'{dtypes.from_numpy_dtype(expected)}'. The gradient must match the tensor's grad_dtype, which is its "
+                    "dtype if it was not set."
                 )
         self._grad = value
 
     @grad.deleter
     def grad(self) -> None:
         self._grad = None
+
+    def _dtype_of_gradients(self) -> np.dtype | None:
+        return self._data.dtype if self._grad_dtype is ... else self._grad_dtype
+
+    @property
+    def grad_dtype(self) -> Any:
+        """The dtype to which gradients of this leaf are brought: its own unless set; None leaves them as they come.
+
+        Raises:
+            RuntimeError: the tensor is not a leaf; or, when set, has a `.grad` of another dtype.
+        """
+        if not self.is_leaf:
+            raise RuntimeError("grad_dtype can only be accessed on leaf tensors.")
+        kind = self._dtype_of_gradients()
+        return None if kind is None else dtypes.from_numpy_dtype(kind)
+
+    @grad_dtype.setter
+    def grad_dtype(self, value: Any) -> None:
+        if not self.is_leaf:
+            raise RuntimeError("grad_dtype can only be set on leaf tensors.")
+        if value is not None and not isinstance(value, dtypes.dtype):
+            raise RuntimeError(f"grad_dtype must be a tinygrad_edu.dtype or None, but got {type(value).__name__}")
+        kind = None if value is None else value.numpy
+        if value is not None and self._grad is not None and self._grad._data.dtype != kind:
+            raise RuntimeError(
+                f"Cannot set grad_dtype to '{value.legacy_name}' because there is already a gradient with dtype "
+                f"'{self._grad.dtype}'. Set .grad to None first."
+            )
+        self._grad_dtype = kind
+        # Nodes made before bring their gradients to it as well.
+        accumulator = self._accumulator() if self._accumulator is not None else None
+        if accumulator is not None:
+            accumulator.expect(kind)
 
     @property
     def _version(self) -> int:

@@ -220,3 +220,17 @@ def test_it_works_in_the_thread_that_asked_for_it() -> None:
     thread.join()
     assert "returned nan values" in caught[0]
     assert not T.is_anomaly_enabled()
+
+
+def test_where_warnings_are_errors_the_error_of_the_pass_arrives_and_the_line_is_printed(capsys) -> None:
+    with pytest.warns(UserWarning, match="Anomaly Detection has been enabled"):
+        mode = T.autograd.detect_anomaly()
+    with mode:
+        x = T.tensor([1.0, 2.0], requires_grad=True) + 1
+        y = x**2
+        x += 1
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            with pytest.raises(RuntimeError, match="has been modified by an inplace operation"):
+                y.sum().backward()
+    assert "Error detected in PowBackward0" in capsys.readouterr().err

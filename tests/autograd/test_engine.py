@@ -5,7 +5,7 @@ import threading
 
 import numpy as np
 import pytest
-from both import attempt, leaf, names, noting, same_on_both, values_of, watch
+from both import attempt, failing, leaf, names, noting, same_on_both, values_of, watch
 
 import tinygrad_edu
 
@@ -803,3 +803,130 @@ def test_the_shapes_of_a_gradient_and_an_output_that_do_not_fit_are_told_as_pyto
     told = f"Mismatch in shape: grad_output[0] has a shape of {wrong.shape} and output[0] has a shape of {x.shape}."
     with pytest.raises(RuntimeError, match=re.escape(told)):
         tinygrad_edu.autograd.grad(x * 2, x, wrong)
+
+
+@same_on_both
+def test_callbacks_run_when_their_own_pass_is_done(T):
+    queue = T.autograd.Variable._execution_engine.queue_callback
+    log = []
+
+    def told(label):
+        return lambda: log.append((label, T.is_grad_enabled(), x.grad is not None))
+
+    def again():
+        queue(told("queued by a callback"))
+
+    class Inside(T.autograd.Function):
+        @staticmethod
+        def forward(ctx, x):
+            return x.clone()
+
+        @staticmethod
+        def backward(ctx, grad):
+            queue(told("outer"))
+            y = leaf(T)
+            y.register_hook(lambda g: queue(told("inner")))
+            with T.enable_grad():
+                (y * 2).sum().backward()
+            log.append("the inner pass is done")
+            queue(again)
+            return grad
+
+    x = leaf(T)
+    Inside.apply(x).sum().backward()
+    y = x * 2
+    y.register_hook(lambda g: queue(failing("in a callback")))
+    return log, attempt(lambda: y.sum().backward()), attempt(lambda: queue(again))
+
+
+@same_on_both
+def test_hooks_of_a_leaf_run_in_pytorchs_order_on_one_gradient(T):
+    def halved(t):
+        t.grad.mul_(0.5)
+
+    def told(inputs, outputs):
+        seen.append((len(inputs), values_of(outputs[0])))
+
+    seen = []
+    x = leaf(T)
+    end = x.view_as(x).grad_fn.next_functions[0][0]
+    x.register_hook(lambda g: g - 2)
+    end.register_prehook(lambda gs: (gs[0] * 3,))
+    x.register_post_accumulate_grad_hook(halved)
+    end.register_hook(told)
+    (x * x).sum().backward()
+    return seen, x.grad
+
+
+@same_on_both
+def test_what_a_hook_enters_and_does_not_leave_ends_with_the_pass(T):
+    def unpack(t):
+        T.autograd.graph.saved_tensors_hooks(lambda t: packed.append(1), lambda t: t).__enter__()
+        return t
+
+    packed = []
+    with T.autograd.graph.saved_tensors_hooks(lambda t: t, unpack):
+        y = leaf(T).sin()
+    y.sum().backward()
+    return (leaf(T) ** 2).sum().backward(), packed
+
+
+@same_on_both
+def test_grad_dtype_says_in_which_dtype_gradients_accumulate(T):
+    class Wide(T.autograd.Function):
+        @staticmethod
+        def forward(ctx, x):
+            return x * 2
+
+        @staticmethod
+        def backward(ctx, grad):
+            return grad.to(T.float64)
+
+    def gradient(dtype, early=False, **more):
+        x = T.tensor([1.0, 2.0], requires_grad=True)
+        kept = x.clone() if early else None
+        if dtype != "unset":
+            x.grad_dtype = dtype
+        out = Wide.apply(x) if kept is None else Wide.apply(kept) + Wide.apply(x)
+        out.sum().backward(retain_graph=True)
+        first = x.grad.clone()
+        (x * 3).sum().backward()
+        return x.grad_dtype == x.dtype, first, x.grad, T.autograd.grad(Wide.apply(x).sum(), x)
+
+    def put(t, **attributes):
+        for name, value in attributes.items():
+            setattr(t, name, value)
+
+    x = T.tensor([1.0, 2.0], requires_grad=True)
+    x.grad_dtype = T.float64
+    refused = [
+        attempt(lambda: put(x, grad=T.ones(2))),
+        attempt(lambda: put(x, grad=T.ones(2, dtype=T.float64), grad_dtype=T.float32)),
+        attempt(lambda: put(x, grad_dtype="float64")),
+        attempt(lambda: put(x * 2, grad_dtype=T.float32)),
+        attempt(lambda: (x * 2).grad_dtype),
+    ]
+    dtypes = ("unset", None, T.float16, T.float64)
+    return [gradient(d, early) for d in dtypes for early in (False, True)], refused
+
+
+@same_on_both
+def test_new_data_of_another_dtype_takes_gradients_of_that_dtype(T):
+    def put(t, value):
+        t.data = value
+
+    x = T.tensor([1.0, 2.0], requires_grad=True)
+    old = x * 2
+    x.data = x.data.double()
+    (x * 3).sum().backward()
+    wide = x.grad.clone()
+    whole = T.tensor([1, 2])
+    put(whole, T.tensor([0.5]))
+    del x.grad
+    return (
+        wide,
+        whole,
+        old.dtype == T.float32,
+        attempt(lambda: put(x, T.tensor([1, 2]))),
+        attempt(lambda: delattr(x, "data")),
+    )

@@ -657,3 +657,11 @@ def test_a_jvp_answers_for_views_writes_and_outputs_without_a_tangent_as_forward
 def seen_tangents(T, outputs):
     outputs = outputs if isinstance(outputs, tuple) else (outputs,)
     return [T.autograd.forward_ad.unpack_dual(t).tangent for t in outputs if isinstance(t, T.Tensor)]
+
+
+@same_on_both
+def test_a_tangent_carries_no_tangent_of_its_own(T):
+    x, t = leaf(T).detach(), T.ones(3, dtype=T.float64)
+    with T.autograd.forward_ad.dual_level():
+        dual = T.autograd.forward_ad.make_dual(x, t)
+        return attempt(lambda: T.autograd.forward_ad.make_dual(x * 2, dual))

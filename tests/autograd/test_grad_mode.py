@@ -3,6 +3,7 @@
 import asyncio
 import threading
 
+import numpy as np
 from both import attempt, leaf, names, same_on_both, warned
 
 
@@ -417,3 +418,61 @@ def test_a_function_in_inference_mode_is_not_recorded(T):
     with T.inference_mode():
         y = Double.apply(leaf(T))
     return y.requires_grad, y.is_inference()
+
+
+@same_on_both
+def test_where_nothing_is_recorded_a_leaf_gives_its_array(T):
+    x = leaf(T)
+    outside = attempt(x.numpy)
+    with T.no_grad():
+        arrays = [x.numpy(), np.asarray(x), x.numpy() is not None]
+        x.numpy()[0] = 7
+    return outside, arrays, x, attempt(lambda: np.asarray(x))
+
+
+@same_on_both
+def test_requires_grad_is_a_bool(T):
+    def put(value):
+        x.requires_grad = value
+
+    x = T.ones(2)
+    return [attempt(lambda v=v: put(v)) for v in (True, 1, None, "no")], attempt(lambda: x.requires_grad_(0)), x
+
+
+@same_on_both
+def test_inference_tensors_are_known_by_a_function_and_are_no_gradients_to_add_to(T):
+    with T.inference_mode():
+        made = T.ones(3, dtype=T.float64)
+    x = leaf(T)
+    x.grad = made
+    added = attempt(lambda: (x * 2).sum().backward())
+    with T.inference_mode():
+        x.grad.add_(1)
+    x.grad = T.ones(3, dtype=T.float64)
+    (x * 2).sum().backward()
+    return T.is_inference(made), T.is_inference(x), T.is_inference(made.clone()), added, x.grad
+
+
+@same_on_both
+def test_a_view_made_under_no_grad_meets_an_inference_tensor_as_in_pytorch(T):
+    with T.inference_mode():
+        i = T.ones(2, 3, dtype=T.float64)
+    x = T.ones(2, 3, dtype=T.float64, requires_grad=True) * 2
+    with T.no_grad():
+        v = x.view(2, 3)
+    ops = (
+        lambda: v / i, lambda: i / v, lambda: v * i, lambda: v - i, lambda: v.pow(i), lambda: v @ i.t(),
+        lambda: T.where(i > 0, v, i), lambda: T.nn.functional.mse_loss(v, i), lambda: T.cat([v, i]), lambda: v[i > 0],
+    )  # fmt: skip
+    return [attempt(lambda op=op: op().detach()) for op in ops]
+
+
+@same_on_both
+def test_the_switch_for_threads_is_read_back(T):
+    read = T.autograd.is_multithreading_enabled
+    with T.autograd.set_multithreading_enabled(False):
+        inside = read()
+    T.autograd.set_multithreading_enabled(False)
+    off = read()
+    T.autograd.set_multithreading_enabled(True)
+    return inside, off, read()

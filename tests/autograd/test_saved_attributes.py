@@ -226,3 +226,11 @@ def test_every_exception_is_one() -> None:
     found = {key for sample in ROWS for key in differences(sample)}
     listed = {(node, name) for node, names in EXCEPTIONS.items() for name in names}
     assert listed <= found
+
+
+def test_an_index_shows_its_tensors_and_nothing_for_its_slices() -> None:
+    for T in (tinygrad_edu, torch):
+        y = T.ones(2, 3, requires_grad=True)[:, T.tensor([0, 2])]
+        nothing, index = y.grad_fn._saved_indices
+        assert nothing is None
+        assert index.tolist() == [0, 2]

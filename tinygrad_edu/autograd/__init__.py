@@ -6,15 +6,24 @@ from . import engine, forward_ad, function, functional, grad_mode, graph, inplac
 from .anomaly_mode import detect_anomaly, set_detect_anomaly
 from .engine import backward, grad
 from .function import Function, NestedIOFunction
-from .grad_mode import enable_grad, inference_mode, no_grad, set_grad_enabled, set_multithreading_enabled
+from .grad_mode import (
+    enable_grad,
+    inference_mode,
+    is_multithreading_enabled,
+    no_grad,
+    set_grad_enabled,
+    set_multithreading_enabled,
+)
 from .gradcheck import gradcheck, gradgradcheck
 from .graph import GradientEdge
+from .saved_tensor import SavedTensor
 from .variable import Variable
 
 __all__ = [
     "Function",
     "GradientEdge",
     "NestedIOFunction",
+    "SavedTensor",
     "Variable",
     "backward",
     "detect_anomaly",
@@ -30,6 +39,7 @@ __all__ = [
     "graph",
     "inference_mode",
     "inplace",
+    "is_multithreading_enabled",
     "no_grad",
     "set_detect_anomaly",
     "set_grad_enabled",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 import threading
 import traceback
 import warnings
@@ -120,7 +121,11 @@ def tell_forward_line(node: Node) -> None:
             )
         else:
             text += f"{what}\n{''.join(lines)}"
-        warnings.warn(text, UserWarning, stacklevel=5)
+        try:
+            warnings.warn(text, UserWarning, stacklevel=5)
+        except UserWarning as warning:
+            # Where warnings are errors, the error of the pass itself goes on all the same.
+            sys.stderr.write(f"UserWarning: {warning}\n")
         told = told.metadata.get("parent_")
         if told is not None:
             text = f"\n\nPrevious calculation was induced by {told.name()}. "

@@ -27,6 +27,7 @@ from .graph_task import GraphTask, current
 from .hooks import as_tensor, call_hooks, call_post_hooks, call_pre_hooks, call_tensor_hooks
 from .node import AccumulateGrad, GradientEdge, Node, gradient_edge
 from .reentrance import LEVELS, in_another_thread
+from .saved_tensor import saved_state
 
 __all__ = ["backward", "grad"]
 
@@ -74,6 +75,7 @@ def run(
     ready: list[tuple[int, Node]] = [(0, start)]
 
     previous = current.task
+    packing = list(saved_state.hooks)
     current.depth += 1
     task = current.task = GraphTask(needed, waiting)
     heappush, heappop = heapq.heappush, heapq.heappop
@@ -142,9 +144,15 @@ def run(
                 left = waiting[next_node] = waiting[next_node] - 1
                 if left == 0:
                     heappush(ready, (-next_node._seq, next_node))
+        # One may queue another, which the same loop then comes to.
+        for callback in task.callbacks:
+            callback()
     finally:
         current.task = previous
         current.depth -= 1
+        if saved_state.hooks != packing:
+            # What a hook has entered and not left, or left and not entered, ends with the pass.
+            saved_state.hooks[:] = packing
     return captured
 
 
@@ -236,7 +244,7 @@ def _validated(node: Node, results: Sequence[Any], create_graph: bool) -> Sequen
                     f"expected shape compatible with {list(shape)}"
                 )
             grad = grad.sum_to_size(shape) if create_graph else sum_to_shape(grad, shape)
-        if array.dtype != dtype:
+        if dtype is not None and array.dtype != dtype:
             grad = grad._to_numpy_dtype(dtype) if create_graph else quiet.run(grad.astype, dtype)
         mended[i] = grad
     return results
@@ -277,7 +285,11 @@ def _serve_leaf(
         return
     if node._pre_hooks:
         box = call_pre_hooks(node, box, create_graph)
+    was_first = leaf._grad is None
     node.accumulate(box[0], create_graph, owned=False)
+    if was_first and leaf._grad is not None:
+        # As in PyTorch: where nothing was there before, the gradient that came is the leaf's `.grad` from now on.
+        box = [leaf._grad if create_graph else leaf._grad._data]
     for hook in list((leaf._post_accumulate_hooks or {}).values()):
         result = hook(leaf)
         if result is not None and not isinstance(result, Tensor):
@@ -354,7 +366,7 @@ def _root_gradient(i: int, t: Any, grad: Any) -> Tensor | None:
                 f"grad can be implicitly created only for scalar outputs: this one has shape {list(shape)}. Reduce it, for "
                 "instance with .sum(), or pass gradient= of that shape."
             )
-        if dtype.kind != "f":
+        if dtype is not None and dtype.kind != "f":
             raise RuntimeError("grad can be implicitly created only for real scalar outputs")
         return wrap(np.ones(shape, dtype))
     if not isinstance(grad, Tensor):

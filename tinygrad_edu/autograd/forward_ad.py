@@ -107,6 +107,11 @@ def make_dual(tensor: Tensor, tangent: Tensor, *, level: int | None = None) -> T
             "Making a dual Tensor based on a Tensor that already has a forward gradient at the same level 0 is not "
             "supported. Take unpack_dual(tensor).primal first."
         )
+    if tangent_of(tangent) is not None:
+        raise RuntimeError(
+            "Setting a forward grad that itself has a forward gradient at the same level 0 is not supported. Take "
+            "unpack_dual(tangent).primal first."
+        )
     strides = _strides(tensor._data)
     if tensor._data.size and 0 in strides and _strides(tangent._data) != strides:
         raise RuntimeError(

@@ -27,6 +27,7 @@ F = TypeVar("F", bound=Callable[..., Any])
 class _State(threading.local):
     grad_enabled = True
     inference = False
+    multithreading = True
 
 
 # Every thread starts with recording on and inference mode off, whatever the thread that started it has set.
@@ -169,6 +170,11 @@ def _in_inference_mode(self: Tensor) -> bool:
     return state.inference
 
 
+@tensor_method
+def _is_recorded_now(self: Tensor) -> bool:
+    return state.grad_enabled
+
+
 class inference_mode(_Mode):
     """Ops inside are not recorded and their results are *inference tensors*: no version counter, never part of a graph.
 
@@ -203,6 +209,8 @@ class set_multithreading_enabled(_Mode):
 
     def __init__(self, mode: bool) -> None:
         self.mode = bool(mode)
+        self.previous = state.multithreading
+        state.multithreading = self.mode
 
     def clone(self) -> _Mode:
         return set_multithreading_enabled(self.mode)
@@ -211,4 +219,9 @@ class set_multithreading_enabled(_Mode):
         pass
 
     def __exit__(self, *exception: object) -> None:
-        pass
+        state.multithreading = self.previous
+
+
+def is_multithreading_enabled() -> bool:
+    """What `set_multithreading_enabled` was told in this thread, True at first; nothing depends on it."""
+    return state.multithreading

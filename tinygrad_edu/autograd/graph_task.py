@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import itertools
 import threading
+from collections.abc import Callable
+from typing import Any
 
 from .node import Node
 
@@ -12,6 +14,7 @@ __all__ = [
     "current",
     "current_graph_task_id",
     "current_node",
+    "queue_callback",
     "runs_for_some_inputs",
     "will_execute",
 ]
@@ -27,6 +30,7 @@ class GraphTask:
         self.needed = needed
         self.waiting = waiting
         self.node: Node | None = None
+        self.callbacks: list[Callable[[], Any]] = []
 
 
 class _Current(threading.local):
@@ -59,3 +63,12 @@ def runs_for_some_inputs() -> bool:
 def current_node() -> Node | None:
     """The node that runs now, if one does."""
     return current.task.node if current.task is not None else None
+
+
+def queue_callback(callback: Callable[[], Any]) -> None:
+    """Call `callback()` when the backward pass that runs now is done, after those that were queued before it."""
+    if current.task is None:
+        raise RuntimeError(
+            "Final callbacks can only be installed during backward pass: queue them in a hook or in the backward of a Function."
+        )
+    current.task.callbacks.append(callback)

@@ -35,7 +35,7 @@ class TensorMeta(NamedTuple):
     """What a gradient must look like when it arrives."""
 
     shape: tuple[int, ...]
-    dtype: np.dtype
+    dtype: np.dtype | None
 
 
 class Node:
@@ -49,8 +49,8 @@ class Node:
 
     _edges: tuple[tuple[Node | None, int], ...] = ()
     _seq: int = 0
-    # The shape and dtype of each output of the forward op, hence of each gradient that comes in.
-    _outputs: tuple[tuple[tuple[int, ...], np.dtype], ...] = ()
+    # The shape and dtype of each output of the forward op, hence of each gradient that comes in (None: any dtype).
+    _outputs: tuple[tuple[tuple[int, ...], Any], ...] = ()
     _metadata: dict[Any, Any] | None = None
     _pre_hooks: dict[int, Any] | None = None
     _post_hooks: dict[int, Any] | None = None
@@ -148,7 +148,11 @@ class AccumulateGrad(Node):
 
     def __init__(self, variable: Tensor) -> None:
         self.variable = variable
-        self._outputs = ((variable._data.shape, variable._data.dtype),)
+        self.expect(variable._dtype_of_gradients())
+
+    def expect(self, dtype: np.dtype | None) -> None:
+        """Gradients are to come in `dtype`; None: in any."""
+        self._outputs = ((self.variable._data.shape, dtype),)
 
     def name(self) -> str:
         return "torch::autograd::AccumulateGrad"
@@ -168,7 +172,8 @@ class AccumulateGrad(Node):
             grad, create_graph, owned = grad._data, False, False
         if create_graph:
             # Recorded, as any op: the gradient itself is part of a graph.
-            leaf._grad = wrap(np.empty_like(leaf._data)).copy_(grad) if leaf._grad is None else leaf._grad + grad
+            like = np.empty_like(leaf._data, dtype=grad._data.dtype)
+            leaf._grad = wrap(like).copy_(grad) if leaf._grad is None else leaf._grad + grad
         elif leaf._grad is None:
             array = np.asarray(grad)
             if array.shape != leaf._data.shape:
@@ -177,6 +182,11 @@ class AccumulateGrad(Node):
         else:
             # In place: who holds the old gradient sees the new one, and a graph that saved it will notice.
             total = leaf._grad
+            if total._inference and not grad_mode.state.inference:
+                raise RuntimeError(
+                    "Inplace update to inference tensor outside InferenceMode is not allowed. The .grad of this leaf was made in "
+                    "inference mode, and a gradient is to be added to it: assign a clone() of it, or None."
+                )
             if grad.shape != total._data.shape:
                 _refuse_other_shape(total._data.shape, grad.shape)
             quiet.run(np.add, total._data, grad, out=total._data)

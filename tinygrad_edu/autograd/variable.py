@@ -19,6 +19,7 @@ from typing import Any
 
 from ..tensor import Tensor, bind
 from . import grad_mode
+from .graph_task import queue_callback
 
 __all__ = ["Variable", "VariableMeta"]
 
@@ -85,6 +86,12 @@ def _set_volatile(self: Tensor, value: bool) -> None:
 bind("volatile", property(_get_volatile, _set_volatile))
 
 
+class ImperativeEngine:
+    """The engine as an object, which PyTorch's programs ask for a call at the end of a backward pass."""
+
+    queue_callback = staticmethod(queue_callback)
+
+
 class VariableMeta(type):
     def __instancecheck__(cls, instance: Any) -> bool:
         return isinstance(instance, Tensor)
@@ -109,6 +116,8 @@ class Variable(metaclass=VariableMeta):
         >>> (x * 2).requires_grad, isinstance(x, Variable), type(x) is T.Tensor
         (True, True, True)
     """
+
+    _execution_engine = ImperativeEngine()
 
     def __new__(cls, data: Any = None, requires_grad: bool = False, volatile: bool = False) -> Any:
         if data is not None and not isinstance(data, Tensor):

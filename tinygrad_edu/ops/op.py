@@ -245,6 +245,9 @@ class Op(Node):
             for name in rule.needs
             if wanted or not (name in cls._inputs or cls._output(name) is not None)
         }
+        if not any(mask):
+            # Views made under no_grad, which require grad and have no edge: kept is, as in PyTorch, what every rule asks for.
+            names |= set.intersection(*(set(rule.needs) for rule in cls._rules if rule is not None))
         # By name, and outputs last: the order in which PyTorch saves, as hooks on saved tensors can tell.
         return tuple(sorted(names, key=lambda name: (cls._output(name) is not None, name)))
 
@@ -387,7 +390,7 @@ class Op(Node):
         if isinstance(saved, SavedTensor):
             return saved.tensor()
         if _holds_saved(saved):
-            return tuple(_unpacked(s, True) for s in saved)
+            return tuple(None if isinstance(s, slice) else _unpacked(s, True) for s in saved)
         if isinstance(saved, np.ndarray) or (name in self._inputs and isinstance(saved, int | float)):
             return wrap(np.asarray(saved))
         return saved
