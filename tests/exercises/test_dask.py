@@ -6,7 +6,7 @@ import signal
 import time
 
 import pytest
-from test_grade import gradebook, notebook, submit  # noqa: F401 the fixture is used by its name
+from test_grade import gradebook, notebook, run, submit  # noqa: F401 the fixture is used by its name
 
 from tinygrad_edu.exercises import all_exercises, grade
 from tinygrad_edu.exercises.submissions import read_submissions
@@ -45,3 +45,9 @@ def test_two_workers_one_killed_in_the_middle_nothing_lost_nothing_twice(submit,
         for _ in range(2400):  # it is waited for by the cluster, at its leisure
             os.kill(pids[0], 0)
             time.sleep(0.05)
+
+
+@pytest.mark.parametrize("address", ["nowhere", "http://nowhere:80"])
+def test_what_is_no_address_of_a_cluster_is_said_in_a_sentence(submit, tmp_path, capsys, address):  # noqa: F811
+    assert run(submit(ada=notebook()), tmp_path / "out", "--scheduler", address) == 2
+    assert f"{address!r} is no address of a Dask cluster, such as tcp://host:8786" in capsys.readouterr().err

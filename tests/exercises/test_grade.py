@@ -16,6 +16,8 @@ import pytest
 
 from tinygrad_edu.cli import main
 from tinygrad_edu.exercises import all_exercises, grade
+from tinygrad_edu.exercises import sandbox as outside
+from tinygrad_edu.exercises import submissions as reading
 from tinygrad_edu.exercises.gradebook import file_name
 from tinygrad_edu.exercises.sandbox import PROTECTIONS, Sandbox
 from tinygrad_edu.exercises.submissions import lesson_of, read_submissions
@@ -113,6 +115,16 @@ ODD = {
         0,
         "is no notebook, or a damaged one",
     ),
+    "more parts than any notebook has": (
+        b'{"cells": [' + b"{}," * 1_100_000 + b"0]}",
+        0,
+        "more parts than any notebook",
+    ),
+    "all metadata lost": (
+        notebook() | {"cells": [c | {"metadata": {}} for c in notebook()["cells"]]},
+        9,
+        "mul_backward: no cell carries this id; one that defines `mul_backward` was graded.",
+    ),
     "the format of before 2015": (
         {"nbformat": 3, "worksheets": [{"cells": []}], "metadata": {}},
         0,
@@ -204,6 +216,69 @@ def test_a_folder_of_archives_is_read_as_one_archive_of_them_would_be(tmp_path):
     assert points(tmp_path / "out") == {"ada": 9, "bob": 9, "cyd": 0}
 
 
+def course(*answered):
+    """The notebook of another lesson, with the reference as the answer to each of its exercises."""
+    return {"cells": [cell(f"{all_exercises()[id].name} = 1", id) for id in answered], "metadata": {}}
+
+
+def test_of_a_whole_course_that_was_handed_in_each_lesson_is_graded_in_its_own_notebook(submit, tmp_path):
+    folder = submit(ada=notebook(), bob=notebook())
+    other = [id for id, exercise in all_exercises().items() if exercise.lesson == 8]
+    (folder / "ada" / "lesson8.ipynb").write_text(json.dumps(course(*other, other[0])))
+    (folder / "bob" / "older").mkdir()
+    (folder / "bob" / "older" / "lesson1.ipynb").write_text(json.dumps(notebook(relu="")))
+    assert run(folder, tmp_path / "out", "--lesson", "1") == 0
+    assert points(tmp_path / "out") == {"ada": 9, "bob": 9}
+    table = gradebook(tmp_path / "out")
+    assert table["ada"]["notes"] == ""
+    assert table["bob"]["notes"] == "There are several notebooks of lesson 1; bob/lesson1.ipynb was graded."
+
+
+def test_who_handed_in_nothing_stands_in_the_gradebook_and_so_does_what_is_no_file(submit, tmp_path):
+    folder = submit(ada=notebook())
+    (folder / "bob" / "slopes").mkdir(parents=True)
+    (folder / "cyd").mkdir()
+    if hasattr(os, "mkfifo"):
+        os.mkfifo(folder / "cyd" / "lesson1.ipynb")
+    assert run(folder, tmp_path / "out") == 0
+    assert points(tmp_path / "out") == {"ada": 9, "bob": 0, "cyd": 0}
+    assert "Nothing was handed in" in gradebook(tmp_path / "out")["bob"]["notes"]
+
+
+def test_a_folder_around_all_students_in_an_archive_is_no_student(tmp_path):
+    with zipfile.ZipFile(tmp_path / "all.zip", "w") as archive:
+        archive.writestr("submissions/ada/lesson1.ipynb", json.dumps(notebook()))
+        archive.writestr("submissions/bob/", "")
+        archive.writestr("submissions/bob/slopes/lesson1.ipynb", json.dumps(notebook(relu=STUB)))
+        archive.writestr("submissions/cyd.zip", zipped("lesson1.ipynb"))
+        archive.writestr("submissions/dan/", "")
+        archive.writestr("__MACOSX/submissions/ada/._lesson1.ipynb", "")
+    assert run(tmp_path / "all.zip", tmp_path / "out") == 0
+    assert points(tmp_path / "out") == {"ada": 9, "bob": 6, "cyd": 9, "dan": 0}
+
+
+def test_a_folder_in_a_students_own_archive_is_not_taken_for_the_students(tmp_path):
+    with zipfile.ZipFile(tmp_path / "all.zip", "w") as archive:
+        archive.writestr("ada/lesson1.ipynb", json.dumps(notebook()))
+        for name in ("ada/pictures/a.png", "ada/data/b.csv", "ada/.ipynb_checkpoints/lesson1.ipynb"):
+            archive.writestr(name, b"1")
+    assert run(tmp_path / "all.zip", tmp_path / "out") == 0
+    assert points(tmp_path / "out") == {"ada": 9}
+
+
+def test_an_archive_of_many_bombs_is_not_unpacked_to_its_end(tmp_path, monkeypatch):
+    monkeypatch.setattr(reading, "MAX_ARCHIVE", 1 << 20)
+    for student, bombs in {"ada": 0, "eve": 3}.items():
+        (tmp_path / "in").mkdir(exist_ok=True)
+        with zipfile.ZipFile(tmp_path / "in" / f"{student}.zip", "w", zipfile.ZIP_DEFLATED) as archive:
+            for i in range(bombs):
+                archive.writestr(f"{i}.bin", bytes(1 << 19))
+            archive.writestr("lesson1.ipynb", json.dumps(notebook()))
+    assert run(tmp_path / "in", tmp_path / "out") == 0
+    assert points(tmp_path / "out") == {"ada": 9, "eve": 0}
+    assert "was not read to its end" in gradebook(tmp_path / "out")["eve"]["notes"]
+
+
 def test_one_damaged_entry_costs_no_other_student_anything(tmp_path):
     file = tmp_path / "all.zip"
     with zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED) as archive:
@@ -288,6 +363,32 @@ def test_a_grader_killed_at_any_moment_loses_nothing_and_grades_nothing_twice(su
     students = [json.loads(line)["student"] for line in log.read_text().splitlines()]
     assert sorted(students) == [f"student{i:02}" for i in range(40)]
     assert {int(row["points"]) for row in gradebook(out).values()} == {9}
+
+
+def test_results_that_a_full_disk_or_a_lost_power_cut_off_are_graded_anew_and_the_others_are_kept(
+    submit, tmp_path, monkeypatch
+):
+    folder, out = submit(ada=notebook(), bob=notebook(relu=STUB), cyd=notebook()), tmp_path / "out"
+    run(folder, out)
+    log = out / "results.jsonl"
+    first, second, third = log.read_bytes().splitlines(keepends=True)
+    log.write_bytes(first + b"\0" * 40 + b"\n" + second + third[:70])
+
+    def full(*arguments):
+        raise OSError("No space left on device")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(grade.Path, "write_bytes", full)  # what was graded is not written a second time
+        assert run(folder, out) == 0
+    assert points(out) == {"ada": 9, "bob": 6, "cyd": 9}
+    assert log.read_bytes().startswith(first + b"\0" * 40 + b"\n" + second)
+
+
+def test_where_no_sandbox_can_be_started_nobody_is_given_a_grade(submit, tmp_path, capsys, monkeypatch):
+    monkeypatch.setattr(outside, "_command", lambda: [sys.executable, "-c", ""])
+    assert run(submit(ada=notebook()), tmp_path / "out") == 2
+    assert "not graded to the end: the inside of the sandbox did not start" in capsys.readouterr().err
+    assert (tmp_path / "out" / "results.jsonl").read_text() == ""
 
 
 @pytest.mark.parametrize("moment", ["_kept_seed", "_here", "_bar", "write_all"])

@@ -6,6 +6,7 @@ A result is one line in `results.jsonl`, written when it is complete; a grader t
 from __future__ import annotations
 
 import argparse
+import contextlib
 import dataclasses
 import hashlib
 import json
@@ -35,11 +36,12 @@ NO_ANSWER = "No cell with an answer was found."
 def work_of(submission: Submission, ids: list[str], seed: int) -> Data:
     """All that another machine needs to grade a submission, as plain data, and a key that changes when any of it does."""
     answers = {id: dataclasses.asdict(submission.answers[id]) for id in ids if id in submission.answers}
+    other = all_exercises().keys() - set(ids)
     work = {
         "student": submission.student,
         "ids": list(ids),
         "answers": answers,
-        "notes": submission.notes,
+        "notes": [note for note in submission.notes if note.partition(":")[0] not in other],
         "seed": seed,
     }
     probes = [unit_of(all_exercises()[id], "", (), seed) for id in ids]
@@ -132,7 +134,11 @@ def _on_dask(todo: list[Data], engines: set[str], scheduler: str) -> Iterator[Re
     """Grade on the workers of a Dask cluster; work of a worker that is lost goes to another."""
     import distributed
 
-    with distributed.Client(scheduler) as client:
+    try:
+        client = distributed.Client(scheduler)
+    except ValueError as error:
+        raise OSError(f"{scheduler!r} is no address of a Dask cluster, such as tcp://host:8786: {error}") from error
+    with client:
         futures = [
             client.submit(_on_worker, work, sorted(engines), key=f"grade-{work['key']}", retries=3) for work in todo
         ]
@@ -165,10 +171,11 @@ def _read(file: Path) -> Iterator[Result]:
     if not file.exists():
         return
     text = file.read_bytes()
-    if text and not text.endswith(b"\n"):
-        file.write_bytes(text[: text.rfind(b"\n") + 1])
-    for line in text.splitlines(keepends=True):
-        if line.endswith(b"\n"):
+    whole = text.rfind(b"\n") + 1
+    if whole < len(text):
+        os.truncate(file, whole)
+    for line in text[:whole].splitlines():
+        with contextlib.suppress(ValueError):  # a disk that was full, or lost its power, leaves lines that are none
             yield json.loads(line)
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 import io
 import json
 import lzma
+import math
 import re
 import zipfile
 import zlib
@@ -19,6 +20,8 @@ from pathlib import Path
 from .exercise import Exercise
 
 MAX_FILE = 32 << 20  # bytes; a notebook with pictures may be large, a zip bomb is larger
+MAX_ARCHIVE = 8 * MAX_FILE  # of what one student packed, unpacked
+MAX_PARTS = 2_000_000  # lists, objects and their items in a notebook: each takes far more memory than the file
 MAX_CODE = 256 << 10  # characters of an answer, and of all other cells: ten times the longest lesson
 _DAMAGED = (
     zipfile.BadZipFile,
@@ -52,19 +55,20 @@ def read_submissions(path: Path, exercises: Mapping[str, Exercise]) -> list[Subm
     """One submission for every student in a folder, a zip file or a single notebook, in order of their names.
 
     A student is the first folder of a path, or where there is none the file's name; archives count as unpacked. Of several
-    notebooks the one that answers most counts. Raises FileNotFoundError when `path` does not exist.
+    notebooks the one that answers most of a lesson counts for it. Raises FileNotFoundError when `path` does not exist.
     """
     if not path.exists():
         raise FileNotFoundError(f"no submissions at {path}")
     found: dict[str, list[_Found]] = {}
     for name, content in _files(path):
         *folders, file = [part for part in name.split("/") if part not in ("", ".", "..")] or [name]
-        if any(part.startswith((".", "__MACOSX")) for part in (*folders, file)):
+        if any(part.startswith(_OTHERS) for part in (*folders, file)):
             continue
-        student = folders[0] if folders else Path(file).stem
-        # Nothing but its answers is kept of a file: a thousand of them may be in an archive.
-        found.setdefault(student, []).append(_Found(name, *_answers(name, content, exercises)))
-    return [_submission(student, read) for student, read in sorted(found.items())]
+        of_student = found.setdefault(folders[0] if folders else file if content is None else Path(file).stem, [])
+        if content is not None:
+            # Nothing but its answers is kept of a file: a thousand of them may be in an archive.
+            of_student.append(_Found(name, *_answers(name, content, exercises)))
+    return [_submission(student, read, exercises) for student, read in sorted(found.items())]
 
 
 def lesson_of(submissions: list[Submission], exercises: Mapping[str, Exercise]) -> int | None:
@@ -73,8 +77,11 @@ def lesson_of(submissions: list[Submission], exercises: Mapping[str, Exercise]) 
     return lessons.most_common(1)[0][0] if lessons else None
 
 
-def _files(path: Path) -> Iterator[tuple[str, bytes | str]]:
-    """Name and content of each submitted file; in place of the content a sentence, where it cannot be read."""
+_OTHERS = (".", "__MACOSX")  # how names begin that systems and editors make beside the student's
+
+
+def _files(path: Path) -> Iterator[tuple[str, bytes | str | None]]:
+    """Name and content of each submitted file: a sentence in place of what cannot be read, None for a folder."""
     if path.is_dir():
         files = sorted(path.rglob("*"))
         if [file.suffix.lower() for file in files] == [".zip"]:
@@ -84,11 +91,14 @@ def _files(path: Path) -> Iterator[tuple[str, bytes | str]]:
             name = file.relative_to(path).as_posix()
             if file.is_symlink():
                 yield name, f"{file.name} is a link, and was not followed."
-            elif file.is_file():
-                if file.suffix.lower() == ".zip":
-                    yield from _zipped(file, _unpacked(name))
-                else:
-                    yield name, _read(file)
+            elif file.is_dir():
+                yield name, None
+            elif not file.is_file():
+                yield name, f"{file.name} is no file."
+            elif file.suffix.lower() == ".zip":
+                yield from _zipped(file, _unpacked(name))
+            else:
+                yield name, _read(file)
     elif zipfile.is_zipfile(path):
         yield from _zipped(path, "")
     else:
@@ -108,8 +118,11 @@ def _unpacked(name: str) -> str:
     return folder or file.rpartition(".")[0]
 
 
-def _zipped(file: Path | io.BytesIO, folder: str, nested: bool = False) -> Iterator[tuple[str, bytes | str]]:
-    """The files of an archive, as if it had been unpacked into `folder`; also of the archives inside of it."""
+def _zipped(file: Path | io.BytesIO, folder: str, nested: bool = False) -> Iterator[tuple[str, bytes | str | None]]:
+    """The files of an archive, as if it had been unpacked into `folder`; also of the archives inside of it.
+
+    Without a `folder` it is the archive of a whole course, else what one student packed.
+    """
     try:
         archive = zipfile.ZipFile(file)
     except _DAMAGED as error:
@@ -117,22 +130,42 @@ def _zipped(file: Path | io.BytesIO, folder: str, nested: bool = False) -> Itera
         yield f"{folder}/{name}", f"The archive is damaged: {error}."
         return
     with archive:
+        wrapper = "" if folder else _wrapper(archive.namelist())
+        room = MAX_ARCHIVE if folder else math.inf
         for entry in archive.infolist():
-            # Some systems pack with their own sign.
-            inside = f"{folder}/{entry.filename}".replace("\\", "/").lstrip("/")
+            inside = f"{folder}/{_slashed(entry.filename).removeprefix(wrapper)}".lstrip("/")
             if entry.is_dir():
+                yield inside.rstrip("/"), None
                 continue
             try:
                 with archive.open(entry) as opened:  # read to the limit, whatever size the archive claims
                     content: bytes | str = opened.read(MAX_FILE + 1)
             except _DAMAGED as error:
                 content = f"{entry.filename} is damaged or locked: {error}."
+            room -= len(content)
+            if room < 0:
+                yield inside, "The archive holds more than any submission, and was not read to its end."
+                return
             if len(content) > MAX_FILE:
                 content = f"{entry.filename} is larger than any notebook."
             if isinstance(content, bytes) and inside.lower().endswith(".zip") and not nested:
                 yield from _zipped(io.BytesIO(content), _unpacked(inside), nested=True)
             else:
                 yield inside, content
+
+
+def _slashed(name: str) -> str:
+    return name.replace("\\", "/")  # some systems pack with their own sign
+
+
+def _wrapper(names: list[str]) -> str:
+    """The one folder, with a slash, that an archive has all students' folders in; "" where there is none."""
+    paths = [_slashed(name).split("/") for name in names]
+    paths = [path for path in paths if path[-1] and not any(part.startswith(_OTHERS) for part in path)]
+    outer = {path[0] for path in paths}
+    handed_in = [path for path in paths if path[-1].lower().endswith((".ipynb", ".zip"))]
+    inner = {path[1] for path in handed_in if len(path) > 2 or (len(path) == 2 and path[1].lower().endswith(".zip"))}
+    return f"{outer.pop()}/" if len(outer) == 1 and len(inner) > 1 else ""
 
 
 @dataclass(frozen=True)
@@ -144,12 +177,24 @@ class _Found:
     notes: list[str]
 
 
-def _submission(student: str, read: list[_Found]) -> Submission:
-    best = max(read, key=lambda file: len(file.answers))
-    several = [f"There are several notebooks; {best.name} was graded."]
-    return Submission(
-        student, best.answers, (*best.notes, *(several if sum(bool(file.answers) for file in read) > 1 else ()))
-    )
+def _submission(student: str, read: list[_Found], exercises: Mapping[str, Exercise]) -> Submission:
+    answers: dict[str, Answer] = {}
+    graded: dict[str, _Found] = {}
+    notes = []
+    for lesson in sorted({exercises[id].lesson for file in read for id in file.answers}):
+        asked = [id for id, exercise in exercises.items() if exercise.lesson == lesson]
+        begun = [file for file in read if file.answers.keys() & set(asked)]
+        best = max(begun, key=lambda file: len(file.answers.keys() & set(asked)))
+        answers |= {id: best.answers[id] for id in asked if id in best.answers}
+        graded[best.name] = best
+        if len(begun) > 1:
+            notes.append(f"There are several notebooks of lesson {lesson}; {best.name} was graded.")
+    if read and not graded:
+        told = next((file for file in read if file.name.lower().endswith(".ipynb")), read[-1])
+        graded[told.name] = told
+    if not read:
+        notes.append("Nothing was handed in: the folder is empty, or cannot be read.")
+    return Submission(student, answers, (*(note for file in graded.values() for note in file.notes), *notes))
 
 
 def _answers(name: str, content: bytes | str, exercises: Mapping[str, Exercise]) -> tuple[dict[str, Answer], list[str]]:
@@ -157,6 +202,8 @@ def _answers(name: str, content: bytes | str, exercises: Mapping[str, Exercise])
         return {}, [content]
     if not content.strip():
         return {}, [f"{name} is empty."]
+    if sum(map(content.count, (b"[", b"{", b","))) > MAX_PARTS:
+        return {}, [f"{name} has more parts than any notebook, and was not read."]
     try:
         notebook = json.loads(content)
         if isinstance(notebook, dict) and "worksheets" in notebook:
@@ -173,7 +220,8 @@ def _answers(name: str, content: bytes | str, exercises: Mapping[str, Exercise])
         defines = re.compile(rf"^(?:def|class)\s+{exercise.name}\b|^{exercise.name}\s*[:=]", re.MULTILINE)
         if len(marked) > 1:
             notes.append(f"{exercise.id}: {len(marked)} cells carry this id; the last that defines it was graded.")
-        if not marked and any(id == f"check_{exercise.id}" for id, _ in code):
+        asks = re.compile(rf"""\bcheck\(\s*["']{exercise.id}["']""")
+        if not marked and any(id == f"check_{exercise.id}" or asks.search(source) for id, source in code):
             marked = [source for id, source in code if not id.startswith("check_")]
             marked = [source for source in marked if defines.search(source)]
             if marked:
