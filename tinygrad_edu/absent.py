@@ -6,9 +6,10 @@ are known all the same, so that a program which comes upon one is told what it m
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 
-__all__ = ["Device", "Switches", "sentence"]
+__all__ = ["Device", "Switches", "met", "refuse_tensors_of_pytorch", "sentence"]
 
 _SUBJECTS = {
     "complex": "complex numbers are not built here. Work with the real and the imaginary part as two tensors",
@@ -51,6 +52,23 @@ def sentence(name: str) -> str | None:
     name = name.rpartition(".")[2]
     subject = _SUBJECT_OF.get(name)
     return None if subject is None else f"{name}: {_SUBJECTS[subject]}, or run the program on PyTorch."
+
+
+def refuse_tensors_of_pytorch(values: Iterable[Any]) -> None:
+    """Raise if one of `values`, or of the lists among them, is a tensor of PyTorch: the two engines know nothing of each other."""
+    for value in values:
+        for item in value if isinstance(value, tuple | list) else (value,):
+            if any(kind.__module__ == "torch" and kind.__name__ == "Tensor" for kind in type(item).__mro__):
+                raise TypeError(met("torch", "tinygrad_edu")) from None
+
+
+def met(found: str, expected: str) -> str:
+    """What to say where a tensor of the engine `found` is handed to the engine `expected`."""
+    return (
+        f"expected a {expected}.Tensor, but got a {found}.Tensor. PyTorch and tinygrad_edu cannot compute with each other's "
+        "tensors: make all of them with one of the two, say T.tensor(…) after `import tinygrad_edu as T`. "
+        f"{expected}.from_numpy(t.detach().numpy()) takes the numbers over, without their history."
+    )
 
 
 class Switches:

@@ -7,6 +7,7 @@ import threading
 from collections.abc import Callable
 from typing import Any
 
+from .absent import refuse_tensors_of_pytorch
 from .tensor import Tensor
 
 __all__ = ["FunctionMode", "TorchFunctionMode", "overridable"]
@@ -72,7 +73,11 @@ def overridable(function: Callable[..., Any], name: str | None = None) -> Callab
     def call(*args: Any, **kwargs: Any) -> Any:
         if modes.stack:
             return dispatch(call, args, kwargs)
-        return function(*args, **kwargs)
+        try:
+            return function(*args, **kwargs)
+        except Exception:
+            refuse_tensors_of_pytorch((*args, *kwargs.values()))
+            raise
 
     if name is not None:
         call.__name__ = call.__qualname__ = name

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from . import dtypes
+from .absent import met, refuse_tensors_of_pytorch
 from .dtypes import dtype
 from .quiet import quiet
 
@@ -268,6 +269,11 @@ class Tensor:
         # What a NumPy function makes of a Tensor is a Tensor again.
         return wrap(np.asarray(array))
 
+    @classmethod
+    def __torch_function__(cls, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        # What PyTorch calls where a function of its own is given a tensor of ours.
+        raise TypeError(met("tinygrad_edu", "torch"))
+
     # NumPy arrays on the left of an operator leave it to the Tensor on the right.
     __array_priority__ = 1000
 
@@ -315,6 +321,7 @@ class Tensor:
 
     @data.setter
     def data(self, value: Tensor) -> None:
+        refuse_tensors_of_pytorch((value,))
         if not isinstance(value, Tensor):
             raise TypeError(f"Variable data has to be a tensor, but got {type(value).__name__}")
         if value._data.dtype != self._data.dtype:
@@ -406,6 +413,7 @@ class Tensor:
     @grad.setter
     def grad(self, value: Tensor | None) -> None:
         if value is not None:
+            refuse_tensors_of_pytorch((value,))
             if not isinstance(value, Tensor):
                 raise TypeError(f"assigned grad expected to be a Tensor or None but got grad of type {type(value)}")
             if value is self:

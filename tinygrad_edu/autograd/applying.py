@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ..absent import refuse_tensors_of_pytorch
 from ..tensor import Tensor, wrap
 from . import forward_ad, grad_mode, inplace
 from .anomaly_mode import anomaly, remember_forward
@@ -31,6 +32,8 @@ def apply(cls: type[Function], split: bool, args: tuple[Any, ...]) -> Any:
         return volatile.compute(apply, cls, split, args)
     node = cls._backward_cls()
     tensors = [a for a in args if isinstance(a, Tensor)]
+    if len(tensors) < len(args):
+        refuse_tensors_of_pytorch(args)
     node.needs_input_grad = tuple(isinstance(a, Tensor) and a.requires_grad for a in args)
     record = grad_mode.state.grad_enabled and not grad_mode.state.inference and any(node.needs_input_grad)
     count = iter(range(len(tensors)))
@@ -117,6 +120,8 @@ def _with_history(node: BackwardCFunction, raw: Sequence[Any], inputs: Sequence[
                 out.detach_()
             if out._view is not None and not (is_input and is_dirty):
                 out._view.creation = "custom"
+        else:
+            refuse_tensors_of_pytorch((out,))
         outputs.append(out)
     if with_gradient > 1:
         for out in outputs:

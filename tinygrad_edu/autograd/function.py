@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from ..absent import refuse_tensors_of_pytorch
 from ..tensor import Tensor, wrap
 from . import grad_mode
 from .applying import apply
@@ -173,6 +174,7 @@ class BackwardCFunction(FunctionCtx, Node):
                     )
                 continue
             if grad is not None and not isinstance(grad, Tensor):
+                refuse_tensors_of_pytorch((grad,))
                 raise RuntimeError(
                     f"expected Variable or None (got {type(grad).__name__}) as gradient {position + 1} of function "
                     f"{self.name()}. backward returns tensors."

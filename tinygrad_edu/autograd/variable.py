@@ -17,6 +17,7 @@ import warnings
 from collections.abc import Callable, Iterable
 from typing import Any
 
+from ..absent import refuse_tensors_of_pytorch
 from ..tensor import Tensor, bind
 from . import grad_mode
 from .graph_task import queue_callback
@@ -120,6 +121,7 @@ class Variable(metaclass=VariableMeta):
     _execution_engine = ImperativeEngine()
 
     def __new__(cls, data: Any = None, requires_grad: bool = False, volatile: bool = False) -> Any:
+        refuse_tensors_of_pytorch((data,))
         if data is not None and not isinstance(data, Tensor):
             raise TypeError(f"Variable data has to be a tensor, but got {type(data).__name__}")
         if requires_grad and volatile:

@@ -96,6 +96,7 @@ def _bind_operator(symbol: str, function: Callable[..., Any], name: str) -> None
         if not isinstance(other, _OPERANDS):
             if isinstance(other, complex):
                 raise TypeError(absent.sentence("complex"))
+            absent.refuse_tensors_of_pytorch((other,))
             return NotImplemented
         if overrides.modes.stack:
             return overrides.dispatch(call, (self, other), {})
@@ -117,11 +118,18 @@ def _checked(function: Callable[..., Any], name: str, number_first: bool = False
     def call(*args: Any, **kwargs: Any) -> Any:
         if overrides.modes.stack:
             return overrides.dispatch(call, args, kwargs)
-        if args and isinstance(args[0], Tensor):
-            if kwargs:
-                args, kwargs = _arranged(args, kwargs, rest)
-                return function(*args, **kwargs)
-            return function(*args)
+        try:
+            if args and isinstance(args[0], Tensor):
+                if kwargs:
+                    args, kwargs = _arranged(args, kwargs, rest)
+                    return function(*args, **kwargs)
+                return function(*args)
+            return without_tensor_first(args, kwargs)
+        except Exception:
+            absent.refuse_tensors_of_pytorch((*args, *kwargs.values()))
+            raise
+
+    def without_tensor_first(args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         misplaced = args and isinstance(args[0], int | float) and not number_first
         if misplaced or not (_any_tensor((*args, *kwargs.values())) or (args and isinstance(args[0], tuple | list))):
             given = type(args[0]).__name__ if args else "nothing"
