@@ -106,8 +106,7 @@ def promote_types(type1: dtype, type2: dtype) -> dtype:
 
 def can_cast(from_: dtype, to: dtype) -> Any:
     """True if a result of dtype `from_` may be written into a tensor of dtype `to`: not from floats to integers."""
-    rank = {"b": 0, "u": 1, "i": 1, "f": 2}
-    return rank[dtypes.to_numpy_dtype(to).kind] >= rank[dtypes.to_numpy_dtype(from_).kind]
+    return dtypes.category(dtypes.to_numpy_dtype(to)) >= dtypes.category(dtypes.to_numpy_dtype(from_))
 
 
 def __getattr__(name: str) -> Any:

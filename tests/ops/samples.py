@@ -856,6 +856,7 @@ REFUSED = [
     S("F.interpolate(a)", a=(1, 2, 3)),
     S("F.interpolate(a, 2, 2.0)", a=(1, 2, 3)),
     S("F.interpolate(a, 2, align_corners=True)", a=(1, 2, 3)),
+    S("F.interpolate(a.long(), 2, mode='bilinear')", a=(1, 2, 3, 3)),
     S("a.masked_scatter(m, b)", a=M, b=(5,), m=mask([True, False, False, True])),
     S("a.masked_scatter(i, b)", a=M, b=(5,), i=index([1, 0, 0, 1])),
     S("a + b", a=M, b=(3,)),

@@ -34,9 +34,9 @@ def tensordot(a, b, dims=2):
     left, right = [axis_of(d, a.ndim) for d in left], [axis_of(d, b.ndim) for d in right]
     for i, j in zip(left, right, strict=True):
         if a.shape[i] == 1 != b.shape[j]:
-            b = b.sum(j, True)
+            b = b.sum(j, True, dtype=b.dtype)
         elif b.shape[j] == 1 != a.shape[i]:
-            a = a.sum(i, True)
+            a = a.sum(i, True, dtype=a.dtype)
         elif a.shape[i] != b.shape[j]:
             raise RuntimeError(
                 f"contracted dimensions need to match, but first has size {a.shape[i]} in dim {i} and second has size "

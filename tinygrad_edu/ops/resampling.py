@@ -162,6 +162,10 @@ def interpolate(
             f"interpolate: mode={mode!r} of a {input.ndim}-D input is not built. There are 'nearest', 'linear' (3-D) and "
             "'bilinear' (4-D)."
         )
+    if mode != "nearest" and input._data.dtype.kind != "f":
+        raise NotImplementedError(
+            f"\"upsample_{mode}\" not implemented for '{input.dtype.legacy_name}'. Convert first: t.float(), and round() after."
+        )
     if (size is None) == (scale_factor is None):
         raise ValueError("only one of size or scale_factor should be defined, and one of them has to be")
     if mode == "nearest" and align_corners is not None:

@@ -1,0 +1,112 @@
+"""PyTorch's own samples: the calls by which it tests its ops (its `op_db`), on both engines.
+
+A name that is not built is left out, and so is a call that is refused by a sentence; all others give PyTorch's numbers,
+dtypes, shapes and gradients.
+"""
+
+from __future__ import annotations
+
+import functools
+import itertools
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+
+import tinygrad_edu
+
+pytest.importorskip("expecttest", reason="PyTorch's samples need the package expecttest")
+from torch.testing._internal.common_methods_invocations import op_db
+
+pytestmark = pytest.mark.filterwarnings("ignore")
+
+# Of each op so many calls.
+SAMPLES = 8
+
+EXCEPT = {
+    "empty": "the numbers are whatever was in memory",
+    "empty_like": "the numbers are whatever was in memory",
+    "as_strided": "the samples reach over the end of a copy",
+    "nn.functional.batch_norm": "PyTorch takes an empty vector for a batch of channels",
+}
+
+
+def _find(engine: Any, name: str) -> Any:
+    """What `torch.<name>` is in an engine; None where there is no such name."""
+    try:
+        return functools.reduce(getattr, name.split("."), engine)
+    except AttributeError:
+        return None
+
+
+OPS = {
+    op.formatted_name: op
+    for op in op_db
+    if op.op is _find(torch, op.name)  # and not a function of PyTorch's tests around it
+    and _find(tinygrad_edu, op.name) is not None
+    and torch.float64 in op.supported_dtypes("cpu")
+    and op.name not in EXCEPT
+}
+
+
+class Call:
+    """A sample on one engine: its arguments converted, leaves as PyTorch has them, and the flat list of what came out."""
+
+    def __init__(self, engine: Any, op: Any, sample: Any) -> None:
+        self.engine = engine
+        self.leaves: list[Any] = []
+        arguments = [self.convert(x) for x in (sample.input, *sample.args)]
+        settings = {name: self.convert(x) for name, x in sample.kwargs.items()}
+        engine.manual_seed(0)
+        self.outputs = [x for x in _flat(_find(engine, op.name)(*arguments, **settings)) if hasattr(x, "grad_fn")]
+
+    def convert(self, x: Any) -> Any:
+        if isinstance(x, torch.Tensor):
+            t = self.engine.as_tensor(x.detach().numpy().copy(order="K"))
+            if x.requires_grad:
+                self.leaves.append(t.requires_grad_())
+            return t
+        if isinstance(x, list | tuple):
+            return type(x)(self.convert(item) for item in x)
+        if isinstance(x, torch.dtype):
+            return getattr(self.engine, str(x).removeprefix("torch."))
+        return str(x) if isinstance(x, torch.device) else x
+
+    def gradients(self) -> list[Any]:
+        outputs = [t for t in self.outputs if t.requires_grad]
+        if not outputs:
+            return []
+        rng = np.random.default_rng(0)
+        weights = [self.engine.as_tensor(rng.standard_normal(tuple(t.shape))) for t in outputs]
+        return list(self.engine.autograd.grad(outputs, self.leaves, weights, allow_unused=True))
+
+
+def _flat(result: Any) -> list[Any]:
+    return [x for item in result for x in _flat(item)] if isinstance(result, tuple | list) else [result]
+
+
+def _assert_same(ours: list[Any], theirs: list[Any]) -> None:
+    assert len(ours) == len(theirs)
+    for a, b in zip(ours, theirs, strict=True):
+        if a is None or b is None:
+            # No gradient and a gradient of zeros say the same.
+            assert not any(np.any(t.numpy()) for t in (a, b) if t is not None)
+            continue
+        a, b = a.detach().numpy(), b.detach().numpy(force=True)
+        assert (a.shape, a.dtype) == (b.shape, b.dtype)
+        np.testing.assert_allclose(a, b, rtol=1e-7, atol=1e-7)
+
+
+@pytest.mark.parametrize("op", OPS.values(), ids=OPS)
+def test_pytorchs_samples_give_its_numbers_and_gradients(op: Any) -> None:
+    torch.manual_seed(0)
+    samples = op.sample_inputs("cpu", torch.float64, requires_grad=op.supports_autograd)
+    for sample in itertools.islice(samples, SAMPLES):
+        theirs = Call(torch, op, sample)
+        try:
+            ours = Call(tinygrad_edu, op, sample)
+        except NotImplementedError:
+            continue
+        _assert_same(ours.outputs, theirs.outputs)
+        _assert_same(ours.gradients(), theirs.gradients())
