@@ -263,6 +263,14 @@ def test_a_site_is_not_written_over_something_else(tmp_path: Path) -> None:
     assert [path.name for path in tmp_path.iterdir()] == ["thesis.txt"]
 
 
+def test_a_site_that_has_no_place_is_refused_before_the_lessons_are_run(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    done = run("site", "-o", str(tmp_path / "file" / "site"), "--only", "no such lesson")
+    assert (done.returncode, "Traceback" in done.stderr) == (2, False)
+    assert "no site written" in done.stderr
+    assert "lesson" not in done.stderr
+
+
 def test_every_command_and_option_in_the_documentation_is_there() -> None:
     text = "\n".join(path.read_text() for path in (ROOT / "README.md", *(ROOT / "docs").glob("*.md")))
     written = {line.split("#")[0].strip() for line in re.findall(r"tinygrad-edu ([a-z][^`\n]*)", text)}

@@ -121,8 +121,12 @@ def _check_packages() -> None:
 
 
 def _check_folder(out: Path) -> None:
-    """Refuse a folder with files of somebody else: a page of theirs might have the name of one of ours."""
-    if out.exists() and not (out / _LIST).exists() and any(not path.name.startswith(".") for path in out.iterdir()):
+    """Refuse a folder with files of somebody else: a page of theirs might have the name of one of ours.
+
+    One that cannot be made raises `OSError` here, and not after all lessons were run.
+    """
+    out.mkdir(parents=True, exist_ok=True)
+    if not (out / _LIST).exists() and any(not path.name.startswith(".") for path in out.iterdir()):
         raise SiteError(f"{out} holds files that are no site: name an empty folder with -o")
 
 
