@@ -151,11 +151,31 @@ def test_the_undo_list_goes_back_to_before_a_change(hands: Hands) -> None:
     hands.press(7, "retain_grad")
     hands.press(8, "no_grad")
     hands.press(7, "detach")
-    for place, text in enumerate(("detach h", "no_grad, line 8", "retain_grad of h"), start=1):
+    for place, text in enumerate(("detach h, line 7", "no_grad, line 8", "retain_grad of h, line 7"), start=1):
         expect(hands.undo_list.locator("option").nth(place)).to_have_text(f"before: {text}")
     hands.choose("Go back to before a change", "2")
     state = "print(explorer.state.get('retain_grad'), explorer.state.get('no_grad'))"
     eventually(lambda: hands.notebook.python(state).strip(), "['h'] None")
+
+
+def test_the_table_needs_no_sideways_scrolling_beside_any_toggles(hands: Hands) -> None:
+    table = hands.root.locator(".tgv-table-box")
+    for more in (True, False):
+        hands.more(more)
+        eventually(lambda: table.evaluate("box => box.scrollWidth <= box.clientWidth"), True)
+
+
+def test_a_value_of_several_lines_has_toggles_of_its_own_on_each(desk: Any) -> None:
+    program = "w = T.tensor(2.0, requires_grad=True)\\nh = w * 3; h = h * w\\nh.backward()"
+    notebook = desk.open(desk.write("lines.ipynb", f"import viz\nviz.explore('{program}')"))
+    notebook.run_all()
+    hands = Hands(notebook)
+    hands.more(True)
+    hands.press(2, "detach")
+    expect(hands.line(2).get_by_role("button", name="detach")).to_have_attribute("aria-pressed", "true")
+    expect(hands.line(3).get_by_role("button", name="detach")).to_have_attribute("aria-pressed", "false")
+    expect(hands.account).to_contain_text("h of line 2 is now cut from its past")
+    hands.agrees("w", "6", "6", "✓")
 
 
 def test_both_pictures_begin_on_a_small_laptops_screen(hands: Hands, desk: Any) -> None:

@@ -314,6 +314,16 @@ def test_a_second_interrupt_does_not_wait_for_an_endless_step() -> None:
     assert repr(training).endswith("Here it ends: it was interrupted in the middle of step 2.")
 
 
+def test_any_number_of_interrupts_between_two_steps_end_the_run_and_nothing_else() -> None:
+    training = train(bowl, steps=1)
+    slices = training.slices(5, lambda: 0.0)
+    assert next(slices) == (1, 5)
+    for _ in range(3):
+        signal.raise_signal(signal.SIGINT)
+    assert list(slices) == []
+    assert len(training.runs[0].steps) == 2 and not training.runs[0].ended
+
+
 def test_no_step_at_all_is_a_picture_with_empty_axes() -> None:
     training = train(bowl, steps=0)
     assert picture(training, training.surface()).startswith("<svg")

@@ -66,6 +66,7 @@ class Training:
         self.runs: list[Run] = []
         self.settings = _settings_of(program)
         self._stopped = False
+        self._stepping = False
 
     def add(self, **settings: Any) -> Run:
         """Another run with other settings, brought to where the others are.
@@ -136,6 +137,7 @@ class Training:
                 return
             run = min(behind, key=lambda one: len(one.steps))
             try:
+                self._stepping = True
                 self._step(run)
             except StopIteration:
                 run.ended = f"the program ends after {len(run.steps)} steps"
@@ -150,6 +152,8 @@ class Training:
 
                 sentence = explain(type(error).__name__, str(error))
                 run.ended = f"step {len(run.steps)} raises {type(error).__name__}: {error} {sentence}".strip()
+            finally:
+                self._stepping = False
             done += 1
             yield done, total
 
@@ -193,7 +197,7 @@ class Training:
             if not running:  # whoever put other handlers over this one has put it back too late
                 signal.signal(signal.SIGINT, before)
                 signal.raise_signal(signal.SIGINT)
-            elif self._stopped:
+            elif self._stopped and self._stepping:  # between two steps there is nothing to end but the kernel
                 raise KeyboardInterrupt
             self._stopped = True
 

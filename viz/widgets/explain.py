@@ -56,6 +56,11 @@ _RULES: list[tuple[str, str]] = [
         r"for \S+ '(Tensor|Parameter)' and '(Tensor|Parameter)'|must be Tensor(?: or Number)?, not Tensor|but got Tensor$",
         "One tensor is PyTorch's, the other tinygrad_edu's, and neither engine knows the other's: make both with one of them.",
     ),
+    (
+        r"module '(tinygrad_edu)[\w.]*' has no attribute",
+        "tinygrad_edu has nothing of this name. If PyTorch runs the line, it is left out here (docs/differences.md says what is); "
+        "else look for a name that is misspelt.",
+    ),
     (r"[Oo]ut of memory|OutOfMemory", "The device has no room for this; make the inputs smaller or use the CPU."),
     (r"Function .* returned nan values", "Anomaly mode found the node that made NaN; its forward line is marked."),
 ]
