@@ -71,3 +71,19 @@ def test_the_report_of_every_wrong_answer_draws_the_node_in_question(id):
     pytest.importorskip("viz.draw")
     for wrong in get(id).wrongs:
         assert check(id, wrong.answer)._repr_html_().count("<svg") == 1
+
+
+class Nothing:
+    def __init__(self, *arguments):
+        pass
+
+
+@pytest.mark.parametrize("id", [exercise.id for exercise in all_exercises().values() if callable(exercise.rights[0])])
+def test_doing_nothing_earns_nothing_and_handing_an_argument_back_is_no_solution(id):
+    if inspect.isclass(get(id).rights[0]):
+        assert check(id, Nothing).points == 0
+        return
+    assert check(id, lambda *arguments: None).points == 0
+    for place in range(2):
+        assert not check(id, lambda *arguments, place=place: arguments[place]).passed
+    assert not check(id, lambda *arguments: list(arguments[-1])).passed

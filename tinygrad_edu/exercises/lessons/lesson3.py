@@ -8,6 +8,7 @@ CHAIN = {"L": ["b"], "b": ["a"], "a": []}
 TREE = {"L": ["a", "b"], "a": ["x"], "b": ["y"], "x": [], "y": []}
 DIAMOND = {"L": ["a", "b"], "a": ["x"], "b": ["x"], "x": []}
 LATE = {"L": ["a", "b"], "b": ["a"], "a": ["x"], "x": []}  # a is reached before all that uses it has run
+SHUFFLED = {"x": [], "b": ["a"], "L": ["a", "b"], "a": ["x"]}  # the same, not written down from the root
 SQUARE = {"L": ["x", "x"], "x": ["w"], "w": []}
 
 topological_order = Exercise("topological_order", "topological_order(root, inputs)", lesson=3)
@@ -111,6 +112,14 @@ def forward_order(root, inputs):
     return by_counting_uses(root, inputs)[::-1]
 
 
+@topological_order.wrong(
+    "You took the nodes as they stand in the dict. A graph may be written down in any order: start at the root and follow "
+    "the inputs."
+)
+def as_it_is_written(root, inputs):
+    return list(inputs)
+
+
 def order_faults(order, root, inputs):
     """What is wrong with an order: nodes that are missing, nodes that come twice, nodes that come too early."""
     needed = uses(root, inputs)
@@ -131,7 +140,7 @@ def complete(answer, root, inputs):
 @topological_order.criterion(
     "A node comes after everything that uses it",
     points=2,
-    cases=[("L", g) for g in (CHAIN, DIAMOND, LATE, {**LATE, "L": ["b", "a"]}, SQUARE)],
+    cases=[("L", g) for g in (CHAIN, DIAMOND, LATE, {**LATE, "L": ["b", "a"]}, SHUFFLED, SQUARE)],
     measure=order_faults,
 )
 def users_first(answer, root, inputs):

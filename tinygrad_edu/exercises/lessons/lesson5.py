@@ -207,12 +207,15 @@ def moved(answer, T, w, grad, lr):
     return answer(T, w, lr).detach()
 
 
-@sgd_step.criterion("It is the same tensor, still a leaf that requires grad", points=2, cases=[(2.0, 0.5, 0.5)])
+@sgd_step.criterion(
+    "It is the same tensor, moved, and still a leaf that requires grad", points=2, cases=[(2.0, 0.5, 0.5)]
+)
 def still_the_parameter(answer, T, w, grad, lr):
-    before = w = T.tensor(w, requires_grad=True)
-    w.grad = T.tensor(grad)
-    after = answer(T, w, lr)
-    return {"the same tensor": after is before, "is_leaf": after.is_leaf, "requires_grad": after.requires_grad}
+    parameter = T.tensor(w, requires_grad=True)
+    parameter.grad = T.tensor(grad)
+    after = answer(T, parameter, lr)
+    kept = {"the same tensor": after is parameter, "is_leaf": after.is_leaf, "requires_grad": after.requires_grad}
+    return kept | {"moved": after.item() != w}
 
 
 log_loss = Exercise("log_loss", "log_loss(T, losses)", lesson=5, engines=BOTH)

@@ -126,8 +126,8 @@ def from_float32(answer, f, x):
 
 @numerical_gradient.criterion("x is left as it was", cases=[("(x ** 2).sum()", np.array([1.0, 2.0]))])
 def untouched(answer, f, x):
-    answer(function_of_x(f), x)
-    return x
+    something = answer(function_of_x(f), x)
+    return None if something is None else x
 
 
 cube = Exercise(
