@@ -15,7 +15,7 @@ import numpy as np
 from . import dtypes
 from .generator import Generator
 from .ops.binding import functions
-from .ops.creation import plain, zeros_like
+from .ops.creation import plain, shape_of, zeros_like
 from .ops.op import Op, elementwise
 from .overrides import overridable
 from .tensor import Tensor, bind, wrap
@@ -68,22 +68,18 @@ def _made(array: np.ndarray, requires_grad: bool = False) -> Tensor:
     return out.requires_grad_() if requires_grad else out
 
 
-def _size(size: tuple[Any, ...]) -> tuple[int, ...]:
-    return tuple(size[0]) if len(size) == 1 and isinstance(size[0], tuple | list) else size
-
-
 def rand(
     *size: Any, generator: Any = None, dtype: Any = None, device: Any = None, requires_grad: bool = False
 ) -> Tensor:
     """Numbers spread evenly over [0, 1)."""
-    return _made(source(generator).uniform(_size(size), _kind(dtype)), requires_grad)
+    return _made(source(generator).uniform(shape_of(size), _kind(dtype)), requires_grad)
 
 
 def randn(
     *size: Any, generator: Any = None, dtype: Any = None, device: Any = None, requires_grad: bool = False
 ) -> Tensor:
     """Numbers of the normal distribution with mean 0 and variance 1."""
-    return _made(source(generator).normal(_size(size), _kind(dtype)), requires_grad)
+    return _made(source(generator).normal(shape_of(size), _kind(dtype)), requires_grad)
 
 
 def randint(
@@ -101,7 +97,7 @@ def randint(
         low, high, size = 0, low, high
     if low >= high:
         raise RuntimeError(f"random_ expects 'from' to be less than 'to', but got from={low} >= to={high}")
-    drawn = source(generator).integers(low, high, tuple(size))
+    drawn = source(generator).integers(low, high, shape_of((tuple(size),)))
     return _made(drawn.astype(_kind(dtype or dtypes.int64), copy=False), requires_grad)
 
 
@@ -124,7 +120,7 @@ def normal(
         return op.apply(mean, std, generator=generator)
     if isinstance(std, Tensor):
         return NormalOfStd.apply(std, mean=mean, generator=generator)
-    return _made(source(generator).normal(_size((size or (),)), _kind(dtype)) * std + mean)
+    return _made(source(generator).normal(shape_of((size or (),)), _kind(dtype)) * std + mean)
 
 
 def bernoulli(input: Tensor, p: float | None = None, *, generator: Any = None) -> Tensor:

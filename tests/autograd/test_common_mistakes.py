@@ -1,6 +1,6 @@
 """The fifteen things learners get wrong most: each mistake, its usual "mending", and what is right, on both engines."""
 
-from both import attempt, leaf, names, same_on_both, values_of
+from both import attempt, leaf, names, same_on_both, values_of, warned
 
 
 def function(T, forward, backward):
@@ -275,3 +275,27 @@ def test_in_place_zeroing_under_an_old_graph_and_rebinding_grad(T):
     x.grad = x.grad * 0
     (x * 3).sum().backward()
     return old, x.grad
+
+
+@same_on_both
+def test_a_tensor_made_of_a_tensor_is_warned_of(T):
+    x = leaf(T)
+    return [
+        warned(make)
+        for make in (
+            lambda: T.tensor(x.detach()),
+            lambda: T.ones(1).new_tensor(x.detach()),
+            lambda: T.tensor(x.tolist()),
+            lambda: x.detach().clone().requires_grad_(),
+        )
+    ]
+
+
+@same_on_both
+def test_a_size_that_is_none_is_refused(T):
+    makers = (
+        lambda: T.ones([2, -1]), lambda: T.full((2, -3), 1.0), lambda: T.empty(-2), lambda: T.rand(2, -1),
+        lambda: T.randn(-1), lambda: T.randint(0, 3, (-1,)), lambda: T.ones(2).new_zeros(-1),
+        lambda: T.nn.functional.glu(T.tensor(1.0)), lambda: T.nn.functional.glu(T.ones(3)),
+    )  # fmt: skip
+    return [attempt(make) for make in makers], T.ones(T.tensor(2), 1).shape == (2, 1), T.zeros([]).shape == ()

@@ -163,7 +163,8 @@ def test_a_write_through_a_view_of_saved_memory_is_noticed(T):
 @same_on_both
 def test_outputs_of_a_multi_view_op_cannot_be_written_to(T):
     results = []
-    for split in (lambda a: a.unbind(), lambda a: a.split(1), lambda a: a.chunk(2)):
+    ways = (lambda a: a.unbind(), lambda a: a.split(1), lambda a: a.chunk(2), lambda a: a.split_with_sizes([1, 1]))
+    for split in ways:
         a = matrix(T) * 1
         first, _ = split(a)
         results += [attempt(lambda first=first: first.add_(1)), attempt(lambda first=first: first[0].add_(1))]

@@ -231,6 +231,8 @@ def tanhshrink(input):
 @public(where=_NN, method=False)
 def glu(input, dim=-1):
     """The first half along `dim`, gated by the sigmoid of the second."""
+    if not input.ndim:
+        raise RuntimeError("glu does not support scalars because halving size must be even")
     if input.shape[dim] % 2:
         raise RuntimeError(f"Halving dimension must be even, but dimension {dim} is size {input.shape[dim]}")
     return Glu.apply(input, dim=dim)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import math
+import operator
 import warnings
 from collections.abc import Callable
 from typing import Any
@@ -31,10 +32,26 @@ __all__ = [
 ]
 
 
-def _shape(size: tuple[Any, ...]) -> tuple[int, ...]:
+def shape_of(size: tuple[Any, ...]) -> tuple[int, ...]:
+    """The shape that the arguments of a call stand for: two sizes as in `zeros(2, 3)`, or one list as in `zeros([2, 3])`.
+
+    Raises:
+        TypeError: a size is no integer.
+        RuntimeError: a size is negative.
+    """
     if len(size) == 1 and isinstance(size[0], tuple | list):
         size = tuple(size[0])
-    return tuple(int(n) for n in size)
+    for n in size:
+        if not hasattr(type(n), "__index__"):
+            raise TypeError(f"argument 'size' (position 1) must be tuple of ints, not {type(n).__name__}")
+    shape = tuple(operator.index(n) for n in size)
+    for n in shape:
+        if n < 0:
+            raise RuntimeError(
+                f"Trying to create tensor with negative dimension {n}: {list(shape)}. A size counts elements; -1 for what is "
+                "left is for view and reshape alone."
+            )
+    return shape
 
 
 def check_device(where: Any) -> None:
@@ -112,6 +129,13 @@ def tensor(
         tensor([[1., 2.],
                 [3., 4.]])
     """
+    if isinstance(data, Tensor):
+        warnings.warn(
+            "To copy construct from a tensor, it is recommended to use sourceTensor.detach().clone() or "
+            "sourceTensor.detach().clone().requires_grad_(True), rather than tinygrad_edu.tensor(sourceTensor).",
+            UserWarning,
+            stacklevel=4,
+        )
     kind = None if dtype is None else dtypes.to_numpy_dtype(dtype)
     if kind is not None and kind.kind in "iu" and not isinstance(data, Tensor | np.ndarray | np.generic):
         low, high = _range(kind)
@@ -159,17 +183,17 @@ def full(size: Any, fill_value: Any, *, dtype: Any = None, device: Any = None, r
     size = (size,) if isinstance(size, int) else size
     kind = as_array(fill_value).dtype if dtype is None else dtypes.to_numpy_dtype(dtype)
     value = fill_value._data if isinstance(fill_value, Tensor) else fitted(fill_value, kind)
-    return _finish(np.full(_shape((size,)), value, kind), requires_grad, device)
+    return _finish(np.full(shape_of((size,)), value, kind), requires_grad, device)
 
 
 def zeros(*size: Any, dtype: Any = None, device: Any = None, requires_grad: bool = False) -> Tensor:
     """A tensor of shape `size` filled with 0."""
-    return _finish(np.zeros(_shape(size), _np(dtype)), requires_grad, device)
+    return _finish(np.zeros(shape_of(size), _np(dtype)), requires_grad, device)
 
 
 def ones(*size: Any, dtype: Any = None, device: Any = None, requires_grad: bool = False) -> Tensor:
     """A tensor of shape `size` filled with 1."""
-    return _finish(np.ones(_shape(size), _np(dtype)), requires_grad, device)
+    return _finish(np.ones(shape_of(size), _np(dtype)), requires_grad, device)
 
 
 # Memory that holds what it held is of no use to a learner: empty tensors are zeros.

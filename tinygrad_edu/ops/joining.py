@@ -289,6 +289,12 @@ def chunk(input, chunks, dim=0):
 
 
 @public()
+def split_with_sizes(input, split_sizes, dim=0):
+    """Views of pieces along `dim`, of the given sizes."""
+    return split(input, tuple(split_sizes), dim)
+
+
+@public()
 def unbind(input, dim=0):
     """Views of the slices along `dim`, without that dimension."""
     return Unbind.apply(input, dim=axis_of(dim, input.ndim))
