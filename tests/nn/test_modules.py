@@ -89,6 +89,9 @@ MODULES = {
     "nn.ConstantPad1d((0, 2), 1.5)": [(2, 3)],
     "nn.ConstantPad2d((1, 0, 2, 1), -3.5)": [(2, 3, 4)],
     "nn.ConstantPad3d(1, 2.0)": [(1, 2, 2, 2)],
+    "nn.MSELoss('sum')": [(3, 4), (3, 4)],  # the first argument of PyTorch's is another
+    "nn.BCEWithLogitsLoss(None, False)": [(3, 4), (3, 4)],
+    "nn.L1Loss(reduce=False)": [(3, 4), (3, 4)],
     "nn.CosineEmbeddingLoss(0.1)": [(3, 4), (3, 4), np.array([1, -1, 1])],
     "nn.PoissonNLLLoss()": [(3, 4), np.ones((3, 4), np.int64)],
     "nn.PoissonNLLLoss(full=True)": [(3, 4), np.full((3, 4), 2)],
@@ -226,6 +229,20 @@ def test_packed_sequences_end_where_they_are_cut(kind: str, in_order: bool, bidi
         np.testing.assert_allclose(a.detach().numpy(), b.detach().numpy(), rtol=1e-4, atol=1e-5)
 
 
+def test_a_loss_takes_its_tensors_by_name() -> None:
+    def program(T: Any) -> list[float]:
+        x, y = T.tensor([[0.1, 0.7]]), T.tensor([1])
+        pairs = {"input1": x, "input2": -x, "target": y}
+        return [
+            T.nn.CrossEntropyLoss()(input=x, target=y).item(),
+            T.nn.MSELoss()(x, target=x + 1).item(),
+            T.nn.CosineEmbeddingLoss()(**pairs).item(),
+            T.nn.TripletMarginLoss()(anchor=x, positive=x, negative=-x).item(),
+        ]
+
+    assert program(tinygrad_edu) == pytest.approx(program(torch), rel=1e-6)
+
+
 def test_dropout_after_the_only_layer_is_pointed_out() -> None:
     for T in ENGINES:
         with pytest.warns(UserWarning, match="dropout option adds dropout after all but last recurrent layer"):
@@ -323,6 +340,7 @@ def test_a_module_refuses_what_pytorch_refuses(T: Any) -> None:
         T.nn.Linear(1, 1).weight = T.zeros(1, 1)
 
 
+@pytest.mark.filterwarnings("ignore:size_average")
 @pytest.mark.parametrize("code", MODULES)
 def test_a_module_can_be_copied_and_pickled(code: str) -> None:
     model = _made(tinygrad_edu, code)
@@ -416,7 +434,10 @@ def test_parameters_in_lists_and_dictionaries_are_found(T: Any) -> None:
     assert listed[0].tolist() == [7, 7] and len(listed[1:]) == 2
     assert {name: tuple(p.shape) for name, p in named.named_parameters()} == {"a": (2,), "b": (4,)}
     assert list(named) == ["a", "b"] and "a" in named and named.get("z") is None and len(named) == 2
-    assert "Parameter containing" in repr(listed) and "(a)" in repr(named)
+    shown = repr(torch.nn.ParameterDict({"a": torch.ones(2), "b": torch.zeros(4)}))
+    assert repr(named) == shown and repr(listed[:1]).replace("tinygrad_edu", "torch") == (
+        "ParameterList(  (0): Parameter containing: [torch.float32 of size 2])"
+    )
     assert {named: 1}[named] == 1
 
 

@@ -179,7 +179,7 @@ class ParameterDict(_ByName):
         self.register_parameter(key, _parameter(value))
 
     def extra_repr(self) -> str:
-        return _list_of(self._parameters)
+        return _list_of(self._parameters, lambda p: p.type())
 
 
 class ParameterList(Module):
@@ -216,15 +216,15 @@ class ParameterList(Module):
         self._parameters[list(self._parameters)[index]] = _parameter(value)
 
     def extra_repr(self) -> str:
-        return _list_of(self._parameters)
+        return _list_of(self._parameters, lambda p: p.dtype)
 
 
 def _parameter(value: Any) -> Parameter:
     return value if isinstance(value, Parameter) else Parameter(value)
 
 
-def _list_of(parameters: dict[str, Any]) -> str:
+def _list_of(parameters: dict[str, Any], kind: Any) -> str:
     lines = []
     for name, p in parameters.items():
-        lines.append(f"({name}): Parameter containing: [{p.dtype} of size {'x'.join(map(str, p.shape))}]")
+        lines.append(f"  ({name}): Parameter containing: [{kind(p)} of size {'x'.join(map(str, p.shape))}]")
     return "\n".join(lines)
