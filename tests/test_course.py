@@ -70,13 +70,29 @@ def test_every_program_that_a_lesson_plays_runs_on_both_engines_in_that_lesson(p
 
 
 @pytest.mark.parametrize("path", sorted((ROOT / "notebooks").glob("0[1-9]_*/*.ipynb")), ids=lambda path: path.stem)
-def test_each_file_that_a_lesson_points_to_is_there(path: Path) -> None:
+def test_each_file_that_a_lesson_points_to_is_there_and_names_what_it_is_said_to(path: Path) -> None:
     text = text_of(path)
     ours = re.findall(r"`((?:autograd|ops|nn|optim)/\w+\.py)`", text)
     assert [name for name in ours if not (ROOT / "tinygrad_edu" / name).exists()] == []
-    torch = pytest.importorskip("torch")
-    theirs = re.findall(r"`(torch/[\w/]+\.py)`", text)
-    assert [name for name in theirs if not (Path(torch.__file__).parent.parent / name).exists()] == []
+    told = text.partition("## In PyTorch's source")[2]
+    assert told
+    for line in re.split(r"^- ", told, flags=re.MULTILINE)[1:]:
+        source = ""
+        for word in code_words(line) if not line.startswith("In `tinygrad_edu`") else ():
+            if re.fullmatch(r"[\w/]+\.\w+", word) and "/" in word:
+                source = source_of(word)
+            elif source and word not in all_exercises():
+                name = re.split(r"[ .]", word.partition("(")[0])[-1]
+                assert re.search(rf"\b{name}\b", source), f"{name} is not where the lesson says: {line}"
+
+
+def source_of(name: str) -> str:
+    """A file of PyTorch's, of those that are installed: its Python, and the headers of the rest."""
+    package = Path(pytest.importorskip("torch").__file__).parent
+    places = [package.parent / name, package / "include" / name.removeprefix("aten/src/")]
+    found = next((place for place in places if place.exists()), None)
+    assert found or name.endswith((".cpp", ".yaml")), name
+    return found.read_text() if found else ""
 
 
 def test_each_term_is_introduced_once_and_the_glossary_says_where() -> None:
