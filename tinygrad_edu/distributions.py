@@ -6,12 +6,13 @@ There are those that lessons use: normal, uniform, Bernoulli, categorical.
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
 from . import random
-from .autograd.grad_mode import no_grad
+from .autograd.grad_mode import enable_grad, no_grad
 from .ops import functions as F
 from .ops import nn_functions
 from .ops.creation import as_tensor
@@ -24,9 +25,15 @@ class Distribution:
     """The base: `_drawn(shape)` and `log_prob` are what subclasses write."""
 
     has_rsample = False
+    _parameters: tuple[str, ...] = ()
 
     def __init__(self, batch_shape: Any) -> None:
         self.batch_shape, self.event_shape = Size(batch_shape), Size()
+
+    def __repr__(self) -> str:
+        given = {name.lstrip("_"): value for name in self._parameters if (value := self.__dict__[name]) is not None}
+        shown = [f"{name}: {value if value.numel() == 1 else value.size()}" for name, value in given.items()]
+        return f"{type(self).__name__}({', '.join(shown)})"
 
     def sample(self, sample_shape: Any = ()) -> Tensor:
         """Draws, in the shape `sample_shape` + `batch_shape`, outside the graph."""
@@ -69,6 +76,7 @@ class Normal(Distribution):
     """
 
     has_rsample = True
+    _parameters = ("loc", "scale")
 
     def __init__(self, loc: Any, scale: Any, validate_args: bool | None = None) -> None:
         self.loc, self.scale = _together(loc, scale)
@@ -106,6 +114,7 @@ class Uniform(Distribution):
     """Spread evenly over [low, high)."""
 
     has_rsample = True
+    _parameters = ("low", "high")
 
     def __init__(self, low: Any, high: Any, validate_args: bool | None = None) -> None:
         self.low, self.high = _together(low, high)
@@ -137,13 +146,27 @@ class Uniform(Distribution):
 
 
 class _ByChance(Distribution):
-    """Given by probabilities, or by their logits: the other is computed when it is asked for."""
+    """Given by probabilities, or by their logits: the other is computed when it is first asked for."""
+
+    _parameters = ("_probs", "_logits")
 
     def __init__(self, probs: Any, logits: Any) -> None:
         if (probs is None) == (logits is None):
             raise ValueError("Either `probs` or `logits` must be specified, but not both.")
         self._probs, self._logits = probs, logits
         super().__init__((logits if probs is None else probs).shape)
+
+    def _kept(self, name: str, compute: Callable[[], Any]) -> Any:
+        if self.__dict__[name] is None:
+            # In the graph, even if it is a draw that asks for it.
+            with enable_grad():
+                self.__dict__[name] = compute()
+        return self.__dict__[name]
+
+    def _bounded(self) -> Any:
+        """The probabilities, neither 0 nor 1."""
+        eps = float(np.finfo(self._probs._data.dtype).eps)
+        return self._probs.clamp(eps, 1 - eps)
 
 
 class Bernoulli(_ByChance):
@@ -156,16 +179,12 @@ class Bernoulli(_ByChance):
     @property
     def probs(self) -> Any:
         """The probability of 1."""
-        return self._logits.sigmoid() if self._probs is None else self._probs
+        return self._kept("_probs", lambda: self._logits.sigmoid())
 
     @property
     def logits(self) -> Any:
         """ln p - ln(1 - p)"""
-        if self._logits is not None:
-            return self._logits
-        eps = float(np.finfo(self._probs._data.dtype).eps)
-        bounded = self._probs.clamp(eps, 1 - eps)
-        return bounded.log() - (-bounded).log1p()
+        return self._kept("_logits", lambda: self._bounded().log() - (-self._bounded()).log1p())
 
     @property
     def mean(self) -> Any:
@@ -210,15 +229,12 @@ class Categorical(_ByChance):
     @property
     def probs(self) -> Any:
         """The probabilities, which add up to 1."""
-        return self._logits.softmax(-1) if self._probs is None else self._probs
+        return self._kept("_probs", lambda: self._logits.softmax(-1))
 
     @property
     def logits(self) -> Any:
         """The logarithms of the probabilities."""
-        if self._logits is not None:
-            return self._logits
-        eps = float(np.finfo(self._probs._data.dtype).eps)
-        return self._probs.clamp(eps, 1 - eps).log()
+        return self._kept("_logits", lambda: self._bounded().log())
 
     def _drawn(self, shape: tuple[int, ...]) -> Any:
         classes = self.probs.shape[-1]

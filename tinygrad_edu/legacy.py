@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from typing import Any
 
 from . import absent
@@ -15,6 +16,9 @@ __all__ = [
 ]  # fmt: skip
 
 backends = absent.Switches()
+# So that it may be imported as well: `import tinygrad_edu.backends.cudnn as cudnn`.
+sys.modules[f"{__package__}.backends"] = backends  # type: ignore[assignment]
+sys.modules[f"{__package__}.backends.cudnn"] = backends.cudnn
 
 # What `memory_format=…` may be: `zeros_like(p, memory_format=T.preserve_format)`.
 contiguous_format, preserve_format = "contiguous_format", "preserve_format"

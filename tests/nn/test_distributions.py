@@ -31,6 +31,7 @@ def _leaf(E: Any, data: Any) -> Any:
 def outcome(E: Any, make: D) -> dict[str, Any]:
     E.manual_seed(7)
     d = make(E)
+    shown = [repr(d)]
     # Twenty of each: one alone is drawn by a library of PyTorch's on some processors.
     drawn = d.sample((20,))
     seen = {"drawn": drawn, "log_prob": d.log_prob(drawn), "entropy": d.entropy()}
@@ -40,13 +41,16 @@ def outcome(E: Any, make: D) -> dict[str, Any]:
         seen["rsample"] = d.rsample((3,))
     if isinstance(d, E.distributions.Normal):
         seen["cdf"] = d.cdf(drawn)
-    return {name: t.detach().numpy() for name, t in seen.items()} | {"shape": tuple(d.batch_shape)}
+    shown += [repr(d), str(tuple(d.batch_shape))]
+    return {name: t.detach().numpy() for name, t in seen.items()} | {
+        "shown": [s.replace(E.__name__, "E") for s in shown]
+    }
 
 
 @pytest.mark.parametrize("make", DISTRIBUTIONS.values(), ids=DISTRIBUTIONS)
 def test_the_draws_and_what_is_known_of_them_are_those_of_pytorch(make: D) -> None:
     ours, theirs = outcome(T, make), outcome(torch, make)
-    assert ours.pop("shape") == theirs.pop("shape")
+    assert ours.pop("shown") == theirs.pop("shown")
     assert ours.keys() == theirs.keys()
     for name, array in ours.items():
         assert array.shape == theirs[name].shape and array.dtype == theirs[name].dtype, name
@@ -84,3 +88,17 @@ def test_what_has_no_answer_is_refused() -> None:
             d.Normal(0.0, -1.0)
         with pytest.raises(ValueError, match="probs"):
             d.Categorical()
+
+
+def test_a_draw_does_not_cut_the_graph_of_what_comes_after_it() -> None:
+    def program(E: Any) -> Any:
+        out = []
+        for kind in ("Categorical", "Bernoulli"):
+            x = _leaf(E, [0.5, -1.0, 0.25])
+            d = getattr(E.distributions, kind)(logits=x)
+            d.sample()
+            d.entropy().sum().backward()
+            out.append(x.grad.tolist())
+        return out
+
+    np.testing.assert_allclose(program(T), program(torch), rtol=1e-5)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import pickle
 from collections.abc import Callable
 from typing import Any
@@ -199,6 +200,8 @@ def test_older_constructors_make_what_pytorch_makes() -> None:
 def test_settings_of_speed_and_reproducibility_may_stay_in_a_program() -> None:
     T.backends.cudnn.deterministic = True
     T.backends.cudnn.benchmark = False
+    cudnn = importlib.import_module("tinygrad_edu.backends.cudnn")
+    assert cudnn is T.backends.cudnn
     T.use_deterministic_algorithms(True, warn_only=True)
     T.set_num_threads(1)
     T.set_float32_matmul_precision("high")
