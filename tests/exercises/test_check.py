@@ -1,5 +1,6 @@
 """What a student is told at once, whatever the answer is; and that the notebook goes on."""
 
+import collections
 import html
 import re
 import threading
@@ -109,6 +110,27 @@ def test_only_an_answers_own_processor_time_counts_so_a_busy_machine_makes_none_
         return grad_output * b, grad_output * a
 
     assert check("mul_backward", slow).passed
+
+
+def test_a_dict_that_fills_itself_is_a_dict_and_an_error_of_ones_own_is_the_error_it_was_made_from():
+    def backward_pass(order, inputs, local):
+        grads = collections.defaultdict(float, {order[0]: 1.0})
+        for name in order:
+            for other, slope in zip(inputs[name], local[name], strict=True):
+                grads[other] += grads[name] * slope
+        return grads
+
+    class NoGradient(RuntimeError):
+        pass
+
+    def first_gradient(output, gradient=None):
+        if output.size > 1 and (gradient is None or gradient.shape != output.shape):
+            raise NoGradient("none fits")
+        return gradient if gradient is not None else output * 0 + 1
+
+    assert check("backward_pass", backward_pass).passed
+    assert check("first_gradient", first_gradient).passed
+    assert not check("first_gradient", raises(NotImplementedError)).points
 
 
 def test_an_answer_too_large_to_be_looked_at_is_refused_before_it_is():

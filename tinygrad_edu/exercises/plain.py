@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 import sys
+from collections import Counter, OrderedDict, defaultdict
 from collections.abc import Callable
 from typing import Any
 from unicodedata import category
@@ -20,6 +21,7 @@ MAX_ELEMENTS = 4096  # in all parts of a value; no exercise asks for more, and a
 MAX_DEPTH = 8
 MAX_INT = 10**18
 MAX_TEXT = 2000  # characters
+_DICTS = (dict, defaultdict, OrderedDict, Counter)
 _UNREADABLE = ("Cc", "Cf", "Cs")  # Unicode's control characters, format characters and surrogates
 
 
@@ -54,10 +56,10 @@ def _encode(value: Any, depth: int, room: _Room) -> Data:
         return value if math.isfinite(value) else {"float": str(value)}
     if kind is np.bool_:
         return bool(value)
-    if kind in (list, tuple, dict):
+    if kind in (list, tuple, *_DICTS):
         if depth >= MAX_DEPTH or not room.takes(len(value)):
             return {"object": kind.__name__, "text": f"a {kind.__name__} with more in it than any answer has"}
-        if kind is dict:
+        if kind in _DICTS:
             return {"dict": [[_encode(k, depth + 1, room), _encode(v, depth + 1, room)] for k, v in value.items()]}
         return {kind.__name__: [_encode(item, depth + 1, room) for item in value]}
     if kind is np.ndarray or isinstance(value, np.generic):
@@ -157,7 +159,8 @@ def _checked(data: Data, depth: int, room: _Room) -> Data:
     if kind == "raised":
         line = data.get("line")
         message = readable(str(data.get("message", "")))
-        return {kind: readable(str(content)), "message": message, "line": line if isinstance(line, int) else None}
+        line = line if isinstance(line, int) else None
+        return {kind: readable(str(content)), "message": message, "line": line, "as": readable(str(data.get("as")))}
     if not isinstance(content, list) or not room.takes(len(content)):
         return unreadable
     if kind in ("list", "tuple"):
@@ -229,7 +232,7 @@ def same(a: Data, b: Data, rtol: float = 1e-5) -> bool:
             return len(a["dict"]) == len(b["dict"]) and all(
                 k == j and same(v, w, rtol) for (k, v), (j, w) in zip(ordered(a), ordered(b), strict=True)
             )
-        return a.get("raised") == b.get("raised") and a.get("object") == b.get("object")
+        return a.get("as") == b.get("as") and a.get("object") == b.get("object")
     return bool(a == b)
 
 

@@ -6,6 +6,7 @@ here. It must import neither the judge nor a lesson, because the sandbox loads i
 
 from __future__ import annotations
 
+import builtins
 import ctypes
 import functools
 import importlib
@@ -102,8 +103,13 @@ def _observe(probe: Callable, answer: object, engine: str, case: Data, budget: B
         return {"stopped": "no end in sight"}
 
 
+_OF_PYTHON = {id(kind): name for name, kind in vars(builtins).items() if isinstance(kind, type)}
+
+
 def raised(error: BaseException) -> Data:
     """What is told of the exception that is being handled: its type, its message, and the last line of the answer in it.
+
+    An answer's own kind of error counts as the kind of Python's that it was made from.
 
     Its message is made by the answer's own code: call this within a time limit.
     """
@@ -115,7 +121,8 @@ def raised(error: BaseException) -> Data:
         message = ""
     trace = sys.exc_info()[2]  # error.__traceback__ may be a property of the answer's
     own = [frame.lineno for frame in traceback.extract_tb(trace) if _is_answer(frame.filename)]
-    return {"raised": type_name(error), "message": message, "line": own[-1] if own else None}
+    kind = next(_OF_PYTHON[id(kind)] for kind in type.mro(type(error)) if id(kind) in _OF_PYTHON)
+    return {"raised": type_name(error), "message": message, "line": own[-1] if own else None, "as": kind}
 
 
 def _is_answer(filename: str) -> bool:
