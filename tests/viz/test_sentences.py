@@ -109,6 +109,8 @@ UNTOLD = {
     "F.cross_entropy(x, y, w, reduction='sum')": {"w"},
     "F.margin_ranking_loss(x, y, t, margin=0.5)": {"t"},
     "F.hinge_embedding_loss(x, t)": {"t"},
+    "T.cat([a, b], 1)": {"a"},  # it has no numbers
+    "T.cov(a, fweights=i, aweights=w)": {"i", "w"},
     "F.embedding_bag(i, a)": {"i"},
     "F.embedding_bag(i, a, o, mode='sum')": {"o"},
 }
@@ -201,3 +203,67 @@ def test_a_leaf_that_is_sent_none_says_so_and_keeps_what_it_has(engine, through)
 def test_a_node_with_several_outputs_tells_what_came_for_each(engine):
     told = sentences("a, b = T.tensor([1.0, 5.0], requires_grad=True).unbind()\n(a * b).backward()", engine)
     assert "unbind receives 5 for a and 1 for b and sends [5, 1] to input." in told
+
+
+def told(program, engine):
+    """The sentences of a program's steps."""
+    return [step["sentence"] for step in viz.record(program, engine=engine).scene()["steps"]]
+
+
+UNCOUNTED = {
+    "through .data": "w.data -= 0.5 * w.grad",
+    "through a NumPy array": "w.detach().numpy()[()] = 0.5",
+}
+
+
+@pytest.mark.parametrize("written", UNCOUNTED)
+def test_numbers_that_were_written_without_a_version_are_told_as_they_are(engine, written):
+    program = f"w = T.tensor(2.0, requires_grad=True)\n(w * 3).backward()\n{UNCOUNTED[written]}\ny = w * 3"
+    said = told(program, engine)
+    assert "w = 0.5 now: its memory was written to." in said
+    assert said[-1].startswith("0.5 × 3 gives y = 1.5")
+
+
+def test_a_batch_norm_is_told_with_the_running_means_that_it_used(engine):
+    program = """
+    bn = T.nn.BatchNorm1d(2)
+    x = T.tensor([[10.0, 20.0], [30.0, 60.0]])
+    y = bn(x)
+    bn.eval()
+    z = bn(x)
+    """
+    said = told(program, engine)
+    assert any("bn.running_mean = [2, 4] now: its memory was written to" in one for one in said)
+    assert "[2, 4] and" in said[-1]
+
+
+def test_gradients_reach_a_leaf_that_was_written_to_after_it_was_used(engine):
+    program = "w = T.tensor(2.0, requires_grad=True)\ny = w * 3 + w\nwith T.no_grad():\n    w.add_(5)\ny.backward()"
+    recording = viz.record(program, engine=engine)
+    said = [step["sentence"] for step in recording.scene()["steps"]]
+    assert any("1 + 3 = 4 have met in the inbox of w" in one for one in said)
+    assert said[-1] == "Every gradient has arrived: w.grad = 4."
+    assert recording.events[-2].kind == "accumulate"
+
+
+@pytest.mark.parametrize(
+    ("program", "said"),
+    [
+        ("b = T.ones(2, 2, requires_grad=True) * 2\nb[0].mul_(3)", "× on a part of b (2, 2) gives b"),
+        ("o = T.zeros(3)\no[T.tensor([0, 2])] = T.tensor([1.0, 2.0])", "[1, 2] written into [0, 0, 0] at [0, 2]"),
+        ("y = T.nn.functional.dropout(T.ones(3, requires_grad=True), 0.5)", "something of dropout's own"),
+        ("m = T.tensor([1.0, 5.0], requires_grad=True).max(dim=0)", "which keeps its indices for"),
+        ("x = T.tensor(1.0", "SyntaxError: '(' was never closed"),
+    ],
+)
+def test_what_an_op_did_is_told_in_words(engine, program, said):
+    assert any(said in one for one in told(program, engine)), told(program, engine)
+
+
+def test_what_a_hook_takes_over_is_not_said_to_be_kept(engine):
+    program = """
+    x = T.tensor(3.0, requires_grad=True)
+    with T.autograd.graph.saved_tensors_hooks(lambda t: t.item(), T.tensor):
+        y = x * x
+    """
+    assert told(program, engine)[-1].endswith("; what it saves for the backward pass is handed to a hook.")

@@ -158,7 +158,10 @@ class Director:
             value = self.graph.values[event.values[0]]
             self._appear(value)
             about = "requires grad" if value.requires_grad else "requires no grad"
-            words.append(f"{value.title} = {brief(value.array)}, a leaf that {about}")
+            if value.how_shared == "in-place":
+                words.append(f"{value.title} = {brief(value.array)} now: its memory was written to")
+            else:
+                words.append(f"{value.title} = {brief(value.array)}, a leaf that {about}")
         names = ", ".join(self.graph.values[event.values[0]].title for event in events)
         self._close(Step(phase, f"{phase.title()}: {names}", sentence("; ".join(words)), events[0].line))
 
@@ -200,7 +203,10 @@ class Director:
             words += f", recorded as {op.name}"
             kept = Counter(self.words.saved(op, saved) for saved in op.saved)
             names = [f"{name} twice" if count == 2 else name for name, count in kept.items()]
-            words += f", which keeps {listed(names)} for the backward pass" if kept else ""
+            if any(saved.state == "packed" for saved in op.saved):
+                words += "; what it saves for the backward pass is handed to a hook"
+            elif kept:
+                words += f", which keeps {listed(names)} for the backward pass"
         else:
             words += "; it is not recorded, so no gradient will flow through it"
         place = f" inside {op.scope}" if op.scope else f" in {op.module}" if op.module else ""
@@ -317,7 +323,8 @@ class Director:
         self._passing(key, "running", "has-grad", grad=NONE if given is None else f"grad {brief(given)}")
         if leaf is not None:
             text = NONE if total is None else f"grad {grids.words(total)}".strip()
-            self._passing(leaf.key, "running", "done" if total is None else "done has-grad", grad=text)
+            for one in {leaf.key, *(sent.value or leaf.key for sent in waiting)}:  # as it was when it was used, too
+                self._passing(one, "running", "done" if total is None else "done has-grad", grad=text)
             self.flow.show(leaf, total)
         last = events[-1]
         for ready in last.ready:
@@ -369,6 +376,8 @@ class Director:
         if event.node:
             self._set(event.node, "error")
         about = self.recording.error or {}
-        self._close(
-            Step("error", f"{about.get('type', 'Error')} in the {about.get('phase', '')} pass", event.text, event.line)
+        name = about.get("type", "Error")
+        title = (
+            f"{name} in the {about.get('phase', '')} pass" if len(self.steps) > 1 else f"{name} before anything has run"
         )
+        self._close(Step("error", title, event.text, event.line))

@@ -63,6 +63,12 @@ SYMBOLS = {
     "squeeze": "squeeze",
     "unsqueeze": "unsqueeze",
     "unsafe_view": "view",
+    "unsafe_split": "split",
+    "unsafe_chunk": "chunk",
+    "split_with_sizes": "split",
+    "lstm_layer": "LSTM",
+    "lstm_step": "LSTM step",
+    "mkldnn_rnn_layer": "LSTM",
     "reshape_alias": "view",
     "to_copy": "to",
     "expand": "expand",
@@ -126,6 +132,11 @@ def _base_name(name: str, recorded: bool, custom: bool) -> str:
     return name
 
 
+def called(op: Op) -> str:
+    """The function that the program called, as `base_name` writes an op: `dropout` where a `mul` was recorded."""
+    return _base_name(op.function, False, False)
+
+
 def _turned(op: Op) -> bool:
     """Whether the call's second operand stands first, as in `2 - a` and `2 ** a`, which Python asks `a` for."""
     return bool(re.fullmatch(r"__r\w+__|rsub", op.function or op.name)) and "__round__" not in (op.function, op.name)
@@ -144,7 +155,7 @@ def symbol(op: Op) -> str:
         return f"(·){power.translate(_SUPERSCRIPTS)}" if len(power) <= 4 else f"(·)^{power}"
     sign = SYMBOLS.get(name, name)
     if name in _BETWEEN and operands == 2 and "alpha" in named:
-        return f"{sign} {named['alpha']}·(·)"
+        return f"{sign} {named['alpha'].replace('-', '−')}·(·)"
     if name in _BETWEEN and operands == 1 and number:
         return (
             f"{number} {sign}" if (_turned(op) or name == "rsub") and name not in ("mul", "add") else f"{sign} {number}"
@@ -172,14 +183,18 @@ def applied(op: Op, text_of: Callable[[str], str]) -> str:
         return f"{left} {_BETWEEN[name]} {right}{_ROUNDED.get(named.get('rounding_mode', ''), '')}"
     if name == "addmm" and len(parts) == 3 and not named:
         return f"{parts[1]} @ {parts[2]} + {parts[0]}"
-    if name in ("copy_slices", "setitem") and len(parts) == 2:
-        return f"{parts[1]} written into {parts[0]}"
+    if name in ("copy_slices", "setitem") and len(parts) > 1:
+        return f"{parts[-1]} written into {parts[0]}{f' at {listed(parts[1:-1])}' if parts[2:] else ''}"
+    if name == "copy_slices" and parts and op.function:
+        done = called(op)
+        return f"{SYMBOLS.get(done, done)} on a part of {parts[0]}"
     sign = symbol(op)
     if len(parts) == 1 and "·" in sign and re.fullmatch(r"−?[\d.]+", parts[0]):
         bare = not parts[0].startswith("−") and name != "neg"
         return sign.replace("(·)" if "(·)" in sign and bare else "·", parts[0])
     if name in _BETWEEN and len(parts) == 1:  # a factor that a call has of its own and does not tell
-        return f"{parts[0]} {_BETWEEN[name]} something"
+        own = f" of {op.function}'s own" if op.function.isidentifier() and op.function[0] != "_" else ""
+        return f"{parts[0]} {_BETWEEN[name]} something{own if called(op) != name else ''}"
     return f"{_SAID.get(name, sign)} of {listed(parts)}" if parts else sign
 
 

@@ -114,11 +114,13 @@ class Passes:
                 continue
             current.nodes[key] = node
             current.waiting.setdefault(key, 0)
-            for behind, _ in node.next_functions:
+            for slot, (behind, number) in enumerate(node.next_functions):
                 if behind is not None:
                     behind_key = self.reader.key_of(behind)
                     if behind_key is None:
                         behind_key = self.reader.node(behind)
+                    if key in self.graph.ops:  # a leaf that was written to since is another value by now
+                        self.graph.ops[key].next[slot] = behind_key, number
                     current.waiting[behind_key] = current.waiting.get(behind_key, 0) + 1
                     stack.append(behind)
 

@@ -77,8 +77,12 @@ class Reader:
 
     # values
 
-    def value(self, tensor: Any, line: int | None = None, made: bool = False) -> str:
-        """The key of `tensor` as it is now; changed in place, it is a new value that shares the old one's memory."""
+    def value(self, tensor: Any, line: int | None = None, made: bool = False, look: bool = False) -> str:
+        """The key of `tensor` as it is now; changed in place, it is a new value that shares the old one's memory.
+
+        Not every change counts a version: `w.data -= …` does not, nor a batch norm that keeps its running means. With
+        `look` the numbers of a leaf are held against those that were copied.
+        """
         node = self.grad_fn(tensor)
         if node is not None:
             key = self.output(self.node(node), tensor.output_nr)
@@ -92,7 +96,7 @@ class Reader:
         reference, key = self._tensor.get(id(tensor), (None, ""))
         if reference is not None and reference() is tensor:
             value = self.graph.values[key]
-            if value.kind != "value" and value.version == version:
+            if value.kind != "value" and value.version == version and not (look and self._differs(tensor, value)):
                 if tensor.requires_grad and value.kind != "leaf":
                     value.kind, value.requires_grad = "leaf", True
                 elif not tensor.requires_grad and value.kind == "leaf":
@@ -174,9 +178,14 @@ class Reader:
             outputs.append(key)
         value.op, value.kind = op, "result"
 
-    def bind(self, name: str, tensor: Any, line: int | None = None) -> str:
+    def _differs(self, tensor: Any, value: Value) -> bool:
+        array = None if value.array is None else self.copy(tensor)
+        # A nan is not equal to itself, but written alike.
+        return array is not None and array != value.array and repr(array) != repr(value.array)
+
+    def bind(self, name: str, tensor: Any, line: int | None = None, look: bool = False) -> str:
         """Give the value of `tensor` the name that the program gave it."""
-        key = self.value(tensor, line)
+        key = self.value(tensor, line, look=look)
         value = self.graph.values[key]
         name = legible(name)
         if name not in value.names:
@@ -198,7 +207,9 @@ class Reader:
         storage = self.engine.storage(tensor)
         if storage:
             owner = self._storage.get(storage)
-            if owner is not None and owner != value.key and not value.shares and self._is_alias(tensor, owner):
+            if owner is not None and not self._is_alias(tensor, owner):
+                owner = self.known(tensor)  # the view that had this memory last is gone; what the tensor was is not
+            if owner is not None and owner != value.key and not value.shares:
                 value.shares = owner
                 value.how_shared = "view" if tensor._is_view() else "in-place" if value.version else "detach"
             self._storage[storage] = value.key
@@ -351,7 +362,7 @@ class Reader:
                 key = self.match(saved)
                 if key is None and self._keep and not saved.requires_grad and name not in OWN:
                     key = self._known_by_being_saved(op, saved)
-                number = f"{saved.item():.6g}" if key is None and not saved.shape else ""
+                number = f"{saved.item():.6g}" if key is None and not saved.shape and name not in OWN else ""
                 op.saved.append(Saved(name, key, list(saved.shape), self.version(saved), number))
 
     def _known_by_being_saved(self, op: Op, saved: Any) -> str | None:

@@ -190,16 +190,17 @@ class Recorder:
 
     def _describe(self, error: BaseException) -> dict[str, Any]:
         line = None
-        if isinstance(error, SyntaxError) and error.filename == self.source.filename:
-            line = error.lineno
         for frame, number in traceback.walk_tb(error.__traceback__):
             if self.source.owns(frame):
                 line = number - self.source.first + 1
         failed = self._watch.passes.failed
         running = failed if failed is not None and failed.raised is error else None
+        message = str(error)
+        if isinstance(error, SyntaxError) and error.filename == self.source.filename:
+            line, message = error.lineno, error.msg  # its text names a file that nobody has
         return {
             "type": type(error).__name__,
-            "message": legible(str(error)),
+            "message": legible(message),
             "line": line,
             "phase": "backward" if running is not None else "forward",
             "node": running.current if running is not None else None,

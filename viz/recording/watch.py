@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+import re
 import sys
 import weakref
-from types import FrameType
+from types import FrameType, FunctionType, ModuleType
 from typing import Any
 
 from viz.engines import Engine
 from viz.recording.graph import Argument, Op
-from viz.recording.notation import base_name
+from viz.recording.notation import base_name, called
 from viz.recording.passes import Passes
 from viz.recording.reader import Reader, legible, tensors_in
 from viz.recording.recording import Event
@@ -25,6 +26,7 @@ ALIASES = {
     "subtract": "sub",
 }
 NAMED = ("alpha", "beta", "rounding_mode")  # keywords that say how, not with what
+PLAIN = {int, float, bool, str, type(None), range, type, FunctionType, ModuleType}  # no tensor is in one of these
 LONGEST_WORD = 20  # characters of an argument that is a word
 
 
@@ -51,6 +53,7 @@ class Watch:
         self.cut: int | None = None  # the line from which on nothing is written down
         self._limit = limit
         self._names = names
+        self._in_order = None if names is None else sorted(names, key=lambda name: (_place(name, source.text), name))
         self._call: tuple[str, int | None] | None = None
         self._met: list[Op] = []  # ops that the call under way recorded
         self._lines: dict[int, int] = {}
@@ -61,6 +64,7 @@ class Watch:
         self._modules: dict[int, tuple[Any, str]] = {}  # each nn.Module met, by id: a weak reference and its path
         self._bound: dict[str, tuple[str | None, int, bool, bool]] = {}  # what each name stands for, and in which state
         self._calls = 0  # of ours that PyTorch runs with function modes set aside
+        self._written = False  # whether memory was written to since the names were looked at
 
     def close(self) -> None:
         """Look no more, and let go of every tensor."""
@@ -101,20 +105,25 @@ class Watch:
     def _settle(self, frame: FrameType, line: int | None) -> None:
         outermost = frame.f_back is None or self.source.line(frame.f_back) is None
         found: dict[str, Any] = {}
-        for name, thing in list(frame.f_locals.items()):
-            if name.startswith("__") or name in ("T", "torch", "self", "ctx"):
+        written, self._written = self._written, False
+        there = frame.f_locals
+        # A notebook holds hundreds of names, and this is done for each line that runs: those of the cell are looked up.
+        for name in list(there) if self._in_order is None else self._in_order:
+            thing = there.get(name)
+            if type(thing) in PLAIN or name.startswith("__") or name in ("T", "torch", "self", "ctx"):
                 continue
             if self._names is not None and name not in self._names:
                 continue
             if self.engine.is_module(thing):
                 self._know_modules(name, thing)
+                self._name_buffers(name, thing)
             for path, tensor in tensors_in(thing, self.engine):
                 found[name + path] = tensor
                 # A line changes little of what a program holds: what is bound as it was needs no second look.
                 known = self.reader.known(tensor)
                 now = known, self.reader.version(tensor), tensor.requires_grad, tensor.retains_grad
-                if known is None or self._bound.get(name + path) != now:
-                    self._create_or_bind(name + path, tensor, line)
+                if known is None or self._bound.get(name + path) != now or (written and tensor.is_leaf):
+                    self._create_or_bind(name + path, tensor, line, written)
                     self._bound[name + path] = (self.reader.known(tensor), *now[1:])
         if outermost:
             self.final = found
@@ -128,6 +137,12 @@ class Watch:
             known = self._modules.get(id(module))
             if known is None or known[0]() is not module:
                 self._modules[id(module)] = weakref.ref(module), path
+
+    def _name_buffers(self, name: str, module: Any) -> None:
+        """Buffers that an op was given go by their path; what a module merely counts is no part of the picture."""
+        for path, buffer in module.named_buffers(prefix=name):
+            if self.reader.known(buffer) in self._used:
+                self.reader.bind(path, buffer)
 
     def _module(self, frame: FrameType | None) -> str:
         """The path of the innermost module whose `forward` is running, or nothing."""
@@ -149,8 +164,8 @@ class Watch:
         paths = (self._modules.get(id(module)) for module in inner)
         return next(known[1] for known in paths if known is not None)
 
-    def _create_or_bind(self, name: str, tensor: Any, line: int | None) -> None:
-        key = self.reader.bind(name, tensor, line)
+    def _create_or_bind(self, name: str, tensor: Any, line: int | None, written: bool = False) -> None:
+        key = self.reader.bind(name, tensor, line, look=written)
         value = self.graph.values[key]
         if value.op is None and key not in self._created:
             self._create(key, line)
@@ -233,7 +248,7 @@ class Watch:
                 key = self.reader.value(tensors[0])
             return func(args[0], self.passes.watched_hook(args[1], key, line))
         with self.engine.quietly():
-            inputs = [self.reader.value(tensor) for tensor in tensors]
+            inputs = [self.reader.value(tensor, look=True) for tensor in tensors]
             for key, _tensor in zip(inputs, tensors, strict=True):
                 value = self.graph.values[key]
                 if value.op is None and key not in self._created:
@@ -246,6 +261,7 @@ class Watch:
                 for tensor, version in zip(tensors, versions, strict=True)
                 if self.reader.version(tensor) != version
             ]
+            self._written = self._written or bool(changed)
             arguments = self._arguments(args, kwargs, inputs)
             self._ran(name, line, arguments, inputs, tensors, self._tensors((result,)), changed)
         return result
@@ -342,8 +358,8 @@ class Watch:
         for slot, key in zip(open_slots, [key for key in rest if sign or "float" in values[key].dtype], strict=False):
             op.inputs[slot] = key
         op.inputs += [key for key in rest if key not in op.inputs]
-        called = base_name(Op("", op.function, recorded=False))
-        same = ALIASES.get(called, called) == name
+        function = called(op)
+        same = ALIASES.get(function, function) == name
         if alone and (same or op.custom):
             op.arguments = arguments
         if (alone and same) or (sign and op.function.strip("_") in ("rdiv", "rtruediv")):
@@ -400,6 +416,12 @@ class Watch:
         self._met.append(op)
         self.passes.watch(op, node)
         self.events.append(Event("op", op.line, op.key, values=op.outputs))
+
+
+def _place(name: str, text: str) -> int:
+    """Where a program names something for the first time."""
+    found = re.search(rf"\b{re.escape(name)}\b", text)
+    return found.start() if found is not None else len(text)
 
 
 def _constant(item: Any) -> str:
