@@ -67,7 +67,10 @@ class Cell(Recorder):
     def __init__(self, text: str, code: str, engine: Engine, shell: Any) -> None:
         source = Source(code)
         # IPython's name for the cell's code: tracebacks say `Cell In[3], line 2`, and the first line is `%%autograd`.
-        source.filename = shell.compile.cache(f"\n{code}", shell.execution_count)
+        number = (
+            len(shell.history_manager.input_hist_parsed) - 1
+        )  # `execution_count` is the next cell's by now, or this one's
+        source.filename = shell.compile.cache(f"\n{code}", number)
         source.first = 2
         self._written = text.splitlines()
         names = Named(ast.parse(code), shell.user_ns)

@@ -53,10 +53,6 @@ _RULES: list[tuple[str, str]] = [
         "This op has no form for numbers of that dtype; make them float32 first.",
     ),
     (
-        r"for \S+ '(Tensor|Parameter)' and '(Tensor|Parameter)'|must be Tensor(?: or Number)?, not Tensor|but got Tensor$",
-        "One tensor is PyTorch's, the other tinygrad_edu's, and neither engine knows the other's: make both with one of them.",
-    ),
-    (
         r"module '(tinygrad_edu)[\w.]*' has no attribute",
         "tinygrad_edu has nothing of this name. If PyTorch runs the line, it is left out here (docs/differences.md says what is); "
         "else look for a name that is misspelt.",
