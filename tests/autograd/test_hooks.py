@@ -481,3 +481,43 @@ def test_retain_grad_asks_nothing_of_what_is_a_leaf_to_this_moment(T):
         v = base[1:]
     base.mul_(2)
     return attempt(v.retain_grad), attempt(lambda: v.grad_fn)
+
+
+@same_on_both
+def test_a_second_backward_that_goes_round_a_module_calls_no_hook_of_it(T):
+    calls = []
+    module = T.nn.MSELoss()
+    module.register_full_backward_hook(lambda module, inputs, outputs: calls.append([g is None for g in inputs]))
+    x = leaf(T)
+    (grad,) = T.autograd.grad(module(x, x.detach() * 2), x, create_graph=True)
+    first = list(calls)
+    again = T.autograd.grad(grad.sum(), x)
+    module(x, x.detach() * 3).backward()
+    return first, calls, again, x.grad
+
+
+@same_on_both
+def test_a_module_none_of_whose_inputs_requires_grad_warns_when_its_hook_is_called(T):
+    calls = []
+    layer = T.nn.Linear(3, 1)
+    layer.register_full_backward_hook(lambda module, inputs, outputs: calls.append((len(inputs), len(outputs))))
+    return warned(lambda: layer(T.ones(2, 3)).sum().backward()), calls
+
+
+@same_on_both
+def test_backward_hooks_of_a_module_see_one_gradient_for_each_input_and_output(T):
+    class Pair(T.nn.Module):
+        def forward(self, x, y, k, i):
+            return x * y * k, None, y + 1, i
+
+    def told(grads):
+        return [None if g is None else values_of(g) for g in grads]
+
+    calls = []
+    module = Pair()
+    module.register_full_backward_hook(lambda m, inputs, outputs: calls.append((told(inputs), told(outputs))))
+    module.register_full_backward_pre_hook(lambda m, outputs: tuple(None if g is None else g * 2 for g in outputs))
+    x, y = leaf(T), T.ones(3, dtype=T.float64)
+    out, nothing, other, index = module(x, y, 3, T.tensor([1, 2]))
+    out.sum().backward()
+    return calls, x.grad, nothing, other, index

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import warnings
+from collections.abc import Callable
 from typing import Any
 
 from ..autograd.function import Function
@@ -9,60 +11,89 @@ from ..tensor import Tensor
 
 __all__ = ["BackwardHookFunction", "BackwardWatcher"]
 
+Gradients = tuple[Any, ...]
+
 
 class BackwardWatcher:
     """Gathers the gradients at a module's outputs and inputs, and calls its backward hooks with them."""
 
     def __init__(self, module: Any) -> None:
         self.module = module
-        self.grad_output: tuple[Any, ...] = ()
+        # None: no gradient has come in at the outputs. What reaches the inputs then went round the module, as in a
+        # second backward, and is none of the hooks' business.
+        self.grad_output: Gradients | None = None
 
     def watch_inputs(self, args: tuple[Any, ...]) -> tuple[Any, ...]:
-        tensors = [a for a in args if isinstance(a, Tensor) and a.requires_grad]
-        if not tensors:
-            self.inputs = 0
-            return args
         self.inputs = len(args)
-        passed = BackwardHookFunction.apply(lambda grads: self._inputs_ready(grads, args), *tensors)
-        passed = iter(passed if isinstance(passed, tuple) else (passed,))
-        return tuple(next(passed) if isinstance(a, Tensor) and a.requires_grad else a for a in args)
+        passed = _watched(args, self._inputs_ready, zeros=True)
+        self.followed = passed is not args
+        return passed
 
     def watch_outputs(self, result: Any) -> Any:
-        outputs = result if isinstance(result, tuple) else (result,)
-        if not any(isinstance(o, Tensor) and o.requires_grad for o in outputs):
-            return result
-        passed = BackwardHookFunction.apply(self._outputs_ready, *outputs)
-        return passed if isinstance(result, tuple) else passed[0] if isinstance(passed, tuple) else passed
+        if isinstance(result, tuple):
+            return _watched(result, self._outputs_ready, zeros=False)
+        return _watched((result,), self._outputs_ready, zeros=False)[0]
 
-    def _outputs_ready(self, grads: tuple[Any, ...]) -> Any:
+    def _outputs_ready(self, grads: Gradients) -> Gradients:
         for hook in list(self.module._backward_pre_hooks.values()):
             changed = hook(self.module, grads)
             if changed is not None:
                 grads = changed if isinstance(changed, tuple) else (changed,)
-        self.grad_output = grads
-        if not self.inputs:
-            for hook in list(self.module._backward_hooks.values()):
-                hook(self.module, (), grads)
+        if self.followed:
+            self.grad_output = grads
+            return grads
+        warnings.warn(
+            "Full backward hook is firing when gradients are computed with respect to module outputs since no inputs require "
+            "gradients: the hook is told of the outputs alone.",
+            UserWarning,
+            stacklevel=2,
+        )
+        for hook in list(self.module._backward_hooks.values()):
+            hook(self.module, (None,) * self.inputs, grads)
         return grads
 
-    def _inputs_ready(self, grads: tuple[Any, ...], args: tuple[Any, ...]) -> Any:
-        waiting = iter(grads)
-        every = tuple(next(waiting) if isinstance(a, Tensor) and a.requires_grad else None for a in args)
+    def _inputs_ready(self, grads: Gradients) -> Gradients:
+        if self.grad_output is None:
+            return grads
         for hook in list(self.module._backward_hooks.values()):
-            changed = hook(self.module, every, self.grad_output)
+            changed = hook(self.module, grads, self.grad_output)
             if changed is not None:
-                every = changed if isinstance(changed, tuple) else (changed,)
-        return tuple(g for g, a in zip(every, args, strict=True) if isinstance(a, Tensor) and a.requires_grad)
+                grads = changed if isinstance(changed, tuple) else (changed,)
+        self.grad_output = None
+        return grads
+
+
+def _watched(values: tuple[Any, ...], ready: Callable[[Gradients], Gradients], zeros: bool) -> tuple[Any, ...]:
+    """`values`, whose tensors have passed a node that tells `ready` their gradients: one for each value, None for what is no
+    tensor, and zeros or None for a tensor that none has reached. Themselves where no gradient is to come."""
+    places = [i for i, value in enumerate(values) if isinstance(value, Tensor)]
+    if not any(values[i].requires_grad for i in places):
+        return values
+
+    def seen(grads: Gradients) -> Gradients:
+        every = [None] * len(values)
+        for i, grad in zip(places, grads, strict=True):
+            every[i] = grad
+        answer = ready(tuple(every))
+        return tuple(answer[i] for i in places)
+
+    passed = list(values)
+    for i, tensor in zip(places, BackwardHookFunction.apply(seen, zeros, *(values[i] for i in places)), strict=True):
+        passed[i] = tensor
+    return tuple(passed)
 
 
 class BackwardHookFunction(Function):
     """Passes tensors through, and on the way back gives their gradients to `seen`, all at once."""
 
     @staticmethod
-    def forward(ctx: Any, seen: Any, *tensors: Any) -> Any:
+    def forward(ctx: Any, seen: Callable[[Gradients], Gradients], zeros: bool, *tensors: Tensor) -> tuple[Tensor, ...]:
         ctx.seen = seen
-        return tuple(t.view_as(t) for t in tensors)
+        ctx.set_materialize_grads(zeros)
+        passed = tuple(t.view_as(t) for t in tensors)
+        ctx.mark_non_differentiable(*(p for p, t in zip(passed, tensors, strict=True) if not t.requires_grad))
+        return passed
 
     @staticmethod
     def backward(ctx: Any, *grads: Any) -> Any:
-        return (None, *ctx.seen(grads))
+        return None, None, *ctx.seen(grads)
