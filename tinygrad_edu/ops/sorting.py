@@ -13,8 +13,8 @@ from .op import Op
 from .shape import axis_of
 
 
-class _Ordered(Op):
-    """Elements in another order along a dimension, and where they were."""
+class Chosen(Op):
+    """Elements chosen along a dimension, and where they were."""
 
     results = ("values", "indices")
     non_differentiable = (1,)
@@ -26,7 +26,7 @@ class _Ordered(Op):
         return (take_along(tangent, dim, indices) if tangent.ndim else tangent), None
 
 
-class Sort(_Ordered):
+class Sort(Chosen):
     def forward(self, *, dim, descending=False):
         if not self.ndim:
             return self.copy(), np.zeros((), np.int64)
@@ -44,7 +44,7 @@ class SortStable(Sort, name="SortBackward1"):
     forward = Sort.forward
 
 
-class Topk(_Ordered):
+class Topk(Chosen):
     def forward(self, *, k, dim, largest=True, sorted=True):
         if not self.ndim:
             return self.copy(), np.zeros((), np.int64)
