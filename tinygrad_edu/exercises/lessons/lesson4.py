@@ -184,8 +184,8 @@ def by_einsum(grad_output, a, b):
 
 
 @matmul_backward.wrong(
-    "A transpose is missing on each side: grad_output and b share their columns, a and grad_output their rows, and `@` sums over "
-    "the columns of its left side and the rows of its right one."
+    "In each of the two products a transpose is missing. Write the shapes down: the gradient of a has the shape of a, that of b "
+    "the shape of b."
 )
 def no_transpose(grad_output, a, b):
     return grad_output @ b, a @ grad_output
