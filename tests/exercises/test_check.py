@@ -281,3 +281,10 @@ def test_what_a_hint_marks_as_code_or_stresses_is_shown_so():
     assert "<code>retain_graph=True</code>" in shown
     shown = check("straight_through", all_exercises()["straight_through"].wrongs[0].answer)._repr_html_()
     assert "the <em>difference</em> between" in shown
+
+
+@pytest.mark.parametrize("id", ["predict_leaf", "predict_raise"])
+def test_a_prediction_that_is_left_out_is_not_told(id):
+    text = repr(check(id, {"made": False, "exp": False}))
+    assert "Not answered yet." in text
+    assert text.count("expected") == 1
