@@ -6,7 +6,6 @@ PyTorch's own rules read.
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable
 from typing import Any
 
@@ -14,8 +13,8 @@ import numpy as np
 import pytest
 import torch
 from both import attempt, leaf, noting, same_on_both
-from samples import SAMPLES, Sample
-from test_table import Run
+from samples import Sample
+from test_table import DIFFERENTIABLE, Run
 
 import tinygrad_edu
 
@@ -137,13 +136,7 @@ def differences(sample: Sample, saved: Callable[[Any], dict[str, Any]] = saved) 
     return found
 
 
-def rows() -> list[Sample]:
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        return [s for s in SAMPLES if s.names and Run(torch, s).differentiable()]
-
-
-ROWS = rows()
+ROWS = [sample for sample in DIFFERENTIABLE if sample.names]
 
 
 @pytest.mark.filterwarnings("ignore")

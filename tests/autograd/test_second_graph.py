@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import warnings
 from typing import Any
 
 import numpy as np
 import pytest
 import torch
 from both import leaf, names, same_on_both, values_of
-from samples import SAMPLES, Sample
-from test_table import Run, _weights
+from samples import Sample
+from test_table import DIFFERENTIABLE, Run, _weights
 
 import tinygrad_edu
 
@@ -130,14 +129,8 @@ def _variables(t: Any) -> list[Any]:
     return [n.variable for n in seen if hasattr(n, "variable")]
 
 
-def _rows() -> list[Sample]:
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        return [s for s in SAMPLES if Run(torch, s).differentiable()]
-
-
 @pytest.mark.filterwarnings("ignore")
-@pytest.mark.parametrize("sample", _rows(), ids=lambda s: s.code)
+@pytest.mark.parametrize("sample", DIFFERENTIABLE, ids=lambda s: s.code)
 def test_a_gradient_depends_on_what_it_depends_on_in_pytorch_or_that_second_gradient_is_zero(sample: Sample) -> None:
     """Each rule of ours is written with ops, and what is linear leaves no trace of its input; PyTorch's fused kernels have
     a node with an edge to each input, along which zeros flow."""
