@@ -43,7 +43,7 @@ class Double_(Function):
 
 
 def test_a_chain_of_a_million_ops_needs_no_recursion():
-    assert sys.getrecursionlimit() <= 1000 or "pytest" in sys.modules
+    assert sys.getrecursionlimit() < 10_000
     x = T.tensor(1.0, requires_grad=True)
     y = x
     for _ in range(1_000_000):
