@@ -140,6 +140,21 @@ def test_an_answer_too_large_to_be_looked_at_is_refused_before_it_is():
     assert report.points == 0
 
 
+@pytest.mark.parametrize("id", ["train", "sgd_step", "topological_order", "line_loss"])
+def test_a_forgotten_return_is_told_where_the_judge_stumbles_over_it(id):
+    assert "Is a `return` missing" in repr(check(id, lambda *arguments: None))
+
+
+def test_a_hint_is_given_for_the_same_error_only():
+    def forgets_the_vector(T, f, x, v):
+        (grad,) = T.autograd.grad(f(x), x, create_graph=True)
+        return T.autograd.grad(grad, x)[0] * v
+
+    text = repr(check("hvp", forgets_the_vector))
+    assert "grad can be implicitly created only for scalar outputs" in text
+    assert "create_graph" not in text
+
+
 def test_a_loop_outside_the_main_thread_ends_too():
     reports = []
     thread = threading.Thread(target=lambda: reports.append(check("relu_backward", loop_that_catches_everything)))

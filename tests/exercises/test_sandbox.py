@@ -551,6 +551,23 @@ def test_every_right_answer_is_right_where_only_source_text_arrives(id, i, sandb
     assert found.passed, found
 
 
+WRONG_FUNCTIONS = [
+    (exercise.id, wrong.name)
+    for exercise in all_exercises().values()
+    for wrong in exercise.wrongs
+    if inspect.isfunction(wrong.answer)
+]
+
+
+@pytest.mark.parametrize(("id", "name"), WRONG_FUNCTIONS)
+def test_a_wrong_answer_is_given_the_hint_that_check_gives(id, name, sandbox_with_torch):
+    answer = next(wrong.answer for wrong in get(id).wrongs if wrong.name == name)
+    definitions = top_level(inspect.getmodule(answer))
+    source = definitions.pop(name) + f"\n{get(id).name} = {name}"
+    found = judge(get(id), sandbox_with_torch.run(unit_of(get(id), source, list(definitions.values()), seed=3)), seed=3)
+    assert {mark.failure.misconception for mark in found.marks if mark.failure} == {name}
+
+
 def top_level(module):
     """What a lesson file defines, by name, without its registrations."""
     found = {}

@@ -88,6 +88,9 @@ def judge(exercise: Exercise, probed: Data, seed: int = 0) -> Verdict:
     def agrees(observed: Observed, where: Where) -> bool:
         return plain.same(measured(got[where], where), measured(observed[where], where), exercise.rtol)
 
+    def alike(observed: Observed, where: Where) -> bool:
+        return agrees(observed, where) and _same_error(got[where], observed[where])
+
     missed = [where for where in got if not agrees(right, where)]
     suspects = sorted(wrongs, key=lambda suspect: -sum(agrees(suspect[1], where) for where in got)) if missed else []
     marks = []
@@ -97,7 +100,7 @@ def judge(exercise: Exercise, probed: Data, seed: int = 0) -> Verdict:
             marks.append(Mark(criterion.statement, criterion.points, criterion.points))
             continue
         asked = [where for where in got if where[1] == i]
-        made = next((wrong for wrong, observed in suspects if all(agrees(observed, where) for where in asked)), None)
+        made = next((wrong for wrong, observed in suspects if all(alike(observed, where) for where in asked)), None)
         where = min(telling, key=lambda where: plain.size(cases[i][where[2]]))
         failure = _failure(exercise, criterion, cases[i][where[2]], where[0], right[where], got[where], made)
         marks.append(Mark(criterion.statement, 0, criterion.points, failure))
@@ -135,6 +138,15 @@ def _measured(criterion: Criterion, case: Data, data: Data) -> Data:
         return plain.encode(criterion.measure(plain.decode(data), *plain.decode(case)))
     except Exception:  # the answer is of a kind that cannot be measured: it agrees with nothing but its like
         return {"object": plain.kind_of(data), "text": plain.show(data)}
+
+
+def _same_error(a: Data, b: Data) -> bool:
+    """Whether two observations that agree are, if they are errors, the same one: the engine has one sentence for each."""
+    if not (isinstance(a, dict) and isinstance(b, dict) and "raised" in a and "raised" in b):
+        return True
+    if not (a["beneath"] and b["beneath"]):  # raised by the answers: in words of their own
+        return bool(a["beneath"] == b["beneath"])
+    return bool(a["message"][:20] == b["message"][:20])
 
 
 def _is_stub(data: Data) -> bool:
@@ -210,6 +222,8 @@ def difference(expected: Data, got: Data) -> str:
         return where if ours != "an error" else f"{where} The error should be another one: {expected['raised']}."
     if ours == "an error":
         return f"It should raise {expected['raised']} here, and it did not."
+    if got is None and ours == "a tensor":
+        return "None came for a tensor. Is a `return` missing, or did no gradient arrive?"
     if got is None:
         return "It returned nothing (None). Is a `return` missing?"
     xs, ys = plain.sequence(expected), plain.sequence(got)

@@ -160,7 +160,8 @@ def _checked(data: Data, depth: int, room: _Room) -> Data:
         line = data.get("line")
         message = readable(str(data.get("message", "")))
         line = line if isinstance(line, int) else None
-        return {kind: readable(str(content)), "message": message, "line": line, "as": readable(str(data.get("as")))}
+        known = {"as": readable(str(data.get("as"))), "beneath": data.get("beneath") is True}
+        return {kind: readable(str(content)), "message": message, "line": line, **known}
     if not isinstance(content, list) or not room.takes(len(content)):
         return unreadable
     if kind in ("list", "tuple"):

@@ -18,10 +18,12 @@ import time
 import traceback
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Any
 
 from .plain import Data, decode, encode, text_of, type_name
 
+LESSONS = Path(__file__).parent / "lessons"
 AGAIN = 0.05  # seconds between two attempts to end a loop that catches everything
 PATIENCE = 10.0  # how many times its processor time an answer may take by the clock on the wall
 STAGES = 3  # the cells that an answer needs, its own cell, the probe: each has a budget of its own
@@ -88,9 +90,15 @@ def kind_of_answer(answer: object) -> str:
 
 
 def _observe(probe: Callable, answer: object, engine: str, case: Data, budget: Budget) -> Data:
-    head: tuple = (answer,)
+    returned: list[object] = []
+
+    def watched(*arguments: Any, **named: Any) -> Any:
+        returned.append(answer(*arguments, **named))  # type: ignore[operator]
+        return returned[-1]
+
+    head: tuple = (watched if kind_of_answer(answer) == "a function" else answer,)
     if "T" in probe.__code__.co_varnames[: probe.__code__.co_argcount]:
-        head = (answer, importlib.import_module(engine))
+        head += (importlib.import_module(engine),)
     try:
         with time_limit(budget):
             try:
@@ -98,7 +106,9 @@ def _observe(probe: Callable, answer: object, engine: str, case: Data, budget: B
             except TimeUp:
                 raise
             except BaseException as error:  # also SystemExit and KeyboardInterrupt: an answer may raise anything
-                return raised(error)
+                said = raised(error)
+                forgot = returned and returned[-1] is None and said["line"] is None
+                return None if forgot else said  # the probe could not go on with a None: that is what is to be told
     except TimeUp:
         return {"stopped": "no end in sight"}
 
@@ -109,7 +119,8 @@ _OF_PYTHON = {id(kind): name for name, kind in vars(builtins).items() if isinsta
 def raised(error: BaseException) -> Data:
     """What is told of the exception that is being handled: its type, its message, and the last line of the answer in it.
 
-    An answer's own kind of error counts as the kind of Python's that it was made from.
+    An answer's own kind of error counts `as` the kind of Python's that it was made from; `beneath` is whether it was raised
+    in what the answer calls, and not in the answer itself.
 
     Its message is made by the answer's own code: call this within a time limit.
     """
@@ -119,10 +130,15 @@ def raised(error: BaseException) -> Data:
         raise
     except BaseException:
         message = ""
-    trace = sys.exc_info()[2]  # error.__traceback__ may be a property of the answer's
-    own = [frame.lineno for frame in traceback.extract_tb(trace) if _is_answer(frame.filename)]
-    kind = next(_OF_PYTHON[id(kind)] for kind in type.mro(type(error)) if id(kind) in _OF_PYTHON)
-    return {"raised": type_name(error), "message": message, "line": own[-1] if own else None, "as": kind}
+    frames = traceback.extract_tb(sys.exc_info()[2])  # error.__traceback__ may be a property of the answer's
+    own = [frame.lineno for frame in frames if _is_answer(frame.filename)]
+    return {
+        "raised": type_name(error),
+        "message": message,
+        "line": own[-1] if own else None,
+        "as": next(_OF_PYTHON[id(kind)] for kind in type.mro(type(error)) if id(kind) in _OF_PYTHON),
+        "beneath": not (_is_answer(frames[-1].filename) or Path(frames[-1].filename).parent == LESSONS),
+    }
 
 
 def _is_answer(filename: str) -> bool:

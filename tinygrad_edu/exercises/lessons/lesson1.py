@@ -43,6 +43,11 @@ def missing_parentheses(f, x, eps):
     return (f(x + eps) - f(x - eps)) / 2 * eps
 
 
+@central_difference.wrong("You divided by 2 alone: the width of the interval is 2·eps, and eps is missing.")
+def forgets_eps(f, x, eps):
+    return (f(x + eps) - f(x - eps)) / 2
+
+
 @central_difference.wrong("The sign is turned round: a slope is the value on the right minus the value on the left.")
 def left_minus_right(f, x, eps):
     return (f(x - eps) - f(x + eps)) / (2 * eps)

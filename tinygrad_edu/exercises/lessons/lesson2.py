@@ -189,8 +189,8 @@ def item(T, w, b, x, y):
 
 
 @line_loss.wrong(
-    "The graph is cut where `T.tensor([...])` copies the numbers into a new tensor, a leaf without history. "
-    "To put tensors together use T.stack, or compute with whole tensors."
+    "The loss has no graph behind it. `T.tensor([...])` copies the numbers into a new tensor, a leaf without history: to put "
+    "tensors together use T.stack, or compute with whole tensors. Under no_grad or after detach() nothing is recorded either."
 )
 def new_tensor(T, w, b, x, y):
     predicted = T.tensor([(w * x[i] + b).item() for i in range(len(x))])
@@ -205,6 +205,14 @@ def requires_grad_on_the_loss(T, w, b, x, y):
     loss = new_tensor(T, w, b, x, y)
     loss.requires_grad = True
     return loss
+
+
+@line_loss.wrong(
+    "You returned a plain number: `.item()` and `float()` copy it out of the graph. The loss stays a tensor, so that "
+    "backward() can start from it."
+)
+def plain_number(T, w, b, x, y):
+    return ((w * x + b - y) ** 2).mean().item()
 
 
 @line_loss.wrong("This is the sum of the squares. Their mean is asked for: it does not grow with the number of points.")

@@ -80,6 +80,17 @@ def preorder(root, inputs):
 
 
 @topological_order.wrong(
+    "This goes level by level: a node comes as soon as it is first met, from above. But one that is met early may be used "
+    "late, and has to wait for all that uses it."
+)
+def level_by_level(root, inputs):
+    order = [root]
+    for name in order:
+        order.extend(dict.fromkeys(other for other in inputs[name] if other not in order))
+    return order
+
+
+@topological_order.wrong(
     "A node comes once for every path to it. Remember what was visited: it runs once, with the sum of what arrives."
 )
 def visits_twice(root, inputs):

@@ -84,7 +84,10 @@ def data(T, y):
     return y.data
 
 
-@stop_gradient.wrong("`clone()` is an op of the graph: it copies the numbers, and gradients flow through it.")
+@stop_gradient.wrong(
+    "Gradients still flow through the result. `clone()` is an op of the graph like any other, and no_grad matters only for "
+    "what is computed under it: y was computed before."
+)
 def clone(T, y):
     return y.clone()
 
