@@ -15,6 +15,7 @@ from viz import engines
 from viz.draw import draw
 from viz.engines import CORE, NAMES, TORCH, Engine
 from viz.experiments.compare import compare
+from viz.recording.reader import tensors_in
 from viz.recording.record import Recorder
 from viz.recording.recording import Recording
 from viz.recording.source import Source
@@ -212,9 +213,13 @@ class AutogradMagics(Magics):
         if not result.success or not isinstance(source, str) or source.lstrip().startswith("%%"):
             return
         source = re.sub(r"(?m)^%time ", "", source)  # which runs its line and leaves its names here
-        tensor = _last_tensor(self.shell.transform_cell(source), result.result, self.shell.user_ns)
-        if tensor is not None:
-            display(draw(tensor))
+        # With an underscore, for `draw` looks for names here too.
+        _last = _last_tensor(self.shell.transform_cell(source), result.result, self.shell.user_ns)
+        engine = engines.of(_last)
+        if engine is not None:
+            own = [name for name in self.shell.user_ns if not name.startswith("_") and name not in ("In", "Out")]
+            names = {name + path: one for name in own for path, one in tensors_in(self.shell.user_ns[name], engine)}
+            display(draw(_last, names=names))
 
 
 def used_engines(source: str, namespace: dict[str, Any]) -> list[str]:

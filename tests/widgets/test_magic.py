@@ -135,6 +135,8 @@ def test_on_draws_the_last_tensor_of_each_cell_until_off(shell, shown):
     shell.run_cell("r = w * 3")
     assert [type(thing) for thing in shown] == [Picture, Picture]
     assert "MulBackward0" in shown[0].svg and "AddBackward0" in shown[1].svg
+    names = [[value.name for value in picture.graph.values.values() if value.name] for picture in shown]
+    assert [sorted(found) for found in names] == [["q", "w"], ["w"]]  # the notebook's own, and no others
 
 
 def test_on_outlives_an_error_and_leaves_cells_under_autograd_alone(shell, shown):
