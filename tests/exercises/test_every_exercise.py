@@ -1,10 +1,13 @@
 """Generated from the exercises themselves: every right answer earns all, every wrong one fails with its own hint."""
 
+import importlib
 import inspect
+import pkgutil
 
 import pytest
 
-from tinygrad_edu.exercises import all_exercises, check, get
+from tinygrad_edu.exercises import all_exercises, check, get, lessons
+from tinygrad_edu.exercises.exercise import Exercise
 from tinygrad_edu.exercises.judge import known
 
 RIGHT = [(e.id, i) for e in all_exercises().values() for i in range(len(e.rights))]
@@ -57,6 +60,12 @@ def test_no_report_shows_the_solution(id, name):
             line = line.strip().removeprefix("return ")
             assert len(line) < 20 or line.startswith(("@", "def ", "class ", "for ", "raise ")) or line not in text
         assert callable(right) or repr(right) not in text
+
+
+def test_no_exercise_hides_another_behind_its_id():
+    modules = [importlib.import_module(f"{lessons.__name__}.{m.name}") for m in pkgutil.iter_modules(lessons.__path__)]
+    written = {id(value) for module in modules for value in vars(module).values() if isinstance(value, Exercise)}
+    assert written == {id(exercise) for exercise in all_exercises().values()}
 
 
 def test_the_course_has_its_exercises():
