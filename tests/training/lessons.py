@@ -620,8 +620,94 @@ def nearest_neighbours(T: Any) -> list[float]:
     ]
 
 
+def packed_sentences(T: Any) -> list[float]:
+    """Sentences of different lengths, packed for a recurrent network that reads them in both directions."""
+    nn, rnn = T.nn, T.nn.utils.rnn
+    T.manual_seed(19)
+    sentences = [(T.randint(1, 20, (n,)), float(n % 2)) for n in (5, 3, 8, 2, 6, 4)]
+
+    class Classifier(nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.embedding = nn.Embedding(20, 6, padding_idx=0)
+            self.lstm = nn.LSTM(6, 8, num_layers=2, bidirectional=True, batch_first=True)
+            self.head = nn.Linear(16, 1)
+
+        def forward(self, words: Any, lengths: Any) -> Any:
+            packed = rnn.pack_padded_sequence(self.embedding(words), lengths.cpu(), batch_first=True)
+            out, (hidden, _) = self.lstm(packed)
+            padded, _ = rnn.pad_packed_sequence(out, batch_first=True)
+            last = T.cat((hidden[-2, :, :], hidden[-1, :, :]), dim=1)
+            return T.sigmoid(self.head(last)).squeeze(1), padded.max(dim=1).values
+
+    def collate(batch: list[Any]) -> Any:
+        batch.sort(key=lambda pair: len(pair[0]), reverse=True)
+        words, labels = zip(*batch, strict=True)
+        return rnn.pad_sequence(words, batch_first=True), T.tensor([len(w) for w in words]), T.tensor(labels)
+
+    model, criterion = Classifier(), nn.BCELoss()
+    optimizer = T.optim.Adam(model.parameters(), lr=0.01)
+    losses = []
+    for _ in range(3):
+        for words, lengths, labels in T.utils.data.DataLoader(sentences, 3, shuffle=True, collate_fn=collate):
+            scores, seen = model(words, lengths)
+            loss = criterion(scores, labels) + 0.01 * seen.pow(2).mean()
+            optimizer.zero_grad()
+            loss.backward()
+            optimizer.step()
+            losses.append(loss.item())
+    return losses
+
+
+def rules_of_ones_own(T: Any) -> list[float]:
+    """An optimiser and a schedule that the lesson writes itself, steps that add up gradients, and the best weights kept."""
+    nn = T.nn
+    T.manual_seed(20)
+
+    class Lion(T.optim.Optimizer):  # type: ignore[misc]
+        def __init__(self, params: Any, lr: float = 0.01, beta: float = 0.9) -> None:
+            super().__init__(params, {"lr": lr, "beta": beta})
+
+        @T.no_grad()
+        def step(self, closure: Any = None) -> None:
+            for group in self.param_groups:
+                for p in group["params"]:
+                    if p.grad is None:
+                        continue
+                    state = self.state[p]
+                    if len(state) == 0:
+                        state["mean"] = T.zeros_like(p, memory_format=T.preserve_format)
+                    state["mean"].mul_(group["beta"]).add_(p.grad, alpha=1 - group["beta"])
+                    p.add_(T.tanh(10 * state["mean"]), alpha=-group["lr"])
+
+    class Warmup(T.optim.lr_scheduler.LRScheduler):  # type: ignore[misc]
+        def get_lr(self) -> list[float]:
+            return [base * min(1.0, self._step_count / 4) for base in self.base_lrs]
+
+    x = T.randn(24, 3)
+    y = x @ T.randn(3, 1)
+    net = nn.Sequential(nn.Linear(3, 8), nn.ReLU(), nn.Linear(8, 1))
+    optimizer = Lion(net.parameters(), lr=0.02)
+    plans = [Warmup(optimizer), T.optim.lr_scheduler.MultiStepLR(optimizer, [6, 9], gamma=0.5)]
+    best, kept, out = float("inf"), None, []
+    for _ in range(8):
+        for part, wanted in zip(x.chunk(4), y.chunk(4), strict=True):
+            (nn.functional.mse_loss(net(part), target=wanted) / 4).backward()
+        norm = nn.utils.clip_grad_norm_(net.parameters(), 1.0)
+        optimizer.step()
+        optimizer.zero_grad()
+        for plan in plans:
+            plan.step()
+        loss = nn.functional.mse_loss(net(x), y).item()
+        if loss < best:
+            best, kept = loss, {name: value.clone() for name, value in net.state_dict().items()}
+        out += [loss, norm.item(), optimizer.param_groups[0]["lr"]]
+    net.load_state_dict(kept)
+    return [*out, nn.functional.mse_loss(net(x), y).item(), optimizer.state[net[0].weight]["mean"].norm().item()]
+
+
 LESSONS = [
     blitz, names_by_characters, seq2seq_with_attention, vae, dcgan, word_embedding, time_series, matrix_factorisation,
     resnet_block, small_gpt, lora, gradient_penalty, maml, neural_style, denoising_unet, translation, text_bags,
-    reinforce, nearest_neighbours,
+    reinforce, nearest_neighbours, packed_sentences, rules_of_ones_own,
 ]  # fmt: skip
