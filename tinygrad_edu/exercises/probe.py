@@ -90,11 +90,13 @@ def kind_of_answer(answer: object) -> str:
 
 
 def _observe(probe: Callable, answer: object, engine: str, case: Data, budget: Budget) -> Data:
-    returned: list[object] = []
+    forgot = False
 
     def watched(*arguments: Any, **named: Any) -> Any:
-        returned.append(answer(*arguments, **named))  # type: ignore[operator]
-        return returned[-1]
+        nonlocal forgot
+        returned = answer(*arguments, **named)  # type: ignore[operator]
+        forgot = returned is None
+        return returned
 
     head: tuple = (watched if kind_of_answer(answer) == "a function" else answer,)
     if "T" in probe.__code__.co_varnames[: probe.__code__.co_argcount]:
@@ -107,8 +109,8 @@ def _observe(probe: Callable, answer: object, engine: str, case: Data, budget: B
                 raise
             except BaseException as error:  # also SystemExit and KeyboardInterrupt: an answer may raise anything
                 said = raised(error)
-                forgot = returned and returned[-1] is None and said["line"] is None
-                return None if forgot else said  # the probe could not go on with a None: that is what is to be told
+                # Where the probe could not go on with a None, that is what is to be told.
+                return None if forgot and said["line"] is None else said
     except TimeUp:
         return {"stopped": "no end in sight"}
 
@@ -132,12 +134,13 @@ def raised(error: BaseException) -> Data:
         message = ""
     frames = traceback.extract_tb(sys.exc_info()[2])  # error.__traceback__ may be a property of the answer's
     own = [frame.lineno for frame in frames if _is_answer(frame.filename)]
+    deepest = frames[-1].filename if frames else ""  # an answer may take the frames away
     return {
         "raised": type_name(error),
         "message": message,
         "line": own[-1] if own else None,
         "as": next(_OF_PYTHON[id(kind)] for kind in type.mro(type(error)) if id(kind) in _OF_PYTHON),
-        "beneath": not (_is_answer(frames[-1].filename) or Path(frames[-1].filename).parent == LESSONS),
+        "beneath": not (_is_answer(deepest) or Path(deepest).parent == LESSONS),
     }
 
 
