@@ -119,10 +119,10 @@ class Engine:
             self.module.set_default_dtype(before)
 
     @contextmanager
-    def seeded(self, seed: int) -> Iterator[Callable[[], list[str]]]:
+    def seeded(self, seed: int, device: str = "cpu") -> Iterator[Callable[[], list[str]]]:
         """A context in which random numbers begin at `seed`; outside of it they go on as if none had been drawn.
 
-        Gives a function that tells which of `random`, `numpy` and the engine have been asked for any.
+        Those of a GPU do so where it is in use, and where `device` says that it will be. Gives a function that tells which of `random`, `numpy` and the engine have been asked for any.
         """
         own = self.module.random.default_generator
         sources: dict[str, tuple[Callable[..., Any], ...]] = {
@@ -130,6 +130,8 @@ class Engine:
             "numpy": (np.random.get_state, np.random.set_state, np.random.seed, np.random.random_sample),
             self.name: (own.get_state, own.set_state, own.manual_seed, lambda: self.module.rand(()).item()),
         }
+        if device.startswith("cuda") and not self.devices()["cuda"]:
+            self.module.cuda.init()  # its generators are there from now on
         if self.name == TORCH and self.module.cuda.is_initialized():
             gpu = self.module.cuda
             draw = lambda: self.module.rand((), device="cuda").item()  # noqa: E731

@@ -98,7 +98,7 @@ def test_an_error_that_both_raise_is_agreement():
 
 @pytest.mark.parametrize("program", [AGREE["a loop"], differing], ids=["text", "function"])
 def test_both_sides_are_timed_without_recording(program, capsys):
-    timing = time_both(program, "cpu", {})
+    timing = time_both(program, "cpu", {"tinygrad_edu": {}, "torch": {}})
     assert timing.ours > 0
     assert timing.theirs > 0
     assert timing.runs >= 1

@@ -1,5 +1,6 @@
 """PyTorch on a GPU beside the core on the CPU: values come back for the table, both sides are timed."""
 
+import numpy as np
 import pytest
 
 import viz
@@ -35,6 +36,21 @@ def test_the_explorer_moves_pytorch_to_the_gpu_and_back():
     assert namespace["w"].grad.is_cuda
     explorer.state = {"device": "cpu"}
     assert explorer.result["sides"][1]["title"].endswith("CPU")
+
+
+def test_random_numbers_of_the_gpu_are_the_same_in_every_run():
+    program = "w = T.randn(3, requires_grad=True)\nL = (w * w).sum()\nL.backward()"
+    explorer = viz.explore(program, state={"device": "cuda"})
+    first = explorer._recordings["torch"].tensors["w"]["value"]["data"]
+    explorer.state = {"device": "cuda", "retain_grad": ["L"]}
+    assert explorer._recordings["torch"].tensors["w"]["value"]["data"] == first
+
+
+def test_what_a_program_is_given_goes_to_the_gpu_too():
+    numbers = {"x": torch.tensor([1.0, 2.0]), "a": np.ones(2)}
+    comparison = viz.compare("w = T.tensor(3.0, requires_grad=True)\n(w * x * a).sum().backward()", "cuda", numbers)
+    assert comparison.agree, repr(comparison)
+    assert comparison.timing is not None
 
 
 def test_memory_that_is_not_there_is_a_sentence_in_its_place():

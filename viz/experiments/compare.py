@@ -131,23 +131,24 @@ def compare(program: str | Callable[..., Any], device: str = "cpu", inputs: dict
     _tensors(made)
     if device != "cpu" and ours.error is None and theirs.error is None:
         with contextlib.suppress(RuntimeError, MemoryError):  # no memory for another run: there are no times, then
-            made.timing = time_both(program, device, inputs or {})
+            given = {name: _copies(inputs or {}, name, on) for name, on in ((CORE, "cpu"), (TORCH, device))}
+            made.timing = time_both(program, device, given)
     return made
 
 
 def _recorded_on(name: str, program: str | Callable[..., Any], device: str, inputs: dict[str, Any] | None) -> Recording:
-    with engines.load(name).seeded(SEED):
-        return record(program, name, device, _copies(inputs or {}, name))
+    with engines.load(name).seeded(SEED, device):
+        return record(program, name, device, _copies(inputs or {}, name, device))
 
 
-def _copies(inputs: dict[str, Any], name: str) -> dict[str, Any]:
+def _copies(inputs: dict[str, Any], name: str, device: str) -> dict[str, Any]:
     """`inputs` for one engine: what a program does to them on one side is seen neither on the other nor outside."""
     engine = engines.load(name)
 
     def copied(thing: Any) -> Any:
         owner = engines.of(thing)
         if owner is not None and owner.is_tensor(thing):
-            return engine.module.tensor(owner.array(thing)).requires_grad_(thing.requires_grad)
+            return engine.module.tensor(owner.array(thing), device=device).requires_grad_(thing.requires_grad)
         try:
             return deepcopy(thing)
         except Exception:  # a module of Python's, a lock, a tensor in a list that is no leaf: these stay what they are

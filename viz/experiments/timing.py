@@ -66,8 +66,8 @@ def timed(program: str | Callable[..., Any], engine: str, device: str, inputs: d
     return statistics.median(times[1:]), len(times) - 1
 
 
-def time_both(program: str | Callable[..., Any], device: str, inputs: dict[str, Any]) -> Timing:
-    """Time ours on the CPU, and PyTorch on `device`."""
-    ours, _ = timed(program, CORE, "cpu", inputs)
-    theirs, runs = timed(program, TORCH, device, inputs)
+def time_both(program: str | Callable[..., Any], device: str, inputs: dict[str, dict[str, Any]]) -> Timing:
+    """Time ours on the CPU, and PyTorch on `device`; `inputs` has those of each engine."""
+    ours, _ = timed(program, CORE, "cpu", inputs[CORE])
+    theirs, runs = timed(program, TORCH, device, inputs[TORCH])
     return Timing(ours, theirs, device.upper(), runs)

@@ -134,7 +134,7 @@ class Recorder:
         """Run the program once and give back what happened."""
         module = self.engine.module
         given = {
-            name: module.tensor(item) if isinstance(item, (np.ndarray, np.generic)) else item
+            name: module.tensor(item, device=self.device) if isinstance(item, (np.ndarray, np.generic)) else item
             for name, item in inputs.items()
         }
         output = _Printed()

@@ -230,7 +230,10 @@ class Explorer(Live):
                 warnings.simplefilter("always")
                 chosen = engines.load(engine)
                 given = {"input": _asks, **self._parsed.namespace}
-                with chosen.default_dtype(dtype) if dtype else contextlib.nullcontext(), chosen.seeded(SEED) as asked:
+                with (
+                    chosen.default_dtype(dtype) if dtype else contextlib.nullcontext(),
+                    chosen.seeded(SEED, device) as asked,
+                ):
                     recording = record(edited.source, engine, device, inputs=given)
                     random = asked()
         except (ModuleNotFoundError, ValueError, RuntimeError, MemoryError) as error:
