@@ -48,7 +48,7 @@ double, float, half = float64, float32, float16
 long, int, short = int64, int32, int16
 bool = dtypes.bool_
 
-from . import distributions, jit, library, linalg, nn, optim, random, serialization  # noqa: E402 - they add to the functions
+from . import distributions, jit, library, linalg, nn, optim, random, serialization, testing  # noqa: E402 - they add to the functions
 from .generator import Generator  # noqa: E402
 from .legacy import (  # noqa: E402
     BoolTensor,

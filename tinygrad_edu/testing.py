@@ -1,0 +1,180 @@
+"""What tests compare with, as PyTorch's `torch.testing` has it: `assert_close`, and `make_tensor`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from . import dtypes
+from .ops.creation import check_device as _check_device
+from .ops.creation import shape_of
+from .random import source
+from .tensor import Tensor, wrap
+
+__all__ = ["assert_close", "make_tensor"]
+
+# By dtype: how far apart two numbers may be, in relation to the expected one, and in any case. All others are to be equal.
+_TOLERANCES = {"float16": (1e-3, 1e-5), "float32": (1.3e-6, 1e-5), "float64": (1e-7, 1e-7)}
+
+
+def assert_close(
+    actual: Any,
+    expected: Any,
+    *,
+    allow_subclasses: bool = True,
+    rtol: float | None = None,
+    atol: float | None = None,
+    equal_nan: bool = False,
+    check_device: bool = True,
+    check_dtype: bool = True,
+    check_layout: bool = True,
+    check_stride: bool = False,
+    msg: str | Callable[[str], str] | None = None,
+) -> None:
+    """Raise unless two tensors, arrays, numbers, or lists, tuples and dicts of these have the same form and close values.
+
+    Close means `|actual - expected| <= atol + rtol * |expected|`. Without tolerances those of the dtype hold; for integers
+    and booleans they are 0. There is one device and one layout, so these two are equal in any case.
+
+    Args:
+        msg: what the error says instead, or a function of what it would say.
+
+    Raises:
+        AssertionError: they are not close, or differ in shape, dtype, length or keys.
+        TypeError: the two cannot be compared.
+        ValueError: one tolerance is given without the other.
+
+    Example:
+        >>> import tinygrad_edu as T
+        >>> T.testing.assert_close(T.tensor([1.0, 2.0]) / 3, T.tensor([1 / 3, 2 / 3]))
+    """
+    if (rtol is None) != (atol is None):
+        missing = "atol" if atol is None else "rtol"
+        raise ValueError(f"Both 'rtol' and 'atol' must be either specified or omitted, but got no {missing}.")
+    # Pairs that are still to be compared, the next one last; and where in the two each stands.
+    pairs: list[tuple[Any, Any, str]] = [(actual, expected, "")]
+    while pairs:
+        a, b, where = pairs.pop()
+        found: str | None = None
+        if _is_list(a) and _is_list(b):
+            if len(a) != len(b):
+                found = f"The length of the sequences mismatch: {len(a)} != {len(b)}"
+            else:
+                pairs += [(a[i], b[i], f"{where}[{i}]") for i in reversed(range(len(a)))]
+        elif isinstance(a, Mapping) and isinstance(b, Mapping):
+            if set(a) != set(b):
+                found = (
+                    f"The keys of the mappings do not match:\nMissing keys in the actual mapping: {sorted(set(b) - set(a))}\n"
+                    f"Additional keys in the actual mapping: {sorted(set(a) - set(b))}"
+                )
+            else:
+                pairs += [(a[k], b[k], f"{where}[{k!r}]") for k in reversed(list(b))]
+        elif a is None or b is None:
+            found = None if a is b else f"None mismatch: {a} is not {b}"
+        elif isinstance(a, int | float) and isinstance(b, int | float):
+            if check_dtype and type(a) is not type(b):
+                found = f"The (d)types do not match: {type(a)} != {type(b)}."
+            else:
+                found = _mismatch(np.asarray(a), np.asarray(b), rtol, atol, equal_nan)
+        elif _is_array(a) and _is_array(b) and (allow_subclasses or type(a) is type(b)):
+            found = _other_form(a, b, check_dtype, check_stride)
+            if found is None:
+                x, y = (t._data if isinstance(t, Tensor) else np.asarray(t) for t in (a, b))
+                found = _mismatch(x, y, rtol, atol, equal_nan)
+        else:
+            raise TypeError(
+                f"No comparison pair was able to handle inputs of type {type(a)} and {type(b)}. Two tensors can be compared, "
+                "two arrays, two numbers, or lists, tuples and dicts of these."
+            )
+        if found is not None:
+            text = f"{found}\n\nThe failure occurred for item {where}" if where else found
+            raise AssertionError(msg(text) if callable(msg) else msg or text)
+
+
+def _is_list(value: Any) -> bool:
+    return isinstance(value, Sequence) and not isinstance(value, str)
+
+
+def _is_array(value: Any) -> bool:
+    return isinstance(value, Tensor | np.ndarray | np.generic)
+
+
+def _other_form(a: Any, b: Any, check_dtype: bool, check_stride: bool) -> str | None:
+    if isinstance(a, Tensor) is not isinstance(b, Tensor):
+        raise TypeError(f"No comparison pair was able to handle inputs of type {type(a)} and {type(b)}.")
+    for name, checked in (("shape", True), ("dtype", check_dtype)):
+        if checked and getattr(a, name) != getattr(b, name):
+            return f"The values for attribute '{name}' do not match: {getattr(a, name)} != {getattr(b, name)}."
+    if check_stride and isinstance(a, Tensor) and a.stride() != b.stride():
+        return f"The values for attribute 'stride()' do not match: {a.stride()} != {b.stride()}."
+    return None
+
+
+def _mismatch(a: np.ndarray, b: np.ndarray, rtol: float | None, atol: float | None, equal_nan: bool) -> str | None:
+    """What to say of two arrays of one shape; nothing if they are close."""
+    if rtol is None or atol is None:
+        each = [_TOLERANCES.get(array.dtype.name, (0.0, 0.0)) for array in (a, b)]
+        rtol, atol = (max(pair) for pair in zip(*each, strict=True))
+    x, y = (array.astype(np.float64) if array.dtype.kind in "fb" else array for array in (a, b))
+    with np.errstate(all="ignore"):
+        close = np.isclose(x, y, rtol, atol, equal_nan)
+        if close.all():
+            return None
+        apart = np.where(close, 0, np.abs(x - y))
+        relative = np.where(close, 0, apart / np.abs(y))
+    what = "equal" if rtol == atol == 0 else "close"
+    if not a.ndim:
+        return (
+            f"Scalars are not {what}!\n\nExpected {b} but got {a}.\nAbsolute difference: {apart} (up to {atol} allowed)\n"
+            f"Relative difference: {relative} (up to {rtol} allowed)"
+        )
+    n = int((~close).sum())
+    text = f"Tensor-likes are not {what}!\n\nMismatched elements: {n} / {a.size} ({n / a.size:.1%})"
+    for name, values, allowed in (("absolute", apart, atol), ("relative", relative, rtol)):
+        # A NaN is greater than all: where there is one, it is the place to look.
+        at = np.unravel_index(int(np.argmax(np.where(np.isnan(values), np.inf, values))), values.shape)
+        place = tuple(int(i) for i in at)
+        text += f"\nGreatest {name} difference: {values[at]} at index {place} (up to {allowed} allowed)"
+    return text
+
+
+def make_tensor(
+    *shape: Any,
+    dtype: Any,
+    device: Any = None,
+    low: float | None = None,
+    high: float | None = None,
+    requires_grad: bool = False,
+    noncontiguous: bool = False,
+    exclude_zero: bool = False,
+    memory_format: Any = None,
+) -> Tensor:
+    """A tensor of random numbers from `low` (-9) up to `high` (9; booleans and uint8 from 0), evenly spread.
+
+    Args:
+        noncontiguous: leave room between its elements in memory.
+        exclude_zero: give the smallest number above 0 in place of a 0.
+
+    Example:
+        >>> import tinygrad_edu as T
+        >>> T.testing.make_tensor((2, 3), dtype=T.float64, requires_grad=True).shape
+        tinygrad_edu.Size([2, 3])
+    """
+    _check_device(device)
+    kind = dtypes.to_numpy_dtype(dtype)
+    lowest, highest = (
+        (0, 2) if kind.kind == "b" else (0, 10) if kind.kind == "u" else (-9, 10 if kind.kind == "i" else 9)
+    )
+    low, high = lowest if low is None else low, highest if high is None else high
+    size = shape_of(shape)
+    if kind.kind == "f":
+        array = source(None).uniform(size, kind, low, high)
+    else:
+        array = source(None).integers(int(low), int(high), size).astype(kind)
+    if exclude_zero:
+        array[array == 0] = np.finfo(kind).tiny if kind.kind == "f" else 1
+    if noncontiguous and array.size > 1:
+        array = np.repeat(array, 2, axis=-1)[..., ::2]
+    return wrap(array).requires_grad_(requires_grad)
