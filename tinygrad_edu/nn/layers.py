@@ -27,7 +27,7 @@ def add_parameters(module: Module, device: Any, dtype: Any, **sizes: Any) -> Non
 
 
 class Linear(Module):
-    """x·weightᵀ + bias, for `weight` of shape (out_features, in_features)."""
+    """x·weightᵀ + bias, of x (…, in_features) with `weight` (out_features, in_features): (…, out_features)."""
 
     def __init__(
         self, in_features: int, out_features: int, bias: bool = True, device: Any = None, dtype: Any = None
@@ -52,7 +52,7 @@ class Linear(Module):
 
 
 class Bilinear(Module):
-    """x1·weight[o]·x2ᵀ + bias[o]."""
+    """x1·weight[o]·x2ᵀ + bias[o], of (…, in1_features) and (…, in2_features): (…, out_features)."""
 
     def __init__(
         self,
@@ -232,17 +232,17 @@ class _ConvTranspose(_Conv):
 
 
 class ConvTranspose1d(_ConvTranspose):
-    """The transpose of Conv1d."""
+    """The transpose of Conv1d: from (N, in_channels, L) to longer sequences."""
 
 
 class ConvTranspose2d(_ConvTranspose):
-    """The transpose of Conv2d."""
+    """The transpose of Conv2d: from (N, in_channels, H, W) to larger images."""
 
     _dims = 2
 
 
 class Embedding(Module):
-    """A row of `weight` for each class."""
+    """A row of `weight` (num_embeddings, embedding_dim) for each class: integers (…) become (…, embedding_dim)."""
 
     def __init__(
         self,
@@ -285,7 +285,10 @@ class Embedding(Module):
 
 
 class EmbeddingBag(Module):
-    """The means, or sums, of the rows of `weight` that each bag of classes names."""
+    """The means, or sums, of the rows of `weight` that each bag names: (N, L), or bags one after the other and their offsets.
+
+    The result is (N, embedding_dim).
+    """
 
     def __init__(
         self,
@@ -339,13 +342,13 @@ class Dropout(_Dropout):
 
 
 class Dropout1d(_Dropout):
-    """As Dropout, of whole channels."""
+    """As Dropout, of whole channels of sequences (N, C, L)."""
 
     _function: Any = staticmethod(F.dropout1d)
 
 
 class Dropout2d(_Dropout):
-    """As Dropout, of whole channels."""
+    """As Dropout, of whole channels of images (N, C, H, W)."""
 
     _function: Any = staticmethod(F.dropout2d)
 
@@ -365,7 +368,7 @@ class Flatten(Module):
 
 
 class Unflatten(Module):
-    """One dimension as several."""
+    """Dimension `dim` as several, of the sizes `unflattened_size`."""
 
     def __init__(self, dim: int, unflattened_size: Any) -> None:
         super().__init__()

@@ -149,7 +149,7 @@ class InstanceNorm3d(_InstanceNorm):
 
 
 class LayerNorm(Module):
-    """By mean and deviation over the last dimensions."""
+    """By mean and deviation over the last dimensions, of the sizes `normalized_shape`."""
 
     def __init__(
         self,
@@ -176,7 +176,7 @@ class LayerNorm(Module):
 
 
 class RMSNorm(Module):
-    """By the root of the mean square over the last dimensions."""
+    """By the root of the mean square over the last dimensions, of the sizes `normalized_shape`."""
 
     def __init__(
         self,
@@ -201,7 +201,7 @@ class RMSNorm(Module):
 
 
 class GroupNorm(Module):
-    """By mean and deviation over groups of channels."""
+    """By mean and deviation over `num_groups` groups of the channels of (N, num_channels, …)."""
 
     def __init__(
         self,

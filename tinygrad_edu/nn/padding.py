@@ -62,7 +62,7 @@ CircularPad1d, CircularPad2d, CircularPad3d = _pads(_Pad, "Circular", "circular"
 
 
 class Unfold(Module):
-    """The windows of images as columns."""
+    """The windows of images (N, C, H, W) as columns (N, elements of a window, windows)."""
 
     def __init__(self, kernel_size: Any, dilation: Any = 1, padding: Any = 0, stride: Any = 1) -> None:
         super().__init__()
@@ -76,7 +76,7 @@ class Unfold(Module):
 
 
 class Fold(Unfold):
-    """Columns added where their windows lie."""
+    """Columns, as Unfold makes them, added where their windows lie: (N, C, *output_size)."""
 
     def __init__(
         self, output_size: Any, kernel_size: Any, dilation: Any = 1, padding: Any = 0, stride: Any = 1
@@ -92,7 +92,7 @@ class Fold(Unfold):
 
 
 class PixelShuffle(Module):
-    """The channels of a pixel become r×r pixels."""
+    """The channels of a pixel become r×r pixels: from (N, C·r², H, W) to (N, C, H·r, W·r)."""
 
     def __init__(self, upscale_factor: int) -> None:
         super().__init__()
@@ -106,7 +106,7 @@ class PixelShuffle(Module):
 
 
 class PixelUnshuffle(Module):
-    """r×r pixels become the channels of one."""
+    """r×r pixels become the channels of one: from (N, C, H·r, W·r) to (N, C·r², H, W)."""
 
     def __init__(self, downscale_factor: int) -> None:
         super().__init__()

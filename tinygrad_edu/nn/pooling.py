@@ -41,19 +41,19 @@ class _MaxPool(Module):
 
 
 class MaxPool1d(_MaxPool):
-    """The largest of each window of sequences."""
+    """The largest of each window of sequences (N, C, L)."""
 
     _function: Any = staticmethod(F.max_pool1d)
 
 
 class MaxPool2d(_MaxPool):
-    """The largest of each window of images."""
+    """The largest of each window of images (N, C, H, W)."""
 
     _function: Any = staticmethod(F.max_pool2d)
 
 
 class AvgPool2d(Module):
-    """The mean of each window of images."""
+    """The mean of each window of images (N, C, H, W)."""
 
     def __init__(
         self,
@@ -84,7 +84,7 @@ class AvgPool2d(Module):
 
 
 class AvgPool1d(Module):
-    """The mean of each window of sequences."""
+    """The mean of each window of sequences (N, C, L)."""
 
     def __init__(
         self,
@@ -122,12 +122,12 @@ class _AdaptivePool(Module):
 
 
 class AdaptiveAvgPool1d(_AdaptivePool):
-    """Means of as many windows as asked for."""
+    """Means of as many windows as asked for: from (N, C, L) to (N, C, output_size)."""
 
     _function: Any = staticmethod(F.adaptive_avg_pool1d)
 
 
 class AdaptiveAvgPool2d(_AdaptivePool):
-    """Means of as many windows as asked for, in both directions."""
+    """Means of as many windows as asked for, in both directions: from (N, C, H, W) to (N, C, *output_size)."""
 
     _function: Any = staticmethod(F.adaptive_avg_pool2d)

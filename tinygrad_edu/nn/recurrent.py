@@ -240,7 +240,10 @@ def _dropped(sequence: Tensor, p: float, lengths: Any) -> Tensor:
 
 
 class RNN(_Recurrent):
-    """h = tanh(W_ih·x + b_ih + W_hh·h + b_hh) at each step of sequences (L, N, input_size)."""
+    """h = tanh(W_ih·x + b_ih + W_hh·h + b_hh) at each step of sequences (L, N, input_size), or packed ones.
+
+    Returns the outputs (L, N, directions·hidden_size) and the last states (num_layers·directions, N, hidden_size).
+    """
 
     def __init__(
         self,
@@ -258,7 +261,7 @@ class RNN(_Recurrent):
 
 
 class LSTM(_Recurrent):
-    """An output and a cell, with gates for what to take in, to forget and to show. Returns (outputs, (h, c))."""
+    """As RNN, with a cell and gates for what to take in, to forget and to show. Returns (outputs, (h, c))."""
 
     _gates = 4
     _states = 2
@@ -282,7 +285,7 @@ class LSTM(_Recurrent):
 
 
 class GRU(_Recurrent):
-    """A state that is renewed in parts, by two gates."""
+    """As RNN, with a state that is renewed in parts, by two gates."""
 
     _gates = 3
 
@@ -332,7 +335,7 @@ class _Cell(Module):
 
 
 class RNNCell(_Cell):
-    """One step of an RNN."""
+    """One step of an RNN: from (N, input_size) and (N, hidden_size) to (N, hidden_size)."""
 
     def __init__(
         self,
@@ -353,14 +356,14 @@ class RNNCell(_Cell):
 
 
 class LSTMCell(_Cell):
-    """One step of an LSTM: returns (h, c)."""
+    """One step of an LSTM: from (N, input_size) and (h, c) to (h, c), each (N, hidden_size)."""
 
     _gates = 4
     _mode = "LSTM"
 
 
 class GRUCell(_Cell):
-    """One step of a GRU."""
+    """One step of a GRU: from (N, input_size) and (N, hidden_size) to (N, hidden_size)."""
 
     _gates = 3
     _mode = "GRU"

@@ -21,7 +21,10 @@ __all__ = [
 
 
 class TransformerEncoderLayer(Module):
-    """Attention of a sequence to itself, then a network for each place; each with a shortcut and a norm."""
+    """Attention of a sequence to itself, then a network for each place; each with a shortcut and a norm.
+
+    Sequences are (L, N, d_model), or (N, L, d_model) if `batch_first`.
+    """
 
     def __init__(
         self,
