@@ -158,37 +158,53 @@ def _add_pictures(commands: argparse._SubParsersAction) -> None:
         "compare", help="run a program on tinygrad_edu and on PyTorch, and say how they differ"
     )
     compare.set_defaults(run=_compare)
+    compare.add_argument("-o", "--out", type=Path, help="also write both pictures, side by side, as an html page")
     for parser in (draw, play, compare):
-        parser.add_argument("program", type=Path, help="a Python file; in it `torch` and `T` are the engine")
+        parser.add_argument(
+            "program",
+            type=Path,
+            help="a Python script, a notebook, or - for standard input; in it `torch` and `T` are the engine",
+        )
 
 
 def _save(arguments: argparse.Namespace) -> int:
     import viz
+    from viz.recording import program_file
 
-    out = arguments.out or arguments.program.with_suffix(arguments.suffix)
+    path: Path = arguments.program
+    if path == program_file.STDIN and arguments.out is None:
+        print("nothing saved: name the file to write with -o", file=sys.stderr)
+        return 2
+    out = arguments.out or path.with_suffix(arguments.suffix)
     try:
-        recording = viz.record(arguments.program.read_text(encoding="utf-8"), engine=arguments.engine)
+        program = program_file.read(path)
+        with program_file.at_home(path, program) as names:
+            recording = viz.record(program.text, engine=arguments.engine, inputs=names)
         animate = arguments.moves and out.suffix.lower() == ".svg"
         print(recording.save(out, step=arguments.step, view=arguments.view, animate=animate))
     except (OSError, ValueError, IndexError, ModuleNotFoundError) as error:
         print(f"nothing saved: {error}", file=sys.stderr)
         return 2
-    if recording.error:
-        print(
-            f"line {recording.error['line']}: {recording.error['type']}: {recording.error['message']}", file=sys.stderr
-        )
-    return 1 if recording.error else 0
+    error = recording.error
+    if error:
+        print(f"{program.place(error['line'])}: {error['type']}: {error['message']}", file=sys.stderr)
+    return 1 if error else 0
 
 
 def _compare(arguments: argparse.Namespace) -> int:
     from viz.experiments.compare import compare
+    from viz.recording import program_file
 
     try:
-        comparison = compare(arguments.program.read_text(encoding="utf-8"))
+        program = program_file.read(arguments.program)
+        with program_file.at_home(arguments.program, program) as names:
+            comparison = compare(program.text, inputs=names)
+        print(comparison)
+        if arguments.out is not None:
+            print(comparison.save(arguments.out))
     except (OSError, ValueError, ModuleNotFoundError) as error:
         print(f"not compared: {error}", file=sys.stderr)
         return 2
-    print(comparison)
     return 0 if comparison.agree else 1
 
 

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import contextlib
 import math
+import os
 from collections.abc import Callable
 from copy import deepcopy
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 from viz import engines
@@ -86,6 +88,22 @@ class Comparison:
                 runs = "PyTorch" if name == CORE else CORE
                 return f"Only {runs} runs this program to its end. {name} stops {_stop(stopped_one)}"
         return f"{CORE} and PyTorch differ:"
+
+    def save(self, path: str | os.PathLike[str]) -> Path:
+        """Write one HTML page: both pictures in step, and all that was compared. It needs no kernel and no network.
+
+        Raises:
+            ValueError: the suffix of `path` is not `.html`.
+        """
+        from viz.widgets.comparison import as_page
+
+        target = Path(path)
+        if target.suffix.lower() != ".html":
+            raise ValueError(
+                f"{target.name!r}: a comparison is saved as .html; a picture of one engine is viz.record's"
+            )
+        target.write_text(as_page(self), encoding="utf-8")
+        return target
 
     def _ipython_display_(self) -> None:
         from viz.widgets.comparison import ComparisonView

@@ -280,7 +280,7 @@ def player_page(made: dict[str, Any]) -> str:
     )
     script = (
         f'<script type="application/json" id="scene">{embedded(made)}</script>\n'
-        f'<script type="module">\n{_inline(module)}\n'
+        f'<script type="module">\n{inlined(module)}\n'
         'const scene = JSON.parse(document.getElementById("scene").textContent);\n'
         'mountPlayer(document.getElementById("player"), scene, { keys: document });\n'
         "</script>\n"
@@ -294,5 +294,6 @@ def embedded(data: Any) -> str:
     return text.replace("<", "\\u003c").replace("\u2028", "\\u2028").replace("\u2029", "\\u2029")
 
 
-def _inline(module: str) -> str:
+def inlined(module: str) -> str:
+    """JavaScript that stays inside its `<script>` element."""
     return re.sub(r"</(?=script)", r"<\\/", module, flags=re.IGNORECASE)

@@ -35,12 +35,13 @@ def scopes(graph: Graph, boxes: list[str]) -> list[Scope]:
     paths = {op.key: tuple(filter(None, op.module.split("."))) for op in ops}
     if not any(paths.values()):
         return []
-    framed = {prefix for path in set(paths.values()) for prefix in _prefixes(path)}
+    # In the program's order, which a set would not keep: a picture is the same each time that it is drawn.
+    framed = dict.fromkeys(prefix for path in dict.fromkeys(paths.values()) for prefix in _prefixes(path))
     for depth in range(1, 1 + max(map(len, framed), default=0)):
         seen: set[Path] = set()
         for prefix, _ in groupby(path[:depth] for path in paths.values()):
             if prefix in seen:
-                framed.discard(prefix)
+                framed.pop(prefix, None)
             seen.add(prefix)
 
     users: dict[str, list[Path]] = {}

@@ -8,12 +8,15 @@ import traitlets
 
 from viz.engines import CORE, TORCH
 from viz.experiments.compare import Comparison, Difference
+from viz.export.files import embedded, inlined, page
 from viz.frames import scene
 from viz.frames.director import VIEWS
+from viz.picture.svg import escape
 from viz.widgets import bundle, fallback
 from viz.widgets.account import missing, shown, table, title
 from viz.widgets.live import Live
 
+_STYLES = ("player.css", "pair.css", "explorer.css", "comparison.css")
 LISTED = 200  # rows of the table that are shown; what differs comes first
 
 
@@ -34,6 +37,69 @@ def _row(one: Difference) -> dict[str, Any]:
     }
 
 
+def _result(comparison: Comparison) -> dict[str, Any]:
+    """All that the page shows of a comparison."""
+    prefix = scene.new_identity()
+    recordings = {CORE: comparison.ours, TORCH: comparison.theirs}
+    sides = [
+        {
+            "engine": engine,
+            "title": title(engine, recording.device),
+            **shown(recording, f"{prefix}{engine[0]}", VIEWS),
+        }
+        for engine, recording in recordings.items()
+    ]
+    if comparison.missing:
+        del recordings[TORCH]
+        sides[1] = {"engine": TORCH, "title": sides[1]["title"], "missing": missing(comparison.missing)}
+    return {
+        "source": comparison.ours.source,
+        "sides": sides,
+        "table": table(recordings),
+        "agree": comparison.agree,
+        "verdict": comparison.verdict,
+        "differences": [] if comparison.missing else [str(one) for one in comparison.differences],
+        "compared": [_row(one) for one in _first(comparison.table)],
+        "more": max(0, len(comparison.table) - LISTED),
+        "timing": "" if comparison.timing is None else str(comparison.timing),
+    }
+
+
+def _stills(result: dict[str, Any], view: str) -> list[str]:
+    """The pictures of both sides at their last step."""
+    return [scene.frame(side["scene"], view, -1) for side in result["sides"] if "scene" in side]
+
+
+# What a widget asks of a kernel; in a page of its own there is none, and nobody else who changes anything.
+_MODEL = """
+const state = { result: JSON.parse(document.getElementById("result").textContent), view: "values", step: -1 };
+const listeners = {};
+const model = {
+  get: (name) => state[name],
+  set: (name, value) => { state[name] = value; listeners[`change:${name}`]?.(); },
+  on: (event, listener) => { listeners[event] = listener; },
+  off: () => {},
+  save_changes: () => {},
+};
+renderComparison({ model, el: document.getElementById("comparison") });
+"""
+
+
+def as_page(comparison: Comparison) -> str:
+    """The comparison as one HTML page: both pictures in step, with no kernel and no network."""
+    result = _result(comparison)
+    stills = "".join(_stills(result, "values"))
+    body = (
+        f'<main id="comparison"><noscript><p>{escape(result["verdict"])}</p></noscript></main>\n'
+        f"<noscript><figure>{stills}</figure></noscript>"
+    )
+    script = (
+        f'<script type="application/json" id="result">{embedded(result)}</script>\n'
+        f'<script type="module">\n{inlined(bundle.script("comparison.js"))}\n{_MODEL}</script>\n'
+    )
+    return page("The same program on both engines", body, bundle.style(*_STYLES), script)
+
+
 class ComparisonView(Live):
     """Shows what `viz.compare` found; `view` and `step` (-1 is the last) tell where the reader is, and may be set.
 
@@ -41,44 +107,20 @@ class ComparisonView(Live):
     """
 
     _esm = bundle.script("comparison.js")
-    _css = bundle.style("player.css", "pair.css", "explorer.css", "comparison.css")
+    _css = bundle.style(*_STYLES)
 
     result = traitlets.Dict().tag(sync=True)
     view = traitlets.Unicode("values").tag(sync=True)
     step = traitlets.Int(-1).tag(sync=True)
 
     def __init__(self, comparison: Comparison, **traits: Any):
-        prefix = scene.new_identity()
-        recordings = {CORE: comparison.ours, TORCH: comparison.theirs}
-        sides = [
-            {
-                "engine": engine,
-                "title": title(engine, recording.device),
-                **shown(recording, f"{prefix}{engine[0]}", VIEWS),
-            }
-            for engine, recording in recordings.items()
-        ]
-        if comparison.missing:
-            del recordings[TORCH]
-            sides[1] = {"engine": TORCH, "title": sides[1]["title"], "missing": missing(comparison.missing)}
-        result = {
-            "source": comparison.ours.source,
-            "sides": sides,
-            "table": table(recordings),
-            "agree": comparison.agree,
-            "verdict": comparison.verdict,
-            "differences": [] if comparison.missing else [str(one) for one in comparison.differences],
-            "compared": [_row(one) for one in _first(comparison.table)],
-            "more": max(0, len(comparison.table) - LISTED),
-            "timing": "" if comparison.timing is None else str(comparison.timing),
-        }
-        super().__init__(result=result, **traits)
+        super().__init__(result=_result(comparison), **traits)
 
     def _still(self) -> dict[str, str]:
         """Both pictures and the verdict, as a saved notebook keeps them."""
-        stills = [scene.frame(side["scene"], self.view, -1) for side in self.result["sides"] if "scene" in side]
         verdict = self.result["verdict"]
-        return {"text/html": fallback.picture(stills, "Both engines", verdict), "text/plain": verdict}
+        still = fallback.picture(_stills(self.result, self.view), "Both engines", verdict)
+        return {"text/html": still, "text/plain": verdict}
 
     def _text(self) -> str:
         return "A comparison"
