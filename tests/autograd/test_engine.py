@@ -930,3 +930,14 @@ def test_new_data_of_another_dtype_takes_gradients_of_that_dtype(T):
         attempt(lambda: put(x, T.tensor([1, 2]))),
         attempt(lambda: delattr(x, "data")),
     )
+
+
+@same_on_both
+def test_a_derivative_that_does_not_exist_is_an_error_when_it_is_asked_for(T):
+    x = T.tensor([[3.0, 1.0], [3.0, 1.0], [2.0, 1.0]], dtype=T.float64, requires_grad=True)
+    found = []
+    for settings in ({}, {"dim": 0}, {"return_inverse": True, "return_counts": True}):
+        different = T.unique(x, **settings)
+        different = different if isinstance(different, tuple) else (different,)
+        found.append([different, attempt(different[0].sum().backward), T.unique(x.detach(), **settings)])
+    return found, T.unique(T.tensor([3, 1, 3]))

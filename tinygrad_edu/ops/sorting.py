@@ -92,12 +92,40 @@ def topk(input, k, dim=-1, largest=True, sorted=True):
     return _Topk(*Topk.apply(input, k=k, dim=axis, largest=largest))
 
 
+class Unique2(Op):
+    """The different elements, the place of each element among them, and how often each occurs."""
+
+    non_differentiable = (1, 2)
+
+    def forward(self):
+        return np.unique(self, return_inverse=True, return_counts=True)
+
+    def grad_self(grad):
+        raise NotImplementedError(
+            "the derivative for '_unique2' is not implemented. Which elements are equal changes by jumps; pick them by an index "
+            "instead."
+        )
+
+
+class UniqueDim(Op):
+    non_differentiable = (1, 2)
+
+    def forward(self, *, dim):
+        return np.unique(self, return_inverse=True, return_counts=True, axis=dim)
+
+    def grad_self(grad):
+        raise NotImplementedError(
+            "the derivative for 'unique_dim' is not implemented. Which slices are equal changes by jumps; pick them by an index "
+            "instead."
+        )
+
+
 @public()
 def unique(input, sorted=True, return_inverse=False, return_counts=False, dim=None):
     """The different elements in order; with the place of each element among them, and how often each occurs."""
-    found = np.unique(input._data, return_inverse=True, return_counts=True, axis=dim)
-    kept = [x for x, wanted in zip(found, (True, return_inverse, return_counts), strict=True) if wanted]
-    return wrap(kept[0]) if len(kept) == 1 else tuple(wrap(x) for x in kept)
+    found = Unique2.apply(input) if dim is None else UniqueDim.apply(input, dim=dim)
+    kept = tuple(x for x, wanted in zip(found, (True, return_inverse, return_counts), strict=True) if wanted)
+    return kept[0] if len(kept) == 1 else kept
 
 
 @public()
