@@ -229,6 +229,24 @@ def test_packed_sequences_end_where_they_are_cut(kind: str, in_order: bool, bidi
         np.testing.assert_allclose(a.detach().numpy(), b.detach().numpy(), rtol=1e-4, atol=1e-5)
 
 
+def test_a_copied_parameter_has_no_gradient_and_counted_batches_may_be_missing() -> None:
+    def program(T: Any) -> list[Any]:
+        net = T.nn.Sequential(T.nn.Linear(2, 2), T.nn.BatchNorm1d(2))
+        net.add_module("same", net[0])
+        net(T.ones(3, 2)).sum().backward()
+        other = copy.deepcopy(net)
+        kept = {name: value for name, value in net.state_dict().items() if "num_batches" not in name}
+        loaded = repr(other.load_state_dict(kept))
+        return [
+            [p.grad is None for p in other.parameters()],
+            other.same is other[0],
+            loaded,
+            int(other[1].num_batches_tracked),
+        ]
+
+    assert program(tinygrad_edu) == program(torch)
+
+
 def test_a_loss_takes_its_tensors_by_name() -> None:
     def program(T: Any) -> list[float]:
         x, y = T.tensor([[0.1, 0.7]]), T.tensor([1])
@@ -336,8 +354,9 @@ def test_a_module_refuses_what_pytorch_refuses(T: Any) -> None:
 
     with pytest.raises(AttributeError, match=r"before Module.__init__\(\) call"):
         Early()
-    with pytest.raises(TypeError, match="cannot assign"):
-        T.nn.Linear(1, 1).weight = T.zeros(1, 1)
+    for name, value in {"weight": T.zeros(1), "bias": T.nn.ReLU(), "running_mean": 3}.items():
+        with pytest.raises(TypeError, match="cannot assign"):
+            setattr(T.nn.BatchNorm1d(1), name, value)
 
 
 @pytest.mark.filterwarnings("ignore:size_average")

@@ -69,7 +69,7 @@ class Module:
         if isinstance(value, Parameter):
             self._forget(name, keep="_parameters")
             self._parameters[name] = value
-        elif isinstance(value, Module):
+        elif isinstance(value, Module) and name not in own["_parameters"]:
             self._forget(name, keep="_modules")
             self._modules[name] = value
         elif isinstance(value, Buffer):
@@ -88,7 +88,12 @@ class Module:
                     f"cannot assign '{type(value).__name__}' as child module '{name}' (torch.nn.Module or None expected)"
                 )
             self._modules[name] = None
-        elif name in own.get("_buffers", ()) and (value is None or isinstance(value, Tensor)):
+        elif name in own.get("_buffers", ()):
+            if value is not None and not isinstance(value, Tensor):
+                raise TypeError(
+                    f"cannot assign '{type(value).__name__}' object to buffer '{name}' (torch.Tensor, torch.nn.Buffer or None "
+                    "required)"
+                )
             self._buffers[name] = value
         else:
             object.__setattr__(self, name, value)

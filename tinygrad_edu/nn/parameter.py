@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from .. import dtypes
-from ..tensor import Tensor
+from ..tensor import Tensor, wrap
 
 __all__ = ["Buffer", "Parameter", "clear_gradient"]
 
@@ -29,6 +29,12 @@ class Parameter(Tensor):
 
     def __init__(self, data: Any = None, requires_grad: bool = True) -> None:
         pass
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Parameter:
+        # A copy that is to be trained on its own: without the gradient.
+        new = type(self)(wrap(self._data.copy()), self.requires_grad)
+        memo[id(self)] = new
+        return new
 
     # Below the words of its own it prints as the tensor it holds.
     _prints_as_tensor = True

@@ -30,7 +30,8 @@ def load(module: Any, state_dict: Any, strict: bool, assign: bool) -> Incompatib
     if not isinstance(state_dict, Mapping):
         raise TypeError(f"Expected state_dict to be dict-like, got {type(state_dict)}.")
     own = module.state_dict(keep_vars=True)
-    missing = [key for key in own if key not in state_dict]
+    # Batches were not counted before PyTorch 0.4.1: files of that time, and programs, leave them out.
+    missing = [key for key in own if key not in state_dict and not key.endswith("num_batches_tracked")]
     unexpected = [key for key in state_dict if key not in own]
     errors = []
     if strict and unexpected:
