@@ -13,11 +13,15 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
+from hypothesis import settings
 
 import tinygrad_edu
 
-pytest.importorskip("expecttest", reason="PyTorch's samples need the package expecttest")
-from torch.testing._internal.common_methods_invocations import op_db
+# What PyTorch keeps for its own tests loads its own settings of hypothesis, for every test that is read after this one.
+profile = settings.get_current_profile_name()
+from torch.testing._internal.common_methods_invocations import op_db  # noqa: E402
+
+settings.load_profile(profile)
 
 pytestmark = pytest.mark.filterwarnings("ignore")
 
