@@ -30,9 +30,9 @@ class Elu(Op):
 
     @in_blocks
     def grad_self(grad, self, alpha, scale, input_scale):
-        positive = self > 0
-        below = where(self >= 0, 0.0, self) * input_scale
-        return where(positive, grad * scale, grad * (exp(below) * (alpha * scale * input_scale)))
+        negative = self <= 0
+        below = where(self < 0, self, 0.0) * input_scale
+        return where(negative, grad * (exp(below) * (alpha * scale * input_scale)), grad * scale)
 
     jvp = elementwise
 
@@ -46,8 +46,8 @@ class Celu(Op):
 
     @in_blocks
     def grad_self(grad, self, alpha):
-        positive = self > 0
-        return where(positive, grad, grad * exp(where(positive, 0.0, self) / alpha))
+        negative = self <= 0
+        return where(negative, grad * exp(where(negative, self, 0.0) / alpha), grad)
 
     jvp = elementwise
 

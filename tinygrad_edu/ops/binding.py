@@ -42,7 +42,8 @@ def public(
 ) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
     """Bind a function of `ops` under its own name and `aliases`, in each table of `where` and as a method of Tensor.
 
-    The function itself is returned as it was: the rules call it with arrays, and no mode sees that. `inplace` is the Op
+    A leading underscore is no part of the name: it is there where the module has another function of that name. The
+    function itself is returned as it was: the rules call it with arrays, and no mode sees that. `inplace` is the Op
     whose result the form with an underscore writes into its tensor (or a function that does so); it serves the
     augmented forms of `operators` too. `number_first` lets a number stand first, as in `pow(2, x)`.
 
@@ -52,7 +53,7 @@ def public(
     """
 
     def bind(function: Callable[..., Any]) -> Callable[..., Any]:
-        name = function.__name__
+        name = function.__name__.lstrip("_")
         for alias in (name, *aliases):
             call = _checked(function, alias, number_first)
             for table in where:

@@ -6,7 +6,7 @@ import numpy as np
 
 from ..tensor import Tensor
 from .binding import public
-from .creation import as_number, as_operand
+from .creation import as_number
 from .masking import where
 from .op import Op, elementwise
 from .operands import need_tensor
@@ -106,12 +106,12 @@ class Maximum(Op):
     def forward(self, other):
         return np.maximum(self, other)
 
-    # At a tie both take half.
+    # At a tie both take half; where one is nan, both take all.
     def grad_self(grad, self, other):
-        return where(self == other, grad / 2, where(self > other, grad, 0.0))
+        return where(self == other, grad / 2, where(self < other, 0.0, grad))
 
     def grad_other(grad, self, other):
-        return where(self == other, grad / 2, where(other > self, grad, 0.0))
+        return where(self == other, grad / 2, where(self > other, 0.0, grad))
 
     jvp = elementwise
 
@@ -123,10 +123,10 @@ class Minimum(Op):
         return np.minimum(self, other)
 
     def grad_self(grad, self, other):
-        return where(self == other, grad / 2, where(self < other, grad, 0.0))
+        return where(self == other, grad / 2, where(self > other, 0.0, grad))
 
     def grad_other(grad, self, other):
-        return where(self == other, grad / 2, where(other < self, grad, 0.0))
+        return where(self == other, grad / 2, where(self < other, 0.0, grad))
 
     jvp = elementwise
 
@@ -159,29 +159,28 @@ def isfinite(input):
     return np.isfinite(getattr(input, "_data", input))
 
 
-def _clamp_(self, min=None, max=None):
-    _check_bounds(min, max)
-    if isinstance(min, Tensor) or isinstance(max, Tensor):
-        return ClampTensor.apply_(self, _as_bound(min), _as_bound(max))
-    return Clamp.apply_(self, min=min, max=max)
-
-
-def _check_bounds(min, max):
-    if min is None and max is None:
+def _clamp(form, input, min, max):
+    given = [type(b) for b in (min, max) if b is not None]
+    if not given:
         raise RuntimeError("torch.clamp: At least one of 'min' or 'max' must not be None")
+    tensors = [issubclass(kind, Tensor) for kind in given]
+    if len(set(tensors)) > 1:
+        raise TypeError(
+            "clamp() received an invalid combination of arguments: give two numbers or two tensors as bounds."
+        )
+    if tensors[0]:
+        return getattr(ClampTensor, form)(input, min, max)
+    return getattr(Clamp, form)(input, min=min, max=max)
 
 
-def _as_bound(bound):
-    return bound if bound is None or not isinstance(bound, int | float) else as_operand(bound)
+def _clamp_(self, min=None, max=None):
+    return _clamp("apply_", self, min, max)
 
 
 @public("clip", inplace=_clamp_)
 def clamp(input, min=None, max=None):
-    """input kept between `min` and `max`, numbers or tensors."""
-    _check_bounds(min, max)
-    if isinstance(min, Tensor) or isinstance(max, Tensor):
-        return ClampTensor.apply(input, _as_bound(min), _as_bound(max))
-    return Clamp.apply(input, min=min, max=max)
+    """input kept between `min` and `max`, two numbers or two tensors."""
+    return _clamp("apply", input, min, max)
 
 
 def _clamp_min_(self, min):

@@ -7,7 +7,7 @@ import builtins
 import numpy as np
 
 from .. import dtypes
-from ..tensor import Size, Tensor, bind, wrap
+from ..tensor import Size, Tensor, wrap
 from .arithmetic import mul
 from .binding import functions, linalg_functions, nn_functions, public
 from .creation import ends, linspace
@@ -331,7 +331,7 @@ def cross(input, other, *, dim=-1):
     return stack((b * z - c * y, c * x - a * z, a * y - b * x), dim)
 
 
-@public(method=False)
+@public()
 def _cross(input, other, dim=None):
     """The vector at right angles to two others, along the first dimension of size 3."""
     if dim is None:
@@ -339,11 +339,6 @@ def _cross(input, other, dim=None):
         if dim is None:
             raise RuntimeError("no dimension of size 3 in input")
     return cross(input, other, dim=dim)
-
-
-functions["cross"] = functions.pop("_cross")
-functions["cross"].__name__ = functions["cross"].__qualname__ = "cross"
-bind("cross", functions["cross"])
 
 
 @public()
@@ -363,7 +358,7 @@ def cdist(x1, x2, p=2.0, compute_mode="use_mm_for_euclid_dist_if_necessary"):
 @public(number_first=True)
 def float_power(input, exponent):
     """input ** exponent, in float64."""
-    return pow(input.to(dtypes.float64), exponent.to(dtypes.float64) if hasattr(exponent, "to") else exponent)
+    return pow(*(x.to(dtypes.float64) if isinstance(x, Tensor) else x for x in (input, exponent)))
 
 
 @public()
@@ -441,9 +436,3 @@ def embedding_bag(
         return out
     count = np.maximum(np.bincount(bags, minlength=len(starts)), 1)
     return out / wrap(count[:, None].astype(weight._data.dtype))
-
-
-@public(where=_NN, method=False)
-def hardshrink(input, lambd=0.5):
-    """x beyond ±`lambd`, and 0 within."""
-    return where((input <= lambd) & (input >= -lambd), 0.0, input)

@@ -247,11 +247,6 @@ def _norm(A, ord=None, dim=None, keepdim=False, *, dtype=None):
     return vector_norm(A if dtype is None else A.to(dtype), 2 if ord is None else ord, dim, keepdim)
 
 
-for _function in (_vector_norm, _norm):
-    _call = linalg_functions.pop(_function.__name__)
-    linalg_functions[_function.__name__[1:]] = _call
-
-
 @public(where=_BOTH)
 def matrix_power(A, n):
     """A·A·…·A, `n` times; the inverse's for negative `n`."""

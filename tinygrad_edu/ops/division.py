@@ -7,7 +7,7 @@ import numpy as np
 from ..tensor import Tensor
 from .arithmetic import mul
 from .binding import operator, public
-from .creation import as_operand, zeros_like
+from .creation import zeros_like
 from .op import Op, elementwise
 
 
@@ -194,8 +194,6 @@ def _remainder_(self, other):
 @public(inplace=_remainder_, operators=("__mod__",), number_first=True)
 def remainder(input, other):
     """What dividing `input` by `other` leaves, with the sign of `other`, as Python's %."""
-    if isinstance(input, int | float):
-        input = as_operand(input)
     if isinstance(other, int | float):
         return Remainder.apply(input, other=other)
     return RemainderTensor.apply(input, other)

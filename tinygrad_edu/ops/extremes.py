@@ -40,11 +40,12 @@ class _ExtremeAlong(Op):
 
     def grad_self(grad, self, result, dim, keepdim):
         sizes = tuple(self.shape)
-        share = shares(self, restore_dims(result, dim, keepdim, sizes), dim)
+        share = shares(self, restore_dims(result, dim, keepdim, sizes), dim, nan_ties=False)
         return restore_dims(grad, dim, keepdim, sizes) * share
 
     def jvp(tangent, self, result, dim, keepdim):
-        return sum(tangent * shares(self, restore_dims(result, dim, keepdim, tuple(self.shape)), dim), dim, keepdim)
+        share = shares(self, restore_dims(result, dim, keepdim, tuple(self.shape)), dim, nan_ties=False)
+        return sum(tangent * share, dim, keepdim)
 
 
 class Amax(_ExtremeAlong):
@@ -57,12 +58,13 @@ class Amin(_ExtremeAlong):
         return self.min(axis=normalized_dims(dim, self.ndim), keepdims=keepdim)
 
 
-def shares(value, extreme, dim):
-    """1/n at each of the n elements that equal the extreme, as a constant array."""
+def shares(value, extreme, dim, nan_ties=True):
+    """1/n at each of the n elements that equal the extreme, as a constant array; nan ties with nan, or makes all nan."""
     value, extreme = (getattr(x, "_data", x) for x in (value, extreme))
-    mask = (value == extreme) | (np.isnan(value) & np.isnan(extreme))
-    axes = normalized_dims(dim, mask.ndim)
-    count = np.maximum(mask.sum(axis=axes, keepdims=True), 1)
+    mask = value == extreme
+    if nan_ties:
+        mask = mask | (np.isnan(value) & np.isnan(extreme))
+    count = mask.sum(axis=normalized_dims(dim, mask.ndim), keepdims=True)
     return mask.astype(value.dtype) / count.astype(value.dtype)
 
 

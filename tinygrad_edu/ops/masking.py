@@ -142,7 +142,7 @@ def where(condition, input, other):
     return Where.apply(input, other, condition=condition)
 
 
-@public(where=(functions,), method=False)
+@public(method=False)
 def _where(condition, input=None, other=None):
     """`input` where `condition` holds, `other` elsewhere; with `condition` alone, the indices where it holds."""
     if not isinstance(condition, Tensor):
@@ -173,8 +173,6 @@ def _where(condition, input=None, other=None):
     return where(condition, input, other)
 
 
-functions["where"] = functions.pop("_where")
-functions["where"].__name__ = functions["where"].__qualname__ = "where"
 bind("where", lambda self, condition, other: functions["where"](condition, self, other))
 
 

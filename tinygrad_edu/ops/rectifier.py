@@ -142,7 +142,7 @@ class Hardswish(Op):
         return self * np.clip(self + 3, 0, 6) / 6
 
     def grad_self(grad, self):
-        return where(self <= -3, 0.0, where(self >= 3, grad, grad * (self / 3 + 0.5)))
+        return where(self <= -3, 0.0, where(self < 3, grad * (self / 3 + 0.5), grad))
 
     jvp = elementwise
 
@@ -163,6 +163,23 @@ class SoftshrinkBackward(_SlopeOfKink):
 
     def grad_grad_output(grad, self, lambd):
         return SoftshrinkBackward.apply(grad, self, lambd=lambd)
+
+
+class Hardshrink(Op):
+    def forward(self, *, lambd=0.5):
+        return choose((self >= -lambd) & (self <= lambd), 0.0, self)
+
+    def grad_self(grad, self, lambd):
+        return HardshrinkBackward.apply(grad, self, lambd=lambd)
+
+    jvp = elementwise
+
+
+class HardshrinkBackward(SoftshrinkBackward):
+    forward = SoftshrinkBackward.forward
+
+    def grad_grad_output(grad, self, lambd):
+        return HardshrinkBackward.apply(grad, self, lambd=lambd)
 
 
 class Threshold(Op):
@@ -243,6 +260,12 @@ def softshrink(input, lambd=0.5):
     if lambd < 0:
         raise RuntimeError(f"lambda must be greater or equal to 0, but found to be {lambd}.")
     return Softshrink.apply(input, lambd=lambd)
+
+
+@public(where=_NN, method=False)
+def hardshrink(input, lambd=0.5):
+    """x beyond ±`lambd`, and 0 within."""
+    return Hardshrink.apply(input, lambd=lambd)
 
 
 @public(where=_BOTH, method=False)

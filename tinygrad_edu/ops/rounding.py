@@ -19,8 +19,10 @@ class _Flat(Op):
 
 
 class Sign(_Flat):
+    """-1, 0 or 1; 0 for nan."""
+
     def forward(self):
-        return np.sign(self) if self.dtype.kind != "b" else self.copy()
+        return np.subtract(self > 0, self < 0, dtype=self.dtype) if self.dtype.kind != "b" else self.copy()
 
 
 class Sgn(Sign):

@@ -221,7 +221,7 @@ def flatten(input, start_dim=0, end_dim=-1):
         raise RuntimeError("flatten() has invalid args: start_dim cannot come after end_dim")
     if first == last:
         return input
-    return reshape(input, (*shape[:first], -1 if 0 not in shape else 0, *shape[last + 1 :]))
+    return reshape(input, (*shape[:first], math.prod(shape[first : last + 1]), *shape[last + 1 :]))
 
 
 @public()
