@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from harness import complaints
+from harness import complaints, eventually
 from playwright.sync_api import expect
 
 MAGIC_LOOP = """%%autograd
@@ -36,6 +36,19 @@ def root(notebook: Any) -> Any:
     root.get_by_role("button", name="tinygrad_edu", exact=True).click()
     root.get_by_role("button", name="compute it in each step").click()
     return root
+
+
+def test_beside_any_other_widget_the_wrong_line_is_marked_and_no_line_is_cut(desk: Any) -> None:
+    player = "viz.record('w = T.tensor(2.0, requires_grad=True)\\nL = w * w').play()"
+    opened = desk.open(desk.write("marked.ipynb", "import viz\nviz.mistake('grad is None')", player))
+    opened.run_all()
+    opened.page.locator(".tgv-player svg .node").first.wait_for()
+    opened.cell(0)
+    lesson = opened.page.locator(".tgv-mistake")
+    expect(lesson.locator(".tgv-wrong-line")).not_to_have_css("background-color", "rgba(0, 0, 0, 0)")
+    expect(lesson.locator(".tgv-new-line").first).not_to_have_css("background-color", "rgba(0, 0, 0, 0)")
+    codes = lesson.locator(".tgv-mistake-code")
+    eventually(lambda: codes.evaluate_all("codes => codes.every(one => one.scrollWidth <= one.clientWidth)"), True)
 
 
 def test_both_engines_words_are_quoted_and_the_node_is_marked(root: Any) -> None:
