@@ -185,10 +185,10 @@ def _save(arguments: argparse.Namespace) -> int:
     except (OSError, ValueError, IndexError, ModuleNotFoundError) as error:
         print(f"nothing saved: {error}", file=sys.stderr)
         return 2
-    error = recording.error
-    if error:
-        print(f"{program.place(error['line'])}: {error['type']}: {error['message']}", file=sys.stderr)
-    return 1 if error else 0
+    raised = recording.error
+    if raised:
+        print(f"{program.place(raised['line'])}: {raised['type']}: {raised['message']}", file=sys.stderr)
+    return 1 if raised else 0
 
 
 def _compare(arguments: argparse.Namespace) -> int:
