@@ -1,0 +1,84 @@
+"""Exported pages in Chromium, with no kernel: a player with module frames in both views, and a comparison."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import pytest
+from harness import complaints, new_page
+from playwright.sync_api import expect
+
+import viz
+
+PROGRAM = """
+net = T.nn.Sequential(T.nn.Linear(2, 3), T.nn.ReLU(), T.nn.Linear(3, 1))
+loss = net(T.ones(1, 2)).pow(2).mean()
+loss.backward()
+"""
+
+
+def opened(browser: Any, path: Any) -> Any:
+    page = new_page(browser, viewport={"width": 1366, "height": 768})
+    page.goto(path.as_uri())
+    expect(page.locator(".tgv svg .node").first).to_be_visible()
+    return page
+
+
+@pytest.fixture(scope="module")
+def player(browser: Any, tmp_path_factory: Any) -> Any:
+    page = opened(browser, viz.record(PROGRAM).save(tmp_path_factory.mktemp("page") / "net.html"))
+    yield page
+    page.context.close()
+
+
+@pytest.fixture(scope="module")
+def comparison(browser: Any, tmp_path_factory: Any) -> Any:
+    page = opened(browser, viz.compare(PROGRAM).save(tmp_path_factory.mktemp("page") / "both.html"))
+    yield page
+    page.context.close()
+
+
+@pytest.mark.parametrize(("view", "other"), [("values", "grad_fn"), ("grad_fn", "values")])
+def test_each_view_has_its_own_frames_and_its_own_legend(player: Any, view: str, other: str) -> None:
+    player.get_by_role("button", name=other).click()
+    player.get_by_role("button", name=view).click()
+    expect(player.locator(".scope text")).to_have_text(["net", "net.0", "net.2"])
+    legend = player.get_by_label("Legend")
+    expect(legend.get_by_text("leaf that requires grad")).to_be_visible(visible=view == "values")
+    expect(legend.get_by_text("AccumulateGrad, adds into a leaf's .grad")).to_be_visible(visible=view == "grad_fn")
+    expect(legend.get_by_text("gradient flowing back")).to_be_visible()
+
+
+@pytest.mark.parametrize("theme", ["light", "dark"])
+def test_axe_finds_nothing_in_framed_pictures(player: Any, theme: str) -> None:
+    player.emulate_media(color_scheme=theme)
+    player.locator(".tgv-player").press("End")
+    assert complaints(player, ".tgv-player") == []
+
+
+def test_keys_walk_through_what_stands_in_frames(player: Any) -> None:
+    player.get_by_role("button", name="grad_fn").click()
+    player.locator(".tgv-player").press("Home")
+    expect(player.locator(".tgv-counter")).to_have_text(re.compile("^1 /"))
+    tip = player.locator(".tgv-tip")
+    player.locator('.tgv-node[tabindex="0"]').focus()
+    expect(tip).to_be_visible()
+    for _ in range(player.locator(".tgv-node").count()):
+        player.keyboard.press("ArrowDown")
+    expect(tip).to_be_visible()
+    player.keyboard.press("Enter")
+    expect(player.locator(".tgv-counter")).not_to_have_text(re.compile("^1 /"))
+
+
+def test_a_comparison_is_a_page_whose_pictures_step_together(comparison: Any) -> None:
+    pictures = comparison.locator(".tgv-side .tgv-frame svg")
+    expect(pictures).to_have_count(2)
+    expect(comparison.get_by_role("status")).to_contain_text("agree")
+    comparison.get_by_role("button", name="First step").click()
+    expect(comparison.locator(".tgv-counter")).to_have_text(re.compile("^1 /"))
+    comparison.locator(".tgv-comparison").press("End")
+    expect(comparison.locator(".tgv-counter")).to_have_text(re.compile(r"^(\d+) / \1$"))
+    comparison.get_by_role("button", name="grad_fn").click()
+    expect(pictures.locator(".accumulate")).to_have_count(8)
+    assert complaints(comparison, ".tgv-comparison") == []
