@@ -28,6 +28,7 @@ class Model {
   set(name, value) {
     if (this.needsPython(this.state, name, value)) {
       this.onRefused();
+      this.answer(value?.seq);
       // After the caller is done, the widget is shown what is still true.
       queueMicrotask(() => Object.keys(this.state).forEach((each) => this.fire(`change:${each}`)));
       return;
@@ -35,6 +36,12 @@ class Model {
     if (this.state[name] === value) return;
     this.state[name] = value;
     this.fire(`change:${name}`);
+  }
+
+  /** An explorer waits for the answer with the number of its question: it is given what it shows already. */
+  answer(seq) {
+    if (seq === undefined) return;
+    for (const name of ["result", "other"]) this.state[name] = JSON.stringify({ ...JSON.parse(this.state[name]), seq });
   }
 
   save_changes() {}
