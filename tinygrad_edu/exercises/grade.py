@@ -135,10 +135,11 @@ def _on_dask(todo: list[Data], engines: set[str], scheduler: str) -> Iterator[Re
     import distributed
 
     try:
-        client = distributed.Client(scheduler)
+        # Before there is a client: one that could not start can wait for itself for ever when it is collected.
+        distributed.comm.get_address_host(scheduler)
     except ValueError as error:
         raise OSError(f"{scheduler!r} is no address of a Dask cluster, such as tcp://host:8786: {error}") from error
-    with client:
+    with distributed.Client(scheduler) as client:
         futures = [
             client.submit(_on_worker, work, sorted(engines), key=f"grade-{work['key']}", retries=3) for work in todo
         ]
