@@ -122,7 +122,8 @@ class Engine:
     def seeded(self, seed: int, device: str = "cpu") -> Iterator[Callable[[], list[str]]]:
         """A context in which random numbers begin at `seed`; outside of it they go on as if none had been drawn.
 
-        Those of a GPU do so where it is in use, and where `device` says that it will be. Gives a function that tells which of `random`, `numpy` and the engine have been asked for any.
+        Those of a GPU do so where it is in use, and where `device` says that it will be. Gives a function that tells which
+        of `random`, `numpy` and the engine have been asked for any.
         """
         own = self.module.random.default_generator
         sources: dict[str, tuple[Callable[..., Any], ...]] = {

@@ -179,7 +179,7 @@ REFUSED = [
     "nn.Sequential(nn.ReLU())[1]", "nn.Sequential(nn.ReLU()).get_submodule('1')", "nn.Module()(1)", "nn.Linear(1, 1).nothing",
     "nn.MultiheadAttention(5, 2)", "nn.MultiheadAttention(4, 2)(*[T.ones(2, 2, 3)] * 3)", "nn.TransformerEncoderLayer(4, 2, 8, activation='x')",
     "nn.RNN(3, 2, nonlinearity='x')", "nn.RNNCell(3, 2, nonlinearity='x')(T.ones(2, 3))", "nn.GRU(3, 2, num_layers=0)", "nn.GRU(3, 2, dropout=2.0)",
-    "nn.GRU(3, 2, bias=1)", "nn.GRU(3.0, 2)", "nn.LSTM(3, 0)", "nn.LSTM(3, 4)(T.ones(0, 2, 3))", "nn.LSTM(3, 4)(T.ones(2, 2, 2, 3))",
+    "nn.GRU(3, 2, bias=1)", "nn.GRU(3, 2, proj_size=1)", "nn.GRU(3.0, 2)", "nn.LSTM(3, 0)", "nn.LSTM(3, 4)(T.ones(0, 2, 3))", "nn.LSTM(3, 4)(T.ones(2, 2, 2, 3))",
     "nn.LSTM(3, 4)(T.ones(2, 2, 4))", "nn.LSTM(3, 4)(T.ones(2, 2, 3).double())", "nn.LSTM(3, 4)(T.ones(2, 2, 3), (T.ones(1, 2, 4), T.ones(1, 3, 4)))",
     "nn.LSTMCell(3, 2)(T.ones(2, 2, 3))", "nn.GRUCell(3, 2)(T.ones(2, 3), T.ones(2, 2, 2, 2))", "nn.GRUCell(3, 2)(T.ones(2, 3), T.ones(3, 2))",
     "nn.CrossEntropyLoss(T.ones(2))(T.ones(2, 3), T.tensor([0, 1]))", "nn.CrossEntropyLoss(ignore_index=1)(T.ones(2, 3), T.ones(2, 3))",

@@ -61,12 +61,17 @@ class _Recurrent(Module):
         batch_first: bool = False,
         dropout: float = 0.0,
         bidirectional: bool = False,
+        proj_size: int = 0,
         device: Any = None,
         dtype: Any = None,
         *,
         mode: str = "",
     ) -> None:
         super().__init__()
+        if proj_size and not isinstance(self, LSTM):
+            raise ValueError("proj_size argument is only supported for LSTM, not RNN or GRU")
+        if proj_size:
+            raise NotImplementedError("LSTM with proj_size is not built: put a Linear layer after it.")
         for name, given in {"bias": bias, "batch_first": batch_first}.items():
             if not isinstance(given, bool):
                 raise TypeError(f"{name} should be of type bool, got: {type(given).__name__}")
@@ -265,23 +270,6 @@ class LSTM(_Recurrent):
 
     _gates = 4
     _states = 2
-
-    def __init__(
-        self,
-        input_size: int,
-        hidden_size: int,
-        num_layers: int = 1,
-        bias: bool = True,
-        batch_first: bool = False,
-        dropout: float = 0.0,
-        bidirectional: bool = False,
-        proj_size: int = 0,
-        device: Any = None,
-        dtype: Any = None,
-    ) -> None:
-        if proj_size:
-            raise NotImplementedError("LSTM with proj_size is not built: put a Linear layer after it.")
-        super().__init__(input_size, hidden_size, num_layers, bias, batch_first, dropout, bidirectional, device, dtype)
 
 
 class GRU(_Recurrent):
