@@ -66,7 +66,7 @@ from .legacy import (  # noqa: E402
 from .serialization import load, save  # noqa: E402
 
 globals().update(ops.functions)
-from .ops.creation import strided  # noqa: E402
+from .ops.creation.factories import strided  # noqa: E402
 
 pi, e, inf, nan, newaxis = math.pi, math.e, math.inf, math.nan, None
 
@@ -101,7 +101,7 @@ def is_inference(input: Tensor) -> Any:
 
 def promote_types(type1: dtype, type2: dtype) -> dtype:
     """The smallest dtype that holds what either holds, by PyTorch's rules."""
-    return result_type(ops.creation.zeros(1, dtype=type1), ops.creation.zeros(1, dtype=type2))
+    return result_type(ops.factories.zeros(1, dtype=type1), ops.factories.zeros(1, dtype=type2))
 
 
 def can_cast(from_: dtype, to: dtype) -> Any:

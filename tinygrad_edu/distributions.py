@@ -15,7 +15,7 @@ from . import random
 from .autograd.grad_mode import enable_grad, no_grad
 from .ops import functions as F
 from .ops import nn_functions
-from .ops.creation import as_tensor
+from .ops.creation.factories import as_tensor
 from .tensor import Size, Tensor, wrap
 
 __all__ = ["Bernoulli", "Categorical", "Distribution", "Normal", "Uniform", "kl_divergence"]

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from .ops.creation import check_device
+from .ops.creation.factories import check_device
 
 __all__ = ["Generator"]
 

@@ -7,7 +7,7 @@ from typing import Any
 
 from . import absent
 from .dtypes import bool_, dtype, float32, float64, int64
-from .ops.creation import tensor, zeros
+from .ops.creation.factories import tensor, zeros
 from .tensor import Size, Tensor, bind
 
 __all__ = [

@@ -15,7 +15,7 @@ import numpy as np
 from . import dtypes
 from .generator import Generator
 from .ops.binding import functions
-from .ops.creation import plain, shape_of, zeros_like
+from .ops.creation.factories import plain, shape_of, zeros_like
 from .ops.op import Op, elementwise
 from .overrides import overridable
 from .tensor import Tensor, bind, wrap

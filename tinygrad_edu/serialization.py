@@ -17,7 +17,7 @@ import numpy as np
 
 from . import absent, dtypes
 from .nn.parameter import Parameter
-from .ops.creation import check_device
+from .ops.creation.factories import check_device
 from .tensor import Size, Tensor, device, wrap
 
 if TYPE_CHECKING:

@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 
 from . import dtypes
-from .ops.creation import check_device as _check_device
-from .ops.creation import shape_of
+from .ops.creation.factories import check_device as _check_device
+from .ops.creation.factories import shape_of
 from .random import source
 from .tensor import Tensor, wrap
 

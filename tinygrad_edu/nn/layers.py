@@ -5,8 +5,8 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from ..ops.convolution import as_tuple
-from ..ops.creation import zeros
+from ..ops.creation.factories import zeros
+from ..ops.network.convolution import as_tuple
 from ..tensor import Tensor
 from . import functional as F
 from . import init

@@ -6,7 +6,7 @@ import inspect
 import warnings
 from typing import Any
 
-from ..ops.loss import checked_reduction
+from ..ops.network.loss import checked_reduction
 from ..tensor import Tensor
 from . import functional as F
 from .module import Module

@@ -11,7 +11,7 @@ import numpy as np
 
 from .. import absent, dtypes
 from ..autograd.hooks import RemovableHandle, add_hook
-from ..ops.methods import target_of
+from ..ops.creation.methods import target_of
 from ..tensor import Tensor, wrap
 from .backward_hooks import BackwardWatcher
 from .parameter import Buffer, Parameter, clear_gradient

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from .. import dtypes
-from ..ops.creation import ones, zeros
+from ..ops.creation.factories import ones, zeros
 from ..tensor import Tensor
 from . import functional as F
 from . import init

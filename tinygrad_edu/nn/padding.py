@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..ops.convolution import as_tuple
+from ..ops.network.convolution import as_tuple
 from ..tensor import Tensor
 from . import functional as F
 from .module import Module

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from ..ops import functions
-from ..ops.recurrent import lstm_layer, lstm_step
+from ..ops.network.recurrent import lstm_layer, lstm_step
 from ..tensor import Tensor, wrap
 from . import functional as F
 from . import init

@@ -5,7 +5,7 @@ from __future__ import annotations
 import copy
 from typing import Any
 
-from ..ops.creation import full
+from ..ops.creation.factories import full
 from ..tensor import Tensor
 from . import functional as F
 from . import init

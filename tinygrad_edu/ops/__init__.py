@@ -1,56 +1,43 @@
-"""The ops, a file a family. Each is a short class, and beside it the function that says by which names users reach it."""
+"""The ops, in folders by family; the files beside the folders are the machinery that all families share.
+
+Each op is a short class, and beside it the function that says by which names users reach it. Importing a family binds its
+functions, methods and operators.
+"""
 
 from __future__ import annotations
 
-# Importing a family binds its functions, methods and operators.
-from . import (
+from . import composed
+from .binding import functions, linalg_functions, nn_functions
+from .creation import copies, factories, methods
+from .indexing import gather, index, masking
+from .linalg import decomposition, distance, einsum, matmul
+from .network import (
     activation,
+    convolution,
+    cross_entropy,
+    layers,
+    loss,
+    normalization,
+    pooling,
+    rectifier,
+    recurrent,
+    resampling,
+    softmax,
+)
+from .op import Op, elementwise, linear
+from .pointwise import (
     arithmetic,
     clamp,
     compare,
-    composed,
-    convolution,
-    copies,
-    creation,
-    cross_entropy,
-    cumulative,
-    decomposition,
-    diagonal,
-    distance,
     division,
-    einsum,
     error_function,
     exponential,
-    extremes,
-    gather,
-    index,
-    joining,
-    loss,
-    masking,
-    matmul,
-    methods,
-    moments,
-    network,
-    normalization,
-    norms,
-    permute,
-    pooling,
     powers,
-    rectifier,
-    recurrent,
-    reduce,
-    repetition,
-    resampling,
     rounding,
-    shape,
-    softmax,
-    sorting,
     trigonometric,
-    turning,
-    windows,
 )
-from .binding import functions, linalg_functions, nn_functions
-from .op import Op, elementwise, linear
+from .reductions import cumulative, extremes, moments, norms, reduce, sorting
+from .shapes import diagonal, joining, permute, repetition, shape, turning, windows
 
 __all__ = [
     "Op",
@@ -61,7 +48,6 @@ __all__ = [
     "composed",
     "convolution",
     "copies",
-    "creation",
     "cross_entropy",
     "cumulative",
     "decomposition",
@@ -73,10 +59,12 @@ __all__ = [
     "error_function",
     "exponential",
     "extremes",
+    "factories",
     "functions",
     "gather",
     "index",
     "joining",
+    "layers",
     "linalg_functions",
     "linear",
     "loss",
@@ -84,7 +72,6 @@ __all__ = [
     "matmul",
     "methods",
     "moments",
-    "network",
     "nn_functions",
     "normalization",
     "norms",

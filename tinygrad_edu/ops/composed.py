@@ -8,25 +8,25 @@ import numpy as np
 
 from .. import dtypes
 from ..tensor import Size, Tensor, wrap
-from .arithmetic import mul
 from .binding import functions, linalg_functions, nn_functions, public
-from .creation import ends, linspace
-from .decomposition import slogdet
-from .gather import index_add
-from .index import narrow, select
-from .joining import cat, pad, stack
-from .masking import where
-from .matmul import dot, matmul
-from .network import embedding
-from .norms import vector_norm
-from .permute import flip, movedim, transpose
-from .powers import pow, sqrt
-from .reduce import nansum, sum
-from .repetition import meshgrid
-from .rounding import ceil, floor, round
-from .shape import axis_of, expand, reshape, unsqueeze
-from .softmax import softmax
-from .sorting import sort
+from .creation.factories import ends, linspace
+from .indexing.gather import index_add
+from .indexing.index import narrow, select
+from .indexing.masking import where
+from .linalg.decomposition import slogdet
+from .linalg.matmul import dot, matmul
+from .network.layers import embedding
+from .network.softmax import softmax
+from .pointwise.arithmetic import mul
+from .pointwise.powers import pow, sqrt
+from .pointwise.rounding import ceil, floor, round
+from .reductions.norms import vector_norm
+from .reductions.reduce import nansum, sum
+from .reductions.sorting import sort
+from .shapes.joining import cat, pad, stack
+from .shapes.permute import flip, movedim, transpose
+from .shapes.repetition import meshgrid
+from .shapes.shape import axis_of, expand, reshape, unsqueeze
 
 _NN, _LINALG = (nn_functions,), (linalg_functions,)
 

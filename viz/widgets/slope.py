@@ -69,7 +69,7 @@ def slope(
 
 
 def _at(f: Callable[[Any], Any], x: float, steps: Sequence[float]) -> dict[str, Any]:
-    from tinygrad_edu.ops.creation import from_numpy
+    from tinygrad_edu.ops.creation.factories import from_numpy
 
     point = from_numpy(np.array(x)).requires_grad_()
     y = f(point)

@@ -10,7 +10,7 @@ import numpy as np
 
 from ... import dtypes
 from ...ops import functions
-from ...ops.creation import as_tensor, tensor
+from ...ops.creation.factories import as_tensor, tensor
 from ...tensor import Tensor
 from .dataset import IterableDataset
 from .sampler import BatchSampler, RandomSampler, SequentialSampler, drawn_seed

@@ -1,0 +1,1 @@
+"""New tensors, and the same values as another tensor."""

@@ -1,0 +1,331 @@
+"""New tensors: from data, filled, ranges."""
+
+from __future__ import annotations
+
+import functools
+import math
+import operator
+import warnings
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from ... import absent, dtypes
+from ...tensor import Tensor, as_array, bind, device, wrap
+
+__all__ = [
+    "arange",
+    "as_tensor",
+    "empty",
+    "empty_like",
+    "eye",
+    "from_numpy",
+    "full",
+    "full_like",
+    "linspace",
+    "ones",
+    "ones_like",
+    "tensor",
+    "zeros",
+    "zeros_like",
+]
+
+
+def shape_of(size: tuple[Any, ...]) -> tuple[int, ...]:
+    """The shape that the arguments of a call stand for: two sizes as in `zeros(2, 3)`, or one list as in `zeros([2, 3])`.
+
+    Raises:
+        TypeError: a size is no integer.
+        RuntimeError: a size is negative.
+    """
+    if len(size) == 1 and isinstance(size[0], tuple | list):
+        size = tuple(size[0])
+    for n in size:
+        if not hasattr(type(n), "__index__"):
+            raise TypeError(f"argument 'size' (position 1) must be tuple of ints, not {type(n).__name__}")
+    shape = tuple(operator.index(n) for n in size)
+    for n in shape:
+        if n < 0:
+            raise RuntimeError(
+                f"Trying to create tensor with negative dimension {n}: {list(shape)}. A size counts elements; -1 for what is "
+                "left is for view and reshape alone."
+            )
+    return shape
+
+
+def check_device(where: Any) -> None:
+    """Refuse every device but the CPU.
+
+    Raises:
+        NotImplementedError: the device is another one.
+    """
+    if where is not None and not isinstance(where, device):
+        device(where)
+
+
+def plain(function: Callable[..., Any]) -> Callable[..., Any]:
+    """`function` with the settings that PyTorch's constructors have beside its own, none of which does anything here.
+
+    Raises:
+        NotImplementedError: a layout, a device or an `out` is asked for that is not built.
+    """
+
+    @functools.wraps(function)
+    def call(*args: Any, layout: Any = None, pin_memory: bool = False, memory_format: Any = None, **kwargs: Any) -> Any:
+        if layout not in (None, strided):
+            raise NotImplementedError(absent.sentence(str(layout)) or f"the layout {layout} is not built: use strided.")
+        if pin_memory:
+            raise NotImplementedError(absent.sentence("pin_memory"))
+        if kwargs.pop("out", None) is not None:
+            raise NotImplementedError("out=… is not built: bind the result to a name, or write it with copy_().")
+        check_device(kwargs.get("device"))
+        return function(*args, **kwargs)
+
+    return call
+
+
+class _Layout:
+    """How elements lie in memory; here always by strides."""
+
+    def __repr__(self) -> str:
+        return "tinygrad_edu.strided"
+
+
+strided = _Layout()
+bind("layout", property(lambda self: strided))
+
+
+def _finish(array: np.ndarray, requires_grad: bool, where: Any) -> Tensor:
+    check_device(where)
+    out = wrap(array)
+    from ...autograd import grad_mode
+
+    if grad_mode.state.inference:
+        out._inference = True
+    if requires_grad:
+        if not out.is_floating_point():
+            raise RuntimeError(
+                f"Only Tensors of floating point and complex dtype can require gradients, and this one would hold {out.dtype}. "
+                "Write the numbers with a point, as in tensor([1., 2.]), or pass a dtype."
+            )
+        out.requires_grad_()
+    return out
+
+
+def _np(dtype: Any) -> np.dtype:
+    return dtypes.get_default_dtype().numpy if dtype is None else dtypes.to_numpy_dtype(dtype)
+
+
+def tensor(
+    data: Any, *, dtype: Any = None, device: Any = None, requires_grad: bool = False, pin_memory: bool = False
+) -> Tensor:
+    """A new leaf tensor holding a copy of `data`: a number, nested lists, an array, or another tensor's values.
+
+    Python floats become the default dtype (float32), integers int64.
+
+    Example:
+        >>> tensor([[1.0, 2.0], [3.0, 4.0]])
+        tensor([[1., 2.],
+                [3., 4.]])
+    """
+    if isinstance(data, Tensor):
+        warnings.warn(
+            "To copy construct from a tensor, it is recommended to use sourceTensor.detach().clone() or "
+            "sourceTensor.detach().clone().requires_grad_(True), rather than tinygrad_edu.tensor(sourceTensor).",
+            UserWarning,
+            stacklevel=4,
+        )
+    kind = None if dtype is None else dtypes.to_numpy_dtype(dtype)
+    if kind is not None and kind.kind in "iu" and not isinstance(data, Tensor | np.ndarray | np.generic):
+        low, high = _range(kind)
+        wide = as_array(data, np.dtype(np.float64))
+        if not np.all((wide >= low) & (wide <= high)):
+            raise _overflow(kind.name, kind)
+    return _finish(as_array(data, kind).copy(), requires_grad, device)
+
+
+def as_tensor(data: Any, dtype: Any = None, device: Any = None) -> Tensor:
+    """`data` as a tensor: itself if it is one of that dtype, sharing memory if it is an array, else a copy."""
+    if isinstance(data, Tensor):
+        return data if dtype is None else data.to(dtype)
+    array = as_array(data, None if dtype is None else dtypes.to_numpy_dtype(dtype))
+    return _finish(array, False, device)
+
+
+def from_numpy(array: np.ndarray) -> Tensor:
+    """A tensor on the memory of `array`: a write to one is seen in the other."""
+    if not isinstance(array, np.ndarray):
+        raise TypeError(f"expected np.ndarray (got {type(array).__name__})")
+    if not array.dtype.isnative:
+        raise ValueError(
+            "given numpy array has byte order different from the native byte order. Conversion between byte orders is "
+            "currently not supported: give array.astype(array.dtype.newbyteorder('='))."
+        )
+    dtypes.from_numpy_dtype(array.dtype)
+    if any(stride < 0 for stride in array.strides):
+        raise ValueError(
+            "At least one stride in the given numpy array is negative, and tensors with negative strides are not "
+            "currently supported. (You can probably work around this by making a copy of your array with array.copy().)"
+        )
+    if not array.flags.writeable:
+        warnings.warn(
+            "The given NumPy array is not writable, and PyTorch does not support non-writable tensors. Here an in-place "
+            "op on the tensor will raise. Give array.copy() if you mean to write to it.",
+            UserWarning,
+            stacklevel=2,
+        )
+    return wrap(array)
+
+
+def full(size: Any, fill_value: Any, *, dtype: Any = None, device: Any = None, requires_grad: bool = False) -> Tensor:
+    """A tensor of shape `size` with `fill_value` everywhere."""
+    size = (size,) if isinstance(size, int) else size
+    kind = as_array(fill_value).dtype if dtype is None else dtypes.to_numpy_dtype(dtype)
+    value = fill_value._data if isinstance(fill_value, Tensor) else fitted(fill_value, kind)
+    return _finish(np.full(shape_of((size,)), value, kind), requires_grad, device)
+
+
+def zeros(*size: Any, dtype: Any = None, device: Any = None, requires_grad: bool = False) -> Tensor:
+    """A tensor of shape `size` filled with 0."""
+    return _finish(np.zeros(shape_of(size), _np(dtype)), requires_grad, device)
+
+
+def ones(*size: Any, dtype: Any = None, device: Any = None, requires_grad: bool = False) -> Tensor:
+    """A tensor of shape `size` filled with 1."""
+    return _finish(np.ones(shape_of(size), _np(dtype)), requires_grad, device)
+
+
+# Memory that holds what it held is of no use to a learner: empty tensors are zeros.
+empty = zeros
+
+
+def full_like(
+    input: Tensor, fill_value: Any, *, dtype: Any = None, device: Any = None, requires_grad: bool = False
+) -> Tensor:
+    """A tensor of the shape and dtype of `input` with `fill_value` everywhere."""
+    return full(input.shape, fill_value, dtype=dtype or input.dtype, device=device, requires_grad=requires_grad)
+
+
+def zeros_like(input: Any, *, dtype: Any = None, device: Any = None, requires_grad: bool = False) -> Any:
+    """Zeros of the shape and dtype of `input`; for an array (inside a backward rule) an array."""
+    if not isinstance(input, Tensor):
+        return np.zeros_like(input)
+    return full_like(input, 0, dtype=dtype, device=device, requires_grad=requires_grad)
+
+
+def ones_like(input: Tensor, *, dtype: Any = None, device: Any = None, requires_grad: bool = False) -> Tensor:
+    """Ones of the shape and dtype of `input`."""
+    return full_like(input, 1, dtype=dtype, device=device, requires_grad=requires_grad)
+
+
+empty_like = zeros_like
+
+
+def arange(
+    start: Any, end: Any = None, step: Any = 1, *, dtype: Any = None, device: Any = None, requires_grad: bool = False
+) -> Tensor:
+    """start, start + step, … up to but not including `end`. Integers give int64, floats the default dtype."""
+    if end is None:
+        start, end = 0, start
+    start, end, step = (_number(v) for v in (start, end, step))
+    if step == 0:
+        raise RuntimeError("step must be nonzero")
+    if not math.isfinite(start) or not math.isfinite(end):
+        raise RuntimeError(f"unsupported range: {start} -> {end}")
+    if (end - start) * step < 0:
+        raise RuntimeError("upper bound and lower bound inconsistent with step sign")
+    is_float = any(isinstance(v, float) for v in (start, end, step))
+    kind = _np(dtype) if dtype is not None or is_float else np.dtype(np.int64)
+    if kind.kind != "f":
+        start, end, step = int(start), int(end), int(step)
+    count = math.ceil((end - start) / step)
+    return _finish((start + step * np.arange(count)).astype(kind), requires_grad, device)
+
+
+def _number(value: Any) -> Any:
+    """A Python number for a number, or for a tensor or an array of one element."""
+    if isinstance(value, complex):
+        raise TypeError(absent.sentence("complex"))
+    return value.item() if isinstance(value, Tensor | np.generic | np.ndarray) else value
+
+
+def linspace(
+    start: Any, end: Any, steps: int, *, dtype: Any = None, device: Any = None, requires_grad: bool = False
+) -> Tensor:
+    """`steps` values from `start` to `end`, both included, evenly spaced."""
+    kind = _np(dtype)
+    start, end = ends(start, end, steps)
+    for edge in (start, end):
+        fitted(edge, kind)
+    if kind.kind in "iu":
+        start, end = int(start), int(end)
+    return _finish(np.linspace(start, end, steps).astype(kind), requires_grad, device)
+
+
+def ends(start: Any, end: Any, steps: int) -> tuple[Any, Any]:
+    """The ends of a range of `steps` numbers, where tensors of no dimension may stand for numbers.
+
+    Raises:
+        RuntimeError: an end is not one number, or `steps` is negative.
+    """
+    if any(isinstance(v, Tensor) and v.ndim for v in (start, end)):
+        raise RuntimeError("linspace only supports 0-dimensional start and end tensors")
+    if steps < 0:
+        raise RuntimeError("number of steps must be non-negative")
+    return _number(start), _number(end)
+
+
+def eye(n: int, m: int | None = None, *, dtype: Any = None, device: Any = None, requires_grad: bool = False) -> Tensor:
+    """The n×m matrix with 1 on the diagonal and 0 elsewhere."""
+    for name, size in (("n", n), ("m", n if m is None else m)):
+        if size < 0:
+            raise RuntimeError(f"{name} must be greater or equal to 0, got {size}")
+    return _finish(np.eye(n, m, dtype=_np(dtype)), requires_grad, device)
+
+
+def as_operand(x: Any) -> Any:
+    """A Python number as a 0-d tensor of the dtype it stands for."""
+    return x if isinstance(x, Tensor) else wrap(np.asarray(x, dtypes.promote([x])))
+
+
+def as_number(value: Any, like: np.ndarray) -> Any:
+    """A Python number in the dtype of `like`; a float as it is where `like` holds integers.
+
+    Raises:
+        RuntimeError: the dtype cannot hold it.
+    """
+    if not isinstance(value, np.generic | np.ndarray | int | float):
+        raise TypeError(f"argument 'value' must be Number, not {type(value).__name__}.")
+    return fitted(value, like.dtype) if like.dtype.kind == "f" or isinstance(value, int) else value
+
+
+def fitted(value: Any, kind: np.dtype) -> np.ndarray:
+    """A number in a dtype: a float loses its fraction where that holds integers.
+
+    Raises:
+        RuntimeError: the dtype cannot hold it.
+    """
+    if kind.kind == "f":
+        if np.finfo(kind).max < abs(value) < np.inf:
+            raise _overflow("c10::Half" if kind.itemsize == 2 else "float", kind)
+        return np.asarray(value, kind)
+    if kind.kind in "iu":
+        low, high = _range(kind)
+        if not low <= value <= high:
+            raise _overflow("int" if kind.name == "int32" else f"{kind.name}_t", kind)
+        value = int(value)
+    return np.asarray(value).astype(kind)
+
+
+def _range(kind: np.dtype) -> tuple[int, int]:
+    """What an integer dtype can be given: negative numbers wrap around where there is no sign."""
+    high = int(np.iinfo(kind).max)
+    return (-high if kind.kind == "u" else -high - 1), high
+
+
+def _overflow(name: str, kind: np.dtype) -> RuntimeError:
+    held = np.iinfo(kind) if kind.kind in "iu" else np.finfo(kind)
+    return RuntimeError(
+        f"value cannot be converted to type {name} without overflow. {kind.name} holds numbers from {held.min} to {held.max}."
+    )

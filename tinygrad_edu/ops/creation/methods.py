@@ -1,0 +1,142 @@
+"""Small methods of Tensor: out of the graph, into another dtype, the same as that one."""
+
+from __future__ import annotations
+
+import builtins
+import functools
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+
+from ... import absent, dtypes
+from ...overrides import overridable
+from ...tensor import Tensor, bind, wrap
+from ..binding import functions
+from ..indexing.index import select
+from . import factories as creation
+from .copies import Clone, clone, to_copy
+
+
+def detach(self: Tensor) -> Tensor:
+    """The same values on the same storage, outside the graph; a write to one is a write to the other, and is counted."""
+    out = wrap(self._data)
+    if self._counter is None and not self._inference:
+        self._counter = [0]
+    out._counter = self._counter
+    out._inference = self._inference
+    return out
+
+
+def detach_(self: Tensor) -> Tensor:
+    """Cut this tensor out of the graph: it becomes a leaf, and carries no tangent any more."""
+    if self._is_view():
+        raise RuntimeError("Can't detach views in-place. Use detach() instead.")
+    self._grad_fn, self.output_nr, self._requires_grad = None, 0, False
+    self._tangent = None
+    return self
+
+
+def _to_numpy_dtype(self: Tensor, d: np.dtype) -> Tensor:
+    return self if self._data.dtype == d else to_copy(self, d)
+
+
+def to(self: Tensor, *args: Any, dtype: Any = None, device: Any = None, copy: bool = False, **ignored: Any) -> Tensor:
+    """This tensor in another dtype; itself if it has that dtype already. The only device is the CPU."""
+    dtype, copy = target_of(args, dtype, device, copy)
+    kind = self._data.dtype if dtype is None else dtypes.to_numpy_dtype(dtype)
+    if self._data.dtype == kind:
+        return clone(self) if copy else self
+    return to_copy(self, kind)
+
+
+def target_of(args: tuple[Any, ...], dtype: Any, device: Any, copy: bool = False) -> tuple[Any, bool]:
+    """Which dtype the arguments of `to` ask for, and whether a copy: (other), (dtype), (device, dtype), … as PyTorch.
+
+    Raises:
+        NotImplementedError: a device is asked for that is not the CPU.
+    """
+    if args:
+        first, *rest = args
+        if isinstance(first, Tensor):
+            dtype = first.dtype
+        elif isinstance(first, str | int) or first is None or builtins.type(first).__name__ == "device":
+            device = first
+            if rest and not isinstance(rest[0], bool):
+                dtype, *rest = rest
+        else:
+            dtype = first
+        copy = rest[1] if len(rest) > 1 else copy
+    creation.check_device(device)
+    return dtype, copy
+
+
+def type_as(self: Tensor, other: Tensor) -> Tensor:
+    """This tensor in the dtype of `other`."""
+    return _to_numpy_dtype(self, other._data.dtype)
+
+
+def type(self: Tensor, dtype: Any = None) -> Any:
+    """This tensor in another dtype; without one, PyTorch's name of its type, such as "torch.FloatTensor"."""
+    if dtype is None:
+        return f"torch.{self.dtype.legacy_name}Tensor"
+    return _to_numpy_dtype(self, dtypes.to_numpy_dtype(dtype))
+
+
+def contiguous(self: Tensor, memory_format: Any = None) -> Tensor:
+    """Itself if its elements lie in row-major order, else a copy in which they do."""
+    return self if self.is_contiguous() else Clone.apply(self, order="C")
+
+
+def __iter__(self: Tensor) -> Iterator[Tensor]:
+    if self.ndim == 0:
+        raise TypeError("iteration over a 0-d tensor")
+    return (select(self, 0, i) for i in range(self.shape[0]))
+
+
+def __contains__(self: Tensor, item: Any) -> bool:
+    return bool(np.any(self._data == getattr(item, "_data", item)))
+
+
+for _function in (detach, detach_, to, type_as, type, contiguous, __iter__, __contains__):
+    bind(_function.__name__, overridable(_function))
+functions["detach"] = overridable(detach)
+
+
+def _missing(self: Tensor, name: str) -> Any:
+    why = absent.sentence(name)
+    raise AttributeError(why or f"'{builtins.type(self).__name__}' object has no attribute '{name}'")
+
+
+bind("__getattr__", _missing)
+bind("_to_numpy_dtype", _to_numpy_dtype)
+bind("__pos__", lambda self: self)
+
+
+def _converted(dtype: Any, self: Tensor, memory_format: Any = None) -> Tensor:
+    return _to_numpy_dtype(self, dtype.numpy)
+
+
+for _name, _dtype in {
+    "double": dtypes.float64, "float": dtypes.float32, "half": dtypes.float16, "long": dtypes.int64, "int": dtypes.int32,
+    "short": dtypes.int16, "char": dtypes.int8, "byte": dtypes.uint8, "bool": dtypes.bool_,
+}.items():  # fmt: skip
+    bind(_name, overridable(functools.partial(_converted, _dtype), _name))
+
+
+def _new(name: str) -> Callable[..., Any]:
+    make = creation.plain(getattr(creation, name))
+
+    def method(self: Tensor, *args: Any, dtype: Any = None, **kwargs: Any) -> Tensor:
+        return make(*args, dtype=self.dtype if dtype is None else dtype, **kwargs)
+
+    method.__doc__ = f"As `{name}`, in the dtype of this tensor."
+    return method
+
+
+for _name in ("zeros", "ones", "full", "empty", "tensor"):
+    bind(f"new_{_name}", _new(_name))
+for _name in creation.__all__:
+    functions[_name] = overridable(creation.plain(getattr(creation, _name)))
+functions["empty"] = overridable(creation.plain(creation.zeros), "empty")
+functions["empty_like"] = overridable(creation.plain(creation.zeros_like), "empty_like")

@@ -1,0 +1,435 @@
+"""Elements chosen by tensors of indices, and written by them."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from ...tensor import Tensor, wrap
+from ..arrays import add_slices, flat_places
+from ..binding import public
+from ..op import Op, linear
+from ..shapes.shape import axis_of, expand, reshape
+
+
+class Gather(Op):
+    """result[…, i, …] = self[…, index[…, i, …], …]"""
+
+    without_gradient = ("index",)
+
+    def forward(self, *, dim, index):
+        return self.reshape(-1)[flat_places(index, dim, self.shape)]
+
+    # Asked for its shape alone, and kept, hence checked, as PyTorch does.
+    def grad_self(grad, self, dim, index):
+        return put_along(grad, self.shape, dim, index)
+
+    jvp = linear
+
+
+class PutAlong(Op, name="ScatterAddBackward0"):
+    """Zeros of shape `size` to which `self` is added at `index` along `dim`: the transpose of Gather."""
+
+    without_gradient = ("index",)
+
+    def forward(self, *, size, dim, index):
+        out = np.zeros(math.prod(size), self.dtype)
+        np.add.at(out, flat_places(index, dim, size).reshape(-1), self.reshape(-1))
+        return out.reshape(size)
+
+    def grad_self(grad, dim, index):
+        return take_along(grad, dim, index)
+
+    jvp = linear
+
+
+class Scatter(Op):
+    """`self` with `src` written at `index` along `dim`."""
+
+    without_gradient = ("index",)
+
+    def forward(self, src, *, dim, index):
+        out = self.copy()
+        out.reshape(-1)[flat_places(index, dim, out.shape)] = src[tuple(slice(n) for n in index.shape)]
+        return out
+
+    def grad_self(grad, dim, index):
+        return ScatterValue.apply(grad, dim=dim, index=index, value=0.0)
+
+    def grad_src(grad, dim, index):
+        return take_along(grad, dim, index)
+
+    jvp = linear
+
+
+class ScatterValue(Op, name="ScatterBackward1"):
+    """As Scatter, for a number."""
+
+    without_gradient = ("index",)
+
+    def forward(self, *, dim, index, value):
+        out = self.copy()
+        out.reshape(-1)[flat_places(index, dim, out.shape)] = value
+        return out
+
+    def grad_self(grad, dim, index):
+        return ScatterValue.apply(grad, dim=dim, index=index, value=0.0)
+
+    def jvp(tangent, dim, index):
+        return ScatterValue.apply(tangent, dim=dim, index=index, value=0.0)
+
+
+class ScatterAdd(Op):
+    """`self` with `src` added at `index` along `dim`."""
+
+    without_gradient = ("index",)
+
+    def forward(self, src, *, dim, index):
+        out = self.copy()
+        added = src[tuple(slice(n) for n in index.shape)]
+        np.add.at(out.reshape(-1), flat_places(index, dim, out.shape).reshape(-1), added.reshape(-1))
+        return out
+
+    def grad_self(grad):
+        return grad
+
+    def grad_src(grad, dim, index):
+        return take_along(grad, dim, index)
+
+    jvp = linear
+
+
+class IndexSelect(Op):
+    """The slices `index` along `dim`."""
+
+    without_gradient = ("index",)
+
+    def forward(self, *, dim, index):
+        return np.take(self, index, axis=dim) if self.ndim else self.reshape(1)[index].reshape(())
+
+    def grad_self(grad, self_sym_sizes, dim, index):
+        return AddSlices.apply(grad, size=self_sym_sizes, dim=dim, index=index)
+
+    jvp = linear
+
+
+class AddSlices(Op, name="IndexAddBackward1"):
+    """Zeros of shape `size` to which the slices of `self` are added at `index`: the transpose of IndexSelect."""
+
+    without_gradient = ("index",)
+
+    def forward(self, *, size, dim, index):
+        out = np.zeros(size, self.dtype)
+        add_slices(np.atleast_1d(out), dim, index, self)
+        return out
+
+    def grad_self(grad, dim, index):
+        return IndexSelect.apply(grad, dim=dim, index=index)
+
+    jvp = linear
+
+
+class IndexAdd(Op):
+    """`self` with alpha·source added to its slices `index` along `dim`."""
+
+    without_gradient = ("index",)
+
+    def forward(self, source, *, dim, index, alpha=1):
+        out = self.copy()
+        added = source if alpha == 1 else (np.asarray(alpha).astype(source.dtype) * source)
+        add_slices(np.atleast_1d(out), dim, index, added)
+        return out
+
+    def grad_self(grad):
+        return grad
+
+    # `source` is not used, but kept, hence checked, as PyTorch does.
+    def grad_source(grad, source, dim, index, alpha):
+        chosen = IndexSelect.apply(grad, dim=dim, index=index)
+        return chosen if alpha == 1 else chosen * alpha
+
+    jvp = linear
+
+
+class IndexCopy(Op):
+    """`self` with `source` for its slices `index` along `dim`."""
+
+    without_gradient = ("index",)
+
+    def forward(self, source, *, dim, index):
+        out = self.copy()
+        np.atleast_1d(out)[(slice(None),) * dim + (index,)] = source
+        return out
+
+    def grad_self(grad, dim, index):
+        return IndexFill.apply(grad, dim=dim, index=index, value=0.0)
+
+    # `source` is not used, but kept, hence checked, as PyTorch does.
+    def grad_source(grad, source, dim, index):
+        return IndexSelect.apply(grad, dim=dim, index=index)
+
+    jvp = linear
+
+
+class IndexFill(Op):
+    """`self` with a number in its slices `index` along `dim`."""
+
+    without_gradient = ("index",)
+
+    def forward(self, *, dim, index, value):
+        out = self.copy()
+        np.atleast_1d(out)[(slice(None),) * dim + (index,)] = value
+        return out
+
+    def grad_self(grad, dim, index):
+        return IndexFill.apply(grad, dim=dim, index=index, value=0.0)
+
+    def jvp(tangent, dim, index):
+        return IndexFill.apply(tangent, dim=dim, index=index, value=0.0)
+
+
+class IndexFillTensor(Op, name="IndexFillBackward1"):
+    """As IndexFill, for a 0-d tensor that may have a gradient."""
+
+    without_gradient = ("index",)
+
+    def forward(self, value, *, dim, index):
+        return IndexFill.forward(self, dim=dim, index=index, value=value)
+
+    def grad_self(grad, dim, index):
+        return IndexFill.apply(grad, dim=dim, index=index, value=0.0)
+
+    def grad_value(grad, dim, index):
+        # An index that is named twice is filled once.
+        once = np.unique(getattr(index, "_data", index))
+        return IndexSelect.apply(grad, dim=dim, index=once).sum()
+
+    def jvp(tangent, value_tangent, dim, index):
+        return IndexFillTensor.apply(tangent, value_tangent, dim=dim, index=index)
+
+
+class TakeFlat(Op, name="TakeBackward0"):
+    """Elements by their number in row-major order."""
+
+    without_gradient = ("index",)
+
+    def forward(self, *, index):
+        return self.reshape(-1)[index]
+
+    # Asked for its shape alone, and kept, hence checked, as PyTorch does.
+    def grad_self(grad, self, index):
+        return PutFlat.apply(grad, size=tuple(self.shape), index=index)
+
+    jvp = linear
+
+
+class PutFlat(Op, name="PutBackward1"):
+    without_gradient = ("index",)
+
+    def forward(self, *, size, index):
+        out = np.zeros(size, self.dtype)
+        np.add.at(out.reshape(-1), index, self)
+        return out
+
+    def grad_self(grad, index):
+        return TakeFlat.apply(grad, index=index)
+
+    jvp = linear
+
+
+# --- functions -------------------------------------------------------------------------------------------------------
+
+
+def take_along(value, dim, index):
+    """value[…, index[…, i, …], …] along `dim`."""
+    return Gather.apply(value, dim=dim, index=index)
+
+
+def put_along(value, size, dim, index):
+    """Zeros of shape `size` to which `value` is added at `index` along `dim`."""
+    return PutAlong.apply(value, size=tuple(size), dim=dim, index=index)
+
+
+def checked_index(name, index, ndim=None, size=None):
+    """The array behind a tensor of indices, each within `size`, none negative."""
+    if not isinstance(index, Tensor) or (index._data.dtype not in (np.int64, np.int32) and index._data.size):
+        raise RuntimeError(f"{name}(): Expected dtype int32 or int64 for index. Convert first: index.long().")
+    array = index._data
+    if size is not None and array.size and not (array.min() >= 0 and array.max() < size):
+        bad = array[(array < 0) | (array >= size)].flat[0]
+        raise RuntimeError(f"index {bad} is out of bounds for dimension with size {size}")
+    if ndim is not None and max(array.ndim, 1) != max(ndim, 1):
+        raise RuntimeError("Index tensor must have the same number of dimensions as input tensor")
+    return array
+
+
+@public()
+def gather(input, dim, index, *, sparse_grad=False):
+    """result[i][j] = input[i][index[i][j]] for dim = 1, and so for each dimension."""
+    axis = axis_of(dim, input.ndim)
+    if isinstance(index, Tensor) and not index.numel():
+        return Gather.apply(input, dim=axis, index=index)
+    array = checked_index("gather", index, input.ndim, input.shape[axis] if input.ndim else 1)
+    for d, (n, m) in enumerate(zip(array.shape, input.shape, strict=False)):
+        if d != axis and n > m:
+            raise RuntimeError(
+                f"Size does not match at dimension {d} expected index {list(array.shape)} to be no larger than self "
+                f"{list(input.shape)} apart from dimension {axis}"
+            )
+    return Gather.apply(input, dim=axis, index=index)
+
+
+@public()
+def take_along_dim(input, indices, dim=None):
+    """As gather, broadcasting `indices` and `input` against each other along the other dimensions."""
+    if dim is None:
+        input, indices, dim = reshape(input, (-1,)), indices.reshape(-1), 0
+    axis = axis_of(dim, input.ndim)
+    # A copy, in which negative numbers count from the end.
+    array = indices._data
+    indices = wrap(np.where(array < 0, array + input.shape[axis], array))
+    sizes = [
+        1 if d == axis else np.broadcast_shapes((a,), (b,))[0]
+        for d, (a, b) in enumerate(zip(input.shape, indices.shape, strict=True))
+    ]
+    mine = tuple(input.shape[axis] if d == axis else n for d, n in enumerate(sizes))
+    theirs = tuple(indices.shape[axis] if d == axis else n for d, n in enumerate(sizes))
+    return gather(expand(input, mine), axis, expand(indices, theirs))
+
+
+def _scatter_arguments(input, dim, index):
+    axis = axis_of(dim, input.ndim)
+    return axis, checked_index("scatter", index, input.ndim, input.shape[axis] if input.ndim else 1)
+
+
+def _fit_source(input, array, src):
+    if src._data.dtype != input._data.dtype:
+        raise RuntimeError("scatter(): Expected self.dtype to be equal to src.dtype. Convert src first, with .to(…).")
+    for n, m in zip(array.shape, src.shape, strict=True):
+        if n > m:
+            raise RuntimeError(f"Expected index {list(array.shape)} to be no larger than src {list(src.shape)}")
+
+
+def _scatter(form, input, dim, index, src, value, reduce):
+    if reduce is not None:
+        raise NotImplementedError("scatter with reduce=… is not built: use scatter_add for sums.")
+    axis, array = _scatter_arguments(input, dim, index)
+    src = value if src is None else src
+    if isinstance(src, Tensor):
+        _fit_source(input, array, src)
+        return getattr(Scatter, form)(input, src, dim=axis, index=index)
+    return getattr(ScatterValue, form)(input, dim=axis, index=index, value=src)
+
+
+def _scatter_(self, dim, index, src=None, *, value=None, reduce=None):
+    return _scatter("apply_", self, dim, index, src, value, reduce)
+
+
+@public(inplace=_scatter_)
+def scatter(input, dim, index, src=None, *, value=None, reduce=None):
+    """`input` with result[i][index[i][j]] = src[i][j] for dim = 1, and so for each dimension."""
+    return _scatter("apply", input, dim, index, src, value, reduce)
+
+
+def _scatter_add(form, input, dim, index, src):
+    axis, array = _scatter_arguments(input, dim, index)
+    _fit_source(input, array, src)
+    return getattr(ScatterAdd, form)(input, src, dim=axis, index=index)
+
+
+def _scatter_add_(self, dim, index, src):
+    return _scatter_add("apply_", self, dim, index, src)
+
+
+@public(inplace=_scatter_add_)
+def scatter_add(input, dim, index, src):
+    """`input` with src[i][j] added at [i][index[i][j]] for dim = 1, and so for each dimension."""
+    return _scatter_add("apply", input, dim, index, src)
+
+
+def _slices(name, input, dim, index, from_end=False):
+    axis = axis_of(dim, input.ndim)
+    array = checked_index(name, index)
+    if array.ndim > 1:
+        raise IndexError(f"{name}(): Index is supposed to be a vector")
+    size = input.shape[axis] if input.ndim else 1
+    if array.size and not (array.min() >= (-size if from_end else 0) and array.max() < size):
+        raise IndexError("index out of range in self")
+    return axis, index if index.ndim else reshape(index, (-1,))
+
+
+@public()
+def index_select(input, dim, index):
+    """The slices of `input` that the vector `index` names, along `dim`: a copy."""
+    axis, index = _slices("index_select", input, dim, index)
+    return IndexSelect.apply(input, dim=axis, index=index)
+
+
+def _with_source(op, form, name, error, input, dim, index, source, **settings):
+    """IndexAdd or IndexCopy, once `source` has a slice for each of `index`."""
+    axis, index = _slices(name, input, dim, index)
+    if source._data.dtype != input._data.dtype:
+        raise RuntimeError(
+            f"{name}_(): self ({input.dtype.legacy_name}) and source ({source.dtype.legacy_name}) must have the same scalar "
+            "type. Convert the source first, with .to(…)."
+        )
+    slices = (*input.shape[:axis], index.numel(), *input.shape[axis + 1 :])
+    # One number stands for one slice of one number.
+    if tuple(source.shape) != slices and not (source.ndim == 0 and slices == (1,)):
+        raise error(
+            f"{name}_(): source tensor shape must match self tensor shape, excluding the specified dimension. Got self.shape = "
+            f"{list(input.shape)} source.shape = {list(source.shape)}, with an index of {index.numel()} elements."
+        )
+    return getattr(op, form)(input, source, dim=axis, index=index, **settings)
+
+
+def _index_add_(self, dim, index, source, *, alpha=1):
+    return _with_source(IndexAdd, "apply_", "index_add", RuntimeError, self, dim, index, source, alpha=alpha)
+
+
+@public(inplace=_index_add_)
+def index_add(input, dim, index, source, *, alpha=1):
+    """`input` with alpha * source added to its slices `index`."""
+    return _with_source(IndexAdd, "apply", "index_add", RuntimeError, input, dim, index, source, alpha=alpha)
+
+
+def _index_copy_(self, dim, index, source):
+    return _with_source(IndexCopy, "apply_", "index_copy", IndexError, self, dim, index, source)
+
+
+@public(inplace=_index_copy_)
+def index_copy(input, dim, index, source):
+    """`input` with `source` for its slices `index`."""
+    return _with_source(IndexCopy, "apply", "index_copy", IndexError, input, dim, index, source)
+
+
+def _index_fill(form, input, dim, index, value):
+    axis, index = _slices("index_fill", input, dim, index, from_end=True)
+    if not isinstance(value, Tensor):
+        return getattr(IndexFill, form)(input, dim=axis, index=index, value=value)
+    if value.ndim:
+        raise RuntimeError(
+            f"index_fill_ only supports a 0-dimensional value tensor, but got tensor with {value.ndim} dimension(s)."
+        )
+    return getattr(IndexFillTensor, form)(input, value, dim=axis, index=index)
+
+
+def _index_fill_(self, dim, index, value):
+    return _index_fill("apply_", self, dim, index, value)
+
+
+@public(inplace=_index_fill_)
+def index_fill(input, dim, index, value):
+    """`input` with a number, or a tensor of one, in its slices `index`."""
+    return _index_fill("apply", input, dim, index, value)
+
+
+@public()
+def take(input, index):
+    """The elements with the numbers `index`, counted in row-major order; negative ones from the end."""
+    places, n = checked_index("take", index), input.numel()
+    outside = places[(places < -n) | (places >= n)]
+    if outside.size:
+        raise IndexError(f"out of range: tried to access index {outside.flat[0]} on a tensor of {n} elements.")
+    return TakeFlat.apply(input, index=index)

@@ -1,0 +1,406 @@
+"""Indexing with brackets, read and written: integers, slices and None as views, arrays and masks as copies."""
+
+from __future__ import annotations
+
+import itertools
+import operator
+
+import numpy as np
+
+from ...autograd import grad_mode
+from ...autograd.inplace import check_inplace
+from ...overrides import overridable
+from ...quiet import quiet
+from ...tensor import Tensor, bind, tensor_method, wrap
+from ..arrays import sum_at
+from ..binding import public
+from ..creation.copies import copy_, fill_
+from ..creation.factories import fitted
+from ..op import Op, linear
+from ..shapes.shape import axis_of, expand, unsqueeze, view
+
+
+class Alias(Op):
+    """The whole of a tensor, as a view."""
+
+    view = True
+
+    def forward(self):
+        return self.view()
+
+    def grad_self(grad):
+        return grad
+
+    jvp = linear
+
+
+class Select(Op):
+    """One position along one dimension."""
+
+    view = True
+
+    def forward(self, *, dim, index):
+        # An Ellipsis keeps a 0-d result a view.
+        return self[(slice(None),) * dim + (index, ...)]
+
+    def grad_self(grad, self_sym_sizes, dim, index):
+        return scatter_slice(grad, self_sym_sizes, (slice(None),) * dim + (index, ...))
+
+    jvp = linear
+
+
+class Slice(Op):
+    """start, start + step, … along one dimension."""
+
+    view = True
+
+    def forward(self, *, dim, start, end, step):
+        return self[(slice(None),) * dim + (slice(start, end, step),)]
+
+    def grad_self(grad, self_sym_sizes, dim, start, end, step):
+        return scatter_slice(grad, self_sym_sizes, (slice(None),) * dim + (slice(start, end, step),))
+
+    jvp = linear
+
+
+class ScatterSlice(Op, name="SliceScatterBackward0"):
+    """Zeros of shape `size` with `self` at `where`, a basic index: the transpose of taking it."""
+
+    def forward(self, *, size, where):
+        out = np.zeros(size, self.dtype)
+        out[where] = self
+        return out
+
+    def grad_self(grad, where):
+        return take(grad, where)
+
+    jvp = linear
+
+
+class Take(Op, name="IndexBackward1"):
+    """A basic index without the view."""
+
+    def forward(self, *, where):
+        return self[where].copy() if isinstance(self[where], np.ndarray) else self[where]
+
+    def grad_self(grad, self_sym_sizes, where):
+        return scatter_slice(grad, self_sym_sizes, where)
+
+    jvp = linear
+
+
+class Index(Op):
+    """Indexing by arrays: a copy, in which positions may repeat."""
+
+    without_gradient = ("indices",)
+
+    def forward(self, *, indices):
+        # In row-major order, as PyTorch lays it out: NumPy keeps the dimensions of the indices together in memory.
+        return np.array(self[indices], order="C", copy=None)
+
+    def grad_self(grad, self_sym_sizes, indices):
+        return accumulate_at(grad, self_sym_sizes, indices)
+
+    jvp = linear
+
+
+class AccumulateAt(Op, name="IndexPutBackward1"):
+    """Zeros of shape `size` to which `self` is added at `indices`, repeated positions summed."""
+
+    without_gradient = ("indices",)
+
+    def forward(self, *, size, indices):
+        return sum_at(size, indices, self)
+
+    def grad_self(grad, indices):
+        return Index.apply(grad, indices=indices)
+
+    jvp = linear
+
+
+class IndexPut(Op):
+    """`self` with `values` written (or added) at `indices`."""
+
+    without_gradient = ("indices",)
+
+    def forward(self, values, *, indices, accumulate=False):
+        out = self.copy()
+        if accumulate:
+            np.add.at(out, indices, values)
+        else:
+            out[indices] = values
+        return out
+
+    def grad_self(grad, indices, accumulate):
+        return grad if accumulate else IndexPut.apply(grad, 0.0, indices=indices)
+
+    def grad_values(grad, indices):
+        return Index.apply(grad, indices=indices)
+
+    def jvp(tangent, values_tangent, indices, accumulate):
+        return IndexPut.apply(tangent, values_tangent, indices=indices, accumulate=accumulate)
+
+
+# --- functions -------------------------------------------------------------------------------------------------------
+
+
+def scatter_slice(value, size, where):
+    """Zeros of shape `size` with `value` at the basic index `where`."""
+    return ScatterSlice.apply(value, size=tuple(size), where=where)
+
+
+def take(value, where):
+    """The basic index `where` of `value`, as a copy."""
+    return Take.apply(value, where=where)
+
+
+def accumulate_at(value, size, indices):
+    """Zeros of shape `size` to which `value` is added at `indices`."""
+    return AccumulateAt.apply(value, size=tuple(size), indices=indices)
+
+
+def _index_put_(self, indices, values, accumulate=False):
+    return IndexPut.apply_(self, _values(values, self), indices=_index_arrays(indices), accumulate=accumulate)
+
+
+@public(inplace=_index_put_)
+def index_put(input, indices, values, accumulate=False):
+    """A copy of `input` with `values` written at `indices` (added to, with `accumulate`)."""
+    return IndexPut.apply(input, _values(values, input), indices=_index_arrays(indices), accumulate=accumulate)
+
+
+@public()
+def select(input, dim, index):
+    """The slice at `index` along `dim`, without that dimension."""
+    shape = input.shape
+    if not shape:
+        raise IndexError("select() cannot be applied to a 0-dim tensor.")
+    axis = axis_of(dim, len(shape))
+    n = shape[axis]
+    if not -n <= index < n:
+        raise IndexError(f"select(): index {index} out of range for tensor of size {list(shape)} at dimension {dim}")
+    return Select.apply(input, dim=axis, index=index % n)
+
+
+@public()
+def narrow(input, dim, start, length):
+    """`length` positions from `start` on, along `dim`."""
+    if not input.shape:
+        raise RuntimeError("narrow() cannot be applied to a 0-dim tensor.")
+    axis = axis_of(dim, len(input.shape))
+    n = input.shape[axis]
+    if length < 0:
+        raise RuntimeError("narrow(): length must be non-negative.")
+    if not -n <= start <= n:
+        raise IndexError(f"start out of range (expected to be in range of [-{n}, {n}], but got {start})")
+    start = start % n if start < 0 else start
+    if start + length > n:
+        raise RuntimeError(f"start ({start}) + length ({length}) exceeds dimension size ({n}).")
+    return Slice.apply(input, dim=axis, start=start, end=start + length, step=1)
+
+
+def _index_array(index):
+    """The array behind an advanced index: whole numbers, or booleans for a mask (bytes are an old form of these)."""
+    array = index._data if isinstance(index, Tensor) else np.array(index)
+    if array.dtype.kind not in "iub" and array.size:
+        raise IndexError("tensors used as indices must be long, int, byte or bool tensors")
+    if array.dtype == np.uint8:
+        return array.astype(bool)
+    return array if array.size else array.astype(bool if array.dtype == bool else np.int64)
+
+
+def _index_arrays(indices):
+    return _watched(tuple(_index_array(i) for i in indices), indices)
+
+
+def _watched(arrays, indices):
+    """The arrays, or the tensors of `indices` that they belong to: a later write to one of these has to be noticed."""
+    tensors = {id(i._data): i for i in indices if isinstance(i, Tensor)}
+    return tuple(tensors.get(id(a), a) for a in arrays)
+
+
+def _values(values, target):
+    return values if isinstance(values, Tensor | int | float | bool) else wrap(np.asarray(values, target._data.dtype))
+
+
+def _is_advanced(item):
+    """True for arrays of indices and for masks; a 0-d integer tensor is an integer."""
+    if isinstance(item, Tensor | np.ndarray):
+        return item.ndim > 0 or getattr(item, "_data", item).dtype == bool
+    return isinstance(item, list | tuple | range)
+
+
+def _plan(t, key):
+    """The index as a list without Ellipsis, one entry a dimension (None, True and False add one)."""
+    items = [_index_array(i) if _is_advanced(i) else i for i in (key if isinstance(key, tuple) else (key,))]
+    items = [bool(i) if isinstance(i, np.ndarray) and not i.ndim else i for i in items]
+    used = 0
+    for item in items:
+        if isinstance(item, np.ndarray) and item.dtype == bool:
+            used += item.ndim
+        elif item is not None and item is not Ellipsis and not isinstance(item, bool):
+            used += 1
+    if used > t.ndim:
+        raise IndexError(f"too many indices for tensor of dimension {t.ndim}")
+    dots = [i for i, item in enumerate(items) if item is Ellipsis]
+    fill = [slice(None)] * (t.ndim - used)
+    if len(dots) > 1:
+        raise IndexError("an index can only have a single ellipsis ('...')")
+    where = dots[0] if dots else len(items)
+    items[where : where + 1] = fill
+    return items
+
+
+def _window(input, key):
+    """The basic part of `input[key]`, as a chain of views, and what is left: arrays that index the result, or None.
+
+    PyTorch takes integers, slices and None first, each a view, and gives the arrays to one `index`.
+    """
+    if not input.ndim and isinstance(key, slice):
+        raise IndexError("slice() cannot be applied to a 0-dim tensor.")
+    if not input.ndim and type(key) is int:
+        if key == 0:
+            raise IndexError(
+                "invalid index of a 0-dim tensor. Use `tensor.item()` to convert a 0-dim tensor to a number"
+            )
+        raise IndexError(f"index {key} is out of bounds for dimension 0 with size 0")
+    out, dim = input, 0
+    left = []
+    for item in _plan(input, key):
+        rest = slice(None)
+        if item is None:
+            out = unsqueeze(out, dim)
+        elif isinstance(item, slice):
+            if not _is_full(item, out.shape[dim]):
+                out = _sliced(out, dim, item)
+        elif isinstance(item, bool):
+            # One index into a new dimension of size 1, or none.
+            out, rest = unsqueeze(out, dim), np.zeros(int(item), np.int64)
+        elif isinstance(item, np.ndarray):
+            _check_bounds(item, out.shape, dim)
+            rest = item
+        else:
+            out = _selected(out, dim, item)
+            continue
+        left.append(rest)
+        dim += rest.ndim if isinstance(rest, np.ndarray) and rest.dtype == bool else 1
+    if not any(isinstance(i, np.ndarray) for i in left):
+        return out, None
+    return out, _watched(left, key if isinstance(key, tuple) else (key,))
+
+
+def _is_full(item, n):
+    return item.start in (None, 0) and (item.stop is None or item.stop >= n) and item.step in (None, 1)
+
+
+def _sliced(t, dim, item):
+    if item.step is not None and item.step <= 0:
+        raise ValueError("step must be greater than zero")
+    start, end, step = item.indices(t.shape[dim])
+    return Slice.apply(t, dim=dim, start=start, end=max(start, end), step=step)
+
+
+def _selected(t, dim, item):
+    try:
+        index = operator.index(item)
+    except TypeError:
+        raise IndexError(
+            "only integers, slices (`:`), ellipsis (`...`), None and long or byte Variables are valid indices (got "
+            f"{type(item).__name__})"
+        ) from None
+    n = t.shape[dim]
+    if not -n <= index < n:
+        raise IndexError(f"index {index} is out of bounds for dimension {dim} with size {n}")
+    return Select.apply(t, dim=dim, index=index % n)
+
+
+def _check_bounds(indices, shape, dim):
+    if indices.dtype == bool:
+        if indices.shape != tuple(shape[dim : dim + indices.ndim]):
+            at = next((i for i, n in enumerate(indices.shape) if n != shape[dim + i]), 0)
+            raise IndexError(
+                f"The shape of the mask {list(indices.shape)} at index {at} does not match the shape of the indexed tensor "
+                f"{list(shape)} at index {dim + at}"
+            )
+        return
+    n = shape[dim]
+    if indices.size and not n:
+        raise IndexError("index is out of bounds for dimension with size 0")
+    outside = indices[(indices < -n) | (indices >= n)]
+    if outside.size:
+        raise IndexError(f"index {outside.flat[0]} is out of bounds for dimension {dim} with size {n}")
+
+
+def _no_such_shape(indices):
+    shapes = ", ".join(str(list(i.shape)) for i in indices if not isinstance(i, slice))
+    return IndexError(f"shape mismatch: indexing tensors could not be broadcast together with shapes {shapes}")
+
+
+def getitem(input, key):
+    """`input[key]`: views for integers and slices, a copy for arrays of indices or booleans."""
+    if isinstance(key, slice) and input.ndim:
+        # Alone, also a full slice is an op.
+        return _sliced(input, 0, key)
+    out, indices = _window(input, key)
+    if indices is not None:
+        try:
+            return Index.apply(out, indices=indices)
+        except IndexError:
+            raise _no_such_shape(indices) from None
+    return Alias.apply(out) if out is input else out
+
+
+@tensor_method
+def __setitem__(self, key, value):
+    if key is False:
+        return
+    if not isinstance(value, Tensor | np.ndarray | np.generic | int | float):
+        raise TypeError(f"can't assign a {type(value).__name__} to a torch.{self.dtype.legacy_name}Tensor")
+    window, indices = _window(self, key)
+    if not isinstance(value, Tensor):
+        whole = self._data.dtype.kind in "iu" and isinstance(value, int | float)
+        value = wrap(fitted(value, self._data.dtype) if whole else quiet.run(np.asarray, value, self._data.dtype))
+    if indices is not None:
+        _write_at(window, indices, value)
+    elif not value.ndim and window.ndim:
+        fill_(window, value)
+    elif value.shape == window.shape:
+        copy_(window, value)
+    else:
+        value = view(value, _without_leading_ones(value.shape))
+        copy_(window, value if value.shape == window.shape else expand(value, window.shape))
+
+
+def _without_leading_ones(sizes):
+    return tuple(itertools.dropwhile(lambda n: n == 1, sizes))
+
+
+def _write_at(window, indices, value):
+    if value._data.dtype != window._data.dtype:
+        raise RuntimeError(
+            f"Index put requires the source and destination dtypes match, got {window.dtype} for the destination and "
+            f"{value.dtype} for the source. Convert the value first, with .to(…)."
+        )
+    # Whether autograd allows the write is asked before whether it fits.
+    state = grad_mode.state
+    if state.grad_enabled and not state.inference and (window.requires_grad or value.requires_grad):
+        check_inplace(window, record=True)
+    try:
+        shape = window._data[tuple(getattr(i, "_data", i) for i in indices)].shape
+    except IndexError:
+        raise _no_such_shape(indices) from None
+    sizes = _without_leading_ones(value.shape)
+    if sizes != value.shape:
+        value = view(value, sizes)
+    try:
+        np.broadcast_to(value._data, shape)
+    except ValueError:
+        raise RuntimeError(
+            f"shape mismatch: value tensor of shape {list(value.shape)} cannot be broadcast to indexing result of shape "
+            f"{list(shape)}"
+        ) from None
+    IndexPut.apply_(window, value, indices=indices)
+
+
+bind("__setitem__", overridable(__setitem__))
+bind("__getitem__", overridable(getitem, "__getitem__"))

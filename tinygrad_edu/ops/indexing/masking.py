@@ -1,0 +1,239 @@
+"""Choices by booleans: `where`, `masked_fill`, `masked_select`, `nonzero`."""
+
+from __future__ import annotations
+
+import math
+import warnings
+
+import numpy as np
+
+from ...tensor import Tensor, bind, wrap
+from ..arrays import choose
+from ..binding import functions, public
+from ..creation.factories import as_number, as_operand
+from ..op import Op, elementwise, linear
+
+
+class Where(Op):
+    """self where `condition` holds, other elsewhere."""
+
+    promotes = True
+    without_gradient = ("condition",)
+
+    def forward(self, other, *, condition):
+        return choose(condition, self, other)
+
+    def grad_self(grad, condition):
+        return where(condition, grad, 0.0)
+
+    def grad_other(grad, condition):
+        return where(condition, 0.0, grad)
+
+    jvp = elementwise
+
+
+class MaskedFill(Op):
+    """`value`, a number, where `mask` holds; self elsewhere."""
+
+    without_gradient = ("mask",)
+
+    def forward(self, *, mask, value):
+        return choose(mask, as_number(value, self), self)
+
+    def grad_self(grad, mask):
+        return where(mask, 0.0, grad)
+
+    jvp = elementwise
+
+
+class MaskedFillTensor(Op, name="MaskedFillBackward1"):
+    """As MaskedFill, for a 0-d tensor that may have a gradient."""
+
+    without_gradient = ("mask",)
+
+    def forward(self, value, *, mask):
+        return choose(mask, value, self).astype(self.dtype, copy=False)
+
+    def grad_self(grad, mask):
+        return where(mask, 0.0, grad)
+
+    def grad_value(grad, mask):
+        return where(mask, grad, 0.0).sum()
+
+    def jvp(tangent, value_tangent, mask):
+        return where(mask, value_tangent, tangent)
+
+
+class MaskedScatter(Op):
+    """The elements of `source`, in order, where `mask` holds; self elsewhere."""
+
+    without_gradient = ("mask",)
+
+    def forward(self, source, *, mask):
+        out = np.array(np.broadcast_to(self, np.broadcast_shapes(self.shape, mask.shape)))
+        where = np.broadcast_to(mask, out.shape)
+        out[where] = source.reshape(-1)[: np.count_nonzero(where)]
+        return out
+
+    def grad_self(grad, mask):
+        return where(mask, 0.0, grad)
+
+    def grad_source(grad, mask, source_sym_sizes):
+        return MaskedGather.apply(grad, size=source_sym_sizes, mask=mask)
+
+    jvp = linear
+
+
+class MaskedGather(Op, name="MaskedScatterBackwardBackward0"):
+    """The transpose of MaskedScatter: what lies under the mask, in order, with zeros after it up to `size`."""
+
+    without_gradient = ("mask",)
+
+    def forward(self, *, size, mask):
+        chosen = self[np.broadcast_to(mask, self.shape)]
+        out = np.zeros(math.prod(size), self.dtype)
+        out[: chosen.size] = chosen
+        return out.reshape(size)
+
+    def grad_self(grad, self_sym_sizes, mask):
+        count = np.count_nonzero(np.broadcast_to(getattr(mask, "_data", mask), self_sym_sizes))
+        return MaskedPlace.apply(grad.reshape(-1)[:count], size=self_sym_sizes, mask=mask)
+
+    jvp = linear
+
+
+class MaskedSelect(Op):
+    """The elements where `mask` holds, as a vector."""
+
+    without_gradient = ("mask",)
+
+    def forward(self, *, mask):
+        both = np.broadcast_arrays(self, mask)
+        return both[0][both[1]]
+
+    # Asked for its shape alone, and kept, hence checked, as PyTorch does.
+    def grad_self(grad, self, mask):
+        return MaskedPlace.apply(grad, size=np.broadcast_shapes(self.shape, mask.shape), mask=mask)
+
+    jvp = linear
+
+
+class MaskedPlace(Op, name="MaskedScatterBackward1"):
+    """Zeros with the elements of `self`, in order, where `mask` holds."""
+
+    without_gradient = ("mask",)
+
+    def forward(self, *, size, mask):
+        out = np.zeros(size, self.dtype)
+        out[np.broadcast_to(mask, size)] = self
+        return out
+
+    def grad_self(grad, mask):
+        return MaskedSelect.apply(grad, mask=mask)
+
+    jvp = linear
+
+
+# --- functions -------------------------------------------------------------------------------------------------------
+
+
+def where(condition, input, other):
+    """input where `condition` holds, other elsewhere."""
+    return Where.apply(input, other, condition=condition)
+
+
+@public(method=False)
+def _where(condition, input=None, other=None):
+    """`input` where `condition` holds, `other` elsewhere; with `condition` alone, the indices where it holds."""
+    if not isinstance(condition, Tensor):
+        raise TypeError(f"where(): argument 'condition' (position 1) must be Tensor, not {type(condition).__name__}")
+    if condition._data.dtype == np.uint8:
+        warnings.warn(
+            "where received a uint8 condition tensor. This behavior is deprecated and will be removed in a future version "
+            "of PyTorch. Use a boolean condition instead.",
+            UserWarning,
+            stacklevel=3,
+        )
+        condition = condition.bool()
+    if condition._data.dtype != np.bool_:
+        raise RuntimeError(
+            f"where expected condition to be a boolean tensor, but got a tensor with dtype {condition.dtype.name}"
+        )
+    if input is None and other is None:
+        return tuple(wrap(i) for i in np.nonzero(condition._data))
+    for name, x in (("input", input), ("other", other)):
+        if not isinstance(x, Tensor | int | float):
+            raise TypeError(f"where(): argument '{name}' must be Tensor or Number, not {type(x).__name__}")
+    # Numbers promote as numbers: they do not widen a tensor.
+    if not isinstance(input, Tensor) and not isinstance(other, Tensor):
+        input = as_operand(input)
+    for x, tensor in ((input, other), (other, input)):
+        if isinstance(x, int) and tensor._data.dtype.kind in "iu":
+            as_number(x, tensor._data)  # refuses what would wrap around
+    return where(condition, input, other)
+
+
+bind("where", lambda self, condition, other: functions["where"](condition, self, other))
+
+
+def _masked_fill_(self, mask, value):
+    if isinstance(value, Tensor):
+        return MaskedFillTensor.apply_(self, value, mask=mask)
+    return MaskedFill.apply_(self, mask=mask, value=value)
+
+
+@public(inplace=_masked_fill_)
+def masked_fill(input, mask, value):
+    """`value` where `mask` holds, input elsewhere."""
+    if mask._data.dtype != np.bool_:
+        raise RuntimeError(f"masked_fill_ only supports boolean masks, but got mask with dtype {mask.dtype.name}")
+    if isinstance(value, Tensor):
+        if value.ndim:
+            raise RuntimeError(
+                f"masked_fill only supports a 0-dimensional value tensor, but got tensor with {value.ndim} dimension(s)."
+            )
+        return MaskedFillTensor.apply(input, value, mask=mask)
+    return MaskedFill.apply(input, mask=mask, value=value)
+
+
+def _masked_scatter_(self, mask, source):
+    _check_source(self, mask, source)
+    return MaskedScatter.apply_(self, source, mask=mask)
+
+
+def _check_source(input, mask, source):
+    if mask._data.dtype != np.bool_:
+        raise RuntimeError(f"masked_scatter_ only supports boolean masks, but got mask with dtype {mask.dtype.name}")
+    if source._data.dtype != input._data.dtype:
+        raise RuntimeError(
+            "masked_scatter: expected self and source to have same dtypes but got "
+            f"{input.dtype.legacy_name} and {source.dtype.legacy_name}"
+        )
+    shape = np.broadcast_shapes(tuple(input.shape), tuple(mask.shape))
+    if source.numel() < np.count_nonzero(np.broadcast_to(mask._data, shape)):
+        raise RuntimeError("Number of elements of source < number of ones in mask")
+
+
+@public(inplace=_masked_scatter_)
+def masked_scatter(input, mask, source):
+    """The elements of `source`, in order, where `mask` holds; input elsewhere."""
+    _check_source(input, mask, source)
+    return MaskedScatter.apply(input, source, mask=mask)
+
+
+@public()
+def masked_select(input, mask):
+    """The elements where `mask` holds, as a vector."""
+    if mask._data.dtype != np.bool_:
+        raise RuntimeError("masked_select: expected BoolTensor for mask")
+    return MaskedSelect.apply(input, mask=mask)
+
+
+@public()
+def nonzero(input, *, as_tuple=False):
+    """The indices of the elements that are not 0, a row each; with `as_tuple` a vector for each dimension."""
+    found = np.nonzero(np.atleast_1d(input._data))
+    if as_tuple:
+        return tuple(wrap(i) for i in found)
+    rows = np.stack(found, axis=1)
+    return wrap(rows if input.ndim else rows[:, :0])

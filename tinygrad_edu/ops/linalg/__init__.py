@@ -1,0 +1,1 @@
+"""Products, factors and distances of vectors and matrices."""

@@ -1,0 +1,267 @@
+"""Determinants, inverses, solutions and factors of square matrices, in batches: what `tinygrad_edu.linalg` offers."""
+
+from __future__ import annotations
+
+import math
+from collections import namedtuple
+
+import numpy as np
+
+from ... import dtypes
+from ..binding import functions, linalg_functions, public
+from ..creation.factories import zeros_like
+from ..indexing.masking import where
+from ..op import Op
+from ..reductions.extremes import amax, amin
+from ..reductions.norms import vector_norm
+from ..reductions.reduce import sum
+from ..shapes.diagonal import tril
+from ..shapes.permute import transpose
+from ..shapes.shape import squeeze, unsqueeze
+from .matmul import matmul
+
+_LINALG, _BOTH = (linalg_functions,), (linalg_functions, functions)
+
+
+def _t(value):
+    return transpose(value, -2, -1)
+
+
+class LinalgInvEx(Op):
+    results = ("inverse",)
+
+    def forward(A):
+        return _or_singular("inv", np.linalg.inv, A)
+
+    # dA⁻¹ = -A⁻¹·dA·A⁻¹
+    def grad_A(grad, inverse):
+        return -(_t(inverse) @ grad @ _t(inverse))
+
+    def jvp(tangent, inverse):
+        return -(inverse @ tangent @ inverse)
+
+
+class LinalgDet(Op):
+    def forward(A):
+        return np.linalg.det(A)
+
+    # d det A = det A · tr(A⁻¹·dA); by the cofactors, which exist for singular matrices too
+    def grad_A(grad, A):
+        return unsqueeze(unsqueeze(grad, -1), -1) * _cofactors(A)
+
+    def jvp(tangent, A):
+        return sum(tangent * _cofactors(A), (-2, -1))
+
+
+def _cofactors(A):
+    """det A · A⁻ᵀ, recorded where A is."""
+    plain = getattr(A, "_data", A)
+    if np.any(np.linalg.det(plain) == 0):
+        raise NotImplementedError("the gradient of det at a singular matrix is not built: it needs all minors.")
+    return unsqueeze(unsqueeze(LinalgDet.apply(A), -1), -1) * _t(LinalgInvEx.apply(A))
+
+
+class LinalgSlogdet(Op):
+    """The sign of the determinant, and the logarithm of its size."""
+
+    def forward(A):
+        sign, size = np.linalg.slogdet(A)
+        return np.asarray(sign), np.asarray(size)
+
+    # d ln|det A| = tr(A⁻¹·dA)
+    def grad_A(grad, A):
+        if grad[1] is None:
+            # The sign is constant.
+            return zeros_like(A)
+        return unsqueeze(unsqueeze(grad[1], -1), -1) * _t(LinalgInvEx.apply(A))
+
+    def jvp(tangent, A):
+        return None, sum(tangent * _t(LinalgInvEx.apply(A)), (-2, -1))
+
+
+class LinalgSolveEx(Op):
+    """X with A·X = B, or X·A = B."""
+
+    def forward(A, B, *, left):
+        if left:
+            return _or_singular("solve", np.linalg.solve, A, B)
+        return _or_singular("solve", np.linalg.solve, A.swapaxes(-2, -1), B.swapaxes(-2, -1)).swapaxes(-2, -1)
+
+    # dB = A⁻ᵀ·dX,  dA = -dB·Xᵀ
+    def grad_A(grad, A, result, left):
+        to_b = LinalgSolveEx.apply(_t(A), grad, left=left)
+        return -(to_b @ _t(result)) if left else -(_t(result) @ to_b)
+
+    def grad_B(grad, A, left):
+        return LinalgSolveEx.apply(_t(A), grad, left=left)
+
+    def jvp(A_tangent, B_tangent, A, result, left):
+        moved = A_tangent @ result if left else result @ A_tangent
+        return LinalgSolveEx.apply(A, B_tangent - moved, left=left)
+
+
+class LinalgCholeskyEx(Op):
+    """The lower triangle L with A = L·Lᵀ, for a positive definite A."""
+
+    results = ("L",)
+
+    def forward(A, *, upper):
+        try:
+            return np.linalg.cholesky(A, upper=upper)
+        except np.linalg.LinAlgError:
+            raise LinAlgError(
+                "linalg.cholesky: The factorization could not be completed because the input is not positive-definite."
+            ) from None
+
+    # With Φ the lower triangle, its diagonal halved: dA = sym(L⁻ᵀ·Φ(Lᵀ·dL)·L⁻¹)
+    def grad_A(grad, L, upper):
+        grad, L = (_t(grad), _t(L)) if upper else (grad, L)
+        inner = _half_lower(_t(L) @ tril(grad))
+        outer = LinalgSolveEx.apply(_t(L), LinalgSolveEx.apply(L, inner, left=False), left=True)
+        return (outer + _t(outer)) * 0.5
+
+    def jvp(tangent, L, upper):
+        L = _t(L) if upper else L
+        inner = LinalgSolveEx.apply(_t(L), LinalgSolveEx.apply(L, tangent, left=True), left=False)
+        moved = L @ _half_lower(inner)
+        return _t(moved) if upper else moved
+
+
+def _half_lower(value):
+    n = value.shape[-1]
+    mask = np.tri(n, dtype=getattr(value, "_data", value).dtype) - 0.5 * np.eye(n)
+    return value * mask.astype(getattr(value, "_data", value).dtype)
+
+
+def _or_singular(name, compute, *arrays):
+    try:
+        return compute(*arrays)
+    except np.linalg.LinAlgError:
+        raise LinAlgError(
+            f"linalg.{name}: The diagonal element is zero, the {'inversion' if name == 'inv' else 'solve'} could not be "
+            "completed because the input matrix is singular."
+        ) from None
+
+
+class LinAlgError(RuntimeError):
+    """What PyTorch calls `torch.linalg.LinAlgError`."""
+
+
+linalg_functions["LinAlgError"] = LinAlgError
+
+
+# --- functions -------------------------------------------------------------------------------------------------------
+
+
+(_Slogdet,) = (namedtuple("linalg_slogdet", "sign logabsdet"),)
+
+
+def _square(name, A):
+    if A.ndim < 2:
+        raise RuntimeError(f"linalg.{name}: The input tensor A must have at least 2 dimensions.")
+    if A.shape[-1] != A.shape[-2]:
+        raise RuntimeError(
+            f"linalg.{name}: A must be batches of square matrices, but they are {A.shape[-2]} by {A.shape[-1]} matrices"
+        )
+    if A._data.dtype.kind != "f":
+        kind = dtypes.from_numpy_dtype(A._data.dtype).legacy_name
+        raise RuntimeError(f"linalg.{name}: Expected a floating point or complex tensor as input. Got {kind}")
+
+
+@public("inverse", where=_LINALG)
+def inv(A):
+    """The inverse of a square matrix, or of each in a batch."""
+    _square("inv", A)
+    return LinalgInvEx.apply(A)
+
+
+functions["inverse"] = linalg_functions["inverse"]
+
+
+@public(where=_BOTH)
+def det(A):
+    """The determinant of a square matrix, or of each in a batch."""
+    _square("det", A)
+    return LinalgDet.apply(A)
+
+
+@public(where=_BOTH)
+def slogdet(A):
+    """The sign of the determinant and the logarithm of its size."""
+    _square("slogdet", A)
+    return _Slogdet(*LinalgSlogdet.apply(A))
+
+
+@public(where=_LINALG, method=False)
+def solve(A, B, *, left=True):
+    """X with A·X = B; with `left=False`, X·A = B. B is a vector, or a matrix."""
+    _square("solve", A)
+    vector = B.ndim == 1 or (B.ndim == A.ndim - 1 and tuple(B.shape) == tuple(A.shape[:-1]))
+    if not vector and B.shape[-2 if left else -1] != A.shape[-1]:
+        raise RuntimeError(
+            f"linalg.solve: Incompatible shapes of A and B for the equation {'AX = B' if left else 'XA = B'} "
+            f"({A.shape[-2]}x{A.shape[-1]} and {B.shape[-2]}x{B.shape[-1]})"
+        )
+    if vector:
+        return squeeze(LinalgSolveEx.apply(A, unsqueeze(B, -1), left=left), -1)
+    return LinalgSolveEx.apply(A, B, left=left)
+
+
+@public(where=_BOTH)
+def cholesky(A, *, upper=False):
+    """The lower triangle L with A = L·Lᵀ (or its transpose), for a symmetric positive definite A."""
+    _square("cholesky", A)
+    return LinalgCholeskyEx.apply(A, upper=upper)
+
+
+@public(where=_LINALG, method=False)
+def _vector_norm(x, ord=2, dim=None, keepdim=False, *, dtype=None):
+    """(Σ|x|^ord)^(1/ord) of all elements, or along `dim`."""
+    return vector_norm(x if dtype is None else x.to(dtype), ord, dim, keepdim)
+
+
+@public(where=_LINALG, method=False)
+def matrix_norm(A, ord="fro", dim=(-2, -1), keepdim=False, *, dtype=None):
+    """ "fro": the root of the sum of squares; 1 and inf: the largest sum of sizes of a column, of a row."""
+    if dtype is not None:
+        A = A.to(dtype)
+    if A.ndim < 2:
+        raise RuntimeError("linalg.matrix_norm: The input tensor A must have at least 2 dimensions.")
+    if ord == "fro":
+        return vector_norm(A, 2, dim, keepdim)
+    if ord not in (1, -1, math.inf, -math.inf):
+        raise NotImplementedError(f"linalg.matrix_norm with ord={ord!r} is not built: it needs the singular values.")
+    rows, columns = (d % A.ndim for d in dim)
+    summed, chosen = (rows, columns) if abs(ord) == 1 else (columns, rows)
+    sums = vector_norm(A, 1, summed, True)
+    extreme = (amax if ord > 0 else amin)(sums, chosen, True)
+    return extreme if keepdim else squeeze(extreme, (rows, columns))
+
+
+@public(where=_LINALG, method=False)
+def _norm(A, ord=None, dim=None, keepdim=False, *, dtype=None):
+    """The norm of a vector or, if `ord` is given for two dimensions, of a matrix."""
+    matrix = (isinstance(dim, tuple | list) and len(dim) == 2) or (dim is None and ord is not None and A.ndim == 2)
+    if ord is not None and matrix:
+        return matrix_norm(A, ord, (-2, -1) if dim is None else dim, keepdim, dtype=dtype)
+    return vector_norm(A if dtype is None else A.to(dtype), 2 if ord is None else ord, dim, keepdim)
+
+
+@public(where=_BOTH)
+def matrix_power(A, n):
+    """A·A·…·A, `n` times; the inverse's for negative `n`."""
+    _square("matrix_power", A)
+    if n < 0:
+        return matrix_power(inv(A), -n)
+    if n == 0:
+        return where(np.eye(A.shape[-1], dtype=bool), 1.0, A * 0)
+    if n == 3:
+        return matmul(matmul(A, A), A)
+    out, square = None, A
+    while n:
+        if n & 1:
+            out = square if out is None else matmul(out, square)
+        n >>= 1
+        if n:
+            square = matmul(square, square)
+    return out

@@ -1,0 +1,60 @@
+"""How far apart or how alike vectors are, and a loss made of that."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ..binding import functions, nn_functions, public
+from ..network.loss import checked_reduction, reduce_loss
+from ..pointwise.clamp import clamp_min, minimum
+from ..reductions.norms import vector_norm
+from ..reductions.reduce import sum
+from ..shapes.shape import expand
+
+_BOTH = (functions, nn_functions)
+
+
+@public(where=_BOTH, method=False)
+def cosine_similarity(x1, x2, dim=1, eps=1e-8):
+    """The cosine of the angle between two tensors along `dim`."""
+    sizes = np.broadcast_shapes(tuple(x1.shape), tuple(x2.shape))
+    x1, x2 = (x if tuple(x.shape) == sizes else expand(x, sizes) for x in (x1, x2))
+    return sum(_direction(x1, dim, eps) * _direction(x2, dim, eps), dim)
+
+
+def _direction(x, dim, eps):
+    length = vector_norm(x, 2, dim, True)
+    # As in PyTorch the floor is part of no gradient.
+    kept = length.clone()
+    kept._data[...] = np.maximum(kept._data, eps)
+    return x / kept
+
+
+@public(where=_BOTH, method=False)
+def pairwise_distance(x1, x2, p=2.0, eps=1e-6, keepdim=False):
+    """‖x1 - x2 + eps‖ along the last dimension."""
+    return vector_norm(x1 - x2 + eps, p, -1, keepdim)
+
+
+@public(where=_BOTH, method=False)
+def triplet_margin_loss(
+    anchor,
+    positive,
+    negative,
+    margin=1.0,
+    p=2.0,
+    eps=1e-6,
+    swap=False,
+    size_average=None,
+    reduce=None,
+    reduction="mean",
+):
+    """The mean of max(0, ‖a - p‖ - ‖a - n‖ + margin)."""
+    if margin <= 0:
+        raise ValueError(f"margin must be greater than 0, got {margin}")
+    reduction = checked_reduction(size_average, reduce, reduction)
+    near = pairwise_distance(anchor, positive, p, eps)
+    far = pairwise_distance(anchor, negative, p, eps)
+    if swap:
+        far = minimum(far, pairwise_distance(positive, negative, p, eps))
+    return reduce_loss(clamp_min(margin + near - far, 0), reduction)

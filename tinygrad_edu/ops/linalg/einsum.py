@@ -1,0 +1,175 @@
+"""Products over many dimensions, all of them brought to products of matrices: `einsum`, `tensordot`, `kron`."""
+
+from __future__ import annotations
+
+import builtins
+import math
+
+from ..binding import public
+from ..shapes.permute import permute
+from ..shapes.shape import axis_of, broadcast_to, reshape
+from .matmul import bmm, mm, unsafe_view
+
+
+@public()
+def inner(input, other):
+    """The sums of products along the last dimension of both."""
+    if input.ndim == 0 or other.ndim == 0:
+        return input * other
+    if input.shape[-1] != other.shape[-1]:
+        raise RuntimeError(
+            "inner() the last dimension must match on both input tensors but got shapes "
+            f"{list(input.shape)} and {list(other.shape)}"
+        )
+    return tensordot(input, other, ([-1], [-1]))
+
+
+@public(method=False)
+def tensordot(a, b, dims=2):
+    """The sums of products over pairs of dimensions: the last `dims` of `a` with the first of `b`, or as listed."""
+    if isinstance(dims, int):
+        left, right = list(range(a.ndim - dims, a.ndim)), list(range(dims))
+    else:
+        left, right = ([d] if isinstance(d, int) else list(d) for d in dims)
+    left, right = [axis_of(d, a.ndim) for d in left], [axis_of(d, b.ndim) for d in right]
+    for i, j in zip(left, right, strict=True):
+        if a.shape[i] == 1 != b.shape[j]:
+            b = b.sum(j, True, dtype=b.dtype)
+        elif b.shape[j] == 1 != a.shape[i]:
+            a = a.sum(i, True, dtype=a.dtype)
+        elif a.shape[i] != b.shape[j]:
+            raise RuntimeError(
+                f"contracted dimensions need to match, but first has size {a.shape[i]} in dim {i} and second has size "
+                f"{b.shape[j]} in dim {j}"
+            )
+    kept_a = [d for d in range(a.ndim) if d not in left]
+    kept_b = [d for d in range(b.ndim) if d not in right]
+    inner_size = math.prod(a.shape[d] for d in left)
+    sizes = tuple(a.shape[d] for d in kept_a) + tuple(b.shape[d] for d in kept_b)
+    rows = reshape(permute(a, kept_a + left) if a.ndim else a, (-1, inner_size))
+    columns = reshape(permute(b, right + kept_b) if b.ndim else b, (inner_size, -1))
+    return reshape(mm(rows, columns), sizes)
+
+
+@public()
+def kron(input, other):
+    """The Kronecker product: each element of `input` times all of `other`, in blocks."""
+    n = max(input.ndim, other.ndim)
+    a, b = ((1,) * (n - x.ndim) + tuple(x.shape) for x in (input, other))
+    wide_a = unsafe_view(input, tuple(m for size in a for m in (size, 1)))
+    wide_b = unsafe_view(other, tuple(m for size in b for m in (1, size)))
+    return unsafe_view(wide_a * wide_b, tuple(i * j for i, j in zip(a, b, strict=True)))
+
+
+@public(method=False)
+def einsum(equation, *operands):
+    """Sums of products by Einstein's rule: "ij,jk->ik" is the product of matrices. Operands are contracted in turn."""
+    if not isinstance(equation, str):
+        raise TypeError(
+            f"einsum(): argument 'equation' (position 1) must be str, not {type(equation).__name__}. The dimensions are "
+            'named by letters, as in einsum("ij,jk->ik", a, b).'
+        )
+    if len(operands) == 1 and isinstance(operands[0], tuple | list):
+        operands = tuple(operands[0])
+    terms, output = _parse(equation, operands)
+    sizes = _sizes_of(terms, operands)
+    term, value = _diagonals(terms[0], operands[0])
+    for i in range(1, len(operands)):
+        later = set(output).union(*terms[i + 1 :])
+        term, value = _contract(term, value, *_diagonals(terms[i], operands[i]), later, sizes)
+    gone = tuple(d for d, label in enumerate(term) if label not in output)
+    if gone:
+        value = value.sum(gone)
+        term = [label for label in term if label in output]
+    order = tuple(term.index(label) for label in output)
+    return permute(value, order) if order != tuple(range(len(order))) else value
+
+
+def _parse(equation, operands):
+    """The labels of each operand and of the result; those that an ellipsis stands for are numbers."""
+    left, arrow, right = equation.replace(" ", "").partition("->")
+    parts = left.split(",")
+    if len(parts) != len(operands):
+        more = "more" if len(operands) > len(parts) else "fewer"
+        raise RuntimeError(f"einsum(): {more} operands were provided than specified in the equation")
+    widths = [x.ndim - len(p.replace("...", "")) if "..." in p else 0 for p, x in zip(parts, operands, strict=True)]
+    widest = builtins.max(widths)
+
+    def labels(part, width):
+        before, dots, after = part.partition("...")
+        return [*before, *(range(widest - width, widest) if dots else ()), *after]
+
+    terms = [labels(p, w) for p, w in zip(parts, widths, strict=True)]
+    for i, (term, operand) in enumerate(zip(terms, operands, strict=True)):
+        if len(term) != operand.ndim:
+            raise RuntimeError(
+                f"einsum(): the number of subscripts in the equation ({len(term)}) does not match the number of dimensions "
+                f"({operand.ndim}) for operand {i} and no ellipsis was given"
+            )
+    if arrow:
+        output = labels(right, widest)
+    else:
+        flat = [label for term in terms for label in term]
+        output = [*range(widest), *sorted(x for x in set(flat) if isinstance(x, str) and flat.count(x) == 1)]
+    for label in output:
+        if not builtins.any(label in term for term in terms):
+            raise RuntimeError(
+                f"einsum(): output subscript {label} does not appear in the equation for any input operand"
+            )
+    return terms, output
+
+
+def _sizes_of(terms, operands):
+    sizes = {}
+    for term, operand in zip(terms, operands, strict=True):
+        for label, n in zip(term, operand.shape, strict=True):
+            if sizes.get(label, 1) not in (1, n) and n != 1:
+                raise RuntimeError(
+                    f"einsum(): subscript {label} has size {n} for an operand which does not broadcast with previously "
+                    f"seen size {sizes[label]}"
+                )
+            sizes[label] = builtins.max(n, sizes.get(label, 1)) if n != 0 else 0
+    return sizes
+
+
+def _diagonals(term, value):
+    """A label that an operand has twice stands for its diagonal."""
+    term = list(term)
+    while len(set(term)) < len(term):
+        label = next(x for x in term if term.count(x) > 1)
+        i, j = [d for d, x in enumerate(term) if x == label][:2]
+        value = value.diagonal(0, i, j)
+        term = [x for d, x in enumerate(term) if d not in (i, j)] + [label]
+    return term, value
+
+
+def _contract(term_a, a, term_b, b, later, sizes):
+    """Two operands as one batch of products of matrices: labels of both that stay are the batch, those that go are summed."""
+    common = [x for x in term_a if x in term_b]
+    batch = [x for x in common if x in later]
+    summed = [x for x in common if x not in later]
+    a, term_a = _summed_alone(a, term_a, [x for x in term_a if x not in term_b and x not in later])
+    b, term_b = _summed_alone(b, term_b, [x for x in term_b if x not in term_a and x not in later])
+    rows = [x for x in term_a if x not in common]
+    columns = [x for x in term_b if x not in common]
+    a = _ordered(a, term_a, batch + rows + summed, sizes)
+    b = _ordered(b, term_b, batch + summed + columns, sizes)
+    count = math.prod(sizes[x] for x in batch)
+    inside = math.prod(sizes[x] for x in summed)
+    wide, tall = math.prod(sizes[x] for x in rows), math.prod(sizes[x] for x in columns)
+    product = bmm(reshape(a, (count, wide, inside)), reshape(b, (count, inside, tall)))
+    term = batch + rows + columns
+    return term, reshape(product, tuple(sizes[x] for x in term))
+
+
+def _summed_alone(value, term, labels):
+    if not labels:
+        return value, term
+    return value.sum(tuple(term.index(x) for x in labels)), [x for x in term if x not in labels]
+
+
+def _ordered(value, term, order, sizes):
+    """`value` with its dimensions in `order`, those of size 1 that meet a larger one expanded."""
+    value = permute(value, tuple(term.index(x) for x in order)) if order != term else value
+    target = tuple(sizes[x] for x in order)
+    return broadcast_to(value, target) if target != tuple(value.shape) else value

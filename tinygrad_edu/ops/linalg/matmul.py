@@ -1,0 +1,320 @@
+"""Products of vectors, matrices and batches of them."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from ... import dtypes
+from ...tensor import Tensor
+from ..binding import functions, linalg_functions, operator, public
+from ..creation.copies import contiguous_clone
+from ..op import Op
+from ..shapes.permute import t, transpose
+from ..shapes.shape import UnsafeView, broadcast_to, reshape, unsqueeze
+from ..shapes.turning import squeeze_
+
+
+class Dot(Op):
+    def forward(self, tensor):
+        return np.dot(self, tensor)
+
+    def grad_self(grad, tensor):
+        return grad * tensor
+
+    def grad_tensor(grad, self):
+        return grad * self
+
+    def jvp(tangent, tensor_tangent, self, tensor):
+        return dot(tangent, tensor) + dot(self, tensor_tangent)
+
+
+class Mv(Op):
+    def forward(self, vec):
+        return self @ vec
+
+    def grad_self(grad, vec):
+        return reshape(grad, (-1, 1)) * reshape(vec, (1, -1))
+
+    def grad_vec(grad, self):
+        return transpose(self, 0, 1) @ grad
+
+    def jvp(tangent, vec_tangent, self, vec):
+        return tangent @ vec + self @ vec_tangent
+
+
+class Mm(Op):
+    def forward(self, mat2):
+        return self @ mat2
+
+    # C = A·B:  dA = dC·Bᵀ,  dB = Aᵀ·dC
+    def grad_self(grad, mat2):
+        return grad @ transpose(mat2, 0, 1)
+
+    def grad_mat2(grad, self):
+        return transpose(self, 0, 1) @ grad
+
+    def jvp(tangent, mat2_tangent, self, mat2):
+        return tangent @ mat2 + self @ mat2_tangent
+
+
+class Bmm(Op):
+    def forward(self, mat2):
+        return self @ mat2
+
+    def grad_self(grad, mat2):
+        return grad @ transpose(mat2, -2, -1)
+
+    def grad_mat2(grad, self):
+        return transpose(self, -2, -1) @ grad
+
+    def jvp(tangent, mat2_tangent, self, mat2):
+        return tangent @ mat2 + self @ mat2_tangent
+
+
+class _AddProduct(Op):
+    """beta·self + alpha·(product of the other two)"""
+
+    def forward(self, mat1, mat2, *, beta=1, alpha=1):
+        product = mat1 @ mat2
+        if alpha != 1:
+            product *= product.dtype.type(alpha)
+        # A `self` that nan or infinity fill is not to be seen when beta is 0.
+        return product if beta == 0 else (self if beta == 1 else self.dtype.type(beta) * self) + product
+
+    def grad_self(grad, beta):
+        return grad if beta == 1 else grad * beta
+
+    def jvp(tangent, mat1_tangent, mat2_tangent, mat1, mat2, beta, alpha):
+        return tangent * beta + (mat1_tangent @ mat2 + mat1 @ mat2_tangent) * alpha
+
+
+class Addmm(_AddProduct):
+    """What a linear layer computes."""
+
+    forward = _AddProduct.forward
+
+    def grad_mat1(grad, mat2, alpha):
+        g = grad @ transpose(mat2, 0, 1)
+        return g if alpha == 1 else g * alpha
+
+    def grad_mat2(grad, mat1, alpha):
+        g = transpose(mat1, 0, 1) @ grad
+        return g if alpha == 1 else g * alpha
+
+
+class Baddbmm(_AddProduct):
+    def forward(self, batch1, batch2, *, beta=1, alpha=1):
+        return _AddProduct.forward(self, batch1, batch2, beta=beta, alpha=alpha)
+
+    def grad_batch1(grad, batch2, alpha):
+        return grad @ transpose(batch2, -2, -1) * alpha
+
+    def grad_batch2(grad, batch1, alpha):
+        return transpose(batch1, -2, -1) @ grad * alpha
+
+    def jvp(tangent, tangent1, tangent2, batch1, batch2, beta, alpha):
+        return tangent * beta + (tangent1 @ batch2 + batch1 @ tangent2) * alpha
+
+
+class Addmv(_AddProduct):
+    def forward(self, mat, vec, *, beta=1, alpha=1):
+        return _AddProduct.forward(self, mat, vec, beta=beta, alpha=alpha)
+
+    def grad_mat(grad, vec, alpha):
+        return reshape(grad, (-1, 1)) * reshape(vec, (1, -1)) * alpha
+
+    def grad_vec(grad, mat, alpha):
+        return transpose(mat, 0, 1) @ grad * alpha
+
+    def jvp(tangent, tangent1, tangent2, mat, vec, beta, alpha):
+        return tangent * beta + (tangent1 @ vec + mat @ tangent2) * alpha
+
+
+# --- functions -------------------------------------------------------------------------------------------------------
+
+
+def _array(x):
+    return getattr(x, "_data", x)
+
+
+def _same_dtype(a, b):
+    a, b = _array(a), _array(b)
+    if a.dtype is not b.dtype and a.dtype != b.dtype:
+        names = [
+            {"Float": "float", "Double": "double", "Long": "long int", "Int": "int", "Half": "c10::Half"}.get(n, n)
+            for n in (dtypes.from_numpy_dtype(d).legacy_name for d in (a.dtype, b.dtype))
+        ]
+        raise RuntimeError(
+            f"expected m1 and m2 to have the same dtype, but got: {names[0]} != {names[1]}. Convert one: t.to(other.dtype)."
+        )
+
+
+def _check_product(a, b):
+    if a.shape[1] != b.shape[0]:
+        raise RuntimeError(
+            f"mat1 and mat2 shapes cannot be multiplied ({a.shape[0]}x{a.shape[1]} and {b.shape[0]}x{b.shape[1]})"
+        )
+    _same_dtype(a, b)
+
+
+@public()
+def dot(input, tensor):
+    """The sum of products of two vectors."""
+    a, b = _array(input), _array(tensor)
+    if a.ndim != 1 or b.ndim != 1:
+        raise RuntimeError(f"1D tensors expected, but got {a.ndim}D and {b.ndim}D tensors")
+    if a.shape != b.shape:
+        raise RuntimeError(
+            f"inconsistent tensor size, expected tensor [{a.size}] and src [{b.size}] to have the same number of elements, "
+            f"but got {a.size} and {b.size} elements respectively"
+        )
+    _same_dtype(a, b)
+    return Dot.apply(input, tensor)
+
+
+@public()
+def mv(input, vec):
+    """A matrix times a vector."""
+    a, b = _array(input), _array(vec)
+    if a.ndim != 2 or b.ndim != 1:
+        raise RuntimeError(f"vector + matrix @ vector expected, got {b.ndim}, {a.ndim}, {b.ndim}")
+    if a.shape[1] != b.shape[0]:
+        raise RuntimeError(
+            f"size mismatch, got input ({a.shape[0]}), mat ({a.shape[0]}x{a.shape[1]}), vec ({b.shape[0]})"
+        )
+    _same_dtype(a, b)
+    return Mv.apply(input, vec)
+
+
+@public()
+def mm(input, mat2):
+    """The product of two matrices."""
+    a, b = _array(input), _array(mat2)
+    if a.ndim != 2:
+        raise RuntimeError("self must be a matrix")
+    if b.ndim != 2:
+        raise RuntimeError("mat2 must be a matrix")
+    _check_product(a, b)
+    return Mm.apply(input, mat2)
+
+
+def _check_batches(a, b):
+    if a.ndim != 3 or b.ndim != 3:
+        raise RuntimeError("batch1 must be a 3D tensor" if a.ndim != 3 else "batch2 must be a 3D tensor")
+    if a.shape[0] != b.shape[0] or a.shape[2] != b.shape[1]:
+        raise RuntimeError(
+            f"Expected size for first two dimensions of batch2 tensor to be: [{a.shape[0]}, {a.shape[2]}] but got: "
+            f"[{b.shape[0]}, {b.shape[1]}]."
+        )
+    _same_dtype(a, b)
+
+
+@public()
+def bmm(input, mat2):
+    """The products of two batches of matrices."""
+    _check_batches(_array(input), _array(mat2))
+    return Bmm.apply(input, mat2)
+
+
+@public(inplace=Addmm)
+def addmm(input, mat1, mat2, *, beta=1, alpha=1):
+    """beta * input + alpha * mat1·mat2."""
+    _check_product(_array(mat1), _array(mat2))
+    return Addmm.apply(input, mat1, mat2, beta=beta, alpha=alpha)
+
+
+@public(inplace=Addmv)
+def addmv(input, mat, vec, *, beta=1, alpha=1):
+    """beta * input + alpha * mat·vec."""
+    _same_dtype(mat, vec)
+    return Addmv.apply(input, mat, vec, beta=beta, alpha=alpha)
+
+
+@public(inplace=Baddbmm)
+def baddbmm(input, batch1, batch2, *, beta=1, alpha=1):
+    """beta * input + alpha * the products of two batches."""
+    _check_batches(_array(batch1), _array(batch2))
+    return Baddbmm.apply(input, batch1, batch2, beta=beta, alpha=alpha)
+
+
+@operator("__matmul__", "matmul")
+@public(where=(functions, linalg_functions))
+def matmul(input, other):
+    """The product of vectors, matrices or batches of matrices, by their dimensions, as PyTorch composes it."""
+    if not isinstance(input, Tensor) and not isinstance(other, Tensor):
+        return np.matmul(input, other)
+    if not isinstance(input, Tensor | np.ndarray) or not isinstance(other, Tensor | np.ndarray):
+        wrong = other if isinstance(input, Tensor | np.ndarray) else input
+        raise TypeError(f"matmul(): argument 'other' must be Tensor, not {type(wrong).__name__}")
+    a, b = input.ndim, other.ndim
+    if a == 0 or b == 0:
+        raise RuntimeError(f"both arguments to matmul need to be at least 1D, but they are {a}D and {b}D")
+    if a == 1 and b == 1:
+        return dot(input, other)
+    if a == 2 and b == 1:
+        return mv(input, other)
+    if a == 1 and b == 2:
+        return squeeze_(mm(unsqueeze(input, 0), other), 0)
+    if a == 2 and b == 2:
+        return mm(input, other)
+    if _folds(input, other):
+        return _folded(input, other)
+    left = unsqueeze(input, 0) if a == 1 else input
+    right = unsqueeze(other, 1) if b == 1 else other
+    try:
+        batch = np.broadcast_shapes(tuple(left.shape[:-2]), tuple(right.shape[:-2]))
+    except ValueError:
+        raise RuntimeError(
+            f"The batch dimensions {list(left.shape[:-2])} and {list(right.shape[:-2])} cannot be broadcast together"
+        ) from None
+    count = math.prod(batch)
+    left3 = reshape(broadcast_to(left, (*batch, *left.shape[-2:])), (count, *left.shape[-2:]))
+    right3 = reshape(broadcast_to(right, (*batch, *right.shape[-2:])), (count, *right.shape[-2:]))
+    size = [*batch]
+    if a != 1:
+        size.append(left.shape[-2])
+    if b != 1:
+        size.append(right.shape[-1])
+    return unsafe_view(bmm(left3, right3), tuple(size))
+
+
+def _folds(left, right):
+    """True if the batch of the larger is to become rows of one product of matrices."""
+    large, small = (left, right) if left.ndim >= right.ndim else (right, left)
+    if large.ndim < 3 or small.ndim > 2:
+        return False
+    if getattr(small, "requires_grad", False):
+        return True
+    return left.ndim != 2 and (large is left or not isinstance(large, Tensor) or not large.is_contiguous())
+
+
+def _folded(left, right):
+    swapped = left.ndim < right.ndim
+    large, small = (transpose(right, -2, -1), left) if swapped else (left, right)
+    if swapped and small.ndim == 2:
+        small = t(small)
+    rows = reshape(large, (math.prod(large.shape[:-1]), large.shape[-1]))
+    if small.ndim == 1:
+        return unsafe_view(mv(rows, small), tuple(large.shape[:-1]))
+    product = unsafe_view(mm(rows, small), (*large.shape[:-1], small.shape[1]))
+    return contiguous_clone(transpose(product, -2, -1)) if swapped else product
+
+
+def unsafe_view(value, size):
+    """Another shape for a product that nobody else holds: no view of it, so it may be changed in place."""
+    return UnsafeView.apply(value, size=size)
+
+
+@operator("__rmatmul__")
+def __rmatmul__(self, other):
+    return matmul(other, self)
+
+
+@public("ger")
+def outer(input, vec2):
+    """The products of each element of one vector with each of another."""
+    if input.ndim != 1 or vec2.ndim != 1:
+        raise RuntimeError(f"outer: Expected 1-D argument self, but got {input.ndim}-D")
+    return reshape(input, (input.numel(), 1)) * vec2

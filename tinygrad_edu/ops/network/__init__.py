@@ -1,0 +1,1 @@
+"""Ops that layers and losses of neural networks are made of."""

@@ -1,0 +1,238 @@
+"""Smooth activations: what stands between the layers of a network, but for those of straight pieces."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from ..arrays import choose, in_blocks
+from ..binding import functions, nn_functions, public
+from ..indexing.masking import where
+from ..op import Op, elementwise
+from ..pointwise.arithmetic import abs
+from ..pointwise.error_function import erf, erf_of
+from ..pointwise.exponential import exp, sigmoid
+from ..pointwise.trigonometric import tanh
+from .rectifier import in_place_or_not
+
+# Bound in `tinygrad_edu` and in `nn.functional`; or in the second alone.
+_BOTH = (functions, nn_functions)
+_NN = (nn_functions,)
+
+
+class Elu(Op):
+    """scale·s above 0, scale·alpha·(e^(input_scale·s) - 1) below."""
+
+    @in_blocks
+    def forward(self, *, alpha=1.0, scale=1.0, input_scale=1.0):
+        return choose(self > 0, self * scale, np.expm1(np.minimum(self * input_scale, 0)) * (alpha * scale))
+
+    @in_blocks
+    def grad_self(grad, self, alpha, scale, input_scale):
+        negative = self <= 0
+        below = where(self < 0, self, 0.0) * input_scale
+        return where(negative, grad * (exp(below) * (alpha * scale * input_scale)), grad * scale)
+
+    jvp = elementwise
+
+
+class Celu(Op):
+    """max(0, s) + min(0, alpha·(e^(s/alpha) - 1))"""
+
+    @in_blocks
+    def forward(self, *, alpha=1.0):
+        return choose(self > 0, self, np.expm1(np.minimum(self / alpha, 0)) * alpha)
+
+    @in_blocks
+    def grad_self(grad, self, alpha):
+        negative = self <= 0
+        return where(negative, grad * exp(where(negative, self, 0.0) / alpha), grad)
+
+    jvp = elementwise
+
+
+class Gelu(Op):
+    """s·Φ(s), with Φ the normal distribution, or its approximation by tanh."""
+
+    @in_blocks
+    def forward(self, *, approximate="none"):
+        if approximate == "tanh":
+            return 0.5 * self * (1 + np.tanh(_INNER * (self + _CUBE * (self * self * self))))
+        out = erf_of(self * math.sqrt(0.5))
+        out += 1
+        out *= 0.5 * self
+        return out
+
+    # Φ(s) + s·φ(s)
+    @in_blocks
+    def grad_self(grad, self, approximate):
+        if approximate == "tanh":
+            t = tanh(_INNER * (self + _CUBE * (self * self * self)))
+            slope = _INNER * (1 + 3 * _CUBE * (self * self))
+            return grad * (0.5 * (1 + t) + 0.5 * self * ((1 - t * t) * slope))
+        density = exp(self * self * -0.5) * (1 / math.sqrt(2 * math.pi))
+        return grad * (0.5 * (1 + erf(self * math.sqrt(0.5))) + self * density)
+
+    jvp = elementwise
+
+
+_INNER = math.sqrt(2 / math.pi)
+_CUBE = 0.044715
+
+
+class Silu(Op):
+    """s·σ(s)"""
+
+    @in_blocks
+    def forward(self):
+        return self / (1 + np.exp(-self))
+
+    @in_blocks
+    def grad_self(grad, self):
+        s = sigmoid(self)
+        return grad * (s * (1 + self * (1 - s)))
+
+    jvp = elementwise
+
+
+class Mish(Op):
+    """s·tanh(softplus(s))"""
+
+    @in_blocks
+    def forward(self):
+        return self * np.tanh(np.logaddexp(self, 0).astype(self.dtype))
+
+    @in_blocks
+    def grad_self(grad, self):
+        t = tanh(softplus(self))
+        return grad * (t + self * ((1 - t * t) * sigmoid(self)))
+
+    jvp = elementwise
+
+
+class Softplus(Op):
+    """ln(1 + e^(beta·s))/beta, and s itself where beta·s is above `threshold`."""
+
+    @in_blocks
+    def forward(self, *, beta=1.0, threshold=20.0):
+        scaled = self * beta
+        return choose(scaled > threshold, self, np.log1p(np.exp(np.minimum(scaled, threshold))) / beta)
+
+    @in_blocks
+    def grad_self(grad, self, beta, threshold):
+        scaled = self * beta
+        return where(scaled > threshold, grad, grad * sigmoid(scaled))
+
+    jvp = elementwise
+
+
+class LogSigmoid(Op):
+    @in_blocks
+    def forward(self):
+        return np.minimum(self, 0) - np.log1p(np.exp(-np.abs(self)))
+
+    # d ln σ(s) = σ(-s)
+    @in_blocks
+    def grad_self(grad, self):
+        return grad * sigmoid(-self)
+
+    jvp = elementwise
+
+
+class Glu(Op):
+    """The first half along `dim`, times the sigmoid of the second."""
+
+    def forward(self, *, dim=-1):
+        a, b = np.split(self, 2, axis=dim)
+        return a / (1 + np.exp(-b))
+
+    def grad_self(grad, self, dim):
+        from ..shapes.joining import cat, halves
+
+        a, b = halves(self, dim)
+        s = sigmoid(b)
+        return cat((grad * s, grad * (a * (s * (1 - s)))), dim)
+
+    def jvp(tangent, self, dim):
+        from ..shapes.joining import halves
+
+        (a, b), (ta, tb) = halves(self, dim), halves(tangent, dim)
+        s = sigmoid(b)
+        return ta * s + a * (s * (1 - s)) * tb
+
+
+# --- functions -------------------------------------------------------------------------------------------------------
+
+
+@public(where=_NN, method=False)
+def elu(input, alpha=1.0, inplace=False):
+    """input above 0, alpha * (eˣ - 1) below."""
+    return in_place_or_not(Elu, input, inplace, alpha=alpha, scale=1.0, input_scale=1.0)
+
+
+@public(where=_BOTH, method=False)
+def selu(input, inplace=False):
+    """ELU with the two constants that keep mean 0 and variance 1."""
+    scales = {"alpha": 1.6732632423543772848170429916717, "scale": 1.0507009873554804934193349852946}
+    return in_place_or_not(Elu, input, inplace, input_scale=1.0, **scales)
+
+
+@public(where=_BOTH, method=False)
+def celu(input, alpha=1.0, inplace=False):
+    """max(0, x) + min(0, alpha * (e^(x/alpha) - 1))."""
+    return in_place_or_not(Celu, input, inplace, alpha=alpha)
+
+
+@public(where=_NN, method=False)
+def gelu(input, *, approximate="none"):
+    """x·Φ(x), with Φ the normal distribution function, or approximated by tanh."""
+    if approximate not in ("none", "tanh"):
+        raise RuntimeError("approximate argument must be either none or tanh.")
+    return Gelu.apply(input, approximate=approximate)
+
+
+@public(where=_NN, method=False)
+def silu(input, inplace=False):
+    """x·sigmoid(x), also known as swish."""
+    return in_place_or_not(Silu, input, inplace)
+
+
+@public(where=_NN, method=False)
+def mish(input, inplace=False):
+    """x·tanh(softplus(x))."""
+    return in_place_or_not(Mish, input, inplace)
+
+
+@public(where=_NN, method=False)
+def softplus(input, beta=1.0, threshold=20.0):
+    """ln(1 + e^(beta·x)) / beta, and x itself where beta·x is above `threshold`."""
+    return Softplus.apply(input, beta=beta, threshold=threshold)
+
+
+@public(where=_NN, method=False)
+def logsigmoid(input):
+    """ln sigmoid(x), exact for large negative x."""
+    return LogSigmoid.apply(input)
+
+
+@public(where=_NN, method=False)
+def softsign(input):
+    """x / (1 + |x|)."""
+    return input / (abs(input) + 1)
+
+
+@public(where=_NN, method=False)
+def tanhshrink(input):
+    """x - tanh(x)."""
+    return input - tanh(input)
+
+
+@public(where=_NN, method=False)
+def glu(input, dim=-1):
+    """The first half along `dim`, gated by the sigmoid of the second."""
+    if not input.ndim:
+        raise RuntimeError("glu does not support scalars because halving size must be even")
+    if input.shape[dim] % 2:
+        raise RuntimeError(f"Halving dimension must be even, but dimension {dim} is size {input.shape[dim]}")
+    return Glu.apply(input, dim=dim)

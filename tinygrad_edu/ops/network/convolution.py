@@ -1,0 +1,316 @@
+"""Convolutions, as products of matrices: the windows of the input are columns, the kernel is rows.
+
+A convolution is linear in its input and in its kernel, and so are the two maps that its gradients need. Each of the three
+has gradients that the other two compute, so derivatives of any order stay among them.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+
+import numpy as np
+
+from ..binding import functions, nn_functions, public
+from ..op import Op
+from ..reductions.reduce import sum
+from ..shapes.shape import squeeze, unsqueeze
+
+_BOTH = (functions, nn_functions)
+
+
+def _window(offsets, counts, stride, dilation):
+    """The slice of the padded input that the kernel's element at `offsets` meets, at all places of the output."""
+    return tuple(
+        slice(o * d, o * d + (n - 1) * s + 1, s) for o, n, s, d in zip(offsets, counts, stride, dilation, strict=True)
+    )
+
+
+def _parts(images, channels, kernel, counts):
+    """The batch in slices whose columns stay in the processor's cache."""
+    size = max(1, _CACHED // max(1, channels * math.prod(kernel) * math.prod(counts)))
+    return [slice(start, start + size) for start in range(0, images, size)]
+
+
+# Elements of the columns that are made at once.
+_CACHED = 2**19
+
+
+def _columns(array, kernel, counts, stride, padding, dilation, groups):
+    """(groups, channels of a group · kernel elements, output places · N)
+
+    The batch comes last: so one product of matrices serves it whole, and windows are copied in runs of N elements where
+    those of a small image are short.
+    """
+    n, channels, *sizes = array.shape
+    room = np.zeros((channels, *(m + 2 * p for m, p in zip(sizes, padding, strict=True)), n), array.dtype)
+    room[_inner(sizes, padding)] = np.moveaxis(array, 0, -1)
+    out = np.empty((channels, *kernel, *counts, n), array.dtype)
+    for offsets in itertools.product(*map(range, kernel)):
+        out[(slice(None), *offsets)] = room[(slice(None), *_window(offsets, counts, stride, dilation))]
+    return out.reshape(groups, channels // groups * math.prod(kernel), math.prod(counts) * n)
+
+
+def _inner(sizes, padding):
+    """Where in the padded array (channels, …, N) the array itself is."""
+    return (slice(None), *(slice(p, p + m) for m, p in zip(sizes, padding, strict=True)))
+
+
+def _batch_last(array, groups):
+    """(groups, channels of a group, places · N)"""
+    n, channels, *places = array.shape
+    return np.ascontiguousarray(np.moveaxis(array, 0, -1)).reshape(groups, channels // groups, math.prod(places) * n)
+
+
+def _output_sizes(sizes, kernel, stride, padding, dilation):
+    return tuple(
+        (n + 2 * p - d * (k - 1) - 1) // s + 1
+        for n, k, s, p, d in zip(sizes, kernel, stride, padding, dilation, strict=True)
+    )
+
+
+def _convolve(input, weight, stride, padding, dilation, groups):
+    kernel = weight.shape[2:]
+    counts = _output_sizes(input.shape[2:], kernel, stride, padding, dilation)
+    rows = weight.reshape(groups, weight.shape[0] // groups, -1)
+    out = np.empty((input.shape[0], weight.shape[0], *counts), np.result_type(input, weight))
+    for part in _parts(input.shape[0], input.shape[1], kernel, counts):
+        columns = _columns(input[part], kernel, counts, stride, padding, dilation, groups)
+        out[part] = np.moveaxis((rows @ columns).reshape(weight.shape[0], *counts, -1), -1, 0)
+    return out
+
+
+class Convolution(Op):
+    def forward(input, weight, bias, *, stride, padding, dilation, groups):
+        out = _convolve(input, weight, stride, padding, dilation, groups)
+        if bias is not None:
+            out += bias.reshape(-1, *(1,) * (input.ndim - 2))
+        return out
+
+    def grad_input(grad, weight, input_sym_sizes, stride, padding, dilation, groups):
+        settings = {"stride": stride, "padding": padding, "dilation": dilation, "groups": groups}
+        return InputOfConvolution.apply(grad, weight, size=input_sym_sizes, **settings)
+
+    def grad_weight(grad, input, weight_sym_sizes, stride, padding, dilation, groups):
+        settings = {"stride": stride, "padding": padding, "dilation": dilation, "groups": groups}
+        return WeightOfConvolution.apply(input, grad, size=weight_sym_sizes, **settings)
+
+    def grad_bias(grad):
+        return _to_bias(grad)
+
+    def jvp(input_tangent, weight_tangent, bias_tangent, input, weight, stride, padding, dilation, groups):
+        settings = {"stride": stride, "padding": padding, "dilation": dilation, "groups": groups}
+        moved = Convolution.apply(input_tangent, weight, bias_tangent, **settings)
+        return moved + Convolution.apply(input, weight_tangent, None, **settings)
+
+
+def _to_bias(grad):
+    return sum(grad, (0, *range(2, len(grad.shape))))
+
+
+def _cut(value, sizes):
+    """Without the windows for which the `output_padding` of a transposed convolution has made room."""
+    return value if tuple(value.shape) == tuple(sizes) else value[tuple(slice(n) for n in sizes)]
+
+
+class InputOfConvolution(Op, name="ConvolutionBackwardBackward0"):
+    """The gradient of a convolution's input (of shape `size`), from that of its output; a transposed convolution."""
+
+    def forward(self, weight, *, size, stride, padding, dilation, groups):
+        kernel, counts = weight.shape[2:], self.shape[2:]
+        n, channels, *sizes = size
+        rows = weight.reshape(groups, weight.shape[0] // groups, -1)
+        out = np.empty(size, self.dtype)
+        for part in _parts(n, channels, kernel, counts):
+            columns = (rows.swapaxes(1, 2) @ _batch_last(self[part], groups)).reshape(channels, *kernel, *counts, -1)
+            padded = (m + 2 * p for m, p in zip(sizes, padding, strict=True))
+            room = np.zeros((channels, *padded, columns.shape[-1]), self.dtype)
+            for offsets in itertools.product(*map(range, kernel)):
+                room[(slice(None), *_window(offsets, counts, stride, dilation))] += columns[(slice(None), *offsets)]
+            out[part] = np.moveaxis(room[_inner(sizes, padding)], -1, 0)
+        return out
+
+    def grad_self(grad, weight, self_sym_sizes, stride, padding, dilation, groups):
+        settings = {"stride": stride, "padding": padding, "dilation": dilation, "groups": groups}
+        return _cut(Convolution.apply(grad, weight, None, **settings), self_sym_sizes)
+
+    def grad_weight(grad, self, weight_sym_sizes, stride, padding, dilation, groups):
+        settings = {"stride": stride, "padding": padding, "dilation": dilation, "groups": groups}
+        return WeightOfConvolution.apply(grad, self, size=weight_sym_sizes, **settings)
+
+    def jvp(tangent, weight_tangent, self, weight, size, stride, padding, dilation, groups):
+        settings = {"size": size, "stride": stride, "padding": padding, "dilation": dilation, "groups": groups}
+        return InputOfConvolution.apply(tangent, weight, **settings) + InputOfConvolution.apply(
+            self, weight_tangent, **settings
+        )
+
+
+class WeightOfConvolution(Op, name="ConvolutionBackwardBackward1"):
+    """The gradient of a convolution's kernel (of shape `size`), from its input and the gradient of its output."""
+
+    def forward(self, grad_output, *, size, stride, padding, dilation, groups):
+        kernel, counts = size[2:], grad_output.shape[2:]
+        total = np.zeros((groups, size[0] // groups, math.prod(size[1:])), self.dtype)
+        for part in _parts(self.shape[0], self.shape[1], kernel, counts):
+            columns = _columns(self[part], kernel, counts, stride, padding, dilation, groups)
+            total += _batch_last(grad_output[part], groups) @ columns.swapaxes(1, 2)
+        return total.reshape(size)
+
+    def grad_self(grad, grad_output, self_sym_sizes, stride, padding, dilation, groups):
+        settings = {"stride": stride, "padding": padding, "dilation": dilation, "groups": groups}
+        return InputOfConvolution.apply(grad_output, grad, size=self_sym_sizes, **settings)
+
+    def grad_grad_output(grad, self, grad_output_sym_sizes, stride, padding, dilation, groups):
+        settings = {"stride": stride, "padding": padding, "dilation": dilation, "groups": groups}
+        return _cut(Convolution.apply(self, grad, None, **settings), grad_output_sym_sizes)
+
+    def jvp(tangent, grad_tangent, self, grad_output, size, stride, padding, dilation, groups):
+        settings = {"size": size, "stride": stride, "padding": padding, "dilation": dilation, "groups": groups}
+        return WeightOfConvolution.apply(tangent, grad_output, **settings) + WeightOfConvolution.apply(
+            self, grad_tangent, **settings
+        )
+
+
+class ConvolutionTransposed(Op, name="ConvolutionBackward0"):
+    """A convolution's gradient by its input, as a layer of its own."""
+
+    def forward(input, weight, bias, *, size, stride, padding, dilation, groups):
+        settings = {"size": size, "stride": stride, "padding": padding, "dilation": dilation, "groups": groups}
+        out = InputOfConvolution.forward(input, weight, **settings)
+        if bias is not None:
+            out += bias.reshape(-1, *(1,) * (input.ndim - 2))
+        return out
+
+    def grad_input(grad, weight, input_sym_sizes, stride, padding, dilation, groups):
+        settings = {"stride": stride, "padding": padding, "dilation": dilation, "groups": groups}
+        return _cut(Convolution.apply(grad, weight, None, **settings), input_sym_sizes)
+
+    def grad_weight(grad, input, weight_sym_sizes, stride, padding, dilation, groups):
+        settings = {"stride": stride, "padding": padding, "dilation": dilation, "groups": groups}
+        return WeightOfConvolution.apply(grad, input, size=weight_sym_sizes, **settings)
+
+    def grad_bias(grad):
+        return _to_bias(grad)
+
+    def jvp(input_tangent, weight_tangent, bias_tangent, input, weight, size, stride, padding, dilation, groups):
+        settings = {"size": size, "stride": stride, "padding": padding, "dilation": dilation, "groups": groups}
+        moved = ConvolutionTransposed.apply(input_tangent, weight, bias_tangent, **settings)
+        return moved + InputOfConvolution.apply(input, weight_tangent, **settings)
+
+
+# --- functions -------------------------------------------------------------------------------------------------------
+
+
+def as_tuple(value, n):
+    """One number for each of `n` dimensions."""
+    values = (value,) if isinstance(value, int) else tuple(value)
+    return values * n if len(values) == 1 else values
+
+
+def _same_padding(stride, kernel, dilation):
+    if any(s != 1 for s in stride):
+        raise RuntimeError("padding='same' is not supported for strided convolutions")
+    total = [d * (k - 1) for k, d in zip(kernel, dilation, strict=True)]
+    return tuple(t // 2 for t in total), tuple(t % 2 for t in total)
+
+
+def _check(name, n, input, weight, bias, groups):
+    if weight.ndim != n + 2:
+        raise RuntimeError(f"expected a {n + 2}D weight for {name}, got {weight.ndim}D")
+    if input.ndim not in (n + 1, n + 2):
+        raise RuntimeError(
+            f"Expected {n + 1}D (unbatched) or {n + 2}D (batched) input to {name}, but got input of size: "
+            f"{list(input.shape)}"
+        )
+    for t, what in ((weight, "weight"), (bias, "bias")):
+        if t is not None and t._data.dtype != input._data.dtype:
+            raise RuntimeError(
+                f"Input type ({input.dtype.name}) and {what} type ({t.dtype.name}) should be the same. Convert one: t.to(other.dtype)."
+            )
+    channels = input.shape[-n - 1]
+    if channels != weight.shape[1] * groups:
+        raise RuntimeError(
+            f"Given groups={groups}, weight of size {list(weight.shape)}, expected input{list(input.shape)} to have "
+            f"{weight.shape[1] * groups} channels, but got {channels} channels instead"
+        )
+    if weight.shape[0] % groups:
+        raise RuntimeError(
+            f"Given groups={groups}, expected weight to be divisible by {groups} at dimension 0, but got weight of size "
+            f"[{list(weight.shape)}] instead"
+        )
+
+
+def _conv(name, n, input, weight, bias, stride, padding, dilation, groups):
+    from ..shapes.joining import pad
+
+    _check(name, n, input, weight, bias, groups)
+    stride, dilation = as_tuple(stride, n), as_tuple(dilation, n)
+    kernel = tuple(weight.shape[2:])
+    for what, numbers in (("stride", stride), ("dilation", dilation)):
+        if min(numbers) < 1:
+            raise RuntimeError(
+                f"non-positive {what} is not supported: {what} should be greater than zero, got {numbers}"
+            )
+    if padding == "valid":
+        padding = 0
+    if padding == "same":
+        padding, odd = _same_padding(stride, kernel, dilation)
+        if any(odd):
+            input = pad(input, [x for extra in reversed(odd) for x in (0, extra)])
+    padding = as_tuple(padding, n)
+    sizes = _output_sizes(input.shape[-n:], kernel, stride, padding, dilation)
+    if any(m < 1 for m in sizes):
+        padded = [m + 2 * p for m, p in zip(input.shape[-n:], padding, strict=True)]
+        effective = [d * (k - 1) + 1 for k, d in zip(kernel, dilation, strict=True)]
+        raise RuntimeError(
+            f"Calculated padded input size per channel: ({' x '.join(map(str, padded))}). Kernel size: "
+            f"({' x '.join(map(str, effective))}). Kernel size can't be greater than actual input size"
+        )
+    settings = {"stride": stride, "padding": padding, "dilation": dilation, "groups": groups}
+    if input.ndim == n + 1:
+        return squeeze(Convolution.apply(unsqueeze(input, 0), weight, bias, **settings), 0)
+    return Convolution.apply(input, weight, bias, **settings)
+
+
+@public(where=_BOTH, method=False)
+def conv1d(input, weight, bias=None, stride=1, padding=0, dilation=1, groups=1):
+    """Slide kernels (out, in/groups, k) over a batch of sequences (N, in, L)."""
+    return _conv("conv1d", 1, input, weight, bias, stride, padding, dilation, groups)
+
+
+@public(where=_BOTH, method=False)
+def conv2d(input, weight, bias=None, stride=1, padding=0, dilation=1, groups=1):
+    """Slide kernels (out, in/groups, kh, kw) over a batch of images (N, in, H, W)."""
+    return _conv("conv2d", 2, input, weight, bias, stride, padding, dilation, groups)
+
+
+def _conv_transpose(n, input, weight, bias, stride, padding, output_padding, groups, dilation):
+    stride, padding, dilation, extra = (as_tuple(x, n) for x in (stride, padding, dilation, output_padding))
+    channels = input.shape[-n - 1]
+    if channels != weight.shape[0]:
+        raise RuntimeError(
+            f"Given transposed=1, weight of size {list(weight.shape)}, expected input{list(input.shape)} to have "
+            f"{weight.shape[0]} channels, but got {channels} channels instead"
+        )
+    batch = input if input.ndim == n + 2 else unsqueeze(input, 0)
+    sizes = [
+        (m - 1) * s - 2 * p + d * (k - 1) + e + 1
+        for m, s, p, d, k, e in zip(batch.shape[2:], stride, padding, dilation, weight.shape[2:], extra, strict=True)
+    ]
+    size = (batch.shape[0], weight.shape[1] * groups, *sizes)
+    out = ConvolutionTransposed.apply(
+        batch, weight, bias, size=size, stride=stride, padding=padding, dilation=dilation, groups=groups
+    )
+    return out if batch is input else squeeze(out, 0)
+
+
+@public(where=_BOTH, method=False)
+def conv_transpose1d(input, weight, bias=None, stride=1, padding=0, output_padding=0, groups=1, dilation=1):
+    """The transpose of conv1d: spreads each element over a kernel (in, out/groups, k)."""
+    return _conv_transpose(1, input, weight, bias, stride, padding, output_padding, groups, dilation)
+
+
+@public(where=_BOTH, method=False)
+def conv_transpose2d(input, weight, bias=None, stride=1, padding=0, output_padding=0, groups=1, dilation=1):
+    """The transpose of conv2d: spreads each pixel over a kernel (in, out/groups, kh, kw)."""
+    return _conv_transpose(2, input, weight, bias, stride, padding, output_padding, groups, dilation)

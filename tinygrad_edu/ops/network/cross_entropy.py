@@ -1,0 +1,263 @@
+"""Losses of predicted probabilities, or of the scores behind them."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from ...tensor import wrap
+from ..binding import functions, nn_functions, public
+from ..op import Op
+from ..pointwise.clamp import clamp_min
+from ..pointwise.exponential import exp, log, log1p, sigmoid, xlogy
+from ..reductions.reduce import sum
+from ..shapes.shape import reshape, unsqueeze
+from .activation import LogSigmoid
+from .loss import checked_reduction, moved_by, reduce_loss, reduced, spread
+from .softmax import log_softmax
+
+_NN, _BOTH = (nn_functions,), (functions, nn_functions)
+
+
+class BinaryCrossEntropy(Op):
+    """-w·(t·ln s + (1 - t)·ln(1 - s)), with logarithms no lower than -100."""
+
+    def forward(self, target, weight, *, reduction):
+        loss = (target - 1) * np.maximum(np.log1p(-self), -100) - target * np.maximum(np.log(self), -100)
+        return reduced(loss if weight is None else loss * weight, reduction)
+
+    def grad_self(grad, self, target, weight, reduction):
+        slope = (self - target) / clamp_min((1 - self) * self, 1e-12)
+        return spread(grad, tuple(self.shape), reduction) * (slope if weight is None else slope * weight)
+
+    def grad_target(grad, self, target, weight, reduction):
+        slope = log1p(-self) - log(self)
+        return spread(grad, tuple(self.shape), reduction) * (slope if weight is None else slope * weight)
+
+    def jvp(tangent, target_tangent, weight_tangent, self, target, weight, reduction):
+        moved = tangent * ((self - target) / ((1 - self) * self)) + target_tangent * (log1p(-self) - log(self))
+        return moved_by(moved if weight is None else moved * weight, reduction)
+
+
+class BinaryCrossEntropyWithLogits(Op):
+    """-w·(p·t·ln σ(s) + (1 - t)·ln(1 - σ(s)))"""
+
+    def forward(self, target, weight, pos_weight, *, reduction):
+        # ln(1 - σ(s)) = -s - ln(1 + e^-s), computed without overflow.
+        minus_log = np.log1p(np.exp(-np.abs(self))) + np.maximum(-self, 0)
+        factor = 1 if pos_weight is None else 1 + (pos_weight - 1) * target
+        loss = (1 - target) * self + factor * minus_log
+        return reduced(loss if weight is None else loss * weight, reduction)
+
+    def grad_self(grad, self, target, weight, pos_weight, reduction):
+        s = sigmoid(self)
+        # With pos_weight: (1 + (p - 1)·t)·(σ(s) - 1) + 1 - t
+        slope = s - target if pos_weight is None else (1 + (pos_weight - 1) * target) * (s - 1) + 1 - target
+        return spread(grad, tuple(self.shape), reduction) * (slope if weight is None else slope * weight)
+
+    def grad_target(grad, self, target, weight, pos_weight, reduction):
+        slope = -self if pos_weight is None else (pos_weight - 1) * -LogSigmoid.apply(self) - self
+        return spread(grad, tuple(self.shape), reduction) * (slope if weight is None else slope * weight)
+
+    def jvp(tangent, target_tangent, weight_tangent, pos_tangent, self, target, weight, pos_weight, reduction):
+        s = sigmoid(self)
+        factor = 1 if pos_weight is None else 1 + (pos_weight - 1) * target
+        to_target = -self if pos_weight is None else (pos_weight - 1) * -LogSigmoid.apply(self) - self
+        moved = tangent * (factor * (s - 1) + 1 - target) + target_tangent * to_target
+        return moved_by(moved if weight is None else moved * weight, reduction)
+
+
+class NllLoss(Op):
+    """-w[t]·s[t], for each row the log-probability at its target; the mean is weighted by w[t]."""
+
+    visible_outputs = 1
+    results = ("loss", "total_weight")
+    without_gradient = ("target", "weight")
+
+    def forward(self, *, target, weight, reduction, ignore_index):
+        picked, share = _picked(target, weight, ignore_index, self)
+        loss = -self.reshape(_rows(self))[picked] * share
+        total = share.sum(dtype=self.dtype)
+        if reduction == "none":
+            return loss.reshape(target.shape), total
+        return (loss.sum() / total if reduction == "mean" else loss.sum()), total
+
+    # The scores are asked for their shape alone, and are kept, and checked, as PyTorch does.
+    def grad_self(grad, self, target, weight, reduction, ignore_index, total_weight):
+        grad = grad[0] if isinstance(grad, list) else grad
+        sizes = tuple(self.shape)
+        kind = getattr(grad, "_data", grad).dtype
+        slope = _slope(sizes, target, weight, ignore_index, kind)
+        if reduction == "none":
+            return unsqueeze(grad, 1) * slope if len(sizes) > 1 else grad * slope
+        # A mean over nothing has no value, and moves nothing.
+        counted = reduction == "mean" and getattr(total_weight, "_data", total_weight)
+        return (grad / total_weight if counted else grad) * slope
+
+    def jvp(tangent, self, target, weight, reduction, ignore_index, total_weight):
+        sizes = tuple(self.shape)
+        moved = tangent * wrap(_slope(sizes, target, weight, ignore_index, self._data.dtype))
+        if reduction == "none":
+            return sum(moved, 1) if len(sizes) > 1 else sum(moved)
+        return sum(moved) / total_weight if reduction == "mean" else sum(moved)
+
+
+class NllLoss2D(NllLoss, name="NllLoss2DBackward0"):
+    """As NllLoss, of a batch of images of rows."""
+
+    forward = NllLoss.forward
+
+
+def _rows(scores):
+    """Classes along dimension 1, all others flattened around it."""
+    sizes = scores.shape
+    return (sizes[0], sizes[1], math.prod(sizes[2:])) if len(sizes) > 1 else (1, sizes[0], 1)
+
+
+def _picked(target, weight, ignore_index, scores):
+    """Where the targets are in the scores of shape _rows, and what each counts: its weight, or 0 if it is ignored."""
+    n, classes, places = _rows(scores)
+    flat = target.reshape(n, places)
+    kept = flat != ignore_index
+    safe = flat * kept
+    if safe.size and not (safe.min() >= 0 and safe.max() < classes):
+        raise IndexError(f"Target {safe[(safe < 0) | (safe >= classes)].flat[0]} is out of bounds.")
+    share = kept.astype(scores.dtype) if weight is None else np.where(kept, weight[safe], scores.dtype.type(0))
+    return (np.arange(n)[:, None], safe, np.arange(places)), share
+
+
+def _slope(sizes, target, weight, ignore_index, dtype):
+    """-w[t] at each target, 0 elsewhere: the loss is linear in its input."""
+    target, weight = (getattr(x, "_data", x) for x in (target, weight))
+    out = np.zeros(sizes, dtype)
+    picked, share = _picked(target, weight, ignore_index, out)
+    out.reshape(_rows(out))[picked] -= share
+    return out
+
+
+# --- functions -------------------------------------------------------------------------------------------------------
+
+
+@public(where=_BOTH, method=False)
+def nll_loss(input, target, weight=None, size_average=None, ignore_index=-100, reduce=None, reduction="mean"):
+    """The mean of -input[i, target[i]]: `input` (N, C, …) holds log-probabilities, `target` (N, …) classes."""
+    reduction = checked_reduction(size_average, reduce, reduction)
+    if input.ndim and target.ndim and input.ndim > 1 and input.shape[0] != target.shape[0]:
+        raise ValueError(
+            f"Expected input batch_size ({input.shape[0]}) to match target batch_size ({target.shape[0]})."
+        )
+    if target._data.dtype.kind not in "iu":
+        raise RuntimeError(
+            f"expected scalar type Long but found {target.dtype.legacy_name}: targets are class indices."
+        )
+    expected = (*input.shape[:1], *input.shape[2:]) if input.ndim > 1 else ()
+    if tuple(target.shape) != expected:
+        raise RuntimeError(f"Expected target size {list(expected)}, got {list(target.shape)}")
+    if weight is not None:
+        classes = input.shape[1] if input.ndim > 1 else input.shape[0]
+        if tuple(weight.shape) != (classes,):
+            raise RuntimeError(
+                f"weight tensor should be defined either for all {classes} classes or no classes but got weight tensor of "
+                f"shape: {list(weight.shape)}"
+            )
+        if weight.dtype != input.dtype:
+            raise RuntimeError(f"expected scalar type {input.dtype.legacy_name} but found {weight.dtype.legacy_name}")
+    settings = {"weight": weight, "reduction": reduction, "ignore_index": ignore_index}
+    if input.ndim <= 2:
+        return NllLoss.apply(input, target=target, **settings)[0]
+    if input.ndim == 4:
+        return NllLoss2D.apply(input, target=target, **settings)[0]
+    # As images of one row.
+    rows = reshape(input, (*input.shape[:2], 1, -1))
+    loss = NllLoss2D.apply(rows, target=reshape(target, (target.shape[0], 1, -1)), **settings)[0]
+    return reshape(loss, expected) if reduction == "none" else loss
+
+
+@public(where=_NN, method=False)
+def cross_entropy(
+    input, target, weight=None, size_average=None, ignore_index=-100, reduce=None, reduction="mean", label_smoothing=0.0
+):
+    """The mean of -ln softmax(input) at the targets: `input` (N, C, …) holds scores, `target` classes or probabilities."""
+    reduction = checked_reduction(size_average, reduce, reduction)
+    axis = 0 if input.ndim == 1 else 1
+    if not 0 <= label_smoothing <= 1:
+        raise RuntimeError(f"label_smoothing must be between 0.0 and 1.0. Got: {label_smoothing}")
+    if target.shape == input.shape and target.is_floating_point():
+        if ignore_index >= 0:
+            raise RuntimeError("ignore_index is not supported for floating point target")
+        return _cross_entropy_of_probabilities(input, target, weight, reduction, label_smoothing, axis)
+    logs = log_softmax(input, axis)
+    loss = nll_loss(logs, target, weight, None, ignore_index, None, reduction)
+    if not label_smoothing:
+        return loss
+    classes = input.shape[axis]
+    # Each class takes a share of the target.
+    smooth = -sum(logs, axis) if weight is None else -sum(logs * _per_class(weight, input.ndim, axis), axis)
+    ignored = target._data == ignore_index
+    smooth = smooth.masked_fill(wrap(ignored), 0.0)
+    if reduction == "mean":
+        count = (
+            (~ignored).sum()
+            if weight is None
+            else np.where(ignored, 0, weight._data[np.where(ignored, 0, target._data)]).sum()
+        )
+        smooth = sum(smooth) / wrap(np.asarray(count, input._data.dtype))
+    elif reduction == "sum":
+        smooth = sum(smooth)
+    return loss * (1 - label_smoothing) + smooth * (label_smoothing / classes)
+
+
+def _per_class(weight, ndim, axis):
+    return reshape(weight, tuple(-1 if d == axis else 1 for d in range(ndim)))
+
+
+def _cross_entropy_of_probabilities(input, target, weight, reduction, label_smoothing, axis):
+    classes = input.shape[axis]
+    if label_smoothing:
+        target = target * (1 - label_smoothing) + label_smoothing / classes
+    logs = log_softmax(input, axis)
+    product = logs * target
+    if weight is not None:
+        product = product * _per_class(weight, input.ndim, axis)
+    if reduction == "none":
+        return -sum(product, axis)
+    total = -sum(product)
+    return total if reduction == "sum" else total / (input.numel() // classes)
+
+
+@public(where=_NN, method=False)
+def binary_cross_entropy(input, target, weight=None, size_average=None, reduce=None, reduction="mean"):
+    """The mean of -(t·ln x + (1 - t)·ln(1 - x)): `input` holds probabilities."""
+    reduction = checked_reduction(size_average, reduce, reduction)
+    if input.shape != target.shape:
+        raise ValueError(
+            f"Using a target size ({target.shape}) that is different to the input size ({input.shape}) is deprecated. "
+            "Please ensure they have the same size."
+        )
+    if input._data.dtype != target._data.dtype:
+        raise RuntimeError(f"Found dtype {target.dtype.legacy_name} but expected {input.dtype.legacy_name}")
+    if input._data.size and not (input._data.min() >= 0 and input._data.max() <= 1):
+        raise RuntimeError("all elements of input should be between 0 and 1")
+    return BinaryCrossEntropy.apply(input, target, weight, reduction=reduction)
+
+
+@public(where=_BOTH, method=False)
+def binary_cross_entropy_with_logits(
+    input, target, weight=None, size_average=None, reduce=None, reduction="mean", pos_weight=None
+):
+    """As binary_cross_entropy of sigmoid(input), exact for large scores."""
+    reduction = checked_reduction(size_average, reduce, reduction)
+    if input.shape != target.shape:
+        raise ValueError(f"Target size ({target.shape}) must be the same as input size ({input.shape})")
+    return BinaryCrossEntropyWithLogits.apply(input, target, weight, pos_weight, reduction=reduction)
+
+
+@public(where=_NN, method=False)
+def kl_div(input, target, size_average=None, reduce=None, reduction="mean", log_target=False):
+    """The mean of t·(ln t - x): `input` holds log-probabilities, `target` probabilities (or their logarithms)."""
+    batch_mean = reduction == "batchmean"
+    reduction = "sum" if batch_mean else checked_reduction(size_average, reduce, reduction)
+    loss = exp(target) * (target - input) if log_target else xlogy(target, target) - target * input
+    loss = reduce_loss(loss, reduction)
+    return loss / input.shape[0] if batch_mean and input.ndim else loss

@@ -1,0 +1,212 @@
+"""What layers compute that is no family of its own: affine maps, embeddings, attention."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from ...tensor import Tensor, wrap
+from ..arrays import add_slices
+from ..binding import functions, nn_functions, public
+from ..linalg.einsum import einsum
+from ..linalg.matmul import addmm, matmul
+from ..op import Op
+from ..reductions.reduce import sum
+from ..shapes.permute import t, transpose
+from ..shapes.shape import reshape
+from .normalization import dropout
+from .softmax import safe_softmax
+
+_NN, _BOTH = (nn_functions,), (functions, nn_functions)
+
+
+class Embedding(Op):
+    """The rows of `weight` that `indices` name."""
+
+    without_gradient = ("indices",)
+
+    def forward(weight, *, indices, padding_idx):
+        return weight[indices]
+
+    def grad_weight(grad, weight_sym_sizes, indices, padding_idx):
+        return EmbeddingBack.apply(grad, size=weight_sym_sizes, indices=indices, padding_idx=padding_idx)
+
+    def jvp(tangent, indices, padding_idx):
+        return Embedding.apply(tangent, indices=indices, padding_idx=padding_idx)
+
+
+class EmbeddingBack(Op, name="EmbeddingDenseBackwardBackward0"):
+    """Sums the rows back to where they came from; the row for padding learns nothing."""
+
+    without_gradient = ("indices",)
+
+    def forward(self, *, size, indices, padding_idx):
+        out = np.zeros(size, self.dtype)
+        add_slices(out, 0, indices, self)
+        if padding_idx >= 0:
+            out[padding_idx] = 0
+        return out
+
+    def grad_self(grad, indices, padding_idx):
+        out = Embedding.apply(grad, indices=indices, padding_idx=padding_idx)
+        return out if padding_idx < 0 else out * (indices != padding_idx)[..., None]
+
+
+class Trilinear(Op):
+    """Σ left·kernel·right over the features of both"""
+
+    def forward(i1, i2, i3):
+        return np.einsum("ni,oij,nj->no", i1, i2, i3)
+
+    def grad_i1(grad, i2, i3):
+        return _contract("no,oij,nj->ni", grad, i2, i3)
+
+    def grad_i2(grad, i1, i3):
+        return _contract("no,ni,nj->oij", grad, i1, i3)
+
+    def grad_i3(grad, i1, i2):
+        return _contract("no,ni,oij->nj", grad, i1, i2)
+
+    def jvp(tangent1, tangent2, tangent3, i1, i2, i3):
+        return Trilinear.apply(tangent1, i2, i3) + Trilinear.apply(i1, tangent2, i3) + Trilinear.apply(i1, i2, tangent3)
+
+
+def _contract(equation, *operands):
+    if any(isinstance(x, Tensor) for x in operands):
+        return einsum(equation, *(x if isinstance(x, Tensor) else wrap(x) for x in operands))
+    return np.einsum(equation, *operands)
+
+
+class ScaledDotProductAttention(Op, name="ScaledDotProductFlashAttentionForCpuBackward0"):
+    """softmax(scale·q·kᵀ)·v, each query seeing all keys, or those up to its own place."""
+
+    def forward(query, key, value, *, is_causal, scale):
+        return _weights(query, key, is_causal, scale) @ value
+
+    def gradients(grad, needs_input_grad, query, key, value, is_causal, scale):
+        weights = _recorded_weights(query, key, is_causal, scale)
+        to_weights = matmul(grad, transpose(value, -2, -1))
+        weighted = to_weights * weights
+        to_scores = (weighted - weights * sum(weighted, -1, True)) * scale
+        return [
+            matmul(to_scores, key) if needs_input_grad[0] else None,
+            matmul(transpose(to_scores, -2, -1), query) if needs_input_grad[1] else None,
+            matmul(transpose(weights, -2, -1), grad) if needs_input_grad[2] else None,
+        ]
+
+    def jvp(query_tangent, key_tangent, value_tangent, query, key, value, is_causal, scale):
+        weights = _recorded_weights(query, key, is_causal, scale)
+        moved = matmul(query_tangent, transpose(key, -2, -1)) + matmul(query, transpose(key_tangent, -2, -1))
+        weighted = moved * scale * weights
+        return matmul(weighted - weights * sum(weighted, -1, True), value) + matmul(weights, value_tangent)
+
+
+def _causal(queries, keys):
+    return np.tri(queries, keys, dtype=bool)
+
+
+def _weights(query, key, is_causal, scale):
+    scores = query @ key.swapaxes(-2, -1)
+    scores *= query.dtype.type(scale)
+    if is_causal:
+        scores[..., ~_causal(*scores.shape[-2:])] = -np.inf
+    scores -= scores.max(axis=-1, keepdims=True)
+    np.exp(scores, out=scores)
+    scores /= scores.sum(axis=-1, keepdims=True)
+    return scores
+
+
+def _recorded_weights(query, key, is_causal, scale):
+    if not isinstance(query, Tensor) and not isinstance(key, Tensor):
+        return _weights(query, key, is_causal, scale)
+    scores = matmul(query, transpose(key, -2, -1)) * scale
+    if is_causal:
+        scores = scores.masked_fill(wrap(~_causal(*scores.shape[-2:])), -math.inf)
+    return scores.softmax(-1)
+
+
+# --- functions -------------------------------------------------------------------------------------------------------
+
+
+@public(where=_NN, method=False)
+def linear(input, weight, bias=None):
+    """input·weightᵀ + bias, along the last dimension: `weight` is (out, in)."""
+    if weight.ndim == 2 and input.shape and input.shape[-1] != weight.shape[1]:
+        rows = math.prod(input.shape[:-1])
+        raise RuntimeError(
+            f"mat1 and mat2 shapes cannot be multiplied ({rows}x{input.shape[-1]} and {weight.shape[1]}x{weight.shape[0]})"
+        )
+    if bias is None:
+        return matmul(input, t(weight))
+    if input.ndim == 2:
+        return addmm(bias, input, t(weight))
+    rows = addmm(bias, reshape(input, (-1, input.shape[-1])), t(weight))
+    return reshape(rows, (*input.shape[:-1], weight.shape[0]))
+
+
+@public(where=_BOTH, method=False)
+def bilinear(input1, input2, weight, bias=None):
+    """input1·weight[o]·input2ᵀ + bias[o], along the last dimensions: `weight` is (out, in1, in2)."""
+    left, right = (reshape(x, (-1, x.shape[-1])) for x in (input1, input2))
+    out = reshape(Trilinear.apply(left, weight, right), (*input1.shape[:-1], weight.shape[0]))
+    return out if bias is None else out + bias
+
+
+@public(where=_NN, method=False)
+def embedding(input, weight, padding_idx=None, max_norm=None, norm_type=2.0, scale_grad_by_freq=False, sparse=False):
+    """The rows of `weight` (classes, features) that the integers of `input` name."""
+    if max_norm is not None or scale_grad_by_freq or sparse:
+        raise NotImplementedError("embedding with max_norm, scale_grad_by_freq or sparse is not built.")
+    if input._data.dtype.kind not in "iu":
+        raise RuntimeError(
+            "Expected tensor for argument #1 'indices' to have one of the following scalar types: Long, Int; but got "
+            f"{input.dtype.legacy_name} instead"
+        )
+    if input._data.size and not (input._data.min() >= 0 and input._data.max() < weight.shape[0]):
+        raise IndexError("index out of range in self")
+    if padding_idx is not None and padding_idx < 0:
+        padding_idx += weight.shape[0]
+    return Embedding.apply(weight, indices=input, padding_idx=-1 if padding_idx is None else padding_idx)
+
+
+@public(where=_NN, method=False)
+def one_hot(tensor, num_classes=-1):
+    """1 at each class, 0 at the others, as a new last dimension."""
+    array = tensor._data
+    if array.dtype != np.int64:
+        raise RuntimeError("one_hot is only applicable to index tensor of type LongTensor.")
+    if array.size and array.min() < 0:
+        raise RuntimeError("Class values must be non-negative.")
+    if num_classes == -1:
+        num_classes = int(array.max()) + 1
+    elif array.size and array.max() >= num_classes:
+        raise RuntimeError("Class values must be smaller than num_classes.")
+    return wrap((array[..., None] == np.arange(num_classes)).astype(np.int64))
+
+
+@public(where=_NN, method=False)
+def scaled_dot_product_attention(
+    query, key, value, attn_mask=None, dropout_p=0.0, is_causal=False, scale=None, enable_gqa=False
+):
+    """softmax(scale·q·kᵀ + mask)·v: for each query a mean of the values, weighted by how its keys match.
+
+    `attn_mask` is True where a query may look, or is added to the scores; `scale` is 1/√features.
+    """
+    if enable_gqa:
+        raise NotImplementedError("enable_gqa is not built: repeat the keys and values for each group of heads.")
+    if attn_mask is not None and is_causal:
+        raise RuntimeError("_scaled_dot_product_attention: Explicit attn_mask should not be set when is_causal=True")
+    factor = 1 / math.sqrt(query.shape[-1]) if scale is None else scale
+    if attn_mask is None and dropout_p == 0 and query.ndim == 4:
+        return ScaledDotProductAttention.apply(query, key, value, is_causal=is_causal, scale=factor)
+    # As PyTorch does, the root of the scale goes to each side.
+    root = math.sqrt(factor)
+    scores = matmul(query * root, transpose(key, -2, -1) * root)
+    if is_causal:
+        attn_mask = wrap(_causal(query.shape[-2], key.shape[-2]))
+    if attn_mask is not None:
+        if attn_mask._data.dtype == bool:
+            attn_mask = wrap(np.where(attn_mask._data, 0.0, -np.inf).astype(query._data.dtype))
+        scores = scores + attn_mask
+    return matmul(dropout(safe_softmax(scores, -1), dropout_p), value)

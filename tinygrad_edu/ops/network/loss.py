@@ -1,0 +1,270 @@
+"""Losses: how far a prediction is from its target, as one number, or element by element."""
+
+from __future__ import annotations
+
+import math
+import warnings
+
+import numpy as np
+
+from ..binding import functions, nn_functions, public
+from ..creation.copies import clone
+from ..creation.factories import full_like
+from ..indexing.masking import where
+from ..op import Op
+from ..operands import refuse_mismatch
+from ..pointwise.arithmetic import abs
+from ..pointwise.clamp import clamp_min
+from ..pointwise.exponential import exp, log, sigmoid
+from ..pointwise.powers import sqrt
+from ..reductions.reduce import mean, sum
+from ..shapes.shape import broadcast_to, expand, unsqueeze
+from .rectifier import Hardtanh
+
+_NN, _BOTH = (nn_functions,), (functions, nn_functions)
+
+
+def reduced(array, reduction):
+    return array if reduction == "none" else array.sum() if reduction == "sum" else array.mean()
+
+
+def spread(grad, sizes, reduction):
+    """The gradient of a reduced loss at each element."""
+    if reduction == "none":
+        return grad
+    return broadcast_to(grad / math.prod(sizes) if reduction == "mean" else grad, sizes)
+
+
+def moved_by(tangent, reduction):
+    return tangent if reduction == "none" else sum(tangent) if reduction == "sum" else mean(tangent)
+
+
+class MseLoss(Op):
+    """(s - t)²"""
+
+    promotes = True
+
+    def forward(self, target, *, reduction):
+        return reduced(np.square(self - target), reduction)
+
+    def grad_self(grad, self, target, reduction):
+        return spread(grad, tuple(self.shape), reduction) * ((self - target) * 2)
+
+    def grad_target(grad, self, target, reduction):
+        return spread(grad, tuple(self.shape), reduction) * ((target - self) * 2)
+
+    def jvp(tangent, target_tangent, self, target, reduction):
+        return moved_by((tangent - target_tangent) * ((self - target) * 2), reduction)
+
+
+class SmoothL1Loss(Op):
+    """½(s - t)²/beta where |s - t| < beta, |s - t| - ½beta elsewhere."""
+
+    promotes = True
+
+    def forward(self, target, *, reduction, beta):
+        d = np.abs(self - target)
+        bent = np.minimum(d, beta)
+        return reduced(bent * (d - 0.5 * bent) / beta, reduction)
+
+    def grad_self(grad, self, target, reduction, beta):
+        return spread(grad, tuple(self.shape), reduction) * _bent((self - target) / beta)
+
+    def grad_target(grad, self, target, reduction, beta):
+        return spread(grad, tuple(self.shape), reduction) * -_bent((self - target) / beta)
+
+    def jvp(tangent, target_tangent, self, target, reduction, beta):
+        return moved_by((tangent - target_tangent) * _bent((self - target) / beta), reduction)
+
+
+class HuberLoss(Op):
+    """½(s - t)² where |s - t| <= delta, delta·(|s - t| - ½delta) elsewhere."""
+
+    promotes = True
+
+    def forward(self, target, *, reduction, delta):
+        d = np.abs(self - target)
+        bent = np.minimum(d, delta)
+        return reduced(bent * (d - 0.5 * bent), reduction)
+
+    def grad_self(grad, self, target, reduction, delta):
+        return spread(grad, tuple(self.shape), reduction) * (_bent((self - target) / delta) * delta)
+
+    def grad_target(grad, self, target, reduction, delta):
+        return spread(grad, tuple(self.shape), reduction) * (_bent((self - target) / delta) * -delta)
+
+    def jvp(tangent, target_tangent, self, target, reduction, delta):
+        return moved_by((tangent - target_tangent) * (_bent((self - target) / delta) * delta), reduction)
+
+
+def _bent(difference):
+    """The difference within ±1, and ±1 beyond."""
+    return Hardtanh.apply(difference, min_val=-1.0, max_val=1.0)
+
+
+class SoftMarginLoss(Op):
+    """ln(1 + e^(-t·s))"""
+
+    without_gradient = ("target",)
+
+    def forward(self, *, target, reduction):
+        return reduced(np.log1p(np.exp(-target * self)), reduction)
+
+    def grad_self(grad, self, target, reduction):
+        return spread(grad, tuple(self.shape), reduction) * (sigmoid(self * -target) * -target)
+
+    def jvp(tangent, self, target, reduction):
+        return moved_by(tangent * (sigmoid(self * -target) * -target), reduction)
+
+
+# --- functions -------------------------------------------------------------------------------------------------------
+
+
+def checked_reduction(size_average, reduce, reduction):
+    """PyTorch's older way to say which reduction."""
+    if size_average is not None or reduce is not None:
+        reduction = "none" if reduce is False else "sum" if size_average is False else "mean"
+    if reduction not in ("none", "mean", "sum"):
+        raise ValueError(f"{reduction} is not a valid value for reduction")
+    return reduction
+
+
+def reduce_loss(loss, reduction):
+    return loss if reduction == "none" else sum(loss) if reduction == "sum" else mean(loss)
+
+
+def paired(input, target):
+    """Both in one shape."""
+    if input.shape == target.shape:
+        return input, target
+    warnings.warn(
+        f"Using a target size ({target.shape}) that is different to the input size ({input.shape}). This will likely lead "
+        "to incorrect results due to broadcasting. Please ensure they have the same size.",
+        stacklevel=4,
+    )
+    refuse_mismatch([input.shape, target.shape])
+    sizes = np.broadcast_shapes(tuple(input.shape), tuple(target.shape))
+    return tuple(x if tuple(x.shape) == sizes else expand(x, sizes) for x in (input, target))
+
+
+@public(where=_NN, method=False)
+def mse_loss(input, target, size_average=None, reduce=None, reduction="mean", weight=None):
+    """The mean of (input - target)²."""
+    reduction = checked_reduction(size_average, reduce, reduction)
+    input, target = paired(input, target)
+    if weight is not None:
+        return _weighted((input - target) ** 2, weight, input, reduction)
+    return MseLoss.apply(input, target, reduction=reduction)
+
+
+@public(where=_NN, method=False)
+def l1_loss(input, target, size_average=None, reduce=None, reduction="mean", weight=None):
+    """The mean of |input - target|."""
+    reduction = checked_reduction(size_average, reduce, reduction)
+    input, target = paired(input, target)
+    if weight is not None:
+        return _weighted(abs(input - target), weight, input, reduction)
+    return reduce_loss(abs(input - target), reduction)
+
+
+def _weighted(loss, weight, input, reduction):
+    """Each element counts as its weight says; the mean is one of weights too."""
+    _check_weight(weight, input)
+    total = reduce_loss(loss * weight, "sum" if reduction == "mean" else reduction)
+    return total / sum(weight) if reduction == "mean" else total
+
+
+def _check_weight(weight, input):
+    if weight.shape != input.shape:
+        raise ValueError("Weights and input must have the same size.")
+
+
+@public(where=_NN, method=False)
+def smooth_l1_loss(input, target, size_average=None, reduce=None, reduction="mean", beta=1.0):
+    """Squares for small differences, absolute values for large ones: the two meet at `beta`."""
+    reduction = checked_reduction(size_average, reduce, reduction)
+    if beta < 0:
+        raise RuntimeError("smooth_l1_loss does not support negative values for beta.")
+    input, target = paired(input, target)
+    if beta == 0:
+        return reduce_loss(abs(input - target), reduction)
+    return SmoothL1Loss.apply(input, target, reduction=reduction, beta=beta)
+
+
+@public(where=_NN, method=False)
+def huber_loss(input, target, reduction="mean", delta=1.0, weight=None):
+    """½d² for differences up to `delta`, and a line beyond."""
+    reduction = checked_reduction(None, None, reduction)
+    if delta <= 0:
+        raise RuntimeError("huber_loss does not support non-positive values for delta.")
+    input, target = paired(input, target)
+    if weight is not None:
+        _check_weight(weight, input)
+        return reduce_loss(HuberLoss.apply(input, target, reduction="none", delta=delta) * weight, reduction)
+    return HuberLoss.apply(input, target, reduction=reduction, delta=delta)
+
+
+@public(where=_NN, method=False)
+def soft_margin_loss(input, target, size_average=None, reduce=None, reduction="mean"):
+    """The mean of ln(1 + e^(-t·x)), for targets 1 and -1."""
+    refuse_mismatch([input.shape, target.shape])
+    return SoftMarginLoss.apply(input, target=target, reduction=checked_reduction(size_average, reduce, reduction))
+
+
+@public(where=_BOTH, method=False)
+def margin_ranking_loss(input1, input2, target, margin=0.0, size_average=None, reduce=None, reduction="mean"):
+    """The mean of max(0, -t·(x1 - x2) + margin)."""
+    reduction = checked_reduction(size_average, reduce, reduction)
+    return reduce_loss(clamp_min(-target * (input1 - input2) + margin, 0), reduction)
+
+
+@public(where=_NN, method=False)
+def gaussian_nll_loss(input, target, var, full=False, eps=1e-6, reduction="mean"):
+    """The mean of ½·(ln var + (input - target)²/var): how unlikely the target is, for a normal distribution."""
+    if isinstance(var, int | float):
+        var = full_like(input, var)
+    if (var._data < 0).any():
+        raise ValueError("var has negative entry/entries")
+    if var.shape != input.shape:
+        if var.shape == input.shape[:-1]:
+            var = unsqueeze(var, -1)
+        elif var.ndim != input.ndim or [a for a, b in zip(var.shape, input.shape, strict=True) if a != b] != [1]:
+            raise ValueError("var is of incorrect size")
+    reduction = checked_reduction(None, None, reduction)
+    # No smaller than eps, and the gradient as if it were not cut.
+    bounded = clone(var)
+    bounded._data[...] = np.maximum(var._data, eps)
+    loss = 0.5 * (log(bounded) + (input - target) ** 2 / bounded)
+    return reduce_loss(loss + 0.5 * math.log(2 * math.pi) if full else loss, reduction)
+
+
+@public(where=_BOTH, method=False)
+def poisson_nll_loss(
+    input, target, log_input=True, full=False, size_average=None, eps=1e-8, reduce=None, reduction="mean"
+):
+    """The mean of e^x - t·x, or of x - t·ln x: how unlikely the count t is, for a Poisson distribution."""
+    reduction = checked_reduction(size_average, reduce, reduction)
+    loss = exp(input) - target * input if log_input else input - target * log(input + eps)
+    if full:
+        stirling = target * log(target) - target + 0.5 * log(2 * math.pi * target)
+        loss = loss + where(target > 1, stirling, 0.0)
+    return reduce_loss(loss, reduction)
+
+
+@public(where=_BOTH, method=False)
+def cosine_embedding_loss(input1, input2, target, margin=0.0, size_average=None, reduce=None, reduction="mean"):
+    """The mean of 1 - cos where t is 1, of max(0, cos - margin) where it is -1."""
+    reduction = checked_reduction(size_average, reduce, reduction)
+    dot = sum(input1 * input2, -1)
+    cosine = dot / sqrt((sum(input1 * input1, -1) + 1e-12) * (sum(input2 * input2, -1) + 1e-12))
+    near = where(target == 1, 1 - cosine, 0.0)
+    return reduce_loss(near + where(target == -1, clamp_min(cosine - margin, 0), 0.0), reduction)
+
+
+@public(where=_BOTH, method=False)
+def hinge_embedding_loss(input, target, margin=1.0, size_average=None, reduce=None, reduction="mean"):
+    """The mean of x where t is 1, of max(0, margin - x) where it is -1."""
+    reduction = checked_reduction(size_average, reduce, reduction)
+    far = where(target != 1, clamp_min(margin - input, 0), 0.0)
+    near = where(target != -1, input, 0.0)
+    return reduce_loss(far + near, reduction)

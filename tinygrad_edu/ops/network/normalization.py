@@ -1,0 +1,343 @@
+"""Activations brought to mean 0 and variance 1, over a batch, a layer or groups of channels; dropout."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from ...tensor import wrap
+from ..binding import functions, nn_functions, public
+from ..op import Op
+from ..pointwise.powers import rsqrt, square
+from ..reductions.norms import vector_norm
+from ..reductions.reduce import mean, sum
+from ..shapes.shape import expand_as, reshape
+
+_NN, _BOTH = (nn_functions,), (functions, nn_functions)
+
+
+def _normalized_grad(grad, hat, rstd, axes):
+    """The gradient through hat = (x - mean)·rstd, where mean and rstd are those of x over `axes`."""
+    return (grad - mean(grad, axes, True) - hat * mean(grad * hat, axes, True)) * rstd
+
+
+def _statistics(array, axes, eps):
+    """The mean over `axes`, one over the deviation, and the array with both taken off."""
+    if not array.size:
+        # An empty batch has neither.
+        none = np.full([1 if axis in axes else size for axis, size in enumerate(array.shape)], np.nan, array.dtype)
+        return none, none, array.copy()
+    centre = array.mean(axis=axes, keepdims=True)
+    hat = array - centre
+    variance = np.square(hat).mean(axis=axes, keepdims=True)
+    rstd = 1 / np.sqrt(variance + array.dtype.type(eps))
+    hat *= rstd
+    return centre, rstd, hat
+
+
+def _normalized(value, axes, eps, centre, rstd):
+    """(value - centre)·rstd, and rstd: as kept, or recorded, for under `create_graph` they are functions of the input."""
+    if isinstance(value, np.ndarray):
+        hat = value - centre
+        hat *= rstd
+        return hat, rstd
+    centred = value - mean(value, axes, True)
+    rstd = rsqrt(mean(square(centred), axes, True) + eps)
+    return centred * rstd, rstd
+
+
+class NativeBatchNorm(Op):
+    """Each channel (dimension 1) by its mean and deviation over the batch, or by the running ones."""
+
+    visible_outputs = 1
+    without_gradient = ("running_mean", "running_var")
+
+    def forward(input, weight, bias, *, running_mean, running_var, training, momentum, eps):
+        axes, per_channel = _channels(input)
+        if training:
+            centre, rstd, out = _statistics(input, axes, eps)
+            _update(running_mean, running_var, input, centre, rstd, momentum, eps, axes)
+        else:
+            centre = running_mean.reshape(per_channel)
+            rstd = 1 / np.sqrt(running_var.reshape(per_channel) + eps)
+            out = (input - centre) * rstd
+        if weight is not None:
+            out *= weight.reshape(per_channel)
+        if bias is not None:
+            out += bias.reshape(per_channel)
+        return out.astype(input.dtype, copy=False), centre.reshape(-1), rstd.reshape(-1)
+
+    def gradients(grad, needs_input_grad, input, weight, running_mean, running_var, training, eps, result1, result2):
+        grad = grad[0] if isinstance(grad, list) else grad
+        axes, per_channel = _channels(input)
+        if training:
+            centre, rstd = (reshape(x, per_channel) for x in (result1, result2))
+            hat, rstd = _normalized(input, axes, eps, centre, rstd)
+        else:
+            hat, rstd = _by_running(input, running_mean, running_var, per_channel, eps)
+        to_weight, to_bias = sum(grad * hat, axes), sum(grad, axes)
+        to_input = None
+        if needs_input_grad[0]:
+            scale = rstd if weight is None else rstd * reshape(weight, per_channel)
+            if training:
+                # As _normalized_grad, whose means are at hand: the weight is one number for all that they run over.
+                n = math.prod(input.shape[axis] for axis in axes)
+                mean_grad, mean_moment = (reshape(x / n, per_channel) for x in (to_bias, to_weight))
+                grad = grad - mean_grad - hat * mean_moment
+            to_input = grad * scale
+        return [to_input, to_weight if needs_input_grad[1] else None, to_bias if needs_input_grad[2] else None]
+
+    def jvp(
+        tangent, weight_tangent, bias_tangent,
+        input, weight, running_mean, running_var, training, eps, result1, result2,
+    ):  # fmt: skip
+        axes, per_channel = _channels(input)
+        if training:
+            hat, rstd = _normalized(input, axes, eps, result1, result2)
+            moved = _normalized_grad(tangent, hat, rstd, axes)
+        else:
+            hat, rstd = _by_running(input, running_mean, running_var, per_channel, eps)
+            moved = tangent * rstd
+        if weight is not None:
+            moved = moved * reshape(weight, per_channel) + hat * reshape(weight_tangent, per_channel)
+        return moved if bias_tangent is None else moved + reshape(bias_tangent, per_channel)
+
+
+def _channels(input):
+    """Over which axes a channel's statistics run, and the shape that broadcasts one number per channel."""
+    n = len(input.shape)
+    return (0, *range(2, n)), (1, input.shape[1], *(1,) * (n - 2))
+
+
+def _blocks(input, group):
+    """The shape in which the channels of a group lie together."""
+    n, *sizes = input.shape
+    return (n, group, math.prod(sizes) // group)
+
+
+def _by_running(input, running_mean, running_var, per_channel, eps):
+    mean, var = (getattr(x, "_data", x).reshape(per_channel) for x in (running_mean, running_var))
+    rstd = 1 / np.sqrt(var + eps)
+    return (input - mean) * rstd, rstd
+
+
+def _update(running_mean, running_var, input, centre, rstd, momentum, eps, axes):
+    n = math.prod(input.shape[a] for a in axes)
+    if running_mean is not None and n:
+        variance = (1 / np.square(rstd) - eps) * (n / max(n - 1, 1))
+        running_mean *= 1 - momentum
+        running_mean += momentum * centre.reshape(-1)
+        running_var *= 1 - momentum
+        running_var += momentum * variance.reshape(-1)
+
+
+class NativeLayerNorm(Op):
+    """By mean and deviation over the last dimensions."""
+
+    visible_outputs = 1
+
+    def forward(input, weight, bias, *, normalized_shape, eps):
+        axes = tuple(range(-len(normalized_shape), 0))
+        centre, rstd, out = _statistics(input, axes, eps)
+        if weight is not None:
+            out *= weight
+        if bias is not None:
+            out += bias
+        return out, centre, rstd
+
+    def gradients(grad, needs_input_grad, input, weight, normalized_shape, eps, result1, result2):
+        grad = grad[0] if isinstance(grad, list) else grad
+        axes = tuple(range(-len(normalized_shape), 0))
+        leading = tuple(range(len(input.shape) - len(normalized_shape)))
+        hat, rstd = _normalized(input, axes, eps, result1, result2)
+        to_input = to_weight = to_bias = None
+        if needs_input_grad[0]:
+            to_input = _normalized_grad(grad if weight is None else grad * weight, hat, rstd, axes)
+        if needs_input_grad[1]:
+            to_weight = sum(grad * hat, leading) if leading else grad * hat
+        if needs_input_grad[2]:
+            to_bias = sum(grad, leading) if leading else grad
+        return [to_input, to_weight, to_bias]
+
+    def jvp(tangent, weight_tangent, bias_tangent, input, weight, normalized_shape, eps, result1, result2):
+        axes = tuple(range(-len(normalized_shape), 0))
+        hat, rstd = _normalized(input, axes, eps, result1, result2)
+        moved = _normalized_grad(tangent, hat, rstd, axes)
+        if weight is not None:
+            moved = moved * weight + hat * weight_tangent
+        return moved if bias_tangent is None else moved + bias_tangent
+
+
+class NativeGroupNorm(Op):
+    """By mean and deviation over groups of channels."""
+
+    visible_outputs = 1
+
+    def forward(input, weight, bias, *, group, eps):
+        grouped = input.reshape(_blocks(input, group))
+        centre, rstd, hat = _statistics(grouped, (2,), eps)
+        out = hat.reshape(input.shape)
+        per_channel = _channels(input)[1]
+        if weight is not None:
+            out *= weight.reshape(per_channel)
+        if bias is not None:
+            out += bias.reshape(per_channel)
+        return out, centre, rstd
+
+    def gradients(grad, needs_input_grad, input, weight, group, eps, result1, result2):
+        grad = grad[0] if isinstance(grad, list) else grad
+        sizes = tuple(input.shape)
+        axes, per_channel = _channels(input)
+        blocks = _blocks(input, group)
+        hat, rstd = _normalized(reshape(input, blocks), (2,), eps, result1, result2)
+        to_input = to_weight = to_bias = None
+        if needs_input_grad[0]:
+            scaled = grad if weight is None else grad * reshape(weight, per_channel)
+            to_input = reshape(_normalized_grad(reshape(scaled, blocks), hat, rstd, (2,)), sizes)
+        if needs_input_grad[1]:
+            to_weight = sum(grad * reshape(hat, sizes), axes)
+        if needs_input_grad[2]:
+            to_bias = sum(grad, axes)
+        return [to_input, to_weight, to_bias]
+
+    def jvp(tangent, weight_tangent, bias_tangent, input, weight, group, eps, result1, result2):
+        sizes, per_channel = tuple(input.shape), _channels(input)[1]
+        blocks = _blocks(input, group)
+        hat, rstd = _normalized(reshape(input, blocks), (2,), eps, result1, result2)
+        moved = reshape(_normalized_grad(reshape(tangent, blocks), hat, rstd, (2,)), sizes)
+        if weight is not None:
+            moved = moved * reshape(weight, per_channel) + reshape(hat, sizes) * reshape(weight_tangent, per_channel)
+        return moved if bias_tangent is None else moved + reshape(bias_tangent, per_channel)
+
+
+# --- functions -------------------------------------------------------------------------------------------------------
+
+
+@public(where=_NN, method=False)
+def batch_norm(input, running_mean, running_var, weight=None, bias=None, training=False, momentum=0.1, eps=1e-5):
+    """Each channel by its mean and deviation over the batch (training) or by the running ones, then weight and bias."""
+    if input.ndim < 2:
+        raise RuntimeError(f"expected at least 2D input (got {input.ndim}D input)")
+    if training and math.prod(input.shape) == input.shape[1]:
+        raise ValueError(f"Expected more than 1 value per channel when training, got input size {input.shape}")
+    if not training and (running_mean is None or running_var is None):
+        raise RuntimeError("Expected running_mean and running_var to be defined when training=False")
+    for name, t in {"running_mean": running_mean, "running_var": running_var, "weight": weight, "bias": bias}.items():
+        if t is not None and t.numel() != input.shape[1]:
+            raise RuntimeError(f"{name} should contain {input.shape[1]} elements not {t.numel()}")
+    return NativeBatchNorm.apply(
+        input, weight, bias, running_mean=running_mean, running_var=running_var, training=training,
+        momentum=momentum, eps=eps,
+    )[0]  # fmt: skip
+
+
+@public(where=_NN, method=False)
+def instance_norm(
+    input, running_mean=None, running_var=None, weight=None, bias=None, use_input_stats=True, momentum=0.1, eps=1e-5
+):
+    """Each channel of each sample by its own mean and deviation, then weight and bias."""
+    n, channels = input.shape[:2]
+    if use_input_stats and math.prod(input.shape[2:]) == 1:
+        raise ValueError(f"Expected more than 1 spatial element when training, got input size {input.shape}")
+    folded = reshape(input, (1, n * channels, *input.shape[2:]))
+    # Each sample has running statistics of its own; what is kept is their mean.
+    running = [None if x is None else x.repeat(n) for x in (running_mean, running_var)]
+    weight, bias = (None if x is None else x.repeat(n) for x in (weight, bias))
+    out = batch_norm(folded, *running, weight, bias, use_input_stats, momentum, eps)
+    if use_input_stats and running_mean is not None:
+        for kept, each in zip((running_mean, running_var), running, strict=True):
+            kept._data[...] = each._data.reshape(n, channels).mean(axis=0)
+    return reshape(out, tuple(input.shape))
+
+
+@public(where=_BOTH, method=False)
+def layer_norm(input, normalized_shape, weight=None, bias=None, eps=1e-5):
+    """By mean and deviation over the last dimensions, whose sizes are `normalized_shape`; then weight and bias."""
+    _last_axes(input, normalized_shape)
+    return NativeLayerNorm.apply(input, weight, bias, normalized_shape=tuple(normalized_shape), eps=eps)[0]
+
+
+def _last_axes(input, normalized_shape):
+    """The axes of the last dimensions, whose sizes have to be these."""
+    sizes = tuple(normalized_shape)
+    if not sizes:
+        raise RuntimeError(
+            "Expected normalized_shape to be at least 1-dimensional, i.e., containing at least one element, but got "
+            "normalized_shape = []"
+        )
+    if tuple(input.shape[-len(sizes) :]) != sizes:
+        raise RuntimeError(
+            f"Given normalized_shape={list(sizes)}, expected input with shape [*, {', '.join(map(str, sizes))}], but got "
+            f"input of size{list(input.shape)}"
+        )
+    return tuple(range(-len(sizes), 0))
+
+
+@public(where=_NN, method=False)
+def group_norm(input, num_groups, weight=None, bias=None, eps=1e-5):
+    """By mean and deviation over groups of channels, then weight and bias for each channel."""
+    if input.ndim < 2:
+        raise RuntimeError(f"Expected at least 2 dimensions for input tensor but received {input.ndim}")
+    if input.shape[1] % num_groups:
+        raise RuntimeError(
+            f"Expected number of channels in input to be divisible by num_groups, but got input of shape "
+            f"{list(input.shape)} and num_groups={num_groups}"
+        )
+    return NativeGroupNorm.apply(input, weight, bias, group=num_groups, eps=eps)[0]
+
+
+@public(where=_BOTH, method=False)
+def rms_norm(input, normalized_shape, weight=None, eps=None):
+    """By the root of the mean square over the last dimensions, then weight."""
+    axes = _last_axes(input, normalized_shape)
+    # A square is soon past what float16 can hold.
+    wide = input.float() if input._data.dtype == np.float16 else input
+    if eps is None:
+        eps = float(np.finfo(wide._data.dtype).eps)
+    out = wide * rsqrt(mean(wide**2, axes, True) + eps)
+    return (out if weight is None else out * weight)._to_numpy_dtype(input._data.dtype)
+
+
+@public(where=_NN, method=False)
+def normalize(input, p=2.0, dim=1, eps=1e-12):
+    """input / max(‖input‖, eps) along `dim`."""
+    return input / expand_as(vector_norm(input, p, dim, True).clamp_min(eps), input)
+
+
+def _dropped(input, shape, p, inplace):
+    # Random numbers have a home of their own, above the ops.
+    from ...random import chance
+
+    like = np.zeros(shape, input._data.dtype)
+    scale = wrap(chance(like, 1 - p) / (1 - p) if p < 1 else like)
+    return input.mul_(scale) if inplace else input * scale
+
+
+@public(where=_BOTH, method=False)
+def dropout(input, p=0.5, training=True, inplace=False):
+    """In training, each element 0 with probability `p` and else divided by 1 - p."""
+    _check_probability(p)
+    if not training or p == 0:
+        return input
+    return _dropped(input, input._data.shape, p, inplace)
+
+
+def _check_probability(p):
+    if not 0 <= p <= 1:
+        raise ValueError(f"dropout probability has to be between 0 and 1, but got {p}")
+
+
+@public(where=_NN, method=False)
+def dropout1d(input, p=0.5, training=True, inplace=False):
+    """As dropout, of whole channels."""
+    return dropout2d(input, p, training, inplace)
+
+
+@public(where=_NN, method=False)
+def dropout2d(input, p=0.5, training=True, inplace=False):
+    """As dropout, of whole channels."""
+    _check_probability(p)
+    if not training or p == 0:
+        return input
+    return _dropped(input, (*input._data.shape[:2], *(1,) * (input.ndim - 2)), p, inplace)

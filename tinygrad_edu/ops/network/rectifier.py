@@ -1,0 +1,274 @@
+"""Activations of straight pieces: `relu` and its kin. Their gradients are ops of their own, flat but for the kinks."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ..arrays import choose
+from ..binding import functions, nn_functions, public
+from ..creation.factories import zeros_like
+from ..indexing.masking import where
+from ..op import Op, elementwise
+from ..shapes.shape import reshape
+
+# Bound in `tinygrad_edu` and in `nn.functional`; or in the second alone.
+_BOTH = (functions, nn_functions)
+_NN = (nn_functions,)
+
+
+class Relu(Op):
+    def forward(self):
+        return np.maximum(self, 0)
+
+    # The slope at the kink is 0. NaN lets the gradient pass, as in PyTorch.
+    def grad_self(grad, result):
+        return ThresholdBackward.apply(grad, result, threshold=0)
+
+    jvp = elementwise
+
+
+class _SlopeOfKink(Op):
+    """The gradient of a function of straight pieces, an op itself: it depends on `self`, and has the slope 0 there."""
+
+    def grad_self(grad):
+        return zeros_like(grad)
+
+    jvp = elementwise
+
+
+class ThresholdBackward(_SlopeOfKink):
+    def forward(grad_output, self, *, threshold):
+        # Every bit of the gradient where it passes, and none elsewhere: `choose`, where one choice is 0.
+        bits = f"i{grad_output.dtype.itemsize}"
+        passes = np.subtract(self <= threshold, 1, dtype=bits)
+        return (grad_output.view(bits) & passes).view(grad_output.dtype)
+
+    def grad_grad_output(grad, self, threshold):
+        return ThresholdBackward.apply(grad, self, threshold=threshold)
+
+
+class LeakyRelu(Op):
+    def forward(self, *, negative_slope=0.01):
+        return choose(self > 0, self, self * negative_slope)
+
+    def grad_self(grad, self, negative_slope):
+        return LeakyReluBackward.apply(grad, self, negative_slope=negative_slope)
+
+    jvp = elementwise
+
+
+class LeakyReluBackward(_SlopeOfKink):
+    def forward(grad_output, self, *, negative_slope):
+        return choose(self > 0, grad_output, grad_output * negative_slope)
+
+    def grad_grad_output(grad, self, negative_slope):
+        return LeakyReluBackward.apply(grad, self, negative_slope=negative_slope)
+
+
+class PreluKernel(Op):
+    def forward(self, weight):
+        return choose(self > 0, self, self * weight)
+
+    def gradients(grad, self, weight):
+        return PreluKernelBackward.apply(grad, self, weight)
+
+    def jvp(tangent, tangent_of_weight, self, weight):
+        return where(self > 0, tangent, tangent * weight + tangent_of_weight * self)
+
+
+class PreluKernelBackward(Op):
+    """The gradients of both inputs at once."""
+
+    def forward(grad_output, self, weight):
+        positive = self > 0
+        return choose(positive, grad_output, grad_output * weight), choose(positive, 0.0, grad_output * self)
+
+    def gradients(grads, grad_output, self, weight):
+        to_self, to_weight = (zeros_like(grad_output) if g is None else g for g in grads)
+        positive = self > 0
+        return (
+            where(positive, to_self, to_self * weight + to_weight * self),
+            where(positive, 0.0, grad_output * to_weight),
+            where(positive, 0.0, grad_output * to_self),
+        )
+
+    def jvp(tangent, tangent_of_self, tangent_of_weight, grad_output, self, weight):
+        positive = self > 0
+        return (
+            where(positive, tangent, tangent * weight + grad_output * tangent_of_weight),
+            where(positive, 0.0, tangent * self + grad_output * tangent_of_self),
+        )
+
+
+class Hardtanh(Op):
+    def forward(self, *, min_val=-1.0, max_val=1.0):
+        return np.clip(self, self.dtype.type(min_val), self.dtype.type(max_val))
+
+    # Here, unlike in clamp, the bounds themselves let nothing pass.
+    def grad_self(grad, self, min_val, max_val):
+        return HardtanhBackward.apply(grad, self, min_val=min_val, max_val=max_val)
+
+    jvp = elementwise
+
+
+class HardtanhBackward(_SlopeOfKink):
+    def forward(grad_output, self, *, min_val, max_val):
+        return choose((self <= min_val) | (self >= max_val), 0.0, grad_output)
+
+    def grad_grad_output(grad, self, min_val, max_val):
+        return HardtanhBackward.apply(grad, self, min_val=min_val, max_val=max_val)
+
+
+class Hardsigmoid(Op):
+    def forward(self):
+        return np.clip(self + 3, 0, 6) / 6
+
+    def grad_self(grad, self):
+        return HardsigmoidBackward.apply(grad, self)
+
+    jvp = elementwise
+
+
+class HardsigmoidBackward(_SlopeOfKink):
+    def forward(grad_output, self):
+        return choose((self > -3) & (self < 3), grad_output / 6, 0.0)
+
+    def grad_grad_output(grad, self):
+        return HardsigmoidBackward.apply(grad, self)
+
+
+class Hardswish(Op):
+    def forward(self):
+        return self * np.clip(self + 3, 0, 6) / 6
+
+    def grad_self(grad, self):
+        return where(self <= -3, 0.0, where(self < 3, grad * (self / 3 + 0.5), grad))
+
+    jvp = elementwise
+
+
+class Softshrink(Op):
+    def forward(self, *, lambd=0.5):
+        return choose(self > lambd, self - lambd, choose(self < -lambd, self + lambd, self * 0))
+
+    def grad_self(grad, self, lambd):
+        return SoftshrinkBackward.apply(grad, self, lambd=lambd)
+
+    jvp = elementwise
+
+
+class SoftshrinkBackward(_SlopeOfKink):
+    def forward(grad_output, self, *, lambd):
+        return choose((self >= -lambd) & (self <= lambd), 0.0, grad_output)
+
+    def grad_grad_output(grad, self, lambd):
+        return SoftshrinkBackward.apply(grad, self, lambd=lambd)
+
+
+class Hardshrink(Op):
+    def forward(self, *, lambd=0.5):
+        return choose((self >= -lambd) & (self <= lambd), 0.0, self)
+
+    def grad_self(grad, self, lambd):
+        return HardshrinkBackward.apply(grad, self, lambd=lambd)
+
+    jvp = elementwise
+
+
+class HardshrinkBackward(SoftshrinkBackward):
+    forward = SoftshrinkBackward.forward
+
+    def grad_grad_output(grad, self, lambd):
+        return HardshrinkBackward.apply(grad, self, lambd=lambd)
+
+
+class Threshold(Op):
+    def forward(self, *, threshold, value):
+        return choose(self <= threshold, self.dtype.type(value), self)
+
+    def grad_self(grad, self, threshold):
+        return ThresholdBackward.apply(grad, self, threshold=threshold)
+
+    jvp = elementwise
+
+
+# --- functions -------------------------------------------------------------------------------------------------------
+
+
+def in_place_or_not(op, input, inplace, **settings):
+    return op.apply_(input, **settings) if inplace else op.apply(input, **settings)
+
+
+@public(where=_BOTH, inplace=lambda self: Relu.apply_(self))
+def relu(input, inplace=False):
+    """max(input, 0); its slope at 0 is 0."""
+    return in_place_or_not(Relu, input, inplace)
+
+
+@public(where=_NN, method=False)
+def leaky_relu(input, negative_slope=0.01, inplace=False):
+    """input above 0, negative_slope * input below."""
+    return in_place_or_not(LeakyRelu, input, inplace, negative_slope=negative_slope)
+
+
+@public(where=_BOTH)
+def prelu(input, weight):
+    """input above 0, weight * input below; `weight` is one number, or one for each channel (dimension 1)."""
+    channels = weight.numel()
+    if channels != 1 and (input.ndim < 2 or input.shape[1] != channels):
+        size = input.shape[1] if input.ndim > 1 else 1
+        raise RuntimeError(
+            f"Mismatch of parameter numbers and input channel size. Found parameter numbers = {channels} and channel size "
+            f"= {size}."
+        )
+    if weight.ndim > 1:
+        raise RuntimeError(f"prelu: Expected `weight` to be a scalar or 1D tensor, but got: ndim = {weight.ndim}")
+    if weight.ndim != input.ndim:
+        weight = reshape(weight, tuple(channels if i == min(1, input.ndim - 1) else 1 for i in range(input.ndim)))
+    return PreluKernel.apply(input, weight)
+
+
+@public(where=_NN, method=False)
+def hardtanh(input, min_val=-1.0, max_val=1.0, inplace=False):
+    """input kept between two numbers; at the bounds the slope is 0."""
+    if min_val > max_val:
+        raise ValueError("min_val cannot be greater than max_val")
+    return in_place_or_not(Hardtanh, input, inplace, min_val=min_val, max_val=max_val)
+
+
+@public(where=_NN, method=False)
+def relu6(input, inplace=False):
+    """min(max(x, 0), 6)."""
+    return in_place_or_not(Hardtanh, input, inplace, min_val=0.0, max_val=6.0)
+
+
+@public(where=_NN, method=False)
+def hardsigmoid(input, inplace=False):
+    """min(max(x + 3, 0), 6) / 6."""
+    return in_place_or_not(Hardsigmoid, input, inplace)
+
+
+@public(where=_NN, method=False)
+def hardswish(input, inplace=False):
+    """x·hardsigmoid(x)."""
+    return in_place_or_not(Hardswish, input, inplace)
+
+
+@public(where=_NN, method=False)
+def softshrink(input, lambd=0.5):
+    """x moved by `lambd` toward 0, and 0 within it."""
+    if lambd < 0:
+        raise RuntimeError(f"lambda must be greater or equal to 0, but found to be {lambd}.")
+    return Softshrink.apply(input, lambd=lambd)
+
+
+@public(where=_NN, method=False)
+def hardshrink(input, lambd=0.5):
+    """x beyond ±`lambd`, and 0 within."""
+    return Hardshrink.apply(input, lambd=lambd)
+
+
+@public(where=_BOTH, method=False)
+def threshold(input, threshold, value, inplace=False):
+    """x above `threshold`, `value` elsewhere."""
+    return in_place_or_not(Threshold, input, inplace, threshold=threshold, value=value)

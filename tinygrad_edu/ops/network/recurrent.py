@@ -1,0 +1,180 @@
+"""What recurrent layers compute: one step of an LSTM, and the steps along a whole sequence as one op."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ..creation.factories import zeros_like
+from ..op import Op
+from ..pointwise.exponential import sigmoid
+from ..pointwise.trigonometric import tanh
+from ..reductions.reduce import sum
+from ..shapes.joining import Cat, cat, stack
+from ..shapes.permute import transpose
+from ..shapes.shape import reshape
+
+
+class LstmStep(Op, name="LstmStepBackward0"):
+    """One step of an LSTM: with gates i, f, g, o, the cell becomes f·c + i·g and the output o·tanh of it."""
+
+    def forward(gates, cell):
+        n = gates.shape[1] // 4
+        i, f, _, o = _quarters(1 / (1 + np.exp(-gates)))
+        moved = f * cell + i * np.tanh(gates[:, 2 * n : 3 * n])
+        return o * np.tanh(moved), moved
+
+    def gradients(grad, needs_input_grad, gates, cell):
+        i, f, g, o = _gates(gates)
+        squashed = tanh(f * cell + i * g)
+        to_hidden, to_moved = grad
+        parts = []
+        if to_hidden is not None:
+            parts.append(to_hidden * (o * (1 - squashed * squashed)))
+        if to_moved is not None:
+            parts.append(to_moved)
+        to_cell = parts[0] if len(parts) == 1 else parts[0] + parts[1]
+        to_o = zeros_like(to_cell) if to_hidden is None else to_hidden * (squashed * (o * (1 - o)))
+        to_gates = cat(
+            (to_cell * (g * (i * (1 - i))), to_cell * (cell * (f * (1 - f))), to_cell * (i * (1 - g * g)), to_o), 1
+        )
+        return [to_gates, to_cell * f]
+
+    def jvp(gates_tangent, cell_tangent, gates, cell):
+        i, f, g, o = _gates(gates)
+        di, df, dg, do = _quarters(gates_tangent)
+        moved = f * cell_tangent + df * (cell * (f * (1 - f))) + di * (g * (i * (1 - i))) + dg * (i * (1 - g * g))
+        squashed = tanh(f * cell + i * g)
+        return do * (squashed * (o * (1 - o))) + o * (1 - squashed * squashed) * moved, moved
+
+
+def _quarters(gates):
+    n = gates.shape[-1] // 4
+    return [gates[..., k * n : (k + 1) * n] for k in range(4)]
+
+
+def _gates(gates):
+    i, f, g, o = _quarters(gates)
+    return sigmoid(i), sigmoid(f), tanh(g), sigmoid(o)
+
+
+class LstmLayer(Op, name="LstmLayerBackward0"):
+    """The steps of an LSTM along a sequence (L, N, I); a bias is a vector or None.
+
+    The results are the outputs and the cells of all steps (L, N, H), and those of the last one. One node serves the whole
+    layer, as PyTorch's does on the CPU: with nodes for each step, a training step is mostly bookkeeping.
+    """
+
+    results = ("outputs", "cells", "last_output", "last_cell", "gates")
+    visible_outputs = 4
+
+    def forward(sequence, hidden, cell, weight_ih, weight_hh, bias_ih, bias_hh):
+        projected = _project(sequence, weight_ih, bias_ih, bias_hh)
+        (length, batch, _), n = projected.shape, hidden.shape[1]
+        outputs, cells = (np.empty((length, batch, n), projected.dtype) for _ in range(2))
+        # Gate by gate, (4, N, H), each whole in memory, and in place: a third less time than slices of (N, 4·H).
+        gates = np.ascontiguousarray(projected.reshape(length, batch, 4, n).swapaxes(1, 2))
+        weight = np.ascontiguousarray(weight_hh.reshape(4, n, n).swapaxes(1, 2))
+        for step, row in enumerate(gates):
+            row += hidden @ weight
+            i, f, g, o = row
+            squashed = np.tanh(g)
+            np.negative(row, out=row)
+            np.exp(row, out=row)
+            row += 1
+            np.reciprocal(row, out=row)
+            g[...] = squashed
+            cell = np.add(f * cell, i * g, out=cells[step])
+            hidden = np.multiply(o, np.tanh(cell), out=outputs[step])
+        return outputs, cells, hidden.copy(), cell.copy(), gates
+
+    # Back through time: from the last step to the first, each step hands on what its hidden state and cell are due.
+    def gradients(
+        grad, needs_input_grad, sequence, hidden, cell, weight_ih, weight_hh, bias_ih, bias_hh, outputs, cells, gates
+    ):
+        # The kept gates have no history: for a gradient that is to be differentiated again they are computed anew.
+        if not isinstance(sequence, np.ndarray):
+            gates = None
+        before, into, show, keep = _derivatives(
+            sequence, hidden, cell, weight_ih, weight_hh, bias_ih, bias_hh, outputs, cells, gates
+        )
+        to_outputs, to_cells, to_hidden, to_cell = grad
+        to_hidden = zeros_like(hidden) if to_hidden is None else to_hidden
+        to_cell = zeros_like(cell) if to_cell is None else to_cell
+        rows = []
+        for step in reversed(range(len(outputs))):
+            if to_outputs is not None:
+                to_hidden = to_hidden + to_outputs[step]
+            to_cell = to_cell + to_hidden * show[step]
+            if to_cells is not None:
+                to_cell = to_cell + to_cells[step]
+            to_gates = Cat.apply(to_cell, to_cell, to_cell, to_hidden, dim=1) * into[step]
+            rows.append(to_gates)
+            to_hidden, to_cell = to_gates @ weight_hh, to_cell * keep[step]
+        to_gates = Cat.apply(*rows[::-1], dim=0)
+        back = transpose(to_gates, 0, 1)
+        to_bias = sum(to_gates, 0)
+        return [
+            reshape(to_gates @ weight_ih, tuple(sequence.shape)) if needs_input_grad[0] else None,
+            to_hidden,
+            to_cell,
+            back @ reshape(sequence, (-1, sequence.shape[2])),
+            back @ reshape(before, (-1, before.shape[2])),
+            to_bias,
+            to_bias,
+        ]
+
+    def jvp(
+        dsequence, dhidden, dcell, dweight_ih, dweight_hh, dbias_ih, dbias_hh,
+        sequence, hidden, cell, weight_ih, weight_hh, bias_ih, bias_hh, outputs, cells,
+    ):  # fmt: skip
+        before, into, show, keep = _derivatives(
+            sequence, hidden, cell, weight_ih, weight_hh, bias_ih, bias_hh, outputs, cells, None
+        )
+        dgates = _project(dsequence, weight_ih, dbias_ih, dbias_hh) + _project(sequence, dweight_ih, None, None)
+        dgates = dgates + before @ transpose(dweight_hh, 0, 1)
+        doutputs, dcells = [], []
+        for step in range(len(outputs)):
+            moved = (dgates[step] + dhidden @ transpose(weight_hh, 0, 1)) * into[step]
+            i, f, g, o = _quarters(moved)
+            dcell = dcell * keep[step] + i + f + g
+            dhidden = dcell * show[step] + o
+            doutputs.append(dhidden)
+            dcells.append(dcell)
+        return stack(doutputs), stack(dcells), dhidden, dcell
+
+
+def _project(sequence, weight, *biases):
+    """What the inputs of all steps add to the gates, as one product of matrices."""
+    rows = reshape(sequence, (-1, sequence.shape[2])) @ transpose(weight, 0, 1)
+    for bias in biases:
+        if bias is not None:
+            rows = rows + bias
+    return reshape(rows, (*sequence.shape[:2], weight.shape[0]))
+
+
+def _derivatives(sequence, hidden, cell, weight_ih, weight_hh, bias_ih, bias_hh, outputs, cells, gates):
+    """Of all steps at once: the hidden state before each; the derivatives of its cell by the gates i, f, g and of its
+    output by the gate o, (L, N, 4·H); of its output by its cell; and of its cell by the cell before."""
+    before = cat((hidden[None], outputs[:-1]))
+    cell_before = cat((cell[None], cells[:-1]))
+    if gates is None:
+        projected = _project(sequence, weight_ih, bias_ih, bias_hh)
+        i, f, g, o = _gates(projected + before @ transpose(weight_hh, 0, 1))
+    else:
+        i, f, g, o = (gates[:, k] for k in range(4))
+    squashed = tanh(cells)
+    into = cat((g * (i * (1 - i)), cell_before * (f * (1 - f)), i * (1 - g * g), squashed * (o * (1 - o))), 2)
+    return before, into, o * (1 - squashed * squashed), f
+
+
+# --- functions -------------------------------------------------------------------------------------------------------
+
+
+def lstm_step(gates, cell):
+    """The output and the cell of an LSTM after one step, from its gates (N, 4·H) and the cell (N, H) before."""
+    return LstmStep.apply(gates, cell)
+
+
+def lstm_layer(sequence, hidden, cell, weight_ih, weight_hh, bias_ih=None, bias_hh=None):
+    """The outputs and the cells (L, N, H) of an LSTM after each step, and its last output and cell (N, H)."""
+    return LstmLayer.apply(sequence, hidden, cell, weight_ih, weight_hh, bias_ih, bias_hh)

@@ -1,0 +1,131 @@
+"""The exponentials of a dimension against their sum: what turns scores into probabilities."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ... import dtypes
+from ..binding import functions, nn_functions, public
+from ..op import Op, elementwise
+from ..pointwise.exponential import exp
+from ..reductions.reduce import normalized_dims, restore_dims, sum
+from ..shapes.shape import axis_of
+
+
+class Softmax(Op):
+    """e^s / Σ e^s"""
+
+    def forward(self, *, dim):
+        if not self.ndim:
+            return np.ones_like(self)
+        # Less the largest, which changes nothing but keeps the exponentials finite.
+        e = np.exp(self - self.max(axis=dim, keepdims=True)) if self.size else self.copy()
+        e /= e.sum(axis=dim, keepdims=True)
+        return e
+
+    # The Jacobian diag(r) - r·rᵀ is symmetric: the rule for gradients serves tangents as well.
+    def grad_self(grad, result, dim):
+        weighted = grad * result
+        return weighted - result * sum(weighted, dim, True)
+
+    jvp = elementwise
+
+
+class SafeSoftmax(Softmax, name="SafeSoftmaxBackward0"):
+    """As Softmax, but 0 where all scores are -inf, as in a row that attention masks altogether."""
+
+    def forward(self, *, dim):
+        top = self.max(axis=dim, keepdims=True)
+        e = np.exp(self - np.where(np.isinf(top), self.dtype.type(0), top))
+        total = e.sum(axis=dim, keepdims=True)
+        return e / np.where(total == 0, self.dtype.type(1), total)
+
+
+class LogSoftmax(Op):
+    """s - ln Σ e^s"""
+
+    def forward(self, *, dim):
+        if not self.ndim:
+            return np.zeros_like(self)
+        shifted = self - self.max(axis=dim, keepdims=True) if self.size else self.copy()
+        shifted -= np.log(np.exp(shifted).sum(axis=dim, keepdims=True))
+        return shifted
+
+    def grad_self(grad, result, dim):
+        return grad - exp(result) * sum(grad, dim, True)
+
+    def jvp(tangent, result, dim):
+        return tangent - sum(tangent * exp(result), dim, True)
+
+
+class Logsumexp(Op):
+    """ln Σ e^s"""
+
+    makes_float = True
+
+    def forward(self, *, dim, keepdim=False):
+        axes = normalized_dims(dim, self.ndim)
+        if not self.size:
+            return np.log(np.exp(self).sum(axis=axes, keepdims=keepdim))
+        top = self.max(axis=axes, keepdims=True)
+        top = np.where(np.isinf(top), self.dtype.type(0), top)
+        out = np.log(np.exp(self - top).sum(axis=axes, keepdims=True)) + top
+        return out if keepdim else out.squeeze(axes)
+
+    def grad_self(grad, self, result, dim, keepdim):
+        sizes = tuple(self.shape)
+        return restore_dims(grad, dim, keepdim, sizes) * exp(self - restore_dims(result, dim, keepdim, sizes))
+
+    def jvp(tangent, self, result, dim, keepdim):
+        weights = exp(self - restore_dims(result, dim, keepdim, tuple(self.shape)))
+        return sum(tangent * weights, dim, keepdim)
+
+
+# --- functions -------------------------------------------------------------------------------------------------------
+
+_BOTH = (functions, nn_functions)
+
+
+def _float(input, dtype, name):
+    if dtype is not None:
+        return input.to(dtype)
+    if input._data.dtype.kind != "f":
+        kind = dtypes.from_numpy_dtype(input._data.dtype).legacy_name
+        raise NotImplementedError(
+            f"\"{name}_lastdim_kernel_impl\" not implemented for '{kind}'. Convert first: t.float()."
+        )
+    return input
+
+
+def _implicit_dim(input, dim):
+    """PyTorch's older default: the first dimension of what is no batch."""
+    return dim if dim is not None else 0 if input.ndim in (0, 1, 3) else 1
+
+
+@public(where=_BOTH)
+def softmax(input, dim=None, *, dtype=None, _stacklevel=3):
+    """e^x / Σ e^x along `dim`: positive numbers that add up to 1."""
+    return Softmax.apply(_float(input, dtype, "softmax"), dim=axis_of(_implicit_dim(input, dim), input.ndim))
+
+
+@public(where=_BOTH)
+def log_softmax(input, dim=None, *, dtype=None, _stacklevel=3):
+    """ln softmax(x) along `dim`, exact where the softmax is tiny."""
+    return LogSoftmax.apply(_float(input, dtype, "log_softmax"), dim=axis_of(_implicit_dim(input, dim), input.ndim))
+
+
+@public(where=(nn_functions,), method=False)
+def softmin(input, dim=None, *, dtype=None):
+    """softmax(-x)."""
+    return softmax(-input, dim, dtype=dtype)
+
+
+def safe_softmax(input, dim):
+    """The softmax along `dim`, and 0 where all of it is -inf."""
+    return SafeSoftmax.apply(input, dim=dim)
+
+
+@public()
+def logsumexp(input, dim, keepdim=False):
+    """ln Σ e^x along `dim`, without overflow."""
+    return Logsumexp.apply(input, dim=(dim,) if isinstance(dim, int) else tuple(dim), keepdim=keepdim)

@@ -1,0 +1,297 @@
+"""Sums and products, element by element. The line above a rule is its formula."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ...tensor import Tensor, wrap
+from ..binding import operator, public
+from ..op import Op, elementwise, linear
+from ..operands import promoted
+from .rounding import sign
+
+
+class Add(Op):
+    promotes = True
+
+    def forward(self, other, *, alpha=1):
+        if alpha == 1:
+            return self + other
+        return self + _scaled(alpha, other)
+
+    def grad_self(grad):
+        return grad
+
+    def grad_other(grad, alpha):
+        return grad if alpha == 1 else grad * alpha
+
+    jvp = elementwise
+
+
+class Sub(Op):
+    promotes = True
+
+    def forward(self, other, *, alpha=1):
+        return self - (other if alpha == 1 else _scaled(alpha, other))
+
+    def grad_self(grad):
+        return grad
+
+    def grad_other(grad, alpha):
+        return -grad if alpha == 1 else grad * -alpha
+
+    jvp = elementwise
+
+
+class Rsub(Op, name="RsubBackward1"):
+    """other - self, for a number `other`."""
+
+    promotes = True
+
+    def forward(self, *, other, alpha=1):
+        return other - (self if alpha == 1 else _scaled(alpha, self))
+
+    def grad_self(grad, alpha):
+        return -grad if alpha == 1 else grad * -alpha
+
+    jvp = elementwise
+
+
+class RsubTensor(Op, name="RsubBackward0"):
+    promotes = True
+
+    def forward(self, other, *, alpha=1):
+        return other - (self if alpha == 1 else _scaled(alpha, self))
+
+    def grad_self(grad, alpha):
+        return -grad if alpha == 1 else grad * -alpha
+
+    def grad_other(grad):
+        return grad
+
+    jvp = elementwise
+
+
+class Mul(Op):
+    promotes = True
+
+    def forward(self, other):
+        return self * other
+
+    def grad_self(grad, other):
+        return grad * other
+
+    def grad_other(grad, self):
+        return grad * self
+
+    jvp = elementwise
+
+
+class Neg(Op):
+    def forward(self):
+        if self.dtype.kind == "b":
+            raise RuntimeError(
+                "Negation, the `-` operator, on a bool tensor is not supported. If you are trying to invert a mask, use "
+                "the `~` or `logical_not()` operator instead."
+            )
+        return -self
+
+    def grad_self(grad):
+        return -grad
+
+    jvp = linear
+
+
+class Addcmul(Op):
+    """self + value·tensor1·tensor2"""
+
+    promotes = True
+
+    def forward(self, tensor1, tensor2, *, value=1):
+        return self + value * (tensor1 * tensor2)
+
+    def grad_self(grad):
+        return grad
+
+    def grad_tensor1(grad, tensor2, value):
+        return grad * (tensor2 * value)
+
+    def grad_tensor2(grad, tensor1, value):
+        return grad * (tensor1 * value)
+
+    jvp = elementwise
+
+
+class Addcdiv(Op):
+    """self + value·tensor1/tensor2"""
+
+    promotes = True
+
+    def forward(self, tensor1, tensor2, *, value=1):
+        return self + value * (tensor1 / tensor2)
+
+    def grad_self(grad):
+        return grad
+
+    def grad_tensor1(grad, tensor2, value):
+        return grad * (value / tensor2)
+
+    def grad_tensor2(grad, tensor1, tensor2, value):
+        return -grad * (value * tensor1 / (tensor2 * tensor2))
+
+    jvp = elementwise
+
+
+class Lerp(Op):
+    """self + weight·(end - self), for a number `weight`."""
+
+    def forward(self, end, *, weight):
+        # From the nearer end, as PyTorch computes it, so that weight 1 gives `end` itself.
+        return self + weight * (end - self) if abs(weight) < 0.5 else end - (end - self) * (1 - weight)
+
+    def grad_self(grad, weight):
+        return grad * (1 - weight)
+
+    def grad_end(grad, weight):
+        return grad * weight
+
+    jvp = elementwise
+
+
+class LerpTensor(Op, name="LerpBackward1"):
+    def forward(self, end, weight):
+        return np.where(np.abs(weight) < 0.5, self + weight * (end - self), end - (end - self) * (1 - weight))
+
+    def grad_self(grad, weight):
+        return grad * (1 - weight)
+
+    def grad_end(grad, weight):
+        return grad * weight
+
+    def grad_weight(grad, self, end):
+        return grad * (end - self)
+
+    jvp = elementwise
+
+
+class Abs(Op):
+    def forward(self):
+        return np.abs(self)
+
+    # The slope at the kink is 0.
+    def grad_self(grad, self):
+        return grad * sign(self)
+
+    jvp = elementwise
+
+
+# --- functions -------------------------------------------------------------------------------------------------------
+
+
+@public(inplace=Add, operators=("__add__", "__radd__"), number_first=True)
+def add(input, other, *, alpha=1):
+    """input + alpha * other, broadcast."""
+    return Add.apply(input, other, alpha=alpha)
+
+
+def _scaled(alpha, array):
+    if isinstance(alpha, float) and isinstance(array, np.ndarray) and array.dtype.kind in "iu":
+        raise RuntimeError("For integral input tensors, argument alpha must not be a floating point number.")
+    if isinstance(array, np.ndarray):
+        # As in PyTorch a number that an integer type cannot hold wraps around.
+        alpha = np.asarray(alpha).astype(array.dtype)
+    return alpha * array
+
+
+def _refuse_booleans(*operands):
+    """Raise if one is a boolean: `True - False` is 1 to NumPy, and nothing to PyTorch."""
+    kinds = [x.dtype.name if isinstance(x, Tensor) else type(x).__name__ for x in operands]
+    if "bool" in kinds:
+        what = "two bool tensors" if kinds == ["bool", "bool"] else "a bool tensor"
+        raise RuntimeError(
+            f"Subtraction, the `-` operator, with {what} is not supported. Use the `^`, `~` or `logical_xor()` operator "
+            "instead."
+        )
+
+
+def _sub_(self, other, *, alpha=1):
+    _refuse_booleans(self, other)
+    return Sub.apply_(self, other, alpha=alpha)
+
+
+@public("subtract", inplace=_sub_, operators=("__sub__",), number_first=True)
+def sub(input, other, *, alpha=1):
+    """input - alpha * other, broadcast."""
+    _refuse_booleans(input, other)
+    return Sub.apply(input, other, alpha=alpha)
+
+
+@operator("__rsub__")
+@public(method=False)
+def rsub(input, other, *, alpha=1):
+    """other - alpha * input."""
+    _refuse_booleans(input, other)
+    if not isinstance(other, int | float):
+        return RsubTensor.apply(input, other, alpha=alpha)
+    if input._data.dtype.kind != "f":
+        # A whole number takes the tensor's type; a float takes the tensor to the default float type.
+        _, other = promoted([input._data, other], False)
+        other = wrap(other)
+        return RsubTensor.apply(input, other, alpha=alpha)
+    return Rsub.apply(input, other=other, alpha=alpha)
+
+
+@public("multiply", inplace=Mul, operators=("__mul__", "__rmul__"), number_first=True)
+def mul(input, other):
+    """input * other, broadcast."""
+    return Mul.apply(input, other)
+
+
+@public("negative", inplace=Neg, operators=("__neg__",))
+def neg(input):
+    """-input."""
+    return Neg.apply(input)
+
+
+@public(inplace=Addcmul)
+def addcmul(input, tensor1, tensor2, *, value=1):
+    """input + value * tensor1 * tensor2."""
+    return Addcmul.apply(input, tensor1, tensor2, value=value)
+
+
+@public(inplace=Addcdiv)
+def addcdiv(input, tensor1, tensor2, *, value=1):
+    """input + value * tensor1 / tensor2."""
+    for t in (tensor1, tensor2):
+        if t._data.dtype.kind != "f":
+            raise RuntimeError(
+                "Integer division with addcdiv is no longer supported, and in a future release addcdiv will perform a "
+                "true division of tensor1 and tensor2. Make them floats first."
+            )
+    return Addcdiv.apply(input, tensor1, tensor2, value=value)
+
+
+def _lerp_(self, end, weight):
+    if isinstance(weight, Tensor):
+        return LerpTensor.apply_(self, end, weight)
+    return Lerp.apply_(self, end, weight=weight)
+
+
+@public(inplace=_lerp_)
+def lerp(input, end, weight):
+    """input + weight * (end - input)."""
+    _need_same_dtype(input, end)
+    if isinstance(weight, int | float):
+        return Lerp.apply(input, end, weight=weight)
+    return LerpTensor.apply(input, end, weight)
+
+
+def _need_same_dtype(a, b):
+    if a._data.dtype != b._data.dtype:
+        raise RuntimeError(f"expected dtype {a.dtype.name} for `end` but got dtype {b.dtype.name}")
+
+
+@public("absolute", inplace=Abs, operators=("__abs__",))
+def abs(input):
+    """The absolute value; its slope at 0 is 0."""
+    return Abs.apply(input)

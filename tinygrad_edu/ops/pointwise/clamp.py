@@ -1,0 +1,221 @@
+"""Bounds, element by element: `clamp`, the larger and the smaller of two, finite numbers for nan and infinity."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ...tensor import Tensor
+from ..binding import public
+from ..creation.factories import as_number
+from ..indexing.masking import where
+from ..op import Op, elementwise
+from ..operands import need_tensor
+
+
+class Clamp(Op, name="ClampBackward1"):
+    def forward(self, *, min=None, max=None):
+        # The upper bound wins where both cross; nan stays nan.
+        out = self if min is None else np.maximum(self, as_number(min, self))
+        return (
+            out.copy() if max is None and min is None else out if max is None else np.minimum(out, as_number(max, self))
+        )
+
+    # The bounds themselves let the gradient pass.
+    def grad_self(grad, self, min, max):
+        return where(_between(self, min, max), grad, 0.0)
+
+    jvp = elementwise
+
+
+class ClampTensor(Op, name="ClampBackward0"):
+    """Bounds that are tensors, and may have gradients."""
+
+    promotes = True
+
+    def forward(self, min, max):
+        out = self if min is None else np.maximum(self, min)
+        return out if max is None else np.minimum(out, max)
+
+    def grad_self(grad, self, min, max):
+        return where(_between(self, min, max), grad, 0.0)
+
+    def grad_min(grad, self, min, max):
+        below = self < min
+        return where(below if max is None else below & (min < max), grad, 0.0)
+
+    def grad_max(grad, self, min, max):
+        above = self > max
+        return where(above if min is None else above | (max < min), grad, 0.0)
+
+    jvp = elementwise
+
+
+class ClampMin(Op):
+    def forward(self, *, min):
+        return np.maximum(self, as_number(min, self))
+
+    def grad_self(grad, self, min):
+        return where(self >= min, grad, 0.0)
+
+    jvp = elementwise
+
+
+class ClampMax(Op):
+    def forward(self, *, max):
+        return np.minimum(self, as_number(max, self))
+
+    def grad_self(grad, self, max):
+        return where(self <= max, grad, 0.0)
+
+    jvp = elementwise
+
+
+class ClampMinTensor(Op, name="ClampMinBackward1"):
+    promotes = True
+
+    def forward(self, min):
+        return np.maximum(self, min)
+
+    def grad_self(grad, self, min):
+        return where(self >= min, grad, 0.0)
+
+    def grad_min(grad, self, min):
+        return where(self < min, grad, 0.0)
+
+    jvp = elementwise
+
+
+class ClampMaxTensor(Op, name="ClampMaxBackward1"):
+    promotes = True
+
+    def forward(self, max):
+        return np.minimum(self, max)
+
+    def grad_self(grad, self, max):
+        return where(self <= max, grad, 0.0)
+
+    def grad_max(grad, self, max):
+        return where(self > max, grad, 0.0)
+
+    jvp = elementwise
+
+
+class Maximum(Op):
+    promotes = True
+
+    def forward(self, other):
+        return np.maximum(self, other)
+
+    # At a tie both take half; where one is nan, both take all.
+    def grad_self(grad, self, other):
+        return where(self == other, grad / 2, where(self < other, 0.0, grad))
+
+    def grad_other(grad, self, other):
+        return where(self == other, grad / 2, where(self > other, 0.0, grad))
+
+    jvp = elementwise
+
+
+class Minimum(Op):
+    promotes = True
+
+    def forward(self, other):
+        return np.minimum(self, other)
+
+    def grad_self(grad, self, other):
+        return where(self == other, grad / 2, where(self > other, 0.0, grad))
+
+    def grad_other(grad, self, other):
+        return where(self == other, grad / 2, where(self < other, 0.0, grad))
+
+    jvp = elementwise
+
+
+class NanToNum(Op):
+    def forward(self, *, nan=None, posinf=None, neginf=None):
+        return np.nan_to_num(self, nan=nan or 0.0, posinf=posinf, neginf=neginf)
+
+    def grad_self(grad, self):
+        return where(isfinite(self), grad, 0.0)
+
+    jvp = elementwise
+
+
+# --- functions -------------------------------------------------------------------------------------------------------
+
+
+def _between(value, min, max):
+    """Where `value` keeps to its bounds (nan does)."""
+    inside = value == value
+    if min is not None:
+        inside = inside & ((value >= min) | (value != value))
+    if max is not None:
+        inside = inside & ((value <= max) | (value != value))
+    return inside
+
+
+def isfinite(input):
+    """True where `input` is neither infinite nor nan; as an array, for a mask."""
+    return np.isfinite(getattr(input, "_data", input))
+
+
+def _clamp(form, input, min, max):
+    given = [type(b) for b in (min, max) if b is not None]
+    if not given:
+        raise RuntimeError("torch.clamp: At least one of 'min' or 'max' must not be None")
+    tensors = [issubclass(kind, Tensor) for kind in given]
+    if len(set(tensors)) > 1:
+        raise TypeError(
+            "clamp() received an invalid combination of arguments: give two numbers or two tensors as bounds."
+        )
+    if tensors[0]:
+        return getattr(ClampTensor, form)(input, min, max)
+    return getattr(Clamp, form)(input, min=min, max=max)
+
+
+def _clamp_(self, min=None, max=None):
+    return _clamp("apply_", self, min, max)
+
+
+@public("clip", inplace=_clamp_)
+def clamp(input, min=None, max=None):
+    """input kept between `min` and `max`, two numbers or two tensors."""
+    return _clamp("apply", input, min, max)
+
+
+def _clamp_min_(self, min):
+    return ClampMinTensor.apply_(self, min) if isinstance(min, Tensor) else ClampMin.apply_(self, min=min)
+
+
+@public(inplace=_clamp_min_)
+def clamp_min(input, min):
+    """input, or `min` where that is larger."""
+    return ClampMinTensor.apply(input, min) if isinstance(min, Tensor) else ClampMin.apply(input, min=min)
+
+
+def _clamp_max_(self, max):
+    return ClampMaxTensor.apply_(self, max) if isinstance(max, Tensor) else ClampMax.apply_(self, max=max)
+
+
+@public(inplace=_clamp_max_)
+def clamp_max(input, max):
+    """input, or `max` where that is smaller."""
+    return ClampMaxTensor.apply(input, max) if isinstance(max, Tensor) else ClampMax.apply(input, max=max)
+
+
+@public()
+def maximum(input, other):
+    """The larger of two, element by element; at a tie both get half of the gradient."""
+    return Maximum.apply(input, need_tensor("maximum", other))
+
+
+@public()
+def minimum(input, other):
+    """The smaller of two, element by element; at a tie both get half of the gradient."""
+    return Minimum.apply(input, need_tensor("minimum", other))
+
+
+@public(inplace=NanToNum)
+def nan_to_num(input, nan=None, posinf=None, neginf=None):
+    """`nan` (0) for nan, and `posinf`, `neginf` (the largest finite numbers) for the infinities."""
+    return NanToNum.apply(input, nan=nan, posinf=posinf, neginf=neginf)

@@ -1,0 +1,289 @@
+"""Comparisons and logic: results are booleans, and no gradient goes through them."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ...overrides import overridable
+from ...tensor import Tensor, bind
+from ..binding import operator, public
+from ..creation.factories import zeros_like
+from ..op import Op, elementwise
+from ..operands import need_tensor
+
+
+class _Compare(Op):
+    promotes = True
+
+
+class Eq(_Compare):
+    def forward(self, other):
+        return np.equal(self, other)
+
+
+class Ne(_Compare):
+    def forward(self, other):
+        return np.not_equal(self, other)
+
+
+class Lt(_Compare):
+    def forward(self, other):
+        return np.less(self, other)
+
+
+class Le(_Compare):
+    def forward(self, other):
+        return np.less_equal(self, other)
+
+
+class Gt(_Compare):
+    def forward(self, other):
+        return np.greater(self, other)
+
+
+class Ge(_Compare):
+    def forward(self, other):
+        return np.greater_equal(self, other)
+
+
+class BitwiseAnd(_Compare):
+    def forward(self, other):
+        return np.bitwise_and(self, other)
+
+
+class BitwiseOr(_Compare):
+    def forward(self, other):
+        return np.bitwise_or(self, other)
+
+
+class BitwiseXor(_Compare):
+    def forward(self, other):
+        return np.bitwise_xor(self, other)
+
+
+class BitwiseLeftShift(_Compare):
+    def forward(self, other):
+        return np.left_shift(self, other)
+
+
+class BitwiseRightShift(_Compare):
+    def forward(self, other):
+        return np.right_shift(self, other)
+
+
+class BitwiseNot(Op):
+    def forward(self):
+        return np.invert(self)
+
+
+class _Written(Op):
+    """1 or 0 in place of what was there, as `lt_` writes it: no gradient goes back."""
+
+    def grad_self(grad):
+        return zeros_like(grad)
+
+    jvp = elementwise
+
+
+def _in_place(compare: type[Op], *names: str) -> None:
+    """Bind the in-place form of a comparison. PyTorch has a node for numbers and one for tensors."""
+    kind = names[0].title()
+
+    class WithNumber(_Written, name=f"{kind}Backward0"):
+        def forward(self, *, other):
+            return compare.forward(self, other).astype(self.dtype)
+
+    class WithTensor(_Written, name=f"{kind}Backward1"):
+        def forward(self, other):
+            return compare.forward(self, other).astype(self.dtype)
+
+        def grad_other(grad):
+            return zeros_like(grad)
+
+    def write(self, other):
+        return WithTensor.apply_(self, other) if isinstance(other, Tensor) else WithNumber.apply_(self, other=other)
+
+    write.__doc__ = f"As `{names[0]}`, written into this tensor as 1 and 0."
+    for name in names:
+        bind(f"{name}_", overridable(write, f"{name}_"))
+
+
+class LogicalAnd(Op):
+    def forward(self, other):
+        return np.logical_and(self, other)
+
+
+class LogicalOr(Op):
+    def forward(self, other):
+        return np.logical_or(self, other)
+
+
+class LogicalXor(Op):
+    def forward(self, other):
+        return np.logical_xor(self, other)
+
+
+class LogicalNot(Op):
+    def forward(self):
+        return np.logical_not(self)
+
+
+class _Test(Op):
+    """A question to each element."""
+
+    def forward(self, *, holds):
+        return holds(self)
+
+
+class Isclose(Op):
+    def forward(self, other, *, rtol, atol, equal_nan):
+        return np.isclose(self, other, rtol=rtol, atol=atol, equal_nan=equal_nan)
+
+
+@operator("__eq__")
+@public()
+def eq(input, other):
+    """True where input == other."""
+    return Eq.apply(input, other)
+
+
+@public("not_equal", operators=("__ne__",))
+def ne(input, other):
+    """True where input != other."""
+    return Ne.apply(input, other)
+
+
+@public("less", operators=("__lt__",))
+def lt(input, other):
+    """True where input < other."""
+    return Lt.apply(input, other)
+
+
+@public("less_equal", operators=("__le__",))
+def le(input, other):
+    """True where input <= other."""
+    return Le.apply(input, other)
+
+
+@public("greater", operators=("__gt__",))
+def gt(input, other):
+    """True where input > other."""
+    return Gt.apply(input, other)
+
+
+@public("greater_equal", operators=("__ge__",))
+def ge(input, other):
+    """True where input >= other."""
+    return Ge.apply(input, other)
+
+
+@public(inplace=BitwiseAnd, operators=("__and__", "__rand__"), number_first=True)
+def bitwise_and(input, other):
+    """input & other."""
+    return BitwiseAnd.apply(input, other)
+
+
+@public(inplace=BitwiseOr, operators=("__or__", "__ror__"), number_first=True)
+def bitwise_or(input, other):
+    """input | other."""
+    return BitwiseOr.apply(input, other)
+
+
+@public(inplace=BitwiseXor, operators=("__xor__", "__rxor__"), number_first=True)
+def bitwise_xor(input, other):
+    """input ^ other."""
+    return BitwiseXor.apply(input, other)
+
+
+@public(inplace=BitwiseLeftShift, operators=("__lshift__",), number_first=True)
+def bitwise_left_shift(input, other):
+    """input << other: times 2 to the power of other."""
+    return BitwiseLeftShift.apply(input, other)
+
+
+@public(inplace=BitwiseRightShift, operators=("__rshift__",), number_first=True)
+def bitwise_right_shift(input, other):
+    """input >> other: divided by 2 to the power of other, rounded down."""
+    return BitwiseRightShift.apply(input, other)
+
+
+@public(inplace=BitwiseNot, operators=("__invert__",))
+def bitwise_not(input):
+    """~input."""
+    return BitwiseNot.apply(input)
+
+
+@public(inplace=LogicalAnd)
+def logical_and(input, other):
+    """True where neither is 0."""
+    return LogicalAnd.apply(input, need_tensor("logical_and", other))
+
+
+@public(inplace=LogicalOr)
+def logical_or(input, other):
+    """True where one is not 0."""
+    return LogicalOr.apply(input, need_tensor("logical_or", other))
+
+
+@public(inplace=LogicalXor)
+def logical_xor(input, other):
+    """True where exactly one is not 0."""
+    return LogicalXor.apply(input, need_tensor("logical_xor", other))
+
+
+@public(inplace=LogicalNot)
+def logical_not(input):
+    """True where input is 0."""
+    return LogicalNot.apply(input)
+
+
+for _compare, *_names in (
+    (Eq, "eq"), (Ne, "ne", "not_equal"), (Lt, "lt", "less"), (Le, "le", "less_equal"), (Gt, "gt", "greater"),
+    (Ge, "ge", "greater_equal"),
+):  # fmt: skip
+    _in_place(_compare, *_names)
+
+
+@public()
+def isnan(input):
+    """True where input is not a number."""
+    return _Test.apply(input, holds=np.isnan)
+
+
+@public()
+def isinf(input):
+    """True where input is infinite."""
+    return _Test.apply(input, holds=np.isinf)
+
+
+@public()
+def isfinite(input):
+    """True where input is a number and not infinite."""
+    return _Test.apply(input, holds=np.isfinite)
+
+
+@public()
+def signbit(input):
+    """True where input is negative."""
+    return _Test.apply(input, holds=np.signbit)
+
+
+@public()
+def equal(input, other):
+    """True if both have the same shape and the same elements."""
+    return input._data.shape == other._data.shape and bool(np.array_equal(input._data, other._data))
+
+
+@public()
+def isclose(input, other, rtol=1e-05, atol=1e-08, equal_nan=False):
+    """True where |input - other| <= atol + rtol * |other|."""
+    for name, tolerance in (("rtol", rtol), ("atol", atol)):
+        if tolerance < 0:
+            raise RuntimeError(f"{name} must be greater than or equal to zero, but got {tolerance}")
+    return Isclose.apply(input, need_tensor("isclose", other), rtol=rtol, atol=atol, equal_nan=equal_nan)
+
+
+@public()
+def allclose(input, other, rtol=1e-05, atol=1e-08, equal_nan=False):
+    """True if |input - other| <= atol + rtol * |other| everywhere."""
+    return bool(np.allclose(input._data, other._data, rtol=rtol, atol=atol, equal_nan=equal_nan))

@@ -1,0 +1,218 @@
+"""Quotients and what they leave: `/`, `//`, `%` and their kin, element by element."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ...tensor import Tensor
+from ..binding import operator, public
+from ..creation.factories import zeros_like
+from ..op import Op, elementwise
+from .arithmetic import mul
+
+
+class Div(Op):
+    promotes = makes_float = True
+
+    def forward(self, other):
+        return self / other
+
+    def grad_self(grad, other):
+        return grad / other
+
+    # d(s/o)/do = -s/o²
+    def grad_other(grad, self, other):
+        return -grad * ((self / other) / other)
+
+    jvp = elementwise
+
+
+class DivRounded(Op, name="DivBackward2"):
+    """The quotient rounded to an integer: constant between jumps."""
+
+    promotes = True
+
+    def forward(self, other, *, rounding_mode):
+        if rounding_mode == "floor":
+            return np.floor_divide(self, other)
+        return np.trunc(np.true_divide(self, other)).astype(np.result_type(self, other))
+
+    def grad_self(grad):
+        return zeros_like(grad)
+
+    def grad_other(grad):
+        return zeros_like(grad)
+
+    jvp = elementwise
+
+
+class FloorDivide(Op, name="torch::autograd::NotImplemented"):
+    promotes = True
+
+    def forward(self, other):
+        return np.floor_divide(self, other)
+
+    def gradients(grad, needs_input_grad):
+        raise RuntimeError(
+            "derivative for aten::floor_divide is not implemented. It is 0 wherever there is one; div(a, b, "
+            "rounding_mode='floor') has that."
+        )
+
+
+class Reciprocal(Op):
+    makes_float = True
+
+    def forward(self):
+        return 1 / self
+
+    # d(1/s) = -1/s²
+    def grad_self(grad, result):
+        return -grad * (result * result)
+
+    jvp = elementwise
+
+
+class Remainder(Op):
+    """What `self // other` leaves, with the sign of a number `other`."""
+
+    promotes = True
+
+    def forward(self, *, other):
+        return np.remainder(self, other)
+
+    def grad_self(grad):
+        return grad
+
+    jvp = elementwise
+
+
+class RemainderTensor(Op, name="RemainderBackward1"):
+    promotes = True
+
+    def forward(self, other):
+        return np.remainder(self, other)
+
+    def grad_self(grad):
+        return grad
+
+    # s - o·⌊s/o⌋
+    def grad_other(grad, self, other):
+        return -grad * div(self, other, rounding_mode="floor")
+
+    jvp = elementwise
+
+
+class Fmod(Op):
+    """What dividing toward zero leaves, with the sign of `self`."""
+
+    promotes = True
+
+    def forward(self, *, other):
+        return np.fmod(self, other)
+
+    def grad_self(grad):
+        return grad
+
+    jvp = elementwise
+
+
+class FmodTensor(Op, name="FmodBackward1"):
+    promotes = True
+
+    def forward(self, other):
+        return np.fmod(self, other)
+
+    def grad_self(grad):
+        return grad
+
+    def grad_other(grad, self, other):
+        return -grad * div(self, other, rounding_mode="trunc")
+
+    jvp = elementwise
+
+
+# --- functions -------------------------------------------------------------------------------------------------------
+
+
+def _div_(self, other, *, rounding_mode=None):
+    if rounding_mode is None:
+        return Div.apply_(self, other)
+    _check_rounding(rounding_mode)
+    return DivRounded.apply_(self, other, rounding_mode=rounding_mode)
+
+
+def _check_rounding(mode):
+    if mode not in ("floor", "trunc"):
+        raise RuntimeError(f"div expected rounding_mode to be one of None, 'trunc', or 'floor' but found '{mode}'")
+
+
+@public("divide", inplace=_div_, operators=("__truediv__",), number_first=True)
+def div(input, other, *, rounding_mode=None):
+    """input / other, broadcast; integers give floats. `rounding_mode` "floor" or "trunc" rounds the quotient."""
+    if rounding_mode is None:
+        return Div.apply(input, other)
+    _check_rounding(rounding_mode)
+    return DivRounded.apply(input, other, rounding_mode=rounding_mode)
+
+
+@public(inplace=Div, number_first=True)
+def true_divide(input, other):
+    """input / other, broadcast; integers give floats."""
+    return Div.apply(input, other)
+
+
+@operator("__rtruediv__", "__rdiv__")
+def __rdiv__(self, other):
+    """other / self, which PyTorch computes as a product with the reciprocal."""
+    return mul(reciprocal(self), other)
+
+
+@operator("__floordiv__")
+@public(inplace=FloorDivide, number_first=True)
+def floor_divide(input, other):
+    """⌊input / other⌋."""
+    return FloorDivide.apply(input, other)
+
+
+@operator("__rfloordiv__")
+def __rfloordiv__(self, other):
+    return FloorDivide.apply(other, self)
+
+
+@public(inplace=Reciprocal)
+def reciprocal(input):
+    """1 / input."""
+    return Reciprocal.apply(input)
+
+
+def _remainder_(self, other):
+    if isinstance(other, Tensor):
+        return RemainderTensor.apply_(self, other)
+    return Remainder.apply_(self, other=other)
+
+
+@public(inplace=_remainder_, operators=("__mod__",), number_first=True)
+def remainder(input, other):
+    """What dividing `input` by `other` leaves, with the sign of `other`, as Python's %."""
+    if isinstance(other, int | float):
+        return Remainder.apply(input, other=other)
+    return RemainderTensor.apply(input, other)
+
+
+@operator("__rmod__")
+def __rmod__(self, other):
+    return remainder(other, self)
+
+
+def _fmod_(self, other):
+    if isinstance(other, Tensor):
+        return FmodTensor.apply_(self, other)
+    return Fmod.apply_(self, other=other)
+
+
+@public(inplace=_fmod_)
+def fmod(input, other):
+    """What dividing `input` by `other` leaves, with the sign of `input`, as C's fmod."""
+    if isinstance(other, int | float):
+        return Fmod.apply(input, other=other)
+    return FmodTensor.apply(input, other)

@@ -1,0 +1,217 @@
+"""Exponentials and logarithms, element by element. Integers become floats first."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from ..binding import public
+from ..indexing.masking import where
+from ..op import Op, elementwise
+from ..operands import need_tensor
+
+
+class FloatOp(Op):
+    """What has a value for floats alone: integers are made floats first."""
+
+    makes_float = True
+
+
+class Exp(FloatOp):
+    def forward(self):
+        return np.exp(self)
+
+    def grad_self(grad, result):
+        return grad * result
+
+    jvp = elementwise
+
+
+class Exp2(FloatOp):
+    def forward(self):
+        return np.exp2(self)
+
+    def grad_self(grad, result):
+        return grad * (result * math.log(2))
+
+    jvp = elementwise
+
+
+class Expm1(FloatOp):
+    def forward(self):
+        return np.expm1(self)
+
+    def grad_self(grad, result):
+        return grad * (result + 1)
+
+    jvp = elementwise
+
+
+class Log(FloatOp):
+    def forward(self):
+        return np.log(self)
+
+    def grad_self(grad, self):
+        return grad / self
+
+    jvp = elementwise
+
+
+class Log2(FloatOp):
+    def forward(self):
+        return np.log2(self)
+
+    def grad_self(grad, self):
+        return grad / (self * math.log(2))
+
+    jvp = elementwise
+
+
+class Log10(FloatOp):
+    def forward(self):
+        return np.log10(self)
+
+    def grad_self(grad, self):
+        return grad / (self * math.log(10))
+
+    jvp = elementwise
+
+
+class Log1p(FloatOp, name="Log1PBackward0"):
+    def forward(self):
+        return np.log1p(self)
+
+    def grad_self(grad, self):
+        return grad / (self + 1)
+
+    jvp = elementwise
+
+
+class Xlogy(FloatOp):
+    """self·ln other, and 0 where self is 0."""
+
+    promotes = True
+
+    def forward(self, other):
+        return np.where((self == 0) & ~np.isnan(other), self.dtype.type(0), self * np.log(other))
+
+    def grad_self(grad, self, other):
+        return where((self == 0) & (other <= 0), 0.0, grad * log(other))
+
+    def grad_other(grad, self, other):
+        return grad * (self / other)
+
+    jvp = elementwise
+
+
+class Logaddexp(FloatOp):
+    """ln(e^self + e^other)"""
+
+    promotes = True
+
+    def forward(self, other):
+        return np.logaddexp(self, other)
+
+    def grad_self(grad, self, other):
+        return grad * sigmoid(self - other)
+
+    def grad_other(grad, self, other):
+        return grad * sigmoid(other - self)
+
+    jvp = elementwise
+
+
+class Sigmoid(FloatOp):
+    def forward(self):
+        return 1 / (1 + np.exp(-self))
+
+    # dσ = σ·(1 - σ)
+    def grad_self(grad, result):
+        return grad * ((1 - result) * result)
+
+    jvp = elementwise
+
+
+class Logit(FloatOp):
+    """The inverse of the sigmoid; `eps` keeps its argument from 0 and 1."""
+
+    def forward(self, *, eps=None):
+        z = self if eps is None else np.clip(self, eps, 1 - eps)
+        return np.log(z / (1 - z))
+
+    def grad_self(grad, self, eps):
+        slope = grad / (self * (1 - self))
+        low, high = (0.0, 1.0) if eps is None else (eps, 1 - eps)
+        return where((self >= low) & (self <= high), slope, math.nan if eps is None else 0.0)
+
+    jvp = elementwise
+
+
+# --- functions -------------------------------------------------------------------------------------------------------
+
+
+@public(inplace=Exp)
+def exp(input):
+    """e to the power of input."""
+    return Exp.apply(input)
+
+
+@public(inplace=Exp2)
+def exp2(input):
+    """2 to the power of input."""
+    return Exp2.apply(input)
+
+
+@public(inplace=Expm1)
+def expm1(input):
+    """eˣ - 1, exact near 0."""
+    return Expm1.apply(input)
+
+
+@public(inplace=Log)
+def log(input):
+    """The natural logarithm."""
+    return Log.apply(input)
+
+
+@public(inplace=Log2)
+def log2(input):
+    """The logarithm to base 2."""
+    return Log2.apply(input)
+
+
+@public(inplace=Log10)
+def log10(input):
+    """The logarithm to base 10."""
+    return Log10.apply(input)
+
+
+@public(inplace=Log1p)
+def log1p(input):
+    """ln(1 + x), exact near 0."""
+    return Log1p.apply(input)
+
+
+@public(inplace=Xlogy, number_first=True)
+def xlogy(input, other):
+    """input * ln(other), and 0 where `input` is 0."""
+    return Xlogy.apply(input, other)
+
+
+@public()
+def logaddexp(input, other):
+    """ln(e^input + e^other), without overflow."""
+    return Logaddexp.apply(input, need_tensor("logaddexp", other))
+
+
+@public(inplace=Sigmoid)
+def sigmoid(input):
+    """1 / (1 + e⁻ˣ)."""
+    return Sigmoid.apply(input)
+
+
+@public(inplace=Logit)
+def logit(input, eps=None):
+    """ln(x / (1 - x)), the inverse of the sigmoid; `eps` keeps x within [eps, 1 - eps]."""
+    return Logit.apply(input, eps=eps)

@@ -1,0 +1,120 @@
+"""To whole numbers and to the sign, element by element: flat between the steps, so the gradient is 0."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ..binding import public
+from ..creation.factories import zeros_like
+from ..op import Op, elementwise
+
+
+class _Flat(Op):
+    """Constant between jumps."""
+
+    def grad_self(grad):
+        return zeros_like(grad)
+
+    jvp = elementwise
+
+
+class Sign(_Flat):
+    """-1, 0 or 1; 0 for nan."""
+
+    def forward(self):
+        return np.subtract(self > 0, self < 0, dtype=self.dtype) if self.dtype.kind != "b" else self.copy()
+
+
+class Sgn(Sign):
+    forward = Sign.forward
+
+    # Both are not used, but kept, hence checked, as PyTorch does.
+    def grad_self(grad, self, result):
+        return zeros_like(grad)
+
+
+class Floor(_Flat):
+    def forward(self):
+        return np.floor(self).astype(self.dtype, copy=False)
+
+
+class Ceil(_Flat):
+    def forward(self):
+        return np.ceil(self).astype(self.dtype, copy=False)
+
+
+class Trunc(_Flat):
+    def forward(self):
+        return np.trunc(self).astype(self.dtype, copy=False)
+
+
+class Round(_Flat):
+    """Halves go to the even neighbour."""
+
+    def forward(self):
+        return np.round(self)
+
+
+class RoundDecimals(_Flat, name="RoundBackward1"):
+    def forward(self, *, decimals):
+        scale = 10.0 ** abs(decimals)
+        return (np.round(self * scale) / scale if decimals > 0 else np.round(self / scale) * scale).astype(self.dtype)
+
+
+class Frac(Op):
+    def forward(self):
+        return self - np.trunc(self)
+
+    def grad_self(grad):
+        return grad
+
+    jvp = elementwise
+
+
+# --- functions -------------------------------------------------------------------------------------------------------
+
+
+@public(inplace=Sign)
+def sign(input):
+    """-1, 0 or 1."""
+    return Sign.apply(input)
+
+
+@public(inplace=Sgn)
+def sgn(input):
+    """As `sign`: for real numbers the same."""
+    return Sgn.apply(input)
+
+
+@public(inplace=Floor)
+def floor(input):
+    """The largest integer not above."""
+    return Floor.apply(input)
+
+
+@public(inplace=Ceil)
+def ceil(input):
+    """The smallest integer not below."""
+    return Ceil.apply(input)
+
+
+@public("fix", inplace=Trunc)
+def trunc(input):
+    """Without the fraction."""
+    return Trunc.apply(input)
+
+
+def _round_(self, *, decimals=None):
+    return Round.apply_(self) if decimals is None else RoundDecimals.apply_(self, decimals=decimals)
+
+
+@public(inplace=_round_)
+def round(input, *, decimals=None):
+    """The nearest integer, or multiple of 10**-decimals; halves go to the even one."""
+    return Round.apply(input) if decimals is None else RoundDecimals.apply(input, decimals=decimals)
+
+
+@public(inplace=Frac)
+def frac(input):
+    """The fraction, with the sign of `input`."""
+    return Frac.apply(input)

@@ -1,0 +1,241 @@
+"""Functions of angles, and the hyperbolic ones, element by element. Integers become floats first."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ..binding import public
+from ..indexing.masking import where
+from ..op import elementwise
+from ..operands import need_tensor
+from .exponential import FloatOp
+from .powers import rsqrt
+
+
+class Sin(FloatOp):
+    def forward(self):
+        return np.sin(self)
+
+    def grad_self(grad, self):
+        return grad * cos(self)
+
+    jvp = elementwise
+
+
+class Cos(FloatOp):
+    def forward(self):
+        return np.cos(self)
+
+    def grad_self(grad, self):
+        return grad * -sin(self)
+
+    jvp = elementwise
+
+
+class Tan(FloatOp):
+    def forward(self):
+        return np.tan(self)
+
+    # d tan = 1 + tan²
+    def grad_self(grad, result):
+        return grad * (result * result + 1)
+
+    jvp = elementwise
+
+
+class Asin(FloatOp):
+    def forward(self):
+        return np.arcsin(self)
+
+    # d asin = 1/√(1 - s²)
+    def grad_self(grad, self):
+        return grad * rsqrt(1 - self * self)
+
+    jvp = elementwise
+
+
+class Acos(FloatOp):
+    def forward(self):
+        return np.arccos(self)
+
+    def grad_self(grad, self):
+        return grad * -rsqrt(1 - self * self)
+
+    jvp = elementwise
+
+
+class Atan(FloatOp):
+    def forward(self):
+        return np.arctan(self)
+
+    # d atan = 1/(1 + s²)
+    def grad_self(grad, self):
+        return grad / (self * self + 1)
+
+    jvp = elementwise
+
+
+class Atan2(FloatOp):
+    """The angle of the point (other, self)."""
+
+    promotes = True
+
+    def forward(self, other):
+        return np.arctan2(self, other)
+
+    # d atan2(s, o) = (o·ds - s·do)/(s² + o²), and 0 at the origin
+    def grad_self(grad, self, other):
+        return grad * _over_square(other, self, other)
+
+    def grad_other(grad, self, other):
+        return grad * _over_square(-self, self, other)
+
+    jvp = elementwise
+
+
+def _over_square(value, self, other):
+    square = self * self + other * other
+    origin = square == 0
+    return where(origin, 0.0, value / where(origin, 1.0, square))
+
+
+class Sinh(FloatOp):
+    def forward(self):
+        return np.sinh(self)
+
+    def grad_self(grad, self):
+        return grad * cosh(self)
+
+    jvp = elementwise
+
+
+class Cosh(FloatOp):
+    def forward(self):
+        return np.cosh(self)
+
+    def grad_self(grad, self):
+        return grad * sinh(self)
+
+    jvp = elementwise
+
+
+class Tanh(FloatOp):
+    def forward(self):
+        return np.tanh(self)
+
+    # d tanh = 1 - tanh²
+    def grad_self(grad, result):
+        return grad * (1 - result * result)
+
+    jvp = elementwise
+
+
+class Asinh(FloatOp):
+    def forward(self):
+        return np.arcsinh(self)
+
+    def grad_self(grad, self):
+        return grad * rsqrt(self * self + 1)
+
+    jvp = elementwise
+
+
+class Acosh(FloatOp):
+    def forward(self):
+        return np.arccosh(self)
+
+    def grad_self(grad, self):
+        return grad * rsqrt(self * self - 1)
+
+    jvp = elementwise
+
+
+class Atanh(FloatOp):
+    def forward(self):
+        return np.arctanh(self)
+
+    def grad_self(grad, self):
+        return grad / (1 - self * self)
+
+    jvp = elementwise
+
+
+# --- functions -------------------------------------------------------------------------------------------------------
+
+
+@public(inplace=Sin)
+def sin(input):
+    """The sine of an angle in radians."""
+    return Sin.apply(input)
+
+
+@public(inplace=Cos)
+def cos(input):
+    """The cosine of an angle in radians."""
+    return Cos.apply(input)
+
+
+@public(inplace=Tan)
+def tan(input):
+    """The tangent of an angle in radians."""
+    return Tan.apply(input)
+
+
+@public("arcsin", inplace=Asin)
+def asin(input):
+    """The angle in radians whose sine is `input`."""
+    return Asin.apply(input)
+
+
+@public("arccos", inplace=Acos)
+def acos(input):
+    """The angle in radians whose cosine is `input`."""
+    return Acos.apply(input)
+
+
+@public("arctan", inplace=Atan)
+def atan(input):
+    """The angle in radians whose tangent is `input`."""
+    return Atan.apply(input)
+
+
+@public("arctan2", inplace=Atan2)
+def atan2(input, other):
+    """The angle in radians of the point (other, input)."""
+    return Atan2.apply(input, need_tensor("atan2", other))
+
+
+@public(inplace=Sinh)
+def sinh(input):
+    """The hyperbolic sine."""
+    return Sinh.apply(input)
+
+
+@public(inplace=Cosh)
+def cosh(input):
+    """The hyperbolic cosine."""
+    return Cosh.apply(input)
+
+
+@public(inplace=Tanh)
+def tanh(input):
+    """The hyperbolic tangent."""
+    return Tanh.apply(input)
+
+
+@public("arcsinh", inplace=Asinh)
+def asinh(input):
+    """The inverse of sinh."""
+    return Asinh.apply(input)
+
+
+@public("arccosh", inplace=Acosh)
+def acosh(input):
+    """The inverse of cosh."""
+    return Acosh.apply(input)
+
+
+@public("arctanh", inplace=Atanh)
+def atanh(input):
+    """The inverse of tanh."""
+    return Atanh.apply(input)

@@ -1,0 +1,1 @@
+"""Ops along dimensions: sums, extremes, norms, running totals, order."""

@@ -1,0 +1,149 @@
+"""Sums, products and the best so far, at each step along a dimension."""
+
+from __future__ import annotations
+
+import math
+from collections import namedtuple
+
+import numpy as np
+
+from ..binding import public
+from ..indexing.masking import where
+from ..op import Op, linear
+from ..pointwise.exponential import exp
+from ..shapes.permute import flip, transpose
+from ..shapes.shape import axis_of, broadcast_to, unsqueeze
+from .reduce import any_zero, dtype_setting, sum, summed
+from .sorting import Chosen
+
+
+class Cumsum(Op):
+    def forward(self, *, dim, dtype=None):
+        x = summed(self, dtype)
+        return x.cumsum(axis=dim, dtype=x.dtype) if self.ndim else x.copy()
+
+    def grad_self(grad, dim):
+        return flip(cumsum(flip(grad, (dim,)), dim), (dim,)) if grad.ndim else grad
+
+    jvp = linear
+
+
+class Cumprod(Op):
+    def forward(self, *, dim, dtype=None):
+        x = summed(self, dtype)
+        return x.cumprod(axis=dim, dtype=x.dtype) if self.ndim else x.copy()
+
+    # ∂(s₁…sᵢ)/∂sₖ is, for k <= i, the product of the others: resultᵢ/sₖ where no factor is 0
+    def grad_self(grad, self, result, dim):
+        if not self.ndim:
+            return grad
+        if not any_zero(self):
+            return flip(cumsum(flip(grad * result, (dim,)), dim), (dim,)) / self
+        return transpose(sum(_jacobian(self, dim) * unsqueeze(transpose(grad, dim, -1), -2), -1), dim, -1)
+
+    def jvp(tangent, self, dim):
+        if not self.ndim:
+            return tangent
+        return transpose(sum(_jacobian(self, dim) * unsqueeze(transpose(tangent, dim, -1), -1), -2), dim, -1)
+
+
+def _jacobian(value, dim):
+    """Of the running product along `dim`, moved last: entry (k, i) is the derivative of step i by element k."""
+    value = transpose(value, dim, -1)
+    n = value.shape[-1]
+    copies = where(np.eye(n, dtype=bool), 1.0, broadcast_to(unsqueeze(value, -2), (*value.shape[:-1], n, n)))
+    return where(np.triu(np.ones((n, n), bool)), cumprod(copies, -1), 0.0)
+
+
+class Logcumsumexp(Op):
+    """ln(e^s₁ + … + e^sᵢ)"""
+
+    def forward(self, *, dim):
+        return np.logaddexp.accumulate(self, axis=dim) if self.ndim else self.copy()
+
+    def grad_self(grad, self, result, dim):
+        if not self.ndim:
+            return grad
+        return transpose(sum(_weights(self, result, dim) * unsqueeze(transpose(grad, dim, -1), -2), -1), dim, -1)
+
+    def jvp(tangent, self, result, dim):
+        if not self.ndim:
+            return tangent
+        return transpose(sum(_weights(self, result, dim) * unsqueeze(transpose(tangent, dim, -1), -1), -2), dim, -1)
+
+
+def _weights(value, result, dim):
+    """e^(sₖ - rᵢ) for k <= i: how much of step i along `dim`, moved last, is due to element k."""
+    n = value.shape[dim]
+    difference = unsqueeze(transpose(value, dim, -1), -1) - unsqueeze(transpose(result, dim, -1), -2)
+    return exp(where(np.triu(np.ones((n, n), bool)), difference, -math.inf))
+
+
+class _BestSoFar(Chosen):
+    """The best so far, and where it stands: of equal ones the last."""
+
+    # Asked for its shape alone, and kept, hence checked, as PyTorch does.
+    def grad_self(grad, self, dim, indices):
+        return Chosen.grad_self(grad, tuple(self.shape), dim, indices)
+
+
+class Cummax(_BestSoFar):
+    def forward(self, *, dim):
+        return _best(np.maximum, self, dim)
+
+
+class Cummin(_BestSoFar):
+    def forward(self, *, dim):
+        return _best(np.minimum, self, dim)
+
+
+def _best(keep, array, dim):
+    if not array.ndim:
+        return array.copy(), np.zeros((), np.int64)
+    values = keep.accumulate(array, axis=dim)
+    places = np.arange(array.shape[dim]).reshape(-1, *(1,) * (array.ndim - dim - 1))
+    return values, np.maximum.accumulate(np.where((array == values) | np.isnan(array), places, 0), axis=dim)
+
+
+# --- functions -------------------------------------------------------------------------------------------------------
+
+
+def _cumsum_(self, dim, *, dtype=None):
+    return Cumsum.apply_(self, dim=axis_of(dim, self.ndim), **dtype_setting(dtype))
+
+
+@public(inplace=_cumsum_)
+def cumsum(input, dim, *, dtype=None):
+    """The sum so far, at each step along `dim`."""
+    return Cumsum.apply(input, dim=axis_of(dim, input.ndim), **dtype_setting(dtype))
+
+
+def _cumprod_(self, dim, *, dtype=None):
+    return Cumprod.apply_(self, dim=axis_of(dim, self.ndim), **dtype_setting(dtype))
+
+
+@public(inplace=_cumprod_)
+def cumprod(input, dim, *, dtype=None):
+    """The product so far, at each step along `dim`."""
+    return Cumprod.apply(input, dim=axis_of(dim, input.ndim), **dtype_setting(dtype))
+
+
+@public()
+def logcumsumexp(input, dim):
+    """ln Σ e^x so far, at each step along `dim`, without overflow."""
+    return Logcumsumexp.apply(input, dim=axis_of(dim, input.ndim))
+
+
+_Cummax, _Cummin = namedtuple("cummax", "values indices"), namedtuple("cummin", "values indices")
+
+
+@public()
+def cummax(input, dim):
+    """The largest element so far, at each step along `dim`, and its index."""
+    return _Cummax(*Cummax.apply(input, dim=axis_of(dim, input.ndim)))
+
+
+@public()
+def cummin(input, dim):
+    """The smallest element so far, at each step along `dim`, and its index."""
+    return _Cummin(*Cummin.apply(input, dim=axis_of(dim, input.ndim)))

@@ -1,0 +1,240 @@
+"""The largest, the smallest, the one in the middle, and where they are."""
+
+from __future__ import annotations
+
+from collections import namedtuple
+
+import numpy as np
+
+from ...tensor import Tensor
+from ..binding import public
+from ..indexing.gather import put_along, take_along
+from ..op import Op
+from ..pointwise.clamp import maximum, minimum
+from ..shapes.shape import axis_of, unsqueeze
+from .reduce import as_dims, normalized_dims, restore_dims, sum
+
+
+class _Extreme(Op):
+    """The largest or smallest of all; elements that tie share the gradient."""
+
+    def grad_self(grad, self, result):
+        return grad * shares(self, result, ())
+
+    def jvp(tangent, self, result):
+        return sum(tangent * shares(self, result, ()))
+
+
+class Max(_Extreme, name="MaxBackward1"):
+    def forward(self):
+        return self.max()
+
+
+class Min(_Extreme, name="MinBackward1"):
+    def forward(self):
+        return self.min()
+
+
+class _ExtremeAlong(Op):
+    """As _Extreme, along dimensions."""
+
+    def grad_self(grad, self, result, dim, keepdim):
+        sizes = tuple(self.shape)
+        share = shares(self, restore_dims(result, dim, keepdim, sizes), dim, nan_ties=False)
+        return restore_dims(grad, dim, keepdim, sizes) * share
+
+    def jvp(tangent, self, result, dim, keepdim):
+        share = shares(self, restore_dims(result, dim, keepdim, tuple(self.shape)), dim, nan_ties=False)
+        return sum(tangent * share, dim, keepdim)
+
+
+class Amax(_ExtremeAlong):
+    def forward(self, *, dim, keepdim):
+        return self.max(axis=normalized_dims(dim, self.ndim), keepdims=keepdim)
+
+
+class Amin(_ExtremeAlong):
+    def forward(self, *, dim, keepdim):
+        return self.min(axis=normalized_dims(dim, self.ndim), keepdims=keepdim)
+
+
+def shares(value, extreme, dim, nan_ties=True):
+    """1/n at each of the n elements that equal the extreme, as a constant array; nan ties with nan, or makes all nan."""
+    value, extreme = (getattr(x, "_data", x) for x in (value, extreme))
+    mask = value == extreme
+    if nan_ties:
+        mask = mask | (np.isnan(value) & np.isnan(extreme))
+    count = mask.sum(axis=normalized_dims(dim, mask.ndim), keepdims=True)
+    return mask.astype(value.dtype) / count.astype(value.dtype)
+
+
+class _SelectAlong(Op):
+    """An element chosen along one dimension, and its index: the gradient goes to that element alone."""
+
+    results = ("values", "indices")
+    non_differentiable = (1,)
+
+    def grad_self(grad, self_sym_sizes, dim, keepdim, indices):
+        if not self_sym_sizes:
+            return grad[0]
+        grad, indices = (x if keepdim else unsqueeze(x, dim) for x in (grad[0], indices))
+        return put_along(grad, self_sym_sizes, dim, indices)
+
+    def jvp(tangent, dim, keepdim, indices):
+        if not tangent.ndim:
+            return tangent, None
+        chosen = take_along(tangent, dim, indices if keepdim else unsqueeze(indices, dim))
+        return (chosen if keepdim else chosen.squeeze(dim)), None
+
+
+class MaxDim(_SelectAlong, name="MaxBackward0"):
+    def forward(self, *, dim, keepdim):
+        return _chosen(self, _first_nan_or(np.argmax, self, dim), dim, keepdim)
+
+
+class MinDim(_SelectAlong, name="MinBackward0"):
+    def forward(self, *, dim, keepdim):
+        return _chosen(self, _first_nan_or(np.argmin, self, dim), dim, keepdim)
+
+
+class MedianDim(_SelectAlong, name="MedianBackward1"):
+    """The lower of the two in the middle; nan where there is one."""
+
+    def forward(self, *, dim, keepdim):
+        if not self.ndim:
+            return _chosen(self, np.int64(0), dim, keepdim)
+        # In order, nan comes last.
+        n, nans = self.shape[dim], np.isnan(self).sum(axis=dim, keepdims=True)
+        place = np.where(nans, n - nans, (n - 1) // 2)
+        return _chosen(self, np.take_along_axis(np.argsort(self, axis=dim, kind="stable"), place, dim), dim, keepdim)
+
+
+class Kthvalue(_SelectAlong):
+    """The k-th smallest."""
+
+    def forward(self, *, k, dim, keepdim):
+        if not self.ndim:
+            return _chosen(self, np.int64(0), dim, keepdim)
+        order = np.argsort(self, axis=dim, kind="stable")
+        return _chosen(self, np.take(order, [k - 1], axis=dim), dim, keepdim)
+
+
+class Median(_Extreme):
+    def forward(self):
+        flat = np.sort(self, axis=None)
+        return flat[(self.size - 1) // 2] if not np.isnan(flat[-1:]).any() else flat[-1]
+
+
+def _first_nan_or(find, array, dim):
+    return find(array, axis=dim, keepdims=True) if array.ndim else np.int64(0)
+
+
+def _chosen(array, indices, dim, keepdim):
+    if not array.ndim:
+        return array.copy(), np.asarray(indices)
+    values = np.take_along_axis(array, indices, dim)
+    return (values, indices) if keepdim else (values.squeeze(dim), indices.squeeze(dim))
+
+
+class _Position(Op):
+    def forward(self, *, find, dim, keepdim):
+        return np.asarray(find(self, axis=dim if self.ndim else None, keepdims=keepdim))
+
+
+# --- functions -------------------------------------------------------------------------------------------------------
+
+
+_Max, _Min, _Median, _Kthvalue = (namedtuple(op, "values indices") for op in ("max", "min", "median", "kthvalue"))
+(_Aminmax,) = (namedtuple("aminmax", "min max"),)
+
+
+def _need_elements(name, input, dim=None):
+    array = getattr(input, "_data", input)
+    if array.size:
+        return
+    if dim is None or dim == ():
+        raise RuntimeError(
+            f"{name}(): Expected reduction dim to be specified for input.numel() == 0. Specify the reduction dim with the "
+            "'dim' argument."
+        )
+    for d in normalized_dims(dim, array.ndim):
+        if array.shape[d] == 0:
+            raise IndexError(f"{name}(): Expected reduction dim {d} to have non-zero size.")
+
+
+def _extreme(name, of_all, along, of_two, kind, input, dim, keepdim):
+    if isinstance(dim, Tensor):
+        return of_two(input, dim)
+    _need_elements(name, input, dim)
+    if dim is None:
+        return of_all.apply(input)
+    return kind(*along.apply(input, dim=axis_of(dim, input.ndim), keepdim=keepdim))
+
+
+@public()
+def max(input, dim=None, keepdim=False, *, other=None):
+    """The largest element; along `dim`, the largest ones and their indices; of two tensors, the larger elements."""
+    return _extreme("max", Max, MaxDim, maximum, _Max, input, dim if other is None else other, keepdim)
+
+
+@public()
+def min(input, dim=None, keepdim=False, *, other=None):
+    """The smallest element; along `dim`, the smallest ones and their indices; of two tensors, the smaller elements."""
+    return _extreme("min", Min, MinDim, minimum, _Min, input, dim if other is None else other, keepdim)
+
+
+@public()
+def median(input, dim=None, keepdim=False):
+    """The element in the middle (the lower of two); along `dim` with its index."""
+    if dim is None:
+        return Median.apply(input)
+    _need_elements("median", input, dim)
+    return _Median(*MedianDim.apply(input, dim=axis_of(dim, input.ndim), keepdim=keepdim))
+
+
+@public()
+def kthvalue(input, k, dim=-1, keepdim=False):
+    """The k-th smallest element along `dim`, and its index."""
+    axis = axis_of(dim, input.ndim)
+    if not 1 <= k <= (input.shape[axis] if input.ndim else 1):
+        raise RuntimeError(f"kthvalue(): selected number k out of range for dimension {axis}")
+    return _Kthvalue(*Kthvalue.apply(input, k=k, dim=axis, keepdim=keepdim))
+
+
+@public()
+def amax(input, dim=(), keepdim=False):
+    """The largest element along `dim`; elements that tie share the gradient."""
+    _need_elements("amax", input, dim)
+    return Amax.apply(input, dim=as_dims(dim), keepdim=keepdim)
+
+
+@public()
+def amin(input, dim=(), keepdim=False):
+    """The smallest element along `dim`; elements that tie share the gradient."""
+    _need_elements("amin", input, dim)
+    return Amin.apply(input, dim=as_dims(dim), keepdim=keepdim)
+
+
+@public()
+def aminmax(input, *, dim=None, keepdim=False):
+    """The smallest and the largest element."""
+    dims = () if dim is None else (dim,)
+    return _Aminmax(amin(input, dims, keepdim), amax(input, dims, keepdim))
+
+
+@public()
+def argmax(input, dim=None, keepdim=False):
+    """The index of the largest element, in the flattened tensor or along `dim`."""
+    _need_elements("argmax", input, dim)
+    return _Position.apply(
+        input, find=np.argmax, dim=None if dim is None else axis_of(dim, input.ndim), keepdim=keepdim
+    )
+
+
+@public()
+def argmin(input, dim=None, keepdim=False):
+    """The index of the smallest element, in the flattened tensor or along `dim`."""
+    _need_elements("argmin", input, dim)
+    return _Position.apply(
+        input, find=np.argmin, dim=None if dim is None else axis_of(dim, input.ndim), keepdim=keepdim
+    )

@@ -1,0 +1,132 @@
+"""Variance and standard deviation, alone or with the mean."""
+
+from __future__ import annotations
+
+import builtins
+import math
+
+import numpy as np
+
+from ..binding import public
+from ..indexing.masking import where
+from ..op import Op
+from .reduce import as_dims, mean, need_float, normalized_dims, numel_along, restore_dims, spread, sum
+
+
+def _variance(array, dim, correction, keepdim):
+    axes = normalized_dims(dim, array.ndim)
+    mean = array.mean(axis=axes, keepdims=True) if array.size else array.sum(axis=axes, keepdims=True) * np.nan
+    count = builtins.max(numel_along(array.shape, dim) - correction, 0)
+    variance = np.square(array - mean).sum(axis=axes, keepdims=True) / array.dtype.type(count)
+    if not keepdim:
+        variance, mean = variance.squeeze(axes), mean.squeeze(axes)
+    return variance, mean
+
+
+def _variance_grad(grad, self, dim, correction, keepdim):
+    """d var/ds = 2·(s - mean)/(n - correction)"""
+    sizes = tuple(self.shape)
+    scale = 2 / (numel_along(sizes, dim) - correction) if numel_along(sizes, dim) != correction else math.inf
+    return restore_dims(grad, dim, keepdim, sizes) * ((self - mean(self, dim, True)) * scale)
+
+
+def _std_to_var(grad, std):
+    """The gradient of a variance from that of its root; 0 where both are 0."""
+    return where(std == 0, 0.0, grad / (std * 2))
+
+
+class Var(Op):
+    def forward(self, *, dim, correction, keepdim):
+        return _variance(self, dim, correction, keepdim)[0]
+
+    def grad_self(grad, self, dim, correction, keepdim):
+        return _variance_grad(grad, self, dim, correction, keepdim)
+
+    def jvp(tangent, self, dim, correction, keepdim):
+        return sum(_variance_grad(1.0, self, dim, correction, True) * tangent, dim, keepdim)
+
+
+class Std(Op):
+    def forward(self, *, dim, correction, keepdim):
+        return np.sqrt(_variance(self, dim, correction, keepdim)[0])
+
+    def grad_self(grad, self, result, dim, correction, keepdim):
+        return _variance_grad(_std_to_var(grad, result), self, dim, correction, keepdim)
+
+    def jvp(tangent, self, result, dim, correction, keepdim):
+        moved = sum(_variance_grad(1.0, self, dim, correction, True) * tangent, dim, keepdim)
+        return _std_to_var(moved, result)
+
+
+class VarMean(Op):
+    def forward(self, *, dim, correction, keepdim):
+        return _variance(self, dim, correction, keepdim)
+
+    def grad_self(grad, self, dim, correction, keepdim):
+        sizes = tuple(self.shape)
+        parts = []
+        if grad[0] is not None:
+            parts.append(_variance_grad(grad[0], self, dim, correction, keepdim))
+        if grad[1] is not None:
+            parts.append(spread(grad[1] / numel_along(sizes, dim), dim, keepdim, sizes))
+        return parts[0] if len(parts) == 1 else parts[0] + parts[1]
+
+    def jvp(tangent, self, dim, correction, keepdim):
+        moved = sum(_variance_grad(1.0, self, dim, correction, True) * tangent, dim, keepdim)
+        return moved, mean(tangent, dim, keepdim)
+
+
+class StdMean(Op):
+    results = ("std", "mean")
+
+    def forward(self, *, dim, correction, keepdim):
+        variance, mean = _variance(self, dim, correction, keepdim)
+        return np.sqrt(variance), mean
+
+    def grad_self(grad, self, result0, dim, correction, keepdim):
+        first = None if grad[0] is None else _std_to_var(grad[0], result0)
+        return VarMean.grad_self((first, grad[1]), self, dim, correction, keepdim)
+
+    def jvp(tangent, self, result0, dim, correction, keepdim):
+        moved, centre = VarMean.jvp(tangent, self, dim, correction, keepdim)
+        return _std_to_var(moved, result0), centre
+
+
+# --- functions -------------------------------------------------------------------------------------------------------
+
+
+def _spread_arguments(dim, unbiased, correction):
+    """`var(True)`, `var(dim, unbiased)` and `var(dim, correction=…)` are three ways to say it."""
+    if isinstance(dim, bool):
+        dim, unbiased = None, dim
+    if correction is None:
+        correction = int(unbiased)
+    return {"dim": None if dim is None else as_dims(dim), "correction": correction}
+
+
+@public()
+def var(input, dim=None, unbiased=True, keepdim=False, *, correction=None):
+    """The variance: the sum of squared distances from the mean, divided by n - `correction` (1)."""
+    need_float("var", input)
+    return Var.apply(input, keepdim=keepdim, **_spread_arguments(dim, unbiased, correction))
+
+
+@public()
+def std(input, dim=None, unbiased=True, keepdim=False, *, correction=None):
+    """The root of the variance."""
+    need_float("std", input)
+    return Std.apply(input, keepdim=keepdim, **_spread_arguments(dim, unbiased, correction))
+
+
+@public(method=False)
+def var_mean(input, dim=None, unbiased=True, keepdim=False, *, correction=None):
+    """The variance and the mean."""
+    need_float("var_mean", input)
+    return VarMean.apply(input, keepdim=keepdim, **_spread_arguments(dim, unbiased, correction))
+
+
+@public(method=False)
+def std_mean(input, dim=None, unbiased=True, keepdim=False, *, correction=None):
+    """The root of the variance, and the mean."""
+    need_float("std_mean", input)
+    return StdMean.apply(input, keepdim=keepdim, **_spread_arguments(dim, unbiased, correction))

@@ -1,0 +1,91 @@
+"""Vector norms of any order."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from ... import dtypes
+from ..binding import public
+from ..indexing.masking import where
+from ..op import Op
+from ..pointwise.arithmetic import abs
+from ..pointwise.powers import pow
+from ..pointwise.rounding import sign
+from .extremes import shares
+from .reduce import as_dims, normalized_dims, restore_dims, sum
+
+
+class VectorNorm(Op, name="LinalgVectorNormBackward0"):
+    """(Σ|s|^ord)^(1/ord)"""
+
+    def forward(self, *, ord=2, dim=None, keepdim=False):
+        axes = normalized_dims(dim, self.ndim)
+        size = np.abs(self)
+        if ord == math.inf:
+            return size.max(axis=axes, keepdims=keepdim)
+        if ord == -math.inf:
+            return size.min(axis=axes, keepdims=keepdim)
+        if ord == 0:
+            return (self != 0).sum(axis=axes, keepdims=keepdim).astype(self.dtype)
+        if ord == 1:
+            return size.sum(axis=axes, keepdims=keepdim)
+        if ord == 2:
+            return np.sqrt((self * self).sum(axis=axes, keepdims=keepdim))
+        return np.power(np.power(size, ord).sum(axis=axes, keepdims=keepdim), 1 / ord).astype(self.dtype)
+
+    # d‖s‖ = sign(s)·(|s|/‖s‖)^(ord-1); at 0 the subgradient is 0
+    def grad_self(grad, self, result, ord, dim, keepdim):
+        sizes = tuple(self.shape)
+        return restore_dims(grad, dim, keepdim, sizes) * _norm_slope(
+            self, restore_dims(result, dim, keepdim, sizes), ord, dim
+        )
+
+    def jvp(tangent, self, result, ord, dim, keepdim):
+        return sum(
+            tangent * _norm_slope(self, restore_dims(result, dim, keepdim, tuple(self.shape)), ord, dim), dim, keepdim
+        )
+
+
+def _norm_slope(self, norm, ord, dim):
+    if ord == 0:
+        return self * 0
+    if ord == 1:
+        return sign(self)
+    if math.isinf(ord):
+        return sign(self) * shares(abs(self), norm, dim)
+    if ord == 2:
+        zero = norm == 0
+        return where(zero, 0.0, self / where(zero, 1.0, norm))
+    if ord < 1:
+        zero = self == 0
+        return where(zero, 0.0, sign(self) * pow(where(zero, 1.0, abs(self)), ord - 1)) * pow(norm, 1 - ord)
+    zero = norm == 0
+    slope = sign(self) * pow(abs(self), ord - 1) if ord < 2 else self * pow(abs(self), ord - 2)
+    return where(zero, 0.0, slope / where(zero, 1.0, pow(norm, ord - 1)))
+
+
+# --- functions -------------------------------------------------------------------------------------------------------
+
+
+@public()
+def norm(input, p="fro", dim=None, keepdim=False, dtype=None):
+    """(Σ|x|^p)^(1/p) of all elements, or along `dim`."""
+    if dtype is not None:
+        input = input.to(dtype)
+    if p == "nuc":
+        raise NotImplementedError("the nuclear norm is not built: it needs the singular values.")
+    return vector_norm(input, 2 if p in ("fro", None) else p, dim, keepdim)
+
+
+def vector_norm(input, ord=2, dim=None, keepdim=False):
+    """(Σ|x|^ord)^(1/ord), with its limits for ord = 0 and ±inf."""
+    array = getattr(input, "_data", input)
+    if array.dtype.kind != "f":
+        kind = dtypes.from_numpy_dtype(array.dtype).legacy_name
+        raise RuntimeError(
+            f"linalg.vector_norm: Expected a floating point or complex tensor as input. Got {kind}. Convert first: "
+            "t.float()."
+        )
+    return VectorNorm.apply(input, ord=ord, dim=None if dim is None else as_dims(dim), keepdim=keepdim)

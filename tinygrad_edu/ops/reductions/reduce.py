@@ -1,0 +1,264 @@
+"""Many elements to one: sums, means, products, counts. Other families use what it knows of `dim` and `keepdim`."""
+
+from __future__ import annotations
+
+import builtins
+import math
+
+import numpy as np
+
+from ... import dtypes
+from ..binding import public
+from ..creation.factories import zeros_like
+from ..indexing.masking import where
+from ..op import Op, linear
+from ..shapes.permute import transpose
+from ..shapes.shape import axis_of, broadcast_to, reshape, unsqueeze
+
+# --- dimensions ------------------------------------------------------------------------------------------------------
+
+
+def normalized_dims(dim, ndim):
+    """`dim` (None, an int or a tuple) as a tuple of axes from 0, all of them for None or an empty tuple."""
+    if dim is None or (isinstance(dim, tuple | list) and not dim):
+        return tuple(range(ndim))
+    axes = []
+    for d in (dim,) if isinstance(dim, int) else dim:
+        axis = axis_of(d, ndim)
+        if axis in axes:
+            raise RuntimeError(f"dim {axis} appears multiple times in the list of dims")
+        axes.append(axis)
+    return tuple(axes) if ndim else ()
+
+
+def restore_dims(value, dim, keepdim, sizes):
+    """Give a reduced array or Tensor its reduced dimensions back, with size 1."""
+    if keepdim or not sizes:
+        return value
+    axes = normalized_dims(dim, len(sizes))
+    return reshape(value, tuple(1 if i in axes else n for i, n in enumerate(sizes)))
+
+
+def spread(value, dim, keepdim, sizes):
+    """A reduced value at each place that it came from."""
+    return broadcast_to(restore_dims(value, dim, keepdim, sizes), sizes)
+
+
+def numel_along(sizes, dim):
+    return math.prod(sizes[axis] for axis in normalized_dims(dim, len(sizes)))
+
+
+def as_dims(dim):
+    return () if dim is None else (dim,) if isinstance(dim, int) else tuple(dim)
+
+
+def summed(array, dtype):
+    """Sums of booleans and integers are int64, unless another dtype is asked for."""
+    if dtype is not None:
+        return array.astype(dtype, copy=False)
+    return array if array.dtype.kind == "f" else array.astype(np.int64, copy=False)
+
+
+def dtype_setting(dtype):
+    return {} if dtype is None else {"dtype": dtypes.to_numpy_dtype(dtype)}
+
+
+def need_float(name, input, dtype=None):
+    array = getattr(input, "_data", input)
+    if dtype is None and array.dtype.kind != "f":
+        kind = dtypes.from_numpy_dtype(array.dtype).legacy_name
+        raise RuntimeError(
+            f"{name}(): could not infer output dtype. Input dtype must be either a floating point or complex dtype. Got: "
+            f"{kind}. Convert first: t.float()."
+        )
+
+
+# --- sums and products -----------------------------------------------------------------------------------------------
+
+
+class Sum(Op):
+    def forward(self, *, dtype=None):
+        return summed(self, dtype).sum()
+
+    def grad_self(grad, self_sym_sizes):
+        return broadcast_to(grad, self_sym_sizes)
+
+    jvp = linear
+
+
+class SumDim(Op, name="SumBackward1"):
+    def forward(self, *, dim, keepdim, dtype=None):
+        return summed(self, dtype).sum(axis=normalized_dims(dim, self.ndim), keepdims=keepdim)
+
+    def grad_self(grad, self_sym_sizes, dim, keepdim):
+        return spread(grad, dim, keepdim, self_sym_sizes)
+
+    jvp = linear
+
+
+class Nansum(Op):
+    def forward(self, *, dim=None, keepdim=False):
+        return np.nansum(
+            summed(self, None), axis=None if dim is None else normalized_dims(dim, self.ndim), keepdims=keepdim
+        )
+
+    def grad_self(grad, self, dim, keepdim):
+        return where(self == self, spread(grad, dim, keepdim, tuple(self.shape)), 0.0)
+
+    def jvp(tangent, self, dim, keepdim):
+        return sum(where(self == self, tangent, 0.0), dim, keepdim)
+
+
+class Mean(Op):
+    def forward(self, *, dtype=None):
+        return _mean(summed(self, dtype), None, False)
+
+    def grad_self(grad, self_sym_numel, self_sym_sizes):
+        return broadcast_to(grad / self_sym_numel, self_sym_sizes) if self_sym_numel else zeros_of(grad, self_sym_sizes)
+
+    jvp = linear
+
+
+class MeanDim(Op, name="MeanBackward1"):
+    def forward(self, *, dim, keepdim, dtype=None):
+        return _mean(summed(self, dtype), normalized_dims(dim, self.ndim), keepdim)
+
+    def grad_self(grad, self_sym_sizes, self_sym_numel, dim, keepdim):
+        return spread(grad / builtins.max(numel_along(self_sym_sizes, dim), 1), dim, keepdim, self_sym_sizes)
+
+    jvp = linear
+
+
+def _mean(array, axes, keepdim):
+    if array.dtype == np.float16:
+        return array.mean(axis=axes, keepdims=keepdim)
+    total = array.sum(axis=axes, keepdims=keepdim)
+    return total / array.dtype.type(array.size if axes is None else math.prod(array.shape[a] for a in axes))
+
+
+def zeros_of(grad, sizes):
+    """Zeros of shape `sizes` in the dtype of `grad`."""
+    return zeros_like(broadcast_to(reshape(grad, (1,) * len(sizes)), sizes))
+
+
+class Prod(Op):
+    def forward(self, *, dtype=None):
+        return summed(self, dtype).prod()
+
+    # ∂(s₁·s₂·…)/∂sᵢ is the product of the others: result/sᵢ where no factor is 0
+    def grad_self(grad, self, result):
+        if not any_zero(self):
+            return grad * (result / self)
+        flat = reshape(self, (-1,))
+        return reshape(grad * _products_of_others(flat), tuple(self.shape))
+
+    def jvp(tangent, self):
+        return sum(tangent * reshape(_products_of_others(reshape(self, (-1,))), tuple(self.shape)))
+
+
+class ProdDim(Op, name="ProdBackward1"):
+    def forward(self, *, dim, keepdim, dtype=None):
+        return summed(self, dtype).prod(axis=dim if self.ndim else None, keepdims=keepdim)
+
+    def grad_self(grad, self, result, dim, keepdim):
+        sizes = tuple(self.shape)
+        grad = restore_dims(grad, dim, keepdim, sizes)
+        if not any_zero(self):
+            return grad * (restore_dims(result, dim, keepdim, sizes) / self)
+        return grad * _moved_products_of_others(self, dim)
+
+    def jvp(tangent, self, dim, keepdim):
+        return sum(tangent * _moved_products_of_others(self, dim), dim, keepdim)
+
+
+def any_zero(value):
+    return not np.all(getattr(value, "_data", value))
+
+
+def _products_of_others(value):
+    """For each element along the last dimension, the product of all others: from the square of copies without it."""
+    n = value.shape[-1]
+    copies = where(np.eye(n, dtype=bool), 1.0, broadcast_to(unsqueeze(value, -2), (*value.shape[:-1], n, n)))
+    return prod(copies, -1)
+
+
+def _moved_products_of_others(value, dim):
+    if not value.ndim:
+        return where(np.True_, 1.0, value)
+    return transpose(_products_of_others(transpose(value, dim, -1)), dim, -1)
+
+
+# --- without gradient ------------------------------------------------------------------------------------------------
+
+
+class _Counted(Op):
+    """Truth and positions: results that no gradient goes through."""
+
+    def forward(self, *, count, dim, keepdim):
+        found = count(self, axis=normalized_dims(dim, self.ndim) if dim is not None else None, keepdims=keepdim)
+        # As in PyTorch, where bytes were once the booleans.
+        return found.astype(np.uint8) if self.dtype == np.uint8 and found.dtype == np.bool_ else found
+
+
+# --- functions -------------------------------------------------------------------------------------------------------
+
+
+@public()
+def sum(input, dim=None, keepdim=False, *, dtype=None):
+    """The sum of all elements, or along `dim`. Integers and booleans are summed as int64."""
+    if dim is None and not keepdim:
+        return Sum.apply(input, **dtype_setting(dtype))
+    return SumDim.apply(input, dim=as_dims(dim), keepdim=keepdim, **dtype_setting(dtype))
+
+
+@public()
+def nansum(input, dim=None, keepdim=False, *, dtype=None):
+    """The sum, with nan counted as 0."""
+    if dtype is not None:
+        input = input.to(dtype)
+    return Nansum.apply(input, dim=None if dim is None else as_dims(dim), keepdim=keepdim)
+
+
+@public()
+def mean(input, dim=None, keepdim=False, *, dtype=None):
+    """The mean of all elements, or along `dim`."""
+    need_float("mean", input, dtype)
+    if dtype is not None and not dtype.is_floating_point:
+        raise RuntimeError(
+            "mean(): could not infer output dtype. Optional dtype must be either a floating point or complex dtype. Got: "
+            f"{dtype.legacy_name}"
+        )
+    if dim is None and not keepdim:
+        return Mean.apply(input, **dtype_setting(dtype))
+    return MeanDim.apply(input, dim=as_dims(dim), keepdim=keepdim, **dtype_setting(dtype))
+
+
+@public()
+def prod(input, dim=None, keepdim=False, *, dtype=None):
+    """The product of all elements, or along one dimension."""
+    if dim is None:
+        return Prod.apply(input, **dtype_setting(dtype))
+    axis = axis_of(dim, input.ndim)
+    return ProdDim.apply(input, dim=axis, keepdim=keepdim, **dtype_setting(dtype))
+
+
+@public()
+def all(input, dim=None, keepdim=False):
+    """True if every element is."""
+    return _Counted.apply(input, count=np.all, dim=dim, keepdim=keepdim)
+
+
+@public()
+def any(input, dim=None, keepdim=False):
+    """True if some element is."""
+    return _Counted.apply(input, count=np.any, dim=dim, keepdim=keepdim)
+
+
+@public()
+def count_nonzero(input, dim=None):
+    """How many elements are not 0."""
+    return _Counted.apply(input, count=_count_nonzero, dim=dim, keepdim=False)
+
+
+def _count_nonzero(array, axis, keepdims):
+    return np.count_nonzero(array, axis=axis, keepdims=keepdims)

@@ -1,0 +1,134 @@
+"""Elements in order, and what is found by putting them in order: `sort`, `topk`, `unique`, `bincount`."""
+
+from __future__ import annotations
+
+from collections import namedtuple
+
+import numpy as np
+
+from ...tensor import wrap
+from ..binding import public
+from ..indexing.gather import put_along, take_along
+from ..op import Op
+from ..shapes.shape import axis_of
+
+
+class Chosen(Op):
+    """Elements chosen along a dimension, and where they were."""
+
+    results = ("values", "indices")
+    non_differentiable = (1,)
+
+    def grad_self(grad, self_sym_sizes, dim, indices):
+        return put_along(grad[0], self_sym_sizes, dim, indices) if self_sym_sizes else grad[0]
+
+    def jvp(tangent, dim, indices):
+        return (take_along(tangent, dim, indices) if tangent.ndim else tangent), None
+
+
+class Sort(Chosen):
+    def forward(self, *, dim, descending=False):
+        if not self.ndim:
+            return self.copy(), np.zeros((), np.int64)
+        # Last to first of the reversed, so that equal elements keep their order when descending.
+        if descending:
+            order = self.shape[dim] - 1 - np.flip(np.argsort(np.flip(self, dim), axis=dim, kind="stable"), dim)
+        else:
+            order = np.argsort(self, axis=dim, kind="stable")
+        return np.take_along_axis(self, order, dim), order
+
+
+class SortStable(Sort, name="SortBackward1"):
+    """As Sort, where `stable` is asked for: it always is."""
+
+    forward = Sort.forward
+
+
+class Topk(Chosen):
+    def forward(self, *, k, dim, largest=True, sorted=True):
+        if not self.ndim:
+            return self.copy(), np.zeros((), np.int64)
+        n = self.shape[dim]
+        if not k:
+            return np.take(self, [], dim), np.take(np.zeros(self.shape, np.int64), [], dim)
+        # Put apart first, and only then in order: the rest stays as it is.
+        apart = np.argpartition(self, n - k if largest else k - 1, axis=dim)
+        chosen = np.sort(np.take(apart, range(n - k, n) if largest else range(k), dim), axis=dim)
+        values, order = Sort.forward(np.take_along_axis(self, chosen, dim), dim=dim, descending=largest)
+        return values, np.take_along_axis(chosen, order, dim)
+
+
+# --- functions -------------------------------------------------------------------------------------------------------
+
+
+_Sort, _Topk = namedtuple("sort", "values indices"), namedtuple("topk", "values indices")
+
+
+@public()
+def sort(input, dim=-1, descending=False, stable=None):
+    """The elements in order along `dim`, and the indices where they were; equal ones keep their order."""
+    op = Sort if stable is None else SortStable
+    return _Sort(*op.apply(input, dim=axis_of(dim, input.ndim), descending=descending))
+
+
+@public()
+def msort(input):
+    """The elements in order along the first dimension."""
+    return sort(input, 0)[0]
+
+
+@public()
+def argsort(input, dim=-1, descending=False, stable=False):
+    """The indices that put the elements in order along `dim`."""
+    return sort(input, dim, descending)[1]
+
+
+@public()
+def topk(input, k, dim=-1, largest=True, sorted=True):
+    """The `k` largest (or smallest) elements along `dim`, in order, and their indices."""
+    axis = axis_of(dim, input.ndim)
+    if not 0 <= k <= (input.shape[axis] if input.ndim else 1):
+        raise RuntimeError("selected index k out of range")
+    return _Topk(*Topk.apply(input, k=k, dim=axis, largest=largest))
+
+
+class Unique2(Op):
+    """The different elements, the place of each element among them, and how often each occurs."""
+
+    non_differentiable = (1, 2)
+
+    def forward(self):
+        return np.unique(self, return_inverse=True, return_counts=True)
+
+    def grad_self(grad):
+        raise NotImplementedError(
+            "the derivative for '_unique2' is not implemented. Which elements are equal changes by jumps; pick them by an index "
+            "instead."
+        )
+
+
+class UniqueDim(Op):
+    non_differentiable = (1, 2)
+
+    def forward(self, *, dim):
+        return np.unique(self, return_inverse=True, return_counts=True, axis=dim)
+
+    def grad_self(grad):
+        raise NotImplementedError(
+            "the derivative for 'unique_dim' is not implemented. Which slices are equal changes by jumps; pick them by an index "
+            "instead."
+        )
+
+
+@public()
+def unique(input, sorted=True, return_inverse=False, return_counts=False, dim=None):
+    """The different elements in order; with the place of each element among them, and how often each occurs."""
+    found = Unique2.apply(input) if dim is None else UniqueDim.apply(input, dim=dim)
+    kept = tuple(x for x, wanted in zip(found, (True, return_inverse, return_counts), strict=True) if wanted)
+    return kept[0] if len(kept) == 1 else kept
+
+
+@public()
+def bincount(input, weights=None, minlength=0):
+    """How often each of 0, 1, 2, … occurs in a vector of integers, or the sum of `weights` there."""
+    return wrap(np.bincount(input._data, None if weights is None else weights._data, minlength))

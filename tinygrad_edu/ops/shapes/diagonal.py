@@ -1,0 +1,160 @@
+"""Diagonals and triangles of matrices."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ..binding import public
+from ..op import Op, linear
+from ..reductions.reduce import summed
+from .shape import axis_of
+
+
+class Diagonal(Op):
+    """The elements (i, i + offset) of two dimensions, as a new last one."""
+
+    view = True
+
+    def forward(self, *, offset, dim1, dim2):
+        out = self.diagonal(offset, dim1, dim2)
+        out.flags.writeable = self.flags.writeable
+        return out
+
+    def grad_self(grad, self_sym_sizes, offset, dim1, dim2):
+        return DiagonalScatter.apply(grad, size=self_sym_sizes, offset=offset, dim1=dim1, dim2=dim2)
+
+    jvp = linear
+
+
+class DiagonalCopy(Op, name="DiagonalBackward0_copy"):
+    """As Diagonal, for elements that are copied."""
+
+    def forward(self, *, offset, dim1, dim2):
+        return self.diagonal(offset, dim1, dim2).copy()
+
+    def grad_self(grad, self_sym_sizes, offset, dim1, dim2):
+        return DiagonalScatter.apply(grad, size=self_sym_sizes, offset=offset, dim1=dim1, dim2=dim2)
+
+    jvp = linear
+
+
+class DiagonalScatter(Op, name="DiagonalBackwardBackward0"):
+    """Zeros of shape `size` with `self` on the diagonal: the transpose of taking it."""
+
+    def forward(self, *, size, offset, dim1, dim2):
+        out = np.zeros(size, self.dtype)
+        window = out.diagonal(offset, dim1, dim2)
+        window.flags.writeable = True
+        window[...] = self
+        return out
+
+    def grad_self(grad, offset, dim1, dim2):
+        return DiagonalCopy.apply(grad, offset=offset, dim1=dim1, dim2=dim2)
+
+    jvp = linear
+
+
+class DiagEmbed(Op):
+    """The last dimension on the diagonal of two new ones."""
+
+    def forward(self, *, offset, dim1, dim2):
+        n = self.shape[-1] + abs(offset)
+        out = np.zeros((*self.shape[:-1], n, n), self.dtype)
+        window = out.diagonal(offset, -2, -1)
+        window.flags.writeable = True
+        window[...] = self
+        return np.moveaxis(out, (-2, -1), (dim1, dim2))
+
+    def grad_self(grad, offset, dim1, dim2):
+        return DiagonalCopy.apply(grad, offset=offset, dim1=dim1, dim2=dim2)
+
+    jvp = linear
+
+
+class Tril(Op):
+    def forward(self, *, diagonal=0):
+        return np.tril(self, diagonal)
+
+    def grad_self(grad, diagonal):
+        return tril(grad, diagonal)
+
+    jvp = linear
+
+
+class Triu(Op):
+    def forward(self, *, diagonal=0):
+        return np.triu(self, diagonal)
+
+    def grad_self(grad, diagonal):
+        return triu(grad, diagonal)
+
+    jvp = linear
+
+
+class Trace(Op):
+    def forward(self):
+        return np.trace(summed(self, None))
+
+    def grad_self(grad, self_sym_sizes):
+        return grad * np.eye(*self_sym_sizes, dtype=getattr(grad, "_data", grad).dtype)
+
+    jvp = linear
+
+
+# --- functions -------------------------------------------------------------------------------------------------------
+
+
+@public()
+def diagonal(input, offset=0, dim1=0, dim2=1):
+    """The elements (i, i + offset) of two dimensions, as a view."""
+    n = input.ndim
+    axes = axis_of(dim1, n), axis_of(dim2, n)
+    if axes[0] == axes[1]:
+        raise RuntimeError(f"diagonal dimensions cannot be identical {dim1}, {dim2}")
+    return Diagonal.apply(input, offset=offset, dim1=dim1, dim2=dim2)
+
+
+@public()
+def diag_embed(input, offset=0, dim1=-2, dim2=-1):
+    """The last dimension on the diagonal of new matrices."""
+    n = input.ndim + 1
+    if axis_of(dim1, n) == axis_of(dim2, n):
+        raise RuntimeError(f"diagonal dimensions cannot be identical {dim1}, {dim2}")
+    return DiagEmbed.apply(input, offset=offset, dim1=dim1, dim2=dim2)
+
+
+@public()
+def diag(input, diagonal=0):
+    """The diagonal of a matrix; of a vector, the matrix with it on the diagonal."""
+    if input.ndim == 1:
+        return DiagEmbed.apply(input, offset=diagonal, dim1=0, dim2=1)
+    if input.ndim != 2:
+        raise RuntimeError(f"diag(): Supports 1D or 2D tensors. Got {input.ndim}D")
+    return DiagonalCopy.apply(input, offset=diagonal, dim1=0, dim2=1)
+
+
+def _need_matrix(name, input):
+    if len(input.shape) < 2:
+        raise RuntimeError(f"{name}: input tensor must have at least 2 dimensions")
+
+
+@public(inplace=Tril)
+def tril(input, diagonal=0):
+    """The lower triangle, zeros above it."""
+    _need_matrix("tril", input)
+    return Tril.apply(input, diagonal=diagonal)
+
+
+@public(inplace=Triu)
+def triu(input, diagonal=0):
+    """The upper triangle, zeros below it."""
+    _need_matrix("triu", input)
+    return Triu.apply(input, diagonal=diagonal)
+
+
+@public()
+def trace(input):
+    """The sum of the diagonal of a matrix."""
+    if input.ndim != 2:
+        raise RuntimeError("trace: expected a matrix")
+    return Trace.apply(input)

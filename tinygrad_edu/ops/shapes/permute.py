@@ -1,0 +1,211 @@
+"""The dimensions, or the elements along them, in another order: `permute`, `transpose`, `flip`, `roll`."""
+
+from __future__ import annotations
+
+import functools
+import warnings
+
+import numpy as np
+
+from ...overrides import overridable
+from ...tensor import bind
+from ..binding import public
+from ..op import Op, linear
+from .shape import as_sizes, axis_of
+
+
+class Permute(Op):
+    view = True
+
+    def forward(self, *, dims):
+        return self.transpose(dims)
+
+    def grad_self(grad, dims):
+        return permute(grad, tuple(int(i) for i in np.argsort([d % len(dims) for d in dims])))
+
+    jvp = linear
+
+
+class Transpose(Op):
+    view = True
+
+    def forward(self, *, dim0, dim1):
+        return self.swapaxes(dim0, dim1) if self.ndim else self.view()
+
+    def grad_self(grad, dim0, dim1):
+        return transpose(grad, dim0, dim1)
+
+    jvp = linear
+
+
+class T(Op):
+    view = True
+
+    def forward(self):
+        return self.T
+
+    def grad_self(grad):
+        return t(grad)
+
+    jvp = linear
+
+
+class Flip(Op):
+    def forward(self, *, dims):
+        return np.flip(self, dims).copy() if self.ndim else self.copy()
+
+    def grad_self(grad, dims):
+        return flip(grad, dims)
+
+    jvp = linear
+
+
+class Roll(Op):
+    def forward(self, *, shifts, dims):
+        return np.roll(self, shifts, dims or None)
+
+    def grad_self(grad, shifts, dims):
+        return Roll.apply(grad, shifts=tuple(-s for s in shifts), dims=dims)
+
+    jvp = linear
+
+
+# --- functions -------------------------------------------------------------------------------------------------------
+
+
+@public()
+def permute(input, *dims):
+    """The dimensions in another order."""
+    order = as_sizes(dims)
+    if sorted(d % len(order) for d in order) != list(range(len(input.shape))):
+        raise RuntimeError(
+            f"permute(sparse_coo): number of dimensions in the tensor input does not match the length of the desired "
+            f"ordering of dimensions i.e. input.dim() = {len(input.shape)} is not equal to len(dims) = {len(order)}"
+            if len(order) != len(input.shape)
+            else "permute(): duplicate dims are not allowed."
+        )
+    return Permute.apply(input, dims=order)
+
+
+@public("swapaxes", "swapdims")
+def transpose(input, dim0, dim1):
+    """Two dimensions exchanged."""
+    for d in (dim0, dim1):
+        axis_of(d, len(input.shape))
+    return Transpose.apply(input, dim0=dim0, dim1=dim1)
+
+
+@public()
+def t(input):
+    """The transpose of a matrix; vectors and numbers stay."""
+    check_transposable("t", input)
+    return T.apply(input)
+
+
+def check_transposable(name, input):
+    """Refuse what is neither a matrix nor less."""
+    if len(input.shape) > 2:
+        raise RuntimeError(
+            f"{name}() expects a tensor with <= 2 dimensions, but self is {len(input.shape)}D. Use .mT or .permute()."
+        )
+
+
+@public("moveaxis")
+def movedim(input, source, destination):
+    """The dimensions `source` at the places `destination`, the others in their order."""
+    n = input.ndim
+    source, destination = (
+        tuple(axis_of(d, n) for d in ((x,) if isinstance(x, int) else x)) for x in (source, destination)
+    )
+    if len(source) != len(destination):
+        raise RuntimeError(
+            f"movedim: Invalid source or destination dims: source ({list(source)} dims) should contain the same number of "
+            f"dims as destination ({list(destination)} dims)"
+        )
+    for what, axes in (("source", source), ("destination", destination)):
+        if len(set(axes)) != len(axes):
+            raise RuntimeError(f"movedim: repeated dim in `{what}` ({list(axes)})")
+    order = [d for d in range(n) if d not in source]
+    for place, d in sorted(zip(destination, source, strict=True)):
+        order.insert(place, d)
+    return Permute.apply(input, dims=tuple(order))
+
+
+@public()
+def flip(input, *dims):
+    """The elements in reverse order along `dims`."""
+    axes = tuple(axis_of(d, len(input.shape)) for d in as_sizes(dims))
+    if len(set(axes)) != len(axes):
+        raise RuntimeError("dim appears multiple times in the list of dims")
+    return Flip.apply(input, dims=axes)
+
+
+@public()
+def fliplr(input):
+    """Columns in reverse order."""
+    if input.ndim < 2:
+        raise RuntimeError("Input must be >= 2-d.")
+    return flip(input, 1)
+
+
+@public()
+def flipud(input):
+    """Rows in reverse order."""
+    if input.ndim < 1:
+        raise RuntimeError("Input must be >= 1-d.")
+    return flip(input, 0)
+
+
+@public()
+def roll(input, shifts, dims=()):
+    """The elements moved along `dims`, those pushed out coming in at the other end."""
+    shifts, dims = ((x,) if isinstance(x, int) else tuple(x) for x in (shifts, dims))
+    if not shifts:
+        raise RuntimeError("`shifts` required")
+    if dims and len(shifts) != len(dims):
+        raise RuntimeError(f"shifts and dimensions must align. shifts: {len(shifts)}, dims:{len(dims)}")
+    return Roll.apply(input, shifts=shifts, dims=tuple(axis_of(d, input.ndim) for d in dims))
+
+
+@functools.cache  # once in a process, as PyTorch
+def _warn(message):
+    warnings.warn(message, UserWarning, stacklevel=3)
+
+
+def _reverse(self):
+    """The dimensions in reverse order."""
+    if self.ndim == 0:
+        _warn(_OF_NO_DIMENSION.format("Tensor.T"))
+    elif self.ndim != 2:
+        _warn(
+            "The use of `x.T` on tensors of dimension other than 2 to reverse their shape is deprecated and it will throw an "
+            "error in a future release. Consider `x.mT` to transpose batches of matrices or "
+            "`x.permute(*torch.arange(x.ndim - 1, -1, -1))` to reverse the dimensions of a tensor."
+        )
+    return Permute.apply(self, dims=tuple(reversed(range(self.ndim))))
+
+
+_OF_NO_DIMENSION = "{} is deprecated on 0-D tensors. It gives the same number: leave it out."
+
+
+def _transposed(self, name, most=None):
+    """The last two dimensions exchanged; for real numbers that is the adjoint as well."""
+    if self.ndim == 1 or (most is not None and self.ndim > most):
+        what = "matrices (2-D tensors)" if most else "matrices or batches of matrices"
+        raise RuntimeError(f"tensor.{name} is only supported on {what}. Got {self.ndim}-D tensor.")
+    if self.ndim == 0:
+        _warn(_OF_NO_DIMENSION.format(name if name == "adjoint()" else f"Tensor.{name}"))
+        return self
+    return transpose(self, -2, -1)
+
+
+def adjoint(self):
+    """The last two dimensions exchanged."""
+    return _transposed(self, "adjoint()")
+
+
+bind("T", property(_reverse))
+bind("H", property(lambda self: _transposed(self, "H", most=2)))
+bind("mT", property(lambda self: _transposed(self, "mT")))
+bind("mH", property(lambda self: _transposed(self, "mH")))
+bind("adjoint", overridable(adjoint))

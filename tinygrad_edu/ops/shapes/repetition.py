@@ -1,0 +1,87 @@
+"""The same elements several times: `repeat`, `tile`, `repeat_interleave`, `meshgrid`."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ...tensor import Tensor, wrap
+from ..binding import public
+from ..creation.copies import contiguous_clone
+from ..indexing.gather import index_select
+from ..op import Op, linear
+from .shape import SumToSize, as_sizes, axis_of, expand, reshape, unsqueeze
+
+
+class Repeat(Op):
+    """Copies side by side, `repeats` along each dimension."""
+
+    def forward(self, *, repeats):
+        return np.tile(self, repeats) if 0 not in repeats else np.zeros(_repeated(self.shape, repeats), self.dtype)
+
+    # Each repetition is a dimension of its own, over which the gradient is summed.
+    def grad_self(grad, self_sym_sizes, repeats):
+        leading = len(repeats) - len(self_sym_sizes)
+        sizes = (1,) * leading + tuple(self_sym_sizes)
+        split = reshape(grad, tuple(n for pair in zip(repeats, sizes, strict=True) for n in pair))
+        summed = SumToSize.apply(split, size=tuple(n for size in sizes for n in (1, size)))
+        return reshape(summed, self_sym_sizes)
+
+    jvp = linear
+
+
+def _repeated(sizes, repeats):
+    leading = len(repeats) - len(sizes)
+    return tuple(n * r for n, r in zip((1,) * leading + tuple(sizes), repeats, strict=True))
+
+
+# --- functions -------------------------------------------------------------------------------------------------------
+
+
+@public(where=())
+def repeat(input, *repeats):
+    """Copies side by side, `repeats` along each dimension (new ones in front)."""
+    repeats = as_sizes(repeats)
+    if len(repeats) < input.ndim:
+        raise RuntimeError("Number of dimensions of repeat dims can not be smaller than number of dimensions of tensor")
+    return Repeat.apply(input, repeats=repeats)
+
+
+@public()
+def tile(input, *dims):
+    """As `repeat`, with ones for the dimensions that `dims` leaves out in front."""
+    dims = as_sizes(dims)
+    return Repeat.apply(input, repeats=(1,) * (input.ndim - len(dims)) + dims)
+
+
+@public()
+def repeat_interleave(input, repeats, dim=None, *, output_size=None):
+    """Each element, or each slice along `dim`, repeated `repeats` times in its place."""
+    if dim is None:
+        input, dim = reshape(input, (-1,)), 0
+    axis = axis_of(dim, input.ndim)
+    if isinstance(repeats, Tensor):
+        counts = np.broadcast_to(repeats._data, (input.shape[axis],))
+        return index_select(input, axis, wrap(np.repeat(np.arange(input.shape[axis]), counts)))
+    sizes = tuple(input.shape)
+    wide = expand(unsqueeze(input, axis + 1), (*sizes[: axis + 1], repeats, *sizes[axis + 1 :]))
+    return reshape(contiguous_clone(wide), (*sizes[:axis], sizes[axis] * repeats, *sizes[axis + 1 :]))
+
+
+@public(method=False)
+def meshgrid(*tensors, indexing=None):
+    """For vectors of coordinates, the coordinates of each point of the grid they span."""
+    if len(tensors) == 1 and isinstance(tensors[0], tuple | list):
+        tensors = tuple(tensors[0])
+    if indexing not in (None, "ij", "xy"):
+        raise RuntimeError(f'torch.meshgrid: indexing must be one of "xy" or "ij", but received: {indexing}')
+    swap = indexing == "xy" and len(tensors) > 1
+    if swap:
+        tensors = (tensors[1], tensors[0], *tensors[2:])
+    sizes = tuple(t.numel() for t in tensors)
+    grids = [
+        expand(reshape(t, tuple(sizes[i] if j == i else 1 for j in range(len(sizes)))), sizes)
+        for i, t in enumerate(tensors)
+    ]
+    if swap:
+        grids[0], grids[1] = grids[1], grids[0]
+    return tuple(grids)

@@ -1,0 +1,307 @@
+"""The same elements in another shape: views, and copies where no view can be."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from ... import dtypes
+from ...tensor import Tensor
+from ..binding import public
+from ..creation.copies import contiguous_clone
+from ..op import Op, linear
+
+
+def axis_of(dim, ndim):
+    """`dim`, counted from the end if negative, as an axis from 0."""
+    n = ndim or 1
+    if not -n <= dim < n:
+        raise IndexError(f"Dimension out of range (expected to be in range of [{-n}, {n - 1}], but got {dim})")
+    return dim % n
+
+
+class View(Op):
+    view = True
+
+    def forward(self, *, size):
+        # `copy=False` refuses where the elements would have to move.
+        return np.reshape(self, size, copy=False) if self.shape != size else self.view()
+
+    def grad_self(grad, self_sym_sizes):
+        return reshape(grad, self_sym_sizes)
+
+    jvp = linear
+
+
+class ReshapeAlias(Op):
+    """Another shape for elements that do not lie in row-major order, and need not move all the same."""
+
+    view = True
+
+    def forward(self, *, size):
+        return np.reshape(self, size, copy=False)
+
+    def grad_self(grad, self_sym_sizes):
+        return reshape(grad, self_sym_sizes)
+
+    jvp = linear
+
+
+class UnsafeView(Op):
+    """Another shape for elements that had to be copied."""
+
+    def forward(self, *, size):
+        return self.reshape(size)
+
+    def grad_self(grad, self_sym_sizes):
+        return reshape(grad, self_sym_sizes)
+
+    jvp = linear
+
+
+class Expand(Op):
+    view = True
+
+    def forward(self, *, size):
+        if self.shape == size:
+            return self.view()
+        self = np.asarray(self)
+        shown = np.broadcast_to(self, size)
+        # A part of it may repeat no element; writes to one that does are refused where they are made.
+        shown.flags.writeable = self.flags.writeable
+        return shown
+
+    def grad_self(grad, self_sym_sizes):
+        return sum_to_size(grad, self_sym_sizes)
+
+    jvp = linear
+
+
+class SumToSize(Op, name="SumBackward1"):
+    """The transpose of broadcasting: sums what it repeated."""
+
+    def forward(self, *, size):
+        leading = self.ndim - len(size)
+        axes = tuple(range(leading)) + tuple(
+            leading + i for i, n in enumerate(size) if n == 1 and self.shape[leading + i] != 1
+        )
+        return self.sum(axis=axes, keepdims=True, dtype=None if self.dtype.kind == "f" else np.int64).reshape(size)
+
+    def grad_self(grad, self_sym_sizes):
+        return broadcast_to(grad, self_sym_sizes)
+
+    jvp = linear
+
+
+class Unsqueeze(Op):
+    view = True
+
+    def forward(self, *, dim):
+        return np.expand_dims(self, dim)
+
+    def grad_self(grad, dim):
+        return squeeze(grad, dim)
+
+    jvp = linear
+
+
+class Squeeze(Op):
+    view = True
+
+    def forward(self):
+        return self.reshape([n for n in self.shape if n != 1])
+
+    def grad_self(grad, self_sym_sizes):
+        return reshape(grad, self_sym_sizes)
+
+    jvp = linear
+
+
+class SqueezeDim(Op, name="SqueezeBackward1"):
+    view = True
+
+    def forward(self, *, dim):
+        return np.squeeze(self, dim) if self.ndim and self.shape[dim] == 1 else self.view()
+
+    def grad_self(grad, self_sym_sizes):
+        return reshape(grad, self_sym_sizes)
+
+    jvp = linear
+
+
+class SqueezeDims(Op, name="SqueezeBackward2"):
+    view = True
+
+    def forward(self, *, dim):
+        return np.squeeze(self, tuple(d for d in dim if self.shape[d] == 1))
+
+    def grad_self(grad, self_sym_sizes):
+        return reshape(grad, self_sym_sizes)
+
+    jvp = linear
+
+
+# --- functions -------------------------------------------------------------------------------------------------------
+
+
+def as_sizes(size):
+    """`*size` given one by one or as one tuple."""
+    if len(size) == 1 and isinstance(size[0], tuple | list):
+        size = size[0]
+    return tuple(int(n) for n in size)
+
+
+def _resolve(size, numel):
+    """Replace the one -1 in `size`; an error where the sizes do not fit the number of elements."""
+    known = 1
+    for n in size:
+        known *= n if n != -1 else 1
+    if size.count(-1) > 1:
+        raise RuntimeError("only one dimension can be inferred")
+    if -1 in size:
+        if known == 0 or numel % known:
+            raise RuntimeError(f"shape '{list(size)}' is invalid for input of size {numel}")
+        return tuple(numel // known if n == -1 else n for n in size)
+    if known != numel:
+        raise RuntimeError(f"shape '{list(size)}' is invalid for input of size {numel}")
+    return size
+
+
+@public(where=())
+def view(input, *size):
+    """`input` in another shape, on the same storage."""
+    if len(size) == 1 and not isinstance(size[0], int | tuple | list):
+        raise TypeError(
+            f"view(): expected a shape, got {type(size[0]).__name__}. To read the bytes as another dtype is not built."
+        )
+    resolved = _resolve(as_sizes(size), input._data.size)
+    try:
+        return View.apply(input, size=resolved)
+    except ValueError:
+        raise RuntimeError(
+            "view size is not compatible with input tensor's size and stride (at least one dimension spans across two "
+            "contiguous subspaces). Use .reshape(...) instead."
+        ) from None
+
+
+@public(where=())
+def view_as(input, other):
+    """`input` in the shape of `other`."""
+    return view(input, tuple(other.shape))
+
+
+@public()
+def reshape(input, *shape):
+    """`input` in another shape: a view where that is possible, else a copy."""
+    size = as_sizes(shape)
+    if not isinstance(input, Tensor):
+        return np.reshape(input, size)
+    resolved = _resolve(size, input._data.size)
+    try:
+        return (View if input.is_contiguous() else ReshapeAlias).apply(input, size=resolved)
+    except ValueError:
+        return UnsafeView.apply(contiguous_clone(input), size=resolved)
+
+
+@public(where=())
+def reshape_as(input, other):
+    """`input` in the shape of `other`: a view where that is possible, else a copy."""
+    return reshape(input, tuple(other.shape))
+
+
+@public()
+def flatten(input, start_dim=0, end_dim=-1):
+    """The dimensions from `start_dim` to `end_dim` as one."""
+    shape = tuple(input.shape)
+    if not shape:
+        return reshape(input, (1,))
+    first, last = start_dim % len(shape), end_dim % len(shape)
+    if first > last:
+        raise RuntimeError("flatten() has invalid args: start_dim cannot come after end_dim")
+    if first == last:
+        return input
+    return reshape(input, (*shape[:first], math.prod(shape[first : last + 1]), *shape[last + 1 :]))
+
+
+@public()
+def broadcast_to(input, *size):
+    """`input` repeated to a larger shape, without copying."""
+    return expand(input, *size)
+
+
+@public(where=())
+def expand(input, *size):
+    """`input` repeated along dimensions of size 1 (or new ones in front); -1 keeps a size. No copy."""
+    target = as_sizes(size)
+    shape = input.shape
+    if len(target) < len(shape):
+        raise RuntimeError(
+            f"expand(torch.{dtypes.from_numpy_dtype(getattr(input, '_data', input).dtype).legacy_name}Tensor{{{list(shape)}}}, "
+            f"size={list(target)}): the number of sizes provided ({len(target)}) must be greater or equal to the number of "
+            f"dimensions in the tensor ({len(shape)})"
+        )
+    leading = len(target) - len(shape)
+    resolved = []
+    for i, n in enumerate(target):
+        own = shape[i - leading] if i >= leading else None
+        if n == -1 and own is None:
+            raise RuntimeError(
+                f"The expanded size of the tensor (-1) isn't allowed in a leading, non-existing dimension {i}"
+            )
+        if n != -1 and own not in (None, 1, n):
+            raise RuntimeError(
+                f"The expanded size of the tensor ({n}) must match the existing size ({own}) at non-singleton dimension "
+                f"{i}. Target sizes: {list(target)}. Tensor sizes: {list(shape)}"
+            )
+        resolved.append(own if n == -1 else n)
+    return Expand.apply(input, size=tuple(resolved))
+
+
+@public(where=())
+def expand_as(input, other):
+    """`input` repeated to the shape of `other`."""
+    return expand(input, tuple(other.shape))
+
+
+@public(where=())
+def sum_to_size(input, *size):
+    """Sum `input` to a shape that broadcasts to its own."""
+    target = as_sizes(size)
+    fits = len(target) <= input.ndim and all(
+        n in (1, m) for n, m in zip(reversed(target), reversed(input.shape), strict=False)
+    )
+    if not fits:
+        raise RuntimeError(f"size {{{list(target)}}} is not expandable to size {{{list(input.shape)}}}.")
+    return input if tuple(input.shape) == target else SumToSize.apply(input, size=target)
+
+
+@public()
+def unsqueeze(input, dim):
+    """A new dimension of size 1 at `dim`."""
+    return Unsqueeze.apply(input, dim=axis_of(dim, len(input.shape) + 1))
+
+
+@public()
+def squeeze(input, dim=None):
+    """Without the dimensions of size 1, or without those of `dim` whose size is 1."""
+    if dim is None:
+        return Squeeze.apply(input)
+    n = len(input.shape)
+    if isinstance(dim, tuple | list):
+        return SqueezeDims.apply(input, dim=tuple(axis_of(d, n) for d in dim) if n else ())
+    return SqueezeDim.apply(input, dim=axis_of(dim, n))
+
+
+@public()
+def unflatten(input, dim, sizes):
+    """One dimension as several, of the given sizes (one may be -1)."""
+    axis = axis_of(dim, input.ndim)
+    n, sizes = input.shape[axis], tuple(sizes)
+    known = math.prod(s for s in sizes if s != -1)
+    if (known != n) if -1 not in sizes else (not known or n % known):
+        raise RuntimeError(
+            f"unflatten: Provided sizes {list(sizes)} don't multiply up to the size of dim {dim} ({n}) in the input tensor"
+        )
+    sizes = tuple(n // known if s == -1 else s for s in sizes)
+    return view(input, (*input.shape[:axis], *sizes, *input.shape[axis + 1 :]))

@@ -1,0 +1,135 @@
+"""Another shape for the tensor itself: `unsqueeze_`, `squeeze_`, `t_`, `transpose_`, `as_strided_`.
+
+These write to no element. The tensor shows its storage in another way from here on, and its node, of a name of its own,
+is put before its history.
+"""
+
+from __future__ import annotations
+
+import functools
+from typing import Any
+
+from ...autograd import forward_ad, grad_mode
+from ...autograd.inplace import check_inplace
+from ...autograd.node import bump_version
+from ...autograd.saved_tensor import saved_state
+from ...autograd.variable import volatile
+from ...overrides import overridable
+from ...tensor import Tensor, bind, wrap
+from ..op import Op
+from ..tangents import push_tangents
+from .permute import T, Transpose, check_transposable
+from .shape import Squeeze, SqueezeDim, SqueezeDims, Unsqueeze, axis_of
+from .windows import AsStrided, window_settings
+
+
+class UnsqueezeInPlace(Unsqueeze, name="UnsqueezeBackward1"):
+    forward = Unsqueeze.forward
+
+
+class SqueezeInPlace(Squeeze, name="SqueezeBackward3"):
+    forward = Squeeze.forward
+
+
+class SqueezeDimInPlace(SqueezeDim, name="SqueezeBackward4"):
+    forward = SqueezeDim.forward
+
+
+class SqueezeDimsInPlace(SqueezeDims, name="SqueezeBackward5"):
+    forward = SqueezeDims.forward
+
+
+class TInPlace(T, name="TBackward1"):
+    forward = T.forward
+
+
+class TransposeInPlace(Transpose, name="TransposeBackward1"):
+    forward = Transpose.forward
+
+
+class AsStridedInPlace(AsStrided, name="AsStridedBackward1"):
+    forward = AsStrided.forward
+
+
+def turn(op: type[Op], target: Tensor, **settings: Any) -> Tensor:
+    """Let `target` show its storage as `op` does.
+
+    Raises:
+        RuntimeError: autograd cannot allow an in-place op on `target`.
+    """
+    if volatile.seen and volatile.reaches((target,)):
+        check_inplace(target, target.requires_grad)
+        return volatile.write(functools.partial(turn, op), target, **settings)
+    state = grad_mode.state
+    record = target.requires_grad and state.grad_enabled and not state.inference
+    check_inplace(target, record)
+    if saved_state.keep_versions is not None:
+        saved_state.keep_versions.before_write(target)
+    shown = wrap(op.forward(target._data, **settings))
+    if forward_ad.level.open and forward_ad.any_tangent((target,)):
+        push_tangents(op, (target,), settings, (shown,))
+    node = op._record((target,), settings, (shown,)) if record else None
+    target._data = shown._data
+    moved = forward_ad.tangent_of(shown)
+    if moved is not None:
+        forward_ad.set_tangent(target, moved)
+    if not target._inference:
+        bump_version(target)
+    if target._view is not None and target._counter is not None:
+        # Nothing was written: the history that a view has of its own still holds.
+        target._view.version = target._counter[0]
+    if node is not None:
+        # What retain_grad asked for stays with the node before, as in PyTorch: the gradient in the shape of then.
+        target._grad_fn, target.output_nr, target._requires_grad = node, 0, True
+    return target
+
+
+# --- functions -------------------------------------------------------------------------------------------------------
+
+
+def unsqueeze_(self, dim):
+    """As `unsqueeze`, of this tensor itself."""
+    return turn(UnsqueezeInPlace, self, dim=axis_of(dim, self.ndim + 1))
+
+
+def squeeze_(self, dim=None):
+    """As `squeeze`, of this tensor itself."""
+    if dim is None:
+        return turn(SqueezeInPlace, self)
+    n = self.ndim
+    if isinstance(dim, tuple | list):
+        return turn(SqueezeDimsInPlace, self, dim=tuple(axis_of(d, n) for d in dim) if n else ())
+    return turn(SqueezeDimInPlace, self, dim=axis_of(dim, n))
+
+
+def t_(self):
+    """As `t`, of this tensor itself."""
+    check_transposable("t_", self)
+    return turn(TInPlace, self)
+
+
+def transpose_(self, dim0, dim1):
+    """As `transpose`, of this tensor itself."""
+    n = self.ndim
+    return turn(TransposeInPlace, self, dim0=axis_of(dim0, n), dim1=axis_of(dim1, n))
+
+
+def swapaxes_(self, axis0, axis1):
+    """As `transpose_`."""
+    return transpose_(self, axis0, axis1)
+
+
+def swapdims_(self, dim0, dim1):
+    """As `transpose_`."""
+    return transpose_(self, dim0, dim1)
+
+
+def as_strided_(self, size, stride, storage_offset=None):
+    """As `as_strided`, of this tensor itself."""
+    if self._view is not None:
+        raise NotImplementedError("as_strided_ of a view is not built: take it of the base tensor.")
+    return turn(AsStridedInPlace, self, **window_settings(self, size, stride, storage_offset))
+
+
+for _function in (unsqueeze_, squeeze_, t_, transpose_, swapaxes_, swapdims_, as_strided_):
+    bind(_function.__name__, overridable(_function))

@@ -1,0 +1,129 @@
+"""Windows on a tensor's storage: `unfold`, `as_strided`."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from ...autograd.inplace import view_index
+from ...tensor import Tensor, tensor_method
+from ..binding import public
+from ..indexing.index import accumulate_at
+from ..op import Op, linear
+from .shape import axis_of, reshape
+
+
+class Unfold(Op):
+    """Windows of `size` along a dimension, one each `step`, as a new last dimension."""
+
+    view = True
+
+    def forward(self, *, dimension, size, step):
+        if not self.ndim:
+            # One window, on the one element.
+            return self.reshape(1)[:size]
+        windows = np.lib.stride_tricks.sliding_window_view(self, size, dimension, writeable=self.flags.writeable)
+        return windows[(slice(None),) * dimension + (slice(None, None, step),)]
+
+    def grad_self(grad, self_sym_sizes, dimension, size, step):
+        return Fold.apply(grad, size=self_sym_sizes, dimension=dimension, window=size, step=step)
+
+    jvp = linear
+
+
+class Fold(Op, name="UnfoldBackwardBackward0"):
+    """Sums windows back to where they came from: the transpose of Unfold."""
+
+    def forward(self, *, size, dimension, window, step):
+        out = np.zeros(size or (1,), self.dtype)
+        count = self.shape[dimension]
+        for k in range(window):
+            part = (slice(None),) * dimension + (slice(k, k + (count - 1) * step + 1, step),)
+            out[part] += self[..., k]
+        return out.reshape(size)
+
+    def grad_self(grad, dimension, window, step):
+        return Unfold.apply(grad, dimension=dimension, size=window, step=step)
+
+    jvp = linear
+
+
+class AsStrided(Op):
+    """A window on the storage, by size, stride and offset in elements."""
+
+    view = True
+
+    def forward(self, *, size, stride, storage_offset, _index):
+        window = self.reshape(-1)[storage_offset:] if self.flags.c_contiguous else self
+        return np.lib.stride_tricks.as_strided(window, size, [s * self.itemsize for s in stride])
+
+    def grad_self(grad, self_sym_sizes, size, stride, storage_offset, _index):
+        return reshape(
+            accumulate_at(reshape(grad, (-1,)), (math.prod(self_sym_sizes),), (_index.reshape(-1),)), self_sym_sizes
+        )
+
+    jvp = linear
+
+
+# --- functions -------------------------------------------------------------------------------------------------------
+
+
+@public(where=())
+def unfold(input, dimension, size, step):
+    """Windows of `size` along a dimension, one each `step`, as a new last dimension: a view."""
+    axis = axis_of(dimension, input.ndim)
+    n = input.shape[axis] if input.ndim else 1
+    if size > n:
+        raise RuntimeError(f"maximum size for tensor at dimension {axis} is {n} but size is {size}")
+    if step <= 0:
+        raise RuntimeError(f"step is {step} but must be > 0")
+    return Unfold.apply(input, dimension=axis, size=size, step=step)
+
+
+@public()
+def as_strided(input, size, stride, storage_offset=None):
+    """A window on the storage of `input`, by size, stride and offset in elements."""
+    if input._view is not None:
+        raise NotImplementedError("as_strided of a view is not built: take it of the base tensor.")
+    if any(n > 1 and step == 0 for n, step in zip(input.shape, input.stride(), strict=True)):
+        raise NotImplementedError(
+            "as_strided of a tensor whose elements share memory, as after expand(), is not built: clone() it first."
+        )
+    return AsStrided.apply(input, **window_settings(input, size, stride, storage_offset))
+
+
+def window_settings(input, size, stride, storage_offset):
+    """What AsStrided is told, after a check that the window lies within the storage."""
+    array = input._data
+    size, stride = tuple(size), tuple(stride)
+    offset = input.storage_offset() if storage_offset is None else storage_offset
+    if len(size) != len(stride):
+        raise RuntimeError(f"mismatch in length of strides and shape: {len(stride)} and {len(size)}")
+    if any(s < 0 for s in stride):
+        raise RuntimeError(f"as_strided: Negative strides are not supported at the moment, got strides: {list(stride)}")
+    room, needed = (
+        0 if 0 in sizes else 1 + sum((n - 1) * s for n, s in zip(sizes, steps, strict=True))
+        for sizes, steps in ((array.shape, input.stride()), (size, stride))
+    )
+    if needed and offset + needed > room:
+        raise RuntimeError(
+            f"setStorage: sizes {list(size)}, strides {list(stride)}, storage offset {offset}, and itemsize "
+            f"{array.itemsize} requiring a storage size of {(offset + needed) * array.itemsize} are out of bounds for "
+            f"storage of size {room * array.itemsize}"
+        )
+    settings = {"size": size, "stride": stride, "storage_offset": offset, "_index": None}
+    settings["_index"] = view_index(array, AsStrided.forward(array, **settings))
+    return settings
+
+
+@tensor_method
+def _as_strided_node(base: Tensor, view: Tensor) -> Op:
+    """The history of a view whose storage was written to: the base as it is now, seen through the view's window."""
+    settings = {
+        "size": tuple(view.shape),
+        "stride": view.stride(),
+        "storage_offset": view.storage_offset(),
+        "_index": view_index(base._data, view._data),
+    }
+    return AsStrided._record((base,), settings, (view,))
