@@ -23,9 +23,10 @@ import tempfile
 import time
 from pathlib import Path
 
-from tinygrad_edu.exercises import all_exercises, check, get, grade
-from tinygrad_edu.exercises.sandbox import Sandbox
-from tinygrad_edu.exercises.submissions import read_submissions
+from tinygrad_edu.exercises import all_exercises, check, get
+from tinygrad_edu.exercises.grading import grade
+from tinygrad_edu.exercises.grading.submissions import read_submissions
+from tinygrad_edu.exercises.running.sandbox import Sandbox
 
 IDS = [exercise.id for exercise in all_exercises().values() if exercise.lesson == 1]
 CENTRAL = [

@@ -62,7 +62,7 @@ def _of(package: str, imports: list[Import]) -> list[Import]:
 @pytest.mark.parametrize("path", CORE, ids=_module_name)
 def test_the_core_never_imports_the_pictures_but_the_command_line_and_the_report_may_when_called(path: Path) -> None:
     viz = [found for found in _of("viz", imports_of(path)) if found.when != "typing"]
-    if _module_name(path) in ("tinygrad_edu.cli", "tinygrad_edu.doctor", "tinygrad_edu.exercises.report"):
+    if _module_name(path) in ("tinygrad_edu.cli", "tinygrad_edu.doctor", "tinygrad_edu.exercises.judging.report"):
         viz = [found for found in viz if found.when != "call"]
     assert viz == []
 
@@ -112,6 +112,22 @@ def test_a_folder_of_the_pictures_is_imported_only_by_those_after_it(path: Path)
             if found.when == "import" and "." in found.module
         }
         assert [name for name in needed & level.keys() if level[name] > level[own[0]]] == []
+
+
+ROOMS = ["plain programs", "exercise", "isolation", "running", "answers", "judging", "grading", "nbgrader"]
+
+
+@pytest.mark.parametrize("path", sorted((ROOT / "tinygrad_edu" / "exercises").rglob("*.py")), ids=_module_name)
+def test_a_room_of_the_exercises_is_imported_only_by_those_after_it_inside_functions_too(path: Path) -> None:
+    level = {name: place for place, names in enumerate(ROOMS) for name in names.split()}
+    own = _module_name(path).split(".")[2:3]
+    if own:  # the package itself is the face: `check` and `all_exercises` bring the rooms together
+        needed = [
+            found.module.split(".")[2]
+            for found in imports_of(path)
+            if found.when != "typing" and found.module.startswith("tinygrad_edu.exercises.")
+        ]
+        assert [name for name in needed if level.get(name, 0) > level[own[0]]] == []
 
 
 def _modules_after(statement: str) -> set[str]:

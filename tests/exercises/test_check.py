@@ -9,8 +9,8 @@ import time
 import pytest
 
 from tinygrad_edu.exercises import all_exercises, check, get
-from tinygrad_edu.exercises.judge import known
-from tinygrad_edu.exercises.probe import Budget, TimeUp, time_limit
+from tinygrad_edu.exercises.judging.judge import known
+from tinygrad_edu.exercises.running.probe import Budget, TimeUp, time_limit
 
 
 def loop_that_catches_everything(grad_output, x):

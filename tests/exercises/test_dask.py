@@ -8,8 +8,9 @@ import time
 import pytest
 from test_grade import gradebook, notebook, run, submit  # noqa: F401 the fixture is used by its name
 
-from tinygrad_edu.exercises import all_exercises, grade
-from tinygrad_edu.exercises.submissions import read_submissions
+from tinygrad_edu.exercises import all_exercises
+from tinygrad_edu.exercises.grading import grade
+from tinygrad_edu.exercises.grading.submissions import read_submissions
 
 distributed = pytest.importorskip("distributed")
 dask = pytest.importorskip("dask")

@@ -6,9 +6,9 @@ import pkgutil
 
 import pytest
 
-from tinygrad_edu.exercises import all_exercises, check, get, lessons
+from tinygrad_edu.exercises import all_exercises, answers, check, get
 from tinygrad_edu.exercises.exercise import Exercise
-from tinygrad_edu.exercises.judge import known
+from tinygrad_edu.exercises.judging.judge import known
 
 RIGHT = [(e.id, i) for e in all_exercises().values() for i in range(len(e.rights))]
 WRONG = [(e.id, wrong.name) for e in all_exercises().values() for wrong in e.wrongs]
@@ -63,7 +63,7 @@ def test_no_report_shows_the_solution(id, name):
 
 
 def test_no_exercise_hides_another_behind_its_id():
-    modules = [importlib.import_module(f"{lessons.__name__}.{m.name}") for m in pkgutil.iter_modules(lessons.__path__)]
+    modules = [importlib.import_module(f"{answers.__name__}.{m.name}") for m in pkgutil.iter_modules(answers.__path__)]
     written = {id(value) for module in modules for value in vars(module).values() if isinstance(value, Exercise)}
     assert written == {id(exercise) for exercise in all_exercises().values()}
 

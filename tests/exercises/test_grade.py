@@ -15,12 +15,13 @@ import zipfile
 import pytest
 
 from tinygrad_edu.cli import main
-from tinygrad_edu.exercises import all_exercises, grade
-from tinygrad_edu.exercises import sandbox as outside
-from tinygrad_edu.exercises import submissions as reading
-from tinygrad_edu.exercises.gradebook import file_name
-from tinygrad_edu.exercises.sandbox import PROTECTIONS, Sandbox
-from tinygrad_edu.exercises.submissions import lesson_of, read_submissions
+from tinygrad_edu.exercises import all_exercises
+from tinygrad_edu.exercises.grading import grade
+from tinygrad_edu.exercises.grading import submissions as reading
+from tinygrad_edu.exercises.grading.gradebook import file_name
+from tinygrad_edu.exercises.grading.submissions import lesson_of, read_submissions
+from tinygrad_edu.exercises.running import sandbox as outside
+from tinygrad_edu.exercises.running.sandbox import PROTECTIONS, Sandbox
 
 CENTRAL = "def central_difference(f, x, eps):\n    return (f(x + eps) - f(x - eps)) / (2 * eps)\n"
 MUL = "def mul_backward(grad_output, a, b):\n    return grad_output * b, grad_output * a\n"

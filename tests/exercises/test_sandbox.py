@@ -15,9 +15,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tinygrad_edu.exercises import all_exercises, get
-from tinygrad_edu.exercises import sandbox as outside
-from tinygrad_edu.exercises.judge import judge
-from tinygrad_edu.exercises.sandbox import ENDED, LOST, TOO_LONG, TOO_MUCH, Sandbox, unit_of
+from tinygrad_edu.exercises.judging.judge import judge
+from tinygrad_edu.exercises.running import sandbox as outside
+from tinygrad_edu.exercises.running.sandbox import ENDED, LOST, TOO_LONG, TOO_MUCH, Sandbox, unit_of
 
 RIGHT = "def mul_backward(grad_output, a, b):\n    return grad_output * b, grad_output * a\n"
 WRONG = "def mul_backward(grad_output, a, b):\n    return grad_output * a, grad_output * b\n"
@@ -143,8 +143,8 @@ def mul_backward(grad_output, a, b):
         frame = frame.f_back
     return None""",
     "an import of the references": """
-from tinygrad_edu.exercises.lessons.lesson1 import other_factor as mul_backward""",
-    "an import of the judge": "from tinygrad_edu.exercises.judge import judge\n" + WRONG,
+from tinygrad_edu.exercises.answers.lesson1 import other_factor as mul_backward""",
+    "an import of the judge": "from tinygrad_edu.exercises.judging.judge import judge\n" + WRONG,
     "NaN for every number": "def mul_backward(grad_output, a, b): return float('nan'), float('nan')",
     "infinity for every number": "def mul_backward(grad_output, a, b): return float('inf'), float('inf')",
     "a verdict at the end of the process": """
@@ -163,7 +163,7 @@ def mul_backward(grad_output, a, b):
     return b, a""",
     "viz and the report in the place of the real ones": """
 import sys, types
-for name in ("viz", "viz.draw", "tinygrad_edu.exercises.report", "tinygrad_edu.exercises.judge"):
+for name in ("viz", "viz.draw", "tinygrad_edu.exercises.judging.report", "tinygrad_edu.exercises.judging.judge"):
     sys.modules[name] = types.ModuleType(name)
     sys.modules[name].judge = sys.modules[name].html_of = sys.modules[name].draw = lambda *a, **k: "3 of 3 points"
 """
@@ -509,9 +509,9 @@ def test_without_fork_every_answer_has_a_process_of_its_own():
 
 
 def test_the_sandbox_loads_no_reference_and_no_judge():
-    code = "import sys, tinygrad_edu.exercises.inside as i; i.preload([]); print(*sys.modules)"
+    code = "import sys, tinygrad_edu.exercises.running.inside as i; i.preload([]); print(*sys.modules)"
     loaded = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.split()
-    assert not [name for name in loaded if name.startswith("tinygrad_edu.exercises.lessons") or name.endswith(".judge")]
+    assert not [name for name in loaded if name.startswith("tinygrad_edu.exercises.answers") or name.endswith(".judge")]
 
 
 @pytest.fixture(scope="module")

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from .exercise import Exercise
-    from .report import Report
+    from .judging.report import Report
 
 __all__ = ["all_exercises", "check", "get"]
 
@@ -27,9 +27,9 @@ def check(id: str, answer: object) -> Report:
     >>> check("mul_backward", lambda grad_output, a, b: (grad_output * b, grad_output * a)).passed
     True
     """
-    from .judge import judge
-    from .probe import probe
-    from .report import Report
+    from .judging.judge import judge
+    from .judging.report import Report
+    from .running.probe import probe
 
     exercise = get(id)
     cases = [criterion.inputs(seed=0) for criterion in exercise.criteria]
@@ -53,9 +53,9 @@ def get(id: str) -> Exercise:
 @functools.cache
 def all_exercises() -> dict[str, Exercise]:
     """Every exercise of every lesson, by id, in the order of the course."""
-    from . import lessons
+    from . import answers
     from .exercise import Exercise
 
-    modules = sorted(module.name for module in pkgutil.iter_modules(lessons.__path__))
-    loaded = [importlib.import_module(f"{lessons.__name__}.{name}") for name in modules]
+    modules = sorted(module.name for module in pkgutil.iter_modules(answers.__path__))
+    loaded = [importlib.import_module(f"{answers.__name__}.{name}") for name in modules]
     return {value.id: value for module in loaded for value in vars(module).values() if isinstance(value, Exercise)}

@@ -4,8 +4,8 @@ The parent sees no answer and no result: it is handed two file descriptors, give
 whatever the child left behind. So nothing of one student is in memory when the next one's code runs. This module must
 not import the judge or a lesson.
 
-    python -m tinygrad_edu.exercises.inside SOCKET_FD [torch]     # serve
-    python -m tinygrad_edu.exercises.inside once [torch]          # one answer, by stdin and stdout, where there is no fork
+    python -m tinygrad_edu.exercises.running.inside SOCKET_FD [torch]     # serve
+    python -m tinygrad_edu.exercises.running.inside once [torch]          # one answer, by stdin and stdout, where there is no fork
 """
 
 from __future__ import annotations
@@ -28,9 +28,10 @@ from collections.abc import Callable
 from types import CodeType
 from typing import Any
 
-from . import helpers, isolation
-from .plain import Data
-from .probe import LESSONS, STAGES, Budget, TimeUp, probe, raised, time_limit
+from ..isolation import limits as isolation
+from ..plain import Data
+from . import helpers
+from .probe import ANSWERS, STAGES, Budget, TimeUp, probe, raised, time_limit
 
 MEMORY = 1 << 30  # bytes an answer may take beyond what the interpreter has
 GRACE = 1.0  # seconds between the time budget and the end
@@ -52,11 +53,12 @@ def preload(engines: list[str]) -> None:
                 importlib.import_module(name)
     core = importlib.import_module("tinygrad_edu")
     for package in pkgutil.iter_modules(core.__path__, "tinygrad_edu."):
-        if package.ispkg and package.name != __package__:
+        if package.ispkg and package.name not in ("tinygrad_edu.exercises", "tinygrad_edu.course"):
             path = importlib.import_module(package.name).__path__
             for module in pkgutil.walk_packages(path, f"{package.name}."):
                 importlib.import_module(module.name)
-    sys.modules[str(__package__)].check = lambda id, answer: None  # type: ignore[attr-defined] # cells may call it
+    importlib.import_module("tinygrad_edu.exercises.programs")
+    sys.modules["tinygrad_edu.exercises"].check = lambda id, answer: None  # type: ignore[attr-defined] # cells may call it
     if "torch" in engines:
         _use_once(importlib.import_module("torch"))
 
@@ -77,7 +79,7 @@ def _use_once(torch: Any) -> None:
 def run(unit: Data) -> Data:
     """Run one answer: execute its cell, take what is defined there, and probe it. Returns what the judge reads."""
     names: dict[str, Any] = {"np": sys.modules["numpy"], "T": sys.modules["tinygrad_edu"]}
-    names["check"] = sys.modules[str(__package__)].check
+    names["check"] = sys.modules["tinygrad_edu.exercises"].check
     names |= {name: sys.modules[name] for name in ("math", "torch") if name in sys.modules}
     try:
         tree = _parsed(unit["source"], "<answer>")
@@ -119,7 +121,7 @@ def run(unit: Data) -> Data:
     for source in unit["probes"]:
         scope = {name: getattr(helpers, name) for name in helpers.__all__}
         exec(
-            compile(source, str(LESSONS / "probe"), "exec"), scope
+            compile(source, str(ANSWERS / "probe"), "exec"), scope
         )  # where it stands, though it is not read from there
         probes.append(scope["probe"])
     return probe(probes, unit["cases"], names[unit["name"]], unit["engines"], unit["seconds"])

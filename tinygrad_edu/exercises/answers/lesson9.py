@@ -5,7 +5,7 @@ import numpy as np
 import tinygrad_edu as T
 
 from ..exercise import Exercise
-from ..helpers import function_of_x
+from ..running.helpers import function_of_x
 
 BOTH = ("tinygrad_edu", "torch")
 Function = T.autograd.Function

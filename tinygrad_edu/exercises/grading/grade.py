@@ -20,12 +20,12 @@ from concurrent.futures import ThreadPoolExecutor, as_completed
 from pathlib import Path
 from typing import Any
 
-from . import all_exercises
+from .. import all_exercises
+from ..judging.judge import Failure, Mark, Verdict, judge
+from ..judging.report import Report
+from ..plain import Data
+from ..running.sandbox import Sandbox, unit_of
 from .gradebook import write_all
-from .judge import Failure, Mark, Verdict, judge
-from .plain import Data
-from .report import Report
-from .sandbox import Sandbox, unit_of
 from .submissions import Submission, lesson_of, read_submissions
 
 Result = dict[str, Any]  # of one submission: plain data, as it stands in results.jsonl

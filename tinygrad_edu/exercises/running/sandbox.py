@@ -19,8 +19,8 @@ import time
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from .exercise import Exercise, source_of
-from .plain import Data
+from ..exercise import Exercise, source_of
+from ..plain import Data
 from .probe import PATIENCE, STAGES
 
 MAX_RESULT = 4 << 20  # bytes; the largest honest result is a few kB
@@ -191,7 +191,7 @@ class _Lost(Exception):
 
 
 def _command() -> list[str]:
-    return [sys.executable, "-P", "-m", "tinygrad_edu.exercises.inside"]
+    return [sys.executable, "-P", "-m", "tinygrad_edu.exercises.running.inside"]
 
 
 def _environment() -> dict[str, str]:

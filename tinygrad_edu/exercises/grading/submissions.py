@@ -17,7 +17,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from .exercise import Exercise
+from ..exercise import Exercise
 
 MAX_FILE = 32 << 20  # bytes; a notebook with pictures may be large, a zip bomb is larger
 MAX_ARCHIVE = 8 * MAX_FILE  # of what one student packed, unpacked

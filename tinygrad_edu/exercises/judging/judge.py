@@ -10,10 +10,10 @@ import functools
 import math
 from dataclasses import dataclass
 
-from . import plain
-from .exercise import Criterion, Exercise, Misconception
-from .plain import Data
-from .probe import kind_of_answer, probe
+from .. import plain
+from ..exercise import Criterion, Exercise, Misconception
+from ..plain import Data
+from ..running.probe import kind_of_answer, probe
 
 Where = tuple[str, int, int]  # engine, criterion, case
 Observed = dict[Where, Data]

@@ -21,9 +21,9 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from .plain import Data, decode, encode, text_of, type_name
+from ..plain import Data, decode, encode, text_of, type_name
 
-LESSONS = Path(__file__).parent / "lessons"
+ANSWERS = Path(__file__).parent.parent / "answers"
 AGAIN = 0.05  # seconds between two attempts to end a loop that catches everything
 PATIENCE = 10.0  # how many times its processor time an answer may take by the clock on the wall
 STAGES = 3  # the cells that an answer needs, its own cell, the probe: each has a budget of its own
@@ -140,7 +140,7 @@ def raised(error: BaseException) -> Data:
         "message": message,
         "line": own[-1] if own else None,
         "as": next(_OF_PYTHON[id(kind)] for kind in type.mro(type(error)) if id(kind) in _OF_PYTHON),
-        "beneath": not (_is_answer(deepest) or Path(deepest).parent == LESSONS),
+        "beneath": not (_is_answer(deepest) or Path(deepest).parent == ANSWERS),
     }
 
 

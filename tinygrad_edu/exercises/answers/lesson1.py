@@ -1,7 +1,7 @@
 """Lesson 1, slopes and local derivatives: answers are functions of numbers."""
 
 from ..exercise import Exercise
-from ..helpers import function_of_x
+from ..running.helpers import function_of_x
 
 central_difference = Exercise("central_difference", "central_difference(f, x, eps)", lesson=1)
 

@@ -3,7 +3,8 @@
 import tinygrad_edu as T
 
 from ..exercise import Exercise
-from ..helpers import run_program
+from ..programs import LEAF_PROGRAMS
+from ..running.helpers import run_program
 
 record_parents = Exercise(
     "record_parents",
@@ -99,19 +100,6 @@ def contagious(answer, a_requires_grad, b_requires_grad):
 
 
 predict_leaf = Exercise("predict_leaf", "predict_leaf = {name: True or False, …}", lesson=2)
-
-LEAF_PROGRAMS = {
-    "made": "w = T.tensor([1.0, 2.0], requires_grad=True)\nresult = w",
-    "constant": "x = T.tensor([1.0, 2.0])\nresult = x",
-    "product": "w = T.tensor([1.0, 2.0], requires_grad=True)\nresult = w * 2",
-    "constant_product": "x = T.tensor([1.0, 2.0])\nresult = x * 2",
-    "under_no_grad": "w = T.tensor([1.0, 2.0], requires_grad=True)\nwith T.no_grad():\n    result = w * 2",
-    "detached": "w = T.tensor([1.0, 2.0], requires_grad=True)\nresult = (w * 2).detach()",
-    "cast": "w = T.tensor([1.0, 2.0], requires_grad=True)\nresult = w.to(T.float64)",
-    "cast_to_itself": "w = T.tensor([1.0, 2.0], requires_grad=True)\nresult = w.to(T.float32)",
-    "rebound": "w = T.tensor([1.0, 2.0], requires_grad=True)\nw = w - 0.1 * w\nresult = w",
-}
-"""What the lesson shows; the question is whether `result` is a leaf."""
 
 LEAVES = {name: run_program(program, T)["result"].is_leaf for name, program in LEAF_PROGRAMS.items()}
 

@@ -7,7 +7,7 @@ import numpy as np
 import tinygrad_edu as T
 
 from ..exercise import Exercise
-from ..helpers import run_function
+from ..running.helpers import run_function
 
 Function = T.autograd.Function
 

@@ -14,8 +14,8 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from ..plain import decode
 from .judge import Mark, Verdict
-from .plain import decode
 
 GOOD, BAD = "#009E73", "#D55E00"  # colour-blind safe, and each is doubled by a sign and a word
 
@@ -90,7 +90,7 @@ def _picture(verdict: Verdict) -> str:
 
 @functools.lru_cache(maxsize=256)
 def _drawn(id: str, case: str) -> str:
-    from . import get
+    from .. import get
 
     exercise = get(id)
     if exercise.drawing is None:

@@ -13,8 +13,8 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from .judge import Verdict
-from .report import Report, html_of
+from ..judging.judge import Verdict
+from ..judging.report import Report, html_of
 
 _PAGE = """<!doctype html>
 <html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width">

@@ -3,7 +3,7 @@
 import tinygrad_edu as T
 
 from ..exercise import Exercise
-from ..helpers import run_function
+from ..running.helpers import run_function
 
 Function = T.autograd.Function
 

@@ -5,25 +5,12 @@ import numpy as np
 import tinygrad_edu as T
 
 from ..exercise import Exercise
-from ..helpers import run_program
+from ..programs import RAISE_PROGRAMS
+from ..running.helpers import run_program
 
 BOTH = ("tinygrad_edu", "torch")
 
 predict_raise = Exercise("predict_raise", "predict_raise = {name: True or False, …}", lesson=7)
-
-RAISE_PROGRAMS = {
-    "exp": "w = T.tensor([1.0, 2.0], requires_grad=True)\ny = w.exp()\ny.add_(1)\ny.sum().backward()",
-    "relu": "w = T.tensor([1.0, 2.0], requires_grad=True)\ny = w.relu()\ny.add_(1)\ny.sum().backward()",
-    "times_two": "w = T.tensor([1.0, 2.0], requires_grad=True)\ny = w * 2\ny.add_(1)\ny.sum().backward()",
-    "square": "w = T.tensor([1.0, 2.0], requires_grad=True)\ny = w ** 2\ny.add_(1)\ny.sum().backward()",
-    "factor": "w = T.tensor([1.0, 2.0], requires_grad=True)\na = w * 2\ny = a * w\na.add_(1)\ny.sum().backward()",
-    "summand": "w = T.tensor([1.0, 2.0], requires_grad=True)\na = w * 2\ny = a + w\na.add_(1)\ny.sum().backward()",
-    "leaf": "w = T.tensor([1.0, 2.0], requires_grad=True)\nw.add_(1)\nw.sum().backward()",
-    "leaf_under_no_grad": (
-        "w = T.tensor([1.0, 2.0], requires_grad=True)\nwith T.no_grad():\n    w.add_(1)\nw.sum().backward()"
-    ),
-}
-"""What the lesson shows; the question is whether it raises."""
 
 
 def raises(program):

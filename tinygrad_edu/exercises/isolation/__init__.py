@@ -1,0 +1,1 @@
+"""What stands between a stranger's code and everything else."""
