@@ -62,7 +62,11 @@ def _of(package: str, imports: list[Import]) -> list[Import]:
 @pytest.mark.parametrize("path", CORE, ids=_module_name)
 def test_the_core_never_imports_the_pictures_but_the_command_line_and_the_report_may_when_called(path: Path) -> None:
     viz = [found for found in _of("viz", imports_of(path)) if found.when != "typing"]
-    if _module_name(path) in ("tinygrad_edu.cli", "tinygrad_edu.doctor", "tinygrad_edu.exercises.judging.report"):
+    if _module_name(path) in (
+        "tinygrad_edu.course.cli",
+        "tinygrad_edu.course.doctor",
+        "tinygrad_edu.exercises.judging.report",
+    ):
         viz = [found for found in viz if found.when != "call"]
     assert viz == []
 

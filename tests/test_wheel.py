@@ -22,7 +22,7 @@ def test_the_lessons_are_found_in_an_installed_wheel(wheel: Path, tmp_path: Path
     with zipfile.ZipFile(wheel) as archive:
         archive.extractall(tmp_path)  # a pure wheel is installed by unpacking it
     program = (
-        "import pathlib; from tinygrad_edu.lessons import lesson_files, lessons_root;"
+        "import pathlib; from tinygrad_edu.course.working_copy import lesson_files, lessons_root;"
         "print(lessons_root()); print(*lesson_files(lessons_root()), sep='\\n')"
     )
     done = subprocess.run([sys.executable, "-c", program], cwd=tmp_path, capture_output=True, text=True, check=True)

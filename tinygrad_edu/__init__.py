@@ -13,7 +13,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from . import absent, autograd, dtypes, ops, overrides, printing, utils
+from . import autograd, dtypes, ops, overrides, printing, utils
 from .autograd.anomaly_mode import is_anomaly_check_nan_enabled, is_anomaly_enabled, set_anomaly_enabled
 from .autograd.grad_mode import (
     enable_grad,
@@ -23,6 +23,7 @@ from .autograd.grad_mode import (
     no_grad,
     set_grad_enabled,
 )
+from .compat import absent
 from .dtypes import (
     dtype,
     finfo,
@@ -49,8 +50,7 @@ long, int, short = int64, int32, int16
 bool = dtypes.bool_
 
 from . import distributions, jit, library, linalg, nn, optim, random, serialization, testing  # noqa: E402 - they add to the functions
-from .generator import Generator  # noqa: E402
-from .legacy import (  # noqa: E402
+from .compat.legacy import (  # noqa: E402
     BoolTensor,
     DoubleTensor,
     FloatTensor,
@@ -63,6 +63,7 @@ from .legacy import (  # noqa: E402
     set_num_threads,
     use_deterministic_algorithms,
 )
+from .generator import Generator  # noqa: E402
 from .serialization import load, save  # noqa: E402
 
 globals().update(ops.functions)

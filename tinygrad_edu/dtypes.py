@@ -11,7 +11,7 @@ from typing import Any, Final
 
 import numpy as np
 
-from . import absent
+from .compat import absent
 
 __all__ = [
     "bool_",

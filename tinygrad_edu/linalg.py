@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from . import absent
+from .compat import absent
 from .ops import linalg_functions
 
 __all__ = sorted(linalg_functions)

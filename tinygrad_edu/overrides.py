@@ -7,7 +7,7 @@ import threading
 from collections.abc import Callable
 from typing import Any
 
-from .absent import refuse_tensors_of_pytorch
+from .compat.absent import refuse_tensors_of_pytorch
 from .tensor import Tensor
 
 __all__ = ["FunctionMode", "TorchFunctionMode", "overridable"]

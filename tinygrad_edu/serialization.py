@@ -15,7 +15,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from . import absent, dtypes
+from . import dtypes
+from .compat import absent
 from .nn.parameter import Parameter
 from .ops.creation.factories import check_device
 from .tensor import Size, Tensor, device, wrap

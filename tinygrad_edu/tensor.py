@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from . import dtypes
-from .absent import met, refuse_tensors_of_pytorch
+from .compat.absent import met, refuse_tensors_of_pytorch
 from .dtypes import dtype
 from .quiet import quiet
 

@@ -25,7 +25,7 @@ from typing import Any
 
 import nbformat
 
-from tinygrad_edu.doctor import browser_for_tests
+from tinygrad_edu.course.doctor import browser_for_tests
 
 PATIENCE_S = 120  # what a slow, loaded machine may take for anything before it is called wrong
 FLAGS = [

@@ -16,7 +16,7 @@ import pytest
 from harness import eventually, new_page
 from playwright.sync_api import expect
 
-from tinygrad_edu.lessons import lessons_root
+from tinygrad_edu.course.working_copy import lessons_root
 
 pytest.importorskip("furo")
 pytest.importorskip("myst_nb")
@@ -27,7 +27,7 @@ LESSONS = ["01_slopes_and_local_derivatives", "02_building_the_graph"]
 @pytest.fixture(scope="module")
 def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Two lessons as a site: what all of them need is in them."""
-    from tinygrad_edu.site import build
+    from tinygrad_edu.course.site import build
 
     return build(tmp_path_factory.mktemp("pages") / "site", LESSONS).parent
 
@@ -115,7 +115,7 @@ def test_every_link_leads_somewhere_also_where_a_lesson_was_not_taken(site: Path
 
 
 def test_a_rebuild_takes_the_pages_of_lessons_away_that_are_gone_and_nothing_else(site: Path, tmp_path: Path) -> None:
-    from tinygrad_edu.site import build
+    from tinygrad_edu.course.site import build
 
     again = tmp_path / "site"
     shutil.copytree(site, again)
@@ -230,7 +230,7 @@ def test_a_lesson_can_be_taken_along_as_a_notebook_without_answers(lesson: Any, 
 
 
 def test_a_folder_that_holds_something_else_is_left_alone(tmp_path: Path) -> None:
-    from tinygrad_edu.site import SiteError, build
+    from tinygrad_edu.course.site import SiteError, build
 
     (tmp_path / "thesis.txt").write_text("mine")
     with pytest.raises(SiteError, match="holds files that are no site"):
@@ -239,7 +239,7 @@ def test_a_folder_that_holds_something_else_is_left_alone(tmp_path: Path) -> Non
 
 
 def test_a_lesson_that_there_is_not_is_said(tmp_path: Path) -> None:
-    from tinygrad_edu.site import SiteError, build
+    from tinygrad_edu.course.site import SiteError, build
 
     with pytest.raises(SiteError, match="no lesson's name starts with 77"):
         build(tmp_path / "site", ["77"])

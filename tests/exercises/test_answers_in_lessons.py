@@ -4,11 +4,11 @@ import json
 
 import pytest
 
+from tinygrad_edu.course.working_copy import lessons_root
 from tinygrad_edu.exercises import all_exercises
 from tinygrad_edu.exercises.grading.grade import grade_one, verdict_of, work_of
 from tinygrad_edu.exercises.grading.submissions import read_submissions
 from tinygrad_edu.exercises.running.sandbox import Sandbox
-from tinygrad_edu.lessons import lessons_root
 
 NOTEBOOKS = sorted(lessons_root().glob("*/*.ipynb"))
 

@@ -14,7 +14,7 @@ import zipfile
 
 import pytest
 
-from tinygrad_edu.cli import main
+from tinygrad_edu.course.cli import main
 from tinygrad_edu.exercises import all_exercises
 from tinygrad_edu.exercises.grading import grade
 from tinygrad_edu.exercises.grading import submissions as reading

@@ -10,10 +10,10 @@ from pathlib import Path
 
 import pytest
 
+from tinygrad_edu.course.working_copy import lessons_root, students_version
 from tinygrad_edu.exercises import all_exercises
 from tinygrad_edu.exercises.grading import grade
 from tinygrad_edu.exercises.grading.submissions import read_submissions
-from tinygrad_edu.lessons import lessons_root, students_version
 
 pytest.importorskip("nbgrader")
 

@@ -39,7 +39,7 @@ def folder(tmp_path):
 
 
 def run(folder, *arguments, given=None):
-    command = [sys.executable, "-m", "tinygrad_edu.cli", *arguments]
+    command = [sys.executable, "-m", "tinygrad_edu.course.cli", *arguments]
     return subprocess.run(command, cwd=folder, input=given, capture_output=True, encoding="utf-8", check=False)
 
 

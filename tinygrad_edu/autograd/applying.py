@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..absent import refuse_tensors_of_pytorch
+from ..compat.absent import refuse_tensors_of_pytorch
 from ..tensor import Tensor, wrap
 from . import forward_ad, grad_mode, inplace
 from .anomaly_mode import anomaly, remember_forward

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from ..absent import refuse_tensors_of_pytorch
+from ..compat.absent import refuse_tensors_of_pytorch
 from ..tensor import Tensor, wrap
 from . import grad_mode
 from .applying import apply

@@ -17,7 +17,7 @@ import warnings
 from collections.abc import Callable, Iterable
 from typing import Any
 
-from ..absent import refuse_tensors_of_pytorch
+from ..compat.absent import refuse_tensors_of_pytorch
 from ..tensor import Tensor, bind
 from . import grad_mode
 from .graph_task import queue_callback

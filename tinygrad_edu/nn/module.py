@@ -9,8 +9,9 @@ from typing import Any
 
 import numpy as np
 
-from .. import absent, dtypes
+from .. import dtypes
 from ..autograd.hooks import RemovableHandle, add_hook
+from ..compat import absent
 from ..ops.creation.methods import target_of
 from ..tensor import Tensor, wrap
 from .backward_hooks import BackwardWatcher

@@ -9,7 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from .. import absent, overrides
+from .. import overrides
+from ..compat import absent
 from ..overrides import overridable
 from ..tensor import Tensor, wrap
 from ..tensor import bind as bind_to_tensor

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from ... import absent
+from ...compat import absent
 from ...ops import functions
 from ...tensor import Tensor, wrap
 from . import rnn

@@ -11,7 +11,8 @@ from typing import Any
 
 import numpy as np
 
-from ... import absent, dtypes
+from ... import dtypes
+from ...compat import absent
 from ...tensor import Tensor, as_array, bind, device, wrap
 
 __all__ = [

@@ -9,7 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from ... import absent, dtypes
+from ... import dtypes
+from ...compat import absent
 from ...overrides import overridable
 from ...tensor import Tensor, bind, wrap
 from ..binding import functions

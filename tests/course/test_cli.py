@@ -14,10 +14,10 @@ from pathlib import Path
 
 import pytest
 
-from tinygrad_edu.lab import free_port
+from tinygrad_edu.course.lab import free_port
 
-COMMAND = [sys.executable, "-m", "tinygrad_edu.cli"]
-ROOT = Path(__file__).resolve().parent.parent
+COMMAND = [sys.executable, "-m", "tinygrad_edu.course.cli"]
+ROOT = Path(__file__).resolve().parents[2]
 
 
 def run(*arguments: str, **options) -> subprocess.CompletedProcess:
@@ -141,7 +141,7 @@ def test_doctor_names_what_is_missing_and_the_command_that_mends_it(tmp_path: Pa
     for package in Path(numpy.__file__).parent.parent.glob("numpy*"):
         (bare / package.name).symlink_to(package)
     python = next((tmp_path / "bare").glob("bin/python*"))
-    done = subprocess.run([python, "-m", "tinygrad_edu.cli", "doctor"], capture_output=True, text=True)
+    done = subprocess.run([python, "-m", "tinygrad_edu.course.cli", "doctor"], capture_output=True, text=True)
     assert done.returncode == 1
     assert re.search(r"^ok +numpy", done.stdout, re.MULTILINE), done.stdout + done.stderr
     assert re.search(

@@ -18,7 +18,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from ..lessons import Notebook, update_working_copy
+from ..working_copy import Notebook, update_working_copy
 
 HERE = Path(__file__).parent
 TITLE = "Autograd made visible"
@@ -264,7 +264,7 @@ def _sphinx(source: Path, out: Path, static: Path, doctrees: Path) -> None:
 
     settings = {
         "project": TITLE,
-        "extensions": ["myst_nb", "sphinx.ext.githubpages", "tinygrad_edu.site.mathml"],
+        "extensions": ["myst_nb", "sphinx.ext.githubpages", "tinygrad_edu.course.site.mathml"],
         "exclude_patterns": ["download/**"],
         "nb_execution_mode": "off",
         "nb_merge_streams": True,

@@ -9,12 +9,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from .exercises import all_exercises
-from .exercises.exercise import Exercise
-from .exercises.grading.submissions import Answer, read_submissions
-from .exercises.judging.judge import Verdict, judge
-from .exercises.running.sandbox import Sandbox, unit_of
-from .lessons import lessons_root, students_version
+from ..exercises import all_exercises
+from ..exercises.exercise import Exercise
+from ..exercises.grading.submissions import Answer, read_submissions
+from ..exercises.judging.judge import Verdict, judge
+from ..exercises.running.sandbox import Sandbox, unit_of
+from .working_copy import lessons_root, students_version
 
 GOOD, BEGUN = "#009E73", "#D55E00"  # as in the reports of `check`
 

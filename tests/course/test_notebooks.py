@@ -8,9 +8,9 @@ import nbformat
 import pytest
 from nbclient import NotebookClient
 
-from tinygrad_edu.lessons import students_version
+from tinygrad_edu.course.working_copy import students_version
 
-ROOT = Path(__file__).resolve().parent.parent
+ROOT = Path(__file__).resolve().parents[2]
 NOTEBOOKS = sorted(path for path in (ROOT / "notebooks").rglob("*.ipynb") if ".ipynb_checkpoints" not in path.parts)
 CELL_LIMIT_S = 600  # guards against a cell that hangs, also on a slow and busy machine; a cell takes some seconds
 LIMIT_CPU_S = 60  # of its own and its children's processor time, which other programs do not lengthen; 4 to 9 are taken

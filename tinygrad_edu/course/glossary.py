@@ -6,7 +6,7 @@ import json
 import re
 from dataclasses import dataclass
 
-from .lessons import lessons_root
+from .working_copy import lessons_root
 
 _DEFINITION = re.compile(r"^> \*\*(?P<term>.+?)\*\*.*(?:\n> .*)*", re.MULTILINE)
 

@@ -6,7 +6,7 @@ import socket
 from collections.abc import Sequence
 from pathlib import Path
 
-from .lessons import Update, update_working_copy
+from .working_copy import Update, update_working_copy
 
 DEFAULT_DIR = "tinygrad-edu-lessons"
 DEFAULT_PORT = 8888

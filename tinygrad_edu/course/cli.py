@@ -93,7 +93,7 @@ def _add_release(commands: argparse._SubParsersAction) -> None:
 
 def _release(arguments: argparse.Namespace) -> int:
     from .lab import report_update
-    from .lessons import update_working_copy
+    from .working_copy import update_working_copy
 
     try:
         report_update(update_working_copy(arguments.dir, arguments.source), arguments.dir)
@@ -209,7 +209,7 @@ def _compare(arguments: argparse.Namespace) -> int:
 
 
 def _add_check(commands: argparse._SubParsersAction) -> None:
-    from .exercises.grading.grade import add_check_arguments, check_main
+    from ..exercises.grading.grade import add_check_arguments, check_main
 
     parser = commands.add_parser("check", help="check the answers in your notebook, here in the terminal")
     add_check_arguments(parser)
@@ -217,7 +217,7 @@ def _add_check(commands: argparse._SubParsersAction) -> None:
 
 
 def _add_grade(commands: argparse._SubParsersAction) -> None:
-    from .exercises.grading.grade import add_arguments, main
+    from ..exercises.grading.grade import add_arguments, main
 
     parser = commands.add_parser(
         "grade",

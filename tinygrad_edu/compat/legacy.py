@@ -5,10 +5,10 @@ from __future__ import annotations
 import sys
 from typing import Any
 
+from ..dtypes import bool_, dtype, float32, float64, int64
+from ..ops.creation.factories import tensor, zeros
+from ..tensor import Size, Tensor, bind
 from . import absent
-from .dtypes import bool_, dtype, float32, float64, int64
-from .ops.creation.factories import tensor, zeros
-from .tensor import Size, Tensor, bind
 
 __all__ = [
     "BoolTensor", "DoubleTensor", "FloatTensor", "LongTensor", "backends", "contiguous_format", "get_num_threads",
@@ -17,8 +17,8 @@ __all__ = [
 
 backends = absent.Switches()
 # So that it may be imported as well: `import tinygrad_edu.backends.cudnn as cudnn`.
-sys.modules[f"{__package__}.backends"] = backends  # type: ignore[assignment]
-sys.modules[f"{__package__}.backends.cudnn"] = backends.cudnn
+sys.modules["tinygrad_edu.backends"] = backends  # type: ignore[assignment]
+sys.modules["tinygrad_edu.backends.cudnn"] = backends.cudnn
 
 # What `memory_format=…` may be: `zeros_like(p, memory_format=T.preserve_format)`.
 contiguous_format, preserve_format = "contiguous_format", "preserve_format"

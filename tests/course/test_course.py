@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
+from tinygrad_edu.course.glossary import glossary
 from tinygrad_edu.exercises import all_exercises
-from tinygrad_edu.glossary import glossary
 
-ROOT = Path(__file__).resolve().parent.parent
+ROOT = Path(__file__).resolve().parents[2]
 ROWS = [
     [cell.strip() for cell in line.strip("|").split("|")]
     for line in (ROOT / "README.md").read_text().splitlines()

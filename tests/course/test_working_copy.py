@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tinygrad_edu.lessons import (
+from tinygrad_edu.course.working_copy import (
     lesson_files,
     lessons_root,
     students_bytes,

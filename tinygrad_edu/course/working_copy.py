@@ -32,7 +32,7 @@ def lessons_root() -> Path:
     >>> (lessons_root() / "01_slopes_and_local_derivatives").is_dir()
     True
     """
-    package = Path(__file__).resolve().parent
+    package = Path(__file__).resolve().parents[1]
     for root in (package.parent / "notebooks", package / "notebooks"):
         if root.is_dir():
             return root

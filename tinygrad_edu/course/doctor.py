@@ -60,7 +60,7 @@ def _package(name: str) -> Finding:
 
 
 def _lessons() -> Finding:
-    from .lessons import lesson_files, lessons_root
+    from .working_copy import lesson_files, lessons_root
 
     try:
         root = lessons_root()

@@ -1,0 +1,51 @@
+"""Adagrad (PyTorch: `torch.optim.Adagrad`). The line above an update is its formula."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+import numpy as np
+
+from ..tensor import wrap
+from .optimizer import Optimizer, at_least_zero, check_rate, counted, no_steps, refuse
+
+__all__ = ["Adagrad"]
+
+
+class Adagrad(Optimizer):
+    """The gradient over the root of the sum of all its squares so far."""
+
+    def __init__(
+        self,
+        params: Iterable[Any],
+        lr: float = 1e-2,
+        lr_decay: float = 0,
+        weight_decay: float = 0,
+        initial_accumulator_value: float = 0,
+        eps: float = 1e-10,
+        foreach: Any = None,
+        *,
+        maximize: bool = False,
+        differentiable: bool = False,
+        fused: Any = None,
+    ) -> None:
+        check_rate(lr)
+        at_least_zero(lr_decay=lr_decay, weight_decay=weight_decay, eps=eps)
+        at_least_zero(initial_accumulator_value=initial_accumulator_value)
+        refuse(differentiable=differentiable)
+        settings = dict(
+            lr=lr, lr_decay=lr_decay, eps=eps, weight_decay=weight_decay,
+            initial_accumulator_value=initial_accumulator_value, foreach=foreach, maximize=maximize,
+            differentiable=differentiable, fused=fused,
+        )  # fmt: skip
+        super().__init__(params, settings)
+
+    # v ← v + g²;  p ← p - lr·g/(√v + eps)
+    def _update(self, p: np.ndarray, grad: np.ndarray, state: dict[str, Any], group: dict[str, Any]) -> None:
+        if not state:
+            state.update(step=no_steps(), sum=wrap(np.full_like(p, group["initial_accumulator_value"])))
+        step, total = counted(state), state["sum"]._data
+        total += grad * grad
+        lr = float(group["lr"]) / (1 + (step - 1) * group["lr_decay"])
+        p -= lr * (grad / (np.sqrt(total) + group["eps"]))

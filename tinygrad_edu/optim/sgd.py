@@ -1,0 +1,65 @@
+"""Gradient descent, with momentum (PyTorch: `torch.optim.SGD`). The line above an update is its formula."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+import numpy as np
+
+from ..tensor import wrap
+from .optimizer import Optimizer, at_least_zero, check_rate, refuse
+
+__all__ = ["SGD"]
+
+
+class SGD(Optimizer):
+    """Gradient descent, with momentum if asked for.
+
+    Example:
+        >>> import tinygrad_edu as T
+        >>> w = T.tensor([1.0], requires_grad=True)
+        >>> optimizer = T.optim.SGD([w], lr=0.1)
+        >>> (w * w).sum().backward()
+        >>> optimizer.step()
+        >>> w
+        tensor([0.8000], requires_grad=True)
+    """
+
+    def __init__(
+        self,
+        params: Iterable[Any],
+        lr: float = 1e-3,
+        momentum: float = 0,
+        dampening: float = 0,
+        weight_decay: float = 0,
+        nesterov: bool = False,
+        *,
+        maximize: bool = False,
+        foreach: Any = None,
+        differentiable: bool = False,
+        fused: Any = None,
+    ) -> None:
+        check_rate(lr)
+        at_least_zero(momentum=momentum, weight_decay=weight_decay)
+        refuse(differentiable=differentiable)
+        if nesterov and (momentum <= 0 or dampening != 0):
+            raise ValueError("Nesterov momentum requires a momentum and zero dampening")
+        settings = dict(
+            lr=lr, momentum=momentum, dampening=dampening, weight_decay=weight_decay, nesterov=nesterov,
+            maximize=maximize, foreach=foreach, differentiable=differentiable, fused=fused,
+        )  # fmt: skip
+        super().__init__(params, settings)
+
+    # b ← momentum·b + (1 - dampening)·g;  p ← p - lr·b
+    def _update(self, p: np.ndarray, grad: np.ndarray, state: dict[str, Any], group: dict[str, Any]) -> None:
+        if group["momentum"]:
+            if state.get("momentum_buffer") is None:
+                state["momentum_buffer"] = wrap(grad.copy())
+                buffer = state["momentum_buffer"]._data
+            else:
+                buffer = state["momentum_buffer"]._data
+                buffer *= group["momentum"]
+                buffer += (1 - group["dampening"]) * grad
+            grad = grad + group["momentum"] * buffer if group["nesterov"] else buffer
+        p -= float(group["lr"]) * grad
