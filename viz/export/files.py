@@ -12,6 +12,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from viz.export import bundle
 from viz.export.animation import animated
 from viz.frames import scene
 from viz.frames.director import VIEWS, Director
@@ -269,9 +270,7 @@ _PAGE = (
 
 def player_page(made: dict[str, Any]) -> str:
     """A scene as a page that plays it: the same player as in a notebook, inlined."""
-    widgets = HERE.parent / "widgets"
-    module = (widgets / "player.js").read_text(encoding="utf-8")
-    style = (widgets / "player.css").read_text(encoding="utf-8")
+    module, style = bundle.script("player.js"), bundle.style("player.js")
     last = len(made["steps"]) - 1
     still = scene.frame(made, next(iter(made["views"])), last)
     body = (

@@ -1,7 +1,9 @@
 // Builds a graph by clicks. A click becomes a step; Python runs the program that the steps stand for, and answers with its
 // code, its values and its picture (builder.py). This file shows them.
 
-import { h, highlight, ownTheKeys } from "./player.js";
+import { highlight } from "./js/code.js";
+import { h, ownTheKeys } from "./js/dom.js";
+import { listen, widget } from "./js/model.js";
 
 function renderBuilder({ model, el }) {
   let chosen = []; // names, the oldest first, at most two
@@ -100,15 +102,14 @@ function renderBuilder({ model, el }) {
     said,
     h("div", { class: "tgv-built-both" }, code, picture),
   );
-  const events = ["change:result", "change:view"];
-  for (const event of events) model.on(event, update);
+  const deaf = listen(model, { "change:result": update, "change:view": update });
   update();
   const release = ownTheKeys(el);
   return () => {
     clearTimeout(slow);
     release();
-    for (const event of events) model.off(event, update);
+    deaf();
   };
 }
 
-export default { render: renderBuilder };
+export default widget(renderBuilder);

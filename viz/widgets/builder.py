@@ -9,9 +9,10 @@ from typing import Any
 
 import traitlets
 
+from viz.export import bundle
 from viz.recording.notation import number
 from viz.recording.record import record
-from viz.widgets import bundle, fallback
+from viz.widgets import fallback
 from viz.widgets.explain import explain
 from viz.widgets.live import Live
 
@@ -39,7 +40,7 @@ class Builder(Live):
     """
 
     _esm = bundle.script("builder.js")
-    _css = bundle.style("player.css", "builder.css")
+    _css = bundle.style("builder.js")
 
     ops: traitlets.List = traitlets.List().tag(sync=True)
     start: traitlets.List = traitlets.List().tag(sync=True)

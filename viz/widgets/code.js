@@ -1,17 +1,6 @@
 // The code that the toggles stand for: folded away, for either engine, one press from the clipboard.
-import { h, highlight } from "./player.js";
-
-/** Put `text` on the clipboard; where there is none, select it in `element`. `button` tells what came of it. */
-export async function copy(text, element, button) {
-  try {
-    await navigator.clipboard.writeText(text);
-    button.textContent = "copied";
-  } catch {
-    getSelection().selectAllChildren(element); // it is one Ctrl+C away
-    button.textContent = "selected: press Ctrl+C";
-  }
-  setTimeout(() => { button.textContent = "copy"; }, 2000);
-}
+import { copy, highlight } from "./js/code.js";
+import { h } from "./js/dom.js";
 
 export class CodeBox {
   constructor() {

@@ -1,6 +1,8 @@
 // The comparison: both engines' pictures in step, what differs, and every gradient.
-import { Pair } from "./pair.js";
-import { h, highlight, ownTheKeys } from "./player.js";
+import { highlight } from "./js/code.js";
+import { h, ownTheKeys } from "./js/dom.js";
+import { listen, widget } from "./js/model.js";
+import { Pair } from "./js/pair.js";
 
 /** Everything that was compared: values, gradients, names of nodes, order, errors. */
 function comparedTable({ compared, more }) {
@@ -48,16 +50,13 @@ function renderComparison({ model, el }) {
     pair.setView(model.get("view"));
   };
   drawView();
-  const goTo = () => pair.goTo(model.get("step"));
-  model.on("change:view", drawView);
-  model.on("change:step", goTo);
+  const deaf = listen(model, { "change:view": drawView, "change:step": () => pair.goTo(model.get("step")) });
   return () => {
-    model.off("change:view", drawView);
-    model.off("change:step", goTo);
+    deaf();
     releaseKeys();
     pair.destroy();
     el.replaceChildren();
   };
 }
 
-export default { render: renderComparison };
+export default widget(renderComparison);

@@ -8,15 +8,16 @@ import traitlets
 
 from viz.engines import CORE, TORCH
 from viz.experiments.compare import Comparison, Difference
+from viz.export import bundle
 from viz.export.files import embedded, inlined, page
 from viz.frames import scene
 from viz.frames.director import VIEWS
 from viz.picture.svg import escape
-from viz.widgets import bundle, fallback
+from viz.widgets import fallback
 from viz.widgets.account import missing, shown, table, title
 from viz.widgets.live import Live
 
-_STYLES = ("player.css", "pair.css", "explorer.css", "comparison.css")
+_STYLES = ("explorer.css", "comparison.js")
 LISTED = 200  # rows of the table that are shown; what differs comes first
 
 

@@ -2,9 +2,10 @@
 //
 // A change of a toggle is one message to Python (`state`), the answer is one message back (`result`).
 import { CodeBox } from "./code.js";
-import { Pair } from "./pair.js";
+import { h, ownTheKeys } from "./js/dom.js";
+import { listen, widget } from "./js/model.js";
+import { Pair } from "./js/pair.js";
 import { Toggles } from "./toggles.js";
-import { h, ownTheKeys } from "./player.js";
 
 const REMEMBERED = 50; // changes that can be undone
 const SLOW = 700; // milliseconds after which somebody wonders
@@ -258,9 +259,9 @@ function renderExplorer({ model, el }) {
     "change:history": drawHistory,
     "change:lesson": showLesson,
   };
-  for (const [event, listener] of Object.entries(listeners)) model.on(event, listener);
+  const deaf = listen(model, listeners);
   return () => {
-    for (const [event, listener] of Object.entries(listeners)) model.off(event, listener);
+    deaf();
     clearTimeout(slow);
     cancelAnimationFrame(frame);
     releaseKeys();
@@ -269,4 +270,4 @@ function renderExplorer({ model, el }) {
   };
 }
 
-export default { render: renderExplorer };
+export default widget(renderExplorer);

@@ -17,12 +17,13 @@ from viz.engines import CORE, TORCH
 from viz.experiments.edits import DTYPES, Edited, Edits, edit
 from viz.experiments.mistake import mistake as lesson_on
 from viz.experiments.program import Program, ProgramError, parse
+from viz.export import bundle
 from viz.frames import scene
 from viz.frames.director import VIEWS
 from viz.picture.kept import Kept
 from viz.recording.record import record
 from viz.recording.recording import Recording
-from viz.widgets import bundle, fallback
+from viz.widgets import fallback
 from viz.widgets.account import BESIDE, account, missing, shown, table, title
 from viz.widgets.code import codes
 from viz.widgets.explain import explain
@@ -75,7 +76,7 @@ class Explorer(Live):
     """
 
     _esm = bundle.script("explorer.js")
-    _css = bundle.style("player.css", "pair.css", "explorer.css")
+    _css = bundle.style("explorer.js")
 
     program = traitlets.Dict().tag(sync=True)
     state = traitlets.Dict().tag(sync=True)

@@ -1,5 +1,5 @@
 // The controls of an input (see toggles.js): its value as a slider, a field, a switch or a small table; its shape; its dtype.
-import { h } from "./player.js";
+import { h } from "./js/dom.js";
 
 const LARGEST_TABLE = 24; // numbers
 const MOST = 64; // numbers in a tensor that is given another shape

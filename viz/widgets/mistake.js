@@ -1,7 +1,9 @@
 // A common mistake beside a mend of it: both programs, what the engines say to each, both pictures in step, and what the
 // mend changes. What is shown was run in Python (mistake.py); a mend that was looked at once needs no kernel.
-import { Pair } from "./pair.js";
-import { h, highlight, ownTheKeys } from "./player.js";
+import { highlight } from "./js/code.js";
+import { h, ownTheKeys } from "./js/dom.js";
+import { listen, widget } from "./js/model.js";
+import { Pair } from "./js/pair.js";
 
 const KINDS = { mends: "mends it", tells: "does not mend it, but it is no longer silent", wrong: "does not mend it" };
 
@@ -113,9 +115,9 @@ function renderMistake({ model, el }) {
   };
   draw();
   pair.setView(model.get("view"));
-  for (const [event, listener] of Object.entries(listeners)) model.on(event, listener);
+  const deaf = listen(model, listeners);
   return () => {
-    for (const [event, listener] of Object.entries(listeners)) model.off(event, listener);
+    deaf();
     clearTimeout(slow);
     releaseKeys();
     pair.destroy();
@@ -123,4 +125,4 @@ function renderMistake({ model, el }) {
   };
 }
 
-export default { render: renderMistake };
+export default widget(renderMistake);

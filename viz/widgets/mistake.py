@@ -8,8 +8,9 @@ import traitlets
 
 from viz.engines import CORE, NAMES
 from viz.experiments.mistake import SIGNS, TITLES, MistakeLesson
+from viz.export import bundle
 from viz.frames import scene
-from viz.widgets import bundle, fallback
+from viz.widgets import fallback
 from viz.widgets.account import NOT_YET, title
 from viz.widgets.live import Live
 
@@ -23,7 +24,7 @@ class MistakeView(Live):
     """
 
     _esm = bundle.script("mistake.js")
-    _css = bundle.style("player.css", "pair.css", "explorer.css", "mistake.css")
+    _css = bundle.style("explorer.css", "mistake.js")
 
     lesson = traitlets.Dict().tag(sync=True)
     parts = traitlets.Dict().tag(sync=True)  # "engine position" -> what the engine made of that program

@@ -6,9 +6,10 @@ from typing import Any
 
 import traitlets
 
+from viz.export import bundle
 from viz.frames.scene import frame
 from viz.recording.recording import Recording
-from viz.widgets import bundle, fallback
+from viz.widgets import fallback
 from viz.widgets.live import Live
 
 
@@ -22,7 +23,7 @@ class Player(Live):
     """
 
     _esm = bundle.script("player.js")
-    _css = bundle.style("player.css")
+    _css = bundle.style("player.js")
 
     scene = traitlets.Dict().tag(sync=True)
     step = traitlets.Int(0).tag(sync=True)

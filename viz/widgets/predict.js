@@ -1,6 +1,7 @@
 // A question to answer before the picture is shown. Every choice has its own reply; needs no kernel.
 
-import { h, ownTheKeys } from "./player.js";
+import { h, ownTheKeys } from "./js/dom.js";
+import { listen, widget } from "./js/model.js";
 
 /** Text with `code` between backticks as a fragment. Never read as HTML. */
 function prose(text) {
@@ -46,13 +47,13 @@ function renderPrediction({ model, el }) {
     reply,
     picture,
   );
-  model.on("change:tried", update);
+  const deaf = listen(model, { "change:tried": update });
   update();
   const release = ownTheKeys(el);
   return () => {
     release();
-    model.off("change:tried", update);
+    deaf();
   };
 }
 
-export default { render: renderPrediction };
+export default widget(renderPrediction);

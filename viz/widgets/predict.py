@@ -7,7 +7,7 @@ from typing import Any, Protocol
 
 import traitlets
 
-from viz.widgets import bundle
+from viz.export import bundle
 from viz.widgets.live import Live
 
 
@@ -26,7 +26,7 @@ class Prediction(Live):
     """
 
     _esm = bundle.script("predict.js")
-    _css = bundle.style("player.css", "predict.css")
+    _css = bundle.style("predict.js")
 
     question = traitlets.Unicode().tag(sync=True)
     choices: traitlets.List = traitlets.List().tag(sync=True)

@@ -1,7 +1,8 @@
 // A curve with a point that a slider moves, its tangent, and the chord between x - h and x + h. Every number was computed
 // in Python (slope.py); this file looks them up and draws lines. Needs no kernel.
 
-import { h, ownTheKeys } from "./player.js";
+import { h, ownTheKeys } from "./js/dom.js";
+import { listen, widget } from "./js/model.js";
 
 const WIDTH = 560;
 const HEIGHT = 340;
@@ -101,15 +102,13 @@ function renderSlope({ model, el }) {
 
   el.classList.add("tgv", "tgv-slope");
   el.replaceChildren(h("div", { class: "tgv-sliders" }, ...sliders.map(({ row }) => row)), svg, sentence);
-  model.on("change:index", update);
-  model.on("change:step", update);
+  const deaf = listen(model, { "change:index": update, "change:step": update });
   update();
   const release = ownTheKeys(el);
   return () => {
     release();
-    model.off("change:index", update);
-    model.off("change:step", update);
+    deaf();
   };
 }
 
-export default { render: renderSlope };
+export default widget(renderSlope);

@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 import traitlets
 
+from viz.export import bundle
 from viz.picture.axis import short, ticks
-from viz.widgets import bundle
 from viz.widgets.live import Live
 
 POSITIONS = 61
@@ -22,7 +22,7 @@ class Slope(Live):
     """Shows the table that `slope` makes. Traits: `index` (which x), `step` (which h); both may be set."""
 
     _esm = bundle.script("slope.js")
-    _css = bundle.style("player.css", "slope.css")
+    _css = bundle.style("slope.js")
 
     table = traitlets.Dict().tag(sync=True)
     index = traitlets.Int(0).tag(sync=True)

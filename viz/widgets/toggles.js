@@ -1,7 +1,8 @@
 // A program's lines, each with its toggles beside it. What a toggle says is in the explorer's state; this file makes
 // the controls, and tells the explorer which change of the state was asked for.
 import { inputControls } from "./inputs.js";
-import { h, highlight } from "./player.js";
+import { highlight } from "./js/code.js";
+import { h } from "./js/dom.js";
 
 const PASSES = [
   // [name in the state, what it says, what it does, shown only among "more"]

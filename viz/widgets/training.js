@@ -1,7 +1,8 @@
 // Training runs: the picture comes from Python (curves.py), each of its elements with the run and the step it belongs to;
 // this file shows it up to a step. Looking needs no kernel; more steps and further runs are asked of Python.
 
-import { h, ownTheKeys } from "./player.js";
+import { h, ownTheKeys } from "./js/dom.js";
+import { listen, widget } from "./js/model.js";
 
 function renderTraining({ model, el }) {
   const set = (name, value) => {
@@ -108,14 +109,14 @@ function renderTraining({ model, el }) {
   }
 
   const listeners = { "change:state": draw, "change:run": drawStep, "change:step": drawStep };
-  for (const [event, listener] of Object.entries(listeners)) model.on(event, listener);
+  const deaf = listen(model, listeners);
   draw();
   const release = ownTheKeys(el);
   return () => {
     clearTimeout(slow);
     release();
-    for (const [event, listener] of Object.entries(listeners)) model.off(event, listener);
+    deaf();
   };
 }
 
-export default { render: renderTraining };
+export default widget(renderTraining);

@@ -10,7 +10,8 @@ import traitlets
 
 from viz.experiments.curves import LOOKS, picture, stops
 from viz.experiments.train import Surface, Training
-from viz.widgets import bundle, fallback
+from viz.export import bundle
+from viz.widgets import fallback
 from viz.widgets.live import Live
 
 SLICE = 0.2  # seconds of training between two looks at what else the kernel has to do
@@ -24,7 +25,7 @@ class TrainingView(Live):
     """
 
     _esm = bundle.script("training.js")
-    _css = bundle.style("player.css", "predict.css", "slope.css", "explorer.css", "training.css")
+    _css = bundle.style("predict.css", "slope.css", "explorer.css", "training.js")
 
     state = traitlets.Dict().tag(sync=True)
     asked = traitlets.Dict().tag(sync=True)

@@ -1,7 +1,9 @@
 // Two engines beside each other: their pictures in step, and the table of every `.grad`.
 // The explorer and the comparison are made of it.
 import { copy } from "./code.js";
-import { Stage, button, h } from "./player.js";
+import { h } from "./dom.js";
+import { Stage } from "./stage.js";
+import { Stepper } from "./stepper.js";
 
 const LONG = 24; // characters of a gradient that two columns have no room for twice
 
@@ -26,15 +28,9 @@ export class Pair {
     this.sides = [0, 1].map(() => this.#side());
     this.sidesBox = h("div", { class: "tgv-sides" }, ...this.sides.map((side) => side.box));
     this.stepLine = h("p", { class: "tgv-step-line", "aria-live": "polite" });
-    this.scrubber = h("input", { type: "range", min: "0", class: "tgv-scrubber", "aria-label": "Step of both pictures",
-      oninput: () => this.goTo(Number(this.scrubber.value)) });
-    this.counter = h("span", { class: "tgv-counter" });
-    this.controls = h("div", { class: "tgv-controls", role: "group", "aria-label": "Step through both pictures" },
-      button("first", "First step", "Home", () => this.goTo(0)),
-      button("back", "One step back", "←", () => this.goTo(Math.max(0, this.at() - 1))),
-      button("step", "One step", "→", () => this.goTo(this.at() + 1)),
-      button("last", "Last step", "End", () => this.goTo(-1)),
-      h("div", { class: "tgv-scrub" }, this.scrubber), this.counter);
+    this.stepper = new Stepper({ plays: false, label: "Step through both pictures", scrubberLabel: "Step of both pictures",
+      onGo: (step) => this.goTo(step) });
+    this.controls = this.stepper.element;
     this.width = 0;
     this.observer = new ResizeObserver(() => {
       this.width = this.sidesBox.clientWidth;
@@ -55,6 +51,7 @@ export class Pair {
   destroy() {
     this.observer.disconnect();
     cancelAnimationFrame(this.frame);
+    this.stepper.destroy();
     for (const side of this.sides) side.stage.destroy();
   }
 
@@ -186,10 +183,8 @@ export class Pair {
     if (lead) {
       const { title, sentence, phase } = lead.steps[at];
       this.stepLine.replaceChildren(h("b", {}, title), " ", phase === "error" ? "" : sentence); // its text stands above
-      this.scrubber.max = String(this.last());
-      this.scrubber.value = String(at);
-      this.scrubber.setAttribute("aria-valuetext", title);
-      this.counter.textContent = `${at + 1} / ${this.last() + 1}`;
+      this.stepper.setSteps(lead.steps);
+      this.stepper.show(at);
     }
     if (moved) this.onStep(target);
   }
@@ -201,18 +196,7 @@ export class Pair {
 
   /** The keys that step: for the widget's own listener. True if `event` was one of them. */
   key(event) {
-    if (event.ctrlKey || event.metaKey || event.altKey || event.target.matches("input, select, pre")) return false;
-    const actions = {
-      ArrowRight: () => this.goTo(this.at() + 1),
-      ArrowLeft: () => this.goTo(Math.max(0, this.at() - 1)),
-      Home: () => this.goTo(0),
-      End: () => this.goTo(-1),
-    };
-    if (!actions[event.key]) return false;
-    actions[event.key]();
-    event.preventDefault();
-    event.stopPropagation();
-    return true;
+    return this.stepper.key(event);
   }
 
   /** Side by side where both can be read so, one above the other where they are wide. */

@@ -1,6 +1,6 @@
 // A page that is busy for two seconds while a widget's module is loaded makes anywidget give up on the model: its picture
 // comes, but nothing that Python sends is heard any more. Here the model hears again, and is told what it has missed.
-// `bundle.py` puts this into the module of every widget.
+// `widget` in model.js puts this into the module of every widget.
 
 /** anywidget's `initialize`: see to it that the model, whose id is in its trait `own_id`, hears what Python sends. */
 export function stayAwake({ model }) {

@@ -1,0 +1,65 @@
+"""A widget's bundle holds what the widget imports, each module in a scope of its own, and nothing else."""
+
+import re
+from pathlib import Path
+
+import pytest
+
+from viz.export import bundle
+
+WIDGETS = sorted(path.name for path in bundle.HERE.glob("*.js") if "export default" in path.read_text(encoding="utf-8"))
+
+
+def modules_in(text: str) -> list[str]:
+    return re.findall(r"^const \$(\w+) = \(\(\) => \{$", text, re.MULTILINE)
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setattr(bundle, "HERE", tmp_path)
+    bundle.script.cache_clear()
+    bundle.style.cache_clear()
+    return tmp_path
+
+
+@pytest.mark.parametrize("name", WIDGETS)
+def test_a_widget_s_bundle_imports_nothing_and_has_one_default_export(name: str) -> None:
+    text = bundle.script(name)
+    assert not re.search(r"^import\b", text, re.MULTILINE)
+    assert len(re.findall(r"^export default", text, re.MULTILINE)) == 1
+
+
+def test_a_question_without_a_picture_brings_no_stage() -> None:
+    assert "js_stage" not in modules_in(bundle.script("predict.js"))
+    assert "js_stage" in modules_in(bundle.script("player.js"))
+    assert "tgv-zoom" not in bundle.style("predict.js")
+    assert "tgv-zoom" in bundle.style("player.js")
+
+
+def test_names_of_two_modules_do_not_meet(folder: Path) -> None:
+    (folder / "a.js").write_text("const SIZE = 1;\nexport const one = () => SIZE;\n")
+    (folder / "b.js").write_text(
+        'import { one as first } from "./a.js";\nconst SIZE = 2;\nexport const two = () => SIZE + first();\n'
+    )
+    (folder / "c.js").write_text(
+        'import {\n  one,\n  two,\n} from "./b.js";\nexport default { two };\n'.replace("  one,\n", "")
+    )
+    text = bundle.script("c.js")
+    assert modules_in(text) == ["a", "b"]
+    assert "const { one: first } = $a;" in text
+    assert "const { two } = $b;" in text
+
+
+def test_styles_come_with_their_modules_the_general_ones_first(folder: Path) -> None:
+    (folder / "a.js").write_text("export const one = 1;\n")
+    (folder / "a.css").write_text(".a {}\n")
+    (folder / "b.js").write_text('import { one } from "./a.js";\nexport default { one };\n')
+    (folder / "b.css").write_text(".b {}\n")
+    assert bundle.style("b.js") == ".a {}\n.b {}\n"
+
+
+def test_modules_that_need_each_other_are_refused(folder: Path) -> None:
+    (folder / "a.js").write_text('import { two } from "./b.js";\nexport const one = two;\n')
+    (folder / "b.js").write_text('import { one } from "./a.js";\nexport const two = one;\n')
+    with pytest.raises(ImportError, match=r"a\.js -> b\.js -> a\.js"):
+        bundle.script("a.js")

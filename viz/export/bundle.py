@@ -1,0 +1,81 @@
+"""A widget's JavaScript and its style as one text each: a module in a notebook cannot import a neighbour.
+
+The files are ES modules that import one another (`js/` holds what widgets share). A bundle holds what its entry imports,
+directly or not, and nothing else; each module stays in a scope of its own. A style sheet of a module's name belongs to it.
+"""
+
+from __future__ import annotations
+
+import functools
+import re
+from pathlib import Path
+
+HERE = Path(__file__).parents[1] / "widgets"
+
+_IMPORT = re.compile(r'^import\s*\{([^}]*)\}\s*from\s*"(\.[^"]+)";\n', re.MULTILINE)
+_EXPORT = re.compile(r"^export (?=(?:async )?(?:function|class|const) (\w+))", re.MULTILINE)
+
+
+@functools.cache
+def script(name: str) -> str:
+    """The module `name` with all that it imports in front of it, as one module."""
+    *others, entry = _needed(HERE / name)
+    return "".join(map(_enclosed, others)) + _local(entry)
+
+
+@functools.cache
+def style(*names: str) -> str:
+    """The style sheets of these modules and of all that they import, the most general first, joined into one.
+
+    A name that ends in `.css` is a style sheet of its own.
+    """
+    files: dict[Path, None] = {}
+    for name in names:
+        needed = [HERE / name] if name.endswith(".css") else _needed(HERE / name)
+        files.update(dict.fromkeys(path.with_suffix(".css") for path in needed))
+    return "".join(path.read_text(encoding="utf-8") for path in files if path.exists())
+
+
+def _needed(entry: Path) -> list[Path]:
+    """A module and all that it imports, each behind what it imports itself.
+
+    Raises:
+        ImportError: two modules need each other; the message names one of them.
+    """
+    order: list[Path] = []
+    under_way: list[Path] = []
+
+    def visit(path: Path) -> None:
+        if path in order:
+            return
+        if path in under_way:
+            raise ImportError(f"{path.name} needs itself: {' -> '.join(one.name for one in [*under_way, path])}")
+        under_way.append(path)
+        for match in _IMPORT.finditer(path.read_text(encoding="utf-8")):
+            visit((path.parent / match[2]).resolve())
+        order.append(under_way.pop())
+
+    visit(entry.resolve())
+    return order
+
+
+def _scope(path: Path) -> str:
+    """What a module is called in a bundle: `$js_dom`."""
+    return "$" + re.sub(r"\W", "_", str(path.relative_to(HERE).with_suffix("")))
+
+
+def _local(path: Path) -> str:
+    """The text of a module with its imports taken from the modules in front of it."""
+
+    def bound(match: re.Match[str]) -> str:
+        names = " ".join(match[1].split()).rstrip(",").replace(" as ", ": ")
+        return f"const {{ {names} }} = {_scope((path.parent / match[2]).resolve())};\n"
+
+    return _IMPORT.sub(bound, path.read_text(encoding="utf-8"))
+
+
+def _enclosed(path: Path) -> str:
+    """A module as a scope of its own, which gives what the module exports."""
+    text = _local(path)
+    names = ", ".join(match[1] for match in _EXPORT.finditer(text))
+    return f"const {_scope(path)} = (() => {{\n{_EXPORT.sub('', text)}return {{ {names} }};\n}})();\n"

@@ -1,0 +1,59 @@
+// What every widget builds its page of: elements, icons, buttons, ids, keys.
+
+/** An id that no other player of this page has: each widget brings its own copy of this module, so no counter will do. */
+export const newId = () => `tgv-${Math.random().toString(36).slice(2, 10)}`;
+
+const ICONS = {
+  first: "M4 3h2v10H4zM13 3v10L6.5 8z",
+  back: "M11.5 3v10L4.5 8z",
+  play: "M4.5 2.5v11L13 8z",
+  pause: "M4 3h3v10H4zM9 3h3v10H9z",
+  step: "M4.5 3v10l7-5z",
+  last: "M3 3v10l6.5-5zM10 3h2v10h-2z",
+  fit: "M2 2h5v2H4v3H2zM9 2h5v5h-2V4H9zM2 9h2v3h3v2H2zM12 9h2v5H9v-2h3z",
+  plus: "M7 3h2v4h4v2H9v4H7V9H3V7h4z",
+  minus: "M3 7h10v2H3z",
+};
+
+/** Make an element: `h("p", { class: "x", onclick: f }, "text", child)`. Text is never read as HTML. */
+export function h(tag, attributes = {}, ...children) {
+  const element = document.createElement(tag);
+  for (const [name, value] of Object.entries(attributes)) {
+    if (value === undefined || value === null || value === false) continue;
+    if (name.startsWith("on")) element.addEventListener(name.slice(2), value);
+    else if (name in element && typeof value !== "string") element[name] = value;
+    else element.setAttribute(name, value === true ? "" : value);
+  }
+  element.append(...children.filter((child) => child !== null && child !== undefined));
+  return element;
+}
+
+export function icon(name) {
+  const svg = document.createElementNS("http://www.w3.org/2000/svg", "svg");
+  svg.setAttribute("viewBox", "0 0 16 16");
+  svg.setAttribute("aria-hidden", "true");
+  const path = document.createElementNS("http://www.w3.org/2000/svg", "path");
+  path.setAttribute("d", ICONS[name]);
+  svg.append(path);
+  return svg;
+}
+
+export function button(name, label, keys, onclick) {
+  return h(
+    "button",
+    { type: "button", class: "tgv-button", title: keys ? `${label} (${keys})` : label, "aria-label": label, onclick },
+    icon(name),
+  );
+}
+
+/** Keep JupyterLab's one-letter shortcuts away from `root`, but leave it Ctrl+S and the like. */
+export function ownTheKeys(root) {
+  const decide = (event) => {
+    if (!root.contains(event.target)) return;
+    const combined = event.ctrlKey || event.metaKey || event.altKey;
+    event.target.toggleAttribute("data-lm-suppress-shortcuts", !combined); // Lab looks upwards from here, and matches first
+  };
+  // The window hears a key before the document does, where JupyterLab listens.
+  window.addEventListener("keydown", decide, true);
+  return () => window.removeEventListener("keydown", decide, true);
+}

@@ -1,0 +1,446 @@
+// The stage: one picture that fits its place, can be zoomed, panned and walked through by key, is patched step by step, and
+// whose folds open. What a step means is decided in Python; this file applies patches.
+import { button, h, newId } from "./dom.js";
+
+/** What is inside a fold, as Python packed it: JSON, gzip, base64. */
+async function unpack(packed) {
+  const bytes = Uint8Array.from(atob(packed), (character) => character.charCodeAt(0));
+  return new Response(new Blob([bytes]).stream().pipeThrough(new DecompressionStream("gzip"))).json();
+}
+
+/** A picture that can be zoomed, panned, walked through by key, patched, and whose folds open. */
+export class Stage {
+  constructor(host, { onPick = () => {}, onPicture = () => {}, maxHeight = 400, label = "Graph" } = {}) {
+    this.host = host;
+    this.onPick = onPick;
+    this.onPicture = onPicture; // told when a fold has been opened or closed
+    this.open = null; // key of the fold whose inside is shown
+    this.maxHeight = maxHeight;
+    this.frame = h("div", { class: "tgv-frame" });
+    this.tip = h("div", { class: "tgv-tip", role: "tooltip", id: newId(), hidden: true });
+    this.tools = h(
+      "div",
+      { class: "tgv-zoom", role: "group", "aria-label": `Zoom, ${label}` },
+      button("minus", "Zoom out", "-", () => this.zoom(1 / 1.25)),
+      button("fit", "Fit", "0", () => this.fit()),
+      button("plus", "Zoom in", "+", () => this.zoom(1.25)),
+    );
+    host.classList.add("tgv-stage");
+    this.path = h("nav", { class: "tgv-path", "aria-label": "Where in the graph", hidden: true });
+    this.style = h("style"); // beside the picture: one that is put in its place needs no new styles, nor does the page
+    host.replaceChildren(this.style, this.path, this.frame, this.tools, this.tip);
+    this.#listen();
+    this.width = 0; // asked for once: to ask while a picture changes makes the browser lay out the page each time
+    this.observer = new ResizeObserver(() => {
+      this.width = host.clientWidth;
+      if (!this.userView) this.fit();
+    });
+    this.observer.observe(host);
+  }
+
+  destroy() {
+    this.observer.disconnect();
+    this.host.replaceChildren();
+  }
+
+  /** Put the picture `view` of `scene` on the stage, at a step. Steps from here on are differences. */
+  show(scene, view, step = 0) {
+    if (this.open === null && this.picture?.svg === scene.views[view].svg) return this.#repatch(scene, view, step);
+    const focused = this.host.contains(document.activeElement) ? document.activeElement.dataset.key : null;
+    const onPath = this.path.contains(document.activeElement);
+    const open = this.open;
+    this.scene = scene;
+    this.picture = scene.views[view];
+    this.shown = view;
+    this.#put(null, this.picture.svg, this.picture.patches);
+    this.go(step);
+    if (focused) this.#focus(focused);
+    if (open && this.picture.folds?.[open]) this.openFold(open, onPath);
+  }
+
+  /** The picture that is shown already, with other patches: it stays, and so does where its reader looks. */
+  #repatch(scene, view, step) {
+    this.go(0);
+    this.scene = scene;
+    this.picture = scene.views[view];
+    this.patches = this.picture.patches;
+    for (const node of this.nodes) this.#describe(node, scene.details[node.dataset.key] ?? []);
+    this.#diff();
+    this.go(step);
+  }
+
+  /** Show what is inside the fold `key`; `null` for the whole picture. The step stays. */
+  async openFold(key, focus = true) {
+    const { picture } = this;
+    const left = this.open;
+    let inside = picture;
+    if (key !== null) {
+      const fold = picture.folds[key];
+      fold.opened ??= unpack(fold.packed);
+      const { svg, patches } = await fold.opened;
+      if (this.picture !== picture) return; // another picture has come meanwhile
+      inside = {
+        svg,
+        // What the whole picture shows as well is patched by the whole picture's patches.
+        patches: picture.patches.map((patch, step) => (patches[step] ? { ...patch, ...patches[step] } : patch)),
+      };
+      this.inside = patches;
+    }
+    const { step } = this;
+    this.#put(key, inside.svg, inside.patches);
+    this.go(step);
+    this.onPicture();
+    if (!focus) return;
+    if (key !== null && (left === null || left === picture.folds[key].parent)) this.path.querySelector("button").focus();
+    else this.#focus(this.#below(left, key));
+    this.hideTip();
+  }
+
+  /** Show what the open fold is a part of. */
+  closeFold() {
+    this.openFold(this.picture.folds[this.open].parent);
+  }
+
+  /** The fold in the picture of `key` in which the fold `inner` is. */
+  #below(inner, key) {
+    while (inner !== null && this.picture.folds[inner].parent !== key) inner = this.picture.folds[inner].parent;
+    return inner;
+  }
+
+  #focus(key) {
+    this.nodes.find((node) => node.dataset.key === key)?.focus({ preventScroll: true });
+  }
+
+  #put(open, svg, patches) {
+    this.open = open;
+    this.patches = patches;
+    this.hideTip();
+    const [whole, style] = svg.match(/<style>([^]*?)<\/style>/) ?? ["", this.style.textContent];
+    if (this.style.textContent !== style) this.style.textContent = style;
+    this.frame.innerHTML = svg.replace(whole, "");
+    this.svg = this.frame.querySelector("svg");
+    this.#index();
+    this.#diff();
+    this.#prepareSize();
+    this.step = -1;
+    this.#showPath();
+  }
+
+  /** Which fold of which fold is open, each a button that leads back to it. */
+  #showPath() {
+    const folds = [];
+    for (let key = this.open; key !== null; key = this.picture.folds[key].parent) folds.unshift(key);
+    this.path.hidden = !folds.length;
+    if (!folds.length) return this.path.replaceChildren();
+    const back = [null, ...folds.slice(0, -1)].map((key) =>
+      h("button", { type: "button", class: "tgv-choice", onclick: () => this.openFold(key) },
+        key === null ? "Whole graph" : this.picture.folds[key].title));
+    this.elsewhere = h("span", { class: "tgv-elsewhere" });
+    this.path.replaceChildren(
+      ...back.flatMap((each) => [each, h("span", { "aria-hidden": "true" }, "›")]),
+      h("span", { "aria-current": "true" }, this.picture.folds[this.open].title),
+      this.elsewhere,
+    );
+  }
+
+  #index() {
+    const prefix = `${this.svg.id}-`;
+    this.elements = new Map();
+    for (const element of this.svg.querySelectorAll("[id]")) {
+      if (element.id.startsWith(prefix)) this.elements.set(element.id.slice(prefix.length), element);
+    }
+    const title = this.svg.querySelector("title");
+    this.svg.setAttribute("role", "group");
+    this.svg.setAttribute("aria-label", title?.textContent ?? "graph");
+    this.svg.removeAttribute("aria-labelledby");
+    // A browser would show these over everything, and the tip tells more.
+    for (const each of this.svg.querySelectorAll("title")) each.remove();
+    this.nodes = [];
+    for (const [key, rows] of Object.entries(this.scene.details ?? {})) {
+      const element = this.elements.get(key);
+      if (!element) continue;
+      element.dataset.key = key;
+      element.setAttribute("role", "button");
+      this.#describe(element, rows);
+      element.setAttribute("tabindex", this.nodes.length ? "-1" : "0");
+      element.dataset.own = this.picture.folds?.[key] ? "tgv-node tgv-opens" : "tgv-node";
+      element.classList.add(...element.dataset.own.split(" "));
+      this.nodes.push(element);
+    }
+  }
+
+  #describe(element, rows) {
+    element.setAttribute("aria-label", rows.map(([label, text]) => `${label}: ${text}`).join("; "));
+  }
+
+  /** Find, for every step, what it changes and what was there before: a step back is then as cheap as a step. */
+  #diff() {
+    const present = new Map(); // key -> {class, text}
+    const stateOf = (key) => {
+      if (!present.has(key)) {
+        const element = this.elements.get(key);
+        const fixed = new Set(`${element?.dataset.base ?? ""} ${element?.dataset.own ?? ""}`.split(" "));
+        const state = [...(element?.classList ?? [])].filter((name) => !fixed.has(name));
+        present.set(key, { class: state.join(" "), text: {} });
+      }
+      return present.get(key);
+    };
+    this.forward = [];
+    this.inverse = [];
+    for (const patch of this.patches) {
+      const undo = {};
+      for (const [key, change] of Object.entries(patch)) {
+        const state = stateOf(key);
+        const before = {};
+        if (change.class !== undefined) {
+          before.class = state.class;
+          state.class = change.class;
+        }
+        if (change.text) {
+          before.text = {};
+          for (const [slot, text] of Object.entries(change.text)) {
+            before.text[slot] = state.text[slot] ?? this.elements.get(`${key}-${slot}`)?.textContent ?? "";
+            state.text[slot] = text;
+          }
+        }
+        undo[key] = before;
+      }
+      this.forward.push(patch);
+      this.inverse.push(undo);
+    }
+  }
+
+  /** Show step `step`: one write per element, however far the jump. */
+  go(step) {
+    const merged = new Map();
+    const collect = (patch) => {
+      for (const [key, change] of Object.entries(patch)) {
+        const entry = merged.get(key) ?? { text: {} };
+        if (change.class !== undefined) entry.class = change.class;
+        Object.assign(entry.text, change.text);
+        merged.set(key, entry);
+      }
+    };
+    for (let k = this.step + 1; k <= step && k < this.forward.length; k++) collect(this.forward[k]);
+    for (let k = this.step; k > step; k--) if (this.inverse[k]) collect(this.inverse[k]);
+    this.step = step;
+    for (const [key, change] of merged) {
+      const element = this.elements.get(key);
+      if (element && change.class !== undefined) {
+        element.setAttribute("class", `${element.dataset.base ?? ""} ${change.class} ${element.dataset.own ?? ""}`);
+      }
+      for (const [slot, text] of Object.entries(change.text)) {
+        const place = this.elements.get(`${key}-${slot}`);
+        if (place) place.textContent = text;
+      }
+    }
+    if (this.open !== null) this.elsewhere.textContent = this.inside[step] ? "" : "nothing changes in here at this step";
+    this.#follow();
+  }
+
+  #pick(key) {
+    if (this.picture.folds?.[key]) this.openFold(key);
+    else this.onPick(key);
+  }
+
+  /** The steps in which element `key` is what runs; where it never runs, those that change it. */
+  stepsOf(key) {
+    const touching = this.patches.flatMap((patch, step) => (patch[key] ? [step] : []));
+    const running = touching.filter((step) => /\brunning\b/.test(this.patches[step][key].class ?? ""));
+    return running.length ? running : touching;
+  }
+
+  // --- size, zoom, pan -------------------------------------------------------------------------------------
+
+  #prepareSize() {
+    const box = this.svg.viewBox.baseVal;
+    this.box = { x: box.x, y: box.y, w: box.width, h: box.height };
+    const width = this.svg.getAttribute("width") ?? "";
+    const px = parseFloat(width) * (width.endsWith("pt") ? 4 / 3 : 1) || this.box.w;
+    this.unit = this.box.w / px; // user units in one CSS pixel at 100 %
+    for (const name of ["width", "height", "style"]) this.svg.removeAttribute(name);
+    this.svg.setAttribute("preserveAspectRatio", "xMidYMid meet");
+    this.fit();
+  }
+
+  fit() {
+    this.userView = false;
+    const width = this.width || this.host.clientWidth;
+    if (!this.svg || !width) return;
+    const natural = { w: this.box.w / this.unit, h: this.box.h / this.unit };
+    // Never enlarged past 100 %, never smaller than what can be read: what is too big is panned.
+    const smallest = natural.h > natural.w ? 0.75 : 0.6;
+    const scale = Math.max(smallest, Math.min(1, width / natural.w, this.maxHeight / natural.h));
+    const height = Math.min(this.maxHeight, Math.ceil(natural.h * scale));
+    this.svg.style.height = `${height}px`;
+    this.#home({ w: (width / scale) * this.unit, h: (height / scale) * this.unit });
+    if (this.step >= 0) this.#follow();
+  }
+
+  /** The picture in the middle of its frame, or its beginning where it is larger. */
+  #home(view = this.view) {
+    if (!view) return;
+    view = { ...view };
+    view.x = view.w >= this.box.w ? this.box.x - (view.w - this.box.w) / 2 : this.box.x;
+    view.y = view.h >= this.box.h ? this.box.y - (view.h - this.box.h) / 2 : this.box.y;
+    this.#setView(view);
+  }
+
+  #setView(view) {
+    this.view = view;
+    this.svg.setAttribute("viewBox", `${view.x} ${view.y} ${view.w} ${view.h}`);
+    this.host.classList.toggle("tgv-pannable", view.w < this.box.w - 1 || view.h < this.box.h - 1);
+  }
+
+  zoom(factor, at) {
+    const { view } = this;
+    const scale = (this.host.clientWidth / view.w) * this.unit;
+    const wanted = Math.min(4, Math.max(0.2, scale * factor)) / scale;
+    const anchor = at ?? { x: view.x + view.w / 2, y: view.y + view.h / 2 };
+    this.userView = true;
+    this.#setView({
+      x: anchor.x - (anchor.x - view.x) / wanted,
+      y: anchor.y - (anchor.y - view.y) / wanted,
+      w: view.w / wanted,
+      h: view.h / wanted,
+    });
+  }
+
+  pan(dx, dy) {
+    this.userView = true;
+    this.#setView({ ...this.view, x: this.view.x + dx * this.view.w, y: this.view.y + dy * this.view.h });
+  }
+
+  #toUser(event) {
+    const point = new DOMPoint(event.clientX, event.clientY);
+    return point.matrixTransform(this.svg.getScreenCTM().inverse());
+  }
+
+  /** Bring what happens now into sight, if the picture is larger than its frame. */
+  #follow() {
+    const now = this.svg.querySelector(".running") ?? this.svg.querySelector(".now");
+    if (now) this.#reveal(now);
+    else if (this.step === 0 && !this.userView) this.#home();
+  }
+
+  #reveal(element) {
+    const { view, box } = this;
+    if (!view || (view.w >= box.w - 1 && view.h >= box.h - 1)) return;
+    const place = element.getBoundingClientRect();
+    const frame = this.frame.getBoundingClientRect();
+    if (!frame.width || !place.width) return;
+    const inside =
+      place.left >= frame.left && place.right <= frame.right && place.top >= frame.top && place.bottom <= frame.bottom;
+    if (inside) return;
+    const centre = this.#toUser({ clientX: place.left + place.width / 2, clientY: place.top + place.height / 2 });
+    const clamp = (middle, size, start, whole) =>
+      size >= whole ? start - (size - whole) / 2 : Math.min(Math.max(middle - size / 2, start), start + whole - size);
+    this.#setView({
+      ...view,
+      x: clamp(centre.x, view.w, box.x, box.w),
+      y: clamp(centre.y, view.h, box.y, box.h),
+    });
+  }
+
+  // --- pointer, keys, tip ----------------------------------------------------------------------------------
+
+  #listen() {
+    let drag = null;
+    this.frame.addEventListener("pointerdown", (event) => {
+      if (event.button === 0) drag = { x: event.clientX, y: event.clientY, view: this.view, moved: false };
+    });
+    this.frame.addEventListener("pointermove", (event) => {
+      if (!drag) return;
+      const dx = event.clientX - drag.x;
+      const dy = event.clientY - drag.y;
+      if (!drag.moved && Math.hypot(dx, dy) < 5) return;
+      if (!drag.moved) this.frame.setPointerCapture(event.pointerId);
+      drag.moved = true;
+      this.userView = true;
+      const perPixel = drag.view.w / this.host.clientWidth;
+      this.#setView({ ...drag.view, x: drag.view.x - dx * perPixel, y: drag.view.y - dy * perPixel });
+    });
+    const release = () => {
+      this.dragged = drag?.moved ?? false;
+      drag = null;
+    };
+    this.frame.addEventListener("pointerup", release);
+    this.frame.addEventListener("pointercancel", release);
+    this.frame.addEventListener("click", (event) => {
+      const node = event.target.closest("[data-key]");
+      if (node && !this.dragged) this.#pick(node.dataset.key);
+    });
+    this.frame.addEventListener("dblclick", (event) => {
+      if (!event.target.closest("[data-key]")) this.fit();
+    });
+    this.frame.addEventListener(
+      "wheel",
+      (event) => {
+        if (!event.ctrlKey && !event.metaKey) return; // a plain wheel scrolls the notebook
+        event.preventDefault();
+        this.zoom(Math.exp(-event.deltaY / 300), this.#toUser(event));
+      },
+      { passive: false },
+    );
+    this.frame.addEventListener("pointerover", (event) => {
+      const node = event.target.closest("[data-key]");
+      if (node && !drag) this.showTip(node);
+    });
+    this.host.addEventListener("pointerleave", () => this.hideTip());
+    this.frame.addEventListener("pointerout", (event) => {
+      if (event.target.closest("[data-key]") && !event.relatedTarget?.closest?.(".tgv-tip, [data-key]")) this.hideTip();
+    });
+    this.frame.addEventListener("focusin", (event) => {
+      const node = event.target.closest("[data-key]");
+      if (!node) return;
+      this.#reveal(node);
+      this.showTip(node);
+    });
+    this.frame.addEventListener("focusout", () => this.hideTip());
+    this.host.addEventListener("keydown", (event) => this.#key(event));
+  }
+
+  #key(event) {
+    if (event.ctrlKey || event.metaKey || event.altKey) return;
+    const node = event.target.closest?.("[data-key]");
+    const pans = { ArrowLeft: [-0.15, 0], ArrowRight: [0.15, 0], ArrowUp: [0, -0.15], ArrowDown: [0, 0.15] };
+    if (event.key === "+" || event.key === "=") this.zoom(1.25);
+    else if (event.key === "-") this.zoom(1 / 1.25);
+    else if (event.key === "0") this.fit();
+    else if (event.key === "Escape" && !this.tip.hidden) this.hideTip();
+    else if (event.key === "Escape" && this.open !== null) this.closeFold();
+    else if (event.shiftKey && pans[event.key]) this.pan(...pans[event.key]);
+    else if (node && (event.key === "ArrowDown" || event.key === "ArrowUp")) {
+      const next = this.nodes[this.nodes.indexOf(node) + (event.key === "ArrowDown" ? 1 : -1)];
+      if (next) {
+        node.setAttribute("tabindex", "-1");
+        next.setAttribute("tabindex", "0");
+        next.focus({ preventScroll: true });
+      }
+    } else if (node && (event.key === "Enter" || event.key === " ")) this.#pick(node.dataset.key);
+    else return;
+    event.preventDefault();
+    event.stopPropagation();
+  }
+
+  showTip(node) {
+    const rows = this.scene.details[node.dataset.key];
+    this.tip.replaceChildren(...rows.flatMap(([label, text]) => [h("span", {}, label), h("span", {}, text)]));
+    this.tip.hidden = false;
+    const host = this.host.getBoundingClientRect();
+    const place = node.getBoundingClientRect();
+    const size = this.tip.getBoundingClientRect();
+    const left = Math.min(Math.max(place.left + place.width / 2 - size.width / 2, host.left), host.right - size.width);
+    const below = place.bottom - host.top + 6;
+    const above = place.top - host.top - size.height - 6;
+    // Above, unless the window's edge is there: a tip must not hide what comes next to read.
+    const top = place.top - size.height - 6 > 0 ? above : below;
+    this.tip.style.left = `${Math.max(0, left - host.left)}px`;
+    this.tip.style.top = `${top}px`;
+    node.setAttribute("aria-describedby", this.tip.id);
+  }
+
+  hideTip() {
+    this.tip.hidden = true;
+  }
+}
