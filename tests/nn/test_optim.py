@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import warnings
 from typing import Any
 
@@ -30,6 +31,18 @@ OPTIMIZERS = [
     "RMSprop(params, lr=0.1, momentum=0.5, centered=True, weight_decay=0.1)",
     "Adagrad(params, lr=0.1, lr_decay=0.1, weight_decay=0.1)",
     "Adagrad(params, lr=T.tensor(0.1), initial_accumulator_value=0.5)",
+    "Adadelta(params, lr=0.5, rho=0.8, weight_decay=0.1)",
+    "Adadelta(params, maximize=True)",
+    "Adamax(params, lr=0.1, weight_decay=0.1)",
+    "NAdam(params, lr=0.1)",
+    "NAdam(params, lr=0.1, momentum_decay=0.1, weight_decay=0.1, decoupled_weight_decay=True)",
+    "RAdam(params, lr=0.1)",
+    "RAdam(params, lr=0.1, betas=(0.5, 0.8), weight_decay=0.1)",
+    "RAdam(params, lr=0.1, weight_decay=0.1, decoupled_weight_decay=True)",
+    "ASGD(params, lr=0.1, t0=3, lambd=0.1)",
+    "ASGD(params, lr=0.1, weight_decay=0.1)",
+    "Rprop(params, lr=0.1)",
+    "Rprop(params, lr=0.1, etas=(0.3, 1.5), step_sizes=(1e-3, 0.2), maximize=True)",
     "SGD([{'params': params[:1]}, {'params': params[1:], 'lr': 0.01}], lr=0.1)",
 ]
 
@@ -61,7 +74,7 @@ def test_an_optimizer_takes_the_steps_of_pytorchs(code: str) -> None:
     runs = []
     for T in ENGINES:
         params, loss = _problem(T)
-        optimizer = eval(code, {**vars(T.optim), "params": params, "T": T})
+        optimizer = eval(f"T.optim.{code}", {"params": params, "T": T})
         losses = _train(T, optimizer, loss, 10)
         runs.append((losses, [p.detach().numpy() for p in params], optimizer.state_dict(), repr(optimizer)))
     np.testing.assert_allclose(runs[0][0], runs[1][0], rtol=1e-9)
@@ -299,3 +312,169 @@ def test_zeros_are_written_into_the_gradient_that_somebody_holds() -> None:
         return seen
 
     assert program(tinygrad_edu) == program(torch)
+
+
+@pytest.mark.parametrize(
+    "settings",
+    [
+        "lr=0.5",
+        "lr=0.1, history_size=2, max_iter=4",
+        "line_search_fn='strong_wolfe'",
+        "lr=0.8, line_search_fn='strong_wolfe', history_size=3, max_iter=7",
+        "line_search_fn='strong_wolfe', max_eval=3",
+    ],
+)
+def test_lbfgs_takes_the_steps_of_pytorchs(settings: str) -> None:
+    runs = []
+    for T in ENGINES:
+        params, loss = _problem(T)
+        optimizer = eval(f"T.optim.LBFGS(params, {settings})", {"params": params, "T": T})
+
+        def closure(optimizer: Any = optimizer, loss: Any = loss) -> Any:
+            optimizer.zero_grad()
+            value = loss()
+            value.backward()
+            return value
+
+        losses = [optimizer.step(closure).item() for _ in range(4)]
+        again = type(optimizer)(params)
+        again.load_state_dict(optimizer.state_dict())
+        losses += [again.step(closure).item() for _ in range(2)]
+        state = optimizer.state_dict()["state"][0]
+        runs.append((losses, [p.detach().numpy() for p in params], state["n_iter"], state["func_evals"]))
+    np.testing.assert_allclose(runs[0][0], runs[1][0], rtol=1e-6)
+    for a, b in zip(runs[0][1], runs[1][1], strict=True):
+        np.testing.assert_allclose(a, b, rtol=1e-5)
+    assert runs[0][2:] == runs[1][2:]
+
+
+def test_hooks_of_an_optimizer_are_called_as_pytorch_calls_them() -> None:
+    def seen(T: Any) -> list[Any]:
+        params, loss = _problem(T)
+        optimizer, log = T.optim.SGD(params, lr=0.1), []
+        optimizer.register_step_pre_hook(lambda o, args, kwargs: log.append(("pre", o is optimizer, len(args), kwargs)))
+        handle = optimizer.register_step_post_hook(lambda o, args, kwargs: log.append(("post", len(args))))
+        base = importlib.import_module(f"{T.__name__}.optim.optimizer")
+        everywhere = base.register_optimizer_step_post_hook(lambda o, args, kwargs: log.append("everywhere"))
+        optimizer.register_state_dict_pre_hook(lambda o: log.append("state pre"))
+        optimizer.register_state_dict_post_hook(lambda o, s: {**s, "extra": 1})
+        optimizer.register_load_state_dict_pre_hook(lambda o, s: log.append(sorted(s)))
+        optimizer.register_load_state_dict_post_hook(lambda o: log.append("loaded"), prepend=True)
+        _train(T, optimizer, loss, 1)
+        handle.remove()
+        optimizer.step(lambda: loss())
+        everywhere.remove()
+        optimizer.step()
+        state = optimizer.state_dict()
+        optimizer.load_state_dict(state)
+        optimizer.register_step_pre_hook(lambda o, args, kwargs: 3)
+        try:
+            optimizer.step()
+        except RuntimeError as error:
+            log.append("must return None or a tuple" in str(error))
+        return log
+
+    assert seen(tinygrad_edu) == seen(torch)
+
+
+def test_a_state_whose_step_is_a_number_is_loaded_as_pytorch_loads_it() -> None:
+    def after(T: Any) -> list[Any]:
+        params, loss = _problem(T)
+        first = T.optim.Adam(params, lr=0.1)
+        _train(T, first, loss, 3)
+        state = first.state_dict()
+        for kept in state["state"].values():
+            kept["step"] = int(kept["step"])
+        second = T.optim.Adam(params, lr=0.1)
+        second.load_state_dict(state)
+        losses = _train(T, second, loss, 3)
+        return [losses, [float(kept["step"]) for kept in second.state_dict()["state"].values()]]
+
+    ours, theirs = (after(T) for T in ENGINES)
+    np.testing.assert_allclose(ours[0], theirs[0], rtol=1e-9)
+    assert ours[1] == theirs[1] == [6.0, 6.0]
+
+
+def test_an_optimizer_of_a_program_keeps_its_own_kind_of_state() -> None:
+    def after(T: Any) -> Any:
+        class Counting(T.optim.Optimizer):
+            def __init__(self, params: Any, lr: float) -> None:
+                super().__init__(params, {"lr": lr})
+
+            def step(self, closure: Any = None) -> None:
+                for group in self.param_groups:
+                    for p in group["params"]:
+                        state = self.state[p]
+                        state["step"] = state.get("step", 0) + 1
+                        p.data.add_(p.grad.data, alpha=-group["lr"] / state["step"])
+                self.state["calls"] = self.state.get("calls", 0) + 1
+
+        params, loss = _problem(T)
+        optimizer = Counting(params, 0.1)
+        losses = _train(T, optimizer, loss, 3)
+        other = Counting(params, 0.1)
+        other.load_state_dict(optimizer.state_dict())
+        return losses, other.state_dict()["state"]
+
+    ours, theirs = (after(T) for T in ENGINES)
+    np.testing.assert_allclose(ours[0], theirs[0], rtol=1e-9)
+    assert ours[1] == theirs[1]
+
+
+CYCLES = [
+    "CyclicLR(o, 0.1, 1.0, step_size_up=3)",
+    "CyclicLR(o, 0.1, 1.0, step_size_up=2, step_size_down=4, mode='triangular2')",
+    "CyclicLR(o, 0.1, 1.0, step_size_up=2, mode='exp_range', gamma=0.9, base_momentum=0.5)",
+    "CyclicLR(o, 0.1, 1.0, step_size_up=2, scale_fn=lambda x: 0.5 ** x, scale_mode='iterations', cycle_momentum=False)",
+]
+
+
+@pytest.mark.parametrize("code", CYCLES)
+def test_a_cycle_of_rates_and_momenta_is_pytorchs(code: str) -> None:
+    def rates(T: Any) -> list[Any]:
+        o = T.optim.SGD([T.ones(1, requires_grad=True)], lr=1.0, momentum=0.9)
+        scheduler = eval(f"S.{code}", {"S": T.optim.lr_scheduler, "o": o})
+        out = []
+        for _ in range(9):
+            out.append((o.param_groups[0]["lr"], o.param_groups[0]["momentum"]))
+            o.step()
+            scheduler.step()
+        saved = scheduler.state_dict()
+        scheduler.load_state_dict(saved)
+        return out
+
+    np.testing.assert_allclose(rates(tinygrad_edu), rates(torch), rtol=1e-12)
+
+
+def test_weights_are_averaged_as_pytorch_averages_them() -> None:
+    def program(T: Any) -> Any:
+        swa = T.optim.swa_utils
+        rng = np.random.default_rng(0)
+        x = T.tensor(rng.standard_normal((8, 3)))
+        net = T.nn.Sequential(T.nn.Linear(3, 2), T.nn.BatchNorm1d(2)).double()
+        for i, p in enumerate(net.parameters()):
+            p.data = T.tensor(rng.standard_normal(tuple(p.shape))) + i
+        means = [
+            swa.AveragedModel(net), swa.AveragedModel(net, avg_fn=swa.get_ema_avg_fn(0.9)),
+            swa.AveragedModel(net, multi_avg_fn=swa.get_ema_multi_avg_fn(0.8), use_buffers=True),
+        ]  # fmt: skip
+        optimizer = T.optim.SGD(net.parameters(), lr=0.1)
+        scheduler = swa.SWALR(optimizer, swa_lr=0.5, anneal_epochs=3)
+        rates = []
+        for _ in range(5):
+            optimizer.zero_grad()
+            net(x).square().sum().backward()
+            optimizer.step()
+            scheduler.step()
+            rates.append(scheduler.get_last_lr()[0])
+            for mean in means:
+                mean.update_parameters(net)
+        swa.update_bn([(x[:4], 0), (x[4:], 0)], means[0])
+        state = [v.numpy().tolist() for mean in means for v in mean.state_dict().values()]
+        return rates, [list(mean.state_dict()) for mean in means], state
+
+    ours, theirs = (program(T) for T in ENGINES)
+    np.testing.assert_allclose(ours[0], theirs[0])
+    assert ours[1] == theirs[1]
+    for a, b in zip(ours[2], theirs[2], strict=True):
+        np.testing.assert_allclose(a, b, rtol=1e-7)

@@ -32,6 +32,13 @@ def _add_affine(module: Module, size: Any, affine: bool, bias: bool, device: Any
         init.ones_(module.weight)
 
 
+def _reset_affine(module: Module) -> None:
+    if module.weight is not None:
+        init.ones_(module.weight)
+        if getattr(module, "bias", None) is not None:
+            init.zeros_(module.bias)
+
+
 class _BatchNorm(Module):
     _dims: tuple[int, ...] = ()
 
@@ -55,6 +62,18 @@ class _BatchNorm(Module):
         self.register_buffer("running_mean", zeros(num_features, dtype=dtype) if track else None)
         self.register_buffer("running_var", ones(num_features, dtype=dtype) if track else None)
         self.register_buffer("num_batches_tracked", zeros((), dtype=dtypes.int64) if track else None)
+
+    def reset_running_stats(self) -> None:
+        """Forget what was measured: mean 0, variance 1, no batches."""
+        if self.track_running_stats:
+            self.running_mean.zero_()
+            self.running_var.fill_(1)
+            self.num_batches_tracked.zero_()
+
+    def reset_parameters(self) -> None:
+        """As new: no statistics, weights of 1, a bias of 0."""
+        self.reset_running_stats()
+        _reset_affine(self)
 
     def forward(self, input: Tensor) -> Tensor:
         self._check(input)
@@ -165,6 +184,10 @@ class LayerNorm(Module):
         self.eps, self.elementwise_affine = eps, elementwise_affine
         _add_affine(self, self.normalized_shape, elementwise_affine, bias, device, dtype)
 
+    def reset_parameters(self) -> None:
+        """Weights of 1, a bias of 0."""
+        _reset_affine(self)
+
     def forward(self, input: Tensor) -> Tensor:
         return F.layer_norm(input, self.normalized_shape, self.weight, self.bias, self.eps)
 
@@ -193,6 +216,10 @@ class RMSNorm(Module):
         if elementwise_affine:
             init.ones_(self.weight)
 
+    def reset_parameters(self) -> None:
+        """Weights of 1, a bias of 0."""
+        _reset_affine(self)
+
     def forward(self, input: Tensor) -> Tensor:
         return F.rms_norm(input, self.normalized_shape, self.weight, self.eps)
 
@@ -219,6 +246,10 @@ class GroupNorm(Module):
             raise ValueError(f"num_channels ({num_channels}) must be divisible by num_groups ({num_groups})")
         self.num_groups, self.num_channels, self.eps, self.affine = num_groups, num_channels, eps, affine
         _add_affine(self, num_channels, affine, bias, device, dtype)
+
+    def reset_parameters(self) -> None:
+        """Weights of 1, a bias of 0."""
+        _reset_affine(self)
 
     def forward(self, input: Tensor) -> Tensor:
         return F.group_norm(input, self.num_groups, self.weight, self.bias, self.eps)

@@ -1,10 +1,8 @@
-"""Optimisers: how parameters follow their gradients (PyTorch: `torch.optim`)."""
+"""Optimisers: how parameters follow their gradients (PyTorch: `torch.optim`). The line above an update is its formula."""
 
 from __future__ import annotations
 
-from typing import Any
-
-from ..compat import absent
+from ..compat.later import later
 from . import lr_scheduler
 from .adagrad import Adagrad
 from .adam import Adam
@@ -13,11 +11,11 @@ from .optimizer import Optimizer
 from .rmsprop import RMSprop
 from .sgd import SGD
 
-__all__ = ["SGD", "Adagrad", "Adam", "AdamW", "Optimizer", "RMSprop", "lr_scheduler"]
+# What is imported when it is first asked for: the module of each.
+_LATER = {
+    name: name.lower() for name in ("ASGD", "Adadelta", "Adamax", "LBFGS", "NAdam", "RAdam", "Rprop", "swa_utils")
+}
 
+__all__ = ["SGD", "Adagrad", "Adam", "AdamW", "Optimizer", "RMSprop", "lr_scheduler", *_LATER]
 
-def __getattr__(name: str) -> Any:
-    raise AttributeError(
-        absent.sentence(name)
-        or f"tinygrad_edu.optim has no {name!r}. Write it as an Optimizer of your own, from one that is here."
-    )
+__getattr__ = later(__name__, _LATER, "Write it as an Optimizer of your own, from one that is here.")

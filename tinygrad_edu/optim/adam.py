@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from .optimizer import Optimizer, at_least_zero, check_rate, counted, no_steps, refuse, zeros_like
+from .optimizer import Optimizer, at_least_zero, check_betas, check_rate, counted, no_steps, refuse, zeros_like
 
 __all__ = ["Adam"]
 
@@ -35,9 +35,7 @@ class Adam(Optimizer):
         check_rate(lr)
         at_least_zero(eps=eps, weight_decay=weight_decay)
         refuse(differentiable=differentiable, capturable=capturable)
-        for i, beta in enumerate(betas):
-            if not 0 <= beta < 1:
-                raise ValueError(f"Invalid beta parameter at index {i}: {beta}")
+        check_betas(betas)
         settings = dict(
             lr=lr, betas=betas, eps=eps, weight_decay=weight_decay, amsgrad=amsgrad, maximize=maximize, foreach=foreach,
             capturable=capturable, differentiable=differentiable, fused=fused, decoupled_weight_decay=decoupled_weight_decay,

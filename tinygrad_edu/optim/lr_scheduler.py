@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import types
 import warnings
 from bisect import bisect_right
 from collections import Counter
@@ -12,7 +13,7 @@ from typing import Any
 from .optimizer import Optimizer
 
 __all__ = [
-    "ChainedScheduler", "ConstantLR", "CosineAnnealingLR", "CosineAnnealingWarmRestarts", "ExponentialLR", "LRScheduler",
+    "ChainedScheduler", "ConstantLR", "CosineAnnealingLR", "CosineAnnealingWarmRestarts", "CyclicLR", "ExponentialLR", "LRScheduler",
     "LambdaLR", "LinearLR", "MultiStepLR", "MultiplicativeLR", "OneCycleLR", "PolynomialLR", "ReduceLROnPlateau", "SequentialLR",
     "StepLR",
 ]  # fmt: skip
@@ -67,8 +68,7 @@ class LRScheduler:
 
     def step(self, epoch: int | None = None) -> None:
         """Go on by one epoch: called after the optimiser's own step."""
-        own_step = type(self.optimizer).step is not Optimizer.step
-        if self._step_count == 1 and not (own_step or self.optimizer._opt_called):
+        if self._step_count == 1 and not self.optimizer._opt_called:
             warnings.warn(
                 "Detected call of `lr_scheduler.step()` before `optimizer.step()`. Call them in the opposite order: else the "
                 "first value of the learning rate schedule is skipped.",
@@ -236,8 +236,15 @@ class LambdaLR(LRScheduler):
         return [base * f(self.last_epoch) for f, base in zip(self.lr_lambdas, self.base_lrs, strict=True)]
 
     def state_dict(self) -> dict[str, Any]:
-        # PyTorch looks for the place of each function.
-        return super().state_dict() | {"lr_lambdas": [None] * len(self.lr_lambdas)}
+        # A function is not saved, an object that is called has what it holds saved.
+        kept = [None if isinstance(f, types.FunctionType) else dict(f.__dict__) for f in self.lr_lambdas]
+        return super().state_dict() | {"lr_lambdas": kept}
+
+    def load_state_dict(self, state_dict: dict[str, Any]) -> None:
+        super().load_state_dict(state_dict)
+        for f, kept in zip(self.lr_lambdas, state_dict["lr_lambdas"], strict=True):
+            if kept is not None:
+                f.__dict__.update(kept)
 
 
 class MultiplicativeLR(LambdaLR):
@@ -313,6 +320,90 @@ class CosineAnnealingWarmRestarts(LRScheduler):
             while self.T_cur >= self.T_i:
                 self.T_cur, self.T_i = self.T_cur - self.T_i, self.T_i * self.T_mult
         self._update_lr(math.floor(epoch))
+
+
+class CyclicLR(LRScheduler):
+    """Up from `base_lr` to `max_lr` in `step_size_up` steps and down again, over and over; the momentum goes the other way.
+
+    Raises:
+        ValueError: `mode` is none of "triangular", "triangular2", "exp_range", and there is no `scale_fn`.
+    """
+
+    def __init__(
+        self,
+        optimizer: Optimizer,
+        base_lr: Any,
+        max_lr: Any,
+        step_size_up: int = 2000,
+        step_size_down: int | None = None,
+        mode: str = "triangular",
+        gamma: float = 1.0,
+        scale_fn: Callable[[float], float] | None = None,
+        scale_mode: str = "cycle",
+        cycle_momentum: bool = True,
+        base_momentum: Any = 0.8,
+        max_momentum: Any = 0.9,
+        last_epoch: int = -1,
+    ) -> None:
+        _check(optimizer)
+        base_lrs = _for_each_group("base_lr", base_lr, optimizer)
+        if last_epoch == -1:
+            for group, rate in zip(optimizer.param_groups, base_lrs, strict=True):
+                group["lr"] = rate
+        self.max_lrs = _for_each_group("max_lr", max_lr, optimizer)
+        self.total_size = float(step_size_up) + float(step_size_up if step_size_down is None else step_size_down)
+        self.step_ratio = step_size_up / self.total_size
+        if mode not in ("triangular", "triangular2", "exp_range") and scale_fn is None:
+            raise ValueError("mode is invalid and scale_fn is None")
+        self.mode, self.gamma, self._scale_fn_custom = mode, gamma, scale_fn
+        self.scale_mode = scale_mode if scale_fn is not None else "iterations" if mode == "exp_range" else "cycle"
+        self.cycle_momentum, self.use_beta1 = cycle_momentum, "betas" in optimizer.defaults
+        if cycle_momentum:
+            if not self.use_beta1 and "momentum" not in optimizer.defaults:
+                raise ValueError("optimizer must support momentum or beta1 with `cycle_momentum` option enabled")
+            self.base_momentums = _for_each_group("base_momentum", base_momentum, optimizer)
+            self.max_momentums = _for_each_group("max_momentum", max_momentum, optimizer)
+            if last_epoch == -1:
+                for group, low, high in zip(
+                    optimizer.param_groups, self.base_momentums, self.max_momentums, strict=True
+                ):
+                    self._set_momentum(group, high)
+                    group.update(max_momentum=high, base_momentum=low)
+        super().__init__(optimizer, last_epoch)
+        self.base_lrs = base_lrs
+
+    def _set_momentum(self, group: dict[str, Any], momentum: float) -> None:
+        group.update({"betas": (momentum, *group["betas"][1:])} if self.use_beta1 else {"momentum": momentum})
+
+    def scale_fn(self, x: float) -> float:
+        """How high a cycle (or a step, by `scale_mode`) reaches: 1 for the whole way."""
+        if self._scale_fn_custom is not None:
+            return self._scale_fn_custom(x)
+        return {"triangular": 1.0, "triangular2": 0.5 ** (x - 1), "exp_range": self.gamma**x}[self.mode]
+
+    def get_lr(self) -> list[Any]:
+        cycle = math.floor(1 + self.last_epoch / self.total_size)
+        x = 1.0 + self.last_epoch / self.total_size - cycle
+        height = x / self.step_ratio if x <= self.step_ratio else (x - 1) / (self.step_ratio - 1)
+        scale = self.scale_fn(cycle if self.scale_mode == "cycle" else self.last_epoch)
+        if self.cycle_momentum:
+            bounds = zip(self.optimizer.param_groups, self.base_momentums, self.max_momentums, strict=True)
+            for group, least, most in bounds:
+                self._set_momentum(group, most - (most - least) * height * scale)
+        return [low + (high - low) * height * scale for low, high in zip(self.base_lrs, self.max_lrs, strict=True)]
+
+    def state_dict(self) -> dict[str, Any]:
+        """As of any scheduler; a function of one's own is not saved."""
+        fn = self._scale_fn_custom
+        kept = None if fn is None or isinstance(fn, types.FunctionType) else dict(fn.__dict__)
+        return super().state_dict() | {"_scale_fn_custom": kept}
+
+    def load_state_dict(self, state_dict: dict[str, Any]) -> None:
+        """Go on from a saved state."""
+        kept = state_dict.get("_scale_fn_custom")
+        super().load_state_dict({k: v for k, v in state_dict.items() if k != "_scale_fn_custom"})
+        if kept is not None and self._scale_fn_custom is not None:
+            self._scale_fn_custom.__dict__.update(kept)
 
 
 class OneCycleLR(LRScheduler):

@@ -2,19 +2,65 @@
 
 from __future__ import annotations
 
+import copy
+import functools
 import warnings
-from collections import defaultdict
+from collections import OrderedDict, defaultdict
 from collections.abc import Callable, Iterable
 from typing import Any
 
 import numpy as np
 
 from ..autograd import grad_mode
+from ..autograd.hooks import RemovableHandle, add_hook
 from ..autograd.node import bump_version
 from ..nn.parameter import clear_gradient
 from ..tensor import Tensor, wrap
 
-__all__ = ["Optimizer"]
+__all__ = ["Optimizer", "register_optimizer_step_post_hook", "register_optimizer_step_pre_hook"]
+
+Hook = Callable[..., Any]
+
+# The hooks of every optimiser.
+_before_each_step: dict[int, Hook] = OrderedDict()
+_after_each_step: dict[int, Hook] = OrderedDict()
+
+
+def register_optimizer_step_pre_hook(hook: Hook) -> RemovableHandle:
+    """Call `hook(optimizer, args, kwargs)` before each step of every optimiser; it may return new `(args, kwargs)`."""
+    return add_hook(_before_each_step, hook)
+
+
+def register_optimizer_step_post_hook(hook: Hook) -> RemovableHandle:
+    """Call `hook(optimizer, args, kwargs)` after each step of every optimiser."""
+    return add_hook(_after_each_step, hook)
+
+
+def _hooked(step: Callable[..., Any]) -> Callable[..., Any]:
+    """`step`, with the hooks before and after it."""
+
+    @functools.wraps(step)
+    def call(self: Optimizer, *args: Any, **kwargs: Any) -> Any:
+        self._opt_called = True
+        if not (_before_each_step or _after_each_step or self._hooks):
+            return step(self, *args, **kwargs)
+        # As in PyTorch the arguments that a hook sees begin with the optimiser.
+        whole: tuple[Any, ...] = (self, *args)
+        for hook in [*_before_each_step.values(), *self._hooks_at("step_pre").values()]:
+            changed = hook(self, whole, kwargs)
+            if changed is not None:
+                if not (isinstance(changed, tuple) and len(changed) == 2):
+                    raise RuntimeError(
+                        f"{step} must return None or a tuple of (new_args, new_kwargs), but got {changed}. That is what a "
+                        "hook before a step may return."
+                    )
+                whole, kwargs = changed
+        out = step(*whole, **kwargs)
+        for hook in [*self._hooks_at("step_post").values(), *_after_each_step.values()]:
+            hook(self, whole, kwargs)
+        return out
+
+    return call
 
 
 class Optimizer:
@@ -22,6 +68,13 @@ class Optimizer:
 
     # What a scheduler asks before its own first step.
     _opt_called = False
+    # The hooks that were registered, by when they are called: "step_pre", "load_state_dict_post", …
+    _hooks: dict[str, dict[int, Hook]] = {}  # noqa: RUF012 - replaced, never changed
+
+    def __init_subclass__(cls, **settings: Any) -> None:
+        super().__init_subclass__(**settings)
+        if "step" in cls.__dict__:
+            cls.step = _hooked(cls.step)  # type: ignore[method-assign]
 
     def __init__(self, params: Iterable[Any], defaults: dict[str, Any]) -> None:
         if isinstance(params, Tensor):
@@ -84,9 +137,49 @@ class Optimizer:
         for p in self._all():
             clear_gradient(p, set_to_none)
 
+    # --- hooks -------------------------------------------------------------------------------------------------------
+
+    def _hooks_at(self, when: str) -> dict[int, Hook]:
+        return self._hooks.get(when, {})
+
+    def _add_hook(self, when: str, hook: Hook, prepend: bool = False) -> RemovableHandle:
+        if not self.__dict__.get("_hooks"):
+            self._hooks = defaultdict(OrderedDict)
+        hooks = self._hooks[when]
+        handle = add_hook(hooks, hook)
+        if prepend and isinstance(hooks, OrderedDict):
+            hooks.move_to_end(handle.id, last=False)
+        return handle
+
+    def register_step_pre_hook(self, hook: Hook) -> RemovableHandle:
+        """Call `hook(optimizer, args, kwargs)` before each step; it may return new `(args, kwargs)`."""
+        return self._add_hook("step_pre", hook)
+
+    def register_step_post_hook(self, hook: Hook) -> RemovableHandle:
+        """Call `hook(optimizer, args, kwargs)` after each step."""
+        return self._add_hook("step_post", hook)
+
+    def register_state_dict_pre_hook(self, hook: Hook, prepend: bool = False) -> RemovableHandle:
+        """Call `hook(optimizer)` before `state_dict` gathers the state."""
+        return self._add_hook("state_dict_pre", hook, prepend)
+
+    def register_state_dict_post_hook(self, hook: Hook, prepend: bool = False) -> RemovableHandle:
+        """Call `hook(optimizer, state_dict)` with what `state_dict` returns; what the hook returns replaces it."""
+        return self._add_hook("state_dict_post", hook, prepend)
+
+    def register_load_state_dict_pre_hook(self, hook: Hook, prepend: bool = False) -> RemovableHandle:
+        """Call `hook(optimizer, state_dict)` before a state is loaded; what the hook returns is loaded in its place."""
+        return self._add_hook("load_state_dict_pre", hook, prepend)
+
+    def register_load_state_dict_post_hook(self, hook: Hook, prepend: bool = False) -> RemovableHandle:
+        """Call `hook(optimizer)` after a state was loaded."""
+        return self._add_hook("load_state_dict_post", hook, prepend)
+
+    # --- steps -------------------------------------------------------------------------------------------------------
+
+    @_hooked
     def step(self, closure: Callable[[], Any] | None = None) -> Any:
         """Change each parameter by its gradient; `closure` computes the loss anew first and is returned."""
-        self._opt_called = True
         loss = None
         if closure is not None:
             with grad_mode.enable_grad():
@@ -96,9 +189,9 @@ class Optimizer:
                 if p._grad is None:
                     continue
                 grad = p._grad._data
-                if group["maximize"]:
+                if group.get("maximize"):
                     grad = -grad
-                if group["weight_decay"]:
+                if group.get("weight_decay"):
                     if group.get("decoupled_weight_decay"):
                         p._data *= 1 - float(group["lr"]) * group["weight_decay"]
                     else:
@@ -111,22 +204,41 @@ class Optimizer:
     def _update(self, p: np.ndarray, grad: np.ndarray, state: dict[str, Any], group: dict[str, Any]) -> None:
         raise NotImplementedError
 
+    def __getstate__(self) -> dict[str, Any]:
+        return {"defaults": self.defaults, "state": self.state, "param_groups": self.param_groups}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__.update(state)
+
     def state_dict(self) -> dict[str, Any]:
         """The state by the number of each parameter, and the settings of the groups."""
-        numbers = {id(p): i for i, p in enumerate(dict.fromkeys(self._all()))}
-        groups = [
-            {k: v for k, v in group.items() if k != "params"} | {"params": [numbers[id(p)] for p in group["params"]]}
-            for group in self.param_groups
-        ]
-        return {"state": {numbers[id(p)]: kept for p, kept in self.state.items() if kept}, "param_groups": groups}
+        for hook in list(self._hooks_at("state_dict_pre").values()):
+            hook(self)
+        numbers: dict[int, int] = {}
+        groups, start = [], 0
+        for group in self.param_groups:
+            for i, p in enumerate(group["params"], start):
+                numbers.setdefault(id(p), i)
+            start += len(group["params"])
+            packed = {k: v for k, v in group.items() if k != "params"}
+            groups.append(packed | {"params": [numbers[id(p)] for p in group["params"]]})
+        # What a program keeps under another key than a parameter stays under it.
+        state = {numbers[id(k)] if isinstance(k, Tensor) else k: v for k, v in self.state.items() if v != {}}
+        packed_state: dict[str, Any] = {"state": state, "param_groups": groups}
+        for hook in list(self._hooks_at("state_dict_post").values()):
+            packed_state = _or(hook(self, packed_state), packed_state)
+        return packed_state
 
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
-        """Go on from a saved state, of this package or of PyTorch.
+        """Go on from a saved state: Tensors, arrays, or another engine's tensors.
 
         Raises:
             ValueError: the groups do not match.
         """
-        saved = state_dict["param_groups"]
+        state_dict = dict(state_dict)
+        for hook in list(self._hooks_at("load_state_dict_pre").values()):
+            state_dict = _or(hook(self, state_dict), state_dict)
+        saved = copy.deepcopy(state_dict["param_groups"])
         if len(saved) != len(self.param_groups):
             raise ValueError("loaded state dict has a different number of parameter groups")
         for group, kept in zip(self.param_groups, saved, strict=True):
@@ -134,12 +246,25 @@ class Optimizer:
                 raise ValueError(
                     "loaded state dict contains a parameter group that doesn't match the size of optimizer's group"
                 )
-            group.update({k: v for k, v in kept.items() if k != "params"})
         order = [number for kept in saved for number in kept["params"]]
-        self.state.clear()
-        for number, p in zip(order, self._all(), strict=True):
-            if number in state_dict["state"]:
-                self.state[p] = {k: _own(v, k, p) for k, v in state_dict["state"][number].items()}
+        named = dict(zip(order, self._all(), strict=True))
+        state: defaultdict[Any, Any] = defaultdict(dict)
+        for number, kept in state_dict["state"].items():
+            if number not in named:
+                state[number] = kept
+                continue
+            p = named[number]
+            state[p] = own = _own(kept, None, p)
+            # Files of earlier versions hold the number of steps as a number. An optimiser of a program may mean it so.
+            if type(self)._update is not Optimizer._update and isinstance(own.get("step"), int | float):
+                own["step"] = wrap(np.asarray(own["step"], np.float32))
+        groups = []
+        for group, kept in zip(self.param_groups, saved, strict=True):
+            names = {"param_names": group["param_names"]} if "param_names" in group else {}
+            groups.append({**names, **kept, "params": group["params"]})
+        self.__setstate__({"state": state, "param_groups": groups})
+        for hook in list(self._hooks_at("load_state_dict_post").values()):
+            hook(self)
 
     def _all(self) -> list[Tensor]:
         return [p for group in self.param_groups for p in group["params"]]
@@ -152,10 +277,18 @@ class Optimizer:
         return f"{type(self).__name__} (" + "".join(groups) + ")"
 
 
-def _own(value: Any, key: str, p: Tensor) -> Any:
-    """A copy of a saved value: an array, or a tensor of either engine, as a Tensor in the dtype of its parameter."""
+def _or(answer: Any, otherwise: Any) -> Any:
+    return otherwise if answer is None else answer
+
+
+def _own(value: Any, key: Any, p: Tensor) -> Any:
+    """A copy of a saved value, in which arrays and tensors of either engine are Tensors in the dtype of their parameter."""
+    if isinstance(value, dict):
+        return {k: _own(v, k, p) for k, v in value.items()}
     if isinstance(value, Tensor):
         value = value._data
+    elif isinstance(value, list | tuple):
+        return type(value)(_own(v, None, p) for v in value)
     elif not hasattr(value, "__array__"):
         return value
     array = np.asarray(value)
@@ -172,6 +305,11 @@ def no_steps() -> Tensor:
     return wrap(np.zeros((), np.float32))
 
 
+def number(value: float) -> Tensor:
+    """A number of a parameter's state, as PyTorch keeps it."""
+    return wrap(np.asarray(value, np.float32))
+
+
 def counted(state: dict[str, Any]) -> float:
     """The number of this step."""
     count = state["step"]._data
@@ -185,6 +323,13 @@ def check_rate(lr: Any) -> None:
         raise ValueError("Tensor lr must be 1-element")
     if not lr >= 0:
         raise ValueError(f"Invalid learning rate: {lr}")
+
+
+def check_betas(betas: tuple[Any, Any]) -> None:
+    """Refuse a mean that forgets nothing, or more than there is."""
+    for i, beta in enumerate(betas):
+        if not 0 <= beta < 1:
+            raise ValueError(f"Invalid beta parameter at index {i}: {beta}")
 
 
 def at_least_zero(**settings: float) -> None:

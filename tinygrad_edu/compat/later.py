@@ -1,0 +1,30 @@
+"""Names that a module gives but imports only when they are first asked for; and a sentence for those that it has not."""
+
+from __future__ import annotations
+
+import importlib
+import sys
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from . import absent
+
+__all__ = ["later"]
+
+
+def later(module: str, homes: Mapping[str, str], advice: str) -> Callable[[str], Any]:
+    """The `__getattr__` of `module`: `homes` says in which module beside it a name lives, `advice` what else to do.
+
+    A name that is the module of its home is that module.
+    """
+
+    def __getattr__(name: str) -> Any:
+        home = homes.get(name)
+        if home is None:
+            raise AttributeError(absent.sentence(name) or f"{module} has no {name!r}. {advice}")
+        found = importlib.import_module(f"{module}.{home}")
+        value = found if home.rpartition(".")[2] == name else getattr(found, name)
+        setattr(sys.modules[module], name, value)
+        return value
+
+    return __getattr__

@@ -1,0 +1,50 @@
+"""`Adamax`. The line above an update is its formula."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+import numpy as np
+
+from .optimizer import Optimizer, at_least_zero, check_betas, check_rate, counted, no_steps, refuse, zeros_like
+
+__all__ = ["Adamax"]
+
+
+class Adamax(Optimizer):
+    """Adam with the largest recent gradient in the place of the root of the mean square."""
+
+    def __init__(
+        self,
+        params: Iterable[Any],
+        lr: float = 2e-3,
+        betas: tuple[float, float] = (0.9, 0.999),
+        eps: float = 1e-8,
+        weight_decay: float = 0,
+        foreach: Any = None,
+        *,
+        maximize: bool = False,
+        differentiable: bool = False,
+        capturable: bool = False,
+    ) -> None:
+        check_rate(lr)
+        at_least_zero(eps=eps)
+        check_betas(betas)
+        at_least_zero(weight_decay=weight_decay)
+        refuse(differentiable=differentiable, capturable=capturable)
+        settings = dict(
+            lr=lr, betas=betas, eps=eps, weight_decay=weight_decay, foreach=foreach, maximize=maximize,
+            differentiable=differentiable, capturable=capturable,
+        )  # fmt: skip
+        super().__init__(params, settings)
+
+    # m ← β₁·m + (1 - β₁)·g;  u ← max(β₂·u, |g| + eps);  p ← p - lr/(1 - β₁ᵗ)·m/u
+    def _update(self, p: np.ndarray, grad: np.ndarray, state: dict[str, Any], group: dict[str, Any]) -> None:
+        if not state:
+            state.update(step=no_steps(), exp_avg=zeros_like(p), exp_inf=zeros_like(p))
+        step, (beta1, beta2) = counted(state), map(float, group["betas"])
+        m, u = state["exp_avg"]._data, state["exp_inf"]._data
+        m += (grad - m) * (1 - beta1)
+        np.maximum(u * beta2, np.abs(grad) + group["eps"], out=u)
+        p -= (float(group["lr"]) / (1 - beta1**step)) * (m / u)

@@ -1,0 +1,166 @@
+"""Averages of a model's weights along its training (PyTorch: `torch.optim.swa_utils`)."""
+
+from __future__ import annotations
+
+import copy
+import itertools
+import math
+from collections.abc import Callable, Iterable
+from typing import Any
+
+from ..autograd.grad_mode import no_grad
+from ..nn.module import Module
+from ..nn.norms import BatchNorm1d, BatchNorm2d, BatchNorm3d
+from ..ops import functions
+from .lr_scheduler import LRScheduler, _for_each_group
+from .optimizer import Optimizer
+
+__all__ = [
+    "SWALR", "AveragedModel", "get_ema_avg_fn", "get_ema_multi_avg_fn", "get_swa_avg_fn", "get_swa_multi_avg_fn", "update_bn",
+]  # fmt: skip
+
+
+def get_ema_avg_fn(decay: float = 0.999) -> Callable[..., Any]:
+    """The mean that forgets: decay·average + (1 - decay)·new."""
+    _check_decay(decay)
+
+    def ema_update(ema_param: Any, current_param: Any, num_averaged: Any) -> Any:
+        return decay * ema_param + (1 - decay) * current_param
+
+    return no_grad()(ema_update)
+
+
+def get_swa_avg_fn() -> Callable[..., Any]:
+    """The plain mean: average + (new - average)/(n + 1)."""
+
+    def swa_update(averaged_param: Any, current_param: Any, num_averaged: Any) -> Any:
+        return averaged_param + (current_param - averaged_param) / (num_averaged + 1)
+
+    return no_grad()(swa_update)
+
+
+def get_ema_multi_avg_fn(decay: float = 0.999) -> Callable[..., None]:
+    """`get_ema_avg_fn` for lists of parameters, written into the first list."""
+    return _for_lists(get_ema_avg_fn(decay))
+
+
+def get_swa_multi_avg_fn() -> Callable[..., None]:
+    """`get_swa_avg_fn` for lists of parameters, written into the first list."""
+    return _for_lists(get_swa_avg_fn())
+
+
+def _check_decay(decay: float) -> None:
+    if decay < 0 or decay > 1:
+        raise ValueError(f"Invalid decay value {decay} provided. Please provide a value in [0,1] range.")
+
+
+def _for_lists(mean: Callable[..., Any]) -> Callable[..., None]:
+    def update(averages: Any, current: Any, num_averaged: Any) -> None:
+        for average, new in zip(averages, current, strict=True):
+            average.copy_(mean(average, new, num_averaged))
+
+    return no_grad()(update)
+
+
+class AveragedModel(Module):
+    """A copy of `model` whose parameters are means: call `update_parameters(model)` after each step or epoch."""
+
+    def __init__(
+        self,
+        model: Module,
+        device: Any = None,
+        avg_fn: Callable[..., Any] | None = None,
+        multi_avg_fn: Callable[..., None] | None = None,
+        use_buffers: bool = False,
+    ) -> None:
+        super().__init__()
+        if avg_fn is not None and multi_avg_fn is not None:
+            raise AssertionError("Only one of avg_fn and multi_avg_fn should be provided")
+        self.module = copy.deepcopy(model)
+        if device is not None:
+            self.module = self.module.to(device)
+        self.register_buffer("n_averaged", functions["tensor"](0))
+        self.avg_fn, self.multi_avg_fn, self.use_buffers = avg_fn, multi_avg_fn, use_buffers
+
+    def forward(self, *args: Any, **kwargs: Any) -> Any:
+        return self.module(*args, **kwargs)
+
+    def update_parameters(self, model: Module) -> None:
+        """Take the parameters of `model` into the means; the first time they are copied."""
+        own, new = self.module.parameters(), model.parameters()
+        if self.use_buffers:
+            averaged = [t.detach() for t in itertools.chain(own, self.module.buffers())]
+            current = [t.detach() for t in itertools.chain(new, model.buffers())]
+        else:
+            averaged, current = [p.detach() for p in own], [p.detach() for p in new]
+        if self.n_averaged == 0:
+            for average, value in zip(averaged, current, strict=True):
+                average.copy_(value)
+        elif self.avg_fn is not None:
+            for average, value in zip(averaged, current, strict=True):
+                average.copy_(self.avg_fn(average, value, self.n_averaged))
+        else:
+            (self.multi_avg_fn or get_swa_multi_avg_fn())(averaged, current, self.n_averaged)
+        if not self.use_buffers:
+            for buffer, value in zip(self.module.buffers(), model.buffers(), strict=True):
+                buffer.detach().copy_(value.detach())
+        self.n_averaged += 1
+
+
+def update_bn(loader: Iterable[Any], model: Module, device: Any = None) -> None:
+    """Measure the statistics of all batch norms in `model` anew: one pass over the inputs that `loader` gives."""
+    momenta: dict[Any, Any] = {}
+    for module in model.modules():
+        if isinstance(module, BatchNorm1d | BatchNorm2d | BatchNorm3d):
+            module.reset_running_stats()
+            momenta[module] = module.momentum
+            module.momentum = None
+    if not momenta:
+        return
+    was_training = model.training
+    model.train()
+    with no_grad():
+        for batch in loader:
+            input = batch[0] if isinstance(batch, list | tuple) else batch
+            model(input if device is None else input.to(device))
+    for module, momentum in momenta.items():
+        module.momentum = momentum
+    model.train(was_training)
+
+
+class SWALR(LRScheduler):
+    """From the rates that are there to `swa_lr` in `anneal_epochs` epochs, along a cosine or a line; then constant."""
+
+    def __init__(
+        self,
+        optimizer: Optimizer,
+        swa_lr: Any,
+        anneal_epochs: int = 10,
+        anneal_strategy: str = "cos",
+        last_epoch: int = -1,
+    ) -> None:
+        for group, rate in zip(optimizer.param_groups, _for_each_group("swa_lr", swa_lr, optimizer), strict=True):
+            group["swa_lr"] = rate
+        if anneal_strategy not in ("cos", "linear"):
+            raise ValueError(f"anneal_strategy must be one of 'cos' or 'linear', instead got {anneal_strategy}")
+        if not isinstance(anneal_epochs, int) or anneal_epochs < 0:
+            raise ValueError(f"anneal_epochs must be equal or greater than 0, got {anneal_epochs}")
+        self._anneal_strategy, self.anneal_epochs = anneal_strategy, anneal_epochs
+        super().__init__(optimizer, last_epoch)
+
+    def _share(self, step: float) -> float:
+        """How far on the way to `swa_lr` a step is."""
+        t = max(0.0, min(1.0, step / max(1, self.anneal_epochs)))
+        return (1 - math.cos(math.pi * t)) / 2 if self._anneal_strategy == "cos" else t
+
+    def get_lr(self) -> list[Any]:
+        step = self._step_count - 1
+        if self.anneal_epochs == 0:
+            step = max(1, step)
+        before, now = self._share(step - 1), self._share(step)
+        rates = []
+        for group in self.optimizer.param_groups:
+            goal = group["swa_lr"]
+            start = goal if before == 1 else (group["lr"] - before * goal) / (1 - before)
+            rates.append(goal * now + start * (1 - now))
+        return rates
