@@ -33,6 +33,9 @@ GRAD_MODES = ("no_grad", "inference_mode")
 HOOKS = {"double": "lambda grad: 2 * grad", "print": "print"}
 DTYPES = ("float64", "float32", "float16", "int64", "bool")
 MOST = 64  # numbers in a tensor that is given another shape
+_SETS = ("no_grad", "inference_mode", "retain_grad", "detach", "volatile")
+_MAPS = ("requires_grad", "values", "shapes", "dtypes", "hooks")
+_PASS = ("backwards", "retain_graph", "create_graph", "zero_grad", "anomaly")
 
 
 @dataclass(frozen=True)
@@ -60,6 +63,14 @@ class Edits:
     create_graph: bool | None = None
     zero_grad: bool = False
     anomaly: bool = False
+
+    @classmethod
+    def of(cls, state: dict[str, Any]) -> Edits:
+        """The toggles as JSON has them, with lists for sets; what `state` holds beside toggles is left out."""
+        known: dict[str, Any] = {name: frozenset(state[name]) for name in _SETS if state.get(name)}
+        known.update({name: dict(state[name]) for name in _MAPS if state.get(name)})
+        known.update({name: state[name] for name in _PASS if state.get(name) is not None})
+        return cls(**known)
 
 
 @dataclass(frozen=True)
@@ -190,6 +201,8 @@ class _Editor:
 
     def _make_volatile(self, name: str) -> None:
         call = self._call_of(name)
+        if name_of(call) == "Variable" and keyword_of(call, "volatile") is not None:
+            return
         if name_of(call) == "Variable":
             self._insert_argument(call, "volatile=True")
         else:

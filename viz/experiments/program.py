@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import inspect
+import re
 import textwrap
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
@@ -105,6 +106,16 @@ def parse(program: str | Callable[..., Any]) -> Program:
     raise TypeError(
         f"a program is a source string or a function taking the engine module, not {type(program).__name__}"
     )
+
+
+def reread(text: str, program: Program) -> Program:
+    """Read other source in the place of `program`: the same name for the engine, the same names from outside.
+
+    Raises:
+        ProgramError: `text` is no Python; `line` says where.
+    """
+    engine_name = program.engine_name if re.search(rf"\b{program.engine_name}\b", text) else None
+    return _parse(spread(textwrap.dedent(text).strip("\n")), engine_name, program.namespace)
 
 
 def spread(source: str) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from typing import Any
 
 from viz import engines
@@ -147,9 +148,95 @@ def _close(ours: dict[str, Any] | None, theirs: dict[str, Any] | None, rounded: 
     return distance(Array(**ours), Array(**theirs), rounded)[2]
 
 
-def account(was: dict[str, Any], now: dict[str, Any], before: dict[str, Recording], after: dict[str, Recording]) -> str:
-    """One sentence: which toggle was changed, and what that changed in the graph, in the gradients or in an error."""
-    cause = _cause(was, now)
+def errors_of(sides: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """What the engines raised, each error once: where both raise the same in the same line, PyTorch's words stand beside."""
+    told: list[dict[str, Any]] = []
+    for side in sides:
+        error = side.get("error")
+        if error is None:
+            continue
+        first = told[0] if told else None
+        if first is not None and (first["type"], first["line"]) == (error["type"], error["line"]):
+            first["engines"].append(side["engine"])
+            if error["message"] != first["message"]:
+                first["pytorch"] = error["message"]
+        else:
+            told.append({**error, "engines": [side["engine"]]})
+    return told
+
+
+def verdict(
+    recordings: dict[str, Recording], rows: list[dict[str, Any]], sides: list[dict[str, Any]]
+) -> dict[str, Any]:
+    """Whether the engines agree, and on how much: `agree` is None where PyTorch has not run, `differs` says where."""
+    name = next((side["title"] for side in sides if side["engine"] == TORCH), "PyTorch").partition(",")[0]
+    if len(recordings) < 2:
+        away = next((side["missing"] for side in sides if side["engine"] == TORCH and "missing" in side), "")
+        return {"agree": None, "label": f"{name} has not run", "compared": away, "differs": []}
+    ours, theirs = recordings[CORE], recordings[TORCH]
+    differs = [f"{row['name']}: {row['differs']}" for row in rows if not row["agree"]]
+    nodes = _recorded(ours), _recorded(theirs)
+    if nodes[0] != nodes[1]:
+        only = [(_minus(nodes[0], nodes[1]), CORE), (_minus(nodes[1], nodes[0]), "PyTorch")]
+        differs += [f"{_list(names)} in {engine} alone" for names, engine in only if names]
+    stops = [(one.error["type"], one.error["line"]) if one.error is not None else None for one in (ours, theirs)]
+    if stops[0] != stops[1]:
+        said = ["runs to its end" if stop is None else f"stops in line {stop[1]} with {stop[0]}" for stop in stops]
+        differs.append(f"{CORE} {said[0]}, PyTorch {said[1]}")
+    grads = sum(any(not grad.startswith("None") for grad in row["grad"].values()) for row in rows)
+    counts = [(len(nodes[1]), "node"), (len(rows), "tensor"), (grads, "gradient")]
+    compared = ", ".join(f"{count} {word}{'' if count == 1 else 's'}" for count, word in counts)
+    if stops[0] is not None and stops[0] == stops[1]:
+        compared += f", {stops[0][0]}"
+    label = f"{name} {'agrees' if not differs else 'differs'}"
+    return {"agree": not differs, "label": label, "compared": compared, "differs": differs}
+
+
+_NUMBER = re.compile(r"(?<![\w.])\d[\d_.]*(?:e[+-]?\d+)?")
+
+
+def rewritten(was: str, now: str) -> str:
+    """How a program was edited by hand, as the beginning of a sentence; empty where it was not.
+
+    >>> rewritten("a = x * 2\\nb = a", "a = x * 3\\nb = a"), rewritten("a = 1", "a = 1\\nb = a")
+    ('Line 1 has 3 in the place of 2', 'Line 2 is new')
+    """
+    if was == now:
+        return ""
+    old, new = was.splitlines(), now.splitlines()
+    start = 0
+    while start < min(len(old), len(new)) and old[start] == new[start]:
+        start += 1
+    end = 0
+    while end < min(len(old), len(new)) - start and old[-1 - end] == new[-1 - end]:
+        end += 1
+    gone, come = old[start : len(old) - end], new[start : len(new) - end]
+    if not gone or not come:
+        lines, first = come or gone, start + 1
+        several = len(lines) > 1
+        place = f"Lines {first} to {start + len(lines)}" if several else f"Line {first}"
+        return f"{place} {'are' if several else 'is'} {'new' if come else 'gone'}"
+    if len(gone) == len(come) == 1:
+        numbers = [_NUMBER.findall(one[0]) for one in (gone, come)]
+        changed = [pair for pair in zip(*numbers, strict=False) if pair[0] != pair[1]]
+        if len(changed) == 1 and _NUMBER.sub("0", gone[0]) == _NUMBER.sub("0", come[0]):
+            return f"Line {start + 1} has {changed[0][1]} in the place of {changed[0][0]}"
+        return f"Line {start + 1} is rewritten"
+    return f"The program is rewritten from line {start + 1} on"
+
+
+def account(
+    was: dict[str, Any],
+    now: dict[str, Any],
+    before: dict[str, Recording],
+    after: dict[str, Recording],
+    why: str = "",
+) -> str:
+    """One sentence: what was changed, and what that changed in the graph, in the gradients or in an error.
+
+    `why` is the beginning of the sentence where no switch was changed: a program edited by hand, a change taken back.
+    """
+    cause = why or _cause(was, now)
     engine = CORE if CORE in before and CORE in after and not _of_pytorch_alone(was, now) else TORCH
     if engine not in before or engine not in after:
         return cause + "." if cause else ""

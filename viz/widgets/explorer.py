@@ -8,6 +8,7 @@ import json
 import time
 import warnings
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any
 
 import traitlets
@@ -15,8 +16,9 @@ import traitlets
 from viz import engines
 from viz.engines import CORE, TORCH
 from viz.experiments.edits import DTYPES, Edited, Edits, edit
+from viz.experiments.listing import read_back
 from viz.experiments.mistake import mistake as lesson_on
-from viz.experiments.program import Program, ProgramError, parse
+from viz.experiments.program import Program, ProgramError, parse, reread
 from viz.export import bundle
 from viz.frames import scene
 from viz.frames.director import VIEWS
@@ -24,21 +26,30 @@ from viz.picture.kept import Kept
 from viz.recording.record import record
 from viz.recording.recording import Recording
 from viz.widgets import fallback
-from viz.widgets.account import BESIDE, account, missing, shown, table, title
+from viz.widgets.account import BESIDE, account, errors_of, missing, rewritten, shown, table, title, verdict
 from viz.widgets.code import codes
 from viz.widgets.explain import explain
 from viz.widgets.live import Live, interruptible
 from viz.widgets.mend import mends
 from viz.widgets.mistake import MistakeView
 
-_SETS = ("no_grad", "inference_mode", "retain_grad", "detach", "volatile")
-_MAPS = ("requires_grad", "values", "shapes", "dtypes", "hooks")
 _PAUSE = 0.2  # seconds in which the next change of a slider comes before the view that nobody sees
-_KEPT = ("code", "codes", "origin", "sides", "table")
+_KEPT = ("code", "codes", "origin", "sides", "table", "errors", "verdict")
+_OF_THE_QUESTION = ("seq", "drag", "why", "text")  # what a message of the page says beside the state
+_OF_PYTORCH = ("device", "default_dtype")  # what the listing does not say
 _WARNED = 3  # warnings of a run that are shown
 SEED = 0  # where random numbers begin in every run, on both engines: only the change makes a difference
 DEFAULTS = ("float32", "float64", "float16")  # dtypes that PyTorch may make tensors of floats in
-_PASS = ("backwards", "retain_graph", "create_graph", "zero_grad", "anomaly")
+
+
+@dataclass(frozen=True)
+class _Run:
+    """A run: what each engine recorded, the switches, the program below them, and the listing that ran."""
+
+    recordings: dict[str, Recording]
+    state: dict[str, Any]
+    program: Program
+    listing: tuple[str, ...]
 
 
 def _as_text(value: dict[str, Any], widget: Any) -> str:
@@ -54,7 +65,7 @@ _TEXT: dict[str, Any] = {"sync": True, "to_json": _as_text, "from_json": _from_t
 
 
 def explore(program: str | Callable[..., Any], **options: Any) -> Explorer:
-    """Toggles over any program: change one thing, see what both engines make of it.
+    """A program that can be changed, by switches or by hand: see what both engines make of each change.
 
     Args:
         program: source text in which `T` is the engine, or a function that takes the engine first.
@@ -69,10 +80,13 @@ def explore(program: str | Callable[..., Any], **options: Any) -> Explorer:
 
 
 class Explorer(Live):
-    """Shows a program with its toggles, both engines' graphs, and every `.grad` side by side.
+    """Shows a program with its switches, and the graph that both engines make of it.
 
-    Traits: `state` (what the toggles say, by original line and name; may be set from Python), `result` (what came of
-    it), `history` (states to go back to), `view`, `step` (of both pictures; -1 is the last).
+    Traits: `state` (what the switches say, by line and name of the program; may be set from Python), `result` (what came
+    of it), `history` (states to go back to), `future` (states that were taken back), `view`, `step` (-1 is the last).
+
+    `state["source"]` is the program where it was edited by hand. A page asks for that with `state["text"]`: a whole
+    listing, which is read back into a program and its switches.
     """
 
     _esm = bundle.script("explorer.js")
@@ -82,6 +96,7 @@ class Explorer(Live):
     state = traitlets.Dict().tag(sync=True)
     result = traitlets.Dict().tag(**_TEXT)
     history: traitlets.List[dict[str, Any]] = traitlets.List().tag(sync=True)
+    future: traitlets.List[dict[str, Any]] = traitlets.List().tag(sync=True)
     other = traitlets.Dict().tag(**_TEXT)  # the view that is not looked at, a moment after `result`
     # Each engine's SVG by view: apart from what the steps change in it, which is all that most answers bring.
     values_pictures: traitlets.Dict[str, str] = traitlets.Dict().tag(sync=True)
@@ -93,17 +108,23 @@ class Explorer(Live):
 
     _later: asyncio.TimerHandle | None = None  # the other view, about to be drawn
     _lesson: MistakeView | None = None
+    _settling = False  # whether the state that changes is one that has run
 
     def __init__(self, program: str | Callable[..., Any], **traits: Any):
-        self._parsed: Program = parse(program)
-        self._recordings: dict[str, Recording] = {}
-        self._ran: dict[str, Any] = {}
+        self._written: Program = parse(program)
+        self._parsed = self._written  # where it was edited by hand, what it was edited into
+        self._last = _Run({}, {}, self._written, ())
+        self._drag: tuple[Any, _Run] | None = None  # a number that is dragged, and what was there before
         self._direction: dict[str, str] = {}  # of each view, as it first was: no toggle turns a picture around
         self._kept = Kept()
         self._prefix = scene.new_identity()
         super().__init__(program=_description(self._parsed), **traits)
-        self.observe(lambda change: self._at_home(self._answer), "state")
+        self.observe(self._asked, "state")
         self.observe(lambda change: self._at_home(self._teach), "mistake")
+
+    def _asked(self, change: Any) -> None:
+        if not self._settling:
+            self._at_home(self._answer)
 
     def _teach(self) -> None:
         """Make the lesson on the mistake that is asked for, and let go of the one before."""
@@ -114,7 +135,10 @@ class Explorer(Live):
 
     def _begin(self) -> None:
         self._answer()
-        self.program = {**self.program, "values": self._tensors()}
+
+    @property
+    def _recordings(self) -> dict[str, Recording]:
+        return self._last.recordings
 
     def _tensors(self) -> list[str]:
         """The program's values that are tensors, and those that no run has come to: what can have a gradient."""
@@ -141,6 +165,7 @@ class Explorer(Live):
             self._later.cancel()
         if self._lesson is not None:
             self._lesson.close()
+        self._drag = None
         super().close()
 
     def _draw_other(self, result: dict[str, Any]) -> None:
@@ -177,16 +202,18 @@ class Explorer(Live):
         return f"{self._prefix}{engine[0]}"
 
     def _run(self, views: tuple[str, ...]) -> None:
-        """Run the program as the toggles want it, on both engines, and send what came of it in one message."""
+        """Run the program as the page wants it, on both engines, and send what came of it in one message."""
         began = time.perf_counter()
-        state = dict(self.state)
-        result: dict[str, Any] = {"seq": state.pop("seq", 0)}
-        before, ran = self._recordings, self._ran
+        asked = {name: self.state.get(name) for name in _OF_THE_QUESTION}
+        state = {name: value for name, value in self.state.items() if name not in _OF_THE_QUESTION}
+        result: dict[str, Any] = {"seq": asked["seq"] or 0}
         recordings: dict[str, Recording] = {}
         sides, pictures = [], {}
         drawn: list[str] = []
+        program = self._parsed
         try:
-            edited = edit(self._parsed, edits_of(state))
+            self._parsed, state = self._wanted(state, asked["text"])
+            edited = edit(self._parsed, Edits.of(state))
             with interruptible():
                 for engine in (CORE, TORCH):
                     side, recording = self._side(engine, edited, state, views, drawn)
@@ -196,26 +223,81 @@ class Explorer(Live):
                     if "scene" in side:
                         pictures[engine] = _taken_out(side["scene"])
         except (ProgramError, KeyboardInterrupt) as error:
-            # The pictures of the last run stay: they are still true of the last code that ran.
-            message = str(error) or "stopped"
-            sentence = explain(type(error).__name__, message)
-            kept: dict[str, Any] = {name: self.result[name] for name in _KEPT if name in self.result}
-            self.result = {**kept, **result, "account": f"Not run: {message}. {sentence}".strip(), "refused": True}
+            self._refuse(error, program, asked["text"] is not None, result)
             return
-        self._recordings, self._ran = recordings, state
-        result["code"] = edited.source.splitlines()
+        ran = _Run(recordings, state, self._parsed, tuple(edited.source.splitlines()))
+        before = self._before(asked["drag"])
+        self._last = ran
+        result["code"] = list(ran.listing)
         result["codes"] = codes(edited.source, self._parsed, state, {name: SEED for name in drawn})
         result["origin"] = list(edited.origin)
         result["sides"] = sides
         result["table"] = table(recordings)
-        own = self._parsed.passes  # what the program says where no toggle says another thing
-        result["account"] = account({**own, **ran}, {**own, **state}, before, recordings) if before else ""
+        result["errors"] = errors_of(sides)
+        result["verdict"] = verdict(recordings, result["table"], sides)
+        result["account"] = self._told(before, ran, asked["why"] or "") if before.recordings else ""
         first = next(iter(recordings.values()), None)
         result["mends"] = mends(self._parsed, state, first.error if first else None)
+        result["state"] = state
         result["took"] = round((time.perf_counter() - began) * 1000, 1)
         with self.hold_sync():
+            if program is not self._parsed or "values" not in self.program or not before.recordings:
+                self.program = {**_description(self._parsed), "values": self._tensors()}
             self._show(pictures)
+            self._settle({**state, "seq": result["seq"]} if asked["text"] is not None else None)
             self.result = result
+
+    def _wanted(self, state: dict[str, Any], text: str | None) -> tuple[Program, dict[str, Any]]:
+        """The program and the switches over it that the page asks for."""
+        if text is not None:
+            program, switches = read_back(text, self._parsed)
+            source = {} if program.source == self._written.source else {"source": program.source}
+            state = {**switches, **source, **{name: state[name] for name in _OF_PYTORCH if name in state}}
+        wanted = state.get("source", self._written.source)
+        if wanted == self._written.source:
+            return self._written, state
+        return (self._parsed if wanted == self._parsed.source else reread(wanted, self._written)), state
+
+    def _refuse(self, error: BaseException, program: Program, written_by_hand: bool, result: dict[str, Any]) -> None:
+        """Say why nothing has run. The pictures of the last run stay: they are still true of the last code that ran."""
+        self._parsed = program
+        message = str(error) or "stopped"
+        sentence = explain(type(error).__name__, message)
+        kept: dict[str, Any] = {name: self.result[name] for name in _KEPT if name in self.result}
+        if isinstance(error, ProgramError):
+            result["line"] = error.line
+        if written_by_hand:  # what cannot be run is in the editor, and not in the state
+            result["state"] = self._last.state
+            self._settle({**self._last.state, "seq": result["seq"]})
+        self.result = {**kept, **result, "account": f"Not run: {message}. {sentence}".strip(), "refused": True}
+
+    def _settle(self, state: dict[str, Any] | None) -> None:
+        """Let `state` be what has run, without running it again."""
+        if state is None:
+            return
+        self._settling = True
+        try:
+            self.state = state
+        finally:
+            self._settling = False
+
+    def _before(self, drag: Any) -> _Run:
+        """What a change is compared with: the last run, or what was there before a number began to be dragged."""
+        if drag is None:
+            self._drag = None
+        elif self._drag is None or self._drag[0] != drag:
+            self._drag = drag, self._last
+        return self._last if self._drag is None else self._drag[1]
+
+    def _told(self, before: _Run, ran: _Run, why: str) -> str:
+        """The sentence about a change. What the program says itself holds where no switch says another thing."""
+        return account(
+            {**before.program.passes, **before.state},
+            {**ran.program.passes, **ran.state},
+            before.recordings,
+            ran.recordings,
+            why or rewritten(before.program.source, ran.program.source),
+        )
 
     def _side(
         self, engine: str, edited: Edited, state: dict[str, Any], views: tuple[str, ...], drawn: list[str]
@@ -288,14 +370,6 @@ def _count_from_zero(recording: Recording) -> None:
 def _taken_out(made: dict[str, Any]) -> dict[str, str]:
     """The SVG of each view of a scene, which is left with what a step changes: that is what most answers consist of."""
     return {view: picture.pop("svg") for view, picture in made["views"].items()}
-
-
-def edits_of(state: dict[str, Any]) -> Edits:
-    """The toggles, which JSON brings as lists, as the edits that they stand for."""
-    known: dict[str, Any] = {name: frozenset(state[name]) for name in _SETS if state.get(name)}
-    known.update({name: dict(state[name]) for name in _MAPS if state.get(name)})
-    known.update({name: state[name] for name in _PASS if state.get(name) is not None})
-    return Edits(**known)
 
 
 def _description(program: Program) -> dict[str, Any]:

@@ -1,0 +1,194 @@
+"""The listing is the program: what it says is what ran, and what is written into it by hand is a change like any other."""
+
+import random
+
+import pytest
+
+import viz
+from viz.engines import CORE, TORCH, load
+from viz.experiments.edits import Edits, edit
+from viz.experiments.listing import read_back
+from viz.experiments.program import parse
+
+pytest.importorskip("torch")
+
+PROGRAM = """\
+x = T.tensor([1.0, 2.0])
+w = T.tensor([0.3, -0.7], requires_grad=True)
+b = T.zeros(2, requires_grad=True)
+d = w * x
+h = (d
+     + b)
+for factor in (2.0, 3.0):
+    h = h * factor
+L = (h - 1.0).pow(2).sum()
+L.backward()"""
+
+SWITCHES = {
+    "requires_grad": [{"x": True}, {"w": False}, {"b": False}, {"x": True, "w": False}],
+    "values": [{"w": [1.0, 2.0]}],
+    "shapes": [{"b": [1]}],
+    "dtypes": [{"w": "float64"}, {"x": "int64"}],
+    "volatile": [["x"]],
+    "no_grad": [[4], [5], [8], [9], [4, 9]],
+    "inference_mode": [[4], [9]],
+    "retain_grad": [["d"], ["h@5"], ["h@8"], ["d", "L"]],
+    "detach": [["d"], ["h@8"], ["L"]],
+    "hooks": [{"d": "double"}, {"h@8": "print"}, {"d": "double", "L": "print"}],
+    "backwards": [2, 3],
+    "retain_graph": [True],
+    "create_graph": [True],
+    "zero_grad": [True],
+    "anomaly": [True],
+}
+SINGLE = [{name: value} for name, values in SWITCHES.items() for value in values]
+
+
+def combinations(count):
+    """States in which each switch is on about every third time, chosen at random and the same in every run."""
+    choose = random.Random(13)
+    return [
+        {name: choose.choice(values) for name, values in SWITCHES.items() if choose.random() < 0.35}
+        for _ in range(count)
+    ]
+
+
+def told(recording):
+    """All that a recording says, except numbers that an engine counts on from run to run."""
+    return {
+        "graph": [
+            (op.name, op.line, op.recorded, op.during, len(op.inputs), len(op.outputs), [s.name for s in op.saved])
+            for op in recording.graph.ops.values()
+        ],
+        "events": [(event.kind, event.line) for event in recording.events],
+        "tensors": {name: {k: v for k, v in state.items() if k != "key"} for name, state in recording.tensors.items()},
+        "stdout": recording.stdout,
+        "error": recording.error and (recording.error["type"], recording.error["message"]),
+    }
+
+
+@pytest.mark.parametrize("state", [*SINGLE, *combinations(60)], ids=str)
+@pytest.mark.filterwarnings("ignore")
+def test_the_listing_as_it_is_shown_is_the_program_that_ran_on_both_engines(state):
+    explorer = viz.explore(PROGRAM, state=state)
+    result = explorer.result
+    assert not result.get("refused"), result["account"]
+    for engine in (CORE, TORCH):
+        with load(engine).seeded(0):
+            again = viz.record("\n".join(result["code"]), engine)
+        shown = explorer._recordings[engine]
+        assert again.source == shown.source == result["code"]
+        assert told(shown) == told(again)
+
+
+@pytest.mark.parametrize("state", combinations(60), ids=str)
+def test_a_listing_is_read_back_into_the_switches_that_made_it(state):
+    own = {name: value for name, value in state.items() if name not in ("values", "shapes", "dtypes")}
+    for name in (
+        "requires_grad",
+        "volatile",
+        "create_graph",
+    ):  # these are words of a line, which say themselves what is on
+        own.pop(name, None)
+    if "backwards" not in own:
+        own.pop("zero_grad", None)
+        own.pop("retain_graph", None)
+    program = parse(PROGRAM)
+    plain, found = read_back(edit(program, Edits.of(own)).source, program)
+    assert plain.source == PROGRAM
+    assert found == {name: sorted(value) if isinstance(value, list) else value for name, value in own.items()}
+
+
+def text_of(explorer, *changes):
+    text = "\n".join(explorer.result["code"])
+    for old, new in changes:
+        assert old in text
+        text = text.replace(old, new)
+    return text
+
+
+def test_a_line_written_by_hand_is_a_change_that_both_engines_answer():
+    explorer = viz.explore(PROGRAM)
+    explorer.state = {"text": text_of(explorer, ("d = w * x", "d = w * x * x")), "seq": 1}
+    assert explorer.result["code"][3] == "d = w * x * x"
+    assert explorer.result["account"].startswith("Line 4 is rewritten: MulBackward0 is recorded; w.grad was ")
+    assert explorer.result["verdict"]["agree"]
+    assert explorer.program["source"][3] == "d = w * x * x"
+    assert explorer.state == {"source": "\n".join(explorer.program["source"]), "seq": 1}
+
+
+def test_what_a_switch_would_write_turns_the_switch_on_when_it_is_written_by_hand():
+    explorer = viz.explore(PROGRAM)
+    by_hand = text_of(
+        explorer, ("d = w * x", "with T.no_grad():\n    d = w * x"), ("L.backward()", "L.backward()\nL.backward()")
+    )
+    explorer.state = {"text": by_hand, "seq": 1}
+    assert explorer.result["state"] == {"no_grad": [4], "backwards": 2}
+    assert "\n".join(explorer.result["code"]) == by_hand
+    assert explorer.result["account"].startswith("Line 4 now runs under no_grad, backward() is called twice")
+    explorer.state = {"backwards": 2, "retain_graph": True, "seq": 2}
+    assert explorer.result["code"][-2:] == ["L.backward(retain_graph=True)", "L.backward()"]
+
+
+def test_a_switch_works_on_a_program_that_was_edited_by_hand():
+    explorer = viz.explore(PROGRAM)
+    explorer.state = {"text": text_of(explorer, ("x = T.tensor([1.0, 2.0])\n", "")).replace("w * x", "w * 2"), "seq": 1}
+    source = explorer.state["source"]
+    explorer.state = {"source": source, "retain_grad": ["d"], "seq": 2}
+    assert explorer.result["code"][:4] == [*source.splitlines()[:3], "d.retain_grad()"]
+    explorer.state = {"seq": 3}
+    assert "\n".join(explorer.result["code"]) == PROGRAM
+
+
+def test_a_syntax_error_keeps_the_last_graph_and_says_where():
+    explorer = viz.explore(PROGRAM, state={"no_grad": [4]})
+    before = explorer.result
+    explorer.state = {"no_grad": [4], "text": text_of(explorer, ("- 1.0", "- ")), "seq": 1}
+    after = explorer.result
+    assert after["refused"]
+    assert after["line"] == 10
+    assert "line 10" in after["account"]
+    assert after["sides"] == before["sides"]
+    assert after["state"] == {"no_grad": [4]}
+    assert explorer.state == {"no_grad": [4], "seq": 1}
+    explorer.state = {"seq": 2}
+    assert "\n".join(explorer.result["code"]) == PROGRAM
+
+
+def test_the_sentence_about_a_dragged_number_compares_with_where_the_drag_began():
+    explorer = viz.explore("w = T.tensor(1.0, requires_grad=True)\nL = w * w\nL.backward()")
+    for seq, value in enumerate((1.5, 2.0, 3.0), 1):
+        explorer.state = {"values": {"w": value}, "drag": "a", "seq": seq}
+    assert explorer.result["account"] == "w is 3: w.grad was 2, is 6."
+    explorer.state = {"values": {"w": 4.0}, "drag": "b", "seq": 4}
+    assert explorer.result["account"] == "w is 4: w.grad was 6, is 8."
+    assert "drag" not in explorer.result["state"]
+
+
+def test_a_number_dragged_in_any_line_is_named():
+    explorer = viz.explore(PROGRAM)
+    for seq, number in enumerate(("2", "3"), 1):
+        explorer.state = {"text": PROGRAM.replace("- 1.0", f"- {number}.0"), "drag": "a", "seq": seq}
+    assert explorer.result["account"].startswith("Line 9 has 3.0 in the place of 1.0: w.grad was")
+
+
+def test_after_a_reset_the_sentence_is_about_the_reset():
+    explorer = viz.explore(PROGRAM, state={"backwards": 2})
+    explorer.state = {"why": "The program is as it was written", "seq": 1}
+    assert explorer.result["account"].startswith("The program is as it was written: the error is gone")
+
+
+def test_an_error_of_both_engines_is_told_once():
+    result = viz.explore(PROGRAM, state={"backwards": 2}).result
+    (error,) = result["errors"]
+    assert error["engines"] == [CORE, TORCH]
+    assert error["type"] == "RuntimeError"
+    assert result["verdict"]["agree"]
+    assert result["verdict"]["compared"].endswith(", RuntimeError")
+
+
+def test_the_verdict_says_where_the_engines_differ():
+    verdict = viz.explore(PROGRAM, state={"volatile": ["x"]}).result["verdict"]
+    assert verdict["agree"] is False
+    assert any("in PyTorch alone" in one for one in verdict["differs"])
+    assert any(one.startswith("d: requires_grad") for one in verdict["differs"])
