@@ -101,37 +101,31 @@ def test_no_two_modules_need_each_other_to_be_imported() -> None:
         pytest.fail(" -> ".join(error.args[1]))
 
 
-LAYERS = ["engines", "recording", "picture", "frames", "draw static export", "experiments", "widgets", "magic"]
+# Of `viz`, in the order of the data: each may use those before it. `show` binds what is made of the data to it.
+LAYERS = ["engines", "recording", "picture", "frames", "draw static", "telling", "experiments", "export", "widgets"]
+LAYERS += ["magic", "show"]
+
+
+def _layer(module: str) -> int | None:
+    names = module.split(".")
+    found = [
+        place for place, layer in enumerate(LAYERS) if names[0] == "viz" and names[1:2] and names[1] in layer.split()
+    ]
+    return found[0] if found else None
+
+
+@pytest.mark.parametrize("path", sorted((ROOT / "viz").glob("*/**/*.py")), ids=_module_name)
+def test_a_folder_of_the_pictures_stands_in_the_order_of_the_data(path: Path) -> None:
+    assert _layer(_module_name(path)) is not None
 
 
 @pytest.mark.parametrize("path", sorted((ROOT / "viz").rglob("*.py")), ids=_module_name)
-def test_a_folder_of_the_pictures_is_imported_only_by_those_after_it(path: Path) -> None:
-    """What is only called from below, as `Recording.play` calls the player, is imported when it is called."""
-    level = {name: place for place, names in enumerate(LAYERS) for name in names.split()}
-    own = _module_name(path).split(".")[1:2]
-    if own:  # the package itself gathers all of them
-        needed = {
-            found.module.split(".")[1]
-            for found in _of("viz", imports_of(path))
-            if found.when == "import" and "." in found.module
-        }
-        assert [name for name in needed & level.keys() if level[name] > level[own[0]]] == []
-
-
-ROOMS = ["plain programs", "exercise", "isolation", "running", "answers", "judging", "grading", "nbgrader"]
-
-
-@pytest.mark.parametrize("path", sorted((ROOT / "tinygrad_edu" / "exercises").rglob("*.py")), ids=_module_name)
-def test_a_room_of_the_exercises_is_imported_only_by_those_after_it_inside_functions_too(path: Path) -> None:
-    level = {name: place for place, names in enumerate(ROOMS) for name in names.split()}
-    own = _module_name(path).split(".")[2:3]
-    if own:  # the package itself is the face: `check` and `all_exercises` bring the rooms together
-        needed = [
-            found.module.split(".")[2]
-            for found in imports_of(path)
-            if found.when != "typing" and found.module.startswith("tinygrad_edu.exercises.")
-        ]
-        assert [name for name in needed if level.get(name, 0) > level[own[0]]] == []
+def test_the_pictures_are_made_of_the_data_and_the_data_know_nothing_of_it(path: Path) -> None:
+    """Inside functions and for the type checker too; the package itself is the face of them all."""
+    own = _layer(_module_name(path))
+    if own is not None:
+        needed = {found.module for found in _of("viz", imports_of(path)) if _layer(found.module) is not None}
+        assert [module for module in sorted(needed) if (_layer(module) or 0) > own] == []
 
 
 def _modules_after(statement: str) -> set[str]:

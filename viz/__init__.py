@@ -11,14 +11,15 @@
 import importlib
 from typing import TYPE_CHECKING, Any
 
+from viz import show as show
 from viz.draw import Picture, draw
+from viz.experiments.compare import Comparison, compare
+from viz.experiments.mistake import MistakeLesson, mistake, mistakes
+from viz.experiments.train import Training, train
 from viz.recording.record import record
 from viz.recording.recording import Recording, load
 
 if TYPE_CHECKING:
-    from viz.experiments.compare import Comparison, compare
-    from viz.experiments.mistake import MistakeLesson, mistake, mistakes
-    from viz.experiments.train import Training, train
     from viz.widgets.explorer import explore
 
 __all__ = [
@@ -38,17 +39,8 @@ __all__ = [
 ]
 
 
-# These wait until they are asked for: a script that draws needs neither them nor Jupyter.
-_ELSEWHERE = {
-    "Comparison": "viz.experiments.compare",
-    "compare": "viz.experiments.compare",
-    "MistakeLesson": "viz.experiments.mistake",
-    "mistake": "viz.experiments.mistake",
-    "mistakes": "viz.experiments.mistake",
-    "Training": "viz.experiments.train",
-    "train": "viz.experiments.train",
-    "explore": "viz.widgets.explorer",
-}
+# What needs Jupyter waits until it is asked for: a script that draws has none.
+_ELSEWHERE = {"explore": "viz.widgets.explorer"}
 
 
 def __getattr__(name: str) -> Any:

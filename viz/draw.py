@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import base64
-import os
 import sys
 import textwrap
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 from viz import engines
 from viz.engines import Engine
@@ -46,6 +46,8 @@ class Picture:
     caption: str = ""
     identity: str = field(default_factory=scene.new_identity)
     folding: Folding | None = None
+
+    save: ClassVar[Callable[..., Path]]  # bound by `viz/show.py`
 
     @cached_property
     def _drawing(self) -> Drawing:
@@ -92,12 +94,6 @@ class Picture:
         inputs = " and ".join(self.graph.values[one].title for one in op.inputs if one is not None)
         outputs = " and ".join(self.graph.values[one].title for one in op.outputs)
         return f"{op.name}: {inputs or 'no known input'} to {outputs or 'nothing'}."
-
-    def save(self, path: str | os.PathLike[str], **options: Any) -> Path:
-        """Write the picture in the format that the suffix of `path` names: svg, dot, png, pdf, html."""
-        from viz.export.files import save_picture
-
-        return save_picture(self, path, **options)
 
     def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> dict[str, str]:
         return {"text/html": as_html(self.svg, self.description), "text/plain": repr(self)}

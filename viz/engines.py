@@ -10,32 +10,33 @@ import importlib
 import inspect
 import random
 import sys
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 from functools import cache
 from types import CodeType, ModuleType
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
 TORCH = "torch"
 CORE = "tinygrad_edu"
-NAMES = (CORE, TORCH)
 ACCUMULATE = "torch::autograd::AccumulateGrad"
-HOW_TO_INSTALL = {TORCH: "pip install torch", CORE: "pip install tinygrad-edu"}
 
 
-@dataclass(frozen=True)
-class Engine:
-    """One autograd engine: its module, its tensor type, and the few things its protocol leaves open."""
+class Engine(ABC):
+    """One autograd engine: its module, its types, and the few things that the protocol leaves open."""
 
-    name: str
-    module: ModuleType
-    tensor_type: type
-    mode_type: type
-    function_type: type
-    module_type: type | None
+    name: ClassVar[str]
+    how_to_install: ClassVar[str]
+
+    def __init__(self, module: ModuleType, mode_type: type) -> None:
+        self.module = module
+        self.mode_type = mode_type  # sees every call of a function of the engine
+        self.tensor_type: type = module.Tensor
+        self.function_type: type = module.autograd.Function
+        self.module_type: type = module.nn.Module
 
     def is_tensor(self, thing: Any) -> bool:
         """Whether `thing` is a tensor of this engine."""
@@ -43,18 +44,11 @@ class Engine:
 
     def is_module(self, thing: Any) -> bool:
         """Whether `thing` is an `nn.Module` of this engine."""
-        return self.module_type is not None and isinstance(thing, self.module_type)
+        return isinstance(thing, self.module_type)
 
+    @abstractmethod
     def array(self, tensor: Any) -> np.ndarray:
         """The numbers of `tensor` as a NumPy array on the CPU, sharing memory where the engine allows it."""
-        plain = tensor.detach()
-        if self.name == TORCH:
-            if plain.layout is not self.module.strided:
-                plain = plain.to_dense()
-            if plain.dtype is self.module.bfloat16:
-                plain = plain.float()
-            return plain.numpy(force=True)  # from wherever it is, also where it is only said to be zero or conjugate
-        return plain.numpy()
 
     def dtype(self, tensor: Any) -> str:
         """The dtype's bare name, such as `float32`."""
@@ -67,18 +61,17 @@ class Engine:
     def storage(self, tensor: Any) -> int:
         """A number that two tensors share when they share memory, and 0 when there is none to share."""
         try:
-            if self.name == TORCH:
-                return int(tensor.untyped_storage().data_ptr())
-            array = tensor.detach().numpy()
-            while isinstance(array.base, np.ndarray):
-                array = array.base
-            return int(array.__array_interface__["data"][0])
+            return self._storage(tensor)
         except (RuntimeError, NotImplementedError, AttributeError, TypeError):
             return 0
 
+    @abstractmethod
+    def _storage(self, tensor: Any) -> int:
+        """As `storage`, for a tensor that has some."""
+
+    @abstractmethod
     def quietly(self) -> AbstractContextManager[Any]:
         """A context in which reading a tensor is not itself seen as an op."""
-        return self.module._C.DisableTorchFunction() if self.name == TORCH else _NoModes()
 
     def node(self, tensor: Any) -> Any:
         """The node that the gradient of `tensor` goes to: its `grad_fn`, a leaf's AccumulateGrad, or None."""
@@ -91,22 +84,20 @@ class Engine:
         """The code of the functions that a backward pass goes through: `pass` starts one, `run` is the engine itself."""
         autograd = self.module.autograd
         found = {inspect.unwrap(function).__code__: "pass" for function in (autograd.backward, autograd.grad)}
-        # Where the call itself has been dealt with, and modes are off.
-        run = autograd.graph._engine_run_backward if self.name == TORCH else autograd.engine.run
-        found[run.__code__] = "run"
+        found[self._run_backward().__code__] = "run"
         return found
+
+    @abstractmethod
+    def _run_backward(self) -> Callable[..., Any]:
+        """The engine's own function, where the call itself has been dealt with and modes are off."""
 
     def apply_code(self) -> CodeType:
         """The code of `Function.apply`, below which a custom Function's own `forward` runs."""
         return self.function_type.apply.__func__.__code__  # type: ignore[attr-defined, no-any-return]
 
+    @abstractmethod
     def packs_saved_tensors(self) -> bool:
         """Whether `saved_tensors_hooks` are active now, so that looking at a saved tensor would run user code."""
-        if self.name == TORCH:
-            top = getattr(self.module._C._autograd, "_top_saved_tensors_default_hooks", None)
-            return top is not None and top(True) is not None
-        home = sys.modules[self.module.autograd.graph.saved_tensors_hooks.__module__]
-        return bool(home.saved_state.hooks)
 
     @contextmanager
     def default_dtype(self, name: str) -> Iterator[None]:
@@ -125,41 +116,137 @@ class Engine:
         Those of a GPU do so where it is in use, and where `device` says that it will be. Gives a function that tells which
         of `random`, `numpy` and the engine have been asked for any.
         """
-        own = self.module.random.default_generator
-        sources: dict[str, tuple[Callable[..., Any], ...]] = {
-            "random": (random.getstate, random.setstate, random.seed, random.random),
-            "numpy": (np.random.get_state, np.random.set_state, np.random.seed, np.random.random_sample),
-            self.name: (own.get_state, own.set_state, own.manual_seed, lambda: self.module.rand(()).item()),
-        }
-        if device.startswith("cuda") and not self.devices()["cuda"]:
-            self.module.cuda.init()  # its generators are there from now on
-        if self.name == TORCH and self.module.cuda.is_initialized():
-            gpu = self.module.cuda
-            draw = lambda: self.module.rand((), device="cuda").item()  # noqa: E731
-            sources["torch.cuda"] = gpu.get_rng_state_all, gpu.set_rng_state_all, gpu.manual_seed_all, draw
-        states = {name: get() for name, (get, _, _, _) in sources.items()}
-        for name, (_, _, begin, draw) in sources.items():
-            begin(seed)
+        sources = self._random_sources(device)
+        states = {name: source.get() for name, source in sources.items()}
+        for name, source in sources.items():
+            source.begin(seed)
             if (name, seed) not in _first_drawn:
-                _first_drawn[name, seed] = draw()
-                begin(seed)
+                _first_drawn[name, seed] = source.draw()
+                source.begin(seed)
         try:
-            yield lambda: [name for name, (*_, draw) in sources.items() if draw() != _first_drawn[name, seed]]
+            yield lambda: [name for name, source in sources.items() if source.draw() != _first_drawn[name, seed]]
         finally:
-            for name, (_, put_back, _, _) in sources.items():
-                put_back(states[name])
+            for name, source in sources.items():
+                source.put_back(states[name])
+
+    def _random_sources(self, device: str) -> dict[str, _Random]:
+        """Where a program may draw random numbers from."""
+        own = self.module.random.default_generator
+        return {
+            "random": _Random(random.getstate, random.setstate, random.seed, random.random),
+            "numpy": _Random(np.random.get_state, np.random.set_state, np.random.seed, np.random.random_sample),
+            self.name: _Random(own.get_state, own.set_state, own.manual_seed, lambda: self.module.rand(()).item()),
+        }
 
     def devices(self) -> dict[str, str]:
         """Each device of interest and why it cannot be used here; an empty reason means that it can."""
-        reasons = {"cpu": "", "cuda": ""}
-        if self.name == CORE:
-            reasons["cuda"] = "tinygrad_edu computes with NumPy on the CPU; choose PyTorch for a GPU."
-        elif not self.module.cuda.is_available():
-            built = self.module.version.cuda is not None
-            reasons["cuda"] = (
-                "PyTorch finds no CUDA GPU on this machine." if built else "This PyTorch was built for the CPU alone."
-            )
-        return reasons
+        return {"cpu": "", "cuda": self._why_no_cuda()}
+
+    @abstractmethod
+    def _why_no_cuda(self) -> str:
+        """Why there is no GPU to compute on; empty where there is one."""
+
+
+class Torch(Engine):
+    """PyTorch."""
+
+    name = TORCH
+    how_to_install = "pip install torch"
+
+    def __init__(self) -> None:
+        module = importlib.import_module("torch")
+        super().__init__(module, importlib.import_module("torch.overrides").TorchFunctionMode)
+
+    def array(self, tensor: Any) -> np.ndarray:
+        plain = tensor.detach()
+        if plain.layout is not self.module.strided:
+            plain = plain.to_dense()
+        if plain.dtype is self.module.bfloat16:
+            plain = plain.float()
+        return plain.numpy(force=True)  # from wherever it is, also where it is only said to be zero or conjugate
+
+    def _storage(self, tensor: Any) -> int:
+        return int(tensor.untyped_storage().data_ptr())
+
+    def quietly(self) -> AbstractContextManager[Any]:
+        return self.module._C.DisableTorchFunction()  # type: ignore[no-any-return]
+
+    def _run_backward(self) -> Callable[..., Any]:
+        return self.module.autograd.graph._engine_run_backward  # type: ignore[no-any-return]
+
+    def packs_saved_tensors(self) -> bool:
+        top = getattr(self.module._C._autograd, "_top_saved_tensors_default_hooks", None)
+        return top is not None and top(True) is not None
+
+    def _random_sources(self, device: str) -> dict[str, _Random]:
+        sources = super()._random_sources(device)
+        gpu = self.module.cuda
+        if device.startswith("cuda") and not self.devices()["cuda"]:
+            gpu.init()  # its generators are there from now on
+        if gpu.is_initialized():
+            draw = lambda: self.module.rand((), device="cuda").item()  # noqa: E731
+            sources["torch.cuda"] = _Random(gpu.get_rng_state_all, gpu.set_rng_state_all, gpu.manual_seed_all, draw)
+        return sources
+
+    def _why_no_cuda(self) -> str:
+        if self.module.cuda.is_available():
+            return ""
+        if self.module.version.cuda is None:
+            return "This PyTorch was built for the CPU alone."
+        return "PyTorch finds no CUDA GPU on this machine."
+
+
+class Core(Engine):
+    """tinygrad_edu."""
+
+    name = CORE
+    how_to_install = "pip install tinygrad-edu"
+
+    def __init__(self) -> None:
+        module = importlib.import_module("tinygrad_edu")
+        self._overrides = importlib.import_module("tinygrad_edu.overrides")
+        super().__init__(module, self._overrides.FunctionMode)
+
+    def array(self, tensor: Any) -> np.ndarray:
+        return tensor.detach().numpy()  # type: ignore[no-any-return]
+
+    def _storage(self, tensor: Any) -> int:
+        array = tensor.detach().numpy()
+        while isinstance(array.base, np.ndarray):
+            array = array.base
+        return int(array.__array_interface__["data"][0])
+
+    @contextmanager
+    def quietly(self) -> Iterator[None]:
+        modes = self._overrides.modes
+        stack, modes.stack = modes.stack, []
+        try:
+            yield
+        finally:
+            modes.stack = stack
+
+    def _run_backward(self) -> Callable[..., Any]:
+        return self.module.autograd.engine.run  # type: ignore[no-any-return]
+
+    def packs_saved_tensors(self) -> bool:
+        home = sys.modules[self.module.autograd.graph.saved_tensors_hooks.__module__]
+        return bool(home.saved_state.hooks)  # type: ignore[attr-defined]
+
+    def _why_no_cuda(self) -> str:
+        return "tinygrad_edu computes with NumPy on the CPU; choose PyTorch for a GPU."
+
+
+@dataclass(frozen=True)
+class _Random:
+    """A source of random numbers: its state, how to begin anew, one number from it."""
+
+    get: Callable[..., Any]
+    put_back: Callable[..., Any]
+    begin: Callable[..., Any]
+    draw: Callable[..., Any]
+
+
+_first_drawn: dict[tuple[str, int], float] = {}  # by source and seed: what comes again where nothing has been drawn
 
 
 @cache
@@ -167,44 +254,13 @@ def _bare(dtype: Any) -> str:
     return str(dtype).rpartition(".")[2]
 
 
-_first_drawn: dict[tuple[str, int], float] = {}  # by source and seed: what comes again where nothing has been drawn
-
-
-class _NoModes:
-    """Sets the function modes of tinygrad_edu aside for a moment."""
-
-    def __enter__(self) -> None:
-        self._modes = sys.modules["tinygrad_edu.overrides"].modes  # type: ignore[attr-defined]
-        self._stack, self._modes.stack = self._modes.stack, []
-
-    def __exit__(self, *exception: object) -> None:
-        self._modes.stack = self._stack
+_ENGINES: dict[str, type[Torch] | type[Core]] = {engine.name: engine for engine in (Core, Torch)}
+NAMES = tuple(_ENGINES)
 
 
 @cache
 def _load(name: str) -> Engine:
-    if name == TORCH:
-        module = importlib.import_module("torch")
-        overrides = importlib.import_module("torch.overrides")
-        return Engine(
-            name,
-            module,
-            module.Tensor,
-            overrides.TorchFunctionMode,
-            module.autograd.Function,
-            module.nn.Module,
-        )
-    module = importlib.import_module("tinygrad_edu")
-    overrides = importlib.import_module("tinygrad_edu.overrides")
-    nn = getattr(module, "nn", None)
-    return Engine(
-        name,
-        module,
-        module.Tensor,
-        overrides.FunctionMode,
-        module.autograd.Function,
-        getattr(nn, "Module", None),
-    )
+    return _ENGINES[name]()
 
 
 def load(name: str) -> Engine:
@@ -225,7 +281,8 @@ def load(name: str) -> Engine:
         if error.name != name:
             raise
         raise ModuleNotFoundError(
-            f"No module named {name!r}. This side of the comparison needs it: {HOW_TO_INSTALL[name]}", name=name
+            f"No module named {name!r}. This side of the comparison needs it: {_ENGINES[name].how_to_install}",
+            name=name,
         ) from None
 
 

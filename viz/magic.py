@@ -19,8 +19,8 @@ from viz.recording.reader import tensors_in
 from viz.recording.record import Recorder
 from viz.recording.recording import Recording
 from viz.recording.source import Source
+from viz.telling.explain import explain
 from viz.widgets.comparison import ComparisonView
-from viz.widgets.explain import explain
 from viz.widgets.player import Player
 
 STEPS = 2000  # of a cell that are written down; nobody steps through more

@@ -11,8 +11,8 @@ import pytest
 
 import viz
 from viz.engines import CORE, NAMES, TORCH
-from viz.experiments.common_mistakes import MENDS, MISTAKES, TELLS, WRONG
-from viz.experiments.mistake import MistakeLesson, recognise
+from viz.experiments.mistake import MistakeLesson
+from viz.telling.common_mistakes import MENDS, MISTAKES, TELLS, WRONG, recognise
 
 SECOND = "backward through the graph a second time"
 CHANGED = "modified by an inplace operation"

@@ -1,1 +1,1 @@
-"""The same program run again with changes: compared, trained, mistaken and mended."""
+"""The same program run again with changes: compared, trained, with a mistake and its fix."""

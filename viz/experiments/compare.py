@@ -3,25 +3,22 @@
 from __future__ import annotations
 
 import contextlib
-import math
-import os
 from collections.abc import Callable
 from copy import deepcopy
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 from viz import engines
 from viz.engines import CORE, TORCH
 from viz.experiments.timing import Timing, time_both
+from viz.recording.distance import DECIDING, DETAILS, coarsest, distance
 from viz.recording.graph import Array, Graph, Saved, array_of
 from viz.recording.notation import brief
 from viz.recording.record import record
 from viz.recording.recording import Recording
 
 SEED = 0  # where random numbers begin on both engines, so that both draw the same
-TOLERANCE = {"float16": 1e-2, "bfloat16": 2e-2, "float32": 1e-4, "float64": 1e-9}
-SUMMARISED = 1e-3  # of an array that is kept as a summary: its heat-map has three digits
 
 
 @dataclass
@@ -62,6 +59,10 @@ class Comparison:
     missing: str = ""
     rounded: float = 0.0  # what floats may differ by
 
+    # Bound by `viz/show.py`.
+    save: ClassVar[Callable[..., Path]]
+    _ipython_display_: ClassVar[Callable[..., None]]
+
     @property
     def agree(self) -> bool:
         """Whether graph, saved tensors, order, values, gradients and errors are the same."""
@@ -88,27 +89,6 @@ class Comparison:
                 runs = "PyTorch" if name == CORE else CORE
                 return f"Only {runs} runs this program to its end. {name} stops {_stop(stopped_one)}"
         return f"{CORE} and PyTorch differ:"
-
-    def save(self, path: str | os.PathLike[str]) -> Path:
-        """Write one HTML page: both pictures in step, and all that was compared. It needs no kernel and no network.
-
-        Raises:
-            ValueError: the suffix of `path` is not `.html`.
-        """
-        from viz.widgets.comparison import as_page
-
-        target = Path(path)
-        if target.suffix.lower() != ".html":
-            raise ValueError(
-                f"{target.name!r}: a comparison is saved as .html; a picture of one engine is viz.record's"
-            )
-        target.write_text(as_page(self), encoding="utf-8")
-        return target
-
-    def _ipython_display_(self) -> None:
-        from viz.widgets.comparison import ComparisonView
-
-        ComparisonView(self)._ipython_display_()
 
     def __repr__(self) -> str:
         lines = [self.verdict, *(f"- {difference}" for difference in self.differences if not self.missing)]
@@ -295,7 +275,7 @@ def _tensors(made: Comparison) -> None:
                     Difference("tensor", name, "none" if ours is None else "one", "none" if theirs is None else "one")
                 )
             continue
-        for entry in ("shape", "dtype", "requires_grad", "is_leaf", "retains_grad", "version", "grad_fn"):
+        for entry in (*DECIDING, *DETAILS):
             if entry == "version" and made.ours.graph.values[ours["key"]].kind == "input":
                 continue  # what a backward pass returned: how often the engine added into it is its own business
             if ours[entry] != theirs[entry]:
@@ -315,38 +295,3 @@ def _arrays(made: Comparison, what: str, where: str, ours: Array | None, theirs:
         return
     gap, allowed, same = distance(ours, theirs, made.rounded)
     made.table.append(Difference(what, where, brief(ours), brief(theirs), same, gap, allowed))
-
-
-def coarsest(*recordings: Recording) -> float:
-    """What the least precise floats of a program allow: a float64 made from float32 is no more precise than that."""
-    kinds = {value.dtype for recording in recordings for value in recording.graph.values.values()}
-    return max((TOLERANCE.get(kind, 0.0) for kind in kinds), default=0.0)
-
-
-def distance(ours: Array, theirs: Array, rounded: float) -> tuple[float | None, float | None, bool]:
-    """The largest difference (None for other shapes), the tolerance, and whether every number is within it.
-
-    `rounded` is what floats may differ by; integers and booleans may not.
-    """
-    if ours.shape != theirs.shape:
-        return None, None, False
-    tolerance = rounded if theirs.dtype in TOLERANCE else 0.0
-    pairs: list[tuple[Any, Any]] = [(ours.data, theirs.data)]
-    if ours.data is None or theirs.data is None:
-        pairs = [(getattr(ours, name), getattr(theirs, name)) for name in ("norm", "low", "high", "heat")]
-        tolerance = max(tolerance, SUMMARISED)
-    largest, same = 0.0, True
-    while pairs:
-        left, right = pairs.pop()
-        if isinstance(left, list) and isinstance(right, list):
-            pairs.extend(zip(left, right, strict=True))
-        elif left is None or right is None:
-            same &= left is right
-        else:
-            left, right = float(left), float(right)
-            if left == right or (math.isnan(left) and math.isnan(right)):
-                continue
-            gap = abs(left - right)
-            largest = max(largest, math.inf if math.isnan(gap) else gap)
-            same &= gap <= tolerance * max(1.0, abs(left), abs(right))
-    return largest, tolerance, same

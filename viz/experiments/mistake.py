@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import difflib
 import html
-import re
 import warnings
+from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, ClassVar
 
 from viz.engines import CORE, NAMES, TORCH
-from viz.experiments.common_mistakes import MENDS, MISTAKES, TELLS, WRONG, Mend, Mistake
 from viz.recording.graph import Graph
 from viz.recording.record import Recording, record
+from viz.telling.account import array, gradient
+from viz.telling.common_mistakes import MENDS, MISTAKES, TELLS, WRONG, Mend, Mistake, recognise
 
 SIGNS = {MENDS: "✓", TELLS: "!", WRONG: "✗"}
 TITLES = {CORE: CORE, TORCH: "PyTorch"}
@@ -66,6 +67,8 @@ class MistakeLesson:
     Attributes:
         mistake: the program, what is wrong with it, and the mends, as data.
     """
+
+    _ipython_display_: ClassVar[Callable[..., None]]  # bound by `viz/show.py`
 
     def __init__(self, mistake: Mistake) -> None:
         self.mistake = mistake
@@ -122,11 +125,6 @@ class MistakeLesson:
         if recording is None:
             raise ModuleNotFoundError(self.outcome(position, engine).missing)
         return recording.play()
-
-    def _ipython_display_(self) -> None:
-        from viz.widgets.mistake import MistakeView
-
-        MistakeView(self)._ipython_display_()
 
     def __repr__(self) -> str:
         told = self.mistake
@@ -204,16 +202,6 @@ def mistakes() -> Mistakes:
     return Mistakes(MistakeLesson(known) for known in MISTAKES)
 
 
-def recognise(message: str) -> Mistake | None:
-    """The common mistake that an engine's error message is about; None for any other.
-
-    >>> recognise("element 0 of tensors does not require grad and does not have a grad_fn").name
-    'does not require grad'
-    """
-    patterns = ((known, pattern) for known in MISTAKES for pattern in (known.phrase, known.hint) if pattern)
-    return next((known for known, pattern in patterns if re.search(pattern, message)), None)
-
-
 def _mute(lesson: MistakeLesson) -> str:
     return " (silent)" if lesson.mistake.silent else ""
 
@@ -224,8 +212,6 @@ def _error(recording: Recording) -> str:
 
 def _facts(name: str, recording: Recording) -> list[tuple[str, str]]:
     """What is compared of a tensor; empty texts where the program has no such tensor."""
-    from viz.widgets.account import array, gradient
-
     tensor = recording.tensors.get(name)
     if tensor is None:
         return [(name, ""), (f"{name}.grad_fn", ""), (f"{name}.grad", "")]

@@ -11,7 +11,7 @@ import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -19,6 +19,7 @@ from viz import engines
 from viz.engines import CORE, Engine
 from viz.experiments.surface import Point, Surface, surface
 from viz.picture.axis import short
+from viz.telling.explain import explain
 
 CONTRACT = (
     "write `def program(T, lr=0.1): … while True: …; loss().backward(); yield loss, {'w': w}; …`: a yield once a step, "
@@ -56,6 +57,8 @@ class Run:
 
 class Training:
     """What `viz.train` gives: `runs`, the program's own first; `run(steps)` goes on, `add(lr=…)` puts another beside it."""
+
+    _ipython_display_: ClassVar[Callable[..., None]]  # bound by `viz/show.py`
 
     def __init__(self, program: Callable[..., Any], engine: str, progress: bool) -> None:
         if not callable(program):
@@ -148,8 +151,6 @@ class Training:
                 if not run.steps:  # one that cannot even begin is no run
                     self.runs = [one for one in self.runs if one is not run]
                     raise
-                from viz.widgets.explain import explain
-
                 sentence = explain(type(error).__name__, str(error))
                 run.ended = f"step {len(run.steps)} raises {type(error).__name__}: {error} {sentence}".strip()
             finally:
@@ -264,11 +265,6 @@ class Training:
         astray = "" if math.isfinite(at.loss) else " The steps were too large: this is no number to go on from."
         end = f" Here it ends: {run.ended}." if run.ended and step == len(run.steps) - 1 else ""
         return f"Step {step}: loss = {short(at.loss)}. {'; '.join(told)}.{astray}{end}"
-
-    def _ipython_display_(self) -> None:
-        from viz.widgets.training import TrainingView
-
-        TrainingView(self)._ipython_display_()
 
     def __repr__(self) -> str:
         return "\n".join(f"{run.label}: {self.sentence(run, len(run.steps) - 1)}" for run in self.runs if run.steps)

@@ -10,8 +10,9 @@ import re
 import textwrap
 from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from viz.draw import Picture
 from viz.export import bundle
 from viz.export.animation import animated
 from viz.frames import scene
@@ -20,10 +21,7 @@ from viz.frames.stage import translated
 from viz.picture import dot, shapes, svg
 from viz.picture.layout import Layout
 from viz.picture.svg import State
-
-if TYPE_CHECKING:
-    from viz.draw import Picture
-    from viz.recording.recording import Recording
+from viz.recording.recording import Recording
 
 HERE = Path(__file__).parent
 FONTS = [str(HERE / "fonts" / name) for name in ("DejaVuSans.ttf", "DejaVuSans-Bold.ttf")]
@@ -37,7 +35,7 @@ COLOURS = 64  # of a GIF
 
 
 def save_picture(picture: Picture, path: str | os.PathLike[str], scale: float = SCALE) -> Path:
-    """Write a picture in the format that the suffix of `path` names.
+    """Write the picture in the format that the suffix of `path` names: svg, dot, png, pdf, html.
 
     Raises:
         ValueError: the suffix names no format that pictures have.
@@ -66,7 +64,7 @@ def save_recording(
     seconds: float = 1.2,
     animate: bool = False,
 ) -> Path:
-    """Write a recording: all of it as json, html (plays without a kernel), gif or moving svg, one step as a picture.
+    """Write the recording: all of it as json, html (plays without a kernel), gif or moving svg, one step as a picture.
 
     Args:
         recording: what to write.
@@ -92,7 +90,7 @@ def save_recording(
     if form == "json":
         return _write(target, recording.to_json())
     if form == "html":
-        return _write(target, player_page(recording.scene(theme=theme)))
+        return _write(target, player_page(scene.scene(recording, theme=theme)))
     frames = Frames(recording, view)
     fixed = "light" if theme == "auto" else theme
     which = frames.count - 1 if step is None else step
@@ -136,8 +134,6 @@ class Frames:
 
     def picture(self, step: int | None, theme: str) -> Picture:
         """A step as a picture of its own."""
-        from viz.draw import Picture
-
         which = self.count - 1 if step is None else step
         state = self.state(which)
         about = self._director.steps[which]

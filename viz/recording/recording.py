@@ -5,14 +5,12 @@ from __future__ import annotations
 import dataclasses
 import json
 import os
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any, ClassVar
 
 from viz.recording.graph import Argument, Array, Graph, Op, Saved, Value
-
-if TYPE_CHECKING:
-    from viz.draw import Picture
 
 SCHEMA = 1
 
@@ -62,37 +60,15 @@ class Recording:
     error: dict[str, Any] | None = None
     schema: int = SCHEMA
 
+    # Bound by `viz/show.py`: what plays, draws and saves a recording is built on it.
+    play: ClassVar[Callable[..., Any]]
+    picture: ClassVar[Callable[..., Any]]
+    scene: ClassVar[Callable[..., dict[str, Any]]]
+    save: ClassVar[Callable[..., Path]]
+
     def to_json(self) -> str:
         """The recording as JSON text; `viz.load` reads it back."""
         return json.dumps(finite(dataclasses.asdict(self)), ensure_ascii=False, separators=(",", ":"))
-
-    def play(self, **options: Any) -> Any:
-        """A player for this recording; shows itself in Jupyter."""
-        from viz.widgets.player import Player
-
-        return Player(self.scene(**options))
-
-    def save(self, path: str | os.PathLike[str], step: int | None = None, **options: Any) -> Path:
-        """Write the recording, or the picture of one step of it, in the format that the suffix of `path` names."""
-        from viz.export.files import save_recording
-
-        return save_recording(self, path, step=step, **options)
-
-    def picture(self, step: int | None = None, view: str = "values", theme: str = "auto") -> Picture:
-        """One step as a picture that shows and saves itself; the last step when none is given.
-
-        Raises:
-            IndexError: there is no such step.
-        """
-        from viz.export.files import Frames
-
-        return Frames(self, view).picture(step, theme)
-
-    def scene(self, **options: Any) -> dict[str, Any]:
-        """The pictures, patches and sentences that the player shows."""
-        from viz.frames.scene import scene
-
-        return scene(self, **options)
 
 
 def finite(thing: Any) -> Any:

@@ -12,8 +12,8 @@ import traitlets
 from viz.export import bundle
 from viz.recording.notation import number
 from viz.recording.record import record
+from viz.telling.explain import explain
 from viz.widgets import fallback
-from viz.widgets.explain import explain
 from viz.widgets.live import Live
 
 # name: (what the button says, how many values it takes, the code)

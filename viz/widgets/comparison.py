@@ -13,8 +13,8 @@ from viz.export.files import embedded, inlined, page
 from viz.frames import scene
 from viz.frames.director import VIEWS
 from viz.picture.svg import escape
+from viz.telling.account import missing, shown, table, title
 from viz.widgets import fallback
-from viz.widgets.account import missing, shown, table, title
 from viz.widgets.live import Live
 
 _STYLES = ("explorer.css", "comparison.js")

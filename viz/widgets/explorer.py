@@ -16,6 +16,7 @@ import traitlets
 from viz import engines
 from viz.engines import CORE, TORCH
 from viz.experiments.edits import DTYPES, Edited, Edits, edit
+from viz.experiments.fixes import mends
 from viz.experiments.listing import read_back
 from viz.experiments.mistake import mistake as lesson_on
 from viz.experiments.program import Program, ProgramError, parse, reread
@@ -25,12 +26,11 @@ from viz.frames.director import VIEWS
 from viz.picture.kept import Kept
 from viz.recording.record import record
 from viz.recording.recording import Recording
+from viz.telling.account import BESIDE, account, errors_of, missing, rewritten, shown, table, title, verdict
+from viz.telling.explain import explain
 from viz.widgets import fallback
-from viz.widgets.account import BESIDE, account, errors_of, missing, rewritten, shown, table, title, verdict
 from viz.widgets.code import codes
-from viz.widgets.explain import explain
 from viz.widgets.live import Live, interruptible
-from viz.widgets.mend import mends
 from viz.widgets.mistake import MistakeView
 
 _PAUSE = 0.2  # seconds in which the next change of a slider comes before the view that nobody sees

@@ -10,8 +10,8 @@ from viz.engines import CORE, NAMES
 from viz.experiments.mistake import SIGNS, TITLES, MistakeLesson
 from viz.export import bundle
 from viz.frames import scene
+from viz.telling.account import NOT_YET, title
 from viz.widgets import fallback
-from viz.widgets.account import NOT_YET, title
 from viz.widgets.live import Live
 
 

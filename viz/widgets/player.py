@@ -8,6 +8,7 @@ import traitlets
 
 from viz.export import bundle
 from viz.frames.scene import frame
+from viz.frames.scene import scene as scene_of
 from viz.recording.recording import Recording
 from viz.widgets import fallback
 from viz.widgets.live import Live
@@ -32,7 +33,7 @@ class Player(Live):
     speed = traitlets.Float(1.0).tag(sync=True)
 
     def __init__(self, shown: Recording | dict[str, Any], **traits: Any):
-        super().__init__(scene=shown if isinstance(shown, dict) else shown.scene(), **traits)
+        super().__init__(scene=shown if isinstance(shown, dict) else scene_of(shown), **traits)
 
     @traitlets.validate("step")
     def _within_the_scene(self, proposal: dict[str, Any]) -> int:

@@ -8,14 +8,13 @@ from typing import Any
 
 from viz import engines
 from viz.engines import CORE, TORCH
-from viz.experiments.compare import coarsest, distance
-from viz.experiments.mistake import recognise
 from viz.frames.scene import scene
 from viz.picture.kept import Kept
-from viz.recording.graph import Array
+from viz.recording.distance import apart, coarsest
 from viz.recording.notation import number
 from viz.recording.recording import Recording
-from viz.widgets.explain import explain
+from viz.telling.common_mistakes import recognise
+from viz.telling.explain import explain
 
 NOTHING = "No line makes a tensor, so there is no graph. Begin with one: w = T.tensor(3.0, requires_grad=True)"
 NOT_YET = "It stops before it has made a tensor, so there is no graph."
@@ -133,19 +132,9 @@ def _differs(ours: dict[str, Any] | None, theirs: dict[str, Any] | None, rounded
     """What differs between a tensor of one engine and of the other, in words; empty where nothing does."""
     if ours is None or theirs is None:
         return "" if ours is theirs else "only one engine came so far"
-    found = [
-        f"{key}: {ours[key]} and {theirs[key]}"
-        for key in ("shape", "dtype", "requires_grad", "is_leaf", "grad_fn")
-        if ours[key] != theirs[key]
-    ]
-    found += [key for key in ("value", "grad") if not _close(ours[key], theirs[key], rounded)]
-    return "; ".join(found)
-
-
-def _close(ours: dict[str, Any] | None, theirs: dict[str, Any] | None, rounded: float) -> bool:
-    if ours is None or theirs is None:
-        return ours is theirs
-    return distance(Array(**ours), Array(**theirs), rounded)[2]
+    numbers = ("value", "grad")
+    found = apart(ours, theirs, rounded)
+    return "; ".join(name if name in numbers else f"{name}: {ours[name]} and {theirs[name]}" for name in found)
 
 
 def errors_of(sides: list[dict[str, Any]]) -> list[dict[str, Any]]:

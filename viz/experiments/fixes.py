@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from viz.experiments.mistake import recognise
 from viz.experiments.program import Program
+from viz.telling.common_mistakes import recognise
 
 _Way = tuple[str, str, dict[str, Any]]  # what is done, what that changes, the toggles that it sets
 

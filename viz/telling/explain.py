@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from viz.experiments.mistake import recognise
+from viz.telling.common_mistakes import recognise
 
 # Errors that are not among the common mistakes: (what PyTorch's searchable phrase looks like, our sentence).
 _RULES: list[tuple[str, str]] = [

@@ -6,6 +6,7 @@ run: messages, gradients and pictures are what the engines give when `viz.mistak
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 
 MENDS, TELLS, WRONG = "mends", "tells", "wrong"
@@ -833,3 +834,13 @@ MISTAKES = (
     INTEGER_LEAF,
     NOT_A_SCALAR,
 )
+
+
+def recognise(message: str) -> Mistake | None:
+    """The common mistake that an engine's error message is about; None for any other.
+
+    >>> recognise("element 0 of tensors does not require grad and does not have a grad_fn").name
+    'does not require grad'
+    """
+    patterns = ((known, pattern) for known in MISTAKES for pattern in (known.phrase, known.hint) if pattern)
+    return next((known for known, pattern in patterns if re.search(pattern, message)), None)

@@ -1,0 +1,60 @@
+"""How far two recordings are apart: the one place that says what is equal, and the one list of tolerances."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from viz.recording.graph import Array, array_of
+from viz.recording.recording import Recording
+
+TOLERANCE = {"float16": 1e-2, "bfloat16": 2e-2, "float32": 1e-4, "float64": 1e-9}
+SUMMARISED = 1e-3  # of an array that is kept as a summary: its heat-map has three digits
+DECIDING = ("shape", "dtype", "requires_grad", "is_leaf")  # of a tensor, beside its value and its gradient
+DETAILS = ("retains_grad", "version", "grad_fn")  # of a tensor: how an engine keeps its books
+
+
+def coarsest(*recordings: Recording) -> float:
+    """What the least precise floats of a program allow: a float64 made from float32 is no more precise than that."""
+    kinds = {value.dtype for recording in recordings for value in recording.graph.values.values()}
+    return max((TOLERANCE.get(kind, 0.0) for kind in kinds), default=0.0)
+
+
+def distance(ours: Array, theirs: Array, rounded: float) -> tuple[float | None, float | None, bool]:
+    """The largest difference (None for other shapes), the tolerance, and whether every number is within it.
+
+    `rounded` is what floats may differ by; integers and booleans may not.
+    """
+    if ours.shape != theirs.shape:
+        return None, None, False
+    tolerance = rounded if theirs.dtype in TOLERANCE else 0.0
+    pairs: list[tuple[Any, Any]] = [(ours.data, theirs.data)]
+    if ours.data is None or theirs.data is None:
+        pairs = [(getattr(ours, name), getattr(theirs, name)) for name in ("norm", "low", "high", "heat")]
+        tolerance = max(tolerance, SUMMARISED)
+    largest, same = 0.0, True
+    while pairs:
+        left, right = pairs.pop()
+        if isinstance(left, list) and isinstance(right, list):
+            pairs.extend(zip(left, right, strict=True))
+        elif left is None or right is None:
+            same &= left is right
+        else:
+            left, right = float(left), float(right)
+            if left == right or (math.isnan(left) and math.isnan(right)):
+                continue
+            gap = abs(left - right)
+            largest = max(largest, math.inf if math.isnan(gap) else gap)
+            same &= gap <= tolerance * max(1.0, abs(left), abs(right))
+    return largest, tolerance, same
+
+
+def apart(ours: dict[str, Any], theirs: dict[str, Any], rounded: float) -> list[str]:
+    """What of a tensor decides that two recordings differ: entries of `DECIDING`, `value`, `grad`."""
+    found = [name for name in DECIDING if ours[name] != theirs[name]]
+    return found + [name for name in ("value", "grad") if not _close(ours[name], theirs[name], rounded)]
+
+
+def _close(ours: dict[str, Any] | None, theirs: dict[str, Any] | None, rounded: float) -> bool:
+    one, other = array_of(ours), array_of(theirs)
+    return one is other if one is None or other is None else distance(one, other, rounded)[2]

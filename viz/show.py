@@ -1,0 +1,87 @@
+"""The one door through which data learn to show, play and save themselves.
+
+A recording, a picture, a comparison are data, and know neither the widgets nor the files that are made of them. Both are
+built on the data; here, at the end of the line, they are bound to it as methods.
+"""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from viz.draw import Picture
+from viz.experiments.compare import Comparison
+from viz.experiments.mistake import MistakeLesson
+from viz.experiments.train import Training
+from viz.export import files
+from viz.frames.scene import scene
+from viz.recording.recording import Recording
+
+if TYPE_CHECKING:
+    from viz.widgets.player import Player
+
+# Widgets are imported when one is asked for: a script that draws needs no Jupyter.
+
+
+def play(recording: Recording, **options: Any) -> Player:
+    """A player for this recording; shows itself in Jupyter."""
+    from viz.widgets.player import Player
+
+    return Player(scene(recording, **options))
+
+
+def picture(recording: Recording, step: int | None = None, view: str = "values", theme: str = "auto") -> Picture:
+    """One step as a picture that shows and saves itself; the last step when none is given.
+
+    Raises:
+        IndexError: there is no such step.
+    """
+    return files.Frames(recording, view).picture(step, theme)
+
+
+def save_comparison(comparison: Comparison, path: str | os.PathLike[str]) -> Path:
+    """Write one HTML page: both pictures in step, and all that was compared. It needs no kernel and no network.
+
+    Raises:
+        ValueError: the suffix of `path` is not `.html`.
+    """
+    from viz.widgets.comparison import as_page
+
+    target = Path(path)
+    if target.suffix.lower() != ".html":
+        raise ValueError(f"{target.name!r}: a comparison is saved as .html; a picture of one engine is viz.record's")
+    target.write_text(as_page(comparison), encoding="utf-8")
+    return target
+
+
+def show_comparison(comparison: Comparison) -> None:
+    """Both engines' pictures in step, every difference, the table of gradients, below the cell."""
+    from viz.widgets.comparison import ComparisonView
+
+    ComparisonView(comparison)._ipython_display_()
+
+
+def show_mistake(lesson: MistakeLesson) -> None:
+    """The mistake as a widget below the cell."""
+    from viz.widgets.mistake import MistakeView
+
+    MistakeView(lesson)._ipython_display_()
+
+
+def show_training(training: Training) -> None:
+    """The runs and their controls below the cell."""
+    from viz.widgets.training import TrainingView
+
+    TrainingView(training)._ipython_display_()
+
+
+Recording.play = play
+Recording.picture = picture
+Recording.scene = scene
+Recording.save = files.save_recording
+Picture.save = files.save_picture
+Comparison.save = save_comparison
+Comparison._ipython_display_ = show_comparison
+MistakeLesson._ipython_display_ = show_mistake
+Training._ipython_display_ = show_training

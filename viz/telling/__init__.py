@@ -1,0 +1,1 @@
+"""What happened, in words: sentences, tables, what an error means."""
