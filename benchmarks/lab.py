@@ -18,9 +18,9 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
-sys.path.insert(0, str(Path(__file__).parents[1] / "tests" / "browser"))
+sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
 
-from harness import Desk, start_browser, start_lab
+from support.harness import Desk, start_browser, start_lab
 
 ROUNDS = 20
 TEN_OPS = """\

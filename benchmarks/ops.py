@@ -24,8 +24,8 @@ import torch
 
 import tinygrad_edu
 
-sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tests" / "training"))
-import teaching
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tests"))
+from support import teaching
 
 ENGINES = (tinygrad_edu, torch)
 

@@ -180,8 +180,8 @@ STEPS = """player => {
 
 def player() -> None:
     """The player's numbers, one a line."""
-    sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "tests" / "browser"))
-    from harness import start_browser
+    sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "tests"))
+    from support.harness import start_browser
 
     names: dict[str, Any] = {"T": torch}
     exec(FIFTY, names)

@@ -1,6 +1,6 @@
 """The fifteen things learners get wrong most: each mistake, its usual "mending", and what is right, on both engines."""
 
-from both import attempt, leaf, names, same_on_both, values_of, warned
+from support.both import attempt, leaf, names, same_on_both, values_of, warned
 
 
 def function(T, forward, backward):

@@ -5,7 +5,7 @@ import threading
 
 import numpy as np
 import pytest
-from both import attempt, failing, leaf, names, noting, same_on_both, values_of, watch
+from support.both import attempt, failing, leaf, names, noting, same_on_both, values_of, watch
 
 import tinygrad_edu
 

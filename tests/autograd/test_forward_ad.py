@@ -9,9 +9,9 @@ import threading
 import numpy as np
 import pytest
 import torch
-from both import attempt, leaf, same_on_both, values_of
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from support.both import attempt, leaf, same_on_both, values_of
 
 import tinygrad_edu as T
 

@@ -4,7 +4,7 @@ import gc
 import warnings
 import weakref
 
-from both import attempt, failing, leaf, names, noting, same_on_both, values_of, warned
+from support.both import attempt, failing, leaf, names, noting, same_on_both, values_of, warned
 
 
 def make(T, forward, backward=None, setup_context=None, **others):

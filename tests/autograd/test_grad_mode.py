@@ -4,7 +4,7 @@ import asyncio
 import threading
 
 import numpy as np
-from both import attempt, leaf, names, same_on_both, warned
+from support.both import attempt, leaf, names, same_on_both, warned
 
 
 def modes(T):

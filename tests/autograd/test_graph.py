@@ -4,7 +4,7 @@ import gc
 import weakref
 
 import pytest
-from both import attempt, leaf, names, noting, same_on_both, values_of
+from support.both import attempt, leaf, names, noting, same_on_both, values_of
 
 NAMED = {
     "d * d": lambda T, d: d * d,

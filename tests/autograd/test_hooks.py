@@ -1,6 +1,6 @@
 """Hooks: on tensors, on nodes, after accumulation, on several tensors at once; their order, and what they may change."""
 
-from both import attempt, failing, leaf, names, noting, same_on_both, values_of, warned
+from support.both import attempt, failing, leaf, names, noting, same_on_both, values_of, warned
 
 # --- on tensors ------------------------------------------------------------------------------------------------------
 

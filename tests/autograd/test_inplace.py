@@ -1,7 +1,7 @@
 """In-place ops: versions, histories that are rewritten, leaves that are protected, and never a silent wrong gradient."""
 
 import pytest
-from both import attempt, leaf, names, noting, same_on_both
+from support.both import attempt, leaf, names, noting, same_on_both
 
 IN_PLACE = {
     "add_": lambda T, a, w: a.add_(w),

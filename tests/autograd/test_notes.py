@@ -9,7 +9,7 @@ from __future__ import annotations
 import threading
 
 import numpy as np
-from both import attempt, leaf, names, same_on_both, values_of
+from support.both import attempt, leaf, names, same_on_both, values_of
 
 # --- Autograd mechanics --------------------------------------------------------------------------------------------------
 

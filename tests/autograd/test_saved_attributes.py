@@ -12,9 +12,9 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
-from both import attempt, leaf, noting, same_on_both
-from samples import Sample
-from test_table import DIFFERENTIABLE, Run
+from support.both import attempt, leaf, noting, same_on_both
+from support.op_table import DIFFERENTIABLE, Run
+from support.samples import Sample
 
 import tinygrad_edu
 

@@ -3,7 +3,7 @@
 import weakref
 
 import pytest
-from both import attempt, failing, leaf, noting, same_on_both, values_of
+from support.both import attempt, failing, leaf, noting, same_on_both, values_of
 
 import tinygrad_edu
 

@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
-from both import leaf, names, same_on_both, values_of
-from samples import Sample
-from test_table import DIFFERENTIABLE, Run, _weights
+from support.both import leaf, names, same_on_both, values_of
+from support.op_table import DIFFERENTIABLE, Run, weights
+from support.samples import Sample
 
 import tinygrad_edu
 
@@ -112,7 +112,7 @@ def _reached(run: Run) -> list[set[int]]:
     """For each leaf: the leaves on which the graph of its gradient depends."""
     outputs = run.differentiable()
     grads = run.engine.autograd.grad(
-        outputs, run.leaves, _weights(run.engine, outputs), create_graph=True, allow_unused=True
+        outputs, run.leaves, weights(run.engine, outputs), create_graph=True, allow_unused=True
     )
     number = {id(leaf): i for i, leaf in enumerate(run.leaves)}
     return [{number[id(v)] for v in _variables(g) if id(v) in number} for g in grads]
@@ -139,7 +139,7 @@ def test_a_gradient_depends_on_what_it_depends_on_in_pytorch_or_that_second_grad
     if sample.code in REACHES_FURTHER:
         return
     outputs = theirs.differentiable()
-    firsts = torch.autograd.grad(outputs, theirs.leaves, _weights(torch, outputs), create_graph=True, allow_unused=True)
+    firsts = torch.autograd.grad(outputs, theirs.leaves, weights(torch, outputs), create_graph=True, allow_unused=True)
     for first, there, here in zip(firsts, their_reach, our_reach, strict=True):
         assert here <= there
         if here < there and sample.second:

@@ -6,7 +6,7 @@ import warnings
 
 import numpy as np
 import pytest
-from both import leaf, same_on_both, values_of
+from support.both import leaf, same_on_both, values_of
 
 import tinygrad_edu
 

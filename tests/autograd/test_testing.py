@@ -7,7 +7,7 @@ import re
 import numpy as np
 import pytest
 import torch
-from both import attempt, same_on_both
+from support.both import attempt, same_on_both
 
 import tinygrad_edu
 

@@ -1,7 +1,7 @@
 """Views: one storage, one version; a write through a view rewrites the history of its base and of all other views."""
 
 import pytest
-from both import attempt, leaf, names, noting, same_on_both
+from support.both import attempt, leaf, names, noting, same_on_both
 
 VIEWS = {
     "view": lambda T, a: a.view(6),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from both import attempt, same_on_both
+from support.both import attempt, same_on_both
 
 import tinygrad_edu
 

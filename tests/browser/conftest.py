@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from harness import Desk, Lab, NoBrowser, start_browser, start_lab
+from support.harness import Desk, Lab, NoBrowser, start_browser, start_lab
 
 HERE = Path(__file__).parent
 

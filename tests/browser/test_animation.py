@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from harness import eventually, new_page
+from support.harness import eventually, new_page
 
 import viz
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from hands import Hands
 from playwright.sync_api import expect
+from support.hands import Hands
 
 PROGRAM = "w = T.tensor(2.0, requires_grad=True)\\nL = w * w\\nL.backward()"
 TRAINED = """

@@ -12,8 +12,8 @@ from typing import Any
 
 import nbformat
 import pytest
-from harness import PATIENCE_S, browser_path, eventually, new_page, start_lab
 from playwright.sync_api import expect
+from support.harness import PATIENCE_S, browser_path, eventually, new_page, start_lab
 
 PROGRAM = "x = T.tensor(3.0, requires_grad=True)\\na = x * x\\nL = a * (a + x)\\nL.backward()"
 CELLS = [

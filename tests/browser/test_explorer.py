@@ -7,9 +7,9 @@ import json
 from typing import Any
 
 import pytest
-from hands import Hands
-from harness import complaints, eventually, rest
 from playwright.sync_api import TimeoutError, expect
+from support.hands import Hands
+from support.harness import complaints, eventually, rest
 
 PROGRAM = """\
 x = T.tensor(2.0)

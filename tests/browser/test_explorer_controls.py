@@ -6,9 +6,9 @@ import re
 from typing import Any
 
 import pytest
-from hands import Hands
-from harness import eventually
 from playwright.sync_api import expect
+from support.hands import Hands
+from support.harness import eventually
 
 PROGRAM = """\
 x = T.tensor([[1.0, 2.0], [3.0, 4.0]])

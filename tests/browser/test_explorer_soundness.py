@@ -6,9 +6,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hands import Hands
-from harness import eventually
 from playwright.sync_api import expect
+from support.hands import Hands
+from support.harness import eventually
 
 PROGRAM = "w = T.tensor(2.0, requires_grad=True)\\nL = w * w\\nL.backward()"
 RELOADED = """async () => {

@@ -8,9 +8,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hands import Hands
-from harness import eventually
 from playwright.sync_api import expect
+from support.hands import Hands
+from support.harness import eventually
 
 LESSONS = Path(__file__).parents[2] / "notebooks"
 FIRST = "01_slopes_and_local_derivatives"

@@ -2,8 +2,8 @@
 
 import re
 
-from harness import eventually
 from playwright.sync_api import expect
+from support.harness import eventually
 
 PREDICT = """
 from viz.widgets.predict import predict

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from harness import complaints, eventually
 from playwright.sync_api import expect
+from support.harness import complaints, eventually
 
 MAGIC_LOOP = """%%autograd
 def f(v):

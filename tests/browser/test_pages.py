@@ -6,8 +6,8 @@ import re
 from typing import Any
 
 import pytest
-from harness import complaints, new_page
 from playwright.sync_api import expect
+from support.harness import complaints, new_page
 
 import viz
 

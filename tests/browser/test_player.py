@@ -9,8 +9,8 @@ import sys
 from typing import Any
 
 import pytest
-from harness import complaints, eventually, new_page
 from playwright.sync_api import expect
+from support.harness import complaints, eventually, new_page
 
 import viz
 

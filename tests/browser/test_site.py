@@ -13,8 +13,8 @@ from typing import Any
 from urllib.parse import unquote, urlsplit
 
 import pytest
-from harness import eventually, new_page
 from playwright.sync_api import expect
+from support.harness import eventually, new_page
 
 from tinygrad_edu.course.working_copy import lessons_root
 

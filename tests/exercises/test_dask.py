@@ -6,7 +6,7 @@ import signal
 import time
 
 import pytest
-from test_grade import gradebook, notebook, run, submit  # noqa: F401 the fixture is used by its name
+from support.grading import gradebook, notebook, run
 
 from tinygrad_edu.exercises import all_exercises
 from tinygrad_edu.exercises.grading import grade
@@ -18,7 +18,7 @@ dask = pytest.importorskip("dask")
 PATIENT = {f"distributed.comm.timeouts.{name}": "240s" for name in ("connect", "tcp")}  # on a busy machine
 
 
-def test_two_workers_one_killed_in_the_middle_nothing_lost_nothing_twice(submit, tmp_path, monkeypatch):  # noqa: F811
+def test_two_workers_one_killed_in_the_middle_nothing_lost_nothing_twice(submit, tmp_path, monkeypatch):
     students = [f"student{i:02}" for i in range(60)]
     folder, out = submit(**{name: notebook() for name in students}), tmp_path / "out"
     log = out / "results.jsonl"
@@ -49,6 +49,6 @@ def test_two_workers_one_killed_in_the_middle_nothing_lost_nothing_twice(submit,
 
 
 @pytest.mark.parametrize("address", ["nowhere", "http://nowhere:80"])
-def test_what_is_no_address_of_a_cluster_is_said_in_a_sentence(submit, tmp_path, capsys, address):  # noqa: F811
+def test_what_is_no_address_of_a_cluster_is_said_in_a_sentence(submit, tmp_path, capsys, address):
     assert run(submit(ada=notebook()), tmp_path / "out", "--scheduler", address) == 2
     assert f"{address!r} is no address of a Dask cluster, such as tcp://host:8786" in capsys.readouterr().err

@@ -1,7 +1,5 @@
 """Grading many submissions: whatever is handed in, every student gets the grade earned, once."""
 
-import argparse
-import csv
 import functools
 import io
 import json
@@ -13,6 +11,8 @@ import time
 import zipfile
 
 import pytest
+from support import environment
+from support.grading import MUL, RELU, STUB, cell, gradebook, notebook, run
 
 from tinygrad_edu.course.cli import main
 from tinygrad_edu.exercises import all_exercises
@@ -22,50 +22,6 @@ from tinygrad_edu.exercises.grading.gradebook import file_name
 from tinygrad_edu.exercises.grading.submissions import lesson_of, read_submissions
 from tinygrad_edu.exercises.running import sandbox as outside
 from tinygrad_edu.exercises.running.sandbox import PROTECTIONS, Sandbox
-
-CENTRAL = "def central_difference(f, x, eps):\n    return (f(x + eps) - f(x - eps)) / (2 * eps)\n"
-MUL = "def mul_backward(grad_output, a, b):\n    return grad_output * b, grad_output * a\n"
-RELU = "def relu_backward(grad_output, x):\n    return grad_output if x > 0 else 0.0\n"
-STUB = "def relu_backward(grad_output, x):\n    # YOUR CODE HERE\n    raise NotImplementedError()\n"
-
-
-def cell(source, id="", kind="code"):
-    metadata = {"nbgrader": {"grade_id": id, "solution": not id.startswith("check_")}} if id else {}
-    return {"cell_type": kind, "metadata": metadata, "source": source, "outputs": []}
-
-
-def notebook(central=CENTRAL, mul=MUL, relu=RELU, extra=()):
-    answers = {"central_difference": central, "mul_backward": mul, "relu_backward": relu}
-    cells = [cell("# Lesson 1", kind="markdown"), cell("from tinygrad_edu.exercises import check")]
-    for id, source in answers.items():
-        cells += [cell(source, id), cell(f'check("{id}", {id})', f"check_{id}")]
-    return {"cells": [*cells, *extra], "metadata": {}, "nbformat": 4, "nbformat_minor": 5}
-
-
-@pytest.fixture
-def submit(tmp_path):
-    """Write notebooks, given by student, and return the folder."""
-
-    def write(**notebooks):
-        folder = tmp_path / "submitted"
-        for student, content in notebooks.items():
-            file = folder / student / "lesson1.ipynb"
-            file.parent.mkdir(parents=True)
-            file.write_bytes(content if isinstance(content, bytes) else json.dumps(content).encode())
-        return folder
-
-    return write
-
-
-def run(submissions, out, *options):
-    parser = argparse.ArgumentParser()
-    grade.add_arguments(parser)
-    return grade.main(parser.parse_args([str(submissions), "--out", str(out), "--jobs", "2", *options]))
-
-
-def gradebook(out):
-    with (out / "gradebook.csv").open(newline="") as file:
-        return {row["student"]: row for row in csv.DictReader(file)}
 
 
 def test_each_student_gets_the_points_that_were_earned(submit, tmp_path, capsys):
@@ -346,10 +302,10 @@ def test_a_changed_submission_is_graded_anew(submit, tmp_path):
 
 def test_a_grader_killed_at_any_moment_loses_nothing_and_grades_nothing_twice(submit, tmp_path):
     folder, out = submit(**{f"student{i:02}": notebook() for i in range(40)}), tmp_path / "out"
-    code = "import sys; sys.path.insert(0, sys.argv[1]); from test_grade import run; run(sys.argv[2], sys.argv[3])"
-    command = [sys.executable, "-c", code, os.path.dirname(__file__), str(folder), str(out)]
+    code = "import sys; from support.grading import run; run(*sys.argv[1:])"
+    command = [sys.executable, "-c", code, str(folder), str(out)]
     for _ in range(2):
-        process = subprocess.Popen(command, stdout=subprocess.DEVNULL)
+        process = subprocess.Popen(command, stdout=subprocess.DEVNULL, env=environment())
         log, before = (
             out / "results.jsonl",
             (out / "results.jsonl").stat().st_size if (out / "results.jsonl").exists() else 0,
@@ -397,8 +353,7 @@ def test_killed_before_the_first_result_between_two_or_over_the_gradebook_it_sta
     folder, out = submit(ada=notebook(), bob=notebook(relu=STUB), cyd=notebook()), tmp_path / "out"
     code = f"""
 import os, signal, sys
-sys.path.insert(0, sys.argv[1])
-from test_grade import grade, run
+from support.grading import grade, run
 real = grade.{moment}
 def dies(*arguments):
     if "{moment}" == "_kept_seed":
@@ -406,10 +361,10 @@ def dies(*arguments):
     os.kill(os.getpid(), signal.SIGKILL)
 grade.{moment} = dies
 sys.stderr.isatty = lambda: True
-run(sys.argv[2], sys.argv[3])
+run(*sys.argv[1:])
 """
-    command = [sys.executable, "-c", code, os.path.dirname(__file__), str(folder), str(out)]
-    assert subprocess.run(command, capture_output=True).returncode == -signal.SIGKILL
+    command = [sys.executable, "-c", code, str(folder), str(out)]
+    assert subprocess.run(command, capture_output=True, env=environment()).returncode == -signal.SIGKILL
     run(folder, out)
     assert {name: int(row["points"]) for name, row in gradebook(out).items()} == {"ada": 9, "bob": 6, "cyd": 9}
     students = [json.loads(line)["student"] for line in (out / "results.jsonl").read_text().splitlines()]

@@ -6,120 +6,35 @@ import builtins
 import warnings
 from typing import Any
 
-import numpy as np
 import pytest
 import torch
-from samples import NO_NUMERICAL_CHECK, REFUSED, SAMPLES, Sample
+from support.op_table import DIFFERENTIABLE, ENGINES, Run, assert_same, on_each, seed, weights
+from support.samples import NO_NUMERICAL_CHECK, REFUSED, SAMPLES, Sample
 
 import tinygrad_edu
 
 pytestmark = pytest.mark.filterwarnings("ignore")
 
-ENGINES = (tinygrad_edu, torch)
-_IDS = {id(sample): f"{i}-{sample.code}" for i, sample in enumerate(SAMPLES)}  # two may be equal but for their inputs
-
-
-def on_each(samples: list[Sample]) -> pytest.MarkDecorator:
-    """Run a test on each of these rows of the table."""
-    return pytest.mark.parametrize("sample", samples, ids=[_IDS[id(sample)] for sample in samples])
-
-
-def seed(engine: Any) -> None:
-    """Begin the random numbers anew; PyTorch's own `manual_seed` notes the whole stack of calls each time, for GPUs."""
-    engine.random.default_generator.manual_seed(0)
-
-
-class Run:
-    """A sample on one engine: its inputs as tensors, and the flat list of what came out."""
-
-    def __init__(self, engine: Any, sample: Sample, dtype: str = "float64", grad: bool = True) -> None:
-        self.engine = engine
-        self.sample = sample
-        self.inputs = {}
-        for name, array in sample.arrays().items():
-            is_float = array.dtype.kind == "f"
-            t = engine.tensor(array, dtype=getattr(engine, dtype)) if is_float else engine.tensor(array)
-            if is_float and grad and sample.inputs[name].grad:
-                t.requires_grad_()
-            self.inputs[name] = t
-        self.leaves = [t for t in self.inputs.values() if t.requires_grad]
-        seed(engine)
-        self.outputs = self.call(self.inputs)
-
-    def call(self, inputs: dict[str, Any]) -> list[Any]:
-        scope = {"T": self.engine, "F": self.engine.nn.functional, **inputs}
-        return _flat(eval(self.sample.code, scope))
-
-    def differentiable(self) -> list[Any]:
-        return [o for o in self.outputs if hasattr(o, "requires_grad") and o.requires_grad]
-
-    def gradients(self, create_graph: bool = False) -> list[Any]:
-        outputs = self.differentiable()
-        grads = self.engine.autograd.grad(
-            outputs, self.leaves, _weights(self.engine, outputs), create_graph=create_graph, retain_graph=True,
-            allow_unused=True,
-        )  # fmt: skip
-        return list(grads)
-
-
-def _flat(result: Any) -> list[Any]:
-    return [x for item in result for x in _flat(item)] if isinstance(result, tuple | list) else [result]
-
-
-def _weights(engine: Any, tensors: list[Any], seed: int = 1) -> list[Any]:
-    """The same random numbers in the shape of each tensor, on each engine."""
-    rng = np.random.default_rng(seed)
-    return [engine.tensor(rng.standard_normal(tuple(t.shape))).to(t.dtype) for t in tensors]
-
-
-def _array(t: Any) -> Any:
-    if t is None:
-        return None
-    return t.detach().numpy(force=True) if hasattr(t, "detach") else np.asarray(t)
-
-
-def _assert_same(ours: list[Any], theirs: list[Any], rtol: float, what: str) -> None:
-    assert len(ours) == len(theirs)
-    for a, b in zip(map(_array, ours), map(_array, theirs), strict=True):
-        if a is None or b is None:
-            # No gradient and a gradient of zeros say the same.
-            there = a if b is None else b
-            assert there is None or not there.any(), f"no {what}"
-            continue
-        assert a.shape == b.shape, what
-        assert a.dtype == b.dtype, what
-        np.testing.assert_allclose(a, b, rtol=rtol, atol=rtol * max(1.0, _scale(b)), err_msg=what)
-
-
-def _scale(array: np.ndarray) -> float:
-    finite = array[np.isfinite(array)] if array.dtype.kind == "f" else np.zeros(0)
-    return float(np.abs(finite).max()) if finite.size else 0.0
-
 
 @on_each(SAMPLES)
 def test_the_value_has_the_numbers_dtype_and_shape_of_pytorch(sample: Sample) -> None:
     ours, theirs = (Run(engine, sample) for engine in ENGINES)
-    _assert_same(ours.outputs, theirs.outputs, sample.double, "value")
+    assert_same(ours.outputs, theirs.outputs, sample.double, "value")
     assert [getattr(o, "requires_grad", None) for o in ours.outputs] == [
         getattr(o, "requires_grad", None) for o in theirs.outputs
     ]
 
 
-with warnings.catch_warnings():
-    warnings.simplefilter("ignore")
-    DIFFERENTIABLE = [s for s in SAMPLES if Run(torch, s).differentiable()]
-
-
 @on_each(DIFFERENTIABLE)
 def test_the_gradient_is_that_of_pytorch(sample: Sample) -> None:
     ours, theirs = (Run(engine, sample) for engine in ENGINES)
-    _assert_same(ours.gradients(), theirs.gradients(), sample.double, "gradient")
+    assert_same(ours.gradients(), theirs.gradients(), sample.double, "gradient")
 
 
 @on_each(DIFFERENTIABLE)
 def test_the_gradient_under_create_graph_is_the_plain_one(sample: Sample) -> None:
     run = Run(tinygrad_edu, sample)
-    _assert_same(run.gradients(create_graph=True), run.gradients(), 1e-12, "gradient")
+    assert_same(run.gradients(create_graph=True), run.gradients(), 1e-12, "gradient")
 
 
 @on_each(DIFFERENTIABLE)
@@ -133,17 +48,17 @@ def test_the_second_gradient_is_that_of_pytorch(sample: Sample) -> None:
         if not first:
             second.append([None] * len(run.leaves))
             continue
-        grads = engine.autograd.grad(first, run.leaves, _weights(engine, first, seed=2), allow_unused=True)
+        grads = engine.autograd.grad(first, run.leaves, weights(engine, first, seed=2), allow_unused=True)
         second.append(list(grads))
     ours, theirs = second
-    _assert_same(ours, [t if t is not None else None for t in theirs], sample.double, "second gradient")
+    assert_same(ours, [t if t is not None else None for t in theirs], sample.double, "second gradient")
 
 
 @on_each(DIFFERENTIABLE)
 def test_float32_has_the_value_and_the_gradient_of_pytorch(sample: Sample) -> None:
     ours, theirs = (Run(engine, sample, "float32") for engine in ENGINES)
-    _assert_same(ours.outputs, theirs.outputs, sample.single, "value")
-    _assert_same(ours.gradients(), theirs.gradients(), sample.single, "gradient")
+    assert_same(ours.outputs, theirs.outputs, sample.single, "value")
+    assert_same(ours.gradients(), theirs.gradients(), sample.single, "gradient")
 
 
 def _structure(t: Any) -> list[Any]:
@@ -181,7 +96,7 @@ def _tangents(engine: Any, sample: Sample) -> list[Any]:
     with fw.dual_level():
         moved = dict(run.inputs)
         names = [n for n, t in run.inputs.items() if t.requires_grad]
-        for name, tangent in zip(names, _weights(engine, [run.inputs[n] for n in names], seed=3), strict=True):
+        for name, tangent in zip(names, weights(engine, [run.inputs[n] for n in names], seed=3), strict=True):
             moved[name] = fw.make_dual(run.inputs[name].detach(), tangent)
         seed(engine)
         return [
@@ -198,7 +113,7 @@ def test_forward_mode_is_that_of_pytorch_where_it_has_it(sample: Sample) -> None
         theirs = _tangents(torch, sample)
     except (NotImplementedError, RuntimeError) as error:
         pytest.skip(f"PyTorch has no forward mode here: {error}")
-    _assert_same(_tangents(tinygrad_edu, sample), theirs, sample.double, "tangent")
+    assert_same(_tangents(tinygrad_edu, sample), theirs, sample.double, "tangent")
 
 
 def _as_function(sample: Sample) -> tuple[Any, list[Any]]:

@@ -6,9 +6,9 @@ import os
 
 import pytest
 from hypothesis import HealthCheck, Phase, assume, given, seed, settings
-from parity import ENGINES, differences
-from programs import programs
-from toolbox import execute, has_huge_numbers
+from support.parity import ENGINES, differences
+from support.programs import programs
+from support.toolbox import execute, has_huge_numbers
 
 # The same programs on every run. TINYGRAD_EDU_PARITY_PROGRAMS asks for more of them, TINYGRAD_EDU_PARITY_SEED for others.
 COUNT = int(os.environ.get("TINYGRAD_EDU_PARITY_PROGRAMS", "2000"))

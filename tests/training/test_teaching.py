@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
-from teaching import PROGRAMS, STEPS
+from support.teaching import PROGRAMS, STEPS
 
 import tinygrad_edu
 

@@ -3,17 +3,13 @@
 import importlib
 import math
 import re
-import sys
-from pathlib import Path
 
 import numpy as np
 import pytest
+from support.samples import ACTIVATION, EXPONENTIAL, POINTWISE, RANDOM, SAMPLES
 
 import viz
 import viz.engines
-
-sys.path.append(str(Path(__file__).parents[1] / "ops"))
-from samples import ACTIVATION, EXPONENTIAL, POINTWISE, RANDOM, SAMPLES
 
 NUMBER = r"−?(?:\d[\d.]*(?:e−?\d+)?|∞|nan)"
 SIGNS = {"×": "*", "÷": "/", "+": "+", "−": "-", "%": "%", "//": "//", "to the power": "**"}

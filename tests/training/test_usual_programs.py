@@ -7,12 +7,12 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
-from lessons import LESSONS
+from support.usual_programs import PROGRAMS
 
 import tinygrad_edu
 
 
-@pytest.mark.parametrize("lesson", LESSONS, ids=lambda f: f.__name__)
+@pytest.mark.parametrize("lesson", PROGRAMS, ids=lambda f: f.__name__)
 def test_a_lesson_gives_the_same_numbers_on_both_engines(lesson: Any) -> None:
     ours, theirs = np.array(lesson(tinygrad_edu)), np.array(lesson(torch))
     assert np.isfinite(theirs).all()

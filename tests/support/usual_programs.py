@@ -706,7 +706,7 @@ def rules_of_ones_own(T: Any) -> list[float]:
     return [*out, nn.functional.mse_loss(net(x), y).item(), optimizer.state[net[0].weight]["mean"].norm().item()]
 
 
-LESSONS = [
+PROGRAMS = [
     blitz, names_by_characters, seq2seq_with_attention, vae, dcgan, word_embedding, time_series, matrix_factorisation,
     resnet_block, small_gpt, lora, gradient_penalty, maml, neural_style, denoising_unet, translation, text_bags,
     reinforce, nearest_neighbours, packed_sentences, rules_of_ones_own,

@@ -4,7 +4,7 @@ import warnings
 from collections.abc import Callable
 from typing import Any
 
-from parity import ENGINES, Raised, attempt, differences, names, run, values_of, watch
+from .parity import ENGINES, Raised, attempt, differences, names, run, values_of, watch
 
 __all__ = ["attempt", "failing", "leaf", "names", "noting", "same_on_both", "values_of", "warned", "watch"]
 

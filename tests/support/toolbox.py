@@ -8,8 +8,9 @@ from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
-from parity import attempt, error_of, observe, values_of, watch
-from programs import second_order
+
+from .parity import attempt, error_of, observe, values_of, watch
+from .programs import second_order
 
 __all__ = ["execute", "has_huge_numbers"]
 

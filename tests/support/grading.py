@@ -1,0 +1,35 @@
+"""Submissions to hand in, and the grader run on them."""
+
+import argparse
+import csv
+
+from tinygrad_edu.exercises.grading import grade
+
+CENTRAL = "def central_difference(f, x, eps):\n    return (f(x + eps) - f(x - eps)) / (2 * eps)\n"
+MUL = "def mul_backward(grad_output, a, b):\n    return grad_output * b, grad_output * a\n"
+RELU = "def relu_backward(grad_output, x):\n    return grad_output if x > 0 else 0.0\n"
+STUB = "def relu_backward(grad_output, x):\n    # YOUR CODE HERE\n    raise NotImplementedError()\n"
+
+
+def cell(source, id="", kind="code"):
+    metadata = {"nbgrader": {"grade_id": id, "solution": not id.startswith("check_")}} if id else {}
+    return {"cell_type": kind, "metadata": metadata, "source": source, "outputs": []}
+
+
+def notebook(central=CENTRAL, mul=MUL, relu=RELU, extra=()):
+    answers = {"central_difference": central, "mul_backward": mul, "relu_backward": relu}
+    cells = [cell("# Lesson 1", kind="markdown"), cell("from tinygrad_edu.exercises import check")]
+    for id, source in answers.items():
+        cells += [cell(source, id), cell(f'check("{id}", {id})', f"check_{id}")]
+    return {"cells": [*cells, *extra], "metadata": {}, "nbformat": 4, "nbformat_minor": 5}
+
+
+def run(submissions, out, *options):
+    parser = argparse.ArgumentParser()
+    grade.add_arguments(parser)
+    return grade.main(parser.parse_args([str(submissions), "--out", str(out), "--jobs", "2", *options]))
+
+
+def gradebook(out):
+    with (out / "gradebook.csv").open(newline="") as file:
+        return {row["student"]: row for row in csv.DictReader(file)}
