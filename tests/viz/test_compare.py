@@ -1,11 +1,13 @@
 """Two engines, one program: where they agree, and that a difference is found when there is one."""
 
 import pytest
+from support.networks import NETWORKS
 
 import viz
 from viz import engines
 from viz.experiments import compare as module
 from viz.experiments.timing import time_both
+from viz.recording.distance import same_text
 from viz.widgets.comparison import ComparisonView
 
 torch = pytest.importorskip("torch")
@@ -29,7 +31,7 @@ AGREE = {
 @pytest.mark.parametrize("name", AGREE)
 def test_both_engines_make_the_same_graph_run_it_in_the_same_order_and_get_the_same_numbers(name):
     comparison = viz.compare(AGREE[name])
-    assert comparison.agree, repr(comparison)
+    assert comparison.agree and not comparison.details, repr(comparison)
 
 
 def differing(T):
@@ -51,7 +53,9 @@ def other_op(T):
 
 
 def test_a_different_node_is_found_and_named_with_its_line():
-    (first, *_) = viz.compare(other_op).differences
+    comparison = viz.compare(other_op)
+    assert not comparison.agree
+    (first, *_) = comparison.details
     assert (first.what, first.ours, first.theirs) == ("node", "AddBackward0", "ExpBackward0")
     assert first.where.endswith("line 3")
 
@@ -130,9 +134,61 @@ def saves_otherwise(T):
     _ = x * (x if T.__name__ == "torch" else x.detach())
 
 
-def test_a_node_that_saves_something_else_is_a_difference():
-    saved = [one for one in viz.compare(saves_otherwise).differences if one.what == "saved"]
-    assert [one.where for one in saved] == ["MulBackward0 in line 3"]
+def test_a_node_that_saves_something_else_is_a_detail_that_is_told_and_decides_nothing():
+    comparison = viz.compare(saves_otherwise)
+    assert comparison.agree
+    assert [one.where for one in comparison.details if one.what == "saved"] == ["MulBackward0 in line 3"]
+    assert "Details of the graph that differ: " in comparison.verdict
+    assert "saved tensors (1)" in comparison.verdict
+
+
+def prints_otherwise(T):
+    x = T.tensor(2.0, requires_grad=True)
+    print("the loss is", (x * 3.0).item(), "at" if T.__name__ == "torch" else "in")
+
+
+def test_what_is_printed_decides():
+    (difference,) = viz.compare(prints_otherwise).differences
+    assert (difference.what, difference.ours, difference.theirs) == (
+        "output",
+        "the loss is 6.0 in",
+        "the loss is 6.0 at",
+    )
+
+
+@pytest.mark.parametrize(
+    ("ours", "theirs", "same"),
+    [
+        ("loss 0.12345678", "loss 0.12345684", True),
+        ("loss 0.1234", "loss 0.1244", False),
+        ("step 3", "step 4", False),
+        ("<Exp at 0x7f00>", "<Exp object at 0x1234>", True),
+        ("a 1", "a 1 2", False),
+    ],
+)
+def test_printed_numbers_may_differ_by_what_floats_may(ours, theirs, same):
+    assert same_text(ours, theirs, 1e-4) == same
+
+
+@pytest.mark.parametrize("name", NETWORKS)
+def test_values_gradients_errors_and_output_of_usual_networks_agree(name):
+    comparison = viz.compare(NETWORKS[name])
+    assert comparison.agree, repr(comparison)
+    assert comparison.ours.error is None
+    trained = [name for name, tensor in comparison.theirs.tensors.items() if tensor["grad"] is not None]
+    assert len(trained) > 3  # what was compared is there
+
+
+def one_wrong_entry(T):
+    layer = T.nn.Linear(3, 2)
+    loss = layer(T.ones(4, 3)).relu().sum()
+    loss.backward()
+    if T.__name__ == "torch":
+        layer.weight.grad[1, 2] += 1e-3
+
+
+def test_a_gradient_of_a_parameter_that_is_a_little_off_decides():
+    assert [one.where for one in viz.compare(one_wrong_entry).differences] == ["layer.weight.grad"]
 
 
 def pytorch_cannot_begin(monkeypatch, where, raised):

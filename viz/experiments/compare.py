@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import contextlib
+import itertools
+from collections import Counter
 from collections.abc import Callable
 from copy import deepcopy
 from dataclasses import dataclass, field
@@ -12,12 +14,14 @@ from typing import Any, ClassVar
 from viz import engines
 from viz.engines import CORE, TORCH
 from viz.experiments.timing import Timing, time_both
-from viz.recording.distance import DECIDING, DETAILS, coarsest, distance
+from viz.recording.distance import DECIDING, DETAILS, coarsest, distance, same_text
 from viz.recording.graph import Array, Graph, Saved, array_of
 from viz.recording.notation import brief
 from viz.recording.record import record
 from viz.recording.recording import Recording
 
+LISTED_DETAILS = 5  # of the graph, in text
+_PLURAL = {"saved": "saved tensors", "tensor": "properties of tensors", "order": "order of nodes"}
 SEED = 0  # where random numbers begin on both engines, so that both draw the same
 
 
@@ -29,13 +33,14 @@ class Difference:
     absolute up to 1, relative to the larger of the two past it.
     """
 
-    what: str  # node | edge | saved | value | grad | order | error | tensor | engine
+    what: str  # value | grad | tensor | output | error | engine; of the graph: node | edge | saved | order | tensor
     where: str
     ours: str
     theirs: str
     agree: bool = False
     difference: float | None = None
     tolerance: float | None = None
+    detail: bool = False  # of how an engine keeps its books, which changes no number: it does not decide
 
     def __str__(self) -> str:
         by = "" if self.difference is None else f" (by {self.difference:.3g}, allowed is {self.tolerance:.0e})"
@@ -46,7 +51,8 @@ class Difference:
 class Comparison:
     """What both engines made of one program.
 
-    `table` has all that was compared, `differences` what is not the same, `nodes` the keys of ops that stand for each
+    `table` has all that was compared, `differences` what is not the same and decides, `details` what is not the same in
+    how the graph is kept (names of nodes, edges, what is saved, versions). `nodes` are the keys of ops that stand for each
     other. `timing` is there when PyTorch computed elsewhere than on the CPU. Where PyTorch is not installed, or has no
     memory left before the program begins, `missing` says so, and `theirs` is empty.
     """
@@ -65,13 +71,24 @@ class Comparison:
 
     @property
     def agree(self) -> bool:
-        """Whether graph, saved tensors, order, values, gradients and errors are the same."""
+        """Whether values, gradients, errors and output are the same; `details` of the graph do not decide."""
         return not self.differences
 
     @property
     def differences(self) -> list[Difference]:
-        """What is not the same."""
-        return [compared for compared in self.table if not compared.agree]
+        """What decides and is not the same."""
+        return [compared for compared in self.table if not compared.agree and not compared.detail]
+
+    @property
+    def details(self) -> list[Difference]:
+        """What is not the same in how the engines keep the graph: it changes no value, no gradient and no error."""
+        return [compared for compared in self.table if not compared.agree and compared.detail]
+
+    @property
+    def counted(self) -> str:
+        """How many details of the graph differ, by kind, such as `saved tensors (2), edges (1)`; empty for none."""
+        counts = Counter(_PLURAL.get(one.what, f"{one.what}s") for one in self.details)
+        return ", ".join(f"{name} ({count})" for name, count in counts.items())
 
     @property
     def verdict(self) -> str:
@@ -83,7 +100,8 @@ class Comparison:
             told = ", ".join(f"{count} {word}{'' if count == 1 else 's'}" for count, word in counts)
             error = self.theirs.error
             stopped = f"; both stop in line {error['line']} with {error['type']}" if error is not None else ""
-            return f"{CORE} and PyTorch agree: {told}{stopped}"
+            apart = f". Details of the graph that differ: {self.counted}" if self.details else ""
+            return f"{CORE} and PyTorch agree: {told}{stopped}{apart}"
         for stopped_one, other, name in ((self.ours, self.theirs, CORE), (self.theirs, self.ours, "PyTorch")):
             if stopped_one.error is not None and other.error is None:
                 runs = "PyTorch" if name == CORE else CORE
@@ -92,6 +110,9 @@ class Comparison:
 
     def __repr__(self) -> str:
         lines = [self.verdict, *(f"- {difference}" for difference in self.differences if not self.missing)]
+        lines += [f"  (detail) {one}" for one in self.details[:LISTED_DETAILS] if not self.missing]
+        if len(self.details) > LISTED_DETAILS and not self.missing:
+            lines.append(f"  (and {len(self.details) - LISTED_DETAILS} more details: .details)")
         return "\n".join([*lines, str(self.timing)] if self.timing is not None else lines)
 
 
@@ -124,6 +145,7 @@ def compare(program: str | Callable[..., Any], device: str = "cpu", inputs: dict
         made.table.append(Difference("engine", "the program", "run it", missing))
         return made
     _errors(made)
+    _output(made)
     _nodes(made)
     _order(made)
     _tensors(made)
@@ -177,6 +199,16 @@ def _said(error: dict[str, Any] | None) -> str:
     return "none" if error is None else f"{error['type']} in line {error['line']}: {error['message'][:120]}"
 
 
+def _output(made: Comparison) -> None:
+    ours, theirs = made.ours.stdout, made.theirs.stdout
+    if not ours and not theirs:
+        return
+    same = same_text(ours, theirs, made.rounded)
+    row = next((pair for pair in zip(ours.splitlines(), theirs.splitlines(), strict=False) if pair[0] != pair[1]), None)
+    mine, other = (ours.strip(), theirs.strip()) if same or row is None else row
+    made.table.append(Difference("output", "what is printed", mine[:120], other[:120], same))
+
+
 def _recorded(graph: Graph) -> list[str]:
     ops = [op for op in graph.ops.values() if op.recorded]
     return [op.key for op in sorted(ops, key=lambda op: op.sequence_nr or 0)]
@@ -184,38 +216,75 @@ def _recorded(graph: Graph) -> list[str]:
 
 def _nodes(made: Comparison) -> None:
     """Nodes correspond by the order in which they were made; where names differ, the longest common run is kept."""
-    from difflib import SequenceMatcher
-
     left, right = made.ours.graph, made.theirs.graph
-    ours, theirs = _recorded(left), _recorded(right)
-    names = [left.ops[key].name for key in ours], [right.ops[key].name for key in theirs]
     partner: dict[str, str] = {}
-    for how, start, end, other_start, other_end in SequenceMatcher(None, *names, autojunk=False).get_opcodes():
-        here: list[str | None] = list(ours[start:end])
-        there: list[str | None] = list(theirs[other_start:other_end])
-        longest = max(len(here), len(there))
-        here += [None] * (longest - len(here))
-        there += [None] * (longest - len(there))
-        for mine, other in zip(here, there, strict=True):
-            made.nodes.append((mine, other))
-            where = _place(left, mine) if mine is not None else _place(right, other)
-            name = "no node" if mine is None else left.ops[mine].name
-            other_name = "no node" if other is None else right.ops[other].name
-            same = how == "equal" and mine is not None and other is not None
-            made.table.append(Difference("node", where, name, other_name, same))
-            if same:
-                partner[mine or ""] = other or ""
+    for mine, other in _paired(left, right, made.rounded):
+        made.nodes.append((mine, other))
+        where = _place(left, mine) if mine is not None else _place(right, other)
+        name = "no node" if mine is None else left.ops[mine].name
+        other_name = "no node" if other is None else right.ops[other].name
+        same = name == other_name
+        made.table.append(Difference("node", where, name, other_name, same, detail=True))
+        if same:
+            partner[mine or ""] = other or ""
+    # Where one engine makes other nodes than the other, two of one name may be no pair: names that the program gives decide.
+    whole = len(partner) == len(made.nodes)
     for mine, other in partner.items():
         ends = _ends(left, mine, partner), _ends(right, other, {})
         if ends[0] != ends[1]:
-            made.table.append(Difference("edge", _place(left, mine), str(ends[0]), str(ends[1])))
+            made.table.append(Difference("edge", _place(left, mine), str(ends[0]), str(ends[1]), detail=True))
         kept = left.ops[mine].saved, right.ops[other].saved
         if any(kept):
             same = [_bare(saved) for saved in kept[0]] == [_bare(saved) for saved in kept[1]]
             told = _kept(left, kept[0]), _kept(right, kept[1])
-            made.table.append(Difference("saved", _place(left, mine), *told, same))
+            made.table.append(Difference("saved", _place(left, mine), *told, same, detail=True))
         for a, b in zip(left.ops[mine].outputs, right.ops[other].outputs, strict=False):
-            _arrays(made, "value", left.values[a].title, left.values[a].array, right.values[b].array)
+            _arrays(made, "value", left.values[a].title, left.values[a].array, right.values[b].array, detail=not whole)
+
+
+def _paired(left: Graph, right: Graph, rounded: float) -> list[tuple[str | None, str | None]]:
+    """Which node of one graph stands for which of the other; None beside one that has no partner."""
+    from difflib import SequenceMatcher
+
+    ours, theirs = _recorded(left), _recorded(right)
+    forms = (
+        [(left.ops[key].name, _shapes(left, key)) for key in ours],
+        [(right.ops[key].name, _shapes(right, key)) for key in theirs],
+    )
+    pairs: list[tuple[str | None, str | None]] = []
+    for _, start, end, other_start, other_end in SequenceMatcher(None, *forms, autojunk=False).get_opcodes():
+        pairs += itertools.zip_longest(ours[start:end], theirs[other_start:other_end])
+    # Two products whose order is nobody's business, such as an input's and a state's, are told apart by their values.
+    alike: dict[Any, list[int]] = {}
+    for place, (mine, other) in enumerate(pairs):
+        if mine is not None and other is not None and left.ops[mine].name == right.ops[other].name:
+            alike.setdefault((left.ops[mine].name, left.ops[mine].module, _shapes(left, mine)), []).append(place)
+    for places in alike.values():
+        astray = [place for place in places if not _same_values(left, right, *pairs[place], rounded)]
+        left_over = [pairs[place][1] for place in astray]
+        waiting = []
+        for place in astray:
+            mine = pairs[place][0]
+            fitting = next((other for other in left_over if _same_values(left, right, mine, other, rounded)), None)
+            if fitting is None:
+                waiting.append(place)
+            else:
+                left_over.remove(fitting)
+                pairs[place] = mine, fitting
+        for place, other in zip(waiting, left_over, strict=True):
+            pairs[place] = pairs[place][0], other
+    return pairs
+
+
+def _shapes(graph: Graph, key: str) -> tuple[Any, ...]:
+    return tuple(tuple(graph.values[one].shape or ()) for one in graph.ops[key].outputs)
+
+
+def _same_values(left: Graph, right: Graph, mine: str | None, other: str | None, rounded: float) -> bool:
+    """Whether two nodes have computed the same, as far as their results were seen."""
+    results = zip(left.ops[mine or ""].outputs, right.ops[other or ""].outputs, strict=False)
+    arrays = ((left.values[a].array, right.values[b].array) for a, b in results)
+    return all(a is None or b is None or distance(a, b, rounded)[2] for a, b in arrays)
 
 
 def _bare(saved: Saved) -> Any:
@@ -256,9 +325,10 @@ def _order(made: Comparison) -> None:
     )
     if ours == theirs:
         for number, name in enumerate(ours, 1):
-            made.table.append(Difference("order", f"step {number} of the backward pass", name, name, True))
-    elif not any(one.what in ("node", "error") for one in made.differences):
-        made.table.append(Difference("order", "the backward pass", ", ".join(ours), ", ".join(theirs)))
+            where = f"step {number} of the backward pass"
+            made.table.append(Difference("order", where, name, name, True, detail=True))
+    elif not any(one.what in ("node", "error") for one in (*made.differences, *made.details)):
+        made.table.append(Difference("order", "the backward pass", ", ".join(ours), ", ".join(theirs), detail=True))
 
 
 def _name(graph: Graph, key: str) -> str:
@@ -279,7 +349,8 @@ def _tensors(made: Comparison) -> None:
             if entry == "version" and made.ours.graph.values[ours["key"]].kind == "input":
                 continue  # what a backward pass returned: how often the engine added into it is its own business
             if ours[entry] != theirs[entry]:
-                made.table.append(Difference("tensor", f"{name}.{entry}", str(ours[entry]), str(theirs[entry])))
+                told = str(ours[entry]), str(theirs[entry])
+                made.table.append(Difference("tensor", f"{name}.{entry}", *told, detail=entry in DETAILS))
         for entry in ("value", "grad"):
             label = name if entry == "value" else f"{name}.grad"
             met = made.ours.graph.values.get(ours["key"])
@@ -288,10 +359,12 @@ def _tensors(made: Comparison) -> None:
             _arrays(made, entry, label, array_of(ours[entry]), array_of(theirs[entry]))
 
 
-def _arrays(made: Comparison, what: str, where: str, ours: Array | None, theirs: Array | None) -> None:
+def _arrays(
+    made: Comparison, what: str, where: str, ours: Array | None, theirs: Array | None, detail: bool = False
+) -> None:
     if ours is None or theirs is None:
         if what == "grad" and (ours is None) != (theirs is None):
             made.table.append(Difference(what, where, brief(ours) or "none", brief(theirs) or "none"))
         return
     gap, allowed, same = distance(ours, theirs, made.rounded)
-    made.table.append(Difference(what, where, brief(ours), brief(theirs), same, gap, allowed))
+    made.table.append(Difference(what, where, brief(ours), brief(theirs), same, gap, allowed, detail))

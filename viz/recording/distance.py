@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from typing import Any
 
 from viz.recording.graph import Array, array_of
@@ -58,3 +59,17 @@ def apart(ours: dict[str, Any], theirs: dict[str, Any], rounded: float) -> list[
 def _close(ours: dict[str, Any] | None, theirs: dict[str, Any] | None, rounded: float) -> bool:
     one, other = array_of(ours), array_of(theirs)
     return one is other if one is None or other is None else distance(one, other, rounded)[2]
+
+
+def same_text(ours: str, theirs: str, rounded: float) -> bool:
+    """Whether two programs printed the same: word for word, numbers within what their floats allow, no address counted."""
+    one, other = (_NUMBER.split(_ADDRESS.sub("", text)) for text in (ours, theirs))
+    if one[::2] != other[::2] or len(one) != len(other):
+        return False
+    pairs = zip(map(float, one[1::2]), map(float, other[1::2]), strict=True)
+    return all(abs(a - b) <= max(rounded, PRINTED) * max(1.0, abs(a), abs(b)) for a, b in pairs)
+
+
+PRINTED = 2e-4  # of a number that is printed: PyTorch writes four decimals
+_ADDRESS = re.compile(r" (object )?at 0x[0-9a-f]+")
+_NUMBER = re.compile(r"([-+]?\d+\.?\d*(?:e[-+]?\d+)?)")

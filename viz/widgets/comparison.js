@@ -34,6 +34,8 @@ function renderComparison({ model, el }) {
   const verdict = h("div", { class: "tgv-verdict", "data-agree": String(result.agree), role: "status" },
     h("p", {}, `${result.agree ? "✓" : "≠"} ${result.verdict}`),
     result.differences.length ? h("ul", {}, ...result.differences.map((text) => h("li", {}, text))) : null,
+    result.details.counted ? h("details", {}, h("summary", {}, "Details of the graph, which change no number"),
+      h("ul", {}, ...result.details.all.map((text) => h("li", {}, text)))) : null,
     result.timing ? h("p", { class: "tgv-timing" }, result.timing) : null);
   const root = h("div", { class: "tgv tgv-comparison", role: "group", "aria-label": "Comparison", tabindex: "-1" },
     h("div", { class: "tgv-head" }, h("div", { class: "tgv-title" }, "The same program on both engines"), h("span", { class: "tgv-spring" }),

@@ -60,6 +60,7 @@ def _result(comparison: Comparison) -> dict[str, Any]:
         "agree": comparison.agree,
         "verdict": comparison.verdict,
         "differences": [] if comparison.missing else [str(one) for one in comparison.differences],
+        "details": {"counted": comparison.counted, "all": [str(one) for one in comparison.details[:LISTED]]},
         "compared": [_row(one) for one in _first(comparison.table)],
         "more": max(0, len(comparison.table) - LISTED),
         "timing": "" if comparison.timing is None else str(comparison.timing),
