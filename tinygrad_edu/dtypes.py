@@ -168,9 +168,20 @@ def _float_only(operands: tuple[Any, ...] | list[Any], result: np.dtype) -> np.d
     return result
 
 
+def common(kinds: list[Any]) -> np.dtype:
+    """The dtype of a list whose elements are of these: Python types of numbers, and NumPy dtypes. A higher category decides."""
+    each = [_BY_PYTHON[kind].numpy if kind in _BY_PYTHON else np.dtype(kind) for kind in kinds]
+    each = [_default.numpy if kind is float else d for kind, d in zip(kinds, each, strict=True)]
+    highest = max(map(category, each))
+    return np.result_type(*[d for d in each if category(d) == highest])
+
+
 def result_type(tensor1: Any, tensor2: Any) -> dtype:
     """The dtype that PyTorch gives an op over two tensors or numbers."""
-    return from_numpy_dtype(promote([getattr(t, "_data", t) for t in (tensor1, tensor2)]))
+    operands = [getattr(t, "_data", t) for t in (tensor1, tensor2)]
+    if not any(isinstance(x, np.ndarray | np.generic) for x in operands):
+        return from_numpy_dtype(common([type(x) for x in operands]))
+    return from_numpy_dtype(promote(operands))
 
 
 class finfo:

@@ -115,6 +115,11 @@ def normal(
 
     No gradient passes a draw: a mean or a deviation that requires grad gets zeros.
     """
+    if isinstance(std, Tensor):
+        if (std._data < 0).any():
+            raise RuntimeError("normal expects all elements of std >= 0.0")
+    elif std < 0:
+        raise RuntimeError(f"normal expects std >= 0.0, but found std {std}")
     if isinstance(mean, Tensor):
         op = NormalOfBoth if isinstance(std, Tensor) else NormalOfMean
         return op.apply(mean, std, generator=generator)
@@ -310,6 +315,8 @@ def random_(self: Tensor, from_: int | None = None, to: int | None = None, *, ge
     """Fill with integers from `from_` up to but not including `to`; with one bound, from 0; with none, all it can hold."""
     if to is None and from_ is not None:
         from_, to = 0, from_
+    if from_ is not None and to is not None and from_ >= to:
+        raise RuntimeError(f"random_ expects 'from' to be less than 'to', but got from={from_} >= to={to}")
     return Random.apply_(self, low=from_, high=to, generator=generator)
 
 

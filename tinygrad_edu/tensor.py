@@ -8,6 +8,7 @@ This is the lowest layer. It knows arrays, versions and views, and holds the lin
 from __future__ import annotations
 
 import copy
+import functools
 import warnings
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
@@ -42,7 +43,14 @@ class Size(tuple):
         return Size(item) if isinstance(index, slice) else item
 
     def __add__(self, other: Any) -> Size:
-        return Size(tuple.__add__(self, tuple(other)))
+        if not isinstance(other, tuple):
+            raise TypeError(
+                f"can only concatenate tuple (not {type(other).__name__}) to torch.Size: write tuple(…) around it"
+            )
+        return Size(tuple.__add__(self, other))
+
+    def __radd__(self, other: Any) -> Any:
+        return Size((*other, *self)) if isinstance(other, tuple) else NotImplemented
 
     def __repr__(self) -> str:
         return f"tinygrad_edu.Size({list(self)})"
@@ -291,6 +299,8 @@ class Tensor:
         return bool(self._data.item())
 
     def __float__(self) -> float:
+        if self.requires_grad:
+            warn_of_number()
         return float(self.item())
 
     def __int__(self) -> int:
@@ -594,47 +604,116 @@ def as_array(data: Any, dtype: np.dtype | None = None) -> np.ndarray:
         array = np.asarray(data)
         dtypes.from_numpy_dtype(array.dtype)
         return array
-    array = _array_of(data)
-    if array.dtype.kind == "f":
-        holds_numpy = isinstance(data, list | tuple) and data and isinstance(data[0], np.generic)
-        return array if holds_numpy else quiet.run(array.astype, dtypes.get_default_dtype().numpy)
-    if array.dtype.kind in "iub" and not array.size and isinstance(data, list | tuple):
-        return array.astype(dtypes.get_default_dtype().numpy)
-    return array
+    kinds: set[Any] = set()
+    array = _array_of(data, kinds)
+    kind = dtypes.common([*kinds]) if kinds and array.size else array.dtype
+    if not array.size or (kind.kind == "f" and not kinds - {int, float, bool}):
+        kind = dtypes.get_default_dtype().numpy
+    return array if array.dtype == kind else quiet.run(array.astype, kind)
 
 
-def _array_of(data: Any) -> np.ndarray:
-    """An array of numbers or booleans, in the dtype that NumPy gives it."""
+def _array_of(data: Any, kinds: set[Any] | None = None) -> np.ndarray:
+    """An array of numbers or booleans, in the dtype that NumPy gives it; what it was made of is added to `kinds`."""
     if isinstance(data, Tensor):
         return data._data
     try:
-        array = np.asarray(_unwrapped(data))
+        array = np.asarray(_unwrapped(data, set() if kinds is None else kinds))
+    except _NotOneElement as error:
+        raise error.reason from None
     except ValueError as error:
-        raise ValueError(
-            f"expected sequence of equal lengths at every level: {error}. A tensor is rectangular, pad the short rows."
-        ) from None
+        raise _ragged(data, error) from None
     if array.dtype.kind == "c":
         raise TypeError("complex tensors are not built here; work with the real and imaginary parts.")
     if array.dtype == np.uint64 or (isinstance(_first(data), int) and array.dtype.kind == "O"):
         raise ValueError("Overflow when unpacking long long: a whole number is past the range of int64.")
     if array.dtype.kind not in "fiub":
-        raise TypeError(
-            f"new(): invalid data type {type(_first(data)).__name__!r}. A tensor holds numbers or booleans, in nested lists "
-            "of equal length."
-        )
+        name, hint = type(_first(data)).__name__, "A tensor holds numbers or booleans, in nested lists of equal length."
+        if name == "str":
+            raise TypeError(f"new(): invalid data type {name!r}. {hint}")
+        raise RuntimeError(f"Could not infer dtype of {name}. {hint}")
     return array
 
 
-def _unwrapped(data: Any) -> Any:
-    """Nested lists with 0-d tensors replaced by numbers (depth is the tensor's rank, so recursion is bounded by it)."""
+class _NotOneElement(Exception):
+    """A tensor of several elements stands where a number is to stand."""
+
+    def __init__(self, data: np.ndarray) -> None:
+        whole = data.dtype.kind != "f"
+        what = "only integer tensors of a single element can be converted to an index"
+        hint = "a list of longer tensors is made a tensor by stack(…)"
+        self.reason: Exception = (
+            TypeError(f"{what}: {hint}.")
+            if whole
+            else ValueError(f"only one element tensors can be converted to Python scalars: {hint}.")
+        )
+
+
+def _unwrapped(data: Any, kinds: set[Any]) -> Any:
+    """Nested lists with tensors of one element replaced by numbers (depth is the tensor's rank, so recursion is bounded by
+    it); the types of the numbers, and the dtypes of tensors and arrays, are added to `kinds`."""
+    if isinstance(data, list | tuple | range):
+        if data and isinstance(data[0], np.ndarray):
+            warnings.warn(
+                "Creating a tensor from a list of numpy.ndarrays is extremely slow. Please consider converting the list to a "
+                "single numpy.ndarray with numpy.array() before converting to a tensor.",
+                UserWarning,
+                stacklevel=2,
+            )
+        return [_unwrapped(item, kinds) for item in data]
     if isinstance(data, Tensor):
-        return data._data.tolist()
-    if isinstance(data, list | tuple):
-        return [_unwrapped(item) for item in data]
+        if data._data.size != 1:
+            raise _NotOneElement(data._data)
+        if data.requires_grad:
+            warn_of_number()
+        kinds.add(data._data.dtype)
+        return data._data.item()
+    if isinstance(data, np.ndarray | np.generic):
+        kinds.add(data.dtype)
+    else:
+        kinds.add(type(data))
     return data
 
 
+def _ragged(data: Any, error: Exception) -> Exception:
+    """What to raise where rows are of different lengths: PyTorch's sentence, with the first that differs."""
+    sizes, row = [], data
+    while isinstance(row, list | tuple | range):
+        sizes.append(len(row))
+        row = row[0] if row else None
+    level, dim = [data], 0
+    while level:
+        for item in level:
+            if isinstance(item, list | tuple | range) != (dim < len(sizes)):
+                if dim < len(sizes):
+                    return TypeError(
+                        f"not a sequence: row {item!r} at dim {dim}. A tensor is rectangular, pad the short rows."
+                    )
+                number = "object cannot be interpreted as an integer" if isinstance(row, int) else "is no real number"
+                return TypeError(
+                    f"'{type(item).__name__}' {number}. A tensor is rectangular: all rows are lists, or none."
+                )
+            if dim < len(sizes) and len(item) != sizes[dim]:
+                return ValueError(
+                    f"expected sequence of length {sizes[dim]} at dim {dim} (got {len(item)}). A tensor is rectangular, pad "
+                    "the short rows."
+                )
+        level = [inner for item in level if isinstance(item, list | tuple | range) for inner in item]
+        dim += 1
+    return ValueError(f"expected sequence of equal lengths at every level: {error}.")
+
+
+@functools.cache  # once in a process, as PyTorch
+def warn_of_number() -> None:
+    """Say that a number made of a tensor is outside the graph."""
+    warnings.warn(
+        "Converting a tensor with requires_grad=True to a scalar may lead to unexpected behavior. Consider using "
+        "tensor.detach() first.",
+        UserWarning,
+        stacklevel=3,
+    )
+
+
 def _first(data: Any) -> Any:
-    while isinstance(data, list | tuple) and data:
+    while isinstance(data, list | tuple | range) and data:
         data = data[0]
     return data

@@ -217,9 +217,9 @@ def differences(theirs: Any, ours: Any, path: str = "") -> Iterator[str]:
 
 
 def opens_alike(theirs: str, ours: str) -> bool:
-    """True if both messages open with the same phrase, whatever follows."""
+    """True if our message opens with the phrase that PyTorch's opens with, whatever follows."""
     a, b = (re.sub(r"\s+", " ", m.replace("tinygrad_edu.", "torch.")).strip() for m in (theirs, ours))
-    return a[:PHRASE] == b[:PHRASE]
+    return b.startswith(a[:PHRASE])
 
 
 def _close(a: np.ndarray, b: np.ndarray) -> bool:

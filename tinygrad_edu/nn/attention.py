@@ -64,6 +64,10 @@ class MultiheadAttention(Module):
         average_attn_weights: bool = True,
         is_causal: bool = False,
     ) -> tuple[Tensor, Tensor | None]:
+        if query.ndim not in (2, 3):
+            raise AssertionError(
+                f"query should be unbatched 2D or batched 3D tensor but received {query.ndim}-D query tensor"
+            )
         if query.shape[-1] != self.embed_dim:
             raise AssertionError(f"was expecting embedding dimension of {self.embed_dim}, but got {query.shape[-1]}")
         batched = query.ndim == 3
@@ -73,6 +77,7 @@ class MultiheadAttention(Module):
                 key_padding_mask = key_padding_mask.unsqueeze(0)
         elif not self.batch_first:
             query, key, value = (x.transpose(0, 1) for x in (query, key, value))
+        self._check(query, key, value, key_padding_mask, attn_mask)
         heads = [self._heads(x, i) for i, x in enumerate((query, key, value))]
         mask = self._mask(attn_mask, key_padding_mask, query)
         dropout = self.dropout if self.training else 0.0
@@ -90,6 +95,30 @@ class MultiheadAttention(Module):
         if not batched:
             return out.squeeze(0), weights if weights is None else weights.squeeze(0)
         return out if self.batch_first else out.transpose(0, 1), weights
+
+    def _check(self, query: Tensor, key: Tensor, value: Tensor, padding: Tensor | None, mask: Tensor | None) -> None:
+        """Refuse shapes that do not fit, in PyTorch's words; (N, L, features) each."""
+        if key.shape[:2] != value.shape[:2]:
+            shapes = [tuple(x.shape if self.batch_first else x.transpose(0, 1).shape) for x in (key, value)]
+            raise AssertionError(
+                f"key shape torch.Size({list(shapes[0])}) does not match value shape {list(shapes[1])}"
+            )
+        batch, targets, sources = query.shape[0], query.shape[1], key.shape[1]
+        if mask is not None and mask.ndim == 2 and tuple(mask.shape) != (targets, sources):
+            raise RuntimeError(
+                f"The shape of the 2D attn_mask is torch.Size({list(mask.shape)}), but should be {(targets, sources)}."
+            )
+        if mask is not None and mask.ndim == 3 and tuple(mask.shape) != (batch * self.num_heads, targets, sources):
+            raise RuntimeError(
+                f"The shape of the 3D attn_mask is torch.Size({list(mask.shape)}), but should be "
+                f"{(batch * self.num_heads, targets, sources)}."
+            )
+        if mask is not None and mask.ndim not in (2, 3):
+            raise RuntimeError(f"attn_mask's dimension {mask.ndim} is not supported")
+        if padding is not None and padding.shape[-1] != sources:
+            raise AssertionError(f"Expected key_padded_mask.shape[1] to be {sources}, but got {padding.shape[-1]}")
+        if padding is not None and padding.shape[0] != batch:
+            raise AssertionError(f"Expected key_padded_mask.shape[0] to be {batch}, but got {padding.shape[0]}")
 
     def _heads(self, x: Any, part: int) -> Tensor:
         """(N, heads, L, features of a head)"""

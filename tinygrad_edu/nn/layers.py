@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
+from ..autograd.grad_mode import no_grad
 from ..ops.creation.factories import zeros
 from ..ops.network.convolution import as_tuple
 from ..tensor import Tensor
@@ -241,6 +242,20 @@ class ConvTranspose2d(_ConvTranspose):
     _dims = 2
 
 
+def _rows_and_width(embeddings: Tensor) -> tuple[int, int]:
+    if embeddings.ndim != 2:
+        raise AssertionError("Embeddings parameter is expected to be 2-dimensional")
+    rows, width = embeddings.shape
+    return rows, width
+
+
+def _draw_rows(module: Embedding | EmbeddingBag) -> None:
+    init.normal_(module.weight)
+    if module.padding_idx is not None:
+        with no_grad():
+            module.weight.select(0, module.padding_idx).fill_(0)
+
+
 class Embedding(Module):
     """A row of `weight` (num_embeddings, embedding_dim) for each class: integers (…) become (…, embedding_dim)."""
 
@@ -253,6 +268,8 @@ class Embedding(Module):
         norm_type: float = 2.0,
         scale_grad_by_freq: bool = False,
         sparse: bool = False,
+        _weight: Tensor | None = None,
+        _freeze: bool = False,
         device: Any = None,
         dtype: Any = None,
     ) -> None:
@@ -263,18 +280,42 @@ class Embedding(Module):
             raise AssertionError("Padding_idx must be within num_embeddings")
         self.num_embeddings, self.embedding_dim = num_embeddings, embedding_dim
         self.padding_idx = padding_idx + num_embeddings if padding_idx is not None and padding_idx < 0 else padding_idx
+        if _weight is not None:
+            if list(_weight.shape) != [num_embeddings, embedding_dim]:
+                raise AssertionError("Shape of weight does not match num_embeddings and embedding_dim")
+            self.weight = Parameter(_weight, requires_grad=not _freeze)
+            return
         add_parameters(self, device, dtype, weight=(num_embeddings, embedding_dim))
-        init.normal_(self.weight)
-        if self.padding_idx is not None:
-            self.weight._data[self.padding_idx] = 0
+        self.reset_parameters()
+
+    def reset_parameters(self) -> None:
+        """Draw the rows anew; that of the padding is 0."""
+        _draw_rows(self)
 
     @classmethod
-    def from_pretrained(cls, embeddings: Tensor, freeze: bool = True, padding_idx: int | None = None) -> Embedding:
+    def from_pretrained(
+        cls,
+        embeddings: Tensor,
+        freeze: bool = True,
+        padding_idx: int | None = None,
+        max_norm: float | None = None,
+        norm_type: float = 2.0,
+        scale_grad_by_freq: bool = False,
+        sparse: bool = False,
+    ) -> Embedding:
         """An embedding with the given rows, which are not trained unless asked."""
-        rows, width = embeddings.shape
-        out = cls(rows, width, padding_idx=padding_idx, dtype=embeddings.dtype)
-        out.weight = Parameter(embeddings, requires_grad=not freeze)
-        return out
+        rows, width = _rows_and_width(embeddings)
+        return cls(
+            rows,
+            width,
+            padding_idx,
+            max_norm,
+            norm_type,
+            scale_grad_by_freq,
+            sparse,
+            _weight=embeddings,
+            _freeze=freeze,
+        )
 
     def forward(self, input: Tensor) -> Tensor:
         return F.embedding(input, self.weight, self.padding_idx)
@@ -306,17 +347,64 @@ class EmbeddingBag(Module):
         dtype: Any = None,
     ) -> None:
         super().__init__()
-        if max_norm is not None or scale_grad_by_freq or sparse or include_last_offset or padding_idx is not None:
-            raise NotImplementedError("EmbeddingBag is built with num_embeddings, embedding_dim and mode alone.")
+        if max_norm is not None or scale_grad_by_freq or sparse:
+            raise NotImplementedError("EmbeddingBag with max_norm, scale_grad_by_freq or sparse is not built.")
         self.num_embeddings, self.embedding_dim, self.mode = num_embeddings, embedding_dim, mode
+        self.include_last_offset = include_last_offset
+        if padding_idx is not None and not -num_embeddings <= padding_idx < num_embeddings:
+            raise AssertionError("padding_idx must be within num_embeddings")
+        self.padding_idx = padding_idx + num_embeddings if padding_idx is not None and padding_idx < 0 else padding_idx
+        if _weight is not None:
+            if list(_weight.shape) != [num_embeddings, embedding_dim]:
+                raise AssertionError("Shape of weight does not match num_embeddings and embedding_dim")
+            self.weight = Parameter(_weight)
+            return
         add_parameters(self, device, dtype, weight=(num_embeddings, embedding_dim))
-        init.normal_(self.weight)
+        self.reset_parameters()
+
+    def reset_parameters(self) -> None:
+        """Draw the rows anew; that of the padding is 0."""
+        _draw_rows(self)
+
+    @classmethod
+    def from_pretrained(
+        cls,
+        embeddings: Tensor,
+        freeze: bool = True,
+        max_norm: float | None = None,
+        norm_type: float = 2.0,
+        scale_grad_by_freq: bool = False,
+        mode: str = "mean",
+        sparse: bool = False,
+        include_last_offset: bool = False,
+        padding_idx: int | None = None,
+    ) -> EmbeddingBag:
+        """Bags of the given rows, which are not trained unless asked."""
+        rows, width = _rows_and_width(embeddings)
+        out = cls(
+            rows,
+            width,
+            max_norm,
+            norm_type,
+            scale_grad_by_freq,
+            mode,
+            sparse,
+            embeddings,
+            include_last_offset,
+            padding_idx,
+        )
+        out.weight.requires_grad = not freeze
+        return out
 
     def forward(self, input: Tensor, offsets: Any = None, per_sample_weights: Any = None) -> Tensor:
-        return F.embedding_bag(input, self.weight, offsets, mode=self.mode, per_sample_weights=per_sample_weights)
+        return F.embedding_bag(
+            input, self.weight, offsets, mode=self.mode, per_sample_weights=per_sample_weights,
+            include_last_offset=self.include_last_offset, padding_idx=self.padding_idx,
+        )  # fmt: skip
 
     def extra_repr(self) -> str:
-        return f"{self.num_embeddings}, {self.embedding_dim}, mode={self.mode!r}"
+        shown = f"{self.num_embeddings}, {self.embedding_dim}, mode={self.mode!r}"
+        return shown if self.padding_idx is None else shown + f", padding_idx={self.padding_idx}"
 
 
 class _Dropout(Module):

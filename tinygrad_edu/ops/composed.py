@@ -10,7 +10,7 @@ from .. import dtypes
 from ..tensor import Size, Tensor, wrap
 from .binding import functions, linalg_functions, nn_functions, public
 from .creation.factories import ends, linspace
-from .indexing.gather import index_add
+from .indexing.gather import index_add, index_copy
 from .indexing.index import narrow, select
 from .indexing.masking import where
 from .linalg.decomposition import slogdet
@@ -415,24 +415,53 @@ def embedding_bag(
     include_last_offset=False,
     padding_idx=None,
 ):
-    """The sums or means of the rows that each bag names: bags are the rows of `input`, or begin at `offsets`."""
-    if mode not in ("sum", "mean") or padding_idx is not None or include_last_offset:
+    """The sums, means or largest of the rows that each bag names: bags are the rows of `input`, or begin at `offsets`.
+
+    With `include_last_offset` the last offset is where the last bag ends; rows of number `padding_idx` count for nothing.
+    """
+    if mode not in ("sum", "mean", "max"):
+        raise ValueError("mode has to be one of sum, mean or max")
+    if per_sample_weights is not None and mode != "sum":
         raise NotImplementedError(
-            "embedding_bag is built for mode 'sum' and 'mean', without padding_idx and include_last_offset."
+            "embedding_bag: per_sample_weights was not None. per_sample_weights is only supported for mode='sum' (got "
+            f"mode='{mode}'). Please open a feature request on GitHub: multiply the rows of an embedding by hand."
         )
     places = input._data.reshape(-1)
     if input.ndim == 2:
+        if offsets is not None:
+            raise ValueError(
+                "if input is 2D, then offsets has to be None, as input is treated is a mini-batch of fixed length sequences."
+            )
         starts = np.arange(input.shape[0]) * input.shape[1]
+    elif input.ndim != 1:
+        raise ValueError(f"input has to be 1D or 2D Tensor, but got Tensor of dimension {input.ndim}")
     elif offsets is None:
         raise ValueError("offsets has to be a 1D Tensor but got None")
     else:
-        starts = offsets._data
+        starts = offsets._data[:-1] if include_last_offset else offsets._data
     bags = np.searchsorted(starts, np.arange(len(places)), "right") - 1
+    if padding_idx is not None:
+        counts = places != padding_idx % weight.shape[0]
+        places, bags = places[counts], bags[counts]
+        if per_sample_weights is not None:
+            per_sample_weights = reshape(per_sample_weights, (-1,))[wrap(counts)]
     rows = embedding(wrap(places), weight, None, max_norm, norm_type, scale_grad_by_freq, sparse)
     if per_sample_weights is not None:
         rows = rows * reshape(per_sample_weights, (-1, 1))
+    count = np.bincount(bags, minlength=len(starts))
+    if mode == "max":
+        return _largest_of_bags(rows, bags, count)
     out = index_add(wrap(np.zeros((len(starts), weight.shape[1]), weight._data.dtype)), 0, wrap(bags), rows)
     if mode == "sum":
         return out
-    count = np.maximum(np.bincount(bags, minlength=len(starts)), 1)
-    return out / wrap(count[:, None].astype(weight._data.dtype))
+    return out / wrap(np.maximum(count, 1)[:, None].astype(weight._data.dtype))
+
+
+def _largest_of_bags(rows, bags, count):
+    """The largest of the rows in each bag, 0 for an empty one: the rows are laid out with a bag in each row."""
+    width = int(count.max(initial=1)) or 1
+    seat = np.arange(len(bags)) - np.repeat(np.cumsum(count) - count, count)
+    lowest = np.full((len(count) * width, rows.shape[1]), -np.inf, rows._data.dtype)
+    laid = index_copy(wrap(lowest), 0, wrap(bags * width + seat), rows)
+    largest = laid.reshape(len(count), width, rows.shape[1]).max(1).values
+    return where(wrap((count > 0)[:, None]), largest, 0.0)

@@ -101,7 +101,7 @@ class LBFGS(Optimizer):
         state.setdefault("func_evals", 0)
         state.setdefault("n_iter", 0)
         first = evaluate()
-        loss, grad, evaluations = float(first), self._gradient(), 1
+        loss, grad, evaluations = _number(first), self._gradient(), 1
         state["func_evals"] += 1
         if np.abs(grad).max() <= group["tolerance_grad"]:
             return first
@@ -124,7 +124,7 @@ class LBFGS(Optimizer):
 
                 def look(length: float, at: Any = at, direction: Any = direction) -> Point:
                     self._move(length, direction)
-                    value, found = float(evaluate()), self._gradient()
+                    value, found = _number(evaluate()), self._gradient()
                     self._put(at)
                     return value, found, found @ direction
 
@@ -135,7 +135,7 @@ class LBFGS(Optimizer):
             else:
                 self._move(length, direction)
                 if moves != group["max_iter"]:
-                    loss, grad, used = float(evaluate()), self._gradient(), 1
+                    loss, grad, used = _number(evaluate()), self._gradient(), 1
             evaluations += used
             state["func_evals"] += used
             if (
@@ -206,6 +206,10 @@ class _Memory:
             r = r + s * (factor - (y @ r) * inverse)
         self.last = r
         return r
+
+
+def _number(loss: Any) -> float:
+    return float(getattr(loss, "_data", loss))
 
 
 def _tensors(value: Any) -> Any:

@@ -144,8 +144,12 @@ def fill_(self, value):
 
 
 def fill_diagonal_(self, fill_value, wrap=False):
-    """Write a number on the diagonal."""
-    fill_(self.diagonal(), fill_value)
+    """Write a number on the diagonal; with `wrap` a matrix that is higher than wide begins anew after a row left out."""
+    if wrap and self.ndim == 2 and self.shape[0] > self.shape[1]:
+        for start in range(0, self.shape[0], self.shape[1] + 1):
+            fill_(self[start : start + self.shape[1]].diagonal(), fill_value)
+    else:
+        fill_(self.diagonal(), fill_value)
     return self
 
 

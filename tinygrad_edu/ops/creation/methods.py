@@ -96,12 +96,44 @@ def __iter__(self: Tensor) -> Iterator[Tensor]:
 
 
 def __contains__(self: Tensor, item: Any) -> bool:
-    return bool(np.any(self._data == getattr(item, "_data", item)))
+    if not isinstance(item, Tensor | int | float):
+        raise RuntimeError(
+            f"Tensor.__contains__ only supports Tensor or scalar, but you passed in a {builtins.type(item)}."
+        )
+    return bool(functions["eq"](self, item).any())
 
 
-for _function in (detach, detach_, to, type_as, type, contiguous, __iter__, __contains__):
+def __reversed__(self: Tensor) -> Tensor:
+    return functions["flip"](self, (0,)) if self.ndim else self
+
+
+def is_same_size(self: Tensor, other: Tensor) -> bool:
+    """True if both have the same shape."""
+    return self._data.shape == other._data.shape
+
+
+def is_nonzero(self: Tensor) -> bool:
+    """True if the one element is not 0."""
+    return bool(self)
+
+
+def is_signed(self: Tensor) -> bool:
+    """True for dtypes that hold negative numbers."""
+    return self._data.dtype.kind in "fi"
+
+
+def ndimension(self: Tensor) -> int:
+    """The number of dimensions."""
+    return self.ndim
+
+
+for _function in (
+    detach, detach_, to, type_as, type, contiguous, __iter__, __contains__, __reversed__, is_same_size, is_nonzero, is_signed,
+    ndimension,
+):  # fmt: skip
     bind(_function.__name__, overridable(_function))
-functions["detach"] = overridable(detach)
+for _function in (detach, detach_, is_same_size, is_nonzero, is_signed):
+    functions[_function.__name__] = overridable(_function)
 
 
 def _missing(self: Tensor, name: str) -> Any:

@@ -286,9 +286,16 @@ def take_along_dim(input, indices, dim=None):
     if dim is None:
         input, indices, dim = reshape(input, (-1,)), indices.reshape(-1), 0
     axis = axis_of(dim, input.ndim)
-    # A copy, in which negative numbers count from the end.
-    array = indices._data
-    indices = wrap(np.where(array < 0, array + input.shape[axis], array))
+    if input.ndim != indices.ndim:
+        raise RuntimeError(
+            "torch.take_along_dim(): input and indices should have the same number of dimensions, but got "
+            f"{input.ndim} dimensions for input, and {indices.ndim} dimensions for indices"
+        )
+    if indices._data.dtype.kind != "i":
+        kind = indices.dtype.legacy_name
+        raise RuntimeError(f"torch.take_along_dim(): dtype of indices should be Long but got {kind}")
+    # As in PyTorch a number past an end comes in again at the other.
+    indices = wrap(np.mod(indices._data, input.shape[axis] or 1))
     sizes = [
         1 if d == axis else np.broadcast_shapes((a,), (b,))[0]
         for d, (a, b) in enumerate(zip(input.shape, indices.shape, strict=True))

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import itertools
 import operator
+import warnings
 
 import numpy as np
 
+from ... import dtypes
 from ...autograd import grad_mode
 from ...autograd.inplace import check_inplace
 from ...overrides import overridable
@@ -201,12 +203,42 @@ def narrow(input, dim, start, length):
 
 def _index_array(index):
     """The array behind an advanced index: whole numbers, or booleans for a mask (bytes are an old form of these)."""
-    array = index._data if isinstance(index, Tensor) else np.array(index)
+    array = index._data if isinstance(index, Tensor) else np.array(_numbers(index))
     if array.dtype.kind not in "iub" and array.size:
         raise IndexError("tensors used as indices must be long, int, byte or bool tensors")
+    if array.dtype == np.uint8 and array.ndim:
+        warnings.warn(
+            "indexing with dtype torch.uint8 is now deprecated, please use a dtype torch.bool instead.",
+            UserWarning,
+            stacklevel=6,
+        )
     if array.dtype == np.uint8:
         return array.astype(bool)
     return array if array.size else array.astype(bool if array.dtype == bool else np.int64)
+
+
+def _numbers(index):
+    """Nested lists of indices, with tensors of one element replaced by numbers."""
+    if isinstance(index, list | tuple):
+        return [_numbers(i) for i in index]
+    return index.tolist() if isinstance(index, Tensor) else index
+
+
+def _as_tuple(key):
+    """A list that holds lists, tensors, slices, None or Ellipsis stands for a tuple of indices, in PyTorch's reading."""
+    if not isinstance(key, list) or len(key) >= 32:
+        return key
+    if not any(
+        isinstance(i, list | tuple | range | slice | Tensor | np.ndarray) or i is None or i is Ellipsis for i in key
+    ):
+        return key
+    warnings.warn(
+        "Using a non-tuple sequence for multidimensional indexing is deprecated: x[[a, b]] is read as x[a, b]. Write "
+        "x[tuple(seq)], or x[tensor(seq)] to index by an array.",
+        UserWarning,
+        stacklevel=4,
+    )
+    return tuple(key)
 
 
 def _index_arrays(indices):
@@ -226,7 +258,7 @@ def _values(values, target):
 def _is_advanced(item):
     """True for arrays of indices and for masks; a 0-d integer tensor is an integer."""
     if isinstance(item, Tensor | np.ndarray):
-        return item.ndim > 0 or getattr(item, "_data", item).dtype == bool
+        return item.ndim > 0 or getattr(item, "_data", item).dtype in (bool, np.uint8)
     return isinstance(item, list | tuple | range)
 
 
@@ -267,6 +299,10 @@ def _window(input, key):
     out, dim = input, 0
     left = []
     for item in _plan(input, key):
+        if isinstance(item, str):
+            raise TypeError(
+                "new(): invalid data type 'str'. An index is made of whole numbers, slices, None, … or booleans."
+            )
         rest = slice(None)
         if item is None:
             out = unsqueeze(out, dim)
@@ -338,6 +374,7 @@ def _no_such_shape(indices):
 
 def getitem(input, key):
     """`input[key]`: views for integers and slices, a copy for arrays of indices or booleans."""
+    key = _as_tuple(key)
     if isinstance(key, slice) and input.ndim:
         # Alone, also a full slice is an op.
         return _sliced(input, 0, key)
@@ -354,9 +391,19 @@ def getitem(input, key):
 def __setitem__(self, key, value):
     if key is False:
         return
+    key = _as_tuple(key)
     if not isinstance(value, Tensor | np.ndarray | np.generic | int | float):
         raise TypeError(f"can't assign a {type(value).__name__} to a torch.{self.dtype.legacy_name}Tensor")
     window, indices = _window(self, key)
+    if (
+        indices is not None
+        and getattr(key, "dtype", None) is dtypes.uint8
+        and key.ndim
+        and not isinstance(value, Tensor)
+    ):
+        raise RuntimeError(
+            "masked_fill_ only supports boolean masks, but got mask with dtype unsigned char. Convert it: mask.bool()."
+        )
     if not isinstance(value, Tensor):
         whole = self._data.dtype.kind in "iu" and isinstance(value, int | float)
         value = wrap(fitted(value, self._data.dtype) if whole else quiet.run(np.asarray, value, self._data.dtype))

@@ -38,7 +38,8 @@ class MaskedFill(Op):
     without_gradient = ("mask",)
 
     def forward(self, *, mask, value):
-        return choose(mask, as_number(value, self), self)
+        # What the dtype cannot hold is brought to it, as 5.5 to 5: the dtype stays.
+        return choose(mask, np.asarray(as_number(value, self)).astype(self.dtype), self)
 
     def grad_self(grad, mask):
         return where(mask, 0.0, grad)

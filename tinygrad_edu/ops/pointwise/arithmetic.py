@@ -188,10 +188,23 @@ class Abs(Op):
 # --- functions -------------------------------------------------------------------------------------------------------
 
 
-@public(inplace=Add, operators=("__add__", "__radd__"), number_first=True)
+def _number(name, alpha):
+    """`alpha`, or what a tensor of one element holds."""
+    if isinstance(alpha, Tensor):
+        if alpha.ndim or alpha.requires_grad:
+            raise TypeError(f"{name}(): argument 'alpha' must be Number, not Tensor. alpha.item() is a number.")
+        return alpha.item()
+    return alpha
+
+
+def _add_(self, other, *, alpha=1):
+    return Add.apply_(self, other, alpha=_number("add", alpha))
+
+
+@public(inplace=_add_, operators=("__add__", "__radd__"), number_first=True)
 def add(input, other, *, alpha=1):
     """input + alpha * other, broadcast."""
-    return Add.apply(input, other, alpha=alpha)
+    return Add.apply(input, other, alpha=_number("add", alpha) if type(alpha) is not int else alpha)
 
 
 def _scaled(alpha, array):
@@ -216,14 +229,14 @@ def _refuse_booleans(*operands):
 
 def _sub_(self, other, *, alpha=1):
     _refuse_booleans(self, other)
-    return Sub.apply_(self, other, alpha=alpha)
+    return Sub.apply_(self, other, alpha=_number("sub", alpha))
 
 
 @public("subtract", inplace=_sub_, operators=("__sub__",), number_first=True)
 def sub(input, other, *, alpha=1):
     """input - alpha * other, broadcast."""
     _refuse_booleans(input, other)
-    return Sub.apply(input, other, alpha=alpha)
+    return Sub.apply(input, other, alpha=_number("sub", alpha))
 
 
 @operator("__rsub__")

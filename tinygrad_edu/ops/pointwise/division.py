@@ -4,11 +4,19 @@ from __future__ import annotations
 
 import numpy as np
 
-from ...tensor import Tensor
+from ...tensor import Tensor, bind
 from ..binding import operator, public
 from ..creation.factories import zeros_like
 from ..op import Op, elementwise
 from .arithmetic import mul
+
+
+def _refuse_zero(divisor, other):
+    """Raise where a whole number is divided by 0: there is no nan to give."""
+    if np.result_type(divisor, other).kind in "iub" and not np.all(divisor):
+        raise RuntimeError(
+            "ZeroDivisionError: a whole number cannot be divided by 0. Convert to float for inf and nan."
+        )
 
 
 class Div(Op):
@@ -33,6 +41,7 @@ class DivRounded(Op, name="DivBackward2"):
     promotes = True
 
     def forward(self, other, *, rounding_mode):
+        _refuse_zero(other, self)
         if rounding_mode == "floor":
             return np.floor_divide(self, other)
         return np.trunc(np.true_divide(self, other)).astype(np.result_type(self, other))
@@ -50,6 +59,7 @@ class FloorDivide(Op, name="torch::autograd::NotImplemented"):
     promotes = True
 
     def forward(self, other):
+        _refuse_zero(other, self)
         return np.floor_divide(self, other)
 
     def gradients(grad, needs_input_grad):
@@ -78,6 +88,7 @@ class Remainder(Op):
     promotes = True
 
     def forward(self, *, other):
+        _refuse_zero(other, self)
         return np.remainder(self, other)
 
     def grad_self(grad):
@@ -90,6 +101,7 @@ class RemainderTensor(Op, name="RemainderBackward1"):
     promotes = True
 
     def forward(self, other):
+        _refuse_zero(other, self)
         return np.remainder(self, other)
 
     def grad_self(grad):
@@ -108,6 +120,7 @@ class Fmod(Op):
     promotes = True
 
     def forward(self, *, other):
+        _refuse_zero(other, self)
         return np.fmod(self, other)
 
     def grad_self(grad):
@@ -120,6 +133,7 @@ class FmodTensor(Op, name="FmodBackward1"):
     promotes = True
 
     def forward(self, other):
+        _refuse_zero(other, self)
         return np.fmod(self, other)
 
     def grad_self(grad):
@@ -172,6 +186,9 @@ def __rdiv__(self, other):
 def floor_divide(input, other):
     """⌊input / other⌋."""
     return FloorDivide.apply(input, other)
+
+
+bind("__ifloordiv__", getattr(Tensor, "floor_divide_"))  # noqa: B009 - bound above
 
 
 @operator("__rfloordiv__")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import builtins
 import math
+import warnings
 
 import numpy as np
 
@@ -95,38 +96,47 @@ class StdMean(Op):
 # --- functions -------------------------------------------------------------------------------------------------------
 
 
-def _spread_arguments(dim, unbiased, correction):
+def _spread_arguments(name, input, dim, unbiased, correction):
     """`var(True)`, `var(dim, unbiased)` and `var(dim, correction=…)` are three ways to say it."""
     if isinstance(dim, bool):
         dim, unbiased = None, dim
     if correction is None:
         correction = int(unbiased)
-    return {"dim": None if dim is None else as_dims(dim), "correction": correction}
+    dim = None if dim is None else as_dims(dim)
+    sizes = tuple(input.shape)
+    if numel_along(sizes, dim) <= correction and (input.numel() or not sizes or numel_along(sizes, dim) == 0):
+        warnings.warn(
+            f"{name}(): degrees of freedom is <= 0. Correction should be strictly less than the reduction factor (input numel "
+            "divided by output numel): the spread of so few elements is not known.",
+            UserWarning,
+            stacklevel=4,
+        )
+    return {"dim": dim, "correction": correction}
 
 
 @public()
 def var(input, dim=None, unbiased=True, keepdim=False, *, correction=None):
     """The variance: the sum of squared distances from the mean, divided by n - `correction` (1)."""
     need_float("var", input)
-    return Var.apply(input, keepdim=keepdim, **_spread_arguments(dim, unbiased, correction))
+    return Var.apply(input, keepdim=keepdim, **_spread_arguments("var", input, dim, unbiased, correction))
 
 
 @public()
 def std(input, dim=None, unbiased=True, keepdim=False, *, correction=None):
     """The root of the variance."""
     need_float("std", input)
-    return Std.apply(input, keepdim=keepdim, **_spread_arguments(dim, unbiased, correction))
+    return Std.apply(input, keepdim=keepdim, **_spread_arguments("std", input, dim, unbiased, correction))
 
 
 @public(method=False)
 def var_mean(input, dim=None, unbiased=True, keepdim=False, *, correction=None):
     """The variance and the mean."""
     need_float("var_mean", input)
-    return VarMean.apply(input, keepdim=keepdim, **_spread_arguments(dim, unbiased, correction))
+    return VarMean.apply(input, keepdim=keepdim, **_spread_arguments("var_mean", input, dim, unbiased, correction))
 
 
 @public(method=False)
 def std_mean(input, dim=None, unbiased=True, keepdim=False, *, correction=None):
     """The root of the variance, and the mean."""
     need_float("std_mean", input)
-    return StdMean.apply(input, keepdim=keepdim, **_spread_arguments(dim, unbiased, correction))
+    return StdMean.apply(input, keepdim=keepdim, **_spread_arguments("std_mean", input, dim, unbiased, correction))

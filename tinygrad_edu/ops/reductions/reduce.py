@@ -78,7 +78,8 @@ def need_float(name, input, dtype=None):
 
 class Sum(Op):
     def forward(self, *, dtype=None):
-        return summed(self, dtype).sum()
+        x = summed(self, dtype)
+        return x.sum(dtype=x.dtype)
 
     def grad_self(grad, self_sym_sizes):
         return broadcast_to(grad, self_sym_sizes)
@@ -88,7 +89,8 @@ class Sum(Op):
 
 class SumDim(Op, name="SumBackward1"):
     def forward(self, *, dim, keepdim, dtype=None):
-        return summed(self, dtype).sum(axis=normalized_dims(dim, self.ndim), keepdims=keepdim)
+        x = summed(self, dtype)
+        return x.sum(axis=normalized_dims(dim, self.ndim), dtype=x.dtype, keepdims=keepdim)
 
     def grad_self(grad, self_sym_sizes, dim, keepdim):
         return spread(grad, dim, keepdim, self_sym_sizes)
@@ -143,7 +145,8 @@ def zeros_of(grad, sizes):
 
 class Prod(Op):
     def forward(self, *, dtype=None):
-        return summed(self, dtype).prod()
+        x = summed(self, dtype)
+        return x.prod(dtype=x.dtype)
 
     # ∂(s₁·s₂·…)/∂sᵢ is the product of the others: result/sᵢ where no factor is 0
     def grad_self(grad, self, result):
@@ -158,7 +161,8 @@ class Prod(Op):
 
 class ProdDim(Op, name="ProdBackward1"):
     def forward(self, *, dim, keepdim, dtype=None):
-        return summed(self, dtype).prod(axis=dim if self.ndim else None, keepdims=keepdim)
+        x = summed(self, dtype)
+        return x.prod(axis=dim if self.ndim else None, dtype=x.dtype, keepdims=keepdim)
 
     def grad_self(grad, self, result, dim, keepdim):
         sizes = tuple(self.shape)

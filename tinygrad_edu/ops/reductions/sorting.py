@@ -6,6 +6,7 @@ from collections import namedtuple
 
 import numpy as np
 
+from ... import dtypes
 from ...tensor import wrap
 from ..binding import public
 from ..indexing.gather import put_along, take_along
@@ -131,4 +132,15 @@ def unique(input, sorted=True, return_inverse=False, return_counts=False, dim=No
 @public()
 def bincount(input, weights=None, minlength=0):
     """How often each of 0, 1, 2, … occurs in a vector of integers, or the sum of `weights` there."""
-    return wrap(np.bincount(input._data, None if weights is None else weights._data, minlength))
+    array = input._data
+    if array.dtype.kind not in "iu":
+        kind = dtypes.from_numpy_dtype(array.dtype).legacy_name
+        raise NotImplementedError(f"\"bincount_cpu\" not implemented for '{kind}'. Convert first: t.long().")
+    if array.ndim != 1 or (array < 0).any():
+        raise RuntimeError("bincount only supports 1-d non-negative integral inputs.")
+    if minlength < 0:
+        raise RuntimeError("minlength should be >= 0")
+    if weights is not None and weights.shape != input.shape:
+        raise RuntimeError("weights should be 1-d and have the same length as input")
+    found = np.bincount(array, None if weights is None else weights._data, minlength)
+    return wrap(found.astype(np.float32) if weights is not None and weights._data.dtype == np.float32 else found)

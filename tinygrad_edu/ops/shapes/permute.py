@@ -159,10 +159,10 @@ def flipud(input):
 @public()
 def roll(input, shifts, dims=()):
     """The elements moved along `dims`, those pushed out coming in at the other end."""
-    shifts, dims = ((x,) if isinstance(x, int) else tuple(x) for x in (shifts, dims))
+    shifts, dims = ((x,) if isinstance(x, int) else tuple(x or ()) for x in (shifts, dims))
     if not shifts:
         raise RuntimeError("`shifts` required")
-    if dims and len(shifts) != len(dims):
+    if (dims or len(shifts) > 1) and len(shifts) != len(dims):
         raise RuntimeError(f"shifts and dimensions must align. shifts: {len(shifts)}, dims:{len(dims)}")
     return Roll.apply(input, shifts=shifts, dims=tuple(axis_of(d, input.ndim) for d in dims))
 

@@ -1,0 +1,60 @@
+"""What people write in a line gives PyTorch's values, gradients and errors, and warns where PyTorch warns."""
+
+from __future__ import annotations
+
+import re
+import sys
+import warnings
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from support.forms import FORMS
+from support.parity import ENGINES, PHRASE, Raised, differences, error_of, observe
+
+torch.set_warn_always(True)  # not only the first time in a process
+LINES = [
+    pytest.param(line, id=f"{subject}-{line}") for subject, text in FORMS.items() for line in text.strip().splitlines()
+]
+
+
+@pytest.mark.parametrize("line", LINES)
+def test_a_form_means_what_it_means_in_pytorch(line: str) -> None:
+    theirs, ours = (outcome(line, ENGINES[name]) for name in ("torch", "tinygrad_edu"))
+    assert list(differences(theirs, ours)) == []
+
+
+def outcome(line: str, engine: Any) -> Any:
+    """What `line` leaves in `out` as plain data, or the error that it raises; and the opening of each warning."""
+    names: dict[str, Any] = {"T": engine, "np": np}
+    with warnings.catch_warnings(record=True) as heard:
+        warnings.simplefilter("always")
+        sys.modules[ENGINES["tinygrad_edu"].Tensor.__module__].warn_of_number.cache_clear()  # it warns once as well
+        try:
+            exec(line, names)
+        except NotImplementedError as error:
+            return {"refused": str(error)}
+        except Exception as error:
+            return {"raised": error_of(error)}
+    said = sorted({_opening(str(w.message)) for w in heard if not _of_numpy(w)})
+    return {"out": _values(observe(names["out"])["result"]), "warnings": said}
+
+
+def _opening(text: str) -> str:
+    return re.sub(r"\s+", " ", text.replace("tinygrad_edu", "torch"))[:PHRASE]
+
+
+def _of_numpy(warning: Any) -> bool:
+    return "numpy" in str(warning.message).lower() and "DeprecationWarning" in warning.category.__name__
+
+
+def _values(plain: Any) -> Any:
+    """Of a tensor what a program computes on; the graph is held elsewhere."""
+    if isinstance(plain, dict) and "values" in plain:
+        return {key: plain[key] for key in ("values", "dtype", "requires_grad") if key in plain}
+    if isinstance(plain, list):
+        return [_values(p) for p in plain]
+    if isinstance(plain, Raised | str | int | float | bool | type(None) | np.ndarray):
+        return plain
+    return str(plain)
