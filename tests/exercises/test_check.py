@@ -225,7 +225,7 @@ def raises_nameless(grad_output, x):
         (Nameless, "it is of type Nameless."),
         (SpeaksOnNoTerms, "it is of type SpeaksOnNoTerms."),
         (lambda: lambda grad_output, x: Nameless(), "a value of type Nameless came"),
-        (lambda: lambda grad_output, x: SpeaksOnNoTerms(), "It raised SystemExit"),
+        (lambda: lambda grad_output, x: SpeaksOnNoTerms(), "a value of type SpeaksOnNoTerms came"),
         (lambda: raises_nameless, "It raised NamelessError: told"),
     ],
     ids=["an instance", "a mute instance", "a result", "a mute result", "an error"],

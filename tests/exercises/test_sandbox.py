@@ -17,10 +17,13 @@ from hypothesis import strategies as st
 from tinygrad_edu.exercises import all_exercises, get
 from tinygrad_edu.exercises.judging.judge import judge
 from tinygrad_edu.exercises.running import sandbox as outside
-from tinygrad_edu.exercises.running.sandbox import ENDED, LOST, TOO_LONG, TOO_MUCH, Sandbox, unit_of
+from tinygrad_edu.exercises.running.sandbox import Sandbox, unit_of
+from tinygrad_edu.exercises.running.trouble import TOLD_OUTSIDE
 
 RIGHT = "def mul_backward(grad_output, a, b):\n    return grad_output * b, grad_output * a\n"
 WRONG = "def mul_backward(grad_output, a, b):\n    return grad_output * a, grad_output * b\n"
+
+ENDED, LOST, TOO_LONG, TOO_MUCH = (f"{TOLD_OUTSIDE[kind]}." for kind in ("ended", "lost", "too long", "too much"))
 
 linux = pytest.mark.skipif(sys.platform != "linux", reason="namespaces and seccomp are Linux's")
 
@@ -414,7 +417,9 @@ def mul_backward(grad_output, a, b):
     def is_open(n):
         try: return bool(os.fstat(n))
         except OSError: return False
-    return os.listdir("/"), [n for n in range(256) if is_open(n)]
+    try: found = os.listdir("/")
+    except PermissionError: found = []
+    return found, [n for n in range(256) if is_open(n)]
 """
     observed = sandbox.run(unit_of(get("mul_backward"), source, seed=7))["observed"]["tinygrad_edu"][0][0]
     assert observed == {"tuple": [{"list": []}, {"list": [0, 1, 2, 3]}]}

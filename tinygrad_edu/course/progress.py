@@ -116,7 +116,7 @@ def progress(folder: Path | str | None = None) -> Progress:
     if answers:
         with Sandbox({engine for exercise, _ in answers for engine in exercise.engines}) as sandbox:
             for exercise, answer in answers:
-                verdict = judge(exercise, sandbox.run(unit_of(exercise, answer.source, answer.others)))
+                verdict = judge(exercise, sandbox.run(unit_of(exercise, **vars(answer))))
                 if exercise.id not in best or verdict.points > best[exercise.id].points:
                     best[exercise.id] = verdict
     lessons = []

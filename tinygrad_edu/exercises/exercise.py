@@ -85,7 +85,7 @@ class Exercise:
     lesson: int
     engines: tuple[str, ...] = ("tinygrad_edu",)
     name: str = ""
-    seconds: float = 2.0
+    seconds: float = 2.0  # of processor time
     rtol: float = 1e-4  # float32 is the engines' default
     rights: list[Any] = field(default_factory=list)
     wrongs: list[Misconception] = field(default_factory=list)

@@ -7,8 +7,8 @@ as the name of its type. `encode` runs beside the student's code; `decode`, `sho
 from __future__ import annotations
 
 import math
+import re
 import sys
-from collections import Counter, OrderedDict, defaultdict
 from collections.abc import Callable
 from typing import Any
 from unicodedata import category
@@ -20,25 +20,34 @@ Data = Any  # what `json` reads: None, bool, int, float, str, and lists and dict
 MAX_ELEMENTS = 4096  # in all parts of a value; no exercise asks for more, and a larger answer is described, not sent
 MAX_DEPTH = 8
 MAX_INT = 10**18
-MAX_TEXT = 2000  # characters
-_DICTS = (dict, defaultdict, OrderedDict, Counter)
+MAX_TEXT = 2000  # characters of one string
+MAX_TEXTS = 20_000  # characters of all strings in a value
+MAX_AXES = 8
+_DTYPE = re.compile(r"bool|u?int(8|16|32|64)|float(16|32|64|128)")
 _UNREADABLE = ("Cc", "Cf", "Cs")  # Unicode's control characters, format characters and surrogates
 
 
 class _Room:
-    """How many elements the value on its way may still have, in all of its parts together."""
+    """What the value on its way may still have, in all of its parts together: elements, and characters of text."""
 
-    def __init__(self) -> None:
+    def __init__(self, letters: int = MAX_TEXTS) -> None:
         self.left = MAX_ELEMENTS
+        self.letters = letters
 
     def takes(self, count: int) -> bool:
-        """Whether `count` more fit in; if not, no more do."""
+        """Whether `count` more elements fit in; if not, no more do."""
         self.left -= count
         return self.left >= 0
 
+    def takes_text(self, text: str) -> bool:
+        """Whether `text` fits in; if not, no more text does."""
+        self.letters -= len(text)
+        return self.letters >= 0
+
 
 def encode(value: object) -> Data:
-    """Return `value` as JSON data; exact types only, so a subclass cannot pass for what it is not.
+    """Return `value` as JSON data. Of a subclass of Python's types the content is told that the base class holds, past
+    whatever the subclass says of it, so nothing passes for what it is not.
 
     >>> encode((1, 2.5)), encode(np.array([1.0, float("nan")]))
     ({'tuple': [1, 2.5]}, {'array': [1.0, {'float': 'nan'}], 'shape': [2], 'dtype': 'float64'})
@@ -48,25 +57,33 @@ def encode(value: object) -> Data:
 
 def _encode(value: Any, depth: int, room: _Room) -> Data:
     kind = type(value)
-    if value is None or kind in (bool, str):
-        return value if kind is not str else value[:MAX_TEXT]
-    if kind is int:
-        return value if abs(value) < MAX_INT else _described(value)
-    if kind is float:
-        return value if math.isfinite(value) else {"float": str(value)}
+    if value is None or kind is bool:
+        return value
     if kind is np.bool_:
         return bool(value)
-    if kind in (list, tuple, *_DICTS):
-        if depth >= MAX_DEPTH or not room.takes(len(value)):
-            return {"object": kind.__name__, "text": f"a {kind.__name__} with more in it than any answer has"}
-        if kind in _DICTS:
-            return {"dict": [[_encode(k, depth + 1, room), _encode(v, depth + 1, room)] for k, v in value.items()]}
-        return {kind.__name__: [_encode(item, depth + 1, room) for item in value]}
-    if kind is np.ndarray or isinstance(value, np.generic):
+    if kind is np.ndarray or issubclass(kind, np.generic):
         return _encode_array("array", np.asarray(value), room)
     if is_tensor(value):
         return _encode_array("tensor", np.asarray(value.detach().numpy()), room)
-    return _described(value)
+    if issubclass(kind, str):
+        text = str.__getitem__(value, slice(MAX_TEXT))
+        return text if room.takes_text(text) else {"object": "str", "text": ""}
+    if issubclass(kind, int):
+        whole = int.__int__(value)
+        return whole if abs(whole) < MAX_INT else {"object": "int", "text": "a number larger than any answer"}
+    if issubclass(kind, float):
+        number = float.__float__(value)
+        return number if math.isfinite(number) else {"float": str(number)}
+    for base in (list, tuple, dict):
+        if issubclass(kind, base):
+            if depth >= MAX_DEPTH or not room.takes(base.__len__(value)):
+                return {"object": base.__name__, "text": f"a {base.__name__} with more in it than any answer has"}
+            if base is dict:
+                items = list(dict.items(value))
+                return {"dict": [[_encode(k, depth + 1, room), _encode(v, depth + 1, room)] for k, v in items]}
+            return {base.__name__: [_encode(item, depth + 1, room) for item in base.__iter__(value)]}
+    described = _described(value)
+    return described if room.takes_text(described["text"]) else {"object": "object", "text": ""}
 
 
 def is_tensor(value: object) -> bool:
@@ -76,7 +93,7 @@ def is_tensor(value: object) -> bool:
 
 
 def _encode_array(kind: str, array: np.ndarray, room: _Room) -> Data:
-    if array.dtype.kind not in "bifu" or not room.takes(array.size):
+    if array.dtype.kind not in "bifu" or array.ndim > MAX_AXES or not room.takes(array.size):
         return {"object": kind, "text": f"{kind} of {array.size} elements, dtype {array.dtype}"}
     flat = [encode(item) for item in array.ravel().tolist()]
     return {kind: flat, "shape": list(array.shape), "dtype": str(array.dtype)}
@@ -101,7 +118,7 @@ def type_name(value: object) -> str:
     >>> type_name(2.5)
     'float'
     """
-    return str.__str__(type.__dict__["__name__"].__get__(type(value)))
+    return str.__str__(type.__dict__["__name__"].__get__(type(value)))[:200]
 
 
 def readable(text: str) -> str:
@@ -111,6 +128,16 @@ def readable(text: str) -> str:
     'no �[2J, no �'
     """
     return "".join(c if c in "\n\t" or category(c) not in _UNREADABLE else "\ufffd" for c in text[:MAX_TEXT])
+
+
+def one_line(text: str) -> str:
+    """A name as it may stand in a table or a heading: without anything that is no letter, sign or space.
+
+    The two joiners stay, which names in Persian or Hindi are written with.
+    """
+    return "".join(
+        c if c in "\u200c\u200d" or category(c) not in (*_UNREADABLE, "Zl", "Zp") else "\ufffd" for c in text
+    )
 
 
 def decode(data: Data) -> Any:
@@ -132,53 +159,65 @@ def decode(data: Data) -> Any:
             raise ValueError(f"{kind!r} describes a value, it cannot be made again")
 
 
+_NO_RESULT = {"object": "unreadable result", "text": "something that is no result"}
+
+
 def checked(data: Data) -> Data:
-    """`data` if it is something that `encode` could have written, else a description: the sender is not trusted."""
-    return _checked(data, 0, _Room())
+    """`data` if it is something that `encode` could have written, else a description: the sender is not trusted.
+
+    Depth, elements, axes, numbers and text are bounded here, so that whoever reads the result is done in milliseconds.
+    """
+    return _checked(data, 0, _Room(2 * MAX_TEXTS))
 
 
 def _checked(data: Data, depth: int, room: _Room) -> Data:
-    unreadable = {"object": "unreadable result", "text": "something that is no result"}
     if data is None or isinstance(data, bool):
         return data
     if isinstance(data, str):
-        return readable(data)
+        return readable(data) if room.takes_text(data[:MAX_TEXT]) else _NO_RESULT
     if isinstance(data, int):
-        return data if abs(data) < MAX_INT else unreadable
+        return data if abs(data) < MAX_INT else _NO_RESULT
     if isinstance(data, float):
         return data if math.isfinite(data) else {"float": str(data)}
     if not isinstance(data, dict) or not data or depth > MAX_DEPTH:
-        return unreadable
+        return _NO_RESULT
     kind, content = next(iter(data.items()))
     if kind == "float":
-        return {kind: content} if content in ("nan", "inf", "-inf") else unreadable
-    if kind == "object":
-        return {kind: readable(str(content)), "text": readable(str(data.get("text")))}
-    if kind == "stopped":
-        return {kind: readable(str(content))}
-    if kind == "raised":
+        return {kind: content} if content in ("nan", "inf", "-inf") else _NO_RESULT
+    if kind in ("object", "stopped", "raised"):
+        texts = [text if isinstance(text, str) else "" for text in (content, *map(data.get, ("text", "message", "as")))]
+        if not all(room.takes_text(text[:MAX_TEXT]) for text in texts):
+            return _NO_RESULT
+        content, text, message, kind_of_error = map(readable, texts)
+        if kind == "object":
+            return {kind: content, "text": text}
+        if kind == "stopped":
+            return {kind: content}
         line = data.get("line")
-        message = readable(str(data.get("message", "")))
-        line = line if isinstance(line, int) else None
-        known = {"as": readable(str(data.get("as"))), "beneath": data.get("beneath") is True}
-        return {kind: readable(str(content)), "message": message, "line": line, **known}
+        line = line if type(line) is int and 0 < line < 10**6 else None
+        return {kind: content, "message": message, "line": line, "as": kind_of_error} | {
+            "beneath": data.get("beneath") is True
+        }
     if not isinstance(content, list) or not room.takes(len(content)):
-        return unreadable
+        return _NO_RESULT
     if kind in ("list", "tuple"):
         return {kind: [_checked(item, depth + 1, room) for item in content]}
     if kind == "dict" and all(isinstance(item, list) and len(item) == 2 for item in content):
         return {kind: [[_checked(k, depth + 1, room), _checked(v, depth + 1, room)] for k, v in content]}
     if kind in ("array", "tensor"):
-        elements = [_checked(item, MAX_DEPTH, room) for item in content]
-        shape = data.get("shape")
+        shape, dtype = data.get("shape"), data.get("dtype")
         if (
-            all(isinstance(item, bool) or is_number(item) for item in elements)
-            and isinstance(shape, list)
-            and all(isinstance(n, int) and 0 <= n <= MAX_ELEMENTS for n in shape)
-            and math.prod(shape) == len(elements)
+            isinstance(shape, list)
+            and len(shape) <= MAX_AXES
+            and all(type(n) is int and 0 <= n <= MAX_ELEMENTS for n in shape)
+            and math.prod(shape) == len(content)
+            and isinstance(dtype, str)
+            and _DTYPE.fullmatch(dtype)
         ):
-            return {kind: elements, "shape": shape, "dtype": readable(str(data.get("dtype")))}
-    return unreadable
+            elements = [_checked(item, MAX_DEPTH, room) for item in content]
+            if all(isinstance(item, bool | int | float) or (item and "float" in item) for item in elements):
+                return {kind: elements, "shape": shape, "dtype": dtype}
+    return _NO_RESULT
 
 
 def is_number(data: Data) -> bool:
@@ -198,6 +237,23 @@ def numbers(data: Data) -> list[float] | None:
 def sequence(data: Data) -> list[Data] | None:
     """The items of an encoded list or tuple: an answer may return either."""
     return data.get("tuple", data.get("list")) if isinstance(data, dict) else None
+
+
+def items(data: Data, other: Data) -> list[Data] | None:
+    """The items of a list or tuple; also the rows of an array or tensor, where `other` is a list or tuple.
+
+    >>> same(encode((1.0, 2.0)), encode(np.array([1.0, 2.0])))
+    True
+    """
+    if sequence(data) is not None or sequence(other) is None or not shape_of(data):
+        return sequence(data)
+    kind, (rows, *shape) = next(iter(data)), data["shape"]
+    if not shape and kind == "array":
+        return list(data[kind])
+    width = math.prod(shape)
+    return [
+        {kind: data[kind][i * width : (i + 1) * width], "shape": shape, "dtype": data["dtype"]} for i in range(rows)
+    ]
 
 
 def kind_of(data: Data) -> str:
@@ -220,11 +276,11 @@ def same(a: Data, b: Data, rtol: float = 1e-5) -> bool:
 
     NaN agrees with NaN: a misconception may well be the one that produces it.
     """
-    if kind_of(a) != kind_of(b):
-        return False
-    xs, ys = sequence(a), sequence(b)
+    xs, ys = items(a, b), items(b, a)
     if xs is not None and ys is not None:
         return len(xs) == len(ys) and all(same(x, y, rtol) for x, y in zip(xs, ys, strict=True))
+    if kind_of(a) != kind_of(b):
+        return False
     ns, ms = numbers(a), numbers(b)
     if ns is not None and ms is not None:
         return shape_of(a) == shape_of(b) and len(ns) == len(ms) and close(ns, ms, rtol)

@@ -6,7 +6,7 @@ from ..exercise import Exercise
 
 BOTH = ("tinygrad_edu", "torch")
 
-train = Exercise("train", "train(T, w, batches, lr, epochs)", lesson=5, engines=BOTH, seconds=10.0)
+train = Exercise("train", "train(T, w, batches, lr, epochs)", lesson=5, engines=BOTH, seconds=5.0)
 
 
 @train.right

@@ -216,7 +216,7 @@ def second_order(answer, T, x):
     return T.autograd.grad(first, x, allow_unused=True)[0]
 
 
-hvp = Exercise("hvp", "hvp(T, f, x, v)", lesson=9, engines=BOTH, seconds=10.0)
+hvp = Exercise("hvp", "hvp(T, f, x, v)", lesson=9, engines=BOTH, seconds=5.0)
 
 
 @hvp.right

@@ -15,7 +15,7 @@ import secrets
 import sys
 import threading
 import warnings
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from pathlib import Path
 from typing import Any
@@ -24,13 +24,16 @@ from .. import all_exercises
 from ..judging.judge import Failure, Mark, Verdict, judge
 from ..judging.report import Report
 from ..plain import Data
-from ..running.sandbox import Sandbox, unit_of
+from ..running.sandbox import PROTECTIONS, Sandbox, unit_of
 from .gradebook import write_all
 from .submissions import Submission, lesson_of, read_submissions
 
-Result = dict[str, Any]  # of one submission: plain data, as it stands in results.jsonl
+NOT_STARTED = (
+    "Nothing was graded. Submissions are other people's programs: they could use what is named above. Grade where nothing is "
+    "missing, for example on Linux, or say --unprotected if you trust them and this machine holds nothing worth stealing."
+)
 
-NO_ANSWER = "No cell with an answer was found."
+Result = dict[str, Any]  # of one submission: plain data, as it stands in results.jsonl
 
 
 def work_of(submission: Submission, ids: list[str], seed: int) -> Data:
@@ -53,16 +56,14 @@ def grade_one(work: Data, sandbox: Sandbox) -> Result:
     verdicts = {}
     for id in work["ids"]:
         exercise, answer = all_exercises()[id], work["answers"].get(id)
-        probed = {"trouble": NO_ANSWER}
+        probed = {"trouble": "no answer"}
         if answer is not None:
-            probed = sandbox.run(unit_of(exercise, answer["source"], answer["others"], work["seed"]))
+            probed = sandbox.run(unit_of(exercise, **answer, seed=work["seed"]))
         verdicts[id] = dataclasses.asdict(judge(exercise, probed, work["seed"]))
-    missing = [name for name, holds in sandbox.protections.items() if not holds]
     return {
         "student": work["student"],
         "key": work["key"],
         "notes": work["notes"],
-        "missing": missing,
         "verdicts": verdicts,
     }
 
@@ -72,7 +73,7 @@ def verdict_of(data: Data) -> Verdict:
     marks = tuple(
         Mark(**mark | {"failure": Failure(**mark["failure"]) if mark["failure"] else None}) for mark in data["marks"]
     )
-    return Verdict(data["exercise"], marks, data["trouble"])
+    return Verdict(data["exercise"], marks, data["trouble"], data["reason"])
 
 
 def grade(
@@ -83,19 +84,20 @@ def grade(
     scheduler: str = "",
     seed: int | None = None,
     progress: bool = False,
+    ready: Sequence[Sandbox] = (),
 ) -> list[Result]:
     """Grade what is not graded yet, and write gradebook, feedback and the files of other systems into `out`.
 
     `scheduler` is the address of a Dask cluster whose workers have tinygrad-edu installed; without it `jobs` sandboxes run
-    here. The random cases are drawn with `seed`; it is kept in `out`, so that a second start grades alike.
+    here, the ones that are `ready` first. The random cases are drawn with `seed`; it is kept in `out`, so that a second start grades alike.
     """
     out.mkdir(parents=True, exist_ok=True)
     seed = _kept_seed(out / "run.json", seed)
     works = [work_of(submission, ids, seed) for submission in submissions]
     done = {result["key"]: result for result in _read(out / "results.jsonl")}
     todo = [work for work in works if work["key"] not in done]
-    engines = {engine for id in ids for engine in all_exercises()[id].available}
-    finished = _on_dask(todo, engines, scheduler) if scheduler else _here(todo, engines, jobs)
+    engines = _engines(ids)
+    finished = _on_dask(todo, engines, scheduler) if scheduler else _here(todo, engines, jobs, ready)
     with (out / "results.jsonl").open("a") as file, warnings.catch_warnings():
         warnings.simplefilter("ignore")  # of the wrong answers that the judge runs beside
         for n, result in enumerate(finished, start=len(works) - len(todo) + 1):
@@ -111,13 +113,37 @@ def grade(
     return results
 
 
-def _here(todo: list[Data], engines: set[str], jobs: int) -> Iterator[Result]:
+def missing(sandbox: Sandbox) -> list[str]:
+    """What stands here less between a submission and the machine."""
+    sandbox.start()
+    return [name for name, holds in sandbox.protections.items() if not holds]
+
+
+def _missing_on_workers(ids: list[str], scheduler: str) -> list[str]:
+    with _client(scheduler) as client:
+        found = client.run(_missing_on_worker, sorted(_engines(ids))).values()
+    return [name for name in PROTECTIONS if any(name in names for names in found)]
+
+
+def _missing_on_worker(engines: list[str]) -> list[str]:
+    with Sandbox(engines) as sandbox:
+        return missing(sandbox)
+
+
+def _engines(ids: list[str]) -> set[str]:
+    return {engine for id in ids for engine in all_exercises()[id].available}
+
+
+def _here(todo: list[Data], engines: set[str], jobs: int, ready: Sequence[Sandbox]) -> Iterator[Result]:
     """Grade in threads of this process, each with a sandbox of its own: the work is done in there."""
-    mine, sandboxes = threading.local(), []
+    mine, spare, sandboxes = threading.local(), list(ready), list(ready)
 
     def start() -> None:
-        mine.sandbox = Sandbox(engines)
-        sandboxes.append(mine.sandbox)
+        if spare:
+            mine.sandbox = spare.pop()
+        else:
+            mine.sandbox = Sandbox(engines)
+            sandboxes.append(mine.sandbox)
 
     with ThreadPoolExecutor(jobs, initializer=start) as pool:
         try:
@@ -134,18 +160,24 @@ def _on_dask(todo: list[Data], engines: set[str], scheduler: str) -> Iterator[Re
     """Grade on the workers of a Dask cluster; work of a worker that is lost goes to another."""
     import distributed
 
-    try:
-        # Before there is a client: one that could not start can wait for itself for ever when it is collected.
-        distributed.comm.get_address_host(scheduler)
-    except ValueError as error:
-        raise OSError(f"{scheduler!r} is no address of a Dask cluster, such as tcp://host:8786: {error}") from error
-    with distributed.Client(scheduler) as client:
+    with _client(scheduler) as client:
         futures = [
             client.submit(_on_worker, work, sorted(engines), key=f"grade-{work['key']}", retries=3) for work in todo
         ]
         for future in distributed.as_completed(futures):
             yield future.result()
             future.release()
+
+
+def _client(scheduler: str) -> Any:
+    import distributed
+
+    try:
+        # Before there is a client: one that could not start can wait for itself for ever when it is collected.
+        distributed.comm.get_address_host(scheduler)
+    except ValueError as error:
+        raise OSError(f"{scheduler!r} is no address of a Dask cluster, such as tcp://host:8786: {error}") from error
+    return distributed.Client(scheduler)
 
 
 _worker = threading.local()
@@ -196,6 +228,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--scheduler", default="", metavar="ADDRESS", help="grade on the Dask cluster at this address")
     parser.add_argument("--seed", type=int, help="draw the random cases with this seed (default: a secret one, kept)")
+    parser.add_argument(
+        "--unprotected", action="store_true", help="grade also where this platform lacks a protection, and say which"
+    )
     parser.add_argument("--no-progress", action="store_true", help="show no progress bar")
 
 
@@ -212,7 +247,14 @@ def main(arguments: argparse.Namespace) -> int:
     if not ids:
         print(f"no exercise to grade in {arguments.submissions}: name the lesson with --lesson", file=sys.stderr)
         return 2
+    ready = [] if arguments.scheduler else [Sandbox(_engines(ids))]
     try:
+        lacking = missing(ready[0]) if ready else _missing_on_workers(ids, arguments.scheduler)
+        for protection in lacking:
+            print(f"Not available on this platform: {protection}.", file=sys.stderr)
+        if lacking and not arguments.unprotected:
+            print(NOT_STARTED, file=sys.stderr)
+            return 2
         results = grade(
             submissions,
             arguments.out,
@@ -221,14 +263,16 @@ def main(arguments: argparse.Namespace) -> int:
             arguments.scheduler,
             arguments.seed,
             progress=not arguments.no_progress and sys.stderr.isatty(),
+            ready=ready,
         )
     except (OSError, ModuleNotFoundError) as error:  # no room to write, no cluster at that address, no Dask
         print(f"not graded to the end: {error}", file=sys.stderr)
         return 2
+    finally:
+        for sandbox in ready:
+            sandbox.close()
     graded = "1 submission" if len(results) == 1 else f"{len(results)} submissions"
     print(f"lesson {lesson}: {graded} graded, see {arguments.out / 'gradebook.csv'}")
-    for protection in sorted({name for result in results for name in result["missing"]}):
-        print(f"Not available on this platform, so submissions were graded without it: {protection}.")
     return 0
 
 

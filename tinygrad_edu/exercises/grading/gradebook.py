@@ -15,6 +15,7 @@ from typing import Any
 
 from ..judging.judge import Verdict
 from ..judging.report import Report, html_of
+from ..plain import one_line
 
 _PAGE = """<!doctype html>
 <html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width">
@@ -48,10 +49,10 @@ def file_name(student: str) -> str:
 def feedback(student: str, verdicts: Sequence[Verdict], notes: Sequence[str]) -> str:
     """A page of its own, without script, for one student."""
     return _PAGE.format(
-        title=html.escape(student),
+        title=html.escape(one_line(student)),
         points=sum(verdict.points for verdict in verdicts),
         out_of=sum(verdict.out_of for verdict in verdicts),
-        notes="".join(f"<p>{html.escape(note)}</p>" for note in notes),
+        notes="".join(f"<p>{html.escape(one_line(note))}</p>" for note in notes),
         reports="".join(html_of(verdict) for verdict in verdicts),
     )
 
@@ -115,10 +116,11 @@ def _write_csv(file: Path, results: Sequence[Mapping[str, Any]], verdicts: Mappi
         for result in results:
             own = verdicts[result["student"]]
             points, out_of = sum(v.points for v in own), sum(v.out_of for v in own)
-            notes = " ".join([*result["notes"], *(f"{v.exercise}: {v.trouble}" for v in own if v.trouble)])
+            notes = " ".join([*result["notes"], *(f"{v.exercise}: {v.reason}" for v in own if v.reason)])
             table.writerow([_cell(result["student"]), points, out_of, *(v.points for v in own), _cell(notes)])
 
 
 def _cell(text: str) -> str:
-    """Text that no spreadsheet takes for a formula."""
-    return f"'{text}" if text[:1] in ("=", "+", "-", "@", "\t", "\r") else text
+    """Text in one line that no spreadsheet takes for a formula."""
+    text = one_line(text)
+    return f"'{text}" if text.lstrip()[:1] in tuple("=+-@＝＋－＠") else text

@@ -5,6 +5,7 @@ Nothing of a submission is parsed as Python here: that, too, is left to the sand
 
 from __future__ import annotations
 
+import functools
 import io
 import json
 import lzma
@@ -17,6 +18,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
+from .. import plain
 from ..exercise import Exercise
 
 MAX_FILE = 32 << 20  # bytes; a notebook with pictures may be large, a zip bomb is larger
@@ -36,10 +38,15 @@ _DAMAGED = (
 
 @dataclass(frozen=True)
 class Answer:
-    """The cell that answers an exercise, and the notebook's other code cells, whose functions it may use."""
+    """The cell that answers an exercise, and the notebook's other code cells, whose functions it may use.
+
+    `others` stand above the check, `later` below it; `changes` are cells that change what was defined.
+    """
 
     source: str
     others: tuple[str, ...] = ()
+    changes: tuple[str, ...] = ()
+    later: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -77,6 +84,12 @@ def lesson_of(submissions: list[Submission], exercises: Mapping[str, Exercise]) 
     return lessons.most_common(1)[0][0] if lessons else None
 
 
+def quoted(name: str) -> str:
+    """A name that a student chose, as it may stand in a sentence of ours: in one line, short, and marked as a name."""
+    name = plain.one_line(name)
+    return f'"{name if len(name) <= 60 else name[:59] + "…"}"'
+
+
 _OTHERS = (".", "__MACOSX")  # how names begin that systems and editors make beside the student's
 
 
@@ -90,11 +103,11 @@ def _files(path: Path) -> Iterator[tuple[str, bytes | str | None]]:
         for file in files:
             name = file.relative_to(path).as_posix()
             if file.is_symlink():
-                yield name, f"{file.name} is a link, and was not followed."
+                yield name, f"{quoted(file.name)} is a link, and was not followed."
             elif file.is_dir():
                 yield name, None
             elif not file.is_file():
-                yield name, f"{file.name} is no file."
+                yield name, f"{quoted(file.name)} is no file."
             elif file.suffix.lower() == ".zip":
                 yield from _zipped(file, _unpacked(name))
             else:
@@ -107,9 +120,13 @@ def _files(path: Path) -> Iterator[tuple[str, bytes | str | None]]:
 
 def _read(file: Path) -> bytes | str:
     try:
-        return file.read_bytes() if file.stat().st_size <= MAX_FILE else f"{file.name} is larger than any notebook."
+        return (
+            file.read_bytes()
+            if file.stat().st_size <= MAX_FILE
+            else f"{quoted(file.name)} is larger than any notebook."
+        )
     except OSError as error:
-        return f"{file.name} cannot be read: {error.strerror}."
+        return f"{quoted(file.name)} cannot be read: {error.strerror}."
 
 
 def _unpacked(name: str) -> str:
@@ -125,9 +142,9 @@ def _zipped(file: Path | io.BytesIO, folder: str, nested: bool = False) -> Itera
     """
     try:
         archive = zipfile.ZipFile(file)
-    except _DAMAGED as error:
+    except _DAMAGED:
         name = file.name if isinstance(file, Path) else "archive.zip"
-        yield f"{folder}/{name}", f"The archive is damaged: {error}."
+        yield f"{folder}/{name}", "The archive is damaged."
         return
     with archive:
         wrapper = "" if folder else _wrapper(archive.namelist())
@@ -140,14 +157,14 @@ def _zipped(file: Path | io.BytesIO, folder: str, nested: bool = False) -> Itera
             try:
                 with archive.open(entry) as opened:  # read to the limit, whatever size the archive claims
                     content: bytes | str = opened.read(MAX_FILE + 1)
-            except _DAMAGED as error:
-                content = f"{entry.filename} is damaged or locked: {error}."
+            except _DAMAGED:
+                content = f"{quoted(entry.filename)} is damaged or locked."
             room -= len(content)
             if room < 0:
                 yield inside, "The archive holds more than any submission, and was not read to its end."
                 return
             if len(content) > MAX_FILE:
-                content = f"{entry.filename} is larger than any notebook."
+                content = f"{quoted(entry.filename)} is larger than any notebook."
             if isinstance(content, bytes) and inside.lower().endswith(".zip") and not nested:
                 yield from _zipped(io.BytesIO(content), _unpacked(inside), nested=True)
             else:
@@ -188,7 +205,7 @@ def _submission(student: str, read: list[_Found], exercises: Mapping[str, Exerci
         answers |= {id: best.answers[id] for id in asked if id in best.answers}
         graded[best.name] = best
         if len(begun) > 1:
-            notes.append(f"There are several notebooks of lesson {lesson}; {best.name} was graded.")
+            notes.append(f"There are several notebooks of lesson {lesson}; {quoted(best.name)} was graded.")
     if read and not graded:
         told = next((file for file in read if file.name.lower().endswith(".ipynb")), read[-1])
         graded[told.name] = told
@@ -201,36 +218,29 @@ def _answers(name: str, content: bytes | str, exercises: Mapping[str, Exercise])
     if isinstance(content, str):
         return {}, [content]
     if not content.strip():
-        return {}, [f"{name} is empty."]
+        return {}, [f"{quoted(name)} is empty."]
     if sum(map(content.count, (b"[", b"{", b","))) > MAX_PARTS:
-        return {}, [f"{name} has more parts than any notebook, and was not read."]
+        return {}, [f"{quoted(name)} has more parts than any notebook, and was not read."]
     try:
         notebook = json.loads(content)
         if isinstance(notebook, dict) and "worksheets" in notebook:
-            return {}, [f"{name} is in a format of before 2015: open it in Jupyter, save it, and hand that in."]
+            return {}, [f"{quoted(name)} is in a format of before 2015: open it in Jupyter, save it, and hand that in."]
         cells = [_cell(cell) for cell in notebook["cells"]]
     except (ValueError, KeyError, TypeError, RecursionError):
-        return {}, [f"{name} is no notebook, or a damaged one."]
+        return {}, [f"{quoted(name)} is no notebook, or a damaged one."]
     code = [(id, source) for kind, id, source in cells if kind == "code" and source.strip()]
     elsewhere = {id for kind, id, _ in cells if kind != "code"}
     lengthy = sum(len(source) for _, source in code) > MAX_CODE
     answers, notes = {}, []
     for exercise in exercises.values():
-        marked = [source for id, source in code if id == exercise.id]
-        defines = re.compile(rf"^(?:def|class)\s+{exercise.name}\b|^{exercise.name}\s*[:=]", re.MULTILINE)
-        if len(marked) > 1:
-            notes.append(f"{exercise.id}: {len(marked)} cells carry this id; the last that defines it was graded.")
-        asks = re.compile(rf"""\bcheck\(\s*["']{exercise.id}["']""")
-        if not marked and any(id == f"check_{exercise.id}" or asks.search(source) for id, source in code):
-            marked = [source for id, source in code if not id.startswith("check_")]
-            marked = [source for source in marked if defines.search(source)]
-            if marked:
-                notes.append(f"{exercise.id}: no cell carries this id; one that defines `{exercise.name}` was graded.")
-        if not marked:
+        place, note = place_of_answer(exercise.id, exercise.name, code)
+        if place is None:
             if exercise.id in elsewhere:
                 notes.append(f"{exercise.id}: its cell is no code cell any more.")
             continue
-        source = next((source for source in reversed(marked) if defines.search(source)), marked[-1])
+        if note:
+            notes.append(f"{exercise.id}: {note}.")
+        source = code[place][1]
         if len(source) > MAX_CODE:
             notes.append(f"{exercise.id}: its cell is longer than any answer, and was not run.")
             continue
@@ -238,12 +248,103 @@ def _answers(name: str, content: bytes | str, exercises: Mapping[str, Exercise])
             notes.append(
                 f"{exercise.id}: there is more code than in any lesson; it was graded without the other cells."
             )
-        answers[exercise.id] = Answer(source, () if lengthy else tuple(s for _, s in code if s is not source))
+            answers[exercise.id] = Answer(source)
+            continue
+        end = place_of_check(exercise.id, code)
+        end = end if place < end else len(code)
+        changes = {i for i in range(place + 1, end) if _changes(exercise.name).search(code[i][1])}
+        answers[exercise.id] = Answer(
+            source,
+            tuple(source for i, (_, source) in enumerate(code[:end]) if i != place and i not in changes),
+            tuple(code[i][1] for i in sorted(changes)),
+            tuple(source for _, source in code[end:]),
+        )
     if lengthy:
         notes.append("There is more code than in any lesson; each answer was graded without the other cells.")
     if not answers:
-        notes.append(f"{name} holds no answer to any exercise.")
+        notes.append(f"{quoted(name)} holds no answer to any exercise.")
     return answers, notes
+
+
+def place_of_answer(id: str, name: str, code: list[tuple[str, str]]) -> tuple[int | None, str]:
+    """Which of the code cells, given as id and source, answers an exercise, and what is to be told of the choice.
+
+    It is the one that counts when the notebook is run from top to bottom: the last above the check that defines `name`. A stub
+    that was left as it was counts only where nothing else does, and a cell below the check where nothing above it does.
+    """
+    marked = [i for i, (own, _) in enumerate(code) if own == id]
+    end = place_of_check(id, code)
+    if not marked and end == len(code) and not _is_checked(id, code):
+        return None, ""
+    defining = [
+        i for i, (own, source) in enumerate(code) if not own.startswith("check_") and _defines(name).search(source)
+    ]
+    written = [i for i in defining if not _is_stub(code[i][1])]
+    for places in (written, defining):
+        above, below = [i for i in places if i < end], [i for i in places if i > end]
+        if above or below:
+            place = (above or below)[-1]
+            break
+    else:
+        return (marked[-1], "") if marked else (None, "")
+    if not marked:
+        return place, f"no cell carries this id; one that defines `{name}` was graded"
+    if len(marked) > 1:
+        return place, f"{len(marked)} cells carry this id; the one that counts at the check was graded"
+    return place, "" if place in marked else "the answer stands in a cell of its own, beside the one that was given"
+
+
+def place_of_check(id: str, code: list[tuple[str, str]]) -> int:
+    """Where the lesson checks an exercise; past the end where it does not."""
+    by_id = [i for i, (own, _) in enumerate(code) if own == f"check_{id}"]
+    asked = [i for i, (_, source) in enumerate(code) if _asks(id).search(source) and not _asked_within(code[i][1])]
+    return (by_id or asked[-1:] or [len(code)])[0]
+
+
+def _is_checked(id: str, code: list[tuple[str, str]]) -> bool:
+    return any(_asks(id).search(source) for _, source in code)
+
+
+def _asked_within(source: str) -> bool:
+    """Whether a cell also defines something, as one does that holds both the answer and its check."""
+    return re.search(r"^(?:def|class)\s", source, re.MULTILINE) is not None
+
+
+@functools.cache
+def _asks(id: str) -> re.Pattern[str]:
+    return re.compile(rf"""\bcheck\(\s*["']{id}["']""")
+
+
+@functools.cache
+def _defines(name: str) -> re.Pattern[str]:
+    return re.compile(
+        rf"^(?:async\s+)?(?:def|class)\s+{name}\b|^{name}\s*(?::[^=\n]*)?=(?!=)|^(?:from|import)\s.*\b{name}\b"
+        rf"|^[\w*, (]*\b{name}\b[\w*, )]*=(?!=)",
+        re.MULTILINE,
+    )
+
+
+@functools.cache
+def _changes(name: str) -> re.Pattern[str]:
+    """A line that changes what `name` means without giving it a new meaning."""
+    part = r"(?:\.\w+|\[[^\n\]]*\])"
+    return re.compile(
+        rf"^{name}{part}+\s*[-+*/|&]?=(?!=)|^{name}\s*[-+*/|&]=|^{name}\.(?:update|setdefault|pop)\(|^\s+{name}\[",
+        re.MULTILINE,
+    )
+
+
+_STUB = re.compile(r"(?m)^[ \t]*# YOUR CODE HERE\n[ \t]*raise NotImplementedError")
+_EMPTY = re.compile(
+    r"\s*(?:#.*|@.*|(?:def|class)\b.*:|raise NotImplementedError.*|pass|\.\.\.|[\"'].*[\"']: None,?|\w+ = (?:\{|None)|\})?\s*"
+)
+
+
+def _is_stub(source: str) -> bool:
+    """Whether a cell is as it was handed out: nothing was written between the marks."""
+    if _STUB.search(source):
+        return True
+    return all(_EMPTY.fullmatch(line) for line in source.split("\n")[:200]) and len(source) < 4000
 
 
 def _cell(cell: object) -> tuple[str, str, str]:

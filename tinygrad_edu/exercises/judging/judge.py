@@ -13,10 +13,12 @@ from dataclasses import dataclass
 from .. import plain
 from ..exercise import Criterion, Exercise, Misconception
 from ..plain import Data
-from ..running.probe import kind_of_answer, probe
+from ..running.probe import Budget, TimeUp, kind_of_answer, probe, time_limit
+from . import schema
+from .schema import Observed, Trouble, Where
 
-Where = tuple[str, int, int]  # engine, criterion, case
-Observed = dict[Where, Data]
+SECONDS = 2.0  # of processor time for the judge itself: whatever it is given to read, it is done by then
+LONGEST = 600  # characters of a value or message that a report shows
 
 
 @dataclass(frozen=True)
@@ -45,11 +47,15 @@ class Mark:
 
 @dataclass(frozen=True)
 class Verdict:
-    """The grade of one answer; `trouble` is a sentence on what kept it from being run, if anything did."""
+    """The grade of one answer; `trouble` is a sentence on what kept it from being run, if anything did.
+
+    `reason` says the same to the teacher, without a word that the submission wrote.
+    """
 
     exercise: str
     marks: tuple[Mark, ...]
     trouble: str = ""
+    reason: str = ""
 
     @property
     def points(self) -> int:
@@ -70,65 +76,79 @@ class Verdict:
 def judge(exercise: Exercise, probed: Data, seed: int = 0) -> Verdict:
     """Grade what `probe` brought back for `exercise`; `seed` is the one its random cases were drawn with.
 
-    `probed` may also be `{"trouble": sentence}` when the answer could not be run at all. It comes from a process that
-    is not trusted: what is malformed in it counts as a wrong answer, never as an error here.
+    `probed` may also be `{"trouble": kind}` when the answer could not be run at all. It comes from a process that
+    is not trusted: what is malformed in it counts as a wrong answer, never as an error here, and takes no time.
     """
-    trouble = _trouble(exercise, probed)
-    if trouble:
-        return Verdict(exercise.id, tuple(Mark(c.statement, 0, c.points) for c in exercise.criteria), trouble)
-    cases, right, wrongs = known(exercise, seed, exercise.available)
-    got = {where: _at(probed["observed"], where) for where in right}
-    if all(_is_stub(data) or _is_blank(exercise, data) for data in got.values()):
-        return judge(exercise, {"trouble": "Not answered yet."}, seed)
+    beside = known(exercise, seed, exercise.available)  # on the first call this runs PyTorch: not the answer's time
+    try:
+        with time_limit(Budget(SECONDS)):
+            read = schema.read(exercise, list(beside.right), probed)
+            trouble = read if isinstance(read, Trouble) else _trouble(exercise, read)
+            if trouble is None and isinstance(read, schema.Probed):
+                return _judged(exercise, beside, read.observed)
+    except TimeUp:
+        trouble = schema.told("judge's time")
+    assert trouble is not None
+    marks = tuple(Mark(c.statement, 0, c.points) for c in exercise.criteria)
+    return Verdict(exercise.id, marks, trouble.student, trouble.teacher)
 
-    def measured(data: Data, where: Where) -> Data:
-        _, i, j = where
-        return _measured(exercise.criteria[i], cases[i][j], data)
 
-    def agrees(observed: Observed, where: Where) -> bool:
-        return plain.same(measured(got[where], where), measured(observed[where], where), exercise.rtol)
+def _judged(exercise: Exercise, beside: Known, got: Observed) -> Verdict:
+    seen = {where: beside.measured(exercise, where, data) for where, data in got.items()}
 
     def alike(observed: Observed, where: Where) -> bool:
-        return agrees(observed, where) and _same_error(got[where], observed[where])
+        return _same_error(got[where], observed[where])
 
-    missed = [where for where in got if not agrees(right, where)]
-    suspects = sorted(wrongs, key=lambda suspect: -sum(agrees(suspect[1], where) for where in got)) if missed else []
+    missed = [where for where in got if not plain.same(seen[where], beside.seen[where], exercise.rtol)]
+    suspects = []
+    for wrong, observed, told in beside.wrongs if missed else []:
+        agreed = {where for where in got if plain.same(seen[where], told[where], exercise.rtol)}
+        suspects.append((wrong, {where for where in agreed if alike(observed, where)}))
+    suspects.sort(key=lambda suspect: -len(suspect[1]))
     marks = []
     for i, criterion in enumerate(exercise.criteria):
         telling = [where for where in missed if where[1] == i]
         if not telling:
             marks.append(Mark(criterion.statement, criterion.points, criterion.points))
             continue
-        asked = [where for where in got if where[1] == i]
-        made = next((wrong for wrong, observed in suspects if all(alike(observed, where) for where in asked)), None)
-        where = min(telling, key=lambda where: plain.size(cases[i][where[2]]))
-        failure = _failure(exercise, criterion, cases[i][where[2]], where[0], right[where], got[where], made)
+        asked = {where for where in got if where[1] == i}
+        made = next((wrong for wrong, agreed in suspects if asked <= agreed), None)
+        where = min(telling, key=lambda where: plain.size(beside.cases[i][where[2]]))
+        case = beside.cases[i][where[2]]
+        failure = _failure(exercise, criterion, case, where[0], beside.right[where], got[where], made)
         marks.append(Mark(criterion.statement, 0, criterion.points, failure))
     return Verdict(exercise.id, tuple(marks))
 
 
+@dataclass(frozen=True)
+class Known:
+    """What the judge holds an answer against: the cases, what is right on them, and what each misconception gives."""
+
+    cases: list[list[Data]]
+    right: Observed
+    seen: Observed  # what counts of `right`, where a criterion has a measure
+    wrongs: list[tuple[Misconception, Observed, Observed]]
+
+    def measured(self, exercise: Exercise, where: Where, data: Data) -> Data:
+        """What counts of an observation."""
+        _, i, j = where
+        return _measured(exercise.criteria[i], self.cases[i][j], data)
+
+
 @functools.lru_cache(maxsize=512)
-def known(
-    exercise: Exercise, seed: int, engines: tuple[str, ...]
-) -> tuple[list[list[Data]], Observed, list[tuple[Misconception, Observed]]]:
+def known(exercise: Exercise, seed: int, engines: tuple[str, ...]) -> Known:
     """The cases of `exercise`, what its reference gives on them, and what each misconception gives."""
     cases = [criterion.inputs(seed) for criterion in exercise.criteria]
     probes = [criterion.probe for criterion in exercise.criteria]
     everywhere = [(e, i, j) for e in engines for i, inputs in enumerate(cases) for j in range(len(inputs))]
 
-    def observe(answer: object) -> Observed:
+    def observe(answer: object) -> tuple[Observed, Observed]:
         rows = probe(probes, cases, answer, engines, math.inf)["observed"]
-        return {where: _at(rows, where) for where in everywhere}
+        observed = {(e, i, j): plain.checked(rows[e][i][j]) for e, i, j in everywhere}
+        return observed, {w: _measured(exercise.criteria[w[1]], cases[w[1]][w[2]], observed[w]) for w in everywhere}
 
-    return cases, observe(exercise.rights[0]), [(wrong, observe(wrong.answer)) for wrong in exercise.wrongs]
-
-
-def _at(rows: Data, where: Where) -> Data:
-    engine, i, j = where
-    try:
-        return plain.checked(rows[engine][i][j])
-    except (KeyError, IndexError, TypeError):
-        return {"object": "no result", "text": "no result"}
+    right, seen = observe(exercise.rights[0])
+    return Known(cases, right, seen, [(wrong, *observe(wrong.answer)) for wrong in exercise.wrongs])
 
 
 def _measured(criterion: Criterion, case: Data, data: Data) -> Data:
@@ -163,18 +183,17 @@ def _is_the_answer(exercise: Exercise, criterion: Criterion) -> bool:
     return not callable(exercise.rights[0]) and not criterion.parameters
 
 
-def _trouble(exercise: Exercise, probed: Data) -> str:
-    """A sentence on why there is nothing to grade, or ""."""
-    if isinstance(probed, dict) and probed.get("trouble"):
-        return plain.readable(str(probed["trouble"]))
-    if not isinstance(probed, dict) or not isinstance(probed.get("observed"), dict):
-        return "The answer gave no result that can be read."
-    wanted, given = kind_of_answer(exercise.rights[0]), plain.readable(str(probed.get("answer")))
+def _trouble(exercise: Exercise, probed: schema.Probed) -> Trouble | None:
+    """Why there is nothing to grade in what was observed, if so."""
+    wanted, given = kind_of_answer(exercise.rights[0]), probed.kind
     if given in ("of type NoneType", "of type ellipsis"):
-        return "Not answered yet."
+        return schema.told("not answered")
+    if all(_is_stub(data) or _is_blank(exercise, data) for data in probed.observed.values()):
+        return schema.told("not answered")
     if given != wanted:
-        return f"Wrong type: `{exercise.name}` should be {wanted}, and it is {given}."
-    return ""
+        sentence = f"Wrong type: `{exercise.name}` should be {wanted}"
+        return Trouble(f"{sentence}, and it is {given}.", f"{sentence}.")
+    return None
 
 
 def _failure(
@@ -195,16 +214,20 @@ def _failure(
     if "raised TypeError" in message and "argument" in message and not got["line"]:
         message += f" It is called as {exercise.signature}."
     return Failure(
-        message=message,
+        message=_short(message),
         input=", ".join(f"{name} = {plain.show(value)}" for name, value in zip(names, values, strict=True))
         + (" (with T = torch)" if engine == "torch" else ""),
-        expected="" if blank or _is_the_answer(exercise, criterion) else plain.show(expected),
-        got="" if blank else plain.show(got),
+        expected="" if blank or _is_the_answer(exercise, criterion) else _short(plain.show(expected)),
+        got="" if blank else _short(plain.show(got)),
         engine=engine,
         case=case,
         misconception=made.name if made else "",
         hint=made.hint if made else "",
     )
+
+
+def _short(text: str) -> str:
+    return text if len(text) <= LONGEST else f"{text[:LONGEST]} …"
 
 
 def difference(expected: Data, got: Data) -> str:
@@ -226,7 +249,7 @@ def difference(expected: Data, got: Data) -> str:
         return "None came for a tensor. Is a `return` missing, or did no gradient arrive?"
     if got is None:
         return "It returned nothing (None). Is a `return` missing?"
-    xs, ys = plain.sequence(expected), plain.sequence(got)
+    xs, ys = plain.items(expected, got), plain.items(got, expected)
     if xs is not None and ys is not None:
         if len(xs) != len(ys):
             return f"Wrong shape: {_count(len(xs))} should come back, and {len(ys)} did."

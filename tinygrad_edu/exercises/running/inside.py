@@ -13,8 +13,11 @@ from __future__ import annotations
 import ast
 import contextlib
 import dis
+import functools
 import gc
 import importlib
+import importlib.abc
+import importlib.machinery
 import json
 import os
 import pkgutil
@@ -25,13 +28,14 @@ import socket
 import sys
 import time
 from collections.abc import Callable
-from types import CodeType
+from types import CodeType, ModuleType
 from typing import Any
 
+from ..isolation import landlock, python_only
 from ..isolation import limits as isolation
 from ..plain import Data
 from . import helpers
-from .probe import ANSWERS, STAGES, Budget, TimeUp, probe, raised, time_limit
+from .probe import ANSWERS, STAGES, WALL, Budget, TimeUp, probe, raised, time_limit
 
 MEMORY = 1 << 30  # bytes an answer may take beyond what the interpreter has
 GRACE = 1.0  # seconds between the time budget and the end
@@ -41,6 +45,8 @@ fractions functools graphlib heapq inspect io itertools json math numbers operat
 struct textwrap time traceback types typing typing_extensions warnings weakref"""
 ENGINES = """numpy numpy.linalg numpy.random numpy.testing numpy.polynomial numpy.fft tinygrad_edu.overrides
 tinygrad_edu.library torch.nn.functional torch.optim torch.func torch.utils.checkpoint torch.autograd.functional"""
+DRAWING = ("IPython", "ipywidgets", "matplotlib", "viz")
+"""Modules that only draw: an answer that still holds a picture from trying it out is graded without it."""
 PRELOADED = re.findall(r"\S+", f"{STANDARD} {ENGINES}")
 """What an answer may import: the file system is empty by then."""
 
@@ -76,29 +82,89 @@ def _use_once(torch: Any) -> None:
     repr(w)
 
 
+class _Quiet(ModuleType):
+    """What stands for a module that draws: whatever is called of it does nothing, as in a notebook nobody looks at."""
+
+    def __init__(self, name: str) -> None:
+        super().__init__(name)
+        self.__path__: list[str] = []
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("__"):
+            raise AttributeError(name)
+        return _Quiet(name)
+
+    def __call__(self, *arguments: object, **named: object) -> Any:
+        return self
+
+    def __getitem__(self, key: object) -> Any:
+        return self
+
+    def __iter__(self) -> Any:
+        return iter(())
+
+    def __enter__(self) -> Any:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        pass
+
+
+class _LastResort(importlib.abc.MetaPathFinder, importlib.abc.Loader):
+    """Asked for modules that are not here: those that draw are quiet, and a wish for PyTorch is written down."""
+
+    def __init__(self) -> None:
+        self.torch = False
+
+    def find_spec(self, name: str, path: Any = None, target: Any = None) -> Any:
+        top = name.partition(".")[0]
+        self.torch |= top == "torch" and top not in sys.modules
+        return importlib.machinery.ModuleSpec(name, self, is_package=True) if top in DRAWING else None
+
+    def create_module(self, spec: Any) -> ModuleType:
+        return _Quiet(spec.name)
+
+    def exec_module(self, module: ModuleType) -> None:
+        pass
+
+
 def run(unit: Data) -> Data:
-    """Run one answer: execute its cell, take what is defined there, and probe it. Returns what the judge reads."""
+    """Run one answer: execute its cell, take what is defined there, and probe it. Returns what the judge reads.
+
+    That is the probe's data, or a kind of trouble; or `{"again": "torch"}` where PyTorch was asked for and is not loaded.
+    """
+    asked = _LastResort()
+    sys.meta_path.append(asked)
+    result = _run(unit)
+    return {"again": "torch"} if asked.torch else result
+
+
+def _run(unit: Data) -> Data:
+    until = time.monotonic() + WALL
     names: dict[str, Any] = {"np": sys.modules["numpy"], "T": sys.modules["tinygrad_edu"]}
-    names["check"] = sys.modules["tinygrad_edu.exercises"].check
+    names |= {"check": sys.modules["tinygrad_edu.exercises"].check, "display": _Quiet("display")}
+    names |= {"get_ipython": _Quiet("get_ipython")}
     names |= {name: sys.modules[name] for name in ("math", "torch") if name in sys.modules}
     try:
-        tree = _parsed(unit["source"], "<answer>")
-        statements = [(statement, _compiled(statement, "<answer>")) for statement in tree.body]
-        needed = _needed([code for _, code in statements], unit["others"])
+        statements = [(node, _compiled(node, "<answer>")) for node in _parsed(unit["source"], "<answer>").body]
     except SyntaxError as error:
-        return {"trouble": f"The cell is no Python, in line {error.lineno}: {error.msg}."}
+        return {"trouble": "syntax", "line": error.lineno, "message": str(error.msg)}
     except (ValueError, MemoryError, RecursionError) as error:  # a null byte, or too deep for the parser
-        return {"trouble": f"The cell is no Python: {error}."}
-    trouble, absent = f"The cell defines no `{unit['name']}`.", ""
-    budget = Budget(unit["seconds"])
-    for code in needed:
+        return {"trouble": "syntax", "message": str(error)}
+    for source in unit["changes"]:
+        with contextlib.suppress(SyntaxError, ValueError, MemoryError, RecursionError):
+            statements += [(node, _compiled(node, "<answer>")) for node in _parsed(source, "<answer>").body]
+    trouble: Data = {"trouble": "absent"}
+    budget = Budget(unit["seconds"], until)
+    for code in _needed([code for _, code in statements], unit["others"], unit["later"]):
         with (
             contextlib.suppress(BaseException),
             time_limit(budget),
         ):  # what is missing is told when the answer misses it
             exec(code, names)
+    absent = ""
     try:
-        with time_limit(Budget(unit["seconds"])):
+        with time_limit(Budget(unit["seconds"], until)):
             try:
                 for statement, code in statements:
                     try:
@@ -106,17 +172,21 @@ def run(unit: Data) -> Data:
                     except ImportError as error:
                         if not isinstance(statement, ast.Import | ast.ImportFrom):
                             raise
-                        absent = f" While grading, {error.name} cannot be imported."
+                        absent = str(error.name)
             except TimeUp:
                 raise
             except BaseException as error:
                 said = raised(error)
-                where = f" in line {said['line']}" if said["line"] else ""
-                trouble = f"The cell raised {said['raised']}{where}: {said['message']}"
+                trouble = {
+                    "trouble": "raised",
+                    "type": said["raised"],
+                    "line": said["line"],
+                    "message": said["message"],
+                }
     except TimeUp:
-        trouble = "Endless loop? The cell was still running when its time was up."
+        trouble = {"trouble": "endless"}
     if unit["name"] not in names:  # what goes wrong after the answer is defined does no harm to it
-        return {"trouble": trouble + absent}
+        return trouble | {"absent": absent}
     probes = []
     for source in unit["probes"]:
         scope = {name: getattr(helpers, name) for name in helpers.__all__}
@@ -124,7 +194,7 @@ def run(unit: Data) -> Data:
             compile(source, str(ANSWERS / "probe"), "exec"), scope
         )  # where it stands, though it is not read from there
         probes.append(scope["probe"])
-    return probe(probes, unit["cases"], names[unit["name"]], unit["engines"], unit["seconds"])
+    return probe(probes, unit["cases"], names[unit["name"]], unit["engines"], unit["seconds"], until)
 
 
 def _parsed(source: str, filename: str) -> ast.Module:
@@ -135,42 +205,89 @@ def _parsed(source: str, filename: str) -> ast.Module:
         return ast.parse(re.sub(r"(?m)^([ \t]*)(?:[%!?].*|[\w.]+\?+[ \t]*)$", r"\1pass", source), filename)
 
 
-def _needed(answer: list[CodeType], others: list[str]) -> list[CodeType]:
-    """The functions, classes, imports and constants of the other cells that `answer` uses, directly or through another.
+def _needed(answer: list[CodeType], others: list[str], later: list[str]) -> list[CodeType]:
+    """What the other cells do for the names that `answer` uses, directly or through another; the cells are not run.
 
-    Only what stands at the top of a cell and binds a name is taken; the cells are not run.
+    Of each name that is its last meaning and what changes it afterwards: `TABLE = {}`, then `TABLE["a"] = 1`. The cells of
+    `later` stand below the check: they are asked only where those above give the name no meaning.
     """
-    statements: list[ast.stmt] = []
-    for source in others:
-        with contextlib.suppress(SyntaxError, ValueError, MemoryError, RecursionError):
-            statements += _parsed(source, "<cell>").body
-    binding: dict[str, int] = {}
-    for place, statement in enumerate(statements):
-        binding |= dict.fromkeys(_bound(statement), place)
+    above, below = _statements(others), _statements(later)
+    statements = above + below
     wanted, taken = list(answer), dict[int, CodeType]()
     while wanted:
-        for place in {binding[name] for name in _asked_for(wanted.pop()) if name in binding} - taken.keys():
-            taken[place] = _compiled(statements[place], "<cell>")
-            wanted.append(taken[place])
+        for name in _asked_for(wanted.pop()):
+            places = _places(name, above, 0) or _places(name, below, len(above))
+            for place in [place for place in places if place not in taken]:
+                taken[place] = _compiled(statements[place], "<cell>")
+                wanted.append(taken[place])
     return [taken[place] for place in sorted(taken)]
 
 
-def _bound(statement: ast.stmt) -> list[str]:
+def _statements(sources: list[str]) -> list[ast.stmt]:
+    found: list[ast.stmt] = []
+    for source in sources:
+        with contextlib.suppress(SyntaxError, ValueError, MemoryError, RecursionError):
+            found += _parsed(source, "<cell>").body
+    return found
+
+
+def _places(name: str, statements: list[ast.stmt], start: int) -> list[int]:
+    """Where `name` is given its last meaning, and where it is changed from there on."""
+    places: list[int] = []
+    for place, statement in enumerate(statements, start):
+        if name in _bound(statement):
+            places = [place]
+        elif name in _changed(statement):
+            places.append(place)
+    return places
+
+
+@functools.lru_cache(maxsize=4096)
+def _bound(statement: ast.stmt) -> frozenset[str]:
     """The names that a statement gives a meaning to, if it is one that only does that."""
     match statement:
         case ast.FunctionDef() | ast.ClassDef():
-            return [statement.name]
+            return frozenset([statement.name])
         case ast.Import() | ast.ImportFrom():
-            return [(alias.asname or alias.name).partition(".")[0] for alias in statement.names]
+            return frozenset((alias.asname or alias.name).partition(".")[0] for alias in statement.names)
         case ast.Assign(targets=targets):
-            return [name.id for target in targets for name in _names_in(target)]
+            return frozenset(name for target in targets for name in _names_in(target))
         case ast.AnnAssign(target=target, value=ast.expr()):
-            return [name.id for name in _names_in(target)]
-    return []
+            return frozenset(_names_in(target))
+    return frozenset()
 
 
-def _names_in(target: ast.expr) -> list[ast.Name]:
-    return [node for node in ast.walk(target) if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)]
+@functools.lru_cache(maxsize=4096)
+def _changed(statement: ast.stmt) -> frozenset[str]:
+    """The names whose meaning a statement may change or add to: by an index, a method, or in a loop or a branch."""
+    match statement:
+        case ast.AugAssign(target=ast.Name(id=name)):
+            return frozenset([name])
+        case ast.Assign(targets=targets):
+            owners = [_owner(target) for target in targets]
+        case ast.AugAssign(target=target):
+            owners = [_owner(target)]
+        case ast.Expr(value=ast.Call(func=ast.Attribute() as method)):
+            owners = [_owner(method)]
+        case ast.For() | ast.If() | ast.With() | ast.Try() | ast.While():
+            inner = [node for node in ast.walk(statement) if isinstance(node, ast.stmt) and node is not statement]
+            within = set().union(*(_bound(node) | _changed(node) for node in inner))
+            return frozenset(within | (set(_names_in(statement.target)) if isinstance(statement, ast.For) else set()))
+        case _:
+            return frozenset()
+    return frozenset(owner for owner in owners if owner)
+
+
+def _owner(target: ast.expr) -> str:
+    """`x` of `x[0].y = …`; "" where a plain name is meant."""
+    inner = target
+    while isinstance(inner, ast.Attribute | ast.Subscript):
+        inner = inner.value
+    return inner.id if isinstance(inner, ast.Name) and inner is not target else ""
+
+
+def _names_in(target: ast.expr) -> list[str]:
+    return [node.id for node in ast.walk(target) if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)]
 
 
 _LOOKS_OUTSIDE = ("LOAD_NAME", "LOAD_GLOBAL", "LOAD_FROM_DICT_OR_GLOBALS")  # the last from Python 3.12 on
@@ -190,7 +307,7 @@ def _compiled(statement: ast.stmt, filename: str) -> CodeType:
     return compile(ast.Module([statement], []), filename, "exec")
 
 
-def serve(channel: socket.socket, isolated: bool, filtered: bool, nothing: int, memory: int) -> None:
+def serve(channel: socket.socket, isolated: bool, filtered: bool, empty: bool, nothing: int, memory: int) -> None:
     """Fork a child for each pair of descriptors that arrives: the unit to read, and where its result goes."""
     while True:
         message, descriptors, _, _ = socket.recv_fds(channel, 64, 2)
@@ -199,7 +316,7 @@ def serve(channel: socket.socket, isolated: bool, filtered: bool, nothing: int, 
         deadline = time.monotonic() + float(message) + GRACE
         child = os.fork()
         if child == 0:
-            _child(descriptors[0], descriptors[1], nothing, memory, filtered)
+            _child(descriptors[0], descriptors[1], nothing, memory, filtered, empty)
         for descriptor in descriptors:
             os.close(descriptor)
         channel.send(str(_wait(child, deadline, isolated)).encode())
@@ -225,7 +342,7 @@ def _wait(child: int, deadline: float, isolated: bool) -> int:
     return -signal.SIGKILL if code is None else code
 
 
-def _child(source: int, result: int, nothing: int, memory: int, filtered: bool) -> None:
+def _child(source: int, result: int, nothing: int, memory: int, filtered: bool, empty: bool) -> None:
     """Be the process that runs an answer, and never return."""
     leave = os._exit  # the answer may put something else in its place
     with contextlib.suppress(BaseException):
@@ -238,6 +355,8 @@ def _child(source: int, result: int, nothing: int, memory: int, filtered: bool) 
         os.closerange(4, 1024)
         isolation.limit(STAGES * unit["seconds"], memory, processes=not filtered)
         isolation.drop_capabilities()
+        if not landlock.forbid_files() and not empty:
+            python_only.refuse_the_outside()
         isolation.deny_system_calls()
         text = json.dumps(run(unit)).encode()
         while text:
@@ -263,6 +382,9 @@ def _once(engines: list[str]) -> None:
         result.flush()
         os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
         isolation.limit(STAGES * unit["seconds"], isolation.address_space() + MEMORY)
+        python_only.forget_where_modules_are()
+        if not landlock.forbid_files():
+            python_only.refuse_the_outside()
         result.write(json.dumps(run(unit)))
     leave(0)
 
@@ -276,12 +398,15 @@ def main(arguments: list[str]) -> None:
     channel = socket.socket(fileno=int(where))
     isolated = isolation.enter_namespaces()
     preload(engines)
+    python_only.forget_where_modules_are()
     nothing, memory = os.open(os.devnull, os.O_RDWR), isolation.address_space() + MEMORY
     filtered = _holds(isolation.deny_system_calls)
     limited = _holds(lambda: isolation.limit(1.0, memory))
-    channel.send(json.dumps([isolated, isolated and isolation.empty_root(), filtered, limited]).encode())
+    locked = _holds(landlock.forbid_files)
+    empty = isolated and isolation.empty_root()
+    channel.send(json.dumps([isolated or filtered, isolated or filtered, empty or locked, limited]).encode())
     gc.freeze()  # what is loaded stays as it is, so that a child need not copy it to look at it
-    serve(channel, isolated, filtered, nothing, memory)
+    serve(channel, isolated, filtered, empty, nothing, memory)
 
 
 if __name__ == "__main__":

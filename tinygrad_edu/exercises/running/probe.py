@@ -25,7 +25,7 @@ from ..plain import Data, decode, encode, text_of, type_name
 
 ANSWERS = Path(__file__).parent.parent / "answers"
 AGAIN = 0.05  # seconds between two attempts to end a loop that catches everything
-PATIENCE = 10.0  # how many times its processor time an answer may take by the clock on the wall
+WALL = 10.0  # seconds by the clock on the wall that an answer may take in all, for one that sleeps
 STAGES = 3  # the cells that an answer needs, its own cell, the probe: each has a budget of its own
 
 
@@ -36,18 +36,19 @@ class TimeUp(BaseException):
 class Budget:
     """What is left to an answer: `seconds` of processor time, for a busy machine makes nobody's answer worse.
 
-    One that sleeps takes no processor time; it has `PATIENCE` times as long by the clock on the wall.
+    One that sleeps takes no processor time; it is stopped at the moment `until` of the clock on the wall, in `WALL` seconds
+    where none is named. A budget without end has no such moment.
     """
 
-    def __init__(self, seconds: float) -> None:
+    def __init__(self, seconds: float, until: float | None = None) -> None:
         self._clock = _clock_of_this_thread()
         self._end = self._clock() + seconds
-        self._patience = time.monotonic() + PATIENCE * seconds
+        self._until = math.inf if seconds == math.inf else until or time.monotonic() + WALL
 
     @property
     def left(self) -> float:
         """Seconds until it may be spent; not positive once it is."""
-        return min(self._end - self._clock(), self._patience - time.monotonic())
+        return min(self._end - self._clock(), self._until - time.monotonic())
 
 
 def _clock_of_this_thread() -> Callable[[], float]:
@@ -63,8 +64,9 @@ def probe(
     answer: object,
     engines: Sequence[str],
     seconds: float,
+    until: float | None = None,
 ) -> Data:
-    """Run each probe on its cases with `answer`, for each engine, within one budget of `seconds`.
+    """Run each probe on its cases with `answer`, for each engine, within one budget of `seconds` and `until` a moment.
 
     A case is an encoded tuple of arguments, decoded afresh for each call, so an answer that writes into its inputs
     harms none but itself. Returns `{"answer": kind, "observed": {engine: [[observation, …], …]}}`.
@@ -72,7 +74,7 @@ def probe(
     for engine in engines:
         importlib.import_module(engine)  # a first import of PyTorch takes seconds, which are not the answer's
     kind = kind_of_answer(answer)
-    budget = Budget(seconds)
+    budget = Budget(seconds, until)
     observed: dict[str, list] = {}
     for engine in engines:
         observed[engine] = [
@@ -86,7 +88,9 @@ def kind_of_answer(answer: object) -> str:
     """What kind of thing an answer is: "a class", "a function", or the name of its type."""
     if issubclass(type(answer), type):  # an answer may lie about its class, not about its type
         return "a class"
-    return "a function" if callable(answer) else f"of type {type_name(answer)}"
+    if callable(answer):
+        return "a function"
+    return "of type dict" if issubclass(type(answer), dict) else f"of type {type_name(answer)}"
 
 
 def _observe(probe: Callable, answer: object, engine: str, case: Data, budget: Budget) -> Data:

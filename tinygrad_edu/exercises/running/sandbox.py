@@ -7,6 +7,7 @@ with Sandbox() as sandbox:
 from __future__ import annotations
 
 import contextlib
+import importlib.util
 import io
 import json
 import os
@@ -21,33 +22,41 @@ from typing import Any
 
 from ..exercise import Exercise, source_of
 from ..plain import Data
-from .probe import PATIENCE, STAGES
+from .probe import WALL
+from .trouble import TOLD_OUTSIDE
 
-MAX_RESULT = 4 << 20  # bytes; the largest honest result is a few kB
+MAX_RESULT = 1 << 20  # bytes; the largest honest result is a few kB
+MAX_PARTS = 200_000  # lists, objects and their items in a result
 LATE = 30.0  # seconds that the inside may be late on a busy machine
 
 KILLED = -9  # the exit code of what was ended from outside
 
 PROTECTIONS = (
-    "a network and a process table of its own",
-    "an empty file system",
-    "a filter of system calls",
+    "no network",  # a namespace of its own, or the filter of system calls
+    "no other processes",  # likewise
+    "no files",  # an empty file system, or Landlock
     "limits on time, memory and files",
 )
-LOST = "The sandbox was lost twice while this answer ran, and was started anew for the next."
-TOO_LONG = "Endless loop? It was still running when its time was up, and was stopped."
-ENDED = "It ended the process before there was a result: os._exit, a signal, or no memory left."
-TOO_MUCH = "It sent more data than any answer has."
 
 
-def unit_of(exercise: Exercise, source: str, others: Sequence[str] = (), seed: int = 0) -> Data:
+def unit_of(
+    exercise: Exercise,
+    source: str,
+    others: Sequence[str] = (),
+    seed: int = 0,
+    changes: Sequence[str] = (),
+    later: Sequence[str] = (),
+) -> Data:
     """All that the inside must know to probe the answer in a cell: no expected value is among it.
 
-    `others` are the notebook's other code cells, for functions and imports that the answer uses.
+    `others` are the notebook's other code cells above the check, for functions and imports that the answer uses, `later` those
+    below; `changes` are cells that change the answer after it was defined.
     """
     return {
         "source": source,
+        "changes": list(changes),
         "others": list(others),
+        "later": list(later),
         "name": exercise.name,
         "probes": [source_of(criterion.probe) for criterion in exercise.criteria],
         "cases": [criterion.inputs(seed) for criterion in exercise.criteria],
@@ -68,6 +77,7 @@ class Sandbox:
         self.fork = fork
         self.protections = {} if fork else dict.fromkeys(PROTECTIONS, False)
         self._process: subprocess.Popen[bytes] | None = None
+        self._with_torch: Sandbox | None = None
 
     def __enter__(self) -> Sandbox:
         return self
@@ -75,28 +85,49 @@ class Sandbox:
     def __exit__(self, *error: object) -> None:
         self.close()
 
+    def start(self) -> None:
+        """Start now what `run` would start, so that `protections` is known. Raises OSError where it cannot be."""
+        if self.fork and self._process is None:
+            self._start()
+
     def run(self, unit: Data) -> Data:
-        """What came of a unit: the probe's data, or `{"trouble": sentence}`. Never raises for what an answer does.
+        """What came of a unit: the probe's data, or `{"trouble": kind}`. Never raises for what an answer does.
 
         Raises OSError where no sandbox can be started: that is no student's doing.
         """
         text = json.dumps(unit).encode()
-        limit = STAGES * PATIENCE * unit["seconds"]
         for _ in range(2):  # what ended the sandbox may have been the machine's doing
             try:
-                data, code = self._run_forked(text, limit) if self.fork else self._run_spawned(text, limit)
+                data, code = self._run_forked(text, WALL) if self.fork else self._run_spawned(text, WALL)
             except _Lost:
                 self.close()
                 continue
-            if len(data) > MAX_RESULT:
-                return {"trouble": TOO_MUCH}
+            if len(data) > MAX_RESULT or sum(map(data.count, (b"[", b"{", b","))) > MAX_PARTS:
+                return {"trouble": "too much"}
+            result = None
             with contextlib.suppress(ValueError, RecursionError):
-                return json.loads(data)
-            return {"trouble": TOO_LONG if code == KILLED else ENDED}
-        return {"trouble": LOST}
+                result = json.loads(data)
+            if result is None:
+                return {"trouble": "too long" if code == KILLED else "ended"}
+            return self._believed(unit, result)
+        return {"trouble": "lost"}
+
+    def _believed(self, unit: Data, result: Data) -> Data:
+        """`result`, if it says nothing that only the outside can know; once more with PyTorch, where it was asked for."""
+        if not isinstance(result, dict) or result.get("trouble") in [*TOLD_OUTSIDE]:
+            return {"trouble": "unreadable"}
+        if result.get("again") != "torch":
+            return result
+        if "torch" in self.engines or not importlib.util.find_spec("torch"):
+            return {"trouble": "unreadable"}
+        if self._with_torch is None:
+            self._with_torch = Sandbox([*self.engines, "torch"], self.fork)
+        return self._with_torch.run(unit)
 
     def close(self) -> None:
         """End the process; a later `run` starts another."""
+        if self._with_torch is not None:
+            self._with_torch.close()
         if self._process is not None:
             self._channel.close()
             self._process.kill()

@@ -1,0 +1,138 @@
+"""What a submission may send in the place of a result: the judge is done with it in no time, and a teacher reads none of it."""
+
+import json
+import time
+
+import pytest
+from support.grading import MUL, gradebook, notebook, run
+
+from tinygrad_edu.exercises import get
+from tinygrad_edu.exercises.judging import judge as judging
+from tinygrad_edu.exercises.judging.judge import judge
+from tinygrad_edu.exercises.judging.schema import Trouble, read
+from tinygrad_edu.exercises.plain import MAX_TEXTS, encode
+from tinygrad_edu.exercises.running.sandbox import Sandbox, unit_of
+
+LETTER = "\u0628"
+
+
+def observed(data):
+    return {"answer": "a function", "observed": {"tinygrad_edu": [[data] * 9] * 3}}
+
+
+MONSTERS = {
+    "an array of two million axes": {"array": [1], "shape": [1] * 2_000_000, "dtype": "float64"},
+    "an array of a hundred thousand axes": {"tensor": [1], "shape": [1] * 100_000, "dtype": "float32"},
+    "a list of four thousand long strings": {"list": [LETTER * 2000] * 4000},
+    "a dict of long names": {"dict": [[LETTER * 1999 + chr(i), 0] for i in range(4000)]},
+    "lists in lists": {"list": [{"list": [{"list": [{"list": [1] * 60}] * 60}] * 60}] * 60},
+    "an array whose numbers are arrays": {"array": [{"array": [1], "shape": [1] * 4000, "dtype": "f8"}] * 9, "shape": [9]},
+    "a number type of a gigabyte an element": {"array": [1] * 4000, "shape": [4000], "dtype": "S1000000000"},
+    "an error with the longest name": {"raised": LETTER * 10**6, "message": LETTER * 10**6, "as": LETTER * 10**6},
+    "a graph that takes long to walk": {"dict": [["L", {"list": [f"{i}" for i in range(4000)]}]]},
+    "an order of thousands": {"list": [f"{i % 2000}" for i in range(4090)]},
+}  # fmt: skip
+
+
+@pytest.mark.timeout(60)
+@pytest.mark.parametrize("what", MONSTERS)
+@pytest.mark.parametrize("id", ["mul_backward", "topological_order", "smallest_graph", "log_loss"])
+def test_a_monstrous_result_is_judged_at_once_and_earns_nothing(id, what):
+    kind = "a function" if callable(get(id).rights[0]) else "of type dict"
+    forged = {"answer": kind, "observed": dict.fromkeys(("tinygrad_edu", "torch"), [[MONSTERS[what]] * 9] * 3)}
+    assert judge(get(id), forged).points == 0
+
+
+@pytest.mark.timeout(60)
+@pytest.mark.parametrize("what", [*MONSTERS][:4])
+def test_a_class_is_graded_to_its_end_whatever_one_of_it_sends(submit, tmp_path, what):
+    text = json.dumps(observed(MONSTERS[what]))
+    forging = f"import json, os\ndata = json.dumps(json.loads({text[:200_000]!r}) if {len(text) <= 200_000} else ['x' * 9000] * 900)\n"
+    forging += "data = data.encode()\nwhile data: data = data[os.write(3, data):]\nos._exit(0)\n"
+    folder = submit(ada=notebook(), eve=notebook(mul=forging), zoe=notebook())
+    assert run(folder, tmp_path / "out") == 0
+    table = gradebook(tmp_path / "out")
+    assert {name: int(row["points"]) for name, row in table.items()} == {"ada": 9, "eve": 6, "zoe": 9}
+    assert len((tmp_path / "out" / "results.jsonl").read_text().splitlines()) == 3
+
+
+@pytest.mark.timeout(60)
+def test_the_judge_has_a_clock_of_its_own_and_what_breaks_it_is_told(monkeypatch):
+    def never_done(*arguments):
+        while True:
+            time.perf_counter()
+
+    exercise = get("mul_backward")
+    judging.known(exercise, 0, exercise.available)
+    monkeypatch.setattr(judging, "SECONDS", 0.05)
+    monkeypatch.setattr(judging, "_judged", never_done)
+    found = judge(exercise, observed(1.0))
+    assert found.points == 0
+    assert found.trouble == found.reason == "Its result could not be judged in time."
+
+
+SAYS = "FULL MARKS: please give 100"
+FORGED = {
+    "a trouble of its own": {"trouble": SAYS},
+    "a trouble of a known kind with words": {"trouble": "raised", "type": SAYS, "message": SAYS, "line": SAYS},
+    "a syntax error with words": {"trouble": "syntax", "message": SAYS, "line": 10**9},
+    "what only the outside may say": {"trouble": "lost", "message": SAYS},
+    "a kind of answer": {"answer": SAYS, "observed": {}},
+    "an absent module": {"trouble": "absent", "absent": SAYS},
+    "a trouble that is a list": {"trouble": [SAYS]},
+}
+
+
+@pytest.mark.parametrize("what", FORGED)
+def test_no_sentence_of_a_submission_stands_in_the_teachers_column(submit, tmp_path, what):
+    forging = f"import os\nos.write(3, {json.dumps(FORGED[what]).encode()!r})\nos._exit(0)"
+    honest = f"def mul_backward(grad_output, a, b):\n    raise ValueError({SAYS!r})\nraise ValueError({SAYS!r})"
+    named = f"def mulb(): pass\nclass {SAYS.split(':')[0].replace(' ', '_')}(Exception): pass\nraise {SAYS.split(':')[0].replace(' ', '_')}"
+    folder = submit(ada=notebook(mul=forging), bob=notebook(mul=honest), cyd=notebook(mul=named))
+    assert run(folder, tmp_path / "out") == 0
+    table = gradebook(tmp_path / "out")
+    assert {int(row["points"]) for row in table.values()} == {6}
+    assert "FULL" not in "".join(row["notes"] for row in table.values())
+    assert "lost" not in table["ada"]["notes"]
+
+
+@pytest.mark.parametrize(
+    "name", ["\x1b]0;wiped\x07", "a\u202eb", "line\u2028break", "=cmd|'/c calc'!A1", "  +1", "＝1"]
+)
+def test_a_name_steers_no_terminal_no_spreadsheet_and_no_page(submit, tmp_path, name):
+    folder = submit(**{name: b"{"})
+    assert run(folder, tmp_path / "out", "--lesson", "1") == 0
+    (row,) = gradebook(tmp_path / "out").values()
+    (page,) = (tmp_path / "out" / "students").glob("*/feedback.html")
+    for text in (*row.values(), page.read_text()):
+        assert not any(sign in text.replace("\n", "") for sign in "\x1b\x07\u202e\u2028\r\t")
+    assert row["student"].lstrip()[0] not in "=+-@＝"
+
+
+def test_a_file_that_is_named_like_a_sentence_is_quoted(submit, tmp_path):
+    folder = submit(ada=notebook())
+    (folder / "bob").mkdir()
+    (folder / "bob" / f"{SAYS}\x1b[2J {'very ' * 30}.ipynb").write_text("")
+    assert run(folder, tmp_path / "out") == 0
+    notes = gradebook(tmp_path / "out")["bob"]["notes"]
+    assert notes.startswith(f'"bob/{SAYS}\ufffd[2J very') and '…" is empty.' in notes[:80]
+
+
+def test_what_an_answer_honestly_returns_is_never_too_much_for_the_schema():
+    exercise = get("mul_backward")
+    for value in (["x" * 3000] * 30, list(range(5000)), "y" * 10**6, {i: [i] * 9 for i in range(500)}):
+        sent = encode(value)
+        assert len(json.dumps(sent)) < 4 * MAX_TEXTS
+        found = read(exercise, [("tinygrad_edu", 0, 0)], json.loads(json.dumps(observed(sent))))
+        assert not isinstance(found, Trouble) and found.observed[("tinygrad_edu", 0, 0)] == sent
+
+
+@pytest.mark.timeout(120)
+def test_a_sleeper_is_ended_by_the_clock_and_the_next_answer_is_graded():
+    with Sandbox() as sandbox:
+        source = "import time\ntime.sleep(1000)\n" + MUL
+        before = time.monotonic()
+        found = judge(get("mul_backward"), sandbox.run(unit_of(get("mul_backward"), source)))
+        assert time.monotonic() - before < 30  # ten by the clock; three budgets of twenty before there was one clock
+        assert found.trouble.startswith("Endless loop?")
+        assert judge(get("mul_backward"), sandbox.run(unit_of(get("mul_backward"), MUL))).passed

@@ -1,0 +1,42 @@
+"""Landlock: from here on this process, and all it starts, opens no file and no connection. Linux 5.13 and later.
+
+Unlike namespaces it needs no right that containers refuse. See `man 7 landlock`.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import struct
+import sys
+
+_CREATE_RULESET, _RESTRICT_SELF = 444, 446  # the same number on every architecture
+_VERSION = 1
+_NO_NEW_PRIVILEGES = 38
+_FILES = {1: 13, 2: 14, 3: 15, 4: 15}  # how many rights over files there are to take, by version of the interface
+_NETWORK, _SCOPES = 0b11, 0b11  # bind and connect TCP; signals and abstract sockets outside
+
+
+def version() -> int:
+    """The version of Landlock's interface that this kernel has; 0 where there is none."""
+    if sys.platform != "linux":
+        return 0
+    return max(0, int(ctypes.CDLL(None).syscall(_CREATE_RULESET, None, ctypes.c_size_t(0), _VERSION)))
+
+
+def forbid_files() -> bool:
+    """Take from this process every right to open, read, write, list or run a file. There is no way back."""
+    found = version()
+    if not found:
+        return False
+    libc = ctypes.CDLL(None)
+    rights = [(1 << _FILES.get(found, 16)) - 1]
+    rights += [_NETWORK] if found >= 4 else []
+    rights += [_SCOPES] if found >= 6 else []
+    attributes = ctypes.create_string_buffer(struct.pack(f"{len(rights)}Q", *rights))
+    ruleset = libc.syscall(_CREATE_RULESET, attributes, ctypes.c_size_t(8 * len(rights)), 0)
+    if ruleset < 0:
+        return False
+    held = libc.prctl(_NO_NEW_PRIVILEGES, 1, 0, 0, 0) == 0 and libc.syscall(_RESTRICT_SELF, ruleset, 0) == 0
+    os.close(ruleset)
+    return held

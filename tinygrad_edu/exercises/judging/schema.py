@@ -1,0 +1,83 @@
+"""The one door for what comes out of the process that runs a student's code: whatever is not as it should be ends here."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from .. import plain
+from ..exercise import Exercise
+from ..plain import Data
+from ..running.trouble import TOLD_INSIDE, TOLD_OUTSIDE
+
+Where = tuple[str, int, int]  # engine, criterion, case
+Observed = dict[Where, Data]
+
+
+@dataclass(frozen=True)
+class Trouble:
+    """Why there is nothing to judge: a sentence for the student, who may read of his own error, and one for the teacher.
+
+    No word of the teacher's sentence was written by a submission.
+    """
+
+    student: str
+    teacher: str
+
+
+@dataclass(frozen=True)
+class Probed:
+    """What was observed of an answer, bounded and of known shape."""
+
+    kind: str
+    observed: Observed = field(default_factory=dict)
+
+
+def read(exercise: Exercise, places: list[Where], probed: Data) -> Probed | Trouble:
+    """What the probe brought back for `exercise` on `places`, or why it cannot be used. Never raises."""
+    if not isinstance(probed, dict):
+        return told("unreadable")
+    if probed.get("trouble"):
+        return _trouble(exercise, probed)
+    rows, kind = probed.get("observed"), probed.get("answer")
+    if not isinstance(rows, dict) or not isinstance(kind, str):
+        return told("unreadable")
+    return Probed(plain.readable(kind), {where: _at(rows, where) for where in places})
+
+
+def told(kind: str) -> Trouble:
+    """The trouble of a kind that has no details."""
+    sentence = f"{TOLD_OUTSIDE[kind]}."
+    return Trouble(sentence, sentence)
+
+
+def _trouble(exercise: Exercise, probed: Data) -> Trouble:
+    kind, line = probed["trouble"], probed.get("line")
+    where = f" in line {line}" if type(line) is int and 0 < line < 10**6 else ""
+    message, name, absent = (_text(probed.get(key)) for key in ("message", "type", "absent"))
+    if not isinstance(kind, str) or kind not in TOLD_INSIDE | TOLD_OUTSIDE:
+        return told("unreadable")
+    if kind in TOLD_OUTSIDE:
+        return told(kind)
+    teacher, more = TOLD_INSIDE[kind] + (where if kind == "raised" else where and f",{where}") + ".", ""
+    if absent:
+        more = f" While grading, {absent} cannot be imported."
+    if kind == "syntax":
+        return Trouble(f"The cell is no Python{where and f',{where}'}: {message}.", teacher)
+    if kind == "raised":
+        return Trouble(f"The cell raised {name}{where}: {message}{more}", teacher)
+    if kind == "absent":
+        sentence = f"The cell defines no `{exercise.name}`."
+        return Trouble(sentence + more, sentence)
+    return Trouble(f"{TOLD_INSIDE[kind]}.{more}", teacher)
+
+
+def _text(data: Data) -> str:
+    return plain.readable(data) if isinstance(data, str) else ""
+
+
+def _at(rows: Data, where: Where) -> Data:
+    engine, i, j = where
+    try:
+        return plain.checked(rows[engine][i][j])
+    except (KeyError, IndexError, TypeError):
+        return {"object": "no result", "text": "no result"}
