@@ -1,11 +1,112 @@
-"""What all tests share: the same random examples on every run, and folders of their own for what Jupyter writes."""
+"""What all tests share: two rings, one for the inner loop; the same random examples on every run; folders for Jupyter."""
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, settings
+
+HERE = Path(__file__).parent
+
+# The outer ring: what starts browsers, kernels, servers, sandboxes and other processes, or runs very many programs. All
+# else is marked `quick`. The order is the one in which a parallel run starts the files: the longest first.
+OUTER = [
+    "browser/test_site.py",
+    "browser",
+    "course/test_notebooks.py",
+    "exercises/test_nbgrader.py",
+    "exercises/test_sandbox.py",
+    "exercises/test_grade.py",
+    "course/test_cli.py",
+    "autograd/test_reliability.py",
+    "ops/test_pytorch_samples.py",
+    "parity",
+    "test_quality.py",
+    "widgets/test_magic.py",
+    "widgets/test_explorer_memory.py",
+    "widgets/test_live.py",
+    "exercises/test_check.py",
+    "exercises/test_dask.py",
+    "exercises/test_answers_in_lessons.py",
+    "course/test_progress.py",
+    "viz/test_program_file.py",
+    "viz/test_sentences.py",
+    "viz/test_export.py",
+    "viz/test_levels.py",
+    "training",
+    "test_wheel.py",
+]
+# Single tests of the outer ring, in files of the inner one.
+OUTER_TESTS = {
+    "test_finite_differences_confirm_the_derivatives_of_both_orders",
+    "test_float32_has_the_value_and_the_gradient_of_pytorch",
+    "test_forward_mode_is_that_of_pytorch_where_it_has_it",
+    "test_the_second_gradient_is_that_of_pytorch",
+    "test_products_are_pytorchs",
+    "test_jacobian_and_hessian_are_pytorchs",
+    "test_gradcheck_judges_as_pytorchs_does",
+    "test_gradgradcheck_judges_as_pytorchs_does",
+    "test_an_op_pushes_the_tangents_of_its_inputs_on",
+    "test_random_programs_have_pytorchs_tangents",
+    "test_any_array_prints_as_in_pytorch",
+    "test_any_array_prints_as_in_pytorch_under_any_options",
+    "test_a_rule_that_comes_to_itself_again_for_ever_is_told_so",
+    "test_what_the_function_computes_inside_is_not_kept",
+    "test_debug_is_an_argument_that_a_context_overrides",
+    "test_nothing_is_held_by_what_a_function_saves_of_its_own_outputs",
+    "test_a_layer_of_an_lstm_has_its_derivatives_of_both_orders_in_both_modes",
+    "test_what_pytorch_warns_of_is_warned_of_once_in_a_process",
+    "test_twice_the_ops_are_twice_the_work",
+    "test_twice_the_steps_are_twice_the_work",
+    "test_a_long_recording_is_small",
+    "test_two_thousand_steps_of_ten_parameters_stay_small_on_the_page",
+    "test_closing_frees_the_runs",
+    "test_closing_an_explorer_frees_its_recordings",
+    "test_no_tensor_and_no_node_outlives_the_recording",
+    "test_copied_code_computes_what_is_shown",
+}
+if missing := [name for name in OUTER if not (HERE / name).exists()]:
+    raise pytest.UsageError(f"tests/conftest.py puts files into the outer ring that are not there: {missing}")
+
+
+def _place(path: Path) -> int | None:
+    """Where a file stands in the outer ring; None for one of the inner ring."""
+    return next((place for place, name in enumerate(OUTER) if path.is_relative_to(HERE / name)), None)
+
+
+def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
+    """`-m quick` does not even read the files of the outer ring: some of them take seconds to say which tests they hold."""
+    return True if config.option.markexpr == "quick" and _place(collection_path) is not None else None
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Mark the inner ring, and keep the tests of a file together: what a file sets up once, one process sets up once.
+
+    A table of thousands of rows has nothing to set up, so it is dealt out in pieces.
+    """
+    for number, item in enumerate(items):
+        if _place(item.path) is None and getattr(item, "originalname", item.name) not in OUTER_TESTS:
+            item.add_marker(pytest.mark.quick)
+        piece = number // 500 if item.path.name == "test_table.py" else 0
+        item.add_marker(pytest.mark.xdist_group(f"{item.path.relative_to(HERE)}-{piece}"))
+    items.sort(key=lambda item: len(OUTER) if (place := _place(item.path)) is None else place)
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_cmdline_main(config: pytest.Config) -> None:
+    """With `-n`, deal out the files in the order of `pytest_collection_modifyitems`, each to one process."""
+    if getattr(config.option, "numprocesses", None):
+        config.option.dist, config.option.loadscopereorder = "loadgroup", False
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_auto_num_workers(config: pytest.Config) -> int:
+    """What `-n auto` is: a process a core that this run may use, and not more than there are long files."""
+    return min(len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1, 8)
+
 
 # A run fails for what was changed, never for an example that nobody met before, nor for the time that one took.
 # `pytest --hypothesis-profile=new` looks for such examples.
