@@ -202,7 +202,7 @@ def inverted(grad_output, x):
 @relu_backward.criterion(
     "Where x > 0 the gradient goes through, where x < 0 it stops",
     points=2,
-    cases=[(2.0, 3.0), (2.0, -1.0), (-2.0, 3.0), (-2.0, -1.0)],
+    cases=[(2.0, 3.0), (2.0, -1.0), (-2.0, 3.0), (-2.0, -1.0), (3.0, 0.25), (3.0, -0.25)],
     random=lambda rng: (round(rng.uniform(0.5, 3), 2) * int(rng.choice([-1, 1])), round(rng.uniform(-3, 3), 2)),
 )
 def sides(answer, grad_output, x):

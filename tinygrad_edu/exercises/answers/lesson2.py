@@ -85,7 +85,7 @@ class ReturnsANumber(Start):
     "The product has the value and both factors as parents", points=2, cases=[("ab",), ("ba",), ("aa",)]
 )
 def parents(answer, factors):
-    made = {"a": answer(2.0, True), "b": answer(3.0, True)}
+    made = {"a": answer(2.0), "b": answer(3.0, True)}
     product = made[factors[0]] * made[factors[1]]
     names = [next((name for name, value in made.items() if value is parent), "?") for parent in product.parents]
     return product.data, names
@@ -93,10 +93,11 @@ def parents(answer, factors):
 
 @record_parents.criterion(
     "The product requires grad when one factor does",
-    cases=[(a, b) for a in (False, True) for b in (False, True)],
+    cases=[(a, b) for a in (False, True) for b in (False, True)] + [(None, None), (None, True)],
 )
 def contagious(answer, a_requires_grad, b_requires_grad):
-    return bool((answer(2.0, a_requires_grad) * answer(3.0, b_requires_grad)).requires_grad)
+    made = [answer(2.0) if said is None else answer(2.0, said) for said in (a_requires_grad, b_requires_grad)]
+    return bool((made[0] * made[1]).requires_grad)
 
 
 predict_leaf = Exercise("predict_leaf", "predict_leaf = {name: True or False, …}", lesson=2)

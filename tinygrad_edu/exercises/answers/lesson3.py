@@ -1,5 +1,6 @@
 """Lesson 3, order and accumulation: an engine over a graph of names, `{"L": ["a", "b"], …}`, a node and its inputs."""
 
+from collections import Counter
 from graphlib import CycleError, TopologicalSorter
 
 from ..exercise import Exercise
@@ -10,6 +11,7 @@ DIAMOND = {"L": ["a", "b"], "a": ["x"], "b": ["x"], "x": []}
 LATE = {"L": ["a", "b"], "b": ["a"], "a": ["x"], "x": []}  # a is reached before all that uses it has run
 SHUFFLED = {"x": [], "b": ["a"], "L": ["a", "b"], "a": ["x"]}  # the same, not written down from the root
 SQUARE = {"L": ["x", "x"], "x": ["w"], "w": []}
+NAMED = {"loss": ["error", "weight"], "error": ["weight", "input"], "weight": ["bias"], "input": [], "bias": []}
 
 topological_order = Exercise("topological_order", "topological_order(root, inputs)", lesson=3)
 
@@ -131,17 +133,31 @@ def as_it_is_written(root, inputs):
     return list(inputs)
 
 
+@topological_order.wrong(
+    "The nodes without inputs are left out. They are the leaves: the gradient that arrives there is what backward is for, and "
+    "`AccumulateGrad` is a node like the others."
+)
+def leaves_left_out(root, inputs):
+    return [name for name in by_counting_uses(root, inputs) if inputs[name]]
+
+
+@topological_order.wrong("The root is left out. It is the first to run: it receives the seed.")
+def root_left_out(root, inputs):
+    return by_counting_uses(root, inputs)[1:]
+
+
 def order_faults(order, root, inputs):
     """What is wrong with an order: nodes that are missing, nodes that come twice, nodes that come too early."""
     needed = uses(root, inputs)
     first = {name: place for place, name in reversed(list(enumerate(order)))}
     early = [a for b in needed for a in inputs[b] if a in first and b in first and first[a] < first[b]]
-    return sorted(set(needed) - set(order)), sorted({n for n in order if order.count(n) > 1}), sorted(set(early))
+    twice = sorted(name for name, count in Counter(order).items() if count > 1)
+    return sorted(set(needed) - set(order)), twice, sorted(set(early))
 
 
 @topological_order.criterion(
     "Every node that the root needs is there, once",
-    cases=[("L", g) for g in (CHAIN, DIAMOND, TREE, LATE)],
+    cases=[*(("L", g) for g in (CHAIN, DIAMOND, TREE, LATE)), ("loss", NAMED)],
     measure=lambda order, root, inputs: order_faults(order, root, inputs)[:2],
 )
 def complete(answer, root, inputs):
@@ -151,7 +167,7 @@ def complete(answer, root, inputs):
 @topological_order.criterion(
     "A node comes after everything that uses it",
     points=2,
-    cases=[("L", g) for g in (CHAIN, DIAMOND, LATE, {**LATE, "L": ["b", "a"]}, SHUFFLED, SQUARE)],
+    cases=[*(("L", g) for g in (CHAIN, DIAMOND, LATE, {**LATE, "L": ["b", "a"]}, SHUFFLED, SQUARE)), ("loss", NAMED)],
     measure=order_faults,
 )
 def users_first(answer, root, inputs):
@@ -179,6 +195,11 @@ smallest_graph.wrong(
     name="early_and_harmless",
 )({"L": ["a", "b"], "b": ["a"], "a": []})
 smallest_graph.wrong(
+    "`L` uses nothing here: each node stands with the nodes that it was *computed from*, and `L`, the result, with its inputs. "
+    "Turn the arrows round.",
+    name="reversed_arrows",
+)({"x": ["a"], "a": ["L", "b"], "b": ["L"], "L": []})
+smallest_graph.wrong(
     "The order goes wrong here, but there is a smaller graph that shows it: leave out what the mistake does not need.",
     name="too_large",
 )({"L": ["a", "b"], "b": ["c"], "c": ["a"], "a": ["x"], "x": []})
@@ -199,19 +220,25 @@ def what_it_shows(graph):
         return "a circle"
     if "L" not in inputs:
         return "no L"
+    if not inputs["L"] and len(inputs) > 1:
+        return "arrows the other way"
+    reached = uses("L", inputs)
+    inputs = {name: row for name, row in inputs.items() if name in reached}
     if max(uses("L", inputs).values()) < 2:
         return "a chain" if all(len(row) < 2 for row in inputs.values()) else "a tree"
-    met = ["L"]
-    for name in met:
-        met.extend(dict.fromkeys(n for n in inputs[name] if n not in met))
-    early = {a for b in met for a in inputs[b] if met.index(a) < met.index(b)}
+    met, queue = {"L": 0}, ["L"]
+    for name in queue:
+        new = [n for n in dict.fromkeys(inputs[name]) if n not in met]
+        queue += new
+        met |= {n: len(met) + i for i, n in enumerate(new)}
+    early = {a for b in met for a in inputs[b] if met[a] < met[b]}
     if not any(inputs[a] for a in early):
         return "early, and harmless" if early else "in time"
     return "too early" if len(inputs) <= 4 else "too early, in a large graph"
 
 
 @smallest_graph.criterion(
-    "Level by level from L, some node runs before its gradient is complete, and no smaller graph shows it",
+    "Level by level from L, some node hands on its gradient before all of it is there, and no smaller graph shows it",
     points=2,
     cases=[()],
     measure=what_it_shows,

@@ -89,7 +89,13 @@ def nothing_repeated(answer, grad, shape):
 
 @unbroadcast.criterion(
     "Axes that broadcasting put in front are summed",
-    cases=[(counting(2), ()), (counting(2, 2), (2,)), (counting(2, 2, 2), (2, 2))],
+    cases=[
+        (counting(2), ()),
+        (counting(2, 2), (2,)),
+        (counting(2, 2, 2), (2, 2)),
+        (counting(2, 3, 2), (2,)),
+        (counting(2, 3), ()),
+    ],
     random=lambda rng: (*arrays((3, 3))(rng), (3,)),
 )
 def axes_in_front(answer, grad, shape):
@@ -99,7 +105,14 @@ def axes_in_front(answer, grad, shape):
 @unbroadcast.criterion(
     "Axes of size 1 that were stretched are summed and stay",
     points=2,
-    cases=[(counting(2, 2), (2, 1)), (counting(2, 3), (1, 3)), (counting(2, 2, 2), (2, 1))],
+    cases=[
+        (counting(2, 2), (2, 1)),
+        (counting(2, 3), (1, 3)),
+        (counting(2, 2, 2), (2, 1)),
+        (counting(2, 3), (1, 1)),
+        (counting(2, 2, 3), (1,)),
+        (counting(2, 2, 2, 3), (1, 3)),
+    ],
     random=lambda rng: (*arrays((2, 3, 2))(rng), (2, 1, 2)),
 )
 def stretched_axes(answer, grad, shape):
@@ -158,7 +171,7 @@ def number_of_axes(grad_output, shape):
 @mean_backward.criterion(
     "Every element receives its share of grad_output",
     points=2,
-    cases=[(1.0, (2,)), (6.0, (3,)), (1.0, (2, 3)), (6.0, (2, 2))],
+    cases=[(1.0, (2,)), (6.0, (3,)), (1.0, (2, 3)), (6.0, (2, 2)), (-3.0, (1, 3, 2))],
 )
 def shares(answer, grad_output, shape):
     return answer(grad_output, shape)
@@ -275,6 +288,23 @@ def any_shape(output, gradient=None):
     return as_pytorch(output) if gradient is None else gradient
 
 
+@first_gradient.wrong(
+    "You compared how many numbers there are. The *shapes* must be equal: a gradient of shape (4,) does not fit an output of "
+    "shape (2, 2)."
+)
+def compares_sizes(output, gradient=None):
+    return (
+        as_pytorch(output) if gradient is None else as_pytorch(output.ravel(), gradient.ravel()).reshape(gradient.shape)
+    )
+
+
+@first_gradient.wrong(
+    "You returned ones although a gradient was given: it is the user's gradient that backward starts with."
+)
+def ignores_the_gradient(output, gradient=None):
+    return np.ones_like(as_pytorch(output, gradient))
+
+
 @first_gradient.wrong("The seed of a scalar is 1, dL/dL, and not the value of L.")
 def seed_is_the_value(output, gradient=None):
     return as_pytorch(output, gradient) * output if gradient is None else as_pytorch(output, gradient)
@@ -291,7 +321,17 @@ def vector(answer, output):
 
 
 @first_gradient.criterion(
-    "A gradient that is given must fit", cases=[(counting(2), np.array([0.5, 0.0])), (counting(2), np.array([1.0]))]
+    "A gradient that is given must fit",
+    cases=[
+        (counting(2), np.array([0.5, 0.0])),
+        (np.array(5.0), np.array(2.0)),
+        (np.array([5.0]), np.array([2.0])),
+        (counting(2), np.array([1.0])),
+        (counting(2, 2), counting(4)),
+        (counting(2, 3), counting(3, 2)),
+        (np.array(5.0), np.array([1.0])),
+        (np.array([5.0]), np.array([[1.0]])),
+    ],
 )
 def given(answer, output, gradient):
     return answer(output, gradient)

@@ -103,6 +103,24 @@ def one_step_an_epoch(T, w, batches, lr, epochs):
 
 
 @train.wrong(
+    "The loops are swapped: you took all epochs of the first batch before the second. An epoch goes over all batches, so the "
+    "loop over the batches stands inside."
+)
+def loops_swapped(T, w, batches, lr, epochs):
+    return plain_loop(T, w, [batch for batch in batches for _ in range(epochs)], lr, 1)
+
+
+@train.wrong("The loss is the *mean* of the squared errors; with their sum a large batch makes a larger step.")
+def sum_for_mean(T, w, batches, lr, epochs):
+    return plain_loop(T, w, [(x * len(x) ** 0.5, y * len(x) ** 0.5) for x, y in batches], lr, epochs)
+
+
+@train.wrong("Only the first batch of each epoch was used. Is a `return` or a `break` inside of the loop?")
+def first_batch_alone(T, w, batches, lr, epochs):
+    return plain_loop(T, w, batches[:1], lr, epochs)
+
+
+@train.wrong(
     "`w = w - …` gives the name w to the result of a subtraction, which is no leaf: its .grad stays None, and the next "
     "step fails. Change w in place, under no_grad."
 )
@@ -130,6 +148,7 @@ def one_step(answer, T, w, batches, lr, epochs):
         (1.0, [([1.0], [3.0])], 0.25, 2),
         (0.0, [([1.0], [2.0]), ([2.0], [2.0])], 0.125, 1),
         (0.0, [([1.0, 2.0], [2.0, 4.0]), ([3.0, 1.0], [6.0, 2.0])], 0.0625, 3),
+        (0.0, [([1.0], [2.0]), ([2.0], [2.0])], 0.0625, 2),
     ],
 )
 def many_steps(answer, T, w, batches, lr, epochs):
@@ -200,11 +219,15 @@ def outside_of_no_grad(T, w, lr):
     return w
 
 
-@sgd_step.criterion("The returned w is w - lr · w.grad", cases=[(2.0, 0.5, 0.5), (-1.0, 4.0, 0.25)])
+@sgd_step.criterion("w is moved to w - lr · w.grad", cases=[(2.0, 0.5, 0.5), (-1.0, 4.0, 0.25)])
 def moved(answer, T, w, grad, lr):
-    w = T.tensor(w, requires_grad=True)
-    w.grad = T.tensor(grad)
-    return answer(T, w, lr).detach()
+    parameter = T.tensor(w, requires_grad=True)
+    parameter.grad = T.tensor(grad)
+    after = answer(T, parameter, lr)
+    told = {"w": parameter.detach()}
+    if parameter.item() == w and hasattr(after, "is_leaf") and after is not parameter:  # which other tensor was moved?
+        told |= {"returned": after.detach(), "is_leaf": after.is_leaf, "requires_grad": after.requires_grad}
+    return told
 
 
 @sgd_step.criterion(
@@ -214,8 +237,10 @@ def still_the_parameter(answer, T, w, grad, lr):
     parameter = T.tensor(w, requires_grad=True)
     parameter.grad = T.tensor(grad)
     after = answer(T, parameter, lr)
-    kept = {"the same tensor": after is parameter, "is_leaf": after.is_leaf, "requires_grad": after.requires_grad}
-    return kept | {"moved": after.item() != w}
+    told = {"is_leaf": parameter.is_leaf, "requires_grad": parameter.requires_grad, "moved": parameter.item() != w}
+    if not told["moved"] and hasattr(after, "is_leaf") and after is not parameter:
+        told |= {"returned": {"is_leaf": after.is_leaf, "requires_grad": after.requires_grad}}
+    return told
 
 
 log_loss = Exercise("log_loss", "log_loss(T, losses)", lesson=5, engines=BOTH)
@@ -261,18 +286,40 @@ def total_for_mean(T, losses):
     return sum(loss.item() for loss in losses)
 
 
+@log_loss.wrong("You returned a list of the losses. Their mean is one number: the sum divided by how many there are.")
+def a_list(T, losses):
+    return [loss.item() for loss in losses]
+
+
+@log_loss.wrong("You returned the last loss. The mean of all of them is asked for.")
+def the_last(T, losses):
+    for loss in losses:
+        last = loss.item()
+    return last
+
+
 @log_loss.criterion("The mean of the losses comes back", cases=[([1.0, 3.0],), ([2.0, 0.5, 0.5],)])
 def mean_value(answer, T, values):
+    class Losses:  # made while they are asked for, and counted by whoever wants to
+        def __iter__(self):
+            return (w * value for value in values)
+
+        def __len__(self):
+            return len(values)
+
+        def __getitem__(self, i):
+            return w * values[i]
+
     w = T.tensor(1.0, requires_grad=True)
-    mean = answer(T, (w * value for value in values))
-    return float(mean.detach() if hasattr(mean, "detach") else mean)
+    mean = answer(T, Losses())
+    return mean if isinstance(mean, (list, tuple)) else float(mean.detach() if hasattr(mean, "detach") else mean)
 
 
 @log_loss.criterion(
     "No graph of an earlier step stays alive",
     points=2,
     cases=[([1.0, 2.0, 3.0, 4.0, 5.0, 6.0],)],
-    measure=lambda alive, values: [n <= 2 for n in alive],
+    measure=lambda alive, values: (max(alive[:-1]) <= 2, alive[-1] <= 2, len(alive) > len(values)),
 )
 def alive_graphs(answer, T, values):
     # ctx lives as long as its node: a weak reference to what it carries tells whether a step's graph is still there
@@ -297,8 +344,20 @@ def alive_graphs(answer, T, values):
             yield loss
             del loss
 
+    class Losses:
+        def __iter__(self):
+            return losses()
+
+        def __len__(self):
+            return len(values)
+
+        def __getitem__(self, i):
+            loss = Scale.apply(w, values[i])
+            alive.append(len(tokens))
+            return loss
+
     tokens, alive, w = weakref.WeakSet(), [], T.tensor(1.0, requires_grad=True)
-    mean = answer(T, losses())
+    mean = answer(T, Losses())
     alive.append(len(tokens))  # while the mean is still there
     del mean
     return alive
@@ -348,12 +407,38 @@ def divided_by_samples(T, w, micro_batches):
         (((w * x - y) ** 2).mean() / (len(micro_batches) * len(x))).backward()
 
 
+@accumulate_gradients.wrong(
+    "backward() ran once, for the sum of all losses: until then the graph of every micro-batch is kept, and saving that memory "
+    "is what micro-batches are for. Call backward() once for each."
+)
+def one_backward(T, w, micro_batches):
+    (sum(((w * x - y) ** 2).mean() for x, y in micro_batches) / len(micro_batches)).backward()
+
+
+@accumulate_gradients.wrong(
+    "You called backward() for the sum so far in each round: the first micro-batch counts again each time. Call it for the loss "
+    "of this micro-batch alone."
+)
+def running_sum(T, w, micro_batches):
+    total = 0.0
+    for x, y in micro_batches:
+        total = total + ((w * x - y) ** 2).mean() / len(micro_batches)
+        total.backward(retain_graph=True)
+
+
+@accumulate_gradients.wrong("Each loss is the *mean* over its micro-batch; you took the sum.")
+def sum_for_mean_of_a_batch(T, w, micro_batches):
+    for x, y in micro_batches:
+        (((w * x - y) ** 2).sum() / len(micro_batches)).backward()
+
+
 @accumulate_gradients.criterion(
     "w.grad is the gradient of the mean over the whole batch",
     points=2,
     cases=[(1.0, [([1.0, 2.0], [3.0, 2.0]), ([2.0, 1.0], [0.0, 0.0])]), (0.5, [([1.0, 2.0], [1.0, 1.0])] * 4)],
 )
 def whole_batch(answer, T, w, micro_batches):
-    w = T.tensor(w, requires_grad=True)
+    w, passes = T.tensor(w, requires_grad=True), []
+    w.register_hook(lambda grad: passes.append(1))
     answer(T, w, [(T.tensor(x), T.tensor(y)) for x, y in micro_batches])
-    return w.grad
+    return {"w.grad": w.grad, "passes that reached w": len(passes)}

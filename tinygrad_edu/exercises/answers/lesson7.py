@@ -132,6 +132,42 @@ class SavesACopy:
         return self.tensor
 
 
+@version_check.wrong(
+    "You compared numbers. Memory that was written is changed, whatever stands in it now: a version is one integer, and tells it "
+    "without a copy."
+)
+class ComparesNumbers:
+    def __init__(self, tensor):
+        self.tensor, self.numbers = tensor, tensor.tolist()
+
+    def unpack(self):
+        if self.tensor.tolist() != self.numbers:
+            raise RuntimeError("modified")
+        return self.tensor
+
+
+@version_check.wrong(
+    "What came back shares the tensor's memory and is another tensor: a view, or what `detach()` made. Keep the very tensor, "
+    "and give it back."
+)
+class SavesADetached:
+    def __init__(self, tensor):
+        self.tensor, self.version = tensor.detach(), tensor._version
+
+    def unpack(self):
+        if self.tensor._version != self.version:
+            raise RuntimeError("modified")
+        return self.tensor
+
+
+@version_check.wrong("The check is turned round: it raises when nothing has happened, and lets a changed tensor pass.")
+class TurnedRound(Saved):
+    def unpack(self):
+        if self.tensor._version == self.version:
+            raise RuntimeError("modified")
+        return self.tensor
+
+
 @version_check.criterion("Unchanged, the saved tensor comes back", cases=[(0,), (2,)])
 def unchanged(answer, T, changes_before):
     x = T.tensor([1.0, 2.0])
@@ -142,12 +178,14 @@ def unchanged(answer, T, changes_before):
     return {"the values": back, "the same tensor": back is x}
 
 
-@version_check.criterion("Changed after it was saved: RuntimeError", points=2, cases=[(1,), (3,)])
-def changed(answer, T, changes_after):
+@version_check.criterion(
+    "Changed after it was saved: RuntimeError", points=2, cases=[([1.0],), ([1.0] * 3,), ([0.0],), ([1.0, -1.0],)]
+)
+def changed(answer, T, added_after):
     x = T.tensor([1.0, 2.0])
     saved = answer(x)
-    for _ in range(changes_after):
-        x.add_(1.0)
+    for number in added_after:
+        x.add_(number)
     return saved.unpack()
 
 
@@ -270,17 +308,30 @@ def refuses_every_leaf(T, t):
 @may_write.criterion(
     "Leaves, results and views are told apart",
     points=2,
-    cases=[("leaf", True), ("leaf", False), ("result", True), ("view of a leaf", True), ("view of a result", True)],
+    cases=[
+        *(
+            (what, requires_grad)
+            for what in ("leaf", "view of a leaf", "view of a view of a leaf")
+            for requires_grad in (True, False)
+        ),
+        *((what, requires_grad) for what in ("result", "view of a result") for requires_grad in (True, False)),
+    ],
 )
 def kinds(answer, T, what, requires_grad):
     leaf = T.tensor([1.0, 2.0], requires_grad=requires_grad)
     made = {"leaf": leaf, "result": leaf * 2, "view of a leaf": leaf[:1], "view of a result": (leaf * 2)[:1]}
-    return answer(T, made[what])
+    made |= {"view of a view of a leaf": leaf[:].view(2)}
+    said = answer(T, made[what])
+    return said if said is None else bool(said)
 
 
-@may_write.criterion("Under no_grad everything may be written", cases=[("leaf",), ("view of a leaf",)])
+@may_write.criterion(
+    "Under no_grad everything may be written",
+    cases=[("leaf",), ("view of a leaf",), ("result",), ("view of a result",)],
+)
 def ungraded(answer, T, what):
     leaf = T.tensor([1.0, 2.0], requires_grad=True)
-    view = leaf[:1]
+    made = {"leaf": leaf, "result": leaf * 2, "view of a leaf": leaf[:1], "view of a result": (leaf * 2)[:1]}
     with T.no_grad():
-        return answer(T, leaf if what == "leaf" else view)
+        said = answer(T, made[what])
+    return said if said is None else bool(said)

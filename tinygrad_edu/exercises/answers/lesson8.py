@@ -7,7 +7,7 @@ import numpy as np
 import tinygrad_edu as T
 
 from ..exercise import Exercise
-from ..running.helpers import run_function
+from ..running.helpers import changed_in_place, run_function
 
 Function = T.autograd.Function
 
@@ -101,6 +101,21 @@ class ForgetsToUnpack(Function):
         return grad_output * ctx.saved_tensors
 
 
+@exp.wrong(
+    "`ctx.x = x` hides the input from the engine: after an in-place change of x the gradient is silently wrong. "
+    "`save_for_backward` remembers the version, and backward() raises."
+)
+class KeepsTheInputOnCtx(Function):
+    @staticmethod
+    def forward(ctx, x):
+        ctx.x = x
+        return T.exp(x)
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        return grad_output * T.exp(ctx.x)
+
+
 @exp.criterion("forward is exp", cases=[([0.0],), ([1.0, -1.0],)])
 def exp_value(answer, T, x):
     return answer.apply(T.tensor(x, requires_grad=True)).detach()
@@ -111,23 +126,23 @@ def exp_gradient(answer, T, x, grad_output):
     return run_function(T, answer, [x], grad_output)[1]
 
 
-def unless_wrong(found, x):
+def unless_wrong(found, x, changed):
     """Whether backward() raised or gave the right gradient: both are honest."""
     honest = isinstance(found, str) or (found is not None and np.allclose(found, np.exp(x), rtol=1e-4))
     return "honest" if honest else found
 
 
 @exp.criterion(
-    "An in-place change of the result never gives a wrong gradient",
+    "An in-place change of the result, or of x, never gives a wrong gradient",
     points=2,
-    cases=[([1.0],), ([0.5, 2.0],)],
+    cases=[([1.0], "result"), ([0.5, 2.0], "result"), ([1.0], "x"), ([0.5, 2.0], "x")],
     measure=unless_wrong,
 )
-def exp_in_place(answer, T, x):
+def exp_in_place(answer, T, x, changed):
     x = T.tensor(x, requires_grad=True)
     y = answer.apply(x)
     with T.no_grad():
-        y.mul_(100.0)
+        (y if changed == "result" else x).mul_(100.0)
     try:
         y.sum().backward()
     except RuntimeError:
@@ -206,6 +221,31 @@ class ScalesTheFirst(ScaledAddForward):
         return ctx.k * grad_output, grad_output, None
 
 
+@scaled_add.wrong(
+    "k is kept in a place that all calls share: the class, or a global name. The next call overwrites it. `ctx` belongs to one "
+    "call: write `ctx.k = k`."
+)
+class KeepsKOnTheClass(Function):
+    @staticmethod
+    def forward(ctx, a, b, k):
+        KeepsKOnTheClass.k = k
+        return a + k * b
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        return grad_output, KeepsKOnTheClass.k * grad_output, None
+
+
+@scaled_add.wrong(
+    "`ctx.needs_input_grad` was asked for the wrong argument, or once for all: it has an entry for each argument of forward."
+)
+class AsksTheWrongArgument(ScaledAddForward):
+    @staticmethod
+    def backward(ctx, grad_output):
+        needed = ctx.needs_input_grad[0]
+        return grad_output if needed else None, ctx.k * grad_output if needed else None, None
+
+
 @scaled_add.criterion("forward is a + k · b", cases=[([1.0], [2.0], 3.0), ([1.0, 0.0], [2.0, -1.0], 0.5)])
 def scaled_add_value(answer, T, a, b, k):
     return answer.apply(T.tensor(a, requires_grad=True), T.tensor(b, requires_grad=True), k).detach()
@@ -217,7 +257,12 @@ def scaled_add_value(answer, T, a, b, k):
     cases=[([1.0], [2.0], 3.0, [1.0]), ([1.0, 0.0], [2.0, -1.0], 0.5, [2.0, 1.0])],
 )
 def scaled_add_gradients(answer, T, a, b, k, grad_output):
-    return run_function(T, answer, [a, b], grad_output, k)[1:]
+    both = run_function(T, answer, [a, b], grad_output, k)[1:]
+    x, y, z = T.tensor(a, requires_grad=True), T.tensor(b, requires_grad=True), T.tensor(b)
+    answer.apply(answer.apply(z, y, k), x, 2.0 * k).backward(
+        T.tensor(grad_output)
+    )  # one graph, two calls, one constant
+    return both, (x.grad, y.grad)
 
 
 freeing = Exercise(
@@ -312,21 +357,27 @@ class ForgetsThatItFreed(NodeWithNone):
         return result
 
 
-@freeing.criterion("A first pass applies the rule", cases=[("times", [3.0], 2.0), ("plus", [], 2.0)])
+@freeing.criterion(
+    "A first pass applies the rule", cases=[("times", [3.0], 2.0), ("plus", [], 2.0), ("divided by", [4.0, 1.0], 2.0)]
+)
 def first_pass(answer, rule, saved, grad):
-    rules = {"times": lambda grad, a: grad * a, "plus": lambda grad: grad}
+    rules = {
+        "times": lambda grad, a: grad * a,
+        "plus": lambda grad: grad,
+        "divided by": lambda grad, a, b: grad / a - b,
+    }
     return answer(rules[rule], saved).run(grad)
 
 
 @freeing.criterion(
     "A second pass raises where something was freed, and only there",
     points=2,
-    cases=[("times", [3.0], False), ("times", [3.0], True), ("plus", [], False), ("plus", [], True)],
+    cases=[(*case, kept) for case in (("times", [3.0]), ("plus", [])) for kept in (False, True, None)],
 )
 def second_pass(answer, rule, saved, retain_graph):
     rules = {"times": lambda grad, a: grad * a, "plus": lambda grad: grad}
     node = answer(rules[rule], saved)
-    node.run(1.0, retain_graph=retain_graph)
+    node.run(1.0) if retain_graph is None else node.run(1.0, retain_graph=retain_graph)
     return node.run(2.0)
 
 
@@ -337,7 +388,7 @@ def let_go(answer, retain_graph):
 
     big = Big()
     alive = weakref.ref(big)
-    node = answer(lambda grad, big: grad, (big,))
+    node = answer(lambda grad, big: grad, [big])
     del big
     node.run(1.0, retain_graph=retain_graph)
     return alive() is not None
@@ -429,6 +480,21 @@ def bias_not_summed(grad_output, x, weight):
     return grad_output @ weight, grad_output.t() @ x, grad_output
 
 
+@linear.wrong(
+    "Tensors were kept as attributes of ctx: after an in-place change of one the gradient is silently wrong. "
+    "`save_for_backward` remembers their versions, and backward() raises."
+)
+class KeepsTensorsOnCtx(Function):
+    @staticmethod
+    def forward(ctx, x, weight, bias):
+        ctx.x, ctx.weight = x, weight
+        return x @ weight.t() + bias
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        return grad_output @ ctx.weight, grad_output.t() @ ctx.x, grad_output.sum(0)
+
+
 @linear.criterion("forward is x @ weightᵀ + bias", cases=[([[1.0, 2.0]], [[3.0, 4.0], [5.0, 6.0]], [0.5, -1.0])])
 def linear_value(answer, T, x, weight, bias):
     return answer.apply(*(T.tensor(v, requires_grad=True) for v in (x, weight, bias))).detach()
@@ -440,10 +506,16 @@ def linear_value(answer, T, x, weight, bias):
     cases=[
         ([[1.0, 2.0]], [[3.0, 4.0], [5.0, 6.0]], [0.5, -1.0], [[1.0, 2.0]]),
         ([[1.0, 2.0], [0.0, 1.0]], [[3.0, 4.0], [5.0, 6.0]], [0.5, -1.0], [[1.0, 0.0], [2.0, 1.0]]),
+        (
+            [[1.0, 2.0], [0.5, 1.0], [3.0, -1.0]],
+            [[3.0, 4.0], [5.0, 6.0]],
+            [0.5, -1.0],
+            [[1.0, 3.0], [2.0, 1.0], [4.0, 0.5]],
+        ),
     ],
 )
 def linear_gradients(answer, T, x, weight, bias, grad_output):
-    return run_function(T, answer, [x, weight, bias], grad_output)[1:]
+    return run_function(T, answer, [x, weight, bias], grad_output)[1:], changed_in_place(T, answer, [x, weight, bias])
 
 
 @linear.criterion(

@@ -3,7 +3,7 @@
 import tinygrad_edu as T
 
 from ..exercise import Exercise
-from ..running.helpers import run_function
+from ..running.helpers import changed_in_place, run_function
 
 Function = T.autograd.Function
 
@@ -96,7 +96,13 @@ class WritesIntoGradOutput(ZeroFirstForward):
 
 @zero_first.criterion(
     "The first n columns of the result are 0, and x is as before",
-    cases=[([[1.0, 2.0]], 1), ([[1.0, 2.0], [3.0, 4.0]], 1)],
+    cases=[
+        ([[1.0, 2.0]], 1),
+        ([[1.0, 2.0], [3.0, 4.0]], 1),
+        ([[1.0, 2.0, 3.0]], 1),
+        ([[1.0, 2.0]], 0),
+        ([[1.0, 2.0]], 2),
+    ],
 )
 def zero_first_value(answer, T, x, n):
     x = T.tensor(x, requires_grad=True) * 1.0
@@ -108,12 +114,15 @@ def zero_first_value(answer, T, x, n):
     points=2,
     cases=[
         ([[1.0, 2.0]], 1, [[3.0, 4.0]]),
+        ([[1.0, 2.0]], 0, [[3.0, 4.0]]),
         ([[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]], 2, [[1.0, 1.0, 2.0], [3.0, 4.0, 5.0]]),
     ],
 )
 def zero_first_gradient(answer, T, x, n, grad_output):
     x, grad_output = T.tensor(x, requires_grad=True), T.tensor(grad_output)
-    answer.apply(x, n).backward(grad_output)
+    result = answer.apply(x, n)
+    answer.apply(x.detach(), n + 1)  # another call, which is none of its business
+    result.backward(grad_output)
     return {"x.grad": x.grad, "grad_output": grad_output}
 
 
@@ -152,7 +161,7 @@ class AbsDotSavesTheSign(Function):
     @staticmethod
     def forward(ctx, u, v):
         dot = (u * v).sum()
-        ctx.sign = 1.0 if dot.item() > 0 else -1.0
+        ctx.sign = float(dot.item() > 0) - float(dot.item() < 0)
         ctx.save_for_backward(u, v)
         return dot * ctx.sign
 
@@ -190,6 +199,42 @@ class SignOfEachProduct(AbsDotForward):
         return grad_output * sign * v, grad_output * sign * u
 
 
+@abs_dot.wrong(
+    "Where u · v is 0 you took one side's slope, or divided by 0. The sign of 0 is 0, and so is the gradient there, as in PyTorch."
+)
+class OneSideAtZero(AbsDotForward):
+    @staticmethod
+    def backward(ctx, grad_output):
+        u, v = ctx.saved_tensors
+        sign = 1.0 if (u * v).sum().item() >= 0 else -1.0
+        return grad_output * sign * v, grad_output * sign * u
+
+
+@abs_dot.wrong(
+    "Tensors were kept as attributes of ctx: after an in-place change of one the gradient is silently wrong. "
+    "`save_for_backward` remembers their versions, and backward() raises."
+)
+class KeepsTensorsOnCtx(Function):
+    @staticmethod
+    def forward(ctx, u, v):
+        ctx.u, ctx.v = u, v
+        return (u * v).sum().abs()
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        sign = T.sign((ctx.u * ctx.v).sum())
+        return grad_output * sign * ctx.v, grad_output * sign * ctx.u
+
+
+@abs_dot.wrong("You left out grad_output, the gradient that arrives: multiply by it.")
+class IgnoresGradOutput(AbsDotForward):
+    @staticmethod
+    def backward(ctx, grad_output):
+        u, v = ctx.saved_tensors
+        sign = T.sign((u * v).sum())
+        return sign * v, sign * u
+
+
 @abs_dot.criterion("forward is |u · v|", cases=[([1.0, 2.0], [3.0, 1.0]), ([1.0, 2.0], [1.0, -3.0])])
 def abs_dot_value(answer, T, u, v):
     return answer.apply(T.tensor(u, requires_grad=True), T.tensor(v, requires_grad=True)).detach()
@@ -198,11 +243,16 @@ def abs_dot_value(answer, T, u, v):
 @abs_dot.criterion(
     "u and v receive their gradients",
     points=2,
-    cases=[([1.0, 2.0], [3.0, 1.0], 1.0), ([1.0, 2.0], [1.0, -3.0], 2.0)],
-    random=lambda rng: (*rng.integers(1, 5, size=(2, 3)).astype(float).tolist(), -1.5),
+    cases=[
+        ([1.0, 2.0], [3.0, 1.0], 1.0),
+        ([1.0, 2.0], [1.0, -3.0], 2.0),
+        ([-3.0, 1.0], [2.0, 1.0], 1.0),
+        ([1.0, 2.0], [2.0, -1.0], 1.0),
+    ],
+    random=lambda rng: (*rng.integers(-4, 5, size=(2, 3)).astype(float).tolist(), -1.5),
 )
 def abs_dot_gradients(answer, T, u, v, grad_output):
-    return run_function(T, answer, [u, v], grad_output)[1:]
+    return run_function(T, answer, [u, v], grad_output)[1:], changed_in_place(T, answer, [u, v])
 
 
 apply_twice = Exercise("apply_twice", "apply_twice(F, x)", lesson=8, engines=("tinygrad_edu", "torch"))
@@ -230,6 +280,13 @@ def calls_an_instance(F, x):
 @apply_twice.wrong("`F.forward` computes the value and records no node: your own backward is never asked. Use `apply`.")
 def calls_forward(F, x):
     return F.forward(None, F.forward(None, x))
+
+
+@apply_twice.wrong(
+    "`F(x)` makes an instance, and a Function has none: its methods are static. `F.apply(x)` records the node."
+)
+def calls_the_class(F, x):
+    return F(F(x))
 
 
 @apply_twice.wrong("F was applied once.")

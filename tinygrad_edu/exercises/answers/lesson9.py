@@ -110,11 +110,14 @@ def one_axis(f, x, eps=1e-6):
         ("(x ** 3).sum()", np.array([1.0, -2.0]), 1e-6),
         ("(x ** 3).sum()", np.array([1.0, -2.0]), 0.5),
         ("x[0] * x[1]", np.array([3.0, 5.0]), 1e-6),
+        ("x[0] * x[1] ** 2", np.array([3.0, 5.0]), 0.5),
+        ("x[0] * x[1] * x[2]", np.array([1.0, 2.0, 4.0]), 0.5),
+        ("(x ** 3).sum()", np.array([2.0]), None),
         ("(x ** 2).sum()", np.array([[1.0, 2.0], [3.0, 4.0]]), 1e-6),
     ],
 )
 def slopes(answer, f, x, eps):
-    return answer(function_of_x(f), x.copy(), eps)
+    return answer(function_of_x(f), x.copy()) if eps is None else answer(function_of_x(f), x.copy(), eps)
 
 
 @numerical_gradient.criterion(
@@ -124,10 +127,19 @@ def from_float32(answer, f, x):
     return np.asarray(answer(function_of_x(f), x.copy()), dtype=np.float64)
 
 
-@numerical_gradient.criterion("x is left as it was", cases=[("(x ** 2).sum()", np.array([1.0, 2.0]))])
-def untouched(answer, f, x):
-    something = answer(function_of_x(f), x)
-    return None if something is None else x
+@numerical_gradient.criterion(
+    "x is left as it was",
+    cases=[
+        ("(x ** 2).sum()", np.array([1.0, 2.0]), 1e-6),
+        ("x[0] * x[1]", np.array([1.0, 2.0]), 0.5),
+        ("(x ** 2).sum()", np.array([1.0, 2.0], dtype=np.float32), 1e-6),
+    ],
+)
+def untouched(answer, f, x, eps):
+    before = x.copy()
+    something = answer(function_of_x(f), x, eps)
+    off = float(np.abs(x - before).max())
+    return None if something is None else "as it was" if off < 1e-9 else f"off by {off:.1g}"
 
 
 cube = Exercise(
@@ -168,8 +180,9 @@ class CubeByPower(Function):
 
 
 @cube.wrong(
-    "The numbers were taken out of the graph in backward (`.item()`, `.detach()`, `.data`): the first gradient is "
-    "right, and the second does not know x. Compute backward with tensors."
+    "The first gradient is right, and the second finds no way back to x. Either backward took numbers out of the graph "
+    "(`.item()`, `.detach()`, `.data`), or it used something that forward computed, such as a saved x²: forward is not "
+    "recorded, so that is a constant. Save x, and compute x² in backward."
 )
 class TakesNumbersOut(Cube):
     @staticmethod
@@ -203,17 +216,43 @@ class ForgetsTheThree(Cube):
         return x * x * grad_output
 
 
-@cube.criterion("The gradient is 3x² · grad_output", cases=[(1.0, 1.0), (2.0, 0.5), (-1.0, 2.0)])
+@cube.wrong(
+    "`grad_output` was detached in backward. The gradient is linear in it, and a graph that goes on after the cube reaches the "
+    "second gradient through it: keep it as it came."
+)
+class DetachesGradOutput(Cube):
+    @staticmethod
+    def backward(ctx, grad_output):
+        (x,) = ctx.saved_tensors
+        return 3.0 * x * x * grad_output.detach()
+
+
+@cube.wrong("You left out grad_output, the gradient that arrives: multiply by it.")
+class IgnoresGradOutput(Cube):
+    @staticmethod
+    def backward(ctx, grad_output):
+        (x,) = ctx.saved_tensors
+        return 3.0 * x * x
+
+
+@cube.criterion(
+    "The value is x³ and the gradient 3x² · grad_output", cases=[(1.0, 1.0), (2.0, 0.5), (-1.0, 2.0), (-3.0, 1.0)]
+)
 def first_order(answer, T, x, grad_output):
     x = T.tensor(x, requires_grad=True)
-    return T.autograd.grad(answer.apply(x), x, T.tensor(grad_output))[0]
+    y = answer.apply(x)
+    return y.detach(), T.autograd.grad(y, x, T.tensor(grad_output))[0]
 
 
-@cube.criterion("The gradient of the gradient is 6x", points=2, cases=[(1.0,), (2.0,), (-0.5,)])
+@cube.criterion(
+    "The gradient of the gradient is 6x, and it is linear in grad_output", points=2, cases=[(1.0,), (2.0,), (-0.5,)]
+)
 def second_order(answer, T, x):
-    x = T.tensor(x, requires_grad=True)
-    (first,) = T.autograd.grad(answer.apply(x), x, create_graph=True)
-    return T.autograd.grad(first, x, allow_unused=True)[0]
+    x, weight = T.tensor(x, requires_grad=True), T.tensor(1.0, requires_grad=True)
+    (first,) = T.autograd.grad(answer.apply(x), x, weight, create_graph=True)
+    if not first.requires_grad:
+        return None, None
+    return T.autograd.grad(first, (x, weight), allow_unused=True)
 
 
 hvp = Exercise("hvp", "hvp(T, f, x, v)", lesson=9, engines=BOTH, seconds=5.0)

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-__all__ = ["function_of_x", "math", "np", "run_function", "run_program", "weakref"]
+__all__ = ["changed_in_place", "function_of_x", "math", "np", "run_function", "run_program", "weakref"]
 
 
 def function_of_x(expression: str) -> Callable:
@@ -35,3 +35,28 @@ def run_function(T: Any, function: Any, inputs: list, grad_output: Any, *constan
     result = function.apply(*tensors, *constants)
     result.backward(T.tensor(grad_output))
     return (result.detach(), *(tensor.grad for tensor in tensors))
+
+
+def changed_in_place(T: Any, function: Any, inputs: list) -> list:
+    """For each input, what comes when it is changed in place between the passes: "honest", or how much is wrong.
+
+    Honest is to raise, or to give the gradients of the values that forward saw.
+    """
+
+    def gradients(changed: int) -> list:
+        tensors = [T.tensor(value, requires_grad=True) for value in inputs]
+        result = function.apply(*tensors)
+        with T.no_grad():
+            if changed >= 0:
+                tensors[changed].mul_(3.0)
+        result.sum().backward()
+        return [tensor.grad.tolist() for tensor in tensors]
+
+    found, expected = [], gradients(-1)
+    for place in range(len(inputs)):
+        try:
+            after = gradients(place)
+        except RuntimeError:
+            after = expected
+        found.append("honest" if after == expected else "silently wrong")
+    return found

@@ -1,0 +1,72 @@
+"""Every slip in a reference answer costs points: a mutant that earns them all is listed here, with the reason why it is right."""
+
+import warnings
+
+import pytest
+from support.mutation import ENOUGH, mutants_of, survivors
+
+from tinygrad_edu.exercises import all_exercises
+
+SIGN = "the square forgets the sign"
+ORDER = "the sum does not depend on the order"
+EQUIVALENT = {
+    "line_loss": {"w * x + b - y -> y - (w * x + b)": SIGN},
+    "topological_order": {
+        "for name in inputs[stack.pop()]:": "the order in which uses are counted is free",
+        "for name in inputs[order[-1]]:": "there are several right orders",
+        "0 -> 1": "nothing uses the root, so its count is never asked",
+        "{root: 0} -> {}": "nothing uses the root, so its count is never asked",
+    },
+    "smallest_graph": {"'a': ['x']}": "what has no entry has no inputs"},
+    "straight_through": {"x - (T.round(x) - x).detach(), and 2: T.round(x) - x -> x - T.round(x)": "minus, twice"},
+    "apply_twice": {", and 2: -1 -> 1": "times 1", ", and 2: 1 -> -1": "minus, twice"},
+    "version_check": {"== self.version, and 8": "the second change is in the message"},
+    "backward_pass": {
+        "def backward_pass(order, inputs, local): grads": "`order` and `inputs` hold the same nodes",
+        "for other, slope in zip(inputs[name], local[name], strict=True): grads": ORDER,
+        "zip(inputs[name], local[name], strict=True) -> zip(inputs[name], local[name])": "the lengths are equal",
+        "True -> False": "the lengths are equal",
+    },
+    "first_gradient": {
+        "gradient.shape -> gradient.size": "in the message",
+        "output.shape -> output.size": "in the message",
+    },
+    "train": {
+        "for _ in range(epochs):": "an epoch does not know its number",
+        "w * x - y -> y - w * x": SIGN,
+    },
+    "sgd_step": {
+        "def sgd_step(T, w, lr):": "nothing is said of what it returns",
+        "return w -> return": "nothing is said of what it returns",
+    },
+    "log_loss": {
+        "(0.0, 0) -> (0, 0.0)": "whole numbers and others add up alike",
+        "loss.item -> loss.detach": "a detached tensor holds no graph either",
+    },
+    "accumulate_gradients": {"for x, y in micro_batches:": ORDER, "w * x - y -> y - w * x": SIGN},
+    "td_loss": {"w * state - target -> target - w * state": SIGN},
+    "freeing": {"list(saved) -> saved": "what is handed in is a list"},
+    "abs_dot": {"(u * v).sum -> (u * v).mean": "the mean has the sign of the sum"},
+    "numerical_gradient": {
+        "for i in np.ndindex(x.shape):": "the entries are independent",
+        "1e-06 -> -1e-06": "left and right are exchanged twice",
+        "np.zeros -> np.ones": "every entry is written over",
+    },
+    "safe_sqrt": {"T.ones_like -> T.zeros_like": "the inner where masks the gradient of its stand-in, whatever it is"},
+}
+
+
+@pytest.mark.parametrize("id", all_exercises())
+def test_every_mutant_loses_points_unless_it_is_right(id):
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        left, count = survivors(id)
+    assert count >= ENOUGH
+    accepted = [mutant for mutant in left if not any(known in mutant.change for known in EQUIVALENT.get(id, ()))]
+    assert accepted == []
+
+
+@pytest.mark.parametrize("id", EQUIVALENT)
+def test_what_is_listed_as_equivalent_is_a_mutant(id):
+    changes = [mutant.change for mutant in mutants_of(id)]
+    assert [known for known in EQUIVALENT[id] if not any(known in change for change in changes)] == []
