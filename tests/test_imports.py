@@ -102,8 +102,8 @@ def test_no_two_modules_need_each_other_to_be_imported() -> None:
 
 
 # Of `viz`, in the order of the data: each may use those before it. `show` binds what is made of the data to it.
-LAYERS = ["engines", "recording", "picture", "frames", "draw static", "telling", "experiments", "export", "widgets"]
-LAYERS += ["magic", "show"]
+LAYERS = ["engines", "recording", "picture", "frames", "draw static", "telling", "experiments", "diagnosis", "export"]
+LAYERS += ["widgets", "magic", "show"]
 
 
 def _layer(module: str) -> int | None:

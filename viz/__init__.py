@@ -5,6 +5,7 @@
 >>> viz.record(program).play()     # step forward and backward through a program
 >>> viz.explore(program)           # toggles over a program, both engines side by side
 >>> viz.train(program)             # where a training loop goes, step by step
+>>> viz.diagnose(program)          # why a gradient is None, zero or nan, or a model does not learn; with the line
 >>> viz.mistakes()                 # what learners get wrong most; viz.mistake(name) shows one
 """
 
@@ -12,6 +13,8 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 from viz import show as show
+from viz.diagnosis.diagnose import diagnose
+from viz.diagnosis.report import Report
 from viz.draw import Picture, draw
 from viz.experiments.compare import Comparison, compare
 from viz.experiments.mistake import MistakeLesson, mistake, mistakes
@@ -27,8 +30,10 @@ __all__ = [
     "MistakeLesson",
     "Picture",
     "Recording",
+    "Report",
     "Training",
     "compare",
+    "diagnose",
     "draw",
     "explore",
     "load",

@@ -129,6 +129,17 @@ class Engine(ABC):
             for name, source in sources.items():
                 source.put_back(states[name])
 
+    @contextmanager
+    def same_randomness(self) -> Iterator[None]:
+        """A context after which random numbers go on as if none had been drawn in it; in it they go on from here."""
+        sources = self._random_sources("cpu")
+        states = {name: source.get() for name, source in sources.items()}
+        try:
+            yield
+        finally:
+            for name, source in sources.items():
+                source.put_back(states[name])
+
     def _random_sources(self, device: str) -> dict[str, _Random]:
         """Where a program may draw random numbers from."""
         own = self.module.random.default_generator

@@ -30,7 +30,7 @@ from viz.recording.watch import Watch
 PRINTED = 100_000  # characters of a program's output that are kept
 
 
-class _Printed(io.StringIO):
+class Printed(io.StringIO):
     """What a program prints, up to a bound: one that prints a gigabyte is recorded all the same."""
 
     def write(self, text: str) -> int:
@@ -137,7 +137,7 @@ class Recorder:
             name: module.tensor(item, device=self.device) if isinstance(item, (np.ndarray, np.generic)) else item
             for name, item in inputs.items()
         }
-        output = _Printed()
+        output = Printed()
         mode = self._watch.mode()
         before = sys.gettrace()
         with contextlib.ExitStack() as stack:

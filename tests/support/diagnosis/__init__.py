@@ -1,0 +1,1 @@
+"""Broken and healthy programs: what `viz.diagnose` is held to."""

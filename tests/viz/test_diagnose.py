@@ -1,0 +1,219 @@
+"""`viz.diagnose` names the cause and its line, on both engines, and leaves everything as it was."""
+
+import json
+import random
+
+import numpy as np
+import pytest
+from support.diagnosis import broken, healthy
+
+import viz
+
+DETECTED = [case for case in broken.BROKEN if case.group in (1,)]
+
+
+@pytest.mark.parametrize("case", DETECTED, ids=lambda case: case.name)
+def test_the_cause_and_its_line_come_first(engine, case):
+    report = viz.diagnose(case.program, engine=engine)
+    first = report.findings[0]
+    assert (first.kind in case.kinds.split(), first.line in case.lines) == (True, True), repr(report)
+
+
+@pytest.mark.parametrize("case", healthy.HEALTHY, ids=lambda case: case.name)
+def test_nothing_is_called_certain_about_a_program_that_is_right(engine, case):
+    report = viz.diagnose(case.program, engine=engine)
+    assert report.error is None
+    assert [finding for finding in report.findings if finding.certain] == []
+
+
+def trained(T):
+    """A model, its optimiser and a step, in the midst of training."""
+    T.manual_seed(3)
+    model = T.nn.Sequential(T.nn.Linear(4, 8), T.nn.BatchNorm1d(8), T.nn.ReLU(), T.nn.Dropout(0.5), T.nn.Linear(8, 1))
+    optimizer = T.optim.Adam(model.parameters(), lr=0.01)
+    x = T.randn(6, 4)
+    calls = []
+    model[0].register_forward_hook(lambda module, given, out: None)
+
+    def step():
+        calls.append(1)
+        model.eval()
+        optimizer.zero_grad()
+        model(x + T.randn(6, 4) + np.random.rand() + random.random()).pow(2).mean().backward()
+        model[4].weight.requires_grad_(False)
+        optimizer.step()
+
+    model(x).sum().backward()
+    optimizer.step()
+    return model, optimizer, step, calls
+
+
+def state_of(T, model, optimizer):
+    """All that a diagnosis could change, as plain data."""
+    return {
+        "weights": {name: tensor.detach().tolist() for name, tensor in model.state_dict().items()},
+        "gradients": [None if p.grad is None else (id(p.grad), p.grad.tolist()) for p in model.parameters()],
+        "requires": [p.requires_grad for p in model.parameters()],
+        "tensor hooks": [getattr(p, "_backward_hooks", None) for p in model.parameters()],
+        "modes": [module.training for module in model.modules()],
+        "hooks": [
+            {name: list(table) for name, table in vars(m).items() if name.endswith("hooks")} for m in model.modules()
+        ],
+        "optimizer": repr(optimizer.state_dict()),
+        "random": (random.getstate(), np.random.get_state()[1].tolist(), repr(T.random.get_rng_state())),
+        "grad mode": (T.is_grad_enabled(), T.get_default_dtype()),
+        "methods": [vars(T.nn.Module)[name] for name in ("__call__", "__init__", "train", "zero_grad")]
+        + [T.optim.Adam.step, T.optim.Optimizer.zero_grad, vars(T.autograd.Function)["apply"], T.nn.init.zeros_],
+    }
+
+
+@pytest.mark.parametrize("raises", [False, True], ids=["to its end", "up to an error"])
+def test_everything_is_as_before(T, raises):
+    model, optimizer, step, calls = trained(T)
+
+    def stumbling():
+        step()
+        T.set_grad_enabled(len(calls) < 2)
+        if raises and len(calls) == 2:
+            raise RuntimeError("the data ran out")
+
+    before = state_of(T, model, optimizer)
+    report = viz.diagnose(stumbling, model=model, optimizer=optimizer, steps=2)
+    assert state_of(T, model, optimizer) == before
+    assert len(calls) == 2
+    assert (report.error or {}).get("message") == ("the data ran out" if raises else None)
+
+
+def test_what_a_step_reaches_is_put_back_without_being_named(T):
+    model, optimizer, step, _ = trained(T)
+    before = state_of(T, model, optimizer)
+    viz.diagnose(step)
+    assert state_of(T, model, optimizer) == before
+
+
+def test_random_numbers_go_on_where_they_were(T):
+    T.manual_seed(5)
+    expected = T.rand(3).tolist()
+    T.manual_seed(5)
+    viz.diagnose("T.manual_seed(1); T.rand(9)", engine=T.__name__)
+    assert T.rand(3).tolist() == expected
+
+
+def test_a_step_is_diagnosed_by_its_own_lines(T):
+    model = T.nn.Sequential(T.nn.Linear(2, 3), T.nn.Linear(3, 1))
+    optimizer = T.optim.SGD(model.parameters(), lr=0.1)
+    x = T.ones(4, 2)
+
+    def step():
+        hidden = model[0](x).detach()
+        loss = model[1](hidden).pow(2).mean()
+        optimizer.zero_grad()
+        loss.backward()
+        optimizer.step()
+
+    first = viz.diagnose(step, model=model, optimizer=optimizer).findings[0]
+    assert (first.kind, first.line, first.certain) == ("detach", 2, True)
+    assert first.tensors == ["model.0.weight", "model.0.bias"]
+    assert first.change == ("hidden = model[0](x).detach()", "hidden = model[0](x)")
+
+
+def test_a_function_that_takes_the_engine_is_a_program(T, engine):
+    def program(T):
+        w = T.ones(3, requires_grad=True)
+        loss = T.tensor(w.sum().item(), requires_grad=True)
+        loss.backward()
+
+    first = viz.diagnose(program, engine=engine).findings[0]
+    assert (first.kind, first.line) == ("item", 3)
+
+
+def test_the_engine_is_the_one_that_the_program_imports():
+    assert viz.diagnose("import torch\nx = torch.ones(2)").engine == "torch"
+    assert viz.diagnose("x = T.ones(2)").engine == "tinygrad_edu"
+
+
+def test_a_healthy_program_is_told_what_was_looked_at(engine):
+    report = viz.diagnose(healthy.HEALTHY[0].program, engine=engine)
+    assert report.findings == []
+    assert "Nothing was found" in repr(report)
+    assert "4 backward passes, 4 optimiser steps and 4 tensors" in report.looked_at
+
+
+def test_a_report_shows_itself_and_is_data(engine, tmp_path):
+    report = viz.diagnose(broken.BROKEN[0].program, engine=engine)
+    shown = report._repr_mimebundle_()
+    assert "detach" in shown["text/html"]
+    assert "1. detach · line 12 · certain" in shown["text/plain"]
+    data = json.loads(report.to_json())
+    assert [data["findings"][0][key] for key in ("kind", "line", "certain")] == ["detach", 12, True]
+    assert data["findings"][0]["change"][1] == "hidden = T.relu(self.first(x))"
+    page = report.save(tmp_path / "report.html").read_text(encoding="utf-8")
+    assert "T.relu(self.first(x))" in page
+    assert "http" not in page.replace("http://www.w3.org", "")
+    with pytest.raises(ValueError, match=r"\.html or \.json"):
+        report.save(tmp_path / "report.pdf")
+
+
+def test_text_of_a_program_is_never_markup(engine):
+    report = viz.diagnose(
+        'w = T.ones(2, requires_grad=True)\nl = w.detach().sum()  # <script>&"\nl.backward()', engine=engine
+    )
+    assert "<script>&" not in report._repr_mimebundle_()["text/html"]
+    assert "&lt;script&gt;" in report._repr_mimebundle_()["text/html"]
+
+
+def test_a_loss_that_is_there_already(T):
+    model = T.nn.Sequential(T.nn.Linear(2, 2), T.nn.Linear(2, 1))
+    loss = model[1](model[0](T.ones(3, 2)).detach()).sum()
+    first = viz.diagnose(loss, model=model).findings[0]
+    assert (first.kind, first.certain, first.tensors) == ("cut", True, ["0.weight", "0.bias"])
+    assert viz.diagnose(model(T.ones(3, 2)).sum(), model=model).findings == []
+
+
+def test_a_loss_without_a_graph_is_refused_with_what_to_give(T):
+    with pytest.raises(ValueError, match=r"has no graph.*Give the loss itself"):
+        viz.diagnose(T.ones(()))
+
+
+@pytest.mark.parametrize(
+    ("given", "error", "says"),
+    [
+        (None, TypeError, "got nothing"),
+        (3, TypeError, "takes a program"),
+        ("", ValueError, "empty"),
+        ("train.py", ValueError, "name of a file.*tinygrad-edu diagnose train.py"),
+        (lambda a, b: None, TypeError, "needs a, b"),
+    ],
+)
+def test_what_is_no_program_is_refused_with_what_to_give(given, error, says):
+    with pytest.raises(error, match=says):
+        viz.diagnose(given)
+
+
+@pytest.mark.parametrize("steps", [0, -1, 1.5, True])
+def test_steps_are_counted_from_one(steps):
+    with pytest.raises(ValueError, match="whole number from 1"):
+        viz.diagnose("x = 1", steps=steps)
+
+
+def test_a_model_alone_and_a_model_of_the_other_engine(T):
+    with pytest.raises(TypeError, match="has not done anything"):
+        viz.diagnose(T.nn.Linear(1, 1))
+    other = "torch" if T.__name__ == "tinygrad_edu" else "tinygrad_edu"
+    with pytest.raises(TypeError, match="on which the program runs"):
+        viz.diagnose("x = 1", model=T.nn.Linear(1, 1), engine=other)
+
+
+def test_a_program_that_never_ends_is_stopped_and_what_was_seen_is_told(engine):
+    program = (
+        "w = T.ones(2, requires_grad=True)\nloss = w.detach().sum()\nloss2 = loss + w.sum() * 0\nwhile True:\n    pass"
+    )
+    report = viz.diagnose(program, engine=engine, limit=0.5)
+    assert report.error["type"] == "TimeoutError"
+    assert "had not ended after 0.5 seconds" in report.error["message"]
+    assert len(report.observation.ops) >= 4
+
+
+def test_a_program_that_is_no_python_says_where():
+    report = viz.diagnose("x = 1\ny = = 2")
+    assert (report.error["type"], report.error["line"]) == ("SyntaxError", 2)

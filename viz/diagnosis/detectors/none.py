@@ -1,0 +1,376 @@
+"""`.grad` is None: which line cut the path from a parameter to the loss."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from viz.diagnosis.finding import Finding, listed
+from viz.diagnosis.observation import Exit, Leaf, Observation, Ran, Seen, Through
+
+NEEDS_GRAD = "does not require grad"
+COPIES = {"tensor", "as_tensor", "asarray", "scalar_tensor", "Tensor", "FloatTensor", "new_tensor", "full", "array"}
+TRIVIAL = {0.0, 1.0, -1.0, 2.0, 0.5}
+WEIGHT_NAMES = re.compile(r"^(w|b|v|u|W|B|weights?|bias|theta|params?|beta|alpha|coef|embedding|table|kernel)\w{0,2}$")
+
+
+@dataclass
+class Cut:
+    """Where the way from a leaf to the loss ends, and how."""
+
+    kind: str
+    line: int | None
+    op: Ran | None
+    path: list[int]
+    value: int
+    lines: list[int]
+
+
+def find(seen: Observation) -> Iterator[Finding]:
+    """Parameters that no gradient came to, by the line that cut them off."""
+    yield from _rebound_or_non_leaf(seen)
+    yield from _unregistered(seen)
+    yield from _without_gradient(seen)
+
+
+def links(seen: Observation) -> dict[int, list[int]]:
+    """From a value to the values whose numbers came to it by way of Python: `item()` and back."""
+    found: dict[int, list[int]] = {}
+    sources = [value for value in seen.values if value.op is None or not seen.ops[value.op].inputs]
+    for leaving in seen.exits:
+        if not seen.values[leaving.value].floating or leaving.name == "__bool__":
+            continue
+        for source in sources:
+            born = source.op if source.op is not None else _first_use(seen, source)
+            if born is not None and born >= leaving.op and source.leaf is None and source.of_grad is None:
+                if source.base == leaving.value or seen.places.flows(leaving.line, source.line):
+                    found.setdefault(source.nr, []).append(leaving.value)
+            elif source.op is not None and source.op >= leaving.op and source.leaf is not None:
+                found.setdefault(source.nr, [])
+                found[source.nr] += [leaving.value] * seen.places.flows(leaving.line, source.line)
+        if leaving.number is not None and leaving.number not in TRIVIAL:
+            for op in seen.ops[leaving.op : leaving.op + 200]:
+                if leaving.number in op.options.values():
+                    for nr in op.outputs:
+                        found.setdefault(nr, []).append(leaving.value)
+    return found
+
+
+def _first_use(seen: Observation, value: Seen) -> int | None:
+    for op in seen.ops:
+        if value.nr in op.inputs:
+            return op.nr
+    return None
+
+
+def _without_gradient(seen: Observation) -> Iterator[Finding]:
+    passes = [each for each in seen.passes if each.done or NEEDS_GRAD in each.raised]
+    if not passes:
+        return
+    failed = next((each for each in passes if each.raised), None)
+    trained = list(seen.trained())
+    idle = [leaf for leaf in seen.leaves if not leaf.gradients]
+    if not idle and failed is None:
+        return
+    ways = links(seen)
+    cuts: dict[tuple[str, int | None], tuple[Cut, list[Leaf]]] = {}
+    unused: list[Leaf] = []
+    for leaf in idle:
+        wanted = leaf.held or (leaf.requires_grad and not any(each.held for each in seen.leaves))
+        if not leaf.requires_grad and leaf.frozen_at is None and not leaf.held:
+            continue
+        cut = _cut(seen, leaf, passes, ways)
+        if cut is None:
+            if leaf.requires_grad and (leaf.held or leaf.holder is not None) and not leaf.used:
+                unused.append(leaf)
+            continue
+        if wanted or failed is not None:
+            cuts.setdefault((cut.kind, cut.line), (cut, []))[1].append(leaf)
+    for cut, leaves in cuts.values():
+        yield from _cut_finding(seen, cut, leaves, len(trained), failed)
+    if failed is not None and not any(leaf.requires_grad for _, leaves in cuts.values() for leaf in leaves):
+        yield from _never_asked(seen, failed, cuts)
+    yield from _unused(seen, unused, len(trained))
+
+
+def _cut(seen: Observation, leaf: Leaf, passes: list[Through], ways: dict[int, list[int]]) -> Cut | None:
+    values = set(leaf.values)
+    best: Cut | None = None
+    for each in passes:
+        for root in each.roots:
+            chain = seen.route(root, lambda value: value.nr in values, ways)
+            if not chain:
+                continue
+            found = _along(seen, chain[::-1], ways)
+            if found is not None and (best is None or len(found.path) < len(best.path)):
+                best = found
+    return best
+
+
+def _along(seen: Observation, path: list[int], ways: dict[int, list[int]]) -> Cut | None:
+    """The first place on a path from a leaf to a root that autograd did not record."""
+    before = seen.values[path[0]]
+    for place, nr in enumerate(path[1:], 1):
+        value = seen.values[nr]
+        maker = seen.maker(value)
+        left = next((e for e in seen.exits if e.value == before.nr), None)
+        if before.nr in ways.get(nr, []) and (maker is None or before.nr not in maker.inputs) and left is not None:
+            return Cut(_leaving(left), left.line, None, path, nr, [left.line or 0])
+        if maker is not None and (not value.requires_grad or (value.leaf is not None and not maker.recorded)):
+            return _of_op(seen, maker, before, value, path, place, ways)
+        before = value
+    return None
+
+
+def _leaving(left: Exit) -> str:
+    return "numpy" if left.name in ("numpy", "__array__") else "item"
+
+
+def _of_op(
+    seen: Observation, op: Ran, before: Seen, value: Seen, path: list[int], place: int, ways: dict[int, list[int]]
+) -> Cut:
+    lines = [op.line] if op.line is not None else []
+    kind, line = "cut", op.line
+    if op.name in ("detach", "detach_"):
+        kind = "detach"
+        left = next((e for e in seen.exits if e.value == value.nr and e.line == op.line), None)
+        if left is not None:
+            kind = _leaving(left)
+    elif op.name == "data":
+        kind = "data"
+    elif any(seen.values[nr].of_grad is not None or _near_grad(seen, nr) for nr in op.inputs) and not op.in_place:
+        kind = "rebound"
+    elif not op.grad_on or op.inference:
+        kind = "inference-mode" if op.inference else "no-grad"
+        line = seen.places.switched_off(op.stack) or op.line
+    elif op.name in COPIES:
+        kind = "new-tensor"
+    elif not value.floating:
+        kind = "integer-op"
+    elif not before.requires_grad:
+        kind = "requires-grad-off"
+        line = seen.leaves[before.leaf].frozen_at if before.leaf is not None else op.line
+    elif op.name.endswith(".apply"):
+        kind = "wrong-backward"
+    return Cut(kind, line, op, path, value.nr, [line or 0, *lines])
+
+
+def _near_grad(seen: Observation, nr: int) -> bool:
+    maker = seen.maker(seen.values[nr])
+    return maker is not None and any(seen.values[one].of_grad is not None for one in maker.inputs)
+
+
+SAYS = {
+    "detach": "{code} calls detach(): the numbers go on, the way back to {names} does not.",
+    "data": "{code} reads .data: the numbers go on, the way back to {names} does not, and nothing is checked.",
+    "item": "{code} makes a Python number of a tensor. A number has no history, so no gradient comes back to {names}.",
+    "numpy": "{code} leaves for NumPy, which records nothing: no gradient comes back to {names}.",
+    "new-tensor": "{code} makes a new tensor out of numbers. It is a leaf with no history, so no gradient comes back to {names}.",
+    "no-grad": "{code} switches recording off: `{op}` in line {at} ran under it, and no gradient comes back to {names}.",
+    "inference-mode": "{code} switches recording off for good: `{op}` in line {at} ran under it, and no gradient comes back to {names}.",
+    "integer-op": "{code} gives whole numbers or truth values (`{op}`), which have no slope: no gradient comes back to {names}.",
+    "requires-grad-off": "{code} switches requires_grad off for {names}, so autograd records nothing for it.",
+    "rebound": "{code} makes a new tensor and gives it the parameter's name. The new one is no leaf that requires grad: {names} gets no further gradient.",
+    "wrong-backward": "{code}: what this Function gives back has no gradient, so none comes back to {names}.",
+    "cut": "{code}: `{op}` was not recorded, so no gradient comes back to {names}.",
+}
+FIXES = {
+    "detach": "Leave .detach() out where the gradient is to pass.",
+    "data": "Compute with the tensor itself in place of .data.",
+    "item": "Compute the loss from the tensor itself; call item() only to print.",
+    "numpy": "Use the engine's own function of the same name; leave for NumPy only to print or plot.",
+    "new-tensor": "Join tensors with stack() or cat(), which are recorded: `T.stack(losses)` in place of `T.tensor(losses)`.",
+    "no-grad": "Move what is to learn out of the no_grad block.",
+    "inference-mode": "Move what is to learn out of the inference_mode block.",
+    "integer-op": "Use a loss with a slope, such as cross_entropy on the scores; count hits only to report them.",
+    "requires-grad-off": "Leave requires_grad on for what is to learn: `p.requires_grad_(True)`.",
+    "rebound": "Write into the parameter: `with T.no_grad(): w -= lr * w.grad`, or use an optimiser.",
+    "wrong-backward": "Return a differentiable output, with a gradient for each input that needs one.",
+    "cut": "Keep every op between the parameter and the loss recorded.",
+}
+TAKEN_OUT = {"detach": ".detach()", "data": ".data", "item": ".item()", "numpy": ".detach().numpy()"}
+
+
+def _cut_finding(
+    seen: Observation, cut: Cut, leaves: list[Leaf], trained: int, failed: Through | None
+) -> Iterator[Finding]:
+    names = seen.called(leaf.nr for leaf in leaves)
+    code = f"Line {cut.line}, `{seen.places.code(cut.line)}`," if cut.line else "An op"
+    text = SAYS[cut.kind].format(
+        code=code, names=listed(names), op=cut.op.name if cut.op else "", at=cut.op.line if cut.op else cut.line
+    )
+    text += f" No backward pass of {len(seen.passes)} brought it a gradient."
+    if failed is not None:
+        text += " backward() itself was refused, for nothing that led to the loss requires grad."
+    held = all(leaf.held for leaf in leaves)
+    alone = not seen.optimizers and any(leaf.asked for leaf in leaves)
+    certain = failed is not None or ((held or alone or not seen.optimizers) and not _on_purpose(seen, cut, leaves))
+    if cut.kind == "requires-grad-off" and failed is None:
+        certain = False  # freezing is a common wish
+    yield Finding(
+        cut.kind, cut.line, certain, text, FIXES[cut.kind], names, cut.lines, 1, _change(seen, cut),
+        cut.op.where if cut.op else None, cut.path, cut.value, len(leaves) / max(1, trained), failed is not None,
+    )  # fmt: skip
+
+
+def _on_purpose(seen: Observation, cut: Cut, leaves: list[Leaf]) -> bool:
+    """Whether the cut looks meant: a part in evaluation mode, or one that is written to by other means."""
+    if any(write.kind == "write" for leaf in leaves for write in leaf.writes):
+        return True
+    holders = [seen.parts[leaf.holder] for leaf in leaves if leaf.holder is not None]
+    if (
+        holders
+        and all(not part.training for part in holders)
+        and any(part.training for part in seen.parts if part.called)
+    ):
+        return True
+    return (
+        not any(leaf.held for leaf in leaves)
+        and cut.kind in ("no-grad", "inference-mode", "detach", "data")
+        and not any(leaf.asked for leaf in leaves)
+        and bool(holders)
+    )
+
+
+def _change(seen: Observation, cut: Cut) -> tuple[str, str] | None:
+    code = seen.places.code(cut.line)
+    out = TAKEN_OUT.get(cut.kind, "")
+    if cut.kind == "numpy" or not out or code.count(out) != 1:
+        return None
+    return code, code.replace(out, "")
+
+
+def _never_asked(
+    seen: Observation, failed: Through, cuts: dict[tuple[str, int | None], tuple[Cut, list[Leaf]]]
+) -> Iterator[Finding]:
+    """backward() was refused because nothing that led to the loss requires grad, and nothing was cut off."""
+    if any(cut.kind == "requires-grad-off" for cut, _ in cuts.values()):
+        return
+    above = seen.above(failed.roots)
+    frozen = [leaf for leaf in seen.leaves if leaf.frozen_at is not None and above & set(leaf.values)]
+    if frozen:
+        names = seen.called(leaf.nr for leaf in frozen)
+        line = frozen[0].frozen_at
+        yield Finding(
+            "requires-grad-off", line, True,
+            SAYS["requires-grad-off"].format(code=f"Line {line}, `{seen.places.code(line)}`,", names=listed(names))
+            + " Nothing else that led to the loss requires grad, so backward() was refused.",
+            "Freeze before you add what is to learn, or switch it on again: `p.requires_grad_(True)`.",
+            names, [line] if line else [], 1, share=1.0, explains_error=True,
+        )  # fmt: skip
+        return
+    sources = [seen.values[nr] for nr in above if seen.values[nr].floating and not seen.inputs(seen.values[nr])]
+    if not sources:
+        return
+
+    def weight(value: Seen) -> tuple[bool, bool, bool, int]:
+        asked = bool(value.name) and f"{value.name}.grad" in seen.places.text
+        held = value.leaf is not None and bool(seen.leaves[value.leaf].held)
+        return held, asked, bool(WEIGHT_NAMES.match(value.name)), -value.nr
+
+    ranked = sorted(sources, key=weight, reverse=True)
+    first = ranked[0]
+    alike = [value for value in ranked if weight(value)[:3] == weight(first)[:3]] if any(weight(first)[:3]) else ranked
+    names = list(dict.fromkeys(value.name or f"the tensor made in line {value.line}" for value in alike))
+    code = seen.places.code(first.line)
+    change = None
+    if code.endswith(")") and code.count("(") == code.count(")"):
+        change = code, f"{code[:-1]}, requires_grad=True)"
+    yield Finding(
+        "requires-grad-off", first.line, True,
+        f"Nothing that led to the loss requires grad, so nothing was recorded and backward() was refused. {listed(names)} "
+        f"{'is' if len(names) == 1 else 'are'} made without requires_grad, first in line {first.line}.",
+        "Say which tensors are to learn when you make them: requires_grad=True.",
+        names, [value.line for value in alike if value.line], 1, change, share=1.0, explains_error=True,
+    )  # fmt: skip
+
+
+def _unused(seen: Observation, unused: list[Leaf], trained: int) -> Iterator[Finding]:
+    groups: dict[int | None, list[Leaf]] = {}
+    for leaf in unused:
+        groups.setdefault(leaf.holder, []).append(leaf)
+    ran = {line for op in seen.ops for line in op.stack}
+    for holder, leaves in groups.items():
+        names = seen.called(leaf.nr for leaf in leaves)
+        part = seen.parts[holder] if holder is not None else None
+        attribute = (part.path if part else names[0]).rpartition(".")[2]
+        asleep = [line for line in seen.places.where_read(attribute) if line not in ran and attribute]
+        asleep = [line for line in asleep if "parameters" not in seen.places.code(line)]
+        condition = next((found for line in asleep if (found := seen.places.condition(line))), None)
+        line = condition or (asleep[0] if asleep else None) or (part.line if part else leaves[0].line)
+        how = (
+            f"line {asleep[0]}, `{seen.places.code(asleep[0])}`, never ran"
+            + (f", for line {condition} decides otherwise" if condition else "")
+            if asleep
+            else "no op was ever given it"
+        )
+        yield Finding(
+            "unused", line, False,
+            f"{listed(names)} {'was' if len(names) == 1 else 'were'} in no op of this run: {how}. So no gradient came.",
+            "Use it in forward, or leave it out of the model.", names, asleep[:3], 1,
+            share=len(leaves) / max(1, trained),
+        )  # fmt: skip
+
+
+def _rebound_or_non_leaf(seen: Observation) -> Iterator[Finding]:
+    """`.grad` was read of what is no leaf: a scaled weight, or an update that made a new tensor."""
+    told: set[int | None] = set()
+    heard = [line for message, line in seen.warnings if "not a leaf Tensor is being accessed" in message]
+    for line in heard:
+        for name in dict.fromkeys(re.findall(r"([\w.\[\]]+)\.grad\b", seen.places.code(line))):
+            found = [
+                value for value in seen.values if value.name == name and value.leaf is None and value.op is not None
+            ]
+            if not found:
+                continue
+            value = found[-1]
+            op = seen.maker(value)
+            assert op is not None
+            if op.line in told:
+                continue
+            told.add(op.line)
+            rebound = any(seen.values[nr].of_grad is not None or _near_grad(seen, nr) for nr in op.inputs)
+            kind = "rebound" if rebound else "non-leaf"
+            code = f"Line {op.line}, `{seen.places.code(op.line)}`,"
+            if rebound:
+                text = SAYS["rebound"].format(code=code, names=name)
+                fix = FIXES["rebound"]
+            else:
+                text = (
+                    f"{code} computes {name} from another tensor (`{op.name}`), so {name} is no leaf. backward() keeps "
+                    f"gradients for leaves only: {name}.grad, read in line {line}, is None."
+                )
+                fix = (
+                    f"Make {name} first and switch its gradient on afterwards, as in `{name}.requires_grad_()` on its own "
+                    f"line; or call {name}.retain_grad() before backward() to look at it."
+                )
+            yield Finding(
+                kind, op.line, True, text, fix, [name], [op.line or 0, line or 0], 1, path=[*op.inputs[:1], value.nr],
+                cut=value.nr, share=1.0, explains_error=seen.error is not None and "NoneType" in seen.error["message"],
+            )  # fmt: skip
+
+
+def _unregistered(seen: Observation) -> Iterator[Finding]:
+    """Modules in a plain list: they get gradients, and no optimiser was ever told of them."""
+    if not seen.optimizers:
+        return
+    for part in seen.parts:
+        if part.registered:
+            continue
+        leaves = [seen.leaves[nr] for nr in part.parameters]
+        inner = [p for p in seen.parts if part.nr in p.parents]
+        leaves += [seen.leaves[nr] for p in inner for nr in p.parameters]
+        lost = [leaf for leaf in leaves if leaf.gradients and not leaf.held]
+        if not lost:
+            continue
+        owner = seen.parts[part.parents[0]] if part.parents else part
+        line = seen.places.where_given(f"self.{part.attribute}") or part.line
+        names = seen.called(leaf.nr for leaf in lost)
+        yield Finding(
+            "unregistered", line, True,
+            f"Line {line}, `{seen.places.code(line)}`, keeps modules in a plain {'list'} of {owner.kind}, which parameters() "
+            f"does not look into. {listed(names)} got gradients, and no optimiser holds them: they never change.",
+            f"Keep them in nn.ModuleList: `self.{part.attribute} = T.nn.ModuleList([…])`.", names, [line or 0, part.line or 0], 1,
+            share=1.0,
+        )  # fmt: skip

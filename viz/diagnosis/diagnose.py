@@ -1,0 +1,336 @@
+"""`diagnose`: runs a program under observation, puts everything back, and says why it does not learn as meant."""
+
+from __future__ import annotations
+
+import ast
+import contextlib
+import inspect
+import sys
+import time
+import traceback
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+from tinygrad_edu.exercises.running.probe import TimeUp, time_limit
+from viz import engines
+from viz.diagnosis import finished
+from viz.diagnosis.detectors import ALL
+from viz.diagnosis.finding import Finding
+from viz.diagnosis.observation import Observation
+from viz.diagnosis.observer import Observer
+from viz.diagnosis.places import Places
+from viz.diagnosis.ranking import rank
+from viz.diagnosis.report import Report
+from viz.diagnosis.state import as_before, found_in
+from viz.engines import CORE, TORCH, Engine
+from viz.recording.reader import legible
+from viz.recording.record import Printed, namespace_for
+from viz.recording.source import Source
+
+LIMIT = 60.0  # seconds that a program may take
+ACCEPTED = (
+    "viz.diagnose takes a program: its source text, a function that takes the engine (`def program(T): …`), a training step "
+    "without arguments (`def step(): …`), or a loss that is there already; got {}"
+)
+
+
+def diagnose(
+    program_or_step: Any,
+    model: Any = None,
+    optimizer: Any = None,
+    steps: int = 3,
+    *,
+    engine: str | None = None,
+    inputs: dict[str, Any] | None = None,
+    limit: float = LIMIT,
+) -> Report:
+    """Say why a gradient is None, zero or nan, or why a model does not learn: each cause with its line and what was seen.
+
+    Nothing is changed: weights, gradients, optimisers, modes, hooks and random numbers are afterwards as they were before;
+    version counters alone have counted on.
+
+    Args:
+        program_or_step: source text; a function that takes the engine's module first; a training step without arguments,
+            which is run `steps` times; or a loss, of whose finished graph is told what can still be seen.
+        model: the module that is trained, where it is not found by the program's own names.
+        optimizer: its optimiser, likewise.
+        steps: how often a training step is run; a program is run once.
+        engine: `"torch"` or `"tinygrad_edu"` for source text; found out from its imports, the model or the optimiser if None.
+        inputs: further names for source text.
+        limit: seconds after which a program that has not ended is stopped; what was seen until then is told.
+
+    A program that raises is diagnosed up to there; `report.error` tells what it raised.
+
+    Raises:
+        TypeError: what was given is no program.
+        ValueError: a number of steps below 1, a limit that is not positive, an empty program, or a file's name for its text.
+
+    >>> import viz
+    >>> report = viz.diagnose("w = T.tensor(2.0, requires_grad=True)\\nloss = (w.detach() - 1) ** 2\\nloss.backward()")
+    >>> report.findings[0].kind, report.findings[0].line
+    ('detach', 2)
+    """
+    if isinstance(steps, bool) or not isinstance(steps, int) or steps < 1:
+        raise ValueError(f"steps is how often a training step runs: a whole number from 1, and not {steps!r}")
+    if not limit > 0:
+        raise ValueError(f"limit is a number of seconds above 0, and not {limit!r}")
+    found = engines.of(program_or_step)
+    if found is not None and found.is_tensor(program_or_step):
+        return finished.diagnose_loss(found, program_or_step, model, optimizer)
+    _check(program_or_step)
+    chosen = _engine(program_or_step, model, optimizer, engine)
+    for name, thing, fits in (
+        ("model", model, chosen.is_module(model)),
+        ("optimizer", optimizer, hasattr(optimizer, "param_groups")),
+    ):
+        if thing is not None and not fits:
+            raise TypeError(f"{name} must be one of {chosen.name}, on which the program runs, not {_what(thing)}")
+    source = Source(program_or_step)
+    run = Run(chosen, source, steps, inputs or {}, model, optimizer, limit)
+    return run.report()
+
+
+def _what(thing: Any) -> str:
+    return f"{type(thing).__module__}.{type(thing).__name__}"
+
+
+def _check(program: Any) -> None:
+    if isinstance(program, str):
+        if not program.strip():
+            raise ValueError("the program is empty: give its source text, a function or a training step")
+        if "\n" not in program and program.strip().endswith((".py", ".ipynb")):
+            raise ValueError(
+                f"{program!r} is the name of a file: give its text, as in viz.diagnose(open({program!r}).read()), or run "
+                f"`tinygrad-edu diagnose {program}` in a shell"
+            )
+        return
+    if engines.of(program) is not None:
+        raise TypeError(
+            ACCEPTED.format(f"a module, {type(program).__name__}")
+            + ". A module alone has not done anything: give the step that trains it, viz.diagnose(step, model=model)"
+        )
+    if isinstance(program, Path):
+        raise TypeError(ACCEPTED.format(f"a path. Give the file's text: viz.diagnose({program!r}.read_text())"))
+    if not callable(program) or isinstance(program, type):
+        raise TypeError(ACCEPTED.format("nothing (None)" if program is None else type(program).__name__))
+    if len(_required(program)) > 1:
+        names = ", ".join(_required(program))
+        raise TypeError(
+            f"a training step is called without arguments, and a program with the engine alone; this one needs {names}. "
+            "Wrap it: viz.diagnose(lambda: step(batch))"
+        )
+
+
+def _required(function: Callable[..., Any]) -> list[str]:
+    try:
+        parameters = inspect.signature(function).parameters.values()
+    except (TypeError, ValueError):
+        return []
+    return [
+        each.name
+        for each in parameters
+        if each.default is each.empty and each.kind not in (each.VAR_POSITIONAL, each.VAR_KEYWORD)
+    ]
+
+
+def _engine(program: Any, model: Any, optimizer: Any, wanted: str | None) -> Engine:
+    if wanted is not None:
+        return engines.load(wanted)
+    for thing in (model, *(p for group in getattr(optimizer, "param_groups", ()) for p in group["params"][:1])):
+        found = engines.of(thing)
+        if found is not None:
+            return found
+    if not isinstance(program, str):
+        for name in (TORCH, CORE):
+            if name in sys.modules and (name == TORCH or not _required(program)):
+                candidate = engines.load(name)
+                if any(engines.of(thing) is candidate for thing in found_in(candidate, program)):
+                    return candidate
+                if _names_module(program, candidate):
+                    return candidate
+        return engines.load(CORE)
+    with contextlib.suppress(SyntaxError, ValueError):
+        for node in ast.walk(ast.parse(program)):
+            if isinstance(node, ast.Import):
+                named = [alias.name for alias in node.names]
+            elif isinstance(node, ast.ImportFrom):
+                named = [node.module or ""]
+            else:
+                named = []
+            for name in named:
+                if name.partition(".")[0] in engines.NAMES:
+                    return engines.load(name.partition(".")[0])
+    return engines.load(CORE)
+
+
+def _names_module(function: Callable[..., Any], engine: Engine) -> bool:
+    scope = getattr(inspect.unwrap(function), "__globals__", {})
+    names = getattr(getattr(inspect.unwrap(function), "__code__", None), "co_names", ())
+    return any(scope.get(name) is engine.module for name in names)
+
+
+class _Clock:
+    """What is left of the time that a program may take, by the clock on the wall."""
+
+    def __init__(self, seconds: float) -> None:
+        self._end = time.monotonic() + seconds
+
+    @property
+    def left(self) -> float:
+        """Seconds until it is spent."""
+        return self._end - time.monotonic()
+
+
+class Run:
+    """One run of a program under observation, after which everything is as it was.
+
+    Args:
+        engine: what it runs on.
+        source: the program.
+        steps: how often a step without arguments is called.
+        inputs: further names for source text.
+        model: the module that is trained, if it was named.
+        optimizer: its optimiser, if it was named.
+        limit: seconds that it may take.
+        namespace: where source text runs, and is to leave its names; a new one if None.
+    """
+
+    def __init__(
+        self,
+        engine: Engine,
+        source: Source,
+        steps: int = 3,
+        inputs: dict[str, Any] | None = None,
+        model: Any = None,
+        optimizer: Any = None,
+        limit: float = LIMIT,
+        namespace: dict[str, Any] | None = None,
+    ) -> None:
+        self.engine = engine
+        self.source = source
+        self.places = Places(source)
+        self.raised: BaseException | None = None
+        self._steps = steps
+        self._inputs = inputs or {}
+        self._given = [thing for thing in (model, optimizer) if thing is not None]
+        self._model = model
+        self._optimizer = optimizer
+        self._limit = limit
+        self._namespace = namespace
+        self._output = Printed()
+        self._calls = 0
+
+    def report(self) -> Report:
+        """Run the program, put everything back, and report."""
+        keep = list(self._given)
+        if self.source.function is not None:
+            keep += found_in(self.engine, self.source.function)
+        keep += [thing for thing in self._inputs.values() if engines.of(thing) is self.engine]
+        unique = list({id(thing): thing for thing in keep}.values())
+        # Modules first: what is put back last is what counts, and an optimiser's tensors are the module's.
+        with as_before(self.engine, unique), contextlib.redirect_stdout(self._output):
+            seen = self.observe(unique)
+        return self.conclude(seen)
+
+    def observe(self, things: list[Any] | None = None) -> Observation:
+        """Run the program under observation; what it raises is in `raised`."""
+        observer = Observer(self.engine, self.places)
+        namespace = self._space()
+        try:
+            with time_limit(_Clock(self._limit)), observer.watching():  # type: ignore[arg-type]
+                self._introduce(observer, things or [])
+                try:
+                    self._start(observer, namespace)
+                except (Exception, SystemExit) as error:
+                    self.raised = error
+                    _from_traceback(observer, error)
+                if namespace is not None:
+                    observer.names(namespace)
+                    observer.alive(namespace)
+        except TimeUp:
+            self.raised = TimeoutError(
+                f"the program had not ended after {self._limit:g} seconds and was stopped; what was seen until then is told. "
+                "Let it run fewer steps, or give it longer: limit=…"
+            )
+        if isinstance(self.raised, SystemExit) and not self.raised.code:
+            self.raised = None  # it ended itself, as a script may
+        seen = observer.seen
+        if self.raised is not None:
+            seen.error = self._describe(self.raised)
+        return seen
+
+    def _space(self) -> dict[str, Any] | None:
+        if self.source.function is not None:
+            return None
+        if self._namespace is not None:
+            return self._namespace
+        given = dict(self._inputs)
+        if self._model is not None:
+            given.setdefault("model", self._model)
+        if self._optimizer is not None:
+            given.setdefault("optimizer", self._optimizer)
+        return namespace_for(self.engine, given)
+
+    def _introduce(self, observer: Observer, things: list[Any]) -> None:
+        """Tell the observer of what was there before."""
+        for thing in things:
+            if self.engine.is_module(thing):
+                observer.know(thing, "model" if thing is self._model else "")
+                if thing is self._model:
+                    observer.seen.given_model = observer.part(thing)
+            elif hasattr(thing, "param_groups"):
+                observer.held(thing, made_here=False)
+
+    def _start(self, observer: Observer, namespace: dict[str, Any] | None) -> None:
+        function = self.source.function
+        if function is None:
+            assert namespace is not None
+            exec(compile(self.source.text, self.source.filename, "exec", dont_inherit=True), namespace)
+        elif _required(function):
+            function(self.engine.module, **self._inputs)
+        else:
+            for _ in range(self._steps):
+                self._calls += 1
+                function(**self._inputs)
+            self._known_by_closure(observer)
+
+    def _known_by_closure(self, observer: Observer) -> None:
+        function = inspect.unwrap(self.source.function)  # type: ignore[arg-type]
+        code, scope = getattr(function, "__code__", None), getattr(function, "__globals__", {})
+        if code is None:
+            return
+        variables = {name: scope[name] for name in code.co_names if name in scope}
+        for name, cell in zip(code.co_freevars, function.__closure__ or (), strict=False):
+            with contextlib.suppress(ValueError):
+                variables[name] = cell.cell_contents
+        observer.names(variables)
+        observer.alive(variables)
+
+    def _describe(self, error: BaseException) -> dict[str, Any]:
+        line = None
+        for frame, number in traceback.walk_tb(error.__traceback__):
+            if self.source.owns(frame):
+                line = number - self.source.first + 1
+        message = str(error)
+        if isinstance(error, SyntaxError) and error.filename == self.source.filename:
+            line, message = error.lineno, error.msg
+        kind = "TimeoutError" if isinstance(error, TimeoutError) else type(error).__name__
+        return {"type": kind, "message": legible(message), "line": line}
+
+    def conclude(self, seen: Observation) -> Report:
+        """What the detectors make of an observation, the most likely cause first."""
+        return Report(seen, rank(list(_all(seen))), self._output.getvalue(), self._calls)
+
+
+def _all(seen: Observation) -> Iterator[Finding]:
+    for detector in ALL:
+        yield from detector(seen)
+
+
+def _from_traceback(observer: Observer, error: BaseException) -> None:
+    """The names of the frames that an error went through: their variables are gone otherwise."""
+    for frame, _ in traceback.walk_tb(error.__traceback__):
+        if observer.places.source.owns(frame):
+            observer.names(frame.f_locals)
+            observer.alive(frame.f_locals)

@@ -1,0 +1,84 @@
+"""A finding: one cause, the line to change, and what was seen that speaks for it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+GROUPS = {
+    1: "no gradient",
+    2: "a gradient of zero",
+    3: "nan or infinity",
+    4: "vanishing or exploding",
+    5: "does not learn",
+    6: "memory and time",
+    7: "wrong but silent",
+}
+
+
+@dataclass
+class Finding:
+    """One cause, found in one run of a program.
+
+    Attributes:
+        kind: a short name for the cause, such as `detach` or `no-zero-grad`.
+        line: the line of the program to change, from 1; None where the program's text has none.
+        certain: whether what was seen proves it; else it is likely.
+        message: what happened, with the numbers that were seen.
+        fix: what to do, with the changed line where it can be written down.
+        tensors: the names of the tensors concerned.
+        lines: all lines that take part, the one to change first.
+        group: one of the seven kinds of trouble, see `GROUPS`.
+        change: the line as it is and as it should be; empty where that is no matter of one line.
+        where: file and line of the code that ran, where that is not in the program's own text.
+        path: values from the parameter to the loss, for the picture; `cut` is the first that the gradient does not reach.
+    """
+
+    kind: str
+    line: int | None
+    certain: bool
+    message: str
+    fix: str
+    tensors: list[str] = field(default_factory=list)
+    lines: list[int] = field(default_factory=list)
+    group: int = 0
+    change: tuple[str, str] | None = None
+    where: tuple[str, int] | None = None
+    path: list[int] = field(default_factory=list)
+    cut: int | None = None
+    share: float = 0.0  # of what is meant to learn that it concerns
+    explains_error: bool = False
+
+    def __post_init__(self) -> None:
+        known = [self.line] if self.line is not None else []
+        self.lines = list(dict.fromkeys([*known, *(line for line in self.lines if line is not None)]))
+
+    def as_data(self) -> dict[str, Any]:
+        """The finding as plain data."""
+        return {
+            "kind": self.kind,
+            "group": GROUPS.get(self.group, ""),
+            "line": self.line,
+            "lines": self.lines,
+            "certain": self.certain,
+            "message": self.message,
+            "fix": self.fix,
+            "change": list(self.change) if self.change else None,
+            "tensors": self.tensors,
+            "file": self.where[0] if self.where else None,
+            "file_line": self.where[1] if self.where else None,
+        }
+
+
+def listed(names: list[str], most: int = 4) -> str:
+    """Names as English: `a, b and 3 more`."""
+    shown = names[:most]
+    rest = len(names) - len(shown)
+    if rest:
+        return f"{', '.join(shown)} and {rest} more"
+    return " and ".join([", ".join(shown[:-1]), shown[-1]] if len(shown) > 1 else shown) if shown else "nothing"
+
+
+def number(size: float) -> str:
+    """A number as a person reads it."""
+    return f"{size:.3g}"

@@ -1,0 +1,282 @@
+"""What was seen while a program ran, as light data: ops, values, leaves, passes and steps. No tensor is kept alive by it."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+from viz.diagnosis.places import Places
+
+
+@dataclass(slots=True)
+class Seen:
+    """One value: a tensor as one op left it."""
+
+    nr: int
+    op: int | None  # the op that made it; None for what was there, or came from outside
+    shape: tuple[int, ...]
+    dtype: str
+    requires_grad: bool
+    peak: float | None  # the largest magnitude; nan where a nan is in it, None where nobody looked
+    line: int | None = None  # where it was made, or met first
+    leaf: int | None = None  # the leaf whose value it is
+    base: int | None = None  # the value whose memory it uses
+    name: str = ""
+    grad: float | None = None  # the largest magnitude of the last gradient that arrived at it
+    arrived: int = 0  # how many gradients had arrived anywhere before that one
+    low: float | None = None
+    of_grad: int | None = None  # the leaf whose `.grad` it is
+
+    @property
+    def finite(self) -> bool:
+        """Whether all of its numbers are finite, as far as anybody looked."""
+        return self.peak is None or math.isfinite(self.peak)
+
+    @property
+    def floating(self) -> bool:
+        """Whether it holds floating-point numbers: no other tensor can have a gradient."""
+        return "float" in self.dtype
+
+
+@dataclass(slots=True)
+class Ran:
+    """One op that ran, recorded by autograd or not."""
+
+    nr: int
+    name: str
+    line: int | None
+    stack: tuple[int, ...]  # the program's lines that were running, innermost first
+    where: tuple[str, int] | None  # file and line, where the code that ran is the user's but not the program's text
+    module: str
+    inputs: tuple[int, ...]
+    outputs: tuple[int, ...]
+    recorded: bool
+    grad_on: bool
+    inference: bool
+    library: bool = False  # whether it ran inside a module of the engine itself
+    in_place: bool = False
+    options: dict[str, Any] = field(default_factory=dict)  # numbers, words and flags that the call was given
+    step: int = 0  # how many optimiser steps there had been
+    owner: int | None = None  # the module whose forward ran it
+
+
+@dataclass(slots=True)
+class Exit:
+    """A value that left the engine: `item()`, `numpy()`, a Python condition."""
+
+    name: str
+    value: int
+    line: int | None
+    stack: tuple[int, ...]
+    op: int  # how many ops had run before
+    number: float | None = None
+
+
+@dataclass
+class Leaf:
+    """A tensor that gradients are collected for, or that an optimiser holds: what became of it."""
+
+    nr: int
+    name: str
+    shape: tuple[int, ...]
+    requires_grad: bool
+    line: int | None
+    parameter: bool = False
+    holder: int | None = None  # the module that it is a parameter of
+    held: list[int] = field(default_factory=list)  # optimisers that hold it
+    gradients: list[tuple[int, float]] = field(default_factory=list)  # pass, largest magnitude
+    writes: list[Write] = field(default_factory=list)
+    used: int = 0  # by how many ops
+    frozen_at: int | None = None  # line that switched its requires_grad off
+    values: list[int] = field(default_factory=list)
+    asked: bool = False  # whether the program read its `.grad`
+    used_by: list[int] = field(default_factory=list)  # the first ops that took it
+    equal_rows: list[bool] = field(default_factory=list)  # at each step: whether all rows of it are the same
+    size: float = 0.0  # its largest magnitude when last looked at
+
+
+@dataclass(slots=True)
+class Write:
+    """A write into a leaf: by an optimiser, an initialiser, or a line of the program."""
+
+    kind: str  # step | init | update | write
+    name: str
+    line: int | None
+    after: int  # passes there had been
+    order: int
+    relative: float | None = None  # how far it moved, against its size
+    ascent: bool = False
+    through_data: bool = False
+
+
+@dataclass
+class Through:
+    """One backward pass."""
+
+    nr: int
+    kind: str  # backward | grad
+    line: int | None
+    stack: tuple[int, ...]
+    roots: list[int]
+    retain: bool
+    create: bool
+    ops: int  # how many ops had run before
+    order: int
+    loss: float | None = None
+    raised: str = ""
+    got: dict[int, float] = field(default_factory=dict)  # leaf -> largest magnitude
+    reached: list[tuple[int, float]] = field(default_factory=list)  # values, in the order that gradients came to them
+    stale: set[int] = field(default_factory=set)  # leaves whose .grad a step had used already and that was added to
+    step: int = 0
+    done: bool = False
+
+
+@dataclass
+class Moment:
+    """Something that happened around the ops, in its order: zero, step, train, eval, made, seed."""
+
+    kind: str
+    line: int | None
+    order: int
+    who: int = 0  # the optimiser or module
+    text: str = ""
+    passes: int = 0
+    empty: bool = False  # step: no leaf that it holds has a gradient other than zero
+    stale: tuple[int, ...] = ()  # step: leaves whose gradient holds what a step before had used
+    moved: float | None = None
+    stack: tuple[int, ...] = ()
+
+
+@dataclass
+class Held:
+    """An optimiser: what it is, where it was made and which leaves it holds."""
+
+    nr: int
+    kind: str
+    line: int | None
+    rate: float | None
+    leaves: list[int] = field(default_factory=list)
+    made_here: bool = True
+
+
+@dataclass
+class Part:
+    """A module: its class, where it was made, its path, and what it is doing."""
+
+    nr: int
+    kind: str
+    line: int | None
+    path: str = ""
+    training: bool = True
+    library: bool = False
+    called: int = 0
+    called_in_eval_then_backward: int = 0
+    parents: list[int] = field(default_factory=list)
+    parameters: list[int] = field(default_factory=list)
+    registered: bool = True  # False: found in a plain list or dict of a module
+    attribute: str = ""  # the plain attribute it is kept in
+    stack: tuple[int, ...] = ()
+    eval_line: int | None = None
+
+
+@dataclass
+class FunctionCheck:
+    """A custom Function's backward beside what its own forward says, by numbers."""
+
+    name: str
+    line: int | None  # of its backward
+    call: int | None
+    worst: float  # the largest difference, against the size of the gradient
+    flat: bool  # the forward is flat where it was asked, as round() is
+    identity: bool  # the forward gives back its input
+    opposite: bool
+    missing: bool  # None where the numbers say otherwise
+    text: str = ""
+
+
+@dataclass
+class Observation:
+    """All that was seen of one run."""
+
+    engine: str
+    places: Places
+    ops: list[Ran] = field(default_factory=list)
+    values: list[Seen] = field(default_factory=list)
+    leaves: list[Leaf] = field(default_factory=list)
+    passes: list[Through] = field(default_factory=list)
+    moments: list[Moment] = field(default_factory=list)
+    exits: list[Exit] = field(default_factory=list)
+    optimizers: list[Held] = field(default_factory=list)
+    parts: list[Part] = field(default_factory=list)
+    warnings: list[tuple[str, int | None]] = field(default_factory=list)
+    functions: list[FunctionCheck] = field(default_factory=list)
+    kept: list[tuple[str, int, int | None]] = field(default_factory=list)  # name, values of older steps alive, line
+    error: dict[str, Any] | None = None
+    cut: bool = False  # whether the program ran on unseen
+    steps: int = 0
+    seeds: dict[str, Any] = field(default_factory=dict)
+    given_model: int | None = None
+
+    def inputs(self, value: Seen) -> list[Seen]:
+        """The values that `value` was made from."""
+        return [] if value.op is None else [self.values[nr] for nr in self.ops[value.op].inputs]
+
+    def above(
+        self, start: Iterable[int], follow: Callable[[Seen], bool] | None = None, past_leaves: bool = False
+    ) -> set[int]:
+        """The values that the values `start` were computed from, themselves included; it ends at leaves."""
+        found: set[int] = set()
+        stack = list(start)
+        while stack:
+            nr = stack.pop()
+            if nr in found:
+                continue
+            value = self.values[nr]
+            if follow is not None and not follow(value):
+                continue
+            found.add(nr)
+            if value.op is not None and (past_leaves or value.leaf is None or not value.requires_grad):
+                stack.extend(self.ops[value.op].inputs)
+        return found
+
+    def route(self, root: int, goal: Callable[[Seen], bool], extra: dict[int, list[int]] | None = None) -> list[int]:
+        """The shortest chain of values from `root` up to one that is a `goal`; empty where there is none.
+
+        `extra` are further links, from a value to what its numbers came from by way of Python.
+        """
+        before: dict[int, int | None] = {root: None}
+        queue = [root]
+        for nr in queue:
+            value = self.values[nr]
+            if goal(value):
+                chain = [nr]
+                while (behind := before[chain[-1]]) is not None:
+                    chain.append(behind)
+                return chain[::-1]
+            ahead: list[int] = []
+            if value.op is not None and (value.leaf is None or not value.requires_grad):
+                ahead += self.ops[value.op].inputs
+            ahead += (extra or {}).get(nr, [])
+            for one in ahead:
+                if one not in before:
+                    before[one] = nr
+                    queue.append(one)
+        return []
+
+    def maker(self, value: Seen) -> Ran | None:
+        """The op that made a value."""
+        return None if value.op is None else self.ops[value.op]
+
+    def trained(self) -> Iterator[Leaf]:
+        """The leaves that are meant to learn: those that an optimiser holds; without one, all that require grad."""
+        if any(leaf.held for leaf in self.leaves):
+            yield from (leaf for leaf in self.leaves if leaf.held)
+        else:
+            yield from (leaf for leaf in self.leaves if leaf.requires_grad)
+
+    def called(self, nrs: Iterable[int]) -> list[str]:
+        """The names of leaves, those of one module together where there are many."""
+        names = [self.leaves[nr].name or f"a tensor of shape {self.leaves[nr].shape}" for nr in nrs]
+        return list(dict.fromkeys(names))

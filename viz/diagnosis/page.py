@@ -1,0 +1,103 @@
+"""A report as HTML: what stands below a cell, and one page that needs no network."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from viz.diagnosis import cause
+from viz.diagnosis.finding import GROUPS, Finding
+from viz.picture.svg import escape
+
+if TYPE_CHECKING:
+    from viz.diagnosis.report import Report
+
+STYLE = """
+.tgv-diagnosis { --ink: #1c2430; --soft: #5b6675; --line: #d5dae1; --paper: #ffffff; --code: #f5f6f8; --bad: #b3261e;
+  --bad-fill: #fdecea; --good: #1b6e3c; --mark: #fff1d0; color: var(--ink); background: var(--paper); max-width: 960px;
+  font: 14px/1.5 'Segoe UI', 'Helvetica Neue', Arial, 'DejaVu Sans', sans-serif; padding: 2px 0 }
+@media (prefers-color-scheme: dark) { .tgv-diagnosis { DARK } }
+[data-jp-theme-light="true"] .tgv-diagnosis { LIGHT }
+[data-jp-theme-light="false"] .tgv-diagnosis, .vscode-dark .tgv-diagnosis { DARK }
+.tgv-diagnosis h3 { font-size: 16px; margin: 4px 0 8px }
+.tgv-diagnosis section { border: 1px solid var(--line); border-left: 4px solid var(--soft); border-radius: 4px;
+  padding: 8px 14px; margin: 0 0 10px }
+.tgv-diagnosis section.certain { border-left-color: var(--bad) }
+.tgv-diagnosis h4 { font-size: 14px; margin: 0 0 6px; display: flex; gap: 10px; flex-wrap: wrap; align-items: baseline }
+.tgv-diagnosis h4 small { font-weight: normal; color: var(--soft); font-size: 12px }
+.tgv-diagnosis h4 b.sure { background: var(--bad-fill); color: var(--bad); border-radius: 3px; padding: 0 6px; font-size: 12px }
+.tgv-diagnosis pre { background: var(--code); color: var(--ink); margin: 6px 0; padding: 6px 10px; overflow-x: auto;
+  font: 13px/1.5 'DejaVu Sans Mono', Consolas, monospace; border-radius: 3px }
+.tgv-diagnosis pre mark { background: var(--mark); color: inherit; display: block }
+.tgv-diagnosis pre del, .tgv-diagnosis pre ins { display: block; text-decoration: none }
+.tgv-diagnosis pre del { color: var(--bad) } .tgv-diagnosis pre ins { color: var(--good) }
+.tgv-diagnosis p { margin: 4px 0 } .tgv-diagnosis .soft { color: var(--soft); font-size: 13px }
+.tgv-diagnosis table { border-collapse: collapse; font-size: 13px; margin: 6px 0 }
+.tgv-diagnosis details { margin: 6px 0 } .tgv-diagnosis summary { cursor: pointer; color: var(--soft) }
+"""
+_LIGHT = "--ink: #1c2430; --soft: #5b6675; --line: #d5dae1; --paper: #ffffff; --code: #f5f6f8; --bad: #b3261e; --bad-fill: #fdecea; --good: #1b6e3c; --mark: #fff1d0"
+_DARK = "--ink: #e8ecf2; --soft: #a5b0bf; --line: #3a4350; --paper: #14181f; --code: #1d232d; --bad: #ff8a80; --bad-fill: #43201d; --good: #7fd6a0; --mark: #4a3508"
+AROUND = 1  # lines of code shown before and after the one that matters
+
+
+def fragment(report: Report) -> str:
+    """The report as HTML for the output of a cell."""
+    style = STYLE.replace("LIGHT", _LIGHT).replace("DARK", _DARK)
+    body = "".join(_finding(report, place, finding) for place, finding in enumerate(report.findings, 1))
+    error = ""
+    if report.error is not None:
+        line = f" in line {report.error['line']}" if report.error["line"] is not None else ""
+        error = f"<p>It ended with <b>{escape(report.error['type'])}</b>{line}: {escape(report.error['message'])}</p>"
+    kinds = ", ".join(GROUPS.values())
+    checked = "" if report.findings else f'<p class="soft">Checked for: {kinds}.</p>'
+    return (
+        f'<style>{style}</style><div class="tgv-diagnosis"><h3>{escape(report.headline)}</h3>{body}{checked}{error}'
+        f'<p class="soft">{escape(report.looked_at)}</p></div>'
+    )
+
+
+def page(report: Report) -> str:
+    """The report as one page."""
+    code = "\n".join(f"{number:>4}  {line}" for number, line in enumerate(report.source, 1))
+    listing = f'<div class="tgv-diagnosis"><h3>The program</h3><pre>{escape(code)}</pre></div>' if code else ""
+    return (
+        '<!doctype html><html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width">'
+        "<title>Diagnosis</title><style>body { margin: 24px; background: #ffffff } "
+        "@media (prefers-color-scheme: dark) { body { background: #14181f } }</style></head>"
+        f"<body>{fragment(report)}{listing}</body></html>\n"
+    )
+
+
+def _finding(report: Report, place: int, finding: Finding) -> str:
+    sure = '<b class="sure">certain</b>' if finding.certain else "<small>likely</small>"
+    where = f"line {finding.line}" if finding.line is not None else ""
+    group = GROUPS.get(finding.group, "")
+    parts = [
+        f'<section class="{"certain" if finding.certain else "likely"}"><h4>{place}. {escape(finding.kind.replace("-", " "))}'
+        f"<small>{escape(' · '.join(filter(None, (where, group))))}</small>{sure}</h4>",
+        _listing(report, finding),
+        f"<p>{escape(finding.message)}</p>",
+    ]
+    if finding.where is not None:
+        parts.append(
+            f'<p class="soft">The code that ran is in {escape(finding.where[0])}, line {finding.where[1]}.</p>'
+        )
+    parts.append(f"<p><b>Fix:</b> {escape(finding.fix)}</p>")
+    if finding.change is not None:
+        old, new = (escape(text) for text in finding.change)
+        parts.append(f"<pre><del>- {old}</del><ins>+ {new}</ins></pre>")
+    picture = cause.picture(report.observation, finding)
+    if picture:
+        opened = " open" if place == 1 else ""
+        parts.append(f"<details{opened}><summary>the path in the graph</summary>{picture}</details>")
+    return "".join(parts) + "</section>"
+
+
+def _listing(report: Report, finding: Finding) -> str:
+    if finding.line is None or not report.source:
+        return ""
+    first, last = max(1, finding.line - AROUND), min(len(report.source), finding.line + AROUND)
+    shown = []
+    for number in range(first, last + 1):
+        text = f"{number:>4}  {escape(report.source[number - 1])}"
+        shown.append(f"<mark>{text}</mark>" if number == finding.line else f"{text}\n")
+    return f"<pre>{''.join(shown)}</pre>"

@@ -1,0 +1,217 @@
+"""Where things stand in a program's text: which line runs, which `with` is around it, where a name's numbers go."""
+
+from __future__ import annotations
+
+import ast
+import contextlib
+import sysconfig
+from functools import cached_property
+from pathlib import Path
+from types import FrameType
+
+from viz.recording.source import Source
+
+_LIBRARIES = tuple({sysconfig.get_path("stdlib"), sysconfig.get_path("purelib"), sysconfig.get_path("platlib")})
+_OURS = tuple(f"{Path(__file__).resolve().parents[2] / name}/" for name in ("viz", "tinygrad_edu"))
+_SWITCHES = ("no_grad", "inference_mode", "set_grad_enabled(False")
+
+
+class Places:
+    """The lines of a program: found from a running frame, and read from its text."""
+
+    def __init__(self, source: Source) -> None:
+        self.source = source
+        self._foreign: dict[str, bool] = {}
+
+    @property
+    def text(self) -> str:
+        """The program as it was written."""
+        return self.source.text
+
+    def code(self, line: int | None) -> str:
+        """One line of the program, without its indentation."""
+        lines = self.text.splitlines()
+        return lines[line - 1].strip() if line is not None and 0 < line <= len(lines) else ""
+
+    def stack(self, frame: FrameType | None) -> tuple[tuple[int, ...], tuple[str, int] | None]:
+        """The program's lines that run now, innermost first; and file and line of user code further in, where there is some."""
+        lines: list[int] = []
+        where: tuple[str, int] | None = None
+        owns, first = self.source.owns, self.source.first
+        while frame is not None:
+            if owns(frame):
+                lines.append((frame.f_lineno or first) - first + 1)
+            elif where is None and not lines and self.foreign(frame.f_code.co_filename):
+                where = frame.f_code.co_filename, frame.f_lineno or 0
+            frame = frame.f_back
+        return tuple(lines), where
+
+    def foreign(self, filename: str) -> bool:
+        """Whether a file is the user's own: neither a library's nor ours."""
+        known = self._foreign.get(filename)
+        if known is None:
+            known = not filename.startswith((*_LIBRARIES, *_OURS, "<")) and "site-packages" not in filename
+            self._foreign[filename] = known
+        return known
+
+    @cached_property
+    def tree(self) -> ast.Module:
+        """The program's syntax tree; empty for what is no Python."""
+        with contextlib.suppress(SyntaxError, ValueError):
+            return ast.parse(self.text)
+        return ast.Module([], [])
+
+    def switched_off(self, stack: tuple[int, ...]) -> int | None:
+        """The line that switched gradients off around the running lines: a `with`, a decorator, or a call before them."""
+        for line in stack:
+            found: tuple[int, int] | None = None  # how many lines it spans, and where it stands
+            for node in ast.walk(self.tree):
+                if isinstance(node, ast.With):
+                    inside = node.body[0].lineno <= line <= (node.end_lineno or 0)
+                    heads = [item.context_expr for item in node.items]
+                elif isinstance(node, ast.FunctionDef):
+                    inside = node.lineno <= line <= (node.end_lineno or 0)
+                    heads = node.decorator_list
+                else:
+                    continue
+                for head in heads:
+                    if inside and any(word in ast.unparse(head) for word in _SWITCHES):
+                        span = (node.end_lineno or 0) - node.lineno
+                        if found is None or span < found[0]:
+                            found = span, head.lineno
+            if found is not None:
+                return found[1]
+        calls = [
+            node.lineno
+            for node in ast.walk(self.tree)
+            if isinstance(node, ast.Call)
+            and "set_grad_enabled(False" in ast.unparse(node)
+            and (not stack or node.lineno <= stack[-1])
+        ]
+        return max(calls, default=None)
+
+    @cached_property
+    def _statements(self) -> list[tuple[int, int, set[str], set[str]]]:
+        """Each simple statement and head: first line, last line, names it gives, names it reads."""
+        found = []
+        functions: dict[ast.AST, str] = {}
+        for outer in ast.walk(self.tree):
+            if isinstance(outer, ast.FunctionDef):
+                for node in ast.walk(outer):
+                    functions.setdefault(node, outer.name)
+        for node in ast.walk(self.tree):
+            if isinstance(node, (ast.For, ast.While, ast.If, ast.With)):
+                head = node.iter if isinstance(node, ast.For) else getattr(node, "test", None)
+                if head is None:
+                    continue
+                given = _given(node.target) if isinstance(node, ast.For) else set()
+                found.append((head.lineno, head.end_lineno or head.lineno, given, _read(head)))
+            elif isinstance(node, ast.stmt) and not isinstance(
+                node, (ast.FunctionDef, ast.ClassDef, ast.AsyncFunctionDef, ast.Try)
+            ):
+                given = set()
+                for part in ast.walk(node):
+                    if isinstance(part, (ast.Name, ast.Attribute, ast.Subscript)) and isinstance(part.ctx, ast.Store):
+                        given |= _given(part)
+                    elif (
+                        isinstance(part, ast.Call)
+                        and isinstance(part.func, ast.Attribute)
+                        and part.func.attr in ("append", "extend", "add", "insert", "copy_")
+                    ):
+                        given |= _given(part.func.value)
+                if isinstance(node, ast.Return):
+                    given.add(functions.get(node, "return"))
+                found.append((node.lineno, node.end_lineno or node.lineno, given, _read(node)))
+        return found
+
+    def flows(self, start: int | None, end: int | None) -> bool:
+        """Whether what line `start` computes can come to line `end` by the names that lines give and read."""
+        if start is None or end is None:
+            return False
+        if start == end:
+            return True
+        tainted: set[str] = set()
+        for first, last, given, _ in self._statements:
+            if first <= start <= last:
+                tainted |= given
+        grown = True
+        while grown:
+            grown = False
+            for _, _, given, read in self._statements:
+                if read & tainted and not given <= tainted:
+                    tainted |= given
+                    grown = True
+        return any(first <= end <= last and (read & tainted) for first, last, _, read in self._statements)
+
+    def where_given(self, name: str) -> int | None:
+        """The first line that gives a name, such as `w` or `self.layers`."""
+        lines = [
+            node.lineno
+            for node in ast.walk(self.tree)
+            if isinstance(node, (ast.Name, ast.Attribute))
+            and isinstance(node.ctx, ast.Store)
+            and ast.unparse(node) == name
+        ]
+        return min(lines, default=None)
+
+    def where_called(self, name: str, method: str) -> int | None:
+        """The first line that calls `name.method(…)`."""
+        lines = [
+            node.lineno
+            for node in ast.walk(self.tree)
+            if isinstance(node, ast.Call) and ast.unparse(node.func) == f"{name}.{method}"
+        ]
+        return min(lines, default=None)
+
+    def where_read(self, name: str) -> list[int]:
+        """The lines that read an attribute or a name."""
+        return sorted(
+            {
+                node.lineno
+                for node in ast.walk(self.tree)
+                if isinstance(node, (ast.Name, ast.Attribute))
+                and isinstance(node.ctx, ast.Load)
+                and (ast.unparse(node) == name or (isinstance(node, ast.Attribute) and node.attr == name))
+            }
+        )
+
+    def condition(self, line: int) -> int | None:
+        """The line of the innermost `if` whose body, or whose `else`, holds a line."""
+        around = [
+            node.lineno
+            for node in ast.walk(self.tree)
+            if isinstance(node, ast.If) and node.body[0].lineno <= line <= (node.end_lineno or 0)
+        ]
+        return max(around, default=None)
+
+    def loops(self, line: int | None) -> list[tuple[int, int]]:
+        """The loops around a line: first and last line of each, innermost first."""
+        if line is None:
+            return []
+        around = [
+            (node.lineno, node.end_lineno or node.lineno)
+            for node in ast.walk(self.tree)
+            if isinstance(node, (ast.For, ast.While)) and node.body[0].lineno <= line <= (node.end_lineno or 0)
+        ]
+        return sorted(around, key=lambda span: span[1] - span[0])
+
+    def defined(self, kind: str, method: str) -> tuple[int, int] | None:
+        """First and last line of a method of a class."""
+        for node in ast.walk(self.tree):
+            if isinstance(node, ast.ClassDef) and node.name == kind:
+                for part in node.body:
+                    if isinstance(part, ast.FunctionDef) and part.name == method:
+                        return part.lineno, part.end_lineno or part.lineno
+        return None
+
+
+def _given(target: ast.AST) -> set[str]:
+    """The names that an assignment to `target` gives: of `a.b[0]`, both `a` and `b`."""
+    return {part.id for part in ast.walk(target) if isinstance(part, ast.Name)} - {"self"} | {
+        part.attr for part in ast.walk(target) if isinstance(part, ast.Attribute)
+    }
+
+
+def _read(node: ast.AST) -> set[str]:
+    names = {part.id for part in ast.walk(node) if isinstance(part, ast.Name)}
+    return names - {"self"} | {part.attr for part in ast.walk(node) if isinstance(part, ast.Attribute)}

@@ -1,0 +1,46 @@
+"""Which finding comes first: the one place where causes are weighed against each other."""
+
+from __future__ import annotations
+
+from viz.diagnosis.finding import Finding
+
+# Of two that are equally sure, the one that the other follows from comes first.
+ORDER = (
+    "in-place", "second-backward", "state-not-detached",
+    "rebound", "requires-grad-off", "item", "numpy", "new-tensor", "integer-op", "data", "detach", "no-grad", "inference-mode",
+    "cut", "unregistered", "wrong-backward", "data-write", "non-leaf",
+    "not-finite-input", "half-range", "where", "sqrt-at-zero", "norm-at-zero", "log-of-zero", "zero-by-zero", "overflow",
+    "not-finite",
+    "zero-before-step", "step-before-backward", "no-zero-grad", "stale-optimizer", "not-in-optimizer",
+    "broadcast-loss", "double-softmax", "wrong-dim", "reversed", "times-zero", "flat", "clamp", "dead-relu", "saturated",
+    "equal-units", "used-twice", "graph-grows", "retain-graph",
+    "vanishing", "exploding", "rate-too-large", "rate-too-small", "never-steps", "eval-mode", "frozen-batch-norm",
+    "dropout-active", "unused-labels", "unused", "unseeded",
+)  # fmt: skip
+_PLACE = {kind: place for place, kind in enumerate(ORDER)}
+
+# What stands on the left explains what stands on the right: that is not told where the left was found.
+EXPLAINS = {
+    "unregistered": {"not-in-optimizer"},
+    "stale-optimizer": {"not-in-optimizer", "unused"},
+    "used-twice": {"unused"},
+}
+
+
+def rank(findings: list[Finding]) -> list[Finding]:
+    """The findings with the most likely cause first; each cause once, and none that another explains."""
+    once: dict[tuple[str, int | None], Finding] = {}
+    for finding in findings:
+        known = once.setdefault((finding.kind, finding.line), finding)
+        if known is not finding:
+            known.tensors = list(dict.fromkeys([*known.tensors, *finding.tensors]))
+            known.share = max(known.share, finding.share)
+            known.certain = known.certain or finding.certain
+    explained = {follows for finding in once.values() for follows in EXPLAINS.get(finding.kind, ())}
+    left = [finding for finding in once.values() if finding.kind not in explained]
+    return sorted(left, key=_weight)
+
+
+def _weight(finding: Finding) -> tuple[bool, bool, int, float]:
+    place = _PLACE.get(finding.kind, len(ORDER))
+    return not finding.explains_error, not finding.certain, place, -finding.share

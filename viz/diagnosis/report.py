@@ -1,0 +1,132 @@
+"""What `viz.diagnose` found, as data that shows itself: in Jupyter, in a terminal, as one page, as JSON."""
+
+from __future__ import annotations
+
+import json
+import os
+import textwrap
+from pathlib import Path
+from typing import Any
+
+from viz.diagnosis import page
+from viz.diagnosis.finding import GROUPS, Finding
+from viz.diagnosis.observation import Observation
+from viz.recording.recording import finite
+
+SCHEMA = 1
+WIDTH = 100
+
+
+class Report:
+    """The findings of one run, the most likely cause first.
+
+    Attributes:
+        findings: what was found.
+        error: what the program raised, as a dict of `type`, `message` and `line`; None where it ran to its end.
+        stdout: what the program printed.
+        observation: all that was seen, as light data.
+    """
+
+    def __init__(
+        self, observation: Observation, findings: list[Finding], stdout: str = "", calls: int = 0, looked_at: str = ""
+    ) -> None:
+        self.observation = observation
+        self.findings = findings
+        self.error = observation.error
+        self.stdout = stdout
+        self.engine = observation.engine
+        self._calls = calls
+        self._looked_at = looked_at
+
+    @property
+    def looked_at(self) -> str:
+        """What was looked at, in one sentence."""
+        seen = self.observation
+        if self._looked_at:
+            return f"Looked at {self._looked_at}."
+        parts = [
+            _count(len(seen.ops), "op"),
+            _count(len(seen.passes), "backward pass", "backward passes"),
+            _count(seen.steps, "optimiser step"),
+            _count(
+                sum(leaf.requires_grad for leaf in seen.leaves),
+                "tensor that requires grad",
+                "tensors that require grad",
+            ),
+        ]
+        told = f"Looked at {', '.join(parts[:-1])} and {parts[-1]}, on {self.engine}."
+        if seen.cut:
+            told += f" After {len(seen.ops):,} ops the program ran on unseen."
+        return told
+
+    @property
+    def source(self) -> list[str]:
+        """The program's lines."""
+        return self.observation.places.text.splitlines()
+
+    def to_json(self) -> str:
+        """The report as JSON text."""
+        data: dict[str, Any] = {
+            "schema": SCHEMA,
+            "engine": self.engine,
+            "source": self.source,
+            "looked_at": self.looked_at,
+            "groups": list(GROUPS.values()),
+            "findings": [finding.as_data() for finding in self.findings],
+            "error": self.error,
+            "stdout": self.stdout,
+        }
+        return json.dumps(finite(data), ensure_ascii=False, indent=1)
+
+    def save(self, path: str | os.PathLike[str]) -> Path:
+        """Write the report as one page (`.html`), which needs no network, or as `.json`.
+
+        Raises:
+            ValueError: another suffix.
+        """
+        target = Path(path)
+        if target.suffix.lower() not in (".html", ".json"):
+            raise ValueError(f"{target.name!r}: a report is saved as .html or .json")
+        text = self.to_json() if target.suffix.lower() == ".json" else page.page(self)
+        target.write_text(text, encoding="utf-8")
+        return target
+
+    def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> dict[str, str]:
+        return {"text/html": page.fragment(self), "text/plain": repr(self)}
+
+    def __repr__(self) -> str:
+        lines = [self.headline]
+        for place, finding in enumerate(self.findings, 1):
+            sure = "certain" if finding.certain else "likely"
+            where = f"line {finding.line}" if finding.line is not None else "no line of the program"
+            lines += ["", f"{place}. {finding.kind} · {where} · {sure}"]
+            code = self.observation.places.code(finding.line)
+            if code:
+                lines.append(f"   {finding.line:>4} | {code}")
+            lines += _wrapped(finding.message)
+            if finding.where is not None:
+                lines += _wrapped(f"The code that ran is in {finding.where[0]}:{finding.where[1]}.")
+            lines += _wrapped(f"Fix: {finding.fix}")
+            if finding.change is not None:
+                lines += [f"      - {finding.change[0]}", f"      + {finding.change[1]}"]
+        lines += ["", self.looked_at]
+        if self.error is not None:
+            lines += [f"It ended with {self.error['type']} in line {self.error['line']}: {self.error['message']}"]
+        return "\n".join(lines)
+
+    @property
+    def headline(self) -> str:
+        """How much was found, in one sentence."""
+        if not self.findings:
+            ended = " up to its error" if self.error is not None else ""
+            return f"Nothing was found{ended}: every parameter that is to learn was checked for {len(GROUPS)} kinds of trouble."
+        sure = sum(finding.certain for finding in self.findings)
+        return f"{_count(len(self.findings), 'finding')}, {sure} of them certain; the most likely cause first."
+
+
+def _count(count: int, name: str, names: str = "") -> str:
+    return f"{count:,} {name if count == 1 else names or name + 's'}"
+
+
+def _wrapped(text: str) -> list[str]:
+    return textwrap.wrap(text, WIDTH - 3, initial_indent="   ", subsequent_indent="   ")
