@@ -31,6 +31,10 @@ EQUIVALENT = {
         "gradient.shape -> gradient.size": "in the message",
         "output.shape -> output.size": "in the message",
     },
+    "every_gradient": {
+        "for t in (p, d, L): t.retain_grad() -> for t in reversed": "the order of the calls does not matter",
+        "(p, d, L) -> (L, d, p)": "the order of the calls does not matter",
+    },
     "train": {
         "for _ in range(epochs):": "an epoch does not know its number",
         "w * x - y -> y - w * x": SIGN,

@@ -246,7 +246,7 @@ def graded(id: str, source: str, seconds: float = SECONDS) -> Verdict:
     exercise = get(id)
     names: dict = {"np": np, "T": tinygrad_edu, "tg": tinygrad_edu, "math": math}
     try:
-        exec(compile(source, "<answer>", "exec"), names)
+        exec(compile(source, "<answer>", "exec", dont_inherit=True), names)
     except Exception:
         names = {}
     probed = probe(

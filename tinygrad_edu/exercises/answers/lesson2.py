@@ -296,3 +296,87 @@ def moves_scores(answer, T, scores, target):
     loss = answer(T, scores, target)
     loss.backward()
     return float(loss.detach()), scores.grad
+
+
+replay = Exercise("replay", "replay(tape, ops, values)", lesson=2)
+
+LINE = [("p", "mul", ("w", "x")), ("q", "add", ("p", "b"))]
+DIFFERENCE = [("d", "sub", ("y", "x"))]
+SQUARED = [("d", "sub", ("x", "y")), ("n", "neg", ("d",)), ("L", "mul", ("n", "d"))]
+
+
+@replay.right
+def in_a_copy(tape, ops, values):
+    known = dict(values)
+    for result, op, inputs in tape:
+        known[result] = ops[op](*(known[name] for name in inputs))
+    return known[tape[-1][0]]
+
+
+@replay.right
+def looked_up_twice(tape, ops, values):
+    made, last = {}, None
+    for result, op, inputs in tape:
+        arguments = [made[name] if name in made else values[name] for name in inputs]
+        last = made[result] = ops[op](*arguments)
+    return last
+
+
+@replay.wrong("The inputs of a step were handed over in another order: y - x is not x - y. Keep the order of the tape.")
+def inputs_in_another_order(tape, ops, values):
+    return in_a_copy([(result, op, inputs[::-1]) for result, op, inputs in tape], ops, values)
+
+
+@replay.wrong("You returned every value that was computed. The value of the last step is asked for.")
+def all_values(tape, ops, values):
+    known = dict(values)
+    for result, op, inputs in tape:
+        known[result] = ops[op](*(known[name] for name in inputs))
+    return known
+
+
+@replay.wrong(
+    "You returned the result of the first step: is a `return` inside of the loop? The tape goes on to its end."
+)
+def stops_after_one_step(tape, ops, values):
+    return in_a_copy(tape[:1], ops, values)
+
+
+@replay.wrong(
+    "The numbers are right, but the results were written into `values`, which is the caller's. Replayed with the same dict, a tape "
+    "would find its own old results there. Work on a copy."
+)
+def writes_into_values(tape, ops, values):
+    for result, op, inputs in tape:
+        values[result] = ops[op](*(values[name] for name in inputs))
+    return values[tape[-1][0]]
+
+
+@replay.wrong("A step was given the *names* of its inputs. Look up what each name stands for now.")
+def hands_names_over(tape, ops, values):
+    known = dict(values)
+    for result, op, inputs in tape:
+        known[result] = ops[op](*inputs)
+    return known[tape[-1][0]]
+
+
+@replay.criterion(
+    "The last step's value, for whatever inputs it is replayed with",
+    points=2,
+    cases=[
+        (DIFFERENCE, {"x": 2.0, "y": 5.0}),
+        (LINE, {"w": 2.0, "x": 3.0, "b": 1.0}),
+        (LINE, {"w": -1.0, "x": 0.5, "b": 4.0}),
+        (SQUARED, {"x": 2.0, "y": 5.0}),
+    ],
+)
+def replayed(answer, tape, values):
+    ops = {"add": lambda a, b: a + b, "sub": lambda a, b: a - b, "mul": lambda a, b: a * b, "neg": lambda a: -a}
+    return answer(tape, ops, values)
+
+
+@replay.criterion("`values` and the tape are left as they were", cases=[(LINE, {"w": 2.0, "x": 3.0, "b": 1.0})])
+def left_alone(answer, tape, values):
+    ops = {"add": lambda a, b: a + b, "mul": lambda a, b: a * b}
+    something = answer(tape, ops, values)
+    return None if something is None else {"values": values, "tape": tape}

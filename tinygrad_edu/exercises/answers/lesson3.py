@@ -373,3 +373,154 @@ def several_paths(answer, order, inputs, local):
 )
 def square(answer, order, inputs, local):
     return answer(order, inputs, local)
+
+
+BOTH = ("tinygrad_edu", "torch")
+
+every_gradient = Exercise("every_gradient", "every_gradient(T, w, x)", lesson=3, engines=BOTH)
+
+
+@every_gradient.right
+def retained(T, w, x):
+    p = w * x
+    d = p - 1
+    L = d**2
+    for t in (p, d, L):
+        t.retain_grad()
+    L.backward()
+    return {"w": w.grad, "p": p.grad, "d": d.grad, "L": L.grad}
+
+
+@every_gradient.right
+def asked_for(T, w, x):
+    p = w * x
+    d = p - 1
+    L = d * d
+    grads = T.autograd.grad(L, [w, p, d], retain_graph=True)
+    return dict(zip("wpd", grads, strict=True), L=T.ones_like(L))
+
+
+@every_gradient.wrong(
+    "Values in between have None: the engine drops their gradients as soon as they were handed on. Call `retain_grad()` on each "
+    "*before* backward(), or ask `autograd.grad` for them."
+)
+def nothing_retained(T, w, x):
+    p = w * x
+    d = p - 1
+    L = d**2
+    L.backward()
+    return {"w": w.grad, "p": None, "d": None, "L": None}
+
+
+@every_gradient.wrong(
+    "The gradient of L itself is missing: it is the seed, 1, and `retain_grad()` keeps that one, too."
+)
+def loss_not_retained(T, w, x):
+    return retained(T, w, x) | {"L": None}
+
+
+@every_gradient.wrong("You returned the values of the forward pass. Their gradients are asked for.")
+def values(T, w, x):
+    p = w * x
+    d = p - 1
+    return {"w": w.detach(), "p": p.detach(), "d": d.detach(), "L": (d**2).detach()}
+
+
+@every_gradient.wrong("Everything got the gradient of w. Each value has a slope of its own: retain it there.")
+def one_for_all(T, w, x):
+    (((w * x) - 1) ** 2).backward()
+    return {name: w.grad for name in ("w", "p", "d", "L")}
+
+
+@every_gradient.criterion(
+    "w, p, d and L have the slope of L seen from there", points=3, cases=[(2.0, 3.0), (0.5, -4.0), (-1.0, 1.0)]
+)
+def every_slope(answer, T, w, x):
+    found = answer(T, T.tensor(w, requires_grad=True), T.tensor(x))
+    detached = {name: grad.detach() if hasattr(grad, "detach") else grad for name, grad in dict(found).items()}
+    return {name: float(grad) if hasattr(grad, "detach") else grad for name, grad in detached.items()}
+
+
+halve_gradient = Exercise("halve_gradient", "halve_gradient(T, y, seen)", lesson=3, engines=BOTH)
+
+
+@halve_gradient.right
+def with_a_function(T, y, seen):
+    def hook(grad):
+        seen.append(grad)
+        return grad / 2
+
+    return y.register_hook(hook)
+
+
+@halve_gradient.right
+def in_one_line(T, y, seen):
+    return y.register_hook(lambda grad: seen.append(grad.clone()) or grad * 0.5)
+
+
+@halve_gradient.wrong(
+    "The hook returned nothing, and so the gradient went on as it came: a hook changes it by what it *returns*."
+)
+def only_looks(T, y, seen):
+    return y.register_hook(lambda grad: seen.append(grad))
+
+
+@halve_gradient.wrong("Nothing was put into `seen`: append the gradient there, as it arrived.")
+def only_halves(T, y, seen):
+    return y.register_hook(lambda grad: grad / 2)
+
+
+@halve_gradient.wrong("You put the halved gradient into `seen`; what *arrived* belongs there.")
+def sees_the_half(T, y, seen):
+    def hook(grad):
+        seen.append(grad / 2)
+        return grad / 2
+
+    return y.register_hook(hook)
+
+
+@halve_gradient.wrong(
+    "The hook changed the gradient in place. It is not yours: what was handed to somebody else is halved with it. Return a new "
+    "tensor."
+)
+def halves_in_place(T, y, seen):
+    def hook(grad):
+        seen.append(grad.clone())
+        return grad.mul_(0.5)
+
+    return y.register_hook(hook)
+
+
+@halve_gradient.wrong(
+    "The handle is missing: return what `register_hook` gives, or nobody can take the hook away again."
+)
+def no_handle(T, y, seen):
+    with_a_function(T, y, seen)
+
+
+@halve_gradient.wrong("The gradient was doubled on its way. Half of it is to go on.")
+def doubles(T, y, seen):
+    return y.register_hook(lambda grad: seen.append(grad.clone()) or grad * 2)
+
+
+@halve_gradient.criterion(
+    "`seen` holds what arrived, and half of it goes on", points=2, cases=[([3.0], [2.0]), ([1.0, -2.0], [0.5, 4.0])]
+)
+def on_its_way(answer, T, x, grad_output):
+    x, other, grad_output = T.tensor(x, requires_grad=True), T.tensor(x, requires_grad=True), T.tensor(grad_output)
+    z, y, seen = other * 2, x * 2, []  # y is recorded last, so its hook runs first
+    answer(T, y, seen)
+    (y + z).backward(grad_output)  # both are handed the very same tensor
+    return {"seen": seen, "x.grad": x.grad, "what is beside it": other.grad, "what was handed in": grad_output}
+
+
+@halve_gradient.criterion("The handle takes the hook away", cases=[(3.0,)])
+def taken_away(answer, T, x):
+    x = T.tensor(x, requires_grad=True)
+    y, seen = x * 2, []
+    handle = answer(T, y, seen)
+    if not hasattr(handle, "remove"):
+        return "no handle"
+    handle.remove()
+    y.backward()
+    return len(seen), x.grad

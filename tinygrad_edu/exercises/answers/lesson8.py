@@ -534,3 +534,99 @@ def linear_shapes(answer, T, x, weight, bias, grad_output):
 
     run_function(T, Watched, [x, weight, bias], grad_output)
     return shapes
+
+
+register_cube = Exercise(
+    "register_cube", "register_cube(T, name)", lesson=8, engines=("tinygrad_edu", "torch"), seconds=5.0
+)
+
+
+@register_cube.right
+def with_a_decorator(T, name):
+    @T.library.custom_op(name, mutates_args=())
+    def cube(x: T.Tensor) -> T.Tensor:  # type: ignore[name-defined]
+        return x * x * x
+
+    def setup_context(ctx, inputs, output):
+        (x,) = inputs
+        ctx.save_for_backward(x)
+
+    def backward(ctx, grad_output):
+        (x,) = ctx.saved_tensors
+        return 3 * x * x * grad_output
+
+    cube.register_autograd(backward, setup_context=setup_context)
+    return cube
+
+
+@register_cube.right
+def by_calls(T, name):
+    def forward(x: T.Tensor) -> T.Tensor:  # type: ignore[name-defined]
+        return x**3
+
+    op = T.library.custom_op(name, forward, mutates_args=())
+    op.register_autograd(
+        lambda ctx, grad: grad * 3 * ctx.saved_tensors[0] ** 2,
+        setup_context=lambda ctx, inputs, output: ctx.save_for_backward(inputs[0]),
+    )
+    return op
+
+
+@register_cube.wrong(
+    "The op has a name and no rule: a custom op is opaque, autograd does not look inside. Give it one with `register_autograd`."
+)
+def no_rule(T, name):
+    @T.library.custom_op(name, mutates_args=())
+    def cube(x: T.Tensor) -> T.Tensor:  # type: ignore[name-defined]
+        return x * x * x
+
+    return cube
+
+
+def registered(T, name, rule):
+    def forward(x: T.Tensor) -> T.Tensor:  # type: ignore[name-defined]
+        return x * x * x
+
+    op = T.library.custom_op(name, forward, mutates_args=())
+    op.register_autograd(rule, setup_context=lambda ctx, inputs, output: ctx.save_for_backward(inputs[0]))
+    return op
+
+
+@register_cube.wrong("The rule left out grad_output, the gradient that arrives: multiply by it.")
+def ignores_grad_output(T, name):
+    return registered(T, name, lambda ctx, grad: 3 * ctx.saved_tensors[0] ** 2)
+
+
+@register_cube.wrong("The derivative of x³ is 3x²: here it is x².")
+def forgets_the_three(T, name):
+    return registered(T, name, lambda ctx, grad: ctx.saved_tensors[0] ** 2 * grad)
+
+
+@register_cube.wrong(
+    "The op computes with PyTorch's or our own ops under another name: nothing was registered as the op that was asked for. Return "
+    "what `custom_op` gives."
+)
+def not_registered(T, name):
+    return lambda x: x * x * x
+
+
+@register_cube.criterion("The op is x³, and it is one node of its own", cases=[([2.0],), ([1.0, -3.0],)])
+def one_node(answer, T, x):
+    op = answer(T, "exercise::cube")
+    if op is None:
+        return None
+    y = op(T.tensor(x, requires_grad=True))
+    names = [] if y.grad_fn is None else [type(y.grad_fn).__name__, y.grad_fn.name()]
+    return {"value": y.detach(), "a node of its own": not any("Mul" in name or "Pow" in name for name in names)}
+
+
+@register_cube.criterion(
+    "Its rule is 3x² · grad_output", points=2, cases=[([2.0], [1.0]), ([2.0], [0.5]), ([1.0, -3.0], [2.0, -1.0])]
+)
+def own_rule(answer, T, x, grad_output):
+    op = answer(T, "exercise::cube")
+    if op is None:
+        return None
+    x = T.tensor(x, requires_grad=True)
+    op(x).backward(T.tensor(grad_output))
+    return x.grad

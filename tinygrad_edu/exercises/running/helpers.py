@@ -25,7 +25,7 @@ def function_of_x(expression: str) -> Callable:
 def run_program(source: str, T: Any) -> dict[str, Any]:
     """The variables of a program after it ran with the engine `T`."""
     names: dict[str, Any] = {"T": T}
-    exec(source, names)
+    exec(compile(source, "<program>", "exec", dont_inherit=True), names)
     return names
 
 

@@ -190,9 +190,10 @@ def _run(unit: Data) -> Data:
     probes = []
     for source in unit["probes"]:
         scope = {name: getattr(helpers, name) for name in helpers.__all__}
-        exec(
-            compile(source, str(ANSWERS / "probe"), "exec"), scope
-        )  # where it stands, though it is not read from there
+        code = compile(
+            source, str(ANSWERS / "probe"), "exec", dont_inherit=True
+        )  # where it stands, and is not read from
+        exec(code, scope)
         probes.append(scope["probe"])
     return probe(probes, unit["cases"], names[unit["name"]], unit["engines"], unit["seconds"], until)
 
@@ -304,7 +305,7 @@ def _asked_for(code: CodeType) -> set[str]:
 
 
 def _compiled(statement: ast.stmt, filename: str) -> CodeType:
-    return compile(ast.Module([statement], []), filename, "exec")
+    return compile(ast.Module([statement], []), filename, "exec", dont_inherit=True)  # nor our own `__future__`
 
 
 def serve(channel: socket.socket, isolated: bool, filtered: bool, empty: bool, nothing: int, memory: int) -> None:
