@@ -23,7 +23,8 @@ from .autograd.grad_mode import (
     no_grad,
     set_grad_enabled,
 )
-from .compat import absent
+from .compat import absent, imports
+from .compat.later import later
 from .dtypes import (
     dtype,
     finfo,
@@ -52,9 +53,14 @@ bool = dtypes.bool_
 from . import distributions, jit, library, linalg, nn, optim, random, serialization, testing  # noqa: E402 - they add to the functions
 from .compat.legacy import (  # noqa: E402
     BoolTensor,
+    ByteTensor,
+    CharTensor,
     DoubleTensor,
     FloatTensor,
+    HalfTensor,
+    IntTensor,
     LongTensor,
+    ShortTensor,
     backends,
     contiguous_format,
     get_num_threads,
@@ -110,5 +116,53 @@ def can_cast(from_: dtype, to: dtype) -> Any:
     return dtypes.category(dtypes.to_numpy_dtype(to)) >= dtypes.category(dtypes.to_numpy_dtype(from_))
 
 
-def __getattr__(name: str) -> Any:
-    raise AttributeError(absent.sentence(name) or f"module 'tinygrad_edu' has no attribute {name!r}")
+def compile(model: Any = None, **settings: Any) -> Any:
+    """The model itself, or a decorator that returns the function itself: the numbers are the same, and nothing is compiled."""
+    return model if model is not None else lambda function: function
+
+
+# What is imported when it is first asked for: settings and older names, and modules that programs import.
+_LATER = {
+    **dict.fromkeys(
+        [
+            "are_deterministic_algorithms_enabled",
+            "asarray",
+            "compiled_with_cxx11_abi",
+            "empty_permuted",
+            "empty_strided",
+            "frombuffer",
+            "get_default_device",
+            "get_deterministic_debug_mode",
+            "get_float32_matmul_precision",
+            "get_num_interop_threads",
+            "is_deterministic_algorithms_warn_only_enabled",
+            "is_distributed",
+            "is_storage",
+            "is_warn_always_enabled",
+            "range",
+            "scalar_tensor",
+            "set_default_device",
+            "set_default_tensor_type",
+            "set_deterministic_debug_mode",
+            "set_flush_denormal",
+            "set_num_interop_threads",
+            "set_warn_always",
+            "typename",
+        ],
+        "compat.settings",
+    ),
+    **{
+        n: n for n in ("amp", "distributed", "func", "hub", "multiprocessing", "onnx", "profiler", "special", "version")
+    },
+    "autocast": "compat.outside.amp",
+    "GradScaler": "compat.outside.amp",
+    "vmap": "func",
+}
+
+__getattr__ = later(
+    __name__,
+    _LATER,
+    "What PyTorch has under this name is not built here. Compute it with NumPy on t.numpy() where no gradient is needed, write it "
+    "as a Function, or run the program on PyTorch.",
+)
+imports.install()

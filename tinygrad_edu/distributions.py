@@ -13,6 +13,7 @@ import numpy as np
 
 from . import random
 from .autograd.grad_mode import enable_grad, no_grad
+from .compat.later import later
 from .ops import functions as F
 from .ops import nn_functions
 from .ops.creation.factories import as_tensor
@@ -271,3 +272,6 @@ def kl_divergence(p: Distribution, q: Distribution) -> Any:
         f"No KL(p || q) is implemented for p type {type(p).__name__} and q type {type(q).__name__}. There is one for two "
         "Normal, Categorical or Bernoulli."
     )
+
+
+__getattr__ = later(__name__, {}, "Write it as a Distribution of your own, or as one that is transformed.")

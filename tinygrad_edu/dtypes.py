@@ -108,6 +108,10 @@ def from_numpy_dtype(d: np.dtype) -> dtype:
         ) from None
 
 
+# The dtypes of older names, such as "torch.FloatTensor": the layer of these names fills it.
+LEGACY: dict[Any, dtype] = {}
+
+
 def to_numpy_dtype(d: Any) -> np.dtype:
     """The NumPy dtype behind `d`: a `dtype`, or Python's float, int or bool."""
     if isinstance(d, dtype):

@@ -13,9 +13,13 @@ from .tensor import Tensor
 __all__ = ["FunctionMode", "TorchFunctionMode", "overridable"]
 
 
+# The modes that every thread begins with.
+standing: list[FunctionMode] = []
+
+
 class _Modes(threading.local):
     def __init__(self) -> None:
-        self.stack: list[FunctionMode] = []
+        self.stack: list[FunctionMode] = list(standing)
 
 
 modes = _Modes()

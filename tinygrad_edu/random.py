@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from . import dtypes
+from .compat.later import later
 from .generator import Generator
 from .ops.binding import functions
 from .ops.creation.factories import plain, shape_of, zeros_like
@@ -83,8 +84,8 @@ def randn(
 
 
 def randint(
-    low: int,
-    high: Any,
+    low: int = 0,
+    high: Any = None,
     size: Any = None,
     *,
     generator: Any = None,
@@ -93,8 +94,12 @@ def randint(
     requires_grad: bool = False,
 ) -> Tensor:
     """Integers from `low` (0) up to but not including `high`."""
-    if size is None:
+    if size is None and isinstance(high, tuple | list):
         low, high, size = 0, low, high
+    if high is None:
+        low, high = 0, low
+    if size is None:
+        raise TypeError("randint() missing the argument 'size': the shape, as in randint(10, (2, 3))")
     if low >= high:
         raise RuntimeError(f"random_ expects 'from' to be less than 'to', but got from={low} >= to={high}")
     drawn = source(generator).integers(low, high, shape_of((tuple(size),)))
@@ -109,7 +114,14 @@ def randperm(
 
 
 def normal(
-    mean: Any = 0.0, std: Any = 1.0, size: Any = None, *, generator: Any = None, dtype: Any = None, device: Any = None
+    mean: Any = 0.0,
+    std: Any = 1.0,
+    size: Any = None,
+    *,
+    generator: Any = None,
+    dtype: Any = None,
+    device: Any = None,
+    requires_grad: bool = False,
 ) -> Tensor:
     """Numbers of normal distributions with the given means and deviations, numbers or tensors.
 
@@ -125,7 +137,7 @@ def normal(
         return op.apply(mean, std, generator=generator)
     if isinstance(std, Tensor):
         return NormalOfStd.apply(std, mean=mean, generator=generator)
-    return _made(source(generator).normal(shape_of((size or (),)), _kind(dtype)) * std + mean)
+    return _made(source(generator).normal(shape_of((size or (),)), _kind(dtype)) * std + mean, requires_grad)
 
 
 def bernoulli(input: Tensor, p: float | None = None, *, generator: Any = None) -> Tensor:
@@ -356,3 +368,5 @@ for _fill in (uniform_, normal_, bernoulli_, exponential_, random_, log_normal_,
     bind(_fill.__name__, overridable(_fill))
 bind("multinomial", functions["multinomial"])
 bind("bernoulli", functions["bernoulli"])
+
+__getattr__ = later(__name__, {}, "See manual_seed, get_rng_state and fork_rng.")

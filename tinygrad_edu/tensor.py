@@ -83,6 +83,13 @@ class device:
     def __hash__(self) -> int:
         return hash((self.type, self.index))
 
+    def __enter__(self) -> device:
+        # New tensors are made on the CPU, within `with` and outside.
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        pass
+
 
 CPU = device("cpu")
 
@@ -132,15 +139,40 @@ class Tensor:
     output_nr: int = 0
     name: str | None = None
 
-    def __new__(cls, *args: Any, **kwargs: Any) -> Any:
-        return object.__new__(cls)
-
-    def __init__(self, *data: Any) -> None:
-        # The legacy constructor: Tensor([1., 2.]) copies data, Tensor(2, 3) makes room for a shape.
-        if len(data) == 1 and not isinstance(data[0], int):
-            self._data = np.array(as_array(data[0]), dtype=dtypes.get_default_dtype().numpy)
+    def __new__(cls, *data: Any, device: Any = None) -> Any:
+        # The legacy constructor: Tensor([1., 2.]) copies data, Tensor(2, 3) makes room for a shape. Here and not in
+        # __init__, which a subclass may replace.
+        new = object.__new__(cls)
+        kind = dtypes.get_default_dtype()
+        if len(data) == 1 and isinstance(data[0], Tensor):
+            # It shows the memory of that tensor, in its dtype.
+            new._data = data[0]._data
+        elif len(data) == 1 and isinstance(data[0], float):
+            raise TypeError(
+                "new(): data must be a sequence (got float): Tensor([1.5]) holds the number, tensor(1.5) too."
+            )
+        elif len(data) == 1 and not isinstance(data[0], int | Size):
+            new._data = np.array(as_array(data[0]), dtype=kind.numpy)
+        elif all(isinstance(n, int) for n in data) or isinstance(data[0], Size):
+            new._data = np.zeros(data if not data or isinstance(data[0], int) else data[0], dtype=kind.numpy)
+            if not data:
+                new._data = new._data.reshape(-1)[:0]
         else:
-            self._data = np.zeros(data or (0,), dtype=dtypes.get_default_dtype().numpy)
+            raise TypeError(
+                f"new() received an invalid combination of arguments - got ({', '.join(type(x).__name__ for x in data)}): a "
+                "Tensor is made of data, or of the sizes of its shape. A subclass with more arguments writes __new__."
+            )
+        return new
+
+    def __init__(self, *data: Any, device: Any = None) -> None:
+        pass
+
+    @staticmethod
+    def _make_subclass(cls: Any, data: Tensor, require_grad: bool = False) -> Any:
+        """An instance of `cls` on the memory of `data`, outside the graph."""
+        new = object.__new__(cls)
+        new._data = data._data
+        return new.requires_grad_(require_grad)
 
     if TYPE_CHECKING:
         # The layers above bind the rest.
@@ -279,7 +311,7 @@ class Tensor:
 
     @classmethod
     def __torch_function__(cls, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
-        # What PyTorch calls where a function of its own is given a tensor of ours.
+        # What PyTorch calls where a function of its own is given a tensor of ours. See compat/subclasses.py.
         raise TypeError(met("tinygrad_edu", "torch"))
 
     # NumPy arrays on the left of an operator leave it to the Tensor on the right.

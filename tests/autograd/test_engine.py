@@ -699,10 +699,16 @@ def test_an_error_leaves_the_mode_and_later_passes_sound(T):
 # --- what is refused -------------------------------------------------------------------------------------------------
 
 
-def test_a_batch_of_gradients_is_refused_by_name() -> None:
-    x = leaf(tinygrad_edu)
-    error = attempt(lambda: tinygrad_edu.autograd.grad((x * x).sum(), x, is_grads_batched=True))
-    assert error[0] == "NotImplementedError" and "is_grads_batched" in error[1]
+@same_on_both
+def test_a_batch_of_gradients_is_a_pass_for_each_row(T):
+    x, w = leaf(T), leaf(T, 3.0)
+    y = T.stack([x * x, x * w])
+    vectors = T.ones(3, *y.shape, dtype=y.dtype) * T.tensor([1.0, 2.0, -1.0], dtype=y.dtype).reshape(3, *[1] * y.ndim)
+    rows = T.autograd.grad(y, (x, w), vectors, is_grads_batched=True, create_graph=True)
+    again = T.autograd.grad(rows[0].sum(), x, retain_graph=True)
+    unused = T.autograd.grad(x * 2, (x, w), vectors[:, 0], is_grads_batched=True, allow_unused=True)
+    misfit = attempt(lambda: T.autograd.grad(x * 2, x, T.ones(7), is_grads_batched=True))
+    return [r.detach() for r in rows], [g.detach() for g in again], unused[1] is None, unused[0], misfit
 
 
 @same_on_both

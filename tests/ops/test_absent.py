@@ -120,10 +120,23 @@ REFUSED = [
         lambda: T.nn.PReLU(device="cuda"),
         lambda: T.cuda.synchronize,
         lambda: T.set_default_device("cuda"),
-        lambda: T.nn.DataParallel,
+        lambda: T.nn.DistributedDataParallel,
     ),
-    *refused("are not built here. Leave it out", lambda: T.compile, lambda: T.profiler, lambda: T.distributed),
-    *refused("autograd.functional", lambda: T.vmap, lambda: T.func),
+    *refused(
+        "not built here|one process|fetched|not shared",
+        lambda: T.export,
+        lambda: T.fx,
+        lambda: T.profiler.profile(),
+        lambda: T.distributed.init_process_group("gloo"),
+        lambda: T.distributed.all_reduce,
+        lambda: T.onnx.export(linear(), ones(), "model.onnx"),
+        lambda: T.hub.load("pytorch/vision", "resnet18"),
+        lambda: T.multiprocessing.spawn(ones),
+        lambda: T.amp.autocast("cpu"),
+        lambda: T.nn.parallel.DistributedDataParallel(linear()),
+        lambda: T.special.airy_ai,
+        lambda: T.histogramdd,
+    ),
     *refused("numpy.linalg", lambda: T.linalg.svd, lambda: T.linalg.eigh, lambda: ones().qr),
     *refused("share memory", lambda: ones().expand(2, 2).detach().as_strided((2, 2), (0, 1))),
     *refused("float64, float32 and float16", lambda: T.bfloat16, lambda: ones().bfloat16(), lambda: T.uint16),
@@ -134,7 +147,10 @@ REFUSED = [
 def test_a_sentence_names_it_and_says_what_to_do(program: Callable[[], Any], pattern: str) -> None:
     with pytest.raises((TypeError, NotImplementedError, AttributeError), match=pattern) as refusal:
         program()
-    assert any(advice in str(refusal.value) for advice in ("PyTorch", "work with", "supported", "clone", "mask"))
+    assert any(
+        advice in str(refusal.value)
+        for advice in ("PyTorch", "work with", "supported", "clone", "mask", "eave it out", "Use", "Write", "use ")
+    )
 
 
 def test_a_program_that_looks_for_a_device_finds_the_cpu() -> None:

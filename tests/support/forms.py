@@ -249,7 +249,133 @@ out = T.nn.Embedding.from_pretrained(T.ones(3))
 T.manual_seed(0); e = T.nn.Embedding(3, 2, _weight=T.ones(3, 2)); out = e.weight, T.rand(2)
 """
 
+CALLS = """
+out = T.ones(2).type(T.LongTensor)
+out = T.ones(2).type('torch.DoubleTensor')
+out = T.ones(2).type(T.float64)
+out = T.ones(2).type(), T.ones(2).long().type(), T.ones(2).bool().type(), T.ones(2).half().type(), T.ones(2).byte().type()
+out = T.ones(2).type('nothing')
+out = T.FloatTensor([1, 2]), T.IntTensor([1, 2]), T.ShortTensor([1]), T.CharTensor([1]), T.ByteTensor([1]), T.HalfTensor([1.])
+out = isinstance(T.ones(2), T.FloatTensor), isinstance(T.ones(2), T.DoubleTensor), isinstance(T.ones(2).long(), T.LongTensor)
+out = isinstance(T.nn.Parameter(T.ones(2)), T.FloatTensor), isinstance(3, T.FloatTensor)
+T.manual_seed(0); out = T.rand(size=(2, 3)), T.randn(size=(2,)), T.zeros(size=(2,)), T.ones(size=[2, 1]), T.empty(size=(2, 3)).shape[0]
+T.manual_seed(0); out = T.randint(10, size=(3,)), T.randint(high=10, size=(3,)), T.randint(2, 5, size=(3,)), T.randint(0, 5, (2,))
+T.manual_seed(0); out = T.randint(low=0, high=5, size=(2,), dtype=T.float32)
+out = T.randint(5, 5, (2,))
+T.manual_seed(0); out = T.normal(0., 1., size=(2,), requires_grad=True), T.normal(2, 3, size=(1, 4)), T.normal(mean=T.zeros(2), std=T.ones(2))
+out = T.full(size=(2,), fill_value=3), T.full((2,), 3.), T.full([2], True)
+x = T.arange(6.); x.resize_(2, 2); out = x
+x = T.arange(6.); x.resize_((3,)); out = x
+x = T.ones(2, requires_grad=True); x.resize_(1); out = x
+x = T.arange(4.).reshape(2, 2); out = len(x.storage()), x.storage()[3], x[1].storage().size(), x.storage().tolist()
+x = T.arange(4.).reshape(2, 2); x.storage()[0] = 9.; out = x
+x = T.arange(4.); out = x.untyped_storage().data_ptr() == x.data_ptr(), x.untyped_storage().nbytes()
+x = T.arange(4.); out = x.view(2, 2).storage().data_ptr() == x.storage().data_ptr()
+out = T.range(1, 4)
+out = T.range(0, 1, 0.25)
+out = T.range(1, 0)
+x = T.ones(2); T.sin_(x); out = x
+x = T.ones(2); y = T.relu_(x); T.exp_(x); T.zero_(x[:1]); out = x, y
+x = T.tensor([-1., 2.]); T.nn.functional.relu_(x); out = x
+x = T.tensor([-1., 2.]); T.nn.functional.leaky_relu_(x, 0.1); out = x
+x = T.tensor([-1., 2.]); T.nn.functional.elu_(x); out = x
+x = T.tensor([-1., 2.]); T.clamp_(x, 0, 1); out = x
+x = T.tensor([-1., 2.]); T.nn.functional.hardtanh_(x); T.nn.functional.threshold_(x, 0.5, 7.); out = x
+x = T.tensor([1., 2.]); y = T.zeros(2); z = T.sin(x, out=y); out = y, z is y
+x = T.tensor([1., 2.]); y = T.empty(0); T.add(x, x, out=y); out = y
+x = T.tensor([1., 2.]); y = T.zeros(2); T.mul(x, 3, out=y); out = y
+x = T.tensor([1., 2.]); y = T.zeros(2, dtype=T.int64); T.add(x, x, out=y); out = y
+x = T.tensor([1., 2.]); y = T.zeros(3); T.add(x, x, out=y); out = y
+x = T.tensor([1., 2.], requires_grad=True); y = T.zeros(2); T.add(x, x, out=y); out = y
+v, i = T.zeros(1), T.zeros(1, dtype=T.int64); T.max(T.tensor([[1., 5.]]), 1, out=(v, i)); out = v, i
+y = T.zeros(2); T.randn(2, out=y); T.ones(2, out=y); out = y
+y = T.zeros(2, 2); T.cat([T.ones(1, 2), T.ones(1, 2)], out=y); T.stack([T.ones(2), T.ones(2)], out=y); out = y
+y = T.zeros(3); T.arange(3, out=y); out = y
+with T.device('cpu'): out = T.ones(2)
+T.set_default_device('cpu'); out = T.ones(2), str(T.get_default_device()); T.set_default_device(None)
+T.set_default_tensor_type(T.DoubleTensor); out = T.ones(2); T.set_default_tensor_type('torch.FloatTensor')
+out = T.asarray([1., 2.]), T.asarray(np.ones(2)), T.asarray(T.ones(2), dtype=T.float64), T.scalar_tensor(3), T.frombuffer(bytearray(8), dtype=T.int32)
+out = T.Tensor([1, 2]), T.Tensor(2, 3).shape[1], T.Tensor(T.ones(2)), T.Tensor().shape[0], T.Tensor(np.ones(2))
+out = T.Tensor(T.ones(2).long())
+out = T.Tensor(T.ones(2, 3).size()).shape[1]
+out = T.typename(T.ones(2)), T.typename(3)
+out = T.Tensor(1.5)
+out = T.ones(2).new_tensor([1, 2]), T.ones(2).new_full((2,), 3), T.ones(2).new_zeros(2, 3)
+out = T.is_same_size(T.ones(2), T.ones(2)), T.is_signed(T.ones(2).byte())
+"""
+
+SUBCLASSES = r"""
+class A(T.Tensor): pass\na = A([1, 2]); out = type(a).__name__, a.data.as_subclass(T.Tensor), type(a + 1).__name__, type(1 + a).__name__, type(a.sum()).__name__
+class A(T.Tensor): pass\na = T.ones(2).as_subclass(A); out = type(a).__name__, type(a[0]).__name__, type(T.stack([a, a])).__name__, type(a.max(0)).__name__, type(a.max(0)[0]).__name__
+class A(T.Tensor): pass\nx = T.ones(2, requires_grad=True); a = x.as_subclass(A); (a * 3).sum().backward(); out = x.grad
+class A(T.Tensor):\n def __init__(self, x): self.tag = 7\na = A([1., 2.]); out = a.tag, a.as_subclass(T.Tensor) * 2
+class A(T.Tensor):\n @staticmethod\n def __new__(cls, x, tag, *args, **kwargs): return T.Tensor.__new__(cls, x)\n def __init__(self, x, tag): self.tag = tag\na = A([1., 2.], 'b'); out = a.tag, (a * 2).as_subclass(T.Tensor), type(a * 2).__name__
+class A(T.Tensor):\n def double(self): return self * 2\na = A([1., 2.]); out = a.double().double().as_subclass(T.Tensor)
+class A(T.Tensor):\n @staticmethod\n def __new__(cls, x): return T.Tensor._make_subclass(cls, T.as_tensor(x), True)\na = A([1., 2.]); (a * a).sum().backward(); out = a.grad.as_subclass(T.Tensor), a.requires_grad
+class A(T.Tensor):\n @classmethod\n def __torch_function__(cls, func, types, args=(), kwargs=None):\n  seen.append(func.__name__)\n  return super().__torch_function__(func, types, args, kwargs or {})\nseen = []; a = A([1., 2.]); b = a.exp(); c = T.sin(b); out = seen[-2:], type(c).__name__
+class A(T.Tensor): pass\nclass B(A): pass\na, b = A([1.]), B([2.]); out = type(a + b).__name__, type(b + a).__name__
+class P(T.nn.Parameter): pass\np = P(T.ones(2)); out = type(p).__name__, type(p * 2).__name__ , p.requires_grad
+class A(T.Tensor): pass\nclass M(T.nn.Module):\n def __init__(self):\n  super().__init__()\n  self.w = T.nn.Parameter(T.ones(2))\nm = M(); out = type(A([1., 2.]) @ m.w).__name__
+class A(T.Tensor):\n def __init__(self, x, tag): pass\na = A([1.], 2); out = a
+"""
+
+HOOKS = r"""
+log = []\nm = T.nn.Linear(2, 2)\nm.register_full_backward_hook(lambda m, i, o: log.append((len(i), len(o), i[0] is None)))\nm(T.ones(1, 2)).sum().backward(); out = log
+m = T.nn.Linear(2, 2)\nm.register_full_backward_hook(lambda m, i, o: (T.ones(1, 2),))\nm(T.ones(1, 2)).sum().backward(); out = 1
+m = T.nn.Linear(2, 2)\nm.register_full_backward_hook(lambda m, i, o: (None,))\nm(T.ones(1, 2)).sum().backward(); out = 1
+m = T.nn.Linear(2, 2)\nm.register_full_backward_hook(lambda m, i, o: (i[0] * 2,))\nx = T.ones(1, 2, requires_grad=True); m.weight.data.fill_(1.); m(x).sum().backward(); out = x.grad
+m = T.nn.Linear(2, 2)\nm.register_full_backward_hook(lambda m, i, o: (i[0], i[0]))\nx = T.ones(1, 2, requires_grad=True); m(x).sum().backward(); out = x.grad
+m = T.nn.Linear(2, 2)\nm.register_full_backward_pre_hook(lambda m, o: (o[0] * 3,))\nm(T.ones(1, 2)).sum().backward(); out = m.weight.grad
+m = T.nn.Linear(2, 2)\nm.register_full_backward_pre_hook(lambda m, o: (o[0], o[0]))\nm(T.ones(1, 2)).sum().backward(); out = m.weight.grad
+from collections import namedtuple\nP = namedtuple('P', 'a b')\nclass M(T.nn.Module):\n def forward(self, x): return P(x * 2, x * 3)\nm = M(); m.register_full_backward_hook(lambda m, i, o: None)\nx = T.ones(2, requires_grad=True); y = m(x); (y.a + y.b).sum().backward(); out = type(y).__name__, x.grad
+class M(T.nn.Module):\n def forward(self, x): return {'a': x * 2}\nm, log = M(), []; m.register_full_backward_hook(lambda m, i, o: log.append(1))\nx = T.ones(2, requires_grad=True); m(x)['a'].sum().backward(); out = log, x.grad
+"""
+
+FUNCTIONS_OF_FUNCTIONS = """
+out = T.func.grad(lambda x: x**3)(T.tensor(2.0))
+out = T.func.grad(T.func.grad(lambda x: x**3))(T.tensor(2.0))
+out = T.func.grad(lambda x, y: (x*y).sum(), argnums=(0,1))(T.ones(2), T.arange(2.))
+out = T.func.grad(lambda d: (d['a']*d['b']).sum())({'a': T.ones(2), 'b': T.arange(2.)})
+out = T.func.grad(lambda x: ((x**2).sum(), x*2), has_aux=True)(T.arange(3.))
+out = T.func.grad_and_value(lambda x: (x**2).sum())(T.arange(3.))
+w = T.tensor([1., 2.], requires_grad=True); g = T.func.grad(lambda x: (x*w).sum()**2)(T.ones(2)); g.sum().backward(); out = g.detach(), w.grad
+x = T.tensor([1., 2.], requires_grad=True); g = T.func.grad(lambda x: (x**3).sum())(x); g.sum().backward(); out = g.detach(), x.grad, g.requires_grad
+out = T.func.grad(lambda x: x*2)(T.ones(2))
+out = T.func.grad(lambda x: 3)(T.ones(2))
+o, f = T.func.vjp(lambda x: x**2, T.arange(3.)); out = o, f(T.ones(3))
+o, f = T.func.vjp(lambda x, y: (x*y, x+y), T.arange(3.), T.ones(3)); out = o, f((T.ones(3), T.ones(3)))
+out = T.func.jvp(lambda x: x**2, (T.arange(3.),), (T.ones(3),))
+out = T.func.jvp(lambda x, y: x*y, (T.arange(3.), T.ones(3)), (T.ones(3), T.ones(3)))
+out = T.func.jacrev(lambda x: x**2)(T.arange(3.))
+out = T.func.jacfwd(lambda x: T.stack([x.sum(), x.prod()]))(T.arange(1., 4.))
+out = T.func.jacrev(lambda x, y: (x*y, x.sum()), argnums=(0, 1))(T.arange(2.), T.ones(2))
+out = T.func.jacfwd(lambda x, y: (x*y, x.sum()), argnums=(0, 1))(T.arange(2.), T.ones(2))
+out = T.func.hessian(lambda x: (x**3).sum())(T.arange(3.))
+out = T.func.hessian(lambda x: (x[0]*x[1]**2))(T.arange(1., 3.))
+out = T.func.vmap(lambda x: x.sum())(T.arange(6.).reshape(2, 3))
+out = T.vmap(T.dot)(T.arange(6.).reshape(2, 3), T.ones(2, 3))
+out = T.vmap(lambda x, y: (x*y, x.sum()), in_dims=(0, None))(T.arange(6.).reshape(2, 3), T.ones(3))
+out = T.vmap(lambda x: x*2, in_dims=1, out_dims=1)(T.arange(6.).reshape(2, 3))
+out = T.vmap(T.func.grad(lambda w, x: ((w*x).sum())**2), in_dims=(None, 0))(T.ones(3), T.arange(6.).reshape(2, 3))
+out = T.vmap(lambda d: d['a']+1)({'a': T.ones(2, 3)})
+out = T.vmap(lambda x, y: x+y)(T.ones(2), T.ones(3))
+out = T.vmap(lambda x: x+1)(3)
+out = T.vmap(T.vmap(lambda x: x**2))(T.arange(4.).reshape(2, 2))
+T.manual_seed(0); m = T.nn.Linear(2, 1); p = {k: v.detach() for k, v in m.named_parameters()}; out = T.func.functional_call(m, {'weight': T.ones(1, 2), 'bias': T.zeros(1)}, (T.ones(1, 2),)), m.weight.shape
+T.manual_seed(0); m = T.nn.Linear(2, 1); p = {k: v.detach() for k, v in m.named_parameters()}; f = lambda p, x: T.func.functional_call(m, p, (x,)).sum(); out = T.func.grad(f)(p, T.ones(3, 2)), T.vmap(T.func.grad(f), in_dims=(None, 0))(p, T.ones(3, 2))
+T.manual_seed(0); ms = [T.nn.Linear(2, 1) for _ in range(3)]; p, b = T.func.stack_module_state(ms); base = ms[0]; out = T.vmap(lambda p, b, x: T.func.functional_call(base, (p, b), (x,)), in_dims=(0, 0, None))(p, b, T.ones(4, 2)).detach()
+with T.no_grad(): out = T.func.grad(lambda x: (x**2).sum())(T.arange(3.))
+x = T.tensor([1., 2.], requires_grad=True); y = x**2; out = T.autograd.grad(y, x, T.eye(2), is_grads_batched=True)
+out = T.autograd.functional.jacobian(lambda x: x**2, T.arange(3.), vectorize=True)
+out = T.autograd.functional.hessian(lambda x: (x**3).sum(), T.arange(3.), vectorize=True)
+out = T.autograd.functional.jacobian(lambda x, y: (x*y, x.sum()), (T.arange(3.), T.ones(3)), vectorize=True)
+"""
+
 FORMS = {
+    "functions of functions": FUNCTIONS_OF_FUNCTIONS,
+    "calls": CALLS,
+    "subclasses": SUBCLASSES,
+    "hooks of modules": HOOKS,
     "lists of tensors": LISTS_OF_TENSORS,
     "in place": IN_PLACE,
     "indexing": INDEXING,

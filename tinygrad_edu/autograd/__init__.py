@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from ..compat.later import later
 from . import engine, forward_ad, function, functional, grad_mode, graph, inplace
 from .anomaly_mode import detect_anomaly, set_detect_anomaly
 from .engine import backward, grad
@@ -45,3 +46,5 @@ __all__ = [
     "set_grad_enabled",
     "set_multithreading_enabled",
 ]
+
+__getattr__ = later(__name__, {"profiler": "profiler"}, "It is not built here: run the program on PyTorch.")

@@ -437,6 +437,26 @@ def _warn_of_cycle() -> None:
     )
 
 
+def _for_each_row(outputs: Any, inputs: Any, grad_outputs: Any, retain_graph: bool, **settings: Any) -> tuple[Any, ...]:
+    """The gradients for each row of `grad_outputs`, stacked: a pass each, where PyTorch makes one of all."""
+    several = isinstance(grad_outputs, list | tuple)
+    vectors = list(grad_outputs) if several else [grad_outputs]
+    for i, (o, v) in enumerate(zip([outputs] if isinstance(outputs, Tensor) else outputs, vectors, strict=True)):
+        if v is not None and v.shape[1:] != o.shape:
+            raise RuntimeError(
+                "If `is_grads_batched=True`, we interpret the first dimension of each grad_output as the batch dimension. The "
+                "sizes of the remaining dimensions are expected to match the shape of corresponding output, but a mismatch was "
+                f"detected: grad_output[{i}] has a shape of {v.shape} and output[{i}] has a shape of {o.shape}."
+            )
+    count = next(v.shape[0] for v in vectors if v is not None)
+    rows = []
+    for n in range(count):
+        row = [v if v is None else v.select(0, n) for v in vectors]
+        rows.append(grad(outputs, inputs, row if several else row[0], retain_graph or n < count - 1, **settings))
+    columns = zip(*rows, strict=True)
+    return tuple(None if column[0] is None else column[0]._stacked(column[1:]) for column in columns)
+
+
 @overridable
 def grad(
     outputs: Any,
@@ -465,10 +485,10 @@ def grad(
         RuntimeError: an input requires no grad, or was not used and `allow_unused` is not set.
     """
     if is_grads_batched:
-        raise NotImplementedError(
-            "is_grads_batched=True needs vmap, which is not built. Call grad once for each row of grad_outputs, or use "
-            "autograd.functional.jacobian."
-        )
+        return _for_each_row(
+            outputs, inputs, grad_outputs, bool(create_graph if retain_graph is None else retain_graph),
+            create_graph=create_graph, allow_unused=allow_unused, materialize_grads=materialize_grads,
+        )  # fmt: skip
     if not only_inputs:
         warnings.warn(
             "only_inputs argument is deprecated and is ignored now (defaults to True). To accumulate gradient for other "

@@ -314,8 +314,7 @@ def jacobian(
         inputs: a Tensor or a tuple of them.
         create_graph: let the result be differentiated again.
         strict: an error where an output depends on no input, instead of zeros.
-        vectorize: not built in reverse mode, where it needs vmap; in forward mode, where PyTorch asks for it, the columns
-            are computed one after the other.
+        vectorize: taken, and nothing depends on it: rows, or columns, are computed one after the other.
         strategy: "reverse-mode", a backward pass for each element of the outputs; or "forward-mode", a run of `func` for
             each element of the inputs, better where there are fewer of these.
 
@@ -336,14 +335,10 @@ def jacobian(
         )
     if strategy == "forward-mode":
         return _forward_jacobian(func, inputs, create_graph, strict, vectorize)
-    if vectorize:
-        if strict:
-            raise RuntimeError(
-                "torch.autograd.functional.jacobian: `strict=True` and `vectorized=True` are not supported together. "
-                "Please either set `strict=False` or `vectorize=False`."
-            )
-        raise NotImplementedError(
-            "vectorize=True needs vmap, which is not built. Leave it out: the Jacobian is the same, row by row."
+    if vectorize and strict:
+        raise RuntimeError(
+            "torch.autograd.functional.jacobian: `strict=True` and `vectorized=True` are not supported together. "
+            "Please either set `strict=False` or `vectorize=False`."
         )
     with grad_mode.enable_grad():
         inputs_tuple, xs = _as_tensors(inputs, "inputs", "jacobian")

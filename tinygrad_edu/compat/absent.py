@@ -6,6 +6,7 @@ are known all the same, so that a program which comes upon one is told what it m
 
 from __future__ import annotations
 
+import importlib
 from collections.abc import Iterable
 from typing import Any
 
@@ -39,10 +40,10 @@ _NAMES = {
         "qscheme quantized quantizable quantization qat ao per_tensor_affine per_channel_affine"
     ),
     "dtype": "bfloat16 float8_e4m3fn float8_e5m2 float8_e4m3fnuz float8_e5m2fnuz float8_e8m0fnu uint16 uint32 uint64",
-    "machinery": "compile profiler hub onnx export multiprocessing distributed parametrize",
-    "transform": "vmap func",
+    "machinery": "export fx package futures monitor nested masked _dynamo _inductor cpp_extension",
+    "transform": "",
     "decomposition": "svd svdvals eigh eigvalsh qr lstsq pinv pinverse matrix_rank lu_factor matrix_exp svd_lowrank pca_lowrank",
-    "device": "mtia hpu ipu set_default_device get_default_device pin_memory is_pinned DataParallel amp autocast",
+    "device": "mtia hpu ipu pin_memory DistributedDataParallel",
 }
 _SUBJECT_OF = {name: subject for subject, names in _NAMES.items() for name in names.split()}
 
@@ -74,6 +75,10 @@ def met(found: str, expected: str) -> str:
 class Switches:
     """A namespace of settings such as `backends.cudnn`, which a program may set: nothing here depends on them."""
 
+    # So that what stands below it may be imported.
+    __path__: list[str] = []  # noqa: RUF012
+    __spec__ = None
+
     def __getattr__(self, name: str) -> Any:
         if name.startswith("__"):
             raise AttributeError(name)
@@ -103,6 +108,28 @@ class Device:
         """Nothing to seed, as in PyTorch without the device."""
 
     manual_seed_all = manual_seed
+
+    def empty_cache(self) -> None:
+        """Nothing to free, as in PyTorch without the device."""
+
+    reset_peak_memory_stats = reset_max_memory_allocated = ipc_collect = empty_cache
+
+    def memory_allocated(self, device: Any = None) -> int:
+        """0, as in PyTorch without the device."""
+        return 0
+
+    max_memory_allocated = memory_reserved = max_memory_reserved = memory_allocated
+
+    def is_initialized(self) -> bool:
+        """False."""
+        return False
+
+    is_bf16_supported = is_initialized
+
+    @property
+    def amp(self) -> Any:
+        """What PyTorch has as `cuda.amp`."""
+        return importlib.import_module(f"{__package__}.outside.amp")
 
     def __getattr__(self, name: str) -> Any:
         if name.startswith("__"):

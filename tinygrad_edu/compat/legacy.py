@@ -5,13 +5,15 @@ from __future__ import annotations
 import sys
 from typing import Any
 
-from ..dtypes import bool_, dtype, float32, float64, int64
+from ..dtypes import LEGACY, bool_, dtype, float16, float32, float64, int8, int16, int32, int64, uint8
+from ..ops import functions
 from ..ops.creation.factories import tensor, zeros
 from ..tensor import Size, Tensor, bind
-from . import absent
+from . import absent, storage, subclasses
 
 __all__ = [
-    "BoolTensor", "DoubleTensor", "FloatTensor", "LongTensor", "backends", "contiguous_format", "get_num_threads",
+    "BoolTensor", "ByteTensor", "CharTensor", "DoubleTensor", "FloatTensor", "HalfTensor", "IntTensor", "LongTensor",
+    "ShortTensor", "backends", "contiguous_format", "get_num_threads",
     "preserve_format", "set_float32_matmul_precision", "set_num_threads", "use_deterministic_algorithms",
 ]  # fmt: skip
 
@@ -47,24 +49,35 @@ def _made(data: tuple[Any, ...], kind: dtype) -> Tensor:
     return tensor(data[0], dtype=kind)
 
 
-def FloatTensor(*data: Any) -> Tensor:
-    """A float32 tensor of data, `FloatTensor([1, 2])`, or of a shape, `FloatTensor(2, 3)`."""
-    return _made(data, float32)
+class _LegacyType(type):
+    """The kind of `FloatTensor` and the others: calling one makes a tensor, and a tensor of its dtype is an instance."""
+
+    dtype: dtype
+
+    def __call__(cls, *data: Any) -> Tensor:
+        return _made(data, cls.dtype)
+
+    def __instancecheck__(cls, instance: Any) -> bool:
+        return isinstance(instance, Tensor) and instance.dtype is cls.dtype
+
+    def __repr__(cls) -> str:
+        return f"<class 'torch.{cls.__name__}'>"
 
 
-def DoubleTensor(*data: Any) -> Tensor:
-    """A float64 tensor of data, or of a shape."""
-    return _made(data, float64)
+def _legacy(kind: dtype) -> Any:
+    doc = f"A tensor of {kind.name}, made of data, as in `([1, 2])`, or of a shape, as in `(2, 3)`."
+    return _LegacyType(f"{kind.legacy_name}Tensor", (), {"dtype": kind, "__doc__": doc, "__module__": __name__})
 
 
-def LongTensor(*data: Any) -> Tensor:
-    """An int64 tensor of data, or of a shape."""
-    return _made(data, int64)
-
-
-def BoolTensor(*data: Any) -> Tensor:
-    """A tensor of booleans, of data or of a shape."""
-    return _made(data, bool_)
+FloatTensor, DoubleTensor, HalfTensor = _legacy(float32), _legacy(float64), _legacy(float16)
+LongTensor, IntTensor, ShortTensor = _legacy(int64), _legacy(int32), _legacy(int16)
+CharTensor, ByteTensor, BoolTensor = _legacy(int8), _legacy(uint8), _legacy(bool_)
+TYPES = (
+    FloatTensor, DoubleTensor, HalfTensor, LongTensor, IntTensor, ShortTensor, CharTensor, ByteTensor, BoolTensor,
+)  # fmt: skip
+for _kind in TYPES:
+    # What `t.type("torch.FloatTensor")` and `t.type(T.FloatTensor)` ask for.
+    LEGACY[f"torch.{_kind.__name__}"] = LEGACY[_kind] = _kind.dtype
 
 
 def new(self: Tensor, *data: Any) -> Tensor:
@@ -73,3 +86,70 @@ def new(self: Tensor, *data: Any) -> Tensor:
 
 
 bind("new", new)
+# Their own modules bind their methods: what a tensor's memory is asked, and tensors of a class of one's own.
+_ = storage, subclasses
+
+# The forms with an underscore, as functions of a tensor that is written to: `sin_(x)`.
+for _name in [
+    "abs",
+    "acos",
+    "acosh",
+    "addmv",
+    "alpha_dropout",
+    "arccos",
+    "arccosh",
+    "arcsin",
+    "arcsinh",
+    "arctan",
+    "arctanh",
+    "asin",
+    "asinh",
+    "atan",
+    "atanh",
+    "ceil",
+    "celu",
+    "clamp",
+    "clamp_max",
+    "clamp_min",
+    "clip",
+    "cos",
+    "cosh",
+    "deg2rad",
+    "detach",
+    "erf",
+    "erfc",
+    "exp",
+    "exp2",
+    "expm1",
+    "fill",
+    "fix",
+    "floor",
+    "frac",
+    "index_put",
+    "log",
+    "log10",
+    "log1p",
+    "log2",
+    "logit",
+    "nan_to_num",
+    "neg",
+    "negative",
+    "rad2deg",
+    "reciprocal",
+    "relu",
+    "resize_as",
+    "round",
+    "rsqrt",
+    "sigmoid",
+    "sin",
+    "sinh",
+    "sqrt",
+    "square",
+    "tan",
+    "tanh",
+    "trunc",
+    "xlogy",
+    "zero",
+]:
+    if hasattr(Tensor, f"{_name}_"):
+        functions[f"{_name}_"] = getattr(Tensor, f"{_name}_")

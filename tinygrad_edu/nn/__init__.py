@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
-
-from ..compat import absent
+from ..compat.later import later
 from . import (
     activations,
     attention,
@@ -30,9 +28,10 @@ for _family in _FAMILIES:
     globals().update({name: getattr(_family, name) for name in _family.__all__})
     __all__ += _family.__all__
 
+_LATER = {
+    "DataParallel": "parallel",
+    "modules": "modules",
+    "parallel": "parallel",
+}
 
-def __getattr__(name: str) -> Any:
-    raise AttributeError(
-        absent.sentence(name)
-        or f"tinygrad_edu.nn has no {name!r}. Write it as a Module of your own, from the layers that are here."
-    )
+__getattr__ = later(__name__, _LATER, "Write it as a Module of your own, from the layers that are here.")

@@ -30,15 +30,23 @@ class BackwardWatcher:
         return passed
 
     def watch_outputs(self, result: Any) -> Any:
+        if not isinstance(result, Tensor | tuple):
+            warnings.warn(
+                "For backward hooks to be called, module output should be a Tensor or a tuple of Tensors but received "
+                f"{type(result)}: its gradients pass unseen.",
+                UserWarning,
+                stacklevel=3,
+            )
+            return result
         if isinstance(result, tuple):
             return _watched(result, self._outputs_ready, zeros=False)
         return _watched((result,), self._outputs_ready, zeros=False)[0]
 
     def _outputs_ready(self, grads: Gradients) -> Gradients:
         for hook in list(self.module._backward_pre_hooks.values()):
-            changed = hook(self.module, grads)
-            if changed is not None:
-                grads = changed if isinstance(changed, tuple) else (changed,)
+            grads = _replaced(
+                hook(self.module, grads), grads, "Backward pre hook returned an invalid number of grad_output"
+            )
         if self.followed:
             self.grad_output = grads
             return grads
@@ -49,18 +57,32 @@ class BackwardWatcher:
             stacklevel=2,
         )
         for hook in list(self.module._backward_hooks.values()):
-            hook(self.module, (None,) * self.inputs, grads)
+            answer = hook(self.module, (None,) * self.inputs, grads)
+            if answer is not None and not (isinstance(answer, tuple) and all(g is None for g in answer)):
+                raise RuntimeError(
+                    "Backward hook for Modules where no input requires gradient should always return None or None for all "
+                    "gradients: there is nothing that its answer could replace."
+                )
         return grads
 
     def _inputs_ready(self, grads: Gradients) -> Gradients:
         if self.grad_output is None:
             return grads
         for hook in list(self.module._backward_hooks.values()):
-            changed = hook(self.module, grads, self.grad_output)
-            if changed is not None:
-                grads = changed if isinstance(changed, tuple) else (changed,)
+            answer = hook(self.module, grads, self.grad_output)
+            grads = _replaced(answer, grads, "Backward hook returned an invalid number of grad_input")
         self.grad_output = None
         return grads
+
+
+def _replaced(answer: Any, grads: Gradients, complaint: str) -> Gradients:
+    """What a hook gave in the place of the gradients, one for each; these, where it gave None."""
+    if answer is None:
+        return grads
+    answer = answer if isinstance(answer, tuple | list) else (answer,)
+    if len(answer) != len(grads):
+        raise RuntimeError(f"{complaint}, got {len(answer)}, but expected {len(grads)}")
+    return tuple(answer)
 
 
 def _watched(values: tuple[Any, ...], ready: Callable[[Gradients], Gradients], zeros: bool) -> tuple[Any, ...]:
@@ -80,7 +102,8 @@ def _watched(values: tuple[Any, ...], ready: Callable[[Gradients], Gradients], z
     passed = list(values)
     for i, tensor in zip(places, BackwardHookFunction.apply(seen, zeros, *(values[i] for i in places)), strict=True):
         passed[i] = tensor
-    return tuple(passed)
+    # A named tuple stays one.
+    return type(values)(*passed) if hasattr(values, "_fields") else tuple(passed)
 
 
 class BackwardHookFunction(Function):

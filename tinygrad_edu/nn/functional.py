@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any
+import functools
 
+from ..compat.later import later
 from ..ops import functions, nn_functions
 
 __all__ = sorted([*nn_functions, "sigmoid", "tanh"])
@@ -12,9 +13,10 @@ globals().update(nn_functions)
 sigmoid = functions["sigmoid"]
 tanh = functions["tanh"]
 
+for _name in ("relu", "leaky_relu", "elu", "celu", "selu", "hardtanh", "threshold", "rrelu"):
+    if _name in nn_functions:
+        globals()[f"{_name}_"] = functools.partial(nn_functions[_name], inplace=True)
 
-def __getattr__(name: str) -> Any:
-    raise AttributeError(
-        f"tinygrad_edu.nn.functional has no {name!r}. What is not here can be written as a Function: the docs take an op "
-        "from its formula to its test."
-    )
+__getattr__ = later(
+    __name__, {}, "What is not here can be written as a Function: the docs take an op from its formula to its test."
+)

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from ..autograd.grad_mode import no_grad
+from ..compat.later import later
 from ..random import source
 from ..tensor import Tensor
 
@@ -167,3 +168,6 @@ def orthogonal_(tensor: Tensor, gain: float = 1, generator: Any = None) -> Tenso
     q, r = np.linalg.qr(flat if rows >= columns else flat.T)
     q *= np.sign(np.diag(r))
     return _fill(tensor, (gain * (q if rows >= columns else q.T)).reshape(tensor.shape))
+
+
+__getattr__ = later(__name__, {}, "Write the numbers with an in-place op under no_grad.")

@@ -36,6 +36,8 @@ class Parameter(Tensor):
         memo[id(self)] = new
         return new
 
+    # A function of it, and of a subclass, gives a plain Tensor.
+    _follows = False
     # Below the words of its own it prints as the tensor it holds.
     _prints_as_tensor = True
 
@@ -47,6 +49,7 @@ class Buffer(Tensor):
     """A tensor that a Module keeps and saves but does not train."""
 
     persistent: bool
+    _follows = False
     _prints_as_tensor = True
 
     def __new__(cls, data: Tensor, *, persistent: bool = True) -> Buffer:

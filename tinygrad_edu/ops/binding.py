@@ -14,6 +14,7 @@ from ..compat import absent
 from ..overrides import overridable
 from ..tensor import Tensor, wrap
 from ..tensor import bind as bind_to_tensor
+from .creation.factories import write_out
 
 __all__ = ["functions", "linalg_functions", "nn_functions", "operator", "public"]
 
@@ -120,6 +121,10 @@ def _checked(function: Callable[..., Any], name: str, number_first: bool = False
     def call(*args: Any, **kwargs: Any) -> Any:
         if overrides.modes.stack:
             return overrides.dispatch(call, args, kwargs)
+        if kwargs and "out" in kwargs:
+            out = kwargs.pop("out")
+            result = call(*args, **kwargs)
+            return result if out is None else write_out(result, out, name)
         try:
             if args and isinstance(args[0], Tensor):
                 if kwargs:
@@ -150,7 +155,7 @@ def _arranged(
     args: tuple[Any, ...], kwargs: dict[str, Any], rest: str | None
 ) -> tuple[tuple[Any, ...], dict[str, Any]]:
     """A call by names that the function does not know them by: NumPy's for `dim` and `keepdim`, which PyTorch takes as
-    well, and that of `*dims` or `*size`, called `rest`; and a refusal of `out`."""
+    well, and that of `*dims` or `*size`, called `rest`."""
     if rest is not None and rest in kwargs:
         first = (kwargs.pop("input"),) if "input" in kwargs else ()
         args = (*first, *args, kwargs.pop(rest))
@@ -158,9 +163,6 @@ def _arranged(
         kwargs["dim"] = kwargs.pop("axis")
     if "keepdims" in kwargs:
         kwargs["keepdim"] = kwargs.pop("keepdims")
-    if kwargs.get("out") is not None:
-        raise NotImplementedError("out=… is not built: bind the result to a name, or write it with copy_().")
-    kwargs.pop("out", None)
     return args, kwargs
 
 

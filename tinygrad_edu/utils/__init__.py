@@ -2,6 +2,13 @@
 
 from __future__ import annotations
 
+from ..compat.later import later
 from . import checkpoint, data, hooks
 
 __all__ = ["checkpoint", "data", "hooks"]
+
+__getattr__ = later(
+    __name__,
+    {"tensorboard": "tensorboard", "model_zoo": "model_zoo"},
+    "It has checkpoint, data, hooks and tensorboard.",
+)

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from ...compat import absent
+from ...compat.later import later
 from ...ops import functions
 from ...tensor import Tensor, wrap
 from . import rnn
@@ -63,8 +63,4 @@ def vector_to_parameters(vec: Tensor, parameters: Iterable[Tensor]) -> None:
         start += p.numel()
 
 
-def __getattr__(name: str) -> Any:
-    raise AttributeError(
-        absent.sentence(name)
-        or f"tinygrad_edu.nn.utils has no {name!r}. Compute the weight in a Module's forward, as these helpers do."
-    )
+__getattr__ = later(__name__, {}, "Compute the weight in a Module's forward, as these helpers do.")

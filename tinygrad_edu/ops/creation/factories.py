@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import inspect
 import math
 import operator
 import warnings
@@ -72,18 +73,57 @@ def plain(function: Callable[..., Any]) -> Callable[..., Any]:
         NotImplementedError: a layout, a device or an `out` is asked for that is not built.
     """
 
+    # `size=(2, 3)` for a function that takes `*size`.
+    sized = any(p.kind is p.VAR_POSITIONAL for p in inspect.signature(function).parameters.values())
+
     @functools.wraps(function)
     def call(*args: Any, layout: Any = None, pin_memory: bool = False, memory_format: Any = None, **kwargs: Any) -> Any:
         if layout not in (None, strided):
             raise NotImplementedError(absent.sentence(str(layout)) or f"the layout {layout} is not built: use strided.")
         if pin_memory:
             raise NotImplementedError(absent.sentence("pin_memory"))
-        if kwargs.pop("out", None) is not None:
-            raise NotImplementedError("out=… is not built: bind the result to a name, or write it with copy_().")
         check_device(kwargs.get("device"))
-        return function(*args, **kwargs)
+        if sized and not args and "size" in kwargs:
+            args = (kwargs.pop("size"),)
+        out = kwargs.pop("out", None)
+        return (
+            function(*args, **kwargs) if out is None else write_out(function(*args, **kwargs), out, function.__name__)
+        )
 
     return call
+
+
+def write_out(result: Any, out: Any, name: str) -> Any:
+    """Write what a function gave into the tensor, or the tensors, that were named by `out`; returns these.
+
+    Raises:
+        RuntimeError: the dtype of `out` cannot hold the result, or a gradient would have to pass.
+    """
+    if isinstance(result, tuple):
+        if len(out) != len(result):
+            raise TypeError(f"out must hold {len(result)} tensors, but got {len(out)}")
+        return type(result)(*[write_out(r, o, name) for r, o in zip(result, out, strict=True)])
+    if not isinstance(out, Tensor):
+        raise TypeError(f"argument 'out' must be Tensor, not {type(out).__name__}")
+    if out.requires_grad or result.requires_grad:
+        raise RuntimeError(
+            f"{name}(): functions with out=... arguments don't support automatic differentiation, but one of the arguments "
+            "requires grad. Bind the result to a name instead."
+        )
+    if dtypes.category(result._data.dtype) > dtypes.category(out._data.dtype):
+        raise RuntimeError(
+            f"result type {result.dtype.legacy_name} can't be cast to the desired output type {out.dtype.legacy_name}"
+        )
+    if out.shape != result.shape:
+        if out.numel():
+            warnings.warn(
+                f"An output with one or more elements was resized since it had shape {list(out.shape)}, which does not match "
+                f"the required output shape {list(result.shape)}. Give an empty tensor, or one of the right shape.",
+                UserWarning,
+                stacklevel=4,
+            )
+        out.resize_(result.shape)
+    return out.copy_(result)
 
 
 class _Layout:

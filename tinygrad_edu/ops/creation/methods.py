@@ -81,7 +81,13 @@ def type(self: Tensor, dtype: Any = None) -> Any:
     """This tensor in another dtype; without one, PyTorch's name of its type, such as "torch.FloatTensor"."""
     if dtype is None:
         return f"torch.{self.dtype.legacy_name}Tensor"
-    return _to_numpy_dtype(self, dtypes.to_numpy_dtype(dtype))
+    if dtypes.LEGACY.get(dtype) is None and not isinstance(dtype, dtypes.dtype) and dtype not in (float, int, bool):
+        name = dtype if isinstance(dtype, str) else getattr(dtype, "__name__", repr(dtype))
+        if "cuda" in name:
+            raise NotImplementedError(f"{name}: tinygrad_edu computes on the CPU alone. Leave 'cuda' out.")
+        why = absent.sentence(name)
+        raise (TypeError if why else ValueError)(why or f"invalid type: {name!r}. Give a dtype such as float32.")
+    return _to_numpy_dtype(self, dtypes.to_numpy_dtype(dtypes.LEGACY.get(dtype, dtype)))
 
 
 def contiguous(self: Tensor, memory_format: Any = None) -> Tensor:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from ...compat.later import later
 from .dataloader import DataLoader, default_collate, default_convert, get_worker_info
 from .dataset import (
     ChainDataset,
@@ -42,3 +43,5 @@ __all__ = [
     "get_worker_info",
     "random_split",
 ]
+
+__getattr__ = later(__name__, {}, "Write it as a Dataset or a Sampler of your own.")

@@ -1,0 +1,103 @@
+"""Mixed precision, which needs a GPU: disabled it changes nothing, as in PyTorch without one (`torch.amp`)."""
+
+from __future__ import annotations
+
+import functools
+import warnings
+from collections.abc import Callable
+from typing import Any
+
+from ...tensor import Tensor
+
+__all__ = ["GradScaler", "autocast", "custom_bwd", "custom_fwd", "is_autocast_available"]
+
+_NO_CPU = (
+    "autocast on the CPU computes in bfloat16, which is not built here. Leave it out (enabled=False), or use .half() on the "
+    "tensors that are to be float16."
+)
+
+
+class autocast:
+    """Within `with`, or around a function: nothing for "cuda" without a GPU (with PyTorch's warning), refused for "cpu"."""
+
+    def __init__(
+        self, device_type: str = "cuda", dtype: Any = None, enabled: bool = True, cache_enabled: bool | None = None
+    ) -> None:
+        if not isinstance(device_type, str):
+            # The form of cuda.amp.autocast(enabled).
+            device_type, enabled = "cuda", bool(device_type)
+        if enabled and device_type == "cpu":
+            raise NotImplementedError(_NO_CPU)
+        if enabled:
+            warnings.warn(
+                f"User provided device_type of '{device_type}', but {device_type.upper()} is not available. Disabling",
+                UserWarning,
+                stacklevel=2,
+            )
+
+    def __enter__(self) -> autocast:
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        pass
+
+    def __call__(self, function: Callable[..., Any]) -> Callable[..., Any]:
+        return function
+
+
+class GradScaler:
+    """The scaler of PyTorch without a GPU: disabled, it hands everything on."""
+
+    def __init__(
+        self, device: str = "cuda", init_scale: float = 2.0**16, *args: Any, enabled: bool = True, **kwargs: Any
+    ) -> None:
+        if enabled:
+            warnings.warn(
+                "torch.cuda.amp.GradScaler is enabled, but CUDA is not available.  Disabling.",
+                UserWarning,
+                stacklevel=2,
+            )
+
+    def is_enabled(self) -> bool:
+        """False."""
+        return False
+
+    def scale(self, outputs: Any) -> Any:
+        """The outputs themselves."""
+        return outputs
+
+    def unscale_(self, optimizer: Any) -> None:
+        """Nothing to do."""
+
+    def step(self, optimizer: Any, *args: Any, **kwargs: Any) -> Any:
+        """The optimiser's own step."""
+        return optimizer.step(*args, **kwargs)
+
+    def update(self, new_scale: Tensor | float | None = None) -> None:
+        """Nothing to do."""
+
+    def get_scale(self) -> float:
+        """1."""
+        return 1.0
+
+    def state_dict(self) -> dict[str, Any]:
+        """Nothing is kept."""
+        return {}
+
+    def load_state_dict(self, state_dict: dict[str, Any]) -> None:
+        """Nothing to do."""
+
+
+def is_autocast_available(device_type: str) -> bool:
+    """False: see `autocast`."""
+    return False
+
+
+def custom_fwd(fwd: Callable[..., Any] | None = None, **settings: Any) -> Any:
+    """The forward of a Function itself: nothing is cast."""
+    return fwd if fwd is not None else functools.partial(custom_fwd, **settings)
+
+
+def custom_bwd(bwd: Callable[..., Any] | None = None, **settings: Any) -> Any:
+    """The backward of a Function itself: nothing is cast."""
+    return bwd if bwd is not None else functools.partial(custom_bwd, **settings)

@@ -1,0 +1,33 @@
+"""Python's own processes (PyTorch: `torch.multiprocessing`); tensors are copied to them, not shared."""
+
+from __future__ import annotations
+
+import multiprocessing as _processes
+from typing import Any
+
+__all__ = ["get_all_sharing_strategies", "get_sharing_strategy", "set_sharing_strategy", "spawn"]
+
+
+def set_sharing_strategy(new_strategy: str) -> None:
+    """Nothing to do: nothing is shared."""
+
+
+def get_sharing_strategy() -> str:
+    """ "file_descriptor", as PyTorch says on Linux."""
+    return "file_descriptor"
+
+
+def get_all_sharing_strategies() -> set[str]:
+    """The names that `set_sharing_strategy` takes."""
+    return {"file_descriptor", "file_system"}
+
+
+def spawn(*args: Any, **kwargs: Any) -> Any:
+    """Refused: sharing tensors among processes is not built."""
+    raise NotImplementedError(
+        "multiprocessing.spawn: tensors are not shared among processes here. Call the function, or use Python's multiprocessing."
+    )
+
+
+def __getattr__(name: str) -> Any:
+    return getattr(_processes, name)

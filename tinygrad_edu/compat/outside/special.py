@@ -1,0 +1,42 @@
+"""Functions of mathematics under their names in `torch.special`."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ...ops import functions
+
+_OTHER_NAMES = {"expit": "sigmoid", "gammaln": "lgamma", "psi": "digamma", "multigammaln": "mvlgamma"}
+_SAME = frozenset(
+    [
+        "digamma",
+        "erf",
+        "erfc",
+        "erfinv",
+        "exp2",
+        "expm1",
+        "i0",
+        "log1p",
+        "log_softmax",
+        "logit",
+        "logsumexp",
+        "round",
+        "sinc",
+        "softmax",
+        "xlogy",
+        "polygamma",
+        "entr",
+        "ndtr",
+        "xlog1py",
+    ]
+)
+
+
+def __getattr__(name: str) -> Any:
+    known = _OTHER_NAMES.get(name, name if name in _SAME else "")
+    if known in functions:
+        return functions[known]
+    raise AttributeError(
+        f"special.{name} is not built here. Where no gradient is needed, use SciPy's scipy.special on t.numpy(); else write it "
+        "as a Function."
+    )

@@ -1,0 +1,105 @@
+"""Tensors of a class of one's own: made by calling it, kept through functions, steered by `__torch_function__`.
+
+As in PyTorch: where an argument is of a subclass, what a function returns is of that subclass. The first subclass that a
+program defines sets up a mode for this; without one nothing is asked.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from ..overrides import FunctionMode, modes, overridable, standing
+from ..tensor import Tensor, bind
+from .absent import met
+
+__all__ = ["as_subclass"]
+
+# What returns no new tensor, and would only hand itself on.
+_PLAIN = {
+    "item",
+    "tolist",
+    "numpy",
+    "__len__",
+    "__bool__",
+    "__float__",
+    "__int__",
+    "__index__",
+    "__format__",
+    "__array__",
+}
+
+
+def as_subclass(self: Tensor, cls: type) -> Any:
+    """The same tensor, in the graph, as an instance of `cls`; its `__init__` is not called."""
+    if not (isinstance(cls, type) and issubclass(cls, Tensor)):
+        raise TypeError(f"as_subclass(): argument 'cls' must be a subclass of Tensor, not {cls!r}")
+    return _turned(self.view_as(self), cls)
+
+
+def _turned(out: Any, cls: type) -> Any:
+    if isinstance(out, tuple | list):
+        kept = [_turned(item, cls) for item in out]
+        return type(out)(*kept) if hasattr(out, "_fields") else type(out)(kept)
+    if type(out) is Tensor:
+        out.__class__ = cls
+    return out
+
+
+def _classes(values: Any) -> Iterator[type]:
+    for value in values:
+        if isinstance(value, tuple | list):
+            yield from _classes(value)
+        elif getattr(type(value), "_follows", False):
+            yield type(value)
+
+
+class _Following(FunctionMode):
+    """Hands each function that meets a tensor of a subclass to its `__torch_function__`."""
+
+    def __torch_function__(self, func: Callable[..., Any], types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        kwargs = kwargs or {}
+        met = list(dict.fromkeys(_classes((*args, *kwargs.values()))))
+        if not met:
+            return func(*args, **kwargs)
+        # The class that is derived from the others decides.
+        first = next((c for c in met if all(issubclass(c, other) for other in met)), met[0])
+        modes.stack.append(self)
+        try:
+            return first.__torch_function__(func, tuple(met), args, kwargs)  # type: ignore[attr-defined]
+        finally:
+            modes.stack.pop()
+
+
+_mode = _Following()
+
+
+def __torch_function__(cls: type, func: Callable[..., Any], types: Any, args: Any = (), kwargs: Any = None) -> Any:
+    """What a function does with a tensor of this class: run it, and give tensors of the class back."""
+    if not str(getattr(func, "__module__", "")).startswith("tinygrad_edu"):
+        raise TypeError(met("tinygrad_edu", "torch"))
+    held = _mode in modes.stack
+    if held:
+        modes.stack.remove(_mode)
+    try:
+        out = func(*args, **(kwargs or {}))
+    finally:
+        if held:
+            modes.stack.append(_mode)
+    return out if func.__name__ in _PLAIN else _turned(out, cls)
+
+
+def _follow(cls: type, **settings: Any) -> None:
+    """A subclass is defined: those of a program are kept through functions, our own are not."""
+    super(Tensor, cls).__init_subclass__(**settings)  # type: ignore[misc]
+    if cls.__module__.startswith("tinygrad_edu.") or getattr(cls, "_follows", None) is False:
+        return
+    cls._follows = True  # type: ignore[attr-defined]
+    if _mode not in standing:
+        standing.append(_mode)
+        modes.stack.insert(0, _mode)
+
+
+bind("__torch_function__", classmethod(__torch_function__))
+bind("__init_subclass__", classmethod(_follow))
+bind("as_subclass", overridable(as_subclass))
