@@ -218,6 +218,14 @@ class Observation:
     steps: int = 0
     seeds: dict[str, Any] = field(default_factory=dict)
     given_model: int | None = None
+    _behind: dict[int, set[int]] = field(default_factory=dict)
+
+    def behind(self, each: Through) -> set[int]:
+        """The values that the roots of a pass were computed from."""
+        found = self._behind.get(each.nr)
+        if found is None:
+            found = self._behind[each.nr] = self.above(each.roots)
+        return found
 
     def inputs(self, value: Seen) -> list[Seen]:
         """The values that `value` was made from."""

@@ -945,6 +945,7 @@ class Observer:
             while frame is not None:
                 if self.places.source.owns(frame):
                     self.names(frame.f_locals)
+                    self.alive(frame.f_locals)
                 frame = frame.f_back
 
     def names(self, variables: dict[str, Any]) -> None:
@@ -979,7 +980,7 @@ class Observer:
                 ]
                 nrs = [nr for tensor in kept if (nr := self._known(tensor)) is not None]
                 passes = {self._pass_of(nr) for nr in nrs}
-                if len(passes) > 1 and nrs:
+                if len(passes) > 1 and not any(name == known for known, _, _ in self.seen.kept):
                     line = next(
                         (
                             found

@@ -24,6 +24,9 @@ EXPLAINS = {
     "unregistered": {"not-in-optimizer"},
     "stale-optimizer": {"not-in-optimizer", "unused"},
     "used-twice": {"unused"},
+    "dead-relu": {"times-zero"},
+    "unused-labels": {"zero"},
+    "state-not-detached": {"second-backward", "retain-graph"},
 }
 
 

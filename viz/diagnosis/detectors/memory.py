@@ -1,0 +1,235 @@
+"""Memory and time: graphs that grow from step to step, graphs kept without need, graphs that are gone or were written over."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from viz.diagnosis.finding import Finding
+from viz.diagnosis.observation import Observation, Ran, Seen, Through
+
+SECOND = "backward through the graph a second time"
+WRITTEN = "modified by an inplace operation"
+
+
+def find(seen: Observation) -> Iterator[Finding]:
+    """What keeps graphs alive, and what was done to one that is still needed."""
+    yield from _growing(seen)
+    yield from _kept(seen)
+    yield from _retained(seen)
+    yield from _second(seen)
+    yield from _written(seen)
+
+
+def _turn(seen: Observation, op: int) -> int:
+    """How many backward passes had ended when an op ran."""
+    return sum(each.ops <= op for each in seen.passes if each.done and each.kind == "backward")
+
+
+def _growing(seen: Observation) -> Iterator[Finding]:
+    """An op that takes what the same line made before the last backward pass: its history never ends."""
+    ends = [each.ops for each in seen.passes if each.done and each.kind == "backward"]
+    if not ends:
+        return
+    lines: dict[int, list[tuple[Ran, Seen]]] = {}
+    for op in seen.ops:
+        if op.line is None or not op.recorded or op.nr < ends[0]:
+            continue
+        for nr in op.inputs:
+            value = seen.values[nr]
+            if value.op is None or value.leaf is not None or not value.requires_grad:
+                continue
+            maker = seen.ops[value.op]
+            if maker.line is not None and any(maker.nr < end <= op.nr for end in ends) and _same(seen, maker, op):
+                lines.setdefault(op.line, []).append((op, value))
+    for line, found in lines.items():
+        op, value = found[0]
+        later = [each for each in seen.passes if each.ops > op.nr]
+        state = any(set(op.outputs) & seen.behind(each) for each in later)
+        raised = seen.error is not None and SECOND in seen.error["message"]
+        code = seen.places.code(line)
+        names = list(dict.fromkeys(one.name for _, one in found if one.name))
+        called = names[0] if names else "what it makes"
+        times = len({_turn(seen, one.nr) for one, _ in found})
+        if state:
+            yield Finding(
+                "state-not-detached", line, True,
+                f"Line {line}, `{code}`, takes {called} from before the last backward pass, with its whole history: the graph of each step hangs on "
+                f"that of the one before ({times} step{'s' if times > 1 else ''} seen)."
+                + (" backward() then met a part whose buffers were gone." if raised else ""),
+                f"Cut the history between the steps: `{called} = {called}.detach()`. retain_graph=True would only make it longer.",
+                names, [line], 6, where=op.where, path=[value.nr, *op.outputs[:1]], cut=value.nr, share=1.0, explains_error=raised,
+            )  # fmt: skip
+        else:
+            yield Finding(
+                "graph-grows", line, True,
+                f"Line {line}, `{code}`, adds to {called} with its history: the graphs of all steps hang together and none is freed ({times + 1} "
+                "so far).",
+                "Keep the number alone: `.item()`, or `.detach()`.", names, [line], 6, _with_item(code), op.where,
+                [value.nr, *op.outputs[:1]], value.nr, 0.7,
+            )  # fmt: skip
+
+
+def _same(seen: Observation, maker: Ran, op: Ran) -> bool:
+    """Whether a value made by `maker` is what the line of `op` made in an earlier turn."""
+    if maker.line == op.line:
+        return True
+    return bool(set(maker.stack) & {op.line}) or bool(maker.stack and op.stack and maker.line == op.stack[0])
+
+
+def _with_item(code: str) -> tuple[str, str] | None:
+    found = re.fullmatch(r"(\w[\w.]* \+= )(\w+)", code)
+    return (code, f"{found[1]}{found[2]}.item()") if found else None
+
+
+def _kept(seen: Observation) -> Iterator[Finding]:
+    for name, count, line in seen.kept:
+        code = seen.places.code(line)
+        found = re.search(r"append\((\w+)\)", code)
+        change = (code, code.replace(found[0], f"append({found[1]}.item())")) if found else None
+        yield Finding(
+            "graph-grows", line, True,
+            f"{name} holds {count} tensors of several steps, each with the graph behind it"
+            + (f" (line {line}, `{code}`)" if line else "")
+            + ": no step's graph is freed.",
+            "Keep the number alone: `.item()`, or `.detach()`.", [name], [line or 0], 6, change, share=0.7,
+        )  # fmt: skip
+
+
+def _retained(seen: Observation) -> Iterator[Finding]:
+    """retain_graph=True in passes whose graph nobody goes through again."""
+    by_line: dict[int | None, list[Through]] = {}
+    for each in seen.passes:
+        if each.retain and not each.create and each.done:
+            by_line.setdefault(each.line, []).append(each)
+    for line, passes in by_line.items():
+        needed = False
+        for each in passes:
+            own = {nr for nr in seen.behind(each) if seen.values[nr].requires_grad and seen.values[nr].leaf is None}
+            needed = needed or any(own & seen.behind(later) for later in seen.passes if later.nr > each.nr)
+        if needed:
+            continue
+        code = seen.places.code(line)
+        bare = re.sub(r"\(retain_graph=True\)", "()", code)
+        bare = re.sub(r",\s*retain_graph=True", "", bare)
+        yield Finding(
+            "retain-graph", line, True,
+            f"Line {line}, `{code}`, keeps the graph and all that is saved in it; no later pass went through it ({len(passes)} "
+            f"pass{'es' if len(passes) > 1 else ''}).",
+            "Leave retain_graph out.", [], [line or 0], 6, (code, bare) if bare != code else None, share=0.5,
+        )  # fmt: skip
+
+
+def _second(seen: Observation) -> Iterator[Finding]:
+    """backward() met buffers that an earlier pass had freed: what the two graphs share."""
+    failed = next((each for each in seen.passes if SECOND in each.raised), None)
+    if failed is None:
+        return
+    mine = seen.behind(failed)
+    before = [each for each in seen.passes if each.nr < failed.nr and each.done]
+    shared = {nr for each in before for nr in mine & seen.behind(each)}
+    shared = {
+        nr
+        for nr in shared
+        if seen.values[nr].requires_grad and seen.values[nr].leaf is None and seen.values[nr].op is not None
+    }
+    again = [nr for nr in failed.roots if nr in shared]
+    if again:
+        first = next(each for each in before if again[0] in seen.behind(each))
+        yield Finding(
+            "second-backward", failed.line, True,
+            f"Line {failed.line}, `{seen.places.code(failed.line)}`, goes back through the graph that line {first.line} went through already: the first "
+            "pass let go of what the nodes had saved.",
+            "Compute the loss anew before the second backward(); only where both passes need the same numbers, "
+            "retain_graph=True in the first.", [], [failed.line or 0, first.line or 0], 6, share=1.0, explains_error=True,
+        )  # fmt: skip
+        return
+    if not shared:
+        return
+    edge = [
+        nr
+        for nr in shared
+        if any(
+            nr in seen.ops[seen.values[one].op or 0].inputs for one in mine - shared if seen.values[one].op is not None
+        )
+    ]
+    nr = max(edge or shared)
+    op = seen.maker(seen.values[nr])
+    assert op is not None
+    line = op.line
+    name = seen.values[nr].name
+    yield Finding(
+        "second-backward", line, True,
+        f"Line {line}, `{seen.places.code(line)}`, ran once, and two backward passes went through it: the one in line {failed.line} found its buffers "
+        "gone.",
+        "Compute it anew in each step, or detach() it if it is not to learn.", [name] if name else [], [line or 0, failed.line or 0], 6,
+        where=op.where, path=[*op.inputs[:1], nr, *failed.roots[:1]], cut=nr, share=1.0, explains_error=True,
+    )  # fmt: skip
+
+
+def _written(seen: Observation) -> Iterator[Finding]:
+    """backward() met a saved tensor that had been written to: which write it was."""
+    failed = next((each for each in seen.passes if WRITTEN in each.raised), None)
+    if failed is None:
+        return
+    mine = seen.behind(failed)
+    node = re.search(r"output \d+ of (\w+?)Backward", failed.raised)
+    wanted = node[1].lower() if node else ""
+    found: list[tuple[bool, bool, int, Ran, Seen]] = []
+    for op in seen.ops[: failed.ops]:
+        if not op.in_place or not op.inputs:
+            continue
+        target = seen.values[op.inputs[0]]
+        chain = _bases(seen, target)
+        involved = any(one.nr in mine for one in chain) or any(nr in mine for nr in op.outputs)
+        if not involved:
+            continue
+        makers = {m.name.strip("_").replace("_", "") for one in chain if (m := seen.maker(one)) is not None}
+        saved = any(
+            nr in other.inputs
+            for one in chain
+            for other in seen.ops[: op.nr]
+            for nr in (one.nr,)
+            if set(other.outputs) & mine
+        )
+        match = bool(wanted) and any(wanted.startswith(name) or name.startswith(wanted) for name in makers if name)
+        found.append((match, saved, op.nr, op, target))
+    writes = [
+        (write, leaf)
+        for leaf in seen.leaves
+        for write in leaf.writes
+        if write.order < failed.order and write.after < failed.nr and set(leaf.values) & mine and write.line
+    ]
+    writes = [
+        (write, leaf)
+        for write, leaf in writes
+        if any(seen.ops[user].nr < failed.ops and set(seen.ops[user].outputs) & mine for user in leaf.used_by)
+    ]
+    if found and (max(found)[0] or not writes or wanted not in ("", "t", "asstrided", "transpose", "accumulate")):
+        _, _, _, op, target = max(found, key=lambda one: one[:3])
+        line, name = op.line, target.name
+        where, how = op.where, f"`{op.name}`"
+    elif writes:
+        write, leaf = max(writes, key=lambda one: one[0].order)
+        line, name, where, how = write.line, leaf.name, None, f"`{write.name}`"
+    else:
+        return
+    yield Finding(
+        "in-place", line, True,
+        f"Line {line}, `{seen.places.code(line)}`, writes over {name or 'a value'} ({how}), which an op before it had saved for backward(): line "
+        f"{failed.line} refused to go on with the wrong numbers.",
+        "Make a new value in place of writing: `x = x + 1` for `x += 1`; or write after backward().", [name] if name else [],
+        [line or 0, failed.line or 0], 6, _out_of_place(seen.places.code(line)), where, share=1.0, explains_error=True,
+    )  # fmt: skip
+
+
+def _bases(seen: Observation, value: Seen) -> list[Seen]:
+    chain = [value]
+    while chain[-1].base is not None and len(chain) < 20:
+        chain.append(seen.values[chain[-1].base])
+    return chain
+
+
+def _out_of_place(code: str) -> tuple[str, str] | None:
+    found = re.fullmatch(r"(\w+) ([+\-*/])= (.+)", code)
+    return (code, f"{found[1]} = {found[1]} {found[2]} {found[3]}") if found else None

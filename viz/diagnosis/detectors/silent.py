@@ -1,0 +1,185 @@
+"""Wrong but silent: writes behind autograd's back, a backward that disagrees with numbers, steps uphill, a layer used twice."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator
+
+from viz.diagnosis.finding import Finding, listed, number
+from viz.diagnosis.observation import Observation, Ran, Seen
+
+KEEPS_NOTHING = {
+    "add", "__add__", "sub", "__sub__", "sum", "mean", "view", "reshape", "neg", "__neg__", "cat", "stack", "squeeze", "unsqueeze",
+    "transpose", "T", "t", "permute", "expand", "clone", "detach", "data", "__getitem__", "flatten", "__radd__", "rsub", "add_", "sub_",
+    "item", "requires_grad_",
+}  # fmt: skip
+KEEPS_RESULT = {
+    "exp",
+    "sigmoid",
+    "tanh",
+    "softmax",
+    "log_softmax",
+    "sqrt",
+    "rsqrt",
+    "relu",
+    "elu",
+    "expm1",
+    "reciprocal",
+    "tan",
+    "sigmoid_",
+    "tanh_",
+    "relu_",
+}
+FAR = 1e-2  # of the gradient, from which on a backward disagrees
+
+
+def find(seen: Observation) -> Iterator[Finding]:
+    """Causes that no engine says a word about."""
+    yield from _data_writes(seen)
+    yield from _functions(seen)
+    yield from _uphill(seen)
+    yield from _used_twice(seen)
+
+
+def _data_writes(seen: Observation) -> Iterator[Finding]:
+    told = set()
+    for op in seen.ops:
+        if not op.in_place or not op.inputs or op.line in told:
+            continue
+        source = _behind_data(seen, seen.values[op.inputs[0]])
+        if source is None:
+            continue
+        values = {source.nr} if source.leaf is None else set(seen.leaves[source.leaf].values)
+        for each in seen.passes:
+            if each.ops <= op.nr or not each.done:
+                continue
+            behind = seen.behind(each)
+            earlier = {
+                nr
+                for one in seen.passes
+                if one.nr < each.nr and one.done and one.ops <= op.nr
+                for nr in seen.behind(one)
+            }
+            users = [
+                user
+                for user in seen.ops[: op.nr]
+                if values & set(user.inputs)
+                and user.recorded
+                and user.name not in KEEPS_NOTHING
+                and set(user.outputs) & (behind - earlier)
+            ]
+            maker = seen.maker(source)
+            kept = (
+                source.leaf is None
+                and source.nr in behind - earlier
+                and maker is not None
+                and maker.name in KEEPS_RESULT
+            )
+            if not users and not kept:
+                continue
+            told.add(op.line)
+            user = users[0] if users else maker
+            assert user is not None
+            names = seen.called([source.leaf]) if source.leaf is not None else [source.name] if source.name else []
+            yield Finding(
+                "data-write", op.line, True,
+                f"Line {op.line}, `{seen.places.code(op.line)}`, writes through .data over {listed(names) if names else 'a value'} that `{user.name}` in line "
+                f"{user.line} had saved. Nothing is checked there: backward() in line {each.line} computed with the new numbers, and its "
+                "gradients are wrong.",
+                "Write after backward(), or write under no_grad() without .data: then the engine refuses a gradient that would be wrong.",
+                names, [op.line or 0, user.line or 0, each.line or 0], 7, where=op.where, path=[source.nr, *user.outputs[:1]], cut=source.nr,
+                share=0.9,
+            )  # fmt: skip
+            break
+
+
+def _behind_data(seen: Observation, value: Seen) -> Seen | None:
+    """The value whose memory is written to by way of `.data`; None where it is not."""
+    through = False
+    for _ in range(20):
+        op = seen.maker(value)
+        if op is not None and op.name == "data" and not op.in_place:
+            through = True
+        if value.base is None:
+            break
+        value = seen.values[value.base]
+        if through and value.requires_grad:
+            return value
+    return None
+
+
+def _functions(seen: Observation) -> Iterator[Finding]:
+    for check in seen.functions:
+        if check.worst < FAR:
+            continue
+        span = seen.places.defined(check.name, "backward")
+        line = check.line
+        stands_in = check.flat or check.identity  # a straight-through estimator, or a gradient turned round on purpose
+        what = "gives no gradient for" if check.missing else "disagrees with"
+        yield Finding(
+            "wrong-backward", line, not stands_in,
+            f"The backward of {check.name}{f' in line {line}' if line else ''} {what} what its own forward does: {check.text}."
+            + (" The sign is turned round." if check.opposite else "")
+            + (" The forward is flat there, so this may be a straight-through estimator." if check.flat else "")
+            + (" The forward gives back its input, so this may be meant." if check.identity and not check.flat else ""),
+            "Hold it against numbers while you write it: `T.autograd.gradcheck(F.apply, inputs)` in float64.", [check.name],
+            [line or 0, *([span[1]] if span else []), check.call or 0], 7, share=0.9 if not stands_in else 0.2,
+        )  # fmt: skip
+
+
+def _uphill(seen: Observation) -> Iterator[Finding]:
+    writes = [(leaf, write) for leaf in seen.leaves for write in leaf.writes if write.kind == "update" and write.ascent]
+    if not writes:
+        return
+    losses = [each.loss for each in seen.passes if each.loss is not None and each.kind == "backward"]
+    rises = sum(b > a for a, b in itertools.pairwise(losses))
+    if len(losses) < 2 or rises < 0.6 * (len(losses) - 1):
+        return
+    line = writes[0][1].line
+    code = seen.places.code(line)
+    names = seen.called(dict.fromkeys(leaf.nr for leaf, _ in writes))
+    yield Finding(
+        "reversed", line, False,
+        f"Line {line}, `{code}`, adds the gradient to {listed(names)}, which goes uphill: {number(losses[0])} → {number(losses[-1])} in {len(losses)} "
+        "passes.",
+        "Subtract it, to make the loss smaller.", names, [line or 0], 7, (code, code.replace("+=", "-=")) if "+=" in code else None, share=0.9,
+    )  # fmt: skip
+
+
+def _used_twice(seen: Observation) -> Iterator[Finding]:
+    """A layer that two lines of one forward pass use, beside one of the same shape that none does."""
+    for part in seen.parts:
+        if part.called or not part.parameters or not part.registered:
+            continue
+        shapes = [seen.leaves[nr].shape for nr in part.parameters]
+        if any(seen.leaves[nr].used for nr in part.parameters):
+            continue
+        for twin in seen.parts:
+            if (
+                twin.nr == part.nr
+                or not twin.called
+                or twin.kind != part.kind
+                or not set(twin.parents) & set(part.parents)
+            ):
+                continue
+            if [seen.leaves[nr].shape for nr in twin.parameters] != shapes:
+                continue
+            used = [seen.ops[nr] for leaf in twin.parameters[:1] for nr in seen.leaves[leaf].used_by]
+            lines = list(dict.fromkeys(_site(op) for op in used))
+            if len(lines) < 2:
+                continue
+            line = lines[-1]
+            names = [part.path or part.kind]
+            short, other = part.path.rpartition(".")[2], twin.path.rpartition(".")[2]
+            code = seen.places.code(line)
+            change = (code, code.replace(f"self.{other}", f"self.{short}")) if f"self.{other}" in code else None
+            yield Finding(
+                "used-twice", line, False,
+                f"Lines {' and '.join(str(one) for one in lines)} both use {twin.path}, and nothing uses {part.path}, which has the same shape.",
+                f"Use {short} in one of the two, if that was meant.", names, [one for one in reversed(lines) if one], 7, change, share=0.6,
+            )  # fmt: skip
+            break
+
+
+def _site(op: Ran) -> int | None:
+    return op.line

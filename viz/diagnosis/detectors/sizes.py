@@ -1,0 +1,212 @@
+"""Vanishing and exploding: where the size of gradients falls or grows, from line to line and over the steps."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections import defaultdict
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+from viz.diagnosis.finding import Finding, listed, number
+from viz.diagnosis.observation import Leaf, Observation, Through
+
+VANISHES = 1e-5  # of the largest gradient among the leaves, or along one path, under which it is called vanished
+EXPLODES = 1e5
+DEEP = 6  # ops of one line, or of lines that repeat, before a fall is a matter of depth
+
+
+@dataclass
+class Fall:
+    """By how much a gradient shrinks in the ops of one line, along one path."""
+
+    factors: list[float] = field(default_factory=list)
+    names: list[str] = field(default_factory=list)
+    where: tuple[str, int] | None = None
+
+    @property
+    def total(self) -> float:
+        """The logarithm of the whole factor."""
+        return sum(self.factors)
+
+
+def find(seen: Observation) -> Iterator[Finding]:
+    """A gradient that is a hundred-thousandth, or a hundred thousand times, of what it was at the other end."""
+    for each in reversed(seen.passes):
+        if each.done and each.kind == "backward" and each.got:
+            yield from _of_pass(seen, each)
+            return
+
+
+def _of_pass(seen: Observation, each: Through) -> Iterator[Finding]:
+    sizes = {nr: peak for nr, peak in each.got.items() if 0 <= peak < math.inf}
+    positive = {nr: peak for nr, peak in sizes.items() if peak > 0}
+    if not positive:
+        return
+    arrived = {nr: peak for nr, peak in each.reached if 0 < peak < math.inf}
+    if not arrived:
+        return
+    smallest, largest = min(positive, key=lambda nr: positive[nr]), max(positive, key=lambda nr: positive[nr])
+    start = max((arrived.get(root, 0.0) for root in each.roots), default=1.0) or 1.0
+    zeros = [nr for nr, peak in sizes.items() if peak == 0]
+    leaf = seen.leaves[smallest]
+    path, lines = _along(seen, each, leaf, arrived)
+    ratio = positive[smallest] / positive[largest]
+    fall = [peak for peak in path if peak > 0]
+    along = fall[-1] / max(fall) if fall else 1.0
+    within, early, late = _within(seen, each, arrived)
+    if len(path) >= DEEP and (ratio < VANISHES or along < VANISHES * 10) and _deep(lines):
+        yield _finding(
+            seen, "vanishing", lines, leaf, positive[smallest], positive[largest], len(zeros), max(fall), fall[-1]
+        )
+    elif within is not None and late / early < VANISHES:
+        yield _of_states(seen, "vanishing", within, early, late)
+    big = seen.leaves[largest]
+    path, lines = _along(seen, each, big, arrived)
+    grown = [peak for peak in path if peak > 0]
+    if (
+        len(path) >= DEEP
+        and _deep(lines)
+        and ((grown and grown[-1] / start > EXPLODES) or positive[largest] > EXPLODES * max(1.0, big.size))
+    ):
+        yield _finding(seen, "exploding", lines, big, positive[largest], start, 0, grown[0], grown[-1])
+    elif within is not None and late / early > EXPLODES:
+        yield _of_states(seen, "exploding", within, early, late)
+
+
+def _along(
+    seen: Observation, each: Through, leaf: Leaf, arrived: dict[int, float]
+) -> tuple[list[float], dict[int | None, Fall]]:
+    """The gradients on the longest way from the loss to a leaf, and what each line does to them."""
+    values = [nr for nr in leaf.values if nr < len(seen.values)]
+    order = {nr: place for place, (nr, _) in enumerate(each.reached)}
+    users = [
+        out
+        for op in (seen.ops[nr] for nr in leaf.used_by if nr < each.ops)
+        for out in op.outputs
+        if out in arrived and set(op.inputs) & set(values)
+    ]
+    if not users:
+        return [], {}
+    here = max(users, key=lambda nr: order[nr])
+    consumers: dict[int, list[int]] = defaultdict(list)
+    for nr in order:
+        value = seen.values[nr]
+        if value.op is not None:
+            for given in seen.ops[value.op].inputs:
+                consumers[given].append(nr)
+    path = [here]
+    for _ in range(len(order)):
+        ahead = [nr for nr in consumers[path[-1]] if order[nr] < order[path[-1]]]
+        if not ahead:
+            break
+        path.append(max(ahead, key=lambda nr: order[nr]))
+    path.reverse()
+    lines: dict[int | None, Fall] = {}
+    for later, sooner in itertools.pairwise(path):
+        op = seen.maker(seen.values[later])
+        if op is None or not arrived.get(later) or not arrived.get(sooner):
+            continue
+        line = _place(seen, op.line, op.owner, op.library)
+        fall = lines.setdefault(line, Fall())
+        fall.factors.append(math.log(arrived[sooner] / arrived[later]))
+        fall.names.append(op.name)
+        fall.where = fall.where or op.where
+    return [arrived.get(nr, 0.0) for nr in path], lines
+
+
+def _place(seen: Observation, line: int | None, owner: int | None, library: bool) -> int | None:
+    """The line of an op; of one inside a ready-made module, the line that made the module, if that is another."""
+    return line
+
+
+def _deep(lines: dict[int | None, Fall]) -> bool:
+    return any(len(fall.factors) >= DEEP for fall in lines.values())
+
+
+def _finding(
+    seen: Observation,
+    kind: str,
+    lines: dict[int | None, Fall],
+    leaf: Leaf,
+    size: float,
+    other: float,
+    zeros: int,
+    begins: float,
+    ends: float,
+) -> Finding:
+    deep = [line for line, fall in lines.items() if len(fall.factors) >= DEEP]
+    worst = (min if kind == "vanishing" else max)(deep, key=lambda line: lines[line].total)
+    fall = lines[worst]
+    repeats = max(1, max(fall.names.count(name) for name in set(fall.names)))
+    factor = math.exp(fall.total / repeats)
+    names = seen.called([leaf.nr])
+    writer = next((w.line for w in reversed(leaf.writes) if w.kind in ("init", "write") and w.line), None)
+    made = leaf.line
+    line = worst
+    around = [line for line in (worst, writer, made) if line]
+    verb = "shrinks" if kind == "vanishing" else "grows"
+    if kind == "vanishing":
+        text = (
+            f"Line {line}, `{seen.places.code(line)}`, runs {repeats} times on the way from the loss to {listed(names)}, and the gradient {verb} to "
+            f"{number(factor)} of itself each time: from {number(begins)} to {number(ends)}. {listed(names)} gets {number(size)}, where another gets {number(other)}."
+        )
+        fix = (
+            "Use relu or tanh in place of sigmoid, weights of the size 1/sqrt(n) (nn.init.xavier_uniform_), a residual x + f(x), or "
+            "normalization between the layers; in a recurrence an LSTM or GRU."
+        )
+    else:
+        text = (
+            f"Line {line}, `{seen.places.code(line)}`, runs {repeats} times on the way from the loss to {listed(names)}, and the gradient {verb} {number(factor)} "
+            f"times each time: from {number(begins)} to {number(ends)}. {listed(names)} gets {number(size)}."
+        )
+        fix = (
+            "Make the weights smaller (nn.init.kaiming_uniform_), normalize between the layers, or clip: "
+            "`T.nn.utils.clip_grad_norm_(model.parameters(), 1.0)` between backward() and step()."
+        )
+    return Finding(kind, line, False, text, fix, names, around, 4, where=fall.where, share=0.6)
+
+
+def _within(seen: Observation, each: Through, arrived: dict[int, float]) -> tuple[int | None, float, float]:
+    """The line whose results, one after the other, get ever smaller or larger gradients: the states of a recurrence."""
+    by_line: dict[int, list[tuple[int, float]]] = defaultdict(list)
+    for nr, peak in each.reached:
+        value = seen.values[nr]
+        op = seen.maker(value)
+        if op is not None and op.line is not None and peak > 0 and math.isfinite(peak):
+            by_line[op.line].append((nr, peak))
+    best: tuple[int | None, float, float] = (None, 1.0, 1.0)
+    for line, found in by_line.items():
+        names = defaultdict(list)
+        for nr, peak in found:
+            maker = seen.maker(seen.values[nr])
+            assert maker is not None
+            names[maker.name, seen.values[nr].shape].append(peak)
+        for peaks in names.values():
+            if len(peaks) < DEEP or not _steady(peaks):
+                continue
+            if abs(math.log(peaks[-1] / peaks[0])) > abs(math.log(best[2] / best[1])):
+                best = line, peaks[0], peaks[-1]
+    return best
+
+
+def _steady(peaks: list[float]) -> bool:
+    """Whether a series falls or grows nearly all the way."""
+    down = sum(b < a for a, b in itertools.pairwise(peaks))
+    up = sum(b > a for a, b in itertools.pairwise(peaks))
+    return max(down, up) >= 0.8 * (len(peaks) - 1)
+
+
+def _of_states(seen: Observation, kind: str, line: int | None, early: float, late: float) -> Finding:
+    verb = "falls" if kind == "vanishing" else "grows"
+    fix = (
+        "Use an LSTM or GRU, start the recurrent weights orthogonal, or cut the sequence into shorter pieces."
+        if kind == "vanishing"
+        else "Clip the gradient before the step, `T.nn.utils.clip_grad_norm_(parameters, 1.0)`, or make the recurrent weights smaller."
+    )
+    return Finding(
+        kind, line, False,
+        f"The gradient of what line {line}, `{seen.places.code(line)}`, computes {verb} from repetition to repetition: {number(early)} "
+        f"at the last one, {number(late)} at the first.",
+        fix, [], [line or 0], 4, share=0.6,
+    )  # fmt: skip

@@ -1,0 +1,292 @@
+"""A gradient of zero: which op lets nothing through, and what made it so."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from viz.diagnosis.finding import Finding, listed, number
+from viz.diagnosis.observation import Leaf, Observation, Ran, Seen, Through
+
+FLAT = {
+    "sign",
+    "round",
+    "floor",
+    "ceil",
+    "trunc",
+    "heaviside",
+    "sgn",
+    "frac_",
+    "fix",
+    "__floordiv__",
+    "floor_divide",
+    "bernoulli",
+}
+RELUS = {"relu", "relu_", "relu6", "threshold", "hardtanh", "hardswish", "hardsigmoid", "prelu", "relu6_"}
+CLAMPS = {"clamp", "clip", "clamp_", "clamp_min", "clamp_max", "minimum", "maximum", "hardtanh"}
+SQUASHES = {"sigmoid", "tanh", "softmax", "log_softmax", "sigmoid_", "tanh_", "erf", "softmin", "logsigmoid"}
+PRODUCTS = {
+    "mul",
+    "__mul__",
+    "mul_",
+    "__rmul__",
+    "__imul__",
+    "matmul",
+    "mm",
+    "__matmul__",
+    "dot",
+    "bmm",
+    "mv",
+    "linear",
+    "div",
+    "einsum",
+}
+CHOICES = {
+    "where",
+    "masked_fill",
+    "masked_select",
+    "masked_fill_",
+    "gather",
+    "index_select",
+    "__getitem__",
+    "max_pool2d",
+    "max_pool1d",
+    "dropout",
+}
+LAYERS = {
+    "linear",
+    "matmul",
+    "__matmul__",
+    "mm",
+    "addmm",
+    "__rmatmul__",
+    "einsum",
+}  # where a row, or a column, is a unit
+CLASS_LOSSES = {"cross_entropy", "cross_entropy_loss"}
+TURNS = {
+    "view",
+    "reshape",
+    "squeeze",
+    "unsqueeze",
+    "flatten",
+    "transpose",
+    "permute",
+    "contiguous",
+    "to",
+    "float",
+    "clone",
+    "__getitem__",
+}
+
+
+def find(seen: Observation) -> Iterator[Finding]:
+    """Ops that turn a gradient into zeros, units that stay the same, and a softmax too many."""
+    yield from _twice_softmax(seen)
+    yield from _blocked(seen)
+    yield from _equal_units(seen)
+
+
+def _blocked(seen: Observation) -> Iterator[Finding]:
+    passes = [each for each in seen.passes if each.done and each.kind == "backward" and (each.got or each.reached)]
+    if not passes:
+        return
+    last = {leaf.nr: leaf for leaf in seen.trained()}
+    dead: dict[int, int] = {}  # leaf -> pass in which all that came was zero
+    for leaf in last.values():
+        peaks = [peak for _, peak in leaf.gradients]
+        if peaks and all(peak == 0 for peak in peaks):
+            dead[leaf.nr] = leaf.gradients[-1][0]
+    causes: dict[tuple[str, int | None], tuple[Finding, list[Leaf]]] = {}
+    for nr, in_pass in dead.items():
+        each = seen.passes[in_pass - 1]
+        found = _cause(seen, each, last[nr])
+        if found is None:
+            continue
+        known = causes.setdefault((found.kind, found.line), (found, []))
+        known[1].append(last[nr])
+    for finding, leaves in causes.values():
+        finding.tensors = seen.called(leaf.nr for leaf in leaves)
+        finding.share = len(leaves) / max(1, len(last))
+        everything = len(leaves) == len([leaf for leaf in last.values() if leaf.gradients])
+        passes_seen = min(len(leaf.gradients) for leaf in leaves)
+        finding.message += (
+            f" In {'all' if passes_seen > 1 else 'the'} {passes_seen} backward pass{'es' if passes_seen > 1 else ''} the gradient of "
+            f"{listed(finding.tensors)} was exactly 0."
+        )
+        if finding.kind == "zero" and not everything:
+            continue  # a bias whose parts cancel is no cause
+        finding.certain = finding.certain or (everything and passes_seen > 1 and finding.kind != "zero")
+        yield finding
+
+
+def _cause(seen: Observation, each: Through, leaf: Leaf) -> Finding | None:
+    """The op nearest to the loss that got a gradient and let none of it through towards the leaf."""
+    values = set(leaf.values)
+    for root in each.roots:
+        chain = seen.route(root, lambda value: value.nr in values)
+        if not chain:
+            continue
+        arrived = dict(each.reached)
+        before = seen.values[root]
+        for nr in chain[1:]:
+            got = arrived.get(before.nr)
+            now = arrived.get(nr, 0.0 if nr in values else None)
+            op = seen.maker(before)
+            if got and now == 0 and op is not None:
+                return _of_op(seen, op, before, seen.values[nr], chain)
+            before = seen.values[nr]
+        first = arrived.get(root)
+        if first == 0:
+            return None
+    return None
+
+
+def _of_op(seen: Observation, op: Ran, out: Seen, given: Seen, chain: list[int]) -> Finding:
+    code = f"Line {op.line}, `{seen.places.code(op.line)}`:"
+    path = chain[::-1]
+    lines = [op.line or 0]
+    line, certain = op.line, False
+    if op.name in FLAT:
+        kind, certain = "flat", True
+        text = f"{code} `{op.name}` is flat: its slope is 0 everywhere, so no gradient passes."
+        fix = "Use a smooth stand-in (tanh, sigmoid), or a straight-through estimator: `x + (x.round() - x).detach()`."
+    elif op.name in ("softmax", "log_softmax") and _one_class(op, out):
+        kind, certain = "saturated", True
+        text = f"{code} `{op.name}` over a dimension of length 1 is constant, so its slope is 0."
+        fix = "For one output use sigmoid with binary_cross_entropy_with_logits; softmax needs two classes or more."
+    elif op.name in CLAMPS and op.name not in RELUS:
+        kind = "clamp"
+        text = f"{code} `{op.name}` holds every number at its bound (its input reaches {number(given.peak or 0)}), and its slope is 0 there."
+        fix = "Scale what goes in, so that it lies within the bounds, or clamp only what you report."
+    elif op.name in RELUS:
+        kind = "dead-relu"
+        text = f"{code} `{op.name}` gives 0 for every input it saw, and its slope is 0 there."
+        fix = "Begin with a bias of 0 and a smaller learning rate, or use leaky_relu."
+        writer = _writer(seen, given)
+        if writer:
+            line, lines = writer, [writer, *lines]
+            text += f" Its input comes from what line {writer}, `{seen.places.code(writer)}`, wrote."
+    elif op.name in SQUASHES:
+        kind = "saturated"
+        text = f"{code} `{op.name}` is saturated: its input reaches {number(given.peak or 0)} in size, where its slope is 0."
+        fix = "Scale the inputs to about 1 (subtract the mean, divide by the deviation), or make the weights smaller."
+    elif op.name in PRODUCTS and (zero := _zero_factor(seen, op, given)) is not None:
+        kind = "times-zero"
+        what, source = zero
+        text = f"{code} `{op.name}` multiplies by {what}, which is 0 everywhere."
+        fix = "Look at where that 0 comes from: a weight of the loss, a mask that lets nothing through, a layer that begins at 0."
+        if source and source != line:
+            lines = [op.line or 0, source]
+    elif op.name in CHOICES:
+        kind = "times-zero"
+        text = f"{code} `{op.name}` chooses nothing of what it was given: no gradient passes."
+        fix = "Look at the condition: it lets nothing through."
+    elif "norm" in op.name and out.peak == 0:
+        kind = "norm-at-zero"
+        text = f"{code} `{op.name}` of a vector of zeros has a corner, where its slope is taken as 0."
+        fix = "Compare squared distances, or begin where the two are not the same."
+    elif op.name.endswith(".apply"):
+        kind = "wrong-backward"
+        text = f"{code} the backward of this Function gives zeros."
+        fix = "Hold it against numbers with gradcheck."
+    else:
+        kind = "zero"
+        text = f"{code} `{op.name}` got a gradient and sent only zeros on."
+        fix = "Look at its inputs: the function is flat there."
+    return Finding(kind, line, certain, text, fix, [], lines, 2, where=op.where, path=path, cut=given.nr)
+
+
+def _one_class(op: Ran, out: Seen) -> bool:
+    dim = op.options.get("dim", op.options.get("1", -1))
+    return isinstance(dim, int) and bool(out.shape) and -len(out.shape) <= dim < len(out.shape) and out.shape[dim] == 1
+
+
+def _writer(seen: Observation, value: Seen) -> int | None:
+    """The line of the program that last set a parameter which the value was computed from, other than by learning."""
+    for nr in sorted(seen.above([value.nr])):
+        leaf = seen.values[nr].leaf
+        if leaf is not None:
+            writes = [write for write in seen.leaves[leaf].writes if write.kind in ("init", "write") and write.line]
+            if writes:
+                return writes[-1].line
+    return None
+
+
+def _zero_factor(seen: Observation, op: Ran, given: Seen) -> tuple[str, int | None] | None:
+    for nr in op.inputs:
+        other = seen.values[nr]
+        if other.nr != given.nr and other.peak == 0:
+            source = other
+            for _ in range(6):  # a mask is mostly made by a comparison and a cast
+                maker = seen.maker(source)
+                if maker is None or len(maker.inputs) != 1:
+                    break
+                source = seen.values[maker.inputs[0]]
+            return other.name or f"the tensor of line {other.line}", other.line
+    if any(item == 0 and not isinstance(item, bool) for item in op.options.values()):
+        return "the number 0", None
+    return None
+
+
+def _twice_softmax(seen: Observation) -> Iterator[Finding]:
+    """softmax into cross_entropy, sigmoid into a loss that takes the logits, softmax into nll_loss."""
+    told = set()
+    for op in seen.ops:
+        if not op.inputs or not op.recorded:
+            continue
+        name = op.name
+        wanted: set[str]
+        if name in CLASS_LOSSES:
+            wanted = {"softmax"}
+        elif name == "binary_cross_entropy_with_logits":
+            wanted = {"sigmoid", "softmax", "sigmoid_"}
+        elif name == "nll_loss":
+            wanted = {"softmax", "sigmoid"}
+        else:
+            continue
+        value = seen.values[op.inputs[0]]
+        maker = seen.maker(value)
+        for _ in range(6):
+            if maker is not None and maker.name in TURNS and maker.inputs:
+                value = seen.values[maker.inputs[0]]
+                maker = seen.maker(value)
+        if maker is None or maker.name not in wanted or maker.line in told:
+            continue
+        told.add(maker.line)
+        line = maker.line
+        code = seen.places.code(line)
+        if name == "nll_loss":
+            text = f"Line {line}, `{code}`: nll_loss in line {op.line} takes logarithms of probabilities, and is given those of `{maker.name}`."
+            fix = "Use log_softmax in place of softmax, or cross_entropy on the scores."
+        else:
+            text = (
+                f"Line {line}, `{code}`: `{name}` in line {op.line} takes the scores themselves and applies {'softmax' if 'entropy_with' not in name else 'sigmoid'} "
+                f"itself. After `{maker.name}` all scores lie between 0 and 1, and the gradient is a fraction of what it should be."
+            )
+            fix = f"Hand the scores to `{name}` as they are; use `{maker.name}` only to report probabilities."
+        change = None
+        if code.count("log_softmax") == 0 and code.count("softmax(") == 1 and name == "nll_loss":
+            change = code, code.replace("softmax(", "log_softmax(")
+        yield Finding(
+            "double-softmax", line, True, text, fix, [value.name] if value.name else [], [line or 0, op.line or 0], 2, change,
+            maker.where, [*maker.inputs[:1], value.nr, *op.outputs[:1]], value.nr, share=0.9,
+        )  # fmt: skip
+
+
+def _equal_units(seen: Observation) -> Iterator[Finding]:
+    """Weights whose rows are the same before and after every step: their units compute one thing."""
+    for leaf in seen.trained():
+        same = leaf.equal_rows
+        moved = [peak for _, peak in leaf.gradients if peak > 0]
+        if len(same) < 2 or not all(same) or not moved or leaf.shape[0] < 2:
+            continue
+        if not any(seen.ops[nr].name in LAYERS for nr in leaf.used_by):
+            continue
+        line = next((write.line for write in leaf.writes if write.kind in ("init", "write") and write.line), leaf.line)
+        names = seen.called([leaf.nr])
+        yield Finding(
+            "equal-units", line, True,
+            f"All {leaf.shape[0]} rows of {listed(names)} are the same, and after {len(same)} steps they still are: equal weights get "
+            "equal gradients, so the layer is as good as one unit.",
+            "Begin with random numbers, as layers do by themselves; a constant is for biases only.", names, [line or 0], 2,
+            share=0.5,
+        )  # fmt: skip
