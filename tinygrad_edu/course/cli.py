@@ -110,7 +110,14 @@ def _add_site(commands: argparse._SubParsersAction) -> None:
         description="Run the lessons in the students' version and write them as a static web site: live players, search, "
         "no kernel, no network. Needs the packages of `tinygrad-edu[site]`.",
     )
-    parser.add_argument("-o", "--out", type=Path, default=Path("site"), help="the folder (default: ./%(default)s)")
+    parser.add_argument("folder", nargs="?", type=Path, metavar="OUT", help="the folder to write to")
+    parser.add_argument("-o", "--out", type=Path, default=Path("site"), help="the same (default: ./%(default)s)")
+    parser.add_argument(
+        "--live", action="store_true", help="let the reader's browser run Python: cells, checks, switches"
+    )
+    parser.add_argument(
+        "--numpy", type=Path, metavar="WHEEL", help="NumPy's wheel for Pyodide, in place of fetching it"
+    )
     parser.add_argument("--only", nargs="+", default=[], metavar="LESSON", help="lessons by the start of their name")
     parser.add_argument("--no-progress", action="store_true", help="show no progress bar")
     parser.set_defaults(run=_site)
@@ -120,7 +127,9 @@ def _site(arguments: argparse.Namespace) -> int:
     from .site import SiteError, build
 
     try:
-        print(build(arguments.out, arguments.only, not arguments.no_progress and sys.stderr.isatty()))
+        progress = not arguments.no_progress and sys.stderr.isatty()
+        out = arguments.folder or arguments.out
+        print(build(out, arguments.only, progress, live=arguments.live, numpy_wheel=arguments.numpy))
     except (OSError, SiteError) as error:
         print(f"no site written: {error}", file=sys.stderr)
         return 2

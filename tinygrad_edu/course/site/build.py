@@ -19,6 +19,8 @@ from pathlib import Path
 from typing import Any
 
 from ..working_copy import Notebook, update_working_copy
+from .live import pages as live_pages
+from .live.parts import PartError
 
 HERE = Path(__file__).parent
 TITLE = "Autograd made visible"
@@ -44,27 +46,38 @@ if "ipywidgets" in sys.modules:
         shown.send_state()
 """
 
-_ABOUT = f"""# {TITLE}
+_HEAD = f"""# {TITLE}
 
-An interactive course on the one line `loss.backward()`. These pages are for reading: every picture is what a small readable
-autograd, or PyTorch itself, did when the lesson was run. The players step, the sliders slide, the questions answer you.
+An interactive course on the one line `loss.backward()`. Every picture is what a small readable autograd, or PyTorch itself, did
+with the program beside it. """
+_READING = """The players step, the sliders slide, the questions answer you. What needs Python does not run here: your answers
+to the exercises and the switches of the explorers. For those, take the lessons into JupyterLab with `tinygrad-edu lab`."""
+_LIVE = """Change the program below, and see its graph change. Python runs in this page: nothing is installed and nothing leaves
+your computer."""
+_LESSONS = """## The lessons
 
-What needs Python does not run here: your answers to the exercises and the switches of the explorers. For those, take the
-lessons into JupyterLab with `tinygrad-edu lab`.
-
-```{{toctree}}
+```{toctree}
 :maxdepth: 1
 
 %s
 ```
 """
+_FIRST_PROGRAM = """w = T.tensor(2.0, requires_grad=True)
+b = T.tensor(-1.0, requires_grad=True)
+x = T.tensor(3.0)
+y = w * x + b
+loss = (y - 3) ** 2
+loss.backward()"""
+_FRONT = f'import viz\n\nviz.explore("""\n{_FIRST_PROGRAM}\n""")'
 
 
 class SiteError(RuntimeError):
     """The site cannot be built; the message says what to do."""
 
 
-def build(out: Path, only: Sequence[str] = (), progress: bool = False) -> Path:
+def build(
+    out: Path, only: Sequence[str] = (), progress: bool = False, live: bool = False, numpy_wheel: Path | None = None
+) -> Path:
     """Write the site into the folder `out` and return its first page.
 
     Args:
@@ -72,9 +85,12 @@ def build(out: Path, only: Sequence[str] = (), progress: bool = False) -> Path:
             that the pages that are no more are taken away. Hidden files, such as those of Git, do not count, and stay.
         only: lessons to take, by the start of their file's name, such as `"02"`; all when empty.
         progress: tell on stderr which lesson is run.
+        live: let the reader's browser run Python, so that cells, checks and switches answer.
+        numpy_wheel: NumPy for Pyodide, a file; fetched once when it is not given. Only for a live site.
 
     Raises:
-        SiteError: a package is missing, `out` holds something else, or a cell of a lesson raises.
+        SiteError: a package is missing, `out` holds something else, a cell of a lesson raises, or a part of a live site
+            cannot be had.
 
     >>> build(Path("site"))  # doctest: +SKIP
     PosixPath('site/index.html')
@@ -87,28 +103,69 @@ def build(out: Path, only: Sequence[str] = (), progress: bool = False) -> Path:
         lessons = [path for path in _in_reading_order(copied) if not only or path.name.startswith(tuple(only))]
         if not lessons:
             raise SiteError(f"no lesson's name starts with {' or '.join(only)}")
-        live = _Live(static / "widgets")
-        for number, path in enumerate(lessons):
+        if live:
+            _write_live_files(static / "live", numpy_wheel, progress)
+            _write(copied / "index.ipynb", _front_page())
+        shown = [*lessons, copied / "index.ipynb"] if live else lessons
+        exercises = {path.stem: live_pages.exercises_of(_read(path)) for path in lessons}
+        widgets = _Live(static / "widgets")
+        for number, path in enumerate(shown):
             if progress:
-                _tell(number, len(lessons), path.stem)
+                _tell(number, len(shown), path.stem)
             name = path.relative_to(copied)
-            notebook = _run(path)
-            live.bring_to_life(notebook)
+            notebook = _run(path, static / "live" / "tapes" / f"{path.stem}.json" if live else None)
+            widgets.bring_to_life(notebook)
             _hide_sources(notebook)
             _unlink_absent(notebook, path.parent, lessons)
-            notebook["cells"].append(_download(name))
+            if path in lessons:
+                notebook["cells"].append(_download(name))
+                (pages / "download" / name).parent.mkdir(parents=True, exist_ok=True)
+                shutil.copy(path, pages / "download" / name)
+            if live:
+                live_pages.make_live(notebook, path.stem, tape=True, lessons=exercises)
+            if path.stem == "index":
+                notebook["cells"].append(_markdown("lessons", _LESSONS % _toctree(lessons, copied)))
             _write(pages / name, notebook)
-            (pages / "download" / name).parent.mkdir(parents=True, exist_ok=True)
-            shutil.copy(path, pages / "download" / name)
         if progress:
-            _tell(len(lessons), len(lessons), "pages and search")
-        names = [path.relative_to(copied).with_suffix("").as_posix() for path in lessons]
-        (pages / "index.md").write_text(_ABOUT % "\n".join(names), encoding="utf-8")
+            _tell(len(shown), len(shown), "pages and search")
+        if not live:
+            text = f"{_HEAD}{_READING}\n\n{_LESSONS % _toctree(lessons, copied)}"
+            (pages / "index.md").write_text(text, encoding="utf-8")
         for file in ("live.js", "live.css"):
             shutil.copy(HERE / file, static / file)
         _sphinx(pages, made, static, Path(scratch) / "doctrees")
         _replace(out, made)
     return out / "index.html"
+
+
+def _write_live_files(folder: Path, numpy_wheel: Path | None, progress: bool) -> None:
+    (folder / "tapes").mkdir(parents=True)
+    try:
+        said = live_pages.write_files(folder, numpy_wheel)
+    except PartError as error:
+        raise SiteError(str(error)) from None
+    if said and progress:
+        print(said, file=sys.stderr)
+
+
+def _toctree(lessons: Sequence[Path], root: Path) -> str:
+    return "\n".join(path.relative_to(root).with_suffix("").as_posix() for path in lessons)
+
+
+def _markdown(id: str, source: str) -> dict[str, Any]:
+    return {"cell_type": "markdown", "id": id, "metadata": {}, "source": source}
+
+
+def _front_page() -> Notebook:
+    """The first page of a live site: the explorer over a small program."""
+    import nbformat
+
+    code = nbformat.v4.new_code_cell(_FRONT, id="explore", metadata={"jupyter": {"source_hidden": True}})
+    return dict(nbformat.v4.new_notebook(cells=[_markdown("about", _HEAD + _LIVE), code]))
+
+
+def _read(path: Path) -> Notebook:
+    return dict(json.loads(path.read_text(encoding="utf-8")))
 
 
 def _check_packages() -> None:
@@ -158,14 +215,17 @@ def _tell(number: int, total: int, doing: str) -> None:
     sys.stderr.flush()
 
 
-def _run(path: Path) -> Notebook:
-    """The notebook with its outputs and the state of its widgets, run in its own folder."""
+def _run(path: Path, tape: Path | None = None) -> Notebook:
+    """The notebook with its outputs and the state of its widgets, run in its own folder; PyTorch's answers on `tape`."""
     import nbformat
     from nbclient import NotebookClient
     from nbclient.exceptions import CellExecutionError
 
     notebook = nbformat.read(path, as_version=4)
     notebook.cells.append(nbformat.v4.new_code_cell(_LATER))
+    if tape is not None:
+        notebook.cells.insert(0, nbformat.v4.new_code_cell(live_pages.START_TAPE))
+        notebook.cells.append(nbformat.v4.new_code_cell(live_pages.SAVE_TAPE.format(str(tape))))
     settings = {"metadata": {"path": str(path.parent)}}
     try:
         NotebookClient(
@@ -180,6 +240,8 @@ def _run(path: Path) -> Notebook:
     except CellExecutionError as error:
         raise SiteError(f"{path.name} does not run: {error}") from error
     notebook.cells.pop()
+    if tape is not None:
+        del notebook.cells[0], notebook.cells[-1]
     return dict(notebook)
 
 
@@ -210,7 +272,7 @@ def _download(name: Path) -> dict[str, Any]:
     text = (
         f"{{download}}`This page as a notebook, to work in <{'../' * (len(name.parts) - 1)}download/{name.as_posix()}>`"
     )
-    return {"cell_type": "markdown", "id": "download", "metadata": {}, "source": text}
+    return _markdown("download", text)
 
 
 class _Live:

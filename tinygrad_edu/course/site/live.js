@@ -93,8 +93,13 @@ async function bringToLife(place) {
   notice.setAttribute("role", "status");
   const el = document.createElement("div");
   const model = new Model(state, NEEDS_PYTHON[kind] ?? (() => false), () => {
-    notice.textContent = "This needs Python, and none runs behind this page: open the lesson in JupyterLab to try it.";
-    notice.hidden = false;
+    const say = (text) => {
+      notice.textContent = text;
+      notice.hidden = false;
+    };
+    // A live page starts Python and runs the cell, and this widget gives way to the one that answers.
+    const asked = new CustomEvent("tgv-needs-python", { bubbles: true, cancelable: true, detail: { wait: say } });
+    if (place.dispatchEvent(asked)) say("This needs Python, and none runs behind this page: open the lesson in JupyterLab to try it.");
   });
   place.replaceChildren(notice, el);
   await widget.default.render({ model, el, experimental: {} });
@@ -119,8 +124,25 @@ if (location.protocol === "file:") DOCUMENTATION_OPTIONS.SHOW_SEARCH_SUMMARY = f
 // Sphinx would mark the words looked for wherever they stand, in the pictures too, and stumble over the titles in them.
 localStorage.removeItem("sphinx_highlight_terms");
 
+/** Let Python run in this page, where the site brings it and the page comes from a server. */
+async function makeLive() {
+  const place = document.querySelector("#tgv-live-page");
+  if (!place) return;
+  if (location.protocol === "file:") {
+    const text = "Opened from a disk, this page is for reading. From a web server, its cells and switches run.";
+    document.querySelector("article h1")?.after(Object.assign(document.createElement("p"), { className: "tgv-page-bar", textContent: text }));
+    return;
+  }
+  const folder = new URL("live/", ROOT);
+  const modules = await (await fetch(new URL("modules.json", folder))).json();
+  const imports = Object.fromEntries(Object.entries(modules).map(([name, file]) => [name, new URL(file, folder).href]));
+  document.head.append(Object.assign(document.createElement("script"), { type: "importmap", textContent: JSON.stringify({ imports }) }));
+  await import(new URL("page.js", folder));
+}
+
 document.documentElement.classList.add("live-page");
 followTheme();
+makeLive();
 Promise.all([...document.querySelectorAll(".tgv-live")].map(bringToLife)).then(() =>
   document.documentElement.setAttribute("data-tgv-ready", ""),
 );

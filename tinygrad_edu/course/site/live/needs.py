@@ -1,0 +1,116 @@
+"""Which statements of a lesson need what a browser has not: PyTorch itself, threads, other processes.
+
+Such a statement is left out where the page runs its cell, and so is each that uses what it would have made. The cell's
+output stays the recorded one, and the page says so; where the statement is an import alone, nothing is missed.
+"""
+
+from __future__ import annotations
+
+import ast
+import dis
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from types import CodeType
+
+NEEDED = {
+    "torch": "PyTorch itself",
+    "threading": "threads",
+    "multiprocessing": "other processes",
+    "subprocess": "other processes",
+    "zoneinfo": "the time zones of a computer",
+}
+
+
+@dataclass(frozen=True)
+class Part:
+    """What of a cell can run in a page: `runs`, its source without the rest; `needs`, what its output needs, or nothing."""
+
+    runs: str
+    needs: str = ""
+
+
+def parts(cells: Sequence[str]) -> list[Part]:
+    """What of each cell can run, for the cells of a page in their order.
+
+    >>> parts(["x = 1\\nimport torch", "y = torch.ones(x)", "print(x)"])
+    [Part(runs='x = 1', needs=''), Part(runs='', needs='PyTorch itself'), Part(runs='print(x)', needs='')]
+    """
+    missing: dict[str, str] = {}  # by name: what it would have needed
+    whole: set[str] = set()  # modules, functions and classes: to call one does not change it
+    return [_part(source, missing, whole) for source in cells]
+
+
+def _part(source: str, missing: dict[str, str], whole: set[str]) -> Part:
+    try:
+        statements = ast.parse(source).body
+    except SyntaxError:  # an exercise that is to be filled in, or a magic of IPython's
+        return Part(source)
+    kept, lost, left_out = [], "", 0
+    for statement in statements:
+        need = next(filter(None, (*_imports(statement), *(missing.get(name) for name in _reads(statement)))), "")
+        for name in _binds(statement):
+            missing.pop(name, None)
+        if need:
+            left_out += 1
+            if not isinstance(statement, ast.Import | ast.ImportFrom):
+                lost = lost or need
+            missing.update(dict.fromkeys((*_binds(statement), *(set(_changes(statement)) - whole)), need))
+        else:
+            kept.append(statement)
+            if isinstance(statement, ast.Import | ast.ImportFrom | ast.FunctionDef | ast.ClassDef):
+                whole.update(_binds(statement))
+    if not left_out:
+        return Part(source)
+    return Part("\n".join(_text(source, statement) for statement in kept), lost)
+
+
+def _text(source: str, statement: ast.stmt) -> str:
+    first = min([statement.lineno, *(one.lineno for one in getattr(statement, "decorator_list", []))])
+    return "\n".join(source.splitlines()[first - 1 : statement.end_lineno])
+
+
+def _imports(statement: ast.stmt) -> Iterator[str]:
+    for node in ast.walk(statement):
+        if isinstance(node, ast.Import):
+            names: Iterable[str] = (alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            names = [node.module or ""]
+        else:
+            continue
+        yield from (NEEDED[top] for top in (name.partition(".")[0] for name in names) if top in NEEDED)
+
+
+def _reads(statement: ast.stmt) -> set[str]:
+    """The names of the page's that a statement uses, those in the functions that it makes among them."""
+    return {each.argval for each in _instructions(statement) if each.opname in ("LOAD_NAME", "LOAD_GLOBAL")}
+
+
+def _binds(statement: ast.stmt) -> set[str]:
+    """The names that a statement gives to the cells after it."""
+    return {each.argval for each in _instructions(statement) if each.opname in ("STORE_NAME", "STORE_GLOBAL")}
+
+
+def _instructions(statement: ast.stmt) -> Iterator[dis.Instruction]:
+    """What a statement is compiled to, its functions too: there Python has told the page's names from local ones."""
+    flags = ast.PyCF_ALLOW_TOP_LEVEL_AWAIT
+    waiting = [compile(ast.Module([statement], []), "<statement>", "exec", flags, dont_inherit=True)]
+    while waiting:
+        code = waiting.pop()
+        class_names = "__module__" in code.co_names and "__qualname__" in code.co_names
+        for each in dis.get_instructions(code):
+            if not (class_names and each.opname == "STORE_NAME"):
+                yield each
+        waiting += [constant for constant in code.co_consts if isinstance(constant, CodeType)]
+
+
+def _changes(statement: ast.stmt) -> Iterator[str]:
+    """The names of things that a statement may write into: `x[0] = …`, `x.grad = …`, `x.append(…)`."""
+    for node in ast.walk(statement):
+        target = node.func if isinstance(node, ast.Call) else node
+        if isinstance(target, ast.Attribute | ast.Subscript) and (
+            isinstance(node, ast.Call) or not isinstance(target.ctx, ast.Load)
+        ):
+            while isinstance(target, ast.Attribute | ast.Subscript):
+                target = target.value
+            if isinstance(target, ast.Name):
+                yield target.id

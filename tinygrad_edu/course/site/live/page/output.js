@@ -1,0 +1,87 @@
+// What a cell shows: text, errors, pictures, widgets. The recorded output stays until the first new one is there.
+import { mount } from "./widgets.js";
+
+const KINDS = ["text/html", "image/svg+xml", "image/png", "text/markdown", "text/plain"];
+const STILL = 'class="tgv-fallback"'; // of a widget, for a notebook without a kernel
+
+export class Output {
+  constructor(cell, python) {
+    this.cell = cell;
+    this.python = python;
+    this.handles = new Map();
+    this.fresh = false;
+  }
+
+  get place() {
+    let place = this.cell.querySelector(":scope > .cell_output");
+    if (!place) {
+      place = Object.assign(document.createElement("div"), { className: "cell_output docutils container" });
+      this.cell.append(place);
+    }
+    return place;
+  }
+
+  /** From here on what comes is of a new run; its first part takes the place of the last run's. */
+  begin() {
+    this.fresh = true;
+    this.place.style.minHeight = `${this.place.offsetHeight}px`; // nothing below jumps while the cell runs
+  }
+
+  end() {
+    this.#clear();
+    this.place.style.minHeight = "";
+  }
+
+  #clear() {
+    if (!this.fresh) return;
+    this.fresh = false;
+    this.handles.clear();
+    this.stream = null;
+    this.place.replaceChildren();
+  }
+
+  #add(kind) {
+    this.#clear();
+    const part = Object.assign(document.createElement("div"), { className: `output ${kind}` });
+    this.place.append(part);
+    return part;
+  }
+
+  write(message) {
+    const { type } = message;
+    if (type === "stream") this.#stream(message);
+    else if (type === "error") this.#text(this.#add("traceback"), message.text);
+    else if (type === "clear") this.place.replaceChildren();
+    else if (type === "display" || type === "update") this.#show(message);
+  }
+
+  #text(part, text) {
+    part.replaceChildren(Object.assign(document.createElement("pre"), { textContent: text }));
+  }
+
+  #stream({ name, text }) {
+    this.#clear();
+    if (this.stream?.name !== name || this.place.lastElementChild !== this.stream.part) {
+      this.stream = { name, part: this.#add(`stream ${name}`), text: "" };
+    }
+    this.stream.text += text;
+    this.#text(this.stream.part, this.stream.text);
+  }
+
+  #show({ data, handle, type }) {
+    const model = data["application/vnd.jupyter.widget-view+json"]?.model_id;
+    if (model) {
+      mount(this.#add("widget"), this.python.models.get(model));
+      return;
+    }
+    if (data["text/html"]?.includes(STILL)) return; // the widget itself comes next
+    const part = type === "update" ? this.handles.get(handle) : this.#add("");
+    if (!part) return;
+    if (handle) this.handles.set(handle, part);
+    const kind = KINDS.find((each) => data[each] !== undefined);
+    part.className = `output ${kind.replace(/\W/g, "_")}`;
+    if (kind === "text/html" || kind === "image/svg+xml") part.innerHTML = data[kind];
+    else if (kind === "image/png") part.replaceChildren(Object.assign(new Image(), { src: `data:image/png;base64,${data[kind]}` }));
+    else this.#text(part, data[kind]);
+  }
+}

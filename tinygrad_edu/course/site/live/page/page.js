@@ -1,0 +1,185 @@
+// Makes a page live: its cells can be edited and run, by Python in a worker, and its widgets answer. The page is whole
+// before this runs and stays so where Python cannot start.
+import { Editor } from "./editor.js";
+import { Output } from "./output.js";
+import { Python } from "./python.js";
+import * as store from "./store.js";
+
+const HERE = new URL(".", import.meta.url);
+const about = JSON.parse(document.getElementById("tgv-live-page").textContent);
+const notebook = document.querySelector("article a.download[href$='.ipynb']")?.href;
+const python = new Python(new URL("worker.js", HERE), about.tape && new URL(`tapes/${about.tape}.json`, HERE));
+
+const element = (tag, properties = {}, ...children) => {
+  const made = Object.assign(document.createElement(tag), properties);
+  made.append(...children);
+  return made;
+};
+
+/** One code cell of the page: its editor, its buttons, what it shows. */
+class Cell {
+  constructor({ id, source, runs, needs }, index) {
+    Object.assign(this, { id, written: source, runs, needs, index });
+    this.ran = false;
+    this.place = document.querySelector(`.tag_cell-${CSS.escape(id)}`);
+    if (!this.place) return; // its input is hidden and it shows nothing
+    this.input = this.place.querySelector(".cell_input");
+    this.output = new Output(this.place, python);
+    if (this.input) this.#dress();
+    this.place.addEventListener("tgv-needs-python", (event) => {
+      event.preventDefault();
+      event.detail.wait("Python starts, and runs the cells up to here: then this answers.");
+      run(this);
+    });
+  }
+
+  get source() {
+    return this.editor?.text ?? store.answer(about.page, this.id) ?? this.written;
+  }
+
+  /** What Python is given: of a cell as it was written, the statements that can run here. */
+  get program() {
+    return this.source === this.written ? this.runs : this.source;
+  }
+
+  #dress() {
+    this.state = element("span", { className: "tgv-state" });
+    this.state.setAttribute("role", "status");
+    this.reset = element("button", { type: "button", textContent: "Reset", onclick: () => this.#reset(), disabled: true });
+    const bar = element(
+      "div",
+      { className: "tgv-bar" },
+      element("button", { type: "button", textContent: "▶ Run", title: "Shift + Enter", onclick: () => run(this) }),
+      this.reset,
+      this.state,
+    );
+    const host = element("div", { className: "tgv-editor" });
+    const shown = this.input.firstElementChild;
+    shown.replaceWith(host);
+    this.input.after(bar);
+    this.editor = new Editor(host, store.answer(about.page, this.id) ?? this.written, {
+      label: `Code of cell ${this.index + 1}`,
+      onChange: (text) => this.#keep(text),
+      onRun: (stay) => {
+        run(this);
+        if (!stay) cells.slice(this.index + 1).find((cell) => cell.editor)?.editor.focus();
+      },
+    });
+    this.#keep(this.editor.text);
+    if (this.needs) this.say(`Shows what was recorded: it needs ${this.needs}, which does not run in a browser.`);
+  }
+
+  #keep(text) {
+    const changed = text !== this.written;
+    store.keepAnswer(about.page, this.id, changed ? text : null);
+    this.reset.disabled = !changed;
+    this.ran = false;
+  }
+
+  #reset() {
+    this.editor.text = this.written;
+    this.say("As it was written.");
+  }
+
+  say(text) {
+    if (this.state) this.state.textContent = text;
+  }
+
+  /** Run this cell alone; whether it came to its end. */
+  async run() {
+    const keepsRecorded = this.needs && this.source === this.written;
+    if (keepsRecorded && !this.program.trim()) return (this.ran = true);
+    this.say(python.ready ? "Runs …" : "Waits for Python …");
+    if (!keepsRecorded) this.output?.begin();
+    const well = await python.run(this.id, this.program, keepsRecorded ? null : this.output);
+    this.output?.end();
+    this.ran = well;
+    if (well === null) this.say("Stopped. The cells above run again before the next one.");
+    else if (keepsRecorded) this.say(`Shows what was recorded: it needs ${this.needs}. The rest of it has run.`);
+    else this.say(well ? "" : "It raised an error.");
+    return well;
+  }
+}
+
+const cells = about.cells.map((cell, index) => new Cell(cell, index));
+let queue = Promise.resolve();
+
+/** Run a cell, and before it those above it that have not run. */
+function run(cell) {
+  cell.ran = false;
+  queue = queue.then(async () => {
+    for (const each of cells.slice(0, cell.index + 1)) {
+      if (each.ran) continue;
+      const well = await each.run();
+      if (well === null) return; // stopped
+    }
+  });
+  return queue;
+}
+
+function toolbar() {
+  const state = element("span", { className: "tgv-python", textContent: "Python starts …" });
+  state.setAttribute("role", "status");
+  const stop = element("button", { type: "button", textContent: "■ Stop", disabled: true, onclick: () => python.stop() });
+  const all = element("button", { type: "button", textContent: "▶ Run all", onclick: () => cells.length && run(cells.at(-1)) });
+  const clear = element("button", { type: "button", textContent: "Reset page", onclick: () => resetPage() });
+  const take = element("button", { type: "button", textContent: "Save as notebook", onclick: () => download() });
+  const bar = element("div", { className: "tgv-page-bar" }, all, stop, clear, take, state);
+  bar.setAttribute("role", "toolbar");
+  bar.setAttribute("aria-label", "This page");
+  document.querySelector("article h1")?.after(bar);
+  python.onState = ({ text, busy, ready }) => {
+    state.textContent = text;
+    stop.disabled = !busy;
+    document.documentElement.toggleAttribute("data-python-ready", ready);
+    if (!ready && !python.lost) return;
+    if (python.lost) for (const cell of cells) cell.ran = false;
+  };
+  return { take, state };
+}
+
+function resetPage() {
+  for (const cell of cells) if (cell.editor) cell.editor.text = cell.written;
+  python.stop("Everything is as it was written.");
+}
+
+/** The lesson's notebook with the reader's answers in it, as `tinygrad-edu grade` takes it. */
+async function download() {
+  const lesson = await (await fetch(notebook)).json();
+  for (const cell of lesson.cells) {
+    const own = cells.find(({ id }) => id === cell.id);
+    if (own?.editor) cell.source = own.source;
+  }
+  const file = new Blob([JSON.stringify(lesson, null, 1)], { type: "application/x-ipynb+json" });
+  const link = element("a", { href: URL.createObjectURL(file), download: `${about.page}.ipynb` });
+  link.click();
+  setTimeout(() => URL.revokeObjectURL(link.href), 10_000);
+}
+
+python.onChecked = ({ exercise, points, of }) => {
+  store.keepProgress(exercise, points, of);
+  showProgress();
+};
+
+/** How many exercises of each lesson are solved: on the front page beside its name, in a lesson under its title. */
+function showProgress() {
+  const solved = store.progress();
+  for (const [page, exercises] of Object.entries(about.exercises)) {
+    if (!exercises.length) continue;
+    const done = exercises.filter((id) => solved[id] && solved[id].points >= solved[id].of).length;
+    for (const link of document.querySelectorAll(`.toctree-wrapper a[href$="${page}.html"], #tgv-progress[data-page="${page}"]`)) {
+      link.dataset.solved = `${done} of ${exercises.length} solved`;
+    }
+  }
+}
+
+if (cells.length) {
+  const { take } = toolbar();
+  if (!notebook) take.remove();
+  const place = element("span", { id: "tgv-progress" });
+  place.dataset.page = about.page;
+  document.querySelector(".tgv-page-bar").append(place);
+  if (!navigator.connection?.saveData) python.start();
+}
+showProgress();
+document.documentElement.setAttribute("data-live", "");

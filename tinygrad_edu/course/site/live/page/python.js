@@ -1,0 +1,88 @@
+// Python's worker, seen from the page: cells wait until it is there, an endless loop ends with it, another one begins.
+import { RemoteModel } from "./widgets.js";
+
+export class Python {
+  constructor(worker, tape) {
+    this.url = worker;
+    this.tape = tape;
+    this.models = new Map();
+    this.runs = new Map(); // by cell: {output, finish}
+    this.ready = false;
+    this.lost = false; // whether what had run is gone
+    this.onState = () => {};
+    this.onChecked = () => {};
+    this.text = "";
+  }
+
+  start() {
+    if (this.worker) return;
+    this.#say("Python starts …");
+    this.worker = new Worker(this.url, { type: "module" });
+    this.worker.onmessage = ({ data }) => this.#hear(data);
+    this.worker.onerror = (event) => this.#hear({ type: "died", text: event.message || "its worker could not start" });
+    if (this.tape) {
+      fetch(this.tape)
+        .then((answer) => (answer.ok ? answer.text() : Promise.reject(new Error(answer.status))))
+        .then((tape) => this.worker?.postMessage({ type: "tape", tape }))
+        .catch(() => {}); // what PyTorch did is then missing, and each explorer says so
+    }
+  }
+
+  /** Run a cell: true when it came to its end, false when it raised, null when it was stopped. */
+  run(cell, source, output) {
+    this.start();
+    return new Promise((finish) => {
+      this.runs.set(cell, { output, finish });
+      this.worker.postMessage({ type: "run", cell, source });
+      this.#say();
+    });
+  }
+
+  /** End the worker, whatever it does, and begin another. */
+  stop(why = "Stopped; Python starts again …") {
+    this.worker?.terminate();
+    this.worker = null;
+    this.ready = false;
+    this.lost = true;
+    for (const { finish } of this.runs.values()) finish(null);
+    this.runs.clear();
+    this.#say(why);
+    this.lost = false;
+    this.start();
+  }
+
+  #say(text = this.text) {
+    this.text = text;
+    const busy = this.runs.size > 0;
+    this.onState({ text: busy && this.ready ? "Python runs …" : text, busy, ready: this.ready });
+  }
+
+  #hear(message) {
+    const { type, cell, model } = message;
+    if (type === "starting") this.#say(`${message.text} …`);
+    else if (type === "ready") {
+      this.ready = true;
+      this.#say("Python is ready.");
+    } else if (type === "died") this.#died(message.text);
+    else if (type === "done") {
+      const run = this.runs.get(cell);
+      this.runs.delete(cell);
+      this.#say();
+      run?.finish(message.well);
+    } else if (type === "open") this.models.set(model, new RemoteModel(message, (sent) => this.worker?.postMessage(sent)));
+    else if (type === "change") this.models.get(model)?.receive(message.state);
+    else if (type === "close") this.models.delete(model);
+    else if (type === "checked") this.onChecked(message);
+    else this.runs.get(cell)?.output?.write(message);
+  }
+
+  #died(text) {
+    this.worker?.terminate();
+    this.worker = null;
+    this.ready = false;
+    this.lost = true;
+    for (const { finish } of this.runs.values()) finish(null);
+    this.runs.clear();
+    this.#say(`Python cannot run here: ${text}. The page stays as it was recorded.`);
+  }
+}

@@ -1,0 +1,39 @@
+// What the reader's browser keeps of a page: edited cells and checked exercises. Where nothing can be kept (a private
+// window, a full disk) the page works all the same.
+const PREFIX = "tinygrad-edu:";
+
+function read(name) {
+  try {
+    return localStorage.getItem(PREFIX + name);
+  } catch {
+    return null;
+  }
+}
+
+function write(name, value) {
+  try {
+    if (value === null) localStorage.removeItem(PREFIX + name);
+    else localStorage.setItem(PREFIX + name, value);
+  } catch {
+    // not kept
+  }
+}
+
+/** The edited source of a cell, or null where it is as it was written. */
+export const answer = (page, cell) => read(`${page}/${cell}`);
+
+export const keepAnswer = (page, cell, text) => write(`${page}/${cell}`, text);
+
+/** {exercise: {points, of}} of all that was checked, the best of each. */
+export function progress() {
+  try {
+    return JSON.parse(read("progress")) ?? {};
+  } catch {
+    return {};
+  }
+}
+
+export function keepProgress(exercise, points, of) {
+  const all = progress();
+  if (points >= (all[exercise]?.points ?? 0)) write("progress", JSON.stringify({ ...all, [exercise]: { points, of } }));
+}

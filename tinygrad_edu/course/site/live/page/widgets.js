@@ -1,0 +1,70 @@
+// A widget whose Python is in the worker: the same module as in JupyterLab, given a model of ours.
+
+const modules = new Map(); // by its text: every explorer of a page shares one
+
+function moduleOf(text) {
+  if (!modules.has(text)) modules.set(text, import(URL.createObjectURL(new Blob([text], { type: "text/javascript" }))));
+  return modules.get(text);
+}
+
+function addStyle(text) {
+  if ([...document.head.querySelectorAll("style[data-tgv]")].some((style) => style.textContent === text)) return;
+  const style = Object.assign(document.createElement("style"), { textContent: text });
+  style.dataset.tgv = "";
+  document.head.append(style);
+}
+
+/** What anywidget calls a model: traits, kept in step with Python. */
+export class RemoteModel {
+  constructor({ model, state, module, style }, send) {
+    Object.assign(this, { id: model, state, module, style, send });
+    this.changed = {};
+    this.listeners = new Map();
+  }
+
+  get(name) {
+    return this.state[name];
+  }
+
+  set(name, value) {
+    if (this.state[name] === value) return;
+    this.state[name] = value;
+    this.changed[name] = value;
+    this.fire(`change:${name}`);
+  }
+
+  save_changes() {
+    const state = this.changed;
+    this.changed = {};
+    if (Object.keys(state).length) this.send({ type: "set", model: this.id, state });
+  }
+
+  /** What Python says. */
+  receive(state) {
+    Object.assign(this.state, state);
+    for (const name of Object.keys(state)) this.fire(`change:${name}`);
+    this.fire("change");
+  }
+
+  fire(event) {
+    for (const listener of [...(this.listeners.get(event) ?? [])]) listener();
+  }
+
+  on(event, listener) {
+    this.listeners.set(event, [...(this.listeners.get(event) ?? []), listener]);
+  }
+
+  off(event, listener) {
+    this.listeners.set(event, (this.listeners.get(event) ?? []).filter((other) => other !== listener));
+  }
+}
+
+/** Show a widget in `place`. */
+export async function mount(place, model) {
+  if (!model) return;
+  addStyle(model.style);
+  const el = document.createElement("div");
+  place.replaceChildren(el);
+  const { default: widget } = await moduleOf(model.module);
+  await widget.render({ model, el, experimental: {} });
+}

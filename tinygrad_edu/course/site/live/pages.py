@@ -1,0 +1,99 @@
+"""Puts into a page what makes it live: which cells it has, the tape of its programs, and the files of the worker."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from ...working_copy import Notebook
+from . import archive, parts
+from .needs import parts as parts_of
+
+HERE = Path(__file__).parent
+_CHECK = re.compile(r"""\bcheck\(\s*["'](\w+)["']""")
+_SCRIPT = '<script type="application/json" id="tgv-live-page">{}</script>'
+
+# Before and after a lesson is run for the site: PyTorch's answers are kept, those to each switch of its explorers too.
+START_TAPE = f"""
+import importlib.util as _util
+_spec = _util.spec_from_file_location("tape", {str(HERE / "python" / "tape.py")!r})
+_tape = _util.module_from_spec(_spec)
+_spec.loader.exec_module(_tape)
+_tape.start()
+"""
+SAVE_TAPE = """
+import pathlib as _pathlib, sys as _sys
+if "viz.widgets.explorer" in _sys.modules:
+    _tape.press_every_switch()
+_tape.save(_pathlib.Path({!r}))
+"""
+
+
+def exercises_of(notebook: Notebook) -> list[str]:
+    """The exercises that a lesson checks, in its order."""
+    found = [id for cell in _code(notebook) for id in _CHECK.findall(cell["source"])]
+    return list(dict.fromkeys(found))
+
+
+def make_live(notebook: Notebook, name: str, tape: bool, lessons: dict[str, list[str]]) -> None:
+    """Tell the page of its cells. Changes `notebook`: each code cell gets a class, and the last cell is the page's data.
+
+    Args:
+        notebook: with its outputs.
+        name: of the page, such as `02_building_the_graph`.
+        tape: whether there is one for it.
+        lessons: the exercises of every page of the site.
+    """
+    code = _code(notebook)
+    cells = []
+    for cell, part in zip(code, parts_of([cell["source"] for cell in code]), strict=True):
+        cell["metadata"].setdefault("tags", []).append(f"cell-{cell['id']}")
+        cells.append({"id": cell["id"], "source": cell["source"], "runs": part.runs, "needs": part.needs})
+    about = {"page": name, "tape": name if tape else "", "cells": cells, "exercises": lessons}
+    script = _SCRIPT.format(json.dumps(about, ensure_ascii=False).replace("<", "\\u003c"))
+    notebook["cells"].append({"cell_type": "markdown", "id": "live", "metadata": {}, "source": script})
+
+
+def _code(notebook: Notebook) -> Sequence[Any]:
+    return [cell for cell in notebook["cells"] if cell["cell_type"] == "code"]
+
+
+def write_files(folder: Path, wheel: Path | None = None) -> str:
+    """Write all that a live page loads into `folder`, and return what there is to say about it, if anything.
+
+    Raises:
+        PartError: something of it cannot be had.
+    """
+    python = parts.files_of(parts.PYODIDE)
+    start, rest = archive.stdlib(python["python_stdlib.zip"])
+    numpy = archive.numpy(parts.numpy_wheel(python["pyodide-lock.json"], wheel))
+    start, rest, numpy, ours = archive.compiled(python, (start, 2), (rest, 2), (numpy, 2), (archive.ours(), 0))
+    files = {name: python[name] for name in ("pyodide.mjs", "pyodide.asm.mjs", "pyodide.asm.wasm")}
+    files |= {
+        "pyodide-lock.json": _short_lock(python["pyodide-lock.json"]),
+        "python_stdlib.zip": archive.zipped(start),
+        "rest.zip": archive.zipped(rest),
+        "numpy.pack": archive.packed(numpy),
+        "ours.pack": archive.packed(ours),
+        "viz.js": parts.files_of(parts.GRAPHVIZ)["dist/viz.js"],
+    }
+    files |= {path.name: path.read_bytes() for path in (HERE / "page").iterdir()}
+    modules = {}
+    for package in parts.EDITOR:
+        (content,) = parts.files_of(package).values()
+        file = f"modules/{package.name.replace('/', '__').lstrip('@')}.js"
+        files[file] = content
+        modules[package.name] = file
+    files["modules.json"] = json.dumps(modules).encode()
+    for name, data in files.items():
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        (folder / name).write_bytes(data)
+    return "" if any(name.endswith(".pyc") for name in ours) else archive.NO_NODE
+
+
+def _short_lock(lock: bytes) -> bytes:
+    """Pyodide's list of packages with none in it: ours come packed."""
+    return json.dumps({**json.loads(lock), "packages": {}}).encode()

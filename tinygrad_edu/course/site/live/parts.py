@@ -1,0 +1,234 @@
+"""What a live site is made of that others built: which version, from where, and the hash that it must have.
+
+Each part is a file of the npm registry, except NumPy's wheel, which comes with Pyodide's release. They are fetched once and
+kept in the user's cache folder.
+"""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import io
+import json
+import os
+import sys
+import tarfile
+import tempfile
+import urllib.request
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+REGISTRY = "https://registry.npmjs.org"
+RELEASES = "https://github.com/pyodide/pyodide/releases/download"
+WHEEL_VARIABLE = "TINYGRAD_EDU_NUMPY_WHEEL"
+FETCH_LIMIT_S = 60
+ATTEMPTS = 3
+
+
+class PartError(RuntimeError):
+    """A part cannot be had, or is not the one it should be; the message says what to do."""
+
+
+@dataclass(frozen=True)
+class Package:
+    """One package of the npm registry, and its files that the site takes."""
+
+    name: str
+    version: str
+    integrity: str
+    files: tuple[str, ...] = ("dist/index.js",)
+
+    @property
+    def url(self) -> str:
+        """Where the registry keeps it."""
+        return f"{REGISTRY}/{self.name}/-/{self.name.rpartition('/')[2]}-{self.version}.tgz"
+
+
+PYODIDE = Package(
+    "pyodide",
+    "314.0.3",
+    "sha512-sK40My6m8tmBUYtYH9au9rXUeh9x0wfahtHdOlGmJxZDsKBGKtP6KznyFB2+u/klbQTdDionR0uaVd176zVQzQ==",
+    ("pyodide.mjs", "pyodide.asm.mjs", "pyodide.asm.wasm", "python_stdlib.zip", "pyodide-lock.json"),
+)
+GRAPHVIZ = Package(
+    "@viz-js/viz",
+    "3.31.0",
+    "sha512-r7zlQdRvcwvIpjHGgs+KNWHeE/P5/Dq7k8ZAKaMCbZqomxCBJV78gVuQYaHzFVca+kB0mX0fMW9UFevCOBG50A==",
+    ("dist/viz.js",),
+)
+# The editor, and what its modules import of each other.
+EDITOR = (
+    Package(
+        "@codemirror/state",
+        "6.7.6",
+        "sha512-kAz+AncRtKuIknedxT1bq4XwXv4UowhbkHU1myPrtVb/jZtImWuV5BXzv5vK6i3kYACsdiZiQKFQQ5Mq7elW8w==",
+    ),
+    Package(
+        "@codemirror/view",
+        "6.43.15",
+        "sha512-HHsfpqFeHyXLs983pSRe38Xajs0vFWZQ2BuX0m7Ki8w3jZ5iD8cuR3lBz2/5/X53Dhf32SBHKh6rtSTB6tKeGw==",
+    ),
+    Package(
+        "@codemirror/commands",
+        "6.11.1",
+        "sha512-O/4hG3SC1YwcmQ0d2UVNDs+AsaNWd1iHVxbTeEBuqH+6bExAiPK3iS/BvpY6rZGURALv4ZD3sIgcCmRvw3ehBg==",
+    ),
+    Package(
+        "@codemirror/language",
+        "6.13.1",
+        "sha512-zfvU2r3TyylQLMj/te+5CnQ0rSqZi8B1oTCBbQkagcLW4Xc6imab6qN+pEJhsuNOLaJqiRyBXp9UhWA1DhVvDw==",
+    ),
+    Package(
+        "@codemirror/streamparser",
+        "6.0.0",
+        "sha512-JTFPF6xrfjt0mnfGPgzcLiMwYmvIyNaoizp8BYzv8FE8KrT6GBGDZ190rtt+O7Wke3gG/MFHyiY9YGNeimof4w==",
+    ),
+    Package(
+        "@codemirror/lang-python",
+        "6.2.1",
+        "sha512-IRjC8RUBhn9mGR9ywecNhB51yePWCGgvHfY1lWN/Mrp3cKuHr0isDKia+9HnvhiWNnMpbGhWrkhuWOc09exRyw==",
+    ),
+    Package(
+        "@codemirror/autocomplete",
+        "6.20.4",
+        "sha512-yF8RhOf2SXlg00+qtupzLhrglcas61boqaONiNcbPIebHCpJocpqTBA6dyrtUrQO47hqyTdeob/3XnYilT7TaQ==",
+    ),
+    Package(
+        "@lezer/common",
+        "1.5.5",
+        "sha512-Pw7PVCndruF1pb3ebCxpSVpkMHSDjwRCLcTRw+RizUKco5QbWylwq2g4lnG/RYN7yTTQDXE9F77MwtkAyphrjg==",
+    ),
+    Package(
+        "@lezer/highlight",
+        "1.2.5",
+        "sha512-O1GMVKgtf5YspFaRzpmqkVgMtIk2HG9uMAbH6wdAIdNh3TVzCsch/+cRi+6l2//UGDKe6NB9BW3cvuR5ezMQ0w==",
+    ),
+    Package(
+        "@lezer/lr",
+        "1.4.12",
+        "sha512-On9HU4oMMiHPMkQDgoTnGahjgG5n/MkN38CgG77sMraKLL+3JBbeQNi1FcCXV9QRqwF9/BUXP3caHyJC1fBOTQ==",
+    ),
+    Package(
+        "@lezer/python",
+        "1.1.19",
+        "sha512-MhQIURHRytsNzP/YXnqpYKW6la6voAH3kyplTOOiCdjyFY6cWWGFVmYVdHIPrElqSDf4iCDktQCockB9FxuhzQ==",
+    ),
+    Package(
+        "style-mod",
+        "4.1.4",
+        "sha512-XXWIQt633/EpAFx8aZDOTjBzrCaGmhvEQlQo6MVPfa2OzO2cWo+4hV9h+6UkHYlXGfy+ODXKUdP7Pthmcu5ATw==",
+        ("src/style-mod.js",),
+    ),
+    Package(
+        "w3c-keyname",
+        "2.2.8",
+        "sha512-dpojBhNsCNN7T82Tm7k26A6G9ML3NkhDsnw9n/eoxSRlVBB4CEtIQ/KTCLI2Fwf3ataSXRhYFkQi3SlnFwPvPQ==",
+        ("index.js",),
+    ),
+    Package(
+        "crelt",
+        "1.0.7",
+        "sha512-aK6BbWfhf4U/wCcLHKPJl/xa6VkVstRaPywWtMKGwuOLc/wZTyQYuoxgvZnNsBvv7Kg3YTBQYYBCggcviQczuA==",
+        ("index.js",),
+    ),
+    Package(
+        "@marijn/find-cluster-break",
+        "1.0.4",
+        "sha512-Wy0V7+SGUjnF9/TkiM1hKVDPj7jKXduPNboMVtHTA8dySMURWqfg/JZ9E2Sq8JgSJmkl7k7Qe9FLeMSrSraWmQ==",
+        ("src/index.js",),
+    ),
+)
+
+
+def files_of(package: Package) -> dict[str, bytes]:
+    """The files of `package` that the site takes, by their path inside of it.
+
+    Raises:
+        PartError: it is not in the cache and cannot be fetched, or what came has another hash.
+    """
+    kept = cache_folder() / f"{package.name.replace('/', '__')}-{package.version}.tgz"
+    data = _kept_or_fetched(kept, package.url, _integrity, package.integrity)
+    with tarfile.open(fileobj=io.BytesIO(data)) as archive:
+        return {name: _member(archive, f"package/{name}") for name in package.files}
+
+
+def numpy_wheel(lock: bytes, given: Path | None = None) -> bytes:
+    """NumPy's wheel for Pyodide: the file `given`, that of the environment, or the one of Pyodide's release.
+
+    Args:
+        lock: Pyodide's `pyodide-lock.json`, which says the wheel's name and SHA-256.
+        given: a file to take in place of fetching one.
+
+    Raises:
+        PartError: there is no such file, or its hash is not the lock's.
+    """
+    entry = json.loads(lock)["packages"]["numpy"]
+    if given is None and WHEEL_VARIABLE in os.environ:
+        given = Path(os.environ[WHEEL_VARIABLE])
+    kept = cache_folder() / entry["file_name"]
+    if given is not None:
+        try:
+            data = given.read_bytes()
+        except OSError as error:
+            raise PartError(f"no NumPy wheel at {given}: {error.strerror}") from None
+        if _sha256(data) != entry["sha256"]:
+            raise PartError(f"{given} is not {entry['file_name']}, or not the one that Pyodide {PYODIDE.version} names")
+        return data
+    url = f"{RELEASES}/{PYODIDE.version}/{entry['file_name']}"
+    instead = f"; or download it elsewhere and name the file with --numpy or in {WHEEL_VARIABLE}"
+    return _kept_or_fetched(kept, url, _sha256, entry["sha256"], instead)
+
+
+def cache_folder() -> Path:
+    """Where fetched parts are kept: `XDG_CACHE_HOME`, or the platform's own place for what can be fetched again."""
+    if "XDG_CACHE_HOME" in os.environ:
+        root = Path(os.environ["XDG_CACHE_HOME"])
+    elif sys.platform == "win32":
+        root = Path(os.environ.get("LOCALAPPDATA", Path.home()))
+    else:
+        root = Path.home() / ("Library/Caches" if sys.platform == "darwin" else ".cache")
+    return root / "tinygrad-edu"
+
+
+def _kept_or_fetched(kept: Path, url: str, hash_of: Callable[[bytes], str], expected: str, instead: str = "") -> bytes:
+    data = kept.read_bytes() if kept.exists() else b""
+    trouble = ""
+    for _ in range(ATTEMPTS):
+        if hash_of(data) == expected:
+            break
+        try:
+            with urllib.request.urlopen(url, timeout=FETCH_LIMIT_S) as answer:
+                data = answer.read()
+            trouble = "its hash is not the one that it must have, and nothing of it was used"
+        except OSError as error:
+            trouble = str(error)
+    else:
+        if hash_of(data) != expected:
+            raise PartError(f"{url} cannot be fetched ({trouble}); a live site needs it once{instead}")
+    if trouble:
+        _keep(kept, data)
+    return data
+
+
+def _keep(path: Path, data: bytes) -> None:
+    """Write a file whole or not at all: two builds may run at once."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with tempfile.NamedTemporaryFile(dir=path.parent, delete=False) as file:
+        file.write(data)
+    os.replace(file.name, path)
+
+
+def _member(archive: tarfile.TarFile, name: str) -> bytes:
+    file = archive.extractfile(name)
+    if file is None:
+        raise PartError(f"{name} is not in its package")
+    return file.read()
+
+
+def _integrity(data: bytes) -> str:
+    return "sha512-" + base64.b64encode(hashlib.sha512(data).digest()).decode()
+
+
+def _sha256(data: bytes) -> str:
+    return hashlib.sha256(data).hexdigest()

@@ -1,0 +1,86 @@
+"""All that differs where Python runs in a page: how long a layout may take, the clock of a check, and PyTorch.
+
+`put_in_place` is called once, before any cell. No other file of the project asks where it runs.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import math
+import sys
+import time
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import tape
+
+_TOOL = 4  # of the numbers that `sys.monitoring` has for tools, one that no tool has by name
+
+
+def put_in_place() -> None:
+    """Make the packages of this project work here."""
+    _graphviz()
+    _clock()
+    _engines()
+
+
+def _graphviz() -> None:
+    """No other process can be started: each graph is laid out in this one."""
+    from viz.picture import layout
+
+    layout.IN_PROCESS = sys.maxsize
+
+
+def _clock() -> None:
+    """There are no signals and no threads: a check ends an endless loop at its next jump."""
+    from tinygrad_edu.exercises.running import probe
+
+    probe._clock_of_this_thread = lambda: time.monotonic  # the worker does nothing else meanwhile
+    probe.time_limit = _time_limit(probe.TimeUp)  # type: ignore[assignment]
+
+
+def _time_limit(time_up: type[BaseException]) -> Callable[[Any], contextlib.AbstractContextManager[None]]:
+    monitoring: Any = sys.monitoring  # type: ignore[attr-defined]  # as of Python 3.12, and a browser's is later
+    events = monitoring.events.JUMP | monitoring.events.PY_START | monitoring.events.BRANCH_LEFT
+
+    @contextlib.contextmanager
+    def time_limit(budget: Any) -> Iterator[None]:
+        if budget.left <= 0:
+            raise time_up
+        if budget.left == math.inf or monitoring.get_tool(_TOOL) is not None:
+            yield
+            return
+
+        def look(code: Any, *where: int) -> None:
+            # Its own way out must not be ended: neither this file, nor the context managers on the way to it.
+            own = code.co_filename.endswith(("differences.py", "probe.py", "contextlib.py"))
+            if not own and budget.left <= 0:
+                raise time_up
+
+        monitoring.use_tool_id(_TOOL, "time limit")
+        for event in (monitoring.events.JUMP, monitoring.events.PY_START, monitoring.events.BRANCH_LEFT):
+            monitoring.register_callback(_TOOL, event, look)
+        monitoring.set_events(_TOOL, events)
+        try:
+            yield
+        finally:
+            monitoring.set_events(_TOOL, 0)
+            monitoring.free_tool_id(_TOOL)
+
+    return time_limit
+
+
+def _engines() -> None:
+    """PyTorch is what it did when the site was built."""
+    from viz import engines
+    from viz.recording import record as recording
+
+    load, recorder = engines.load, recording.Recorder
+
+    def recorder_for(engine: Any, source: Any, *options: Any) -> Any:
+        if isinstance(engine, tape.PyTorch):
+            return tape.Player(source, *options)
+        return recorder(engine, source, *options)
+
+    recording.Recorder = recorder_for  # type: ignore[misc,assignment]
+    engines.load = lambda name: tape.PyTorch() if name == engines.TORCH else load(name)

@@ -1,0 +1,164 @@
+"""What PyTorch did when the site was built: each program of a lesson, as it stands and with its switches.
+
+The same file makes the tape, in the kernel that runs a lesson for the site, and reads it in the page.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import json
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+SAYS = "PyTorch does not run in a browser"
+_dtype = "float32"  # of floats when a program names none
+_recordings: dict[str, str] = {}  # JSON by key
+_version = ""
+
+
+def key(source: str, device: str, dtype: str, inputs: dict[str, Any]) -> str:
+    """What a recording is found by: the program's text, and all that it was given."""
+    given = {name: _written(value) for name, value in sorted(inputs.items())}
+    text = json.dumps([source, device, dtype, given], ensure_ascii=False)
+    return hashlib.sha256(text.encode()).hexdigest()[:24]
+
+
+def _written(value: Any) -> Any:
+    array = getattr(value, "detach", lambda: value)()
+    array = getattr(array, "numpy", lambda: array)()
+    if hasattr(array, "tolist"):
+        return [str(array.dtype), array.tolist()]
+    return value.__qualname__ if callable(value) else repr(value)
+
+
+def start() -> None:
+    """Keep what PyTorch records in this process from now on. Called where the site is built."""
+    from viz import engines
+    from viz.recording.record import Recorder
+
+    run = Recorder.run
+
+    def run_and_keep(self: Any, inputs: dict[str, Any]) -> Any:
+        dtype = str(self.engine.module.get_default_dtype()).rpartition(".")[2]
+        found = key(self.source.text, self.device, dtype, inputs)
+        made = run(self, inputs)
+        if self.engine.name == engines.TORCH:
+            _recordings[found] = made.to_json()
+        return made
+
+    Recorder.run = run_and_keep  # type: ignore[method-assign]
+
+
+def press_every_switch() -> None:
+    """Let each explorer of this process run with each of its switches pressed, and the pairs that belong together."""
+    from ipywidgets.widgets.widget import _instances
+
+    from viz.widgets.explorer import Explorer
+
+    for shown in list(_instances.values()):
+        if isinstance(shown, Explorer):
+            first = dict(shown.state)
+            for state in _states(shown.program):
+                shown.state = {**first, **state}
+            shown.state = first
+
+
+def _states(program: dict[str, Any]) -> Iterator[dict[str, Any]]:
+    inputs, lines = program["inputs"], program["lines"]
+    values = dict.fromkeys(name for line in lines for name in line["names"])
+    for given in inputs:
+        yield {"requires_grad": {given["name"]: not given["requires_grad"]}}
+        yield {"volatile": [given["name"]]}
+        yield from ({"dtypes": {given["name"]: dtype}} for dtype in program["dtypes"] if dtype != given["dtype"])
+    for line in lines:
+        for mode in ("no_grad", "inference_mode"):
+            yield {mode: [line["first"]]}
+    for name in values:
+        yield from ({switch: [name]} for switch in ("detach", "retain_grad"))
+        yield from ({"hooks": {name: hook}} for hook in ("double", "print"))
+    passes = [{"retain_graph": True}, {"create_graph": True}, {"zero_grad": True}, {"anomaly": True}]
+    yield from passes
+    for more in ({}, *passes):
+        yield {"backwards": 2, **more}
+
+
+def save(path: Path) -> None:
+    """Write the tape as JSON: PyTorch's version, and the recordings by key."""
+    from viz import engines
+
+    version = str(engines.load(engines.TORCH).module.__version__)
+    path.write_text(json.dumps({"version": version, "recordings": _recordings}), encoding="utf-8")
+
+
+def insert(text: str) -> None:
+    """Use this tape from now on. Called in the page."""
+    global _version
+    read = json.loads(text)
+    _version = read["version"]
+    _recordings.update(read["recordings"])
+
+
+class Player:
+    """Takes the place of a `Recorder`: its run is looked up."""
+
+    def __init__(self, source: Any, device: str = "cpu", *options: Any) -> None:
+        self.source = source
+        self.device = device
+
+    def run(self, inputs: dict[str, Any]) -> Any:
+        """What PyTorch did with this program.
+
+        Raises:
+            ModuleNotFoundError: it is on no tape.
+        """
+        from viz.recording.recording import from_data
+
+        text = _recordings.get(key(self.source.text, self.device, _dtype, inputs))
+        if text is None:
+            raise ModuleNotFoundError(f"{SAYS}, and this change was not recorded. tinygrad_edu is live.", name="torch")
+        return from_data(json.loads(text))
+
+
+class PyTorch:
+    """The engine, as far as it is asked about itself and not to compute."""
+
+    name = "torch"
+
+    class module:
+        """Stands for the module `torch`."""
+
+        __version__ = ""
+
+        @staticmethod
+        def get_default_dtype() -> str:
+            return _dtype
+
+    def __init__(self) -> None:
+        self.module.__version__ = f"{_version}, recorded"
+
+    def devices(self) -> dict[str, str]:
+        """No GPU, and why."""
+        return {"cpu": "", "cuda": f"{SAYS}."}
+
+    @contextlib.contextmanager
+    def seeded(self, seed: int, device: str = "cpu") -> Iterator[Callable[[], list[str]]]:
+        """The recordings were made with their seeds."""
+        yield list
+
+    @contextlib.contextmanager
+    def default_dtype(self, name: str) -> Iterator[None]:
+        """A context in which the recordings are looked for that were made under this dtype."""
+        global _dtype
+        before, _dtype = _dtype, name
+        try:
+            yield
+        finally:
+            _dtype = before
+
+    def is_tensor(self, thing: Any) -> bool:
+        """None is there."""
+        return False
+
+    is_module = is_tensor

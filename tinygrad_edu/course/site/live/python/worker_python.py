@@ -1,0 +1,32 @@
+"""What the worker calls: text in, text out, so that no Python object has to be kept alive for JavaScript."""
+
+from __future__ import annotations
+
+import json
+
+import kernel
+import rest
+import tape
+import the_page  # registered by worker.js
+
+kernel.send = lambda message: the_page.send(json.dumps(message, default=str))
+rest.look_there_too()
+
+import differences  # noqa: E402 imports what may not be among what is loaded at the start
+
+differences.put_in_place()
+
+
+async def run(cell: str, source: str) -> bool:
+    """Run a cell; whether it came to its end."""
+    return await kernel.run(cell, source)
+
+
+def receive(model: str, changes: str) -> None:
+    """What the page changed in a widget, as JSON."""
+    kernel.receive(model, json.loads(changes))
+
+
+def insert(text: str) -> None:
+    """Use a tape."""
+    tape.insert(text)
