@@ -13,8 +13,8 @@ from typing import Any
 
 from .autograd.engine import grad as gradients
 from .autograd.grad_mode import enable_grad, is_grad_enabled, set_grad_enabled
-from .autograd.node import gradient_edge
 from .compat.later import later
+from .core.node import gradient_edge
 from .nn.module import Module
 from .ops import functions as F
 from .tensor import Tensor

@@ -25,7 +25,7 @@ from typing import Any
 from . import ops
 from .autograd.function import Function
 from .autograd.grad_mode import no_grad
-from .autograd.node import bump_version
+from .core.node import bump_version
 from .overrides import overridable
 from .tensor import Tensor
 

@@ -3,26 +3,15 @@
 from __future__ import annotations
 
 import functools
-import threading
 from collections.abc import Callable
 from typing import Any
 
 from .compat.absent import refuse_tensors_of_pytorch
+from .core.state import standing_modes as standing
+from .core.state import thread
 from .tensor import Tensor
 
-__all__ = ["FunctionMode", "TorchFunctionMode", "overridable"]
-
-
-# The modes that every thread begins with.
-standing: list[FunctionMode] = []
-
-
-class _Modes(threading.local):
-    def __init__(self) -> None:
-        self.stack: list[FunctionMode] = list(standing)
-
-
-modes = _Modes()
+__all__ = ["FunctionMode", "TorchFunctionMode", "overridable", "standing"]
 
 
 class FunctionMode:
@@ -45,14 +34,14 @@ class FunctionMode:
         return func(*args, **(kwargs or {}))
 
     def __enter__(self) -> Any:
-        modes.stack.append(self)
+        thread.state.modes.append(self)
         return self
 
     def __exit__(self, *exception: object) -> None:
         # An interrupt between two lines of `dispatch` can have taken it away already.
-        place = next((at for at, mode in enumerate(reversed(modes.stack), start=1) if mode is self), None)
+        place = next((at for at, mode in enumerate(reversed(thread.state.modes), start=1) if mode is self), None)
         if place is not None:
-            del modes.stack[-place]
+            del thread.state.modes[-place]
 
 
 # PyTorch's name, so that a program written for it runs by changing the import.
@@ -61,7 +50,7 @@ TorchFunctionMode = FunctionMode
 
 def dispatch(function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """Hand a call to the innermost mode, which sees the outer ones when it calls on."""
-    stack = modes.stack
+    stack = thread.state.modes
     mode = stack.pop()
     try:
         types = tuple({type(a) for a in args if isinstance(a, Tensor)})
@@ -75,7 +64,7 @@ def overridable(function: Callable[..., Any], name: str | None = None) -> Callab
 
     @functools.wraps(function)
     def call(*args: Any, **kwargs: Any) -> Any:
-        if modes.stack:
+        if thread.state.modes:
             return dispatch(call, args, kwargs)
         try:
             return function(*args, **kwargs)

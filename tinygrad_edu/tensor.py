@@ -1,27 +1,23 @@
-"""The Tensor: an array, and what autograd keeps beside it.
+"""What a Tensor is asked as an array and as a leaf: its shape and elements, `data`, `grad`, `requires_grad_`, copies.
 
-This is the lowest layer. It knows arrays, versions and views, and holds the links into the graph (`grad_fn`,
-`output_nr`) without knowing what is behind them. The layers above give it its methods, each where its subject lives:
-`autograd` adds `backward` and the hooks, `ops` the operators and the mathematics.
+The class itself, and what autograd keeps in it, is in `core/tensor.py`.
 """
 
 from __future__ import annotations
 
 import copy
 import functools
+import inspect
 import warnings
-from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from . import dtypes
 from .compat.absent import met, refuse_tensors_of_pytorch
+from .core.state import quiet, thread
+from .core.tensor import NOT_COUNTED, Tensor, bind, tensor_method, wrap
 from .dtypes import dtype
-from .quiet import quiet
-
-if TYPE_CHECKING:
-    from .autograd.node import Node
 
 __all__ = ["Size", "Tensor", "as_array", "bind", "device", "tensor_method", "wrap"]
 
@@ -94,50 +90,8 @@ class device:
 CPU = device("cpu")
 
 
-class ViewInfo:
-    """What a view knows of the tensor whose storage it shows.
-
-    `version` is the version of the storage at which the view's own `grad_fn` was made: when the storage has been
-    written to since, the history has to be read from the base again. `creation` tells why an in-place write through
-    this view may be impossible: None where it is possible, else "multi-output", "no_grad", "custom" or "inference".
-    """
-
-    __slots__ = ("base", "creation", "version")
-
-    def __init__(self, base: Tensor, creation: str | None, version: int) -> None:
-        self.base = base
-        self.creation = creation
-        self.version = version
-
-
-class Tensor:
-    """An n-dimensional array that autograd can follow. Make one with `tensor`, `zeros`, `ones`, `rand`, …"""
-
-    # What differs from these defaults is set on the instance; most tensors set `_data` alone.
-    _data: np.ndarray
-    _grad: Tensor | None = None
-    _grad_fn: Node | None = None
-    # True for leaves that ask for a gradient and for every result that was recorded.
-    _requires_grad: bool = False
-    # The count of in-place writes, in a list shared by all tensors that share the storage. None: never written, no views.
-    _counter: list[int] | None = None
-    _view: ViewInfo | None = None
-    # Hooks of a leaf; those of an intermediate result live on its node, as in PyTorch.
-    _hooks: dict[int, Any] | None = None
-    _post_accumulate_hooks: dict[int, Any] | None = None
-    _accumulator: Any = None
-    _retains_grad: bool = False
-    # What `grad_dtype` was set to; `...`: nothing, so that gradients have the dtype of the tensor.
-    _grad_dtype: Any = ...
-    _inference: bool = False
-    # The tangent of forward-mode differentiation, and the level it belongs to.
-    _tangent: Any = None
-
-    # The historical flag, see autograd/variable.py. It is copied and pickled along, so it is no annotated attribute.
-    _volatile = False
-
-    output_nr: int = 0
-    name: str | None = None
+class _Array(Tensor):
+    """What a Tensor is asked as an array, and as a leaf of the graph; `Tensor` is given all of it below."""
 
     def __new__(cls, *data: Any, device: Any = None) -> Any:
         # The legacy constructor: Tensor([1., 2.]) copies data, Tensor(2, 3) makes room for a shape. Here and not in
@@ -173,10 +127,6 @@ class Tensor:
         new = object.__new__(cls)
         new._data = data._data
         return new.requires_grad_(require_grad)
-
-    if TYPE_CHECKING:
-        # The layers above bind the rest.
-        def __getattr__(self, name: str) -> Any: ...
 
     # --- the array -----------------------------------------------------------------------------------------------
 
@@ -295,7 +245,7 @@ class Tensor:
         Raises:
             RuntimeError: the tensor requires grad, since writes to the array would be invisible to autograd.
         """
-        if not force and self.requires_grad and self._is_recorded_now():
+        if not force and self.requires_grad and thread.state.grad_enabled:
             raise RuntimeError(
                 "Can't call numpy() on Tensor that requires grad. Use tensor.detach().numpy() instead: the array is "
                 "outside the graph, and detach() says that you mean it."
@@ -358,7 +308,8 @@ class Tensor:
         Writes to it are invisible to autograd's checks: prefer `detach()`, whose writes are seen.
         """
         out: Tensor = wrap(self._data)
-        out._inference = self._inference
+        if self._counter is NOT_COUNTED:
+            out._counter = NOT_COUNTED
         return out
 
     @data.setter
@@ -380,12 +331,7 @@ class Tensor:
     def data(self) -> None:
         raise RuntimeError("Deleting tensor data is not allowed. Delete tensor instead!")
 
-    @property
-    def requires_grad(self) -> bool:
-        """True if gradients flow to this tensor: it is a leaf that asks for them, or was computed from one that does."""
-        return self._requires_grad or (self._view is not None and self._view.base._requires_grad)
-
-    @requires_grad.setter
+    @Tensor.requires_grad.setter  # type: ignore[attr-defined]
     def requires_grad(self, value: bool) -> None:
         if not isinstance(value, bool):
             raise RuntimeError(f"requires_grad must be a bool, not {type(value).__name__}")
@@ -412,26 +358,13 @@ class Tensor:
                 f"only Tensors of floating point dtype can require gradients, and this one holds {self.dtype}. Gradients "
                 "need real numbers: make it float, as in tensor([1., 2.]) or t.float()."
             )
-        if requires_grad and self._inference and not self._requires_grad and not self._in_inference_mode():
+        if requires_grad and self.is_inference() and not self._requires_grad and not thread.state.inference:
             raise RuntimeError(
                 "Setting requires_grad=True on inference tensor outside InferenceMode is not allowed. Clone it first: "
                 "the clone is an ordinary tensor."
             )
         self._requires_grad = requires_grad
         return self
-
-    @property
-    def grad_fn(self) -> Node | None:
-        """The node that computed this tensor; None for a leaf."""
-        view = self._view
-        if view is not None and self._counter is not None and self._counter[0] != view.version:
-            self._regenerate_history()
-        return self._grad_fn
-
-    @property
-    def is_leaf(self) -> bool:
-        """True if no recorded op computed this tensor: it requires no grad, or its gradient accumulates in `.grad`."""
-        return self.grad_fn is None
 
     @property
     def retains_grad(self) -> bool:
@@ -514,7 +447,7 @@ class Tensor:
     @property
     def _version(self) -> int:
         """How many in-place writes this tensor's storage has seen, through whatever view."""
-        if self._inference:
+        if self.is_inference():
             raise RuntimeError("Inference tensors do not track version counter.")
         return self._counter[0] if self._counter is not None else 0
 
@@ -529,7 +462,7 @@ class Tensor:
 
     def is_inference(self) -> bool:
         """True if the tensor was made in inference mode."""
-        return self._inference
+        return self._counter is NOT_COUNTED
 
     def is_shared(self) -> bool:
         """Always False: nothing here is shared between processes."""
@@ -603,25 +536,13 @@ def _rebuild(cls: type, data: np.ndarray, requires_grad: bool, attributes: dict[
     return out
 
 
-_OWN_ATTRIBUTES = frozenset(k for k in Tensor.__annotations__) | {"output_nr"}
+_OWN_ATTRIBUTES = frozenset(Tensor.__annotations__)
 
-
-def bind(name: str, attribute: Any) -> None:
-    """Make `attribute` (a function, a property) part of Tensor under `name`: how the layers above extend it."""
-    setattr(Tensor, name, attribute)
-
-
-def tensor_method(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Make `function` a method of Tensor under its own name."""
-    bind(function.__name__, function)
-    return function
-
-
-def wrap(array: np.ndarray) -> Tensor:
-    """A leaf Tensor over `array`, which is not copied."""
-    t = object.__new__(Tensor)
-    t._data = array
-    return t
+for _name, _attribute in vars(_Array).items():
+    if _name not in ("__doc__", "__module__"):
+        if inspect.isfunction(_attribute):
+            _attribute.__qualname__ = f"Tensor.{_name}"
+        bind(_name, _attribute)
 
 
 def as_array(data: Any, dtype: np.dtype | None = None) -> np.ndarray:
@@ -629,7 +550,7 @@ def as_array(data: Any, dtype: np.dtype | None = None) -> np.ndarray:
     if dtype is not None:
         # Straight from the numbers: by way of the default dtype they would be rounded to it first.
         array = _array_of(data)
-        return array if array.dtype == dtype else quiet.run(array.astype, dtype)
+        return array if array.dtype == dtype else quiet(array.astype, dtype)
     if isinstance(data, Tensor):
         return data._data
     if isinstance(data, np.ndarray | np.generic):
@@ -641,7 +562,7 @@ def as_array(data: Any, dtype: np.dtype | None = None) -> np.ndarray:
     kind = dtypes.common([*kinds]) if kinds and array.size else array.dtype
     if not array.size or (kind.kind == "f" and not kinds - {int, float, bool}):
         kind = dtypes.get_default_dtype().numpy
-    return array if array.dtype == kind else quiet.run(array.astype, kind)
+    return array if array.dtype == kind else quiet(array.astype, kind)
 
 
 def _array_of(data: Any, kinds: set[Any] | None = None) -> np.ndarray:

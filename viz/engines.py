@@ -229,19 +229,18 @@ class Core(Engine):
 
     @contextmanager
     def quietly(self) -> Iterator[None]:
-        modes = self._overrides.modes
-        stack, modes.stack = modes.stack, []
+        state = self.module.core.state.thread.state
+        modes, state.modes = state.modes, []
         try:
             yield
         finally:
-            modes.stack = stack
+            state.modes = modes
 
     def _run_backward(self) -> Callable[..., Any]:
         return self.module.autograd.engine.run  # type: ignore[no-any-return]
 
     def packs_saved_tensors(self) -> bool:
-        home = sys.modules[self.module.autograd.graph.saved_tensors_hooks.__module__]
-        return bool(home.saved_state.hooks)  # type: ignore[attr-defined]
+        return bool(self.module.core.state.thread.state.saved_hooks)
 
     def _why_no_cuda(self) -> str:
         return "tinygrad_edu computes with NumPy on the CPU; choose PyTorch for a GPU."

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sys
-import threading
 import traceback
 import warnings
 from collections.abc import Sequence
@@ -11,9 +10,10 @@ from typing import Any
 
 import numpy as np
 
-from ..tensor import Tensor
+from ..core.node import Node
+from ..core.state import thread
+from ..core.tensor import Tensor
 from .graph_task import current_node
-from .node import Node
 
 __all__ = [
     "detect_anomaly",
@@ -24,27 +24,19 @@ __all__ = [
 ]
 
 
-class _Anomaly(threading.local):
-    enabled = False
-    check_nan = True
-
-
-anomaly = _Anomaly()
-
-
 def is_anomaly_enabled() -> bool:
     """True if nodes that are made now remember their forward line."""
-    return anomaly.enabled
+    return thread.state.anomaly
 
 
 def is_anomaly_check_nan_enabled() -> bool:
     """True if, in anomaly mode, a gradient that is NaN raises."""
-    return anomaly.check_nan
+    return thread.state.check_nan
 
 
 def set_anomaly_enabled(enabled: bool, check_nan: bool = True) -> None:
     """Switch anomaly mode on or off until it is switched again."""
-    anomaly.enabled, anomaly.check_nan = bool(enabled), bool(check_nan)
+    thread.state.anomaly, thread.state.check_nan = bool(enabled), bool(check_nan)
 
 
 class set_detect_anomaly:
@@ -56,7 +48,7 @@ class set_detect_anomaly:
     """
 
     def __init__(self, mode: bool, check_nan: bool = True) -> None:
-        self.previous = anomaly.enabled, anomaly.check_nan
+        self.previous = thread.state.anomaly, thread.state.check_nan
         set_anomaly_enabled(mode, check_nan)
 
     def __enter__(self) -> None:
@@ -81,7 +73,7 @@ class detect_anomaly:
     """
 
     def __init__(self, check_nan: bool = True) -> None:
-        self.previous = anomaly.enabled, anomaly.check_nan
+        self.previous = thread.state.anomaly, thread.state.check_nan
         self.check_nan = check_nan
         warnings.warn(
             "Anomaly Detection has been enabled. This mode will increase the runtime and should only be enabled for "

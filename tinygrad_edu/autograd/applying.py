@@ -9,11 +9,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..compat.absent import refuse_tensors_of_pytorch
-from ..tensor import Tensor, wrap
-from . import forward_ad, grad_mode, inplace
-from .anomaly_mode import anomaly, remember_forward
+from ..core.node import bump_version, gradient_edge, sequence
+from ..core.state import thread
+from ..core.tensor import Tensor, wrap
+from . import forward_ad, inplace
+from .anomaly_mode import remember_forward
 from .inplace import make_view
-from .node import bump_version, gradient_edge, sequence
 from .saved_tensor import SavedTensor
 from .variable import volatile
 
@@ -35,23 +36,24 @@ def apply(cls: type[Function], split: bool, args: tuple[Any, ...]) -> Any:
     if len(tensors) < len(args):
         refuse_tensors_of_pytorch(args)
     node.needs_input_grad = tuple(isinstance(a, Tensor) and a.requires_grad for a in args)
-    record = grad_mode.state.grad_enabled and not grad_mode.state.inference and any(node.needs_input_grad)
+    state = thread.state
+    record = state.recording and any(node.needs_input_grad)
     count = iter(range(len(tensors)))
     node._edge_of_argument = tuple(next(count) if isinstance(a, Tensor) else None for a in args)
     # The edges are read before forward runs: an input that forward changes keeps its place in the old graph.
     if record:
-        node._edges = tuple(gradient_edge(t) for t in tensors)
+        node._set_edges([gradient_edge(t) for t in tensors])
     node._seq = next(sequence)
 
-    previous = grad_mode.state.grad_enabled
-    grad_mode.state.grad_enabled = False
+    previous = state.grad_enabled
+    state.grad_enabled = False
     try:
         with forward_ad._set_fwd_grad_enabled(False):
             results = cls.forward(*args) if split else cls.forward(node, *args)
             if split:
                 cls.setup_context(node, args, results)
     finally:
-        grad_mode.state.grad_enabled = previous
+        state.grad_enabled = previous
 
     single = not isinstance(results, tuple)
     raw = (results,) if single else results
@@ -64,7 +66,7 @@ def apply(cls: type[Function], split: bool, args: tuple[Any, ...]) -> Any:
             node._kept = tuple(
                 None if t is None else SavedTensor(t, node if _is_output(t, node) else None) for t in node.to_save or ()
             )
-            if anomaly.enabled:
+            if state.anomaly:
                 remember_forward(node)
         if forward_ad.any_tangent(tensors):
             _apply_jvp(cls, node, args, outputs)

@@ -1,37 +1,201 @@
-"""The engine: runs the nodes of the graph backward, each once, when all its gradients have arrived.
+"""What starts a backward pass: `backward` and `grad`; and the pass that does all that the plain one of the core does not.
 
-How many gradients a node waits for is counted first, by one walk over the graph. Then the node that is ready and was made
-last runs, sends its results along its edges, and lets go of what it saved. Nothing here is recursive.
-
-In the plain pass gradients are arrays. Under `create_graph` they are Tensors, and the rules of the nodes, written once,
-record what they do: the gradient is then itself the end of a graph. Hooks always see Tensors.
+The plain pass, `core/engine.py`, runs built-in ops on arrays. `GraphPass` is left the nodes around which a user's code runs.
+Under `create_graph` gradients are Tensors, and the rules of the nodes, written once, record what they do: the gradient is
+then itself the end of a graph. Hooks always see Tensors.
 """
 
 from __future__ import annotations
 
 import functools
 import heapq
+import itertools
 import math
 import warnings
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
 
+from ..core.engine import Pass, refuse_misfit
+from ..core.node import AccumulateGrad, Node, gradient_edge
+from ..core.state import quiet, thread
+from ..core.tensor import Tensor, bind, wrap
 from ..overrides import overridable
-from ..quiet import quiet
-from ..tensor import Size, Tensor, bind, wrap
-from . import forward_ad, grad_mode
-from .anomaly_mode import anomaly, refuse_nan, tell_forward_line
-from .graph_task import GraphTask, current
-from .hooks import as_tensor, call_hooks, call_post_hooks, call_pre_hooks, call_tensor_hooks
-from .node import AccumulateGrad, GradientEdge, Node, gradient_edge
+from ..tensor import Size
+from . import forward_ad
+from .anomaly_mode import refuse_nan, tell_forward_line
+from .graph import GradientEdge
+from .hooks import around, as_tensor, call_hooks, call_post_hooks, call_pre_hooks, call_tensor_hooks
 from .reentrance import LEVELS, in_another_thread
-from .saved_tensor import saved_state
 
-__all__ = ["backward", "grad"]
+__all__ = ["GraphPass", "backward", "grad"]
 
 Edge = tuple[Node, int]
+
+
+class GraphPass(Pass):
+    """A pass in full: with hooks and custom Functions, on Tensors under `create_graph`, or for the sake of some nodes alone.
+
+    captures: edges whose gradients are handed out, in `captured`.
+    targets: nodes to run. With captures or targets, `is_partial`, only the nodes on a path to one of them run; else all do,
+        and gradients that reach a leaf are added to its `.grad`.
+    """
+
+    _ids = itertools.count()
+
+    def __init__(
+        self,
+        roots: Sequence[Edge],
+        grads: Sequence[Any],
+        retain_graph: bool,
+        create_graph: bool = False,
+        captures: Sequence[Edge] = (),
+        targets: Sequence[Node] = (),
+    ) -> None:
+        super().__init__(roots, grads, retain_graph)
+        self.id = next(self._ids)
+        self.create_graph = create_graph
+        self.is_partial = bool(captures or targets)
+        self.captured: list[Any] = [None] * len(captures)
+        if self.is_partial:
+            self._look_only_for(captures, targets)
+
+    def _look_only_for(self, captures: Sequence[Edge], targets: Sequence[Node]) -> None:
+        self.capture_at: dict[Node, list[tuple[int, int]]] = {}
+        for position, (node, output_nr) in enumerate(captures):
+            self.capture_at.setdefault(node, []).append((position, output_nr))
+        ends = {*self.capture_at, *targets}
+        needed = nodes_leading_to(ends, self.waiting)
+        # A node that is only looked at stops the gradient there, unless something behind it is wanted as well.
+        self.executed = {n for n in needed if n not in ends or any(m in needed for m in n._next)}
+        self.executed |= set(targets)
+        roots = self.start._next
+        if len(roots) == 1 and roots[0] is not None:
+            # As in PyTorch a single root is visited in any case: its hooks are called, also where it leads to no end.
+            needed.add(roots[0])
+        self.waiting = {node: self.waiting[node] for node in needed}
+
+    # --- what the plain pass does otherwise -----------------------------------------------------------------------------
+
+    def stretch(self) -> Node | None:
+        if self.create_graph or self.is_partial or thread.state.anomaly:
+            return heapq.heappop(self.ready)[1]
+        return super().stretch()
+
+    def send(self, node: Node, grads: Sequence[Any], results: Sequence[Any]) -> None:
+        if self.create_graph:
+            # Tensors add and fit themselves, quietly, and may be seen doing so.
+            self.deliver(node, grads, results)
+        else:
+            super().send(node, grads, results)
+
+    def fitted(self, node: Node, position: int, grad: Any, shape: tuple[int, ...], dtype: np.dtype | None) -> Any:
+        if not self.create_graph:
+            return super().fitted(node, position, grad, shape, dtype)
+        if grad._data.shape != shape:
+            refuse_misfit(node, position, grad._data.shape, shape)
+            grad = grad.sum_to_size(shape)
+        return grad if dtype is None else grad._to_numpy_dtype(dtype)
+
+    def visit(self, node: Node) -> None:
+        """Run one node with all that hangs around it."""
+        self.node = node
+        box = self.inbox.pop(node)
+        if type(node) is AccumulateGrad:
+            self._serve_leaf(node, box)
+            return
+        wanted = None
+        stops = False
+        if self.is_partial:
+            stops = node not in self.executed
+            if not stops:
+                # Where the node runs as well, what is handed out is the gradient before the hooks, as in PyTorch.
+                self._capture(node, box)
+            wanted = [edge in self.waiting for edge in node._next]
+        if node._around:
+            call_tensor_hooks(node, box, self.create_graph)
+        if stops:
+            self._capture(node, box)
+            return
+        if around(node).pre:
+            box = call_pre_hooks(node, box, self.create_graph)
+        anomaly = thread.state.anomaly
+        try:
+            results = node._run(box, self.create_graph, wanted)
+        except Exception:
+            if anomaly:
+                tell_forward_line(node)
+            raise
+        results = self._validated(node, results)
+        if around(node).post:
+            results = call_post_hooks(node, results, box, self.create_graph)
+        if anomaly and thread.state.check_nan:
+            refuse_nan(node, results)
+        if not self.retain_graph:
+            node._release()
+        self.send(node, box, results)
+
+    def _validated(self, node: Node, results: Sequence[Any]) -> Sequence[Any]:
+        """Each gradient in the shape and dtype of the tensor it belongs to: so hooks see them."""
+        if len(results) != len(node._next):
+            raise RuntimeError(
+                f"Function {node.name()} returned an invalid number of gradients - got {len(results)}, but expected "
+                f"{len(node._next)}"
+            )
+        fitted = list(results)
+        for i, (receiver, output_nr) in enumerate(zip(node._next, node._next_output, strict=True)):
+            grad = results[i]
+            if grad is not None and receiver is not None:
+                shape, dtype = receiver._outputs[output_nr]
+                array = grad._data if self.create_graph else grad
+                if array.shape != shape or array.dtype != dtype:
+                    fit = self.fitted if self.create_graph else functools.partial(quiet, self.fitted)
+                    fitted[i] = fit(node, i, grad, shape, dtype)
+        return fitted
+
+    def _capture(self, node: Node, box: Sequence[Any]) -> None:
+        if self.is_partial:
+            for position, output_nr in self.capture_at.get(node, ()):
+                self.captured[position] = box[output_nr]
+
+    def _serve_leaf(self, node: AccumulateGrad, box: list[Any]) -> None:
+        """An AccumulateGrad with hooks around it, or one whose gradient is captured instead of accumulated."""
+        leaf = node.variable
+        owned = node in self.unshared and not (node.is_hooked() or node._around or self.is_partial)
+        if leaf._hooks:
+            box[0] = call_hooks(leaf._hooks, box[0], self.create_graph)
+        self._capture(node, box)
+        if self.is_partial and node not in self.executed:
+            return
+        if around(node).pre:
+            box = call_pre_hooks(node, box, self.create_graph)
+        was_first = leaf._grad is None
+        self._accumulate(node, box[0], owned)
+        if was_first and leaf._grad is not None:
+            # As in PyTorch: where nothing was there before, the gradient that came is the leaf's `.grad` from now on.
+            box = [leaf._grad if self.create_graph else leaf._grad._data]
+        for hook in list((leaf._post_accumulate_hooks or {}).values()):
+            result = hook(leaf)
+            if result is not None and not isinstance(result, Tensor):
+                raise TypeError(f"expected Variable, but hook returned '{type(result).__name__}'. It returns nothing.")
+            if result is not None and result is not leaf:
+                raise RuntimeError("Tensor post accumulate grad hooks should return None.")
+        if around(node).post:
+            call_post_hooks(node, (), box, self.create_graph)
+
+    def _accumulate(self, node: AccumulateGrad, grad: Any, owned: bool) -> None:
+        leaf = node.variable
+        if self.create_graph and grad is not None:
+            if thread.state.grad_enabled and leaf._requires_grad and leaf._grad_fn is None:
+                # Recorded, as any op: the gradient itself is part of a graph.
+                like = np.empty_like(leaf._data, dtype=grad._data.dtype)
+                leaf._grad = wrap(like).copy_(grad) if leaf._grad is None else leaf._grad + grad
+                return
+            # The pass computed with Tensors for the sake of their tangents alone; these end here.
+            grad = grad._data
+        quiet(node.accumulate, grad, owned)
 
 
 def run(
@@ -42,167 +206,19 @@ def run(
     captures: Sequence[Edge] = (),
     targets: Sequence[Node] = (),
 ) -> list[Any]:
-    """Send `grads` into the graph at `roots`; return the gradients that arrived at the edges in `captures`.
-
-    With `captures` or `targets` only the nodes on a path to one of them run; else all do, and gradients that reach a
-    leaf are added to its `.grad`.
-    """
-    if current.depth == LEVELS:
+    """Send `grads` into the graph at `roots`; return the gradients that arrived at the edges in `captures`."""
+    if thread.state.depth == LEVELS:
         return in_another_thread(run, roots, grads, retain_graph, create_graph, captures, targets)
-    start = _Start(roots, grads)
-    waiting = _count_dependencies(start)
-    needed: set[Node] | None = None
-    if captures or targets:
-        ends = {node for node, _ in captures} | set(targets)
-        needed = _nodes_leading_to(ends, waiting)
-        # A node that is only looked at stops the gradient there, unless something behind it is wanted as well.
-        executed = {n for n in needed if n not in ends or any(m in needed for m, _ in n._edges)}
-        executed |= {start, *targets}
-        needed.add(start)
-        if len(roots) == 1:
-            # As in PyTorch a single root is visited in any case: its hooks are called, also where it leads to no end.
-            needed.add(roots[0][0])
-    captured: list[Any] = [None] * len(captures)
-    capture_at: dict[Node, list[tuple[int, int]]] = {}
-    for position, (node, output_nr) in enumerate(captures):
-        capture_at.setdefault(node, []).append((position, output_nr))
-
-    # What has arrived for each node, by output; and which leaves may keep the array they were sent.
-    inbox: dict[Node, list[Any]] = {start: [None]}
-    unshared: set[Node] = set()
-    # Highest sequence number first. Several leaves that become ready at once are equal: then neither goes before the
-    # other (`Node.__lt__`), and the heap's own order holds, which is that of PyTorch's (both are the textbook's).
-    ready: list[tuple[int, Node]] = [(0, start)]
-
-    previous = current.task
-    packing = list(saved_state.hooks)
-    current.depth += 1
-    task = current.task = GraphTask(needed, waiting)
-    heappush, heappop = heapq.heappush, heapq.heappop
-    try:
-        while ready:
-            node = heappop(ready)[1]
-            task.node = node
-            box = inbox.pop(node)
-            if type(node) is AccumulateGrad:
-                leaf = node.variable
-                hooked = leaf._hooks or leaf._post_accumulate_hooks or node._pre_hooks or node._post_hooks
-                if not hooked and needed is None:
-                    node.accumulate(box[0], create_graph, node in unshared)
-                    continue
-                _serve_leaf(node, box, create_graph, capture_at.get(node), captured, needed is None or node in executed)
-                continue
-            wanted = None
-            stops = False
-            if needed is not None:
-                stops = node not in executed
-                if not stops and node in capture_at:
-                    # Where the node runs as well, what is handed out is the gradient before the hooks, as in PyTorch.
-                    _capture(box, capture_at[node], captured)
-                wanted = [edge[0] in needed for edge in node._edges]
-            if node._tensor_hooks or node._retaining:
-                call_tensor_hooks(node, box, create_graph)
-            if stops:
-                _capture(box, capture_at.get(node, ()), captured)
-                continue
-            if node._pre_hooks:
-                box = call_pre_hooks(node, box, create_graph)
-            try:
-                results = node._run(box, create_graph, wanted)
-            except Exception:
-                if anomaly.enabled:
-                    tell_forward_line(node)
-                raise
-            results = _validated(node, results, create_graph)
-            if node._post_hooks:
-                results = call_post_hooks(node, results, box, create_graph)
-            if anomaly.enabled and anomaly.check_nan and node is not start:
-                refuse_nan(node, results)
-            if not retain_graph:
-                node._release()
-            came_in = box
-            for (next_node, output_nr), grad in zip(node._edges, results):  # noqa: B905 - checked by _validated
-                if next_node is None or (needed is not None and next_node not in needed):
-                    continue
-                box = inbox.get(next_node)  # type: ignore[assignment]
-                if box is None:
-                    box = inbox[next_node] = [None] * len(next_node._outputs)
-                if grad is None:
-                    pass
-                elif box[output_nr] is not None:
-                    before = box[output_nr]
-                    box[output_nr] = before + grad if create_graph else quiet.run(np.add, before, grad)
-                    unshared.add(next_node)
-                else:
-                    box[output_nr] = grad
-                    if (
-                        type(next_node) is AccumulateGrad
-                        and not create_graph
-                        and _is_unshared(node, grad, came_in, results)
-                    ):
-                        unshared.add(next_node)
-                left = waiting[next_node] = waiting[next_node] - 1
-                if left == 0:
-                    heappush(ready, (-next_node._seq, next_node))
-        # One may queue another, which the same loop then comes to.
-        for callback in task.callbacks:
-            callback()
-    finally:
-        current.task = previous
-        current.depth -= 1
-        if saved_state.hooks != packing:
-            # What a hook has entered and not left, or left and not entered, ends with the pass.
-            saved_state.hooks[:] = packing
-    return captured
+    task = GraphPass(roots, grads, retain_graph, create_graph, captures, targets)
+    task.run()
+    return task.captured
 
 
-class _Start(Node):
-    """Where a pass enters the graph: its edges lead to the roots, and it sends the gradients given there."""
-
-    def __init__(self, roots: Sequence[Edge], grads: Sequence[Any]) -> None:
-        self._edges = tuple(roots)
-        self._grads = grads
-
-    def _run(self, grads: list[Any], create_graph: bool, wanted: Sequence[bool] | None = None) -> Sequence[Any]:
-        return self._grads
-
-
-def _is_unshared(node: Node, grad: Any, came_in: Sequence[Any], results: Sequence[Any]) -> bool:
-    """True if nobody but the engine holds the array `grad`, which `node` has just made, and it goes to one place alone."""
-    if not node.makes_new_arrays or grad.base is not None or node._post_hooks:
-        return False
-    places = 0
-    for held in (*came_in, *results):
-        places += held is grad
-    return places == 1
-
-
-def _capture(box: list[Any], wanted: Sequence[tuple[int, int]], captured: list[Any]) -> None:
-    for position, output_nr in wanted:
-        captured[position] = box[output_nr]
-
-
-def _count_dependencies(start: Node) -> dict[Node, int]:
-    """For every node reachable from `start`: how many edges lead to it."""
-    waiting = {start: 0}
-    stack = [start]
-    while stack:
-        for node, _ in stack.pop()._edges:
-            if node is None:
-                continue
-            if node in waiting:
-                waiting[node] += 1
-            else:
-                waiting[node] = 1
-                stack.append(node)
-    return waiting
-
-
-def _nodes_leading_to(ends: set[Node], reachable: dict[Node, int]) -> set[Node]:
+def nodes_leading_to(ends: set[Node], reachable: dict[Node, int]) -> set[Node]:
     """The nodes from which some end can be reached, the ends included: walked from the ends up."""
     parents: dict[Node, list[Node]] = {}
     for node in reachable:
-        for child, _ in node._edges:
+        for child in node._next:
             if child is not None:
                 parents.setdefault(child, []).append(node)
     needed = {end for end in ends if end in reachable}
@@ -213,91 +229,6 @@ def _nodes_leading_to(ends: set[Node], reachable: dict[Node, int]) -> set[Node]:
                 needed.add(parent)
                 stack.append(parent)
     return needed
-
-
-def _validated(node: Node, results: Sequence[Any], create_graph: bool) -> Sequence[Any]:
-    """Each gradient in the shape and dtype of the tensor it belongs to.
-
-    A gradient of a broadcast operand comes in the broadcast shape and is summed here, once for all ops.
-    """
-    if len(results) != len(node._edges):
-        raise RuntimeError(
-            f"Function {node.name()} returned an invalid number of gradients - got {len(results)}, but expected "
-            f"{len(node._edges)}"
-        )
-    mended: list[Any] | None = None
-    i = -1
-    for (next_node, output_nr), grad in zip(node._edges, results):  # noqa: B905 - checked above
-        i += 1
-        if grad is None or next_node is None:
-            continue
-        shape, dtype = next_node._outputs[output_nr]
-        array = grad._data if create_graph else grad
-        if array.shape == shape and array.dtype == dtype:
-            continue
-        if mended is None:
-            results = mended = list(results)
-        if array.shape != shape:
-            if not _expands_to(shape, array.shape):
-                raise RuntimeError(
-                    f"Function {node.name()} returned an invalid gradient at index {i} - got {list(array.shape)} but "
-                    f"expected shape compatible with {list(shape)}"
-                )
-            grad = grad.sum_to_size(shape) if create_graph else sum_to_shape(grad, shape)
-        if dtype is not None and array.dtype != dtype:
-            grad = grad._to_numpy_dtype(dtype) if create_graph else quiet.run(grad.astype, dtype)
-        mended[i] = grad
-    return results
-
-
-def _expands_to(small: tuple[int, ...], large: tuple[int, ...]) -> bool:
-    """True if a tensor of shape `small` broadcasts to `large`."""
-    return len(small) <= len(large) and all(
-        s in (1, size) for s, size in zip(reversed(small), reversed(large), strict=False)
-    )
-
-
-def sum_to_shape(array: Any, shape: tuple[int, ...]) -> Any:
-    """Sum `array` over the dimensions that broadcasting added or stretched: the transpose of broadcasting."""
-    leading = array.ndim - len(shape)
-    axes = list(range(leading))
-    for axis, size in enumerate(shape, leading):
-        if size == 1 and array.shape[axis] != 1:
-            axes.append(axis)
-    summed = quiet.run(np.add.reduce, array, axis=tuple(axes), keepdims=len(axes) > leading)
-    return summed if summed.shape == shape else summed.reshape(shape)
-
-
-def _serve_leaf(
-    node: AccumulateGrad,
-    box: list[Any],
-    create_graph: bool,
-    capture: list[tuple[int, int]] | None,
-    captured: list[Any],
-    execute: bool,
-) -> None:
-    """An AccumulateGrad with hooks around it, or one whose gradient is captured instead of accumulated."""
-    leaf = node.variable
-    if leaf._hooks:
-        box[0] = call_hooks(leaf._hooks, box[0], create_graph)
-    _capture(box, capture or (), captured)
-    if not execute:
-        return
-    if node._pre_hooks:
-        box = call_pre_hooks(node, box, create_graph)
-    was_first = leaf._grad is None
-    node.accumulate(box[0], create_graph, owned=False)
-    if was_first and leaf._grad is not None:
-        # As in PyTorch: where nothing was there before, the gradient that came is the leaf's `.grad` from now on.
-        box = [leaf._grad if create_graph else leaf._grad._data]
-    for hook in list((leaf._post_accumulate_hooks or {}).values()):
-        result = hook(leaf)
-        if result is not None and not isinstance(result, Tensor):
-            raise TypeError(f"expected Variable, but hook returned '{type(result).__name__}'. It returns nothing.")
-        if result is not None and result is not leaf:
-            raise RuntimeError("Tensor post accumulate grad hooks should return None.")
-    if node._post_hooks:
-        call_post_hooks(node, (), box, create_graph)
 
 
 # --- the public face -------------------------------------------------------------------------------------------------
@@ -535,18 +466,16 @@ def grad(
     return tuple(results)
 
 
-class _recording:
+@contextmanager
+def _recording(create_graph: bool) -> Iterator[None]:
     """The engine's grad mode: on under `create_graph`, whatever mode the caller is in, and restored at the end."""
-
-    def __init__(self, create_graph: bool) -> None:
-        self.create_graph = create_graph
-
-    def __enter__(self) -> None:
-        self.previous = grad_mode.state.grad_enabled
-        grad_mode.state.grad_enabled = self.create_graph
-
-    def __exit__(self, *exception: object) -> None:
-        grad_mode.state.grad_enabled = self.previous
+    state = thread.state
+    before = state.grad_enabled
+    state.grad_enabled = create_graph
+    try:
+        yield
+    finally:
+        state.grad_enabled = before
 
 
 def _backward_method(

@@ -11,7 +11,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..tensor import Tensor, wrap
+from ..core.state import everywhere, thread
+from ..core.tensor import Tensor, wrap
 from . import grad_mode
 from .inplace import make_view
 
@@ -49,6 +50,7 @@ def enter_dual_level() -> int:
         )
     _state.open = True
     _state.generation += 1
+    everywhere.now("dual tensors", _state.open)
     return 0
 
 
@@ -65,6 +67,7 @@ def exit_dual_level(*, level: int | None = None) -> None:
             "Trying to exit a forward AD level that was not the last one that was created. This is not supported."
         )
     _state.open = False
+    everywhere.now("dual tensors", _state.open)
 
 
 class dual_level(grad_mode._Mode):
@@ -120,7 +123,7 @@ def make_dual(tensor: Tensor, tangent: Tensor, *, level: int | None = None) -> T
         )
     dual = tensor.view_as(tensor)
     # In inference mode nothing is followed, tangents neither.
-    if not grad_mode.state.inference:
+    if not thread.state.inference:
         set_tangent(dual, tangent)
     return dual
 
@@ -213,7 +216,7 @@ def any_tangent(inputs: Iterable[Any]) -> bool:
     return (
         _state.open
         and _state.enabled
-        and not grad_mode.state.inference
+        and not thread.state.inference
         and any(isinstance(x, Tensor) and tangent_of(x) is not None for x in inputs)
     )
 

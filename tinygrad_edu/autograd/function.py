@@ -11,11 +11,13 @@ from typing import Any
 import numpy as np
 
 from ..compat.absent import refuse_tensors_of_pytorch
-from ..tensor import Tensor, wrap
+from ..core.node import Node, gradient_edge, sequence
+from ..core.plan import BACKWARD_TWICE
+from ..core.state import thread
+from ..core.tensor import Tensor, wrap
 from . import grad_mode
 from .applying import apply
-from .node import Node, gradient_edge, sequence
-from .saved_tensor import BACKWARD_TWICE, SavedTensor
+from .saved_tensor import SavedTensor
 
 __all__ = [
     "BackwardCFunction",
@@ -132,13 +134,14 @@ class BackwardCFunction(FunctionCtx, Node):
 
     def _run(self, grads: list[Any], create_graph: bool, wanted: Sequence[bool] | None = None) -> Sequence[Any]:
         tensors = [self._grad_as_tensor(i, g) for i, g in enumerate(grads)]
-        previous = grad_mode.state.grad_enabled
+        state = thread.state
+        previous = state.grad_enabled
         # Under a pass that is not recorded it computes with Tensors all the same where tangents are to flow.
-        grad_mode.state.grad_enabled = create_graph and previous
+        state.grad_enabled = create_graph and previous
         try:
             results = self.apply(*tensors)
         finally:
-            grad_mode.state.grad_enabled = previous
+            state.grad_enabled = previous
         checked = self._checked(results)
         return checked if create_graph else [None if r is None else r._data for r in checked]
 
@@ -350,7 +353,7 @@ class Error(Node):
         ends = [None if t is None else t.detach().requires_grad_() for t in tensors]
         node = cls()
         node._seq = next(sequence)
-        node._edges = tuple((None, 0) if t is None else gradient_edge(t) for t in ends)
+        node._set_edges([(None, 0) if t is None else gradient_edge(t) for t in ends])
         node._outputs = tuple(((), np.dtype(object)) if t is None else (t._data.shape, t._data.dtype) for t in ends)
         shown = tuple(None if t is None else wrap(t._data) for t in ends)
         for number, t in enumerate(shown):

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import functools
 import inspect
-import threading
 import warnings
 from collections.abc import Callable
 from typing import Any, TypeVar
 
-from ..tensor import Tensor, tensor_method
+from ..core.state import thread
 
 __all__ = [
     "enable_grad",
@@ -24,24 +23,14 @@ __all__ = [
 F = TypeVar("F", bound=Callable[..., Any])
 
 
-class _State(threading.local):
-    grad_enabled = True
-    inference = False
-    multithreading = True
-
-
-# Every thread starts with recording on and inference mode off, whatever the thread that started it has set.
-state = _State()
-
-
 def is_grad_enabled() -> bool:
     """True if ops that run now in this thread are recorded."""
-    return state.grad_enabled
+    return thread.state.grad_enabled
 
 
 def is_inference_mode_enabled() -> bool:
     """True inside `inference_mode` in this thread."""
-    return state.inference
+    return thread.state.inference
 
 
 class _Mode:
@@ -115,11 +104,11 @@ class _GradMode(_Mode):
     mode: bool
 
     def __enter__(self) -> None:
-        self.previous = state.grad_enabled
-        state.grad_enabled = self.mode
+        self.previous = thread.state.grad_enabled
+        thread.state.grad_enabled = self.mode
 
     def __exit__(self, *exception: object) -> None:
-        state.grad_enabled = self.previous
+        thread.state.grad_enabled = self.previous
 
 
 class no_grad(_GradMode):
@@ -150,29 +139,19 @@ class set_grad_enabled(_GradMode):
 
     def __init__(self, mode: bool) -> None:
         self.mode = bool(mode)
-        self.previous = state.grad_enabled
-        state.grad_enabled = self.mode
+        self.previous = thread.state.grad_enabled
+        thread.state.grad_enabled = self.mode
 
     def clone(self) -> _Mode:
         return set_grad_enabled(self.mode)
 
     def __enter__(self) -> None:
-        state.grad_enabled = self.mode
+        thread.state.grad_enabled = self.mode
 
     def __call__(self, function: F) -> F:
         # Used as a decorator the flag holds inside the function alone.
-        state.grad_enabled = self.previous
+        thread.state.grad_enabled = self.previous
         return super().__call__(function)
-
-
-@tensor_method
-def _in_inference_mode(self: Tensor) -> bool:
-    return state.inference
-
-
-@tensor_method
-def _is_recorded_now(self: Tensor) -> bool:
-    return state.grad_enabled
 
 
 class inference_mode(_Mode):
@@ -195,13 +174,13 @@ class inference_mode(_Mode):
         return inference_mode(self.mode)
 
     def __enter__(self) -> None:
-        self.previous = state.inference, state.grad_enabled
-        state.inference = self.mode
+        self.previous = thread.state.inference, thread.state.grad_enabled
+        thread.state.inference = self.mode
         # Leaving inference mode inside it turns recording back on, as in PyTorch.
-        state.grad_enabled = not self.mode
+        thread.state.grad_enabled = not self.mode
 
     def __exit__(self, *exception: object) -> None:
-        state.inference, state.grad_enabled = self.previous
+        thread.state.inference, thread.state.grad_enabled = self.previous
 
 
 class set_multithreading_enabled(_Mode):
@@ -209,8 +188,8 @@ class set_multithreading_enabled(_Mode):
 
     def __init__(self, mode: bool) -> None:
         self.mode = bool(mode)
-        self.previous = state.multithreading
-        state.multithreading = self.mode
+        self.previous = thread.state.multithreading
+        thread.state.multithreading = self.mode
 
     def clone(self) -> _Mode:
         return set_multithreading_enabled(self.mode)
@@ -219,9 +198,9 @@ class set_multithreading_enabled(_Mode):
         pass
 
     def __exit__(self, *exception: object) -> None:
-        state.multithreading = self.previous
+        thread.state.multithreading = self.previous
 
 
 def is_multithreading_enabled() -> bool:
     """What `set_multithreading_enabled` was told in this thread, True at first; nothing depends on it."""
-    return state.multithreading
+    return thread.state.multithreading

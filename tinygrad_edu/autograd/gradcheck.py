@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from ..quiet import quiet
+from ..core.state import quiet
 from ..tensor import Tensor, wrap
 from . import engine, forward_ad
 from .function import Function
@@ -511,7 +511,7 @@ def _unit(t: Tensor, random: np.random.Generator) -> np.ndarray:
 
 def _largest_difference(a: np.ndarray, b: np.ndarray) -> float:
     # NaN where both are infinite, without NumPy's warning.
-    return float(np.abs(quiet.run(np.subtract, a, b)).max())
+    return float(np.abs(quiet(np.subtract, a, b)).max())
 
 
 def _mismatch(a: Any, n: Any, output: int, input: int, forward_mode: bool) -> str:

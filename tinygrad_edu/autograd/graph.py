@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
-from ..tensor import Tensor
+import numpy as np
+
+from ..core.node import AccumulateGrad, Node, bump_version, gradient_edge
+from ..core.state import thread
+from ..core.tensor import NOT_COUNTED, Tensor, wrap
 from .graph_task import current_graph_task_id, will_execute
 from .hooks import RemovableHandle
-from .node import AccumulateGrad, GradientEdge, Node, get_gradient_edge, increment_version
 from .saved_tensor import (
     SavedTensor,
     allow_mutation_on_saved_tensors,
@@ -30,6 +33,55 @@ __all__ = [
     "save_on_cpu",
     "saved_tensors_hooks",
 ]
+
+
+class GradientEdge(NamedTuple):
+    """An edge of the graph: a node and the number of one of its outputs. Stands for a tensor in `grad` and `backward`."""
+
+    node: Node
+    output_nr: int
+    ownership_token: Any = None
+
+
+def get_gradient_edge(tensor: Tensor) -> GradientEdge:
+    """The edge along which the gradient of `tensor` flows; usable in `autograd.grad` after the tensor itself is gone."""
+    if not tensor.requires_grad:
+        raise RuntimeError(
+            "It is not possible to get the gradient edge for a Tensor that does not require gradients. Set "
+            "requires_grad=True on it, or on one of the tensors it is computed from."
+        )
+    node, output_nr = gradient_edge(tensor)
+    if node is None:
+        raise AssertionError(
+            "Expected gradient function to be set: this view was made under no_grad of a tensor that requires grad, so no "
+            "graph leads to it."
+        )
+    return GradientEdge(node, output_nr)
+
+
+def increment_version(tensor: Tensor | Sequence[Tensor]) -> None:
+    """Say that the tensor was written to by means that autograd did not see, so that saved uses of it raise."""
+    for t in (tensor,) if isinstance(tensor, Tensor) else tensor:
+        if t._counter is not NOT_COUNTED:
+            bump_version(t)
+
+
+def _call(self: Node, *grads: Tensor) -> Any:
+    """Run this node alone on gradients of its outputs; the graph behind it is not touched."""
+    if len(grads) != len(self._outputs):
+        raise TypeError(
+            f"expected {len(self._outputs)} arguments, got {len(grads)} instead: {self.name()} takes one gradient for "
+            "each output."
+        )
+    if thread.state.grad_enabled:
+        tensors = tuple(self._run(list(grads), True))
+    else:
+        results = self._run([g._data if isinstance(g, Tensor) else g for g in grads], False)
+        tensors = tuple(None if g is None else wrap(np.asarray(g)) for g in results)
+    return tensors[0] if len(tensors) == 1 else tensors
+
+
+Node.__call__ = _call  # type: ignore[method-assign]
 
 
 class save_on_cpu:

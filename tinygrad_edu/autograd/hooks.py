@@ -5,20 +5,15 @@ from __future__ import annotations
 import itertools
 import weakref
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
+from ..core.node import Node
+from ..core.tensor import Tensor, tensor_method, wrap
 from ..overrides import overridable
-from ..tensor import Tensor, tensor_method, wrap
 
-if TYPE_CHECKING:
-    from .node import Node
-
-__all__ = [
-    "RemovableHandle",
-    "add_hook",
-]
+__all__ = ["Around", "RemovableHandle", "add_hook", "around", "surround"]
 
 
 class RemovableHandle:
@@ -50,6 +45,50 @@ def add_hook(hooks: dict[int, Any], hook: Any) -> RemovableHandle:
     return handle
 
 
+class Around:
+    """What users have hung around a node. A node that has one leaves the straight road of the engine, see `Pass.visit`."""
+
+    __slots__ = ("post", "pre", "retaining", "tensors")
+
+    def __init__(self) -> None:
+        self.pre: dict[int, Any] = {}
+        self.post: dict[int, Any] = {}
+        # Hooks of the tensors that the node computed, by output; and those tensors, where they retain their gradient.
+        self.tensors: dict[int, dict[int, Any]] = {}
+        self.retaining: dict[int, weakref.ref[Tensor]] = {}
+
+
+_NOTHING = Around()
+
+
+def around(node: Node) -> Around:
+    """What hangs around `node`, to be read."""
+    return node._around or _NOTHING
+
+
+def surround(node: Node) -> Around:
+    """What hangs around `node`, to be added to."""
+    if not node._around:
+        node._around = Around()
+    return node._around
+
+
+def _register_node_hook(self: Node, fn: Callable[[tuple, tuple], Any]) -> RemovableHandle:
+    """Call `fn(grad_inputs, grad_outputs)` after this node ran; a tuple it returns replaces the grad_inputs."""
+    return add_hook(surround(self).post, fn)
+
+
+def _register_node_prehook(self: Node, fn: Callable[[tuple], Any]) -> RemovableHandle:
+    """Call `fn(grad_outputs)` before this node runs; a tuple it returns replaces the grad_outputs."""
+    return add_hook(surround(self).pre, fn)
+
+
+Node.register_hook = _register_node_hook
+Node.register_prehook = _register_node_prehook
+for _function, _name in ((_register_node_hook, "register_hook"), (_register_node_prehook, "register_prehook")):
+    _function.__name__, _function.__qualname__ = _name, f"Node.{_name}"
+
+
 @tensor_method
 @overridable
 def register_hook(self: Tensor, hook: Callable[[Tensor], Tensor | None]) -> RemovableHandle:
@@ -71,9 +110,7 @@ def register_hook(self: Tensor, hook: Callable[[Tensor], Tensor | None]) -> Remo
         if self._hooks is None:
             self._hooks = {}
         return add_hook(self._hooks, hook)
-    if node._tensor_hooks is None:
-        node._tensor_hooks = {}
-    return add_hook(node._tensor_hooks.setdefault(self.output_nr, {}), hook)
+    return add_hook(surround(node).tensors.setdefault(self.output_nr, {}), hook)
 
 
 @tensor_method
@@ -111,9 +148,7 @@ def retain_grad(self: Tensor) -> None:
         return
     node = self.grad_fn
     assert node is not None
-    if node._retaining is None:
-        node._retaining = {}
-    node._retaining[self.output_nr] = weakref.ref(self)
+    surround(node).retaining[self.output_nr] = weakref.ref(self)
     self._retains_grad = True
 
 
@@ -168,9 +203,9 @@ def call_hooks(hooks: dict[int, Any], grad: Any, create_graph: bool) -> Any:
 
 def call_tensor_hooks(node: Node, box: list[Any], create_graph: bool) -> None:
     """Hooks of the tensors this node computed, then `retain_grad`: what is kept is what the hooks left."""
-    for output_nr, hooks in (node._tensor_hooks or {}).items():
+    for output_nr, hooks in around(node).tensors.items():
         box[output_nr] = call_hooks(hooks, box[output_nr], create_graph)
-    for output_nr, reference in (node._retaining or {}).items():
+    for output_nr, reference in around(node).retaining.items():
         tensor = reference()
         grad = box[output_nr]
         if tensor is None or grad is None:
@@ -183,7 +218,7 @@ def call_tensor_hooks(node: Node, box: list[Any], create_graph: bool) -> None:
 
 def call_pre_hooks(node: Node, box: list[Any], create_graph: bool) -> list[Any]:
     values: tuple[Any, ...] = tuple(as_tensor(g) for g in box)
-    for hook in list((node._pre_hooks or {}).values()):
+    for hook in list(around(node).pre.values()):
         result = hook(values)
         if result is not None:
             values = _hook_tuple(hook, result, values)
@@ -193,7 +228,7 @@ def call_pre_hooks(node: Node, box: list[Any], create_graph: bool) -> list[Any]:
 def call_post_hooks(node: Node, results: Sequence[Any], box: list[Any], create_graph: bool) -> Sequence[Any]:
     values: tuple[Any, ...] = tuple(as_tensor(g) for g in results)
     incoming = tuple(as_tensor(g) for g in box)
-    for hook in list((node._post_hooks or {}).values()):
+    for hook in list(around(node).post.values()):
         result = hook(values, incoming)
         if result is not None:
             values = _hook_tuple(hook, result, values)

@@ -8,19 +8,40 @@ from typing import Any
 
 import numpy as np
 
-from ..tensor import Tensor, ViewInfo, tensor_method
-from . import grad_mode
-from .node import Node, gradient_edge, sequence
-from .saved_tensor import BACKWARD_TWICE
+from ..core.node import Node, gradient_edge, sequence
+from ..core.plan import BACKWARD_TWICE
+from ..core.state import thread
+from ..core.tensor import NOT_COUNTED, Tensor, View
+from .hooks import around, surround
 
-__all__ = ["CopySlices", "check_inplace", "make_view", "rebase_history", "view_index"]
+__all__ = ["CopySlices", "ViewInfo", "check_inplace", "make_view", "rebase_history", "view_index"]
+
+
+class ViewInfo(View):
+    """What a view knows of the tensor whose storage it shows.
+
+    `version` is the version of the storage at which the view's own `grad_fn` was made: when the storage has been
+    written to since, the history has to be read from the base again. `creation` tells why an in-place write through
+    this view may be impossible: None where it is possible, else "multi-output", "no_grad", "custom" or "inference".
+    """
+
+    __slots__ = ()
+
+    def __init__(self, base: Tensor, creation: str | None, version: int) -> None:
+        self.base = base
+        self.creation = creation
+        self.version = version
+
+    def follow(self, view: Tensor) -> None:
+        if view._counter is not None and view._counter[0] != self.version:
+            regenerate_history(view)
 
 
 def make_view(out: Tensor, source: Tensor, creation: str | None = None) -> None:
     """Let `out`, which shows the storage of `source`, share its version counter and know its base."""
-    if source._inference:
+    if source._counter is NOT_COUNTED:
         # Neither versions nor history: there is nothing to share.
-        out._inference = True
+        out._counter = NOT_COUNTED
         return
     if source._counter is None:
         source._counter = [0]
@@ -74,7 +95,7 @@ _WHY_FORBIDDEN = {
 }
 
 
-def _refuse_forbidden_view(t: Tensor, view: ViewInfo, indirect: bool) -> None:
+def _refuse_forbidden_view(t: Tensor, view: View, indirect: bool) -> None:
     """Raise if the history of this view cannot be rewritten; `indirect`: because its base was written to."""
     if view.creation is None:
         return
@@ -96,8 +117,7 @@ def _kind(t: Tensor) -> str:
     return t._grad_fn.name().rstrip("0123456789").removesuffix("Backward")
 
 
-@tensor_method
-def _regenerate_history(self: Tensor) -> None:
+def regenerate_history(self: Tensor) -> None:
     """The storage of this view was written to: its history is now the base's, seen through the view."""
     view = self._view
     assert view is not None and self._counter is not None
@@ -116,7 +136,7 @@ def check_inplace(t: Tensor, record: bool) -> None:
         RuntimeError: an inference tensor outside inference mode; and where the write is recorded, a leaf that requires grad
             or a view of one, or a view whose history cannot be rewritten.
     """
-    if t._inference and not grad_mode.state.inference:
+    if t._counter is NOT_COUNTED and not thread.state.inference:
         raise RuntimeError(
             "Inplace update to inference tensor outside InferenceMode is not allowed. You can make a clone to get a normal "
             "tensor before doing inplace update."
@@ -190,14 +210,14 @@ def rebase_history(t: Tensor, node: Node, output_nr: int = 0) -> None:
     slices = CopySlices(base, t, node)
     rebase_history(base, slices)
     # The view's own history is now the base's, seen through the view.
-    t._regenerate_history()
+    regenerate_history(t)
 
 
 def _move_retained(t: Tensor, node: Node | None, output_nr: int) -> None:
     """`retain_grad` asks for the gradient of `t` as it is after the write, no longer for that at its old place."""
     if t._retains_grad and node is not None and t._grad_fn is not None:
-        (node._retaining or {}).pop(output_nr, None)
-        t._grad_fn._retaining = {**(t._grad_fn._retaining or {}), t.output_nr: weakref.ref(t)}
+        around(node).retaining.pop(output_nr, None)
+        surround(t._grad_fn).retaining[t.output_nr] = weakref.ref(t)
 
 
 class CopySlices(Node):
@@ -214,7 +234,7 @@ class CopySlices(Node):
         self._index: np.ndarray | None = view_index(base._data, view._data)
         self._outputs = ((base._data.shape, base._data.dtype),)
         # The first edge of the node is the part that was written to; the base stands for it.
-        self._edges = (gradient_edge(base), *node._edges[1:])
+        self._set_edges((gradient_edge(base), *node.next_functions[1:]))
         self._seq = next(sequence)
 
     def name(self) -> str:
@@ -223,7 +243,7 @@ class CopySlices(Node):
     def _run(self, grads: list[Any], create_graph: bool, wanted: Sequence[bool] | None = None) -> Sequence[Any]:
         grad = grads[0]
         if grad is None:
-            return [None] * len(self._edges)
+            return [None] * len(self._next)
         if self._node is None or self._index is None:
             raise RuntimeError(BACKWARD_TWICE)
         flat = grad.reshape(-1)

@@ -10,11 +10,7 @@ import threading
 from collections.abc import Callable
 from typing import Any
 
-from ..overrides import modes
-from . import grad_mode
-from .anomaly_mode import anomaly
-from .graph_task import current
-from .saved_tensor import saved_state
+from ..core.state import thread as this_thread
 
 __all__ = ["LEVELS", "in_another_thread"]
 
@@ -30,20 +26,19 @@ def in_another_thread(function: Callable[..., Any], *args: Any) -> Any:
     Raises:
         RecursionError: there are thousands of passes inside one another.
     """
-    below = current.below + current.depth
+    state = this_thread.state
+    below = state.below + state.depth
     if below >= MOST:
         raise RecursionError(
             f"maximum recursion depth exceeded: {below} backward passes inside one another. Does a backward, or a hook, start "
             "a pass that comes to itself again?"
         )
-    states = [(state, dict(vars(state))) for state in (grad_mode.state, saved_state, anomaly, modes)]
     results: list[Any] = []
     errors: list[BaseException] = []
 
     def work() -> None:
-        for state, values in states:
-            vars(state).update(values)
-        current.below = below
+        this_thread.state.copied_from(state)
+        this_thread.state.below = below
         try:
             results.append(function(*args))
         except BaseException as error:

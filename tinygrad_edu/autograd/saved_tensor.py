@@ -2,42 +2,29 @@
 
 from __future__ import annotations
 
-import threading
 import weakref
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any, ClassVar
 
-from .. import dtypes
-from ..tensor import Tensor, wrap
+from ..core.node import AccumulateGrad, Node, grad_accumulator, gradient_edge
+from ..core.op import Op
+from ..core.plan import BACKWARD_TWICE, modified, refuse_detached, shadow
+from ..core.state import thread
+from ..core.tensor import NOT_COUNTED, Tensor, wrap
 from . import grad_mode
-from .node import AccumulateGrad, Node, grad_accumulator, gradient_edge
+from .hooks import surround
 
 __all__ = [
     "SavedTensor",
     "allow_mutation_on_saved_tensors",
     "disable_saved_tensors_hooks",
-    "saved_state",
+    "keep_outputs",
+    "pack",
+    "pack_all",
     "saved_tensors_hooks",
 ]
 
-BACKWARD_TWICE = (
-    "Trying to backward through the graph a second time (or directly access saved tensors after they have already been "
-    "freed). Saved intermediate values of the graph are freed when you call .backward() or autograd.grad(). Specify "
-    "retain_graph=True if you need to backward through the graph a second time or if you need to access saved tensors "
-    "after calling backward."
-)
-
-
-class _SavedTensorState(threading.local):
-    def __init__(self) -> None:
-        self.hooks: list[tuple[Callable, Callable]] = []
-        self.disabled: str | None = None
-        # Clones of what was about to be changed, while mutation is allowed.
-        self.keep_versions: _MutationGuard | None = None
-
-
-saved_state = _SavedTensorState()
 _FREED: Any = object()
 
 
@@ -55,12 +42,8 @@ class SavedTensor:
 
     def __init__(self, tensor: Tensor, node: Node | None = None) -> None:
         """Save `tensor`; `node` is given when the tensor is an output of that node."""
-        if tensor._inference and grad_mode.state.grad_enabled:
-            raise RuntimeError(
-                "Inference tensors cannot be saved for backward. Please do not use Tensors created in inference mode in "
-                "computation tracked by autograd. To work around this, you can make a clone to get a normal tensor and "
-                "use it in autograd, or use `no_grad()` instead of `inference_mode()`."
-            )
+        if tensor._counter is NOT_COUNTED and thread.state.grad_enabled:
+            NOT_COUNTED[0]
         self._unpack: Callable | None = None
         self._node = None
         self._leaf = tensor._grad_fn is None
@@ -78,10 +61,33 @@ class SavedTensor:
             self._version = self._counter[0]
             self._node = weakref.ref(node)
             self._output_nr = tensor.output_nr
-        state = saved_state
-        if state.hooks:
-            # The hooks in force see an input itself; an output, which would hold its own node, without its history.
-            self._pack(*state.hooks[-1], tensor if node is None else self._detached())
+        self.pack_by_hooks_in_force()
+
+    @classmethod
+    def of(cls, node: Op, n: int) -> SavedTensor:
+        """What `node` keeps as the `n`th of its tensors, with the version it was kept at."""
+        slot, output_nr, position = node._plan.tensors[n]
+        assert node._versions is not None
+        t, version = node._kept[slot], node._versions[n]
+        self = cls.__new__(cls)
+        self._unpack = None
+        self._version = version if version is not None else 0
+        if output_nr is None:
+            made_by = None if position is None else node._next[position]
+            self._leaf = made_by is None or type(made_by) is AccumulateGrad
+            self._tensor, self._array, self._node = t, None, None
+        else:
+            self._leaf = False
+            self._tensor, self._array, self._node = None, t._data, weakref.ref(node)
+            self._counter, self._output_nr = t._counter, output_nr
+        return self
+
+    def pack_by_hooks_in_force(self) -> None:
+        """The hooks in force see an input itself; an output, which would hold its own node, without its history."""
+        state = thread.state
+        if state.saved_hooks:
+            pack_hook, unpack_hook = state.saved_hooks[-1]
+            self._pack(pack_hook, unpack_hook, self._tensor if self._node is None else self._detached())
         elif state.keep_versions is not None:
             state.keep_versions.track(self)
 
@@ -104,6 +110,8 @@ class SavedTensor:
         original = self._tensor if self._node is None else None
         out = wrap(self._array if original is None else original._data)
         out._counter = self._counter if original is None else original._counter
+        if self._node is not None:
+            out.output_nr = self._output_nr
         return out
 
     def _pack(self, pack_hook: Callable, unpack_hook: Callable, shown: Tensor) -> None:
@@ -135,22 +143,9 @@ class SavedTensor:
         else:
             now = self._counter[0]
         if now != self._version:
-            raise RuntimeError(self._modified_message(now))
-
-    def _modified_message(self, now: int) -> str:
-        if self._node is None:
-            array, node, output_nr = self._tensor._data, self._tensor.grad_fn, self._tensor.output_nr
-        else:
-            array, node, output_nr = self._array, self._node(), self._output_nr
-        from_what = f", which is output {output_nr} of {node.name()}," if node is not None else ""
-        kind = dtypes.from_numpy_dtype(array.dtype).legacy_name
-        return (
-            "one of the variables needed for gradient computation has been modified by an inplace operation: "
-            f"[{kind}Tensor {list(array.shape)}]{from_what} is at version {now}; expected version {self._version} "
-            "instead. The backward rule needs the value as it was in the forward pass. Hint: replace the in-place "
-            "operation (a name that ends in _, +=, or an assignment to a slice) by one that makes a new tensor, or "
-            "change a clone(); detect_anomaly() shows the forward line whose gradient failed."
-        )
+            kept = self._tensor if self._node is None else self._detached()
+            made_by = kept.grad_fn if self._node is None else self._node()
+            raise RuntimeError(modified(kept, made_by, self._version))
 
     def array(self) -> Any:
         """The array as it was saved.
@@ -158,26 +153,13 @@ class SavedTensor:
         Raises:
             RuntimeError: it has been freed, or changed in place since.
         """
-        if self._unpack is None and self._tensor is not _FREED:
-            # The common case, in few steps: the engine reads every saved tensor through here.
-            if self._node is None:
-                t = self._tensor
-                if (0 if t._counter is None else t._counter[0]) == self._version and (
-                    self._leaf or t._grad_fn is not None
-                ):
-                    return t._data
-            elif self._counter[0] == self._version:
-                return self._array
         return self.for_backward()._data
 
     def for_backward(self) -> Tensor:
         """The tensor as it was saved, for a rule that will record what it does with it."""
         is_original = self._tensor is not _FREED and self._unpack is None and self._node is None
         if is_original and not self._leaf and self._tensor._grad_fn is None:
-            raise RuntimeError(
-                "Trying to use a saved tensor that has been detached in-place, i.e. with .detach_(). This is not supported, "
-                "please use out-of-place `.detach()` instead"
-            )
+            refuse_detached(_SOME_NODE)
         return self.tensor()
 
     def tensor(self) -> Tensor:
@@ -261,10 +243,49 @@ class _Nothing(SavedTensor):
         )
 
 
+_SOME_NODE = Node()
+
 SavedTensor.nothing = _Nothing()
 SavedTensor.freed = object.__new__(SavedTensor)
 SavedTensor.freed._unpack = None
 SavedTensor.freed.free()
+
+
+# --- what built-in ops keep, which becomes a SavedTensor only when somebody asks for it -------------------------------
+
+
+def pack(node: Op, slot: int, by_hooks: bool = False) -> None:
+    """Turn the tensor that `node` keeps at `slot` into a SavedTensor, packed by the hooks in force if that is asked for."""
+    assert node._versions is not None
+    for n, (place, _, _) in enumerate(node._plan.tensors):
+        if place == slot and node._versions[n] is not None:
+            saved = SavedTensor.of(node, n)
+            if by_hooks:
+                saved.pack_by_hooks_in_force()
+            node._kept = (*node._kept[:slot], saved, *node._kept[slot + 1 :])
+            node._versions = (*node._versions[:n], None, *node._versions[n + 1 :])
+
+
+def pack_all(node: Op, outputs: bool = True) -> None:
+    """Pack every tensor that `node` keeps by the hooks in force; those of its outputs only if that is asked for."""
+    surround(node)
+    for slot, output_nr, _ in node._plan.tensors:
+        if outputs or output_nr is None:
+            pack(node, slot, by_hooks=True)
+
+
+def _version_of(t: Tensor) -> int:
+    return 0 if t._counter is None else t._counter[0]
+
+
+def keep_outputs(node: Op, target: Tensor) -> None:
+    """Keep `target`, to which the output of `node` was written, in the place of that output."""
+    assert node._versions is not None
+    for n, (slot, output_nr, _) in enumerate(node._plan.tensors):
+        if output_nr is not None:
+            kept = shadow(target, output_nr)
+            node._kept = (*node._kept[:slot], kept, *node._kept[slot + 1 :])
+            node._versions = (*node._versions[:n], _version_of(kept), *node._versions[n + 1 :])
 
 
 class saved_tensors_hooks:
@@ -278,25 +299,27 @@ class saved_tensors_hooks:
         self.unpack_hook = unpack_hook
 
     def __enter__(self) -> None:
-        if saved_state.disabled is not None:
-            raise RuntimeError(saved_state.disabled)
-        saved_state.hooks.append((self.pack_hook, self.unpack_hook))
+        state = thread.state
+        if state.hooks_refused is not None:
+            raise RuntimeError(state.hooks_refused)
+        state.saved_hooks = (*state.saved_hooks, (self.pack_hook, self.unpack_hook))
 
     def __exit__(self, *exception: object) -> None:
-        saved_state.hooks.pop()
+        thread.state.saved_hooks = thread.state.saved_hooks[:-1]
 
 
 @contextmanager
 def disable_saved_tensors_hooks(error_message: str) -> Iterator[None]:
     """Inside, entering `saved_tensors_hooks` raises a RuntimeError with `error_message`."""
-    if saved_state.hooks:
+    state = thread.state
+    if state.saved_hooks:
         raise RuntimeError(error_message)
-    previous = saved_state.disabled
-    saved_state.disabled = error_message
+    previous = state.hooks_refused
+    state.hooks_refused = error_message
     try:
         yield
     finally:
-        saved_state.disabled = previous
+        state.hooks_refused = previous
 
 
 class _MutationGuard:
@@ -347,11 +370,12 @@ def allow_mutation_on_saved_tensors() -> Iterator[_MutationGuard]:
 
     The backward pass has to run inside the block as well.
     """
-    if saved_state.keep_versions is not None:
+    state = thread.state
+    if state.keep_versions is not None:
         raise RuntimeError("allow_mutation_on_saved_tensors contexts cannot be nested")
-    guard = saved_state.keep_versions = _MutationGuard()
+    guard = state.keep_versions = _MutationGuard()
     try:
         yield guard
     finally:
-        saved_state.keep_versions = None
+        state.keep_versions = None
         guard.clear()

@@ -18,7 +18,8 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 from ..compat.absent import refuse_tensors_of_pytorch
-from ..tensor import Tensor, bind
+from ..core.state import everywhere
+from ..core.tensor import Tensor, bind
 from . import grad_mode
 from .graph_task import queue_callback
 
@@ -34,7 +35,9 @@ class _Volatile:
 
     def mark(self, t: Tensor) -> None:
         """Make `t` volatile."""
-        self.seen = True
+        if not self.seen:
+            self.seen = True
+            everywhere.now("volatile tensors", True)
         t._volatile = True
 
     def reaches(self, inputs: Iterable[Any]) -> bool:

@@ -10,7 +10,7 @@ import importlib
 from collections.abc import Iterable
 from typing import Any
 
-__all__ = ["Device", "Switches", "met", "refuse_tensors_of_pytorch", "sentence"]
+__all__ = ["NAMES", "Device", "Switches", "met", "refuse_tensors_of_pytorch", "sentence"]
 
 _SUBJECTS = {
     "complex": "complex numbers are not built here. Work with the real and the imaginary part as two tensors",
@@ -46,6 +46,8 @@ _NAMES = {
     "device": "mtia hpu ipu pin_memory DistributedDataParallel",
 }
 _SUBJECT_OF = {name: subject for subject, names in _NAMES.items() for name in names.split()}
+
+NAMES = frozenset(_SUBJECT_OF)
 
 
 def sentence(name: str) -> str | None:

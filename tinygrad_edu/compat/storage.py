@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from ..autograd.node import bump_version
+from ..core.node import bump_version
 from ..dtypes import dtype, from_numpy_dtype
 from ..ops.creation.factories import shape_of
 from ..overrides import overridable

@@ -9,7 +9,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from ..overrides import FunctionMode, modes, overridable, standing
+from ..core.state import thread
+from ..overrides import FunctionMode, overridable, standing
 from ..tensor import Tensor, bind
 from .absent import met
 
@@ -64,11 +65,11 @@ class _Following(FunctionMode):
             return func(*args, **kwargs)
         # The class that is derived from the others decides.
         first = next((c for c in met if all(issubclass(c, other) for other in met)), met[0])
-        modes.stack.append(self)
+        thread.state.modes.append(self)
         try:
             return first.__torch_function__(func, tuple(met), args, kwargs)  # type: ignore[attr-defined]
         finally:
-            modes.stack.pop()
+            thread.state.modes.pop()
 
 
 _mode = _Following()
@@ -78,14 +79,14 @@ def __torch_function__(cls: type, func: Callable[..., Any], types: Any, args: An
     """What a function does with a tensor of this class: run it, and give tensors of the class back."""
     if not str(getattr(func, "__module__", "")).startswith("tinygrad_edu"):
         raise TypeError(met("tinygrad_edu", "torch"))
-    held = _mode in modes.stack
+    held = _mode in thread.state.modes
     if held:
-        modes.stack.remove(_mode)
+        thread.state.modes.remove(_mode)
     try:
         out = func(*args, **(kwargs or {}))
     finally:
         if held:
-            modes.stack.append(_mode)
+            thread.state.modes.append(_mode)
     return out if func.__name__ in _PLAIN else _turned(out, cls)
 
 
@@ -97,7 +98,7 @@ def _follow(cls: type, **settings: Any) -> None:
     cls._follows = True  # type: ignore[attr-defined]
     if _mode not in standing:
         standing.append(_mode)
-        modes.stack.insert(0, _mode)
+        thread.state.modes.insert(0, _mode)
 
 
 bind("__torch_function__", classmethod(__torch_function__))

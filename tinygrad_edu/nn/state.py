@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..autograd.node import bump_version
+from ..core.node import bump_version
 from ..tensor import Size, Tensor, wrap
 
 __all__ = ["IncompatibleKeys", "load"]

@@ -11,6 +11,7 @@ import numpy as np
 
 from .. import overrides
 from ..compat import absent
+from ..core.state import thread
 from ..overrides import overridable
 from ..tensor import Tensor, wrap
 from ..tensor import bind as bind_to_tensor
@@ -101,7 +102,7 @@ def _bind_operator(symbol: str, function: Callable[..., Any], name: str) -> None
                 raise TypeError(absent.sentence("complex"))
             absent.refuse_tensors_of_pytorch((other,))
             return NotImplemented
-        if overrides.modes.stack:
+        if thread.state.modes:
             return overrides.dispatch(call, (self, other), {})
         if isinstance(other, np.ndarray | np.generic):
             other = wrap(np.asarray(other))
@@ -119,7 +120,7 @@ def _checked(function: Callable[..., Any], name: str, number_first: bool = False
 
     @functools.wraps(function)
     def call(*args: Any, **kwargs: Any) -> Any:
-        if overrides.modes.stack:
+        if thread.state.modes:
             return overrides.dispatch(call, args, kwargs)
         if kwargs and "out" in kwargs:
             out = kwargs.pop("out")

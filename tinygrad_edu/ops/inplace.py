@@ -6,13 +6,14 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..autograd import forward_ad, grad_mode
+from ..autograd import forward_ad
+from ..autograd.anomaly_mode import remember_forward
 from ..autograd.inplace import check_inplace, rebase_history, refuse_shared_memory
-from ..autograd.node import bump_version, gradient_edge
-from ..autograd.saved_tensor import SavedTensor, saved_state
+from ..autograd.saved_tensor import keep_outputs, pack_all
 from ..autograd.variable import volatile
-from ..quiet import quiet
-from ..tensor import Tensor, wrap
+from ..core.node import bump_version, gradient_edge
+from ..core.state import quiet, thread
+from ..core.tensor import Tensor, wrap
 from .operands import as_arrays, check_fits, promoted, refuse_mismatch
 from .tangents import push_tangents
 
@@ -30,14 +31,9 @@ def write(op: type[Op], target: Tensor, others: tuple, settings: dict[str, Any])
     if volatile.seen and volatile.reaches(inputs):
         check_inplace(target, target.requires_grad)
         return volatile.write(op.apply_, *inputs, **settings)
-    state = grad_mode.state
+    state = thread.state
     differentiable = target._data.dtype.kind == "f" and op._differentiable
-    record = (
-        differentiable
-        and state.grad_enabled
-        and not state.inference
-        and any(isinstance(x, Tensor) and x.requires_grad for x in inputs)
-    )
+    record = differentiable and state.recording and any(isinstance(x, Tensor) and x.requires_grad for x in inputs)
     check_inplace(target, record)
     if not op.idempotent:
         refuse_shared_memory(target, others)
@@ -49,20 +45,25 @@ def write(op: type[Op], target: Tensor, others: tuple, settings: dict[str, Any])
         arrays = promoted(arrays, op.makes_float)
     given = as_arrays(settings, op.without_gradient) if op.without_gradient else settings
     try:
-        result = np.asarray(quiet.run(op.forward, *arrays, **given))
+        result = np.asarray(quiet(op.forward, *arrays, **given))
     except ValueError:
         if op.promotes:
             refuse_mismatch([np.shape(a) for a in arrays])
         raise
     check_fits(target, result)
-    if saved_state.keep_versions is not None:
-        saved_state.keep_versions.before_write(target)
+    if state.keep_versions is not None:
+        state.keep_versions.before_write(target)
     node = None
     if record:
         # Inputs are saved as they are before the write; what is computed from `target` itself needs its old value.
         node = op._record((before, *others), settings, (target,))
-        node._edges = edges
-    pushes = forward_ad.level.open and forward_ad.any_tangent(inputs)
+        node._set_edges(edges)
+        packs = state.saved_hooks or state.keep_versions is not None
+        if packs:
+            pack_all(node, outputs=False)
+        if state.anomaly:
+            remember_forward(node)
+    pushes = forward_ad.any_tangent(inputs)
     if pushes:
         shadow = wrap(result)
         old = before if before is not target else wrap(target._data.copy())
@@ -73,16 +74,15 @@ def write(op: type[Op], target: Tensor, others: tuple, settings: dict[str, Any])
                 forward_ad.set_tangent(old, tangent.clone())
         push_tangents(op, (old, *others), settings, (shadow,))
     target._data[...] = result
-    if not target._inference:
-        bump_version(target)
+    bump_version(target)
     if pushes:
         moved = forward_ad.tangent_of(shadow)
         if moved is not None:
             forward_ad.write_tangent(target, moved)
     if node is not None:
-        for n, name in enumerate(node._plan.names):
-            if op._output(name) is not None:
-                node._kept[n] = SavedTensor(target, node)
+        keep_outputs(node, target)
+        if packs:
+            pack_all(node)
         rebase_history(target, node)
         if pushes:
             forward_ad.remember_tangent(target)

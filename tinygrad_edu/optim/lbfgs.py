@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from ..autograd import grad_mode
-from ..autograd.node import bump_version
+from ..core.node import bump_version
 from ..tensor import wrap
 from .optimizer import Optimizer, check_rate
 

@@ -13,7 +13,7 @@ import numpy as np
 
 from ..autograd import grad_mode
 from ..autograd.hooks import RemovableHandle, add_hook
-from ..autograd.node import bump_version
+from ..core.node import bump_version
 from ..nn.parameter import clear_gradient
 from ..tensor import Tensor, wrap
 

@@ -14,6 +14,8 @@ import numpy as np
 
 from ... import dtypes
 from ...compat import absent
+from ...core.state import thread
+from ...core.tensor import NOT_COUNTED
 from ...tensor import Tensor, as_array, bind, device, wrap
 
 __all__ = [
@@ -140,10 +142,8 @@ bind("layout", property(lambda self: strided))
 def _finish(array: np.ndarray, requires_grad: bool, where: Any) -> Tensor:
     check_device(where)
     out = wrap(array)
-    from ...autograd import grad_mode
-
-    if grad_mode.state.inference:
-        out._inference = True
+    if thread.state.inference:
+        out._counter = NOT_COUNTED
     if requires_grad:
         if not out.is_floating_point():
             raise RuntimeError(

@@ -9,10 +9,9 @@ import warnings
 import numpy as np
 
 from ... import dtypes
-from ...autograd import grad_mode
 from ...autograd.inplace import check_inplace
+from ...core.state import quiet, thread
 from ...overrides import overridable
-from ...quiet import quiet
 from ...tensor import Tensor, bind, tensor_method, wrap
 from ..arrays import sum_at
 from ..binding import public
@@ -406,7 +405,7 @@ def __setitem__(self, key, value):
         )
     if not isinstance(value, Tensor):
         whole = self._data.dtype.kind in "iu" and isinstance(value, int | float)
-        value = wrap(fitted(value, self._data.dtype) if whole else quiet.run(np.asarray, value, self._data.dtype))
+        value = wrap(fitted(value, self._data.dtype) if whole else quiet(np.asarray, value, self._data.dtype))
     if indices is not None:
         _write_at(window, indices, value)
     elif not value.ndim and window.ndim:
@@ -429,8 +428,7 @@ def _write_at(window, indices, value):
             f"{value.dtype} for the source. Convert the value first, with .to(…)."
         )
     # Whether autograd allows the write is asked before whether it fits.
-    state = grad_mode.state
-    if state.grad_enabled and not state.inference and (window.requires_grad or value.requires_grad):
+    if thread.state.recording and (window.requires_grad or value.requires_grad):
         check_inplace(window, record=True)
     try:
         shape = window._data[tuple(getattr(i, "_data", i) for i in indices)].shape

@@ -9,11 +9,12 @@ from __future__ import annotations
 import functools
 from typing import Any
 
-from ...autograd import forward_ad, grad_mode
+from ...autograd import forward_ad
+from ...autograd.anomaly_mode import remember_forward
 from ...autograd.inplace import check_inplace
-from ...autograd.node import bump_version
-from ...autograd.saved_tensor import saved_state
 from ...autograd.variable import volatile
+from ...core.node import bump_version
+from ...core.state import thread
 from ...overrides import overridable
 from ...tensor import Tensor, bind, wrap
 from ..op import Op
@@ -60,25 +61,26 @@ def turn(op: type[Op], target: Tensor, **settings: Any) -> Tensor:
     if volatile.seen and volatile.reaches((target,)):
         check_inplace(target, target.requires_grad)
         return volatile.write(functools.partial(turn, op), target, **settings)
-    state = grad_mode.state
-    record = target.requires_grad and state.grad_enabled and not state.inference
+    state = thread.state
+    record = target.requires_grad and state.recording
     check_inplace(target, record)
-    if saved_state.keep_versions is not None:
-        saved_state.keep_versions.before_write(target)
+    if state.keep_versions is not None:
+        state.keep_versions.before_write(target)
     shown = wrap(op.forward(target._data, **settings))
-    if forward_ad.level.open and forward_ad.any_tangent((target,)):
+    if forward_ad.any_tangent((target,)):
         push_tangents(op, (target,), settings, (shown,))
     node = op._record((target,), settings, (shown,)) if record else None
     target._data = shown._data
     moved = forward_ad.tangent_of(shown)
     if moved is not None:
         forward_ad.set_tangent(target, moved)
-    if not target._inference:
-        bump_version(target)
+    bump_version(target)
     if target._view is not None and target._counter is not None:
         # Nothing was written: the history that a view has of its own still holds.
         target._view.version = target._counter[0]
     if node is not None:
+        if state.anomaly:
+            remember_forward(node)
         # What retain_grad asked for stays with the node before, as in PyTorch: the gradient in the shape of then.
         target._grad_fn, target.output_nr, target._requires_grad = node, 0, True
     return target

@@ -7,6 +7,7 @@ import math
 import numpy as np
 
 from ...autograd.inplace import view_index
+from ...core.node import Node
 from ...tensor import Tensor, tensor_method
 from ..binding import public
 from ..indexing.index import accumulate_at
@@ -118,7 +119,7 @@ def window_settings(input, size, stride, storage_offset):
 
 
 @tensor_method
-def _as_strided_node(base: Tensor, view: Tensor) -> Op:
+def _as_strided_node(base: Tensor, view: Tensor) -> Node:
     """The history of a view whose storage was written to: the base as it is now, seen through the view's window."""
     settings = {
         "size": tuple(view.shape),

@@ -4,31 +4,26 @@ from __future__ import annotations
 
 import itertools
 import weakref
-from collections.abc import Callable, Sequence
-from typing import Any, NamedTuple
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from ..quiet import quiet
-from ..tensor import Tensor, wrap
-from . import grad_mode
-from .hooks import RemovableHandle, add_hook
+from .state import thread
+from .tensor import NOT_COUNTED, Tensor, wrap
 
-__all__ = [
-    "AccumulateGrad",
-    "GradientEdge",
-    "Node",
-    "bump_version",
-    "get_gradient_edge",
-    "grad_accumulator",
-    "gradient_edge",
-    "increment_version",
-    "sequence",
-]
+if TYPE_CHECKING:
+    from ..declared import DeclaredOfNode
+else:
+    DeclaredOfNode = object
+
+__all__ = ["AccumulateGrad", "Node", "TensorMeta", "bump_version", "grad_accumulator", "gradient_edge", "sequence"]
 
 # The order in which nodes are made. The engine runs, of those that are ready, the one made last.
 sequence = itertools.count()
 ACCUMULATE_GRAD_SEQUENCE = 2**64 - 1  # a leaf is served as soon as it is ready
+
+Edge = tuple["Node | None", int]
 
 
 class TensorMeta(NamedTuple):
@@ -38,8 +33,8 @@ class TensorMeta(NamedTuple):
     dtype: np.dtype | None
 
 
-class Node:
-    """One recorded op: an edge list to the nodes of its inputs, and the rule that turns gradients backward.
+class Node(DeclaredOfNode):
+    """One recorded op: edges to the nodes of its inputs, and the rule that turns gradients backward.
 
     `tensor.grad_fn` is a Node. Gradients of its outputs come in, gradients of its inputs go out along `next_functions`.
     """
@@ -47,16 +42,15 @@ class Node:
     # No `__del__` here or below: CPython frees a long chain of plain instances without recursion (its "trashcan"), and a
     # Python destructor would take part in it once per node.
 
-    _edges: tuple[tuple[Node | None, int], ...] = ()
+    # The edges, as two tuples: for each input of the op the node that made it, and which of its outputs it is.
+    _next: tuple[Node | None, ...] = ()
+    _next_output: tuple[int, ...] = ()
     _seq: int = 0
     # The shape and dtype of each output of the forward op, hence of each gradient that comes in (None: any dtype).
     _outputs: tuple[tuple[tuple[int, ...], Any], ...] = ()
+    # None for a node that runs nobody's code but ours. Else what a user has hung around it, see `autograd/hooks.py`.
+    _around: Any = ()
     _metadata: dict[Any, Any] | None = None
-    _pre_hooks: dict[int, Any] | None = None
-    _post_hooks: dict[int, Any] | None = None
-    # Hooks of the tensors that this node computed, by output; and those tensors, where they retain their gradient.
-    _tensor_hooks: dict[int, dict[int, Any]] | None = None
-    _retaining: dict[int, weakref.ref[Tensor]] | None = None
     # In forward mode: the tangents of the outputs, for the outputs that the node saves.
     _tangents_of_outputs: dict[int, Any] | None = None
     # True if `_run` gives arrays that nobody else holds, so that a leaf may keep one as its `.grad` without a copy.
@@ -67,9 +61,13 @@ class Node:
         return type(self).__name__
 
     @property
-    def next_functions(self) -> tuple[tuple[Node | None, int], ...]:
+    def next_functions(self) -> tuple[Edge, ...]:
         """For each input of the op: the node that made it and which of its outputs it is; None if it needs no gradient."""
-        return self._edges
+        return tuple(zip(self._next, self._next_output, strict=True))
+
+    def _set_edges(self, edges: Sequence[Edge]) -> None:
+        self._next = tuple([node for node, _ in edges])
+        self._next_output = tuple([output_nr for _, output_nr in edges])
 
     @property
     def metadata(self) -> dict[Any, Any]:
@@ -94,38 +92,12 @@ class Node:
     def _set_sequence_nr(self, sequence_nr: int) -> None:
         self._seq = sequence_nr
 
-    def register_hook(self, fn: Callable[[tuple, tuple], Any]) -> RemovableHandle:
-        """Call `fn(grad_inputs, grad_outputs)` after this node ran; a tuple it returns replaces the grad_inputs."""
-        if self._post_hooks is None:
-            self._post_hooks = {}
-        return add_hook(self._post_hooks, fn)
-
-    def register_prehook(self, fn: Callable[[tuple], Any]) -> RemovableHandle:
-        """Call `fn(grad_outputs)` before this node runs; a tuple it returns replaces the grad_outputs."""
-        if self._pre_hooks is None:
-            self._pre_hooks = {}
-        return add_hook(self._pre_hooks, fn)
-
     def __repr__(self) -> str:
         return f"<{type(self).__name__} object at {id(self):#x}>"
 
     def __lt__(self, other: Node) -> bool:
         # Asked by the engine's heap about nodes of the same sequence number: neither goes first.
         return False
-
-    def __call__(self, *grads: Tensor) -> Any:
-        """Run this node alone on gradients of its outputs; the graph behind it is not touched."""
-        if len(grads) != len(self._outputs):
-            raise TypeError(
-                f"expected {len(self._outputs)} arguments, got {len(grads)} instead: {self.name()} takes one gradient for "
-                "each output."
-            )
-        if grad_mode.state.grad_enabled:
-            tensors = tuple(self._run(list(grads), True))
-        else:
-            results = self._run([g._data if isinstance(g, Tensor) else g for g in grads], False)
-            tensors = tuple(None if g is None else wrap(np.asarray(g)) for g in results)
-        return tensors[0] if len(tensors) == 1 else tensors
 
     # What the engine needs of a node ---------------------------------------------------------------------------------
 
@@ -148,7 +120,8 @@ class AccumulateGrad(Node):
 
     def __init__(self, variable: Tensor) -> None:
         self.variable = variable
-        self.expect(variable._dtype_of_gradients())
+        self._around = None
+        self.expect(variable._data.dtype if variable._grad_dtype is ... else variable._grad_dtype)
 
     def expect(self, dtype: np.dtype | None) -> None:
         """Gradients are to come in `dtype`; None: in any."""
@@ -157,8 +130,12 @@ class AccumulateGrad(Node):
     def name(self) -> str:
         return "torch::autograd::AccumulateGrad"
 
-    def accumulate(self, grad: Any, create_graph: bool, owned: bool) -> None:
-        """Add `grad` to the leaf's `.grad`. An array that is `owned` belongs to nobody else and may be kept as it is."""
+    def is_hooked(self) -> bool:
+        """True if something is called when a gradient arrives at the leaf, or after it."""
+        return bool(self.variable._hooks or self.variable._post_accumulate_hooks)
+
+    def accumulate(self, grad: Any, owned: bool) -> None:
+        """Add the array `grad` to the leaf's `.grad`. One that is `owned` belongs to nobody else and is kept as it is."""
         leaf = self.variable
         if grad is None or not leaf._requires_grad:
             return
@@ -167,33 +144,24 @@ class AccumulateGrad(Node):
                 "leaf variable has been moved into the graph interior: after it was used it was changed in place by an op "
                 "that was recorded, so no .grad can be its. Change a clone() instead."
             )
-        if create_graph and not grad_mode.state.grad_enabled:
-            # The pass computed with Tensors for the sake of their tangents alone; these end here.
-            grad, create_graph, owned = grad._data, False, False
-        if create_graph:
-            # Recorded, as any op: the gradient itself is part of a graph.
-            like = np.empty_like(leaf._data, dtype=grad._data.dtype)
-            leaf._grad = wrap(like).copy_(grad) if leaf._grad is None else leaf._grad + grad
-        elif leaf._grad is None:
-            array = np.asarray(grad)
-            if array.shape != leaf._data.shape:
-                _refuse_other_shape(leaf._data.shape, array.shape)
-            leaf._grad = wrap(array if owned and array is grad else array.copy())
+        total = leaf._grad
+        expected = (leaf if total is None else total)._data.shape
+        if grad.shape != expected:
+            _refuse_other_shape(expected, grad.shape)
+        if total is None:
+            leaf._grad = wrap(grad if owned and type(grad) is np.ndarray else np.array(grad, order="C"))
         else:
-            # In place: who holds the old gradient sees the new one, and a graph that saved it will notice.
-            total = leaf._grad
-            if total._inference and not grad_mode.state.inference:
+            if total._counter is NOT_COUNTED and not thread.state.inference:
                 raise RuntimeError(
-                    "Inplace update to inference tensor outside InferenceMode is not allowed. The .grad of this leaf was made in "
-                    "inference mode, and a gradient is to be added to it: assign a clone() of it, or None."
+                    "Inplace update to inference tensor outside InferenceMode is not allowed. The .grad of this leaf was made "
+                    "in inference mode, and a gradient is to be added to it: assign a clone() of it, or None."
                 )
-            if grad.shape != total._data.shape:
-                _refuse_other_shape(total._data.shape, grad.shape)
-            quiet.run(np.add, total._data, grad, out=total._data)
+            # In place: who holds the old gradient sees the new one, and a graph that saved it will notice.
+            np.add(total._data, grad, out=total._data)
             bump_version(total)
 
     def _run(self, grads: list[Any], create_graph: bool, wanted: Sequence[bool] | None = None) -> Sequence[Any]:
-        self.accumulate(grads[0], create_graph, owned=False)
+        self.accumulate(grads[0]._data if create_graph and grads[0] is not None else grads[0], owned=False)
         return ()
 
 
@@ -216,7 +184,7 @@ def grad_accumulator(leaf: Tensor) -> AccumulateGrad:
     return node
 
 
-def gradient_edge(t: Tensor) -> tuple[Node | None, int]:
+def gradient_edge(t: Tensor) -> Edge:
     """Where the gradient of `t` goes: its grad_fn and output number, or its AccumulateGrad, or nowhere."""
     node = t.grad_fn if t._view is not None else t._grad_fn
     if node is not None:
@@ -226,40 +194,9 @@ def gradient_edge(t: Tensor) -> tuple[Node | None, int]:
     return None, 0
 
 
-class GradientEdge(NamedTuple):
-    """An edge of the graph: a node and the number of one of its outputs. Stands for a tensor in `grad` and `backward`."""
-
-    node: Node
-    output_nr: int
-    ownership_token: Any = None
-
-
-def get_gradient_edge(tensor: Tensor) -> GradientEdge:
-    """The edge along which the gradient of `tensor` flows; usable in `autograd.grad` after the tensor itself is gone."""
-    if not tensor.requires_grad:
-        raise RuntimeError(
-            "It is not possible to get the gradient edge for a Tensor that does not require gradients. Set "
-            "requires_grad=True on it, or on one of the tensors it is computed from."
-        )
-    node, output_nr = gradient_edge(tensor)
-    if node is None:
-        raise AssertionError(
-            "Expected gradient function to be set: this view was made under no_grad of a tensor that requires grad, so no "
-            "graph leads to it."
-        )
-    return GradientEdge(node, output_nr)
-
-
 def bump_version(t: Tensor) -> None:
     """Count one in-place write to the storage of `t`."""
     if t._counter is None:
         t._counter = [1]
-    else:
+    elif t._counter is not NOT_COUNTED:
         t._counter[0] += 1
-
-
-def increment_version(tensor: Tensor | Sequence[Tensor]) -> None:
-    """Say that the tensor was written to by means that autograd did not see, so that saved uses of it raise."""
-    for t in (tensor,) if isinstance(tensor, Tensor) else tensor:
-        if not t._inference:
-            bump_version(t)

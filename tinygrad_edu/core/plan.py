@@ -1,0 +1,278 @@
+"""A Plan: what one pattern of inputs makes an op keep, how the node reads it back, and which rules it runs.
+
+Which inputs need a gradient decides which rules run, and the rules decide what is kept. So this is worked out once for each
+op and pattern, and every node of that pattern shares the plan.
+
+What is kept of an input is the tensor itself, beside the version it had: the rule gets its array, and a write in between is
+noticed. Of an output it is a shadow, a tensor on the same storage with the same counter: the output itself holds the node,
+so that neither would ever be freed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from .. import dtypes
+from .node import AccumulateGrad, Node, gradient_edge, sequence
+from .tensor import Tensor, wrap
+
+if TYPE_CHECKING:
+    from .op import Op
+
+__all__ = ["BACKWARD_TWICE", "FREED", "NUMBER", "TENSOR", "WANTED", "Plan", "modified", "refuse_detached", "shadow"]
+
+# What an input is, two bits of a pattern.
+NUMBER, TENSOR, WANTED = 0, 1, 2
+
+BACKWARD_TWICE = (
+    "Trying to backward through the graph a second time (or directly access saved tensors after they have already been "
+    "freed). Saved intermediate values of the graph are freed when you call .backward() or autograd.grad(). Specify "
+    "retain_graph=True if you need to backward through the graph a second time or if you need to access saved tensors "
+    "after calling backward."
+)
+
+
+# Stands among what is kept where something was let go.
+FREED: Any = object()
+
+# Where what is kept comes from: an input, an output, an output that has no gradient; an input's shape, a setting of no
+# tensors; anything else.
+INPUT, OUTPUT, ASIDE, SIZES, SETTING, NAMED = range(6)
+
+new = object.__new__
+
+
+class Plan:
+    """For one op and one pattern of inputs: what is kept, under which names, and the rules that are given it."""
+
+    __slots__ = (
+        "blank", "computes_alone", "forms", "forward", "frees", "frees_all", "joint", "mask", "names", "op", "pair", "prepares",
+        "promotes", "records", "rules", "sources", "tensors", "unpacks", "versions", "view", "wanted", "zeros",
+    )  # fmt: skip
+
+    def __init__(self, op: type[Op], kinds: tuple[int, ...]) -> None:
+        self.op = op
+        self.forward = op.forward
+        # Arrays and numbers alone: a rule that computes, not a user.
+        self.computes_alone = not any(kinds)
+        self.promotes = op.promotes or op.makes_float
+        self.pair = op.promotes and not op.makes_float and len(kinds) == 2 and NUMBER not in kinds
+        self.prepares = bool(op.without_gradient)
+        self.unpacks = self.prepares or op._variadic
+        self.view = op.view
+        self.records = WANTED in kinds and op._differentiable
+        # The one input of an op needs a gradient, even where a view made under no_grad leaves it without an edge.
+        self.mask = tuple([kind == WANTED for kind in kinds]) if len(kinds) > 1 else (True,)
+        self.names = op._what_to_save(self.mask) if op._differentiable else ()
+        self.sources = tuple([(name, *self._source(name, kinds)) for name in self.names])
+        # Which of what is kept are tensors: the number there, and that of the output, or of the input, that it is.
+        self.tensors = tuple(
+            [
+                (slot, where if kind == OUTPUT else None, where if kind == INPUT else None)
+                for slot, (_, kind, where) in enumerate(self.sources)
+                if kind in (OUTPUT, ASIDE) or (kind == INPUT and kinds[where] != NUMBER)
+            ]
+        )
+        self.versions = (0,) * len(self.tensors)
+        # Whether anything, and whether all that is kept, is let go once the node has run: tensors are, settings stay.
+        self.frees = any(kind not in (SIZES, SETTING) for _, kind, _ in self.sources)
+        self.frees_all = self.frees and all(kind in (INPUT, OUTPUT, ASIDE) for _, kind, _ in self.sources)
+        self.wanted = [i for i, kind in enumerate(kinds) if kind == WANTED]
+        self.blank = [None] * len(kinds)
+        self.zeros = (0,) * len(kinds)
+        self.forms: Any = (((), None),)  # the form of the last output: most nodes share it
+        self.joint = op._joint.function if op._joint is not None else None
+        # For each input that needs a gradient: its number, its rule, and which of what is kept it is given (None: all).
+        self.rules: list[tuple[int, Callable[..., Any], tuple[int, ...] | None]] = []
+        if self.joint is None and op._differentiable:
+            for i, (rule, needed) in enumerate(zip(op._rules, self.mask, strict=True)):
+                if rule is not None and needed:
+                    slots = tuple([self.names.index(name) for name in rule.needs])
+                    self.rules.append((i, rule.function, None if rule.needs == self.names else slots))
+
+    def _source(self, name: str, kinds: tuple[int, ...]) -> tuple[int, Any]:
+        op = self.op
+        if name in op._inputs and not op._variadic:
+            return INPUT, op._inputs.index(name)
+        if name.endswith("_sym_sizes") and not op._variadic:
+            return SIZES, op._inputs.index(name.removesuffix("_sym_sizes"))
+        number = None if name in op._settings else op._output(name)
+        if number is None:
+            is_plain = name in op._settings and name not in op.without_gradient
+            return (SETTING, op._defaults.get(name)) if is_plain else (NAMED, None)
+        return ASIDE if number in op.non_differentiable or op._is_hidden(number) else OUTPUT, number
+
+    # --- the forward pass --------------------------------------------------------------------------------------------
+
+    def record(self, inputs: Sequence[Any], settings: dict[str, Any], outs: Sequence[Tensor]) -> Op:
+        """The node of one run of the op: its edges, the form of its outputs, and what its rules will ask for."""
+        node = new(self.op)
+        node._around = None
+        node._seq = next(sequence)
+        node._plan = self
+        nodes = self.blank.copy()
+        numbers = self.zeros
+        for i in self.wanted:
+            x = inputs[i]
+            made_by, output_nr = x._grad_fn, x.output_nr
+            if made_by is None or x._view is not None:
+                made_by, output_nr = gradient_edge(x)
+                if made_by is None and len(nodes) > 1:
+                    # A view made under no_grad asks for a gradient and has no edge to send it along.
+                    return self.op._record(inputs, settings, outs)
+            nodes[i] = made_by
+            if output_nr:
+                numbers = (*numbers[:i], output_nr, *numbers[i + 1 :])
+        node._next = tuple(nodes)
+        node._next_output = numbers
+        if len(outs) == 1:
+            data = outs[0]._data
+            forms = self.forms
+            if forms[0][0] != data.shape or forms[0][1] is not data.dtype:
+                forms = self.forms = ((data.shape, data.dtype),)
+            node._outputs = forms
+        else:
+            node._outputs = tuple([(out._data.shape, out._data.dtype) for out in outs[: self.op.visible_outputs]])
+        # What the rules will ask for, and the version of each tensor among it.
+        kept: list[Any] = []
+        written_to = False
+        for name, kind, where in self.sources:
+            if kind == INPUT:
+                value = inputs[where]
+                if isinstance(value, Tensor) and value._counter is not None and value._counter[0]:
+                    written_to = True
+            elif kind == SETTING:
+                value = settings.get(name, where)
+            elif kind == SIZES:
+                value = inputs[where]
+                value = value._data.shape if isinstance(value, Tensor) else np.shape(value)
+            elif kind == NAMED:
+                value = self.op._packed(self.op._named(name, inputs, settings, outs, self.mask))
+            else:
+                value = outs[where]
+                if kind == OUTPUT:
+                    value = shadow(value, where)
+                    written_to = written_to or value._counter != [0]
+            kept.append(value)
+        node._kept = tuple(kept)
+        node._versions = self.versions
+        if written_to:
+            counters = [kept[slot]._counter for slot, _, _ in self.tensors]
+            node._versions = tuple([0 if counter is None else counter[0] for counter in counters])
+        return node
+
+    # --- the backward pass -------------------------------------------------------------------------------------------
+
+    def arrays(self, node: Op) -> list[Any]:
+        """What `node` kept, as arrays for its rules; a 0-d one as a number, with which NumPy computes ten times faster.
+
+        Raises:
+            RuntimeError: it has been freed, or changed in place since.
+        """
+        values = list(node._kept)
+        if node._versions is None:
+            raise RuntimeError(BACKWARD_TWICE)
+        for (slot, output_nr, position), version in zip(self.tensors, node._versions):  # noqa: B905 - of one length
+            t = values[slot]
+            if version is None:
+                # Packed by hooks, or shown to somebody: a SavedTensor, which knows the way back.
+                values[slot] = t.array()
+                continue
+            counter = t._counter
+            if version != (0 if counter is None else counter[0]):
+                raise RuntimeError(modified(t, t.grad_fn if output_nr is None else node, version))
+            if t._grad_fn is None and position is not None:
+                refuse_detached(node._next[position])
+            data = t._data
+            values[slot] = data if data.shape else data[()]
+        if self.unpacks or node._around is not None:
+            values = [self.op._unpacked(value, False) for value in values]
+        return values
+
+    def recorded(self, node: Op) -> list[Any]:
+        """What `node` kept, as Tensors with their place in the graph, for rules whose work is recorded."""
+        if node._versions is None:
+            raise RuntimeError(BACKWARD_TWICE)
+        values = [self.op._unpacked(value, True) for value in node._kept]
+        for n, (slot, _, position) in enumerate(self.tensors):
+            if node._versions[n] is not None:
+                t = values[slot] = self.tensor(node, n)
+                if t._grad_fn is None and position is not None:
+                    refuse_detached(node._next[position])
+        return values
+
+    def tensor(self, node: Op, n: int) -> Any:
+        """The `n`th of the tensors that `node` kept, as it was in the forward pass."""
+        slot, output_nr, _ = self.tensors[n]
+        if node._versions is None:
+            raise RuntimeError(BACKWARD_TWICE)
+        t, version = node._kept[slot], node._versions[n]
+        if version is None:
+            return t.tensor()
+        if version != (0 if t._counter is None else t._counter[0]):
+            raise RuntimeError(modified(t, t.grad_fn if output_nr is None else node, version))
+        if output_nr is None:
+            return t
+        out = wrap(t._data)
+        out._counter = t._counter
+        out._grad_fn, out.output_nr, out._requires_grad = node, output_nr, True
+        if node._tangents_of_outputs is not None:
+            out._tangent = node._tangents_of_outputs.get(output_nr)
+        return out
+
+    def gradients(self, node: Op, grad: Any, values: Sequence[Any], wanted: Sequence[bool] | None) -> Sequence[Any]:
+        """What the rules give for the inputs that need a gradient; None for the others."""
+        if self.joint is not None:
+            together = self.joint(grad, *values)
+            return together if wanted is None else [g if w else None for g, w in zip(together, wanted, strict=True)]
+        results: list[Any] = [None] * len(node._next)
+        for i, rule, slots in self.rules:
+            if node._next[i] is not None and (wanted is None or wanted[i]):
+                results[i] = rule(grad, *values) if slots is None else rule(grad, *[values[n] for n in slots])
+        return results
+
+    def release(self, node: Op) -> None:
+        """Let go of the tensors that `node` kept, and of numbers in the place of one: its rules cannot run again."""
+        goes = [
+            self.op._lets_go(name, value) or kind in (INPUT, OUTPUT, ASIDE)
+            for (name, kind, _), value in zip(self.sources, node._kept, strict=True)
+        ]
+        if any(goes):
+            node._kept = tuple([FREED if gone else value for gone, value in zip(goes, node._kept, strict=True)])
+            node._versions = None
+
+
+def shadow(out: Tensor, output_nr: int = 0) -> Tensor:
+    """A tensor on the storage of `out`, with its counter and without its node, which would keep itself alive."""
+    if out._counter is None:
+        out._counter = [0]
+    t = wrap(out._data)
+    t._counter = out._counter
+    t.output_nr = output_nr
+    return t
+
+
+def refuse_detached(node: Node | None) -> None:
+    """Raise if a tensor that has no history now had one, and so an edge to `node`, when it was kept."""
+    if node is not None and type(node) is not AccumulateGrad:
+        raise RuntimeError(
+            "Trying to use a saved tensor that has been detached in-place, i.e. with .detach_(). This is not supported, "
+            "please use out-of-place `.detach()` instead"
+        )
+
+
+def modified(t: Tensor, node: Node | None, expected: int) -> str:
+    """What to say of a kept tensor that was written to since: `node` made it, if any did."""
+    now = 0 if t._counter is None else t._counter[0]
+    from_what = f", which is output {t.output_nr} of {node.name()}," if node is not None else ""
+    kind = dtypes.from_numpy_dtype(t._data.dtype).legacy_name
+    return (
+        "one of the variables needed for gradient computation has been modified by an inplace operation: "
+        f"[{kind}Tensor {list(t._data.shape)}]{from_what} is at version {now}; expected version {expected} "
+        "instead. The backward rule needs the value as it was in the forward pass. Hint: replace the in-place "
+        "operation (a name that ends in _, +=, or an assignment to a slice) by one that makes a new tensor, or "
+        "change a clone(); detect_anomaly() shows the forward line whose gradient failed."
+    )

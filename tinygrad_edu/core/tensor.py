@@ -1,0 +1,123 @@
+"""The Tensor: an array, and what autograd keeps beside it.
+
+This is the lowest layer. The layers above give Tensor its methods, each where its subject lives: `tinygrad_edu/tensor.py`
+what an array is asked, `autograd` the hooks and `backward`, `ops` the operators and the mathematics.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from ..declared import Declared
+    from .node import Node
+else:
+    Declared = object
+
+__all__ = ["NOT_COUNTED", "Tensor", "View", "bind", "tensor_method", "wrap"]
+
+
+class Tensor(Declared):
+    """An n-dimensional array that autograd can follow. Make one with `tensor`, `zeros`, `ones`, `rand`, …"""
+
+    # These six are set on each tensor as it is made, in this order: an attribute of the instance is read faster.
+    _data: np.ndarray
+    _grad_fn: Node | None = None
+    # True for leaves that ask for a gradient and for every result that was recorded.
+    _requires_grad: bool = False
+    # For a view: what it knows of the tensor whose storage it shows.
+    _view: View | None = None
+    # The count of in-place writes, in a list shared by all tensors that share the storage. None: never written, no views.
+    _counter: list[int] | None = None
+    output_nr: int = 0
+
+    # What differs from these defaults is set when somebody asks for it.
+    _grad: Tensor | None = None
+    # The AccumulateGrad of a leaf, weakly: it lives as long as some graph leads to it.
+    _accumulator: Any = None
+    # Hooks of a leaf; those of an intermediate result live on its node, as in PyTorch.
+    _hooks: dict[int, Any] | None = None
+    _post_accumulate_hooks: dict[int, Any] | None = None
+    _retains_grad: bool = False
+    # What `grad_dtype` was set to; `...`: nothing, so that gradients have the dtype of the tensor.
+    _grad_dtype: Any = ...
+    # The tangent of forward-mode differentiation, and the level it belongs to.
+    _tangent: Any = None
+    name: str | None = None
+
+    # The historical flag, see autograd/variable.py. It is copied and pickled along, so it is no annotated attribute.
+    _volatile = False
+
+    @property
+    def grad_fn(self) -> Node | None:
+        """The node that computed this tensor; None for a leaf."""
+        if self._view is not None:
+            self._view.follow(self)
+        return self._grad_fn
+
+    @property
+    def requires_grad(self) -> bool:
+        """True if gradients flow to this tensor: it is a leaf that asks for them, or was computed from one that does."""
+        return self._requires_grad or (self._view is not None and self._view.base._requires_grad)
+
+    @requires_grad.setter
+    def requires_grad(self, value: bool) -> None:
+        self._requires_grad = value  # `tinygrad_edu/tensor.py` asks first whether that can be
+
+    @property
+    def is_leaf(self) -> bool:
+        """True if no recorded op computed this tensor: it requires no grad, or its gradient accumulates in `.grad`."""
+        return self.grad_fn is None
+
+
+class View:
+    """What a view knows of the tensor whose storage it shows; `autograd/inplace.py` says what follows for its history."""
+
+    __slots__ = ("base", "creation", "version")
+
+    base: Tensor
+    creation: str | None
+    version: int
+
+    def follow(self, view: Tensor) -> None:
+        """Bring the history of `view` up to date, where its storage was written to."""
+
+
+class _NotCounted(list):
+    """The counter of an inference tensor, which counts nothing: a node that wants to keep such a tensor is refused here."""
+
+    def __getitem__(self, index: Any) -> Any:
+        raise RuntimeError(
+            "Inference tensors cannot be saved for backward. Please do not use Tensors created in inference mode in "
+            "computation tracked by autograd. To work around this, you can make a clone to get a normal tensor and "
+            "use it in autograd, or use `no_grad()` instead of `inference_mode()`."
+        )
+
+
+NOT_COUNTED = _NotCounted()
+
+
+def wrap(array: np.ndarray) -> Tensor:
+    """A leaf Tensor over `array`, which is not copied."""
+    t = object.__new__(Tensor)
+    t._data = array
+    t._grad_fn = None
+    t._requires_grad = False
+    t._view = None
+    t._counter = None
+    t.output_nr = 0
+    return t
+
+
+def bind(name: str, attribute: Any) -> None:
+    """Make `attribute` (a function, a property) part of Tensor under `name`: how the layers above extend it."""
+    setattr(Tensor, name, attribute)
+
+
+def tensor_method(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Make `function` a method of Tensor under its own name."""
+    bind(function.__name__, function)
+    return function

@@ -1,0 +1,58 @@
+"""Operands brought to one dtype, and shapes that do not fit refused, as PyTorch does."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from . import dtypes
+
+__all__ = ["promoted", "refuse_mismatch"]
+
+
+def promoted(arrays: list[Any], makes_float: bool) -> list[Any]:
+    """The operands in the dtype in which PyTorch computes them."""
+    if not makes_float:
+        if len(arrays) == 2:
+            a, b = arrays
+            if type(a) is np.ndarray:
+                if type(b) is np.ndarray:
+                    if a.dtype is b.dtype:
+                        return arrays
+                # NumPy gives a Python number the type of a float array, as PyTorch does.
+                elif (type(b) is float or type(b) is int) and a.dtype.kind == "f":
+                    return arrays
+            elif (type(a) is float or type(a) is int) and b.dtype.kind == "f":
+                return arrays
+    elif len(arrays) == 1 and arrays[0].dtype.kind == "f":
+        return arrays
+    for a in arrays:
+        if a is not None and not isinstance(a, np.ndarray | np.generic | int | float):
+            raise TypeError(f"argument must be Tensor or Number, not {type(a).__name__}. Make a tensor with tensor(…).")
+    common = dtypes.promote(arrays)
+    if makes_float and common.kind != "f":
+        common = dtypes.get_default_dtype().numpy
+    return [
+        a
+        if a is None
+        else a.astype(common, copy=False)
+        if isinstance(a, np.ndarray | np.generic)
+        # As in PyTorch a number that an integer type cannot hold wraps around, and does not change the type.
+        else np.asarray(a).astype(common)
+        for a in arrays
+    ]
+
+
+def refuse_mismatch(shapes: Sequence[tuple[int, ...]]) -> None:
+    """Raise if two of the shapes do not broadcast."""
+    for a, b in itertools.combinations(shapes, 2):
+        for back, (n, m) in enumerate(zip(reversed(a), reversed(b), strict=False), start=1):
+            if n != m and n != 1 and m != 1:
+                raise RuntimeError(
+                    f"The size of tensor a ({n}) must match the size of tensor b ({m}) at non-singleton dimension "
+                    f"{max(len(a), len(b)) - back}. Two shapes broadcast if, from the last dimension on, sizes are equal "
+                    f"or one of them is 1; these are {list(a)} and {list(b)}."
+                )
