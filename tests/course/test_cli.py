@@ -1,5 +1,7 @@
-"""The command `tinygrad-edu`, as real processes."""
+"""The command `tinygrad-edu`: as real processes, and where only the answer matters within this one."""
 
+import contextlib
+import io
 import os
 import random
 import re
@@ -14,6 +16,7 @@ from pathlib import Path
 
 import pytest
 
+from tinygrad_edu.course.cli import main
 from tinygrad_edu.course.lab import free_port
 
 COMMAND = [sys.executable, "-m", "tinygrad_edu.course.cli"]
@@ -21,7 +24,22 @@ ROOT = Path(__file__).resolve().parents[2]
 
 
 def run(*arguments: str, **options) -> subprocess.CompletedProcess:
+    """The command as a process of its own."""
     return subprocess.run([*COMMAND, *arguments], capture_output=True, text=True, timeout=300, **options)
+
+
+def call(*arguments: str) -> subprocess.CompletedProcess:
+    """The command within this process, which has PyTorch loaded already."""
+    out, err = io.StringIO(), io.StringIO()
+    with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
+        try:
+            code = main(arguments)
+        except SystemExit as end:
+            code = end.code
+            if isinstance(code, str):  # as Python does at the end of a process
+                print(code, file=sys.stderr)
+                code = 1
+    return subprocess.CompletedProcess(arguments, code, out.getvalue(), err.getvalue())
 
 
 class Lab:
@@ -104,7 +122,7 @@ def test_a_second_lab_keeps_what_the_student_wrote(directory: Path) -> None:
 
 def test_lab_on_a_folder_that_cannot_be_written_says_so(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
-    done = run("lab", "--no-browser", "--dir", str(tmp_path / "file"))
+    done = call("lab", "--no-browser", "--dir", str(tmp_path / "file"))
     assert done.returncode != 0
     assert "Choose another folder with --dir" in done.stderr
     assert "Traceback" not in done.stderr
@@ -112,7 +130,7 @@ def test_lab_on_a_folder_that_cannot_be_written_says_so(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("port", ["70000", "-5", "lab", "8888.5", "٣"])
 def test_what_is_no_port_is_refused_before_anything_is_written(directory: Path, port: str) -> None:
-    done = run("lab", "--no-browser", "--dir", str(directory), f"--port={port}")
+    done = call("lab", "--no-browser", "--dir", str(directory), f"--port={port}")
     assert (done.returncode, "Traceback" in done.stderr) == (2, False)
     assert "a port is a number from 0 to 65535" in done.stderr
     assert not directory.exists()
@@ -132,7 +150,7 @@ def test_doctor_finds_everything_the_lessons_need() -> None:
         assert re.search(rf"^ok +{subject}", done.stdout, re.MULTILINE), done.stdout
 
 
-def test_doctor_names_what_is_missing_and_the_command_that_mends_it(tmp_path: Path) -> None:
+def test_doctor_names_what_is_missing_and_the_command_that_fixes_it(tmp_path: Path) -> None:
     """In a real virtual environment that holds numpy and this package, and nothing else of the course."""
     subprocess.run([sys.executable, "-m", "venv", "--without-pip", tmp_path / "bare"], check=True)
     (bare := next((tmp_path / "bare").glob("**/site-packages"))).joinpath("clone.pth").write_text(str(ROOT))
@@ -160,6 +178,29 @@ def test_doctor_finds_what_is_installed_and_cannot_be_loaded(tmp_path: Path) -> 
     assert re.search(f"^note +torch{broken}torch; without it", done.stdout, re.MULTILINE), done.stdout
 
 
+def test_doctor_finds_a_module_of_the_learners_own_that_hides_one_of_ours(tmp_path: Path) -> None:
+    """The notebooks' folder comes first on Python's path: `import viz` there would find the learner's file."""
+    lesson = tmp_path / "tinygrad-edu-lessons" / "01_slopes"
+    lesson.mkdir(parents=True)
+    (tmp_path / "tinygrad_edu").mkdir()  # a folder without modules hides nothing
+    (lesson / "viz.py").write_text("colours = ['red']\n")
+    done = run("doctor", cwd=tmp_path)
+    assert done.returncode == 1
+    assert re.search(r"^MISS +viz +\S+viz.py hides this course's own", done.stdout, re.MULTILINE), done.stdout
+    assert re.search(r"^ok +tinygrad_edu", done.stdout, re.MULTILINE), done.stdout
+
+
+def test_doctor_finds_widgets_of_another_version_than_the_package_that_shows_them(tmp_path: Path) -> None:
+    left = tmp_path / "labextensions" / "anywidget"
+    left.mkdir(parents=True)
+    (left / "package.json").write_text('{"name": "anywidget", "version": "0.1.0"}')
+    done = run("doctor", env={**os.environ, "JUPYTER_PATH": str(tmp_path)})
+    assert done.returncode == 1
+    assert re.search(
+        r"^MISS +widgets +JupyterLab loads anywidget 0.1.0 from \S+anywidget, but", done.stdout, re.MULTILINE
+    )
+
+
 def test_release_writes_what_students_get_and_progress_finds_nothing_solved_in_it(tmp_path: Path) -> None:
     released = run("release", str(tmp_path / "released"))
     assert released.returncode == 0, released.stderr
@@ -174,10 +215,10 @@ def test_release_writes_what_students_get_and_progress_finds_nothing_solved_in_i
 
 def test_progress_and_release_of_folders_that_are_not_there_say_so(tmp_path: Path) -> None:
     missing = str(tmp_path / "missing")
-    done = run("progress", "--dir", missing)
+    done = call("progress", "--dir", missing)
     assert (done.returncode, "Traceback" in done.stderr) == (2, False)
     assert "tinygrad-edu lab" in done.stderr
-    done = run("release", str(tmp_path / "released"), "--source", missing)
+    done = call("release", str(tmp_path / "released"), "--source", missing)
     assert (done.returncode, "Traceback" in done.stderr) == (2, False)
     assert f"no lessons at {missing}" in done.stderr
 
@@ -204,7 +245,7 @@ def test_draw_saves_a_picture_beside_the_program(program: Path, engine: str) -> 
 
 
 def test_play_saves_a_page_with_every_step(program: Path) -> None:
-    done = run("play", str(program), "-o", str(program.with_name("flow.html")))
+    done = call("play", str(program), "-o", str(program.with_name("flow.html")))
     assert done.returncode == 0, done.stderr
     assert "Backward, step 2 of 4" in program.with_name("flow.html").read_text()
 
@@ -212,19 +253,19 @@ def test_play_saves_a_page_with_every_step(program: Path) -> None:
 @pytest.mark.parametrize(("command", "moves"), [("play", True), ("draw", False)])
 def test_play_as_svg_moves_and_draw_stands_still(program: Path, command: str, moves: bool) -> None:
     picture = program.with_name("flow.svg")
-    assert run(command, str(program), "-o", str(picture)).returncode == 0
+    assert call(command, str(program), "-o", str(picture)).returncode == 0
     assert ("@keyframes" in picture.read_text()) is moves
 
 
 def test_compare_says_that_both_engines_agree(program: Path) -> None:
-    done = run("compare", str(program))
+    done = call("compare", str(program))
     assert (done.returncode, done.stderr) == (0, "")
     assert "agree: 3 nodes" in done.stdout
 
 
 def test_a_program_that_raises_is_drawn_up_to_there_and_its_error_is_told(program: Path) -> None:
     program.write_text(PROGRAM + "loss.backward()\n")
-    done = run("draw", str(program))
+    done = call("draw", str(program))
     assert done.returncode == 1
     assert "line 6: RuntimeError: Trying to backward through the graph a second time" in done.stderr
     assert program.with_suffix(".svg").exists()
@@ -238,14 +279,17 @@ def test_a_program_that_raises_is_drawn_up_to_there_and_its_error_is_told(progra
         (["compare", "missing.py"], ""),
     ],
 )
-def test_what_cannot_be_drawn_is_refused_with_a_sentence(program: Path, arguments: list[str], said: str) -> None:
-    done = run(*arguments, cwd=program.parent)
+def test_what_cannot_be_drawn_is_refused_with_a_sentence(
+    program: Path, arguments: list[str], said: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(program.parent)
+    done = call(*arguments)
     assert (done.returncode, "Traceback" in done.stderr) == (2, False)
     assert said in done.stderr
 
 
 def test_an_unknown_option_is_refused_where_nothing_is_passed_on() -> None:
-    done = run("doctor", "--nonsense")
+    done = call("doctor", "--nonsense")
     assert done.returncode == 2
     assert "--nonsense" in done.stderr
 
@@ -257,7 +301,7 @@ def test_without_a_command_the_help_names_the_commands() -> None:
 
 def test_a_site_is_not_written_over_something_else(tmp_path: Path) -> None:
     (tmp_path / "thesis.txt").write_text("mine")
-    done = run("site", "-o", str(tmp_path))
+    done = call("site", "-o", str(tmp_path))
     assert done.returncode == 2
     assert "no site written" in done.stderr
     assert [path.name for path in tmp_path.iterdir()] == ["thesis.txt"]
@@ -265,7 +309,7 @@ def test_a_site_is_not_written_over_something_else(tmp_path: Path) -> None:
 
 def test_a_site_that_has_no_place_is_refused_before_the_lessons_are_run(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
-    done = run("site", "-o", str(tmp_path / "file" / "site"), "--only", "no such lesson")
+    done = call("site", "-o", str(tmp_path / "file" / "site"), "--only", "no such lesson")
     assert (done.returncode, "Traceback" in done.stderr) == (2, False)
     assert "no site written" in done.stderr
     assert "lesson" not in done.stderr
@@ -280,6 +324,6 @@ def test_every_command_and_option_in_the_documentation_is_there() -> None:
         command, *rest = line.split()
         options.setdefault(command, set()).update(word for word in rest if word.startswith("-"))
     for command, named in options.items():
-        told = run(command, "--help")
+        told = call(command, "--help")
         assert told.returncode == 0, f"{command}: {told.stderr}"
         assert [option for option in named if not re.search(rf"(?<![\w-]){option}\b", told.stdout)] == [], command

@@ -1,15 +1,25 @@
-"""Look at this installation and say what works, what does not, and the one command that mends it."""
+"""Look at this installation and say what works, what does not, and the one command that fixes it."""
 
+import json
 import platform
 import shutil
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from importlib import import_module, metadata, util
+from importlib.machinery import PathFinder
 from pathlib import Path
 
 INSTALL_COURSE = "pip install 'tinygrad-edu[course]'"
 BROWSERS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "chrome", "msedge")
+
+
+PACKAGES = ("tinygrad_edu", "viz")
+HOME = Path(__file__).resolve().parents[2]
+"""The folder that holds this installation's packages."""
+
+EXTENSIONS = {"anywidget": "anywidget", "@jupyter-widgets/jupyterlab-manager": "jupyterlab_widgets"}
+"""What JupyterLab loads in the browser to show widgets, and the Python package that brings it."""
 
 
 @dataclass
@@ -31,6 +41,9 @@ def findings() -> Iterator[Finding]:
     yield Finding("Python", sys.version_info >= (3, 11), f"{platform.python_version()} in {sys.prefix}")
     for name in ("numpy", "jupyterlab", "ipywidgets", "anywidget", "pygraphviz"):
         yield _package(name)
+    for name in PACKAGES:
+        yield _ours(name)
+    yield from _widgets()
     yield _lessons()
     yield _torch()
     yield _browser()
@@ -57,6 +70,71 @@ def _package(name: str) -> Finding:
     except Exception as error:  # a library in C may also be missing what it links to, or be built for another NumPy
         return Finding(name, False, f"{version} cannot be loaded ({error}): pip install --force-reinstall {name}")
     return Finding(name, True, version)
+
+
+def _ours(name: str) -> Finding:
+    """Whether a notebook that imports `name` gets this installation's: a learner's own `viz.py` would hide it silently."""
+    for folder in _where_notebooks_run():
+        found = PathFinder.find_spec(name, [str(folder)])
+        origin = Path(found.origin).resolve() if found and found.origin else None
+        if origin and not origin.is_relative_to(HOME / name):
+            hidden = origin.parent if origin.name == "__init__.py" else origin
+            return Finding(name, False, f"{hidden} hides this course's own package {name!r}: give it another name")
+    return Finding(name, True, str(HOME / name))
+
+
+def _where_notebooks_run() -> Iterable[Path]:
+    """The folders whose modules come first in a notebook: this one, and those of the working copy; then Python's own."""
+    from .lab import DEFAULT_DIR
+
+    here = Path.cwd()
+    copy = here / DEFAULT_DIR
+    lessons = sorted(folder for folder in copy.iterdir() if folder.is_dir()) if copy.is_dir() else []
+    return [here, copy, *lessons, *(Path(place) for place in sys.path if place)]
+
+
+def _widgets() -> Iterator[Finding]:
+    """Whether the widgets that JupyterLab loads are those of the packages that Python finds.
+
+    The first folder of Jupyter's path counts, and a user's own comes before the system's: what an older installation
+    left there is loaded in the place of ours, and every widget stays blank.
+    """
+    if any(util.find_spec(name) is None for name in ("jupyter_core", *EXTENSIONS.values())):
+        return  # said above already, with what to do
+    from jupyter_core.paths import jupyter_path
+
+    for extension, package in EXTENSIONS.items():
+        version = metadata.version(package)
+        files = [Path(folder, extension, "package.json") for folder in jupyter_path("labextensions")]
+        shown = next((file for file in files if file.is_file()), None)
+        shipped = _shipped(package, extension)
+        if shown is None:
+            yield Finding("widgets", False, f"JupyterLab finds no {extension}: pip install --force-reinstall {package}")
+        elif shipped and _version_in(shown) != _version_in(shipped):
+            yield Finding(
+                "widgets",
+                False,
+                f"JupyterLab loads {extension} {_version_in(shown)} from {shown.parent}, but {package} {version} comes with "
+                f"{_version_in(shipped)}: remove that folder",
+            )
+        else:
+            yield Finding("widgets", True, f"{extension} {_version_in(shown)}, of {package} {version}")
+
+
+def _shipped(package: str, extension: str) -> Path | None:
+    """The description of a JupyterLab extension as the Python package brought it."""
+    ending = f"labextensions/{extension}/package.json"
+    for file in metadata.files(package) or []:
+        if file.as_posix().endswith(ending):
+            return Path(str(file.locate()))
+    return None
+
+
+def _version_in(file: Path) -> str:
+    try:
+        return str(json.loads(file.read_text(encoding="utf-8"))["version"])
+    except (OSError, ValueError, KeyError, TypeError):
+        return "of an unknown version"
 
 
 def _lessons() -> Finding:
