@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 from functools import cache
-from types import CodeType, ModuleType
+from types import CodeType, FunctionType, ModuleType
 from typing import Any, ClassVar
 
 import numpy as np
@@ -85,6 +85,24 @@ class Engine(ABC):
         autograd = self.module.autograd
         found = {inspect.unwrap(function).__code__: "pass" for function in (autograd.backward, autograd.grad)}
         found[self._run_backward().__code__] = "run"
+        return found
+
+    def whole_calls(self) -> dict[CodeType, str]:
+        """The code of library functions that a program thinks of as one thing: `step`, `clip` and `init` are the kinds."""
+        optim, utils, init = self.module.optim, self.module.nn.utils, self.module.nn.init
+        kinds: list[Any] = [getattr(optim, name) for name in dir(optim)]
+        found = {
+            inspect.unwrap(kind.step).__code__: "step"  # type: ignore[attr-defined]
+            for kind in kinds
+            if isinstance(kind, type) and issubclass(kind, optim.Optimizer)
+        }
+        found[inspect.unwrap(self.module_type.load_state_dict).__code__] = "init"  # type: ignore[attr-defined]
+        for home, kind in ((utils, "clip"), (init, "init")):
+            for name in dir(home):
+                function = inspect.unwrap(getattr(home, name))
+                wanted = name.endswith("_") and name[0] != "_" and (kind == "init" or name.startswith("clip_grad"))
+                if wanted and isinstance(function, FunctionType):
+                    found[function.__code__] = kind
         return found
 
     @abstractmethod

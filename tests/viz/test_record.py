@@ -390,3 +390,71 @@ def test_a_function_that_opens_its_cell_and_raises_keeps_the_tensors_it_had_made
     assert recording.error["line"] == 5
     assert recording.tensors["x"]["grad"]["data"] == 6.0
     assert recording.tensors["y"]["value"]["data"] == 9.0
+
+
+TRAINED = """
+class Net(T.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.hidden, self.out = T.nn.Linear(2, 3), T.nn.Linear(3, 1)
+        self.apply(self.begin)
+
+    def begin(self, module):
+        if isinstance(module, T.nn.Linear):
+            T.nn.init.xavier_uniform_(module.weight)
+
+    def forward(self, x):
+        return self.out(self.hidden(x).relu())
+
+net = Net()
+optimizer = T.optim.Adam(net.parameters(), lr=0.1)
+for step in range(2):
+    loss = net(T.ones(4, 2)).mean()
+    optimizer.zero_grad()
+    loss.backward()
+    T.nn.utils.clip_grad_norm_(net.parameters(), 0.1)
+    optimizer.step()
+"""
+
+
+def test_initialisation_clipping_and_steps_are_one_thing_each_on_both_engines(engine):
+    recording = viz.record(TRAINED, engine=engine)
+    assert recording.error is None
+    not_recorded = [op.name for op in recording.graph.ops.values() if not op.recorded]
+    assert not_recorded == ["clip_grad_norm_", "Adam.step"] * 2
+    # A step moves each parameter, so there are three versions of each; what initialisation made has no history.
+    names = [value.name for value in recording.graph.values.values() if value.kind == "leaf"]
+    parameters = ["net.hidden.bias", "net.hidden.weight", "net.out.bias", "net.out.weight"]
+    assert sorted(names) == sorted(parameters * 3)
+
+
+def test_a_step_says_what_it_moves(engine):
+    steps = viz.record(TRAINED, engine=engine).scene()["steps"]
+    (step,) = {step["sentence"] for step in steps if step["title"] == "Forward: Adam.step"}
+    assert step.startswith("Adam.step moves 4 parameters by their gradients: net.")
+
+
+TIED = """
+class Tied(T.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.embedding, self.head = T.nn.Embedding(5, 3), T.nn.Linear(3, 5, bias=False)
+        self.head.weight = self.embedding.weight
+
+    def forward(self, tokens):
+        return self.head(self.embedding(tokens))
+
+def build():
+    model = Tied()
+    return model
+
+language = build()
+loss = language(T.tensor([1, 2])).sum()
+loss.backward()
+"""
+
+
+def test_a_tied_weight_has_both_names_and_the_program_s_name_wins_over_a_function_s(engine):
+    (leaf,) = [v for v in viz.record(TIED, engine=engine).graph.values.values() if v.kind == "leaf"]
+    assert leaf.name == "language.embedding.weight"
+    assert "language.head.weight" in leaf.names

@@ -209,6 +209,8 @@ class Director:
                 words += f", which keeps {listed(names)} for the backward pass"
         else:
             words += "; it is not recorded, so no gradient will flow through it"
+        if op.whole:
+            words = self.words.whole(op)
         place = f" inside {op.scope}" if op.scope else f" in {op.module}" if op.module else ""
         self._close(Step(phase, f"{phase.title()}: {mathematics}{place}", sentence(words), event.line))
 

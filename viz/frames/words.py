@@ -41,6 +41,17 @@ class Words:
         saved = op.saved[position]
         return f"{notation.symbol(op)} saved {saved.name} ({self.saved(op, saved)})"
 
+    def whole(self, op: Op) -> str:
+        """What a library did in one call: `SGD.step moves 2 parameters by their gradients: w and b`."""
+        names = [self.graph.values[key].title for key in op.inputs if key is not None]
+        told = listed(names) if len(names) <= 4 else f"{', '.join(names[:3])} and {len(names) - 3} more"
+        count = f"{len(names)} parameter{'' if len(names) == 1 else 's'}"
+        if op.whole.endswith(".step"):
+            return f"{op.whole} moves {count} by {'its gradient' if len(names) == 1 else 'their gradients'}: {told}"
+        if not op.outputs:
+            return f"{op.whole} scales the gradients of {count}: {told}"
+        return f"{op.whole} writes new numbers into {count}: {told}"
+
     def gradient_of(self, node: str, number: int) -> str:
         """The value whose gradient goes into slot `number` of a node."""
         if node in self.leaf_of:

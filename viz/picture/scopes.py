@@ -51,7 +51,7 @@ def scopes(graph: Graph, boxes: list[str]) -> list[Scope]:
                 users.setdefault(key, []).append(paths[op.key])
     place: dict[str, Path] = dict(paths)
     for value in graph.values.values():
-        near = users.get(value.key, [()])
+        near = users.get(value.key) or ([()] if not value.name or value.op is not None else [])
         if value.op is not None:  # what a module returns stands outside of it
             near = [*near, paths.get(value.op, ())]
         elif value.name:  # a parameter stands in its own module, what a module is given outside of it

@@ -257,13 +257,15 @@ def _values_view(
 
 
 def inner(graph: Graph) -> set[str]:
-    """What happens inside a custom Function, or without being recorded in a backward pass: told in words, not drawn."""
+    """What is told in words and not drawn: the inside of a custom Function, what a backward pass does without recording it,
+    the parameters after a step as long as nothing uses them."""
     ops = {key for key, op in graph.ops.items() if not op.recorded and (op.scope or op.during == "backward")}
     used: set[str | None] = {key for op in graph.ops.values() if op.key not in ops for key in op.inputs}
+    moved = {key for op in graph.ops.values() if op.whole for key in op.outputs if key not in used}
     used |= {saved.value for op in graph.ops.values() for saved in op.saved}
     made = {key for op in ops for key in graph.ops[op].outputs}
     met = {value.key for value in graph.values.values() if value.op is None and value.scope == "backward"}
-    return ops | {key for key in made | met if key not in used}
+    return ops | moved | {key for key in made | met if key not in used}
 
 
 def _made_at(graph: Graph, value: Value) -> int:

@@ -89,11 +89,21 @@ def text_width(text: str, size: float, bold: bool = False) -> float:
     return total * size * (BOLD if bold else 1.0) / 1000
 
 
+_PATH = re.compile(r"[\w.\[\]']*\w\.[\w.]*\w")  # of a parameter or a module
+
+
 def shorten(text: str, size: float, width: float, bold: bool = False) -> str:
-    """`text`, cut with an ellipsis where it would be wider than `width` pixels."""
+    """`text`, cut with an ellipsis where it would be wider than `width` pixels; of a path its end stays."""
     text = printable(text)
     if text_width(text, size, bold) <= width:
         return text
+    if _PATH.fullmatch(text):
+        parts = text.split(".")
+        while len(parts) > 1 and text_width("…" + ".".join(parts), size, bold) > width:
+            del parts[0]
+        text = "…" + ".".join(parts)
+        if text_width(text, size, bold) <= width:
+            return text
     kept = text[: int(width / size * 5) + 1]  # nothing is narrower than a fifth of the font size, for long
     while kept and text_width(kept + "…", size, bold) > width:
         kept = kept[:-1]

@@ -108,6 +108,7 @@ class Op:
     scope: str = ""
     during: str = "forward"  # forward | backward: ops that a backward pass itself recorded
     module: str = ""  # path of the nn.Module whose forward ran it, such as `model.layers.0`
+    whole: str = ""  # what a library did in many ops and a program calls one thing: `SGD.step`, `clip_grad_norm_`
 
 
 @dataclass
@@ -118,6 +119,7 @@ class Graph:
     ops: dict[str, Op] = field(default_factory=dict)
     roots: list[str] = field(default_factory=list)
     note: str = ""  # why there is no more to see, when there is not
+    modules: dict[str, dict[str, Any]] = field(default_factory=dict)  # by path: `class`, and how many `parameters`
 
     def accumulators(self) -> dict[str, Value]:
         """AccumulateGrad node key -> the leaf it serves."""

@@ -144,6 +144,8 @@ def _turned(op: Op) -> bool:
 
 def symbol(op: Op) -> str:
     """The mathematics of an op: `×` for `MulBackward0`, `(·)²` for a power of two, `+ 1` for adding a number."""
+    if op.whole:
+        return op.whole
     name = base_name(op)
     number = op.constants[0].replace("-", "−") if op.constants else ""
     operands = sum(key is not None for key in op.inputs)

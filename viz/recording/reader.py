@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import weakref
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -26,7 +27,9 @@ def tensors_in(thing: Any, engine: Engine) -> Iterator[tuple[str, Any]]:
     if engine.is_tensor(thing):
         yield "", thing
     elif engine.is_module(thing):
-        for name, parameter in thing.named_parameters():
+        for name, parameter in thing.named_parameters(
+            remove_duplicate=False
+        ):  # by each of the names of one that is tied
             yield f".{name}", parameter
     elif isinstance(thing, (list, tuple)):
         for position, item in enumerate(thing[:ITEMS_LOOKED_AT]):
@@ -40,11 +43,18 @@ def tensors_in(thing: Any, engine: Engine) -> Iterator[tuple[str, Any]]:
                 yield f"[{key!r}]", item
 
 
+def about_module(module: Any) -> dict[str, Any]:
+    """The class of an `nn.Module`, and how many numbers it learns."""
+    sizes = (math.prod(parameter.shape) for parameter in module.parameters())
+    return {"class": type(module).__name__, "parameters": sum(sizes)}
+
+
 class Reader:
     """Gives every tensor and node that it is shown a key, and writes what it sees into `graph`.
 
     Args:
         engine: whose tensors these are.
+        unused: says of a key whether nothing has come of the value yet; such a one is filled, not changed.
         keep: hold on to nodes while reading (then their identity is the object), or not (then their sequence number).
         lazy: leave numbers in `uncopied` for `copy_those`, since not all may be shown.
         on_op: called with each new op and its node, in the order in which the nodes were made.
@@ -58,6 +68,7 @@ class Reader:
         lazy: bool = False,
         on_op: Callable[[Op, Any], None] | None = None,
         on_accumulate: Callable[[Any], None] | None = None,
+        unused: Callable[[str], bool] = lambda key: False,
     ) -> None:
         self.engine = engine
         self.graph = Graph()
@@ -66,6 +77,8 @@ class Reader:
         self.uncopied: dict[str, Any] = {}
         self._on_op = on_op
         self._on_accumulate = on_accumulate
+        self._unused = unused
+        self._named_inside: set[str] = set()  # values whose names come from a function that the program calls
         self._kept: list[Any] = []
         self._op_of: dict[Any, str] = {}
         self._tensor: dict[int, tuple[Callable[[], Any], str]] = {}
@@ -102,6 +115,10 @@ class Reader:
                 elif not tensor.requires_grad and value.kind == "leaf":
                     value.kind, value.requires_grad = "input", False
                 return key
+            if value.kind in ("leaf", "input") and self._unused(key):
+                value.version, value.array, value.requires_grad = version, self.copy(tensor), bool(tensor.requires_grad)
+                value.kind = "leaf" if value.requires_grad else "input"
+                return key
         else:
             key = ""
         new = Value(f"v{len(self.graph.values)}", "leaf" if tensor.requires_grad else "result" if made else "input")
@@ -114,6 +131,8 @@ class Reader:
             old = self.graph.values[key]
             new.shares, new.how_shared = key, "in-place"
             new.name, new.names, new.scope = old.name, list(old.names), old.scope
+            if key in self._named_inside:
+                self._named_inside.add(new.key)
         self._see(tensor, new.key)
         return new.key
 
@@ -183,14 +202,27 @@ class Reader:
         # A nan is not equal to itself, but written alike.
         return array is not None and array != value.array and repr(array) != repr(value.array)
 
-    def bind(self, name: str, tensor: Any, line: int | None = None, look: bool = False) -> str:
-        """Give the value of `tensor` the name that the program gave it."""
+    def bind(self, name: str, tensor: Any, line: int | None = None, look: bool = False, inside: bool = False) -> str:
+        """Give the value of `tensor` the name that the program gave it.
+
+        What a function calls it, such as the `module` of `self.apply(init)`, gives way to the name that the program itself
+        gives, also in the versions before.
+        """
         key = self.value(tensor, line, look=look)
         value = self.graph.values[key]
         name = legible(name)
         if name not in value.names:
             value.names.append(name)
+            if not value.name and inside:
+                self._named_inside.add(key)
             value.name = value.name or name
+        if not inside and key in self._named_inside:
+            now: str | None = key
+            while now is not None and now in self._named_inside:
+                self._named_inside.discard(now)
+                old = self.graph.values[now]
+                old.name, old.names = name, [name]
+                now = old.shares if old.how_shared == "in-place" else None
         return key
 
     def _fill(self, value: Value, tensor: Any, line: int | None) -> None:

@@ -184,6 +184,12 @@ class Recorder:
             if value.shares in unused:
                 value.shares, value.how_shared = None, ""
         events = [event for event in events if event.kind != "create" or event.values[0] not in unused]
+        ran = {op.module for op in graph.ops.values()}
+        graph.modules = {
+            path: about
+            for path, about in graph.modules.items()
+            if any(one == path or one.startswith(f"{path}.") for one in ran)
+        }
         name_values(graph)
         source = legible(self.source.text).splitlines()
         return Recording(self.engine.name, self.device, source, graph, events, tensors, legible(stdout), about)

@@ -12,7 +12,7 @@ from viz.engines import Engine
 from viz.recording.graph import Argument, Op
 from viz.recording.notation import base_name, called
 from viz.recording.passes import Passes
-from viz.recording.reader import Reader, legible, tensors_in
+from viz.recording.reader import Reader, about_module, legible, tensors_in
 from viz.recording.recording import Event
 from viz.recording.source import Source
 
@@ -46,7 +46,11 @@ class Watch:
         self.events: list[Event] = []
         self.final: dict[str, Any] = {}  # tensors by name, as the outermost frame of the program had them last
         self.reader = Reader(
-            engine, keep=False, on_op=self._met_op, on_accumulate=lambda node: self.passes.watch_leaf(node)
+            engine,
+            keep=False,
+            on_op=self._met_op,
+            on_accumulate=lambda node: self.passes.watch_leaf(node),
+            unused=self._still_made,
         )
         self.graph = self.reader.graph
         self.passes = Passes(engine, self.reader, self.events)
@@ -61,10 +65,18 @@ class Watch:
         self._entries = engine.entries()
         self._apply = engine.apply_code()
         self._used: set[str] = set()
-        self._modules: dict[int, tuple[Any, str]] = {}  # each nn.Module met, by id: a weak reference and its path
+        self._parameters: set[str] = set()  # keys of what modules hold
+        self._whole_calls = engine.whole_calls()
+        self._whole = False  # inside of one of them
+        # Each nn.Module met, by id: a weak reference, its path, whether that comes from a function that the program calls.
+        self._modules: dict[int, tuple[Any, str, bool]] = {}
         self._bound: dict[str, tuple[str | None, int, bool, bool]] = {}  # what each name stands for, and in which state
         self._calls = 0  # of ours that PyTorch runs with function modes set aside
         self._written = False  # whether memory was written to since the names were looked at
+
+    def _still_made(self, key: str) -> bool:
+        """Whether nothing has come of a parameter, or of a tensor without a name, yet: writing to it is making it."""
+        return key not in self._used and (key in self._parameters or not self.graph.values[key].names)
 
     def close(self) -> None:
         """Look no more, and let go of every tensor."""
@@ -89,6 +101,9 @@ class Watch:
         entry = self._entries.get(frame.f_code)
         if entry is not None:
             return self._enter(frame, entry)
+        kind = self._whole_calls.get(frame.f_code)
+        if kind is not None and not self._whole and self.passes.active:
+            return self._enter_whole(frame, kind)
         return self._step if self.source.owns(frame) else None
 
     def _step(self, frame: FrameType, event: str, argument: Any) -> Any:
@@ -114,8 +129,10 @@ class Watch:
                 continue
             if self._names is not None and name not in self._names:
                 continue
-            if self.engine.is_module(thing):
-                self._know_modules(name, thing)
+            of_module = self.engine.is_module(thing)
+            if of_module:
+                self._know_modules(name, thing, inside=not outermost)
+                name = self._modules[id(thing)][1]  # a block that a loop goes through is still `model.h.0`
                 self._name_buffers(name, thing)
             for path, tensor in tensors_in(thing, self.engine):
                 found[name + path] = tensor
@@ -123,20 +140,26 @@ class Watch:
                 known = self.reader.known(tensor)
                 now = known, self.reader.version(tensor), tensor.requires_grad, tensor.retains_grad
                 if known is None or self._bound.get(name + path) != now or (written and tensor.is_leaf):
-                    self._create_or_bind(name + path, tensor, line, written)
-                    self._bound[name + path] = (self.reader.known(tensor), *now[1:])
+                    self._create_or_bind(name + path, tensor, line, written, inside=of_module and not outermost)
+                    key = self.reader.known(tensor)
+                    self._bound[name + path] = (key, *now[1:])
+                    if of_module and key is not None:
+                        self._parameters.add(key)
         if outermost:
             self.final = found
 
-    def _know_modules(self, name: str, root: Any) -> None:
-        """Remember the path of a module and of those inside it; the first name stays."""
-        known = self._modules.get(id(root))
-        if known is not None and known[0]() is root:
+    def _know_modules(self, name: str, root: Any, inside: bool = False) -> None:
+        """Remember the path of a module and of those inside it; the first name that the program itself gives stays."""
+        if self._is_known(root, inside):
             return
         for path, module in root.named_modules(prefix=name):
-            known = self._modules.get(id(module))
-            if known is None or known[0]() is not module:
-                self._modules[id(module)] = weakref.ref(module), path
+            if not self._is_known(module, inside):
+                self._modules[id(module)] = weakref.ref(module), path, inside
+                self.graph.modules[path] = about_module(module)
+
+    def _is_known(self, module: Any, inside: bool) -> bool:
+        known = self._modules.get(id(module))
+        return known is not None and known[0]() is module and (inside or not known[2])
 
     def _name_buffers(self, name: str, module: Any) -> None:
         """Buffers that an op was given go by their path; what a module merely counts is no part of the picture."""
@@ -164,8 +187,10 @@ class Watch:
         paths = (self._modules.get(id(module)) for module in inner)
         return next(known[1] for known in paths if known is not None)
 
-    def _create_or_bind(self, name: str, tensor: Any, line: int | None, written: bool = False) -> None:
-        key = self.reader.bind(name, tensor, line, look=written)
+    def _create_or_bind(
+        self, name: str, tensor: Any, line: int | None, written: bool = False, inside: bool = False
+    ) -> None:
+        key = self.reader.bind(name, tensor, line, look=written, inside=inside)
         value = self.graph.values[key]
         if value.op is None and key not in self._created:
             self._create(key, line)
@@ -220,11 +245,63 @@ class Watch:
         frame.f_trace_lines = False
         return end
 
+    def _enter_whole(self, frame: FrameType, kind: str) -> Any:
+        """A library function begins that is one thing to the program: what it does inside is not looked at."""
+        if kind == "step" and frame.f_locals.get("closure") is not None:  # it runs the program's own forward pass
+            return None
+        label = frame.f_code.co_name
+        if kind == "step":
+            label = f"{type(frame.f_locals.get('self')).__name__}.step"
+        with self.engine.quietly():
+            line = self.source.line(frame)
+            before = {
+                key: (tensor, self.reader.version(tensor), self._gradient(tensor, kind))
+                for tensor, key in self.reader.seen()
+                if tensor.is_leaf
+            }
+        self._whole = True
+
+        def leave(frame: FrameType, event: str, argument: Any) -> Any:
+            if event == "return":
+                self._whole = False
+                with self.engine.quietly():
+                    self._did_whole(label, kind, line, before)
+            return leave
+
+        frame.f_trace_lines = False
+        return leave
+
+    def _gradient(self, tensor: Any, kind: str) -> Any:
+        """The numbers of `.grad` where it may be about to change."""
+        return None if kind != "clip" or tensor.grad is None else self.engine.array(tensor.grad).copy()
+
+    def _did_whole(self, label: str, kind: str, line: int | None, before: dict[str, tuple[Any, int, Any]]) -> None:
+        """Write down as one op what a library function has changed: the parameters, or what they hold as gradients."""
+        values = self.graph.values
+        moved = [key for key, (tensor, version, _) in before.items() if self.reader.version(tensor) != version]
+        scaled = [key for key, (_, _, grad) in before.items() if grad is not None]
+        outputs = dict.fromkeys(self.reader.value(before[key][0], line) for key in moved)
+        if kind == "init":  # what is being made has no history: it is filled
+            outputs = {key: None for key in outputs if values[key].how_shared == "in-place"}
+        inputs = moved or scaled
+        if (kind == "init" and not outputs) or not inputs:
+            return
+        op = Op(f"o{len(self.graph.ops)}", label, label, recorded=False, line=line, whole=label)
+        op.inputs, op.outputs = list(inputs), list(outputs)
+        self.graph.ops[op.key] = op
+        for key in outputs:
+            values[key].op = None  # a parameter is still a leaf
+            if key not in self._created:
+                self._created[key] = Event("op", line, op.key, values=[key])
+            self._parameters.add(key)
+        self._used.update(inputs)
+        self.events.append(Event("op", line, op.key, values=op.outputs))
+
     # ops as they run
 
     def _called(self, func: Any, args: Any, kwargs: dict[str, Any]) -> Any:
         __tracebackhide__ = True
-        if not self.passes.active:
+        if not self.passes.active or self._whole:
             return func(*args, **kwargs)
         name = getattr(func, "__name__", "")
         frame = sys._getframe(2)
