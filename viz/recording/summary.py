@@ -18,8 +18,8 @@ def summarise(numbers: np.ndarray, dtype: str) -> Array:
         only = float(numbers.reshape(-1)[0])
         array.norm, array.low, array.high = abs(only), only, only
     elif numbers.dtype.kind in "fiub" and numbers.size:
-        wide = numbers.astype(np.float64)
-        with np.errstate(all="ignore"):
+        with np.errstate(all="ignore"):  # memory that nobody has filled yet may hold anything
+            wide = numbers.astype(np.float64)
             array.norm = float(np.sqrt(np.sum(wide * wide)))
             array.low, array.high = float(wide.min()), float(wide.max())
             if numbers.size > SUMMARY_PAST:
