@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import json
+import random
 from typing import Any
 
 import pytest
@@ -52,9 +53,8 @@ def test_no_grad_takes_the_nodes_out_of_both_graphs(hands: Hands) -> None:
     hands.press(5, "no_grad")
     hands.counts(recorded=0, unrecorded=4)
     expect(hands.account).to_contain_text("line 5 now runs under no_grad", ignore_case=True)
-    expect(hands.errors).to_have_count(2)
-    expect(hands.errors.first).to_contain_text("RuntimeError")
-    expect(hands.errors.first).to_contain_text("No graph hangs on this tensor")
+    hands.raises("RuntimeError", "No graph hangs on this tensor")
+    expect(hands.code(5)).to_have_text("with T.no_grad():    d = w * x + b")
     hands.press(5, "no_grad")
     hands.counts(recorded=4)
     expect(hands.errors).to_have_count(0)
@@ -80,7 +80,8 @@ def test_retain_grad_keeps_what_flowed_through(hands: Hands) -> None:
 
 def test_a_second_backward_raises_unless_the_graph_is_kept(hands: Hands) -> None:
     hands.press(7, "call it twice")
-    expect(hands.errors.first).to_contain_text("retain_graph=True")
+    hands.raises("retain_graph=True")
+    expect(hands.code(7)).to_have_text("L.backward()L.backward()")
     hands.button("keep the graph: retain_graph=True")
     expect(hands.errors).to_have_count(0)
     hands.agrees("w", "−2.4", "−2.4", "✓")
@@ -109,17 +110,17 @@ def test_a_slider_sets_a_value_and_the_code_shows_it(hands: Hands) -> None:
     hands.agrees("w", "4.4", "4.4", "✓")
 
 
-def test_rare_toggles_wait_behind_one_button(hands: Hands) -> None:
-    detach = hands.line(5).get_by_role("button", name="detach")
-    expect(detach).to_have_count(0)
-    hands.more(True)
+def test_rare_switches_wait_in_the_menu_of_their_line(hands: Hands) -> None:
+    expect(hands.root.get_by_role("button", name="detach")).to_have_count(0)
     hands.press(5, "hook ×2")
     hands.agrees("w", "−2.4", "−2.4", "✓")
     hands.press(5, "hook ×2")
     hands.press(5, "detach")
     expect(hands.row("w").first).to_have_text("None: no gradient has come")
-    hands.more(False)
-    expect(detach, "a toggle that is on stays in sight").to_have_count(1)
+    hands.menu(5).press("Escape")
+    more = hands.line(5).get_by_role("button", name="More switches of line 5, 1 on")
+    expect(more, "a switch that is on stays in sight").to_be_focused()
+    expect(hands.code(5)).to_have_text("d = w * x + bd = d.detach()")
 
 
 def test_undo_goes_back_one_change_at_a_time(hands: Hands) -> None:
@@ -130,9 +131,13 @@ def test_undo_goes_back_one_change_at_a_time(hands: Hands) -> None:
     expect(hands.row("d").first).to_have_text("−0.6")
     hands.button("undo")
     expect(hands.row("d").first).to_have_text("None: not a leaf, not kept")
+    hands.button("redo")
+    expect(hands.row("d").first).to_have_text("−0.6")
+    hands.root.press("Control+z")
+    expect(hands.row("d").first).to_have_text("None: not a leaf, not kept")
 
 
-def test_the_code_behind_the_toggles_is_there_to_copy(hands: Hands) -> None:
+def test_the_code_is_there_to_copy(hands: Hands) -> None:
     engine = hands.root.get_by_label("Engine of the code")
     hands.press(5, "no_grad")
     hands.code_box(opened=True)
@@ -195,8 +200,94 @@ def test_the_state_is_a_trait_that_python_reads_and_sets(hands: Hands) -> None:
     hands.press(5, "retain_grad")
     eventually(lambda: hands.notebook.python("print(explorer.state['retain_grad'])").strip(), "['d']")
     hands.notebook.python("explorer.state = {'no_grad': [6]}")
-    expect(hands.errors).to_have_count(2)
+    hands.raises("RuntimeError")
     expect(hands.line(6).get_by_role("button", name="no_grad")).to_have_attribute("aria-pressed", "true")
+
+
+def test_the_listing_is_the_program_that_ran(hands: Hands) -> None:
+    for line, switch in (
+        (5, "no_grad"),
+        (5, "hook ×2"),
+        (6, "retain_grad"),
+        (7, "call it twice"),
+        (7, "retain_graph"),
+        (7, "anomaly mode"),
+    ):
+        hands.press(line, switch)
+    shown = hands.listed()
+    assert hands.notebook.python("print(chr(10).join(explorer._recordings['torch'].source))").strip("\n") == shown
+    assert (
+        hands.notebook.python("print(chr(10).join(explorer._recordings['tinygrad_edu'].source))").strip("\n") == shown
+    )
+
+
+def test_the_listing_is_edited_by_hand_and_a_syntax_error_keeps_the_graph(hands: Hands) -> None:
+    hands.button("edit")
+    expect(hands.editor).to_be_focused()
+    hands.editor.fill(PROGRAM.replace("w * x", "w * x * x").replace("d = ", "with T.no_grad():\n    d = "))
+    expect(hands.account).to_contain_text("rewritten")
+    hands.counts(recorded=0, unrecorded=5)
+    hands.editor.fill(PROGRAM.replace("w * x", "w *(x"))
+    expect(hands.account).to_contain_text("this is not Python")
+    expect(hands.root.locator(".tgv-copy .tgv-failed")).to_have_text("d = w *(x + b")
+    hands.counts(recorded=0, unrecorded=5)
+    hands.editor.fill(PROGRAM.replace("w * x", "w * x * x"))
+    hands.counts(recorded=5)
+    hands.editor.press("Escape")
+    expect(hands.code(5)).to_have_text("d = w * x * x + b")
+    hands.press(5, "no_grad")
+    hands.counts(recorded=0, unrecorded=5)
+    hands.button("undo")
+    hands.counts(recorded=5)
+    hands.button("reset")
+    expect(hands.account).to_contain_text("The program is as it was written")
+    assert hands.listed() == PROGRAM
+
+
+def test_what_is_written_by_hand_turns_its_switch_on(hands: Hands) -> None:
+    hands.button("edit")
+    hands.editor.fill(PROGRAM + "\nL.backward()")
+    hands.raises("retain_graph=True")
+    hands.button("done")
+    expect(hands.line(7).get_by_role("button", name="call it twice")).to_have_attribute("aria-pressed", "true")
+
+
+def test_any_number_of_the_code_is_dragged_and_the_sentence_looks_back_to_where_it_began(hands: Hands) -> None:
+    changes = hands.undo_list.locator("option").count()
+    number = hands.line(6).locator(".tgv-drag")
+    box = number.bounding_box()
+    hands.page.mouse.move(box["x"] + 3, box["y"] + 5)
+    hands.page.mouse.down()
+    hands.page.mouse.move(box["x"] + 5, box["y"] + 5)
+    hands.page.mouse.move(box["x"] + 7, box["y"] + 5)
+    hands.page.mouse.up()
+    hands.settled()
+    expect(hands.code(6)).to_have_text("L = (d - y) ** 4")
+    expect(hands.account).to_contain_text("Line 6 has 4 in the place of 2: w.grad was −1.2, is −0.216")
+    expect(hands.undo_list.locator("option"), "a drag is one change").to_have_count(changes + 1)
+    slider = hands.root.get_by_label("Number 1 in line 6", exact=True)
+    slider.press("ArrowLeft")
+    expect(hands.code(6)).to_have_text("L = (d - y) ** 3")
+    expect(slider).to_be_focused()
+
+
+PLACES = """explorer => Object.fromEntries([...explorer.querySelectorAll("button, select, summary, input:not([type=range])")]
+    .filter(one => one.checkVisibility() && !one.closest(".tgv-ways, .tgv-menu, .tgv-error, .tgv-frame, .tgv-zoom"))
+    .map(one => [one.closest("li")?.dataset.line + (one.getAttribute("aria-label") ?? one.textContent).split(",")[0],
+        [one.getBoundingClientRect().x, one.getBoundingClientRect().y].map(Math.round).join()]))"""
+
+
+def test_no_control_moves_in_thirty_clicks(hands: Hands) -> None:
+    places = hands.root.evaluate(PLACES)
+    choose = random.Random(7)
+    for _ in range(30):
+        pills = hands.root.locator(".tgv-program .tgv-pill")
+        pills.nth(choose.randrange(pills.count())).click()
+        hands.settled()
+        now = hands.root.evaluate(PLACES)
+        assert {name: place for name, place in now.items() if places.get(name, place) != place} == {}
+        places |= now
+    assert hands.root.bounding_box()["height"] <= 620
 
 
 @pytest.mark.parametrize("theme", ["JupyterLab Light", "JupyterLab Dark"])

@@ -18,6 +18,8 @@ class Hands:
         self.account = self.root.locator(".tgv-account")
         self.sides = self.root.locator(".tgv-side")
         self.errors = self.root.locator(".tgv-error")
+        self.badge = self.root.locator(".tgv-badge")
+        self.editor = self.root.get_by_role("textbox", name="The program")
         self.result_code = self.root.locator(".tgv-result-code")
         self.undo_list = self.root.get_by_label("Go back to before a change")
 
@@ -31,8 +33,14 @@ class Hands:
             timeout=timeout,
         )
 
-    def press(self, line: int, toggle: str) -> None:
-        self.line(line).get_by_role("button", name=toggle).click()
+    def press(self, line: int, switch: str) -> None:
+        """Press a switch of a line, beside it or in its menu."""
+        self.put_away()
+        beside = self.line(line).get_by_role("button", name=switch)
+        if beside.count():
+            beside.click()
+        else:
+            self.menu(line).get_by_role("button", name=switch).click()
         self.settled()
 
     def button(self, name: str) -> None:
@@ -40,47 +48,81 @@ class Hands:
         self.settled()
 
     def write(self, label: str, text: str) -> None:
-        """Fill a field, or set a slider."""
-        field = self.root.get_by_label(label, exact=True)
+        """Fill a field, or move a number, by its label; one in the menu of a line is found there."""
+        field = self.field(label)
         field.fill(text)
         field.dispatch_event("change")
         self.settled()
 
     def choose(self, label: str, value: str) -> None:
-        self.root.get_by_label(label, exact=True).select_option(value)
+        self.field(label).select_option(value)
         self.settled()
 
-    def more(self, wanted: bool) -> None:
-        """Show the rare toggles, or put them away."""
-        button = self.root.get_by_role("button", name="more toggles")
-        if button.get_attribute("aria-pressed") != str(wanted).lower():
-            button.click()
+    def field(self, label: str) -> Any:
+        """What has a label, in sight or in the menu of a line."""
+        field = self.root.get_by_label(label, exact=True)
+        lines = self.root.locator(".tgv-more")
+        for number in range(lines.count()):
+            if field.count():
+                break
+            self.put_away()
+            lines.nth(number).click()
+        return field
+
+    def put_away(self) -> None:
+        """Close the menu of a line that is open: it may lie over the next line."""
+        if self.root.locator(".tgv-menu").count():
+            self.root.locator(".tgv-menu").press("Escape")
+
+    def menu(self, line: int) -> Any:
+        """The menu of a line, opened."""
+        more = self.line(line).locator(".tgv-more")
+        if more.get_attribute("aria-expanded") != "true":
+            self.put_away()
+        if more.get_attribute("aria-expanded") != "true":
+            more.click()
+        return self.root.locator(".tgv-menu")
+
+    def split(self, wanted: bool) -> None:
+        """Show PyTorch's own graph and the table of gradients, or put them away."""
+        if self.badge.get_attribute("aria-expanded") != str(wanted).lower():
+            self.badge.click()
+        table = self.root.get_by_role("button", name="table of .grad")
+        if wanted and table.get_attribute("aria-expanded") == "false":
+            table.click()
 
     def code_box(self, opened: bool) -> None:
-        """Open or close the code that the toggles stand for."""
+        """Open or close the code to copy."""
         box = self.root.locator(".tgv-code-box")
         if (box.get_attribute("open") is not None) != opened:
             box.locator("summary").click()
 
-    def start_over(self, more: bool = False) -> None:
-        """All as it was at first, whatever an earlier test, or one that failed, has left."""
+    def start_over(self) -> None:
+        """All as it was at first, with both graphs in sight, whatever an earlier test, or one that failed, has left."""
         self.settled()
+        self.put_away()
         self.code_box(opened=False)
-        self.more(more)
+        if self.editor.is_visible():
+            self.editor.press("Escape")
         self.root.press("End")
         reset = self.root.get_by_role("button", name="reset", exact=True)
         if reset.get_attribute("aria-disabled") == "false":
             self.button("reset")
+        self.split(True)
 
     # --- what is seen ---
 
     def line(self, number: int) -> Any:
-        """A line of the program, from 1, with its toggles."""
-        return self.root.locator(".tgv-program > li").nth(number - 1)
+        """A line of the program, from 1, with its switches."""
+        return self.root.locator(f'.tgv-program > li[data-line="{number}"]')
 
     def code(self, number: int) -> Any:
-        """The text of a line."""
-        return self.line(number).locator("code")
+        """The text of a line, with what switches have written at it."""
+        return self.line(number).locator(".tgv-slot")
+
+    def listed(self) -> str:
+        """The whole listing, as the page shows it."""
+        return "\n".join(self.root.locator(".tgv-program .tgv-slot > code").all_text_contents())
 
     def row(self, name: str) -> Any:
         """The cells of a tensor behind its value: the gradients of both engines (one cell where they are one reason), the verdict."""
@@ -98,6 +140,13 @@ class Hands:
     def agrees(self, name: str, *cells: str) -> None:
         """Assert what the row of a tensor says."""
         expect(self.row(name)).to_have_text(list(cells))
+
+    def raises(self, *words: str) -> None:
+        """Assert that both engines raise one error, told once, in which these words stand."""
+        expect(self.errors).to_have_count(1)
+        expect(self.badge).to_have_attribute("data-agree", "true")
+        for word in words:
+            expect(self.errors).to_contain_text(word)
 
     def counts(self, recorded: int, unrecorded: int = 0) -> None:
         """Assert how many ops both pictures show as recorded, and how many as not."""

@@ -75,10 +75,14 @@ class Edits:
 
 @dataclass(frozen=True)
 class Edited:
-    """Source after edits. `origin[i]` is the original line behind line i + 1, None for a line that an edit added."""
+    """Source after edits. `origin[i]` is the original line behind line i + 1, None for a line that an edit added.
+
+    `owner[i]` is the first line of the statement that line i + 1 belongs to, added or not; 0 for what is around them all.
+    """
 
     source: str
     origin: tuple[int | None, ...]
+    owner: tuple[int, ...]
 
     def line_of(self, line: int | None) -> int | None:
         """The original line behind line `line` of the edited source; for an added line, the one it was added to."""
@@ -351,25 +355,27 @@ class _Editor:
     def _write(self) -> Edited:
         lines: list[str] = []
         origin: list[int | None] = []
+        owner: list[int] = []
 
-        def add(texts: list[str], number: int | None) -> None:
+        def add(texts: list[str], number: int | None, owned_by: int) -> None:
             lines.extend(texts)
             origin.extend([number] * len(texts))
+            owner.extend([owned_by] * len(texts))
 
         if self.edits.anomaly:
-            add([f"with {self.program.engine_name}.autograd.detect_anomaly():"], None)
+            add([f"with {self.program.engine_name}.autograd.detect_anomaly():"], None, 0)
         spans = {s.lineno: s.end_lineno or s.lineno for s in self.statements}
         number = 1
         while number <= len(self.rows):
             last = spans.get(number, number)
-            add([text for row in range(number, last + 1) for text in self.before.get(row, [])], None)
+            add([text for row in range(number, last + 1) for text in self.before.get(row, [])], None, number)
             indent = "    " * self.indented.get(number, 0)
-            add([indent + row for row in self._replaced(number, last)], number)
-            add([text for row in range(number, last + 1) for text in self.after.get(row, [])], None)
+            add([indent + row for row in self._replaced(number, last)], number, number)
+            add([text for row in range(number, last + 1) for text in self.after.get(row, [])], None, number)
             number = last + 1
         if self.edits.anomaly:
             lines[1:] = [f"    {line}" if line else line for line in lines[1:]]
-        return Edited("\n".join(lines), tuple(origin))
+        return Edited("\n".join(lines), tuple(origin), tuple(owner))
 
 
 def _floats(value: Any) -> Any:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import re
+from collections.abc import Sequence
 from typing import Any
 
 from viz import engines
@@ -20,7 +21,7 @@ NOTHING = "No line makes a tensor, so there is no graph. Begin with one: w = T.t
 NOT_YET = "It stops before it has made a tensor, so there is no graph."
 BESIDE = 640.0  # pixels; a wider picture goes top to bottom, so that two stand beside each other on a laptop's screen
 PRINTED = 2000  # characters of what a program printed, its end
-_TOLD = ("phase", "title", "sentence")  # of a step: a pair of pictures has no room for the engine's bookkeeping
+_TOLD = ("phase", "title", "sentence", "line")  # of a step: there is no room for the engine's bookkeeping
 _LONGEST = 6  # numbers written out; a longer array is told by its shape and norm
 
 
@@ -158,7 +159,8 @@ def verdict(
     recordings: dict[str, Recording], rows: list[dict[str, Any]], sides: list[dict[str, Any]]
 ) -> dict[str, Any]:
     """Whether the engines agree, and on how much: `agree` is None where PyTorch has not run, `differs` says where."""
-    name = next((side["title"] for side in sides if side["engine"] == TORCH), "PyTorch").partition(",")[0]
+    full = next((side["title"] for side in sides if side["engine"] == TORCH), "PyTorch").partition(",")[0]
+    name = re.sub(r"(\d+\.\d+)\S*", r"\1", full)  # PyTorch 2.13
     if len(recordings) < 2:
         away = next((side["missing"] for side in sides if side["engine"] == TORCH and "missing" in side), "")
         return {"agree": None, "label": f"{name} has not run", "compared": away, "differs": []}
@@ -184,15 +186,14 @@ def verdict(
 _NUMBER = re.compile(r"(?<![\w.])\d[\d_.]*(?:e[+-]?\d+)?")
 
 
-def rewritten(was: str, now: str) -> str:
-    """How a program was edited by hand, as the beginning of a sentence; empty where it was not.
+def rewritten(old: Sequence[str], new: Sequence[str], owner: Sequence[int]) -> str:
+    """How a listing was edited by hand, as the beginning of a sentence; empty where it was not.
 
-    >>> rewritten("a = x * 2\\nb = a", "a = x * 3\\nb = a"), rewritten("a = 1", "a = 1\\nb = a")
+    `owner` is the line of the program that each line of `new` is shown at.
+
+    >>> rewritten(["a = x * 2", "b = a"], ["a = x * 3", "b = a"], [1, 2]), rewritten(["a = 1"], ["a = 1", "b = a"], [1, 2])
     ('Line 1 has 3 in the place of 2', 'Line 2 is new')
     """
-    if was == now:
-        return ""
-    old, new = was.splitlines(), now.splitlines()
     start = 0
     while start < min(len(old), len(new)) and old[start] == new[start]:
         start += 1
@@ -200,18 +201,20 @@ def rewritten(was: str, now: str) -> str:
     while end < min(len(old), len(new)) - start and old[-1 - end] == new[-1 - end]:
         end += 1
     gone, come = old[start : len(old) - end], new[start : len(new) - end]
+    first = owner[start] if start < len(owner) else start + 1
+    if not gone and not come:
+        return ""
     if not gone or not come:
-        lines, first = come or gone, start + 1
-        several = len(lines) > 1
-        place = f"Lines {first} to {start + len(lines)}" if several else f"Line {first}"
-        return f"{place} {'are' if several else 'is'} {'new' if come else 'gone'}"
+        lines = come or gone
+        place = f"Lines {first} to {first + len(lines) - 1} are" if len(lines) > 1 else f"Line {first} is"
+        return f"{place} {'new' if come else 'gone'}"
     if len(gone) == len(come) == 1:
         numbers = [_NUMBER.findall(one[0]) for one in (gone, come)]
         changed = [pair for pair in zip(*numbers, strict=False) if pair[0] != pair[1]]
         if len(changed) == 1 and _NUMBER.sub("0", gone[0]) == _NUMBER.sub("0", come[0]):
-            return f"Line {start + 1} has {changed[0][1]} in the place of {changed[0][0]}"
-        return f"Line {start + 1} is rewritten"
-    return f"The program is rewritten from line {start + 1} on"
+            return f"Line {first} has {changed[0][1]} in the place of {changed[0][0]}"
+        return f"Line {first} is rewritten"
+    return f"The program is rewritten from line {first} on"
 
 
 def account(
@@ -328,6 +331,8 @@ def _effects(before: Recording, after: Recording) -> list[str]:
     if before.error is not None and after.error is None:
         told.append("the error is gone")
     told += _graph_effects(before, after)
+    if after.error is not None and before.error is None:
+        return told  # that no gradient came is said by that
     told += _pass_effects(before, after)
     told += _gradient_effects(before, after)
     return told

@@ -1,19 +1,19 @@
-// The code that the toggles stand for: folded away, for either engine, one press from the clipboard.
+// The code as it runs, for either engine, one press from the clipboard.
 import { copy, highlight } from "./js/code.js";
 import { h } from "./js/dom.js";
 
 export class CodeBox {
   constructor() {
     this.result = {};
-    this.lines = h("pre", { class: "tgv-result-code", tabindex: "0", "aria-label": "The code these toggles stand for" });
+    this.lines = h("pre", { class: "tgv-result-code", tabindex: "0", "aria-label": "The code as it runs" });
     this.choice = h("select", { "aria-label": "Engine of the code", onchange: () => this.#draw() },
       h("option", { value: "T" }, "for viz (T)"),
       h("option", { value: "tinygrad_edu" }, "for tinygrad_edu"),
       h("option", { value: "torch" }, "for PyTorch"));
     this.button = h("button", { type: "button", class: "tgv-text-button", onclick: () => copy(this.text, this.lines, this.button) }, "copy");
     this.element = h("details", { class: "tgv-code-box", ontoggle: () => this.#draw() },
-      h("summary", {}, "The code these toggles stand for"),
-      h("div", { class: "tgv-code-tools" }, this.choice, this.button), this.lines);
+      h("summary", { title: "The code as it runs, for either engine" }, "copy code"),
+      h("div", { class: "tgv-code-sheet" }, h("div", { class: "tgv-code-tools" }, this.choice, this.button), this.lines));
   }
 
   /** `source` is the program as it was written: what differs from it is marked. */

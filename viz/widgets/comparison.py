@@ -17,7 +17,7 @@ from viz.telling.account import missing, shown, table, title
 from viz.widgets import fallback
 from viz.widgets.live import Live
 
-_STYLES = ("explorer.css", "comparison.js")
+_STYLES = ("common.css", "comparison.js")
 LISTED = 200  # rows of the table that are shown; what differs comes first
 
 

@@ -1,144 +1,220 @@
-// The explorer: a program whose lines carry toggles, and what two engines make of it.
+// The explorer: a program that can be changed, by switches, by dragging its numbers, by hand, and what two engines make of it.
 //
-// A change of a toggle is one message to Python (`state`), the answer is one message back (`result`).
+// A change is one message to Python (`state`), the answer is one message back (`result`).
 import { CodeBox } from "./code.js";
+import { Editor } from "./editor.js";
 import { h, ownTheKeys } from "./js/dom.js";
+import { Engines } from "./js/engines.js";
 import { listen, widget } from "./js/model.js";
-import { Pair } from "./js/pair.js";
-import { Toggles } from "./toggles.js";
+import { Listing } from "./listing.js";
 
 const REMEMBERED = 50; // changes that can be undone
 const SLOW = 700; // milliseconds after which somebody wonders
+const BEGIN = "Press a switch beside a line, drag a number, or edit the code: both engines run again, and the graph answers.";
+const RUNNING = "Running… It waits for a cell that runs. If it never ends: Kernel > Interrupt. If no kernel runs: run this cell again.";
+const AS_WRITTEN = "The program is as it was written";
 
 function renderExplorer({ model, el }) {
-  const program = model.get("program");
+  let program = null; // what the listing is made of now
   let state = {};
   let sequence = 0;
   let waiting = false; // one message under way at a time; what changes meanwhile goes with the next
-  let dirty = false;
+  let question = null; // what is asked beside the state: {text, drag, why}; null where nothing waits to be asked
+  let answering = null; // the question under way
+  const postponed = []; // changes asked for while a text is under way: they hold for what comes of it
   let slow = null;
   let listed = null; // the history that the undo list shows
   let seen; // the number of the answer whose pictures are drawn
   let other = {}; // their other view: {seq, scenes}
   let frame = null; // in which an answer is about to be drawn
+  let failed = null; // the line of the listing that raised
 
   // --- frame ---
   const choice = (label, onclick, more = {}) => h("button", { type: "button", class: "tgv-choice", onclick, ...more }, label);
   const command = (label, onclick, more = {}) => h("button", { type: "button", class: "tgv-text-button", onclick, ...more }, label);
-  const choices = (label, buttons) => h("div", { class: "tgv-choices", role: "group", "aria-label": label }, ...buttons);
-  const viewButtons = ["values", "grad_fn"].map((view) => choice(view, () => setView(view)));
-  const undoButton = command("undo", () => goBack(1));
+  const { devices, default_dtypes: dtypes } = model.get("program");
+  const undoButton = command("undo", () => goBack(1), { title: "Take the last change back (Ctrl+Z)" });
+  const redoButton = command("redo", redo, { title: "Do what was taken back again (Ctrl+Shift+Z)" });
   const undoList = h("select", { "aria-label": "Go back to before a change", onchange: () => goBack(Number(undoList.value)) });
-  const resetButton = command("reset", reset);
-  const moreButton = command("more toggles", () => { toggles.more = !toggles.more; drawToggles(); }, { "aria-pressed": "false" });
-  const deviceButtons = Object.entries(program.devices).map(([device, reason]) =>
+  const resetButton = command("reset", reset, { title: "The program as it was written" });
+  const editButton = command("edit", () => (editor.isOpen ? editor.close() : openEditor()), { "aria-pressed": "false", title: "Write into the program" });
+  const deviceButtons = Object.entries(devices).map(([device, reason]) =>
     choice(device.toUpperCase(), () => reason || change(`PyTorch on ${device.toUpperCase()}`, (next) => { next.device = device; }), {
       "aria-disabled": String(Boolean(reason)), title: reason || null,
       "aria-label": `PyTorch on ${device.toUpperCase()}${reason ? `, not available: ${reason}` : ""}` }));
   const defaultDtype = h("select", { "aria-label": "Default dtype of PyTorch",
     onchange: () => change("default dtype of PyTorch", (next) => {
-      next.default_dtype = defaultDtype.value === program.default_dtypes[0] ? undefined : defaultDtype.value;
-    }) }, ...program.default_dtypes.map((name) => h("option", { value: name }, name)));
-  const dtypeLabel = h("label", { class: "tgv-labelled" }, "PyTorch", defaultDtype);
-  const pair = new Pair({ view: model.get("view"), step: model.get("step"), onStep: (step) => {
-    model.set("step", step);
-    if (!waiting) model.save_changes();
-  }, onMistake: model.widget_manager && askForLesson });
-  const toggles = new Toggles(program, change);
+      next.default_dtype = defaultDtype.value === dtypes[0] ? undefined : defaultDtype.value;
+    }) }, ...dtypes.map((name) => h("option", { value: name }, name)));
+  const set = (name, value) => {
+    model.set(name, value);
+    model.save_changes();
+  };
+  const engines = new Engines({ view: model.get("view"), step: model.get("step"), split: model.get("split"),
+    onView: (view) => set("view", view), onSplit: (split) => set("split", split),
+    onStep: (step) => {
+      model.set("step", step);
+      if (!waiting) model.save_changes();
+    },
+    tools: [h("span", { class: "tgv-label" }, "PyTorch on"),
+      h("div", { class: "tgv-choices", role: "group", "aria-label": "Device of PyTorch" }, ...deviceButtons),
+      h("label", { class: "tgv-labelled" }, "in", defaultDtype)] });
+  const listing = new Listing({ change, write: (label, text, drag) => write(label, text, drag), open: openEditor });
+  const editor = new Editor({ onWrite: (text) => write("edit by hand", text), onClose: () => {
+    editButton.setAttribute("aria-pressed", "false");
+    editButton.textContent = "edit";
+    listing.list.inert = false;
+    editButton.focus({ preventScroll: true });
+  } });
+  engines.onHere = (line) => listing.showHere(line, failed);
   const codeBox = new CodeBox();
   const account = h("p", { class: "tgv-account", role: "status", "aria-live": "polite" });
-  const ways = h("div", { class: "tgv-ways", role: "group", "aria-label": "Ways to mend the error", hidden: true });
+  const errors = h("div", { class: "tgv-errors" });
+  const ways = h("div", { class: "tgv-ways", role: "group", "aria-label": "Ways to fix the error" });
+  const happened = h("div", { class: "tgv-happened", role: "group", "aria-label": "What happened" },
+    h("div", { class: "tgv-told", tabindex: "0", role: "group", "aria-label": "What the change did" }, account, errors), ways);
 
   const root = h("div", { class: "tgv tgv-explorer", role: "group", "aria-label": "Explorer", tabindex: "-1" },
-    h("div", { class: "tgv-head" },
-      h("div", { class: "tgv-title" }, "Change one thing"),
-      moreButton, undoButton, undoList, resetButton,
-      h("span", { class: "tgv-spring" }),
-      dtypeLabel, choices("Device of PyTorch", deviceButtons), choices("View", viewButtons)),
-    h("div", { class: "tgv-top" }, toggles.element, pair.tableBox),
-    account, ways,
-    pair.sidesBox, pair.stepLine, pair.controls,
-    codeBox.element);
+    h("div", { class: "tgv-head" }, undoButton, redoButton, undoList, resetButton, editButton, codeBox.element,
+      h("span", { class: "tgv-spring" }), engines.views, engines.badge),
+    h("div", { class: "tgv-main" },
+      h("div", { class: "tgv-left" }, h("div", { class: "tgv-text" }, listing.element, editor.element), happened),
+      engines.element),
+    engines.controls);
   const lesson = h("div", { class: "tgv-lesson", hidden: true }); // a widget of its own, with keys of its own
   el.replaceChildren(root, lesson);
   const releaseKeys = ownTheKeys(root);
 
   // --- state ---
-  function change(label, edit, undoable = true) {
-    const next = structuredClone(state);
-    edit(next);
-    if (undoable) model.set("history", [...model.get("history"), { label, state }].slice(-REMEMBERED));
-    state = next;
-    drawToggles();
-    send();
-  }
 
-  function send() {
-    if (waiting) {
-      dirty = true;
+  /** Change the state by `edit`, which is given a copy; all changes of one `drag` are one entry of the history. */
+  function change(label, edit, drag) {
+    if (answering?.text !== undefined || question?.text !== undefined) {
+      postponed.push(() => change(label, edit, drag));
       return;
     }
+    remember(label, drag);
+    const next = structuredClone(state);
+    edit(next);
+    state = next;
+    drawSwitches();
+    send({ drag });
+  }
+
+  /** Run another listing: what Python reads from it becomes the state. */
+  function write(label, text, drag) {
+    remember(label, drag);
+    send({ text, drag });
+  }
+
+  let dragged = null; // the drag that the last entry of the history is about
+
+  function remember(label, drag) {
+    if (drag !== undefined && drag === dragged) return;
+    dragged = drag;
+    model.set("history", [...model.get("history"), { label, state }].slice(-REMEMBERED));
+    model.set("future", []);
+  }
+
+  function send(asked = {}) {
+    question = { ...asked };
+    if (waiting) return;
+    ask();
+  }
+
+  function ask() {
     waiting = true;
-    dirty = false;
+    answering = question;
+    question = null;
     root.setAttribute("aria-busy", "true");
     sequence += 1;
-    model.set("state", { ...state, seq: sequence });
+    const asked = Object.fromEntries(Object.entries(answering).filter(([, value]) => value !== undefined));
+    model.set("state", { ...state, ...asked, seq: sequence });
     model.save_changes();
     clearTimeout(slow);
-    slow = setTimeout(() => {
-      account.textContent = "Running… It waits for a cell that runs. If it never ends: Kernel > Interrupt. If no kernel runs: run this cell again.";
-    }, SLOW);
+    slow = setTimeout(() => { account.textContent = RUNNING; }, SLOW);
   }
 
   /** Take the last `count` changes back. */
   function goBack(count) {
+    if (postpone(() => goBack(count))) return;
     const history = model.get("history");
     if (!count || !history.length) return;
-    state = history.at(-count).state;
+    dragged = null;
+    const taken = history.slice(-count);
+    const after = [...taken.slice(1).map((entry) => entry.state), state]; // what each of them had led to
+    model.set("future", [...model.get("future"), ...taken.map((entry, index) => ({ label: entry.label, state: after[index] })).reverse()]);
     model.set("history", history.slice(0, -count));
-    drawToggles();
-    send();
+    state = taken[0].state;
+    drawSwitches();
+    send({ why: count === 1 ? `Taken back, ${taken[0].label}` : `${count} changes are taken back` });
   }
 
-  function become(label, wanted) {
-    change(label, (next) => {
-      Object.keys(next).forEach((key) => delete next[key]);
-      Object.assign(next, structuredClone(wanted));
-    });
+  function redo() {
+    if (postpone(redo)) return;
+    const future = model.get("future");
+    if (!future.length) return;
+    const { label, state: next } = future.at(-1);
+    model.set("future", future.slice(0, -1));
+    model.set("history", [...model.get("history"), { label, state }].slice(-REMEMBERED));
+    state = next;
+    drawSwitches();
+    send({ why: `Done again, ${label}` });
+  }
+
+  function postpone(work) {
+    if (answering?.text === undefined && question?.text === undefined) return false;
+    postponed.push(work);
+    return true;
+  }
+
+  function become(label, wanted, why) {
+    if (postpone(() => become(label, wanted, why))) return;
+    remember(label);
+    state = structuredClone(wanted);
+    drawSwitches();
+    send({ why });
   }
 
   function reset() {
-    if (!isBare()) become("reset", {});
+    if (!isBare()) become("reset", {}, AS_WRITTEN);
   }
 
-  function mend(label, mended) {
-    root.focus(); // the button pressed goes away with the error
-    become(label, mended);
+  function fix(label, fixed) {
+    root.focus({ preventScroll: true }); // the button pressed goes away with the error
+    become(label, fixed);
   }
 
   const isBare = () => Object.entries(state).every(([name, value]) =>
     (value ?? null) === null || value === Boolean(program.passes[name]) || value === 1 || value === "cpu"
     || (typeof value === "object" && !Object.keys(value).length));
 
+  function openEditor(line = 1) {
+    listing.closeMenu();
+    listing.list.inert = true; // what lies under the editor is out of reach
+    editButton.setAttribute("aria-pressed", "true");
+    editButton.textContent = "done";
+    editor.open(listing.code, line);
+  }
+
   function drawHistory() {
     const history = model.get("history");
-    if (history === listed) return; // as within the drag of a slider
+    redoButton.setAttribute("aria-disabled", String(!model.get("future").length));
+    if (history === listed) return; // as within a drag
     listed = history;
     undoButton.setAttribute("aria-disabled", String(!history.length));
     undoList.replaceChildren(h("option", { value: "0" }, `${history.length} change${history.length === 1 ? "" : "s"}`),
       ...history.map(({ label }, index) => h("option", { value: String(history.length - index) }, `before: ${label}`)).reverse());
-    undoList.hidden = !history.length;
+    undoList.style.visibility = history.length ? "visible" : "hidden"; // its place is kept
   }
 
-  function drawToggles() {
+  function drawSwitches() {
     drawHistory();
-    moreButton.setAttribute("aria-pressed", String(toggles.more));
     resetButton.setAttribute("aria-disabled", String(isBare()));
     deviceButtons.forEach((button, index) =>
-      button.setAttribute("aria-pressed", String(Object.keys(program.devices)[index] === (state.device ?? "cpu"))));
-    dtypeLabel.hidden = !toggles.more && !state.default_dtype;
-    defaultDtype.value = state.default_dtype ?? program.default_dtypes[0];
-    toggles.draw(state);
+      button.setAttribute("aria-pressed", String(Object.keys(devices)[index] === (state.device ?? "cpu"))));
+    defaultDtype.value = state.default_dtype ?? dtypes[0];
+    listing.draw(state);
   }
 
   // --- result ---
@@ -148,23 +224,57 @@ function renderExplorer({ model, el }) {
     if (waiting && result.seq !== sequence) return drawResult(result); // what Python has set; our answer is to come
     clearTimeout(slow);
     waiting = false;
-    if (!dirty) return drawResult(result);
-    send(); // Python works at the next answer while this one is drawn
-    frame = requestAnimationFrame(() => drawResult(result));
+    const asked = answering;
+    answering = null;
+    if (asked?.text !== undefined && result.state) state = result.state;
+    if (question === null) {
+      drawResult(result, asked);
+      postponed.splice(0).forEach((work) => work());
+      return;
+    }
+    ask(); // Python works at the next answer while this one is drawn
+    frame = requestAnimationFrame(() => drawResult(result, asked));
   }
 
-  function drawResult(result) {
+  function drawResult(result, asked = null) {
     if (!result.refused) seen = result.seq; // else the pictures of the answer before stay
-    account.textContent = result.account || "Press a toggle beside a line: both engines run again, and the graphs answer.";
+    if (model.get("program") !== program) {
+      program = model.get("program");
+      listing.setProgram(program);
+    }
+    account.textContent = result.account || BEGIN;
     account.classList.toggle("tgv-refused", Boolean(result.refused));
-    ways.hidden = !result.mends?.length;
-    ways.replaceChildren("Mend it: ", ...(result.mends ?? []).map(({ label, why, state: mended }) =>
-      h("span", { class: "tgv-way" }, command(label, () => mend(label, mended)), ` ${why}`)));
-    toggles.drawCode(result.code ?? [], result.origin ?? []);
-    pair.show((result.sides ?? []).map(withPictures), result.table ?? []);
+    const told = result.refused ? [] : result.errors ?? [];
+    errors.replaceChildren(...told.map((error) => errorBox(error, told.length > 1)));
+    ways.replaceChildren(...(result.mends ?? []).map(({ label, why, state: fixed }) =>
+      command(label, () => fix(label, fixed), { title: why })));
+    failed = told.length ? listingLine(result, told[0].line) : null;
+    listing.drawCode(result);
+    if (asked?.text !== undefined) editor.markError(result.refused ? result.line ?? null : null);
+    if (!result.refused) editor.show(result.code ?? []);
+    drawSwitches();
+    engines.show((result.sides ?? []).map(withPictures), result.table ?? [], result.verdict);
     addOther();
-    codeBox.show(result, program.source);
+    codeBox.show(result, model.get("program").source);
     if (!waiting) root.removeAttribute("aria-busy");
+  }
+
+  /** The line of the listing that stands for a line of the program. */
+  function listingLine({ origin = [], owner = [] }, line) {
+    const at = origin.lastIndexOf(line);
+    const last = owner.lastIndexOf(line); // a second call that a switch has written is what fails
+    return Math.max(at, last) + 1 || null;
+  }
+
+  function errorBox({ type, message, explanation, line, mistake, engines: raised, pytorch }, several) {
+    const who = several || raised.length === 1 ? `, ${raised.map((name) => (name === "torch" ? "PyTorch" : name)).join(" and ")}` : "";
+    const see = mistake && model.widget_manager
+      ? command("see this mistake, and ways to fix it", () => askForLesson(mistake)) : null;
+    return h("div", { class: "tgv-error", role: "alert" },
+      h("b", {}, `${type}${line ? `, line ${line}` : ""}${who}`),
+      h("p", {}, explanation), see,
+      h("p", { class: "tgv-message" }, message),
+      pytorch ? h("p", { class: "tgv-message" }, `PyTorch: ${pytorch}`) : null);
   }
 
   /** A side with its pictures in it: they come apart from it, and only when they change. */
@@ -177,20 +287,6 @@ function renderExplorer({ model, el }) {
       [view, { ...picture, svg: model.get(`${view}_pictures`)[engine] }]));
   }
 
-  function setView(view) {
-    model.set("view", view);
-    model.save_changes();
-  }
-
-  function drawViewButtons() {
-    viewButtons.forEach((button) => button.setAttribute("aria-pressed", String(button.textContent === model.get("view"))));
-  }
-
-  function drawView() {
-    drawViewButtons();
-    pair.setView(model.get("view"));
-  }
-
   /** The view that nobody looked at when the answer came. */
   function takeOther() {
     other = JSON.parse(model.get("other"));
@@ -199,16 +295,16 @@ function renderExplorer({ model, el }) {
 
   function addOther() {
     if (!other.scenes || other.seq !== seen) return;
-    pair.addViews(Object.fromEntries(Object.entries(other.scenes).map(([engine, made]) =>
+    engines.addViews(Object.fromEntries(Object.entries(other.scenes).map(([engine, made]) =>
       [engine, { ...made, views: drawn(engine, made.views) }])));
   }
 
+  // --- the lesson on a mistake ---
   function askForLesson(name) {
     if (name === model.get("mistake")) return showLesson(); // it is there
     lesson.hidden = false;
-    lesson.replaceChildren(h("p", { class: "tgv-missing", role: "status" }, "The mistake and its mends are run…"));
-    model.set("mistake", name);
-    model.save_changes();
+    lesson.replaceChildren(h("p", { class: "tgv-missing", role: "status" }, "The mistake and its fixes are run…"));
+    set("mistake", name);
   }
 
   /** The lesson on a mistake, which Python has made, below the explorer. */
@@ -220,8 +316,7 @@ function renderExplorer({ model, el }) {
     const view = await manager.create_view(await manager.get_model(made));
     if (made !== model.get("lesson")) return view.remove();
     const close = command("close this lesson", () => {
-      model.set("mistake", "");
-      model.save_changes();
+      set("mistake", "");
       root.focus();
     });
     lesson.replaceChildren(close, view.el);
@@ -229,43 +324,49 @@ function renderExplorer({ model, el }) {
   }
 
   root.addEventListener("keydown", (event) => {
-    if ((event.ctrlKey || event.metaKey) && event.key === "z" && !event.target.matches("input:not([type=range])")) {
-      goBack(1);
-      event.preventDefault();
-      event.stopPropagation();
+    const field = event.target.matches("input:not([type=range])") || (event.target === editor.area && editor.isAhead);
+    if ((event.ctrlKey || event.metaKey) && !event.altKey && !field) {
+      const key = event.key.toLowerCase();
+      const action = key === "z" && !event.shiftKey ? () => goBack(1) : key === "y" || key === "z" ? redo : null;
+      if (action) {
+        action();
+        event.preventDefault();
+        event.stopPropagation();
+      }
       return;
     }
-    pair.key(event);
+    engines.key(event);
   });
 
-  const { seq = 0, ...initial } = model.get("state");
+  const { seq = 0, drag: _drag, why: _why, text: _text, ...initial } = model.get("state");
   state = initial;
   sequence = seq;
-  drawToggles();
-  drawViewButtons();
   drawResult(JSON.parse(model.get("result")));
   takeOther();
-  const listeners = {
+  const release = listen(model, {
     "change:result": takeResult,
-    "change:view": drawView,
+    "change:view": () => engines.setView(model.get("view")),
+    "change:split": () => engines.setSplit(model.get("split")),
     "change:other": takeOther,
-    "change:step": () => pair.goTo(model.get("step")),
+    "change:step": () => engines.goTo(model.get("step")),
     "change:state": () => {
-      const { seq: incoming, ...next } = model.get("state");
+      const { seq: incoming, drag, why, text, ...next } = model.get("state");
       if (waiting || incoming === sequence) return; // our own, or older than what we have asked for
       state = next;
-      drawToggles();
+      drawSwitches();
     },
     "change:history": drawHistory,
+    "change:future": drawHistory,
     "change:lesson": showLesson,
-  };
-  const deaf = listen(model, listeners);
+  });
   return () => {
-    deaf();
+    release();
     clearTimeout(slow);
     cancelAnimationFrame(frame);
     releaseKeys();
-    pair.destroy();
+    engines.destroy();
+    listing.destroy();
+    editor.destroy();
     el.replaceChildren();
   };
 }

@@ -34,7 +34,7 @@ from viz.widgets.live import Live, interruptible
 from viz.widgets.mistake import MistakeView
 
 _PAUSE = 0.2  # seconds in which the next change of a slider comes before the view that nobody sees
-_KEPT = ("code", "codes", "origin", "sides", "table", "errors", "verdict")
+_KEPT = ("code", "codes", "origin", "owner", "sides", "table", "errors", "verdict")
 _OF_THE_QUESTION = ("seq", "drag", "why", "text")  # what a message of the page says beside the state
 _OF_PYTORCH = ("device", "default_dtype")  # what the listing does not say
 _WARNED = 3  # warnings of a run that are shown
@@ -50,6 +50,7 @@ class _Run:
     state: dict[str, Any]
     program: Program
     listing: tuple[str, ...]
+    owner: tuple[int, ...]
 
 
 def _as_text(value: dict[str, Any], widget: Any) -> str:
@@ -90,7 +91,7 @@ class Explorer(Live):
     """
 
     _esm = bundle.script("explorer.js")
-    _css = bundle.style("explorer.js")
+    _css = bundle.style("common.css", "explorer.js")
 
     program = traitlets.Dict().tag(sync=True)
     state = traitlets.Dict().tag(sync=True)
@@ -104,6 +105,7 @@ class Explorer(Live):
     mistake = traitlets.Unicode("").tag(sync=True)  # the name of the one whose lesson is wanted below
     lesson = traitlets.Unicode("").tag(sync=True)  # the widget that is this lesson, by its id
     view = traitlets.Unicode("values").tag(sync=True)
+    split = traitlets.Bool(False).tag(sync=True)  # whether PyTorch's own graph stands beside ours
     step = traitlets.Int(-1).tag(sync=True)
 
     _later: asyncio.TimerHandle | None = None  # the other view, about to be drawn
@@ -113,7 +115,7 @@ class Explorer(Live):
     def __init__(self, program: str | Callable[..., Any], **traits: Any):
         self._written: Program = parse(program)
         self._parsed = self._written  # where it was edited by hand, what it was edited into
-        self._last = _Run({}, {}, self._written, ())
+        self._last = _Run({}, {}, self._written, (), ())
         self._drag: tuple[Any, _Run] | None = None  # a number that is dragged, and what was there before
         self._direction: dict[str, str] = {}  # of each view, as it first was: no toggle turns a picture around
         self._kept = Kept()
@@ -225,12 +227,13 @@ class Explorer(Live):
         except (ProgramError, KeyboardInterrupt) as error:
             self._refuse(error, program, asked["text"] is not None, result)
             return
-        ran = _Run(recordings, state, self._parsed, tuple(edited.source.splitlines()))
+        ran = _Run(recordings, state, self._parsed, tuple(edited.source.splitlines()), edited.owner)
         before = self._before(asked["drag"])
         self._last = ran
         result["code"] = list(ran.listing)
         result["codes"] = codes(edited.source, self._parsed, state, {name: SEED for name in drawn})
         result["origin"] = list(edited.origin)
+        result["owner"] = list(edited.owner)
         result["sides"] = sides
         result["table"] = table(recordings)
         result["errors"] = errors_of(sides)
@@ -241,7 +244,7 @@ class Explorer(Live):
         result["state"] = state
         result["took"] = round((time.perf_counter() - began) * 1000, 1)
         with self.hold_sync():
-            if program is not self._parsed or "values" not in self.program or not before.recordings:
+            if program is not self._parsed or not before.recordings:
                 self.program = {**_description(self._parsed), "values": self._tensors()}
             self._show(pictures)
             self._settle({**state, "seq": result["seq"]} if asked["text"] is not None else None)
@@ -291,12 +294,14 @@ class Explorer(Live):
 
     def _told(self, before: _Run, ran: _Run, why: str) -> str:
         """The sentence about a change. What the program says itself holds where no switch says another thing."""
+        same = before.program.source == ran.program.source
+        by_hand = "" if same else rewritten(before.listing, ran.listing, ran.owner)
         return account(
             {**before.program.passes, **before.state},
             {**ran.program.passes, **ran.state},
             before.recordings,
             ran.recordings,
-            why or rewritten(before.program.source, ran.program.source),
+            why or by_hand,
         )
 
     def _side(
@@ -396,6 +401,7 @@ def _description(program: Program) -> dict[str, Any]:
             {"first": line.first, "last": line.last, "kind": line.kind, "names": list(line.names)}
             for line in program.lines
         ],
+        "values": list(program.values),
         "passes": program.passes,
         "devices": devices,
         "dtypes": list(DTYPES),

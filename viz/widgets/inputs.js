@@ -1,4 +1,4 @@
-// The controls of an input (see toggles.js): its value as a slider, a field, a switch or a small table; its shape; its dtype.
+// The controls of an input (see listing.js): its value as a field, a switch or a small table; its shape; its dtype.
 import { h } from "./js/dom.js";
 
 const LARGEST_TABLE = 24; // numbers
@@ -32,14 +32,13 @@ function readShape(text) {
 /** All controls of `input`; `toggles` has the state and takes the changes. */
 export function inputControls(input, toggles) {
   const current = () => toggles.state.values?.[input.name] ?? input.value;
-  const set = (value, undoable = true) => {
+  const set = (value) => {
     const original = JSON.stringify(value) === JSON.stringify(input.value);
-    toggles.put(`value of ${input.name}`, "values", input.name, original ? undefined : value, undoable);
+    toggles.put(`value of ${input.name}`, "values", input.name, original ? undefined : value);
   };
   const controls = [];
   if (input.value !== null && isTable(input.value)) {
-    const rare = isTable(input.value[0]) || input.value.length > 4;
-    controls.push({ rare, make: () => table(input, current, set) });
+    controls.push({ rare: true, make: () => table(input, current, set) });
   } else if (input.value !== null) controls.push(...scalar(input, current, set));
   if (input.value !== null || input.shape !== null) controls.push(shapeField(input, current, set, toggles));
   controls.push(dtypeChoice(input, toggles));
@@ -65,30 +64,16 @@ function cell(kind, label, read, write) {
   return { element: field, refresh: () => { if (field.getRootNode().activeElement !== field) field.value = String(read()); } };
 }
 
+/** One number: it is dragged where it stands in the code; this is the field to write it into. */
 function scalar(input, current, set) {
   const { name, kind } = input;
   const read = () => [current()].flat(Infinity)[0];
-  const label = kind === "bool" ? `Value of ${name}` : `Value of ${name}, as a number`;
-  const field = { rare: kind !== "bool", make: () => cell(kind, label, read, set) };
-  return kind === "bool" ? [field] : [{ make: () => sliderOf(input, read, set) }, field];
-}
-
-function sliderOf({ name, kind, value }, read, set) {
-  const reach = Math.max(2, 2 * Math.abs(value));
-  const element = h("input", { type: "range", min: String(-reach), max: String(reach), step: String(kind === "int" ? 1 : reach / 100),
-    class: "tgv-slider", "aria-label": `Value of ${name}` });
-  let dragging = false; // a drag is one entry of the undo list
-  element.addEventListener("input", () => {
-    set(Number(Number(element.value).toPrecision(4)), !dragging);
-    dragging = true;
-  });
-  element.addEventListener("change", () => { dragging = false; });
-  const refresh = () => {
-    const now = String(read());
-    if (!dragging) element.value = now;
-    element.setAttribute("aria-valuetext", now);
+  if (kind === "bool") return [{ make: () => cell(kind, `Value of ${name}`, read, set) }];
+  const make = () => {
+    const { element, refresh } = cell(kind, `Value of ${name}, as a number`, read, set);
+    return { element: h("label", { class: "tgv-labelled" }, "value", element), refresh };
   };
-  return { element, refresh };
+  return [{ rare: true, make }];
 }
 
 /** A table of fields, made anew when the shape changes. */
@@ -157,7 +142,8 @@ function dtypeChoice(input, toggles) {
       ...toggles.program.dtypes.map((name) => h("option", { value: name }, name)));
     element.addEventListener("change", () =>
       toggles.put(`dtype of ${input.name}`, "dtypes", input.name, element.value === own ? undefined : element.value));
-    return { element, refresh: () => { element.value = toggles.state.dtypes?.[input.name] ?? own; } };
+    const labelled = h("label", { class: "tgv-labelled" }, "dtype", element);
+    return { element: labelled, refresh: () => { element.value = toggles.state.dtypes?.[input.name] ?? own; } };
   };
   return { rare: true, isOn: () => Boolean(toggles.state.dtypes?.[input.name]), make };
 }

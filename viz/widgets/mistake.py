@@ -24,7 +24,7 @@ class MistakeView(Live):
     """
 
     _esm = bundle.script("mistake.js")
-    _css = bundle.style("explorer.css", "mistake.js")
+    _css = bundle.style("common.css", "mistake.js")
 
     lesson = traitlets.Dict().tag(sync=True)
     parts = traitlets.Dict().tag(sync=True)  # "engine position" -> what the engine made of that program

@@ -25,7 +25,7 @@ class TrainingView(Live):
     """
 
     _esm = bundle.script("training.js")
-    _css = bundle.style("predict.css", "slope.css", "explorer.css", "training.js")
+    _css = bundle.style("predict.css", "slope.css", "common.css", "training.js")
 
     state = traitlets.Dict().tag(sync=True)
     asked = traitlets.Dict().tag(sync=True)

@@ -5,7 +5,7 @@ window.tinygradEduModules = {};
 
 // What only Python can answer, by kind of widget: setting it changes nothing, and the page says where it would.
 const NEEDS_PYTHON = {
-  "viz.widgets.explorer.Explorer": (state, name) => ["state", "history"].includes(name),
+  "viz.widgets.explorer.Explorer": (state, name) => ["state", "history", "future"].includes(name),
   "viz.widgets.builder.Builder": (state, name) => ["steps", "start"].includes(name),
   "viz.widgets.mistake.MistakeView": (state, name, value) => {
     const { engine, mend, parts } = { ...state, [name]: value };

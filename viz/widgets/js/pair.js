@@ -4,8 +4,7 @@ import { copy } from "./code.js";
 import { h } from "./dom.js";
 import { Stage } from "./stage.js";
 import { Stepper } from "./stepper.js";
-
-const LONG = 24; // characters of a gradient that two columns have no room for twice
+import { drawTable } from "./table.js";
 
 /** Width and height that a picture asks for, in pixels. */
 export function sizeOf(svg) {
@@ -70,7 +69,7 @@ export class Pair {
       cancelAnimationFrame(this.frame);
       drawOthers();
     }
-    this.#drawTable(sides.filter((side) => side.scene), table);
+    drawTable(this.table, sides.filter((side) => side.scene), table);
     this.arrange();
     this.goTo(this.step);
   }
@@ -129,27 +128,6 @@ export class Pair {
     const lines = h("code", { class: "tgv-result-code" }, code);
     const press = h("button", { type: "button", class: "tgv-text-button", onclick: () => copy(code, lines, press) }, "copy");
     return h("p", { class: "tgv-lesson-code" }, "To see it, and ways to mend it, run ", lines, " ", press);
-  }
-
-  #drawTable(engines, entries) {
-    const both = engines.length > 1;
-    const heads = ["tensor", "value", ...engines.map(({ engine }) => `.grad, ${engine === "torch" ? "PyTorch" : engine}`)];
-    const rowOf = (entry) => {
-      const grads = engines.map(({ engine }) => entry.grad[engine]);
-      // The same reason twice is told once, across both columns, and so is the same matrix.
-      const once = both && grads[0] === grads[1] && (grads[0].startsWith("None") || grads[0].length > LONG);
-      const cells = (once ? grads.slice(0, 1) : grads).map((grad) =>
-        h("td", { class: grad.startsWith("None") ? "tgv-no-grad" : "tgv-grad", colspan: once ? "2" : null }, grad));
-      const about = `${entry.leaf ? "leaf" : entry.grad_fn}, ${entry.requires_grad ? "requires grad" : "requires no grad"}`;
-      const same = h("td", { class: entry.agree ? "tgv-same" : "tgv-differs" },
-        h("span", { role: "img", title: entry.differs || null, "aria-label": entry.agree ? "same" : `different: ${entry.differs}` },
-          entry.agree ? "✓" : "≠"));
-      const name = entry.name.split(/(?<=\.)/).flatMap((part) => [part, h("wbr", {})]); // net.0.weight breaks at its dots
-      return h("tr", {}, h("th", { scope: "row", title: about }, ...name), h("td", {}, entry.value), ...cells, both ? same : null);
-    };
-    this.table.replaceChildren(
-      h("thead", {}, h("tr", {}, ...heads.map((text) => h("th", { scope: "col" }, text)), both ? h("th", { scope: "col" }, "same") : null)),
-      h("tbody", {}, ...entries.map(rowOf)));
   }
 
   // --- both pictures, in step ---

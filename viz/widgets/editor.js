@@ -1,0 +1,125 @@
+// The listing as text to write into: a plain text area over its own highlighted copy, so that a screen reader, an input method
+// and the browser's own editing keys work as everywhere. It runs when its writer pauses; Escape or "done" leaves it.
+import { highlight } from "./js/code.js";
+import { h } from "./js/dom.js";
+
+const PAUSE = 500; // milliseconds without a key after which what was written runs
+
+export class Editor {
+  /** `onWrite(text)` is told what to run, `onClose()` that the writer is done. */
+  constructor({ onWrite, onClose }) {
+    this.onWrite = onWrite;
+    this.onClose = onClose;
+    this.ran = ""; // the text that was last told
+    this.draft = null; // what could not run yet when the editor was left
+    this.area = h("textarea", { class: "tgv-area", spellcheck: "false", autocomplete: "off", autocapitalize: "off", wrap: "off",
+      "aria-label": "The program; it runs when you pause, Escape leaves" });
+    this.copy = h("pre", { class: "tgv-copy", "aria-hidden": "true" });
+    this.numbers = h("pre", { class: "tgv-numbers", "aria-hidden": "true" });
+    this.sheet = h("div", { class: "tgv-sheet" }, this.copy, this.area);
+    this.element = h("div", { class: "tgv-editor", hidden: true }, this.numbers, this.sheet);
+    this.area.addEventListener("input", () => this.#typed());
+    this.area.addEventListener("scroll", () => this.#follow());
+    this.area.addEventListener("keydown", (event) => this.#key(event));
+  }
+
+  destroy() {
+    clearTimeout(this.timer);
+  }
+
+  get isOpen() {
+    return !this.element.hidden;
+  }
+
+  /** Whether something is written that did not run yet: the browser's own undo holds for it. */
+  get isAhead() {
+    return this.isOpen && this.area.value !== this.ran;
+  }
+
+  /** Let a reader write, from `line` of the listing on. */
+  open(code, line = 1) {
+    this.ran = code.join("\n");
+    this.element.hidden = false;
+    this.#put(this.draft ?? this.ran);
+    this.draft = null;
+    const at = this.area.value.split("\n").slice(0, line).join("\n").length;
+    this.area.focus({ preventScroll: true });
+    this.area.setSelectionRange(at, at);
+  }
+
+  close() {
+    if (!this.isOpen) return;
+    this.#tell();
+    this.element.hidden = true;
+    this.markError(null);
+    this.onClose();
+  }
+
+  /** The listing changed elsewhere, by undo or a switch. What is being written stays. */
+  show(code) {
+    const text = code.join("\n");
+    if (!this.isOpen || this.isAhead || text === this.area.value) return;
+    this.ran = text;
+    this.#put(text);
+  }
+
+  /** What was told could not run: it is kept, also for the next time. `line` counts from 1; null where nothing is wrong. */
+  markError(line) {
+    this.failed = line;
+    if (!this.isOpen && line) this.draft = this.area.value;
+    this.#draw();
+  }
+
+  #put(text) {
+    const { selectionStart } = this.area;
+    this.area.value = text;
+    this.area.setSelectionRange(selectionStart, selectionStart);
+    this.#draw();
+  }
+
+  #typed() {
+    this.failed = null;
+    this.#draw();
+    clearTimeout(this.timer);
+    this.timer = setTimeout(() => this.#tell(), PAUSE);
+  }
+
+  #tell() {
+    clearTimeout(this.timer);
+    if (this.area.value === this.ran) return;
+    this.ran = this.area.value;
+    this.onWrite(this.ran);
+  }
+
+  #draw() {
+    const lines = this.area.value.split("\n");
+    this.copy.replaceChildren(...lines.map((line, index) =>
+      h("code", { class: index + 1 === this.failed ? "tgv-failed" : "" }, line ? highlight(line) : "\u200b")));
+    this.numbers.replaceChildren(...lines.map((_, index) =>
+      h("span", { class: index + 1 === this.failed ? "tgv-failed" : "" }, String(index + 1))));
+    this.#follow();
+  }
+
+  #follow() {
+    this.copy.style.transform = `translate(${-this.area.scrollLeft}px, ${-this.area.scrollTop}px)`;
+    this.numbers.style.transform = `translateY(${-this.area.scrollTop}px)`;
+  }
+
+  #key(event) {
+    if (event.key === "Escape") this.close();
+    else if (event.key === "Enter" && !event.ctrlKey && !event.metaKey && !event.altKey) this.#newLine();
+    else return;
+    event.preventDefault();
+    event.stopPropagation();
+  }
+
+  /** A new line, as far to the right as the one before; further behind a colon. */
+  #newLine() {
+    const { selectionStart, value } = this.area;
+    const line = value.slice(value.lastIndexOf("\n", selectionStart - 1) + 1, selectionStart);
+    const indent = line.match(/^\s*/)[0] + (line.trimEnd().endsWith(":") ? "    " : "");
+    // Unlike setting the value, this is something that the browser's own undo knows.
+    if (!document.execCommand?.("insertText", false, `\n${indent}`)) this.area.setRangeText(`\n${indent}`, selectionStart, this.area.selectionEnd, "end");
+    this.#typed();
+  }
+}

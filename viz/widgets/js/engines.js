@@ -1,0 +1,220 @@
+// One stage for what two engines made of a program: the graph, PyTorch's agreement as a badge, and behind the badge PyTorch's
+// own graph beside it, the table of every `.grad`, and whatever else a widget puts there.
+import { h } from "./dom.js";
+import { Stage } from "./stage.js";
+import { Stepper } from "./stepper.js";
+import { drawTable } from "./table.js";
+
+export class Engines {
+  /**
+   * `step` is -1 for the last. `onStep(step)` is told when a reader goes elsewhere, `onView(view)` and `onSplit(split)` what
+   * was pressed; `tools` stand in the bar above the split stage.
+   */
+  constructor({ view = "values", step = -1, split = false, onStep = () => {}, onView = () => {}, onSplit = () => {}, tools = [] } = {}) {
+    this.view = view;
+    this.step = step;
+    this.onStep = onStep;
+    this.sides = [0, 1].map(() => this.#side());
+    this.viewButtons = ["values", "grad_fn"].map((name) =>
+      h("button", { type: "button", class: "tgv-choice", onclick: () => onView(name) }, name));
+    this.views = h("div", { class: "tgv-choices", role: "group", "aria-label": "View" }, ...this.viewButtons);
+    this.badge = h("button", { type: "button", class: "tgv-badge", "aria-expanded": "false", onclick: () => onSplit(!this.split) });
+    this.drawerButton = h("button", { type: "button", class: "tgv-text-button", "aria-expanded": "false",
+      onclick: () => this.setDrawer(this.drawer.hidden) }, "table of .grad");
+    this.bar = h("div", { class: "tgv-split-bar", role: "group", "aria-label": "PyTorch", hidden: true }, ...tools,
+      h("span", { class: "tgv-spring" }), this.drawerButton);
+    this.panes = h("div", { class: "tgv-panes" }, ...this.sides.map((side) => side.box));
+    this.differs = h("ul", { class: "tgv-differences" });
+    this.table = h("table", { class: "tgv-table" });
+    this.drawer = h("div", { class: "tgv-drawer tgv-table-box", tabindex: "0", role: "group", "aria-label": "Gradients", hidden: true },
+      this.differs, this.table);
+    this.element = h("div", { class: "tgv-engines" }, this.bar, h("div", { class: "tgv-theatre" }, this.panes, this.drawer));
+    this.stepper = new Stepper({ label: "Step through the program", scrubberLabel: "Step", onGo: (to) => this.goTo(to) });
+    this.caption = h("p", { class: "tgv-step-line", "aria-live": "polite" });
+    this.controls = h("div", { class: "tgv-steps" }, this.stepper.element, this.caption);
+    this.observer = new ResizeObserver(() => this.#arrange());
+    this.observer.observe(this.panes);
+    this.setSplit(split);
+    this.#showView();
+  }
+
+  #side() {
+    const title = h("div", { class: "tgv-side-title", hidden: true });
+    const host = h("div", {});
+    const note = h("div", { class: "tgv-side-note", hidden: true });
+    const side = { title, host, note, box: h("div", { class: "tgv-side", role: "group" }, title, host, note), data: null };
+    side.stage = new Stage(host, { label: "graph", onPick: (key) => this.#pick(side, key) });
+    return side;
+  }
+
+  destroy() {
+    this.observer.disconnect();
+    cancelAnimationFrame(this.frame);
+    this.stepper.destroy();
+    for (const side of this.sides) side.stage.destroy();
+  }
+
+  /** What both engines made of a program: `sides`, a row of `table` for each tensor, and the `verdict` on both. */
+  show(sides, table, verdict) {
+    this.#showVerdict(verdict);
+    if (!sides.length) return; // nothing has run to its end yet
+    sides.forEach((data, index) => { this.sides[index].data = data; });
+    drawTable(this.table, sides.filter((side) => side.scene), table);
+    this.#drawSides();
+    this.#showSteps();
+  }
+
+  #drawSides() {
+    const [first, second] = this.sides;
+    this.#drawSide(first);
+    cancelAnimationFrame(this.frame);
+    // To lay out a picture takes the browser a while: ours is on the screen before it turns to the other.
+    if (this.split) this.frame = requestAnimationFrame(() => this.#drawSide(second));
+    this.#arrange();
+  }
+
+  #drawSide(side) {
+    const { data } = side;
+    if (!data) return;
+    side.title.replaceChildren(data.title, data.about ? h("span", { class: "tgv-about" }, ` · ${data.about}`) : "");
+    side.title.title = data.about ? `${data.title} · ${data.about}` : data.title;
+    side.host.hidden = !data.scene;
+    const notes = [
+      data.missing ? h("p", { class: "tgv-missing" }, data.missing) : null,
+      ...(data.warnings ?? []).map((text) => h("p", { class: "tgv-missing tgv-warning" }, text)),
+      data.stdout ? h("pre", { class: "tgv-stdout", tabindex: "0", "aria-label": "Printed" }, data.stdout) : null,
+    ].filter(Boolean);
+    side.note.replaceChildren(...notes);
+    side.note.hidden = !notes.length;
+    side.box.classList.toggle("tgv-without", !data.scene);
+    if (!data.scene?.views[this.view]) return;
+    side.stage.maxHeight = Math.max(120, side.host.clientHeight);
+    side.stage.show(data.scene, this.view, this.#stepOf(data.scene));
+  }
+
+  // --- the badge and what is behind it ---
+
+  #showVerdict(verdict) {
+    if (!verdict) return;
+    const { agree, label, compared, differs } = verdict;
+    const mark = agree === null ? "" : agree ? "✓" : "≠";
+    this.badge.dataset.agree = String(agree);
+    this.badge.replaceChildren(h("b", {}, `${label} ${mark}`), h("span", { class: "tgv-compared" }, differs[0] ?? compared),
+      h("span", { class: "tgv-caret", "aria-hidden": "true" }, "▾"));
+    this.badge.title = differs.length ? differs.join("\n") : compared;
+    this.badge.setAttribute("aria-label", `${label}; ${differs.length ? differs.join("; ") : compared}. PyTorch's own graph and the table of gradients`);
+    this.differs.replaceChildren(...differs.map((text) => h("li", {}, text)));
+    this.differs.hidden = !differs.length;
+  }
+
+  /** Show PyTorch's graph beside ours, or put it away. */
+  setSplit(split) {
+    const changed = this.split !== split;
+    this.split = split;
+    this.badge.setAttribute("aria-expanded", String(split));
+    this.bar.hidden = !split;
+    for (const side of this.sides) side.title.hidden = !split;
+    this.sides[1].box.hidden = !split;
+    if (!split) this.setDrawer(false);
+    if (changed && this.sides[0].data) this.#drawSides();
+  }
+
+  /** Show the table of tensors over the lower part of the stage. */
+  setDrawer(open) {
+    this.drawer.hidden = !open;
+    this.drawerButton.setAttribute("aria-expanded", String(open));
+  }
+
+  // --- the view ---
+
+  setView(view) {
+    this.view = view;
+    this.#showView();
+    for (const side of this.sides) {
+      if (side.data?.scene?.views[view] && (side === this.sides[0] || this.split)) this.#drawSide(side);
+    }
+    this.#showSteps();
+  }
+
+  #showView() {
+    for (const each of this.viewButtons) each.setAttribute("aria-pressed", String(each.textContent === this.view));
+  }
+
+  /** A view of both scenes that comes later than the scenes: {engine: {views, details}}. */
+  addViews(scenes) {
+    for (const { data } of this.sides) {
+      if (!data?.scene || !scenes[data.engine]) continue;
+      Object.assign(data.scene.views, scenes[data.engine].views);
+      Object.assign(data.scene.details, scenes[data.engine].details);
+    }
+    if (this.sides.some((side) => side.data?.scene && side.stage.svg && side.stage.shown !== this.view)) this.setView(this.view);
+  }
+
+  // --- both pictures, in step ---
+
+  #scenes() {
+    return this.sides.filter((side) => side.data?.scene).map((side) => side.data.scene);
+  }
+
+  /** The scene whose steps are told: ours, or PyTorch's where it comes further. */
+  #lead() {
+    return this.#scenes().reduce((best, scene) => (scene.steps.length > (best?.steps.length ?? 0) ? scene : best), null);
+  }
+
+  last() {
+    return Math.max(0, (this.#lead()?.steps.length ?? 1) - 1);
+  }
+
+  /** The step shown, from 0. */
+  at() {
+    return this.step < 0 ? this.last() : Math.min(this.step, this.last());
+  }
+
+  #stepOf(scene) {
+    const last = scene.steps.length - 1;
+    return this.step < 0 ? last : Math.min(this.step, last);
+  }
+
+  goTo(wanted) {
+    const target = wanted < 0 || wanted >= this.last() ? -1 : wanted;
+    const moved = target !== this.step;
+    this.step = target;
+    for (const side of this.sides) {
+      if (side.data?.scene && side.stage.svg && !side.box.hidden) side.stage.go(this.#stepOf(side.data.scene));
+    }
+    this.#showSteps();
+    if (moved) this.onStep(target);
+  }
+
+  #showSteps() {
+    const lead = this.#lead();
+    this.controls.classList.toggle("tgv-no-steps", !lead); // there is nothing to step through, and its place is kept
+    if (!lead) return this.onHere?.(null);
+    const { title, sentence, phase, line } = lead.steps[this.at()];
+    this.stepper.setSteps(lead.steps);
+    this.stepper.show(this.at());
+    this.caption.replaceChildren(h("b", {}, title), " ", phase === "error" ? "" : sentence); // its text stands elsewhere
+    this.onHere?.(line);
+  }
+
+  #pick(side, key) {
+    const steps = side.stage.stepsOf(key);
+    if (steps.length) this.goTo(steps.find((step) => step > this.at()) ?? steps[0]);
+  }
+
+  /** The keys that step: for the widget's own listener. True if `event` was one of them. */
+  key(event) {
+    return this.stepper.key(event);
+  }
+
+  /** Beside each other where the stage is wide, one above the other where it is not. */
+  #arrange() {
+    const { clientWidth, clientHeight } = this.panes;
+    this.panes.classList.toggle("tgv-stacked", this.split && clientWidth < clientHeight * 1.1);
+    for (const side of this.sides) {
+      if (side.box.hidden || !side.stage.svg || !side.host.clientHeight) continue;
+      side.stage.maxHeight = Math.max(120, side.host.clientHeight);
+      if (!side.stage.userView) side.stage.fit();
+    }
+  }
+}

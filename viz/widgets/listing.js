@@ -1,0 +1,433 @@
+// The program as it runs: its lines, the switches beside them, and its numbers, which can be dragged. A switch rewrites the
+// listing; what it says is in the explorer's state. This file shows both, and tells the explorer what was asked for.
+//
+// Each statement has a place of its own whose height is settled when the program is first shown: the lines that a switch
+// writes have room in it, so no switch ever moves another.
+import { inputControls } from "./inputs.js";
+import { highlight } from "./js/code.js";
+import { h } from "./js/dom.js";
+
+const PASSES = [
+  // [name in the state, what it says, what it does, shown only in the menu of the line]
+  ["retain_graph", "retain_graph", "Keep the graph for another pass", false],
+  ["create_graph", "create_graph", "Record the backward pass itself", true],
+  ["zero_grad", "clear .grad between", "Set .grad to None between the passes", true],
+  ["anomaly", "anomaly mode", "Name the forward line behind a bad gradient", true],
+];
+const MOST_PASSES = 5;
+const ROW = 15; // pixels of a line of code
+const LETTER = 7.25; // pixels of a letter of code
+const IN_SIGHT = 2; // switches beside a line; the others are in its menu
+const DRAGGED = 24; // numbers of a line that can be reached by key
+const PER_STEP = 2; // pixels that a number is dragged for one step
+
+// A control is {rare, isOn, make}: `make` gives its element and what shows the state on it, {element, refresh}. It is made
+// when it is first shown; the rare ones mostly never are.
+
+/** A control that is on or off. */
+function pill(label, title, isOn, onclick, rare = false) {
+  const make = () => {
+    const element = h("button", { type: "button", class: "tgv-pill", title, onclick }, label);
+    return { element, refresh: () => element.setAttribute("aria-pressed", String(Boolean(isOn()))) };
+  };
+  return { rare, isOn, make };
+}
+
+/** A number as Python writes it: one that was a float stays one. */
+export function written(value, isFloat) {
+  const short = Number(value.toPrecision(4));
+  const text = String(short);
+  return isFloat && !/[.e]/.test(text) ? `${text}.0` : text;
+}
+
+/** The numbers of a line of code: {start, end, text}, the sign of a negative one included. */
+export function numbersOf(line, isNumber) {
+  const found = [];
+  for (const match of line.matchAll(/(?<![\w.])\d[\d_]*(?:\.\d*)?(?:e[+-]?\d+)?|(?<![\w.)\]])\.\d+(?:e[+-]?\d+)?/g)) {
+    if (!isNumber(match.index)) continue;
+    const before = line.slice(0, match.index);
+    const sign = /(?:^|[=(,[*/+:<>%-]|\breturn|\bin)\s*-$/.test(before);
+    found.push({ start: match.index - (sign ? 1 : 0), end: match.index + match[0].length, text: (sign ? "-" : "") + match[0] });
+  }
+  return found;
+}
+
+export class Listing {
+  /**
+   * `change(label, edit, drag)` is asked to change the state: `edit` is given a copy of it; `drag` names the drag that it is a
+   * part of. `write(label, text, drag)` is asked to run another listing, `open(line)` to let a reader write one.
+   */
+  constructor({ change, write, open }) {
+    this.change = change;
+    this.write = write;
+    this.state = {};
+    this.code = [];
+    this.drag = null; // the number that is dragged: {lines, at, start, end, value, step, name}
+    this.drags = 0;
+    this.menu = null; // {row, element}: the menu of a line that is open
+    this.list = h("ol", { class: "tgv-program", "aria-label": "Program with its switches" });
+    this.element = h("div", { class: "tgv-listing" }, this.list);
+    this.#listen(open);
+    this.observer = new ResizeObserver(() => this.#settle());
+    this.observer.observe(this.list);
+  }
+
+  destroy() {
+    this.observer.disconnect();
+    document.removeEventListener("pointerdown", this.elsewhere, true);
+  }
+
+  /** Show the lines of another program, each with its own controls. */
+  setProgram(program) {
+    const focus = this.#focused();
+    this.closeMenu();
+    this.program = program;
+    this.rows = new Map(); // first line -> what is shown of it; elements stay, so that focus does
+    const items = [];
+    const starts = new Map(program.lines.map((line) => [line.first, line]));
+    const lastBackward = program.lines.filter((line) => line.kind === "backward").at(-1);
+    for (let number = 1; number <= program.source.length; ) {
+      const line = starts.get(number);
+      const last = line?.last ?? number;
+      const row = { number, last, kind: line?.kind ?? "other", source: program.source.slice(number - 1, last) };
+      row.controls = line ? this.#controlsOf(line, line === lastBackward) : [];
+      row.slot = h("div", { class: "tgv-slot" });
+      row.tools = h("span", { class: "tgv-tools" });
+      row.item = h("li", { class: `tgv-row tgv-row-${row.kind}`, "data-line": String(number) },
+        h("span", { class: "tgv-lineno", "aria-hidden": "true" }, String(number)), row.slot, row.tools);
+      this.#buildTools(row);
+      items.push(row.item);
+      this.rows.set(number, row);
+      number = last + 1;
+    }
+    this.list.replaceChildren(...items);
+    this.width = 0;
+    this.#settle();
+    this.refocus = focus; // once the code stands there
+  }
+
+  /** Where the focus is, as a selector that holds in the program that comes. */
+  #focused() {
+    const line = document.activeElement?.closest?.(".tgv-row")?.dataset.line;
+    const label = document.activeElement?.getAttribute?.("aria-label");
+    return line && label && this.list.contains(document.activeElement) ? `[data-line="${line}"] [aria-label="${CSS.escape(label)}"]` : null;
+  }
+
+  /** Give each statement its height: of its own lines, and of those that its switches may write. */
+  #settle() {
+    const width = this.list.querySelector(".tgv-slot")?.clientWidth ?? 0;
+    if (!width || width === this.width) return;
+    this.width = width;
+    const letters = Math.max(10, Math.floor((width - 6) / LETTER));
+    for (const { item, kind, source } of this.rows.values()) {
+      const lines = source.reduce((sum, text) => sum + Math.max(1, Math.ceil(text.length / letters)), 0);
+      const room = { input: Math.max(2, lines), compute: lines + 2, backward: lines + 2, other: lines }[kind];
+      item.style.height = `${room * ROW + 2}px`;
+    }
+  }
+
+  // --- changes of the state ---
+
+  has(name, item) {
+    return (this.state[name] ?? []).includes(item);
+  }
+
+  flip(label, name, item) {
+    this.change(label, (next) => {
+      const items = next[name] ?? [];
+      next[name] = items.includes(item) ? items.filter((other) => other !== item) : [...items, item];
+    });
+  }
+
+  /** Put an entry of a map; `undefined` takes it out. */
+  put(label, name, key, value, drag) {
+    this.change(label, (next) => {
+      next[name] = { ...next[name] };
+      if (value === undefined) delete next[name][key];
+      else next[name][key] = value;
+    }, drag);
+  }
+
+  // --- controls ---
+
+  /** The controls of a line: pills that are on or off, and fields; the rare ones stand in its menu. */
+  #controlsOf(line, isLastBackward) {
+    const controls = [];
+    for (const input of this.program.inputs.filter((candidate) => candidate.line === line.first)) {
+      controls.push(...this.#ofInput(input, line.names.length > 1 ? ` ${input.name}` : ""));
+    }
+    if (line.kind === "compute") controls.push(...this.#ofLine(line));
+    if (isLastBackward) controls.push(...this.#ofPasses());
+    return controls;
+  }
+
+  #ofInput(input, several) {
+    const on = () => this.state.requires_grad?.[input.name] ?? input.requires_grad;
+    return [
+      pill(`requires_grad${several}`, `Whether ${input.name} requires grad`, on, () =>
+        this.put(`requires_grad of ${input.name}`, "requires_grad", input.name, !on() === input.requires_grad ? undefined : !on())),
+      ...inputControls(input, this),
+      pill(`volatile${several}`, `Variable(${input.name}, volatile=True), as until PyTorch 0.3`, () => this.has("volatile", input.name),
+        () => this.flip(`volatile ${input.name}`, "volatile", input.name), true),
+    ];
+  }
+
+  #ofLine(line) {
+    const controls = [];
+    const at = `line ${line.first}`;
+    const mode = (name, rare) => controls.push(pill(name, `Run ${at} under ${name}`, () => this.has(name, line.first),
+      () => this.flip(`${name}, ${at}`, name, line.first), rare));
+    const names = line.names.filter((name) => this.program.values.includes(name));
+    const several = (name) => (line.names.length > 1 ? ` ${name}` : "");
+    // A name that several lines compute stands for another value after each of them.
+    const makers = (name) => this.program.lines.filter(({ kind, names: made }) => kind === "compute" && made.includes(name)).length;
+    const valueOf = (name) => (makers(name) > 1 ? `${name}@${line.first}` : name);
+    mode("no_grad", false);
+    for (const name of names) {
+      controls.push(pill(`retain_grad${several(name)}`, `Keep ${name}.grad`, () => this.has("retain_grad", valueOf(name)),
+        () => this.flip(`retain_grad of ${name}, ${at}`, "retain_grad", valueOf(name))));
+    }
+    for (const name of names) {
+      controls.push(pill(`detach${several(name)}`, `Cut ${name} from its past`, () => this.has("detach", valueOf(name)),
+        () => this.flip(`detach ${name}, ${at}`, "detach", valueOf(name)), true));
+      for (const hook of ["double", "print"]) {
+        const on = () => this.state.hooks?.[valueOf(name)] === hook;
+        controls.push(pill(`hook ${hook === "double" ? "×2" : "print"}${several(name)}`, `A hook on ${name} that ${hook}s its gradient`, on,
+          () => this.put(`hook on ${name}, ${at}`, "hooks", valueOf(name), on() ? undefined : hook), true));
+      }
+    }
+    mode("inference_mode", true);
+    return controls;
+  }
+
+  #ofPasses() {
+    const count = () => this.state.backwards ?? 1;
+    const set = (wanted) => this.change("number of backwards", (next) => { next.backwards = wanted; });
+    const times = () => {
+      const element = h("input", { type: "number", class: "tgv-value", min: "1", max: String(MOST_PASSES), "aria-label": "Number of backward calls" });
+      element.addEventListener("change", () => {
+        const wanted = Math.round(Number(element.value));
+        if (wanted >= 1 && wanted <= MOST_PASSES) set(wanted);
+        else element.value = String(count());
+      });
+      return { element: h("label", { class: "tgv-labelled" }, "calls", element), refresh: () => { element.value = String(count()); } };
+    };
+    const controls = PASSES.map(([name, label, title, rare]) => {
+      const own = Boolean(this.program.passes[name]); // what the program itself asks for
+      const on = () => this.state[name] ?? own;
+      return pill(label, title, on, () => this.change(label, (next) => { next[name] = !on() === own ? undefined : !on(); }), rare);
+    });
+    controls.splice(1, 0,
+      pill("call it twice", "A second backward() after the first", () => count() > 1, () => set(count() > 1 ? 1 : 2)),
+      { rare: true, isOn: () => count() > 2, make: times });
+    return controls;
+  }
+
+  #buildTools(row) {
+    const beside = row.controls.filter((control) => !control.rare).slice(0, IN_SIGHT);
+    row.beside = beside.map((control) => control.make());
+    row.inMenu = row.controls.filter((control) => !beside.includes(control));
+    if (row.inMenu.length) {
+      row.more = h("button", { type: "button", class: "tgv-more", "aria-haspopup": "true", "aria-expanded": "false",
+        title: "More switches of this line", onclick: () => (this.menu?.row === row ? this.closeMenu(true) : this.openMenu(row)) }, "⋯");
+    }
+    row.tools.append(...row.beside.map(({ element }) => element), ...(row.more ? [row.more] : []));
+  }
+
+  // --- the menu of a line ---
+
+  openMenu(row) {
+    this.closeMenu();
+    for (const control of row.inMenu) control.made ??= control.make();
+    const element = h("div", { class: "tgv-menu", role: "group", "aria-label": `More switches of line ${row.number}` },
+      ...row.inMenu.map((control) => control.made.element));
+    this.menu = { row, element };
+    row.more.setAttribute("aria-expanded", "true");
+    this.#refresh(row);
+    this.element.append(element);
+    // Below its line, or above it where there is no room below.
+    const host = this.element.getBoundingClientRect();
+    const place = row.item.getBoundingClientRect();
+    const below = place.bottom - host.top;
+    const fits = below + element.offsetHeight <= host.height || below < host.height / 2;
+    element.style.top = `${fits ? below : Math.max(0, place.top - host.top - element.offsetHeight)}px`;
+    element.style.maxHeight = `${fits ? host.height - below : place.top - host.top}px`;
+    (element.querySelector("button, input, select") ?? element).focus({ preventScroll: true });
+  }
+
+  closeMenu(back = false) {
+    if (!this.menu) return;
+    const { row, element } = this.menu;
+    this.menu = null;
+    element.remove();
+    row.more.setAttribute("aria-expanded", "false");
+    if (back) row.more.focus({ preventScroll: true });
+  }
+
+  // --- numbers that are dragged ---
+
+  #listen(open) {
+    this.list.addEventListener("pointerdown", (event) => {
+      const number = event.target.closest?.(".tgv-drag");
+      if (number && event.button === 0) this.#grab(number, event);
+    });
+    this.list.addEventListener("pointermove", (event) => {
+      if (this.drag?.from === undefined) return;
+      const steps = Math.round((event.clientX - this.drag.from) / PER_STEP);
+      if (!steps && !this.drag.moved) return;
+      this.drag.moved = true;
+      this.#dragTo(this.drag.first + steps * this.drag.step);
+    });
+    const release = (event) => {
+      if (this.drag?.from === undefined) return;
+      const { moved, at, key } = this.drag;
+      this.drag = null;
+      this.list.classList.remove("tgv-dragging");
+      if (!moved && event.type === "pointerup") this.list.querySelector(`[data-number="${at}:${key}"] input`)?.focus({ preventScroll: true });
+    };
+    this.list.addEventListener("pointerup", release);
+    this.list.addEventListener("pointercancel", release);
+    this.list.addEventListener("input", (event) => {
+      if (!event.target.matches(".tgv-drag input")) return;
+      if (!this.drag) this.#grab(event.target.parentElement);
+      this.#dragTo(Number(event.target.value));
+    });
+    this.list.addEventListener("change", (event) => { if (event.target.matches(".tgv-drag input")) this.drag = null; });
+    this.list.addEventListener("dblclick", (event) => {
+      const row = event.target.closest(".tgv-row");
+      if (row && event.target.closest(".tgv-slot") && !event.target.closest(".tgv-drag")) open(Number(row.dataset.line ?? 1));
+    });
+    this.element.addEventListener("keydown", (event) => {
+      if (event.key !== "Escape" || !this.menu) return;
+      this.closeMenu(true);
+      event.preventDefault();
+      event.stopPropagation();
+    });
+    // A press elsewhere closes the menu, and so does the focus that goes elsewhere; a control that is made anew does not.
+    this.elsewhere = ({ type, target, relatedTarget }) => {
+      const at = type === "focusout" ? relatedTarget : target;
+      if (this.menu && at && !this.menu.element.contains(at) && at !== this.menu.row.more) this.closeMenu();
+    };
+    this.element.addEventListener("focusout", this.elsewhere);
+    document.addEventListener("pointerdown", this.elsewhere, true);
+  }
+
+  #grab(number, event) {
+    const [at, key] = number.dataset.number.split(":").map(Number);
+    const { start, end, text, input } = number.about;
+    const isFloat = /[.e]/.test(text);
+    const first = Number(text.replaceAll("_", ""));
+    this.drags += 1;
+    this.drag = { at, key, start, end, isFloat, first, input, text, id: `${this.drags}`, lines: [...this.code],
+      step: isFloat ? reachOf(first) / 100 : 1, from: event?.clientX, moved: false };
+    if (!event) return;
+    event.preventDefault();
+    this.list.setPointerCapture(event.pointerId);
+    this.list.classList.add("tgv-dragging");
+  }
+
+  #dragTo(value) {
+    const { at, start, end, isFloat, input, lines, id } = this.drag;
+    const text = written(isFloat ? value : Math.round(value), isFloat);
+    if (text === this.drag.text) return;
+    this.drag.text = text;
+    if (input) {
+      const number = Number(text);
+      const known = this.program.inputs.find(({ name }) => name === input);
+      this.put(`value of ${input}`, "values", input, number === known.value ? undefined : number, id);
+      return;
+    }
+    const line = lines[at];
+    this.write(`a number in line ${at + 1}`, lines.with(at, line.slice(0, start) + text + line.slice(end)).join("\n"), id);
+  }
+
+  // --- what is shown ---
+
+  /** Show the switches as `state` has them. */
+  draw(state) {
+    this.state = state;
+    for (const row of this.rows.values()) this.#refresh(row);
+  }
+
+  #refresh(row) {
+    for (const { refresh } of row.beside) refresh();
+    if (!row.more) return;
+    const on = row.inMenu.filter((control) => control.isOn?.()).length;
+    row.more.setAttribute("aria-label", `More switches of line ${row.number}${on ? `, ${on} on` : ""}`);
+    row.more.classList.toggle("tgv-on", on > 0);
+    if (this.menu?.row === row) for (const control of row.inMenu) control.made.refresh();
+  }
+
+  /** Show each line as it now runs, with those that a switch has written in the place of the statement they belong to. */
+  drawCode({ code = [], origin = [], owner = [] }) {
+    this.code = code;
+    const shown = new Map();
+    code.forEach((text, index) => {
+      if (!shown.has(owner[index])) shown.set(owner[index], []);
+      shown.get(owner[index]).push({ text, index, added: origin[index] === null });
+    });
+    let around = shown.get(0) ?? []; // what is around all lines stands at the first
+    for (const [number, row] of this.rows) {
+      const lines = [...around, ...(shown.get(number) ?? [])];
+      around = [];
+      const key = JSON.stringify(lines);
+      if (key === row.shown) continue;
+      row.shown = key;
+      this.#fill(row.slot, lines, row);
+    }
+    if (this.refocus) this.list.querySelector(this.refocus)?.focus({ preventScroll: true });
+    this.refocus = null;
+  }
+
+  #fill(slot, lines, row) {
+    const focused = slot.contains(document.activeElement) ? document.activeElement.parentElement.dataset.number : null;
+    slot.replaceChildren(...lines.map(({ text, index, added }) => {
+      const edited = !added && !row.source.includes(text);
+      return this.#markNumbers(h("code", { class: added ? "tgv-added" : edited ? "tgv-edited" : "", "data-index": String(index) },
+        highlight(text)), text, index, row);
+    }));
+    if (focused) slot.querySelector(`[data-number="${focused}"] input`)?.focus({ preventScroll: true });
+  }
+
+  /** Make the numbers of a line into what can be dragged, and moved by the arrow keys. */
+  #markNumbers(element, text, at, row) {
+    const spans = [...element.querySelectorAll(".tgv-number")];
+    const starts = new Map();
+    let offset = 0;
+    for (const node of element.childNodes) {
+      if (node.classList?.contains("tgv-number")) starts.set(offset, node);
+      offset += node.textContent.length;
+    }
+    if (!spans.length) return element;
+    const found = numbersOf(text, (start) => starts.has(start));
+    const inputs = this.program.inputs.filter((input) => input.line === row.number);
+    const own = inputs.length === 1 && typeof inputs[0].value === "number" ? inputs[0].name : null;
+    found.forEach((about, key) => {
+      const span = starts.get(about.end - about.text.replace(/^-/, "").length);
+      if (!span) return;
+      const input = own && key === 0 && /tensor\($/.test(text.slice(0, about.start)) ? own : null;
+      span.classList.add("tgv-drag");
+      span.dataset.number = `${at}:${key}`;
+      span.title = "Drag to change this number";
+      span.about = { ...about, input };
+      if (key >= DRAGGED) return;
+      const value = Number(about.text.replaceAll("_", ""));
+      const isFloat = /[.e]/.test(about.text);
+      const reach = reachOf(input ? inputs[0].value : value);
+      span.append(h("input", { type: "range", min: String(-reach), max: String(reach), step: isFloat ? String(reach / 100) : "1",
+        value: String(value), "aria-label": input ? `Value of ${input}` : `Number ${key + 1} in line ${row.number}`,
+        "aria-valuetext": about.text }));
+    });
+    return element;
+  }
+
+  /** Mark the line that runs at the step shown, and the one that failed; `line` counts those of the listing. */
+  showHere(line, failed = null) {
+    for (const each of this.list.querySelectorAll(".tgv-here, .tgv-failed")) each.classList.remove("tgv-here", "tgv-failed");
+    const mark = (index, name) => this.list.querySelector(`code[data-index="${index}"]`)?.classList.add(name);
+    if (line) mark(line - 1, "tgv-here");
+    if (failed) mark(failed - 1, "tgv-failed");
+  }
+}
+
+const reachOf = (value) => Math.max(2, 2 * Math.abs(value));
