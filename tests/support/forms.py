@@ -371,7 +371,51 @@ out = T.autograd.functional.hessian(lambda x: (x**3).sum(), T.arange(3.), vector
 out = T.autograd.functional.jacobian(lambda x, y: (x*y, x.sum()), (T.arange(3.), T.ones(3)), vectorize=True)
 """
 
+MATHEMATICS = r"""
+x = T.tensor([.5, 1., 2.5, 30., -.5], dtype=T.float64, requires_grad=True); y = T.lgamma(x); y.sum().backward(); out = y, x.grad
+x = T.tensor([.5, 1., 2.5, 30., -.5, 12.], dtype=T.float64, requires_grad=True); y = T.digamma(x); y.sum().backward(); out = y, x.grad
+x = T.tensor([.5, 1., 2.5, 30., 12.], dtype=T.float64, requires_grad=True); y = T.polygamma(2, x); y.sum().backward(); out = y, x.grad
+x = T.tensor([.5, -.9, 0., .999, -.1], dtype=T.float64, requires_grad=True); y = T.erfinv(x); y.sum().backward(); out = y, x.grad
+out = T.erfinv(T.tensor([1., -1., 2.])), T.lgamma(T.tensor([0., -1., 3.])), T.digamma(T.tensor([0., 1.]))
+x = T.tensor([.5, -.9, 0., 3.], dtype=T.float64, requires_grad=True); y = T.sinc(x); y.sum().backward(); out = y, x.grad
+x = T.tensor([.5, -.9, 0.], requires_grad=True); y = T.copysign(x, T.tensor([-1., 1., -1.])); y.sum().backward(); out = y, x.grad
+x = T.tensor([.5, float('nan'), 1.], requires_grad=True); y = T.fmax(x, T.tensor([1., 2., float('nan')])); y.sum().backward(); out = y, x.grad, T.fmin(T.tensor([1., 2.]), T.tensor([2., float('nan')]))
+out = T.logaddexp2(T.tensor([1., 2.]), T.tensor([3., -1.])), T.ldexp(T.tensor([1., 3.]), T.tensor([2, -1])), T.heaviside(T.tensor([-1., 0., 2.]), T.tensor([.5]))
+out = T.gcd(T.tensor([12, 18]), T.tensor([8, 27])), T.lcm(T.tensor([4, 6]), T.tensor([6, 8])), T.frexp(T.tensor([8., .3]))
+out = T.isneginf(T.tensor([-float('inf'), 1.])), T.isposinf(T.tensor([float('inf'), 1.])), T.isreal(T.ones(2)), T.i0(T.tensor([0., 1., 5.])), T.mvlgamma(T.tensor([3., 4.]), 2)
+out = T.tensor_split(T.arange(7), 3), T.tensor_split(T.arange(7), (2, 5)), T.hsplit(T.arange(8).reshape(2, 4), 2), T.vsplit(T.arange(8).reshape(4, 2), 2), T.dsplit(T.arange(8).reshape(2, 2, 2), 2)
+out = T.hsplit(T.arange(8).reshape(2, 4), 3)
+out = T.unique_consecutive(T.tensor([1, 1, 2, 2, 3, 1])), T.unique_consecutive(T.tensor([1, 1, 2]), return_inverse=True, return_counts=True)
+out = T.trapezoid(T.tensor([1., 2., 4.])), T.trapz(T.tensor([1., 2., 4.]), T.tensor([0., 1., 3.])), T.trapezoid(T.ones(2, 3), dx=.5, dim=0), T.cumulative_trapezoid(T.tensor([1., 2., 4.]))
+out = T.gradient(T.tensor([1., 4., 9., 16.])), T.gradient(T.arange(6.).reshape(2, 3) ** 2, spacing=2.)
+x = T.tensor([[3., 4.], [.3, .4]], requires_grad=True); y = T.renorm(x, 2, 0, 1.); y.sum().backward(); out = y, x.grad
+out = T.histogram(T.tensor([1., 2., 1.]), bins=4, range=(0., 3.))
+x = T.zeros(3); out = x.scatter_reduce(0, T.tensor([0, 1, 0]), T.tensor([1., 2., 3.]), 'sum'), x.scatter_reduce(0, T.tensor([0, 1, 0]), T.tensor([1., 2., 3.]), 'mean', include_self=False), x.scatter_reduce(0, T.tensor([0, 1, 0]), T.tensor([1., 2., 3.]), 'amax')
+x = T.ones(3); out = x.scatter_reduce(0, T.tensor([0, 1, 0]), T.tensor([2., 2., 3.]), 'prod'), x.scatter_reduce(0, T.tensor([0, 1, 0]), T.tensor([2., 2., 3.]), 'amin', include_self=False), x.scatter_reduce(0, T.tensor([0, 0]), T.tensor([2., 2.]), 'mean')
+x = T.tensor([1., 2., 3.], requires_grad=True); y = T.zeros(2).scatter_reduce(0, T.tensor([0, 1, 0]), x, 'mean'); y.sum().backward(); out = y, x.grad
+out = T.addr(T.zeros(2, 3), T.ones(2), T.arange(3.)), T.addbmm(T.zeros(2, 2), T.ones(3, 2, 1), T.ones(3, 1, 2)), T.vander(T.tensor([1., 2., 3.])), T.combinations(T.arange(4))
+x = T.tensor([[0., 1.], [2., 3.], [4., 4.]], requires_grad=True); y = T.pdist(x); y.sum().backward(); out = y, x.grad
+out = T.slice_scatter(T.zeros(4), T.ones(2), start=1, end=3), T.select_scatter(T.zeros(2, 2), T.ones(2), 0, 1), T.diagonal_scatter(T.zeros(2, 2), T.ones(2)), T.diagflat(T.arange(3)), T.put(T.zeros(2, 2), T.tensor([1, 2]), T.ones(2))
+out = T.nanmedian(T.tensor([1., float('nan'), 3., 2.])), T.nanmedian(T.tensor([[1., float('nan')], [4., 2.]]), 1), T.nanquantile(T.tensor([1., float('nan'), 3.]), .5)
+out = T.hann_window(5), T.hamming_window(4), T.blackman_window(6, periodic=False), T.bartlett_window(5), T.kaiser_window(5), T.hann_window(1)
+out = T.unravel_index(T.tensor([3, 5]), (2, 3)), T.nonzero_static(T.tensor([0, 1, 1]), size=3), T.hardshrink(T.tensor([.2, 2.])), T.narrow_copy(T.arange(4), 0, 1, 2)
+A = T.tensor([[4., 1., .5], [1., 3., .2], [.5, .2, 1.]], dtype=T.float64, requires_grad=True); L, V = T.linalg.eigh(A); (L * T.arange(1., 4.)).sum().backward(); out = L, V.abs(), A.grad
+A = T.tensor([[4., 1., .5], [1., 3., .2], [.5, .2, 1.]], dtype=T.float64, requires_grad=True); L, V = T.linalg.eigh(A); (V.abs() * T.arange(9.).reshape(3, 3)).sum().backward(); out = (A.grad + A.grad.T)
+A = T.tensor([[4., 1.], [1., 3.], [.5, .2]], dtype=T.float64, requires_grad=True); U, S, Vh = T.linalg.svd(A, full_matrices=False); ((S * T.arange(1., 3.)).sum() + (U.abs() * T.arange(6.).reshape(3, 2)).sum() + (Vh.abs() * T.arange(4.).reshape(2, 2)).sum()).backward(); out = S, U.abs(), A.grad
+A = T.tensor([[4., 1., 2.], [1., 3., .2]], dtype=T.float64, requires_grad=True); U, S, Vh = T.linalg.svd(A, full_matrices=False); ((S * T.arange(1., 3.)).sum() + (Vh.abs() * T.arange(6.).reshape(2, 3)).sum()).backward(); out = S, Vh.abs(), A.grad
+A = T.tensor([[4., 1.], [1., 3.], [.5, .2]], dtype=T.float64, requires_grad=True); Q, R = T.linalg.qr(A); ((Q * T.arange(6.).reshape(3, 2)).sum() + (R * T.arange(4.).reshape(2, 2)).sum()).backward(); out = Q, R, A.grad
+A = T.tensor([[4., 1.], [1., 3.], [.5, .2]], dtype=T.float64, requires_grad=True); P = T.linalg.pinv(A); (P * T.arange(6.).reshape(2, 3)).sum().backward(); out = P, A.grad, T.pinverse(A.detach())
+A = T.tensor([[4., 1.], [1., 3.], [.5, .2]], dtype=T.float64, requires_grad=True); X = T.linalg.lstsq(A, T.ones(3, 1, dtype=T.float64)); X.solution.sum().backward(); out = X.solution, A.grad, T.linalg.lstsq(A.detach(), T.ones(3, 2, dtype=T.float64)).solution
+A = T.tensor([[4., 1.], [1., 3.]], dtype=T.float64, requires_grad=True); X = T.linalg.solve_triangular(A, T.ones(2, 1, dtype=T.float64), upper=True); X.sum().backward(); out = X, A.grad, T.linalg.solve_triangular(A.detach(), T.ones(2, 1, dtype=T.float64), upper=False, unitriangular=True)
+A = T.tensor([[.4, 1.], [-1., 3.]], dtype=T.float64, requires_grad=True); X = T.matrix_exp(A); X.sum().backward(); out = X, A.grad, T.linalg.matrix_exp(T.zeros(2, 2))
+out = T.linalg.matrix_rank(T.tensor([[1., 2.], [2., 4.]])), T.linalg.cond(T.tensor([[1., 2.], [3., 4.]])), T.linalg.svdvals(T.tensor([[1., 2.], [3., 4.]])), T.linalg.eigvalsh(T.tensor([[2., 1.], [1., 2.]])), T.linalg.vander(T.tensor([1., 2.]), N=3)
+U, S, V = T.svd(T.tensor([[1., 2.], [3., 4.], [5., 6.]])); out = U @ T.diag(S) @ V.T, S
+out = T.cholesky_solve(T.ones(2, 1), T.linalg.cholesky(T.tensor([[2., 1.], [1., 2.]]))), T.cholesky_inverse(T.linalg.cholesky(T.tensor([[2., 1.], [1., 2.]])))
+out = T.special.expit(T.tensor([1.])), T.special.gammaln(T.tensor([3.])), T.special.psi(T.tensor([3.])), T.special.xlogy(T.tensor([1.]), T.tensor([2.]))
+"""
+
 FORMS = {
+    "mathematics": MATHEMATICS,
     "functions of functions": FUNCTIONS_OF_FUNCTIONS,
     "calls": CALLS,
     "subclasses": SUBCLASSES,

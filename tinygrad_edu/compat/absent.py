@@ -42,7 +42,7 @@ _NAMES = {
     "dtype": "bfloat16 float8_e4m3fn float8_e5m2 float8_e4m3fnuz float8_e5m2fnuz float8_e8m0fnu uint16 uint32 uint64",
     "machinery": "export fx package futures monitor nested masked _dynamo _inductor cpp_extension",
     "transform": "",
-    "decomposition": "svd svdvals eigh eigvalsh qr lstsq pinv pinverse matrix_rank lu_factor matrix_exp svd_lowrank pca_lowrank",
+    "decomposition": "lu lu_factor lu_solve ldl_factor ldl_solve svd_lowrank pca_lowrank geqrf ormqr orgqr householder_product lobpcg",
     "device": "mtia hpu ipu pin_memory DistributedDataParallel",
 }
 _SUBJECT_OF = {name: subject for subject, names in _NAMES.items() for name in names.split()}

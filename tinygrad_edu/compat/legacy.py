@@ -6,7 +6,7 @@ import sys
 from typing import Any
 
 from ..dtypes import LEGACY, bool_, dtype, float16, float32, float64, int8, int16, int32, int64, uint8
-from ..ops import functions
+from ..ops import functions, nn_functions
 from ..ops.creation.factories import tensor, zeros
 from ..tensor import Size, Tensor, bind
 from . import absent, storage, subclasses
@@ -89,6 +89,7 @@ bind("new", new)
 # Their own modules bind their methods: what a tensor's memory is asked, and tensors of a class of one's own.
 _ = storage, subclasses
 
+functions["hardshrink"] = nn_functions["hardshrink"]
 # The forms with an underscore, as functions of a tensor that is written to: `sin_(x)`.
 for _name in [
     "abs",

@@ -6,11 +6,11 @@ functions, methods and operators.
 
 from __future__ import annotations
 
-from . import composed
+from . import composed, rarer
 from .binding import functions, linalg_functions, nn_functions
 from .creation import copies, factories, methods
 from .indexing import gather, index, masking
-from .linalg import decomposition, distance, einsum, matmul
+from .linalg import decomposition, distance, einsum, factors, matmul
 from .network import (
     activation,
     convolution,
@@ -34,6 +34,7 @@ from .pointwise import (
     exponential,
     powers,
     rounding,
+    special,
     trigonometric,
 )
 from .reductions import cumulative, extremes, moments, norms, reduce, sorting
@@ -60,6 +61,7 @@ __all__ = [
     "exponential",
     "extremes",
     "factories",
+    "factors",
     "functions",
     "gather",
     "index",
@@ -78,6 +80,7 @@ __all__ = [
     "permute",
     "pooling",
     "powers",
+    "rarer",
     "rectifier",
     "recurrent",
     "reduce",
@@ -87,6 +90,7 @@ __all__ = [
     "shape",
     "softmax",
     "sorting",
+    "special",
     "trigonometric",
     "turning",
     "windows",

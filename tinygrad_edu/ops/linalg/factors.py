@@ -1,0 +1,316 @@
+"""Factors of matrices and what they solve: `svd`, `qr`, `eigh`, `lstsq`, `pinv` and their kin, in batches."""
+
+from __future__ import annotations
+
+import math
+from collections import namedtuple
+
+import numpy as np
+
+from ...tensor import wrap
+from ..binding import functions, linalg_functions, public
+from ..creation.factories import eye
+from ..indexing.masking import where
+from ..op import Op
+from ..reductions.norms import vector_norm
+from ..shapes.diagonal import diagonal, tril, triu
+from ..shapes.permute import transpose
+from ..shapes.shape import squeeze, unsqueeze
+from .decomposition import LinalgSolveEx, inv, solve
+from .matmul import matmul
+
+_LINALG, _BOTH = (linalg_functions,), (linalg_functions, functions)
+
+
+def _t(value):
+    return transpose(value, -2, -1)
+
+
+def _symmetric(value):
+    return (value + _t(value)) * 0.5
+
+
+def _on_diagonal(value):
+    """Vectors as the diagonals of matrices."""
+    return unsqueeze(value, -1) * np.eye(value.shape[-1], dtype=getattr(value, "_data", value).dtype)
+
+
+def _differences(values):
+    """1/(vⱼ - vᵢ), 0 on the diagonal."""
+    gap = unsqueeze(values, -2) - unsqueeze(values, -1)
+    same = np.eye(values.shape[-1], dtype=bool)
+    return where(same, 0.0, 1 / where(same, 1.0, gap))
+
+
+class LinalgEigh(Op):
+    """Eigenvalues, from the smallest, and eigenvectors of symmetric matrices: A = V·diag(L)·Vᵀ."""
+
+    results = ("eigenvalues", "eigenvectors")
+
+    def forward(A, *, lower):
+        found = np.linalg.eigh(A, "L" if lower else "U")
+        return found.eigenvalues.astype(A.dtype), found.eigenvectors.astype(A.dtype)
+
+    # V·(diag gL + (Vᵀ·gV)∘F)·Vᵀ with Fᵢⱼ = 1/(Lⱼ - Lᵢ)
+    def gradients(grad, needs_input_grad, eigenvalues, eigenvectors):
+        values, vectors = eigenvalues, eigenvectors
+        inner = 0.0
+        if grad[1] is not None:
+            inner = _differences(values) * (_t(vectors) @ grad[1])
+        if grad[0] is not None:
+            inner = inner + _on_diagonal(grad[0])
+        return [vectors @ inner @ _t(vectors)]
+
+
+class LinalgSvd(Op):
+    """A = U·diag(S)·Vh with S ≥ 0, from the largest; of m x n only the first min(m, n) columns of U and rows of Vh."""
+
+    results = ("U", "S", "Vh")
+
+    def forward(A):
+        found = np.linalg.svd(A, full_matrices=False)
+        return tuple(part.astype(A.dtype) for part in found)
+
+    # Townsend, "Differentiating the singular value decomposition" (2016)
+    def gradients(grad, needs_input_grad, U, S, Vh):
+        g_u, g_s, g_vh = grad
+        inner = 0.0 if g_s is None else _on_diagonal(g_s)
+        squares = _differences(S * S)
+        row, column = unsqueeze(S, -2), unsqueeze(S, -1)
+        if g_u is not None:
+            skew = _t(U) @ g_u
+            inner = inner + (squares * (skew - _t(skew))) * row * 1.0
+        if g_vh is not None:
+            skew = Vh @ _t(g_vh)
+            inner = inner + column * (squares * (skew - _t(skew)))
+        out = U @ inner @ Vh
+        if g_u is not None and U.shape[-2] > U.shape[-1]:
+            rest = g_u - U @ (_t(U) @ g_u)
+            out = out + (rest / row) @ Vh
+        if g_vh is not None and Vh.shape[-1] > Vh.shape[-2]:
+            rest = g_vh - (g_vh @ _t(Vh)) @ Vh
+            out = out + U @ (rest / column)
+        return [out]
+
+
+class LinalgQr(Op):
+    """A = Q·R: columns that are orthonormal, and an upper triangle."""
+
+    results = ("Q", "R")
+
+    def forward(A, *, mode):
+        Q, R = np.linalg.qr(A, mode)
+        return Q.astype(A.dtype), R.astype(A.dtype)
+
+    def gradients(grad, needs_input_grad, Q, R, mode):
+        g_q, g_r = grad
+        if Q.shape[-1] != R.shape[-1]:
+            raise NotImplementedError(
+                "the gradient of qr is built for as many rows as columns, or more, and mode 'reduced'."
+            )
+        middle = 0.0
+        if g_r is not None:
+            middle = R @ _t(g_r)
+        if g_q is not None:
+            middle = middle - _t(g_q) @ Q
+        # The lower triangle mirrored to the upper one.
+        mirrored = tril(middle) + _t(tril(middle, -1))
+        whole = Q @ mirrored if g_q is None else g_q + Q @ mirrored
+        return [_t(LinalgSolveEx.apply(R, _t(whole), left=True))]
+
+
+# --- functions -------------------------------------------------------------------------------------------------------
+
+_Eigh, _Svd = namedtuple("linalg_eigh", "eigenvalues eigenvectors"), namedtuple("linalg_svd", "U S Vh")
+_Qr, _Lstsq = namedtuple("linalg_qr", "Q R"), namedtuple("linalg_lstsq", "solution residuals rank singular_values")
+_OldSvd, _OldQr = namedtuple("svd", "U S V"), namedtuple("qr", "Q R")
+
+
+@public(where=_LINALG, method=False)
+def eigh(A, UPLO="L"):
+    """The eigenvalues, from the smallest, and the eigenvectors of a symmetric matrix."""
+    return _Eigh(*LinalgEigh.apply(A, lower=UPLO == "L"))
+
+
+@public(where=_LINALG, method=False)
+def eigvalsh(A, UPLO="L"):
+    """The eigenvalues of a symmetric matrix, from the smallest."""
+    return eigh(A, UPLO).eigenvalues
+
+
+@public(where=_LINALG, method=False)
+def svd(A, full_matrices=True, *, driver=None):
+    """A = U·diag(S)·Vh with the singular values S, from the largest."""
+    m, n = A.shape[-2:]
+    if full_matrices and m != n:
+        if A.requires_grad:
+            raise NotImplementedError(
+                "the gradient of svd is built for full_matrices=False: the rest of U or Vh is any basis."
+            )
+        return _Svd(*(wrap(x) for x in np.linalg.svd(A._data, full_matrices=True)))
+    return _Svd(*LinalgSvd.apply(A))
+
+
+@public(where=(functions,))
+def _svd(input, some=True, compute_uv=True):
+    """input = U·diag(S)·Vᵀ: the older form, which gives V, not its transpose."""
+    U, S, Vh = svd(input, not some)
+    return _OldSvd(U, S, _t(Vh))
+
+
+@public(where=_LINALG, method=False)
+def svdvals(A, *, driver=None):
+    """The singular values, from the largest."""
+    return LinalgSvd.apply(A)[1]
+
+
+@public(where=_LINALG, method=False)
+def qr(A, mode="reduced"):
+    """A = Q·R with orthonormal columns Q and an upper triangle R; mode "complete" fills Q up to a square."""
+    if mode == "r":
+        return _Qr(wrap(A._data[:0].reshape(-1)[:0]), wrap(np.linalg.qr(A._data, "r")))
+    return _Qr(*LinalgQr.apply(A, mode=mode))
+
+
+@public(where=(functions,))
+def _qr(input, some=True):
+    """input = Q·R: the older form."""
+    return _OldQr(*qr(input, "reduced" if some else "complete"))
+
+
+@public(where=_LINALG, method=False)
+def _pinv(A, *, atol=None, rtol=None, hermitian=False):
+    """The pseudoinverse: A⁺ = (AᵀA)⁻¹Aᵀ for a matrix whose columns are independent."""
+    return pinverse(A)
+
+
+@public()
+def pinverse(input, rcond=1e-15):
+    """The pseudoinverse of a matrix; its gradient is built for full rank."""
+    rows, columns = input.shape[-2:]
+    if not input.requires_grad:
+        kind = input._data.dtype
+        return wrap(np.linalg.pinv(input._data, rcond=np.finfo(kind).eps * max(rows, columns)).astype(kind))
+    if rows >= columns:
+        return inv(_t(input) @ input) @ _t(input)
+    return _t(input) @ inv(input @ _t(input))
+
+
+@public(where=_BOTH)
+def lstsq(input, b, rcond=None, *, driver=None):
+    """The X for which |input·X - b| is smallest; a named tuple (solution, residuals, rank, singular_values)."""
+    column = b.ndim == 1 or b.ndim == input.ndim - 1
+    right = unsqueeze(b, -1) if column else b
+    solution = matmul(pinverse(input), right)
+    kind = input._data.dtype
+    rank = np.linalg.matrix_rank(input._data)
+    solution = squeeze(solution, -1) if column else solution
+    return _Lstsq(solution, wrap(np.zeros(0, kind)), wrap(np.asarray(rank)), wrap(np.zeros(0, kind)))
+
+
+@public(where=_LINALG, method=False)
+def matrix_rank(A, tol=None, *, atol=None, rtol=None, hermitian=False):
+    """How many rows of the matrix are independent."""
+    limit = tol if tol is not None else atol
+    if rtol is not None:
+        limit = np.maximum(limit or 0.0, rtol * np.linalg.norm(A._data, 2, (-2, -1)))
+    return wrap(np.asarray(np.linalg.matrix_rank(A._data, limit)))
+
+
+@public(where=_LINALG, method=False)
+def cond(A, p=None):
+    """How much the matrix can enlarge relative errors: the norm times that of the inverse (p = 2 by default)."""
+    if p in (None, 2, -2):
+        values = svdvals(A)
+        large, small = values.select(-1, 0), values.select(-1, values.shape[-1] - 1)
+        return small / large if p == -2 else large / small
+    norm = linalg_functions["matrix_norm"]
+    return norm(A, p) * norm(inv(A), p)
+
+
+@public(where=_LINALG, method=False)
+def solve_triangular(A, B, *, upper, left=True, unitriangular=False):
+    """The X of A·X = B for a triangle A; what is on its other side, and a diagonal of ones, is not looked at."""
+    triangle = triu(A) if upper else tril(A)
+    if unitriangular:
+        ones = eye(A.shape[-1], dtype=A.dtype)
+        triangle = triangle - _on_diagonal(diagonal(triangle, 0, -2, -1)) + ones
+    return solve(triangle, B, left=left)
+
+
+@public()
+def cholesky_solve(input, L, upper=False):
+    """The X of A·X = input, from the Cholesky factor L of A."""
+    A = _t(L) @ L if upper else L @ _t(L)
+    return solve(A, input)
+
+
+@public()
+def cholesky_inverse(input, upper=False):
+    """The inverse of the matrix whose Cholesky factor is `input`."""
+    return inv(_t(input) @ input if upper else input @ _t(input))
+
+
+@public(where=_BOTH)
+def matrix_exp(input):
+    """e to the power of a matrix: Σ Aᵏ/k!, of A halved until it is small, and squared as often."""
+    most = float(np.abs(input._data).sum(-1).max(initial=0))
+    halvings = max(0, math.ceil(math.log2(most)) + 1) if most > 0 and math.isfinite(most) else 0
+    small = input * 0.5**halvings
+    term = total = eye(input.shape[-1], dtype=input.dtype) + small * 0
+    for k in range(1, 19):
+        term = matmul(term, small) / k
+        total = total + term
+    for _ in range(halvings):
+        total = matmul(total, total)
+    return total
+
+
+@public(where=_LINALG, method=False)
+def _diagonal(A, *, offset=0, dim1=-2, dim2=-1):
+    """The diagonals of matrices, as a view."""
+    return diagonal(A, offset, dim1, dim2)
+
+
+@public(where=_LINALG, method=False)
+def vander(x, *, N=None):
+    """The powers 0 to N - 1 of each element, a row each."""
+    count = x.shape[-1] if N is None else N
+    return unsqueeze(x, -1) ** wrap(np.arange(count))
+
+
+@public(where=_LINALG, method=False)
+def cholesky_ex(A, *, upper=False, check_errors=False):
+    """The Cholesky factor, and 0 for a success; see `cholesky`."""
+    factor = linalg_functions["cholesky"](A, upper=upper)
+    return namedtuple("linalg_cholesky_ex", "L info")(factor, wrap(np.zeros(A.shape[:-2], np.int32)))
+
+
+@public(where=_LINALG, method=False)
+def inv_ex(A, *, check_errors=False):
+    """The inverse, and 0 for a success; see `inv`."""
+    return namedtuple("linalg_inv_ex", "inverse info")(inv(A), wrap(np.zeros(A.shape[:-2], np.int32)))
+
+
+@public(where=_LINALG, method=False)
+def solve_ex(A, B, *, left=True, check_errors=False):
+    """The solution, and 0 for a success; see `solve`."""
+    return namedtuple("linalg_solve_ex", "result info")(solve(A, B, left=left), wrap(np.zeros(A.shape[:-2], np.int32)))
+
+
+@public(method=False)
+def frobenius_norm(input, dim=None, keepdim=False):
+    """The root of the sum of all squares."""
+    return vector_norm(input, 2, dim, keepdim)
+
+
+@public(method=False)
+def nuclear_norm(input, keepdim=False):
+    """The sum of the singular values."""
+    return svdvals(input).sum(-1)
+
+
+@public(method=False)
+def chain_matmul(*matrices):
+    """The product of several matrices."""
+    return linalg_functions["multi_dot"](list(matrices))

@@ -1,0 +1,212 @@
+"""The gamma function and its kin, element by element; formulas as in Abramowitz and Stegun, chapters 6, 7 and 23."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from ..binding import public
+from ..op import Op, elementwise
+from .error_function import erf_of
+from .exponential import exp
+
+# B₂, B₄, … over (2k)!, as the sum of Euler and Maclaurin has them.
+_BERNOULLI = [1 / 12, -1 / 720, 1 / 30240, -1 / 1209600, 1 / 47900160, -691 / 1307674368000, 1 / 74724249600]
+_FROM = 10  # from which the series are exact to the last digit
+
+
+class FloatOp(Op):
+    makes_float = True
+
+
+def _lgamma(x):
+    with np.errstate(all="ignore"):
+        return np.frompyfunc(_one_lgamma, 1, 1)(x.astype(np.float64)).astype(x.dtype)
+
+
+def _one_lgamma(x):
+    if math.isinf(x) or (x <= 0 and x == math.floor(x)):
+        return math.inf
+    return math.lgamma(x)
+
+
+def _digamma(x):
+    """ψ(x) = ln x - 1/(2x) - Σ B₂ₖ/(2k·x²ᵏ), from x = 10 on; below by ψ(x) = ψ(x + 1) - 1/x, and mirrored for x < 0."""
+    given = x.astype(np.float64)
+    whole = (given <= 0) & (given == np.floor(given))
+    below = given < 0
+    up = np.where(below, 1 - given, given)
+    total = np.zeros_like(up)
+    for _ in range(_FROM):
+        low = up < _FROM
+        total -= np.where(low, 1 / np.where(low, up, 1.0), 0.0)
+        up = np.where(low, up + 1, up)
+    square = 1 / (up * up)
+    series = square * (1 / 12 - square * (1 / 120 - square * (1 / 252 - square * (1 / 240 - square * (1 / 132)))))
+    result = total + np.log(up) - 0.5 / up - series
+    mirrored = result - math.pi / np.tan(math.pi * np.where(whole, 0.5, given))
+    result = np.where(below, mirrored, result)
+    result = np.where(whole, np.where(given == 0, np.copysign(np.inf, -given), np.nan), result)
+    return result.astype(x.dtype)
+
+
+def _zeta(s, q):
+    """Hurwitz' ζ(s, q) = Σ 1/(q + k)^s, for s > 1: the first terms, and the sum of Euler and Maclaurin for the rest."""
+    total = np.zeros_like(q)
+    for k in range(_FROM):
+        total += (q + k) ** -s
+    at = q + _FROM
+    total += at ** (1 - s) / (s - 1) + 0.5 * at**-s
+    rising, power = s, at ** (-s - 1)
+    for k, factor in enumerate(_BERNOULLI):
+        total += factor * rising * power
+        rising = rising * (s + 2 * k + 1) * (s + 2 * k + 2)
+        power = power / (at * at)
+    return total
+
+
+def _polygamma(n, x):
+    if n == 0:
+        return _digamma(x)
+    given = x.astype(np.float64)
+    sign = 1 if n % 2 else -1
+    if n == 1:
+        # ψ′(1 - x) + ψ′(x) = (π/sin πx)²
+        mirror = (math.pi / np.sin(math.pi * given)) ** 2 - _zeta(2, np.where(given < 0, 1 - given, 1.0))
+        return np.where(given < 0, mirror, _zeta(2, np.where(given < 0, 1.0, given))).astype(x.dtype)
+    return (sign * math.factorial(n) * _zeta(n + 1, given)).astype(x.dtype)
+
+
+class Lgamma(FloatOp):
+    def forward(self):
+        return _lgamma(self)
+
+    def grad_self(grad, self):
+        return grad * digamma(self)
+
+    jvp = elementwise
+
+
+class Digamma(FloatOp):
+    def forward(self):
+        return _digamma(self)
+
+    def grad_self(grad, self):
+        return grad * polygamma(1, self)
+
+    jvp = elementwise
+
+
+class Polygamma(FloatOp):
+    def forward(self, *, n):
+        return _polygamma(n, self)
+
+    def grad_self(grad, self, n):
+        return grad * Polygamma.apply(self, n=n + 1)
+
+    jvp = elementwise
+
+
+class Erfinv(FloatOp):
+    """Where erf has a value: a first guess (Giles 2010), then Newton's steps."""
+
+    def forward(self):
+        y = self.astype(np.float64)
+        inside = np.abs(y) < 1
+        safe = np.where(inside, y, 0.0)
+        w = np.log1p(-safe * safe)
+        a = 2 / (math.pi * 0.147) + w / 2
+        x = np.copysign(np.sqrt(np.sqrt(a * a - w / 0.147) - a), safe)
+        for _ in range(4):
+            error = erf_of(x) - safe
+            slope = 2 / math.sqrt(math.pi) * np.exp(-x * x)
+            step = error / slope
+            x = x - step / (1 + x * step)
+        edge = np.where(np.abs(y) == 1, np.copysign(np.inf, y), np.nan)
+        return np.where(inside, x, edge).astype(self.dtype)
+
+    # √π/2·e^(r²)
+    def grad_self(grad, result):
+        return grad * (exp(result * result) * (math.sqrt(math.pi) / 2))
+
+    jvp = elementwise
+
+
+class Sinc(FloatOp):
+    """sin πs/(πs), 1 at 0."""
+
+    def forward(self):
+        return np.sinc(self).astype(self.dtype)
+
+    # (cos πs - sinc s)/s, 0 at 0
+    def grad_self(grad, self):
+        from ..indexing.masking import where
+        from .trigonometric import cos
+
+        safe = where(self == 0, 1.0, self)
+        return grad * where(self == 0, 0.0, (cos(safe * math.pi) - sinc(safe)) / safe)
+
+    jvp = elementwise
+
+
+class I0(FloatOp):
+    """The modified Bessel function of the first kind, of order 0."""
+
+    def forward(self):
+        return np.i0(self).astype(self.dtype)
+
+    def grad_self(grad):
+        raise NotImplementedError("the gradient of i0 is not built: it is the Bessel function of order 1.")
+
+
+# --- functions -------------------------------------------------------------------------------------------------------
+
+
+@public(inplace=Lgamma)
+def lgamma(input):
+    """ln |Γ(input)|."""
+    return Lgamma.apply(input)
+
+
+@public(inplace=Digamma)
+def digamma(input):
+    """ψ(input), the derivative of lgamma."""
+    return Digamma.apply(input)
+
+
+@public(number_first=True, method=False)
+def polygamma(n, input):
+    """The n-th derivative of digamma."""
+    if n < 0:
+        raise RuntimeError("polygamma(n, x) does not support negative n.")
+    return Polygamma.apply(input, n=n)
+
+
+@public(inplace=Erfinv)
+def erfinv(input):
+    """Where the error function has the value `input`, between -1 and 1."""
+    return Erfinv.apply(input)
+
+
+@public(inplace=Sinc)
+def sinc(input):
+    """sin πx/(πx), 1 at 0."""
+    return Sinc.apply(input)
+
+
+@public()
+def i0(input):
+    """The modified Bessel function of the first kind, of order 0."""
+    return I0.apply(input)
+
+
+@public()
+def mvlgamma(input, p):
+    """The logarithm of the multivariate gamma function of dimension `p`."""
+    if (input.detach() <= (p - 1) / 2).any():
+        raise RuntimeError("All elements must be greater than (p-1)/2")
+    total = lgamma(input)
+    for j in range(1, p):
+        total = total + lgamma(input - j / 2)
+    return total + p * (p - 1) / 4 * math.log(math.pi)

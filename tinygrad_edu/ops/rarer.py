@@ -1,0 +1,456 @@
+"""What is asked for now and then, and is made of other ops: parts, sums over intervals, comparisons that know nan."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections import namedtuple
+
+import numpy as np
+
+from .. import dtypes
+from ..tensor import Tensor, wrap
+from .binding import functions, nn_functions, public
+from .composed import quantile
+from .creation.factories import plain
+from .indexing.gather import scatter_add, take
+from .indexing.index import narrow, select
+from .indexing.masking import where
+from .linalg.matmul import bmm
+from .pointwise.arithmetic import abs, mul
+from .pointwise.powers import pow
+from .reductions.norms import vector_norm
+from .reductions.reduce import sum
+from .shapes.diagonal import diagonal
+from .shapes.joining import cat
+from .shapes.shape import axis_of, reshape, unsqueeze
+
+# --- element by element ----------------------------------------------------------------------------------------------
+
+
+def _operand(value, like):
+    return value if isinstance(value, Tensor) else wrap(np.asarray(value, like._data.dtype))
+
+
+@public(inplace=lambda self, other: self.copy_(copysign(self, other)))
+def copysign(input, other):
+    """|input| with the sign of `other`."""
+    input = input if input.is_floating_point() else input.float()
+    sign = np.copysign(1, getattr(other, "_data", other)).astype(input._data.dtype)
+    return abs(input) * wrap(np.asarray(sign))
+
+
+@public()
+def fmax(input, other):
+    """The larger of two elements; the other one where one is nan."""
+    return where((input >= other) | (other != other), input, other)
+
+
+@public()
+def fmin(input, other):
+    """The smaller of two elements; the other one where one is nan."""
+    return where((input <= other) | (other != other), input, other)
+
+
+@public()
+def logaddexp2(input, other):
+    """log₂(2^input + 2^other)."""
+    factor = math.log(2)
+    return functions["logaddexp"](input * factor, other * factor) / factor
+
+
+@public(inplace=lambda self, other: self.copy_(ldexp(self, other)))
+def ldexp(input, other):
+    """input·2^other."""
+    return mul(input, pow(2.0, _operand(other, input)))
+
+
+@public()
+def heaviside(input, values):
+    """0 below 0, 1 above, `values` at 0."""
+    if input.dtype is not values.dtype:
+        raise RuntimeError("heaviside is not yet implemented for tensors with different dtypes.")
+    return wrap(np.heaviside(input._data, values._data).astype(input._data.dtype))
+
+
+@public(inplace=lambda self, other: self.copy_(gcd(self, other)))
+def gcd(input, other):
+    """The greatest common divisor."""
+    return wrap(np.gcd(input._data, other._data))
+
+
+@public(inplace=lambda self, other: self.copy_(lcm(self, other)))
+def lcm(input, other):
+    """The least common multiple."""
+    return wrap(np.lcm(input._data, other._data))
+
+
+@public(inplace=lambda self, other: self.copy_(nextafter(self, other)))
+def nextafter(input, other):
+    """The next number that the dtype holds, from input towards other."""
+    return wrap(np.nextafter(input._data, other._data))
+
+
+@public()
+def frexp(input):
+    """The mantissa and the exponent: input = mantissa·2^exponent."""
+    mantissa, exponent = np.frexp(input._data)
+    return namedtuple("frexp", "mantissa exponent")(wrap(mantissa), wrap(exponent.astype(np.int32)))
+
+
+@public()
+def isneginf(input):
+    """True where the element is -inf."""
+    return input == -math.inf
+
+
+@public()
+def isposinf(input):
+    """True where the element is inf."""
+    return input == math.inf
+
+
+@public()
+def isreal(input):
+    """True: there are no complex numbers here."""
+    return wrap(np.ones(input.shape, bool))
+
+
+# --- parts ------------------------------------------------------------------------------------------------------------
+
+
+@public()
+def tensor_split(input, indices_or_sections, dim=0):
+    """Parts along `dim`: so many of nearly equal size, or cut before the given indices."""
+    axis = axis_of(dim, input.ndim)
+    n = input.shape[axis]
+    if isinstance(indices_or_sections, Tensor):
+        indices_or_sections = indices_or_sections.tolist()
+    if isinstance(indices_or_sections, int):
+        if indices_or_sections <= 0:
+            raise RuntimeError(f"number of sections must be larger than 0, got {indices_or_sections}")
+        size, more = divmod(n, indices_or_sections)
+        cuts = list(itertools.accumulate([size + 1] * more + [size] * (indices_or_sections - more)))[:-1]
+    else:
+        cuts = [min(max(c + n if c < 0 else c, 0), n) for c in indices_or_sections]
+    edges = [0, *cuts, n]
+    return tuple(narrow(input, axis, a, max(b - a, 0)) for a, b in itertools.pairwise(edges))
+
+
+def _split_along(name, least, dim):
+    def parts(input, indices_or_sections):
+        if input.ndim < least:
+            raise RuntimeError(
+                f"torch.{name} requires a tensor with at least {least} dimension, but got a tensor with {input.ndim}"
+            )
+        axis = dim if name != "hsplit" or input.ndim > 1 else 0
+        if isinstance(indices_or_sections, int) and input.shape[axis] % indices_or_sections:
+            raise RuntimeError(
+                f"torch.{name} attempted to split along dimension {axis}, but the size of the dimension {input.shape[axis]} is "
+                f"not divisible by the split_size {indices_or_sections}!"
+            )
+        return tensor_split(input, indices_or_sections, axis)
+
+    parts.__name__ = name
+    parts.__doc__ = f"As tensor_split, along dimension {dim}."
+    return public()(parts)
+
+
+hsplit, vsplit, dsplit = (_split_along(*row) for row in (("hsplit", 1, 1), ("vsplit", 2, 0), ("dsplit", 3, 2)))
+
+for _name in ("split", "chunk", "split_with_sizes"):
+    if _name in functions:
+        functions[f"unsafe_{_name}"] = functions[_name]
+
+
+@public()
+def narrow_copy(input, dim, start, length):
+    """As narrow, a copy."""
+    return narrow(input, dim, start, length).clone()
+
+
+@public()
+def slice_scatter(input, src, dim=0, start=None, end=None, step=1):
+    """A copy of `input` with `src` for a slice of it."""
+    out = input.clone()
+    axis = axis_of(dim, input.ndim)
+    out[(slice(None),) * axis + (slice(start, end, step),)] = src
+    return out
+
+
+@public()
+def select_scatter(input, src, dim, index):
+    """A copy of `input` with `src` at one index along `dim`."""
+    out = input.clone()
+    select(out, dim, index).copy_(src)
+    return out
+
+
+@public()
+def diagonal_scatter(input, src, offset=0, dim1=0, dim2=1):
+    """A copy of `input` with `src` on a diagonal."""
+    out = input.clone()
+    diagonal(out, offset, dim1, dim2).copy_(src)
+    return out
+
+
+@public()
+def diagflat(input, offset=0):
+    """A matrix with the elements on its diagonal."""
+    return functions["diag"](reshape(input, (-1,)), offset)
+
+
+def _put_(self, index, source, accumulate=False):
+    return self.copy_(put(self, index, source, accumulate))
+
+
+@public(inplace=_put_)
+def put(input, index, source, accumulate=False):
+    """A copy of `input` with `source` at the numbers `index`, counted in row-major order."""
+    flat = reshape(input, (-1,))
+    places = (reshape(index, (-1,)),)
+    return reshape(functions["index_put"](flat, places, reshape(source, (-1,)), accumulate), input.shape)
+
+
+@public()
+def unique_consecutive(input, return_inverse=False, return_counts=False, dim=None):
+    """The elements without those that equal the one before."""
+    if dim is not None:
+        raise NotImplementedError(
+            "unique_consecutive along a dimension is not built: compare neighbours with != and any()."
+        )
+    flat = input._data.reshape(-1)
+    first = np.concatenate([[True], flat[1:] != flat[:-1]]) if flat.size else np.zeros(0, bool)
+    results = [wrap(flat[first])]
+    if return_inverse:
+        results.append(wrap((np.cumsum(first) - 1).reshape(input.shape)))
+    if return_counts:
+        results.append(wrap(np.diff(np.append(np.flatnonzero(first), flat.size))))
+    return results[0] if len(results) == 1 else tuple(results)
+
+
+@public()
+def nonzero_static(input, *, size, fill_value=-1):
+    """As nonzero, of `size` rows: cut, or filled up."""
+    found = np.stack(np.nonzero(input._data), axis=1)
+    out = np.full((size, input.ndim), fill_value, np.int64)
+    out[: min(size, len(found))] = found[:size]
+    return wrap(out)
+
+
+@public(method=False)
+def unravel_index(indices, shape):
+    """The index along each dimension of elements that are numbered in row-major order."""
+    return tuple(
+        wrap(i) for i in np.unravel_index(indices._data, tuple(shape) if not isinstance(shape, int) else (shape,))
+    )
+
+
+# --- sums, orders ----------------------------------------------------------------------------------------------------
+
+
+@public()
+def nanmedian(input, dim=None, keepdim=False):
+    """The median of the elements that are not nan."""
+    filled = where(input != input, math.inf, input)
+    if dim is None:
+        flat = reshape(filled, (-1,))
+        count = int((input._data == input._data).sum())
+        return take(flat.sort().values, wrap(np.asarray(max(count - 1, 0) // 2)))
+    axis = axis_of(dim, input.ndim)
+    values, order = filled.sort(axis)
+    count = (input._data == input._data).sum(axis, keepdims=True)
+    place = wrap(np.maximum(count - 1, 0) // 2)
+    picked = namedtuple("nanmedian", "values indices")(values.gather(axis, place), order.gather(axis, place))
+    return picked if keepdim else type(picked)(*(x.squeeze(axis) for x in picked))
+
+
+@public()
+def nanquantile(input, q, dim=None, keepdim=False, *, interpolation="linear"):
+    """The quantile of the elements that are not nan: along a dimension, row by row."""
+    if dim is None:
+        flat = reshape(input, (-1,))
+        return quantile(flat[wrap(flat._data == flat._data)], q, interpolation=interpolation)
+    axis = axis_of(dim, input.ndim)
+    rows = input.movedim(axis, -1)
+    parts = [nanquantile(row, q, interpolation=interpolation) for row in reshape(rows, (-1, rows.shape[-1]))]
+    count = () if not isinstance(q, Tensor) or not q.ndim else (q.shape[0],)
+    out = functions["stack"](parts, -1).reshape((*count, *rows.shape[:-1]))
+    return unsqueeze(out, axis + len(count)) if keepdim else out
+
+
+@public("trapz", method=False)
+def trapezoid(y, x=None, *, dx=1.0, dim=-1):
+    """The integral of `y` by trapezes, over the places `x` or steps of `dx`."""
+    return sum(_trapezes(y, x, dx, dim), dim)
+
+
+@public(method=False)
+def cumulative_trapezoid(y, x=None, *, dx=1.0, dim=-1):
+    """The integral of `y` by trapezes so far, at each step."""
+    return functions["cumsum"](_trapezes(y, x, dx, dim), axis_of(dim, y.ndim))
+
+
+def _trapezes(y, x, dx, dim):
+    axis = axis_of(dim, y.ndim)
+    n = y.shape[axis]
+    pairs = (narrow(y, axis, 0, n - 1) + narrow(y, axis, 1, n - 1)) * 0.5
+    if x is None:
+        return pairs * dx
+    steps = functions["diff"](x, dim=-1 if x.ndim == 1 else axis)
+    if x.ndim == 1:
+        steps = reshape(steps, (-1, *(1,) * (y.ndim - axis - 1)))
+    return pairs * steps
+
+
+@public(method=False)
+def gradient(input, *, spacing=1, dim=None, edge_order=1):
+    """The slopes of a function from its values, along each dimension: by both neighbours, at the edges by one."""
+    if edge_order != 1:
+        raise NotImplementedError("gradient with edge_order=2 is not built: use 1.")
+    dims = range(input.ndim) if dim is None else [dim] if isinstance(dim, int) else dim
+    axes = [axis_of(d, input.ndim) for d in dims]
+    steps = list(spacing) if isinstance(spacing, tuple | list) else [spacing] * len(axes)
+    out = []
+    for axis, step in zip(axes, steps, strict=True):
+        n = input.shape[axis]
+        if isinstance(step, Tensor):
+            raise NotImplementedError("gradient with places of its own is not built: use a number for spacing.")
+        inner = (narrow(input, axis, 2, n - 2) - narrow(input, axis, 0, n - 2)) / (2 * step)
+        first = (narrow(input, axis, 1, 1) - narrow(input, axis, 0, 1)) / step
+        last = (narrow(input, axis, n - 1, 1) - narrow(input, axis, n - 2, 1)) / step
+        out.append(cat([first, inner, last], axis))
+    return tuple(out)
+
+
+@public()
+def renorm(input, p, dim, maxnorm):
+    """Each slice along `dim` scaled so that its norm is at most `maxnorm`."""
+    axis = axis_of(dim, input.ndim)
+    others = tuple(d for d in range(input.ndim) if d != axis)
+    norms = vector_norm(input, p, others, True)
+    return input * where(norms > maxnorm, maxnorm / (norms + 1e-7), 1.0)
+
+
+@public(method=False)
+def histogram(input, bins, *, range=None, weight=None, density=False):
+    """How many elements are in each bin, and the edges of the bins."""
+    edges = bins._data if isinstance(bins, Tensor) else bins
+    weights = None if weight is None else weight._data.reshape(-1)
+    counts, limits = np.histogram(input._data.reshape(-1), edges, range, density=density, weights=weights)
+    kind = input._data.dtype
+    return namedtuple("histogram", "hist bin_edges")(wrap(counts.astype(kind)), wrap(limits.astype(kind)))
+
+
+def _scatter_reduce(self, dim, index, src, reduce, *, include_self=True):
+    axis = axis_of(dim, self.ndim)
+    if reduce == "sum":
+        start = self if include_self else _without(self, axis, index, 0.0)
+        return scatter_add(start, axis, index, src)
+    if reduce == "mean":
+        total = scatter_add(self if include_self else _without(self, axis, index, 0.0), axis, index, src)
+        count = np.full(self.shape, 1.0 if include_self else 0.0, self._data.dtype)
+        grid = list(np.indices(index.shape))
+        grid[axis] = index._data
+        np.add.at(count, tuple(grid), 1)
+        return total / wrap(np.maximum(count, 1))
+    if reduce not in ("amax", "amin", "prod"):
+        raise RuntimeError(f"reduce argument must be either sum, prod, mean, amax or amin, got {reduce}")
+    if self.requires_grad or src.requires_grad:
+        raise NotImplementedError(
+            f"the gradient of scatter_reduce with reduce={reduce!r} is not built: sum and mean have one."
+        )
+    combine, neutral = {
+        "amax": (np.maximum, -np.inf), "amin": (np.minimum, np.inf), "prod": (np.multiply, 1),
+    }[reduce]  # fmt: skip
+    out = (self if include_self else _without(self, axis, index, neutral))._data.copy()
+    grid = list(np.indices(index.shape))
+    grid[axis] = index._data
+    combine.at(out, tuple(grid), src._data[tuple(slice(n) for n in index.shape)])
+    return wrap(out)
+
+
+def _without(self, axis, index, value):
+    """`self` with `value` wherever something is put."""
+    return functions["scatter"](self, axis, index, value)
+
+
+def _scatter_reduce_(self, dim, index, src, reduce, *, include_self=True):
+    return self.copy_(_scatter_reduce(self, dim, index, src, reduce, include_self=include_self))
+
+
+@public(inplace=_scatter_reduce_)
+def scatter_reduce(input, dim, index, src, reduce, *, include_self=True):
+    """`input` with src[i][j] combined at [i][index[i][j]]: "sum", "prod", "mean", "amax" or "amin"."""
+    return _scatter_reduce(input, dim, index, src, reduce, include_self=include_self)
+
+
+# --- products --------------------------------------------------------------------------------------------------------
+
+
+@public(inplace=lambda self, vec1, vec2, *, beta=1, alpha=1: self.copy_(addr(self, vec1, vec2, beta=beta, alpha=alpha)))
+def addr(input, vec1, vec2, *, beta=1, alpha=1):
+    """beta·input + alpha·(vec1 ⊗ vec2)."""
+    return input * beta + functions["outer"](vec1, vec2) * alpha
+
+
+@public(inplace=lambda self, b1, b2, *, beta=1, alpha=1: self.copy_(addbmm(self, b1, b2, beta=beta, alpha=alpha)))
+def addbmm(input, batch1, batch2, *, beta=1, alpha=1):
+    """beta·input + alpha·Σ batch1ᵢ·batch2ᵢ."""
+    return input * beta + sum(bmm(batch1, batch2), 0) * alpha
+
+
+@public(method=False)
+def vander(x, N=None, increasing=False):
+    """The powers of each element, a row each, from the highest (or the lowest, `increasing`)."""
+    count = x.shape[0] if N is None else N
+    powers = np.arange(count) if increasing else np.arange(count)[::-1].copy()
+    return pow(unsqueeze(x, -1), wrap(powers))
+
+
+@public(method=False)
+def combinations(input, r=2, with_replacement=False):
+    """The choices of `r` elements of a vector, a row each, in order."""
+    choose = itertools.combinations_with_replacement if with_replacement else itertools.combinations
+    rows = np.array(list(choose(range(len(input)), r)), np.int64).reshape(-1, r)
+    return input[wrap(rows)]
+
+
+@public(method=False)
+def pdist(input, p=2.0):
+    """The distances between all pairs of rows."""
+    i, j = np.triu_indices(input.shape[0], 1)
+    return vector_norm(input[wrap(i)] - input[wrap(j)], p, (-1,))
+
+
+nn_functions["pdist"] = functions["pdist"]
+
+
+# --- windows ---------------------------------------------------------------------------------------------------------
+
+
+def _window(name, numbers):
+    def window(window_length, periodic=True, *args, dtype=None, device=None, requires_grad=False, **settings):
+        n = window_length + 1 if periodic and window_length > 1 else window_length
+        values = numbers(np.arange(n), max(n - 1, 1), *args, **settings)[:window_length] if window_length > 1 else [1.0]
+        out = functions["tensor"](np.asarray(values, np.float64), dtype=dtype or dtypes.get_default_dtype())
+        return out.requires_grad_() if requires_grad else out
+
+    window.__name__ = name
+    window.__doc__ = f"The {name.partition('_')[0].title()} window."
+    functions[name] = plain(window)
+
+
+def _hamming(k, n, alpha=0.54, beta=0.46):
+    return alpha - beta * np.cos(2 * np.pi * k / n)
+
+
+def _blackman(k, n):
+    return 0.42 - 0.5 * np.cos(2 * np.pi * k / n) + 0.08 * np.cos(4 * np.pi * k / n)
+
+
+_window("hann_window", lambda k, n: _hamming(k, n, 0.5, 0.5))
+_window("hamming_window", _hamming)
+_window("blackman_window", _blackman)
+_window("bartlett_window", lambda k, n: 1 - np.abs(2 * k / n - 1))
+_window("kaiser_window", lambda k, n, beta=12.0: np.i0(beta * np.sqrt(1 - (2 * k / n - 1) ** 2)) / np.i0(beta))
