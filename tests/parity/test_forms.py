@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import sys
 import warnings
 from typing import Any
 
@@ -12,6 +11,8 @@ import pytest
 import torch
 from support.forms import FORMS
 from support.parity import ENGINES, PHRASE, Raised, differences, error_of, observe
+
+from tinygrad_edu.tensor import warn_of_number  # the module, not the function
 
 torch.set_warn_always(True)  # not only the first time in a process
 # Warnings that are about the innards of PyTorch.
@@ -33,7 +34,7 @@ def outcome(line: str, engine: Any) -> Any:
     names: dict[str, Any] = {"T": engine, "np": np}
     with warnings.catch_warnings(record=True) as heard:
         warnings.simplefilter("always")
-        sys.modules[ENGINES["tinygrad_edu"].Tensor.__module__].warn_of_number.cache_clear()  # it warns once as well
+        warn_of_number.cache_clear()  # once in a process as well
         try:
             exec(line.replace("\\n", "\n"), names)
         except NotImplementedError as error:
