@@ -1,11 +1,18 @@
 """What `pip install` puts on a machine is complete: the lessons travel inside the wheel."""
 
+import doctest
+import email
+import importlib.util
+import os
+import re
 import subprocess
 import sys
 import zipfile
 from pathlib import Path
 
 import pytest
+
+import tinygrad_edu
 
 ROOT = Path(__file__).resolve().parent.parent
 
@@ -14,7 +21,8 @@ ROOT = Path(__file__).resolve().parent.parent
 def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("wheel")
     command = [sys.executable, "-m", "pip", "wheel", "-q", "--no-deps", "-w", folder, ROOT]
-    subprocess.run(command, check=True, capture_output=True)
+    environment = {**os.environ, "TINYGRAD_EDU_REPOSITORY": "https://example.org/course"}
+    subprocess.run(command, check=True, capture_output=True, env=environment)
     return next(folder.glob("*.whl"))
 
 
@@ -39,6 +47,29 @@ def test_the_wheel_carries_every_module_and_every_file_of_the_widgets(wheel: Pat
         path.relative_to(ROOT).as_posix()
         for package in ("tinygrad_edu", "viz")
         for path in (ROOT / package).rglob("*")
-        if path.suffix in (".py", ".js", ".css")
+        if path.suffix in (".py", ".js", ".css", ".typed")
     }
     assert in_clone <= set(zipfile.ZipFile(wheel).namelist())
+
+
+def test_the_wheel_has_the_version_of_the_package_its_addresses_and_a_readme_whose_links_hold_anywhere(
+    wheel: Path,
+) -> None:
+    archive = zipfile.ZipFile(wheel)
+    (name,) = (name for name in archive.namelist() if name.endswith(".dist-info/METADATA"))
+    metadata = email.message_from_bytes(archive.read(name))
+    assert metadata["Version"] == tinygrad_edu.__version__
+    assert "Homepage, https://example.org/course" in metadata.get_all("Project-URL")
+    links = re.findall(r"\]\(([^)]+)\)", metadata.get_payload())
+    assert len(links) > 30
+    assert [link for link in links if not link.startswith(("https://", "#"))] == []
+
+
+def test_what_the_build_says_in_its_examples_is_so() -> None:
+    spec = importlib.util.spec_from_file_location("hatch_build", ROOT / "hatch_build.py")
+    assert spec is not None and spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    outcome = doctest.testmod(module)
+    assert outcome.attempted >= 4
+    assert outcome.failed == 0

@@ -565,6 +565,7 @@ WRONG_FUNCTIONS = [
 
 
 @pytest.mark.parametrize(("id", "name"), WRONG_FUNCTIONS)
+@pytest.mark.filterwarnings("ignore")  # a wrong answer warns, as it would in a notebook
 def test_a_wrong_answer_is_given_the_hint_that_check_gives(id, name, sandbox_with_torch):
     answer = next(wrong.answer for wrong in get(id).wrongs if wrong.name == name)
     definitions = top_level(inspect.getmodule(answer))

@@ -226,6 +226,7 @@ def test_an_error_is_recognised_as_the_mistake_it_is(known: Any) -> None:
 
 @pytest.mark.parametrize("engine", ENGINES)
 @pytest.mark.parametrize("known", [one for one in MISTAKES if one.phrase], ids=lambda one: one.name)
+@pytest.mark.filterwarnings("ignore")
 def test_what_a_student_pastes_finds_the_lesson(known: Any, engine: str) -> None:
     with pytest.raises(Exception) as raised:
         exec(compile(known.program, "<cell>", "exec"), {"T": viz.engines.load(engine).module})  # type: ignore[attr-defined]
