@@ -76,7 +76,7 @@ class Picture:
 
     @property
     def description(self) -> str:
-        """The picture in a few sentences, for who cannot see it."""
+        """The picture in a few sentences, for readers who cannot see it."""
         recorded = sum(op.recorded for op in self.graph.ops.values())
         counts = f"{len(self.graph.values)} values and {recorded} recorded ops."
         steps = [self._line(key) for key in list(self.graph.ops)[:40]]

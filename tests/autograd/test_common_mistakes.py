@@ -1,4 +1,4 @@
-"""The fifteen things learners get wrong most: each mistake, its usual "mending", and what is right, on both engines."""
+"""The fifteen things learners get wrong most: each mistake, its usual "fixing", and what is right, on both engines."""
 
 from support.both import attempt, leaf, names, same_on_both, values_of, warned
 
@@ -18,7 +18,7 @@ def test_01_a_second_backward_raises_for_a_product_and_not_for_a_sum(T):
 
 
 @same_on_both
-def test_01_retain_graph_mends_the_error_and_adds_the_old_gradient_again(T):
+def test_01_retain_graph_fixes_the_error_and_adds_the_old_gradient_again(T):
     x = leaf(T)
     state = x * 2
     grads = []
@@ -188,7 +188,7 @@ def test_10_one_gradient_too_few_is_an_error_and_a_wrong_none_is_silent(T):
 
 
 @same_on_both
-def test_11_a_forgotten_unbroadcast_is_mended_by_the_engine_for_a_custom_function(T):
+def test_11_a_forgotten_unbroadcast_is_fixed_by_the_engine_for_a_custom_function(T):
     x, b = leaf(T, [[1.0, 2.0], [3.0, 4.0]]), leaf(T, 5.0, 6.0)
     y = function(T, lambda ctx, x, b: x + b, lambda ctx, g: (g, g)).apply(x, b)
     y.sum().backward()

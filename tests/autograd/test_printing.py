@@ -1,4 +1,4 @@
-"""A tensor prints as PyTorch's does, character by character, but for the name of the library in a dtype."""
+"""A tensor prints as PyTorch's does, character by character, except the name of the library in a dtype."""
 
 import re
 

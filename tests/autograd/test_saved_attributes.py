@@ -215,7 +215,7 @@ def test_what_was_not_saved_is_there_as_none(T):
 
 @pytest.mark.filterwarnings("ignore")
 def test_every_exception_is_one() -> None:
-    """What is mended comes off the list."""
+    """What is fixed comes off the list."""
     found = {key for sample in ROWS for key in differences(sample)}
     listed = {(node, name) for node, names in EXCEPTIONS.items() for name in names}
     assert listed <= found

@@ -1,4 +1,4 @@
-"""The animated SVG in a real browser: it moves by itself, and stands still for who wants that."""
+"""The animated SVG in a real browser: it moves by itself, and stands still for those who want that."""
 
 from __future__ import annotations
 

@@ -76,7 +76,7 @@ def test_a_builder_answers(notebook: Any) -> None:
     expect(card.locator(".tgv-built-said")).to_contain_text("p = u ** 2 gives 9")
 
 
-def test_a_mistake_shows_another_mend(notebook: Any) -> None:
+def test_a_mistake_shows_another_fix(notebook: Any) -> None:
     notebook.cell(3)
     card = notebook.page.locator(".tgv-mistake")
     card.get_by_role("button", name="one backward() of the sum").click()

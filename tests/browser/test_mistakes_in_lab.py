@@ -31,7 +31,7 @@ def notebook(desk: Any) -> Any:
 
 @pytest.fixture
 def root(notebook: Any) -> Any:
-    """The mistake beside its first mend on the core, whatever an earlier test has left."""
+    """The mistake beside its first fix on the core, whatever an earlier test has left."""
     root = notebook.page.locator(".tgv-mistake")
     root.get_by_role("button", name="tinygrad_edu", exact=True).click()
     root.get_by_role("button", name="compute it in each step").click()
@@ -61,16 +61,16 @@ def test_both_engines_words_are_quoted_and_the_node_is_marked(root: Any) -> None
     expect(root.locator(".tgv-column").nth(1).locator(".tgv-quiet")).to_have_count(2)
 
 
-def test_another_mend_shows_what_it_changes_by_key_and_on_either_engine(notebook: Any, root: Any) -> None:
+def test_another_fix_shows_what_it_changes_by_key_and_on_either_engine(notebook: Any, root: Any) -> None:
     root.get_by_role("button", name="retain_graph=True").press("Enter")
-    expect(root.locator(".tgv-account")).to_contain_text("does not mend it")
+    expect(root.locator(".tgv-account")).to_contain_text("does not fix it")
     after = root.locator(".tgv-column").nth(1)
     expect(after.locator(".tgv-error").first).to_contain_text("modified by an inplace operation")
     expect(after.locator(".tgv-new-line")).to_contain_text("loss.backward(retain_graph=True)")
     root.get_by_role("button", name="PyTorch", exact=True).click()
     expect(root.locator(".tgv-side-title").first).to_contain_text("PyTorch 2")
     root.get_by_role("button", name="compute it in each step").click()
-    expect(root.locator(".tgv-account")).to_contain_text("mends it")
+    expect(root.locator(".tgv-account")).to_contain_text("fixes it")
     row = root.locator(".tgv-table tr", has=notebook.page.get_by_role("rowheader", name="w", exact=True))
     expect(row).to_contain_text("0.64")
 
@@ -91,15 +91,15 @@ def test_it_is_accessible_in_either_theme(notebook: Any, root: Any, theme: str) 
 def test_without_a_kernel_what_was_seen_is_there_and_the_rest_says_what_to_do(notebook: Any, root: Any) -> None:
     account, title = root.locator(".tgv-account"), root.locator(".tgv-side-title").first
     root.get_by_role("button", name="retain_graph=True").click()
-    expect(account).to_contain_text("does not mend it")
+    expect(account).to_contain_text("does not fix it")
     root.get_by_role("button", name="PyTorch", exact=True).click()
     expect(title).to_contain_text("PyTorch 2")
     root.get_by_role("button", name="compute it in each step").click()
-    expect(account).to_contain_text("mends it")
+    expect(account).to_contain_text("fixes it")
     notebook.expected.append("Could not send widget sync message")  # JupyterLab's own words about a kernel that is gone
     notebook.page.evaluate("window.jupyterapp.shell.currentWidget.sessionContext.shutdown()")
     root.get_by_role("button", name="retain_graph=True").click()
-    expect(account).to_contain_text("does not mend it")
+    expect(account).to_contain_text("does not fix it")
     root.get_by_role("button", name="tinygrad_edu", exact=True).click()
     expect(title).not_to_contain_text("PyTorch 2")
     root.get_by_role("button", name="one backward() of the sum").click()

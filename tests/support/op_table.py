@@ -14,7 +14,7 @@ import tinygrad_edu
 from .samples import SAMPLES, Sample
 
 ENGINES = (tinygrad_edu, torch)
-_IDS = {id(sample): f"{i}-{sample.code}" for i, sample in enumerate(SAMPLES)}  # two may be equal but for their inputs
+_IDS = {id(sample): f"{i}-{sample.code}" for i, sample in enumerate(SAMPLES)}  # two may differ in their inputs alone
 
 
 def on_each(samples: list[Sample]) -> pytest.MarkDecorator:

@@ -75,7 +75,7 @@ def test_what_is_no_tensor_is_a_type_error_that_says_what_is_accepted(bad):
         viz.draw(bad)
 
 
-def test_without_any_graphviz_the_error_names_the_one_command_that_mends_it(T, monkeypatch):
+def test_without_any_graphviz_the_error_names_the_one_command_that_fixes_it(T, monkeypatch):
     monkeypatch.setitem(sys.modules, "pygraphviz", None)
     monkeypatch.setenv("PATH", "")
     with pytest.raises(GraphvizMissing, match="pip install pygraphviz"):

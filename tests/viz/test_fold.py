@@ -124,7 +124,7 @@ def test_a_process_of_its_own_gives_the_same_layout(T, monkeypatch):
     assert here.spots == there.spots
 
 
-def test_no_graphviz_at_all_is_an_error_with_the_command_that_mends_it(T, monkeypatch):
+def test_no_graphviz_at_all_is_an_error_with_the_command_that_fixes_it(T, monkeypatch):
     monkeypatch.setitem(__import__("sys").modules, "pygraphviz", None)
     monkeypatch.setattr(layout.shutil, "which", lambda name: None)
     with pytest.raises(RuntimeError, match="pip install pygraphviz"):

@@ -1,4 +1,4 @@
-"""Each common mistake is really made, on both engines, and each mend does what it is said to do."""
+"""Each common mistake is really made, on both engines, and each fix does what it is said to do."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import pytest
 import viz
 from viz.engines import CORE, NAMES, TORCH
 from viz.experiments.mistake import MistakeLesson
-from viz.telling.common_mistakes import MENDS, MISTAKES, TELLS, WRONG, recognise
+from viz.telling.common_mistakes import FIXES, MISTAKES, TELLS, WRONG, recognise
 
 SECOND = "backward through the graph a second time"
 CHANGED = "modified by an inplace operation"
@@ -25,7 +25,7 @@ H2 = math.tanh(0.5 * H1 + 2)
 CUT = 2 * (H1 - 1) * (1 - H1**2) + 2 * (H2 - 1) * (1 - H2**2) * H1  # each step's own gradient
 WHOLE = CUT + 2 * (H2 - 1) * (1 - H2**2) * 0.5 * (1 - H1**2)  # and what goes back from the second through the first
 
-# (mistake, mend; -1 is the mistake itself) -> what either engine must make of it: (the error, its line), or the values
+# (mistake, fix; -1 is the mistake itself) -> what either engine must make of it: (the error, its line), or the values
 # and gradients that the program must end with.
 CLAIMS: dict[tuple[str, int], Any] = {
     ("second backward", -1): (SECOND, 5),
@@ -138,7 +138,7 @@ _lessons = {known.name: MistakeLesson(known) for known in MISTAKES}  # each prog
 
 
 def test_every_program_has_its_claim_and_no_claim_is_without_a_program() -> None:
-    assert set(CLAIMS) == {(one.name, position) for one in MISTAKES for position in range(-1, len(one.mends))}
+    assert set(CLAIMS) == {(one.name, position) for one in MISTAKES for position in range(-1, len(one.fixes))}
 
 
 def test_the_fifteen_of_the_course_are_there_in_their_order() -> None:
@@ -171,22 +171,22 @@ def test_each_program_ends_as_it_is_told(name: str, position: int, engine: str) 
 
 
 @pytest.mark.parametrize("known", MISTAKES, ids=lambda one: one.name)
-def test_a_mistake_has_two_or_more_things_to_try_and_one_of_them_mends(known: Any) -> None:
-    kinds = [mend.kind for mend in known.mends]
+def test_a_mistake_has_two_or_more_things_to_try_and_one_of_them_fixes(known: Any) -> None:
+    kinds = [fix.kind for fix in known.fixes]
     assert 2 <= len(kinds) <= 4
-    assert MENDS in kinds
-    assert set(kinds) <= {MENDS, TELLS, WRONG}
+    assert FIXES in kinds
+    assert set(kinds) <= {FIXES, TELLS, WRONG}
 
 
 @pytest.mark.parametrize("known", MISTAKES, ids=lambda one: one.name)
 def test_every_edit_finds_its_place_once(known: Any) -> None:
     assert known.program.count(known.at) == 1
-    for mend in known.mends:
+    for fix in known.fixes:
         text = known.program
-        for old, new in mend.edits:
-            assert text.count(old) == 1, (mend.label, old)
+        for old, new in fix.edits:
+            assert text.count(old) == 1, (fix.label, old)
             text = text.replace(old, new)
-        assert text == known.mended(mend) != known.program
+        assert text == known.fixed(fix) != known.program
 
 
 @pytest.mark.parametrize("known", MISTAKES, ids=lambda one: one.name)
@@ -259,7 +259,7 @@ def test_changes_say_what_was_and_what_is() -> None:
     assert told == ["raises: nothing → RuntimeError in line 10", "x.grad: 271.8 → None: no gradient has come"]
 
 
-def test_a_mend_that_changes_no_number_says_so() -> None:
+def test_a_fix_that_changes_no_number_says_so() -> None:
     assert viz.mistake("wrong None").changes(2) == []
 
 

@@ -133,7 +133,7 @@ def test_the_passes_of_a_program_show_what_it_asks_for():
     explorer.state = {"retain_graph": False}
     assert explorer.result["code"][5] == "h.backward(retain_graph=False)"
     assert explorer.result["account"].startswith("The graph is let go after each pass: line 7 now raises RuntimeError")
-    explorer.state = explorer.result["mends"][0]["state"]
+    explorer.state = explorer.result["fixes"][0]["state"]
     assert "the error is gone" in explorer.result["account"]
 
 
@@ -157,9 +157,9 @@ def test_an_error_of_an_engine_is_told_with_a_sentence_of_ours():
         {"detach": ["L"]},
     ],
 )
-def test_every_way_offered_mends_the_error_on_both_engines(state):
+def test_every_way_offered_fixes_the_error_on_both_engines(state):
     explorer = explored(**state)
-    ways = explorer.result["mends"]
+    ways = explorer.result["fixes"]
     assert ways and all("error" in side for side in explorer.result["sides"])
     before = explorer.result["sides"][0]["error"]["message"]
     for way in ways:

@@ -42,7 +42,7 @@ class DropCopies(NbGraderPreprocessor):
 
 
 class ClearAnswers(ClearSolutions):
-    """Clear answers as nbgrader does, but for the `raise` of its stub outside of a function.
+    """Clear answers as nbgrader does, except the `raise` of its stub outside of a function.
 
     There it would stop the notebook at each answer that is a value, until that is given and the line taken out.
     """

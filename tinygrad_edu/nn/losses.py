@@ -49,7 +49,7 @@ class _Loss(Module):
 
 
 def _loss(name: str, function: str, without: str = "") -> type[_Loss]:
-    """The class `name`: it is made with the arguments of the function that have a default, but for `without`."""
+    """The class `name`: it is made with the arguments of the function that have a default, except `without`."""
     call = getattr(F, function)
     settings = [
         p for p in inspect.signature(call).parameters.values() if p.default is not p.empty and p.name != without

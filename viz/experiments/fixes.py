@@ -11,7 +11,7 @@ from viz.telling.common_mistakes import recognise
 _Way = tuple[str, str, dict[str, Any]]  # what is done, what that changes, the toggles that it sets
 
 
-def mends(program: Program, state: dict[str, Any], error: dict[str, Any] | None) -> list[dict[str, Any]]:
+def fixes(program: Program, state: dict[str, Any], error: dict[str, Any] | None) -> list[dict[str, Any]]:
     """Two or three states of the toggles in which `error` would not come; empty where no toggle helps.
 
     Each is `{"label": what is done, "why": what that changes, "state": the toggles}`.

@@ -1,4 +1,4 @@
-"""A common mistake, run on both engines: what they say, where it goes wrong, and what each mend changes."""
+"""A common mistake, run on both engines: what they say, where it goes wrong, and what each fix changes."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from viz.engines import CORE, NAMES, TORCH
 from viz.recording.graph import Graph
 from viz.recording.record import Recording, record
 from viz.telling.account import array, gradient
-from viz.telling.common_mistakes import MENDS, MISTAKES, TELLS, WRONG, Mend, Mistake, recognise
+from viz.telling.common_mistakes import FIXES, MISTAKES, TELLS, WRONG, Fix, Mistake, recognise
 
-SIGNS = {MENDS: "✓", TELLS: "!", WRONG: "✗"}
+SIGNS = {FIXES: "✓", TELLS: "!", WRONG: "✗"}
 TITLES = {CORE: CORE, TORCH: "PyTorch"}
 _LONGEST = 600  # characters of a message that are shown
 
@@ -51,7 +51,7 @@ class Outcome:
 
 @dataclass(frozen=True)
 class Change:
-    """One thing that a mend changes: what it is about, and how it was and is."""
+    """One thing that a fix changes: what it is about, and how it was and is."""
 
     what: str
     before: str
@@ -65,7 +65,7 @@ class MistakeLesson:
     """A mistake that can be run, told and shown; what `viz.mistake` gives.
 
     Attributes:
-        mistake: the program, what is wrong with it, and the mends, as data.
+        mistake: the program, what is wrong with it, and the fixes, as data.
     """
 
     _ipython_display_: ClassVar[Callable[..., None]]  # bound by `viz/show.py`
@@ -79,13 +79,13 @@ class MistakeLesson:
         """What `viz.mistake` knows it by."""
         return self.mistake.name
 
-    def mend(self, position: int) -> Mend | None:
-        """The mend at `position`; None at -1, which stands for the mistake itself."""
-        return None if position < 0 else self.mistake.mends[position]
+    def fix(self, position: int) -> Fix | None:
+        """The fix at `position`; None at -1, which stands for the mistake itself."""
+        return None if position < 0 else self.mistake.fixes[position]
 
     def program(self, position: int = -1) -> str:
-        """The program with the mend at `position` in it; the mistake itself when none is given."""
-        return self.mistake.mended(self.mend(position))
+        """The program with the fix at `position` in it; the mistake itself when none is given."""
+        return self.mistake.fixed(self.fix(position))
 
     def outcome(self, position: int = -1, engine: str = CORE) -> Outcome:
         """What `engine` makes of `program(position)`. Each runs once."""
@@ -103,7 +103,7 @@ class MistakeLesson:
         return self._ran[key]
 
     def changes(self, position: int, engine: str = CORE) -> list[Change]:
-        """What the mend at `position` changes: the error, what is printed, and each tensor's value, node and `.grad`."""
+        """What the fix at `position` changes: the error, what is printed, and each tensor's value, node and `.grad`."""
         before, after = self.outcome(-1, engine).recording, self.outcome(position, engine).recording
         if before is None or after is None:
             return []
@@ -133,8 +133,8 @@ class MistakeLesson:
             lines.append(f"{'→' if number == told.line else ' '} {number:2} {line}")
         lines += ["", *self._said(-1)]
         lines += ["", f"Why: {told.why}"]
-        for position, mend in enumerate(told.mends):
-            lines += ["", f"{SIGNS[mend.kind]} {mend.label}: {mend.why}"]
+        for position, fix in enumerate(told.fixes):
+            lines += ["", f"{SIGNS[fix.kind]} {fix.label}: {fix.why}"]
             lines += [f"    {change}" for change in self.changes(position)]
         return "\n".join(lines)
 
@@ -164,7 +164,7 @@ class Mistakes(list[MistakeLesson]):
 
 
 def mistake(name: str | int) -> MistakeLesson:
-    """One of the common mistakes: run on both engines, with where it goes wrong, why, and what each mend changes.
+    """One of the common mistakes: run on both engines, with where it goes wrong, why, and what each fix changes.
 
     Args:
         name: a name of `viz.mistakes()`, a number (the first of that number), or an error message of either engine, as

@@ -32,14 +32,14 @@ ALONE = {
 
 
 def describe(graph: Graph) -> str:
-    """The picture in a sentence, for who cannot see it."""
+    """The picture in a sentence, for readers who cannot see it."""
     ops = sum(op.recorded for op in graph.ops.values())
     values = len(graph.values)
     return f"{values} values, {ops} recorded ops, {len(graph.ops) - ops} not recorded."
 
 
 def details(graph: Graph) -> dict[str, list[list[str]]]:
-    """Everything known about each element, for who points at it."""
+    """Everything known about each element, for readers who point at it."""
     words = Words(graph)
     about: dict[str, list[list[str]]] = {}
     for value in graph.values.values():

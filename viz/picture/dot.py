@@ -1,4 +1,4 @@
-"""The picture as DOT text, for whoever wants to draw it with their own Graphviz."""
+"""The picture as DOT text, for those who want to draw it with their own Graphviz."""
 
 from __future__ import annotations
 

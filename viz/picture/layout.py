@@ -47,7 +47,7 @@ class Layout:
 
 
 class GraphvizMissing(RuntimeError):
-    """No Graphviz at all; the message is the command that mends it."""
+    """No Graphviz at all; the message is the command that fixes it."""
 
 
 def place(

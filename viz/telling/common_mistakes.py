@@ -1,4 +1,4 @@
-"""The mistakes that learners of autograd make most, each with a program that makes it and ways to mend it.
+"""The mistakes that learners of autograd make most, each with a program that makes it and ways to fix it.
 
 One entry is one place: to add a mistake, write another `Mistake` here. Nothing is told that does not come out of a
 run: messages, gradients and pictures are what the engines give when `viz.mistake` runs these programs.
@@ -9,21 +9,21 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-MENDS, TELLS, WRONG = "mends", "tells", "wrong"
+FIXES, TELLS, WRONG = "fixes", "tells", "wrong"
 
 
 @dataclass(frozen=True)
-class Mend:
+class Fix:
     """One thing to try: what it is called, what it changes in the program, and what comes of that.
 
-    `kind` is `mends`, `tells` (still wrong, but no longer silent) or `wrong` (what many try, and what does not help).
+    `kind` is `fixes`, `tells` (still wrong, but no longer silent) or `wrong` (what many try, and what does not help).
     `edits` are pairs (what stands in the program once, what stands there instead).
     """
 
     label: str
     edits: tuple[tuple[str, str], ...]
     why: str
-    kind: str = MENDS
+    kind: str = FIXES
 
 
 @dataclass(frozen=True)
@@ -42,7 +42,7 @@ class Mistake:
     why: str
     program: str
     at: str
-    mends: tuple[Mend, ...]
+    fixes: tuple[Fix, ...]
     phrase: str = ""
     mark: str = ""
     hint: str = ""
@@ -57,10 +57,10 @@ class Mistake:
         """The line of the program that is wrong, from 1."""
         return self.program[: self.program.index(self.at)].count("\n") + 1
 
-    def mended(self, mend: Mend | None) -> str:
-        """The program with the edits of `mend` in it; as it is for None."""
+    def fixed(self, fix: Fix | None) -> str:
+        """The program with the edits of `fix` in it; as it is for None."""
         text = self.program
-        for old, new in mend.edits if mend is not None else ():
+        for old, new in fix.edits if fix is not None else ():
             text = text.replace(old, new)
         return text
 
@@ -82,7 +82,7 @@ for x in (1.0, 3.0):
     w.grad = None""",
     "area = w * w ",
     (
-        Mend(
+        Fix(
             "compute it in each step",
             (
                 ("area = w * w  # once, before the loop\n", ""),
@@ -90,7 +90,7 @@ for x in (1.0, 3.0):
             ),
             "Each step has a graph of its own, of the w of that step.",
         ),
-        Mend(
+        Fix(
             "one backward() of the sum",
             (
                 ("for x in (1.0, 3.0):\n    loss = area * x\n    loss.backward()\n", "loss = area * 1.0 + area * 3.0\nloss.backward()\n"),
@@ -99,7 +99,7 @@ for x in (1.0, 3.0):
             ),
             "One pass goes through the shared part once, with both gradients added up; it is one larger step.",
         ),
-        Mend(
+        Fix(
             "loss.backward(retain_graph=True)",
             (("loss.backward()", "loss.backward(retain_graph=True)"),),
             "The first error goes and the next one comes: the saved w is still there, but the step has changed it.",
@@ -122,17 +122,17 @@ loss = T.tensor((y.item() - 5) ** 2)
 loss.backward()""",
     "y.item()",
     (
-        Mend(
+        Fix(
             "compute with the tensor itself",
             (("T.tensor((y.item() - 5) ** 2)", "(y - 5) ** 2"),),
             "Every op from w to the loss is recorded, and the gradient finds its way back.",
         ),
-        Mend(
+        Fix(
             "a loss function of tensors",
             (("T.tensor((y.item() - 5) ** 2)", "T.nn.functional.mse_loss(y, T.tensor(5.0))"),),
             "The same loss as one op; only the target is a new tensor, and that needs no gradient.",
         ),
-        Mend(
+        Fix(
             "loss.requires_grad = True",
             (("loss.backward()", "loss.requires_grad = True\nloss.backward()"),),
             "The error goes, and nothing learns: the loss is a leaf now, with no way back to w.",
@@ -158,12 +158,12 @@ for step in range(2):
         w -= 0.4 * w.grad""",
     "loss.backward()",
     (
-        Mend(
+        Fix(
             "w.grad = None after each step",
             (("w -= 0.4 * w.grad", "w -= 0.4 * w.grad\n    w.grad = None"),),
             "Each step uses the gradient of its own loss. The tensor in .grad is gone until the next backward().",
         ),
-        Mend(
+        Fix(
             "optimizer.zero_grad()",
             (
                 ("for step", "optimizer = T.optim.SGD([w], lr=0.4)\nfor step"),
@@ -172,7 +172,7 @@ for step in range(2):
             ),
             "The same, for every parameter that the optimizer was given.",
         ),
-        Mend(
+        Fix(
             "a smaller learning rate",
             (("0.4 *", "0.1 *"),),
             "The swings get slower, the sum stays: the second step still uses both gradients.",
@@ -195,17 +195,17 @@ y += 1
 y.backward()""",
     "y += 1",
     (
-        Mend(
+        Fix(
             "a new tensor: y = y + 1",
             (("y += 1", "y = y + 1"),),
             "exp keeps its own result as it was; the sum is another tensor.",
         ),
-        Mend(
+        Fix(
             "change a copy",
             (("y += 1", "y = y.clone()\ny += 1"),),
             "The clone is changed, what exp saved is not.",
         ),
-        Mend(
+        Fix(
             "y.data += 1",
             (("y += 1", "y.data += 1"),),
             "The error goes, and the gradient is wrong without a word: backward multiplies with e + 1 instead of e.",
@@ -228,23 +228,23 @@ loss.backward()
 print(w.is_leaf, w.grad)""",
     ".to(T.float64)",
     (
-        Mend(
+        Fix(
             "make the leaf as it is to be",
             (("[1.0, 2.0], requires_grad=True).to(T.float64)", "[1.0, 2.0], dtype=T.float64, requires_grad=True)"),),
             "w is the leaf itself, and gets its gradient.",
         ),
-        Mend(
+        Fix(
             "require grad last",
             (("[1.0, 2.0], requires_grad=True).to(T.float64)", "[1.0, 2.0]).to(T.float64).requires_grad_()"),),
             "The cast is no op of the graph yet, so its result is a leaf.",
         ),
-        Mend(
+        Fix(
             "w.retain_grad()",
             (("loss = (w", "w.retain_grad()\nloss = (w"),),
             "Good for looking: w keeps its gradient too. An optimizer still cannot step on what is no leaf.",
             TELLS,
         ),
-        Mend(
+        Fix(
             "w.requires_grad_(True)",
             (("loss = (w", "w.requires_grad_(True)\nloss = (w"),),
             "It required grad already. It is still no leaf, and .grad is still None.",
@@ -271,17 +271,17 @@ for x in (1.0, 2.0):
 print(total)""",
     "total += loss",
     (
-        Mend(
+        Fix(
             "total += loss.item()",
             (("total += loss", "total += loss.item()"),),
             "total is a number of Python's; the graph of a step goes when its loss goes.",
         ),
-        Mend(
+        Fix(
             "total += loss.detach()",
             (("total += loss", "total += loss.detach()"),),
             "total is a tensor without a past: no copy from the device in each step, and no graph.",
         ),
-        Mend(
+        Fix(
             "del loss",
             (("total += loss", "total += loss\n    del loss"),),
             "Only the name goes. total still holds the node of each step's loss.",
@@ -306,12 +306,12 @@ for x in (1.0, 2.0):
     loss.backward()""",
     "h = T.tanh",
     (
-        Mend(
+        Fix(
             "h = h.detach() before each step",
             (("    h = T.tanh", "    h = h.detach()\n    h = T.tanh"),),
             "Each pass ends where its step begins: truncated backpropagation through time.",
         ),
-        Mend(
+        Fix(
             "add up, one backward() at the end",
             (
                 ("for x", "total = 0.0\nfor x"),
@@ -319,7 +319,7 @@ for x in (1.0, 2.0):
             ),
             "One pass through both steps: the exact gradient, for the memory of both.",
         ),
-        Mend(
+        Fix(
             "loss.backward(retain_graph=True)",
             (("loss.backward()", "loss.backward(retain_graph=True)"),),
             "No error, but the pass of step n goes back through all n steps: each one is slower and keeps more, until "
@@ -355,7 +355,7 @@ with T.no_grad():
 y.backward()""",
     "ctx.y = y",
     (
-        Mend(
+        Fix(
             "ctx.save_for_backward(y)",
             (
                 ("ctx.y = y", "ctx.save_for_backward(y)"),
@@ -364,7 +364,7 @@ y.backward()""",
             "The version of a saved tensor is checked when it is used, so the change is told instead of used.",
             TELLS,
         ),
-        Mend(
+        Fix(
             "save it, and leave the result alone",
             (
                 ("ctx.y = y", "ctx.save_for_backward(y)"),
@@ -373,7 +373,7 @@ y.backward()""",
             ),
             "The slope of exp at 1 is e.",
         ),
-        Mend(
+        Fix(
             "ctx.y = y.detach()",
             (("ctx.y = y", "ctx.y = y.detach()"),),
             "A detached tensor has no past, but the same memory: still 271.8.",
@@ -396,23 +396,23 @@ w.data *= 10
 loss.backward()""",
     "w.data *= 10",
     (
-        Mend(
+        Fix(
             "change it after backward(), under no_grad",
             (("w.data *= 10\nloss.backward()", "loss.backward()\nwith T.no_grad():\n    w *= 10"),),
             "The gradient is that of the loss that was computed, and w is ten times what it was.",
         ),
-        Mend(
+        Fix(
             "change a copy",
             (("w.data *= 10", "large = w.detach().clone()\nlarge *= 10"),),
             "clone() has memory of its own; w stays as the graph knows it.",
         ),
-        Mend(
+        Fix(
             "under no_grad instead of .data",
             (("w.data *= 10", "with T.no_grad():\n    w *= 10"),),
             "no_grad does not hide the change from the version counter: the mistake is told.",
             TELLS,
         ),
-        Mend(
+        Fix(
             "w.detach().mul_(10)",
             (("w.data *= 10", "w.detach().mul_(10)"),),
             "detach() shares memory and version counter: w changes all the same, and backward says so.",
@@ -447,12 +447,12 @@ WRONG_NUMBER = Mistake(
     _SCALED_ADD.format("grad, ctx.k * grad"),
     "return grad, ctx.k * grad",
     (
-        Mend(
+        Fix(
             "None for the number k",
             (("return grad, ctx.k * grad", "return grad, ctx.k * grad, None"),),
             "Three arguments, three entries.",
         ),
-        Mend(
+        Fix(
             "do not pass k",
             (
                 ("forward(ctx, a, b, k):\n        ctx.k = k\n        return a + k * b", "forward(ctx, a, b):\n        return a + 3.0 * b"),
@@ -461,7 +461,7 @@ WRONG_NUMBER = Mistake(
             ),
             "Two arguments, two gradients; k is written into the Function.",
         ),
-        Mend(
+        Fix(
             "None where it does not fit",
             (("return grad, ctx.k * grad", "return grad, None, ctx.k * grad"),),
             "The count is right, the order is not: a number cannot have a gradient.",
@@ -480,12 +480,12 @@ WRONG_NONE = Mistake(
     _SCALED_ADD.format("grad, None, None"),
     "return grad, None, None",
     (
-        Mend(
+        Fix(
             "return its gradient",
             (("return grad, None, None", "return grad, ctx.k * grad, None"),),
             "y = a + 3 b, so the slope along b is 3.",
         ),
-        Mend(
+        Fix(
             "let gradcheck look",
             (
                 ("a = T.tensor(1.0,", "a = T.tensor(1.0, dtype=T.float64,"),
@@ -495,7 +495,7 @@ WRONG_NONE = Mistake(
             "gradcheck measures the slope and finds that the gradient should be 3.",
             TELLS,
         ),
-        Mend(
+        Fix(
             "b.requires_grad_()",
             (("y = ScaledAdd", "b.requires_grad_()\ny = ScaledAdd"),),
             "b requires grad already; what is missing is what backward returns.",
@@ -520,17 +520,17 @@ loss = (y * y).sum()
 b.grad = grad_y""",
     "b.grad = grad_y",
     (
-        Mend(
+        Fix(
             "sum over what was broadcast",
             (("b.grad = grad_y", "b.grad = grad_y.sum(0)"),),
             "Each element of b was used once a row, so the rows' gradients add up.",
         ),
-        Mend(
+        Fix(
             "let backward() do it",
             (("(grad_y,) = T.autograd.grad(loss, y)\nb.grad = grad_y", "loss.backward()"),),
             "The + knows both shapes, and its backward sums.",
         ),
-        Mend(
+        Fix(
             "take the mean over the rows",
             (("b.grad = grad_y", "b.grad = grad_y.mean(0)"),),
             "The shape fits and the error goes, but it is a third of the gradient.",
@@ -568,7 +568,7 @@ DOUBLE_BACKWARD = Mistake(
     _CUBE,
     "ctx.save_for_backward(square)",
     (
-        Mend(
+        Fix(
             "save the input, compute in backward",
             (
                 ("        square = x * x\n        ctx.save_for_backward(square)\n        return x * square", "        ctx.save_for_backward(x)\n        return x * x * x"),
@@ -577,13 +577,13 @@ DOUBLE_BACKWARD = Mistake(
             ),
             "A saved input keeps its place in the graph, and x * x in backward is recorded.",
         ),
-        Mend(
+        Fix(
             "forbid it: once_differentiable",
             (("    @staticmethod\n    def backward", "    @staticmethod\n    @T.autograd.function.once_differentiable\n    def backward"),),
             "The second derivative raises instead of being wrong.",
             TELLS,
         ),
-        Mend(
+        Fix(
             "let gradgradcheck look",
             (
                 ("T.tensor(2.0,", "T.tensor(2.0, dtype=T.float64,"),
@@ -592,7 +592,7 @@ DOUBLE_BACKWARD = Mistake(
             "gradcheck passes, for the first derivative is right; gradgradcheck does not.",
             TELLS,
         ),
-        Mend(
+        Fix(
             "ctx.square = square",
             (("ctx.save_for_backward(square)", "ctx.square = square"), ("(square,) = ctx.saved_tensors", "square = ctx.square")),
             "Stored elsewhere, it is a constant all the same.",
@@ -615,23 +615,23 @@ y = T.where(x > 0, T.sqrt(x), 0.0)
 y.sum().backward()""",
     "T.where(x > 0",
     (
-        Mend(
+        Fix(
             "where around the input, too",
             (("y = T.where(x > 0, T.sqrt(x), 0.0)", "safe = T.where(x > 0, x, 1.0)\ny = T.where(x > 0, T.sqrt(safe), 0.0)"),),
             "sqrt never sees the 0, so no slope is infinite.",
         ),
-        Mend(
+        Fix(
             "clamp the input",
             (("T.sqrt(x)", "T.sqrt(x.clamp(min=1e-12))"),),
             "The slope is large, but finite, and 0 times it is 0.",
         ),
-        Mend(
+        Fix(
             "detect_anomaly",
             (("y = T.where", "with T.autograd.detect_anomaly():\n    y = T.where"), ("\ny.sum()", "\n    y.sum()")),
             "The pass stops at the node that made the NaN, and its forward line is told.",
             TELLS,
         ),
-        Mend(
+        Fix(
             "mask the output",
             (("y.sum()", "y = y * (x > 0)\ny.sum()"),),
             "The value is 0 there already. The gradient 0 goes back, meets the infinite slope, and is NaN again.",
@@ -662,7 +662,7 @@ y = Exp()(x)
 y.backward()""",
     "Exp()(x)",
     (
-        Mend(
+        Fix(
             "static methods and apply",
             (
                 ("    def forward(self, x):\n        self.", "    @staticmethod\n    def forward(ctx, x):\n        ctx."),
@@ -671,12 +671,12 @@ y.backward()""",
             ),
             "apply makes the ctx and the node, and records it.",
         ),
-        Mend(
+        Fix(
             "the op itself",
             (("Exp()(x)", "x.exp()"),),
             "Where all that is done has a backward already, no Function is needed.",
         ),
-        Mend(
+        Fix(
             "static methods, but Exp()(x)",
             (
                 ("    def forward(self, x):\n        self.", "    @staticmethod\n    def forward(ctx, x):\n        ctx."),
@@ -702,17 +702,17 @@ loss.backward()
 w -= 0.1 * w.grad""",
     "w -= 0.1 * w.grad",
     (
-        Mend(
+        Fix(
             "under no_grad",
             (("w -= 0.1 * w.grad", "with T.no_grad():\n    w -= 0.1 * w.grad"),),
             "w is changed, nothing is recorded, and w is the leaf it was.",
         ),
-        Mend(
+        Fix(
             "an optimizer",
             (("w -= 0.1 * w.grad", "T.optim.SGD([w], lr=0.1).step()"),),
             "It takes the same step, under no_grad.",
         ),
-        Mend(
+        Fix(
             "w = w - 0.1 * w.grad",
             (("w -= 0.1 * w.grad", "w = w - 0.1 * w.grad"),),
             "The error goes, but w is the result of an op now: in the next step its .grad is None.",
@@ -735,17 +735,17 @@ w[0] = 0.0
 loss.backward()""",
     "w[0] = 0.0",
     (
-        Mend(
+        Fix(
             "write to a copy",
             (("loss = (w * w).sum()\nw[0] = 0.0", "v = w.clone()\nv[0] = 0.0\nloss = (v * v).sum()"),),
             "The write is part of the graph: no gradient comes back to what was overwritten.",
         ),
-        Mend(
+        Fix(
             "under no_grad, before it is used",
             (("loss = (w * w).sum()\nw[0] = 0.0", "with T.no_grad():\n    w[0] = 0.0\nloss = (w * w).sum()"),),
             "w has a new number before any node saves it.",
         ),
-        Mend(
+        Fix(
             "w.data[0] = 0.0",
             (("w[0] = 0.0", "w.data[0] = 0.0"),),
             "The error goes, and the gradient is that of another loss than the one computed.",
@@ -767,9 +767,9 @@ loss = (w * w).sum()
 loss.backward()""",
     "[1, 2]",
     (
-        Mend("write 1.0", (("[1, 2]", "[1.0, 2.0]"),), "The numbers are float32, and have gradients."),
-        Mend("dtype=T.float32", (("[1, 2],", "[1, 2], dtype=T.float32,"),), "The same, for numbers that come as integers."),
-        Mend(
+        Fix("write 1.0", (("[1, 2]", "[1.0, 2.0]"),), "The numbers are float32, and have gradients."),
+        Fix("dtype=T.float32", (("[1, 2],", "[1, 2], dtype=T.float32,"),), "The same, for numbers that come as integers."),
+        Fix(
             "leave requires_grad out",
             (("[1, 2], requires_grad=True", "[1, 2]"),),
             "This error goes; the next one is “element 0 of tensors does not require grad”.",
@@ -791,18 +791,18 @@ y = x * x
 y.backward()""",
     "y.backward()",
     (
-        Mend("sum first", (("y.backward()", "y.sum().backward()"),), "Each element counts once."),
-        Mend(
+        Fix("sum first", (("y.backward()", "y.sum().backward()"),), "Each element counts once."),
+        Fix(
             "average first",
             (("y.backward()", "y.mean().backward()"),),
             "The usual loss: each element counts 1/n.",
         ),
-        Mend(
+        Fix(
             "pass a gradient",
             (("y.backward()", "y.backward(T.ones(2))"),),
             "The weight of each element; ones give the sum.",
         ),
-        Mend(
+        Fix(
             "y[0].backward()",
             (("y.backward()", "y[0].backward()"),),
             "One number, so no error, but the other elements are left out.",

@@ -72,11 +72,11 @@ def explain(kind: str, message: str) -> str:
     """What an error of type `kind` means, empty if nothing of ours fits; a common mistake is called by its name.
 
     >>> explain("RuntimeError", "grad can be implicitly created only for scalar outputs")[-72:]
-    'To see it, and ways to mend it: viz.mistake("backward of a non-scalar").'
+    'To see it, and ways to fix it: viz.mistake("backward of a non-scalar").'
     """
     known = recognise(message)
     if known is not None:
-        return f'{known.why} To see it, and ways to mend it: viz.mistake("{known.name}").'
+        return f'{known.why} To see it, and ways to fix it: viz.mistake("{known.name}").'
     for pattern, sentence in _RULES:
         if re.search(pattern, message):
             return sentence

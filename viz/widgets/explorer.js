@@ -246,7 +246,7 @@ function renderExplorer({ model, el }) {
     account.classList.toggle("tgv-refused", Boolean(result.refused));
     const told = result.refused ? [] : result.errors ?? [];
     errors.replaceChildren(...told.map((error) => errorBox(error, told.length > 1)));
-    ways.replaceChildren(...(result.mends ?? []).map(({ label, why, state: fixed }) =>
+    ways.replaceChildren(...(result.fixes ?? []).map(({ label, why, state: fixed }) =>
       command(label, () => fix(label, fixed), { title: why })));
     failed = told.length ? listingLine(result, told[0].line) : null;
     listing.drawCode(result);

@@ -16,7 +16,7 @@ import traitlets
 from viz import engines
 from viz.engines import CORE, TORCH
 from viz.experiments.edits import DTYPES, Edited, Edits, edit
-from viz.experiments.fixes import mends
+from viz.experiments.fixes import fixes
 from viz.experiments.listing import read_back
 from viz.experiments.mistake import mistake as lesson_on
 from viz.experiments.program import Program, ProgramError, parse, reread
@@ -240,7 +240,7 @@ class Explorer(Live):
         result["verdict"] = verdict(recordings, result["table"], sides)
         result["account"] = self._told(before, ran, asked["why"] or "") if before.recordings else ""
         first = next(iter(recordings.values()), None)
-        result["mends"] = mends(self._parsed, state, first.error if first else None)
+        result["fixes"] = fixes(self._parsed, state, first.error if first else None)
         result["state"] = state
         result["took"] = round((time.perf_counter() - began) * 1000, 1)
         with self.hold_sync():

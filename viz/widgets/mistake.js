@@ -1,11 +1,11 @@
-// A common mistake beside a mend of it: both programs, what the engines say to each, both pictures in step, and what the
-// mend changes. What is shown was run in Python (mistake.py); a mend that was looked at once needs no kernel.
+// A common mistake beside a fix of it: both programs, what the engines say to each, both pictures in step, and what the
+// fix changes. What is shown was run in Python (mistake.py); a fix that was looked at once needs no kernel.
 import { highlight } from "./js/code.js";
 import { h, ownTheKeys } from "./js/dom.js";
 import { listen, widget } from "./js/model.js";
 import { Pair } from "./js/pair.js";
 
-const KINDS = { mends: "mends it", tells: "does not mend it, but it is no longer silent", wrong: "does not mend it" };
+const KINDS = { fixes: "fixes it", tells: "does not fix it, but it is no longer silent", wrong: "does not fix it" };
 
 function renderMistake({ model, el }) {
   const lesson = model.get("lesson");
@@ -18,8 +18,8 @@ function renderMistake({ model, el }) {
     h("button", { type: "button", class: "tgv-choice", "data-value": value, onclick: () => set(name, value) }, label);
   const engines = Object.entries(lesson.engines).map(([engine, title]) => choice(title, "engine", engine));
   const views = ["values", "grad_fn"].map((view) => choice(view, "view", view));
-  const ways = lesson.mends.map(({ label, sign, kind }, index) =>
-    h("button", { type: "button", class: "tgv-text-button", "data-kind": kind, onclick: () => set("mend", index) },
+  const ways = lesson.fixes.map(({ label, sign, kind }, index) =>
+    h("button", { type: "button", class: "tgv-text-button", "data-kind": kind, onclick: () => set("fix", index) },
       h("span", { class: "tgv-sign", role: "img", "aria-label": `${KINDS[kind]}:` }, sign), ` ${label}`));
   const effect = h("p", { class: "tgv-account", role: "status", "aria-live": "polite" });
   const columns = ["The mistake", "What is tried"].map((label) => {
@@ -80,8 +80,8 @@ function renderMistake({ model, el }) {
   let slow = 0;
   let drawn = "";
   function draw() {
-    const [index, engine, view] = [model.get("mend"), model.get("engine"), model.get("view")];
-    const mend = lesson.mends[index];
+    const [index, engine, view] = [model.get("fix"), model.get("engine"), model.get("view")];
+    const fix = lesson.fixes[index];
     ways.forEach((way, i) => way.setAttribute("aria-pressed", String(i === index)));
     engines.forEach((each) => each.setAttribute("aria-pressed", String(each.dataset.value === engine)));
     views.forEach((each) => each.setAttribute("aria-pressed", String(each.dataset.value === view)));
@@ -91,12 +91,12 @@ function renderMistake({ model, el }) {
       slow = setTimeout(() => { effect.textContent = "Running… If no kernel runs: run this cell again."; }, 700);
       return;
     }
-    effect.replaceChildren(h("b", {}, `${mend.sign} ${mend.label} ${KINDS[mend.kind]}. `), mend.why);
-    effect.dataset.kind = mend.kind;
+    effect.replaceChildren(h("b", {}, `${fix.sign} ${fix.label} ${KINDS[fix.kind]}. `), fix.why);
+    effect.dataset.kind = fix.kind;
     if (drawn === `${engine} ${index}`) return;
     drawn = `${engine} ${index}`;
     drawCode(columns[0].code, lesson.code, [lesson.line - 1], { class: "tgv-wrong-line", text: "→", label: "here:" });
-    drawCode(columns[1].code, mend.code, mend.changed, { class: "tgv-new-line", text: "+", label: "changed:" });
+    drawCode(columns[1].code, fix.code, fix.changed, { class: "tgv-new-line", text: "+", label: "changed:" });
     drawSaid(columns[0].said, before.said);
     drawSaid(columns[1].said, after.said);
     drawChanges(after.changes);
@@ -104,7 +104,7 @@ function renderMistake({ model, el }) {
   }
 
   const listeners = {
-    "change:mend": draw,
+    "change:fix": draw,
     "change:engine": draw,
     "change:parts": draw,
     "change:view": () => {

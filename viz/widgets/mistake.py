@@ -1,4 +1,4 @@
-"""A common mistake as a widget: the wrong program and a mended one beside each other, on either engine."""
+"""A common mistake as a widget: the wrong program and a fixed one beside each other, on either engine."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from viz.widgets.live import Live
 
 
 class MistakeView(Live):
-    """Shows a `MistakeLesson`. Traits: `mend` (which mend is beside the mistake), `engine`, `view`, `step`; all may be set.
+    """Shows a `MistakeLesson`. Traits: `fix` (which fix is beside the mistake), `engine`, `view`, `step`; all may be set.
 
     What was asked for once is in `parts` and needs no kernel any more.
 
@@ -28,7 +28,7 @@ class MistakeView(Live):
 
     lesson = traitlets.Dict().tag(sync=True)
     parts = traitlets.Dict().tag(sync=True)  # "engine position" -> what the engine made of that program
-    mend = traitlets.Int(0).tag(sync=True)
+    fix = traitlets.Int(0).tag(sync=True)
     engine = traitlets.Unicode(CORE).tag(sync=True)
     view = traitlets.Unicode("values").tag(sync=True)
     step = traitlets.Int(-1).tag(sync=True)
@@ -37,13 +37,13 @@ class MistakeView(Live):
         self._lesson = lesson
         self._prefix = scene.new_identity()
         super().__init__(lesson=_description(lesson), **traits)
-        self.observe(lambda change: self._at_home(self._prepare), ["mend", "engine"])
+        self.observe(lambda change: self._at_home(self._prepare), ["fix", "engine"])
 
-    @traitlets.validate("mend")
-    def _known_mend(self, proposal: dict[str, Any]) -> int:
-        count = len(self._lesson.mistake.mends)
+    @traitlets.validate("fix")
+    def _known_fix(self, proposal: dict[str, Any]) -> int:
+        count = len(self._lesson.mistake.fixes)
         if not 0 <= proposal["value"] < count:
-            raise traitlets.TraitError(f"mend must be from 0 to {count - 1}, not {proposal['value']}")
+            raise traitlets.TraitError(f"fix must be from 0 to {count - 1}, not {proposal['value']}")
         return int(proposal["value"])
 
     @traitlets.validate("engine")
@@ -57,7 +57,7 @@ class MistakeView(Live):
 
     def _prepare(self) -> None:
         """Run what is asked for and was not yet run."""
-        wanted = [(position, self.engine) for position in (-1, self.mend)]
+        wanted = [(position, self.engine) for position in (-1, self.fix)]
         fresh = {f"{engine} {position}": self._part(position, engine) for position, engine in wanted
                  if f"{engine} {position}" not in self.parts}  # fmt: skip
         if fresh:
@@ -65,7 +65,7 @@ class MistakeView(Live):
         self._keep()
 
     def _part(self, position: int, engine: str) -> dict[str, Any]:
-        """One engine's run of the mistake (-1) or of a mend, and what both engines say to that program."""
+        """One engine's run of the mistake (-1) or of a fix, and what both engines say to that program."""
         lesson = self._lesson
         said = []
         for name in NAMES:
@@ -87,7 +87,7 @@ class MistakeView(Live):
         else:
             part["missing"] = NOT_YET
         part["title"] = (
-            f"{'the mistake' if position < 0 else lesson.mistake.mends[position].label} · {title(engine, 'cpu')}"
+            f"{'the mistake' if position < 0 else lesson.mistake.fixes[position].label} · {title(engine, 'cpu')}"
         )
         part["stdout"] = outcome.recording.stdout
         return part
@@ -95,10 +95,10 @@ class MistakeView(Live):
     def _still(self) -> dict[str, str]:
         """Both pictures and the words, as a saved notebook keeps them."""
         told = self._lesson.mistake
-        parts = [self.parts[f"{self.engine} {position}"] for position in (-1, self.mend)]
+        parts = [self.parts[f"{self.engine} {position}"] for position in (-1, self.fix)]
         pictures = [scene.frame(part["scene"], self.view, -1) for part in parts if "scene" in part]
-        mended = told.mends[self.mend]
-        words = f"{told.why} {SIGNS[mended.kind]} {mended.label}: {mended.why}"
+        fixed = told.fixes[self.fix]
+        words = f"{told.why} {SIGNS[fixed.kind]} {fixed.label}: {fixed.why}"
         still = fallback.picture(pictures, f"{told.number}. {told.title}.", words)
         return {"text/html": still, "text/plain": repr(self._lesson)}
 
@@ -116,7 +116,7 @@ def mark(scene: dict[str, Any], key: str | None) -> None:
 
 
 def _description(lesson: MistakeLesson) -> dict[str, Any]:
-    """What the browser needs to know of the mistake, whichever mend and engine are looked at."""
+    """What the browser needs to know of the mistake, whichever fix and engine are looked at."""
     told = lesson.mistake
     return {
         "title": f"{told.number}. {told.title}",
@@ -126,16 +126,16 @@ def _description(lesson: MistakeLesson) -> dict[str, Any]:
         "code": told.program.splitlines(),
         "line": told.line,
         "engines": TITLES,
-        "mends": [
+        "fixes": [
             {
-                "label": mend.label,
-                "kind": mend.kind,
-                "sign": SIGNS[mend.kind],
-                "why": mend.why,
-                "code": told.mended(mend).splitlines(),
-                "changed": _changed(told.program.splitlines(), told.mended(mend).splitlines()),
+                "label": fix.label,
+                "kind": fix.kind,
+                "sign": SIGNS[fix.kind],
+                "why": fix.why,
+                "code": told.fixed(fix).splitlines(),
+                "changed": _changed(told.program.splitlines(), told.fixed(fix).splitlines()),
             }
-            for mend in told.mends
+            for fix in told.fixes
         ],
     }
 

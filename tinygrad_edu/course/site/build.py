@@ -30,7 +30,7 @@ _STATES = "application/vnd.jupyter.widget-state+json"
 _STILL = 'class="tgv-fallback"'  # how `viz` marks the still that it shows in front of a widget
 _LIST = ".tinygrad-edu-site"  # in a site, the names of its files
 
-# Run after a lesson: what a widget would ask Python for later, a page must hold now. Each mend of a mistake is such, and so
+# Run after a lesson: what a widget would ask Python for later, a page must hold now. Each fix of a mistake is such, and so
 # is the view of an explorer that nobody looked at: it is drawn a moment after the other (timers run in their order). What a
 # widget sends between two cells is written down by nobody, so each says once more what it holds.
 _LATER = """
@@ -39,7 +39,7 @@ if "ipywidgets" in sys.modules:
     from ipywidgets.widgets.widget import _instances
     for shown in list(_instances.values()):
         if "viz.widgets.mistake" in sys.modules and isinstance(shown, sys.modules["viz.widgets.mistake"].MistakeView):
-            for shown.mend in reversed(range(len(shown.lesson["mends"]))):
+            for shown.fix in reversed(range(len(shown.lesson["fixes"]))):
                 pass
     await asyncio.sleep(1)
     for shown in list(_instances.values()):

@@ -187,7 +187,7 @@ def new_tensor(T, w, b, x, y):
 
 
 @line_loss.wrong(
-    "`loss.requires_grad = True` silences the error and mends nothing: it makes the loss a leaf of its own, and "
+    "`loss.requires_grad = True` silences the error and fixes nothing: it makes the loss a leaf of its own, and "
     "the gradient ends there. Look for the line where the numbers were copied."
 )
 def requires_grad_on_the_loss(T, w, b, x, y):

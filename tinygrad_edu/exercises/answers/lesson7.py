@@ -248,7 +248,7 @@ def writes_into_grad_output(grad_output, start, stop):
 
 
 @write_backward.criterion(
-    "base[start:stop] = value sends each place's gradient to who made it",
+    "base[start:stop] = value sends each place's gradient to whoever made it",
     points=2,
     cases=[(np.array([1.0, 2.0]), 0, 1), (np.array([1.0, 2.0, 3.0]), 1, 3), (np.array([4.0, 5.0]), 0, 2)],
     random=lambda rng: (rng.normal(size=5).round(1), 1, int(rng.integers(2, 5))),

@@ -69,7 +69,7 @@ class Verdict:
 
     @property
     def passed(self) -> bool:
-        """Whether nothing is left to mend."""
+        """Whether nothing is left to fix."""
         return self.points == self.out_of
 
 
@@ -206,7 +206,7 @@ def _failure(
     made: Misconception | None,
 ) -> Failure:
     names, values = criterion.parameters, case["tuple"]
-    blank = _is_blank(exercise, got)  # what is right is not told to who has not tried
+    blank = _is_blank(exercise, got)  # nobody is told what is right before they have tried
     message = "Not answered yet." if blank else difference(expected, got)
     if criterion.measure is not None and plain.kind_of(got) not in ("an error", "no end", "None"):
         # There may be other right answers than the one expected.

@@ -33,7 +33,7 @@ class Report:
 
     @property
     def passed(self) -> bool:
-        """Whether nothing is left to mend."""
+        """Whether nothing is left to fix."""
         return self.verdict.passed
 
     def __repr__(self) -> str:

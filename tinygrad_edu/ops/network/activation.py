@@ -1,4 +1,4 @@
-"""Smooth activations: what stands between the layers of a network, but for those of straight pieces."""
+"""Smooth activations: what stands between the layers of a network, except those made of straight pieces."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Activations of straight pieces: `relu` and its kin. Their gradients are ops of their own, flat but for the kinks."""
+"""Activations of straight pieces: `relu` and its kin. Their gradients are ops of their own, flat except at the kinks."""
 
 from __future__ import annotations
 

@@ -122,12 +122,12 @@ export class Pair {
   #lesson(name) {
     if (this.onMistake) {
       return h("button", { type: "button", class: "tgv-text-button", onclick: () => this.onMistake(name) },
-        "see this mistake, and ways to mend it");
+        "see this mistake, and ways to fix it");
     }
     const code = `viz.mistake(${JSON.stringify(name)})`;
     const lines = h("code", { class: "tgv-result-code" }, code);
     const press = h("button", { type: "button", class: "tgv-text-button", onclick: () => copy(code, lines, press) }, "copy");
-    return h("p", { class: "tgv-lesson-code" }, "To see it, and ways to mend it, run ", lines, " ", press);
+    return h("p", { class: "tgv-lesson-code" }, "To see it, and ways to fix it, run ", lines, " ", press);
   }
 
   // --- both pictures, in step ---

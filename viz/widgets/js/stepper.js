@@ -138,7 +138,7 @@ export class Stepper {
   key(event) {
     if (event.ctrlKey || event.metaKey || event.altKey || event.defaultPrevented) return false;
     const { target, key } = event;
-    // These know their keys themselves, but for Space on the scrubber.
+    // These handle their keys themselves, except Space on the scrubber.
     if (target.matches?.("select, pre, textarea, [contenteditable], input") && !(target === this.scrubber && key === " ")) return false;
     if (key === " " && (!this.plays || target.tagName === "BUTTON")) return false; // Space presses the button that has the focus
     const to = (step) => () => { this.pause(); this.#go(step); };
