@@ -414,7 +414,34 @@ out = T.cholesky_solve(T.ones(2, 1), T.linalg.cholesky(T.tensor([[2., 1.], [1., 
 out = T.special.expit(T.tensor([1.])), T.special.gammaln(T.tensor([3.])), T.special.psi(T.tensor([3.])), T.special.xlogy(T.tensor([1.]), T.tensor([2.]))
 """
 
+LAYERS = r"""
+T.manual_seed(0); m = T.nn.Conv3d(2, 4, 3, padding=1, stride=2); x = T.randn(1, 2, 5, 5, 5, requires_grad=True); y = m(x); y.sum().backward(); out = y, x.grad, m.weight.grad, repr(m)
+T.manual_seed(0); m = T.nn.ConvTranspose3d(2, 3, 2, stride=2); x = T.randn(1, 2, 2, 3, 2, requires_grad=True); y = m(x); y.sum().backward(); out = y, x.grad, repr(m)
+T.manual_seed(0); x = T.randn(1, 2, 4, 4, 4, requires_grad=True); y = T.nn.MaxPool3d(2)(x) + T.nn.AvgPool3d(2)(x); y.sum().backward(); out = y, x.grad
+T.manual_seed(0); x = T.randn(1, 2, 5, 4, 6); out = T.nn.AdaptiveAvgPool3d((2, 2, 3))(x), T.nn.AdaptiveMaxPool3d(2)(x), T.nn.MaxPool3d(3, 1, 1)(x), T.nn.AvgPool3d(3, 2, 1)(x)
+T.manual_seed(0); x = T.randn(1, 2, 5, 7, requires_grad=True); y = T.nn.AdaptiveMaxPool2d((2, 3))(x); y.sum().backward(); out = y, x.grad, T.nn.AdaptiveMaxPool1d(3)(x[0])
+T.manual_seed(0); x = T.rand(1, 2, 6, requires_grad=True); y = T.nn.LPPool1d(2, 3)(x); y.sum().backward(); out = y, x.grad, T.nn.LPPool2d(3, 2, stride=1)(T.rand(1, 1, 4, 4))
+T.manual_seed(0); x = T.randn(2, 6, 3, 3, requires_grad=True); y = T.nn.LocalResponseNorm(3, alpha=.1)(x); y.sum().backward(); out = y, x.grad, T.nn.Softmax2d()(x)
+T.manual_seed(0); x = T.randn(1, 1, 4, 4); v, i = T.nn.MaxPool2d(2, return_indices=True)(x); out = T.nn.MaxUnpool2d(2)(v, i), T.nn.functional.max_unpool1d(*T.nn.functional.max_pool1d(x[0], 2, return_indices=True), 2)
+x = T.ones(2, 3); out = T.nn.RReLU().eval()(-x), T.nn.AlphaDropout(.5).eval()(x), T.nn.functional.alpha_dropout(x, 0., True)
+T.manual_seed(0); x, t = T.randn(3, 5, requires_grad=True), T.tensor([1, 0, 4]); y = T.nn.MultiMarginLoss()(x, t) + T.nn.MultiMarginLoss(p=2, margin=.5, reduction='sum')(x, t); y.backward(); out = y, x.grad
+T.manual_seed(0); x, t = T.randn(2, 4, requires_grad=True), T.tensor([[1, 3, -1, 0], [0, -1, 1, 2]]); y = T.nn.MultiLabelMarginLoss()(x, t); y.backward(); out = y, x.grad
+T.manual_seed(0); x, t = T.randn(2, 4, requires_grad=True), T.tensor([[1., 0., 1., 0.], [0., 0., 1., 1.]]); y = T.nn.MultiLabelSoftMarginLoss()(x, t); y.backward(); out = y, x.grad
+T.manual_seed(0); a, p, n = T.randn(3, 4, requires_grad=True), T.randn(3, 4), T.randn(3, 4); y = T.nn.TripletMarginWithDistanceLoss(distance_function=lambda u, v: (u - v).abs().sum(1), swap=True)(a, p, n); y.backward(); out = y, a.grad
+T.manual_seed(0); x = T.randn(6, 2, 4, requires_grad=True); y = T.nn.CTCLoss()(x.log_softmax(2), T.tensor([[1, 2, 2], [3, 1, 1]]), T.tensor([6, 5]), T.tensor([3, 2])); y.backward(); out = y, x.grad
+T.manual_seed(0); x = T.randn(6, 2, 4); out = T.nn.CTCLoss(reduction='none')(x.log_softmax(2), T.tensor([1, 2, 3, 1, 1]), (6, 6), (2, 3)), T.nn.CTCLoss(blank=3, reduction='sum')(x.log_softmax(2), T.tensor([[1, 2], [0, 0]]), (4, 6), (2, 2)), T.nn.CTCLoss(zero_infinity=True)(x[:2].log_softmax(2), T.tensor([[1, 2, 1], [1, 2, 1]]), (2, 2), (3, 3))
+T.manual_seed(0); x = T.randn(2, 3, 4, 5, requires_grad=True); th = T.tensor([[[1., .2, .1], [0., .9, -.2]], [[.5, 0., 0.], [0., .5, .7]]], requires_grad=True); y = T.nn.functional.grid_sample(x, T.nn.functional.affine_grid(th, (2, 3, 3, 3), align_corners=False), align_corners=False); y.sum().backward(); out = y, x.grad, th.grad
+T.manual_seed(0); x = T.randn(1, 1, 4, 4); g = T.nn.functional.affine_grid(T.tensor([[[1.2, 0., 0.], [0., 1.2, .3]]]), (1, 1, 3, 5), align_corners=True); out = g, T.nn.functional.grid_sample(x, g, align_corners=True, padding_mode='border'), T.nn.functional.grid_sample(x, g, mode='nearest', align_corners=True)
+T.manual_seed(0); m = T.nn.LazyLinear(3); o = repr(m); y = m(T.ones(2, 4)); out = o, repr(m), y, m.weight.shape[1], type(m).__name__
+T.manual_seed(0); m = T.nn.Sequential(T.nn.LazyConv2d(4, 3), T.nn.LazyBatchNorm2d(), T.nn.ReLU(), T.nn.Flatten(), T.nn.LazyLinear(2)); y = m(T.randn(2, 3, 5, 5)); y.sum().backward(); out = y, m[0].weight.grad, repr(m), [tuple(p.shape) for p in m.parameters()]
+T.manual_seed(0); m = T.nn.LazyLinear(3); o = T.optim.SGD(m.parameters(), lr=.1); m(T.ones(2, 4)).sum().backward(); o.step(); out = m.weight
+m = T.nn.LazyLinear(3); out = m.weight.shape
+m = T.nn.LazyConv1d(3, 2); out = m.has_uninitialized_params(), m(T.ones(1, 4, 5)).shape[1], m.in_channels, T.nn.LazyConvTranspose2d(2, 2)(T.ones(1, 3, 2, 2)).shape[2], T.nn.LazyBatchNorm1d(affine=False)(T.ones(2, 3)), T.nn.LazyConv3d(2, 2)(T.ones(1, 3, 2, 2, 2)).shape[1]
+m = T.nn.DataParallel(T.nn.Linear(2, 1)); out = list(m.state_dict()), m(T.ones(3, 2)).shape[0]
+"""
+
 FORMS = {
+    "layers": LAYERS,
     "mathematics": MATHEMATICS,
     "functions of functions": FUNCTIONS_OF_FUNCTIONS,
     "calls": CALLS,

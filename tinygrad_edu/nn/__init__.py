@@ -29,9 +29,59 @@ for _family in _FAMILIES:
     __all__ += _family.__all__
 
 _LATER = {
+    **dict.fromkeys(
+        [
+            "AdaptiveAvgPool3d",
+            "AdaptiveMaxPool1d",
+            "AdaptiveMaxPool2d",
+            "AdaptiveMaxPool3d",
+            "AlphaDropout",
+            "AvgPool3d",
+            "CTCLoss",
+            "Conv3d",
+            "ConvTranspose3d",
+            "Dropout3d",
+            "FeatureAlphaDropout",
+            "LPPool1d",
+            "LPPool2d",
+            "LocalResponseNorm",
+            "MaxPool3d",
+            "MaxUnpool1d",
+            "MaxUnpool2d",
+            "MaxUnpool3d",
+            "MultiLabelMarginLoss",
+            "MultiLabelSoftMarginLoss",
+            "MultiMarginLoss",
+            "NLLLoss2d",
+            "RReLU",
+            "Softmax2d",
+            "TripletMarginWithDistanceLoss",
+        ],
+        "rarer",
+    ),
+    **dict.fromkeys(
+        [
+            "LazyBatchNorm1d",
+            "LazyBatchNorm2d",
+            "LazyBatchNorm3d",
+            "LazyConv1d",
+            "LazyConv2d",
+            "LazyConv3d",
+            "LazyConvTranspose1d",
+            "LazyConvTranspose2d",
+            "LazyConvTranspose3d",
+            "LazyInstanceNorm1d",
+            "LazyInstanceNorm2d",
+            "LazyInstanceNorm3d",
+            "LazyLinear",
+            "UninitializedParameter",
+        ],
+        "lazy",
+    ),
     "DataParallel": "parallel",
     "modules": "modules",
     "parallel": "parallel",
 }
 
 __getattr__ = later(__name__, _LATER, "Write it as a Module of your own, from the layers that are here.")
+__all__ += sorted(_LATER.keys() - {"modules", "parallel"})

@@ -85,6 +85,7 @@ class Bilinear(Module):
 class _Conv(Module):
     _dims = 1
     _transposed = False
+    _function: Any = None
     _padding_modes: tuple[str, ...] = ("zeros", "reflect", "replicate", "circular")
 
     def __init__(
@@ -142,7 +143,7 @@ class _Conv(Module):
             init.uniform_(self.bias, -bound, bound)
 
     def forward(self, input: Tensor) -> Tensor:
-        convolve = F.conv1d if self._dims == 1 else F.conv2d
+        convolve = self._function or (F.conv1d if self._dims == 1 else F.conv2d)
         padding = self.padding
         if self.padding_mode != "zeros":
             input, padding = F.pad(input, self._widths(), mode=self.padding_mode), 0
@@ -208,7 +209,7 @@ class _ConvTranspose(_Conv):
 
     def forward(self, input: Tensor, output_size: Any = None) -> Tensor:
         """The result, whose last sizes are `output_size` where several would fit."""
-        spread = F.conv_transpose1d if self._dims == 1 else F.conv_transpose2d
+        spread = self._function or (F.conv_transpose1d if self._dims == 1 else F.conv_transpose2d)
         output_padding = self.output_padding if output_size is None else self._output_padding(input, output_size)
         return spread(
             input, self.weight, self.bias, self.stride, self.padding, output_padding, self.groups, self.dilation

@@ -24,6 +24,9 @@ from .network import (
     resampling,
     softmax,
 )
+from .network import (
+    rarer as rarer_layers,
+)
 from .op import Op, elementwise, linear
 from .pointwise import (
     arithmetic,
@@ -81,6 +84,7 @@ __all__ = [
     "pooling",
     "powers",
     "rarer",
+    "rarer_layers",
     "rectifier",
     "recurrent",
     "reduce",

@@ -1,0 +1,216 @@
+"""Layers that are asked for now and then: in three dimensions, rarer activations, pooling and losses."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ..ops.network.convolution import as_tuple
+from ..tensor import Tensor
+from . import functional as F
+from .layers import _Conv, _ConvTranspose, _Dropout
+from .losses import _loss
+from .module import Module
+from .pooling import AvgPool2d, _AdaptivePool, _MaxPool
+
+__all__ = [
+    "AdaptiveAvgPool3d", "AdaptiveMaxPool1d", "AdaptiveMaxPool2d", "AdaptiveMaxPool3d", "AlphaDropout", "AvgPool3d", "CTCLoss",
+    "Conv3d", "ConvTranspose3d", "Dropout3d", "FeatureAlphaDropout", "LPPool1d", "LPPool2d", "LocalResponseNorm", "MaxPool3d",
+    "MaxUnpool1d", "MaxUnpool2d", "MaxUnpool3d", "MultiLabelMarginLoss", "MultiLabelSoftMarginLoss", "MultiMarginLoss", "NLLLoss2d",
+    "RReLU", "Softmax2d", "TripletMarginWithDistanceLoss",
+]  # fmt: skip
+
+
+class Conv3d(_Conv):
+    """Kernels that slide over volumes (N, in_channels, D, H, W)."""
+
+    _dims = 3
+    _function = staticmethod(F.conv3d)
+
+
+class ConvTranspose3d(_ConvTranspose):
+    """The transpose of Conv3d: from (N, in_channels, D, H, W) to larger volumes."""
+
+    _dims = 3
+    _function = staticmethod(F.conv_transpose3d)
+
+
+class MaxPool3d(_MaxPool):
+    """The largest of each window of volumes (N, C, D, H, W)."""
+
+    _function: Any = staticmethod(F.max_pool3d)
+
+
+class AvgPool3d(AvgPool2d):
+    """The mean of each window of volumes (N, C, D, H, W)."""
+
+    def forward(self, input: Tensor) -> Tensor:
+        return F.avg_pool3d(
+            input,
+            self.kernel_size,
+            self.stride,
+            self.padding,
+            self.ceil_mode,
+            self.count_include_pad,
+            self.divisor_override,
+        )
+
+
+class AdaptiveAvgPool3d(_AdaptivePool):
+    """Means of as many windows as asked for, of volumes."""
+
+    _function: Any = staticmethod(F.adaptive_avg_pool3d)
+
+
+class _AdaptiveMaxPool(_AdaptivePool):
+    def __init__(self, output_size: Any, return_indices: bool = False) -> None:
+        super().__init__(output_size)
+        self.return_indices = return_indices
+
+    def forward(self, input: Tensor) -> Tensor:
+        return type(self)._function(input, self.output_size, self.return_indices)
+
+
+class AdaptiveMaxPool1d(_AdaptiveMaxPool):
+    """The largest of as many windows as asked for, of sequences."""
+
+    _function: Any = staticmethod(F.adaptive_max_pool1d)
+
+
+class AdaptiveMaxPool2d(_AdaptiveMaxPool):
+    """The largest of as many windows as asked for, of images."""
+
+    _function: Any = staticmethod(F.adaptive_max_pool2d)
+
+
+class AdaptiveMaxPool3d(_AdaptiveMaxPool):
+    """The largest of as many windows as asked for, of volumes."""
+
+    _function: Any = staticmethod(F.adaptive_max_pool3d)
+
+
+class _LPPool(Module):
+    _function: Any = None
+
+    def __init__(self, norm_type: float, kernel_size: Any, stride: Any = None, ceil_mode: bool = False) -> None:
+        super().__init__()
+        self.norm_type, self.kernel_size, self.stride, self.ceil_mode = norm_type, kernel_size, stride, ceil_mode
+
+    def forward(self, input: Tensor) -> Tensor:
+        return type(self)._function(input, float(self.norm_type), self.kernel_size, self.stride, self.ceil_mode)
+
+    def extra_repr(self) -> str:
+        return f"norm_type={self.norm_type}, kernel_size={self.kernel_size}, stride={self.stride}, ceil_mode={self.ceil_mode}"
+
+
+class LPPool1d(_LPPool):
+    """The p-norm of each window of sequences."""
+
+    _function: Any = staticmethod(F.lp_pool1d)
+
+
+class LPPool2d(_LPPool):
+    """The p-norm of each window of images."""
+
+    _function: Any = staticmethod(F.lp_pool2d)
+
+
+class _MaxUnpool(Module):
+    _dims = 1
+    _function: Any = None
+
+    def __init__(self, kernel_size: Any, stride: Any = None, padding: Any = 0) -> None:
+        super().__init__()
+        self.kernel_size = as_tuple(kernel_size, self._dims)
+        self.stride = as_tuple(kernel_size if stride is None else stride, self._dims)
+        self.padding = as_tuple(padding, self._dims)
+
+    def forward(self, input: Tensor, indices: Tensor, output_size: Any = None) -> Tensor:
+        unpool: Any = type(self)._function
+        return unpool(input, indices, self.kernel_size, self.stride, self.padding, output_size)
+
+    def extra_repr(self) -> str:
+        return f"kernel_size={self.kernel_size}, stride={self.stride}, padding={self.padding}"
+
+
+class MaxUnpool1d(_MaxUnpool):
+    """The elements back at the places that MaxPool1d took them from."""
+
+    _dims = 1
+    _function: Any = staticmethod(F.max_unpool1d)
+
+
+class MaxUnpool2d(_MaxUnpool):
+    """The elements back at the places that MaxPool2d took them from."""
+
+    _dims = 2
+    _function: Any = staticmethod(F.max_unpool2d)
+
+
+class MaxUnpool3d(_MaxUnpool):
+    """The elements back at the places that MaxPool3d took them from."""
+
+    _dims = 3
+    _function: Any = staticmethod(F.max_unpool3d)
+
+
+class Dropout3d(_Dropout):
+    """As Dropout, of whole channels of volumes (N, C, D, H, W)."""
+
+    _function: Any = staticmethod(F.dropout3d)
+
+
+class AlphaDropout(_Dropout):
+    """Dropout for SELU: mean and variance stay."""
+
+    _function: Any = staticmethod(F.alpha_dropout)
+
+
+class FeatureAlphaDropout(_Dropout):
+    """As AlphaDropout, of whole channels."""
+
+    _function: Any = staticmethod(F.feature_alpha_dropout)
+
+
+class LocalResponseNorm(Module):
+    """Each element by the squares of its neighbours among the channels (Krizhevsky et al. 2012)."""
+
+    def __init__(self, size: int, alpha: float = 1e-4, beta: float = 0.75, k: float = 1.0) -> None:
+        super().__init__()
+        self.size, self.alpha, self.beta, self.k = size, alpha, beta, k
+
+    def forward(self, input: Tensor) -> Tensor:
+        return F.local_response_norm(input, self.size, self.alpha, self.beta, self.k)
+
+    def extra_repr(self) -> str:
+        return f"{self.size}, alpha={self.alpha}, beta={self.beta}, k={self.k}"
+
+
+class Softmax2d(Module):
+    """Softmax over the channels of images (N, C, H, W)."""
+
+    def forward(self, input: Tensor) -> Tensor:
+        if input.ndim not in (3, 4):
+            raise ValueError(f"Softmax2d: expected input to be 3D or 4D, got {input.ndim}D instead")
+        return F.softmax(input, -3)
+
+
+class RReLU(Module):
+    """A rectifier whose slope below 0 is drawn in training."""
+
+    def __init__(self, lower: float = 1.0 / 8, upper: float = 1.0 / 3, inplace: bool = False) -> None:
+        super().__init__()
+        self.lower, self.upper, self.inplace = lower, upper, inplace
+
+    def forward(self, input: Tensor) -> Tensor:
+        return F.rrelu(input, self.lower, self.upper, self.training)
+
+    def extra_repr(self) -> str:
+        return f"lower={self.lower}, upper={self.upper}" + (", inplace=True" if self.inplace else "")
+
+
+CTCLoss = _loss("CTCLoss", "ctc_loss")
+MultiMarginLoss = _loss("MultiMarginLoss", "multi_margin_loss")
+MultiLabelMarginLoss = _loss("MultiLabelMarginLoss", "multilabel_margin_loss")
+MultiLabelSoftMarginLoss = _loss("MultiLabelSoftMarginLoss", "multilabel_soft_margin_loss")
+TripletMarginWithDistanceLoss = _loss("TripletMarginWithDistanceLoss", "triplet_margin_with_distance_loss")
+NLLLoss2d = _loss("NLLLoss2d", "nll_loss")

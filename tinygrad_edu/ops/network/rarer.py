@@ -1,0 +1,375 @@
+"""Functions of networks that are asked for now and then, made of other ops: three dimensions, losses, sampling grids."""
+
+from __future__ import annotations
+
+import itertools
+import math
+
+import numpy as np
+
+from ...tensor import wrap
+from ..binding import functions, nn_functions, public
+from ..indexing.masking import where
+from ..linalg.distance import pairwise_distance
+from ..pointwise.arithmetic import abs
+from ..pointwise.clamp import clamp_min, minimum
+from ..pointwise.powers import pow
+from ..reductions.reduce import mean, sum
+from ..shapes.joining import pad, stack
+from ..shapes.shape import reshape, unsqueeze
+from .convolution import _conv, _conv_transpose, as_tuple
+from .loss import checked_reduction, reduce_loss
+from .pooling import avg_pool2d
+
+_NN, _BOTH = (nn_functions,), (functions, nn_functions)
+
+
+@public(where=_BOTH, method=False)
+def conv3d(input, weight, bias=None, stride=1, padding=0, dilation=1, groups=1):
+    """Slide kernels (out, in/groups, kd, kh, kw) over a batch of volumes (N, in, D, H, W)."""
+    return _conv("conv3d", 3, input, weight, bias, stride, padding, dilation, groups)
+
+
+@public(where=_BOTH, method=False)
+def conv_transpose3d(input, weight, bias=None, stride=1, padding=0, output_padding=0, groups=1, dilation=1):
+    """The transpose of conv3d: spreads each element over a kernel (in, out/groups, kd, kh, kw)."""
+    return _conv_transpose(3, input, weight, bias, stride, padding, output_padding, groups, dilation)
+
+
+# --- pooling -----------------------------------------------------------------------------------------------------------
+
+
+def _parts_of_windows(input, kernel, stride, dilation=(1, 1, 1)):
+    """For each place within a window, what stands there in every window: views with a step."""
+    sizes = [
+        (n - d * (k - 1) - 1) // s + 1 for n, k, s, d in zip(input.shape[-3:], kernel, stride, dilation, strict=True)
+    ]
+    if min(sizes) < 1:
+        raise RuntimeError(f"Given input size: {tuple(input.shape[-4:])}. Output size is too small")
+    for place in itertools.product(*(range(k) for k in kernel)):
+        window = [
+            slice(p * d, p * d + (m - 1) * s + 1, s) for p, d, m, s in zip(place, dilation, sizes, stride, strict=True)
+        ]
+        yield input[(..., *window)]
+
+
+@public(where=_BOTH, method=False)
+def max_pool3d(input, kernel_size, stride=None, padding=0, dilation=1, ceil_mode=False, return_indices=False):
+    """The largest of each window of volumes."""
+    if ceil_mode or return_indices:
+        raise NotImplementedError("max_pool3d with ceil_mode or return_indices is not built: leave them out.")
+    kernel, step, room, spread = (as_tuple(x, 3) for x in (kernel_size, stride or kernel_size, padding, dilation))
+    if any(room):
+        input = pad(input, [p for r in reversed(room) for p in (r, r)], value=-math.inf)
+    return stack(list(_parts_of_windows(input, kernel, step, spread)), -1).max(-1).values
+
+
+@public(where=_NN, method=False)
+def avg_pool3d(
+    input, kernel_size, stride=None, padding=0, ceil_mode=False, count_include_pad=True, divisor_override=None
+):
+    """The mean of each window of volumes."""
+    if ceil_mode or not count_include_pad:
+        raise NotImplementedError(
+            "avg_pool3d with ceil_mode, or without count_include_pad, is not built: leave them out."
+        )
+    kernel, step, room = (as_tuple(x, 3) for x in (kernel_size, stride or kernel_size, padding))
+    if any(room):
+        input = pad(input, [p for r in reversed(room) for p in (r, r)])
+    total = sum(stack(list(_parts_of_windows(input, kernel, step)), -1), -1)
+    return total / (divisor_override or math.prod(kernel))
+
+
+def _adaptive(name, dims, reduce):
+    def pool(input, output_size, return_indices=False):
+        if return_indices:
+            raise NotImplementedError(f"{name} with return_indices is not built: leave it out.")
+        sizes = (output_size,) * dims if output_size is None or isinstance(output_size, int) else tuple(output_size)
+        sizes = [n if m is None else m for n, m in zip(input.shape[-dims:], sizes, strict=True)]
+        rows = []
+        for place in itertools.product(*(range(m) for m in sizes)):
+            window = [
+                slice(i * n // m, -(-(i + 1) * n // m))
+                for i, n, m in zip(place, input.shape[-dims:], sizes, strict=True)
+            ]
+            rows.append(reduce(reshape(input[(..., *window)], (*input.shape[:-dims], -1))))
+        return reshape(stack(rows, -1), (*input.shape[:-dims], *sizes))
+
+    pool.__name__ = name
+    pool.__doc__ = (
+        f"Windows that cover the last {dims} dimensions evenly, as many as `output_size` says, each as one number."
+    )
+    return public(where=_BOTH if dims < 2 else _NN, method=False)(pool)
+
+
+def _largest(x):
+    return x.max(-1).values
+
+
+_adaptive("adaptive_max_pool1d", 1, _largest)
+_adaptive("adaptive_max_pool2d", 2, _largest)
+_adaptive("adaptive_max_pool3d", 3, _largest)
+_adaptive("adaptive_avg_pool3d", 3, lambda x: mean(x, -1))
+
+
+@public(where=_NN, method=False)
+def lp_pool1d(input, norm_type, kernel_size, stride=None, ceil_mode=False):
+    """The p-norm of each window of sequences."""
+    pooled = nn_functions["avg_pool1d"](pow(input, norm_type), kernel_size, stride, 0, ceil_mode)
+    return _root(pooled * as_tuple(kernel_size, 1)[0], norm_type)
+
+
+@public(where=_NN, method=False)
+def lp_pool2d(input, norm_type, kernel_size, stride=None, ceil_mode=False):
+    """The p-norm of each window of images."""
+    pooled = avg_pool2d(pow(input, norm_type), kernel_size, stride, 0, ceil_mode)
+    return _root(pooled * math.prod(as_tuple(kernel_size, 2)), norm_type)
+
+
+def _root(value, p):
+    return pow(functions["sign"](value) * functions["relu"](abs(value)), 1.0 / p)
+
+
+@public(where=_NN, method=False)
+def local_response_norm(input, size, alpha=1e-4, beta=0.75, k=1.0):
+    """Each element divided by (k + alpha·mean of the squares of its neighbours among the channels)^beta."""
+    squares = pad(input * input, [0, 0] * (input.ndim - 2) + [size // 2, (size - 1) // 2])
+    channels = input.shape[1]
+    total = squares.narrow(1, 0, channels)
+    for shift in range(1, size):
+        total = total + squares.narrow(1, shift, channels)
+    return input / pow(total / size * alpha + k, beta)
+
+
+def _unpool(input, indices, output_size, dims):
+    flat, places = (reshape(x, (*x.shape[:-dims], -1)) for x in (input, indices))
+    room = wrap(np.zeros((*flat.shape[:-1], math.prod(output_size)), input._data.dtype))
+    return reshape(functions["scatter"](room, -1, places, flat), (*input.shape[:-dims], *output_size))
+
+
+def _max_unpool(dims):
+    def unpool(input, indices, kernel_size, stride=None, padding=0, output_size=None):
+        kernel, step, room = (as_tuple(x, dims) for x in (kernel_size, stride or kernel_size, padding))
+        natural = [(n - 1) * s - 2 * p + k for n, s, p, k in zip(input.shape[-dims:], step, room, kernel, strict=True)]
+        sizes = natural if output_size is None else list(output_size)[-dims:]
+        return _unpool(input, indices, sizes, dims)
+
+    unpool.__name__ = f"max_unpool{dims}d"
+    unpool.__doc__ = "Zeros with the elements at the places that max_pool took them from."
+    return public(where=_NN, method=False)(unpool)
+
+
+_max_unpool(1)
+_max_unpool(2)
+_max_unpool(3)
+
+
+# --- dropout -------------------------------------------------------------------------------------------------------------
+
+
+@public(where=_NN, method=False)
+def dropout3d(input, p=0.5, training=True, inplace=False):
+    """As dropout, of whole channels of volumes (N, C, D, H, W)."""
+    if not 0 <= p <= 1:
+        raise ValueError(f"dropout probability has to be between 0 and 1, but got {p}")
+    if not training:
+        return input
+    kept = functions["bernoulli"](wrap(np.full((*input.shape[:2], *(1,) * (input.ndim - 2)), 1 - p, input._data.dtype)))
+    return input * kept / (1 - p if p < 1 else 1)
+
+
+_SLOPE = 1.7580993408473766  # of SELU: what its output tends to far below 0, with the sign turned
+
+
+@public(where=_BOTH, method=False)
+def alpha_dropout(input, p=0.5, training=False, inplace=False):
+    """Dropout for SELU: dropped elements take its lowest value, and mean and variance stay."""
+    return _alpha_dropout(input, p, training, input.shape)
+
+
+@public(where=_BOTH, method=False)
+def feature_alpha_dropout(input, p=0.5, training=False, inplace=False):
+    """As alpha_dropout, of whole channels."""
+    return _alpha_dropout(input, p, training, (*input.shape[:2], *(1,) * (input.ndim - 2)))
+
+
+def _alpha_dropout(input, p, training, shape):
+    if not 0 <= p <= 1:
+        raise ValueError(f"dropout probability has to be between 0 and 1, but got {p}")
+    if not training or p == 0:
+        return input
+    if p == 1:
+        return input * 0
+    scale = 1 / math.sqrt((_SLOPE**2 * p + 1) * (1 - p))
+    kept = functions["bernoulli"](wrap(np.full(tuple(shape), 1 - p, input._data.dtype)))
+    shift = (kept - 1) * (_SLOPE * scale) + _SLOPE * scale * p
+    return input * (kept * scale) + shift
+
+
+@public(where=_BOTH, method=False)
+def rrelu(input, lower=1.0 / 8, upper=1.0 / 3, training=False, inplace=False):
+    """A rectifier whose slope below 0 is drawn in training, and the mean of the two bounds else."""
+    if not training:
+        return nn_functions["leaky_relu"](input, (lower + upper) / 2)
+    slope = functions["rand"](input.shape, dtype=input.dtype) * (upper - lower) + lower
+    return where(input <= 0, input * slope, input)
+
+
+# --- losses ----------------------------------------------------------------------------------------------------------------
+
+
+@public(where=_NN, method=False)
+def multi_margin_loss(input, target, p=1, margin=1.0, weight=None, size_average=None, reduce=None, reduction="mean"):
+    """The mean over the other classes of max(0, margin - x[target] + x[class])^p."""
+    reduction = checked_reduction(size_average, reduce, reduction)
+    if p not in (1, 2):
+        raise ValueError("only p == 1 and p == 2 supported")
+    alone = input.ndim == 1
+    x, t = (unsqueeze(input, 0), reshape(target, (1,))) if alone else (input, target)
+    own = x.gather(1, unsqueeze(t, 1))
+    gap = pow(clamp_min(margin - own + x, 0), p)
+    if weight is not None:
+        gap = gap * unsqueeze(weight[t], 1)
+    others = wrap(np.arange(x.shape[1]) != t._data[:, None])
+    loss = sum(where(others, gap, 0.0), 1) / x.shape[1]
+    return reduce_loss(loss[0] if alone else loss, reduction)
+
+
+@public(where=_NN, method=False)
+def multilabel_margin_loss(input, target, size_average=None, reduce=None, reduction="mean"):
+    """The mean of max(0, 1 - (x[own] - x[other])) over the classes in `target`, up to its first -1, and all others."""
+    reduction = checked_reduction(size_average, reduce, reduction)
+    alone = input.ndim == 1
+    x, t = (unsqueeze(input, 0), unsqueeze(target, 0)) if alone else (input, target)
+    losses = []
+    for row, classes in zip(x, t._data, strict=True):
+        own = list(itertools.takewhile(lambda c: c >= 0, classes.tolist()))
+        others = [c for c in range(x.shape[1]) if c not in own]
+        gaps = 1 - (unsqueeze(row[own], 1) - unsqueeze(row[others], 0)) if own and others else row[:0]
+        losses.append(sum(clamp_min(gaps, 0)) / x.shape[1])
+    return reduce_loss(losses[0] if alone else stack(losses), reduction)
+
+
+@public(where=_NN, method=False)
+def multilabel_soft_margin_loss(input, target, weight=None, size_average=None, reduce=None, reduction="mean"):
+    """The mean over the classes of the binary cross entropy of the logits."""
+    reduction = checked_reduction(size_average, reduce, reduction)
+    logsigmoid = nn_functions["logsigmoid"]
+    loss = -(target * logsigmoid(input) + (1 - target) * logsigmoid(-input))
+    if weight is not None:
+        loss = loss * weight
+    return reduce_loss(sum(loss, -1) / input.shape[-1], reduction)
+
+
+@public(where=_NN, method=False)
+def triplet_margin_with_distance_loss(
+    anchor, positive, negative, *, distance_function=None, margin=1.0, swap=False, reduction="mean"
+):
+    """The mean of max(0, d(a, p) - d(a, n) + margin), for a distance of one's own."""
+    distance = distance_function or pairwise_distance
+    near, far = distance(anchor, positive), distance(anchor, negative)
+    if swap:
+        far = minimum(far, distance(positive, negative))
+    return reduce_loss(clamp_min(near - far + margin, 0), reduction)
+
+
+@public(where=_BOTH, method=False)
+def ctc_loss(log_probs, targets, input_lengths, target_lengths, blank=0, reduction="mean", zero_infinity=False):
+    """Minus the logarithm of the chance of a sequence of labels, over all ways to spread it in time (Graves et al. 2006).
+
+    log_probs is (T, N, C), or (T, C); targets (N, S), or all labels in a row.
+    """
+    alone = log_probs.ndim == 2
+    if alone:
+        log_probs = unsqueeze(log_probs, 1)
+    lengths, sizes = (
+        np.atleast_1d(np.asarray(getattr(x, "_data", x))).tolist() for x in (input_lengths, target_lengths)
+    )
+    labels, start, losses = targets._data, 0, []
+    for n, (length, size) in enumerate(zip(lengths, sizes, strict=True)):
+        if labels.ndim == 2:
+            own = labels[n, :size]
+        else:
+            own, start = labels[start : start + size], start + size
+        losses.append(_ctc(log_probs[:length, n], own.tolist(), blank))
+    loss = stack(losses)
+    if zero_infinity:
+        loss = where(loss == math.inf, 0.0, loss)
+    if reduction == "mean":
+        return mean(loss / wrap(np.maximum(sizes, 1).astype(loss._data.dtype)))
+    loss = reduce_loss(loss, reduction)
+    return loss[0] if alone and reduction == "none" else loss
+
+
+def _ctc(scores, labels, blank):
+    """The loss of one sequence: after each step, for each place in blank a blank b … blank, all ways to have got there."""
+    path = [blank, *itertools.chain.from_iterable((label, blank) for label in labels)]
+    never = -1e30 if scores._data.dtype != np.float16 else -1e4
+    skips = wrap(np.array([i >= 2 and s != blank and s != path[i - 2] for i, s in enumerate(path)]))
+    emitted = scores[:, path]
+    first = wrap(np.array([i < 2 for i in range(len(path))]))
+    state = where(first, emitted[0], never)
+    for t in range(1, scores.shape[0]):
+        one = pad(state, (1, 0), value=never)[: len(path)]
+        two = where(skips, pad(state, (2, 0), value=never)[: len(path)], never)
+        state = functions["logsumexp"](stack([state, one, two]), 0) + emitted[t]
+    ends = state[-2:] if len(path) > 1 else state
+    total = functions["logsumexp"](ends, 0)
+    return where(total < never / 2, math.inf, -total)
+
+
+# --- grids ------------------------------------------------------------------------------------------------------------------
+
+
+@public(where=_NN, method=False)
+def affine_grid(theta, size, align_corners=None):
+    """Where each pixel of an image of `size` (N, C, H, W) is taken from, under the maps theta (N, 2, 3): (N, H, W, 2)."""
+    batch, _, height, width = size
+    kind = theta._data.dtype
+
+    def line(n):
+        steps = np.linspace(-1, 1, n) if n > 1 else np.zeros(1)
+        return (steps if align_corners else steps * (n - 1) / n).astype(kind)
+
+    base = np.stack([*np.meshgrid(line(width), line(height)), np.ones((height, width), kind)], -1).reshape(1, -1, 3)
+    return reshape(wrap(np.repeat(base, batch, 0)) @ theta.transpose(1, 2), (batch, height, width, 2))
+
+
+@public(where=_NN, method=False)
+def grid_sample(input, grid, mode="bilinear", padding_mode="zeros", align_corners=None):
+    """Images (N, C, H, W) read at the places of `grid` (N, h, w, 2), from -1 to 1: between pixels, or the nearest."""
+    if mode not in ("bilinear", "nearest"):
+        raise NotImplementedError(f"grid_sample with mode={mode!r} is not built: use 'bilinear' or 'nearest'.")
+    if padding_mode not in ("zeros", "border"):
+        raise NotImplementedError(
+            f"grid_sample with padding_mode={padding_mode!r} is not built: use 'zeros' or 'border'."
+        )
+    if input.ndim != 4:
+        raise NotImplementedError("grid_sample of volumes is not built: give images (N, C, H, W).")
+    batch, channels, height, width = input.shape
+
+    def place(value, n):
+        at = (value + 1) * ((n - 1) / 2) if align_corners else ((value + 1) * n - 1) / 2
+        return functions["clamp"](at, 0, n - 1) if padding_mode == "border" else at
+
+    x, y = place(grid[..., 0], width), place(grid[..., 1], height)
+
+    def read(column, row):
+        """What stands at whole places, 0 outside: (N, C, h, w)."""
+        inside = (column >= 0) & (column < width) & (row >= 0) & (row < height)
+        number = np.clip(row, 0, height - 1) * width + np.clip(column, 0, width - 1)
+        flat = np.broadcast_to(number.reshape(batch, 1, -1), (batch, channels, number[0].size))
+        picked = reshape(input, (batch, channels, -1)).gather(2, wrap(np.ascontiguousarray(flat)))
+        shown = reshape(picked, (batch, channels, *grid.shape[1:3]))
+        return where(wrap(inside[:, None]), shown, 0.0)
+
+    if mode == "nearest":
+        return read(np.rint(x._data).astype(np.int64), np.rint(y._data).astype(np.int64))
+    left, top = np.floor(x._data).astype(np.int64), np.floor(y._data).astype(np.int64)
+    across, down = (unsqueeze(a - wrap(b.astype(a._data.dtype)), 1) for a, b in ((x, left), (y, top)))
+    return (
+        read(left, top) * (1 - across) * (1 - down)
+        + read(left + 1, top) * across * (1 - down)
+        + read(left, top + 1) * (1 - across) * down
+        + read(left + 1, top + 1) * across * down
+    )
