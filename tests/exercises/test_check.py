@@ -141,7 +141,7 @@ def test_an_answer_too_large_to_be_looked_at_is_refused_before_it_is():
     assert report.points == 0
 
 
-@pytest.mark.parametrize("id", ["train", "sgd_step", "topological_order", "line_loss"])
+@pytest.mark.parametrize("id", ["train", "log_loss", "topological_order", "line_loss"])
 def test_a_forgotten_return_is_told_where_the_judge_stumbles_over_it(id):
     assert "Is a `return` missing" in repr(check(id, lambda *arguments: None))
 

@@ -87,8 +87,13 @@ class ReturnsANumber(Start):
 def parents(answer, factors):
     made = {"a": answer(2.0), "b": answer(3.0, True)}
     product = made[factors[0]] * made[factors[1]]
-    names = [next((name for name, value in made.items() if value is parent), "?") for parent in product.parents]
-    return product.data, names
+    names = [
+        next(
+            (name for name, value in made.items() if value is parent), "a number" if parent in (2.0, 3.0) else "another"
+        )
+        for parent in product.parents
+    ]
+    return product.data, names, [value.data for value in made.values()], product in made.values()
 
 
 @record_parents.criterion(
@@ -170,8 +175,8 @@ def stacked(T, w, b, x, y):
 
 
 @line_loss.wrong(
-    "The graph is cut at `w.item()`: it copies the number out, so no gradient finds its way back to w. Compute with w "
-    "itself."
+    "The graph is cut at w: `w.item()`, `w.detach()` and `w.data` take the number out, so no gradient finds its way back to w. "
+    "Compute with w itself."
 )
 def item(T, w, b, x, y):
     return ((w.item() * x + b - y) ** 2).mean()
@@ -187,8 +192,9 @@ def new_tensor(T, w, b, x, y):
 
 
 @line_loss.wrong(
-    "`loss.requires_grad = True` silences the error and fixes nothing: it makes the loss a leaf of its own, and "
-    "the gradient ends there. Look for the line where the numbers were copied."
+    "The loss requires grad and has no graph behind it: `loss.requires_grad = True`, or a new tensor made with "
+    "`requires_grad=True`, silences the error and fixes nothing. The loss is a leaf of its own, and the gradient ends there. Look for "
+    "the line where the numbers were copied."
 )
 def requires_grad_on_the_loss(T, w, b, x, y):
     loss = new_tensor(T, w, b, x, y)
@@ -245,21 +251,18 @@ def probability_of_the_target(T, scores, target):
 
 
 @class_loss.wrong(
-    "argmax gives a whole number: it does not move when a score moves a little, so it has no gradient. Use the score "
-    "of the target against all scores."
+    "argmax gives a whole number: it does not move when a score moves a little, so it has no gradient, and `requires_grad = True` on "
+    "such a loss only silences the error. Use the score of the target against all scores."
 )
 def argmax(T, scores, target):
     return T.tensor(float(scores.argmax().item() != target))
 
 
 @class_loss.wrong(
-    "`requires_grad = True` on a loss made of argmax silences the error, but the graph was cut at argmax: nothing "
-    "will ever learn."
+    "The value is right, and no graph is behind it: `detach()`, `.item()`, `T.tensor(…)` or no_grad cut the way back to the scores."
 )
-def argmax_with_requires_grad(T, scores, target):
-    loss = argmax(T, scores, target)
-    loss.requires_grad = True
-    return loss
+def cut_from_the_scores(T, scores, target):
+    return log_softmax(T, scores, target).detach()
 
 
 @class_loss.wrong("This is the probability of the target: a loss must fall when it rises. Take minus its logarithm.")
@@ -294,7 +297,10 @@ def plus_the_score(T, scores, target):
 def moves_scores(answer, T, scores, target):
     scores = T.tensor(scores, requires_grad=True)
     loss = answer(T, scores, target)
-    loss.backward()
+    if loss is None:
+        return None
+    if loss.requires_grad:
+        loss.backward()
     return float(loss.detach()), scores.grad
 
 

@@ -11,6 +11,7 @@ DIAMOND = {"L": ["a", "b"], "a": ["x"], "b": ["x"], "x": []}
 LATE = {"L": ["a", "b"], "b": ["a"], "a": ["x"], "x": []}  # a is reached before all that uses it has run
 SHUFFLED = {"x": [], "b": ["a"], "L": ["a", "b"], "a": ["x"]}  # the same, not written down from the root
 SQUARE = {"L": ["x", "x"], "x": ["w"], "w": []}
+TWICE = {"L": ["b", "x", "x"], "b": ["x"], "x": ["w"], "w": []}
 NAMED = {"loss": ["error", "weight"], "error": ["weight", "input"], "weight": ["bias"], "input": [], "bias": []}
 
 topological_order = Exercise("topological_order", "topological_order(root, inputs)", lesson=3)
@@ -167,7 +168,10 @@ def complete(answer, root, inputs):
 @topological_order.criterion(
     "A node comes after everything that uses it",
     points=2,
-    cases=[*(("L", g) for g in (CHAIN, DIAMOND, LATE, {**LATE, "L": ["b", "a"]}, SHUFFLED, SQUARE)), ("loss", NAMED)],
+    cases=[
+        *(("L", g) for g in (CHAIN, DIAMOND, LATE, {**LATE, "L": ["b", "a"]}, SHUFFLED, SQUARE, TWICE)),
+        ("loss", NAMED),
+    ],
     measure=order_faults,
 )
 def users_first(answer, root, inputs):
@@ -333,7 +337,10 @@ def square_counted_once(order, inputs, local):
     return grads
 
 
-@backward_pass.wrong("You went through the order from its end. Backward starts at the root, which is the first.")
+@backward_pass.wrong(
+    "Only the root handed its gradient on. Either the loop ended after one node, with a `return` inside of it, or it went through "
+    "the order from its end, where the nodes have received nothing yet. Backward starts at the root, which is the first."
+)
 def from_the_end(order, inputs, local):
     grads = {name: 0.0 for name in order}
     grads[order[0]] = 1.0

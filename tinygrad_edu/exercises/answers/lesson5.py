@@ -181,8 +181,8 @@ def update_in_the_graph(T, w, lr):
 
 
 @sgd_step.wrong(
-    "Under no_grad `w = w - …` gives the name w to a new tensor that requires no grad: the next backward() finds "
-    "nothing to train. Change w in place: `w -= …`."
+    "Another tensor was moved, one that requires no grad: what `w - …` gives under no_grad, or a copy. The next backward() finds "
+    "nothing to train in it, and w is where it was. Change w in place: `w -= …`."
 )
 def rebinding_under_no_grad(T, w, lr):
     with T.no_grad():
@@ -408,7 +408,7 @@ def divided_by_samples(T, w, micro_batches):
 
 
 @accumulate_gradients.wrong(
-    "backward() ran once, for the sum of all losses: until then the graph of every micro-batch is kept, and saving that memory "
+    "backward() ran once, for all of them: until then the graph of every micro-batch is kept, and saving that memory "
     "is what micro-batches are for. Call backward() once for each."
 )
 def one_backward(T, w, micro_batches):

@@ -19,8 +19,8 @@ def parameter_detached(T, w1, w2, w3, x):
 
 
 @freeze_middle.wrong(
-    "Under no_grad (or with the layer's output detached) the path ends at the middle layer: w1 gets no gradient. "
-    "Freeze the parameter, not the computation: its input must stay connected."
+    "The path ends at the middle layer, so w1 gets no gradient: its computation stands under no_grad, or what goes in or comes out "
+    "is detached. Freeze the parameter, not the computation: its input must stay connected."
 )
 def under_no_grad(T, w1, w2, w3, x):
     h = T.tanh(w1 * x)
@@ -29,7 +29,9 @@ def under_no_grad(T, w1, w2, w3, x):
     return w3 * h
 
 
-@freeze_middle.wrong("Every layer is frozen: only w2 was to be.")
+@freeze_middle.wrong(
+    "No parameter receives a gradient: all of them are frozen, or the whole computation was not recorded. Only w2 was to be frozen."
+)
 def freezes_all(T, w1, w2, w3, x):
     for w in (w1, w2, w3):
         w.requires_grad_(False)
@@ -156,7 +158,9 @@ def wrong_branch(T, w, state, reward, next_state, gamma):
     return ((w * state).detach() - (reward + gamma * w * next_state)) ** 2
 
 
-@td_loss.wrong("Both branches are detached: no gradient is left, and nothing learns. Detach the target alone.")
+@td_loss.wrong(
+    "No gradient is left, and nothing learns: both branches are detached, or all is computed under no_grad. Detach the target alone."
+)
 def both_detached(T, w, state, reward, next_state, gamma):
     return (w.detach() * state - (reward + gamma * w.detach() * next_state)) ** 2
 
@@ -270,8 +274,8 @@ def rounded_under_no_grad(T, x):
 
 
 @straight_through.wrong(
-    "All of it is detached: the value is right, and no gradient is left. Only the *difference* between rounded and x "
-    "is detached, so that x itself carries the gradient."
+    "The value is right, and no gradient comes back to x: all of it is detached, or computed under no_grad. Only the *difference* "
+    "between rounded and x is detached, so that x itself carries the gradient."
 )
 def all_detached(T, x):
     return (x + T.round(x) - x).detach()

@@ -44,6 +44,10 @@ predict_raise.wrong(
     name="every_op_saves_its_result",
 )(RAISES | {"times_two": True, "square": True})
 predict_raise.wrong(
+    "Under no_grad a leaf may be changed in place: nothing is recorded, and that is how an optimizer moves a parameter.",
+    name="no_grad_does_not_help",
+)(RAISES | {"leaf_under_no_grad": True})
+predict_raise.wrong(
     "A leaf that requires grad may not be changed in place while gradients are recorded: its old value would have "
     "no name any more. Under no_grad it may: that is how an optimizer does it.",
     name="a_leaf_is_like_any_other",
@@ -94,7 +98,8 @@ class SavedAsPair:
 
 
 @version_check.wrong(
-    "You checked when the tensor was saved. Nothing has happened to it by then: compare when it is *used*, in unpack."
+    "A changed tensor came back: nothing compared its version when it was *used*, in unpack. A check in `__init__` comes too early, "
+    "for nothing has happened by then."
 )
 class ChecksWhenSaving:
     def __init__(self, tensor):

@@ -289,7 +289,7 @@ def calls_the_class(F, x):
     return F(F(x))
 
 
-@apply_twice.wrong("F was applied once.")
+@apply_twice.wrong("This is what one application gives. The second must be handed the result of the first.")
 def applied_once(F, x):
     return F.apply(x)
 

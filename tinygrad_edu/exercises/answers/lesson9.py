@@ -71,7 +71,10 @@ def all_at_once(f, x, eps=1e-6):
     return np.full(x.shape, (f(x + eps) - f(x - eps)) / (2 * eps))
 
 
-@numerical_gradient.wrong("x is not as it was before: you moved its entries and did not put them back. Work on a copy.")
+@numerical_gradient.wrong(
+    "An entry was moved and not put back as it was: what is measured after it is measured elsewhere, and the caller's x is left "
+    "changed. Work on a copy, and put each entry back."
+)
 def mutates_its_input(f, x, eps=1e-6):
     grad = np.zeros(x.shape)
     for i in np.ndindex(x.shape):
@@ -270,7 +273,10 @@ def with_grad_outputs(T, f, x, v):
     return T.autograd.grad(first, x, grad_outputs=v)[0]
 
 
-@hvp.wrong("Without `create_graph=True` the gradient is a number without history, and cannot be differentiated again.")
+@hvp.wrong(
+    "What was to be differentiated has no graph behind it. A gradient has one only with `create_graph=True`, and only as it came: "
+    "detached it is a number without history."
+)
 def no_create_graph(T, f, x, v):
     (grad,) = T.autograd.grad(f(x), x)
     return T.autograd.grad((grad * v).sum(), x)[0]

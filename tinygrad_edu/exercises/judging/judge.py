@@ -105,19 +105,43 @@ def _judged(exercise: Exercise, beside: Known, got: Observed) -> Verdict:
         agreed = {where for where in got if plain.same(seen[where], told[where], exercise.rtol)}
         suspects.append((wrong, {where for where in agreed if alike(observed, where)}))
     suspects.sort(key=lambda suspect: -len(suspect[1]))
+    made = _explained(missed, suspects, got)
     marks = []
     for i, criterion in enumerate(exercise.criteria):
         telling = [where for where in missed if where[1] == i]
         if not telling:
             marks.append(Mark(criterion.statement, criterion.points, criterion.points))
             continue
-        asked = {where for where in got if where[1] == i}
-        made = next((wrong for wrong, agreed in suspects if asked <= agreed), None)
         where = min(telling, key=lambda where: plain.size(beside.cases[i][where[2]]))
         case = beside.cases[i][where[2]]
-        failure = _failure(exercise, criterion, case, where[0], beside.right[where], got[where], made)
+        failure = _failure(exercise, criterion, case, where[0], beside.right[where], got[where], made.get(i))
         marks.append(Mark(criterion.statement, 0, criterion.points, failure))
     return Verdict(exercise.id, tuple(marks))
+
+
+def _explained(
+    missed: list[Where], suspects: list[tuple[Misconception, set[Where]]], got: Observed
+) -> dict[int, Misconception]:
+    """The misconception behind each criterion that was missed, by its place, where the observations tell it.
+
+    One that does the same everywhere is it. Else several may have met: then each criterion that was missed must be
+    explained by one, on all of its inputs and not by errors alone. What leaves anything unexplained is not named: a hint
+    claims no more than was seen.
+    """
+    places = {where[1] for where in missed}
+    whole = next((wrong for wrong, agreed in suspects if len(agreed) == len(got)), None)
+    if whole is not None:
+        return dict.fromkeys(places, whole)
+    found = {}
+    for i in places:
+        asked = {where for where in got if where[1] == i}
+        if all(plain.kind_of(got[where]) in ("an error", "None", "no end") for where in missed if where[1] == i):
+            return {}
+        wrong = next((wrong for wrong, agreed in suspects if asked <= agreed), None)
+        if wrong is None:
+            return {}
+        found[i] = wrong
+    return found
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,62 @@
+"""No right answer is refused, no wrong one accepted, and a hint names what was done: answers in the styles of students.
+
+`attempts/right.txt` and `attempts/wrong.txt` hold them. Beside a wrong one stands the hint that it is told; where nothing
+stands, its cause is not among those that an exercise knows, and none may be named.
+"""
+
+import sys
+import warnings
+from collections import Counter
+from pathlib import Path
+
+import pytest
+from support.mutation import graded
+
+from tinygrad_edu.exercises import all_exercises, get
+from tinygrad_edu.exercises.judging.judge import judge
+from tinygrad_edu.exercises.running.sandbox import Sandbox, unit_of
+
+sys.path.insert(0, str(Path(__file__).parent))
+from attempts import read
+
+RIGHT, WRONG = read("right.txt"), read("wrong.txt")
+SECONDS = 2.0
+
+
+@pytest.mark.parametrize("id", all_exercises())
+def test_no_right_answer_is_refused(id):
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        verdicts = {a.source: graded(id, a.source, SECONDS) for a in RIGHT if a.id == id}
+    assert {source: verdict for source, verdict in verdicts.items() if not verdict.passed} == {}
+
+
+@pytest.mark.parametrize("id", all_exercises())
+def test_no_wrong_answer_is_accepted_and_no_hint_names_another_cause(id):
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        verdicts = [(attempt, graded(id, attempt.source, SECONDS)) for attempt in WRONG if attempt.id == id]
+    assert [attempt.source for attempt, verdict in verdicts if verdict.passed] == []
+    for attempt, verdict in verdicts:
+        told = {mark.failure.misconception for mark in verdict.marks if mark.failure and mark.failure.misconception}
+        assert told == set(attempt.told), attempt.source
+
+
+def test_there_are_several_of_each():
+    right, wrong = (Counter(attempt.id for attempt in attempts) for attempts in (RIGHT, WRONG))
+    assert min(right[id] for id in all_exercises()) >= 4 and right.total() >= 240
+    assert min(wrong[id] for id in all_exercises()) >= 8 and wrong.total() >= 400
+
+
+def test_the_sandbox_gives_an_attempt_the_points_that_check_gives():
+    pytest.importorskip("torch")
+    differ = []
+    with warnings.catch_warnings(), Sandbox(["torch"]) as sandbox:
+        warnings.simplefilter("ignore")
+        for attempt in RIGHT[::2] + WRONG[::4]:
+            exercise = get(attempt.id)
+            checked = graded(attempt.id, attempt.source, SECONDS)
+            found = judge(exercise, sandbox.run(unit_of(exercise, attempt.source)), seed=0)
+            if [mark.points for mark in found.marks] != [mark.points for mark in checked.marks]:
+                differ.append((attempt.source, found, checked))
+    assert differ == []
