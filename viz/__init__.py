@@ -13,8 +13,6 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 from viz import show as show
-from viz.diagnosis.diagnose import diagnose
-from viz.diagnosis.report import Report
 from viz.draw import Picture, draw
 from viz.experiments.compare import Comparison, compare
 from viz.experiments.mistake import MistakeLesson, mistake, mistakes
@@ -23,6 +21,8 @@ from viz.recording.record import record
 from viz.recording.recording import Recording, load
 
 if TYPE_CHECKING:
+    from viz.diagnosis.diagnose import diagnose
+    from viz.diagnosis.report import Report
     from viz.widgets.explorer import explore
 
 __all__ = [
@@ -44,8 +44,12 @@ __all__ = [
 ]
 
 
-# What needs Jupyter waits until it is asked for: a script that draws has none.
-_ELSEWHERE = {"explore": "viz.widgets.explorer"}
+# These wait until they are asked for: a script that draws needs neither them nor Jupyter.
+_ELSEWHERE = {
+    "Report": "viz.diagnosis.report",
+    "diagnose": "viz.diagnosis.diagnose",
+    "explore": "viz.widgets.explorer",
+}
 
 
 def __getattr__(name: str) -> Any:

@@ -24,121 +24,16 @@ COMPILE_LIMIT_S = 600
 NO_NODE = "no Node.js was found, so the site's Python must compile what it imports: its first picture comes later"
 
 # Of Python's library, what the course imports before its first picture; the rest waits in a file of its own.
-_AT_START = [
-    "__future__",
-    "_aix_support",
-    "_collections_abc",
-    "_colorize",
-    "_compat_pickle",
-    "_opcode_metadata",
-    "_py_abc",
-    "_py_warnings",
-    "_pydatetime",
-    "_pyodide",
-    "_pyodide_core",
-    "_sitebuiltins",
-    "_strptime",
-    "_sysconfigdata__emscripten_wasm32-emscripten",
-    "_weakrefset",
-    "abc",
-    "annotationlib",
-    "argparse",
-    "ast",
-    "asyncio",
-    "base64",
-    "bisect",
-    "builtins",
-    "bz2",
-    "calendar",
-    "codecs",
-    "codeop",
-    "collections",
-    "compression",
-    "concurrent",
-    "contextlib",
-    "contextvars",
-    "copy",
-    "copyreg",
-    "csv",
-    "ctypes",
-    "dataclasses",
-    "datetime",
-    "decimal",
-    "difflib",
-    "dis",
-    "encodings",
-    "enum",
-    "fnmatch",
-    "fractions",
-    "functools",
-    "genericpath",
-    "getopt",
-    "gettext",
-    "glob",
-    "graphlib",
-    "gzip",
-    "hashlib",
-    "heapq",
-    "hmac",
-    "html",
-    "importlib",
-    "inspect",
-    "io",
-    "itertools",
-    "json",
-    "keyword",
-    "linecache",
-    "locale",
-    "logging",
-    "lzma",
-    "ntpath",
-    "numbers",
-    "opcode",
-    "operator",
-    "os",
-    "pathlib",
-    "pickle",
-    "pkgutil",
-    "platform",
-    "posixpath",
-    "pprint",
-    "pyodide",
-    "queue",
-    "quopri",
-    "random",
-    "re",
-    "reprlib",
-    "runpy",
-    "secrets",
-    "selectors",
-    "shutil",
-    "signal",
-    "site",
-    "socket",
-    "ssl",
-    "stat",
-    "statistics",
-    "string",
-    "struct",
-    "subprocess",
-    "sysconfig",
-    "tarfile",
-    "tempfile",
-    "textwrap",
-    "threading",
-    "timeit",
-    "token",
-    "tokenize",
-    "traceback",
-    "tracemalloc",
-    "types",
-    "typing",
-    "uuid",
-    "warnings",
-    "weakref",
-    "zipfile",
-    "zipimport",
-]
+_AT_START = """
+__future__ _collections_abc _colorize _compat_pickle _opcode_metadata _py_warnings _pyodide _pyodide_core
+_sitebuiltins _sysconfigdata__emscripten_wasm32-emscripten _weakrefset abc annotationlib ast asyncio base64 bisect builtins bz2 codecs codeop collections
+compression concurrent contextlib contextvars copy copyreg ctypes dataclasses datetime decimal difflib dis
+encodings enum fnmatch fractions functools genericpath glob graphlib gzip hashlib heapq hmac html importlib
+inspect io itertools json keyword linecache locale logging lzma ntpath numbers opcode operator os pathlib
+pickle pkgutil platform posixpath pyodide random re reprlib secrets selectors shutil signal site socket ssl
+stat statistics string struct subprocess sysconfig tempfile textwrap threading token tokenize traceback types
+typing uuid warnings weakref zipfile zipimport
+""".split()  # noqa: SIM905 a hundred lines as a list
 _ENCODINGS = "__init__ aliases ascii charmap cp437 idna latin_1 punycode raw_unicode_escape unicode_escape utf_16 utf_32 utf_8 utf_8_sig"
 _NEVER = ("idlelib", "lib2to3", "test", "tkinter", "turtledemo", "venv", "ensurepip")
 _LEFT_OUT_OF_NUMPY = (
@@ -151,10 +46,21 @@ _LEFT_OUT_OF_NUMPY = (
     "/testing/",
     "/distutils/",
 )
+_NUMPY_LATER = ("numpy/fft/", "numpy/ma/", "numpy/polynomial/", "numpy/linalg/lapack_lite", "numpy/ctypeslib/")
 # The pictures need traitlets for their widgets; IPython and ipywidgets have stand-ins in `python/`.
 _PACKAGES = ("tinygrad_edu", "viz", "traitlets")
-_LEFT_OUT_OF_OURS = ("/notebooks/", "/site/", "/fonts/", "/tests/", "__pycache__")
-_WITH_SOURCE = "tinygrad_edu/exercises/"  # a probe is handed on as its source
+# Nor what a reader of a page has no use for: the command line, the grader of others' notebooks, files to print.
+_LEFT_OUT_OF_OURS = (
+    "/traitlets/config/",
+    "/traitlets/tests/",
+    "/tinygrad_edu/notebooks/",
+    "/tinygrad_edu/course/",
+    "/tinygrad_edu/exercises/grading/",
+    "/tinygrad_edu/exercises/isolation/",
+    "/viz/export/fonts/",
+    "__pycache__",
+)
+_WITH_SOURCE = "tinygrad_edu/exercises/answers/"  # a probe is handed on as its source
 
 
 def stdlib(given: bytes) -> tuple[dict[str, bytes], dict[str, bytes]]:
@@ -172,14 +78,15 @@ def stdlib(given: bytes) -> tuple[dict[str, bytes], dict[str, bytes]]:
     return start, rest
 
 
-def numpy(wheel: bytes) -> dict[str, bytes]:
-    """The files of NumPy's wheel that run, by path."""
+def numpy(wheel: bytes) -> tuple[dict[str, bytes], dict[str, bytes]]:
+    """Of NumPy's wheel, what is loaded at the start and what waits until it is asked for, by path."""
+    start: dict[str, bytes] = {}
+    rest: dict[str, bytes] = {}
     with zipfile.ZipFile(io.BytesIO(wheel)) as archive:
-        return {
-            name: archive.read(name)
-            for name in archive.namelist()
-            if name.endswith((".py", ".so")) and not any(part in f"/{name}" for part in _LEFT_OUT_OF_NUMPY)
-        }
+        for name in archive.namelist():
+            if name.endswith((".py", ".so")) and not any(part in f"/{name}" for part in _LEFT_OUT_OF_NUMPY):
+                (rest if name.startswith(_NUMPY_LATER) else start)[name] = archive.read(name)
+    return start, rest
 
 
 def ours() -> dict[str, bytes]:
@@ -198,7 +105,7 @@ def _home(package: str) -> Path:
 def _files(folder: Path) -> Iterator[tuple[str, bytes]]:
     for path in sorted(folder.rglob("*")):
         name = path.relative_to(folder).as_posix()
-        if path.is_file() and not any(part in f"/{name}" for part in _LEFT_OUT_OF_OURS):
+        if path.is_file() and not any(part in f"/{folder.name}/{name}" for part in _LEFT_OUT_OF_OURS):
             yield name, path.read_bytes()
 
 
@@ -243,11 +150,11 @@ def compiled(pyodide: dict[str, bytes], *trees: tuple[dict[str, bytes], int]) ->
 
 
 def zipped(files: dict[str, bytes]) -> bytes:
-    """A zip archive, the same for the same files."""
+    """A zip archive, the same for the same files; its files are as they are, so that gzip can pack all of them at once."""
     whole = io.BytesIO()
-    with zipfile.ZipFile(whole, "w", zipfile.ZIP_DEFLATED, compresslevel=9) as archive:
+    with zipfile.ZipFile(whole, "w") as archive:
         for name, data in sorted(files.items()):
-            archive.writestr(zipfile.ZipInfo(name), data, zipfile.ZIP_DEFLATED)
+            archive.writestr(zipfile.ZipInfo(name), data)
     return whole.getvalue()
 
 

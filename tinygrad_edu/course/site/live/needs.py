@@ -18,6 +18,7 @@ NEEDED = {
     "multiprocessing": "other processes",
     "subprocess": "other processes",
     "zoneinfo": "the time zones of a computer",
+    "tinygrad_edu.course": "your own files",
 }
 
 
@@ -77,7 +78,7 @@ def _imports(statement: ast.stmt) -> Iterator[str]:
             names = [node.module or ""]
         else:
             continue
-        yield from (NEEDED[top] for top in (name.partition(".")[0] for name in names) if top in NEEDED)
+        yield from (need for name in names for module, need in NEEDED.items() if f"{name}.".startswith(f"{module}."))
 
 
 def _reads(statement: ast.stmt) -> set[str]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 import re
 from collections.abc import Sequence
@@ -69,13 +70,14 @@ def write_files(folder: Path, wheel: Path | None = None) -> str:
     """
     python = parts.files_of(parts.PYODIDE)
     start, rest = archive.stdlib(python["python_stdlib.zip"])
-    numpy = archive.numpy(parts.numpy_wheel(python["pyodide-lock.json"], wheel))
-    start, rest, numpy, ours = archive.compiled(python, (start, 2), (rest, 2), (numpy, 2), (archive.ours(), 0))
+    numpy, more = archive.numpy(parts.numpy_wheel(python["pyodide-lock.json"], wheel))
+    trees = (start, 2), (rest | more, 2), (numpy, 2), (archive.ours(), 0)
+    start, rest, numpy, ours = archive.compiled(python, *trees)
     files = {name: python[name] for name in ("pyodide.mjs", "pyodide.asm.mjs", "pyodide.asm.wasm")}
     files |= {
         "pyodide-lock.json": _short_lock(python["pyodide-lock.json"]),
-        "python_stdlib.zip": archive.zipped(start),
-        "rest.zip": archive.zipped(rest),
+        "python_stdlib.zip.gz": gzip.compress(archive.zipped(start), 9, mtime=0),
+        "rest.zip.gz": gzip.compress(archive.zipped(rest), 9, mtime=0),
         "numpy.pack": archive.packed(numpy),
         "ours.pack": archive.packed(ours),
         "viz.js": parts.files_of(parts.GRAPHVIZ)["dist/viz.js"],

@@ -132,10 +132,9 @@ function toolbar() {
     state.textContent = text;
     stop.disabled = !busy;
     document.documentElement.toggleAttribute("data-python-ready", ready);
-    if (!ready && !python.lost) return;
     if (python.lost) for (const cell of cells) cell.ran = false;
   };
-  return { take, state };
+  return { take, rest: [all, clear] };
 }
 
 function resetPage() {
@@ -174,7 +173,8 @@ function showProgress() {
 }
 
 if (cells.length) {
-  const { take } = toolbar();
+  const { take, rest } = toolbar();
+  if (!cells.some(({ editor }) => editor)) rest.forEach((button) => button.remove()); // the front page: its widget is all
   if (!notebook) take.remove();
   const place = element("span", { id: "tgv-progress" });
   place.dataset.page = about.page;

@@ -11,10 +11,13 @@ async function bytes(name) {
   return answer.arrayBuffer();
 }
 
+async function unzipped(packed) {
+  return new Response(new Blob([packed]).stream().pipeThrough(new DecompressionStream("gzip"))).arrayBuffer();
+}
+
 /** What `archive.packed` wrote: a line of JSON with names and sizes, then the bytes of each file. */
 async function unpack(FS, packed, root) {
-  const stream = new Blob([packed]).stream().pipeThrough(new DecompressionStream("gzip"));
-  const data = new Uint8Array(await new Response(stream).arrayBuffer());
+  const data = new Uint8Array(await unzipped(packed));
   const end = data.indexOf(10);
   let at = end + 1;
   for (const [name, size] of JSON.parse(new TextDecoder().decode(data.subarray(0, end)))) {
@@ -47,10 +50,11 @@ function graphviz(viz) {
 
 async function begin() {
   tell("Fetching Python");
+  const library = bytes("python_stdlib.zip.gz").then(unzipped).then((data) => URL.createObjectURL(new Blob([data])));
   const packs = ["numpy.pack", "ours.pack"].map(bytes);
   const drawing = import(new URL("viz.js", HERE)).then(({ instance }) => instance());
   const { loadPyodide } = await import(new URL("pyodide.mjs", HERE));
-  const python = await loadPyodide({ indexURL: HERE.href });
+  const python = await loadPyodide({ indexURL: HERE.href, stdLibURL: await library });
   tell("Unpacking NumPy");
   for (const pack of packs) await unpack(python.FS, await pack, SITE);
   python.registerJsModule("graphviz_in_javascript", graphviz(await drawing));

@@ -1,7 +1,8 @@
-"""The modules of Python's library that no lesson needs: fetched when a program imports the first of them."""
+"""The modules of Python's library and of NumPy that no lesson needs: fetched when a program imports the first of them."""
 
 from __future__ import annotations
 
+import gzip
 import importlib
 import importlib.machinery
 import io
@@ -21,18 +22,18 @@ class _Finder:
     @staticmethod
     def find_spec(name: str, path: Sequence[str] | None = None, target: ModuleType | None = None) -> Any:
         top = name.partition(".")[0]
-        if top not in sys.stdlib_module_names or FOLDER.exists():
+        if top not in sys.stdlib_module_names and not name.startswith("numpy."):
             return None
-        import the_page
+        if not FOLDER.exists():
+            import the_page
 
-        FOLDER.mkdir()
-        with zipfile.ZipFile(io.BytesIO(the_page.now("rest.zip").to_bytes())) as archive:
-            archive.extractall(FOLDER)
-        importlib.invalidate_caches()
-        return importlib.machinery.PathFinder.find_spec(name, path)
+            FOLDER.mkdir()
+            with zipfile.ZipFile(io.BytesIO(gzip.decompress(the_page.now("rest.zip.gz").to_bytes()))) as archive:
+                archive.extractall(FOLDER)
+            importlib.invalidate_caches()
+        return importlib.machinery.PathFinder.find_spec(name, [str(FOLDER.joinpath(*name.split(".")[:-1]))])
 
 
 def look_there_too() -> None:
     """Find those modules from now on."""
-    sys.path.append(str(FOLDER))
     sys.meta_path.append(_Finder)

@@ -8,6 +8,7 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import json
+import warnings
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -52,17 +53,25 @@ def start() -> None:
 
 
 def press_every_switch() -> None:
-    """Let each explorer of this process run with each of its switches pressed, and the pairs that belong together."""
+    """Record what each switch of each explorer in this process makes of its program, and the pairs that belong together."""
     from ipywidgets.widgets.widget import _instances
 
-    from viz.widgets.explorer import Explorer
+    from viz import engines
+    from viz.experiments.edits import Edits, edit
+    from viz.experiments.program import ProgramError
+    from viz.recording.record import record
+    from viz.widgets import explorer
 
     for shown in list(_instances.values()):
-        if isinstance(shown, Explorer):
-            first = dict(shown.state)
-            for state in _states(shown.program):
-                shown.state = {**first, **state}
-            shown.state = first
+        if not isinstance(shown, explorer.Explorer):
+            continue
+        given = {"input": explorer._asks, **shown._parsed.namespace}
+        for state in _states(shown.program):
+            with contextlib.suppress(ProgramError), warnings.catch_warnings():
+                warnings.simplefilter("ignore")
+                edited = edit(shown._parsed, Edits.of(state))
+                with engines.load(engines.TORCH).seeded(explorer.SEED):
+                    record(edited.source, engines.TORCH, inputs=given)
 
 
 def _states(program: dict[str, Any]) -> Iterator[dict[str, Any]]:
