@@ -258,7 +258,9 @@ def _final_state(
             state[drawn.key] = State("on")
         if value.kind == "leaf":
             text["grad"] = "grad: none yet" if value.grad is None else f"grad {notation.brief(value.grad)}"
+            text["short"] = "grad: none" if value.grad is None else f"grad {notation.short(value.grad)}"
         elif value.grad is not None:
+            text["short"] = f"grad {notation.short(value.grad)}"
             text["grad"], text["note"] = f"grad {notation.brief(value.grad)}", "retained"
         state[value.key] = State("", text)
         rooms[value.key] = text

@@ -31,6 +31,10 @@ def comparison(notebook: Any, cell: int) -> Any:
 
 
 def pictures(root: Any) -> list[Any]:
+    """Both engines' graphs, which a press on the badge puts beside each other."""
+    badge = root.locator(".tgv-badge")
+    if badge.get_attribute("aria-expanded") == "false":
+        badge.click()
     expect(root.locator(".tgv-frame svg")).to_have_count(2)
     return [root.locator(".tgv-frame svg").nth(side) for side in (0, 1)]
 
@@ -44,6 +48,15 @@ def test_both_engines_step_together(notebook: Any) -> None:
     root.press("End")
     for picture in pictures(root):
         expect(picture).to_contain_text("grad 4")
+
+
+def test_that_pytorch_agrees_is_a_badge_on_one_large_graph(notebook: Any) -> None:
+    root = comparison(notebook, 1)
+    badge = root.locator(".tgv-badge")
+    if badge.get_attribute("aria-expanded") == "true":
+        badge.click()
+    expect(badge).to_contain_text("PyTorch 2.13.0 agrees ✓")
+    expect(root.locator(".tgv-frame svg:visible")).to_have_count(1)
 
 
 def test_a_difference_is_named(notebook: Any) -> None:

@@ -247,7 +247,7 @@ def test_no_source_line_is_cut_beside_the_picture(browser: Any, tmp_path: Any) -
     long = "u = T.tensor([1.0, 2.0, 3.0, 4.0], requires_grad=True)  # " + "a comment that goes on and on " * 4
     page = new_page(browser, viewport={"width": 960, "height": 700})
     page.goto(viz.record(long + "\nu.sum().backward()").save(tmp_path / "long.html").as_uri())
-    page.locator(".tgv-beside").wait_for()
+    page.locator(".tgv-bench[data-place]").wait_for()
     cut = (
         "lines => lines.filter(l => l.querySelector('code').getBoundingClientRect().right > "
         "l.closest('.tgv-code').getBoundingClientRect().right + 1 || l.scrollWidth > l.clientWidth + 1).length"

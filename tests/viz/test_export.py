@@ -11,6 +11,7 @@ import pytest
 import viz
 from viz.export.files import Frames, gif
 from viz.frames.scene import frame
+from viz.picture.fit import Room
 
 PROGRAM = "x = T.tensor(3.0, requires_grad=True)\na = x * x\nL = a * (a + x)\nL.backward()"
 
@@ -43,8 +44,11 @@ def texts(svg):
     return [element.text for element in ET.fromstring(svg).iter("{http://www.w3.org/2000/svg}text") if element.text]
 
 
+WIDE = (Room(4000, 4000),)  # a stage where nothing is left out, as in a file
+
+
 def test_a_saved_step_is_what_the_player_shows_there(recording, tmp_path):
-    scene = recording.scene()
+    scene = recording.scene(rooms=WIDE)
     for step in (0, 3, len(scene["steps"]) - 1):
         saved = recording.save(tmp_path / "step.svg", step=step).read_text(encoding="utf-8")
         shown = texts(frame(scene, "values", step))
@@ -73,7 +77,7 @@ def shown_at(tree, css, share):
 
 
 def test_an_animated_svg_shows_each_step_in_its_time_and_has_no_script(recording, tmp_path):
-    scene = recording.scene()
+    scene = recording.scene(rooms=WIDE)
     text = recording.save(tmp_path / "moving.svg", animate=True).read_text(encoding="utf-8")
     tree = ET.fromstring(text)
     tags = {element.tag.rpartition("}")[2] for element in tree.iter()}

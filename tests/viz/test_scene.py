@@ -5,21 +5,26 @@ import re
 import xml.etree.ElementTree as ET
 
 import pytest
+from support.stage_programs import PROGRAMS as USUAL
 
 import viz
 from viz.frames.director import VIEWS, Director
 from viz.frames.scene import frame
 from viz.picture import theme
+from viz.picture.fit import LAPTOP, READABLE, ROOMS, Room
+from viz.picture.kept import Kept
 
 LINE = (
     "w = T.tensor(2.0, requires_grad=True)\nx = T.tensor(3.0)\nb = T.tensor(1.0, requires_grad=True)\n"
     "y = T.tensor(4.0)\nL = ((w * x + b) - y) ** 2\nL.backward()"
 )
 
+WIDE = (Room(4000, 4000),)  # where nothing is left out
+
 
 @pytest.fixture
 def scene(engine):
-    return viz.record(LINE, engine=engine).scene()
+    return viz.record(LINE, engine=engine).scene(rooms=WIDE)
 
 
 def test_a_step_names_the_op_its_node_and_the_numbers(scene):
@@ -162,18 +167,45 @@ def wide(count):
     return viz.record("\n".join(lines))
 
 
-def test_a_picture_keeps_the_direction_that_it_is_given_while_it_can_be_read_so():
-    short, long, longest = wide(4), wide(7), wide(20)
-    free = [one.scene()["views"]["values"]["direction"] for one in (short, long, longest)]
-    assert free == ["LR", "TB", "TB"]
-    for given, then in (("LR", ["LR", "LR", "TB"]), ("TB", ["TB", "TB", "TB"])):
-        made = [one.scene(direction={"values": given}) for one in (short, long, longest)]
-        assert [one["views"]["values"]["direction"] for one in made] == then
+def test_a_picture_stays_as_it_was_first_drawn_for_a_room_while_that_fits():
+    """No change of a program turns its picture around, or shows and hides what stands beside the point."""
+    kept = Kept()
+
+    def drawn(count):
+        picture = wide(count).scene(rooms=(LAPTOP,), kept=kept)["views"]["values"]
+        return picture["direction"], picture["rank"]
+
+    assert wide(1).scene(rooms=(LAPTOP,))["views"]["values"]["rank"] == 0
+    long = drawn(7)
+    assert long[1] > 0
+    assert drawn(1) == long
+    assert drawn(30)[1] > long[1]
+
+
+@pytest.mark.parametrize("room", ROOMS, ids=["laptop", "strip", "desktop", "phone"])
+@pytest.mark.parametrize("name", USUAL)
+def test_every_usual_program_fits_a_stage_whole_and_can_be_read(name, room):
+    pictures = viz.record(USUAL[name]).scene(rooms=(room,))["views"]
+    for picture in pictures.values():
+        scale = min(room.width / picture["width"], room.height / picture["height"])
+        assert picture["least"] * scale >= READABLE
+
+
+def test_a_scene_has_a_picture_for_each_room_that_needs_another(engine):
+    pictures = wide(9).scene(rooms=ROOMS)["views"]["values"]
+    all_pictures = [pictures, *pictures["others"]]
+    assert len({(one["direction"], one["rank"]) for one in all_pictures}) == len(all_pictures) > 1
+    for one in all_pictures:
+        ids = {element.get("id") for element in ET.fromstring(one["svg"]).iter()}
+        for patch in one["patches"]:
+            for key, change in patch.items():
+                assert f"{one['id']}-{key}" in ids
+                assert all(f"{one['id']}-{key}-{slot}" in ids for slot in change.get("text", {}))
 
 
 def test_a_gradient_is_drawn_for_a_value_that_only_the_engine_saw(engine):
     program = "x = T.tensor([[1.0, 2.0]])\nlin = T.nn.Linear(2, 2)\nlin(x).sum().backward()"
-    scene = viz.record(program, engine=engine).scene()
+    scene = viz.record(program, engine=engine).scene(rooms=WIDE)
     hidden = [key for key, value in viz.record(program, engine=engine).graph.values.items() if value.array is None]
     drawn = frame(scene, "values", len(scene["steps"]) - 1)
     assert hidden
@@ -191,8 +223,8 @@ def test_the_version_of_a_fresh_parameter_and_of_its_views_goes_without_saying(e
 
 
 def test_many_side_by_side_are_put_below_each_other(engine):
-    scene = viz.record("y = T.cat([T.tensor([float(i)]) for i in range(60)])", engine=engine).scene()
-    assert scene["views"]["values"]["direction"] == "LR"
+    picture = viz.record("y = T.cat([T.tensor([float(i)]) for i in range(60)])", engine=engine).picture()
+    assert picture.layout.direction == "LR"
 
 
 def test_an_entry_of_the_legend_that_one_view_draws_is_for_that_view(scene):

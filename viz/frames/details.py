@@ -75,7 +75,7 @@ def details(graph: Graph) -> dict[str, list[list[str]]]:
     return about
 
 
-def legend(recording: Recording, folding: Folding) -> list[dict[str, str]]:
+def legend(recording: Recording, foldings: list[Folding]) -> list[dict[str, str]]:
     """What these pictures use, and nothing else; an entry with a `view` is for that view alone."""
     graph = recording.graph
     kinds = {value.kind for value in graph.values.values()}
@@ -88,7 +88,7 @@ def legend(recording: Recording, folding: Folding) -> list[dict[str, str]]:
         kinds.add("accumulate")
     if graph.ops:
         kinds.add("forward")
-    if folding.folds:
+    if any(folding.folds for folding in foldings):
         kinds.add("fold")
     if any(event.kind == "run" for event in recording.events):
         kinds.add("back")

@@ -13,7 +13,7 @@ from viz.picture import grid as grids
 from viz.picture.svg import State
 from viz.recording import notation
 from viz.recording.graph import Op, Value, array_of
-from viz.recording.notation import brief, listed
+from viz.recording.notation import brief, listed, short
 from viz.recording.recording import Event, Recording
 
 VIEWS = ("values", "grad_fn")
@@ -172,6 +172,7 @@ class Director:
         if value.requires_grad and value.kind == "leaf":
             before = self.stages["values"].state.get(value.shares or "", State()).text.get("grad", "")
             texts["grad"] = before if before and value.how_shared == "in-place" else "grad: none yet"
+            texts["short"] = texts["grad"] if texts["grad"] == before else "grad: none"
         self._passing(value.key, "now", "done", **texts)
         if value.accumulate:
             self._set(value.accumulate, "done")
@@ -323,10 +324,17 @@ class Director:
         if given is not None and brief(total) != brief(given):
             words[-1] += f", which becomes {brief(total)}: it was not zeroed"
         self._passing(key, "running", "has-grad", grad=NONE if given is None else f"grad {brief(given)}")
+        for view, place in (("values", leaf.key if leaf is not None else key), ("grad_fn", key)):
+            if given is None:
+                break
+            if len(waiting) > 1:
+                self.stages[view].move("at", place, joined(waiting), brief(given))
+            self.stages[view].move("into", place, short(given), short(total))
         if leaf is not None:
             text = NONE if total is None else f"grad {grids.words(total)}".strip()
+            brief_text = "grad: none" if total is None else f"grad {short(total)}"
             for one in {leaf.key, *(sent.value or leaf.key for sent in waiting)}:  # as it was when it was used, too
-                self._passing(one, "running", "done" if total is None else "done has-grad", grad=text)
+                self._passing(one, "running", "done" if total is None else "done has-grad", grad=text, short=brief_text)
             self.flow.show(leaf, total)
         last = events[-1]
         for ready in last.ready:

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from viz.frames.stage import Stage
-from viz.frames.words import NONE, joined, product
+from viz.frames.words import NONE, briefly, joined, product, travels
 from viz.picture import grid as grids
 from viz.picture.svg import State
 from viz.recording.graph import Array, Graph, Op, Value
-from viz.recording.notation import brief
+from viz.recording.notation import brief, short
 from viz.recording.recording import Event, Gradient
 
 LAYERS = 8  # gradients of one value that are drawn; more come as text alone
@@ -40,7 +40,10 @@ class Flow:
     def receive(self, key: str, gradients: list[Gradient]) -> Array | None:
         """A node takes what is in its inboxes; given back is the gradient that came, where it is the only one."""
         for gradient in gradients:
-            self.inbox.pop((key, gradient.output_nr), None)
+            waiting = self.inbox.pop((key, gradient.output_nr), [])
+            if len(waiting) > 1 and gradient.value is not None:
+                for view, place in (("values", gradient.value), ("grad_fn", key)):
+                    self.stages[view].move("at", place, joined(waiting), brief(gradient.array))
             if gradient.value is not None and gradient.array is not None:
                 self.arrived(self.graph.values[gradient.value], gradient.array)
                 self.stages["values"].set(f"b{gradient.value}", "has-grad")
@@ -67,7 +70,7 @@ class Flow:
         for key in self._given:
             value = self.graph.values.get(key)
             if value is not None:
-                self._set(key, None, grad="", note="")
+                self._set(key, None, grad="", short="", note="")
                 self.show(value, None)
             else:
                 self.stages["grad_fn"].set(key, None, grad="")
@@ -76,7 +79,7 @@ class Flow:
     def arrived(self, value: Value, array: Array | None) -> None:
         """All of the gradient of a value is there."""
         note = "" if value.kind == "leaf" else "retained" if value.retains_grad else "not kept"
-        text = {"grad": f"grad {grids.words(array)}".strip()}
+        text = {"grad": f"grad {grids.words(array)}".strip(), "short": f"grad {short(array)}"}
         if note and grids.grid("", array) is not None:
             text["grad"] += f", {note}"
         elif note:
@@ -112,6 +115,8 @@ class Flow:
         back, node = f"b{op.key}i{slot}", f"n{op.key}i{slot}"
         for view, key in (("values", back), ("grad_fn", node)):
             self.stages[view].passing(key, "running", "has-grad", **text)
+            if gradient.array is not None:
+                self.stages[view].move("along", key, *travels(upstream, gradient.array))
             self._lit[view, key] = None
         if value is None or gradient.node is None:
             return one_line
@@ -123,7 +128,7 @@ class Flow:
         expected = self._expected.get(value.key, 1)
         already = joined(waiting)
         if expected > 1 or value.kind == "leaf":
-            self._set(value.key, None, grad=f"inbox {already}")
+            self._set(value.key, None, grad=f"inbox {already}", short=f"in {briefly(waiting)}")
             if value.kind == "value":
                 self._given[value.key] = None
         else:

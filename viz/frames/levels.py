@@ -18,9 +18,10 @@ from viz.frames.stage import translated
 from viz.picture import shapes, svg
 from viz.picture.fold import Fold, Folding, inside
 from viz.picture.layout import Layout
-from viz.picture.shapes import Drawing
+from viz.picture.shapes import Detail, Drawing
 from viz.recording.graph import Graph, Op
 
+Place = Callable[[Callable[[Detail], Drawing]], tuple[Drawing, Layout]]
 MOST = 80  # levels of one scene: each takes some milliseconds to lay out
 
 
@@ -35,17 +36,21 @@ class Level:
     border: list[Op]
 
 
-def levels(graph: Graph, folding: Folding) -> list[Level]:
-    """The insides of the folds of a graph, outermost first."""
+def levels(graph: Graph, *foldings: Folding) -> list[Level]:
+    """The insides of the folds of a graph, folded in one way or several, outermost first."""
     users: dict[str, list[Op]] = {}
     for op in graph.ops.values():
         for key, _ in op.next:
             if key is not None and op.recorded:
                 users.setdefault(key, []).append(op)
     found: list[Level] = []
-    waiting: list[tuple[Fold, str | None]] = [(one, None) for one in folding.folds.values()]
+    waiting: list[tuple[Fold, str | None]] = [(one, None) for folding in foldings for one in folding.folds.values()]
+    known: set[str] = set()
     while waiting and len(found) < MOST:
         one, parent = waiting.pop(0)
+        if one.key in known:
+            continue
+        known.add(one.key)
         part, folded = inside(graph, one)
         border: dict[str, Op] = {}
         for op in part.ops.values():
@@ -58,10 +63,11 @@ def levels(graph: Graph, folding: Folding) -> list[Level]:
     return found
 
 
-def details(graph: Graph, folding: Folding, found: list[Level], opened: set[str]) -> dict[str, list[list[str]]]:
+def details(graph: Graph, foldings: list[Folding], found: list[Level], opened: set[str]) -> dict[str, list[list[str]]]:
     """What is told about each fold; `opened` are the keys of those that have a picture."""
     about = {}
-    for one in [*folding.folds.values(), *(one for level in found for one in level.folding.folds.values())]:
+    folded = (one for folding in foldings for one in folding.folds.values())
+    for one in [*folded, *(one for level in found for one in level.folding.folds.values())]:
         rows = [["folded", f"{one.title(graph)} {one.place}".strip()], ["ops", f"{len(one.ops):,}"]]
         if one.leaves:
             rows.append(["leaves", f"{len(one.leaves):,}"])
@@ -71,21 +77,15 @@ def details(graph: Graph, folding: Folding, found: list[Level], opened: set[str]
 
 
 def pictures(
-    director: Director,
-    view: str,
-    found: list[Level],
-    identity: str,
-    top: set[str],
-    place: Callable[[Drawing], Layout],
-    room: int,
+    director: Director, view: str, found: list[Level], identity: str, top: set[str], place: Place, room: int
 ) -> tuple[dict[str, dict[str, Any]], set[str]]:
     """The picture of each level in one view, by the key of its fold, as long as `room` characters hold them.
 
     Beside them the keys of all that they show.
 
     A level has the identity of the view's own picture and takes its place. Its patches are those of the steps in which
-    something in it changes; elements that the view's own picture has as well (`top`) are patched by that picture's.
-    `place` lays a drawing out.
+    something in it changes; `own` are those in which that is something that the view's own picture (`top`) has not.
+    `place` is given what draws the level in more or less detail, and gives back a drawing with its positions.
     """
     stage = director.stages[view]
     rooms = stage.rooms
@@ -98,16 +98,21 @@ def pictures(
     for level in found:
         if level.parent is not None and level.parent not in made:
             continue
-        drawing = shapes.drawing(level.graph, view, rooms, director.layers, level.folding, level.border)
+        drawing, layout = place(
+            lambda detail, level=level: shapes.drawing(  # type: ignore[misc]
+                level.graph, view, rooms, director.layers, level.folding, level.border, detail
+            )
+        )
         patches: dict[int, dict[str, Any]] = {}
-        for key in (drawing.keys | drawing.alias.keys()) - top:
+        for key in drawing.keys | drawing.alias.keys():
             for step in steps.get(key, ()):
                 patches.setdefault(step, {})[key] = stage.patches[step][key]
         patches.pop(0, None)
+        own = {step for key in (drawing.keys | drawing.alias.keys()) - top for step in steps.get(key, ()) if step}
         title = f"{level.fold.title(level.graph)} {level.fold.place}".strip()
-        layout = place(drawing)
         picture = {
             "svg": svg.write(drawing, layout, identity, stage.first, f"Inside {title}", title, styled=False),
+            "own": sorted(own),
             "patches": {str(step): translated(patches[step], drawing) for step in sorted(patches)},
         }
         packed = _packed(picture)

@@ -10,19 +10,19 @@ from typing import Any
 
 from viz.frames import details, levels
 from viz.frames.director import VIEWS, Director
-from viz.frames.stage import translated
+from viz.frames.stage import shown_moves, translated
 from viz.picture import layout as layouts
 from viz.picture import shapes, svg
-from viz.picture.fold import fold
+from viz.picture.fit import ROOMS, Choice, Fitter, Placed, Room, fullest, lay_out
+from viz.picture.fold import Folding
 from viz.picture.kept import Drawn, Kept
+from viz.picture.shapes import Detail
 from viz.recording.collection import no_collection
 from viz.recording.recording import Recording
 
 WIDE = 1240.0  # pixels; a wider left-to-right picture is drawn top to bottom instead
 ROOM = 1_400_000  # characters that a scene may have, the insides of its folds included
 LEAST_ROOM = 400_000  # for those insides, in a scene that is large without them
-INSIDE = 2.0  # seconds for the layout of what is inside one fold
-TOO_WIDE = 1.5 * WIDE  # past this, not even a picture that is to keep its direction stays left to right
 
 
 @no_collection()
@@ -32,11 +32,14 @@ def scene(
     title: str = "",
     views: tuple[str, ...] = VIEWS,
     theme: str = "auto",
-    direction: dict[str, str] | None = None,
+    rooms: tuple[Room, ...] = ROOMS,
     kept: Kept | None = None,
-    wide: float = WIDE,
 ) -> dict[str, Any]:
     """All that a player needs to show `recording`, as plain data; see the contract in the design.
+
+    A view has one picture for each of the rooms that needs another: `svg` and `patches` are those of the first, `others`
+    has the rest. `rank` says how little of the graph a picture tells (0: all there is), `least` is the size of its
+    smallest letters, `width` and `height` are its own, in pixels.
 
     Args:
         recording: what to show.
@@ -44,27 +47,30 @@ def scene(
         title: heading of the player.
         views: which views to prepare.
         theme: `"auto"`, `"light"` or `"dark"`.
-        direction: of a view, `"LR"` or `"TB"`; what fits a page when not given.
+        rooms: the places that the pictures are to fit; a stage takes the one that fits it best.
         kept: the pictures of earlier runs, which are taken again where they fit.
-        wide: pixels across that a picture may have from left to right, where no direction is given.
     """
     identity = identity or new_identity()
+    kept = kept or Kept()
     director = Director(recording)
     graph = recording.graph
-    folding = fold(graph)
-    wanted = direction or {}
-    drawings = {}
+    foldings: dict[tuple[str, ...], Folding] = {}
+    pictures: dict[str, dict[str, Any]] = {}
+    drawn: dict[str, set[str]] = {}  # what any picture of a view shows
+    common: dict[str, set[str]] = {}  # what all of them show
     for view in views:
-        rooms = director.stages[view].rooms
-        if kept is not None:
-            rooms = kept.rooms(graph, view, rooms)
-        drawings[view] = shapes.drawing(graph, view, rooms, director.layers, folding)
-    pictures = {
-        view: _picture(
-            director, view, drawings[view], f"{identity}{view[0]}", theme, wanted.get(view), kept or Kept(), wide
-        )
-        for view in views
-    }
+        texts = kept.rooms(graph, view, director.stages[view].rooms)
+        found: dict[Choice, Placed] = {}
+        fitter = Fitter(graph, functools.partial(_drawing, director, view, texts))
+        for room in rooms:
+            placed = fitter.fit(room, kept.choices.get((view, room)))
+            kept.choices[view, room] = placed.choice
+            found[placed.choice] = placed
+            foldings[tuple(placed.folding.folds)] = placed.folding
+        first, *others = (_picture(director, view, one, f"{identity}{view[0]}", theme, kept) for one in found.values())
+        pictures[view] = {**first, "others": others} if others else first
+        common[view] = set.intersection(*(placed.drawing.keys for placed in found.values()))
+        drawn[view] = set().union(*(placed.drawing.keys for placed in found.values()))
     made: dict[str, Any] = {
         "schema": 1,
         "id": identity,
@@ -74,50 +80,57 @@ def scene(
         "views": pictures,
         "steps": [vars(step) for step in director.steps],
         "details": details.details(graph),
-        "legend": details.legend(recording, folding),
+        "legend": details.legend(recording, list(foldings.values())),
         "stdout": recording.stdout,
         "error": recording.error,
     }
-    if folding.folds:
-        inner = levels.levels(graph, folding)
+    if any(folding.folds for folding in foldings.values()):
+        inner = levels.levels(graph, *foldings.values())
         shown: set[str] = set()  # what a reader can point at
-        room = max(LEAST_ROOM, ROOM - len(json.dumps(made, ensure_ascii=False))) // len(views)
+        room_left = max(LEAST_ROOM, ROOM - len(json.dumps(made, ensure_ascii=False))) // len(views)
+        place = functools.partial(fullest, room=rooms[0])
         for view in views:
-            top = drawings[view].keys
             pictures[view]["folds"], within = levels.pictures(
-                director, view, inner, pictures[view]["id"], top, functools.partial(arrange, time_limit=INSIDE), room
+                director, view, inner, pictures[view]["id"], common[view], place, room_left
             )
-            shown |= top | within
+            shown |= drawn[view] | within
         opened = {key for picture in pictures.values() for key in picture["folds"]}
-        made["details"].update(levels.details(graph, folding, inner, opened))
+        made["details"].update(levels.details(graph, list(foldings.values()), inner, opened))
         made["details"] = {key: rows for key, rows in made["details"].items() if key in shown}
     return made
 
 
-def _picture(
-    director: Director,
-    view: str,
-    drawing: shapes.Drawing,
-    identity: str,
-    theme: str,
-    direction: str | None,
-    kept: Kept,
-    wide: float,
-) -> dict[str, Any]:
+def _drawing(
+    director: Director, view: str, texts: dict[str, dict[str, str]], folding: Folding, detail: Detail
+) -> shapes.Drawing:
+    return shapes.drawing(director.graph, view, texts, director.layers, folding, detail=detail)
+
+
+def _picture(director: Director, view: str, placed: Placed, identity: str, theme: str, kept: Kept) -> dict[str, Any]:
     """Base SVG and patches of one view."""
     stage = director.stages[view]
+    drawing, (_, detail, direction) = placed.drawing, placed.choice
     patches = [translated(patch, drawing) for patch in stage.patches]
     if patches:
         patches[0] = {}
     about = f"Graph of the program, {view} view", details.describe(director.graph), theme
     drawn = kept.find(drawing, stage.first, about, direction)
     if drawn is None:
-        placed = arrange(drawing, direction, wide)
-        text = svg.write(drawing, placed, identity, stage.first, *about)
-        drawn = Drawn(drawing, stage.first, about, direction, placed.direction, identity, text)
+        text = svg.write(drawing, placed.layout, identity, stage.first, *about)
+        drawn = Drawn(drawing, stage.first, about, direction, identity, text)
         kept.add(drawn)
-    text = drawn.text.replace(drawn.identity, identity)
-    return {"svg": text, "patches": patches, "id": identity, "direction": drawn.direction}
+    width, height = svg.canvas(placed.layout, [])
+    return {
+        "svg": drawn.text.replace(drawn.identity, identity),
+        "patches": patches,
+        "moves": shown_moves(stage.moves, drawing),
+        "id": identity,
+        "direction": direction,
+        "rank": placed.rank,
+        "least": detail.least,
+        "width": round(width),
+        "height": round(height),
+    }
 
 
 def frame(scene: dict[str, Any], view: str, step: int) -> str:
@@ -162,7 +175,7 @@ def new_identity() -> str:
     return f"g{secrets.token_hex(3)}{next(_counter)}"
 
 
-def fits_across(drawing: shapes.Drawing, wide: float = WIDE) -> bool:
+def fits_across(drawing: shapes.Drawing) -> bool:
     """Whether the longest row fits a page, as far as can be told before anything is laid out."""
     if len(drawing.boxes) > 60:
         return False
@@ -182,29 +195,17 @@ def fits_across(drawing: shapes.Drawing, wide: float = WIDE) -> bool:
             waits[head] -= 1
             if not waits[head]:
                 ready.append(head)
-    return max(reach.values(), default=0.0) <= wide
+    return max(reach.values(), default=0.0) <= WIDE
 
 
-def arrange(
-    drawing: shapes.Drawing,
-    direction: str | None = None,
-    wide: float = WIDE,
-    time_limit: float = layouts.TIME_LIMIT,
-) -> layouts.Layout:
-    """Lay a picture out in a direction, `"LR"` or `"TB"`; without one, left to right where that fits a page.
-
-    Asked for left to right, a picture that nobody could read so is laid out top to bottom all the same.
-    """
-    sizes = [(box.key, box.width, box.height) for box in drawing.boxes]
-    ends = [(link.key, link.tail, link.head, *link.room) for link in drawing.links]
-    loose = {link.key for link in drawing.links if link.kind == "share"}
-    if direction == "LR" or (direction is None and fits_across(drawing, wide)):
-        placed = layouts.place(sizes, ends, "LR", loose, time_limit, drawing.scopes)
-        if placed.width <= (wide if direction is None else TOO_WIDE):
+def arrange(drawing: shapes.Drawing, time_limit: float = layouts.TIME_LIMIT) -> layouts.Layout:
+    """Lay a picture of a page out: left to right where that fits across, else top to bottom."""
+    if fits_across(drawing):
+        placed = lay_out(drawing, "LR", time_limit)
+        if placed.width <= WIDE:
             return placed
-    placed = layouts.place(sizes, ends, "TB", loose, time_limit, drawing.scopes)
+    placed = lay_out(drawing, "TB", time_limit)
     # Many side by side: a page is scrolled down more easily than across.
-    if direction is None and placed.width > 2 * wide:
-        other = layouts.place(sizes, ends, "LR", loose, time_limit, drawing.scopes)
-        return min(placed, other, key=lambda one: one.width)
+    if placed.width > 2 * WIDE:
+        return min(placed, lay_out(drawing, "LR", time_limit), key=lambda one: one.width)
     return placed

@@ -17,6 +17,8 @@ class Stage:
         self.state: dict[str, State] = {}
         self.first: dict[str, State] = {}
         self.patches: list[dict[str, dict[str, Any]]] = []
+        self.moves: list[list[dict[str, Any]]] = []
+        self._moves: list[dict[str, Any]] = []
         self.widest: dict[str, dict[str, str]] = {}
         self._change: dict[str, dict[str, Any]] = {}
         self._passing: dict[str, str] = {}
@@ -40,6 +42,13 @@ class Stage:
         self.set(key, classes, **text)
         self._passing[key] = after
 
+    def move(self, way: str, key: str, *texts: str) -> None:
+        """Let a gradient be seen in this step: `along` a line, `at` a node where several meet, or `into` a `.grad`.
+
+        The texts are what it says one after the other: what leaves, how it is changed, what arrives.
+        """
+        self._moves.append({way: key, "texts": list(dict.fromkeys(filter(None, texts)))})
+
     @property
     def rooms(self) -> dict[str, dict[str, str]]:
         """For each element and slot the widest text that it will ever hold."""
@@ -54,6 +63,8 @@ class Stage:
         """End the step."""
         self.patches.append(self._change)
         self._change = {}
+        self.moves.append(self._moves)
+        self._moves = []
         leaving, self._passing = self._passing, {}
         for key, after in leaving.items():
             self.set(key, after)
@@ -70,19 +81,32 @@ def _loudness(state: str) -> int:
 def translated(patch: dict[str, dict[str, Any]], drawing: Drawing) -> dict[str, dict[str, Any]]:
     """A patch for what is drawn: a fold shows the loudest state of what happens inside it, and none of its texts."""
     keys = drawing.keys
-    rows = drawing.rows
     made: dict[str, dict[str, Any]] = {}
     for key, change in patch.items():
         if key in keys:
-            made[key] = change
-            if "text" in change:
-                fitting = {
-                    slot: rows[key, slot].cut(text) for slot, text in change["text"].items() if (key, slot) in rows
-                }
-                made[key] = {**change, "text": {**change["text"], **fitting}}
+            made[key] = change if "text" not in change else {**change, "text": _fitting(key, change["text"], drawing)}
             continue
         stands = drawing.alias.get(key)
         if stands is None or stands not in keys or "class" not in change:
             continue
         made[stands] = {"class": min(change["class"], made.get(stands, {}).get("class", "done"), key=_loudness)}
     return made
+
+
+def shown_moves(moves: list[list[dict[str, Any]]], drawing: Drawing) -> dict[str, list[dict[str, Any]]]:
+    """What is seen to move in each step, of what is drawn."""
+    made: dict[str, list[dict[str, Any]]] = {}
+    for step, several in enumerate(moves):
+        for one in several:
+            way = next(iter(one))
+            key = one[way] if one[way] in drawing.keys else drawing.alias.get(one[way])
+            if key in drawing.keys and (key == one[way] or way == "along"):
+                made.setdefault(str(step), []).append({**one, way: key})
+    return made
+
+
+def _fitting(key: str, texts: dict[str, str], drawing: Drawing) -> dict[str, str]:
+    """Those of an element's texts that the picture has a place for, each as long as its place."""
+    if key in drawing.labelled:
+        return texts
+    return {slot: drawing.rows[key, slot].cut(text) for slot, text in texts.items() if (key, slot) in drawing.rows}

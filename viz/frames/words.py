@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from viz.recording import notation
 from viz.recording.graph import Array, Graph, Op, Saved, Value
-from viz.recording.notation import brief, listed, scalar
+from viz.recording.notation import brief, listed, scalar, short
 from viz.recording.recording import Gradient
 
 
@@ -70,6 +70,13 @@ def joined(gradients: list[Gradient]) -> str:
     return " + ".join(brief(gradient.array) or "none" for gradient in gradients)
 
 
+def briefly(gradients: list[Gradient]) -> str:
+    """Gradients that meet, in as few signs as can be."""
+    if len(gradients) > 2:
+        return f"{len(gradients)} gradients"
+    return " + ".join(short(gradient.array) or "none" for gradient in gradients)
+
+
 def arrived(gradients: list[Gradient], graph: Graph) -> str:
     """What a node has been given, one gradient for each of its outputs."""
     there = [gradient for gradient in gradients if gradient.array is not None]
@@ -94,6 +101,12 @@ def hooked(name: str, gradients: list[Gradient]) -> str:
 def sentence(text: str) -> str:
     """`text` with a full stop where it has none."""
     return text if text.endswith((".", "!", "?")) else f"{text}."
+
+
+def travels(upstream: Array | None, sent: Array) -> tuple[str, str, str]:
+    """What a gradient says on its way through an op: as it came, how it is changed, as it goes on."""
+    _, factor, one_line = product(upstream, sent)
+    return short(upstream), one_line.replace("·", "×") if factor else "", short(sent)
 
 
 def product(upstream: Array | None, sent: Array | None) -> tuple[str, str, str]:

@@ -70,7 +70,7 @@ def fold(graph: Graph, limit: int = VISIBLE) -> Folding:
     if len(graph.ops) + len(graph.values) <= limit:
         return Folding()
     ops = list(graph.ops.values())
-    by_module = _modules(graph, ops, limit // 4)
+    by_module = _modules(graph, ops, limit // 4 if limit == VISIBLE else limit)
     if by_module is not None:
         return by_module
     runs = _repetitions(_codes(ops))

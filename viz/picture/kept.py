@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
+from viz.picture.fit import Choice, Room
 from viz.picture.shapes import Drawing
 from viz.picture.svg import State
 from viz.picture.theme import text_width
@@ -21,7 +22,6 @@ class Drawn:
     drawing: Drawing
     first: dict[str, State]
     about: tuple[str, ...]
-    asked: str | None  # the direction that was asked for
     direction: str
     identity: str
     text: str
@@ -41,6 +41,9 @@ class Kept:
     def __init__(self) -> None:
         self._rooms: dict[Any, dict[str, dict[str, str]]] = {}
         self._drawn: list[Drawn] = []
+        self.choices: dict[
+            tuple[str, Room], Choice
+        ] = {}  # how each view was drawn for a room: no change turns it around
 
     def rooms(self, graph: Graph, view: str, rooms: dict[str, dict[str, str]]) -> dict[str, dict[str, str]]:
         """`rooms`, each text as wide as it ever was in a graph of this structure."""
@@ -55,13 +58,11 @@ class Kept:
             del self._rooms[next(iter(self._rooms))]
         return widest
 
-    def find(
-        self, drawing: Drawing, first: dict[str, State], about: tuple[str, ...], direction: str | None
-    ) -> Drawn | None:
+    def find(self, drawing: Drawing, first: dict[str, State], about: tuple[str, ...], direction: str) -> Drawn | None:
         """The picture that would be drawn again, if there is one."""
         for drawn in self._drawn:
             if (
-                direction in (drawn.asked, drawn.direction)
+                direction == drawn.direction
                 and drawn.about == about
                 and drawn.drawing == drawing
                 and drawn.first == first

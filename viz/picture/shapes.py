@@ -17,6 +17,29 @@ PADDING = 10.0
 WIDEST = 190.0  # pixels for one line of text
 
 
+@dataclass(frozen=True)
+class Detail:
+    """How much of everything a picture tells; what it leaves out is told where somebody points."""
+
+    name: str
+    least: float  # the font size of its smallest letters
+    docked: bool = True  # the result of an op stands below it, without an arrow between them
+    arrays: bool = False  # arrays as tables and heat-maps, else in words
+    about: bool = False  # dtypes, the names of nodes, what is saved, factors along the arrows
+    values: bool = True  # numbers
+    widest: float = WIDEST  # pixels for one line of text
+    padding: float = PADDING
+
+
+FULL = Detail("full", SIZE["tiny"], docked=False, arrays=True, about=True)
+DETAILS = (
+    FULL,
+    Detail("docked", SIZE["small"], arrays=True, about=True, widest=150.0),
+    Detail("compact", SIZE["small"], widest=110.0, padding=7.0),
+    Detail("names", SIZE["small"], values=False, widest=84.0, padding=5.0),
+)
+
+
 @dataclass
 class Row:
     """One line of text in a box; `slot` names it for patches, `room` is the widest text it will ever hold."""
@@ -27,6 +50,7 @@ class Row:
     room: str = ""
     layers: list[Grid] = field(default_factory=list)  # pictures of an array in place of text, one shown at a time
     beside: list[Grid] = field(default_factory=list)  # pictures of its gradient, to the right of it
+    widest: float = WIDEST
 
     GAP = 8.0
 
@@ -52,12 +76,12 @@ class Row:
             return _widest(self.layers) + gap + _widest(self.beside)
         size = SIZE.get("small" if self.style == "grad" else self.style, 13.0)
         bold = self.style == "name"
-        return min(WIDEST, max(text_width(self.text, size, bold), text_width(self.room, size, bold)))
+        return min(self.widest, max(text_width(self.text, size, bold), text_width(self.room, size, bold)))
 
     def cut(self, text: str) -> str:
         """`text`, shortened where it would not fit a line."""
         size = SIZE.get("small" if self.style == "grad" else self.style, 13.0)
-        return shorten(text, size, WIDEST, self.style == "name")
+        return shorten(text, size, self.widest, self.style == "name")
 
 
 def _widest(layers: list[Grid]) -> float:
@@ -73,8 +97,10 @@ class Box:
     rows: list[Row]
     tabs: list[tuple[str, str]] = field(default_factory=list)  # (key, label) of saved tensors docked below
     title: str = ""
+    padding: float = PADDING
+    told: bool = True  # its tabs say what they hold
+    least: float = 0.0  # width that it has at least, in pixels
 
-    TAB = 15.0
     PLUS = 12.0  # room for the mark of a fold that opens
 
     @property
@@ -83,11 +109,17 @@ class Box:
         return self.kind in ("op", "unrecorded", "accumulate", "fold", "beyond")
 
     @property
+    def tab(self) -> float:
+        """The height of a docked tab, in pixels."""
+        return 15.0 if self.told else 6.0
+
+    @property
     def width(self) -> float:
         """In pixels."""
-        widest = max([row.width for row in self.rows] + [text_width(label, SIZE["tiny"]) for _, label in self.tabs])
+        labels = [label for _, label in self.tabs] if self.told else []
+        widest = max([row.width for row in self.rows] + [text_width(label, SIZE["small"]) for label in labels])
         beside = self.PLUS if self.kind == "fold" else 0.0
-        return max(44.0, round(widest + 2 * (beside + PADDING - self.is_pill)))
+        return max(self.least, 4.4 * self.padding, round(widest + 2 * (beside + self.padding - self.is_pill)))
 
     @property
     def body(self) -> float:
@@ -97,7 +129,7 @@ class Box:
     @property
     def height(self) -> float:
         """In pixels, tabs included."""
-        return self.body + self.TAB * len(self.tabs)
+        return self.body + self.tab * len(self.tabs)
 
 
 @dataclass
@@ -128,11 +160,18 @@ class Drawing:
     links: list[Link]
     alias: dict[str, str] = field(default_factory=dict)
     scopes: list[Scope] = field(default_factory=list)  # frames around the ops of a module
+    docks: dict[str, str] = field(default_factory=dict)  # op -> its result, which stands below it
+    detail: Detail = FULL
 
     @cached_property
     def rows(self) -> dict[tuple[str, str], Row]:
         """Each line of text by its box's key and its slot."""
         return {(box.key, row.slot): row for box in self.boxes for row in box.rows}
+
+    @cached_property
+    def labelled(self) -> set[str]:
+        """The keys of the gradients' lines that have room for words."""
+        return {link.back or link.key for link in self.links if link.label}
 
     @cached_property
     def keys(self) -> set[str]:
@@ -149,6 +188,7 @@ def drawing(
     layers: dict[str, list[Grid]] | None = None,
     folding: Folding | None = None,
     border: list[Op] | None = None,
+    detail: Detail = FULL,
 ) -> Drawing:
     """The boxes and links of one view, folded where there are too many to read.
 
@@ -159,16 +199,49 @@ def drawing(
         layers: for each value the pictures of its gradients.
         folding: what is folded; found out when not given.
         border: when `graph` is a part of another, the recorded ops outside of it that its ops are linked to.
+        detail: how much of everything is told.
     """
     folding = fold(graph) if folding is None else folding
     if view == "values":
-        made = _values_view(graph, folding, room, layers or {})
+        made = _values_view(graph, folding, room, layers or {}, detail)
     else:
-        made = _node_view(graph, folding, room, border or [])
+        made = _node_view(graph, folding, room, border or [], detail)
+    made.detail = detail
+    if not detail.about:
+        for link in made.links:
+            link.label = ""
+    if detail is not FULL:
+        for box in made.boxes:
+            box.padding, box.told = detail.padding, detail.about
+            for row in box.rows:
+                row.widest = detail.widest
+                if row.style == "tiny":
+                    row.style = "small"
+                row.text = row.cut(row.text)
+    if detail.docked:
+        _dock(made)
     if not folding.folds and border is None:
         ends = [(link.tail, link.head) for link in made.links if link.kind != "share"]
         made.scopes = whole(scopes(graph, [box.key for box in made.boxes]), ends)
     return made
+
+
+def _dock(made: Drawing) -> None:
+    """Put the only result of each op below it, as wide as the op: the arrow between them goes without saying."""
+    boxes = {box.key: box for box in made.boxes}
+    results: dict[str, list[Link]] = {}
+    for link in made.links:
+        if link.kind == "forward" and link.tail in boxes and boxes[link.tail].kind in ("op", "unrecorded"):
+            results.setdefault(link.tail, []).append(link)
+    docked = set()
+    for op, links in results.items():
+        if len(links) != 1 or links[0].head not in boxes or boxes[links[0].head].is_pill:
+            continue
+        value = links[0].head
+        made.docks[op] = value
+        docked.add(links[0].key)
+        boxes[op].least = boxes[value].least = max(boxes[op].width, boxes[value].width)
+    made.links = [link for link in made.links if link.key not in docked]
 
 
 class _Joined:
@@ -216,16 +289,20 @@ def _fold_box(one: Fold, graph: Graph) -> Box:
 
 
 def _values_view(
-    graph: Graph, folding: Folding, room: dict[str, dict[str, str]], layers: dict[str, list[Grid]]
+    graph: Graph,
+    folding: Folding,
+    room: dict[str, dict[str, str]],
+    layers: dict[str, list[Grid]],
+    detail: Detail,
 ) -> Drawing:
     hidden = inner(graph)
     values = [value for key, value in graph.values.items() if key not in hidden and key not in folding.hidden]
     ops = [op for key, op in graph.ops.items() if key not in hidden]
     boxes = [
-        _value_box(value, room.get(value.key, {}), layers.get(value.key, []), _made_at(graph, value))
+        _value_box(value, room.get(value.key, {}), layers.get(value.key, []), _made_at(graph, value), detail)
         for value in values
     ]
-    boxes += [_op_box(op, room.get(op.key, {})) for op in ops if op.key not in folding.unit]
+    boxes += [_op_box(op, detail) for op in ops if op.key not in folding.unit]
     boxes += [_fold_box(one, graph) for one in folding.folds.values()]
     joined = _Joined(folding)
     for op in ops:
@@ -277,44 +354,64 @@ def _made_at(graph: Graph, value: Value) -> int:
     return value.version if value.kind in ("leaf", "input") and not value.how_shared else 0
 
 
-def _value_box(value: Value, room: dict[str, str], layers: list[Grid], made_at: int) -> Box:
-    rows = [Row("name", "name" if value.name else "value", "", "")]
-    rows[0].text = rows[0].cut(value.title)
-    if value.shape != [] or value.kind in ("leaf", "input"):
-        about = value.dtype if value.shape == [] else f"{notation.shape(value.shape)} {value.dtype}"
-        rows.append(Row("about", "tiny", about))
-    if value.array is not None:
-        drawn = grid(f"{value.key}x", value.array)
-        words = grids.words(value.array)
-        if words and drawn is None:
-            rows.insert(1, Row("value", "value", "", room.get("value", words)))
-        elif words:
-            rows.append(Row("value", "small", "", room.get("value", words)))
-        if drawn is not None or layers:
-            rows.append(Row("", "grid", layers=[] if drawn is None else [drawn], beside=layers))
-    elif layers:
-        rows.append(Row("", "grid", beside=layers))
-    if room.get("grad"):
-        rows.append(Row("grad", "grad", "", room["grad"]))
-    if room.get("note"):
-        rows.append(Row("note", "tiny", "", room["note"]))
+def _value_box(value: Value, room: dict[str, str], layers: list[Grid], made_at: int, detail: Detail) -> Box:
+    rows = [Row("name", "name" if value.name else "value", value.title)]
+    if not detail.arrays:
+        _in_words(rows, value, room, detail)
+    else:
+        if value.shape != [] or (value.kind in ("leaf", "input") and detail is FULL):
+            about = value.dtype if value.shape == [] else f"{notation.shape(value.shape)} {value.dtype}"
+            rows.append(Row("about", "tiny", about))
+        if value.array is not None:
+            drawn = grid(f"{value.key}x", value.array)
+            words = grids.words(value.array)
+            if words and drawn is None:
+                rows.insert(1, Row("value", "value", "", room.get("value", words)))
+            elif words:
+                rows.append(Row("value", "small", "", room.get("value", words)))
+            if drawn is not None or layers:
+                rows.append(Row("", "grid", layers=[] if drawn is None else [drawn], beside=layers))
+        elif layers:
+            rows.append(Row("", "grid", beside=layers))
+        if room.get("grad"):
+            rows.append(Row("grad", "grad", "", room["grad"]))
+        if room.get("note") and detail is FULL:
+            rows.append(Row("note", "tiny", "", room["note"]))
     if value.version > made_at:
-        rows.append(Row("version", "tiny", f"version {value.version}"))
+        rows.append(Row("version", "tiny", f"version {value.version}" if detail.values else f"v{value.version}"))
+    rows[0].text = rows[0].cut(rows[0].text)
     return Box(value.key, value.kind, rows, title=value.title)
 
 
-def _op_box(op: Op, room: dict[str, str]) -> Box:
+def _in_words(rows: list[Row], value: Value, room: dict[str, str], detail: Detail) -> None:
+    """The rows of a value where there is no room for tables: its number or its shape, and its gradient as short."""
+    if value.shape and not (value.name or detail.values):
+        rows[0] = Row("about", "value", notation.shape(value.shape))
+    elif value.shape:
+        rows.append(Row("about", "small", notation.shape(value.shape)))
+    elif detail.values and room.get("value"):
+        rows.append(Row("value", "value", "", room["value"]))
+    elif not value.name and room.get("value"):  # a number says more than a long formula
+        rows[0] = Row("value", "value", "", room["value"])
+    if room.get("short"):
+        rows.append(Row("short", "grad", "", room["short"]))
+
+
+def _op_box(op: Op, detail: Detail) -> Box:
     mathematics = notation.symbol(op)
     rows = [Row("symbol", "symbol" if len(mathematics) <= 5 else "word", mathematics)]
     rows[0].text = rows[0].cut(mathematics)
     small = op.name if op.recorded else "not recorded"
-    rows.append(Row("node", "tiny", ""))
-    rows[1].text = rows[1].cut(small)
+    if detail.about:
+        rows.append(Row("node", "tiny", ""))
+        rows[1].text = rows[1].cut(small)
     tabs = [(f"{op.key}s{position}", f"saved {saved.name}") for position, saved in enumerate(op.saved)]
     return Box(op.key, "op" if op.recorded else "unrecorded", rows, tabs, title=f"{mathematics} {small}")
 
 
-def _node_view(graph: Graph, folding: Folding, room: dict[str, dict[str, str]], border: list[Op]) -> Drawing:
+def _node_view(
+    graph: Graph, folding: Folding, room: dict[str, dict[str, str]], border: list[Op], detail: Detail
+) -> Drawing:
     boxes = [_fold_box(one, graph) for one in folding.folds.values()]
     joined = _Joined(folding)
     leaves = graph.accumulators()
@@ -323,14 +420,14 @@ def _node_view(graph: Graph, folding: Folding, room: dict[str, dict[str, str]], 
         if not op.recorded:
             continue
         if op.key not in folding.unit:
-            boxes.append(_node_box(op, room.get(op.key, {})))
+            boxes.append(_node_box(op, room.get(op.key, {}), detail))
         for slot, (key, _) in enumerate(op.next):
             if key is not None:
                 used.add(key)
                 if not joined.inside(op.key, key):
                     joined.add(_node_link(op, slot, key, room))
     for op in border:
-        boxes.append(_node_box(op, room.get(op.key, {}), "beyond"))
+        boxes.append(_node_box(op, room.get(op.key, {}), detail, "beyond"))
         for slot, (key, _) in enumerate(op.next):
             if key is not None and key in graph.ops:
                 joined.add(_node_link(op, slot, key, room))
@@ -345,10 +442,11 @@ def _node_view(graph: Graph, folding: Folding, room: dict[str, dict[str, str]], 
     return Drawing(boxes, joined.links, joined.alias)
 
 
-def _node_box(op: Op, room: dict[str, str], kind: str = "op") -> Box:
-    rows = [Row("node", "value", "")]
+def _node_box(op: Op, room: dict[str, str], detail: Detail, kind: str = "op") -> Box:
+    rows = [Row("node", "value" if detail.values else "small", "", widest=WIDEST)]
     rows[0].text = rows[0].cut(op.name)
-    rows.append(Row("about", "tiny", f"sequence {op.sequence_nr}" if op.sequence_nr is not None else ""))
+    if detail.about:
+        rows.append(Row("about", "tiny", f"sequence {op.sequence_nr}" if op.sequence_nr is not None else ""))
     if room.get("grad"):
         rows.append(Row("grad", "grad", "", room["grad"]))
     tabs = [(f"{op.key}s{position}", f"saved {saved.name}") for position, saved in enumerate(op.saved)]

@@ -125,12 +125,11 @@ def _box(box: Box, spot: Spot, identity: str, state: dict[str, State]) -> str:
     left, top = spot.x - box.width / 2, spot.y - box.height / 2
     parts = [_open(identity, box.key, f"node {box.kind}", state), f"<title>{escape(box.title)}</title>"]
     for position, (key, label) in reversed(list(enumerate(box.tabs))):  # each lies on the one below it
-        y = top + box.body + position * box.TAB
+        y = top + box.body + position * box.tab
         parts.append(
             f"{_open(identity, key, 'tab', state)}"
-            f'<rect x="{_n(left + 6)}" y="{_n(y - 4)}" width="{_n(box.width - 12)}" height="{_n(box.TAB + 3)}" rx="3"/>'
-            f"{_text(identity, key, 'label', 'mid', spot.x, y + 10, label)}"
-            f'<path class="strike" d="M{_n(left + 10)} {_n(y + 6.5)}H{_n(left + box.width - 10)}"/></g>'
+            f'<rect x="{_n(left + 6)}" y="{_n(y - 4)}" width="{_n(box.width - 12)}" height="{_n(box.tab + 3)}" rx="3"/>'
+            f"{_label(identity, key, spot.x, y, label, left, box) if box.told else ''}</g>"
         )
     if box.kind == "fold":
         parts += [
@@ -163,6 +162,14 @@ def _box(box: Box, spot: Spot, identity: str, state: dict[str, State]) -> str:
         y += row.height
     parts.append("</g>")
     return "".join(parts)
+
+
+def _label(identity: str, key: str, x: float, y: float, label: str, left: float, box: Box) -> str:
+    """What a tab says, and the line through it that says that it is freed."""
+    return (
+        f"{_text(identity, key, 'label', 'mid', x, y + 10, label)}"
+        f'<path class="strike" d="M{_n(left + 10)} {_n(y + 6.5)}H{_n(left + box.width - 10)}"/>'
+    )
 
 
 def _link(link: Link, layout: Layout, identity: str, state: dict[str, State]) -> str:

@@ -187,7 +187,7 @@ _RULES = (
     "& .plus{display:none;fill:none;stroke:var(--ink);stroke-width:1.6}",
     "& .tgv-opens .plus{display:inline}",
     "& .tab rect{fill:var(--saved-fill);stroke:var(--saved);stroke-width:1.2}",
-    "& .tab text{font-size:10px;fill:var(--saved-ink)}",
+    "& .tab text{font-size:11px;fill:var(--saved-ink)}",
     "& .tab .strike{display:none;stroke:var(--saved-ink);stroke-width:1.2}",
     "& .tab.freed rect{fill:none;stroke-dasharray:2 2}",
     "& .tab.freed .strike{display:inline}",

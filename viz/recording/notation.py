@@ -316,6 +316,13 @@ def brief(array: Array | None) -> str:
     return f"{shape(array.shape)} ‖{number(array.norm, 3)}‖"
 
 
+def short(array: Array | None) -> str:
+    """An array in as few signs as can be, beside something that tells its shape: its number or numbers, else its norm."""
+    if array is None or array.norm is None or scalar(array) is not None or (len(array.shape) == 1 and array.size <= 3):
+        return brief(array)
+    return f"‖{number(array.norm, 3)}‖"
+
+
 def scalar(array: Array | None) -> float | None:
     """The number in an array of one element, or None."""
     if array is None or array.data is None or array.size != 1:

@@ -10,6 +10,7 @@ from typing import Any
 from viz import engines
 from viz.engines import CORE, TORCH
 from viz.frames.scene import scene
+from viz.picture.fit import HALF, Room
 from viz.picture.kept import Kept
 from viz.recording.distance import apart, coarsest
 from viz.recording.notation import number
@@ -19,7 +20,6 @@ from viz.telling.explain import explain
 
 NOTHING = "No line makes a tensor, so there is no graph. Begin with one: w = T.tensor(3.0, requires_grad=True)"
 NOT_YET = "It stops before it has made a tensor, so there is no graph."
-BESIDE = 640.0  # pixels; a wider picture goes top to bottom, so that two stand beside each other on a laptop's screen
 PRINTED = 2000  # characters of what a program printed, its end
 _TOLD = ("phase", "title", "sentence", "line")  # of a step: there is no room for the engine's bookkeeping
 _LONGEST = 6  # numbers written out; a longer array is told by its shape and norm
@@ -62,11 +62,11 @@ def shown(
     recording: Recording,
     identity: str,
     views: tuple[str, ...],
-    direction: dict[str, str] | None = None,
     kept: Kept | None = None,
+    rooms: tuple[Room, ...] = (HALF,),
 ) -> dict[str, Any]:
     """What the browser needs to show one engine's side: its pictures, its error with our sentence, what it printed."""
-    made = scene(recording, identity=identity, views=views, direction=direction, kept=kept, wide=BESIDE)
+    made = scene(recording, identity=identity, views=views, kept=kept, rooms=rooms)
     made["steps"] = [{name: step[name] for name in _TOLD} for step in made["steps"]]
     side: dict[str, Any] = {}
     if recording.graph.values:

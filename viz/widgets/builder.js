@@ -47,7 +47,8 @@ function renderBuilder({ model, el }) {
 
   /** Replace buttons and keep the focus on the one of the same name. */
   function refill(group, made) {
-    const focused = group.contains(document.activeElement) ? document.activeElement.dataset.name : null;
+    const active = /** @type {HTMLElement} */ (document.activeElement);
+    const focused = group.contains(active) ? active.dataset.name : null;
     group.replaceChildren(...made);
     if (focused) made.find((each) => each.dataset.name === focused)?.focus({ preventScroll: true });
   }

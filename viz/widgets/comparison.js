@@ -1,8 +1,10 @@
-// The comparison: both engines' pictures in step, what differs, and every gradient.
-import { highlight } from "./js/code.js";
+// The comparison: one graph, a badge that says whether PyTorch agrees, and behind it PyTorch's own graph, every gradient and all
+// that was compared.
+import { Bench } from "./js/bench.js";
+import { CodeList } from "./js/code.js";
 import { h, ownTheKeys } from "./js/dom.js";
+import { Engines } from "./js/engines.js";
 import { listen, widget } from "./js/model.js";
-import { Pair } from "./js/pair.js";
 
 /** Everything that was compared: values, gradients, names of nodes, order, errors. */
 function comparedTable({ compared, more }) {
@@ -20,43 +22,63 @@ function comparedTable({ compared, more }) {
     more ? h("p", { class: "tgv-missing" }, `and ${more} more that agree`) : null);
 }
 
+/** What was said of the comparison in words: the verdict, what differs, what each engine raised. */
+function verdictOf(result) {
+  const { agree, differences, details, timing, sides } = result;
+  const list = (texts) => h("ul", {}, ...texts.map((text) => h("li", {}, text)));
+  return h("div", { class: "tgv-verdict", "data-agree": String(agree), role: "status", tabindex: "0", "aria-label": "Verdict" },
+    h("p", {}, `${agree ? "✓" : "≠"} ${result.verdict}`),
+    differences.length ? list(differences) : null,
+    details.counted ? h("details", {}, h("summary", {}, "Details of the graph, which change no number"), list(details.all)) : null,
+    timing ? h("p", { class: "tgv-timing" }, timing) : null,
+    ...sides.filter((side) => side.error).map(({ title, error }) =>
+      h("p", {}, h("b", {}, `${title}: ${error.type}${error.line ? `, line ${error.line}` : ""} `), error.explanation || error.message)));
+}
+
 function renderComparison({ model, el }) {
   const result = model.get("result");
-  const pair = new Pair({ view: model.get("view"), step: model.get("step"), onStep: (step) => {
-    model.set("step", step);
+  const { agree, sides, source } = result;
+  const scenes = sides.filter((side) => side.scene).map(({ scene }) => scene);
+  const set = (name, value) => {
+    model.set(name, value);
     model.save_changes();
-  } });
-  const viewButtons = ["values", "grad_fn"].map((view) =>
-    h("button", { type: "button", class: "tgv-choice", onclick: () => { model.set("view", view); model.save_changes(); } }, view));
-  const code = h("ol", { class: "tgv-code", "aria-label": "Source" }, ...result.source.map((line, index) =>
-    h("li", {}, h("div", { class: "tgv-line" },
-      h("span", { class: "tgv-lineno", "aria-hidden": "true" }, String(index + 1)), h("code", {}, highlight(line))))));
-  const verdict = h("div", { class: "tgv-verdict", "data-agree": String(result.agree), role: "status" },
-    h("p", {}, `${result.agree ? "✓" : "≠"} ${result.verdict}`),
-    result.differences.length ? h("ul", {}, ...result.differences.map((text) => h("li", {}, text))) : null,
-    result.details.counted ? h("details", {}, h("summary", {}, "Details of the graph, which change no number"),
-      h("ul", {}, ...result.details.all.map((text) => h("li", {}, text)))) : null,
-    result.timing ? h("p", { class: "tgv-timing" }, result.timing) : null);
+  };
+  const engines = new Engines({ view: model.get("view"), step: model.get("step"),
+    split: agree === false && scenes.length > 1, // where they differ, both are to be seen
+    onView: (view) => set("view", view), onStep: (step) => set("step", step),
+    onSplit: (split) => {
+      engines.setSplit(split);
+      bench.arrange();
+    } });
+  const code = new CodeList(source, {
+    label: "Source, a line is a button that jumps to it",
+    occurs: (line) => scenes.some(({ steps }) => steps.some((step) => step.line === line)),
+    onLine: (line) => engines.stepper.goToNext((step) => engines.stepper.steps[step].line === line),
+  });
+  const stageHost = h("div", { class: "tgv-compared-stage" }, engines.element);
+  const bench = new Bench({ code: code.element, now: verdictOf(result), stage: stageHost, besides: 42,
+    views: () => scenes.slice(0, engines.split ? 2 : 1).flatMap(({ views }) => Object.values(views)),
+    longest: () => [result.verdict.length + 2, result.differences.join(" ").length] });
+  bench.onArrange = (height) => { engines.element.style.height = `${height}px`; };
+  engines.onHere = (line) => code.mark(line);
   const root = h("div", { class: "tgv tgv-comparison", role: "group", "aria-label": "Comparison", tabindex: "-1" },
     h("div", { class: "tgv-head" }, h("div", { class: "tgv-title" }, "The same program on both engines"), h("span", { class: "tgv-spring" }),
-      h("div", { class: "tgv-choices", role: "group", "aria-label": "View" }, ...viewButtons)),
-    verdict,
-    h("div", { class: "tgv-compared" }, code, pair.tableBox),
-    pair.sidesBox, pair.stepLine, pair.controls, comparedTable(result));
+      engines.badge, engines.views),
+    bench.element, engines.controls, comparedTable(result));
   el.replaceChildren(root);
   const releaseKeys = ownTheKeys(root);
-  root.addEventListener("keydown", (event) => pair.key(event));
-  pair.show(result.sides, result.table);
-  const drawView = () => {
-    viewButtons.forEach((choice) => choice.setAttribute("aria-pressed", String(choice.textContent === model.get("view"))));
-    pair.setView(model.get("view"));
-  };
-  drawView();
-  const deaf = listen(model, { "change:view": drawView, "change:step": () => pair.goTo(model.get("step")) });
+  root.addEventListener("keydown", (event) => engines.key(event));
+  bench.arrange();
+  engines.show(sides, result.table, result.badge);
+  const deaf = listen(model, {
+    "change:view": () => engines.setView(model.get("view")),
+    "change:step": () => engines.goTo(model.get("step")),
+  });
   return () => {
     deaf();
     releaseKeys();
-    pair.destroy();
+    engines.destroy();
+    bench.destroy();
     el.replaceChildren();
   };
 }

@@ -12,6 +12,7 @@ from viz.export import bundle
 from viz.export.files import embedded, inlined, page
 from viz.frames import scene
 from viz.frames.director import VIEWS
+from viz.picture.fit import ROOMS
 from viz.picture.svg import escape
 from viz.telling.account import missing, shown, table, title
 from viz.widgets import fallback
@@ -38,6 +39,21 @@ def _row(one: Difference) -> dict[str, Any]:
     }
 
 
+def _badge(comparison: Comparison, name: str) -> dict[str, Any]:
+    """Whether PyTorch agrees, in a few words: `agree` is None where it has not run."""
+    name = name.partition(",")[0]
+    if comparison.missing:
+        return {"agree": None, "label": f"{name} has not run", "compared": comparison.missing, "differs": []}
+    differs = [str(one) for one in comparison.differences]
+    label = f"{name} {'agrees' if comparison.agree else 'differs'}"
+    return {
+        "agree": comparison.agree,
+        "label": label,
+        "compared": f"{len(comparison.table)} things",
+        "differs": differs,
+    }
+
+
 def _result(comparison: Comparison) -> dict[str, Any]:
     """All that the page shows of a comparison."""
     prefix = scene.new_identity()
@@ -46,7 +62,7 @@ def _result(comparison: Comparison) -> dict[str, Any]:
         {
             "engine": engine,
             "title": title(engine, recording.device),
-            **shown(recording, f"{prefix}{engine[0]}", VIEWS),
+            **shown(recording, f"{prefix}{engine[0]}", VIEWS, rooms=ROOMS),
         }
         for engine, recording in recordings.items()
     ]
@@ -59,6 +75,7 @@ def _result(comparison: Comparison) -> dict[str, Any]:
         "table": table(recordings),
         "agree": comparison.agree,
         "verdict": comparison.verdict,
+        "badge": _badge(comparison, sides[1]["title"]),
         "differences": [] if comparison.missing else [str(one) for one in comparison.differences],
         "details": {"counted": comparison.counted, "all": [str(one) for one in comparison.details[:LISTED]]},
         "compared": [_row(one) for one in _first(comparison.table)],

@@ -23,10 +23,11 @@ from viz.experiments.program import Program, ProgramError, parse, reread
 from viz.export import bundle
 from viz.frames import scene
 from viz.frames.director import VIEWS
+from viz.picture.fit import HALF
 from viz.picture.kept import Kept
 from viz.recording.record import record
 from viz.recording.recording import Recording
-from viz.telling.account import BESIDE, account, errors_of, missing, rewritten, shown, table, title, verdict
+from viz.telling.account import account, errors_of, missing, rewritten, shown, table, title, verdict
 from viz.telling.explain import explain
 from viz.widgets import fallback
 from viz.widgets.code import codes
@@ -117,7 +118,6 @@ class Explorer(Live):
         self._parsed = self._written  # where it was edited by hand, what it was edited into
         self._last = _Run({}, {}, self._written, (), ())
         self._drag: tuple[Any, _Run] | None = None  # a number that is dragged, and what was there before
-        self._direction: dict[str, str] = {}  # of each view, as it first was: no toggle turns a picture around
         self._kept = Kept()
         self._prefix = scene.new_identity()
         super().__init__(program=_description(self._parsed), **traits)
@@ -182,9 +182,8 @@ class Explorer(Live):
                 recording,
                 self._identity(engine),
                 views=views,
-                direction=self._direction,
                 kept=self._kept,
-                wide=BESIDE,
+                rooms=(HALF,),
             )
             fresh = {key: rows for key, rows in made["details"].items() if key not in first["details"]}
             others[engine], pictures[engine] = {"views": made["views"], "details": fresh}, _taken_out(made)
@@ -331,9 +330,7 @@ class Explorer(Live):
         if recording.error is not None:
             recording.error["line"] = edited.line_of(recording.error["line"])
         drawn += [name for name in random if name not in drawn]
-        side.update(shown(recording, self._identity(engine), views, self._direction, self._kept))
-        for view, picture in side.get("scene", {"views": {}})["views"].items():
-            self._direction.setdefault(view, picture["direction"])
+        side.update(shown(recording, self._identity(engine), views, self._kept))
         told = dict.fromkeys(f"{one.category.__name__}: {one.message}" for one in warned)
         side["warnings"] = list(told)[:_WARNED]
         about = [f"random numbers begin at seed {SEED} in every run"] if random else []

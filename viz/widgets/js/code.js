@@ -29,3 +29,39 @@ export async function copy(text, element, button) {
   }
   setTimeout(() => { button.textContent = "copy"; }, 2000);
 }
+
+/** A program's lines, one of them marked; those for which `occurs(line)` holds are buttons that call `onLine(line)`. */
+export class CodeList {
+  /**
+   * @param {string[]} source
+   * @param {{onLine?: ((line: number) => void) | null, occurs?: (line: number) => boolean, label?: string}} options
+   */
+  constructor(source, { onLine = null, occurs = () => true, label = "Source" } = {}) {
+    this.lines = source.map((text, index) => {
+      const number = index + 1;
+      const pressed = onLine !== null && occurs(number);
+      return h(pressed ? "button" : "div", { class: "tgv-line", type: pressed ? "button" : null,
+        "aria-label": pressed ? `Line ${number}: ${text}` : null, onclick: pressed ? () => onLine(number) : null },
+        h("span", { class: "tgv-lineno", "aria-hidden": "true" }, String(number)), h("code", {}, highlight(text)));
+    });
+    this.element = h("ol", { class: "tgv-code", "aria-label": label, tabindex: onLine === null ? "0" : null },
+      ...this.lines.map((line) => h("li", {}, line)));
+  }
+
+  /** Mark a line, from 1, and bring it into sight; null for none. */
+  mark(number, failed = false) {
+    this.lines.forEach((line, index) => {
+      const here = index + 1 === number;
+      line.classList.toggle("tgv-here", here);
+      line.classList.toggle("tgv-failed", here && failed);
+      if (here) line.setAttribute("aria-current", "step");
+      else line.removeAttribute("aria-current");
+    });
+    const list = this.element;
+    const here = this.lines[number - 1];
+    if (!here || list.scrollHeight <= list.clientHeight) return;
+    // Only the list is scrolled: scrollIntoView would move the notebook too.
+    const top = here.offsetTop - list.offsetTop;
+    if (top < list.scrollTop || top + here.offsetHeight > list.scrollTop + list.clientHeight) list.scrollTop = top - 40;
+  }
+}

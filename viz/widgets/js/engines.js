@@ -9,11 +9,16 @@ export class Engines {
   /**
    * `step` is -1 for the last. `onStep(step)` is told when a reader goes elsewhere, `onView(view)` and `onSplit(split)` what
    * was pressed; `tools` stand in the bar above the split stage.
+   *
+   * @param {{view?: string, step?: number, split?: boolean, onStep?: (step: number) => void, onView?: (view: string) => void,
+   *   onSplit?: (split: boolean) => void, tools?: HTMLElement[]}} options
    */
   constructor({ view = "values", step = -1, split = false, onStep = () => {}, onView = () => {}, onSplit = () => {}, tools = [] } = {}) {
     this.view = view;
     this.step = step;
     this.onStep = onStep;
+    /** @type {((line: number | null) => void) | null} */
+    this.onHere = null; // told the line of the step that is shown
     this.sides = [0, 1].map(() => this.#side());
     this.viewButtons = ["values", "grad_fn"].map((name) =>
       h("button", { type: "button", class: "tgv-choice", onclick: () => onView(name) }, name));
@@ -88,7 +93,7 @@ export class Engines {
     side.note.hidden = !notes.length;
     side.box.classList.toggle("tgv-without", !data.scene);
     if (!data.scene?.views[this.view]) return;
-    side.stage.maxHeight = Math.max(120, side.host.clientHeight);
+    side.stage.setHeight(Math.max(120, side.host.clientHeight));
     side.stage.show(data.scene, this.view, this.#stepOf(data.scene));
   }
 
@@ -213,8 +218,7 @@ export class Engines {
     this.panes.classList.toggle("tgv-stacked", this.split && clientWidth < clientHeight * 1.1);
     for (const side of this.sides) {
       if (side.box.hidden || !side.stage.svg || !side.host.clientHeight) continue;
-      side.stage.maxHeight = Math.max(120, side.host.clientHeight);
-      if (!side.stage.userView) side.stage.fit();
+      side.stage.setHeight(Math.max(120, side.host.clientHeight));
     }
   }
 }

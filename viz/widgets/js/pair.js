@@ -15,6 +15,8 @@ export class Pair {
   /**
    * `step` is -1 for the last; `onStep(step)` is told when a reader goes elsewhere, `onMistake(name)` when somebody wants to
    * see the lesson on a mistake. Without it, the code that shows the lesson is there to copy.
+   *
+   * @param {{view?: string, step?: number, onStep?: (step: number) => void, onMistake?: ((name: string) => void) | null}} options
    */
   constructor({ view = "values", step = -1, onStep = () => {}, onMistake = null } = {}) {
     this.onMistake = onMistake;
@@ -100,9 +102,7 @@ export class Pair {
     if (data.missing) side.note.append(h("p", { class: "tgv-missing" }, data.missing));
     const svg = data.scene?.views[this.view]?.svg;
     if (svg) {
-      const [width, height] = sizeOf(svg);
-      // Tall pictures stand beside each other: with the program above them, both are to be seen on a laptop's screen.
-      side.stage.maxHeight = height > width ? Math.min(460, Math.max(340, window.innerHeight * 0.55)) : 300;
+      side.stage.setHeight(Math.min(340, Math.max(180, Math.round(sizeOf(svg)[1]))));
       side.stage.show(data.scene, this.view, this.#stepOf(data.scene));
     }
     if (data.error) {
@@ -186,6 +186,5 @@ export class Pair {
     const stacked = widest * 0.72 > (this.width || this.sidesBox.clientWidth) / 2;
     if (this.sidesBox.classList.contains("tgv-stacked") === stacked) return;
     this.sidesBox.classList.toggle("tgv-stacked", stacked);
-    for (const side of this.sides) if (side.stage.svg) side.stage.fit();
   }
 }

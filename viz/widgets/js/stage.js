@@ -1,6 +1,31 @@
-// The stage: one picture that fits its place, can be zoomed, panned and walked through by key, is patched step by step, and
-// whose folds open. What a step means is decided in Python; this file applies patches.
+// The stage: one picture, whole and as large as its place lets it be; it can be zoomed, panned and walked through by key, is
+// patched step by step, and its folds open. What a step means is decided in Python; this file applies patches.
+//
+//     const stage = new Stage(host, { label: "graph", onPick: (key) => …, height: 400 });
+//     stage.show(scene, "values", 0); stage.go(3); stage.setHeight(300); stage.destroy();
 import { button, h, newId } from "./dom.js";
+import { Motion, mayMove } from "./motion.js";
+
+const READABLE = 10; // pixels: no letter is smaller on the screen
+const LARGEST = 1.4; // times its own size is the most that a picture is enlarged
+const FAST = 350; // milliseconds: steps that come sooner after each other are not animated
+const MAP = { width: 150, height: 84 };
+
+/** How large the smallest letters of a picture are in a place of this size, when all of it is shown. */
+export function lettersOf(picture, width, height) {
+  if (!picture.width) return READABLE;
+  return (picture.least ?? READABLE) * Math.min(LARGEST, width / picture.width, height / picture.height);
+}
+
+/** Of the pictures that Python has drawn of a view, the one that tells most of those that can be read at this size. */
+export function fittest(view, width, height) {
+  const pictures = [view, ...(view.others ?? [])];
+  const letters = (picture) => lettersOf(picture, width, height);
+  const readable = pictures.filter((picture) => letters(picture) >= READABLE - 0.05);
+  if (!readable.length) return pictures.reduce((best, one) => (letters(one) > letters(best) ? one : best));
+  return readable.reduce((best, one) =>
+    one.rank < best.rank || (one.rank === best.rank && letters(one) > letters(best)) ? one : best);
+}
 
 /** What is inside a fold, as Python packed it: JSON, gzip, base64. */
 async function unpack(packed) {
@@ -10,13 +35,23 @@ async function unpack(packed) {
 
 /** A picture that can be zoomed, panned, walked through by key, patched, and whose folds open. */
 export class Stage {
-  constructor(host, { onPick = () => {}, onPicture = () => {}, maxHeight = 400, label = "Graph" } = {}) {
+  /**
+   * `onPick(key)` is told which element is pressed, `onPicture()` that a fold has been opened or closed. `height` is in
+   * pixels; the width is the host's.
+   *
+   * @param {HTMLElement} host
+   * @param {{onPick?: (key: string) => void, onPicture?: () => void, height?: number, label?: string}} options
+   */
+  constructor(host, { onPick = () => {}, onPicture = () => {}, height = 400, label = "Graph" } = {}) {
     this.host = host;
     this.onPick = onPick;
     this.onPicture = onPicture; // told when a fold has been opened or closed
     this.open = null; // key of the fold whose inside is shown
-    this.maxHeight = maxHeight;
+    this.height = height;
     this.frame = h("div", { class: "tgv-frame" });
+    this.motion = new Motion(this.frame);
+    this.map = h("div", { class: "tgv-map", "aria-hidden": "true", hidden: true });
+    this.last = 0; // when a step was gone to
     this.tip = h("div", { class: "tgv-tip", role: "tooltip", id: newId(), hidden: true });
     this.tools = h(
       "div",
@@ -28,45 +63,82 @@ export class Stage {
     host.classList.add("tgv-stage");
     this.path = h("nav", { class: "tgv-path", "aria-label": "Where in the graph", hidden: true });
     this.style = h("style"); // beside the picture: one that is put in its place needs no new styles, nor does the page
-    host.replaceChildren(this.style, this.path, this.frame, this.tools, this.tip);
+    host.replaceChildren(this.style, this.path, this.frame, this.map, this.tools, this.tip);
     this.#listen();
     this.width = 0; // asked for once: to ask while a picture changes makes the browser lay out the page each time
     this.observer = new ResizeObserver(() => {
+      if (this.width === host.clientWidth) return;
       this.width = host.clientWidth;
-      if (!this.userView) this.fit();
+      this.#refit();
     });
     this.observer.observe(host);
   }
 
   destroy() {
     this.observer.disconnect();
+    this.motion.stop();
     this.host.replaceChildren();
+  }
+
+  /** The stage is this high from now on, in pixels. */
+  setHeight(height) {
+    if (height === this.height) return;
+    this.height = height;
+    this.#refit();
+  }
+
+  /** The place has changed: another picture of the view may fit it better. */
+  #refit() {
+    if (!this.scene) return;
+    if (this.open === null && this.#chosen(this.scene.views[this.shown]) !== this.picture) {
+      return this.show(this.scene, this.shown, this.step);
+    }
+    if (!this.userView) this.fit();
+  }
+
+  /** The picture of a view that fits this stage. */
+  #chosen(view) {
+    const width = this.width || this.host.clientWidth;
+    const picture = width ? fittest(view, width, this.height) : view;
+    if (view.folds && !picture.folds) picture.folds = view.folds;
+    return picture;
   }
 
   /** Put the picture `view` of `scene` on the stage, at a step. Steps from here on are differences. */
   show(scene, view, step = 0) {
-    if (this.open === null && this.picture?.svg === scene.views[view].svg) return this.#repatch(scene, view, step);
-    const focused = this.host.contains(document.activeElement) ? document.activeElement.dataset.key : null;
+    const picture = this.#chosen(scene.views[view]);
+    if (this.open === null && this.picture?.svg === picture.svg) return this.#repatch(scene, view, picture, step);
+    const glide = this.picture && this.shown === view && this.open === null && mayMove() ? this.#places() : null;
+    const active = /** @type {HTMLElement} */ (document.activeElement);
+    const focused = this.host.contains(active) ? active.dataset.key : null;
     const onPath = this.path.contains(document.activeElement);
     const open = this.open;
     this.scene = scene;
-    this.picture = scene.views[view];
+    this.picture = picture;
     this.shown = view;
     this.#put(null, this.picture.svg, this.picture.patches);
-    this.go(step);
+    this.go(step, false);
+    if (glide) this.motion.glide(glide, this.#places());
     if (focused) this.#focus(focused);
     if (open && this.picture.folds?.[open]) this.openFold(open, onPath);
   }
 
   /** The picture that is shown already, with other patches: it stays, and so does where its reader looks. */
-  #repatch(scene, view, step) {
-    this.go(0);
+  #repatch(scene, view, picture, step) {
+    this.go(0, false);
     this.scene = scene;
-    this.picture = scene.views[view];
+    this.shown = view;
+    this.picture = picture;
     this.patches = this.picture.patches;
     for (const node of this.nodes) this.#describe(node, scene.details[node.dataset.key] ?? []);
     this.#diff();
-    this.go(step);
+    this.go(step, false);
+  }
+
+  /** Where each node stands on the screen. */
+  #places() {
+    return new Map(this.nodes.filter((node) => !node.classList.contains("tab")).map((node) =>
+      [node.dataset.key, { node, box: node.getBoundingClientRect(), old: node }]));
   }
 
   /** Show what is inside the fold `key`; `null` for the whole picture. The step stays. */
@@ -77,18 +149,18 @@ export class Stage {
     if (key !== null) {
       const fold = picture.folds[key];
       fold.opened ??= unpack(fold.packed);
-      const { svg, patches } = await fold.opened;
+      const { svg, patches, own } = await fold.opened;
       if (this.picture !== picture) return; // another picture has come meanwhile
       inside = {
         svg,
         // What the whole picture shows as well is patched by the whole picture's patches.
         patches: picture.patches.map((patch, step) => (patches[step] ? { ...patch, ...patches[step] } : patch)),
       };
-      this.inside = patches;
+      this.inside = new Set(own);
     }
     const { step } = this;
     this.#put(key, inside.svg, inside.patches);
-    this.go(step);
+    this.go(step, false);
     this.onPicture();
     if (!focus) return;
     if (key !== null && (left === null || left === picture.folds[key].parent)) this.path.querySelector("button").focus();
@@ -112,10 +184,11 @@ export class Stage {
   }
 
   #put(open, svg, patches) {
+    this.motion.stop();
     this.open = open;
     this.patches = patches;
     this.hideTip();
-    const [whole, style] = svg.match(/<style>([^]*?)<\/style>/) ?? ["", this.style.textContent];
+    const [whole, style] = svg.match(/<style>([\s\S]*?)<\/style>/) ?? ["", this.style.textContent];
     if (this.style.textContent !== style) this.style.textContent = style;
     this.frame.innerHTML = svg.replace(whole, "");
     this.svg = this.frame.querySelector("svg");
@@ -210,8 +283,12 @@ export class Stage {
     }
   }
 
-  /** Show step `step`: one write per element, however far the jump. */
-  go(step) {
+  /** Show step `step`: one write per element, however far the jump. A single step forward moves, unless `moves` is false. */
+  go(step, moves = true) {
+    this.motion.stop();
+    const now = performance.now();
+    const moving = moves && step === this.step + 1 && this.step >= 0 && now - this.last > FAST && mayMove();
+    this.last = now;
     const merged = new Map();
     const collect = (patch) => {
       for (const [key, change] of Object.entries(patch)) {
@@ -227,6 +304,7 @@ export class Stage {
     for (const [key, change] of merged) {
       const element = this.elements.get(key);
       if (element && change.class !== undefined) {
+        if (moving && /\bfreed\b/.test(change.class) && !element.classList.contains("freed")) this.motion.drop(element);
         element.setAttribute("class", `${element.dataset.base ?? ""} ${change.class} ${element.dataset.own ?? ""}`);
       }
       for (const [slot, text] of Object.entries(change.text)) {
@@ -234,8 +312,20 @@ export class Stage {
         if (place) place.textContent = text;
       }
     }
-    if (this.open !== null) this.elsewhere.textContent = this.inside[step] ? "" : "nothing changes in here at this step";
+    if (this.open !== null) this.elsewhere.textContent = this.inside.has(step) ? "" : "nothing changes in here at this step";
     this.#follow();
+    if (moving) this.#fly(this.open === null ? this.picture.moves?.[step] : null);
+  }
+
+  /** What travels in this step, as Python has said it. */
+  #fly(moves) {
+    for (const { along, at, into, texts } of moves ?? []) {
+      const element = this.elements.get(along ?? at ?? into);
+      if (!element) continue;
+      if (along) this.motion.travel(element.querySelector("path"), texts);
+      else if (at) this.motion.meet(element, texts);
+      else this.motion.fall(element, this.elements.get(`${into}-grad`) ?? this.elements.get(`${into}-short`) ?? element, texts);
+    }
   }
 
   #pick(key) {
@@ -263,17 +353,18 @@ export class Stage {
     this.fit();
   }
 
+  /** All of the picture, in the middle; where its letters would be too small to read, as much of it as can be read. */
   fit() {
     this.userView = false;
     const width = this.width || this.host.clientWidth;
     if (!this.svg || !width) return;
+    const { height } = this;
+    this.frame.style.height = `${height}px`;
     const natural = { w: this.box.w / this.unit, h: this.box.h / this.unit };
-    // Never enlarged past 100 %, never smaller than what can be read: what is too big is panned.
-    const smallest = natural.h > natural.w ? 0.75 : 0.6;
-    const scale = Math.max(smallest, Math.min(1, width / natural.w, this.maxHeight / natural.h));
-    const height = Math.min(this.maxHeight, Math.ceil(natural.h * scale));
-    this.svg.style.height = `${height}px`;
-    this.#home({ w: (width / scale) * this.unit, h: (height / scale) * this.unit });
+    const whole = Math.min(LARGEST, width / natural.w, height / natural.h);
+    const scale = Math.max(READABLE / ((this.open === null && this.picture.least) || READABLE), whole);
+    this.#home(whole < scale - 0.01 ? { w: (width / scale) * this.unit, h: (height / scale) * this.unit }
+      : { w: (width / whole) * this.unit, h: (height / whole) * this.unit });
     if (this.step >= 0) this.#follow();
   }
 
@@ -289,7 +380,44 @@ export class Stage {
   #setView(view) {
     this.view = view;
     this.svg.setAttribute("viewBox", `${view.x} ${view.y} ${view.w} ${view.h}`);
-    this.host.classList.toggle("tgv-pannable", view.w < this.box.w - 1 || view.h < this.box.h - 1);
+    const pannable = view.w < this.box.w - 1 || view.h < this.box.h - 1;
+    this.host.classList.toggle("tgv-pannable", pannable);
+    this.#showMap(pannable);
+  }
+
+  /** Where in the whole picture this part of it is: small boxes for its nodes, a frame that can be dragged. */
+  #showMap(wanted) {
+    this.map.hidden = !wanted;
+    if (!wanted) return;
+    const scale = Math.min(MAP.width / this.box.w, MAP.height / this.box.h);
+    if (this.mapOf !== this.svg) {
+      this.mapOf = this.svg;
+      const marks = this.nodes.filter((node) => !node.classList.contains("tab")).map((node) => {
+        const { x, y, width, height } = node.getBBox();
+        const mark = h("i", {});
+        mark.style.cssText = `left:${x * scale}px;top:${y * scale}px;width:${width * scale}px;height:${height * scale}px`;
+        return mark;
+      });
+      this.mapFrame = h("b", {});
+      this.map.style.width = `${this.box.w * scale}px`;
+      this.map.style.height = `${this.box.h * scale}px`;
+      this.map.replaceChildren(...marks, this.mapFrame);
+    }
+    const { view } = this;
+    const clip = (start, size, most) => [Math.max(0, start), Math.min(most, start + size)];
+    const [left, right] = clip((view.x - this.box.x) * scale, view.w * scale, this.box.w * scale);
+    const [top, bottom] = clip((view.y - this.box.y) * scale, view.h * scale, this.box.h * scale);
+    this.mapFrame.style.cssText = `left:${left}px;top:${top}px;width:${right - left}px;height:${bottom - top}px`;
+  }
+
+  /** Put what is at this place of the small map into the middle. */
+  #goOnMap(event) {
+    const place = this.map.getBoundingClientRect();
+    const { view, box } = this;
+    this.userView = true;
+    this.#setView({ ...view,
+      x: box.x + ((event.clientX - place.left) / place.width) * box.w - view.w / 2,
+      y: box.y + ((event.clientY - place.top) / place.height) * box.h - view.h / 2 });
   }
 
   zoom(factor, at) {
@@ -318,7 +446,7 @@ export class Stage {
 
   /** Bring what happens now into sight, if the picture is larger than its frame. */
   #follow() {
-    const now = this.svg.querySelector(".running") ?? this.svg.querySelector(".now");
+    const now = this.svg.querySelector(".error") ?? this.svg.querySelector(".running") ?? this.svg.querySelector(".now");
     if (now) this.#reveal(now);
     else if (this.step === 0 && !this.userView) this.#home();
   }
@@ -398,6 +526,11 @@ export class Stage {
     });
     this.frame.addEventListener("focusout", () => this.hideTip());
     this.host.addEventListener("keydown", (event) => this.#key(event));
+    this.map.addEventListener("pointerdown", (event) => {
+      this.map.setPointerCapture(event.pointerId);
+      this.#goOnMap(event);
+    });
+    this.map.addEventListener("pointermove", (event) => event.buttons & 1 && this.#goOnMap(event));
   }
 
   #key(event) {

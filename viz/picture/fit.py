@@ -1,0 +1,212 @@
+"""Which drawing of a graph fits a place on the screen: whole, and with letters that can be read.
+
+A graph is drawn as fully as the room allows. Where there is too little, first what stands beside the point goes (dtypes,
+factors, tables of numbers), then modules and repeated blocks fold into boxes that a click opens.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+
+from viz.picture import layout as layouts
+from viz.picture.fold import Folding, fold
+from viz.picture.layout import Layout
+from viz.picture.shapes import DETAILS, Detail, Drawing
+from viz.picture.svg import canvas
+from viz.recording.graph import Graph
+
+READABLE = 10.0  # pixels: the smallest letters on a screen
+LARGEST = 1.4  # times its own size is the most that a picture is enlarged
+LIMITS = (60, 40, 28, 20, 14, 10, 7)  # boxes that are left of a graph that is folded, one try after the other
+TIME_LIMIT = 2.0  # seconds for one layout
+
+
+@dataclass(frozen=True)
+class Room:
+    """A place for a picture, in CSS pixels."""
+
+    width: float
+    height: float
+
+
+# What a stage has beside its program in JupyterLab at 1366 x 768, below the program there, and at 1920 x 1080; on a phone.
+LAPTOP, STRIP, DESKTOP, PHONE = Room(600, 400), Room(900, 280), Room(1100, 560), Room(330, 420)
+HALF = Room(500, 420)  # the stage of an explorer there, beside a listing with its switches
+ROOMS = (LAPTOP, STRIP, DESKTOP, PHONE)
+
+
+Choice = tuple[int, Detail, str]  # boxes left by folding (0: only what must be folded), detail, direction
+
+
+@dataclass
+class Placed:
+    """A drawing with its positions, and what was chosen to come to it."""
+
+    drawing: Drawing
+    folding: Folding
+    layout: Layout
+    choice: Choice
+
+    @property
+    def rank(self) -> int:
+        """How little it tells: 0 for all there is."""
+        limit, detail, _ = self.choice
+        return DETAILS.index(detail) + len(DETAILS) * (LIMITS.index(limit) + 1 if limit else 0)
+
+
+class Fitter:
+    """Finds, for one view of a graph, the drawing that tells most of those that fit a room.
+
+    `make` draws the view with a folding and as much detail as it is told. What was laid out for one room is not laid out
+    again for the next.
+    """
+
+    def __init__(self, graph: Graph, make: Callable[[Folding, Detail], Drawing]) -> None:
+        self.graph = graph
+        self._make = make
+        self._foldings: dict[int, Folding] = {}
+        self._drawings: dict[tuple[int, str], Drawing] = {}
+        self._placed: dict[tuple[int, str, str], Placed] = {}
+
+    def fit(self, room: Room, first: Choice | None = None) -> Placed:
+        """The drawing for this room, `first` where that fits; where none does, the smallest."""
+        smallest: Placed | None = None
+        for limit, detail, direction in self._candidates(first):
+            if self._hopeless(limit, detail, direction, room):
+                continue
+            placed = self._place(limit, detail, direction)
+            if scale(placed, room) * detail.least >= READABLE:
+                return placed
+            if smallest is None or scale(placed, room) > scale(smallest, room):
+                smallest = placed
+        return smallest or self._place(LIMITS[-1], DETAILS[-1], "LR")
+
+    def _candidates(self, first: Choice | None) -> Iterator[Choice]:
+        seen: set[tuple[str, ...]] = set()
+        if first is not None:
+            yield first
+        for limit in (0, *LIMITS):
+            folds = tuple(self._folding(limit).folds)
+            if folds in seen:
+                continue
+            seen.add(folds)
+            for detail in DETAILS if not limit else DETAILS[1:]:
+                for direction in ("LR", "TB"):
+                    yield limit, detail, direction
+
+    def _folding(self, limit: int) -> Folding:
+        if limit not in self._foldings:
+            self._foldings[limit] = fold(self.graph, limit) if limit else fold(self.graph)
+        return self._foldings[limit]
+
+    def _drawing(self, limit: int, detail: Detail) -> Drawing:
+        key = limit, detail.name
+        if key not in self._drawings:
+            self._drawings[key] = self._make(self._folding(limit), detail)
+        return self._drawings[key]
+
+    def _hopeless(self, limit: int, detail: Detail, direction: str, room: Room) -> bool:
+        """Whether a drawing cannot fit, as can be told without laying it out."""
+        least = READABLE / detail.least
+        width, height = room.width / least, room.height / least
+        boxes = _units(self._drawing(limit, detail))
+        if sum((wide + 12) * (high + 12) for wide, high in boxes.values()) > 1.1 * width * height:
+            return True
+        along = _longest(self._drawing(limit, detail), boxes, 0 if direction == "LR" else 1)
+        return along > (width if direction == "LR" else height)
+
+    def _place(self, limit: int, detail: Detail, direction: str) -> Placed:
+        key = limit, detail.name, direction
+        if key not in self._placed:
+            drawing = self._drawing(limit, detail)
+            layout = lay_out(drawing, direction, TIME_LIMIT)
+            self._placed[key] = Placed(drawing, self._folding(limit), layout, (limit, detail, direction))
+        return self._placed[key]
+
+
+def fullest(make: Callable[[Detail], Drawing], room: Room, time_limit: float = TIME_LIMIT) -> tuple[Drawing, Layout]:
+    """Of what `make` draws in more or less detail, the drawing that tells most of those that fit a room."""
+    smallest: tuple[float, Drawing, Layout] | None = None
+    for detail in DETAILS:
+        drawing = make(detail)
+        for direction in ("LR", "TB"):
+            layout = lay_out(drawing, direction, time_limit)
+            letters = _scale(layout, room) * detail.least
+            if letters >= READABLE:
+                return drawing, layout
+            if smallest is None or letters > smallest[0]:
+                smallest = letters, drawing, layout
+    assert smallest is not None
+    return smallest[1:]
+
+
+def scale(placed: Placed, room: Room) -> float:
+    """How large a picture is when it fits a room, as a share of its own size."""
+    return _scale(placed.layout, room)
+
+
+def _scale(layout: Layout, room: Room) -> float:
+    width, height = canvas(layout, [])
+    return min(LARGEST, room.width / width, room.height / height)
+
+
+def lay_out(drawing: Drawing, direction: str, time_limit: float = layouts.TIME_LIMIT) -> Layout:
+    """Positions for all that a drawing shows; a result docked below its op moves with it."""
+    docked = {value: op for op, value in drawing.docks.items()}
+    sizes = _units(drawing)
+    boxes = [(key, *size) for key, size in sizes.items()]
+    ends = [
+        (link.key, docked.get(link.tail, link.tail), docked.get(link.head, link.head), *link.room)
+        for link in drawing.links
+    ]
+    loose = {link.key for link in drawing.links if link.kind == "share"}
+    ends = [end for end in ends if end[1] != end[2]]
+    scopes = [replace(scope, boxes=[key for key in scope.boxes if key in sizes]) for scope in drawing.scopes]
+    placed = layouts.place(boxes, ends, direction, loose, time_limit, scopes)
+    by_key = {box.key: box for box in drawing.boxes}
+    for op, value in drawing.docks.items():
+        middle = placed.spots[op]
+        top = middle.y - sizes[op][1] / 2
+        placed.spots[op] = layouts.Spot(middle.x, top + by_key[op].height / 2)
+        placed.spots[value] = layouts.Spot(middle.x, top + by_key[op].height + by_key[value].height / 2)
+    return placed
+
+
+def _units(drawing: Drawing) -> dict[str, tuple[float, float]]:
+    """Width and height of everything that is placed as one."""
+    by_key = {box.key: box for box in drawing.boxes}
+    results = set(drawing.docks.values())
+    sizes = {}
+    for key, box in by_key.items():
+        if key in results:
+            continue
+        below = by_key[drawing.docks[key]] if key in drawing.docks else None
+        sizes[key] = (
+            (box.width, box.height) if below is None else (max(box.width, below.width), box.height + below.height)
+        )
+    return sizes
+
+
+def _longest(drawing: Drawing, sizes: dict[str, tuple[float, float]], axis: int) -> float:
+    """The longest way through a drawing along an axis, gaps included."""
+    docked = {value: op for op, value in drawing.docks.items()}
+    gap = 20.0
+    below: dict[str, list[tuple[str, float]]] = {key: [] for key in sizes}
+    waits = dict.fromkeys(sizes, 0)
+    for link in drawing.links:
+        tail, head = docked.get(link.tail, link.tail), docked.get(link.head, link.head)
+        if link.kind == "share" or tail == head:
+            continue
+        below[tail].append((head, max(gap, link.room[axis])))
+        waits[head] += 1
+    reach = {key: size[axis] for key, size in sizes.items()}
+    ready = [key for key, count in waits.items() if not count]
+    while ready:
+        key = ready.pop()
+        for head, between in below[key]:
+            reach[head] = max(reach[head], reach[key] + between + sizes[head][axis])
+            waits[head] -= 1
+            if not waits[head]:
+                ready.append(head)
+    return max(reach.values(), default=0.0)

@@ -1,0 +1,85 @@
+// How a widget is laid out around its stage: the program and what happened beside it, or above it where the graph is wide; one
+// below the other in a narrow column. It takes the place in which more of the graph is told, and its height stays.
+//
+//     const bench = new Bench({ code, now, more, stage, views: () => [scene.views.values, …] });
+//     root.append(bench.element); bench.onArrange = (height) => stage.setHeight(height);
+import { h } from "./dom.js";
+import { fittest, lettersOf } from "./stage.js";
+
+const NARROW = 660; // pixels of a widget, below which all stands below each other
+const COLUMN = { least: 250, share: 0.34, most: 420 }; // of the program beside the stage
+const ABOVE = 132; // the height of what stands above a wide stage
+const HEIGHT = { share: 0.6, least: 300, most: 660 }; // of all of it, of the window's
+const TALL = 330; // the least height of a program and what happened, beside a stage
+const NOW = { least: 84, most: 170, line: 20 }; // the height of what happened, beside a stage; of one of its lines
+const LETTER = 6.9; // pixels across, of the letters there
+const AIR = 16; // around a picture that needs less than there is
+
+/** The size of a picture at which its stage would show it. */
+function shownHeight(picture, width, height) {
+  const letters = lettersOf(picture, width, height);
+  return picture.height ? (picture.height * letters) / picture.least : height;
+}
+
+export class Bench {
+  /**
+   * `code`, `now` and `more` are elements, `more` may be missing; `stage` is the element that the stage is in. `views` gives
+   * what may be shown on it: views of scenes. `sides()` is how many pictures share it, beside each other. `longest()` gives the
+   * characters of the longest heading and sentence of `now`: its height is kept, so that nothing below it moves. `besides` is
+   * the height of what the widget has more than a player has.
+   */
+  constructor({ code, now, more = null, stage, views, sides = () => 1, longest = () => [20, 120], besides = 0 }) {
+    this.besides = besides;
+    this.longest = longest;
+    this.views = views;
+    this.sides = sides;
+    this.code = code;
+    this.element = h("div", { class: "tgv-bench" }, code, now, more, stage);
+    for (const [part, name] of [[code, "code"], [now, "now"], [more, "more"], [stage, "stage"]]) part?.classList.add(`tgv-bench-${name}`);
+    /** @type {(height: number) => void} */
+    this.onArrange = () => {};
+    this.width = 0;
+    this.observer = new ResizeObserver(() => {
+      if (this.width === this.element.clientWidth) return;
+      this.width = this.element.clientWidth;
+      this.arrange();
+    });
+    this.observer.observe(this.element);
+  }
+
+  destroy() {
+    this.observer.disconnect();
+  }
+
+  /** Find the place for all parts anew: the width has changed, or what is shown. */
+  arrange() {
+    const width = this.width || this.element.clientWidth;
+    if (!width) return;
+    const most = Math.min(HEIGHT.most, Math.max(HEIGHT.least, window.innerHeight * HEIGHT.share - this.besides));
+    const views = this.views();
+    const sides = this.sides();
+    const column = Math.min(Math.max(COLUMN.least, this.code.scrollWidth + 2), width * COLUMN.share, COLUMN.most);
+    const places = {
+      beside: { width: width - column - 1, height: most },
+      above: { width, height: most - ABOVE },
+      below: { width, height: Math.min(most, 420) },
+    };
+    const how = ({ width: wide, height }) => {
+      const pictures = views.map((view) => fittest(view, wide / sides, height));
+      const missing = pictures.filter((picture) => lettersOf(picture, wide / sides, height) < 9.9).length;
+      return missing * 1000 + pictures.reduce((sum, { rank = 0 }) => sum + rank, 0);
+    };
+    const name = width < NARROW ? "below" : how(places.above) < how(places.beside) ? "above" : "beside";
+    const place = places[name];
+    const needed = Math.max(0, ...views.map((view) => shownHeight(fittest(view, place.width / sides, place.height), place.width / sides, place.height)));
+    const least = name === "beside" ? TALL : 150;
+    const height = Math.round(Math.min(place.height, Math.max(least, needed + AIR)));
+    this.element.dataset.place = name;
+    const lines = this.longest().map((count) => Math.ceil((count * LETTER) / (column - 30)));
+    const words = Math.min(NOW.most, Math.max(NOW.least, NOW.line * lines.reduce((sum, count) => sum + count) + 18));
+    this.element.style.setProperty("--tgv-now", `${Math.round(words)}px`);
+    this.element.style.setProperty("--tgv-column", `${Math.round(column)}px`);
+    this.element.style.setProperty("--tgv-bench-height", `${height}px`);
+    this.onArrange(height);
+  }
+}
