@@ -1,17 +1,19 @@
-"""`%%autograd`: a cell runs in the notebook's own namespace, and its graph is there to step through."""
+"""`%%autograd` and `%%diagnose`: a cell runs in the notebook's own namespace, and is shown or diagnosed."""
 
 from __future__ import annotations
 
 import ast
+import math
 import re
 from typing import Any
 
 from IPython.core.error import UsageError
-from IPython.core.magic import Magics, line_cell_magic, magics_class, output_can_be_silenced
+from IPython.core.magic import Magics, cell_magic, line_cell_magic, magics_class, output_can_be_silenced
 from IPython.core.magic_arguments import argument, magic_arguments, parse_argstring
 from IPython.display import display
 
 from viz import engines
+from viz.diagnosis.diagnose import Run
 from viz.draw import draw
 from viz.engines import CORE, NAMES, TORCH, Engine
 from viz.experiments.compare import compare
@@ -154,20 +156,8 @@ class AutogradMagics(Magics):
             raise UsageError(f"%autograd {options.what} stands in a cell of its own, with one %")
         if options.compare and options.engine:
             raise UsageError("--compare runs the cell on both engines: leave --engine out")
-        text = code = cell.strip("\n")
-        try:
-            code = self.shell.transform_cell(text).rstrip("\n")  # `!ls` and `%time` become Python
-            compile(code, "<cell>", "exec", dont_inherit=True)
-        except SyntaxError as error:
-            hint = (
-                ": put what waits into a cell without %%autograd"
-                if "await" in error.msg or "async" in error.msg
-                else ""
-            )
-            number = error.lineno or 1
-            raise UsageError(
-                f"`{code.splitlines()[number - 1].strip()}` in line {number} is not Python: {error.msg}{hint}"
-            ) from None
+        text = cell.strip("\n")
+        code = self._python(text, "%%autograd")
         if options.compare:
             given = {
                 name: self.shell.user_ns[name] for name in _names(ast.parse(code)) - {"T"} & set(self.shell.user_ns)
@@ -179,6 +169,43 @@ class AutogradMagics(Magics):
         return self._show(
             text, code, engine, step=0 if options.step else -1, mixed=len(used) > 1 and not options.engine
         )
+
+    @output_can_be_silenced
+    @magic_arguments()
+    @argument("--engine", choices=NAMES, help="whose ops to watch; found out from the cell where not given")
+    @cell_magic
+    def diagnose(self, line: str, cell: str) -> Any:
+        """Run a cell, and say why a gradient in it is None, zero or nan, or why it does not learn: `%%diagnose`."""
+        __tracebackhide__ = True
+        options = parse_argstring(self.diagnose, line)
+        text = cell.strip("\n")
+        code = self._python(text, "%%diagnose")
+        used = used_engines(code, self.shell.user_ns)
+        engine = engines.load(options.engine or (used[-1] if used else CORE))
+        running = Cell(text, code, engine, self.shell)
+        run = Run(engine, running.source, limit=math.inf, namespace=self.shell.user_ns, execute=running.execute)
+        report = run.conclude(run.observe())
+        display(report)
+        raised = run.raised or running.raised
+        if raised is not None:
+            raise raised
+        return running.result
+
+    def _python(self, text: str, magic: str) -> str:
+        """A cell in Python: `!ls` and `%time` become calls, line for line."""
+        code = text
+        try:
+            code = self.shell.transform_cell(text).rstrip("\n")
+            compile(code, "<cell>", "exec", dont_inherit=True)
+        except SyntaxError as error:
+            hint = (
+                f": put what waits into a cell without {magic}" if "await" in error.msg or "async" in error.msg else ""
+            )
+            number = error.lineno or 1
+            raise UsageError(
+                f"`{code.splitlines()[number - 1].strip()}` in line {number} is not Python: {error.msg}{hint}"
+            ) from None
+        return code
 
     def _show(self, text: str, code: str, engine: str, step: int, mixed: bool) -> Any:
         """Run the cell, show what it printed, its player and what there is to say; give back or raise what it does."""

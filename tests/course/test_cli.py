@@ -2,6 +2,7 @@
 
 import contextlib
 import io
+import json
 import os
 import random
 import re
@@ -327,3 +328,50 @@ def test_every_command_and_option_in_the_documentation_is_there() -> None:
         told = call(command, "--help")
         assert told.returncode == 0, f"{command}: {told.stderr}"
         assert [option for option in named if not re.search(rf"(?<![\w-]){option}\b", told.stdout)] == [], command
+
+
+BROKEN = """\
+import torch
+w = torch.ones(2, requires_grad=True)
+loss = (w.detach() * 3).sum()
+loss.backward()
+"""
+
+
+def test_diagnose_names_the_cause_and_its_line_and_says_so_by_its_exit_status(tmp_path: Path) -> None:
+    script = tmp_path / "train.py"
+    script.write_text(BROKEN)
+    done = call("diagnose", str(script), "-o", str(tmp_path / "report.html"))
+    assert (done.returncode, done.stderr) == (1, "")
+    assert "1. detach · line 3 · certain" in done.stdout
+    assert "<mark>" in (tmp_path / "report.html").read_text(encoding="utf-8")
+    script.write_text(BROKEN.replace(".detach()", ""))
+    done = call("diagnose", str(script))
+    assert (done.returncode, "Nothing was found" in done.stdout) == (0, True)
+
+
+def test_diagnose_gives_json_and_counts_the_lines_of_a_cell(tmp_path: Path) -> None:
+    cells = [{"cell_type": "code", "source": part} for part in (BROKEN[:13], BROKEN[13:])]
+    notebook = tmp_path / "train.ipynb"
+    notebook.write_text(json.dumps({"cells": cells}))
+    done = call("diagnose", str(notebook), "--engine", "tinygrad_edu")
+    assert "1. detach · cell 2, line 2 · certain" in done.stdout
+    found = json.loads(call("diagnose", str(notebook), "--json").stdout)
+    assert (found["engine"], found["findings"][0]["kind"]) == ("torch", "detach")
+
+
+@pytest.mark.parametrize(("program", "says"), [("missing.py", "missing.py"), ("empty.py", "empty")])
+def test_diagnose_refuses_what_is_no_program(program: str, says: str, tmp_path: Path) -> None:
+    (tmp_path / "empty.py").write_text("")
+    done = call("diagnose", str(tmp_path / program))
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr.startswith("not diagnosed: ")
+    assert says in done.stderr
+
+
+def test_diagnose_stops_a_program_that_never_ends(tmp_path: Path) -> None:
+    script = tmp_path / "loop.py"
+    script.write_text("while True:\n    pass\n")
+    done = call("diagnose", str(script), "--limit", "1")
+    assert done.returncode == 1
+    assert "had not ended after 1 seconds" in done.stdout

@@ -316,3 +316,27 @@ def test_what_cannot_be_run_says_so(shell, shown, capsys, cell, message):
     said = capsys.readouterr()
     assert message in said.out + said.err
     assert shown == []
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_a_cell_is_diagnosed_and_runs_as_it_would(shell, shown, engine):
+    shell.run_cell(f"import {engine} as E\nw = E.ones(2, requires_grad=True)")
+    cell = "loss = (w.detach() * 3).sum() + w.sum() * 0\nsame = E.tensor(loss.item(), requires_grad=True)\nsame.backward()\nw"
+    ran = shell.run_cell(f"%%diagnose\n{cell}")
+    ran.raise_error()
+    assert ran.result is shell.user_ns["w"]
+    assert shell.user_ns["same"].item() == 6.0
+    (report,) = shown
+    assert (report.engine, report.findings[0].kind, report.findings[0].line) == (engine, "item", 2)
+
+
+def test_what_a_diagnosed_cell_raises_is_raised_after_its_report(shell, shown):
+    ran = shell.run_cell("%%diagnose --engine tinygrad_edu\nw = tg.ones(2)\nw.sum().backward()")
+    assert isinstance(ran.error_in_exec, RuntimeError)
+    assert shown[0].findings[0].kind == "requires-grad-off"
+    assert shown[0].error["line"] == 2
+
+
+def test_a_diagnosed_cell_that_is_no_python_is_refused(shell, shown):
+    assert "is not Python" in str(shell.run_cell("%%diagnose\nx = = 3").error_in_exec)
+    assert shown == []

@@ -18,6 +18,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     _add_site(commands)
     _add_doctor(commands)
     _add_pictures(commands)
+    _add_diagnose(commands)
     _add_check(commands)
     _add_grade(commands)
     arguments, unknown = parser.parse_known_args(argv)
@@ -215,6 +216,43 @@ def _compare(arguments: argparse.Namespace) -> int:
         print(f"not compared: {error}", file=sys.stderr)
         return 2
     return 0 if comparison.agree else 1
+
+
+def _add_diagnose(commands: argparse._SubParsersAction) -> None:
+    parser = commands.add_parser(
+        "diagnose",
+        help="say why a gradient is None, zero or nan, or why a model does not learn, and name the line",
+        description="Run a program under observation and say why a gradient is None, zero or nan, or why a model does not "
+        "learn: each cause with its line, what was seen and the fix. Exit status 1 where something was found.",
+    )
+    parser.add_argument("program", type=Path, help="a Python script, a notebook, or - for standard input")
+    parser.add_argument("--json", action="store_true", help="print the report as JSON")
+    parser.add_argument("-o", "--out", type=Path, help="also write the report, as .html or .json")
+    parser.add_argument(
+        "--engine", choices=("torch", "tinygrad_edu"), help="what it runs on (default: the one that it imports)"
+    )
+    parser.add_argument(
+        "--limit", type=float, default=60.0, metavar="SECONDS", help="when to stop it (default: %(default)g)"
+    )
+    parser.set_defaults(run=_diagnose)
+
+
+def _diagnose(arguments: argparse.Namespace) -> int:
+    import viz
+    from viz.recording import program_file
+
+    try:
+        program = program_file.read(arguments.program)
+        with program_file.at_home(arguments.program, program) as names:
+            report = viz.diagnose(program.text, engine=arguments.engine, inputs=names, limit=arguments.limit)
+        report.place = program.place
+        print(report.to_json() if arguments.json else report)
+        if arguments.out is not None:
+            report.save(arguments.out)
+    except (OSError, ValueError, ModuleNotFoundError) as error:
+        print(f"not diagnosed: {error}", file=sys.stderr)
+        return 2
+    return 1 if report.findings or report.error else 0
 
 
 def _add_check(commands: argparse._SubParsersAction) -> None:

@@ -194,6 +194,7 @@ class Run:
         optimizer: its optimiser, if it was named.
         limit: seconds that it may take.
         namespace: where source text runs, and is to leave its names; a new one if None.
+        execute: runs the source text in the namespace, where that is more than `exec`.
     """
 
     def __init__(
@@ -206,9 +207,11 @@ class Run:
         optimizer: Any = None,
         limit: float = LIMIT,
         namespace: dict[str, Any] | None = None,
+        execute: Callable[[dict[str, Any]], None] | None = None,
     ) -> None:
         self.engine = engine
         self.source = source
+        self._execute = execute or self._exec
         self.places = Places(source)
         self.raised: BaseException | None = None
         self._steps = steps
@@ -286,7 +289,7 @@ class Run:
         function = self.source.function
         if function is None:
             assert namespace is not None
-            exec(compile(self.source.text, self.source.filename, "exec", dont_inherit=True), namespace)
+            self._execute(namespace)
         elif _required(function):
             function(self.engine.module, **self._inputs)
         else:
@@ -294,6 +297,9 @@ class Run:
                 self._calls += 1
                 function(**self._inputs)
             self._known_by_closure(observer)
+
+    def _exec(self, namespace: dict[str, Any]) -> None:
+        exec(compile(self.source.text, self.source.filename, "exec", dont_inherit=True), namespace)
 
     def _known_by_closure(self, observer: Observer) -> None:
         function = inspect.unwrap(self.source.function)  # type: ignore[arg-type]

@@ -25,8 +25,9 @@ from viz.engines import Engine
 from viz.recording.reader import tensors_in
 
 MOST_OPS = 60_000  # that are written down; past them a program runs on unseen
+SMALL = 100_000  # numbers, up to which NumPy finds the largest as soon as the engine does
 SAMPLE = 64  # numbers of a leaf that are looked at before and after a step
-NAMING_PASSES = 3  # backward passes at which the program's variables are looked through
+NAMING_PASSES = 5  # backward passes at which the program's variables are looked through
 EXITS = {"item", "tolist", "numpy", "__float__", "__int__", "__bool__", "__array__", "__index__"}
 PLAIN_VIEWS = {"T", "mT", "H", "mH", "data", "real", "imag"}
 ALIASES = {
@@ -67,6 +68,7 @@ class Observer:
         self._within = 0  # calls of ours under way, in which nothing is looked at
         self._objects: dict[int, Any] = {}
         self._inits = 0
+        self._quick = hasattr(engine.module, "aminmax")  # which needs one pass and no memory
 
     # the run
 
@@ -258,7 +260,7 @@ class Observer:
     def _peak(self, tensor: Any) -> tuple[float | None, float | None]:
         """The largest magnitude, and for small tensors the smallest number; (None, None) for what has no numbers."""
         try:
-            if self.engine.device(tensor) == "cpu" and tensor.numel() <= 100_000:
+            if self.engine.device(tensor) == "cpu" and (tensor.numel() <= SMALL or not self._quick):
                 numbers = self.engine.array(tensor)
                 if numbers.size == 0:
                     return 0.0, None
@@ -268,7 +270,8 @@ class Observer:
                 return (math.nan if math.isnan(low) or math.isnan(high) else max(abs(low), abs(high))), low
             if not tensor.dtype.is_floating_point:
                 return None, None
-            return float(self._module.linalg.vector_norm(tensor.detach(), math.inf)), None
+            low, high = (float(one) for one in self._module.aminmax(tensor.detach()))
+            return (math.nan if math.isnan(low) or math.isnan(high) else max(abs(low), abs(high))), low
         except (RuntimeError, TypeError, NotImplementedError, ValueError, AttributeError):
             return None, None
 
@@ -780,7 +783,6 @@ class Observer:
             parameters = list(owner.parameters()) if who == -1 else [p for g in owner.param_groups for p in g["params"]]
             with self._aside():
                 nrs = [self.leaf(one) for one in parameters]
-                full = any(one.grad is not None and self._peak(one.grad)[0] for one in parameters)
             self._within += 1
             try:
                 result = zero(owner, *args, **kwargs)
@@ -796,7 +798,6 @@ class Observer:
                     self._next(),
                     who,
                     passes=len(self.seen.passes),
-                    empty=not full,
                     stack=lines,
                 )
             )
@@ -939,7 +940,7 @@ class Observer:
 
     def _harvest(self, frame: FrameType | None) -> None:
         """Learn the names that the program's variables have now."""
-        if len(self.seen.passes) >= NAMING_PASSES and self.seen.steps > NAMING_PASSES:
+        if len(self.seen.passes) > NAMING_PASSES:
             return
         with self._aside():
             while frame is not None:

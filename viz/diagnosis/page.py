@@ -45,8 +45,10 @@ def fragment(report: Report) -> str:
     body = "".join(_finding(report, place, finding) for place, finding in enumerate(report.findings, 1))
     error = ""
     if report.error is not None:
-        line = f" in line {report.error['line']}" if report.error["line"] is not None else ""
-        error = f"<p>It ended with <b>{escape(report.error['type'])}</b>{line}: {escape(report.error['message'])}</p>"
+        error = (
+            f"<p>It ended with <b>{escape(report.error['type'])}</b>{escape(report.at_error)}: "
+            f"{escape(report.error['message'])}</p>"
+        )
     kinds = ", ".join(GROUPS.values())
     checked = "" if report.findings else f'<p class="soft">Checked for: {kinds}.</p>'
     return (
@@ -69,19 +71,19 @@ def page(report: Report) -> str:
 
 def _finding(report: Report, place: int, finding: Finding) -> str:
     sure = '<b class="sure">certain</b>' if finding.certain else "<small>likely</small>"
-    where = f"line {finding.line}" if finding.line is not None else ""
+    where = report.place(finding.line) if finding.line is not None else ""
     group = GROUPS.get(finding.group, "")
     parts = [
         f'<section class="{"certain" if finding.certain else "likely"}"><h4>{place}. {escape(finding.kind.replace("-", " "))}'
         f"<small>{escape(' · '.join(filter(None, (where, group))))}</small>{sure}</h4>",
         _listing(report, finding),
-        f"<p>{escape(finding.message)}</p>",
+        f"<p>{escape(report.told(finding.message))}</p>",
     ]
     if finding.where is not None:
         parts.append(
             f'<p class="soft">The code that ran is in {escape(finding.where[0])}, line {finding.where[1]}.</p>'
         )
-    parts.append(f"<p><b>Fix:</b> {escape(finding.fix)}</p>")
+    parts.append(f"<p><b>Fix:</b> {escape(report.told(finding.fix))}</p>")
     if finding.change is not None:
         old, new = (escape(text) for text in finding.change)
         parts.append(f"<pre><del>- {old}</del><ins>+ {new}</ins></pre>")

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import textwrap
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -35,6 +37,7 @@ class Report:
         self.error = observation.error
         self.stdout = stdout
         self.engine = observation.engine
+        self.place: Callable[[int | None], str] = "line {}".format  # a line, as whoever wrote the program counts it
         self._calls = calls
         self._looked_at = looked_at
 
@@ -98,21 +101,36 @@ class Report:
         lines = [self.headline]
         for place, finding in enumerate(self.findings, 1):
             sure = "certain" if finding.certain else "likely"
-            where = f"line {finding.line}" if finding.line is not None else "no line of the program"
+            where = self.place(finding.line) if finding.line is not None else "no line of the program"
             lines += ["", f"{place}. {finding.kind} · {where} · {sure}"]
             code = self.observation.places.code(finding.line)
             if code:
                 lines.append(f"   {finding.line:>4} | {code}")
-            lines += _wrapped(finding.message)
+            lines += _wrapped(self.told(finding.message))
             if finding.where is not None:
                 lines += _wrapped(f"The code that ran is in {finding.where[0]}:{finding.where[1]}.")
-            lines += _wrapped(f"Fix: {finding.fix}")
+            lines += _wrapped(f"Fix: {self.told(finding.fix)}")
             if finding.change is not None:
                 lines += [f"      - {finding.change[0]}", f"      + {finding.change[1]}"]
         lines += ["", self.looked_at]
         if self.error is not None:
-            lines += [f"It ended with {self.error['type']} in line {self.error['line']}: {self.error['message']}"]
+            lines += [f"It ended with {self.error['type']}{self.at_error}: {self.error['message']}"]
         return "\n".join(lines)
+
+    def told(self, text: str) -> str:
+        """A sentence with its lines as whoever wrote the program counts them."""
+
+        def placed(found: re.Match[str]) -> str:
+            place = self.place(int(found[2]))
+            return place if found[1] == "l" else place[0].upper() + place[1:]
+
+        return re.sub(r"\b([Ll])ine (\d+)", placed, text)
+
+    @property
+    def at_error(self) -> str:
+        """Where it ended, as ` in line 3`; empty where that is no line of the program."""
+        line = None if self.error is None else self.error["line"]
+        return "" if line is None else f" in {self.place(line)}"
 
     @property
     def headline(self) -> str:
