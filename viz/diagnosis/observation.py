@@ -60,6 +60,7 @@ class Ran:
     options: dict[str, Any] = field(default_factory=dict)  # numbers, words and flags that the call was given
     step: int = 0  # how many optimiser steps there had been
     owner: int | None = None  # the module whose forward ran it
+    node: str = ""  # the name of the node that was recorded
 
 
 @dataclass(slots=True)

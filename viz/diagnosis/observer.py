@@ -401,6 +401,7 @@ class Observer:
                     continue
                 nodes.setdefault(id(node), (node, []))[1].append((tensor.output_nr, nr))
         for node, places in nodes.values():
+            op.node = node.name()
             self._handles.append(node.register_prehook(functools.partial(self._gradients, tuple(places))))
         if len(self._handles) > 20_000:
             del self._handles[:10_000]  # of graphs that are long gone

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from viz.diagnosis import cause
 from viz.diagnosis.finding import GROUPS, Finding
+from viz.draw import as_html
 from viz.picture.svg import escape
 
 if TYPE_CHECKING:
@@ -36,6 +37,7 @@ STYLE = """
 """
 _LIGHT = "--ink: #1c2430; --soft: #5b6675; --line: #d5dae1; --paper: #ffffff; --code: #f5f6f8; --bad: #b3261e; --bad-fill: #fdecea; --good: #1b6e3c; --mark: #fff1d0"
 _DARK = "--ink: #e8ecf2; --soft: #a5b0bf; --line: #3a4350; --paper: #14181f; --code: #1d232d; --bad: #ff8a80; --bad-fill: #43201d; --good: #7fd6a0; --mark: #4a3508"
+PICTURES = 5  # findings that get one
 AROUND = 1  # lines of code shown before and after the one that matters
 
 
@@ -59,8 +61,8 @@ def fragment(report: Report) -> str:
 
 def page(report: Report) -> str:
     """The report as one page."""
-    code = "\n".join(f"{number:>4}  {line}" for number, line in enumerate(report.source, 1))
-    listing = f'<div class="tgv-diagnosis"><h3>The program</h3><pre>{escape(code)}</pre></div>' if code else ""
+    code = "\n".join(f"{number:>4}  {escape(line)}" for number, line in enumerate(report.source, 1))
+    listing = f'<div class="tgv-diagnosis"><h3>The program</h3><pre>{code}</pre></div>' if code else ""
     return (
         '<!doctype html><html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width">'
         "<title>Diagnosis</title><style>body { margin: 24px; background: #ffffff } "
@@ -87,10 +89,11 @@ def _finding(report: Report, place: int, finding: Finding) -> str:
     if finding.change is not None:
         old, new = (escape(text) for text in finding.change)
         parts.append(f"<pre><del>- {old}</del><ins>+ {new}</ins></pre>")
-    picture = cause.picture(report.observation, finding)
-    if picture:
+    picture = cause.picture(report.observation, finding) if place <= PICTURES else None
+    if picture is not None:
         opened = " open" if place == 1 else ""
-        parts.append(f"<details{opened}><summary>the path in the graph</summary>{picture}</details>")
+        shown = as_html(picture.svg, picture.description)
+        parts.append(f"<details{opened}><summary>the path in the graph</summary>{shown}</details>")
     return "".join(parts) + "</section>"
 
 
