@@ -69,7 +69,11 @@ def with_addresses(text: str, repository: str) -> str:
     """
 
     def absolute(link: re.Match[str]) -> str:
-        kind = "raw" if link[1].endswith(PICTURES) else "blob"
-        return f"]({repository}/{kind}/HEAD/{link[1]})"
+        if not link[1].endswith(PICTURES):
+            return f"]({repository}/blob/HEAD/{link[1]})"
+        as_picture = (
+            "?sanitize=true" if link[1].endswith(".svg") else ""
+        )  # GitHub gives an SVG as plain text without it
+        return f"]({repository}/raw/HEAD/{link[1]}{as_picture})"
 
     return re.sub(r"\]\((?!\w+:|#)([^)\s]+)\)", absolute, text)

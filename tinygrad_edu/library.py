@@ -146,6 +146,13 @@ def custom_op(
 
     Raises:
         ValueError: the name has no namespace, or a parameter no annotation.
+
+    >>> import tinygrad_edu as T
+    >>> @T.library.custom_op("course::double", mutates_args=())
+    ... def double(x: T.Tensor) -> T.Tensor:
+    ...     return x * 2
+    >>> double(T.tensor(4.0))
+    tensor(8.)
     """
 
     def make(function: Callable[..., Any]) -> CustomOpDef:

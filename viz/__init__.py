@@ -1,12 +1,15 @@
 """Pictures of autograd, PyTorch's or `tinygrad_edu`'s: the graph behind any tensor, every step of a backward pass.
 
 >>> import viz
->>> viz.draw(loss)                 # the graph behind a tensor of either engine
->>> viz.record(program).play()     # step forward and backward through a program
->>> viz.explore(program)           # toggles over a program, both engines side by side
->>> viz.train(program)             # where a training loop goes, step by step
->>> viz.diagnose(program)          # why a gradient is None, zero or nan, or a model does not learn; with the line
->>> viz.mistakes()                 # what learners get wrong most; viz.mistake(name) shows one
+>>> program = "x = T.tensor(3.0, requires_grad=True); y = x * x; y.backward()"
+>>> viz.record(program).tensors["x"]["grad"]["data"]  # and .play() steps forward and backward through it
+6.0
+>>> viz.compare(program).agree  # the teaching core and PyTorch, side by side
+True
+
+`viz.draw(loss)` draws the graph behind a tensor of either engine. `viz.explore(program)` gives every line its switches.
+`viz.train(program)` shows where a training loop goes. `viz.diagnose(program)` says why a gradient is None, zero or nan, or
+why a model does not learn, with the line. `viz.mistakes()` lists what learners get wrong most; `viz.mistake(name)` shows one.
 """
 
 import importlib

@@ -330,6 +330,12 @@ def backward(
 
     Raises:
         RuntimeError: no gradient can start here, or a saved tensor is gone or was changed in place.
+
+    >>> import tinygrad_edu as T
+    >>> w = T.tensor([1.0, 2.0], requires_grad=True)
+    >>> T.autograd.backward(w * w, T.ones(2))
+    >>> w.grad
+    tensor([2., 4.])
     """
     if grad_variables is not None:
         warnings.warn("`grad_variables` is deprecated. Use `grad_tensors` instead.", FutureWarning, stacklevel=2)
@@ -414,6 +420,13 @@ def grad(
 
     Raises:
         RuntimeError: an input requires no grad, or was not used and `allow_unused` is not set.
+
+    >>> import tinygrad_edu as T
+    >>> w = T.tensor(3.0, requires_grad=True)
+    >>> T.autograd.grad(w * w, w)
+    (tensor(6.),)
+    >>> w.grad is None
+    True
     """
     if is_grads_batched:
         return _for_each_row(

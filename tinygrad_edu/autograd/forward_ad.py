@@ -95,6 +95,13 @@ def make_dual(tensor: Tensor, tangent: Tensor, *, level: int | None = None) -> T
     Raises:
         RuntimeError: no level is open, the shapes differ, or `tensor` carries a tangent already.
         ValueError: one of the two does not hold floating-point numbers.
+
+    >>> import tinygrad_edu as T
+    >>> import tinygrad_edu.autograd.forward_ad as fwAD
+    >>> with fwAD.dual_level():
+    ...     x = fwAD.make_dual(T.tensor(3.0), T.tensor(1.0))
+    ...     fwAD.unpack_dual(x * x).tangent
+    tensor(6.)
     """
     if (level is None and not _state.open) or (level is not None and level < 0):
         raise RuntimeError(

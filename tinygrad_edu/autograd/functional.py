@@ -206,6 +206,11 @@ def jvp(
 
     Returns:
         The outputs of `func`, and the product: one Tensor for each output.
+
+    >>> import tinygrad_edu as T
+    >>> x, v = T.tensor([1.0, 2.0]), T.tensor([1.0, 1.0])
+    >>> T.autograd.functional.jvp(lambda x: x**2, x, v)[1]
+    tensor([2., 4.])
     """
     with grad_mode.enable_grad():
         inputs_tuple, xs = _as_tensors(inputs, "inputs", "jvp")
@@ -246,6 +251,11 @@ def vhp(
 
     Returns:
         The output of `func`, and the product: one Tensor for each input.
+
+    >>> import tinygrad_edu as T
+    >>> x, v = T.tensor([1.0, 2.0]), T.tensor([1.0, 1.0])
+    >>> T.autograd.functional.vhp(lambda x: (x**3).sum(), x, v)[1]
+    tensor([ 6., 12.])
     """
     return _hessian_product("vhp", func, inputs, v, create_graph, strict)
 
@@ -258,6 +268,11 @@ def hvp(
     Where H is symmetric, as it is for functions that are twice continuously differentiable, `vhp` gives the same sooner.
 
     The arguments and the result are those of `vhp`.
+
+    >>> import tinygrad_edu as T
+    >>> x, v = T.tensor([1.0, 2.0]), T.tensor([1.0, 1.0])
+    >>> T.autograd.functional.hvp(lambda x: (x**3).sum(), x, v)[1]
+    tensor([ 6., 12.])
     """
     return _hessian_product("hvp", func, inputs, v, create_graph, strict)
 
@@ -378,6 +393,11 @@ def hessian(
 
     Returns:
         For one input a Tensor of its shape twice; for a tuple of them a tuple of tuples.
+
+    >>> import tinygrad_edu as T
+    >>> T.autograd.functional.hessian(lambda x: (x**3).sum(), T.tensor([1.0, 2.0]))
+    tensor([[ 6.,  0.],
+            [ 0., 12.]])
     """
     inputs_tuple, xs = _as_tensors(inputs, "inputs", "hessian")
     if outer_jacobian_strategy not in ("forward-mode", "reverse-mode"):

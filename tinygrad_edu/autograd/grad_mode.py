@@ -115,6 +115,13 @@ class no_grad(_GradMode):
     """Ops inside are computed and not recorded: their results do not require grad.
 
     A context manager and a decorator (with or without a call): `with no_grad(): …`, `@no_grad()`, `@no_grad`.
+
+    >>> import tinygrad_edu as T
+    >>> w = T.tensor(3.0, requires_grad=True)
+    >>> with T.no_grad():
+    ...     y = w * w
+    >>> y.grad_fn is None, y.requires_grad
+    (True, False)
     """
 
     mode = False
@@ -125,7 +132,14 @@ class no_grad(_GradMode):
 
 
 class enable_grad(_GradMode):
-    """Ops inside are recorded, also within a `no_grad` block. A context manager and a decorator, as `no_grad`."""
+    """Ops inside are recorded, also within a `no_grad` block. A context manager and a decorator, as `no_grad`.
+
+    >>> import tinygrad_edu as T
+    >>> w = T.tensor(3.0, requires_grad=True)
+    >>> with T.no_grad(), T.enable_grad():
+    ...     (w * w).requires_grad
+    True
+    """
 
     mode = True
 
@@ -135,7 +149,14 @@ class enable_grad(_GradMode):
 
 
 class set_grad_enabled(_GradMode):
-    """Switch recording by a flag: at once when called as a function, or until the end of a `with` block."""
+    """Switch recording by a flag: at once when called as a function, or until the end of a `with` block.
+
+    >>> import tinygrad_edu as T
+    >>> w = T.tensor(3.0, requires_grad=True)
+    >>> with T.set_grad_enabled(False):
+    ...     (w * w).requires_grad
+    False
+    """
 
     def __init__(self, mode: bool) -> None:
         self.mode = bool(mode)
@@ -158,6 +179,13 @@ class inference_mode(_Mode):
     """Ops inside are not recorded and their results are *inference tensors*: no version counter, never part of a graph.
 
     `inference_mode(False)` switches it off inside an inference block. A context manager and a decorator.
+
+    >>> import tinygrad_edu as T
+    >>> w = T.tensor(3.0, requires_grad=True)
+    >>> with T.inference_mode():
+    ...     y = w * w
+    >>> y.is_inference()
+    True
     """
 
     mode: bool

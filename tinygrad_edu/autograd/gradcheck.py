@@ -121,6 +121,11 @@ def gradgradcheck(
         check_rev_over_rev, check_fwd_over_rev: differentiate the backward pass in reverse or in forward mode.
 
     The other arguments, the result and the errors are those of `gradcheck`.
+
+    >>> import tinygrad_edu as T
+    >>> x = T.tensor([0.5, 1.5], dtype=T.float64, requires_grad=True)
+    >>> T.autograd.gradgradcheck(lambda x: x**3, x)
+    True
     """
     _require(
         check_fwd_over_rev or check_rev_over_rev,

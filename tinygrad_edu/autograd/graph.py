@@ -44,7 +44,13 @@ class GradientEdge(NamedTuple):
 
 
 def get_gradient_edge(tensor: Tensor) -> GradientEdge:
-    """The edge along which the gradient of `tensor` flows; usable in `autograd.grad` after the tensor itself is gone."""
+    """The edge along which the gradient of `tensor` flows; usable in `autograd.grad` after the tensor itself is gone.
+
+    >>> import tinygrad_edu as T
+    >>> w = T.tensor(3.0, requires_grad=True)
+    >>> T.autograd.graph.get_gradient_edge(w * w).node.name()
+    'MulBackward0'
+    """
     if not tensor.requires_grad:
         raise RuntimeError(
             "It is not possible to get the gradient edge for a Tensor that does not require gradients. Set "
@@ -60,7 +66,14 @@ def get_gradient_edge(tensor: Tensor) -> GradientEdge:
 
 
 def increment_version(tensor: Tensor | Sequence[Tensor]) -> None:
-    """Say that the tensor was written to by means that autograd did not see, so that saved uses of it raise."""
+    """Say that the tensor was written to by means that autograd did not see, so that saved uses of it raise.
+
+    >>> import tinygrad_edu as T
+    >>> t = T.zeros(2)
+    >>> T.autograd.graph.increment_version(t)
+    >>> t._version
+    1
+    """
     for t in (tensor,) if isinstance(tensor, Tensor) else tensor:
         if t._counter is not NOT_COUNTED:
             bump_version(t)
@@ -116,6 +129,12 @@ def register_multi_grad_hook(
 
     With mode "all" `fn` gets the list of gradients (None for a tensor that takes no part); with mode "any" it gets the
     first gradient that arrives, once per backward pass.
+
+    >>> import tinygrad_edu as T
+    >>> a, b = T.tensor(2.0, requires_grad=True), T.tensor(3.0, requires_grad=True)
+    >>> handle = T.autograd.graph.register_multi_grad_hook((a, b), lambda grads: print(grads))
+    >>> (a * b).backward()
+    [tensor(3.), tensor(2.)]
     """
     if mode not in ("all", "any"):
         raise ValueError(f"Expects mode to be one of ('all', 'any') but got {mode}")

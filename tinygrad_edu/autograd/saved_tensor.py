@@ -292,6 +292,14 @@ class saved_tensors_hooks:
     """Inside, every tensor that a node saves goes through `pack_hook`, and comes back through `unpack_hook`.
 
     For instance to save it on disk, or to draw it. `unpack_hook(pack_hook(t))` must equal `t`.
+
+    >>> import tinygrad_edu as T
+    >>> x = T.tensor(3.0, requires_grad=True)
+    >>> with T.autograd.graph.saved_tensors_hooks(lambda t: t.item(), lambda number: T.tensor(number)):
+    ...     y = x * x  # what is kept is the number
+    >>> y.backward()
+    >>> x.grad
+    tensor(6.)
     """
 
     def __init__(self, pack_hook: Callable[[Tensor], Any], unpack_hook: Callable[[Any], Tensor]) -> None:
@@ -310,7 +318,15 @@ class saved_tensors_hooks:
 
 @contextmanager
 def disable_saved_tensors_hooks(error_message: str) -> Iterator[None]:
-    """Inside, entering `saved_tensors_hooks` raises a RuntimeError with `error_message`."""
+    """Inside, entering `saved_tensors_hooks` raises a RuntimeError with `error_message`.
+
+    >>> import tinygrad_edu as T
+    >>> with T.autograd.graph.disable_saved_tensors_hooks("no hooks here"):
+    ...     with T.autograd.graph.saved_tensors_hooks(lambda t: t, lambda t: t):
+    ...         pass
+    Traceback (most recent call last):
+    RuntimeError: no hooks here...
+    """
     state = thread.state
     if state.saved_hooks:
         raise RuntimeError(error_message)
@@ -369,6 +385,16 @@ def allow_mutation_on_saved_tensors() -> Iterator[_MutationGuard]:
     """Inside, a saved tensor may be changed in place: backward uses a copy of what it was, made when it changes.
 
     The backward pass has to run inside the block as well.
+
+    >>> import tinygrad_edu as T
+    >>> x = T.tensor(3.0, requires_grad=True)
+    >>> with T.autograd.graph.allow_mutation_on_saved_tensors():
+    ...     copy = x.clone()
+    ...     y = copy * copy
+    ...     _ = copy.zero_()
+    ...     y.backward()
+    >>> x.grad
+    tensor(6.)
     """
     state = thread.state
     if state.keep_versions is not None:

@@ -42,7 +42,11 @@ def check(id: str, answer: object) -> Report:
 
 
 def get(id: str) -> Exercise:
-    """The exercise called `id`; raises `KeyError` with the nearest names when there is none."""
+    """The exercise called `id`; raises `KeyError` with the nearest names when there is none.
+
+    >>> get("mul_backward").lesson
+    1
+    """
     exercises = all_exercises()
     if id in exercises:
         return exercises[id]

@@ -81,7 +81,13 @@ class _Row(Module):
 
 
 class Sequential(_Row):
-    """Modules in a row: the output of each is the input of the next."""
+    """Modules in a row: the output of each is the input of the next.
+
+    >>> import tinygrad_edu as T
+    >>> model = T.nn.Sequential(T.nn.Linear(3, 4), T.nn.ReLU(), T.nn.Linear(4, 1))
+    >>> model(T.zeros(5, 3)).shape
+    tinygrad_edu.Size([5, 1])
+    """
 
     def __init__(self, *args: Any) -> None:
         super().__init__()

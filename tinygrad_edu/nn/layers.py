@@ -28,7 +28,13 @@ def add_parameters(module: Module, device: Any, dtype: Any, **sizes: Any) -> Non
 
 
 class Linear(Module):
-    """x·weightᵀ + bias, of x (…, in_features) with `weight` (out_features, in_features): (…, out_features)."""
+    """x·weightᵀ + bias, of x (…, in_features) with `weight` (out_features, in_features): (…, out_features).
+
+    >>> import tinygrad_edu as T
+    >>> layer = T.nn.Linear(3, 2)
+    >>> layer(T.zeros(5, 3)).shape
+    tinygrad_edu.Size([5, 2])
+    """
 
     def __init__(
         self, in_features: int, out_features: int, bias: bool = True, device: Any = None, dtype: Any = None

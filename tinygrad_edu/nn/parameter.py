@@ -13,7 +13,12 @@ __all__ = ["Buffer", "Parameter", "clear_gradient"]
 
 
 class Parameter(Tensor):
-    """A leaf that asks for a gradient; as an attribute of a Module it is found by `parameters()`."""
+    """A leaf that asks for a gradient; as an attribute of a Module it is found by `parameters()`.
+
+    >>> import tinygrad_edu as T
+    >>> T.nn.Parameter(T.zeros(2)).requires_grad
+    True
+    """
 
     def __new__(cls, data: Any = None, requires_grad: bool = True) -> Parameter:
         if data is not None and not isinstance(data, Tensor):

@@ -14,7 +14,16 @@ __all__ = ["Adam"]
 
 
 class Adam(Optimizer):
-    """Steps of about one learning rate each: the mean of the gradients over the root of the mean of their squares."""
+    """Steps of about one learning rate each: the mean of the gradients over the root of the mean of their squares.
+
+    >>> import tinygrad_edu as T
+    >>> w = T.tensor([1.0], requires_grad=True)
+    >>> optimizer = T.optim.Adam([w], lr=0.1)
+    >>> (w * w).sum().backward()
+    >>> optimizer.step()
+    >>> w
+    tensor([0.9000], requires_grad=True)
+    """
 
     def __init__(
         self,

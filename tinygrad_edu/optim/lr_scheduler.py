@@ -138,7 +138,17 @@ class _ByFactors(LRScheduler):
 
 
 class StepLR(_ByFactors):
-    """Times `gamma` every `step_size` epochs."""
+    """Times `gamma` every `step_size` epochs.
+
+    >>> import tinygrad_edu as T
+    >>> optimizer = T.optim.SGD([T.zeros(1, requires_grad=True)], lr=1.0)
+    >>> schedule = T.optim.lr_scheduler.StepLR(optimizer, step_size=2, gamma=0.1)
+    >>> for _ in range(2):
+    ...     optimizer.step()
+    ...     schedule.step()
+    >>> schedule.get_last_lr()
+    [0.1]
+    """
 
     def __init__(self, optimizer: Optimizer, step_size: int, gamma: float = 0.1, last_epoch: int = -1) -> None:
         self.step_size, self.gamma = step_size, gamma

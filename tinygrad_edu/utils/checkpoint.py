@@ -156,6 +156,13 @@ def checkpoint_sequential(
         segments: how many parts; a square root of their number needs the least memory.
         input: what the first one takes.
         preserve_rng_state: as in `checkpoint`.
+
+    >>> import tinygrad_edu as T
+    >>> layers = [lambda x: x * x, lambda x: x + 1, lambda x: x * 2]
+    >>> x = T.tensor(3.0, requires_grad=True)
+    >>> T.utils.checkpoint.checkpoint_sequential(layers, 3, x, use_reentrant=False).backward()
+    >>> x.grad
+    tensor(12.)
     """
     if use_reentrant is None:
         _warn_of_the_default("torch.utils.checkpoint.checkpoint_sequential")

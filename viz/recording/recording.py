@@ -87,6 +87,12 @@ def load(path: str | os.PathLike[str]) -> Recording:
 
     Raises:
         ValueError: the file is no recording, is damaged, or was written by a newer version.
+
+    >>> import tempfile, pathlib, viz
+    >>> path = pathlib.Path(tempfile.mkdtemp(), "flow.json")
+    >>> _ = viz.record("x = T.tensor(3.0, requires_grad=True); (x * x).backward()").save(path)
+    >>> viz.load(path).tensors["x"]["grad"]["data"]
+    6.0
     """
     try:
         data = json.loads(Path(path).read_text(encoding="utf-8"))

@@ -71,7 +71,7 @@ _TYPES = {
 def explain(kind: str, message: str) -> str:
     """What an error of type `kind` means, empty if nothing of ours fits; a common mistake is called by its name.
 
-    >>> explain("RuntimeError", "grad can be implicitly created only for scalar outputs")[-72:]
+    >>> explain("RuntimeError", "grad can be implicitly created only for scalar outputs")[-71:]
     'To see it, and ways to fix it: viz.mistake("backward of a non-scalar").'
     """
     known = recognise(message)

@@ -28,6 +28,14 @@ def clip_grad_norm_(
 
     Raises:
         RuntimeError: the norm is not finite, and `error_if_nonfinite` asks to say so.
+
+    >>> import tinygrad_edu as T
+    >>> w = T.tensor([3.0, 4.0], requires_grad=True)
+    >>> (w * w / 2).sum().backward()
+    >>> T.nn.utils.clip_grad_norm_([w], 1.0)
+    tensor(5.)
+    >>> w.grad
+    tensor([0.6000, 0.8000])
     """
     grads = _gradients(parameters)
     norms = np.array([np.linalg.norm(g._data.reshape(-1), norm_type) for g in grads] or [np.float64(0)])

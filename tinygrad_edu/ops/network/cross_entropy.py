@@ -178,7 +178,12 @@ def nll_loss(input, target, weight=None, size_average=None, ignore_index=-100, r
 def cross_entropy(
     input, target, weight=None, size_average=None, ignore_index=-100, reduce=None, reduction="mean", label_smoothing=0.0
 ):
-    """The mean of -ln softmax(input) at the targets: `input` (N, C, …) holds scores, `target` classes or probabilities."""
+    """The mean of -ln softmax(input) at the targets: `input` (N, C, …) holds scores, `target` classes or probabilities.
+
+    >>> import tinygrad_edu as T
+    >>> T.nn.functional.cross_entropy(T.zeros(1, 2), T.tensor([0]))
+    tensor(0.6931)
+    """
     reduction = checked_reduction(size_average, reduce, reduction)
     axis = 0 if input.ndim == 1 else 1
     if not 0 <= label_smoothing <= 1:

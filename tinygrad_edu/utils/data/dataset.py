@@ -134,6 +134,10 @@ def random_split(dataset: Any, lengths: Sequence[float], generator: Any = None) 
 
     Raises:
         ValueError: the lengths do not add up to that of the dataset.
+
+    >>> import tinygrad_edu as T
+    >>> [len(part) for part in T.utils.data.random_split(range(10), [7, 3])]
+    [7, 3]
     """
     sizes: list[Any] = list(lengths)
     if math.isclose(sum(sizes), 1) and sum(sizes) <= 1:
