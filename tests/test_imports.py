@@ -1,4 +1,4 @@
-"""Imports point one way: ops -> autograd -> tensor inside the core, viz -> tinygrad_edu, torch behind one door."""
+"""Imports point one way: ops -> autograd -> tensor -> core, viz -> tinygrad_edu, torch behind one door."""
 
 import ast
 import json
@@ -9,7 +9,10 @@ from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
 from typing import NamedTuple
 
+import numpy as np
 import pytest
+
+import tinygrad_edu
 
 ROOT = Path(__file__).resolve().parent.parent
 WORKER = (
@@ -102,6 +105,59 @@ def test_no_two_modules_need_each_other_to_be_imported() -> None:
         tuple(TopologicalSorter(needs).static_order())
     except CycleError as error:
         pytest.fail(" -> ".join(error.args[1]))
+
+
+# Of `tinygrad_edu`: each may use those before it, also inside functions. What is not named here stands above all of them.
+STOREYS = [
+    "dtypes promotion refusals compat.absent compat.later",
+    "core",
+    "tensor overrides",
+    "autograd",
+    "ops generator random",
+]
+
+
+def _storey(module: str) -> int | None:
+    """On which of the storeys a module stands; None for what is no module of `tinygrad_edu`, or a package that gathers."""
+    if module in ("tinygrad_edu", "tinygrad_edu.compat") or not module.startswith("tinygrad_edu."):
+        return None
+    for place, names in enumerate(STOREYS):
+        if any(f"{module}.".startswith(f"tinygrad_edu.{name}.") for name in names.split()):
+            return place
+    return len(STOREYS)
+
+
+@pytest.mark.parametrize("path", CORE, ids=_module_name)
+def test_arrows_of_the_core_point_down_also_those_inside_functions(path: Path) -> None:
+    own = _storey(_module_name(path))
+    names = {_module_name(module) for module in CORE}
+    if own is not None:
+        found = [one for one in imports_of(path) if one.when != "typing" and one.module in names]
+        assert [one for one in found if (_storey(one.module) or 0) > own] == []
+
+
+HEART = sorted((ROOT / "tinygrad_edu" / "core").glob("*.py"))
+
+
+def test_the_heart_reads_in_one_evening() -> None:
+    assert sum(len(path.read_text(encoding="utf-8").splitlines()) for path in HEART) < 1000
+
+
+def test_the_heart_calls_nothing_that_a_layer_around_it_binds() -> None:
+    """What is bound to Tensor and Node from outside is no name that the core reads, arrays' own names apart."""
+    trees = [ast.parse(path.read_bytes()) for path in HEART]
+    nodes = [node for tree in trees for node in ast.walk(tree)]
+    read = {node.attr for node in nodes if isinstance(node, ast.Attribute)}
+    defined = {node.name for node in nodes if isinstance(node, ast.FunctionDef)}
+    defined |= {
+        node.target.id for node in nodes if isinstance(node, ast.AnnAssign) and isinstance(node.target, ast.Name)
+    }
+    defined |= {
+        name.id for node in nodes if isinstance(node, ast.Assign) for name in node.targets if isinstance(name, ast.Name)
+    }
+    bound = vars(tinygrad_edu.Tensor).keys() | vars(tinygrad_edu.autograd.graph.Node).keys()
+    own = {name for kind in (np.ndarray, np.ufunc, dict, list, tuple, type) for name in dir(kind)}
+    assert (read & bound) - defined - own - vars(np).keys() == set()
 
 
 # Of `viz`, in the order of the data: each may use those before it. `show` binds what is made of the data to it.

@@ -10,3 +10,5 @@ class DeclaredOfNode:
     register_hook: Any
     register_prehook: Any
     __call__: Any
+    @property
+    def metadata(self) -> dict[Any, Any]: ...

@@ -10,7 +10,7 @@ import numpy as np
 
 from . import dtypes
 
-__all__ = ["promoted", "refuse_mismatch"]
+__all__ = ["promoted", "refuse_mismatch", "sum_to_shape"]
 
 
 def promoted(arrays: list[Any], makes_float: bool) -> list[Any]:
@@ -56,3 +56,14 @@ def refuse_mismatch(shapes: Sequence[tuple[int, ...]]) -> None:
                     f"{max(len(a), len(b)) - back}. Two shapes broadcast if, from the last dimension on, sizes are equal "
                     f"or one of them is 1; these are {list(a)} and {list(b)}."
                 )
+
+
+def sum_to_shape(array: Any, shape: tuple[int, ...]) -> Any:
+    """Sum `array` over the dimensions that broadcasting added or stretched: the transpose of broadcasting."""
+    leading = array.ndim - len(shape)
+    axes = list(range(leading))
+    for axis, size in enumerate(shape, leading):
+        if size == 1 and array.shape[axis] != 1:
+            axes.append(axis)
+    summed = np.add.reduce(array, axis=tuple(axes), keepdims=len(axes) > leading)
+    return summed if summed.shape == shape else summed.reshape(shape)

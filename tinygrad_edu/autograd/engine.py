@@ -18,11 +18,12 @@ from typing import Any
 
 import numpy as np
 
-from ..core.engine import Pass, refuse_misfit
+from ..core.engine import Entry, Pass
 from ..core.node import AccumulateGrad, Node, gradient_edge
 from ..core.state import quiet, thread
 from ..core.tensor import Tensor, bind, wrap
 from ..overrides import overridable
+from ..refusals import refuse_misfit
 from ..tensor import Size
 from . import forward_ad
 from .anomaly_mode import refuse_nan, tell_forward_line
@@ -79,9 +80,9 @@ class GraphPass(Pass):
 
     # --- what the plain pass does otherwise -----------------------------------------------------------------------------
 
-    def stretch(self) -> Node | None:
+    def stretch(self) -> Entry | None:
         if self.create_graph or self.is_partial or thread.state.anomaly:
-            return heapq.heappop(self.ready)[1]
+            return heapq.heappop(self.ready)
         return super().stretch()
 
     def send(self, node: Node, grads: Sequence[Any], results: Sequence[Any]) -> None:
@@ -91,18 +92,17 @@ class GraphPass(Pass):
         else:
             super().send(node, grads, results)
 
-    def fitted(self, node: Node, position: int, grad: Any, shape: tuple[int, ...], dtype: np.dtype | None) -> Any:
+    def fitted(self, node: Node, grad: Any, shape: tuple[int, ...], dtype: np.dtype | None) -> Any:
         if not self.create_graph:
-            return super().fitted(node, position, grad, shape, dtype)
+            return super().fitted(node, grad, shape, dtype)
         if grad._data.shape != shape:
-            refuse_misfit(node, position, grad._data.shape, shape)
+            refuse_misfit(node, grad._data.shape, shape)
             grad = grad.sum_to_size(shape)
         return grad if dtype is None else grad._to_numpy_dtype(dtype)
 
-    def visit(self, node: Node) -> None:
+    def visit(self, node: Node, box: list[Any]) -> None:
         """Run one node with all that hangs around it."""
         self.node = node
-        box = self.inbox.pop(node)
         if type(node) is AccumulateGrad:
             self._serve_leaf(node, box)
             return
@@ -150,9 +150,11 @@ class GraphPass(Pass):
             if grad is not None and receiver is not None:
                 shape, dtype = receiver._outputs[output_nr]
                 array = grad._data if self.create_graph else grad
+                if array.shape != shape:
+                    refuse_misfit(node, array.shape, shape, i)
                 if array.shape != shape or array.dtype != dtype:
                     fit = self.fitted if self.create_graph else functools.partial(quiet, self.fitted)
-                    fitted[i] = fit(node, i, grad, shape, dtype)
+                    fitted[i] = fit(node, grad, shape, dtype)
         return fitted
 
     def _capture(self, node: Node, box: Sequence[Any]) -> None:

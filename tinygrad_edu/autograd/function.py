@@ -12,9 +12,9 @@ import numpy as np
 
 from ..compat.absent import refuse_tensors_of_pytorch
 from ..core.node import Node, gradient_edge, sequence
-from ..core.plan import BACKWARD_TWICE
 from ..core.state import thread
 from ..core.tensor import Tensor, wrap
+from ..refusals import BACKWARD_TWICE
 from . import grad_mode
 from .applying import apply
 from .saved_tensor import SavedTensor

@@ -35,6 +35,13 @@ __all__ = [
 ]
 
 
+class TensorMeta(NamedTuple):
+    """What a gradient must look like when it arrives."""
+
+    shape: tuple[int, ...]
+    dtype: np.dtype | None
+
+
 class GradientEdge(NamedTuple):
     """An edge of the graph: a node and the number of one of its outputs. Stands for a tensor in `grad` and `backward`."""
 
@@ -94,6 +101,38 @@ def _call(self: Node, *grads: Tensor) -> Any:
     return tensors[0] if len(tensors) == 1 else tensors
 
 
+class _Face(Node):
+    """What a node shows of itself; `Node` is given all of it below."""
+
+    @property
+    def metadata(self) -> dict[Any, Any]:
+        """A dict for whatever the user wants to keep beside this node."""
+        if self._metadata is None:
+            self._metadata = {}
+        return self._metadata
+
+    @property
+    def requires_grad(self) -> bool:
+        """Always True: what needs no gradient has no node."""
+        return True
+
+    @property
+    def _input_metadata(self) -> tuple[TensorMeta, ...]:
+        return tuple(TensorMeta(*output) for output in self._outputs)
+
+    def _sequence_nr(self) -> int:
+        """The order in which this node was made."""
+        return self._seq
+
+    def _set_sequence_nr(self, sequence_nr: int) -> None:
+        self._seq = sequence_nr
+
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__} object at {id(self):#x}>"
+
+
+for _name in ("metadata", "requires_grad", "_input_metadata", "_sequence_nr", "_set_sequence_nr", "__repr__"):
+    setattr(Node, _name, vars(_Face)[_name])
 Node.__call__ = _call  # type: ignore[method-assign]
 
 

@@ -10,6 +10,7 @@ import threading
 from collections.abc import Callable
 from typing import Any
 
+from ..core.state import State
 from ..core.state import thread as this_thread
 
 __all__ = ["LEVELS", "in_another_thread"]
@@ -37,7 +38,9 @@ def in_another_thread(function: Callable[..., Any], *args: Any) -> Any:
     errors: list[BaseException] = []
 
     def work() -> None:
-        this_thread.state.copied_from(state)
+        for name in State.__slots__:
+            if name not in ("is_quiet", "running", "task", "depth", "below"):
+                setattr(this_thread.state, name, getattr(state, name))
         this_thread.state.below = below
         try:
             results.append(function(*args))

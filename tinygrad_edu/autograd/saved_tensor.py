@@ -9,9 +9,10 @@ from typing import Any, ClassVar
 
 from ..core.node import AccumulateGrad, Node, grad_accumulator, gradient_edge
 from ..core.op import Op
-from ..core.plan import BACKWARD_TWICE, modified, refuse_detached, shadow
+from ..core.plan import shadow
 from ..core.state import thread
 from ..core.tensor import NOT_COUNTED, Tensor, wrap
+from ..refusals import BACKWARD_TWICE, modified, refuse_detached
 from . import grad_mode
 from .hooks import surround
 
@@ -159,7 +160,7 @@ class SavedTensor:
         """The tensor as it was saved, for a rule that will record what it does with it."""
         is_original = self._tensor is not _FREED and self._unpack is None and self._node is None
         if is_original and not self._leaf and self._tensor._grad_fn is None:
-            refuse_detached(_SOME_NODE)
+            refuse_detached()
         return self.tensor()
 
     def tensor(self) -> Tensor:
@@ -242,8 +243,6 @@ class _Nothing(SavedTensor):
             "tensor, so it was not saved."
         )
 
-
-_SOME_NODE = Node()
 
 SavedTensor.nothing = _Nothing()
 SavedTensor.freed = object.__new__(SavedTensor)

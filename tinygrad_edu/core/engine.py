@@ -15,19 +15,25 @@ from typing import Any
 
 import numpy as np
 
+from ..promotion import sum_to_shape
+from ..refusals import refuse_misfit
 from .node import AccumulateGrad, Node
 from .state import thread
 
-__all__ = ["Pass", "sum_to_shape"]
+__all__ = ["Entry", "Pass"]
+
+# A node that is ready: its place in the order, the node, and the gradients of its outputs.
+Entry = tuple[int, Node, list[Any]]
 
 
 class Pass:
     """One backward pass. It sends `grads` into the graph at `roots`, and what reaches a leaf is added to its `.grad`.
 
     waiting: for each node of this pass, how many gradients it still waits for.
-    inbox: for each node that one has reached, what has arrived, by output.
-    ready: the nodes that wait for nothing, a heap: the one made last is first. Several leaves are equal: then neither goes
-        before the other (`Node.__lt__`), and the heap's own order holds, which is PyTorch's (both are the textbook's).
+    inbox: for each node that one has reached, and that waits for more, what has arrived, by output.
+    ready: the nodes that wait for nothing, each with what has arrived, in a heap: the one made last is first. Several leaves
+        are equal: then neither goes before the other (`Node.__lt__`), and the heap's own order holds, which is PyTorch's
+        (both are the textbook's).
     unshared: the leaves that may keep the array they were sent.
     """
 
@@ -40,7 +46,7 @@ class Pass:
         self.grads = grads
         self.waiting = count_dependencies(self.start)
         self.inbox: dict[Node, list[Any]] = {}
-        self.ready: list[tuple[int, Node]] = []
+        self.ready: list[Entry] = []
         self.unshared: set[Node] = set()
         self.callbacks: list[Callable[[], Any]] = []
         self.node: Node | None = None
@@ -54,9 +60,9 @@ class Pass:
         try:
             self.send(self.start, (), self.grads)
             while self.ready:
-                node = state.quietly(self.stretch)
-                if node is not None:
-                    self.visit(node)
+                entry = state.quietly(self.stretch)
+                if entry is not None:
+                    self.visit(*entry[1:])
             # One may queue another, which the same loop then comes to.
             for callback in self.callbacks:
                 callback()
@@ -67,19 +73,19 @@ class Pass:
                 # What a hook has entered and not left, or left and not entered, ends with the pass.
                 state.saved_hooks = hooks
 
-    def stretch(self) -> Node | None:
+    def stretch(self) -> Entry | None:
         """Run nodes one after the other, up to one around which a user's code runs: that is left to `visit`."""
         ready = self.ready
         while ready:
-            node = ready.pop()[1] if len(ready) == 1 else heapq.heappop(ready)[1]
+            entry = ready.pop() if len(ready) == 1 else heapq.heappop(ready)
+            _, node, grads = entry
             if node._around is not None or (type(node) is AccumulateGrad and node.is_hooked()):
-                return node
-            self.step(node)
+                return entry
+            self.step(node, grads)
         return None
 
-    def step(self, node: Node) -> None:
+    def step(self, node: Node, grads: list[Any]) -> None:
         """Run one node on the gradients that have arrived for it."""
-        grads = self.inbox.pop(node)
         if type(node) is AccumulateGrad:
             node.accumulate(grads[0], node in self.unshared)
             return
@@ -96,45 +102,44 @@ class Pass:
 
     def deliver(self, node: Node, grads: Sequence[Any], results: Sequence[Any]) -> None:
         """Send what `node` made of `grads` along its edges; a node for which all has arrived is ready."""
-        waiting, inbox = self.waiting, self.inbox
-        position = 0
-        for receiver, output_nr in zip(node._next, node._next_output):  # noqa: B905 - of one length
-            grad = results[position]
-            position += 1
-            if receiver is None or receiver not in waiting:
-                continue  # nobody there, or nobody that this pass asks for
-            box = inbox.get(receiver)
-            if box is None:
-                box = inbox[receiver] = [None] * len(receiver._outputs)
+        waiting, inbox, ready = self.waiting, self.inbox, self.ready
+        for receiver, output_nr, grad in zip(node._next, node._next_output, results):  # noqa: B905 - of one length
+            if receiver is None:
+                continue
+            left = waiting.get(receiver, 0) - 1
+            if left < 0:
+                continue  # nothing that this pass asks for
+            outputs = receiver._outputs
+            box = (inbox.pop(receiver, None) if inbox else None) or [None] * len(outputs)
             if grad is not None:
-                shape, dtype = receiver._outputs[output_nr]
+                shape, dtype = outputs[output_nr]
                 if grad.shape != shape or grad.dtype is not dtype:
-                    grad = self.fitted(node, position - 1, grad, shape, dtype)
+                    grad = self.fitted(node, grad, shape, dtype)
                 if box[output_nr] is not None:
-                    box[output_nr] = self.sum(box[output_nr], grad)
+                    grad = self.sum(box[output_nr], grad)
                     self.unshared.add(receiver)
-                else:
-                    box[output_nr] = grad
-                    if type(receiver) is AccumulateGrad and is_unshared(node, grad, grads, results):
-                        self.unshared.add(receiver)
-            left = waiting[receiver] = waiting[receiver] - 1
-            if left == 0:
-                if self.ready:
-                    heapq.heappush(self.ready, (-receiver._seq, receiver))
-                else:
-                    self.ready.append((-receiver._seq, receiver))
+                elif type(receiver) is AccumulateGrad and is_unshared(node, grad, grads, results):
+                    self.unshared.add(receiver)
+                box[output_nr] = grad
+            if left:
+                waiting[receiver] = left
+                inbox[receiver] = box
+            elif ready:
+                heapq.heappush(ready, (-receiver._seq, receiver, box))
+            else:
+                ready.append((-receiver._seq, receiver, box))
 
     def sum(self, a: Any, b: Any) -> Any:
         """Two gradients of one tensor, which was used twice."""
         return a + b
 
-    def fitted(self, node: Node, position: int, grad: Any, shape: tuple[int, ...], dtype: np.dtype | None) -> Any:
+    def fitted(self, node: Node, grad: Any, shape: tuple[int, ...], dtype: np.dtype | None) -> Any:
         """`grad` in the shape and dtype of the tensor it belongs to.
 
         A gradient of a broadcast operand comes in the broadcast shape and is summed here, once for all ops.
         """
         if grad.shape != shape:
-            refuse_misfit(node, position, grad.shape, shape)
+            refuse_misfit(node, grad.shape, shape)
             grad = sum_to_shape(grad, shape)
         return grad if dtype is None or grad.dtype == dtype else grad.astype(dtype)
 
@@ -161,24 +166,3 @@ def is_unshared(node: Node, grad: Any, came_in: Sequence[Any], results: Sequence
     for held in (*came_in, *results):
         places += held is grad
     return places <= 1
-
-
-def refuse_misfit(node: Node, position: int, found: tuple[int, ...], shape: tuple[int, ...]) -> None:
-    """Raise if a tensor of `shape` does not broadcast to what was `found`."""
-    stretched = zip(reversed(shape), reversed(found), strict=False)
-    if len(shape) > len(found) or any(size not in (1, large) for size, large in stretched):
-        raise RuntimeError(
-            f"Function {node.name()} returned an invalid gradient at index {position} - got {list(found)} but expected "
-            f"shape compatible with {list(shape)}"
-        )
-
-
-def sum_to_shape(array: Any, shape: tuple[int, ...]) -> Any:
-    """Sum `array` over the dimensions that broadcasting added or stretched: the transpose of broadcasting."""
-    leading = array.ndim - len(shape)
-    axes = list(range(leading))
-    for axis, size in enumerate(shape, leading):
-        if size == 1 and array.shape[axis] != 1:
-            axes.append(axis)
-    summed = np.add.reduce(array, axis=tuple(axes), keepdims=len(axes) > leading)
-    return summed if summed.shape == shape else summed.reshape(shape)

@@ -5,10 +5,11 @@ from __future__ import annotations
 import itertools
 import weakref
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ..refusals import MOVED_INTO_THE_GRAPH, REFUSED_UPDATE, refuse_other_shape
 from .state import thread
 from .tensor import NOT_COUNTED, Tensor, wrap
 
@@ -17,20 +18,13 @@ if TYPE_CHECKING:
 else:
     DeclaredOfNode = object
 
-__all__ = ["AccumulateGrad", "Node", "TensorMeta", "bump_version", "grad_accumulator", "gradient_edge", "sequence"]
+__all__ = ["AccumulateGrad", "Node", "bump_version", "grad_accumulator", "gradient_edge", "sequence"]
 
 # The order in which nodes are made. The engine runs, of those that are ready, the one made last.
 sequence = itertools.count()
 ACCUMULATE_GRAD_SEQUENCE = 2**64 - 1  # a leaf is served as soon as it is ready
 
 Edge = tuple["Node | None", int]
-
-
-class TensorMeta(NamedTuple):
-    """What a gradient must look like when it arrives."""
-
-    shape: tuple[int, ...]
-    dtype: np.dtype | None
 
 
 class Node(DeclaredOfNode):
@@ -68,32 +62,6 @@ class Node(DeclaredOfNode):
     def _set_edges(self, edges: Sequence[Edge]) -> None:
         self._next = tuple([node for node, _ in edges])
         self._next_output = tuple([output_nr for _, output_nr in edges])
-
-    @property
-    def metadata(self) -> dict[Any, Any]:
-        """A dict for whatever the user wants to keep beside this node."""
-        if self._metadata is None:
-            self._metadata = {}
-        return self._metadata
-
-    @property
-    def requires_grad(self) -> bool:
-        """Always True: what needs no gradient has no node."""
-        return True
-
-    @property
-    def _input_metadata(self) -> tuple[TensorMeta, ...]:
-        return tuple(TensorMeta(*output) for output in self._outputs)
-
-    def _sequence_nr(self) -> int:
-        """The order in which this node was made."""
-        return self._seq
-
-    def _set_sequence_nr(self, sequence_nr: int) -> None:
-        self._seq = sequence_nr
-
-    def __repr__(self) -> str:
-        return f"<{type(self).__name__} object at {id(self):#x}>"
 
     def __lt__(self, other: Node) -> bool:
         # Asked by the engine's heap about nodes of the same sequence number: neither goes first.
@@ -140,22 +108,16 @@ class AccumulateGrad(Node):
         if grad is None or not leaf._requires_grad:
             return
         if leaf._grad_fn is not None:
-            raise RuntimeError(
-                "leaf variable has been moved into the graph interior: after it was used it was changed in place by an op "
-                "that was recorded, so no .grad can be its. Change a clone() instead."
-            )
+            raise RuntimeError(MOVED_INTO_THE_GRAPH)
         total = leaf._grad
         expected = (leaf if total is None else total)._data.shape
         if grad.shape != expected:
-            _refuse_other_shape(expected, grad.shape)
+            refuse_other_shape(expected, grad.shape)
         if total is None:
             leaf._grad = wrap(grad if owned and type(grad) is np.ndarray else np.array(grad, order="C"))
         else:
             if total._counter is NOT_COUNTED and not thread.state.inference:
-                raise RuntimeError(
-                    "Inplace update to inference tensor outside InferenceMode is not allowed. The .grad of this leaf was made "
-                    "in inference mode, and a gradient is to be added to it: assign a clone() of it, or None."
-                )
+                raise RuntimeError(REFUSED_UPDATE)
             # In place: who holds the old gradient sees the new one, and a graph that saved it will notice.
             np.add(total._data, grad, out=total._data)
             bump_version(total)
@@ -163,15 +125,6 @@ class AccumulateGrad(Node):
     def _run(self, grads: list[Any], create_graph: bool, wanted: Sequence[bool] | None = None) -> Sequence[Any]:
         self.accumulate(grads[0]._data if create_graph and grads[0] is not None else grads[0], owned=False)
         return ()
-
-
-def _refuse_other_shape(expected: tuple[int, ...], found: tuple[int, ...]) -> None:
-    a, b = (", ".join(map(str, shape)) for shape in (expected, found))
-    raise RuntimeError(
-        f"The size of tensor a ({a}) must match the size of tensor b ({b}): the .data of a leaf was "
-        "replaced by a tensor of another shape, and this gradient, or the .grad that is there, belongs to what it was. Set "
-        ".grad to None and run the forward pass again."
-    )
 
 
 def grad_accumulator(leaf: Tensor) -> AccumulateGrad:

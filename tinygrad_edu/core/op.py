@@ -13,7 +13,6 @@ else its class may say, is told in `ops/op.py`.
 
 from __future__ import annotations
 
-import inspect
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -22,20 +21,12 @@ import numpy as np
 from ..promotion import promoted, refuse_mismatch
 from .node import Node, gradient_edge
 from .plan import NUMBER, TENSOR, WANTED, Plan
-from .state import State, everywhere, thread
+from .state import everywhere, thread
 from .tensor import Tensor, wrap
 
 __all__ = ["Op"]
 
-
-class _Rule:
-    """One `grad_…` function, and the names of what it needs beside the incoming gradient."""
-
-    __slots__ = ("function", "needs")
-
-    def __init__(self, function: Callable[..., Any]) -> None:
-        self.function = function
-        self.needs = tuple(inspect.signature(function).parameters)[1:]
+asarray, ndarray = np.asarray, np.ndarray
 
 
 class Op(Node):
@@ -56,8 +47,8 @@ class Op(Node):
     _settings: tuple[str, ...] = ()
     _variadic = False
     _defaults: dict[str, Any] = {}  # noqa: RUF012 - replaced, never changed
-    _rules: tuple[_Rule | None, ...] = ()
-    _joint: _Rule | None = None
+    _rules: tuple[Any, ...] = ()  # for each input its `Rule`, or None
+    _joint: Any = None  # or one rule for all
     _differentiable = False
     _name = "OpBackward0"
     _plans: dict[int, Plan]
@@ -70,26 +61,18 @@ class Op(Node):
 
     forward: Callable[..., Any]
 
-    def __init_subclass__(cls, name: str | None = None, **settings: Any) -> None:
-        super().__init_subclass__(**settings)
-        cls._name = name or f"{cls.__name__}Backward0"
-        # A node shows itself under its PyTorch name, as in `grad_fn=<MulBackward0>`.
-        cls.__name__ = cls.__qualname__ = cls._name.rpartition("::")[2]
-        for key, value in list(cls.__dict__.items()):
-            if inspect.isfunction(value) and not key.startswith("_"):
-                setattr(cls, key, staticmethod(value))
-        if "forward" not in cls.__dict__:
-            return
-        parameters = inspect.signature(cls.forward).parameters.values()
-        cls._defaults = {p.name: p.default for p in parameters if p.kind is p.KEYWORD_ONLY and p.default is not p.empty}
-        cls._inputs = tuple(p.name for p in parameters if p.kind is not p.KEYWORD_ONLY)
-        cls._settings = tuple(p.name for p in parameters if p.kind is p.KEYWORD_ONLY)
-        cls._variadic = any(p.kind is p.VAR_POSITIONAL for p in parameters)
-        rules = [getattr(cls, f"grad_{i}", None) for i in cls._inputs]
-        cls._rules = tuple(_Rule(r) if r else None for r in rules)
-        cls._joint = _Rule(cls.gradients) if hasattr(cls, "gradients") else None
-        cls._differentiable = cls._joint is not None or any(cls._rules)
-        cls._plans = {}
+    # What `ops/op.py` adds, and the straight road does not come by -----------------------------------------------------
+    _as_arrays: Any  # the settings with arrays for the tensors among them
+    _show: Any  # lets an output be a view of the first input
+    _beside: Any  # what the unusual modes add to a run
+    _what_to_save: Any  # the names that some needed rule asks for
+    _output: Any  # the number of the output that a rule calls by a name
+    _is_hidden: Any  # whether that output is kept for the rule alone
+    _named: Any  # what a rule asks for by a name that is no input, output, setting or shape
+    _packed: Any  # how that is kept
+    _unpacked: Any  # and read again
+    _recorded: Any  # what is kept, as Tensors, for rules whose work is recorded
+    _release_some: Any  # lets go of the tensors among what is kept, and not of the settings
 
     # --- forward ------------------------------------------------------------------------------------------------------
 
@@ -117,14 +100,17 @@ class Op(Node):
             arrays = promoted(arrays, cls.makes_float)
         now = thread.state
         try:
-            result = plan.forward(*arrays, **given) if now.is_quiet else now.running(plan.forward, *arrays, **given)
+            if now.is_quiet:
+                result = plan.forward(*arrays, **given)
+            else:
+                result = now.running(plan.forward, *arrays, **given) if given else now.running(plan.forward, *arrays)
         except ValueError:
             if cls.promotes:
                 refuse_mismatch([np.shape(a) for a in arrays])
             raise
         if type(result) is tuple:
             return cls._several(plan, inputs, settings, result)
-        out = wrap(result if type(result) is np.ndarray else np.asarray(result))
+        out = wrap(result if type(result) is ndarray else asarray(result))
         if plan.view:
             cls._show(out, inputs[0], several=False)
         node = None
@@ -173,99 +159,6 @@ class Op(Node):
             pattern = pattern << 2 | kind
         return (cls._plans.get(pattern) or cls._planned(pattern)).record(inputs, settings, outs)
 
-    # What `ops/op.py` replaces ----------------------------------------------------------------------------------------
-
-    @classmethod
-    def _as_arrays(cls, settings: dict[str, Any]) -> dict[str, Any]:
-        """The settings as `forward` gets them: arrays for the tensors among those `without_gradient`."""
-        raise NotImplementedError
-
-    @classmethod
-    def _show(cls, out: Tensor, source: Tensor, several: bool) -> None:
-        """Let `out` be a view of `source`."""
-        raise NotImplementedError
-
-    @classmethod
-    def _beside(
-        cls, now: State, inputs: Sequence[Any], settings: dict, outs: Sequence[Tensor], node: Op | None
-    ) -> None:
-        """What the unusual modes add to a run."""
-
-    @classmethod
-    def _packed(cls, value: Any) -> Any:
-        """How a setting, or what was made of inputs, is kept."""
-        return value
-
-    @classmethod
-    def _unpacked(cls, value: Any, as_tensor: bool) -> Any:
-        return value
-
-    @classmethod
-    def _lets_go(cls, name: str, value: Any) -> bool:
-        """Free what is kept under `name`, and say whether it was a tensor, or stood for one."""
-        return False
-
-    # --- what is kept, by name ----------------------------------------------------------------------------------------
-
-    @classmethod
-    def _what_to_save(cls, mask: tuple[bool, ...]) -> tuple[str, ...]:
-        """The names to keep: settings that some rule asks for, and tensors that a rule asks for whose input needs it."""
-        if cls._joint is not None:
-            return cls._joint.needs
-        names = {
-            name
-            for rule, wanted in zip(cls._rules, mask, strict=True)
-            if rule is not None
-            for name in rule.needs
-            if wanted or not (name in cls._inputs or cls._output(name) is not None)
-        }
-        if not any(mask):
-            # Views made under no_grad, which require grad and have no edge: kept is, as in PyTorch, what every rule asks for.
-            names |= set.intersection(*(set(rule.needs) for rule in cls._rules if rule is not None))
-        # By name, and outputs last: the order in which PyTorch saves, as hooks on saved tensors can tell.
-        return tuple(sorted(names, key=lambda name: (cls._output(name) is not None, name)))
-
-    @classmethod
-    def _output(cls, name: str) -> int | None:
-        """The number of the output that a rule calls `name`: one of `results`, or result, result0, result1, …"""
-        if name in cls.results:
-            return cls.results.index(name)
-        return int(name[6:] or 0) if name.startswith("result") else None
-
-    @classmethod
-    def _is_hidden(cls, number: int) -> bool:
-        return cls.visible_outputs is not None and number >= cls.visible_outputs
-
-    @classmethod
-    def _named(
-        cls,
-        name: str,
-        inputs: Sequence[Any],
-        settings: dict[str, Any],
-        outs: Sequence[Tensor],
-        mask: tuple[bool, ...] = (),
-    ) -> Any:
-        """What a rule asks for by `name`, of one run of the op."""
-        if name == "needs_input_grad":
-            return mask
-        if name in settings:
-            return settings[name]
-        if name in cls._inputs:
-            return tuple(inputs) if cls._variadic else inputs[cls._inputs.index(name)]
-        number = cls._output(name)
-        if number is not None:
-            return outs[number]
-        source, _, what = name.partition("_sym_")
-        if what == "sizes" and cls._variadic:
-            return tuple(np.shape(getattr(x, "_data", x)) for x in inputs)
-        if what == "sizes":
-            return np.shape(getattr(inputs[cls._inputs.index(source)], "_data", ()))
-        if what == "numel":
-            return inputs[cls._inputs.index(source)]._data.size
-        if name in cls._defaults:
-            return cls._defaults[name]
-        raise TypeError(f"{cls._name}: a rule asks for {name!r}, which is no input, result or setting of the op")
-
     # --- backward -----------------------------------------------------------------------------------------------------
 
     def name(self) -> str:
@@ -274,7 +167,9 @@ class Op(Node):
     def _run(self, grads: list[Any], create_graph: bool, wanted: Sequence[bool] | None = None) -> Sequence[Any]:
         # All that was saved is read, whether a rule comes to need it or not: what was changed or freed is always noticed.
         plan = self._plan
-        values = plan.recorded(self) if create_graph else plan.arrays(self) if plan.names else ()
+        values: Sequence[Any] = self._kept
+        if plan.frees or self._around is not None:
+            values = self._recorded() if create_graph else plan.arrays(self)
         grad = grads[0] if len(grads) == 1 else grads if any(g is not None for g in grads) else None
         if grad is None:
             return [None] * len(self._next)
@@ -289,4 +184,4 @@ class Op(Node):
         if plan.frees_all and self._around is None:
             self._kept, self._versions = (), None
         elif plan.frees:
-            plan.release(self)
+            self._release_some()

@@ -15,25 +15,17 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from .. import dtypes
-from .node import AccumulateGrad, Node, gradient_edge, sequence
+from ..refusals import BACKWARD_TWICE, modified, refuse_detached
+from .node import AccumulateGrad, gradient_edge, sequence
 from .tensor import Tensor, wrap
 
 if TYPE_CHECKING:
     from .op import Op
 
-__all__ = ["BACKWARD_TWICE", "FREED", "NUMBER", "TENSOR", "WANTED", "Plan", "modified", "refuse_detached", "shadow"]
+__all__ = ["FREED", "LEAF", "NUMBER", "TENSOR", "WANTED", "Plan", "shadow"]
 
 # What an input is, two bits of a pattern.
 NUMBER, TENSOR, WANTED = 0, 1, 2
-
-BACKWARD_TWICE = (
-    "Trying to backward through the graph a second time (or directly access saved tensors after they have already been "
-    "freed). Saved intermediate values of the graph are freed when you call .backward() or autograd.grad(). Specify "
-    "retain_graph=True if you need to backward through the graph a second time or if you need to access saved tensors "
-    "after calling backward."
-)
-
 
 # Stands among what is kept where something was let go.
 FREED: Any = object()
@@ -41,6 +33,9 @@ FREED: Any = object()
 # Where what is kept comes from: an input, an output, an output that has no gradient; an input's shape, a setting of no
 # tensors; anything else.
 INPUT, OUTPUT, ASIDE, SIZES, SETTING, NAMED = range(6)
+
+# Where the gradient of what was no result of an op goes.
+LEAF = (AccumulateGrad, type(None))
 
 new = object.__new__
 
@@ -77,7 +72,8 @@ class Plan:
             ]
         )
         self.versions = (0,) * len(self.tensors)
-        # Whether anything, and whether all that is kept, is let go once the node has run: tensors are, settings stay.
+        # Whether anything, and whether all that is kept, is let go once the node has run. Settings and sizes stay, and are
+        # read as they are.
         self.frees = any(kind not in (SIZES, SETTING) for _, kind, _ in self.sources)
         self.frees_all = self.frees and all(kind in (INPUT, OUTPUT, ASIDE) for _, kind, _ in self.sources)
         self.wanted = [i for i, kind in enumerate(kinds) if kind == WANTED]
@@ -172,9 +168,9 @@ class Plan:
         Raises:
             RuntimeError: it has been freed, or changed in place since.
         """
-        values = list(node._kept)
         if node._versions is None:
             raise RuntimeError(BACKWARD_TWICE)
+        values = list(node._kept)
         for (slot, output_nr, position), version in zip(self.tensors, node._versions):  # noqa: B905 - of one length
             t = values[slot]
             if version is None:
@@ -184,44 +180,13 @@ class Plan:
             counter = t._counter
             if version != (0 if counter is None else counter[0]):
                 raise RuntimeError(modified(t, t.grad_fn if output_nr is None else node, version))
-            if t._grad_fn is None and position is not None:
-                refuse_detached(node._next[position])
+            if t._grad_fn is None and position is not None and type(node._next[position]) not in LEAF:
+                refuse_detached()
             data = t._data
-            values[slot] = data if data.shape else data[()]
+            values[slot] = data if data.ndim else data[()]
         if self.unpacks or node._around is not None:
             values = [self.op._unpacked(value, False) for value in values]
         return values
-
-    def recorded(self, node: Op) -> list[Any]:
-        """What `node` kept, as Tensors with their place in the graph, for rules whose work is recorded."""
-        if node._versions is None:
-            raise RuntimeError(BACKWARD_TWICE)
-        values = [self.op._unpacked(value, True) for value in node._kept]
-        for n, (slot, _, position) in enumerate(self.tensors):
-            if node._versions[n] is not None:
-                t = values[slot] = self.tensor(node, n)
-                if t._grad_fn is None and position is not None:
-                    refuse_detached(node._next[position])
-        return values
-
-    def tensor(self, node: Op, n: int) -> Any:
-        """The `n`th of the tensors that `node` kept, as it was in the forward pass."""
-        slot, output_nr, _ = self.tensors[n]
-        if node._versions is None:
-            raise RuntimeError(BACKWARD_TWICE)
-        t, version = node._kept[slot], node._versions[n]
-        if version is None:
-            return t.tensor()
-        if version != (0 if t._counter is None else t._counter[0]):
-            raise RuntimeError(modified(t, t.grad_fn if output_nr is None else node, version))
-        if output_nr is None:
-            return t
-        out = wrap(t._data)
-        out._counter = t._counter
-        out._grad_fn, out.output_nr, out._requires_grad = node, output_nr, True
-        if node._tangents_of_outputs is not None:
-            out._tangent = node._tangents_of_outputs.get(output_nr)
-        return out
 
     def gradients(self, node: Op, grad: Any, values: Sequence[Any], wanted: Sequence[bool] | None) -> Sequence[Any]:
         """What the rules give for the inputs that need a gradient; None for the others."""
@@ -231,18 +196,9 @@ class Plan:
         results: list[Any] = [None] * len(node._next)
         for i, rule, slots in self.rules:
             if node._next[i] is not None and (wanted is None or wanted[i]):
-                results[i] = rule(grad, *values) if slots is None else rule(grad, *[values[n] for n in slots])
+                given = values if slots is None else [values[n] for n in slots] if slots else ()
+                results[i] = rule(grad, *given)
         return results
-
-    def release(self, node: Op) -> None:
-        """Let go of the tensors that `node` kept, and of numbers in the place of one: its rules cannot run again."""
-        goes = [
-            self.op._lets_go(name, value) or kind in (INPUT, OUTPUT, ASIDE)
-            for (name, kind, _), value in zip(self.sources, node._kept, strict=True)
-        ]
-        if any(goes):
-            node._kept = tuple([FREED if gone else value for gone, value in zip(goes, node._kept, strict=True)])
-            node._versions = None
 
 
 def shadow(out: Tensor, output_nr: int = 0) -> Tensor:
@@ -253,26 +209,3 @@ def shadow(out: Tensor, output_nr: int = 0) -> Tensor:
     t._counter = out._counter
     t.output_nr = output_nr
     return t
-
-
-def refuse_detached(node: Node | None) -> None:
-    """Raise if a tensor that has no history now had one, and so an edge to `node`, when it was kept."""
-    if node is not None and type(node) is not AccumulateGrad:
-        raise RuntimeError(
-            "Trying to use a saved tensor that has been detached in-place, i.e. with .detach_(). This is not supported, "
-            "please use out-of-place `.detach()` instead"
-        )
-
-
-def modified(t: Tensor, node: Node | None, expected: int) -> str:
-    """What to say of a kept tensor that was written to since: `node` made it, if any did."""
-    now = 0 if t._counter is None else t._counter[0]
-    from_what = f", which is output {t.output_nr} of {node.name()}," if node is not None else ""
-    kind = dtypes.from_numpy_dtype(t._data.dtype).legacy_name
-    return (
-        "one of the variables needed for gradient computation has been modified by an inplace operation: "
-        f"[{kind}Tensor {list(t._data.shape)}]{from_what} is at version {now}; expected version {expected} "
-        "instead. The backward rule needs the value as it was in the forward pass. Hint: replace the in-place "
-        "operation (a name that ends in _, +=, or an assignment to a slice) by one that makes a new tensor, or "
-        "change a clone(); detect_anomaly() shows the forward line whose gradient failed."
-    )

@@ -77,12 +77,6 @@ class State:
         finally:
             self.is_quiet = False
 
-    def copied_from(self, other: State) -> None:
-        """Take over the modes of another thread, for which this one works."""
-        for name in State.__slots__:
-            if name not in ("is_quiet", "running", "task", "depth", "below"):
-                setattr(self, name, getattr(other, name))
-
 
 class _Thread(threading.local):
     def __init__(self) -> None:

@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ..refusals import REFUSED_IN_GRAPH
+
 if TYPE_CHECKING:
     from ..declared import Declared
     from .node import Node
@@ -90,11 +92,7 @@ class _NotCounted(list):
     """The counter of an inference tensor, which counts nothing: a node that wants to keep such a tensor is refused here."""
 
     def __getitem__(self, index: Any) -> Any:
-        raise RuntimeError(
-            "Inference tensors cannot be saved for backward. Please do not use Tensors created in inference mode in "
-            "computation tracked by autograd. To work around this, you can make a clone to get a normal tensor and "
-            "use it in autograd, or use `no_grad()` instead of `inference_mode()`."
-        )
+        raise RuntimeError(REFUSED_IN_GRAPH)
 
 
 NOT_COUNTED = _NotCounted()

@@ -32,7 +32,8 @@ _HOMES = {
 }
 
 _UNARY = ("__neg__", "__abs__", "__invert__")
-_OPERANDS = (Tensor, int, float, np.ndarray, np.generic)
+_OPERANDS = (int, float, np.ndarray, np.generic)
+_OF_NUMPY = (np.ndarray, np.generic)
 
 
 def public(
@@ -97,15 +98,16 @@ def operator(symbol: str, name: str | None = None) -> Callable[[Callable[..., An
 def _bind_operator(symbol: str, function: Callable[..., Any], name: str) -> None:
     @functools.wraps(function)
     def call(self: Tensor, other: Any) -> Any:
-        if not isinstance(other, _OPERANDS):
+        if not isinstance(other, Tensor):
             if isinstance(other, complex):
                 raise TypeError(absent.sentence("complex"))
-            absent.refuse_tensors_of_pytorch((other,))
-            return NotImplemented
+            if not isinstance(other, _OPERANDS):
+                absent.refuse_tensors_of_pytorch((other,))
+                return NotImplemented
+            if isinstance(other, _OF_NUMPY) and not thread.state.modes:
+                other = wrap(np.asarray(other))
         if thread.state.modes:
             return overrides.dispatch(call, (self, other), {})
-        if isinstance(other, np.ndarray | np.generic):
-            other = wrap(np.asarray(other))
         return function(self, other)
 
     call.__name__ = call.__qualname__ = name

@@ -25,6 +25,7 @@ Broadcasting is nobody's business here: a gradient that comes out in the broadca
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -37,14 +38,25 @@ from ..autograd.hooks import surround
 from ..autograd.inplace import make_view
 from ..autograd.saved_tensor import SavedTensor, pack, pack_all
 from ..autograd.variable import volatile
-from ..core.plan import BACKWARD_TWICE, FREED
+from ..core.plan import ASIDE, FREED, INPUT, LEAF, OUTPUT
 from ..core.state import State, thread
 from ..core.tensor import NOT_COUNTED, Tensor, wrap
+from ..refusals import BACKWARD_TWICE, modified, refuse_detached
 from .inplace import write
 from .operands import as_arrays
 from .tangents import elementwise, linear, push_tangents
 
 __all__ = ["Op", "elementwise", "linear"]
+
+
+class Rule:
+    """One `grad_…` function, and the names of what it needs beside the incoming gradient."""
+
+    __slots__ = ("function", "needs")
+
+    def __init__(self, function: Callable[..., Any]) -> None:
+        self.function = function
+        self.needs = tuple(inspect.signature(function).parameters)[1:]
 
 
 class Op(core.op.Op):
@@ -54,10 +66,33 @@ class Op(core.op.Op):
     jvp: Any = None  # elementwise, linear, or a function of the tangents `(…, then what it needs by name)`
 
     def __init_subclass__(cls, name: str | None = None, **settings: Any) -> None:
-        super().__init_subclass__(name, **settings)
+        super().__init_subclass__(**settings)
+        cls._read(name)
         for need in cls._all_needs():
             setattr(cls, f"_saved_{need}", _property(cls._saved, need))
             setattr(cls, f"_raw_saved_{need}", _property(cls._raw_saved, need))
+
+    @classmethod
+    def _read(cls, name: str | None) -> None:
+        """What the core is to know of the class, read off it once."""
+        cls._name = name or f"{cls.__name__}Backward0"
+        # A node shows itself under its PyTorch name, as in `grad_fn=<MulBackward0>`.
+        cls.__name__ = cls.__qualname__ = cls._name.rpartition("::")[2]
+        for key, value in list(cls.__dict__.items()):
+            if inspect.isfunction(value) and not key.startswith("_"):
+                setattr(cls, key, staticmethod(value))
+        if "forward" not in cls.__dict__:
+            return
+        parameters = inspect.signature(cls.forward).parameters.values()
+        cls._defaults = {p.name: p.default for p in parameters if p.kind is p.KEYWORD_ONLY and p.default is not p.empty}
+        cls._inputs = tuple(p.name for p in parameters if p.kind is not p.KEYWORD_ONLY)
+        cls._settings = tuple(p.name for p in parameters if p.kind is p.KEYWORD_ONLY)
+        cls._variadic = any(p.kind is p.VAR_POSITIONAL for p in parameters)
+        rules = [getattr(cls, f"grad_{i}", None) for i in cls._inputs]
+        cls._rules = tuple(Rule(r) if r else None for r in rules)
+        cls._joint = Rule(cls.gradients) if hasattr(cls, "gradients") else None
+        cls._differentiable = cls._joint is not None or any(cls._rules)
+        cls._plans = {}
 
     @classmethod
     def apply_(cls, target: Tensor, *others: Any, **settings: Any) -> Tensor:
@@ -67,6 +102,37 @@ class Op(core.op.Op):
             RuntimeError: the result does not fit `target` in shape or dtype, or autograd cannot allow the write.
         """
         return write(cls, target, others, settings)
+
+    # --- what is kept, by name ----------------------------------------------------------------------------------------
+
+    @classmethod
+    def _what_to_save(cls, mask: tuple[bool, ...]) -> tuple[str, ...]:
+        """The names to keep: settings that some rule asks for, and tensors that a rule asks for whose input needs it."""
+        if cls._joint is not None:
+            return cls._joint.needs
+        names = {
+            name
+            for rule, wanted in zip(cls._rules, mask, strict=True)
+            if rule is not None
+            for name in rule.needs
+            if wanted or not (name in cls._inputs or cls._output(name) is not None)
+        }
+        if not any(mask):
+            # Views made under no_grad, which require grad and have no edge: kept is, as in PyTorch, what every rule asks for.
+            names |= set.intersection(*(set(rule.needs) for rule in cls._rules if rule is not None))
+        # By name, and outputs last: the order in which PyTorch saves, as hooks on saved tensors can tell.
+        return tuple(sorted(names, key=lambda name: (cls._output(name) is not None, name)))
+
+    @classmethod
+    def _output(cls, name: str) -> int | None:
+        """The number of the output that a rule calls `name`: one of `results`, or result, result0, result1, …"""
+        if name in cls.results:
+            return cls.results.index(name)
+        return int(name[6:] or 0) if name.startswith("result") else None
+
+    @classmethod
+    def _is_hidden(cls, number: int) -> bool:
+        return cls.visible_outputs is not None and number >= cls.visible_outputs
 
     # --- what the core leaves a place for -----------------------------------------------------------------------------
 
@@ -124,6 +190,76 @@ class Op(core.op.Op):
         return value
 
     @classmethod
+    def _named(
+        cls,
+        name: str,
+        inputs: Sequence[Any],
+        settings: dict[str, Any],
+        outs: Sequence[Tensor],
+        mask: tuple[bool, ...] = (),
+    ) -> Any:
+        """What a rule asks for by `name`, of one run of the op."""
+        if name == "needs_input_grad":
+            return mask
+        if name in settings:
+            return settings[name]
+        if name in cls._inputs:
+            return tuple(inputs) if cls._variadic else inputs[cls._inputs.index(name)]
+        number = cls._output(name)
+        if number is not None:
+            return outs[number]
+        source, _, what = name.partition("_sym_")
+        if what == "sizes" and cls._variadic:
+            return tuple(np.shape(getattr(x, "_data", x)) for x in inputs)
+        if what == "sizes":
+            return np.shape(getattr(inputs[cls._inputs.index(source)], "_data", ()))
+        if what == "numel":
+            return inputs[cls._inputs.index(source)]._data.size
+        if name in cls._defaults:
+            return cls._defaults[name]
+        raise TypeError(f"{cls._name}: a rule asks for {name!r}, which is no input, result or setting of the op")
+
+    def _recorded(self) -> list[Any]:
+        versions = self._versions
+        if versions is None:
+            raise RuntimeError(BACKWARD_TWICE)
+        values = [self._unpacked(value, True) for value in self._kept]
+        for n, (slot, _, position) in enumerate(self._plan.tensors):
+            if versions[n] is not None:
+                t = values[slot] = self._tensor(n)
+                if t._grad_fn is None and position is not None and type(self._next[position]) not in LEAF:
+                    refuse_detached()
+        return values
+
+    def _tensor(self, n: int) -> Any:
+        """The `n`th of the tensors that are kept, as it was in the forward pass."""
+        slot, output_nr, _ = self._plan.tensors[n]
+        if self._versions is None:
+            raise RuntimeError(BACKWARD_TWICE)
+        t, version = self._kept[slot], self._versions[n]
+        if version is None:
+            return t.tensor()
+        if version != (0 if t._counter is None else t._counter[0]):
+            raise RuntimeError(modified(t, t.grad_fn if output_nr is None else self, version))
+        if output_nr is None:
+            return t
+        out = wrap(t._data)
+        out._counter = t._counter
+        out._grad_fn, out.output_nr, out._requires_grad = self, output_nr, True
+        if self._tangents_of_outputs is not None:
+            out._tangent = self._tangents_of_outputs.get(output_nr)
+        return out
+
+    def _release_some(self) -> None:
+        goes = [
+            self._lets_go(name, value) or kind in (INPUT, OUTPUT, ASIDE)
+            for (name, kind, _), value in zip(self._plan.sources, self._kept, strict=True)
+        ]
+        if any(goes):
+            self._kept = tuple([FREED if gone else value for gone, value in zip(goes, self._kept, strict=True)])
+            self._versions = None
+
+    @classmethod
     def _lets_go(cls, name: str, value: Any) -> bool:
         parts = value if isinstance(value, tuple) else (value,)
         saved = [part for part in parts if type(part) is SavedTensor]
@@ -152,7 +288,7 @@ class Op(core.op.Op):
             return None
         for n, (place, _, _) in enumerate(self._plan.tensors):
             if place == slot:
-                return self._plan.tensor(self, n)
+                return self._tensor(n)
         saved = self._kept[slot] if self._kept else FREED
         if saved is FREED:
             raise RuntimeError(BACKWARD_TWICE)

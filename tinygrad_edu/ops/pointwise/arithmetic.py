@@ -204,7 +204,9 @@ def _add_(self, other, *, alpha=1):
 @public(inplace=_add_, operators=("__add__", "__radd__"), number_first=True)
 def add(input, other, *, alpha=1):
     """input + alpha * other, broadcast."""
-    return Add.apply(input, other, alpha=_number("add", alpha) if type(alpha) is not int else alpha)
+    if type(alpha) is int and alpha == 1:
+        return Add.apply(input, other)
+    return Add.apply(input, other, alpha=_number("add", alpha))
 
 
 def _scaled(alpha, array):
