@@ -108,7 +108,6 @@ FIRST_SHOWN = """async () => {
 
 DRAG = """async (seconds) => {
     const explorer = document.querySelector(".tgv-explorer");
-    const slider = explorer.querySelector(".tgv-slider");
     let redrawn = 0;
     const watch = new MutationObserver(() => redrawn++);
     watch.observe(explorer.querySelector(".tgv-table"), { childList: true });
@@ -116,8 +115,9 @@ DRAG = """async (seconds) => {
     let value = -1;
     while (performance.now() < end) {
         value = value > 1 ? -1 : value + 0.02;
+        const slider = explorer.querySelector(".tgv-drag input"); // made anew with its line
         slider.value = String(value);
-        slider.dispatchEvent(new Event("input"));
+        slider.dispatchEvent(new Event("input", { bubbles: true }));
         await new Promise(requestAnimationFrame);
     }
     watch.disconnect();

@@ -13,6 +13,7 @@ why a model does not learn, with the line. `viz.mistakes()` lists what learners 
 """
 
 import importlib
+import sys
 from typing import TYPE_CHECKING, Any
 
 from viz import show as show
@@ -68,7 +69,13 @@ def __dir__() -> list[str]:
 
 
 def load_ipython_extension(shell: Any) -> None:
-    """What `%load_ext viz` calls: brings `%%autograd`."""
+    """Bring `%%autograd`: what `%load_ext viz` calls, and `import viz` in a notebook."""
     from viz.magic import AutogradMagics
 
-    shell.register_magics(AutogradMagics)
+    if AutogradMagics.__name__ not in shell.magics_manager.registry:
+        shell.register_magics(AutogradMagics)
+
+
+_ipython = sys.modules.get("IPython")
+if _ipython is not None and (_shell := _ipython.get_ipython()) is not None:
+    load_ipython_extension(_shell)

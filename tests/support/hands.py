@@ -139,6 +139,7 @@ class Hands:
 
     def agrees(self, name: str, *cells: str) -> None:
         """Assert what the row of a tensor says."""
+        self.split(True)
         expect(self.row(name)).to_have_text(list(cells))
 
     def raises(self, *words: str) -> None:
@@ -150,6 +151,7 @@ class Hands:
 
     def counts(self, recorded: int, unrecorded: int = 0) -> None:
         """Assert how many ops both pictures show as recorded, and how many as not."""
+        self.split(True)
         for side in (0, 1):
             expect(self.recorded(side)).to_have_count(recorded)
             expect(self.unrecorded(side)).to_have_count(unrecorded)

@@ -3,6 +3,8 @@
 import importlib.util
 import re
 import signal
+import subprocess
+import sys
 import tracemalloc
 
 import pytest
@@ -340,3 +342,17 @@ def test_what_a_diagnosed_cell_raises_is_raised_after_its_report(shell, shown):
 def test_a_diagnosed_cell_that_is_no_python_is_refused(shell, shown):
     assert "is not Python" in str(shell.run_cell("%%diagnose\nx = = 3").error_in_exec)
     assert shown == []
+
+
+def test_importing_viz_in_a_notebook_brings_the_magic_once():
+    session = (
+        "from IPython.core.interactiveshell import InteractiveShell\n"
+        "shell = InteractiveShell.instance()\n"
+        "shell.run_cell('import viz').raise_error()\n"
+        "assert 'autograd' in shell.magics_manager.magics['cell']\n"
+        "first = shell.magics_manager.registry['AutogradMagics']\n"
+        "shell.run_line_magic('load_ext', 'viz')\n"
+        "assert shell.magics_manager.registry['AutogradMagics'] is first\n"
+    )
+    run = subprocess.run([sys.executable, "-c", session], capture_output=True, text=True)
+    assert run.returncode == 0, run.stderr

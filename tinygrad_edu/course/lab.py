@@ -1,16 +1,23 @@
 """Start JupyterLab on a working copy of the lessons."""
 
 import errno
+import json
 import os
 import socket
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 from .working_copy import Update, update_working_copy
 
 DEFAULT_DIR = "tinygrad-edu-lessons"
 DEFAULT_PORT = 8888
 _TRIES = 100
+# No question about Jupyter's news, and no word of updates, as the first thing that a student sees.
+SETTINGS = {"@jupyterlab/apputils-extension:notification": {"fetchNews": "false", "checkForUpdates": False}}
+# What only an instructor presses; `jupyter lab` without this command has it all. "Validate" stays: it is the student's.
+HIDDEN = {f"@jupyter/nbgrader:{name}": True for name in ("create-assignment", "formgrader", "course-list", "menu")}
 
 
 def start(directory: Path, port: int, browser: bool, passed_on: Sequence[str]) -> None:
@@ -45,7 +52,21 @@ def start(directory: Path, port: int, browser: bool, passed_on: Sequence[str]) -
     first = next((path for path in sorted(directory.glob("00_*/*.ipynb"))), None)
     if first:
         arguments.append(f"--LabApp.default_url=/lab/tree/{first.relative_to(directory).as_posix()}")
-    LabApp.launch_instance([*arguments, *passed_on])
+    with defaults() as folder:
+        paths = [str(folder), os.environ.get("JUPYTER_CONFIG_PATH")]
+        os.environ["JUPYTER_CONFIG_PATH"] = os.pathsep.join(path for path in paths if path)
+        LabApp.launch_instance([*arguments, *passed_on])
+
+
+@contextmanager
+def defaults() -> Iterator[Path]:
+    """A folder of JupyterLab's configuration with what a student's Lab begins with. Their own settings come first."""
+    with TemporaryDirectory(prefix="tinygrad-edu-") as folder:
+        place = Path(folder, "labconfig")
+        place.mkdir()
+        for name, content in (("default_setting_overrides", SETTINGS), ("page_config", {"disabledExtensions": HIDDEN})):
+            (place / f"{name}.json").write_text(json.dumps(content, indent=2), encoding="utf-8")
+        yield Path(folder)
 
 
 def report_update(update: Update, directory: Path) -> None:

@@ -30,8 +30,10 @@ def check(id: str, answer: object) -> Report:
     from .judging.judge import judge
     from .judging.report import Report
     from .running.probe import probe
+    from .written import as_last_written
 
     exercise = get(id)
+    answer = as_last_written(answer)
     cases = [criterion.inputs(seed=0) for criterion in exercise.criteria]
     with warnings.catch_warnings(), contextlib.ExitStack() as quiet:
         warnings.simplefilter("ignore")

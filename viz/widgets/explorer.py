@@ -265,7 +265,13 @@ class Explorer(Live):
         self._parsed = program
         message = str(error) or "stopped"
         sentence = explain(type(error).__name__, message)
-        kept: dict[str, Any] = {name: self.result[name] for name in _KEPT if name in self.result}
+        bare = edit(program, Edits())  # what is listed where nothing has run to its end yet
+        kept: dict[str, Any] = {
+            "code": bare.source.splitlines(),
+            "origin": list(bare.origin),
+            "owner": list(bare.owner),
+            **{name: self.result[name] for name in _KEPT if name in self.result},
+        }
         if isinstance(error, ProgramError):
             result["line"] = error.line
         if written_by_hand:  # what cannot be run is in the editor, and not in the state

@@ -1,0 +1,32 @@
+"""What a student's JupyterLab begins with: read by JupyterLab's own code, as it does when it starts."""
+
+import json
+import subprocess
+import sys
+
+import pytest
+
+pytest.importorskip("jupyterlab")
+
+READ = """
+import json
+from jupyterlab_server.config import get_page_config
+from jupyterlab_server.settings_utils import _get_overrides
+print(json.dumps([get_page_config([]).get("disabledExtensions"), _get_overrides("/nowhere")[0]]))
+"""
+
+
+def test_no_question_about_news_and_no_menus_of_an_instructor(monkeypatch):
+    from tinygrad_edu.course.lab import defaults
+
+    with defaults() as folder:
+        monkeypatch.setenv("JUPYTER_CONFIG_PATH", str(folder))
+        run = subprocess.run([sys.executable, "-c", READ], capture_output=True, text=True)
+    assert run.returncode == 0, run.stderr
+    hidden, settings = json.loads(run.stdout)
+    names = hidden if isinstance(hidden, list) else [name for name, off in hidden.items() if off]
+    assert {"@jupyter/nbgrader:formgrader", "@jupyter/nbgrader:create-assignment", "@jupyter/nbgrader:menu"} <= set(
+        names
+    )
+    assert "@jupyter/nbgrader:validate-assignment" not in names
+    assert settings["@jupyterlab/apputils-extension:notification"]["fetchNews"] == "false"

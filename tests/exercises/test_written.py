@@ -1,0 +1,32 @@
+"""After a SyntaxError in the cell of an answer, its name still stands for the function of the run before: a check says so."""
+
+import subprocess
+import sys
+
+import pytest
+
+pytest.importorskip("IPython")
+
+RIGHT = "def mul_backward(grad_output, a, b):\\n    return grad_output * b, grad_output * a"
+SESSION = f"""
+from IPython.core.interactiveshell import InteractiveShell
+shell = InteractiveShell.instance()
+def run(cell):
+    return shell.run_cell(cell, store_history=True).result
+run("from tinygrad_edu.exercises import check")
+run("{RIGHT}")
+run("check('mul_backward', mul_backward).passed")
+assert run("check('mul_backward', mul_backward).passed") is True
+run("{RIGHT}".replace("* a", "* (a"))
+report = run("check('mul_backward', mul_backward)")
+assert not report.passed
+assert "SyntaxError" in str(report) and "in line 2 of the cell" in str(report), str(report)
+run("other = 1 +")
+run("{RIGHT}")
+assert run("check('mul_backward', mul_backward).passed") is True
+"""
+
+
+def test_a_check_is_about_the_cell_that_was_written_last():
+    run = subprocess.run([sys.executable, "-c", SESSION], capture_output=True, text=True)
+    assert run.returncode == 0, run.stderr
