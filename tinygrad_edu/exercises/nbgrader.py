@@ -12,6 +12,7 @@ costs only its own points. Where the grade counts, take ours.
 
 from __future__ import annotations
 
+import copy
 import os
 import shutil
 import sys
@@ -20,6 +21,9 @@ from typing import Any
 
 from nbgrader.converters import Autograde, GenerateAssignment
 from nbgrader.preprocessors import ClearSolutions, NbGraderPreprocessor
+
+from . import all_exercises
+from .grading.submissions import defines, place_of_answer, place_of_check
 
 
 class DropCopies(NbGraderPreprocessor):
@@ -41,6 +45,30 @@ class DropCopies(NbGraderPreprocessor):
         return nb, resources
 
 
+class PlaceAnswers(NbGraderPreprocessor):
+    """Put the cell that counts as an answer in front of its check, if it stands elsewhere: below it, or above a stub.
+
+    `tinygrad-edu grade` chooses that cell by the same rule, so that the two agree.
+    """
+
+    def preprocess(self, nb: Any, resources: Any) -> tuple[Any, Any]:
+        """Return the notebook, changed in place."""
+        for exercise in all_exercises().values():
+            code = [cell for cell in nb.cells if cell.cell_type == "code" and cell.source.strip()]
+            named = [(str(cell.metadata.get("nbgrader", {}).get("grade_id", "")), str(cell.source)) for cell in code]
+            place, _ = place_of_answer(exercise.id, exercise.name, named)
+            check = place_of_check(exercise.id, named)
+            if place is None or check == len(code):
+                continue
+            again = any(defines(exercise.name).search(source) for _, source in named[place + 1 : check])
+            if place > check or again:
+                twin = copy.deepcopy(code[place])
+                twin.metadata.pop("nbgrader", None)
+                twin.pop("id", None)
+                nb.cells.insert(nb.cells.index(code[check]), twin)
+        return nb, resources
+
+
 class ClearAnswers(ClearSolutions):
     """Clear answers as nbgrader does, except the `raise` of its stub outside of a function.
 
@@ -57,7 +85,7 @@ class ClearAnswers(ClearSolutions):
 
 def configure(config: Any) -> None:
     """Set up an nbgrader course for our notebooks; `config` is what `get_config()` returns in `nbgrader_config.py`."""
-    config.Autograde.sanitize_preprocessors = [DropCopies, *Autograde.sanitize_preprocessors.default()]
+    config.Autograde.sanitize_preprocessors = [DropCopies, PlaceAnswers, *Autograde.sanitize_preprocessors.default()]
     preprocessors = GenerateAssignment.preprocessors.default()
     config.GenerateAssignment.preprocessors = [ClearAnswers if p is ClearSolutions else p for p in preprocessors]
     for wait in ("timeout", "startup_timeout", "iopub_timeout"):  # the last: on a busy machine outputs come late

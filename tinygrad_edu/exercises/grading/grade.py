@@ -26,6 +26,7 @@ from ..judging.report import Report
 from ..plain import Data
 from ..running.sandbox import PROTECTIONS, Sandbox, unit_of
 from .gradebook import write_all
+from .hand_over import SYSTEMS, hand_over
 from .submissions import Submission, lesson_of, read_submissions
 
 NOT_STARTED = (
@@ -220,7 +221,9 @@ def _bar(n: int, total: int) -> None:
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the options of `tinygrad-edu grade`."""
-    parser.add_argument("submissions", type=Path, help="a folder of notebooks or of folders, a zip, or one notebook")
+    parser.add_argument(
+        "submissions", type=Path, nargs="?", help="a folder of notebooks or of folders, a zip, or one notebook"
+    )
     parser.add_argument("--lesson", type=int, help="the lesson to grade (default: the one most answers belong to)")
     parser.add_argument("--out", type=Path, default=Path("grades"), help="where results go (default: ./%(default)s)")
     parser.add_argument(
@@ -231,12 +234,27 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--unprotected", action="store_true", help="grade also where this platform lacks a protection, and say which"
     )
+    parser.add_argument(
+        "--for",
+        dest="system",
+        choices=SYSTEMS,
+        help="write what this system runs to grade --lesson, into --out, and grade nothing",
+    )
     parser.add_argument("--no-progress", action="store_true", help="show no progress bar")
 
 
 def main(arguments: argparse.Namespace) -> int:
     """Run `tinygrad-edu grade`; its exit status."""
     exercises: Mapping = all_exercises()
+    if arguments.system and arguments.lesson not in {exercise.lesson for exercise in exercises.values()}:
+        print("name the lesson that is to be graded with --lesson", file=sys.stderr)
+        return 2
+    if arguments.system:
+        print(f"wrote {hand_over(arguments.system, arguments.lesson, arguments.out)}")
+        return 0
+    if arguments.submissions is None:
+        print("name the folder, zip or notebook to grade", file=sys.stderr)
+        return 2
     try:
         submissions = read_submissions(arguments.submissions, exercises)
     except FileNotFoundError as error:

@@ -16,6 +16,7 @@ from typing import Any
 from ..judging.judge import Verdict
 from ..judging.report import Report, html_of
 from ..plain import one_line
+from .class_report import class_report
 
 _PAGE = """<!doctype html>
 <html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width">
@@ -30,6 +31,7 @@ padding: 0 1rem }} .tge-report {{ margin: 1rem 0 }}</style></head>
 def write_all(out: Path, results: Sequence[Mapping[str, Any]], verdicts: Mapping[str, Sequence[Verdict]]) -> None:
     """Write every output of a run into `out`; a second run replaces them."""
     _write_csv(out / "gradebook.csv", results, verdicts)
+    (out / "class.html").write_text(class_report(verdicts), "utf-8")
     for result in results:
         student, own = result["student"], verdicts[result["student"]]
         folder = out / "students" / file_name(student)

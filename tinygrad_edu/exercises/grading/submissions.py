@@ -277,7 +277,7 @@ def place_of_answer(id: str, name: str, code: list[tuple[str, str]]) -> tuple[in
     if not marked and end == len(code) and not _is_checked(id, code):
         return None, ""
     defining = [
-        i for i, (own, source) in enumerate(code) if not own.startswith("check_") and _defines(name).search(source)
+        i for i, (own, source) in enumerate(code) if not own.startswith("check_") and defines(name).search(source)
     ]
     written = [i for i in defining if not _is_stub(code[i][1])]
     for places in (written, defining):
@@ -316,7 +316,7 @@ def _asks(id: str) -> re.Pattern[str]:
 
 
 @functools.cache
-def _defines(name: str) -> re.Pattern[str]:
+def defines(name: str) -> re.Pattern[str]:
     return re.compile(
         rf"^(?:async\s+)?(?:def|class)\s+{name}\b|^{name}\s*(?::[^=\n]*)?=(?!=)|^(?:from|import)\s.*\b{name}\b"
         rf"|^[\w*, (]*\b{name}\b[\w*, )]*=(?!=)",

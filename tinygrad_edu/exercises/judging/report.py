@@ -112,13 +112,13 @@ def _html_table(rows: list[tuple[str, str]]) -> str:
         f'<tr style="background:none"><td style="{cell};width:1%">{label}</td>'
         f'<td style="{cell}"><code>{html.escape(text)}</code></td></tr>'
         if label
-        else f'<tr style="background:none"><td style="{cell}" colspan="2"><b>{_marked(text)}</b></td></tr>'
+        else f'<tr style="background:none"><td style="{cell}" colspan="2"><b>{marked(text)}</b></td></tr>'
         for label, text in rows
     )
     return f'<table style="margin:2px 0 2px 18px;border:none;border-collapse:collapse">{lines}</table>' if rows else ""
 
 
-def _marked(text: str) -> str:
+def marked(text: str) -> str:
     """A hint as HTML: what it puts between backticks is code, what between stars is stressed."""
     coded = re.sub(r"`([^`]+)`", r"<code>\1</code>", html.escape(text))
     return re.sub(r"(?<![\w*])\*(\w[^*<]*)\*(?![\w*])", r"<em>\1</em>", coded)

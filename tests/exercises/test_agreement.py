@@ -1,0 +1,166 @@
+"""`check` in the notebook, nbgrader and `grade` give the same points for every kind of hand-in."""
+
+import contextlib
+import io
+import json
+import sys
+
+import nbformat
+import pytest
+from support.grading import CENTRAL, MUL, RELU, STUB, cell
+
+from tinygrad_edu.exercises import all_exercises, check
+from tinygrad_edu.exercises.grading.grade import grade_one, verdict_of, work_of
+from tinygrad_edu.exercises.grading.submissions import read_submissions
+from tinygrad_edu.exercises.running.sandbox import Sandbox
+
+FIRST = "import torch\nimport tinygrad_edu as tg\nfrom tinygrad_edu.exercises import check"
+WRONG = MUL.replace("grad_output * b, grad_output * a", "b, a")
+EMPTY = "def mul_backward(grad_output, a, b):\n    # YOUR CODE HERE\n    raise NotImplementedError()\n"
+ASKED = cell('check("mul_backward", mul_backward)', "check_mul_backward")
+LEAF = cell('check("predict_leaf", predict_leaf)', "check_predict_leaf")
+RAISE = cell('check("predict_raise", predict_raise)', "check_predict_raise")
+SHOWN = "from tinygrad_edu.exercises.programs import LEAF_PROGRAMS\nfor name in LEAF_PROGRAMS: print(name)"
+BLANK = 'predict_leaf = {\n    "made": None,\n    "product": None,\n}'
+COMPUTED = """def is_leaf(program):
+    names = {"T": tg}
+    exec(program, names)
+    return names["result"].is_leaf
+predict_leaf = {name: is_leaf(program) for name, program in LEAF_PROGRAMS.items()}
+"""
+
+HAND_INS = {
+    "as asked for": ([cell(FIRST), cell(MUL, "mul_backward"), ASKED], 3),
+    "in a new cell under the stub": ([cell(FIRST), cell(EMPTY, "mul_backward"), cell(MUL), ASKED], 3),
+    "in a new cell above the stub": ([cell(FIRST), cell(MUL), cell(EMPTY, "mul_backward"), ASKED], 3),
+    "in a new cell under the check": ([cell(FIRST), cell(EMPTY, "mul_backward"), ASKED, cell(MUL)], 3),
+    "the stub alone": ([cell(FIRST), cell(EMPTY, "mul_backward"), ASKED], 0),
+    "a second try under a wrong one": ([cell(FIRST), cell(WRONG, "mul_backward"), cell(MUL), ASKED], 3),
+    "a wrong one under the right one": ([cell(FIRST), cell(MUL, "mul_backward"), cell(WRONG), ASKED], 1),
+    "a try after the check": ([cell(FIRST), cell(WRONG, "mul_backward"), ASKED, cell(MUL)], 1),
+    "a copy with the same id": ([cell(FIRST), cell(WRONG, "mul_backward"), cell(MUL, "mul_backward"), ASKED], 3),
+    "PyTorch in the answer": (
+        [
+            cell(FIRST),
+            cell(
+                "def mul_backward(g, a, b):\n    t = torch.tensor(g)\n    return (t * b).item(), (t * a).item()", "mul_backward"
+            ),
+            ASKED,
+        ],
+        3,
+    ),
+    "a leftover display": (
+        [
+            cell(FIRST + "\nimport viz"),
+            cell(MUL.replace("    return", "    display(a)\n    return") + "display(mul_backward(1, 2, 3))", "mul_backward"),
+            ASKED,
+        ],
+        3,
+    ),
+    "a magic and a helper above": (
+        [cell(FIRST), cell("%matplotlib inline\ndef times(x, y):\n    return x * y"), cell(MUL.replace("grad_output * b", "times(grad_output, b)"), "mul_backward"), ASKED],
+        3,
+    ),
+    "a name that a later cell uses for something else": (
+        [cell(FIRST), cell("SCALE = 1.0"), cell(MUL.replace("* b,", "* b * SCALE,"), "mul_backward"), ASKED, cell("SCALE = 7.0")],
+        3,
+    ),
+    "a table that is filled in a loop": (
+        [cell(FIRST), cell("TABLE = {}\nfor i in range(3):\n    TABLE[i] = float(i)"), cell("TABLE[1] *= 1.0"), cell(MUL.replace("* b,", "* b * TABLE[1],"), "mul_backward"), ASKED],
+        3,
+    ),
+    "predictions computed from what the lesson shows": ([cell(FIRST), cell(SHOWN), cell(COMPUTED, "predict_leaf"), LEAF], 3),
+    "predictions filled in below": (
+        [cell(FIRST), cell(SHOWN), cell(BLANK, "predict_leaf"), cell('predict_leaf["made"] = True\npredict_leaf.update(constant=True, product=False)'), LEAF],
+        1,
+    ),
+    "a dict of a kind of one's own": (
+        [cell(FIRST), cell(SHOWN), cell("class Answers(dict): pass\n" + COMPUTED + "predict_leaf = Answers(predict_leaf)", "predict_leaf"), LEAF],
+        3,
+    ),
+    "RAISE_PROGRAMS": (
+        [
+            cell(FIRST),
+            cell("from tinygrad_edu.exercises.programs import RAISE_PROGRAMS\nfrom collections import defaultdict"),
+            cell(
+                "predict_raise = defaultdict(bool)\nfor name, program in RAISE_PROGRAMS.items():\n    try:\n        exec(program, {'T': tg})\n        predict_raise[name] = False\n    except RuntimeError:\n        predict_raise[name] = True",
+                "predict_raise",
+            ),
+            RAISE,
+        ],
+        4,
+    ),
+    "lesson 1 as a whole": (
+        [
+            cell(FIRST),
+            *(cell(source, id) for id, source in (("central_difference", CENTRAL), ("mul_backward", MUL))),
+            ASKED,
+            cell(STUB, "relu_backward"),
+            cell(RELU),
+            cell('check("relu_backward", relu_backward)', "check_relu_backward"),
+        ],
+        6,
+    ),
+}  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def sandbox():
+    with Sandbox() as sandbox:
+        yield sandbox
+
+
+def graded(cells, tmp_path, sandbox):
+    (tmp_path / "x.ipynb").write_text(json.dumps({"cells": cells, "metadata": {}, "nbformat": 4, "nbformat_minor": 5}))
+    (submission,) = read_submissions(tmp_path / "x.ipynb", all_exercises())
+    asked = [c["source"].split('"')[1] for c in cells if c["source"].startswith("check(")]
+    verdicts = grade_one(work_of(submission, asked, seed=5), sandbox)["verdicts"]
+    return {id: verdict_of(verdict).points for id, verdict in verdicts.items()}
+
+
+def run_from_top_to_bottom(cells):
+    """The points that the checks of a notebook give in the student's own process, one cell after the other."""
+    points = {}
+
+    def checked(id, answer):
+        points[id] = check(id, answer).points
+
+    names = {"display": lambda *values: None}
+    for one in cells:
+        if one["source"].startswith("check("):
+            names["check"] = checked
+        source = "\n".join(line for line in one["source"].split("\n") if not line.startswith("%"))
+        with contextlib.redirect_stdout(io.StringIO()), contextlib.suppress(NotImplementedError):
+            exec(compile(source, "<ipython>", "exec", dont_inherit=True), names)
+    return points
+
+
+@pytest.mark.parametrize("what", HAND_INS)
+def test_check_nbgrader_and_grade_agree(what, tmp_path, sandbox):
+    pytest.importorskip("nbgrader")
+    pytest.importorskip("torch")
+    from tinygrad_edu.exercises.nbgrader import DropCopies, PlaceAnswers
+
+    cells, points = HAND_INS[what]
+    by_grade = graded(cells, tmp_path, sandbox)
+    assert sum(by_grade.values()) == points
+    notebook = nbformat.from_dict(json.loads((tmp_path / "x.ipynb").read_text()))
+    for step in (DropCopies(), PlaceAnswers()):
+        notebook, _ = step.preprocess(notebook, {})
+    assert run_from_top_to_bottom(notebook.cells) == by_grade
+
+
+@pytest.mark.parametrize(
+    "what", [what for what in HAND_INS if "above the stub" not in what and "under the check" not in what]
+)
+def test_the_checks_of_the_untouched_notebook_agree_too(what, tmp_path, sandbox):
+    """In the two that are left out a check runs before the answer does, in whichever order a student ran them."""
+    pytest.importorskip("torch")
+    cells, _ = HAND_INS[what]
+    assert run_from_top_to_bottom(cells) == graded(cells, tmp_path, sandbox)
+
+
+def test_an_answer_that_needs_a_module_we_do_not_have_is_told_which(tmp_path, sandbox):
+    cells = [cell(FIRST), cell("import pandas\nmul_backward = pandas.mul", "mul_backward"), ASKED]
+    assert graded(cells, tmp_path, sandbox) == {"mul_backward": 0}
+    assert "pandas" not in sys.modules

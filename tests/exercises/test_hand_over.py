@@ -1,0 +1,72 @@
+"""What is handed to other systems works there: Gradescope's zip is run as Gradescope runs it, and the page of a class is read."""
+
+import json
+import os
+import subprocess
+import sys
+import zipfile
+from pathlib import Path
+
+import pytest
+from support import environment
+from support.grading import MUL, RELU, gradebook, notebook, run
+
+from tinygrad_edu.course.cli import main
+
+
+def unpacked(tmp_path):
+    assert main(["grade", "--for", "gradescope", "--lesson", "1", "--out", str(tmp_path / "handed")]) == 0
+    with zipfile.ZipFile(tmp_path / "handed" / "gradescope-lesson1.zip") as archive:
+        assert sorted(archive.namelist()) == ["run_autograder", "setup.sh"]
+        assert all(entry.external_attr >> 16 & 0o111 for entry in archive.infolist())
+        archive.extractall(tmp_path / "autograder")
+    return tmp_path / "autograder"
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="Gradescope's machines run Linux")
+def test_the_zip_for_gradescope_grades_as_gradescope_runs_it(tmp_path):
+    root = unpacked(tmp_path)
+    assert "tinygrad-edu[grade]==" in (root / "setup.sh").read_text()
+    (root / "submission").mkdir()
+    (root / "submission" / "lesson1.ipynb").write_text(json.dumps(notebook(relu=RELU.replace("x > 0", "x >= 0"))))
+    path = os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]])
+    given = {**os.environ, **environment(), "PATH": path, "AUTOGRADER_ROOT": str(root)}
+    subprocess.run(["bash", str(root / "run_autograder")], check=True, env=given)
+    results = json.loads((root / "results" / "results.json").read_text())
+    assert results["score"] == 8
+    assert [test["score"] for test in results["tests"]] == [3, 3, 2]
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="the workflow asks for Ubuntu")
+def test_the_workflow_for_github_grades_what_is_in_the_repository(tmp_path):
+    yaml = pytest.importorskip("yaml")
+    assert main(["grade", "--for", "github", "--lesson", "1", "--out", str(tmp_path)]) == 0
+    workflow = yaml.safe_load((tmp_path / ".github" / "workflows" / "grade.yml").read_text())
+    (step,) = [step for step in workflow["jobs"]["grade"]["steps"] if step.get("name") == "grade"]
+    (tmp_path / "lessons").mkdir()
+    (tmp_path / "lessons" / "lesson1.ipynb").write_text(json.dumps(notebook()))
+    path = os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]])
+    given = {**os.environ, **environment(), "PATH": path, "GITHUB_STEP_SUMMARY": str(tmp_path / "summary")}
+    subprocess.run(["bash", "-e", "-c", step["run"]], check=True, env=given, cwd=tmp_path)
+    result = json.loads((tmp_path / "result.json").read_text())
+    assert (result["schema"], result["score"]) == ("classroom50/result/v1", 9)
+    assert (tmp_path / "summary").read_text().startswith("student,points")
+
+
+def test_what_is_handed_over_needs_a_lesson(tmp_path, capsys):
+    assert main(["grade", "--for", "github", "--out", str(tmp_path)]) == 2
+    assert main(["grade"]) == 2
+    assert "--lesson" in capsys.readouterr().err
+
+
+def test_the_page_of_a_class_counts_each_mistake_and_holds_no_word_of_a_student(submit, tmp_path):
+    says = "def mul_backward(grad_output, a, b):\n    raise ValueError('<b>a word of mine</b>')\n"
+    swapped = MUL.replace("grad_output * b, grad_output * a", "grad_output * a, grad_output * b")
+    folder = submit(ada=notebook(), bob=notebook(mul=swapped), cyd=notebook(mul=swapped), dan=notebook(mul=says))
+    assert run(folder, tmp_path / "out") == 0
+    page = (tmp_path / "out" / "class.html").read_text()
+    section = page[page.index("<h2>mul_backward") : page.index("<h2>relu_backward")]
+    assert "4 students" in page and "a word of mine" not in page and "<script" not in page and "ada" not in page
+    assert section.index("1 of 4") < section.index("2 of 4</td>") and "The factors are swapped" in section
+    assert "Missed for another reason" in section
+    assert len(gradebook(tmp_path / "out")) == 4

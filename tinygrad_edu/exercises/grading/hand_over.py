@@ -1,0 +1,76 @@
+"""What other systems run to grade with us: Gradescope's autograder as a zip, and a workflow for GitHub's Actions."""
+
+from __future__ import annotations
+
+import importlib.metadata
+import stat
+import zipfile
+from pathlib import Path
+
+SYSTEMS = ("gradescope", "github")
+
+_RUN = """#!/usr/bin/env bash
+# Gradescope runs this for each submission. It is a machine of its own, thrown away afterwards: --unprotected lets the grading
+# go on where that machine refuses some of the walls around an answer.
+set -euo pipefail
+root="${{AUTOGRADER_ROOT:-/autograder}}"
+work="$(mktemp -d)"
+mkdir -p "$work/in/student" "$root/results"
+cp -r "$root/submission/." "$work/in/student/"
+tinygrad-edu grade "$work/in" --lesson {lesson} --out "$work/out" --jobs 1 --unprotected --no-progress
+cp "$work/out/students/student/results.json" "$root/results/results.json"
+"""
+
+_SETUP = """#!/usr/bin/env bash
+# Gradescope runs this once, when the autograder is built. It needs Python 3.11 or later: choose Ubuntu 24.04.
+set -euo pipefail
+apt-get update && apt-get install -y python3 python3-pip
+python3 -m pip install --break-system-packages "tinygrad-edu[grade]=={version}"
+"""
+
+_WORKFLOW = """# Grades lesson {lesson} at each push: GitHub Actions, and Classroom 50, which reads result.json.
+name: grade
+on: [push, workflow_dispatch]
+permissions:
+  contents: read
+jobs:
+  grade:
+    runs-on: ubuntu-24.04
+    timeout-minutes: 15
+    steps:
+      - uses: actions/checkout@v4
+      - uses: actions/setup-python@v5
+        with:
+          python-version: "3.12"
+      - run: python -m pip install "tinygrad-edu[grade]=={version}"
+      - name: grade
+        run: |
+          mkdir -p in/student && find . -name '*.ipynb' -not -path './in/*' -exec cp --parents -t in/student {{}} +
+          tinygrad-edu grade in --lesson {lesson} --out grades --jobs 2 --unprotected --no-progress
+          cp grades/students/student/result.json result.json
+          cat grades/gradebook.csv >> "$GITHUB_STEP_SUMMARY"
+      - uses: actions/upload-artifact@v4
+        with:
+          name: feedback
+          path: |
+            result.json
+            grades/students/student/feedback.html
+"""
+
+
+def hand_over(system: str, lesson: int, out: Path) -> Path:
+    """Write what `system` runs to grade `lesson` into the folder `out`, and return the file."""
+    names = {"lesson": lesson, "version": importlib.metadata.version("tinygrad-edu")}
+    out.mkdir(parents=True, exist_ok=True)
+    if system == "github":
+        file = out / ".github" / "workflows" / "grade.yml"
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text(_WORKFLOW.format(**names))
+        return file
+    file = out / f"gradescope-lesson{lesson}.zip"
+    with zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED) as archive:
+        for name, text in (("run_autograder", _RUN), ("setup.sh", _SETUP)):
+            entry = zipfile.ZipInfo(name)
+            entry.external_attr = (stat.S_IFREG | 0o755) << 16
+            archive.writestr(entry, text.format(**names))
+    return file
