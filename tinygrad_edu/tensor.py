@@ -9,6 +9,7 @@ import copy
 import functools
 import inspect
 import warnings
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -622,6 +623,9 @@ def _unwrapped(data: Any, kinds: set[Any]) -> Any:
         return data._data.item()
     if isinstance(data, np.ndarray | np.generic):
         kinds.add(data.dtype)
+    elif isinstance(data, Sequence) and not isinstance(data, str | bytes):
+        # Any other sequence, such as a deque.
+        return _unwrapped(list(data), kinds)
     else:
         kinds.add(type(data))
     return data

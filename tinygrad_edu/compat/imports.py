@@ -137,7 +137,6 @@ _FILES = (
     "nn.functional",
     "nn.init",
     "linalg",
-    "distributions",
     "optim.lr_scheduler",
     "jit",
     "autograd.functional",

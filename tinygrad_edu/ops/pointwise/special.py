@@ -22,7 +22,7 @@ class FloatOp(Op):
 
 def _lgamma(x):
     with np.errstate(all="ignore"):
-        return np.frompyfunc(_one_lgamma, 1, 1)(x.astype(np.float64)).astype(x.dtype)
+        return np.asarray(np.frompyfunc(_one_lgamma, 1, 1)(x.astype(np.float64))).astype(x.dtype)
 
 
 def _one_lgamma(x):

@@ -65,7 +65,9 @@ class RandomSampler(Sampler):
         n = len(self.data_source)
         source = Generator().manual_seed(drawn_seed()) if self.generator is None else self.generator
         if self.replacement:
-            yield from source.integers(0, n, (self.num_samples,)).tolist()
+            # Little by little, as in PyTorch: there may be billions.
+            for start in range(0, self.num_samples, 32):
+                yield from source.integers(0, n, (min(32, self.num_samples - start),)).tolist()
             return
         left = self.num_samples
         while left > 0:

@@ -1,6 +1,6 @@
 """Distributions: what is drawn from them, and how likely it was (PyTorch: `torch.distributions`).
 
-There are those that lessons use: normal, uniform, Bernoulli, categorical.
+Here are those that lessons use: normal, uniform, Bernoulli, categorical. `families` has more.
 """
 
 from __future__ import annotations
@@ -11,15 +11,15 @@ from typing import Any
 
 import numpy as np
 
-from . import random
-from .autograd.grad_mode import enable_grad, no_grad
-from .compat.later import later
-from .ops import functions as F
-from .ops import nn_functions
-from .ops.creation.factories import as_tensor
-from .tensor import Size, Tensor, wrap
+from .. import random
+from ..autograd.grad_mode import enable_grad, no_grad
+from ..compat.later import later
+from ..ops import functions as F
+from ..ops import nn_functions
+from ..ops.creation.factories import as_tensor
+from ..tensor import Size, Tensor, wrap
 
-__all__ = ["Bernoulli", "Categorical", "Distribution", "Normal", "Uniform", "kl_divergence"]
+__all__ = ["Bernoulli", "Categorical", "Distribution", "Normal", "Uniform", "kl_divergence", "register_kl"]
 
 
 class Distribution:
@@ -255,6 +255,20 @@ class Categorical(_ByChance):
         return -(self.logits.clamp(min=least) * self.probs).sum(-1)
 
 
+# How much is lost, for two of other kinds: `families` fills it, and `register_kl`.
+kl_rules: dict[tuple[type, type], Callable[[Any, Any], Any]] = {}
+
+
+def register_kl(type_p: type, type_q: type) -> Callable[[Any], Any]:
+    """A decorator: the function below it is what `kl_divergence` gives for these two kinds."""
+
+    def add(function: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:
+        kl_rules[type_p, type_q] = function
+        return function
+
+    return add
+
+
 def kl_divergence(p: Distribution, q: Distribution) -> Any:
     """How much is lost when `q` stands for `p`: the mean of ln p - ln q over draws of `p`.
 
@@ -268,10 +282,37 @@ def kl_divergence(p: Distribution, q: Distribution) -> Any:
         return (p.probs * (p.logits - q.logits)).sum(-1)
     if isinstance(p, Bernoulli) and isinstance(q, Bernoulli):
         return p.probs * (p.logits - q.logits) + nn_functions["softplus"](q.logits) - nn_functions["softplus"](p.logits)
+    for (one, other), rule in kl_rules.items():
+        if isinstance(p, one) and isinstance(q, other):
+            return rule(p, q)
     raise NotImplementedError(
         f"No KL(p || q) is implemented for p type {type(p).__name__} and q type {type(q).__name__}. There is one for two "
         "Normal, Categorical or Bernoulli."
     )
 
 
-__getattr__ = later(__name__, {}, "Write it as a Distribution of your own, or as one that is transformed.")
+_LATER = dict.fromkeys(
+    [
+        "Beta",
+        "Binomial",
+        "Chi2",
+        "Dirichlet",
+        "Exponential",
+        "Gamma",
+        "Geometric",
+        "Gumbel",
+        "HalfNormal",
+        "Independent",
+        "Laplace",
+        "LogNormal",
+        "Multinomial",
+        "MultivariateNormal",
+        "OneHotCategorical",
+        "Poisson",
+        "StudentT",
+    ],
+    "families",
+)
+__all__ += sorted(_LATER)
+
+__getattr__ = later(__name__, _LATER, "Write it as a Distribution of your own, or as one that is transformed.")

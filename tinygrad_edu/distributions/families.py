@@ -1,0 +1,683 @@
+"""More distributions: what is drawn, and how likely it was. The line of `log_prob` is the formula."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from .. import random
+from ..ops import functions as F
+from ..ops import linalg_functions
+from ..ops.creation.factories import as_tensor
+from ..tensor import Size, Tensor, wrap
+from . import Bernoulli, Categorical, Distribution, Normal, _together, kl_divergence, kl_rules
+
+__all__ = [
+    "Beta", "Binomial", "Chi2", "Dirichlet", "Exponential", "Gamma", "Geometric", "Gumbel", "HalfNormal", "Independent", "Laplace",
+    "LogNormal", "Multinomial", "MultivariateNormal", "OneHotCategorical", "Poisson", "StudentT",
+]  # fmt: skip
+
+
+def _positive(name: str, **parameters: Tensor) -> None:
+    for key, value in parameters.items():
+        if not (value._data > 0).all():
+            raise ValueError(
+                f"Expected parameter {key} of distribution {name} to satisfy the constraint GreaterThan(0)"
+            )
+
+
+def _even(shape: Any, kind: Any) -> Any:
+    """Numbers spread evenly over (0, 1)."""
+    return wrap(np.maximum(random.source(None).uniform(tuple(shape), kind), np.finfo(kind).tiny))
+
+
+def _gamma_draws(concentration: Tensor, shape: Any) -> Any:
+    """Draws of rate 1, outside the graph (Marsaglia and Tsang 2000): not PyTorch's numbers, but its distribution."""
+    alpha = np.broadcast_to(concentration._data, tuple(shape)).astype(np.float64)
+    seed = int(random.source(None).integers(0, 2**31, (1,))[0])
+    return wrap(np.random.default_rng(seed).gamma(alpha).astype(concentration._data.dtype))
+
+
+class Independent(Distribution):
+    """The last dimensions of the batch of a distribution as one event: their log_probs are added."""
+
+    def __init__(
+        self, base_distribution: Any, reinterpreted_batch_ndims: int, validate_args: bool | None = None
+    ) -> None:
+        count = reinterpreted_batch_ndims
+        shape = tuple(base_distribution.batch_shape)
+        if count > len(shape):
+            raise ValueError(
+                f"Expected reinterpreted_batch_ndims <= len(base_distribution.batch_shape), actual {count} vs {len(shape)}"
+            )
+        self.base_dist, self.reinterpreted_batch_ndims = base_distribution, count
+        super().__init__(shape[: len(shape) - count])
+        self.event_shape = Size((*shape[len(shape) - count :], *base_distribution.event_shape))
+        self.has_rsample = base_distribution.has_rsample
+
+    def _drawn(self, shape: tuple[int, ...]) -> Any:
+        return self.base_dist._drawn((*shape, *self.base_dist.batch_shape[len(self.batch_shape) :]))
+
+    @property
+    def mean(self) -> Any:
+        """That of the base."""
+        return self.base_dist.mean
+
+    @property
+    def variance(self) -> Any:
+        """That of the base."""
+        return self.base_dist.variance
+
+    def _added(self, value: Any) -> Any:
+        n = self.reinterpreted_batch_ndims
+        return value.sum(tuple(range(-n, 0))) if n else value
+
+    def log_prob(self, value: Any) -> Any:
+        """The sum of those of the base."""
+        return self._added(self.base_dist.log_prob(value))
+
+    def entropy(self) -> Any:
+        """The sum of those of the base."""
+        return self._added(self.base_dist.entropy())
+
+    def __repr__(self) -> str:
+        return f"Independent({self.base_dist}, {self.reinterpreted_batch_ndims})"
+
+
+class MultivariateNormal(Distribution):
+    """The normal distribution of vectors, by one of: covariance, precision, the lower Cholesky factor."""
+
+    has_rsample = True
+    _parameters = ("loc",)
+
+    def __init__(
+        self, loc: Any, covariance_matrix: Any = None, precision_matrix: Any = None, scale_tril: Any = None,
+        validate_args: bool | None = None,
+    ) -> None:  # fmt: skip
+        if sum(m is not None for m in (covariance_matrix, precision_matrix, scale_tril)) != 1:
+            raise ValueError("Exactly one of covariance_matrix or precision_matrix or scale_tril may be specified.")
+        if scale_tril is None:
+            given = covariance_matrix if precision_matrix is None else linalg_functions["inv"](precision_matrix)
+            scale_tril = linalg_functions["cholesky"](given)
+        batch = np.broadcast_shapes(tuple(loc.shape[:-1]), tuple(scale_tril.shape[:-2]))
+        self.loc = loc.expand((*batch, loc.shape[-1]))
+        self.scale_tril = scale_tril.expand((*batch, *scale_tril.shape[-2:]))
+        super().__init__(batch)
+        self.event_shape = Size(loc.shape[-1:])
+
+    @property
+    def mean(self) -> Any:
+        """loc"""
+        return self.loc
+
+    @property
+    def covariance_matrix(self) -> Any:
+        """L·Lᵀ"""
+        return self.scale_tril @ self.scale_tril.mT
+
+    @property
+    def variance(self) -> Any:
+        """The diagonal of the covariance."""
+        return self.scale_tril.pow(2).sum(-1)
+
+    def _drawn(self, shape: tuple[int, ...]) -> Any:
+        noise = wrap(random.source(None).normal((*shape, *self.event_shape), self.loc._data.dtype))
+        return self.loc + (self.scale_tril @ noise.unsqueeze(-1)).squeeze(-1)
+
+    def log_prob(self, value: Any) -> Any:
+        """-½·(d·ln 2π + |L⁻¹(x - loc)|²) - Σ ln Lᵢᵢ"""
+        apart = (value - self.loc).unsqueeze(-1)
+        L = self.scale_tril.expand((*apart.shape[:-2], *self.scale_tril.shape[-2:]))
+        z = linalg_functions["solve"](L, apart).squeeze(-1)
+        half = self.scale_tril.diagonal(dim1=-2, dim2=-1).log().sum(-1)
+        return -0.5 * (self.event_shape[0] * math.log(2 * math.pi) + (z * z).sum(-1)) - half
+
+    def entropy(self) -> Any:
+        """½·d·(1 + ln 2π) + Σ ln Lᵢᵢ"""
+        half = self.scale_tril.diagonal(dim1=-2, dim2=-1).log().sum(-1)
+        return 0.5 * self.event_shape[0] * (1 + math.log(2 * math.pi)) + half
+
+
+class LogNormal(Normal):
+    """What has a normal logarithm."""
+
+    @property
+    def mean(self) -> Any:
+        """e^(loc + scale²/2)"""
+        return (self.loc + self.scale.pow(2) / 2).exp()
+
+    @property
+    def variance(self) -> Any:
+        """(e^scale² - 1)·e^(2·loc + scale²)"""
+        square = self.scale.pow(2)
+        return square.expm1() * (2 * self.loc + square).exp()
+
+    def _drawn(self, shape: tuple[int, ...]) -> Any:
+        return super()._drawn(shape).exp()
+
+    def log_prob(self, value: Any) -> Any:
+        """That of ln x, less ln x."""
+        log, square = value.log(), 2 * self.scale**2
+        return -((log - self.loc) ** 2) / square - self.scale.log() - math.log(math.sqrt(2 * math.pi)) - log
+
+    def entropy(self) -> Any:
+        """That of the logarithm, and loc."""
+        return super().entropy() + self.loc
+
+
+class HalfNormal(Distribution):
+    """The size of a draw of the normal distribution of mean 0."""
+
+    has_rsample = True
+    _parameters = ("scale",)
+
+    def __init__(self, scale: Any, validate_args: bool | None = None) -> None:
+        (self.scale,) = _together(scale)
+        _positive("HalfNormal", scale=self.scale)
+        super().__init__(self.scale.shape)
+        self._base = Normal(self.scale * 0, self.scale)
+
+    @property
+    def mean(self) -> Any:
+        """scale·√(2/π)"""
+        return self.scale * math.sqrt(2 / math.pi)
+
+    @property
+    def variance(self) -> Any:
+        """scale²·(1 - 2/π)"""
+        return self.scale.pow(2) * (1 - 2 / math.pi)
+
+    def _drawn(self, shape: tuple[int, ...]) -> Any:
+        return self._base._drawn(shape).abs()
+
+    def log_prob(self, value: Any) -> Any:
+        """ln 2 and that of the normal distribution; -inf below 0."""
+        return F["where"](value >= 0, self._base.log_prob(value) + math.log(2), -math.inf)
+
+    def entropy(self) -> Any:
+        """That of the normal distribution, less ln 2."""
+        return self._base.entropy() - math.log(2)
+
+
+class Exponential(Distribution):
+    """The wait for what happens `rate` times in a unit of time."""
+
+    has_rsample = True
+    _parameters = ("rate",)
+
+    def __init__(self, rate: Any, validate_args: bool | None = None) -> None:
+        (self.rate,) = _together(rate)
+        _positive("Exponential", rate=self.rate)
+        super().__init__(self.rate.shape)
+
+    @property
+    def mean(self) -> Any:
+        """1/rate"""
+        return self.rate.reciprocal()
+
+    @property
+    def variance(self) -> Any:
+        """1/rate²"""
+        return self.rate.pow(-2)
+
+    def _drawn(self, shape: tuple[int, ...]) -> Any:
+        return wrap(np.zeros(shape, self.rate._data.dtype)).exponential_() / self.rate
+
+    def log_prob(self, value: Any) -> Any:
+        """ln rate - rate·x"""
+        return self.rate.log() - self.rate * value
+
+    def entropy(self) -> Any:
+        """1 - ln rate"""
+        return 1.0 - self.rate.log()
+
+    def cdf(self, value: Any) -> Any:
+        """1 - e^(-rate·x)"""
+        return 1 - (-self.rate * value).exp()
+
+
+class Laplace(Distribution):
+    """Two exponential distributions back to back."""
+
+    has_rsample = True
+    _parameters = ("loc", "scale")
+
+    def __init__(self, loc: Any, scale: Any, validate_args: bool | None = None) -> None:
+        self.loc, self.scale = _together(loc, scale)
+        _positive("Laplace", scale=self.scale)
+        super().__init__(self.loc.shape)
+
+    @property
+    def mean(self) -> Any:
+        """loc"""
+        return self.loc
+
+    @property
+    def variance(self) -> Any:
+        """2·scale²"""
+        return 2 * self.scale.pow(2)
+
+    def _drawn(self, shape: tuple[int, ...]) -> Any:
+        kind = self.loc._data.dtype
+        u = wrap(random.source(None).uniform(shape, kind, float(np.finfo(kind).eps) - 1, 1))
+        return self.loc - self.scale * u.sign() * (-u.abs()).log1p()
+
+    def log_prob(self, value: Any) -> Any:
+        """-ln(2·scale) - |x - loc|/scale"""
+        return -(2 * self.scale).log() - (value - self.loc).abs() / self.scale
+
+    def entropy(self) -> Any:
+        """1 + ln(2·scale)"""
+        return 1 + (2 * self.scale).log()
+
+
+class Gumbel(Distribution):
+    """The largest of many."""
+
+    has_rsample = True
+    _parameters = ("loc", "scale")
+
+    def __init__(self, loc: Any, scale: Any, validate_args: bool | None = None) -> None:
+        self.loc, self.scale = _together(loc, scale)
+        _positive("Gumbel", scale=self.scale)
+        super().__init__(self.loc.shape)
+
+    @property
+    def mean(self) -> Any:
+        """loc + γ·scale, with Euler's constant γ"""
+        return self.loc + self.scale * 0.57721566490153286060
+
+    @property
+    def variance(self) -> Any:
+        """(π·scale)²/6"""
+        return (math.pi**2 / 6) * self.scale.pow(2)
+
+    def _drawn(self, shape: tuple[int, ...]) -> Any:
+        return self.loc - self.scale * (-_even(shape, self.loc._data.dtype).log()).log()
+
+    def log_prob(self, value: Any) -> Any:
+        """y - e^y - ln scale, with y = (loc - x)/scale"""
+        y = (self.loc - value) / self.scale
+        return y - y.exp() - self.scale.log()
+
+    def entropy(self) -> Any:
+        """ln scale + 1 + γ"""
+        return self.scale.log() + (1 + 0.57721566490153286060)
+
+
+class _WithoutPath(Distribution):
+    """Draws that are not PyTorch's numbers, and that no gradient passes."""
+
+    def rsample(self, sample_shape: Any = ()) -> Tensor:
+        """Refused: the gradient of such a draw is not built."""
+        raise NotImplementedError(
+            f"{type(self).__name__}.rsample is not built: its draws have no gradient here. Use sample() and log_prob()."
+        )
+
+
+class Gamma(_WithoutPath):
+    """Sums of exponential waits: `concentration` of them, of the given rate."""
+
+    _parameters = ("concentration", "rate")
+
+    def __init__(self, concentration: Any, rate: Any, validate_args: bool | None = None) -> None:
+        self.concentration, self.rate = _together(concentration, rate)
+        _positive(type(self).__name__, concentration=self.concentration, rate=self.rate)
+        super().__init__(self.concentration.shape)
+
+    @property
+    def mean(self) -> Any:
+        """concentration/rate"""
+        return self.concentration / self.rate
+
+    @property
+    def variance(self) -> Any:
+        """concentration/rate²"""
+        return self.concentration / self.rate.pow(2)
+
+    def _drawn(self, shape: tuple[int, ...]) -> Any:
+        return _gamma_draws(self.concentration, shape) / self.rate.detach()
+
+    def log_prob(self, value: Any) -> Any:
+        """a·ln b + (a - 1)·ln x - b·x - ln Γ(a)"""
+        value = as_tensor(value, dtype=self.rate.dtype)
+        a, b = self.concentration, self.rate
+        return F["xlogy"](a, b) + F["xlogy"](a - 1, value) - b * value - a.lgamma()
+
+    def entropy(self) -> Any:
+        """a - ln b + ln Γ(a) + (1 - a)·ψ(a)"""
+        a = self.concentration
+        return a - self.rate.log() + a.lgamma() + (1.0 - a) * a.digamma()
+
+
+class Chi2(Gamma):
+    """The sum of the squares of `df` draws of the normal distribution."""
+
+    def __init__(self, df: Any, validate_args: bool | None = None) -> None:
+        (df,) = _together(df)
+        super().__init__(0.5 * df, 0.5 + df * 0)
+
+    @property
+    def df(self) -> Any:
+        """How many."""
+        return self.concentration * 2
+
+
+class Dirichlet(_WithoutPath):
+    """Shares that add up to 1."""
+
+    _parameters = ("concentration",)
+
+    def __init__(self, concentration: Any, validate_args: bool | None = None) -> None:
+        if concentration.ndim < 1:
+            raise ValueError("`concentration` parameter must be at least one-dimensional.")
+        _positive("Dirichlet", concentration=concentration)
+        self.concentration = concentration
+        super().__init__(concentration.shape[:-1])
+        self.event_shape = Size(concentration.shape[-1:])
+
+    @property
+    def mean(self) -> Any:
+        """a/Σa"""
+        return self.concentration / self.concentration.sum(-1, True)
+
+    @property
+    def variance(self) -> Any:
+        """a·(Σa - a)/((Σa)²·(Σa + 1))"""
+        total = self.concentration.sum(-1, True)
+        return self.concentration * (total - self.concentration) / (total.pow(2) * (total + 1))
+
+    def _drawn(self, shape: tuple[int, ...]) -> Any:
+        drawn = _gamma_draws(self.concentration, (*shape, *self.event_shape))
+        return drawn / drawn.sum(-1, True)
+
+    def log_prob(self, value: Any) -> Any:
+        """Σ (a - 1)·ln x + ln Γ(Σa) - Σ ln Γ(a)"""
+        a = self.concentration
+        return F["xlogy"](a - 1, value).sum(-1) + a.sum(-1).lgamma() - a.lgamma().sum(-1)
+
+    def entropy(self) -> Any:
+        """Σ ln Γ(a) - ln Γ(Σa) - (k - Σa)·ψ(Σa) - Σ (a - 1)·ψ(a)"""
+        a, k = self.concentration, self.concentration.shape[-1]
+        total = a.sum(-1)
+        return a.lgamma().sum(-1) - total.lgamma() - (k - total) * total.digamma() - ((a - 1.0) * a.digamma()).sum(-1)
+
+
+class Beta(_WithoutPath):
+    """A share of 1, with `concentration1` for it and `concentration0` against it."""
+
+    def __init__(self, concentration1: Any, concentration0: Any, validate_args: bool | None = None) -> None:
+        self.concentration1, self.concentration0 = _together(concentration1, concentration0)
+        _positive("Beta", concentration1=self.concentration1, concentration0=self.concentration0)
+        super().__init__(self.concentration1.shape)
+
+    _parameters = ("concentration1", "concentration0")
+
+    def _both(self) -> Dirichlet:
+        return Dirichlet(F["stack"]([self.concentration1, self.concentration0], -1))
+
+    @property
+    def mean(self) -> Any:
+        """a/(a + b)"""
+        return self.concentration1 / (self.concentration1 + self.concentration0)
+
+    @property
+    def variance(self) -> Any:
+        """a·b/((a + b)²·(a + b + 1))"""
+        total = self.concentration1 + self.concentration0
+        return self.concentration1 * self.concentration0 / (total.pow(2) * (total + 1))
+
+    def _drawn(self, shape: tuple[int, ...]) -> Any:
+        return self._both()._drawn(shape).select(-1, 0)
+
+    def log_prob(self, value: Any) -> Any:
+        """(a - 1)·ln x + (b - 1)·ln(1 - x) - ln B(a, b)"""
+        return self._both().log_prob(F["stack"]([value, 1.0 - value], -1))
+
+    def entropy(self) -> Any:
+        """That of the two shares."""
+        return self._both().entropy()
+
+
+class StudentT(_WithoutPath):
+    """The normal distribution with heavier tails, by `df` degrees of freedom."""
+
+    _parameters = ("df", "loc", "scale")
+
+    def __init__(self, df: Any, loc: Any = 0.0, scale: Any = 1.0, validate_args: bool | None = None) -> None:
+        self.df, self.loc, self.scale = _together(df, loc, scale)
+        _positive("StudentT", df=self.df, scale=self.scale)
+        super().__init__(self.df.shape)
+
+    def _drawn(self, shape: tuple[int, ...]) -> Any:
+        normal = wrap(random.source(None).normal(shape, self.loc._data.dtype))
+        return self.loc + self.scale * normal * (_gamma_draws(self.df / 2, shape) * 2 / self.df).rsqrt()
+
+    def log_prob(self, value: Any) -> Any:
+        """-½(ν + 1)·ln(1 + y²/ν) - ln scale - ½ ln(πν) - ln Γ(ν/2) + ln Γ((ν + 1)/2)"""
+        y, df = (value - self.loc) / self.scale, self.df
+        constant = (
+            self.scale.log()
+            + 0.5 * df.log()
+            + 0.5 * math.log(math.pi)
+            + (0.5 * df).lgamma()
+            - (0.5 * (df + 1)).lgamma()
+        )
+        return -0.5 * (df + 1.0) * (y**2.0 / df).log1p() - constant
+
+
+class Poisson(Distribution):
+    """How often something happens that happens `rate` times in the mean."""
+
+    _parameters = ("rate",)
+
+    def __init__(self, rate: Any, validate_args: bool | None = None) -> None:
+        (self.rate,) = _together(rate)
+        super().__init__(self.rate.shape)
+
+    @property
+    def mean(self) -> Any:
+        """rate"""
+        return self.rate
+
+    variance = mean
+
+    def _drawn(self, shape: tuple[int, ...]) -> Any:
+        seed = int(random.source(None).integers(0, 2**31, (1,))[0])
+        rate = np.broadcast_to(self.rate._data, shape)
+        return wrap(np.random.default_rng(seed).poisson(rate).astype(self.rate._data.dtype))
+
+    def log_prob(self, value: Any) -> Any:
+        """x·ln rate - rate - ln x!"""
+        rate, value = F["broadcast_tensors"](self.rate, value)
+        return F["xlogy"](value, rate) - rate - (value + 1).lgamma()
+
+
+class Geometric(Distribution):
+    """How many tries of probability `probs` fail before one succeeds."""
+
+    _parameters = ("probs",)
+
+    def __init__(self, probs: Any = None, logits: Any = None, validate_args: bool | None = None) -> None:
+        if (probs is None) == (logits is None):
+            raise ValueError("Either `probs` or `logits` must be specified, but not both.")
+        (self.probs,) = _together(probs) if logits is None else (logits.sigmoid(),)
+        super().__init__(self.probs.shape)
+
+    @property
+    def mean(self) -> Any:
+        """1/p - 1"""
+        return 1.0 / self.probs - 1.0
+
+    @property
+    def variance(self) -> Any:
+        """(1/p - 1)/p"""
+        return (1.0 / self.probs - 1.0) / self.probs
+
+    def _drawn(self, shape: tuple[int, ...]) -> Any:
+        return (_even(shape, self.probs._data.dtype).log() / (-self.probs).log1p()).floor()
+
+    def log_prob(self, value: Any) -> Any:
+        """x·ln(1 - p) + ln p"""
+        value, probs = F["broadcast_tensors"](value, self.probs)
+        return value * (-probs).log1p() + probs.log()
+
+    def entropy(self) -> Any:
+        """That of one try, over p."""
+        return Bernoulli(probs=self.probs).entropy() / self.probs
+
+
+class Binomial(Distribution):
+    """How many of `total_count` tries succeed."""
+
+    def __init__(
+        self, total_count: Any = 1, probs: Any = None, logits: Any = None, validate_args: bool | None = None
+    ) -> None:
+        self._each = Bernoulli(probs, logits)
+        self.total_count = as_tensor(total_count).to(self._each.probs.dtype).expand_as(self._each.probs)
+        super().__init__(self._each.probs.shape)
+
+    @property
+    def probs(self) -> Any:
+        """The probability of a success."""
+        return self._each.probs
+
+    @property
+    def logits(self) -> Any:
+        """ln p - ln(1 - p)"""
+        return self._each.logits
+
+    @property
+    def mean(self) -> Any:
+        """n·p"""
+        return self.total_count * self.probs
+
+    @property
+    def variance(self) -> Any:
+        """n·p·(1 - p)"""
+        return self.total_count * self.probs * (1 - self.probs)
+
+    def _drawn(self, shape: tuple[int, ...]) -> Any:
+        seed = int(random.source(None).integers(0, 2**31, (1,))[0])
+        n, p = (np.broadcast_to(t._data, shape) for t in (self.total_count, self.probs))
+        return wrap(np.random.default_rng(seed).binomial(n.astype(np.int64), p).astype(self.probs._data.dtype))
+
+    def log_prob(self, value: Any) -> Any:
+        """ln (n over x) + x·logit - n·ln(1 + e^logit)"""
+        n, logits = self.total_count, self.logits
+        ways = (n + 1).lgamma() - (value + 1).lgamma() - (n - value + 1).lgamma()
+        return ways + value * logits - n * F["relu"](logits) - n * (-logits.abs()).exp().log1p()
+
+
+class OneHotCategorical(Categorical):
+    """As Categorical, with vectors that are 1 at the class."""
+
+    def __init__(self, probs: Any = None, logits: Any = None, validate_args: bool | None = None) -> None:
+        super().__init__(probs, logits)
+        self.event_shape = Size(self.probs.shape[-1:])
+
+    @property
+    def mean(self) -> Any:
+        """probs"""
+        return self.probs
+
+    def _drawn(self, shape: tuple[int, ...]) -> Any:
+        classes = self.probs.shape[-1]
+        return wrap(np.eye(classes, dtype=self.probs._data.dtype)[super()._drawn(shape)._data])
+
+    def log_prob(self, value: Any) -> Any:
+        """The logarithm of the probability of each class."""
+        return super().log_prob(value.max(-1)[1])
+
+
+class Multinomial(Distribution):
+    """How often each class comes in `total_count` draws."""
+
+    def __init__(
+        self, total_count: int = 1, probs: Any = None, logits: Any = None, validate_args: bool | None = None
+    ) -> None:
+        if not isinstance(total_count, int):
+            raise NotImplementedError("inhomogeneous total_count is not supported")
+        self.total_count, self._each = total_count, Categorical(probs, logits)
+        super().__init__(self._each.batch_shape)
+        self.event_shape = Size(self._each.probs.shape[-1:])
+
+    @property
+    def probs(self) -> Any:
+        """The probabilities of the classes."""
+        return self._each.probs
+
+    @property
+    def logits(self) -> Any:
+        """Their logarithms."""
+        return self._each.logits
+
+    @property
+    def mean(self) -> Any:
+        """n·p"""
+        return self.total_count * self.probs
+
+    @property
+    def variance(self) -> Any:
+        """n·p·(1 - p)"""
+        return self.total_count * self.probs * (1 - self.probs)
+
+    def _drawn(self, shape: tuple[int, ...]) -> Any:
+        drawn = self._each._drawn((self.total_count, *shape))
+        classes = np.arange(self.event_shape[0])
+        return wrap((drawn._data[..., None] == classes).sum(0).astype(self.probs._data.dtype))
+
+    def log_prob(self, value: Any) -> Any:
+        """ln n! - Σ ln xᵢ! + Σ xᵢ·ln pᵢ"""
+        logits, value = F["broadcast_tensors"](self.logits, value)
+        logits = F["where"]((value == 0) & (logits == -math.inf), 0.0, logits)
+        return (value.sum(-1) + 1).lgamma() - (value + 1).lgamma().sum(-1) + (logits * value).sum(-1)
+
+
+# --- how much is lost when one stands for another ----------------------------------------------------------------------
+
+
+def _independent(p: Independent, q: Independent) -> Any:
+    if p.reinterpreted_batch_ndims != q.reinterpreted_batch_ndims:
+        raise NotImplementedError("kl_divergence of two Independent of different numbers of dimensions is not built.")
+    return p._added(kl_divergence(p.base_dist, q.base_dist))
+
+
+def _of_vectors(p: MultivariateNormal, q: MultivariateNormal) -> Any:
+    half = [d.scale_tril.diagonal(dim1=-2, dim2=-1).log().sum(-1) for d in (q, p)]
+    spread = linalg_functions["solve"](q.scale_tril, p.scale_tril).pow(2).sum((-2, -1))
+    apart = linalg_functions["solve"](q.scale_tril, (q.loc - p.loc).unsqueeze(-1)).squeeze(-1).pow(2).sum(-1)
+    return half[0] - half[1] + 0.5 * (spread + apart - p.event_shape[0])
+
+
+def _of_gammas(p: Gamma, q: Gamma) -> Any:
+    return (
+        q.concentration * (p.rate / q.rate).log() + q.concentration.lgamma() - p.concentration.lgamma()
+        + (p.concentration - q.concentration) * p.concentration.digamma() + (q.rate - p.rate) * (p.concentration / p.rate)
+    )  # fmt: skip
+
+
+def _of_shares(p: Any, q: Any) -> Any:
+    a, b = p.concentration, q.concentration
+    total = a.sum(-1)
+    return (
+        total.lgamma() - b.sum(-1).lgamma() - (a.lgamma() - b.lgamma()).sum(-1)
+        + ((a - b) * (a.digamma() - total.digamma().unsqueeze(-1))).sum(-1)
+    )  # fmt: skip
+
+
+kl_rules.update({
+    (Independent, Independent): _independent,
+    (MultivariateNormal, MultivariateNormal): _of_vectors,
+    (Gamma, Gamma): _of_gammas,
+    (Dirichlet, Dirichlet): _of_shares,
+    (Beta, Beta): lambda p, q: _of_shares(p._both(), q._both()),
+    (Exponential, Exponential): lambda p, q: q.rate / p.rate - (q.rate / p.rate).log() - 1,
+    (Poisson, Poisson): lambda p, q: p.rate * (p.rate.log() - q.rate.log()) - (p.rate - q.rate),
+    (Laplace, Laplace): lambda p, q: (
+        -(p.scale / q.scale).log() + (p.loc - q.loc).abs() / q.scale
+        + p.scale / q.scale * (-(p.loc - q.loc).abs() / p.scale).exp() - 1
+    ),
+})  # fmt: skip
