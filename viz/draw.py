@@ -13,18 +13,20 @@ from typing import Any, ClassVar
 
 from viz import engines
 from viz.engines import Engine
-from viz.frames import scene
+from viz.frames import network, scene
 from viz.frames.director import VIEWS
+from viz.frames.scene import MODULES
 from viz.picture import dot, shapes, svg
 from viz.picture import grid as grids
-from viz.picture.fold import Folding, fold
+from viz.picture.fold import Folding, fold, places_of
 from viz.picture.layout import Layout
+from viz.picture.network import Network, svg_of
 from viz.picture.shapes import Drawing
 from viz.picture.svg import State
 from viz.recording import notation
 from viz.recording.collection import no_collection
 from viz.recording.graph import Graph
-from viz.recording.reader import Reader, tensors_in
+from viz.recording.reader import Reader, about_module, tensors_in
 
 ACCEPTED = (
     "viz.draw takes a tensor of PyTorch or tinygrad_edu, a list, tuple or dict of tensors, or an nn.Module; "
@@ -102,6 +104,44 @@ class Picture:
         return f"{self.title}: {self.description}"
 
 
+@dataclass
+class NetworkPicture(Picture):
+    """A network drawn by its modules, as boxes in boxes; in a notebook a click opens one in its place."""
+
+    @cached_property
+    def _network(self) -> tuple[dict[str, Any], dict[str, tuple[str, str]], list[str] | None, Network]:
+        return network.live(self.graph)
+
+    def drawn(self, theme: str, plain: bool = False) -> str:
+        """The picture as SVG, open as far as it fits a screen."""
+        _, marks, ends, whole = self._network
+        about = self.title, self.description, theme, plain
+        return svg_of(whole, whole.first, self.identity, marks, *about, legend=ends)
+
+    @property
+    def data(self) -> dict[str, Any]:
+        """What a stage needs to open and close the boxes."""
+        return {"svg": self.drawn(self.theme), "id": self.identity, "network": self._network[0]}
+
+    @property
+    def description(self) -> str:
+        """The picture in a few sentences, for readers who cannot see it."""
+        return f"{len(self.graph.ops)} ops. {network.described(self._network[3])}"
+
+
+def _know_modules(graph: Graph, module: Any) -> bool:
+    """Tell each op which module it belongs to, by the names of parameters; whether there is more than one place."""
+    if module is not None:
+        graph.modules = {path: about_module(one) for path, one in module.named_modules() if path}
+    ops = list(graph.ops.values())
+    places = places_of(graph, ops) if ops else None
+    if places is None or not any(places):
+        return False
+    for op, place in zip(ops, places, strict=True):
+        op.module = ".".join(place)
+    return True
+
+
 def _folded(drawing: Drawing, graph: Graph) -> str:
     count = sum(box.kind == "fold" for box in drawing.boxes)
     return f"{len(graph.ops):,} ops, folded into {len(drawing.boxes)} boxes to be read." if count else ""
@@ -127,7 +167,7 @@ def draw(
     *,
     names: dict[str, Any] | None = None,
     module: Any = None,
-    view: str = "values",
+    view: str | None = None,
     theme: str = "auto",
 ) -> Picture:
     """Draw the graph behind a tensor of PyTorch or `tinygrad_edu`, as it is now, without running anything.
@@ -136,7 +176,8 @@ def draw(
         thing: a tensor, a list, tuple or dict of tensors, or a module (its parameters).
         names: name -> tensor, for what has no variable in the caller.
         module: a module whose parameters lend their names.
-        view: `"values"` for variables and ops, `"grad_fn"` for PyTorch's own nodes.
+        view: `"modules"` for boxes in boxes, which a click opens (what is drawn where `module` is given), `"values"` for
+            variables and ops, `"grad_fn"` for PyTorch's own nodes.
         theme: `"auto"` follows the page, `"light"` and `"dark"` do not.
 
     Raises:
@@ -148,8 +189,8 @@ def draw(
     >>> viz.draw(w * 3).graph.roots
     ['v1']
     """
-    if view not in VIEWS:
-        raise ValueError(f"view must be one of {', '.join(map(repr, VIEWS))}, not {view!r}")
+    if view not in (None, MODULES, *VIEWS):
+        raise ValueError(f"view must be one of {', '.join(map(repr, (MODULES, *VIEWS)))}, not {view!r}")
     if theme not in ("auto", "light", "dark"):
         raise ValueError(f"theme must be 'auto', 'light' or 'dark', not {theme!r}")
     engine, roots = _roots(thing)
@@ -161,14 +202,20 @@ def draw(
             if name:
                 reader.bind(name, tensor)
         _name(reader, names or {}, module, sys._getframe(1))
-        folding = fold(reader.graph)
-        reader.copy_those(lambda key: key not in folding.hidden)
+        by_module = (view == MODULES or (view is None and module is not None)) and _know_modules(reader.graph, module)
+        folding = Folding() if by_module else fold(reader.graph)
+        roots_alone = set(reader.graph.roots)
+        reader.copy_those(lambda key: key in roots_alone if by_module else key not in folding.hidden)
         _read_gradients(reader, folding.hidden)
     graph = reader.graph
     graph.note = _note(graph)
     notation.name_values(graph)
+    if by_module:
+        return NetworkPicture(graph, MODULES, theme, _title(graph))
     state, rooms, layers = _final_state(graph, folding)
-    return Picture(graph, view, theme, _title(graph), state, rooms, layers, folding=folding)
+    return Picture(
+        graph, view if view in VIEWS else VIEWS[0], theme, _title(graph), state, rooms, layers, folding=folding
+    )
 
 
 def _roots(thing: Any) -> tuple[Engine, dict[str, Any]]:
@@ -199,7 +246,7 @@ def _is_list(thing: Any) -> bool:
 def _name(reader: Reader, names: dict[str, Any], module: Any, frame: Any) -> None:
     given = list(names.items())
     if module is not None:
-        given += list(module.named_parameters())
+        given += list(module.named_parameters(remove_duplicate=False))
     for name, tensor in given:
         if reader.engine.is_tensor(tensor) and reader.has(tensor):
             reader.bind(name, tensor)

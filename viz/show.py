@@ -10,7 +10,7 @@ import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from viz.draw import Picture
+from viz.draw import NetworkPicture, Picture
 from viz.experiments.compare import Comparison
 from viz.experiments.mistake import MistakeLesson
 from viz.experiments.train import Training
@@ -38,6 +38,11 @@ def picture(recording: Recording, step: int | None = None, view: str = "values",
         IndexError: there is no such step.
     """
     return files.Frames(recording, view).picture(step, theme)
+
+
+def bundle_of_network(picture: NetworkPicture, include: Any = None, exclude: Any = None) -> dict[str, str]:
+    """The network, live: a click opens a box in its place."""
+    return {"text/html": files.figure(picture), "text/plain": repr(picture)}
 
 
 def save_comparison(comparison: Comparison, path: str | os.PathLike[str]) -> Path:
@@ -81,6 +86,7 @@ Recording.picture = picture
 Recording.scene = scene
 Recording.save = files.save_recording
 Picture.save = files.save_picture
+NetworkPicture._repr_mimebundle_ = bundle_of_network  # type: ignore[method-assign,assignment]
 Comparison.save = save_comparison
 Comparison._ipython_display_ = show_comparison
 MistakeLesson._ipython_display_ = show_mistake

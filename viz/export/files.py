@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import importlib
 import io
 import json
@@ -12,14 +13,16 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from viz.draw import Picture
+from viz.draw import NetworkPicture, Picture
 from viz.export import bundle
 from viz.export.animation import animated
 from viz.frames import scene
 from viz.frames.director import VIEWS, Director
+from viz.frames.network import Stills
 from viz.frames.stage import translated
 from viz.picture import dot, shapes, svg
 from viz.picture.layout import Layout
+from viz.picture.network import has_modules
 from viz.picture.svg import State
 from viz.recording.recording import Recording
 
@@ -30,11 +33,12 @@ PICTURE_FORMATS = ("svg", "png", "pdf", "html", "dot")
 RECORDING_FORMATS = ("json", "html", "svg", "png", "pdf", "gif", "dot")
 SYSTEM_FROM = "\u2e80"  # signs from here on are in no font that comes along
 SCALE = 2.0  # pixels of a PNG or GIF for each pixel of the picture
+LONGEST_SIDE = 4000  # pixels of a PNG that nobody asked to be larger
 LARGE = 600_000  # pixels of a picture whose GIF is no sharper than the picture: four times as many take a minute
 COLOURS = 64  # of a GIF
 
 
-def save_picture(picture: Picture, path: str | os.PathLike[str], scale: float = SCALE) -> Path:
+def save_picture(picture: Picture, path: str | os.PathLike[str], scale: float | None = None) -> Path:
     """Write the picture in the format that the suffix of `path` names: svg, dot, png, pdf, html.
 
     Raises:
@@ -47,7 +51,7 @@ def save_picture(picture: Picture, path: str | os.PathLike[str], scale: float = 
     makers: dict[str, Callable[[], str | bytes]] = {
         "svg": lambda: _standalone(picture.svg),
         "dot": lambda: picture.source,
-        "html": lambda: page(picture.title, f"<figure>{picture.svg}</figure>"),
+        "html": lambda: page(picture.title, figure(picture)),
         "png": lambda: png(picture.drawn(theme, plain=True), scale),
         "pdf": lambda: pdf(picture.drawn(theme, plain=True)),
     }
@@ -58,7 +62,7 @@ def save_recording(
     recording: Recording,
     path: str | os.PathLike[str],
     step: int | None = None,
-    view: str = "values",
+    view: str | None = None,
     theme: str = "auto",
     scale: float | None = None,
     seconds: float = 1.2,
@@ -70,7 +74,7 @@ def save_recording(
         recording: what to write.
         path: its suffix names the format.
         step: which step a picture shows; the last one when not given.
-        view: `"values"` or `"grad_fn"`.
+        view: `"modules"` (what a still or a GIF shows of a program that has some), `"values"` or `"grad_fn"`.
         theme: `"auto"`, `"light"` or `"dark"`; what cannot follow a page is light unless told otherwise.
         scale: pixels of a PNG or GIF for each pixel of the picture; 2 when not given, and 1 for the GIF of a large one.
         seconds: how long a GIF or a moving SVG shows each step.
@@ -83,21 +87,30 @@ def save_recording(
     """
     target = Path(path)
     form = _form(target, RECORDING_FORMATS)
-    if view not in VIEWS:
-        raise ValueError(f"view must be one of {', '.join(map(repr, VIEWS))}, not {view!r}")
+    if view not in (None, scene.MODULES, *VIEWS):
+        known = ", ".join(map(repr, (scene.MODULES, *VIEWS)))
+        raise ValueError(f"view must be one of {known}, not {view!r}")
+    if view == scene.MODULES and not has_modules(recording.graph):
+        raise ValueError("view='modules' is for a program that runs modules; this one runs none")
     if animate and form != "svg":
         raise ValueError(f"animate=True is for .svg, not .{form}; a .gif and the player in .html move by themselves")
     if form == "json":
         return _write(target, recording.to_json())
     if form == "html":
         return _write(target, player_page(scene.scene(recording, theme=theme)))
-    frames = Frames(recording, view)
+    still = form in ("svg", "png", "pdf", "gif") and not animate
+    if view == scene.MODULES or (view is None and still and has_modules(recording.graph)):
+        if not still:
+            raise ValueError("view='modules' is for .svg, .png, .pdf and .gif, and for .html, where it opens by clicks")
+        frames: Any = Stills(Director(recording))
+    else:
+        frames = Frames(recording, view or VIEWS[0])
     fixed = "light" if theme == "auto" else theme
     which = frames.count - 1 if step is None else step
     makers: dict[str, Callable[[], str | bytes]] = {
         "svg": lambda: _standalone(frames.animated(theme, seconds) if animate else frames.svg(which, theme)),
         "dot": lambda: frames.dot(which, theme),
-        "png": lambda: png(frames.svg(which, fixed, plain=True), scale or SCALE),
+        "png": lambda: png(frames.svg(which, fixed, plain=True), scale),
         "pdf": lambda: pdf(frames.svg(which, fixed, plain=True)),
         "gif": lambda: gif([frames.svg(one, fixed, plain=True) for one in range(frames.count)], scale, seconds),
     }
@@ -198,12 +211,16 @@ def _package(name: str, form: str) -> Any:
         ) from None
 
 
-def png(picture: str, scale: float = SCALE) -> bytes:
+def png(picture: str, scale: float | None = None) -> bytes:
     """A plain SVG as PNG, drawn with the fonts that come along, so that it looks the same everywhere.
 
+    Twice as large as the picture where no `scale` is given, but no side is longer than `LONGEST_SIDE` then.
     Signs that these do not have, such as Chinese, are taken from the system's.
     """
     resvg = _package("resvg_py", "png")
+    if scale is None:
+        sides = [float(found) for found in re.findall(r'(?:width|height)="([\d.]+)"', picture)[:2]]
+        scale = min(SCALE, LONGEST_SIDE / max(*sides, 1.0))
     own = picture.isascii() or max(picture) < SYSTEM_FROM
     return bytes(resvg.svg_to_bytes(svg_string=picture, zoom=scale, skip_system_fonts=own, font_files=FONTS))
 
@@ -262,6 +279,22 @@ _PAGE = (
     ":root{color-scheme:light dark}body{margin:0 auto;max-width:1180px;padding:16px;font-family:system-ui,sans-serif}"
     "figure{margin:0}"
 )
+
+
+def figure(picture: Picture) -> str:
+    """HTML that shows a picture inline; one by modules opens and closes by clicks, and is an image where no script runs."""
+    if not isinstance(picture, NetworkPicture):
+        return f"<figure>{picture.svg}</figure>"
+    data = picture.data
+    still = base64.b64encode(data["svg"].encode()).decode()
+    return (
+        f"<style>{bundle.style('network.js')}</style>"
+        f'<div class="tgv tgv-network"><img alt="{svg.escape(picture.description)}" style="max-width:100%" '
+        f'src="data:image/svg+xml;base64,{still}"></div>'
+        f"<script>(()=>{{const host=document.currentScript.previousElementSibling;\n"
+        f"if(!globalThis.vizNetwork){{{inlined(bundle.script('network.js'))}}}\n"
+        f"globalThis.vizNetwork(host,{embedded(data)})}})()</script>"
+    )
 
 
 def player_page(made: dict[str, Any]) -> str:

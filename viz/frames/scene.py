@@ -8,7 +8,7 @@ import re
 import secrets
 from typing import Any
 
-from viz.frames import details, levels
+from viz.frames import details, levels, network
 from viz.frames.director import VIEWS, Director
 from viz.frames.stage import shown_moves, translated
 from viz.picture import layout as layouts
@@ -16,10 +16,12 @@ from viz.picture import shapes, svg
 from viz.picture.fit import ROOMS, Choice, Fitter, Placed, Room, fullest, lay_out
 from viz.picture.fold import Folding
 from viz.picture.kept import Drawn, Kept
+from viz.picture.network import has_modules
 from viz.picture.shapes import Detail
 from viz.recording.collection import no_collection
 from viz.recording.recording import Recording
 
+MODULES = "modules"  # the view of a program whose ops run inside modules
 WIDE = 1240.0  # pixels; a wider left-to-right picture is drawn top to bottom instead
 ROOM = 1_400_000  # characters that a scene may have, the insides of its folds included
 LEAST_ROOM = 400_000  # for those insides, in a scene that is large without them
@@ -30,7 +32,7 @@ def scene(
     recording: Recording,
     identity: str | None = None,
     title: str = "",
-    views: tuple[str, ...] = VIEWS,
+    views: tuple[str, ...] = (MODULES, *VIEWS),
     theme: str = "auto",
     rooms: tuple[Room, ...] = ROOMS,
     kept: Kept | None = None,
@@ -45,7 +47,7 @@ def scene(
         recording: what to show.
         identity: prefix of all element ids, unique on the page; made up when not given.
         title: heading of the player.
-        views: which views to prepare.
+        views: which views to prepare; that of modules comes where the program has some.
         theme: `"auto"`, `"light"` or `"dark"`.
         rooms: the places that the pictures are to fit; a stage takes the one that fits it best.
         kept: the pictures of earlier runs, which are taken again where they fit.
@@ -54,6 +56,8 @@ def scene(
     kept = kept or Kept()
     director = Director(recording)
     graph = recording.graph
+    by_module = MODULES in views and has_modules(graph)
+    views = tuple(view for view in views if view != MODULES)
     foldings: dict[tuple[str, ...], Folding] = {}
     pictures: dict[str, dict[str, Any]] = {}
     drawn: dict[str, set[str]] = {}  # what any picture of a view shows
@@ -84,7 +88,8 @@ def scene(
         "stdout": recording.stdout,
         "error": recording.error,
     }
-    if any(folding.folds for folding in foldings.values()):
+    # Modules open in their places: beside them nobody needs the insides of the flat views' folds.
+    if not by_module and any(folding.folds for folding in foldings.values()):
         inner = levels.levels(graph, *foldings.values())
         shown: set[str] = set()  # what a reader can point at
         room_left = max(LEAST_ROOM, ROOM - len(json.dumps(made, ensure_ascii=False))) // len(views)
@@ -97,6 +102,10 @@ def scene(
         opened = {key for picture in pictures.values() for key in picture["folds"]}
         made["details"].update(levels.details(graph, list(foldings.values()), inner, opened))
         made["details"] = {key: rows for key, rows in made["details"].items() if key in shown}
+    if by_module:
+        whole = network.network_view(director, f"{identity}m", theme)
+        made["views"] = {MODULES: whole, **made["views"]}
+        made["details"].update(network.details(whole["network"]))
     return made
 
 

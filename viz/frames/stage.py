@@ -74,7 +74,8 @@ _LOUDEST = ("error", "running", "now", "ready")
 
 
 @functools.lru_cache(maxsize=256)
-def _loudness(state: str) -> int:
+def loudness(state: str) -> int:
+    """How much a state asks to be seen: 0 is the most."""
     return next((place for place, word in enumerate(_LOUDEST) if word in state), len(_LOUDEST))
 
 
@@ -89,7 +90,7 @@ def translated(patch: dict[str, dict[str, Any]], drawing: Drawing) -> dict[str, 
         stands = drawing.alias.get(key)
         if stands is None or stands not in keys or "class" not in change:
             continue
-        made[stands] = {"class": min(change["class"], made.get(stands, {}).get("class", "done"), key=_loudness)}
+        made[stands] = {"class": min(change["class"], made.get(stands, {}).get("class", "done"), key=loudness)}
     return made
 
 

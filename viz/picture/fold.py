@@ -123,8 +123,31 @@ def _modules(graph: Graph, ops: list[Op], limit: int, one_level: bool = False) -
 
     With `one_level` no deeper than it takes to have more than one.
     """
-    ran = any(op.module for op in ops)  # a recording knows; for a drawn graph the names of parameters tell
-    paths = [tuple(filter(None, op.module.split("."))) if ran else _module_of(graph, op) for op in ops]
+    places = places_of(graph, ops)
+    if places is None:
+        return None
+    position_of = {op.key: position for position, op in enumerate(ops)}
+    best = None
+    for depth in range(1, 1 + max(map(len, places))):
+        made = _folding(graph, ops, _stretches([place[:depth] for place in places]))
+        for one in made.folds.values():
+            one.module = ".".join(places[position_of[one.ops[0]]][:depth])
+        if _visible(graph, made) > limit:
+            break
+        best = made
+        if one_level and len(made.folds) > 1:
+            break
+    return best
+
+
+def places_of(graph: Graph, ops: list[Op]) -> list[tuple[str, ...]] | None:
+    """The path of the module that each op is in; None where few parameters have one.
+
+    A recording knows; for a drawn graph the names of parameters tell.
+    """
+    ran = any(op.module for op in ops)
+    uses: Counter[str] = Counter()
+    paths = [tuple(filter(None, op.module.split("."))) if ran else _module_of(graph, op, uses) for op in ops]
     if sum(bool(path) for path in paths) < len(ops) // 8:
         return None
     following: list[tuple[str, ...]] = [()] * len(ops)
@@ -141,24 +164,17 @@ def _modules(graph: Graph, ops: list[Op], limit: int, one_level: bool = False) -
             places.append(path)
         else:
             places.append(before if len(before) > 1 and after else _common(before, after))
-    position_of = {op.key: position for position, op in enumerate(ops)}
-    best = None
-    for depth in range(1, 1 + max(map(len, places))):
-        made = _folding(graph, ops, _stretches([place[:depth] for place in places]))
-        for one in made.folds.values():
-            one.module = ".".join(places[position_of[one.ops[0]]][:depth])
-        if _visible(graph, made) > limit:
-            break
-        best = made
-        if one_level and len(made.folds) > 1:
-            break
-    return best
+    return places
 
 
-def _module_of(graph: Graph, op: Op) -> tuple[str, ...] | None:
+def _module_of(graph: Graph, op: Op, uses: Counter[str]) -> tuple[str, ...] | None:
+    """The module whose parameter an op uses; of a tied one, which has several names, the next at each use."""
     for key in op.inputs:
         if key is not None and (value := graph.values[key]).op is None and value.requires_grad and "." in value.name:
-            return tuple(value.name.split(".")[:-1])
+            paths = [name.rpartition(".")[0] for name in value.names]
+            known = [path for path in paths if path in graph.modules] or paths[:1]
+            uses[key] += 1
+            return tuple(known[min(uses[key], len(known)) - 1].split("."))
     return None
 
 

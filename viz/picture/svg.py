@@ -177,12 +177,12 @@ def _link(link: Link, layout: Layout, identity: str, state: dict[str, State]) ->
     if not curve:
         return ""
     if link.kind == "share":
-        return f"{_open(identity, link.key, 'share', state)}<path d={_path(curve)}/></g>"
+        return f"{_open(identity, link.key, 'share', state)}<path d={path(curve)}/></g>"
     if link.kind == "back":
         return _gradient(link.key, "back graph", curve, layout.labels.get(link.key), link, identity, state)
     parts = []
     lines = _beside(curve, -BESIDE) if link.back else curve
-    parts.append(f"{_open(identity, link.key, 'forward', state)}<path d={_path(_shorten(lines))}/>{_head(lines)}</g>")
+    parts.append(f"{_open(identity, link.key, 'forward', state)}<path d={path(shorten(lines))}/>{head(lines)}</g>")
     if link.back:
         other = _beside(curve, BESIDE)
         parts.append(_gradient(link.back, "back", other, layout.labels.get(link.key), link, identity, state))
@@ -199,7 +199,7 @@ def _gradient(
     state: dict[str, State],
 ) -> str:
     backwards = curve[::-1]
-    parts = [f"{_open(identity, key, base, state)}<path d={_path(_shorten(backwards))}/>{_head(backwards)}"]
+    parts = [f"{_open(identity, key, base, state)}<path d={path(shorten(backwards))}/>{head(backwards)}"]
     if label is not None:
         texts = state[key].text if key in state else {}
         count = link.label.count("\n") + 1
@@ -213,7 +213,8 @@ def _gradient(
     return "".join(parts)
 
 
-def _path(points: list[tuple[float, float]]) -> str:
+def path(points: list[tuple[float, float]]) -> str:
+    """The `d` of a curve, in quotes."""
     first, *rest = points
     numbers = " ".join(f"{_n(x)} {_n(y)}" for x, y in rest)
     return f'"M{_n(first[0])} {_n(first[1])}C{numbers}"'
@@ -233,13 +234,15 @@ def _direction_at_end(points: list[tuple[float, float]]) -> tuple[float, float]:
     return 1.0, 0.0
 
 
-def _shorten(points: list[tuple[float, float]]) -> list[tuple[float, float]]:
+def shorten(points: list[tuple[float, float]]) -> list[tuple[float, float]]:
+    """A curve that ends where its arrowhead begins."""
     x, y = _direction_at_end(points)
     end = points[-1]
     return [*points[:-1], (end[0] - x * HEAD * 0.8, end[1] - y * HEAD * 0.8)]
 
 
-def _head(points: list[tuple[float, float]]) -> str:
+def head(points: list[tuple[float, float]]) -> str:
+    """The arrowhead at the end of a curve."""
     # a path of its own: a <marker> would be a url(#…) reference, which dies when its <defs> are scrolled away
     x, y = _direction_at_end(points)
     end = points[-1]

@@ -33,6 +33,15 @@ LIGHT = {
     "error-fill": "#fdecea",
     "heat-high": "#0072B2",
     "heat-low": "#D55E00",
+    # Sizes of gradients, from vanishing to exploding.
+    "shade-0": "#2b6cb0",
+    "shade-1": "#6ea3d6",
+    "shade-2": "#b3cfea",
+    "shade-3": "#eef0f4",
+    "shade-4": "#fbd0ae",
+    "shade-5": "#f2a063",
+    "shade-6": "#D55E00",
+    "shade-ink": "#ffffff",
 }
 DARK = {
     "paper": "#14181f",
@@ -57,6 +66,14 @@ DARK = {
     "error-fill": "#43201d",
     "heat-high": "#5db7ea",
     "heat-low": "#ff9a57",
+    "shade-0": "#1f5fa8",
+    "shade-1": "#2c5885",
+    "shade-2": "#2a4560",
+    "shade-3": "#2b3340",
+    "shade-4": "#5a3a22",
+    "shade-5": "#8f4a17",
+    "shade-6": "#c45a0c",
+    "shade-ink": "#ffffff",
 }
 
 # Advance widths of DejaVu Sans in thousandths of the font size, for the characters from space to tilde. It is the
@@ -159,7 +176,7 @@ def css(scope: str, theme: str = "auto", plain: bool = False) -> str:
         text = "".join(rules).replace("&", here)
         # What is there but cannot be seen is drawn all the same by such a renderer, and takes it a quarter of its time.
         text = text.replace("{opacity:0}", "{display:none}").replace("{opacity:1}", "{display:inline}")
-        return re.sub(r"var\(--([a-z-]+)\)", lambda match: base[match[1]], text)
+        return re.sub(r"var\(--([a-z0-9-]+)\)", lambda match: base[match[1]], text)
     rules += [rule.replace("&", here) for rule in _RULES]
     return "".join(rules)
 
@@ -221,6 +238,18 @@ _RULES = (
     "& .high{fill:var(--heat-high)}",
     "& .low{fill:var(--heat-low)}",
     "& .odd{fill:none;stroke:var(--error);stroke-width:1.4}",
+    "& .network .forward path{stroke-width:1.3}",
+    "& .module>.frame{fill:var(--pill);stroke:var(--pill-line);stroke-width:1.6}",
+    "& .module .plus{display:inline}",
+    "& .opened>.frame{fill:var(--line);fill-opacity:.07;stroke:var(--pill-line);stroke-width:1.2}",
+    "& .opened-title{font-size:12px;font-weight:600;fill:var(--soft)}",
+    "& .network .grad{fill:var(--grad-ink)}",
+    *(f"& .node.lv{shade}>.frame,& .node.lv{shade}>.pill{{fill:var(--shade-{shade})}}" for shade in range(7)),
+    *(f"& .node.lv{shade} text{{fill:var(--ink)}}" for shade in range(1, 6)),
+    "& .node.lv0 text,& .node.lv6 text{fill:var(--shade-ink)}",
+    *(f"& .node.around-lv{shade}>.frame{{stroke:var(--shade-{shade});stroke-width:2.4}}" for shade in (0, 1, 5, 6)),
+    "& .node.lvzero>.frame,& .node.lvzero>.pill{fill:none;stroke-dasharray:2 3}",
+    "& .node.lvodd>.frame,& .node.lvodd>.pill{fill:var(--error-fill);stroke:var(--error)}",
     "& .legend text{font-size:11px;fill:var(--soft)}",
     "@media(prefers-reduced-motion:reduce){& .node{transition:none}}",
 )

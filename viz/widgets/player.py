@@ -33,7 +33,9 @@ class Player(Live):
     speed = traitlets.Float(1.0).tag(sync=True)
 
     def __init__(self, shown: Recording | dict[str, Any], **traits: Any):
-        super().__init__(scene=shown if isinstance(shown, dict) else scene_of(shown), **traits)
+        made = shown if isinstance(shown, dict) else scene_of(shown)
+        traits.setdefault("view", next(iter(made["views"])))
+        super().__init__(scene=made, **traits)
 
     @traitlets.validate("step")
     def _within_the_scene(self, proposal: dict[str, Any]) -> int:

@@ -5,6 +5,7 @@
 //     stage.show(scene, "values", 0); stage.go(3); stage.setHeight(300); stage.destroy();
 import { button, h, newId } from "./dom.js";
 import { Motion, mayMove } from "./motion.js";
+import { NetworkStage } from "./network.js";
 
 const READABLE = 10; // pixels: no letter is smaller on the screen
 const LARGEST = 1.4; // times its own size is the most that a picture is enlarged
@@ -48,6 +49,7 @@ export class Stage {
     this.onPicture = onPicture; // told when a fold has been opened or closed
     this.open = null; // key of the fold whose inside is shown
     this.height = height;
+    this.label = label;
     this.frame = h("div", { class: "tgv-frame" });
     this.motion = new Motion(this.frame);
     this.map = h("div", { class: "tgv-map", "aria-hidden": "true", hidden: true });
@@ -77,6 +79,7 @@ export class Stage {
   destroy() {
     this.observer.disconnect();
     this.motion.stop();
+    this.network?.destroy();
     this.host.replaceChildren();
   }
 
@@ -84,12 +87,13 @@ export class Stage {
   setHeight(height) {
     if (height === this.height) return;
     this.height = height;
+    if (this.network) return this.network.setHeight(height);
     this.#refit();
   }
 
   /** The place has changed: another picture of the view may fit it better. */
   #refit() {
-    if (!this.scene) return;
+    if (!this.scene || this.network) return;
     if (this.open === null && this.#chosen(this.scene.views[this.shown]) !== this.picture) {
       return this.show(this.scene, this.shown, this.step);
     }
@@ -106,6 +110,8 @@ export class Stage {
 
   /** Put the picture `view` of `scene` on the stage, at a step. Steps from here on are differences. */
   show(scene, view, step = 0) {
+    this.#showNetwork(scene, view, step);
+    if (this.network) return;
     const picture = this.#chosen(scene.views[view]);
     if (this.open === null && this.picture?.svg === picture.svg) return this.#repatch(scene, view, picture, step);
     const glide = this.picture && this.shown === view && this.open === null && mayMove() ? this.#places() : null;
@@ -121,6 +127,33 @@ export class Stage {
     if (glide) this.motion.glide(glide, this.#places());
     if (focused) this.#focus(focused);
     if (open && this.picture.folds?.[open]) this.openFold(open, onPath);
+  }
+
+  /** A view by modules has a stage of its own in the same place. */
+  #showNetwork(scene, view, step) {
+    const picture = scene.views[view];
+    const { opened } = this.network ?? {};
+    this.network?.destroy();
+    this.network = null;
+    this.frame.hidden = Boolean(picture.network);
+    this.networkHost?.remove();
+    if (!picture.network) return;
+    this.scene = scene;
+    this.shown = view;
+    this.picture = { network: picture.network, folds: {} };
+    this.open = null;
+    this.map.hidden = true;
+    this.path.hidden = true;
+    this.networkHost = h("div", { class: "tgv-network" });
+    this.frame.after(this.networkHost);
+    this.network = new NetworkStage(this.networkHost, picture, {
+      maxHeight: this.height, label: this.label, onPick: this.onPick, onChange: this.onPicture, opened,
+      onPoint: (node) => (node && scene.details?.[node.dataset.key] ? this.showTip(node) : this.hideTip()),
+    });
+    this.box = { x: 0, y: 0, ...this.network.natural };
+    this.unit = 1;
+    this.svg = this.network.svg;
+    this.network.go(step);
   }
 
   /** The picture that is shown already, with other patches: it stays, and so does where its reader looks. */
@@ -285,6 +318,10 @@ export class Stage {
 
   /** Show step `step`: one write per element, however far the jump. A single step forward moves, unless `moves` is false. */
   go(step, moves = true) {
+    if (this.network) {
+      this.step = step;
+      return this.network.go(step);
+    }
     this.motion.stop();
     const now = performance.now();
     const moving = moves && step === this.step + 1 && this.step >= 0 && now - this.last > FAST && mayMove();
@@ -335,6 +372,7 @@ export class Stage {
 
   /** The steps in which element `key` is what runs; where it never runs, those that change it. */
   stepsOf(key) {
+    if (this.network) return this.network.stepsOf(key);
     const touching = this.patches.flatMap((patch, step) => (patch[key] ? [step] : []));
     const running = touching.filter((step) => /\brunning\b/.test(this.patches[step][key].class ?? ""));
     return running.length ? running : touching;
@@ -355,6 +393,7 @@ export class Stage {
 
   /** All of the picture, in the middle; where its letters would be too small to read, as much of it as can be read. */
   fit() {
+    if (this.network) return this.network.home();
     this.userView = false;
     const width = this.width || this.host.clientWidth;
     if (!this.svg || !width) return;
@@ -421,6 +460,7 @@ export class Stage {
   }
 
   zoom(factor, at) {
+    if (this.network) return this.network.zoom(factor);
     const { view } = this;
     const scale = (this.host.clientWidth / view.w) * this.unit;
     const wanted = Math.min(4, Math.max(0.2, scale * factor)) / scale;
@@ -534,6 +574,7 @@ export class Stage {
   }
 
   #key(event) {
+    if (this.network) return;
     if (event.ctrlKey || event.metaKey || event.altKey) return;
     const node = event.target.closest?.("[data-key]");
     const pans = { ArrowLeft: [-0.15, 0], ArrowRight: [0.15, 0], ArrowUp: [0, -0.15], ArrowDown: [0, 0.15] };

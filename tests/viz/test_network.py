@@ -1,0 +1,194 @@
+"""A network drawn by its modules: every box and link is there, an opened box makes room, gradients have their sizes."""
+
+import itertools
+import math
+import re
+
+import pytest
+from support.networks import NETWORKS
+
+import viz
+from viz import engines
+from viz.frames import network as views
+from viz.picture import network as networks
+from viz.picture.network import ROOT, compose
+
+
+@pytest.fixture(scope="module")
+def recordings():
+    """Each network on each engine, recorded once."""
+    known = {}
+
+    def of(name, engine):
+        if (name, engine) not in known:
+            with engines.load(engine).seeded(0):
+                known[name, engine] = viz.record(NETWORKS[name], engine=engine)
+        return known[name, engine]
+
+    return of
+
+
+def modules_of(whole):
+    return [key for key, unit in whole.units.items() if unit.kind == "module" and key != ROOT]
+
+
+@pytest.mark.parametrize("name", NETWORKS)
+def test_every_op_stands_in_one_box_inside_its_module_and_every_link_ends_at_a_box(recordings, engine, name):
+    graph = recordings(name, engine).graph
+    whole = networks.network(graph)
+    hidden = networks.inner(graph)
+    for op in graph.ops.values():
+        if op.key in hidden:
+            continue
+        assert whole.units[op.key].kind in ("op", "unrecorded")
+        around = [whole.units[key].title for key in whole.unit_of[op.key] if whole.units[key].kind == "module"]
+        assert not op.module or op.module in around
+    for key in [ROOT, *modules_of(whole)]:
+        unit = whole.units[key]
+        assert all(tail != head and max(tail, head) < len(unit.children) for tail, head in unit.links)
+
+
+def overlap(one, other):
+    (_, x, y, w, h, _), (_, a, b, v, g, _) = one, other
+    return abs(x - a) < (w + v) / 2 - 0.5 and abs(y - b) < (h + g) / 2 - 0.5
+
+
+@pytest.mark.parametrize("name", NETWORKS)
+@pytest.mark.parametrize("how", ["first", "all", "every other"])
+def test_boxes_that_open_in_their_places_cover_no_other_box(recordings, name, how):
+    whole = networks.network(recordings(name, "tinygrad_edu").graph)
+    opened = {"first": whole.first, "all": modules_of(whole), "every other": modules_of(whole)[::2]}[how]
+    shown = compose(whole, opened)
+    siblings = itertools.groupby(sorted(shown.boxes, key=lambda box: str(box[0].parent)), lambda box: box[0].parent)
+    for _, group in siblings:
+        for one, other in itertools.combinations(list(group), 2):
+            assert not overlap(one, other), (one[0].title, other[0].title)
+    places = {box[0].key: box for box in shown.boxes}
+    for unit, x, y, w, h, _ in shown.boxes:
+        if unit.parent != ROOT:
+            _, a, b, v, g, _ = places[unit.parent]
+            assert abs(x - a) + w / 2 <= v / 2 + 0.5 and abs(y - b) + h / 2 <= g / 2 + 0.5, unit.title
+
+
+def test_what_stood_above_a_box_stands_above_it_when_one_opens(recordings):
+    whole = networks.network(recordings("U-Net", "tinygrad_edu").graph)
+
+    def ends(opened):
+        return {unit.key: (y - h / 2, y + h / 2) for unit, _, y, _, h, _ in compose(whole, opened).boxes}
+
+    before = ends(whole.first)
+    inside = [key for key in modules_of(whole) if key not in whole.first and key in before]
+    after = ends([*whole.first, inside[1], inside[4]])
+    above = [(one, other) for one in before for other in before if before[one][1] <= before[other][0]]
+    assert len(above) > 20
+    assert all(after[one][1] <= after[other][0] + 0.5 for one, other in above)
+
+
+@pytest.mark.parametrize("name", NETWORKS)
+def test_both_engines_show_the_same_modules(recordings, name):
+    def seen(engine):
+        whole = networks.network(recordings(name, engine).graph)
+        boxes = [unit for key, unit in whole.units.items() if unit.kind == "module" and key != ROOT]
+        # PyTorch's attention multiplies with the weights of its `out_proj` and never calls it.
+        boxes = [unit for unit in boxes if "ops:" not in unit.title and not unit.title.endswith("attn.out_proj")]
+        return [(unit.title, [row for row in unit.rows if row[0] != "shape"]) for unit in boxes]
+
+    assert seen("tinygrad_edu") == seen("torch")
+
+
+DEEP = """
+layers = [T.nn.Linear(4, 4, bias=False) for _ in range(12)]
+net = T.nn.Sequential(*(part for layer in layers for part in (layer, T.nn.Sigmoid())))
+with T.no_grad():
+    for layer in layers:
+        layer.weight.copy_(T.eye(4) * 0.1)
+loss = net(T.ones(2, 4)).sum()
+loss.backward()
+"""
+
+
+def test_where_a_gradient_vanishes_is_seen_at_once(engine):
+    view = viz.record(DEEP, engine=engine).scene()["views"]["modules"]
+    units, last = view["network"]["units"], {}
+    for patch in view["network"]["patches"]:
+        last.update(patch)
+    shades = {
+        unit["t"]: int(re.search(r"lv(\d)", last[key][0])[1])
+        for key, unit in units.items()
+        if unit["k"] == "module" and any("Linear" in text for _, _, text in unit["r"])
+    }
+    order = [shades[f"net.{2 * number}"] for number in range(12)]
+    assert order == sorted(order)
+    assert (order[0], order[-1]) == (0, 6) or order[-1] - order[0] >= 5
+
+
+def test_a_module_s_gradient_is_that_of_its_parameters_together(engine):
+    recording = viz.record(
+        "lin = T.nn.Linear(2, 1)\nloss = lin(T.tensor([[3.0, 4.0]])).sum()\nloss.backward()", engine=engine
+    )
+    view = recording.scene()["views"]["modules"]["network"]
+    key = next(key for key, unit in view["units"].items() if unit["t"] == "lin")
+    said = [patch[key][1] for patch in view["patches"] if key in patch and patch[key][1]][-1]
+    assert said == f"grad {math.sqrt((9 + 16 + 1) / 3):.2g}"
+
+
+def test_a_drawn_network_is_boxes_of_modules_and_a_tied_weight_belongs_to_both(T):
+    class Tied(T.nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.embedding, self.head = T.nn.Embedding(5, 3), T.nn.Linear(3, 5, bias=False)
+            self.head.weight = self.embedding.weight
+
+        def forward(self, tokens):
+            return self.head(self.embedding(tokens))
+
+    model = Tied()
+    loss = model(T.tensor([1, 2])).sum()
+    loss.backward()
+    picture = viz.draw(loss, module=model)
+    assert picture.view == "modules"
+    for words in (">embedding<", ">Embedding<", ">head<", ">Linear<", ">15 parameters<", ">size of gradient (rms)<"):
+        assert words in picture.svg
+    html = picture._repr_mimebundle_()["text/html"]
+    assert "vizNetwork(host," in html
+    assert "<img alt=" in html
+    assert viz.draw(loss, module=model, view="values").view == "values"
+
+
+@pytest.mark.parametrize("theme", ["light", "dark"])
+def test_a_file_of_a_network_is_small_and_shows_its_modules(recordings, tmp_path, theme):
+    pillow = pytest.importorskip("PIL.Image")
+    path = recordings("GPT", "tinygrad_edu").save(tmp_path / "gpt.png", theme=theme)
+    with pillow.open(path) as image:
+        assert max(image.size) <= 4000
+    text = recordings("GPT", "tinygrad_edu").save(tmp_path / "gpt.svg", theme=theme).read_text()
+    assert "2 × Block" in text
+
+
+def test_no_side_of_a_png_is_longer_than_4000_pixels_unless_asked_for(tmp_path):
+    pillow = pytest.importorskip("PIL.Image")
+    long = viz.record(
+        "y = T.tensor(1.0, requires_grad=True)\nfor i in range(40):\n    y = (y * 1.1).sin()\n    y = y + i"
+    )
+    with pillow.open(long.save(tmp_path / "long.png")) as image:
+        assert max(image.size) <= 4000
+
+
+def test_a_view_that_there_is_not_says_which_there_are(tmp_path):
+    plain = viz.record("x = T.tensor(1.0)")
+    with pytest.raises(ValueError, match="this one runs none"):
+        plain.save(tmp_path / "x.png", view="modules")
+    with pytest.raises(ValueError, match="'modules', 'values', 'grad_fn'"):
+        plain.save(tmp_path / "x.png", view="tree")
+    assert "modules" not in plain.scene()["views"]
+
+
+def test_the_steps_of_a_scene_mark_what_runs_and_the_boxes_around_it(recordings):
+    scene = recordings("MLP", "torch").scene()
+    view = scene["views"]["modules"]["network"]
+    assert len(view["patches"]) == len(scene["steps"])
+    model = next(key for key, unit in view["units"].items() if unit["t"] == "model")
+    inside = [number for number, step in enumerate(scene["steps"]) if "in model" in step["title"]]
+    assert inside
+    assert all("now" in view["patches"][number][model][0] for number in inside)
+    assert views.details(view)[model][0] == ["module", "model"]

@@ -1,0 +1,238 @@
+"""The view of a recording by its modules: boxes in boxes, what runs in them step by step, how large their gradients are."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from viz.frames.director import Director
+from viz.frames.stage import loudness
+from viz.picture import network as networks
+from viz.picture.network import SHADES, Network, rms
+from viz.recording.graph import Graph
+from viz.recording.notation import number
+
+LEAST_DECADES = 3  # that the colours span, so that what is alike looks alike
+MOST_DECADES = 8  # what is smaller is rounding noise
+_PASSED_ON = {
+    "running": "running",
+    "now": "now",
+    "error": "error",
+    "ready": "ready",
+}  # by a part to the boxes around it
+
+
+class Scale:
+    """The colours of gradients' sizes: powers of ten from the smallest to the largest there is."""
+
+    def __init__(self, sizes: list[float]) -> None:
+        logs = [math.log10(size) for size in sizes if size and math.isfinite(size)]
+        self.low, self.high = math.floor(min(logs, default=-1.0)), math.ceil(max(logs, default=0.0))
+        self.low = max(self.low, self.high - MOST_DECADES)
+        missing = LEAST_DECADES - (self.high - self.low)
+        if missing > 0:
+            self.high += missing // 2
+            self.low -= missing - missing // 2
+
+    def shade(self, size: float | None) -> str:
+        """The class of a size: `lv0` for the smallest to `lv6`; `lvzero`, `lvodd` for nan and infinity; empty for none."""
+        if size is None:
+            return ""
+        if not math.isfinite(size):
+            return "lvodd"
+        if size == 0:
+            return "lvzero"
+        share = (math.log10(size) - self.low) / (self.high - self.low)
+        return f"lv{min(SHADES - 1, max(0, int(share * SHADES)))}"
+
+    @property
+    def ends(self) -> list[str]:
+        """What stands at the ends of the legend."""
+        return [f"1e{self.low}".replace("-", "−"), f"1e{self.high}".replace("-", "−")]
+
+
+def told(size: float | None) -> str:
+    """What a box says of its gradient."""
+    return "" if size is None else f"grad {number(size, 2)}"
+
+
+def network_view(director: Director, identity: str, theme: str) -> dict[str, Any]:
+    """The network of a recording as plain data: `network` for a stage, `svg` as it is after the last step."""
+    graph = director.graph
+    runs, totals = _gradients(director)
+    whole = networks.network(graph, [*runs, *totals])
+    scale = Scale([size for sizes in (*runs.values(), *totals.values()) for size, _ in sizes if size is not None])
+    patches, last = _patches(director, whole, runs, totals, scale)
+    graded = bool(runs or totals)
+    title = "Graph of the program by its modules"
+    picture = networks.svg_of(
+        whole, whole.first, identity, last, title, described(whole), theme, legend=scale.ends if graded else None
+    )
+    return {
+        "svg": picture,
+        "patches": [{} for _ in patches],
+        "id": identity,
+        "direction": "TB",
+        "network": {**data(whole), "patches": patches, "scale": scale.ends if graded else None},
+    }
+
+
+class Stills:
+    """Any step of a recording by its modules, as a picture of its own."""
+
+    def __init__(self, director: Director) -> None:
+        runs, totals = _gradients(director)
+        self._whole = networks.network(director.graph, [*runs, *totals])
+        self._scale = Scale(
+            [size for sizes in (*runs.values(), *totals.values()) for size, _ in sizes if size is not None]
+        )
+        self._patches, _ = _patches(director, self._whole, runs, totals, self._scale)
+        self._steps = director.steps
+        self._legend = self._scale.ends if runs or totals else None
+        self.count = len(self._steps)
+
+    def svg(self, step: int, theme: str = "auto", plain: bool = False) -> str:
+        """A step as SVG.
+
+        Raises:
+            IndexError: there is no such step.
+        """
+        if not -self.count <= step < self.count:
+            raise IndexError(f"step must be from 0 to {self.count - 1}, not {step}")
+        marks: dict[str, tuple[str, str]] = {}
+        for patch in self._patches[: step % self.count + 1]:
+            marks.update({key: (classes, text) for key, (classes, text) in patch.items()})
+        about = self._steps[step]
+        head = about.title, about.sentence, theme, plain
+        return networks.svg_of(self._whole, self._whole.first, "network", marks, *head, legend=self._legend)
+
+
+def live(graph: Graph) -> tuple[dict[str, Any], dict[str, tuple[str, str]], list[str] | None, Network]:
+    """The network of a graph that is there already: its data, its marks, the ends of its legend."""
+    sizes = {value.key: rms(value.grad) for value in graph.values.values() if value.grad is not None}
+    whole = networks.network(graph, sizes)
+    of_units = _by_unit(graph, whole, sizes)
+    scale = Scale([size for size in of_units.values() if size is not None])
+    marks = {key: (scale.shade(size), told(size)) for key, size in of_units.items()}
+    patch = {key: [classes, text] for key, (classes, text) in marks.items()}
+    ends = scale.ends if sizes else None
+    return {**data(whole), "patches": [patch], "scale": ends}, marks, ends, whole
+
+
+def _by_unit(graph: Graph, whole: Network, sizes: dict[str, float | None]) -> dict[str, float | None]:
+    """Of every box the size of its parameters' gradients together."""
+    squares: dict[str, tuple[float, int]] = {}
+    for key, size in sizes.items():
+        count = math.prod(graph.values[key].shape or ())
+        for unit in whole.unit_of.get(key, [])[1:]:
+            if size is not None:
+                total, number_of = squares.get(unit, (0.0, 0))
+                squares[unit] = total + size * size * count, number_of + count
+    return {key: math.sqrt(total / count) if count else 0.0 for key, (total, count) in squares.items()}
+
+
+def data(whole: Network) -> dict[str, Any]:
+    """The boxes for the browser; those of one structure share a layout."""
+    units = {}
+    for key, unit in whole.units.items():
+        width, height = unit.size
+        one: dict[str, Any] = {"k": unit.kind, "t": unit.title, "r": unit.rows, "w": round(width), "h": height}
+        if unit.kind == "module":
+            one |= {"c": unit.children, "l": unit.layout, "e": unit.links}
+        units[key] = one
+    placed = [
+        {
+            "w": round(one.width, 1),
+            "h": round(one.height, 1),
+            "s": [[round(x, 1), round(y, 1)] for x, y in one.spots],
+            "e": [[[round(x, 1), round(y, 1)] for x, y in curve] for curve in one.curves],
+        }
+        for one in whole.layouts
+    ]
+    return {"units": units, "layouts": placed, "open": whole.first}
+
+
+Sizes = dict[
+    str, list[tuple[float | None, int]]
+]  # of a node: the size of each gradient that it ran with, and in which pass
+
+
+def _gradients(director: Director) -> tuple[Sizes, Sizes]:
+    """For each op the gradients of its result, for each leaf what stood in `.grad`, in the order in which they came."""
+    leaves = director.graph.accumulators()
+    runs: Sizes = {}
+    totals: Sizes = {}
+    for event in director.recording.events:
+        if event.kind == "run" and event.node in director.graph.ops:
+            array = next((one.array for one in event.gradients if one.array is not None), None)
+            runs.setdefault(event.node, []).append((rms(array), event.pass_nr))
+        elif event.kind == "accumulate" and event.node in leaves:
+            totals.setdefault(leaves[event.node].key, []).append((rms(event.total), event.pass_nr))
+    return runs, totals
+
+
+def _patches(
+    director: Director, whole: Network, runs: Sizes, totals: Sizes, scale: Scale
+) -> tuple[list[dict[str, list[str]]], dict[str, tuple[str, str]]]:
+    """What each step changes in each box: its state and its gradient; and how all of them are after the last."""
+    leaves = director.graph.accumulators()
+    met = dict.fromkeys([*runs, *totals], 0)
+    state: dict[str, str] = dict.fromkeys(whole.units, "pending")
+    sizes: dict[str, float | None] = {}
+    parts: dict[str, dict[str, tuple[float, int]]] = {}  # of a module: squares and counts of its parameters' gradients
+    passes: dict[str, int] = {}
+    patches: list[dict[str, list[str]]] = [{key: ["pending", ""] for key in whole.units}]
+    for step in director.stages["values"].patches[1:]:
+        changed: dict[str, None] = {}
+        loud: dict[str, str] = {}
+        for key, change in step.items():
+            if "class" not in change:
+                continue
+            leaf = leaves.get(key)
+            own = leaf.key if leaf is not None else key
+            chain = whole.unit_of.get(own, [])[1:]
+            for unit in chain:
+                loud[unit] = min(loud.get(unit, "done"), change["class"] or "done", key=loudness)
+                changed[unit] = None
+            known = (totals if leaf is not None else runs).get(own)
+            if "running" not in change["class"] or known is None:
+                continue
+            size, number_of = known[min(met[own], len(known) - 1)]
+            met[own] += 1
+            for unit in chain:
+                if leaf is not None:
+                    if size is not None:
+                        count = math.prod(leaf.shape or ())
+                        parts.setdefault(unit, {})[own] = size * size * count, count
+                        squares, counts = zip(*parts[unit].values(), strict=True)
+                        sizes[unit] = math.sqrt(sum(squares) / sum(counts)) if sum(counts) else 0.0
+                elif unit not in parts and (unit == own or passes.get(unit) != number_of):
+                    sizes[unit] = size  # of what a module without parameters returned, which runs first
+                passes[unit] = number_of
+        patch = {}
+        for unit in changed:
+            word = next((word for word in _PASSED_ON if word in loud[unit]), "done")
+            state[unit] = word
+            patch[unit] = [f"{word} {scale.shade(sizes.get(unit))}".strip(), told(sizes.get(unit))]
+        patches.append(patch)
+    marks = {key: (f"done {scale.shade(sizes.get(key))}".strip(), told(sizes.get(key))) for key in whole.units}
+    return patches, marks
+
+
+def details(whole: dict[str, Any]) -> dict[str, list[list[str]]]:
+    """What is told about each module's box."""
+    about = {}
+    for key, unit in whole["units"].items():
+        if unit["k"] == "module":
+            names = {"class": "class", "shape": "shapes", "count": "parameters"}
+            rows = [["module", unit["t"]], *([names[slot], text] for slot, _, text in unit["r"] if slot in names)]
+            about[key] = [*rows, ["inside", "a click or Enter opens it, Escape closes it"]]
+        elif unit["k"] == "port":
+            about[key] = [["port", unit["t"]]]
+    return about
+
+
+def described(whole: Network) -> str:
+    """The modules that stand outermost, in words."""
+    tops = [whole.units[key] for key in whole.units[networks.ROOT].children if whole.units[key].kind == "module"]
+    return ". ".join(" ".join(text for _, _, text in unit.rows) for unit in tops)

@@ -1,0 +1,555 @@
+"""A network as people think of it: modules as boxes in boxes, down to single ops, each box laid out by itself.
+
+Since the inside of a module has a layout of its own, it can be opened in its place: what stands around makes room and
+keeps its order. `compose` does that here for files; `js/network.js` does the same on a stage.
+"""
+
+from __future__ import annotations
+
+import math
+from bisect import bisect_right
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+from itertools import groupby, pairwise
+from typing import Any
+
+from viz.picture import layout as layouts
+from viz.picture import svg
+from viz.picture import theme as themes
+from viz.picture.shapes import inner
+from viz.picture.theme import SIZE, shorten, text_width
+from viz.recording import notation
+from viz.recording.graph import Array, Graph, Op, Value
+
+ROOT = "root"
+WIDEST = 210.0  # pixels for one line of text
+TITLE = 22.0  # pixels of the line with an open module's name
+PADDING = 12.0  # around what is in an open module
+PORT = 10.0  # pixels: where what a module is given comes in, and what it returns goes out
+ACROSS = 620.0  # pixels that a row from left to right may have
+MANY = 60  # boxes in one module; more are taken together
+AT_FIRST = 1100.0, 760.0  # pixels that what is open at first may take
+SHADES = 7  # of a gradient's size
+
+
+@dataclass
+class Unit:
+    """A box: a module, an op, a leaf, a result, or the port of the module around it."""
+
+    key: str
+    kind: str  # module | op | unrecorded | leaf | input | value | port
+    rows: list[tuple[str, str, str]]  # slot, style, text
+    parent: str | None
+    title: str = ""
+    ops: list[str] = field(default_factory=list)
+    leaves: list[str] = field(default_factory=list)  # parameters
+    children: list[str] = field(default_factory=list)
+    links: list[tuple[int, int]] = field(default_factory=list)  # between children, by their places
+    layout: int = -1  # which of the network's layouts places the children
+    graded: bool = False  # a gradient will be told here: a line is kept for it
+
+    @property
+    def size(self) -> tuple[float, float]:
+        """Width and height while it is closed, in pixels."""
+        if self.kind == "port":
+            return PORT, PORT
+        width = max(text_width(text, SIZE[style], style == "name") for _, style, text in self.rows)
+        height = 12 + sum(LINE[style] for _, style, _ in self.rows) + (LINE["tiny"] if self.graded else 0.0)
+        wide = max(width, 62.0 if self.graded else 26.0)  # room for `grad 1.2e−7`
+        return round(wide + 22 + 14 * (self.kind == "module")), round(height)
+
+
+LINE = {"name": 18.0, "word": 18.0, "small": 14.0, "tiny": 13.0}  # height of a line of text
+
+
+@dataclass
+class Placed:
+    """Where the children of a module stand, from the top left corner, and the curves between them."""
+
+    width: float
+    height: float
+    spots: list[tuple[float, float]]
+    curves: list[list[tuple[float, float]]]
+
+
+@dataclass
+class Network:
+    """Boxes in boxes, by key; `first` are those that are open at first."""
+
+    units: dict[str, Unit]
+    layouts: list[Placed]
+    first: list[str]
+    unit_of: dict[str, list[str]]  # op or leaf -> the boxes around it, outermost first, and its own
+
+
+def rms(array: Array | None) -> float | None:
+    """The root mean square of an array's entries; None where there are none."""
+    if array is None or array.norm is None or not array.size:
+        return None
+    return array.norm / math.sqrt(array.size)
+
+
+def has_modules(graph: Graph) -> bool:
+    """Whether there are modules to draw the graph by."""
+    return any(op.module for op in graph.ops.values())
+
+
+def network(graph: Graph, graded: Iterable[str] = ()) -> Network:
+    """The boxes of a graph whose ops know their modules; of the ops and leaves in `graded` a gradient will be told."""
+    return _Builder(graph, graded).build()
+
+
+class _Builder:
+    def __init__(self, graph: Graph, graded: Iterable[str]) -> None:
+        self.graph = graph
+        self.graded = set(graded)
+        self.hidden = inner(graph)
+        self.units: dict[str, Unit] = {ROOT: Unit(ROOT, "module", [("name", "name", "program")], None)}
+        self.chain: dict[str, list[str]] = {}  # of an op or leaf: the boxes around it, and its own
+
+    def build(self) -> Network:
+        ops = [op for op in self.graph.ops.values() if op.key not in self.hidden]
+        waiting = [(ROOT, ops, 0)]
+        while waiting:
+            key, inside, depth = waiting.pop()
+            waiting += self._divide(key, inside, depth)
+        self._leaves(ops)
+        self._links(ops)
+        self._results()
+        self._describe()
+        placed = self._place()
+        return Network(self.units, placed, self._first(placed), self.chain)
+
+    def _divide(self, key: str, ops: list[Op], depth: int) -> list[tuple[str, list[Op], int]]:
+        """Make the children of a box: modules one level deeper, single ops, and parts where there are too many."""
+        below: list[tuple[str, list[Op], int]] = []
+        groups: list[tuple[str, list[Op]]] = []
+        for path, group in groupby(
+            ops, lambda op: ".".join(op.module.split(".")[: depth + 1]) if _deep(op) > depth else ""
+        ):
+            members = list(group)
+            groups += [(path, members)] if path else [("", [op]) for op in members]
+        if len(groups) > MANY:
+            size = -(-len(groups) // MANY)
+            parts = [groups[at : at + size] for at in range(0, len(groups), size)]
+            groups = [("part", [op for _, members in part for op in members]) for part in parts]
+        for path, members in groups:
+            if not path:
+                op = members[0]
+                self._add(
+                    Unit(
+                        op.key,
+                        "op" if op.recorded else "unrecorded",
+                        _op_rows(self.graph, op),
+                        key,
+                        notation.symbol(op),
+                        [op.key],
+                    )
+                )
+                continue
+            made = Unit(f"u{len(self.units)}", "module", [], key, path, [op.key for op in members])
+            self._add(made)
+            below.append((made.key, members, depth if path == "part" else depth + 1))
+        return below
+
+    def _add(self, unit: Unit) -> None:
+        self.units[unit.key] = unit
+        around = self._around(unit.parent)
+        if unit.parent is not None:
+            self.units[unit.parent].children.append(unit.key)
+        for key in unit.ops if unit.kind != "module" else ():
+            self.chain[key] = [*around, unit.key]
+
+    def _around(self, key: str | None) -> list[str]:
+        found: list[str] = []
+        while key is not None:
+            found.insert(0, key)
+            key = self.units[key].parent
+        return found
+
+    def _leaves(self, ops: list[Op]) -> None:
+        """A leaf stands in the innermost box that has all that use it; what only a step moves stands nowhere."""
+        users: dict[str, list[list[str]]] = {}
+        for op in ops:
+            for key in op.inputs if not op.whole else ():
+                if key is not None and key not in self.hidden and self._maker(key) is None:
+                    users.setdefault(key, []).append(self.chain[op.key][:-1])
+        for key, chains in users.items():
+            value = self.graph.values[key]
+            shared = chains[0]
+            for chain in chains[1:]:
+                shared = [one for one, other in zip(shared, chain, strict=False) if one == other]
+            name = value.name.split(".")[-1] if value.name else value.title
+            rows = [("name", "name" if value.kind == "leaf" else "word", _cut(name, "name"))]
+            if value.shape:
+                rows.append(("shape", "tiny", notation.shape(value.shape)))
+            made = Unit(key, value.kind if value.kind in ("leaf", "input") else "value", rows, shared[-1], value.title)
+            self._add(made)
+            self.chain[key] = [*shared, key]
+            if value.kind == "leaf":
+                for around in shared:
+                    self.units[around].leaves.append(key)
+
+    def _maker(self, key: str) -> str | None:
+        """The op whose result a value is; a parameter after a step is the step's."""
+        value = self.graph.values[key]
+        if value.op is not None:
+            return value.op if value.op in self.chain else None
+        return self._moved.get(key)
+
+    @property
+    def _moved(self) -> dict[str, str]:
+        return {key: op.key for op in self.graph.ops.values() if op.whole for key in op.outputs}
+
+    def _links(self, ops: list[Op]) -> None:
+        found: dict[str, dict[tuple[str, str], None]] = {}
+        moved = self._moved
+        for op in ops:
+            for key in op.inputs:
+                if key is None:
+                    continue
+                value = self.graph.values[key]
+                source = value.op if value.op in self.chain else moved.get(key, key)
+                tail, head = self.chain.get(source or "", []), self.chain[op.key]
+                if not tail or source == op.key:
+                    continue
+                if op.whole and source == key:  # of a module whose parameters a step moves, no more than one arrow
+                    found.setdefault(ROOT, {})[tail[1], head[1]] = None
+                else:
+                    self._join(found, tail, head)
+        for key, links in found.items():
+            unit = self.units[key]
+            place = {child: number for number, child in enumerate(unit.children)}
+            unit.links = [(place[tail], place[head]) for tail, head in links]
+
+    def _join(self, found: dict[str, dict[tuple[str, str], None]], tail: list[str], head: list[str]) -> None:
+        """Note the link between two boxes where they part, and the ways from and to the ports of those around them."""
+        depth = 0
+        while depth < min(len(tail), len(head)) - 1 and tail[depth] == head[depth]:
+            depth += 1
+        depth -= 1
+        found.setdefault(tail[depth], {})[tail[depth + 1], head[depth + 1]] = None
+        for outer, inside in zip(tail[depth + 1 :], tail[depth + 2 :], strict=False):
+            found.setdefault(outer, {})[inside, self._port(outer, "out")] = None
+        for outer, inside in zip(head[depth + 1 :], head[depth + 2 :], strict=False):
+            found.setdefault(outer, {})[self._port(outer, "in"), inside] = None
+
+    def _port(self, key: str, name: str) -> str:
+        port = f"{key}{name}"
+        if port not in self.units:
+            self._add(Unit(port, "port", [], key, "what comes in" if name == "in" else "what goes out"))
+        return port
+
+    def _results(self) -> None:
+        """What the program has named and nobody uses, such as the loss, stands below what made it."""
+        used = {key for op in self.graph.ops.values() for key in op.inputs}
+        for value in self.graph.values.values():
+            chain = self.chain.get(value.op or "")
+            if chain is None or value.key in used or not value.names or value.key in self.hidden:
+                continue
+            rows = [("name", "name", _cut(value.name, "name"))]
+            rows.append(
+                ("shape", "tiny", notation.brief(value.array) if not value.shape else notation.shape(value.shape))
+            )
+            self._add(Unit(value.key, "value", rows, chain[-2], value.title))
+            self.chain[value.key] = [*chain[:-1], value.key]
+            children = self.units[chain[-2]].children
+            self.units[chain[-2]].links.append((children.index(chain[-1]), len(children) - 1))
+
+    def _describe(self) -> None:
+        """What a module's box says: name, class, shapes in and out, parameters."""
+        for unit in self.units.values():
+            if unit.kind != "module" or unit.key == ROOT:
+                continue
+            if unit.title == "part":
+                symbols = dict.fromkeys(notation.symbol(self.graph.ops[key]) for key in unit.ops)
+                unit.title = f"{len(unit.ops)} ops: {', '.join(list(symbols)[:3])}{', …' if len(symbols) > 3 else ''}"
+                unit.rows = [("name", "word", _cut(unit.title, "word"))]
+                continue
+            about = self.graph.modules.get(unit.title, {})
+            name = unit.title.split(".")[-1]
+            kinds = {self.graph.modules.get(f"{unit.title}.{n}", {}).get("class", "") for n in range(64)} - {""}
+            count = len(unit.children) - sum(self.units[child].kind == "port" for child in unit.children)
+            kind = about.get("class", "")
+            if kind == "ModuleList" and len(kinds) == 1:
+                kind = f"{count} × {kinds.pop()}"
+            unit.rows = [("name", "name", _cut(name, "name"))]
+            if kind:
+                unit.rows.append(("class", "small", _cut(kind, "small")))
+            shapes = self._shapes(unit)
+            if shapes:
+                unit.rows.append(("shape", "tiny", _cut(shapes, "tiny")))
+            if about.get("parameters"):
+                number = about["parameters"]
+                unit.rows.append(("count", "tiny", f"{number:,} parameter{'' if number == 1 else 's'}"))
+
+    def _shapes(self, unit: Unit) -> str:
+        inside = set(unit.ops)
+        given = self._crossing(key for op in unit.ops for key in self.graph.ops[op].inputs if key is not None)
+        given = [
+            v
+            for v in given
+            if v.op not in inside and v.key not in unit.leaves and not v.name.startswith(f"{unit.title}.")
+        ]
+        used = {key for op in self.graph.ops.values() if op.key not in inside for key in op.inputs}
+        results = self._crossing(key for op in unit.ops for key in self.graph.ops[op].outputs)
+        last = results[-1:]
+        results = [value for value in results if value.key in used] or last
+        text = [
+            ", ".join(dict.fromkeys(notation.shape(v.shape) for v in part[:2] if v.shape is not None))
+            for part in (given, results)
+        ]
+        return " → ".join(text) if all(text) else ""
+
+    def _crossing(self, keys: Iterable[str]) -> list[Value]:
+        return [self.graph.values[key] for key in dict.fromkeys(keys)]
+
+    def _place(self) -> list[Placed]:
+        """Lay each box out; those of one structure once."""
+        for key in self.graded:
+            for around in self.chain.get(key, [])[1:]:
+                self.units[around].graded = True
+        found: list[Placed] = []
+        known: dict[Any, int] = {}
+        for unit in self.units.values():
+            if unit.kind != "module":
+                continue
+            sizes = [self.units[child].size for child in unit.children]
+            form = tuple(sizes), tuple(unit.links)
+            if form not in known:
+                known[form] = len(found)
+                found.append(_laid_out(sizes, unit.links))
+            unit.layout = known[form]
+        return found
+
+    def _first(self, placed: list[Placed]) -> list[str]:
+        """What is open at first: level by level, as long as that fits a stage; a program of one model shows its inside."""
+        whole = Network(self.units, placed, [], self.chain)
+        opened: list[str] = [ROOT]
+        level = [ROOT]
+        while True:
+            inside = [key for one in level for key in self.units[one].children if self.units[key].kind == "module"]
+            inside = [key for key in inside if len(self.units[key].ops) > 1]
+            if not inside:
+                return opened
+            shown = compose(whole, [*opened, *inside])
+            fits = shown.width <= AT_FIRST[0] and shown.height <= AT_FIRST[1]
+            alone = level == [ROOT] and sum(self.units[key].kind == "module" for key in self.units[ROOT].children) == 1
+            if not fits and not alone:
+                return opened
+            opened += inside
+            level = inside
+
+
+def _deep(op: Op) -> int:
+    return len(op.module.split(".")) if op.module else 0
+
+
+def _cut(text: str, style: str) -> str:
+    return shorten(text, SIZE[style], WIDEST, style == "name")
+
+
+def _op_rows(graph: Graph, op: Op) -> list[tuple[str, str, str]]:
+    rows = [("name", "word", _cut(notation.symbol(op), "word"))]
+    if op.whole:
+        count = len(op.inputs)
+        return [*rows, ("shape", "tiny", f"{count} parameter{'' if count == 1 else 's'}")]
+    shapes = [graph.values[key].shape for key in op.outputs]
+    if shapes and shapes[0] is not None:
+        rows.append(("shape", "tiny", _cut(notation.shape(shapes[0]), "tiny")))
+    return rows
+
+
+def _laid_out(sizes: list[tuple[float, float]], links: list[tuple[int, int]]) -> Placed:
+    if len(sizes) == 1:
+        ((width, height),) = sizes
+        return Placed(width, height, [(width / 2, height / 2)], [])
+    boxes = [(f"c{place}", *size) for place, size in enumerate(sizes)]
+    ends = [(f"l{place}", f"c{tail}", f"c{head}", 0.0, 0.0) for place, (tail, head) in enumerate(links)]
+    across = sum(width + 34 for width, _ in sizes) <= ACROSS
+    made = layouts.place(boxes, ends, "LR" if across else "TB")
+    spots = [(made.spots[key].x, made.spots[key].y) for key, _, _ in boxes]
+    return Placed(made.width, made.height, spots, [made.curves.get(key, []) for key, *_ in ends])
+
+
+@dataclass
+class Shown:
+    """What is in sight: each box with its middle and its size, whether it is open, and the curves."""
+
+    width: float
+    height: float
+    boxes: list[tuple[Unit, float, float, float, float, bool]]
+    curves: list[list[tuple[float, float]]]
+
+
+def compose(whole: Network, opened: Iterable[str]) -> Shown:
+    """Put what is inside of the open boxes in their places; what stands around makes room and keeps its order."""
+    order = [key for key in whole.units if key in {ROOT, *opened} and _in_sight(whole, key, {ROOT, *opened})]
+    size = {key: unit.size for key, unit in whole.units.items()}
+    maps: dict[str, tuple[Callable[[float], float], Callable[[float], float]]] = {}
+    for key in reversed(order):  # inner ones first
+        unit, placed = whole.units[key], whole.layouts[whole.units[key].layout]
+        spans: tuple[list[tuple[float, float, float]], ...] = [], []
+        for child, spot in zip(unit.children, placed.spots, strict=True):
+            closed = whole.units[child].size
+            for axis in (0, 1):
+                half = closed[axis] / 2
+                spans[axis].append((spot[axis] - half, spot[axis] + half, size[child][axis] - closed[axis]))
+        across, down = maps[key] = _stretch(spans[0]), _stretch(spans[1])
+        margin = 2 * PADDING if key != ROOT else 0.0
+        title = _title_width(unit) if key != ROOT else 0.0
+        width, height = max(across(placed.width) + margin, title), down(placed.height) + margin
+        size[key] = width, height + (TITLE if key != ROOT else 0.0)
+    origin = {ROOT: (0.0, 0.0)}
+    shown = Shown(*size[ROOT], [], [])
+    for key in order:
+        unit, placed, (across, down) = whole.units[key], whole.layouts[whole.units[key].layout], maps[key]
+        left, top = origin[key]
+        for child, (x, y) in zip(unit.children, placed.spots, strict=True):
+            width, height = whole.units[child].size
+            middle = (
+                left + (across(x - width / 2) + across(x + width / 2)) / 2,
+                top + (down(y - height / 2) + down(y + height / 2)) / 2,
+            )
+            wide, high = size[child]
+            shown.boxes.append((whole.units[child], *middle, wide, high, child in maps))
+            if child in maps:
+                inside = maps[child][0](whole.layouts[whole.units[child].layout].width)
+                origin[child] = middle[0] - inside / 2, middle[1] - high / 2 + TITLE + PADDING
+        there = {box[0].key: box for box in shown.boxes[-len(unit.children) :]}
+        for (tail, head), curve in zip(unit.links, placed.curves, strict=True):
+            moved = [(left + across(x), top + down(y)) for x, y in curve]
+            if moved:
+                shown.curves.append(_docked(moved, there[unit.children[tail]], there[unit.children[head]]))
+    return shown
+
+
+def _docked(
+    curve: list[tuple[float, float]],
+    tail: tuple[Unit, float, float, float, float, bool],
+    head: tuple[Unit, float, float, float, float, bool],
+) -> list[tuple[float, float]]:
+    """A curve whose ends are at the edges of their boxes: a box that did not grow stands in the middle of its room."""
+    made = list(curve)
+    for at, near, (_, x, y, width, height, _) in ((0, 1, tail), (-1, -2, head)):
+        end = made[at]
+        at_edge = (
+            min(max(end[0], x - width / 2), x + width / 2),
+            min(max(end[1], y - height / 2), y + height / 2),
+        )
+        made[near] = made[near][0] + at_edge[0] - end[0], made[near][1] + at_edge[1] - end[1]
+        made[at] = at_edge
+    return made
+
+
+def _in_sight(whole: Network, key: str, opened: set[str]) -> bool:
+    parent = whole.units[key].parent
+    while parent is not None:
+        if parent not in opened:
+            return False
+        parent = whole.units[parent].parent
+    return True
+
+
+def _title_width(unit: Unit) -> float:
+    return (
+        text_width(" ".join(text for slot, _, text in unit.rows if slot in ("name", "class")), SIZE["small"], True) + 40
+    )
+
+
+def _stretch(spans: list[tuple[float, float, float]]) -> Callable[[float], float]:
+    """Where a coordinate goes when each span (start, end, extra) grows by its extra, and those beside each other share it.
+
+    At every place the room grows as fast as the span there that needs most: what was apart stays apart, in its order.
+    """
+    growing = [(start, end, extra / (end - start)) for start, end, extra in spans if extra > 0]
+    if not growing:
+        return lambda place: place
+    cuts = sorted({cut for start, end, _ in growing for cut in (start, end)})
+    rates = [max((rate for s, e, rate in growing if s <= a and b <= e), default=0.0) for a, b in pairwise(cuts)]
+    sums = [0.0]
+    for (a, b), rate in zip(pairwise(cuts), rates, strict=True):
+        sums.append(sums[-1] + (b - a) * rate)
+
+    def moved(place: float) -> float:
+        at = bisect_right(cuts, place) - 1
+        if at < 0:
+            return place
+        if at >= len(rates):
+            return place + sums[-1]
+        return place + sums[at] + (place - cuts[at]) * rates[at]
+
+    return moved
+
+
+def svg_of(
+    whole: Network,
+    opened: Iterable[str],
+    identity: str,
+    marks: dict[str, tuple[str, str]],
+    title: str,
+    description: str = "",
+    theme: str = "auto",
+    plain: bool = False,
+    legend: list[str] | None = None,
+) -> str:
+    """The network as one SVG. `marks` has for a box its classes and what is said of its gradient."""
+    shown = compose(whole, opened)
+    parts = [f'<g class="network" transform="translate({svg.MARGIN:.0f} {svg.MARGIN:.0f})">']
+    frames = [box for box in shown.boxes if box[5]]
+    parts += [_box(box, marks.get(box[0].key, ("", ""))) for box in frames]
+    parts += [
+        f'<g class="forward"><path d={svg.path(svg.shorten(curve))}/>{svg.head(curve)}</g>' for curve in shown.curves
+    ]
+    parts += [_box(box, marks.get(box[0].key, ("", ""))) for box in shown.boxes if not box[5]]
+    height = shown.height + 2 * svg.MARGIN
+    width = shown.width + 2 * svg.MARGIN
+    if legend:
+        parts.append(_legend(legend, shown.height + 12))
+        height, width = height + 34, max(width, 60.0 + 34 * SHADES + 200)
+    parts.append("</g>")
+    return svg.sheet(identity, (width, height), "".join(parts), title, description, themes.css(identity, theme, plain))
+
+
+def _legend(ends: list[str], top: float) -> str:
+    bars = "".join(
+        f'<g class="node module lv{place}"><rect class="frame" x="{170 + 26 * place}" y="{top}" width="26" height="12"/></g>'
+        for place in range(SHADES)
+    )
+    right = 176 + 26 * SHADES
+    return (
+        f'<text class="small" x="0" y="{top + 10}">size of gradient (rms)</text>{bars}'
+        f'<text class="small" x="166" y="{top + 10}" text-anchor="end">{svg.escape(ends[0])}</text>'
+        f'<text class="small" x="{right}" y="{top + 10}">{svg.escape(ends[1])}</text>'
+    )
+
+
+def _box(box: tuple[Unit, float, float, float, float, bool], mark: tuple[str, str]) -> str:
+    unit, x, y, width, height, is_open = box
+    left, top = x - width / 2, y - height / 2
+    classes, told = mark
+    name = "opened" if is_open else unit.kind
+    if is_open:
+        classes = classes.replace("lv", "around-lv")
+    head = f'<g class="node {name} {classes}"><title>{svg.escape(unit.title)}</title>'
+    if unit.kind == "port":
+        return f'{head}<circle class="pill" cx="{x:.1f}" cy="{y:.1f}" r="{PORT / 2 - 1}"/></g>'
+    pill = unit.kind in ("op", "unrecorded")
+    style, radius = ("pill", min(height / 2, 15)) if pill else ("frame", 7)
+    parts = [
+        head,
+        f'<rect class="{style}" x="{left:.1f}" y="{top:.1f}" width="{width:.1f}" height="{height:.1f}" rx="{radius:.0f}"/>',
+    ]
+    if is_open:
+        words = " ".join(text for slot, _, text in unit.rows if slot in ("name", "class"))
+        parts.append(f'<text class="opened-title" x="{left + 10:.1f}" y="{top + 15:.1f}">{svg.escape(words)}</text>')
+        return "".join([*parts, "</g>"])
+    if unit.kind == "module":
+        edge, middle = left + width - 12, top + 14
+        parts.append(f'<path class="plus" d="M{edge - 4:.1f} {middle:.1f}h8m-4 -4v8"/>')
+    line = top + 6
+    for _, look, text in [*unit.rows, *([("grad", "tiny grad", told)] if told else [])]:
+        step = LINE[look.split()[0]]
+        parts.append(f'<text class="mid {look}" x="{x:.1f}" y="{line + step * 0.76:.1f}">{svg.escape(text)}</text>')
+        line += step
+    return "".join([*parts, "</g>"])

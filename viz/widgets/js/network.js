@@ -1,0 +1,471 @@
+// A network on the stage: modules as boxes in boxes. A click opens or closes one in its place; what stands around makes room,
+// keeps its order, and glides. The layout of each box's inside comes from Python (`picture/network.py`, where `compose` does
+// the same for files): nothing is laid out here.
+import { h } from "./dom.js";
+
+const SVG = "http://www.w3.org/2000/svg";
+const LINE = { name: 18, word: 18, small: 14, tiny: 13 };
+const TITLE = 22;
+const PADDING = 12;
+const GLIDE = 260; // milliseconds
+const LEAST = 0.72; // never smaller than what can be read: what is too big is panned
+
+function svg(tag, attributes, ...children) {
+  const element = document.createElementNS(SVG, tag);
+  for (const [name, value] of Object.entries(attributes)) if (value !== null) element.setAttribute(name, value);
+  element.append(...children);
+  return element;
+}
+
+/** Where a coordinate goes when each span [start, end, extra] grows; see `_stretch` in network.py. */
+export function stretch(spans) {
+  const growing = spans.filter(([, , extra]) => extra > 0).map(([start, end, extra]) => [start, end, extra / (end - start)]);
+  const cuts = [...new Set(growing.flatMap(([start, end]) => [start, end]))].sort((a, b) => a - b);
+  const rates = cuts.slice(1).map((b, i) =>
+    growing.reduce((most, [start, end, rate]) => (start <= cuts[i] && b <= end ? Math.max(most, rate) : most), 0));
+  return (place) => {
+    let moved = place;
+    for (let i = 0; i < rates.length && cuts[i] < place; i++) moved += (Math.min(place, cuts[i + 1]) - cuts[i]) * rates[i];
+    return moved;
+  };
+}
+
+/** What is in sight: {width, height, boxes: Map(key -> {x, y, w, h, open}), curves: Map(id -> points)}. */
+export function compose({ units, layouts }, opened) {
+  const order = [];
+  const collect = ["root"];
+  while (collect.length) {
+    const key = collect.pop();
+    order.push(key);
+    collect.push(...units[key].c.filter((child) => opened.has(child) && units[child].c));
+  }
+  const size = new Map();
+  const sizeOf = (key) => size.get(key) ?? [units[key].w, units[key].h];
+  const maps = new Map();
+  for (const key of [...order].reverse()) {
+    const placed = layouts[units[key].l];
+    const spans = [0, 1].map((axis) => units[key].c.map((child, i) => {
+      const closed = [units[child].w, units[child].h][axis];
+      const middle = placed.s[i][axis];
+      return [middle - closed / 2, middle + closed / 2, sizeOf(child)[axis] - closed];
+    }));
+    const [across, down] = spans.map(stretch);
+    maps.set(key, [across, down]);
+    const margin = key === "root" ? 0 : 2 * PADDING;
+    const inside = [across(placed.w), down(placed.h)];
+    const title = key === "root" ? 0 : titleOf(units[key]).length * 7.2 + 40;
+    size.set(key, [Math.max(inside[0] + margin, title), inside[1] + margin + (key === "root" ? 0 : TITLE)]);
+  }
+  const boxes = new Map();
+  const curves = new Map();
+  const origin = new Map([["root", [0, 0]]]);
+  for (const key of order) {
+    const placed = layouts[units[key].l];
+    const [across, down] = maps.get(key);
+    const [left, top] = origin.get(key);
+    units[key].c.forEach((child, i) => {
+      const [x, y] = placed.s[i];
+      const { w, h: high } = units[child];
+      const cx = left + (across(x - w / 2) + across(x + w / 2)) / 2;
+      const cy = top + (down(y - high / 2) + down(y + high / 2)) / 2;
+      const [width, height] = sizeOf(child);
+      boxes.set(child, { x: cx, y: cy, w: width, h: height, open: maps.has(child) });
+      if (maps.has(child)) {
+        const inside = maps.get(child)[0](layouts[units[child].l].w);
+        origin.set(child, [cx - inside / 2, cy - height / 2 + TITLE + PADDING]);
+      }
+    });
+    units[key].e.forEach(([tail, head], i) => {
+      if (!placed.e[i].length) return;
+      const points = placed.e[i].map(([x, y]) => [left + across(x), top + down(y)]);
+      curves.set(`${key}:${i}`, docked(points, boxes.get(units[key].c[tail]), boxes.get(units[key].c[head])));
+    });
+  }
+  const [width, height] = size.get("root");
+  return { width, height, boxes, curves };
+}
+
+/** A curve whose ends are at the edges of their boxes. */
+function docked(points, tail, head) {
+  for (const [at, near, { x, y, w, h: high }] of [[0, 1, tail], [points.length - 1, points.length - 2, head]]) {
+    const end = points[at];
+    const edge = [Math.min(Math.max(end[0], x - w / 2), x + w / 2), Math.min(Math.max(end[1], y - high / 2), y + high / 2)];
+    points[near] = [points[near][0] + edge[0] - end[0], points[near][1] + edge[1] - end[1]];
+    points[at] = edge;
+  }
+  return points;
+}
+
+function titleOf(unit) {
+  return unit.r.filter(([slot]) => slot === "name" || slot === "class").map(([, , text]) => text).join(" ");
+}
+
+function pathOf(points) {
+  const [first, ...rest] = points;
+  return `M${first.map((n) => n.toFixed(1)).join(" ")}C${rest.map((point) => point.map((n) => n.toFixed(1)).join(" ")).join(" ")}`;
+}
+
+function headOf(points) {
+  const [x, y] = points.at(-1);
+  const from = [...points].reverse().find(([a, b]) => Math.hypot(a - x, b - y) > 0.5) ?? [x - 1, y];
+  const length = Math.hypot(x - from[0], y - from[1]) || 1;
+  const [dx, dy] = [(x - from[0]) / length * 7, (y - from[1]) / length * 7];
+  return `M${x} ${y}L${x - dx - dy * 0.42} ${y - dy + dx * 0.42}L${x - dx + dy * 0.42} ${y - dy - dx * 0.42}Z`;
+}
+
+export class NetworkStage {
+  /** `picture` is a view that holds a `network`; `onPick(key)` is told of what is no module; `onChange()` of a new size. */
+  constructor(host, picture, { maxHeight = 400, onPick = () => {}, onChange = () => {}, label = "Network", opened = null, onPoint = () => {} } = {}) {
+    this.host = host;
+    this.net = picture.network;
+    this.onPick = onPick;
+    this.onChange = onChange;
+    this.onPoint = onPoint;
+    this.maxHeight = maxHeight;
+    this.opened = new Set(opened ?? this.net.open);
+    this.step = this.net.patches.length - 1;
+    this.style = h("style");
+    this.style.textContent = picture.svg.match(/<style>([^]*?)<\/style>/)?.[1] ?? "";
+    this.lines = svg("g", { class: "forward" });
+    this.frames = svg("g", {});
+    this.nodes = svg("g", {});
+    this.svg = svg("svg", { id: picture.id, role: "group", "aria-label": label, tabindex: "-1" }, svg("rect", { class: "paper" }),
+      svg("g", { class: "network" }, this.frames, this.lines, this.nodes));
+    this.legend = this.net.scale ? legendOf(this.net.scale) : null;
+    host.replaceChildren(this.style, this.svg, ...(this.legend ? [this.legend] : []));
+    this.elements = new Map();
+    this.curves = new Map();
+    this.state = new Map();
+    this.#states();
+    this.#draw(compose(this.net, this.opened));
+    this.#listen();
+    this.observer = new ResizeObserver(() => this.fit());
+    this.observer.observe(host);
+    this.fit();
+  }
+
+  destroy() {
+    this.observer.disconnect();
+    cancelAnimationFrame(this.frame);
+    this.host.replaceChildren();
+  }
+
+  /** How every box is at this step: the last patch that names it. */
+  #states() {
+    this.state.clear();
+    for (let k = 0; k <= this.step; k++) for (const [key, mark] of Object.entries(this.net.patches[k])) this.state.set(key, mark);
+  }
+
+  go(step) {
+    const last = this.net.patches.length - 1;
+    const target = Math.min(step, last);
+    const changed = new Set();
+    if (target < this.step) {
+      for (let k = target + 1; k <= this.step; k++) Object.keys(this.net.patches[k]).forEach((key) => changed.add(key));
+      this.step = target;
+      this.#states();
+    } else {
+      for (let k = this.step + 1; k <= target; k++) {
+        for (const [key, mark] of Object.entries(this.net.patches[k])) {
+          this.state.set(key, mark);
+          changed.add(key);
+        }
+      }
+      this.step = target;
+    }
+    for (const key of changed) this.#mark(key);
+    this.#follow();
+  }
+
+  stepsOf(key) {
+    const touching = this.net.patches.flatMap((patch, step) => (step && patch[key] ? [step] : []));
+    const running = touching.filter((step) => this.net.patches[step][key][0].includes("running"));
+    return running.length ? running : touching;
+  }
+
+  /** Open a closed module, close an open one, in its place. */
+  toggle(key) {
+    const unit = this.net.units[key];
+    if (!unit.c) return this.onPick(key);
+    if (this.opened.has(key)) {
+      const within = [key];
+      while (within.length) {
+        const one = within.pop();
+        this.opened.delete(one);
+        within.push(...(this.net.units[one].c ?? []).filter((child) => this.opened.has(child)));
+      }
+    } else this.opened.add(key);
+    this.#draw(compose(this.net, this.opened), key);
+    this.elements.get(key)?.focus({ preventScroll: true });
+    this.onPoint(null);
+    this.onChange();
+  }
+
+  #draw(now, anchor = null) {
+    cancelAnimationFrame(this.frame);
+    const before = this.shown;
+    this.shown = now;
+    for (const [key, element] of this.elements) {
+      const there = now.boxes.get(key);
+      if (!there || there.open !== (element.dataset.open === "true")) {
+        element.remove();
+        this.elements.delete(key);
+      }
+    }
+    for (const [key, box] of now.boxes) {
+      if (this.elements.has(key)) continue;
+      const element = this.#make(key, box);
+      (box.open ? this.frames : this.nodes).append(element);
+      this.elements.set(key, element);
+      this.#mark(key);
+    }
+    for (const [id, element] of this.curves) if (!now.curves.has(id)) { element.remove(); this.curves.delete(id); }
+    for (const id of now.curves.keys()) {
+      if (this.curves.has(id)) continue;
+      const element = svg("g", {}, svg("path", {}), svg("path", { class: "head" }));
+      this.lines.append(element);
+      this.curves.set(id, element);
+    }
+    this.#order();
+    const from = before && anchor !== null ? before : null;
+    const still = !from || matchMedia("(prefers-reduced-motion: reduce)").matches;
+    if (still) {
+      this.#set(now, 1, now, anchor);
+      this.#view(1);
+      return;
+    }
+    const start = performance.now();
+    const viewBefore = this.view;
+    const view = this.#wanted(now.boxes.get(anchor));
+    const tick = (time) => {
+      const share = Math.min(1, (time - start) / GLIDE);
+      const eased = share * share * (3 - 2 * share);
+      this.#set(now, eased, from, anchor);
+      this.#setView(mix(viewBefore, view, eased));
+      if (share < 1) this.frame = requestAnimationFrame(tick);
+    };
+    this.#set(now, 0, from, anchor);
+    this.frame = requestAnimationFrame(tick);
+  }
+
+  /** Everything on its way from where it was to where it will be; what is new comes out of the box that was opened. */
+  #set(now, share, from, anchor) {
+    const cradle = from.boxes.get(anchor);
+    for (const [key, box] of now.boxes) {
+      const was = from.boxes.get(key) ?? cradle ?? box;
+      const at = { x: mixed(was.x, box.x, share), y: mixed(was.y, box.y, share), w: box.w, h: box.h };
+      if (box.open) Object.assign(at, { w: mixed(was.w, box.w, share), h: mixed(was.h, box.h, share) });
+      this.#put(key, at, box.open);
+    }
+    for (const [id, points] of now.curves) {
+      const was = from.curves.get(id) ?? (cradle ? points.map(() => [cradle.x, cradle.y]) : points);
+      const at = points.map(([x, y], i) => [mixed(was[i]?.[0] ?? x, x, share), mixed(was[i]?.[1] ?? y, y, share)]);
+      const [line, head] = this.curves.get(id).children;
+      line.setAttribute("d", pathOf(at));
+      head.setAttribute("d", headOf(at));
+    }
+  }
+
+  #put(key, { x, y, w, h: high }, open) {
+    const element = this.elements.get(key);
+    if (!open) return element.setAttribute("transform", `translate(${x.toFixed(1)} ${y.toFixed(1)})`);
+    element.setAttribute("transform", `translate(${(x - w / 2).toFixed(1)} ${(y - high / 2).toFixed(1)})`);
+    const rect = element.querySelector("rect");
+    rect.setAttribute("width", w.toFixed(1));
+    rect.setAttribute("height", high.toFixed(1));
+  }
+
+  #make(key, box) {
+    const unit = this.net.units[key];
+    const group = svg("g", { tabindex: "-1", role: "button", "data-key": key, "data-open": String(box.open) });
+    if (unit.c) group.setAttribute("aria-expanded", String(box.open));
+    group.dataset.base = `node ${box.open ? "opened" : unit.k}${unit.c ? " tgv-opens" : ""}`;
+    if (unit.k === "port") {
+      group.append(svg("circle", { class: "pill", r: 4 }));
+      return group;
+    }
+    const pill = unit.k === "op" || unit.k === "unrecorded";
+    if (box.open) {
+      group.append(svg("rect", { class: "frame", rx: 7 }), svg("text", { class: "opened-title", x: 10, y: 15 }, titleOf(unit)),
+        svg("title", {}, `${unit.t}: a click closes it`));
+      return group;
+    }
+    const [w, high] = [unit.w, unit.h];
+    group.append(svg("rect", { class: pill ? "pill" : "frame", x: -w / 2, y: -high / 2, width: w, height: high, rx: pill ? Math.min(high / 2, 15) : 7 }));
+    if (unit.c) group.append(svg("path", { class: "plus", d: `M${w / 2 - 16} ${14 - high / 2}h8m-4 -4v8` }));
+    let y = 6 - high / 2;
+    for (const [, style, text] of unit.r) {
+      group.append(svg("text", { class: `mid ${style}`, x: 0, y: y + LINE[style] * 0.76 }, text));
+      y += LINE[style];
+    }
+    group.append(svg("text", { class: "mid tiny grad", x: 0, y: y + LINE.tiny * 0.76, "data-slot": "grad" }));
+    return group;
+  }
+
+  #mark(key) {
+    const element = this.elements.get(key);
+    if (!element) return;
+    const [classes, text] = this.state.get(key) ?? ["", ""];
+    const shade = element.dataset.open === "true" ? classes.replace("lv", "around-lv") : classes; // what is in it has colours
+    element.setAttribute("class", `${element.dataset.base} ${shade}`);
+    const slot = element.querySelector("[data-slot=grad]");
+    if (slot) slot.textContent = text;
+    const unit = this.net.units[key];
+    const said = [unit.t, ...unit.r.slice(1).map(([, , words]) => words), text].filter(Boolean).join("; ");
+    element.setAttribute("aria-label", unit.c ? `${said}; ${element.dataset.open === "true" ? "open" : "closed"}` : said);
+  }
+
+  /** The order in which keys walk: as the boxes stand, from top to bottom. */
+  #order() {
+    const place = ([, box]) => [Math.round((box.y - box.h / 2) / 12), box.x];
+    this.walk = [...this.shown.boxes].sort((a, b) => place(a)[0] - place(b)[0] || place(a)[1] - place(b)[1]).map(([key]) => key);
+    const focused = this.walk.find((key) => this.elements.get(key) === document.activeElement) ?? this.walk[0];
+    for (const key of this.walk) this.elements.get(key).setAttribute("tabindex", key === focused ? "0" : "-1");
+  }
+
+  // --- size, zoom, pan ---
+
+  get natural() {
+    return { w: this.shown.width + 20, h: this.shown.height + 20 };
+  }
+
+  /** The part of the picture to show; where it does not all fit, with the box `around` in it, from its top. */
+  #wanted(around = null) {
+    const width = this.host.clientWidth || 600;
+    const most = this.maxHeight - (this.legend ? 26 : 0);
+    const scale = Math.max(LEAST, Math.min(1.15, width / this.natural.w, most / this.natural.h)) * (this.zoomed ?? 1);
+    const height = Math.min(most, Math.ceil(this.natural.h * scale));
+    this.svg.style.height = `${height}px`;
+    const view = { w: width / scale, h: height / scale };
+    const keep = (at, size, whole) => (size >= whole ? (whole - size) / 2 : Math.min(Math.max(at, 0), whole - size));
+    const near = (at, size, middle, extent) => {
+      if (middle - extent / 2 >= at && middle + extent / 2 <= at + size) return at;
+      return extent >= size ? middle - extent / 2 - 14 : middle - size / 2;
+    };
+    const [left, top] = [this.view?.x ?? 0, this.view?.y ?? 0];
+    view.x = keep(around ? near(left, view.w, around.x, around.w) : left, view.w, this.natural.w) - 10;
+    view.y = keep(around ? near(top, view.h, around.y, around.h) : top, view.h, this.natural.h) - 10;
+    return view;
+  }
+
+  /** The stage is this high from now on, in pixels. */
+  setHeight(height) {
+    this.maxHeight = height;
+    this.fit();
+  }
+
+  /** The whole picture, as large as it fits. */
+  home() {
+    this.zoomed = 1;
+    this.fit();
+  }
+
+  fit() {
+    this.#setView(this.#wanted());
+  }
+
+  #view() {
+    this.#setView(this.#wanted());
+  }
+
+  #setView(view) {
+    this.view = view;
+    this.svg.setAttribute("viewBox", `${view.x} ${view.y} ${view.w} ${view.h}`);
+    const paper = this.svg.querySelector(".paper");
+    for (const [name, value] of Object.entries({ x: view.x, y: view.y, width: view.w, height: view.h })) paper.setAttribute(name, value);
+  }
+
+  zoom(factor) {
+    this.zoomed = Math.min(4, Math.max(0.3, (this.zoomed ?? 1) * factor));
+    this.fit();
+  }
+
+  pan(dx, dy) {
+    this.#setView({ ...this.view, x: this.view.x + dx * this.view.w, y: this.view.y + dy * this.view.h });
+  }
+
+  /** Bring what runs now into sight: of nested boxes the innermost. */
+  #follow() {
+    let now = null;
+    for (const [key, [classes]] of this.state) {
+      if (!/\b(running|now)\b/.test(classes)) continue;
+      const box = this.shown.boxes.get(key);
+      if (box && !box.open) now = box;
+    }
+    if (!now) return;
+    const { view } = this;
+    const inside = now.x - now.w / 2 > view.x && now.x + now.w / 2 < view.x + view.w && now.y - now.h / 2 > view.y && now.y + now.h / 2 < view.y + view.h;
+    if (!inside) {
+      this.view = { ...view, x: now.x - view.w / 2, y: now.y - view.h / 2 };
+      this.fit();
+    }
+  }
+
+  #listen() {
+    let drag = null;
+    this.svg.addEventListener("pointerdown", (event) => { drag = { x: event.clientX, y: event.clientY, view: this.view, moved: false }; });
+    this.svg.addEventListener("pointermove", (event) => {
+      if (!drag || !event.buttons) return;
+      const [dx, dy] = [event.clientX - drag.x, event.clientY - drag.y];
+      if (!drag.moved && Math.hypot(dx, dy) < 5) return;
+      drag.moved = true;
+      const unit = drag.view.w / this.host.clientWidth;
+      this.#setView({ ...drag.view, x: drag.view.x - dx * unit, y: drag.view.y - dy * unit });
+    });
+    this.svg.addEventListener("click", (event) => {
+      const node = event.target.closest("[data-key]");
+      if (node && !drag?.moved) this.toggle(node.dataset.key);
+      drag = null;
+    });
+    this.svg.addEventListener("wheel", (event) => {
+      if (!event.ctrlKey && !event.metaKey) return; // a plain wheel scrolls the notebook
+      event.preventDefault();
+      this.zoom(Math.exp(-event.deltaY / 300));
+    }, { passive: false });
+    this.svg.addEventListener("pointerover", (event) => this.onPoint(event.target.closest("[data-key]")));
+    this.svg.addEventListener("focusin", (event) => this.onPoint(event.target.closest("[data-key]")));
+    this.svg.addEventListener("pointerleave", () => this.onPoint(null));
+    this.svg.addEventListener("focusout", () => this.onPoint(null));
+    this.svg.addEventListener("keydown", (event) => this.#key(event));
+  }
+
+  #key(event) {
+    if (event.ctrlKey || event.metaKey || event.altKey) return;
+    const key = event.target.closest?.("[data-key]")?.dataset.key;
+    const pans = { ArrowLeft: [-0.15, 0], ArrowRight: [0.15, 0], ArrowUp: [0, -0.15], ArrowDown: [0, 0.15] };
+    if (event.key === "+" || event.key === "=") this.zoom(1.25);
+    else if (event.key === "-") this.zoom(1 / 1.25);
+    else if (event.key === "0") this.home();
+    else if (event.shiftKey && pans[event.key]) this.pan(...pans[event.key]);
+    else if (key && (event.key === "Enter" || event.key === " ")) this.toggle(key);
+    else if (key && event.key === "Escape") {
+      const around = this.opened.has(key) && this.net.units[key].c ? key
+        : Object.keys(this.net.units).find((one) => one !== "root" && this.net.units[one].c?.includes(key));
+      if (!around || !this.opened.has(around)) return;
+      this.toggle(around);
+    } else if (key && (event.key === "ArrowDown" || event.key === "ArrowUp")) {
+      const next = this.walk[this.walk.indexOf(key) + (event.key === "ArrowDown" ? 1 : -1)];
+      if (next) {
+        this.elements.get(key).setAttribute("tabindex", "-1");
+        this.elements.get(next).setAttribute("tabindex", "0");
+        this.elements.get(next).focus({ preventScroll: true });
+      }
+    } else return;
+    event.preventDefault();
+    event.stopPropagation();
+  }
+}
+
+function mixed(a, b, share) {
+  return a + (b - a) * share;
+}
+
+function mix(a, b, share) {
+  return Object.fromEntries(Object.keys(b).map((name) => [name, mixed(a[name], b[name], share)]));
+}
+
+function legendOf([low, high]) {
+  const bars = Array.from({ length: 7 }, (_, place) => h("span", { class: `tgv-shade tgv-shade-${place}` }));
+  return h("div", { class: "tgv-scale", role: "img", "aria-label": `Size of gradients: colours from ${low} to ${high}` },
+    h("span", {}, "size of gradient (rms)"), h("span", {}, low), ...bars, h("span", {}, high));
+}
