@@ -356,9 +356,10 @@ def _child(source: int, result: int, nothing: int, memory: int, filtered: bool, 
         os.closerange(4, 1024)
         isolation.limit(STAGES * unit["seconds"], memory, processes=not filtered)
         isolation.drop_capabilities()
-        if not landlock.forbid_files() and not empty:
-            python_only.refuse_the_outside()
+        locked = landlock.forbid_files()
         isolation.deny_system_calls()
+        if not (locked or empty):
+            python_only.refuse_the_outside()
         text = json.dumps(run(unit)).encode()
         while text:
             text = text[os.write(3, text) :]

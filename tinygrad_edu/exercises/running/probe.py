@@ -29,6 +29,9 @@ WALL = 10.0  # seconds by the clock on the wall that an answer may take in all, 
 STAGES = 3  # the cells that an answer needs, its own cell, the probe: each has a budget of its own
 
 
+_RAISE_IN_THREAD = ctypes.pythonapi.PyThreadState_SetAsyncExc  # found here: later nothing foreign may be looked up
+
+
 class TimeUp(BaseException):
     """The time budget is spent; no Exception, so `except Exception` in an answer does not swallow it."""
 
@@ -204,7 +207,7 @@ def _watchdog(budget: Budget) -> tuple[Callable[[], object], Callable[[], object
     def watch() -> None:
         while not over.wait(max(budget.left, AGAIN)):
             if budget.left <= 0:
-                ctypes.pythonapi.PyThreadState_SetAsyncExc(target, ctypes.py_object(TimeUp))
+                _RAISE_IN_THREAD(target, ctypes.py_object(TimeUp))
 
     def stop() -> None:
         # An exception that was set and not raised yet is raised in here, where it ends nothing. To take it back instead
