@@ -32,6 +32,7 @@ OUTER = [
     "exercises/test_dask.py",
     "exercises/test_answers_in_lessons.py",
     "course/test_progress.py",
+    "course/test_reference.py",
     "viz/test_program_file.py",
     "viz/test_sentences.py",
     "viz/test_export.py",

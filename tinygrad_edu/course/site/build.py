@@ -19,6 +19,7 @@ from pathlib import Path
 from typing import Any
 
 from ..working_copy import Notebook, update_working_copy
+from . import reference
 from .live import pages as live_pages
 from .live.parts import PartError
 
@@ -107,6 +108,7 @@ def build(
             _write_live_files(static / "live", numpy_wheel, progress)
             _write(copied / "index.ipynb", _front_page())
         shown = [*lessons, copied / "index.ipynb"] if live else lessons
+        contents = _LESSONS % _toctree(lessons, copied) + ("" if only else reference.write(pages))
         exercises = {path.stem: live_pages.exercises_of(_read(path)) for path in lessons}
         widgets = _Live(static / "widgets")
         for number, path in enumerate(shown):
@@ -124,12 +126,12 @@ def build(
             if live:
                 live_pages.make_live(notebook, path.stem, tape=True, lessons=exercises)
             if path.stem == "index":
-                notebook["cells"].append(_markdown("lessons", _LESSONS % _toctree(lessons, copied)))
+                notebook["cells"].append(_markdown("lessons", contents))
             _write(pages / name, notebook)
         if progress:
             _tell(len(shown), len(shown), "pages and search")
         if not live:
-            text = f"{_HEAD}{_READING}\n\n{_LESSONS % _toctree(lessons, copied)}"
+            text = f"{_HEAD}{_READING}\n\n{contents}"
             (pages / "index.md").write_text(text, encoding="utf-8")
         for file in ("live.js", "live.css"):
             shutil.copy(HERE / file, static / file)
@@ -326,7 +328,7 @@ def _sphinx(source: Path, out: Path, static: Path, doctrees: Path) -> None:
 
     settings = {
         "project": TITLE,
-        "extensions": ["myst_nb", "sphinx.ext.githubpages", "tinygrad_edu.course.site.mathml"],
+        "extensions": ["myst_nb", "sphinx.ext.githubpages", "tinygrad_edu.course.site.mathml", *reference.EXTENSIONS],
         "exclude_patterns": ["download/**"],
         "nb_execution_mode": "off",
         "nb_merge_streams": True,
@@ -342,6 +344,7 @@ def _sphinx(source: Path, out: Path, static: Path, doctrees: Path) -> None:
         "html_show_sphinx": False,
         "templates_path": [],
         "language": "en",
+        **reference.SETTINGS,
     }
     warnings = io.StringIO()
     app = Sphinx(
