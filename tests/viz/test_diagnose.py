@@ -5,12 +5,12 @@ import random
 
 import numpy as np
 import pytest
-from support.diagnosis import broken, healthy
+from support.diagnosis import broken, healthy, scripts
 
 import viz
 
 
-@pytest.mark.parametrize("case", broken.BROKEN, ids=lambda case: case.name)
+@pytest.mark.parametrize("case", [*broken.BROKEN, *scripts.SCRIPTS], ids=lambda case: case.name)
 def test_the_cause_and_its_line_come_first(engine, case):
     report = viz.diagnose(case.program, engine=engine)
     first = report.findings[0]

@@ -21,11 +21,12 @@ import numpy as np
 from viz.diagnosis.functions import check_function
 from viz.diagnosis.observation import Exit, Held, Leaf, Moment, Observation, Part, Ran, Seen, Through, Write
 from viz.diagnosis.places import Places
-from viz.engines import Engine
+from viz.engines import ACCUMULATE, Engine
 from viz.recording.reader import tensors_in
 
 MOST_OPS = 60_000  # that are written down; past them a program runs on unseen
 SMALL = 100_000  # numbers, up to which NumPy finds the largest as soon as the engine does
+MOST_NODES = 5_000  # that are walked over to find where a value came from
 SAMPLE = 64  # numbers of a leaf that are looked at before and after a step
 NAMING_PASSES = 5  # backward passes at which the program's variables are looked through
 EXITS = {"item", "tolist", "numpy", "__float__", "__int__", "__bool__", "__array__", "__index__"}
@@ -68,6 +69,7 @@ class Observer:
         self._within = 0  # calls of ours under way, in which nothing is looked at
         self._objects: dict[int, Any] = {}
         self._inits = 0
+        self._nodes: dict[tuple[int, str, int], int] = {}  # by sequence number, name and output: the value
         self._quick = hasattr(engine.module, "aminmax")  # which needs one pass and no memory
 
     # the run
@@ -217,7 +219,46 @@ class Observer:
             elif base is None:
                 value.base = self._sharing(tensor)
         self._remember(tensor, nr)
+        if op is None and tensor.requires_grad and not tensor.is_leaf:
+            self._unseen(tensor, value, line)
         return nr
+
+    def _unseen(self, tensor: Any, value: Seen, line: int | None) -> None:
+        """A value with a history that no call showed, as what a fused layer computes: its inputs are read from the graph."""
+        try:
+            node = tensor.grad_fn
+        except RuntimeError:  # a view whose history an in-place change made unreadable
+            return
+        found: list[int] = []
+        met: set[Any] = set()
+        stack = [node]
+        while stack and len(met) < MOST_NODES:
+            one = stack.pop()
+            for behind, number in one.next_functions:
+                if behind is None or (key := (behind._sequence_nr(), behind.name(), number)) in met:
+                    continue
+                met.add(key)
+                if behind.name() == ACCUMULATE:
+                    found.append(self.value(behind.variable, line))
+                elif key in self._nodes:
+                    found.append(self._nodes[key])
+                else:
+                    stack.append(behind)
+        module = self.seen.parts[self._running[-1]].path if self._running else ""
+        name = node.name().partition("Backward")[0].lower()
+        lines = (line,) if line is not None else ()
+        value.op = len(self.seen.ops)
+        made = Ran(
+            value.op, name, line, lines, None, module, tuple(dict.fromkeys(found)), (value.nr,), True, True, False
+        )
+        made.node, made.step = node.name(), self.seen.steps
+        self.seen.ops.append(made)
+        self._hear_node(node, ((tensor.output_nr, value.nr),))
+
+    def _hear_node(self, node: Any, places: tuple[tuple[int, int], ...]) -> None:
+        for number, nr in places:
+            self._nodes[node._sequence_nr(), node.name(), number] = nr
+        self._handles.append(node.register_prehook(functools.partial(self._gradients, places)))
 
     def _sharing(self, tensor: Any) -> int | None:
         """The value whose memory a tensor that came from nowhere uses: a `numpy()` there and back."""
@@ -402,7 +443,7 @@ class Observer:
                 nodes.setdefault(id(node), (node, []))[1].append((tensor.output_nr, nr))
         for node, places in nodes.values():
             op.node = node.name()
-            self._handles.append(node.register_prehook(functools.partial(self._gradients, tuple(places))))
+            self._hear_node(node, tuple(places))
         if len(self._handles) > 20_000:
             del self._handles[:10_000]  # of graphs that are long gone
 

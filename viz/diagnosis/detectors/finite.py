@@ -47,7 +47,7 @@ def _forward(seen: Observation, each: Through, root: Seen) -> Iterator[Finding]:
             break
         value = worse[0]
     names = seen.called([value.leaf]) if value.leaf is not None else [value.name] if value.name else []
-    steps = seen.steps
+    steps = any(moment.kind in ("step", "update") for moment in seen.moments)
     if value.leaf is not None and value.requires_grad and steps:
         yield from _diverged(seen, each, names)
         return

@@ -56,7 +56,8 @@ LABELS = (
 )
 SMALL = 1e-6  # a step, against the size of what it changes
 STILL = 1e-5  # a change of the loss over all steps, against the loss
-LARGE = 3.0  # times that a loss grows over the steps
+LARGE = 3.0  # times that a loss grows over five passes or more; batches differ, so over fewer it takes
+AT_ONCE = 100.0
 
 
 def find(seen: Observation) -> Iterator[Finding]:
@@ -340,7 +341,8 @@ def _rate(seen: Observation) -> Iterator[Finding]:
             )  # fmt: skip
     if len(losses) >= 3 and len(lines) == 1 and all(math.isfinite(loss) for loss in losses):
         grows = sum(b > a for a, b in itertools.pairwise(losses))
-        if abs(losses[-1]) > LARGE * abs(losses[0]) > 0 and grows >= 0.7 * (len(losses) - 1) and not _ascends(seen):
+        grown = LARGE if len(losses) >= 5 else AT_ONCE
+        if abs(losses[-1]) > grown * abs(losses[0]) > 0 and grows >= 0.7 * (len(losses) - 1) and not _ascends(seen):
             held_by = rated[0] if rated else None
             update = next((m.line for m in seen.moments if m.kind == "update"), None)
             line = held_by.line if held_by else update

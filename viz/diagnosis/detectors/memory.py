@@ -45,7 +45,7 @@ def _growing(seen: Observation) -> Iterator[Finding]:
     for line, found in lines.items():
         op, value = found[0]
         later = [each for each in seen.passes if each.ops > op.nr]
-        state = any(set(op.outputs) & seen.behind(each) for each in later)
+        state = any(set(one.outputs) & seen.behind(each) for one, _ in found for each in later)
         raised = seen.error is not None and SECOND in seen.error["message"]
         code = seen.places.code(line)
         names = list(dict.fromkeys(one.name for _, one in found if one.name))

@@ -70,7 +70,7 @@ def _without_gradient(seen: Observation) -> Iterator[Finding]:
         return
     failed = next((each for each in passes if each.raised), None)
     trained = list(seen.trained())
-    idle = [leaf for leaf in seen.leaves if not leaf.gradients]
+    idle = [leaf for leaf in seen.leaves if not leaf.gradients or failed is not None]
     if not idle and failed is None:
         return
     ways = links(seen)
@@ -80,7 +80,7 @@ def _without_gradient(seen: Observation) -> Iterator[Finding]:
         wanted = leaf.held or (leaf.requires_grad and not any(each.held for each in seen.leaves))
         if not leaf.requires_grad and leaf.frozen_at is None and not leaf.held:
             continue
-        cut = _cut(seen, leaf, passes, ways)
+        cut = _cut(seen, leaf, passes if not leaf.gradients else [failed] if failed else [], ways)
         if cut is None:
             if leaf.requires_grad and (leaf.held or leaf.holder is not None) and not leaf.used:
                 unused.append(leaf)
