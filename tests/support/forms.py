@@ -437,6 +437,13 @@ T.manual_seed(0); m = T.nn.Sequential(T.nn.LazyConv2d(4, 3), T.nn.LazyBatchNorm2
 T.manual_seed(0); m = T.nn.LazyLinear(3); o = T.optim.SGD(m.parameters(), lr=.1); m(T.ones(2, 4)).sum().backward(); o.step(); out = m.weight
 m = T.nn.LazyLinear(3); out = m.weight.shape
 m = T.nn.LazyConv1d(3, 2); out = m.has_uninitialized_params(), m(T.ones(1, 4, 5)).shape[1], m.in_channels, T.nn.LazyConvTranspose2d(2, 2)(T.ones(1, 3, 2, 2)).shape[2], T.nn.LazyBatchNorm1d(affine=False)(T.ones(2, 3)), T.nn.LazyConv3d(2, 2)(T.ones(1, 3, 2, 2, 2)).shape[1]
+T.manual_seed(0); m = T.nn.utils.weight_norm(T.nn.Linear(3, 2)); y = m(T.ones(4, 3)); y.sum().backward(); out = y, m.weight_g.grad, m.weight_v.grad, list(m.state_dict()), m.weight_g
+T.manual_seed(0); m = T.nn.utils.weight_norm(T.nn.Conv1d(3, 2, 3), dim=None); y = m(T.ones(1, 3, 5)); y.sum().backward(); T.nn.utils.remove_weight_norm(m); out = y, m.weight, list(m.state_dict())
+T.manual_seed(0); m = T.nn.utils.spectral_norm(T.nn.Linear(3, 2)); y = m(T.ones(4, 3)); y.sum().backward(); m.eval(); out = y, m(T.ones(1, 3)), m.weight_orig.grad, sorted(m.state_dict()), m.weight_u
+T.manual_seed(0); m = T.nn.utils.spectral_norm(T.nn.ConvTranspose2d(3, 2, 3), n_power_iterations=2); y = m(T.ones(1, 3, 3, 3)); y.sum().backward(); out = y, m.weight_orig.grad
+m = T.nn.Linear(2, 1); log = []; m.register_state_dict_pre_hook(lambda m, p, k: log.append(p)); m.register_state_dict_post_hook(lambda m, s, p, l: s.update(extra=T.ones(1))); m.register_load_state_dict_post_hook(lambda m, k: k.unexpected_keys.clear()); s = m.state_dict(); m.load_state_dict(s); out = log, sorted(s)
+m = T.nn.Sequential(T.nn.Linear(2, 1)); m[0].register_load_state_dict_pre_hook(lambda m, s, p, *a: s.update({p + 'weight': s.pop(p + 'w')})); out = str(m.load_state_dict({'0.w': T.ones(1, 2), '0.bias': T.ones(1)})), m[0].weight
+class M(T.nn.Module):\n def get_extra_state(self): return {'n': 3}\n def set_extra_state(self, s): self.n = s['n']\nm = M(); m.load_state_dict(m.state_dict()); out = m.n, list(m.state_dict())
 m = T.nn.DataParallel(T.nn.Linear(2, 1)); out = list(m.state_dict()), m(T.ones(3, 2)).shape[0]
 """
 

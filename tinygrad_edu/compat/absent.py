@@ -20,6 +20,7 @@ _SUBJECTS = {
     "machinery": "compiling, profiling, exporting and sharing work among processes are not built here. Leave it out",
     "transform": "functions of functions are in autograd.functional (jacobian, hessian, vjp, jvp). Use these, or a loop",
     "decomposition": "this decomposition is not built. Where no gradient is needed, use numpy.linalg on t.numpy()",
+    "rare": "it is rarely asked for, and not built here. Where no gradient is needed, use NumPy on t.numpy()",
     "device": "tinygrad_edu computes on the CPU alone. Leave the device out",
 }
 
@@ -43,7 +44,15 @@ _NAMES = {
     "machinery": "export fx package futures monitor nested masked _dynamo _inductor cpp_extension",
     "transform": "",
     "decomposition": "lu lu_factor lu_solve ldl_factor ldl_solve svd_lowrank pca_lowrank geqrf ormqr orgqr householder_product lobpcg",
-    "device": "mtia hpu ipu pin_memory DistributedDataParallel",
+    "rare": (
+        "as_strided_scatter const_data_ptr dim_order float_power_ hash_tensor heaviside_ i0_ igamma igamma_ igammac igammac_ "
+        "index_reduce index_reduce_ map2_ map_ module_load mvlgamma_ new_empty_strided polygamma_ record_stream reinforce renorm_ "
+        "resize resize_as resize_as_sparse_ slice_inverse solve symeig sparse_dim dense_dim ccol_indices col_indices crow_indices "
+        "row_indices indices values sparse_resize_ sparse_resize_and_clear_ sspaddmm to_mkldnn to_padded_tensor triangular_solve "
+        "q_per_channel_axis q_per_channel_scales q_per_channel_zero_points conj_physical_ angle resolve_neg profile_hook_step mode T_destination "
+        "parametrize parametrizations prune"
+    ),
+    "device": "mtia xpu_ hpu ipu pin_memory DistributedDataParallel",
 }
 _SUBJECT_OF = {name: subject for subject, names in _NAMES.items() for name in names.split()}
 

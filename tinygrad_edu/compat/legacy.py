@@ -154,3 +154,22 @@ for _name in [
 ]:
     if hasattr(Tensor, f"{_name}_"):
         functions[f"{_name}_"] = getattr(Tensor, f"{_name}_")
+
+# Questions with one answer here, and functions that are methods as well.
+for _name in ("ipu", "maia", "mkldnn", "mps", "mtia", "nested", "sparse_csr", "vulkan", "xla", "xpu"):
+    bind(f"is_{_name}", False)
+for _name, _answer in {"is_neg": False, "is_distributed": False}.items():
+    bind(_name, lambda self, _answer=_answer: _answer)
+for _name in ("hardshrink", "histogram", "unsafe_chunk", "unsafe_split", "unsafe_split_with_sizes"):
+    if _name in functions:
+        bind(_name, functions[_name])
+bind("polygamma", lambda self, n: functions["polygamma"](n, self))
+
+
+def apply_(self: Tensor, callable: Any) -> Tensor:
+    """Each element replaced by what a Python function makes of it: slow, and outside the graph."""
+    flat = [callable(value) for value in self.reshape(-1).tolist()]
+    return self.copy_(tensor(flat, dtype=self.dtype).reshape(self.shape))
+
+
+bind("apply_", apply_)

@@ -54,6 +54,12 @@ class Module:
             _backward_pre_hooks=OrderedDict(),
         )
 
+    # The hooks around saving and loading, by when they are called: made when the first one is registered.
+    _state_hooks: dict[str, dict[int, Any]] = {}  # noqa: RUF012 - replaced, never changed
+    _always_called: frozenset[int] = frozenset()
+    dump_patches = False
+    call_super_init = False
+
     def forward(self, *args: Any, **kwargs: Any) -> Any:
         """What the module computes; subclasses write it, callers call the module itself."""
         raise NotImplementedError(f'Module [{type(self).__name__}] is missing the required "forward" function')
@@ -203,6 +209,13 @@ class Module:
         """Call `hook(module, args)` before forward; what it returns replaces the arguments."""
         return _add(self._forward_pre_hooks, (hook, with_kwargs), prepend)
 
+    def register_backward_hook(self, hook: Callable[..., Any]) -> RemovableHandle:
+        """The older form of `register_full_backward_hook`, which sees the gradients of the last op alone.
+
+        Here it sees what the newer form sees.
+        """
+        return self.register_full_backward_hook(hook)
+
     def register_full_backward_hook(self, hook: Callable[..., Any], prepend: bool = False) -> RemovableHandle:
         """Call `hook(module, grad_input, grad_output)` when the gradients of the inputs are there."""
         return _add(self._backward_hooks, hook, prepend)
@@ -302,14 +315,75 @@ class Module:
 
     # --- saving ----------------------------------------------------------------------------------------------------
 
-    def state_dict(self, *, destination: Any = None, prefix: str = "", keep_vars: bool = False) -> dict[str, Tensor]:
+    def state_dict(
+        self, *args: Any, destination: Any = None, prefix: str = "", keep_vars: bool = False
+    ) -> dict[str, Any]:
         """All parameters and persistent buffers by path: detached, sharing memory with the module's own."""
-        out: dict[str, Tensor] = OrderedDict() if destination is None else destination
-        for path, module in self.named_modules(remove_duplicate=False):
-            for name, value in module._saved_entries():
-                key = f"{prefix}{path}.{name}" if path else f"{prefix}{name}"
-                out[key] = value if keep_vars else value.detach()
+        for value, given in zip(args, ("destination", "prefix", "keep_vars"), strict=False):
+            destination, prefix, keep_vars = (
+                value if given == "destination" else destination,
+                value if given == "prefix" else prefix,
+                value if given == "keep_vars" else keep_vars,
+            )
+        out: dict[str, Any] = OrderedDict() if destination is None else destination
+        for hook in self._state_hooks_at("state_dict_pre"):
+            hook(self, prefix, keep_vars)
+        for name, value in self._saved_entries():
+            out[f"{prefix}{name}"] = value if keep_vars else value.detach()
+        if self._has_extra_state():
+            out[f"{prefix}_extra_state"] = self.get_extra_state()
+        for name, module in self._modules.items():
+            if module is not None:
+                module.state_dict(destination=out, prefix=f"{prefix}{name}.", keep_vars=keep_vars)
+        for hook in self._state_hooks_at("state_dict_post"):
+            hook(self, out, prefix, {"version": 1})
         return out
+
+    def _has_extra_state(self) -> bool:
+        return type(self).get_extra_state is not Module.get_extra_state
+
+    def get_extra_state(self) -> Any:
+        """What else is to be saved; subclasses write it, and `set_extra_state`."""
+        raise RuntimeError(
+            "Reached a code path in Module.get_extra_state() that should never be called: write it in a subclass."
+        )
+
+    def set_extra_state(self, state: Any) -> None:
+        """Take back what `get_extra_state` gave."""
+        raise RuntimeError(
+            "Reached a code path in Module.set_extra_state() that should never be called: write it in a subclass."
+        )
+
+    def _state_hooks_at(self, when: str) -> list[Any]:
+        return list(self._state_hooks.get(when, {}).values())
+
+    def _add_state_hook(self, when: str, hook: Any) -> RemovableHandle:
+        if not self.__dict__.get("_state_hooks"):
+            self.__dict__["_state_hooks"] = {}
+        return add_hook(self._state_hooks.setdefault(when, OrderedDict()), hook)
+
+    def register_state_dict_pre_hook(self, hook: Callable[..., Any]) -> RemovableHandle:
+        """Call `hook(module, prefix, keep_vars)` before `state_dict` gathers the entries."""
+        return self._add_state_hook("state_dict_pre", hook)
+
+    def register_state_dict_post_hook(self, hook: Callable[..., Any]) -> RemovableHandle:
+        """Call `hook(module, state_dict, prefix, local_metadata)` with the entries, which it may change."""
+        return self._add_state_hook("state_dict_post", hook)
+
+    _register_state_dict_hook = register_state_dict_post_hook
+
+    def register_load_state_dict_pre_hook(self, hook: Callable[..., Any]) -> RemovableHandle:
+        """Call `hook(module, state_dict, prefix, local_metadata, strict, missing_keys, unexpected_keys, error_msgs)` first."""
+        return self._add_state_hook("load_pre", hook)
+
+    def _register_load_state_dict_pre_hook(
+        self, hook: Callable[..., Any], with_module: bool = False
+    ) -> RemovableHandle:
+        return self._add_state_hook("load_pre", hook if with_module else lambda module, *args: hook(*args))
+
+    def register_load_state_dict_post_hook(self, hook: Callable[..., Any]) -> RemovableHandle:
+        """Call `hook(module, incompatible_keys)` after loading; it may clear the keys."""
+        return self._add_state_hook("load_post", hook)
 
     def _saved_entries(self) -> Iterator[tuple[str, Tensor]]:
         for name, p in self._parameters.items():
@@ -398,6 +472,22 @@ class Module:
     def half(self) -> Module:
         """All floating-point parameters and buffers as float16."""
         return self._convert(np.dtype(np.float16))
+
+    def to_empty(self, *, device: Any, recurse: bool = True) -> Module:
+        """The module itself, whose parameters are on the CPU already."""
+        return self.to(device)
+
+    def share_memory(self) -> Module:
+        """The module itself: nothing is shared among processes."""
+        return self
+
+    def compile(self, *args: Any, **kwargs: Any) -> None:
+        """Nothing to do: nothing is compiled, and the numbers are the same."""
+
+    def set_submodule(self, target: str, module: Module, strict: bool = False) -> None:
+        """Put `module` in the place of the one at a path such as `encoder.0`."""
+        above, _, name = target.rpartition(".")
+        setattr(self.get_submodule(above), name, module)
 
     def cpu(self) -> Module:
         """The module itself: it is on the CPU already."""

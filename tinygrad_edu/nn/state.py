@@ -29,11 +29,27 @@ def load(module: Any, state_dict: Any, strict: bool, assign: bool) -> Incompatib
     """Copy values into the parameters and buffers of `module` by path, as `Module.load_state_dict` says."""
     if not isinstance(state_dict, Mapping):
         raise TypeError(f"Expected state_dict to be dict-like, got {type(state_dict)}.")
-    own = module.state_dict(keep_vars=True)
+    state_dict = dict(state_dict)
+    before: tuple[list[str], list[str], list[str]] = [], [], []
+    for path, part in module.named_modules(remove_duplicate=False):
+        prefix = f"{path}." if path else ""
+        for hook in part._state_hooks_at("load_pre"):
+            hook(part, state_dict, prefix, {"version": 1}, strict, *before)
+        if part._has_extra_state() and f"{prefix}_extra_state" in state_dict:
+            part.set_extra_state(state_dict.pop(f"{prefix}_extra_state"))
+    own = {
+        f"{path}.{name}" if path else name: t
+        for path, part in module.named_modules(remove_duplicate=False)
+        for name, t in part._saved_entries()
+    }
     # Batches were not counted before PyTorch 0.4.1: files of that time, and programs, leave them out.
     missing = [key for key in own if key not in state_dict and not key.endswith("num_batches_tracked")]
     unexpected = [key for key in state_dict if key not in own]
-    errors = []
+    missing, unexpected, errors = before[0] + missing, before[1] + unexpected, before[2]
+    found = IncompatibleKeys(missing, unexpected)
+    for _, part in module.named_modules(remove_duplicate=False):
+        for hook in part._state_hooks_at("load_post"):
+            hook(part, found)
     if strict and unexpected:
         errors.append(f"Unexpected key(s) in state_dict: {', '.join(map(repr, unexpected))}. ".replace("'", '"'))
     if strict and missing:
@@ -43,6 +59,8 @@ def load(module: Any, state_dict: Any, strict: bool, assign: bool) -> Incompatib
             continue
         value = state_dict[key]
         array = value._data if isinstance(value, Tensor) else np.asarray(value)
+        if hasattr(target, "materialize"):
+            target.materialize(array.shape)
         if array.shape != target._data.shape:
             errors.append(
                 f"size mismatch for {key}: copying a param with shape {Size(array.shape)} from checkpoint, the shape "
@@ -56,4 +74,4 @@ def load(module: Any, state_dict: Any, strict: bool, assign: bool) -> Incompatib
             bump_version(target)
     if errors:
         raise RuntimeError(f"Error(s) in loading state_dict for {type(module).__name__}:\n\t" + "\n\t".join(errors))
-    return IncompatibleKeys(missing, unexpected)
+    return found

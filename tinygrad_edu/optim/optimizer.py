@@ -269,6 +269,9 @@ class Optimizer:
     def _all(self) -> list[Tensor]:
         return [p for group in self.param_groups for p in group["params"]]
 
+    # Names for annotations.
+    OptimizerPreHook = OptimizerPostHook = Hook
+
     def __repr__(self) -> str:
         groups = []
         for i, group in enumerate(self.param_groups):

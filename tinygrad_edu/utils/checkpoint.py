@@ -15,6 +15,7 @@ from typing import Any
 
 from ..autograd import engine, grad_mode, graph_task
 from ..autograd.function import Function
+from ..compat.later import later
 from ..tensor import Tensor
 from .recomputation import DETERMINISM_CHECKS, CheckpointError, Frame, Log
 
@@ -303,3 +304,6 @@ class CheckpointFunction(Function):
             raise RuntimeError("none of output has requires_grad=True, this checkpoint() is not necessary")
         engine.backward([o for o, _ in pairs], [g for _, g in pairs])
         return (None, None, *(x.grad if isinstance(x, Tensor) else None for x in detached))
+
+
+__getattr__ = later(__name__, {}, "It is no part of what programs use of it, and not built here.")

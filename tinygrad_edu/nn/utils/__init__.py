@@ -71,4 +71,8 @@ def vector_to_parameters(vec: Tensor, parameters: Iterable[Tensor]) -> None:
         start += p.numel()
 
 
-__getattr__ = later(__name__, {}, "Compute the weight in a Module's forward, as these helpers do.")
+__getattr__ = later(
+    __name__,
+    dict.fromkeys(("remove_spectral_norm", "remove_weight_norm", "spectral_norm", "weight_norm"), "weights"),
+    "Compute the weight in a Module's forward, as these helpers do.",
+)

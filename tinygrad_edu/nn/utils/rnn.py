@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from ...compat.later import later
 from ...ops import functions, nn_functions
 from ...tensor import Tensor, wrap
 
@@ -135,3 +136,6 @@ def pack_sequence(sequences: Sequence[Tensor], enforce_sorted: bool = True) -> P
 def unpack_sequence(packed_sequences: PackedSequence) -> list[Tensor]:
     """The sequences (L, …) again."""
     return unpad_sequence(*pad_packed_sequence(packed_sequences, batch_first=True), batch_first=True)
+
+
+__getattr__ = later(__name__, {}, "It is no part of what programs use of it, and not built here.")

@@ -1,0 +1,140 @@
+"""Every public name of PyTorch is here, or is refused by a sentence that says what to do instead: asked for, and imported."""
+
+from __future__ import annotations
+
+import importlib
+import subprocess
+import sys
+from typing import Any
+
+import pytest
+import torch
+
+import tinygrad_edu
+
+PLACES = (
+    "", "nn", "nn.functional", "nn.init", "nn.utils", "nn.utils.rnn", "optim", "optim.lr_scheduler", "linalg", "autograd",
+    "autograd.functional", "distributions", "utils", "utils.data", "utils.checkpoint", "special", "func", "amp", "random", "jit",
+)  # fmt: skip
+MODULES = (
+    "amp", "autograd.function", "autograd.functional", "autograd.profiler", "autograd.variable", "backends.cudnn", "cuda", "cuda.amp",
+    "distributed", "distributions.categorical", "distributions.kl", "distributions.normal", "func", "functional", "hub", "jit",
+    "linalg", "multiprocessing", "nn", "nn.functional", "nn.init", "nn.modules", "nn.modules.conv", "nn.modules.loss",
+    "nn.modules.module", "nn.parallel", "nn.parameter", "nn.utils", "nn.utils.clip_grad", "nn.utils.rnn", "onnx", "optim",
+    "optim.adam", "optim.lbfgs", "optim.lr_scheduler", "optim.optimizer", "optim.sgd", "optim.swa_utils", "overrides", "profiler",
+    "random", "special", "testing", "utils", "utils.checkpoint", "utils.data", "utils.data.dataloader", "utils.data.dataset",
+    "utils.data.sampler", "utils.model_zoo", "utils.tensorboard", "version",
+)  # fmt: skip
+REFUSED = (
+    "fft",
+    "fx",
+    "export",
+    "sparse",
+    "quantization",
+    "ao",
+    "package",
+    "nn.quantized",
+    "masked",
+    "nested",
+    "_dynamo",
+)
+
+
+def _at(package: Any, path: str) -> Any:
+    return importlib.import_module(f"{package.__name__}.{path}") if path else package
+
+
+def _own(module: Any, name: str) -> bool:
+    """True for what a module defines or names in `__all__`."""
+    if name in getattr(module, "__all__", ()):
+        return True
+    home = getattr(getattr(module, name), "__module__", None) or ""
+    return home == module.__name__ or home.startswith(f"{module.__name__}.")
+
+
+def _says_what_to_do(text: str) -> bool:
+    return len(text) > 60 and any(
+        word in text
+        for word in (
+            "built",
+            "Use",
+            "use",
+            "Write",
+            "written",
+            "Compute",
+            "Leave",
+            "leave",
+            "CPU",
+            "PyTorch",
+            "It has",
+            "See",
+        )
+    )
+
+
+@pytest.mark.parametrize("place", PLACES)
+def test_a_public_name_is_there_or_is_refused_by_a_sentence(place: str) -> None:
+    ours, theirs = _at(tinygrad_edu, place), _at(torch, place)
+    mute = {}
+    for name in dir(theirs):
+        # What a module of PyTorch itself imports is none of its names.
+        if name.startswith("_") or not _own(theirs, name):
+            continue
+        try:
+            getattr(ours, name)
+        except AttributeError as error:
+            if not _says_what_to_do(str(error)):
+                mute[name] = str(error)
+    assert mute == {}
+
+
+@pytest.mark.parametrize(
+    "make", [lambda T: T.ones(2, 2), lambda T: T.nn.Linear(1, 1), lambda T: T.optim.SGD([T.ones(1)])]
+)
+def test_a_method_is_there_or_is_refused_by_a_sentence(make: Any) -> None:
+    ours, theirs = make(tinygrad_edu), make(torch)
+    mute = {}
+    for name in dir(type(theirs)):
+        if name.startswith("_") or name in ("index", "xpu", "profile_hook_step"):  # of PyTorch's own machinery
+            continue
+        try:
+            getattr(ours, name)
+        except AttributeError as error:
+            if not _says_what_to_do(str(error)):
+                mute[name] = str(error)
+        except (RuntimeError, TypeError, NotImplementedError):
+            pass
+    assert mute == {}
+
+
+@pytest.mark.parametrize("name", MODULES)
+def test_a_module_that_programs_import_can_be_imported(name: str) -> None:
+    assert importlib.import_module(f"tinygrad_edu.{name}") is not None
+
+
+@pytest.mark.parametrize("name", REFUSED)
+def test_an_import_of_what_is_not_built_says_what_to_do(name: str) -> None:
+    with pytest.raises(ImportError) as refusal:
+        importlib.import_module(f"tinygrad_edu.{name}")
+    assert _says_what_to_do(str(refusal.value))
+
+
+@pytest.mark.parametrize(
+    "statement",
+    [
+        "from tinygrad_edu import vmap_of_something", "from tinygrad_edu.nn import NoSuchLayer", "import tinygrad_edu.fft",
+        "from tinygrad_edu.nn.functional import no_such_function", "from tinygrad_edu.optim import Muon",
+        "from tinygrad_edu.linalg import eig", "from tinygrad_edu.utils.data import DataPipe",
+    ],
+)  # fmt: skip
+def test_a_name_that_is_imported_is_refused_with_the_same_sentence(statement: str) -> None:
+    with pytest.raises(ImportError) as refusal:
+        exec(statement)
+    assert _says_what_to_do(str(refusal.value))
+
+
+def test_what_programs_import_leaves_the_import_of_the_package_small() -> None:
+    code = "import sys, tinygrad_edu; print([m for m in sys.modules if m.startswith('tinygrad_edu.compat.outside')])"
+    assert (
+        subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.strip() == "[]"
+    )
