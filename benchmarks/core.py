@@ -2,8 +2,8 @@
 
     python benchmarks/core.py
 
-Each row is the median of several runs of one piece of work, on one thread; the last column is the ratio to the first peer
-of its group. Peers: PyTorch on the CPU, micrograd, HIPS autograd, and the same mathematics written by hand in NumPy.
+Each row is the median of several runs of one piece of work, on one thread, the peers in turn; the last column is the ratio
+to the first peer of its group. Whole networks are in `benchmarks/ops.py --only training`. Peers: PyTorch on the CPU, micrograd, HIPS autograd, and the same mathematics written by hand in NumPy.
 Needs `pip install torch micrograd autograd` beside the project; a peer that is missing is left out, and said so.
 """
 
@@ -18,6 +18,7 @@ import tempfile
 import time
 import tracemalloc
 from collections.abc import Callable
+from types import FrameType
 
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
@@ -43,25 +44,26 @@ except ImportError:
     Value = None
 
 
-def median_ms(work: Callable[[], object], runs: int) -> float:
-    """The median time of `work` in milliseconds, after one run that is not counted."""
-    work()
-    times = []
-    for _ in range(runs):
-        gc.collect()
-        start = time.perf_counter()
+def interleaved_ms(cases: dict[str, Callable[[], object]], runs: int) -> dict[str, float]:
+    """The median time of each case in milliseconds. In each round every case runs once, so that all share the same noise."""
+    times: dict[str, list[float]] = {name: [] for name in cases}
+    for work in cases.values():
         work()
-        times.append(time.perf_counter() - start)
-    return 1e3 * statistics.median(times)
+    for _ in range(runs):
+        for name, work in cases.items():
+            gc.collect()
+            start = time.perf_counter()
+            work()
+            times[name].append(time.perf_counter() - start)
+    return {name: 1e3 * statistics.median(taken) for name, taken in times.items()}
 
 
 def report(title: str, unit: str, scale: float, cases: dict[str, Callable[[], object]], runs: int) -> None:
     """Time every case and print a table; ratios are to the first case."""
     print(f"\n{title}")
-    reference = None
-    for name, work in cases.items():
-        value = median_ms(work, runs) * scale
-        reference = reference or value
+    values = {name: ms * scale for name, ms in interleaved_ms(cases, runs).items()}
+    reference = next(iter(values.values()))
+    for name, value in values.items():
         print(f"  {name:<24} {value:>12.3f} {unit:<12} {value / reference:>8.2f} x")
 
 
@@ -69,12 +71,12 @@ def report(title: str, unit: str, scale: float, cases: dict[str, Callable[[], ob
 
 
 def chain(T, n: int) -> object:
-    """n multiplications of a scalar, forward and backward."""
-    w = T.tensor(1.0001, requires_grad=True)
-    c = T.tensor(0.9999)
-    y = w
-    for _ in range(n):
+    """n operations on a scalar, products and sums in turn, forward and backward."""
+    w, c, d = (T.tensor(number, dtype=T.float64) for number in (1.0001, 0.9999, 0.0001))
+    y = w.requires_grad_()
+    for _ in range(n // 2):
         y = y * c
+        y = y + d
     y.backward()
     return w.grad
 
@@ -82,17 +84,19 @@ def chain(T, n: int) -> object:
 def chain_micrograd(n: int) -> None:
     """In pieces of 200: micrograd sorts by recursion, and a longer chain is past Python's limit."""
     for _ in range(n // 200):
-        w, c = Value(1.0001), Value(0.9999)
+        w, c, d = Value(1.0001), Value(0.9999), Value(0.0001)
         y = w
-        for _ in range(200):
+        for _ in range(100):
             y = y * c
+            y = y + d
         y.backward()
 
 
 def chain_hips(n: int) -> float:
     def f(w: float) -> float:
-        for _ in range(n):
+        for _ in range(n // 2):
             w = w * 0.9999
+            w = w + 0.0001
         return w
 
     return hips.grad(f)(1.0001)
@@ -159,6 +163,34 @@ def bytes_per_op(n: int = 10_000) -> float:
     return used / n
 
 
+# --- what a reader passes -----------------------------------------------------------------------------------------------
+
+
+def passed() -> tuple[int, int, int]:
+    """Files, functions and lines of the package that `y = w * x; y.backward()` runs, after one run that is not counted."""
+    home = os.path.dirname(tinygrad_edu.__file__)
+    w, x = tinygrad_edu.tensor(3.0, requires_grad=True), tinygrad_edu.tensor(2.0)
+    functions: set[tuple[str, str]] = set()
+    lines: set[tuple[str, int]] = set()
+
+    def trace(frame: FrameType, event: str, argument: object) -> Callable[..., object] | None:
+        code = frame.f_code
+        if not code.co_filename.startswith(home):
+            return None
+        functions.add((code.co_filename, code.co_qualname))
+        if event == "line":
+            lines.add((code.co_filename, frame.f_lineno))
+        return trace
+
+    for tracer in (None, trace):
+        w.grad = None
+        sys.settrace(tracer)
+        y = w * x
+        y.backward()
+        sys.settrace(None)
+    return len({file for file, _ in functions}), len(functions), len(lines)
+
+
 # --- import ------------------------------------------------------------------------------------------------------------
 
 
@@ -186,7 +218,7 @@ def main() -> None:
     """Print every table."""
     n = 1000
     report(
-        f"A chain of {n} scalar multiplications, forward and backward, per op",
+        f"A chain of {n} products and sums of float64 scalars, forward and backward, per op",
         "µs/op",
         1e3 / n,
         peers(
@@ -214,13 +246,14 @@ def main() -> None:
         runs=50,
     )
     report(
-        "A chain of 1,000,000 scalar multiplications, forward, backward and destruction",
+        "A chain of 1,000,000 products and sums, forward, backward and destruction",
         "s",
         1e-3,
         peers(lambda: chain(tinygrad_edu, 1_000_000), [("torch", torch, lambda: chain(torch, 1_000_000))]),
         runs=1,
     )
     print(f"\nMemory of the graph of a scalar op: {bytes_per_op():.0f} bytes, its result included")
+    print("What `y = w * x; y.backward()` runs: {} files, {} functions, {} lines".format(*passed()))
     print("\nImport, beyond NumPy's own")
     for module in ["tinygrad_edu", *(["torch"] if torch is not None else [])]:
         print(f"  {module:<24} {import_seconds(module):>12.3f} s")
