@@ -19,6 +19,7 @@ from __future__ import annotations
 import argparse
 import importlib.util
 import json
+import re
 import statistics
 import subprocess
 import sys
@@ -108,44 +109,65 @@ class Chain(nn.Module):
         return x
 
 
+def gpt(blocks: int) -> tuple[nn.Module, torch.Tensor]:
+    """A GPT as people write it, 48 wide."""
+    sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "tests"))
+    from support.networks import gpt_model
+
+    return gpt_model(torch, blocks, 48, 4, 65, 16), torch.randint(0, 65, (2, 16))
+
+
 CASES: dict[str, Callable[[], tuple[nn.Module, torch.Tensor]]] = {
     "2-layer MLP": lambda: mlp(2),
     "50-layer MLP": lambda: mlp(50),
     "ResNet-50-like": lambda: (ResNet(), torch.randn(2, 3, 32, 32)),
+    "GPT, 2 blocks": lambda: gpt(2),
+    "GPT, 12 blocks": lambda: gpt(12),
     "chain of 1,000": lambda: (Chain(1_000), torch.ones(3)),
     "chain of 10,000": lambda: (Chain(10_000), torch.ones(3)),
 }
 
 
-def with_viz(model: nn.Module, x: torch.Tensor, y: torch.Tensor) -> tuple[float, float, int]:
-    """Seconds to DOT, seconds to SVG, bytes of SVG."""
+Measured = tuple[float, float, int, float]
+
+
+def side(picture: str) -> float:
+    """The longer side of an SVG, in pixels."""
+    found = re.findall(r'(?:width|height)="([\d.]+)(pt|px)?"', picture[:2000])[:2]
+    return max(float(number) * (4 / 3 if unit == "pt" else 1) for number, unit in found)
+
+
+def with_viz(model: nn.Module, x: torch.Tensor, y: torch.Tensor) -> Measured:
+    """Seconds to DOT, seconds to SVG, bytes of SVG, its longer side in pixels."""
     layout.bundled.cache_clear()  # it remembers the pictures of the run before
     start = time.perf_counter()
     _ = viz.draw(y, module=model).source
     dot = time.perf_counter() - start
     start = time.perf_counter()
     svg = viz.draw(y, module=model).svg
-    return dot, time.perf_counter() - start, len(svg.encode())
+    return dot, time.perf_counter() - start, len(svg.encode()), side(svg)
 
 
-def with_torchviz(model: nn.Module, x: torch.Tensor, y: torch.Tensor) -> tuple[float, float, int]:
+def with_torchviz(model: nn.Module, x: torch.Tensor, y: torch.Tensor) -> Measured:
     """As `with_viz`; torchviz walks by recursion, so it needs a deep stack."""
     import torchviz
 
     start = time.perf_counter()
     source = torchviz.make_dot(y, params=dict(model.named_parameters())).source
     dot = time.perf_counter() - start
-    return dot, dot + laid_out(source)[0], laid_out.size  # type: ignore[attr-defined]
+    took, picture = laid_out(source)
+    return dot, dot + took, len(picture), side(picture.decode())
 
 
-def with_torchview(model: nn.Module, x: torch.Tensor, y: torch.Tensor) -> tuple[float, float, int]:
+def with_torchview(model: nn.Module, x: torch.Tensor, y: torch.Tensor) -> Measured:
     """As `with_viz`; torchview runs the model once more to see it."""
     import torchview
 
     start = time.perf_counter()
     source = torchview.draw_graph(model, input_data=x, depth=100).visual_graph.source
     dot = time.perf_counter() - start
-    return dot, dot + laid_out(source)[0], laid_out.size  # type: ignore[attr-defined]
+    took, picture = laid_out(source)
+    return dot, dot + took, len(picture), side(picture.decode())
 
 
 FIFTY = """
@@ -218,7 +240,6 @@ def laid_out(source: str) -> tuple[float, bytes]:
     done = subprocess.run(
         [sys.executable, "-c", LAYOUT], input=source.encode(), capture_output=True, timeout=LIMIT, check=True
     )
-    laid_out.size = len(done.stdout)  # type: ignore[attr-defined]
     return max(0.0, time.perf_counter() - start - empty_process()), done.stdout
 
 
@@ -234,7 +255,7 @@ def empty_process(found: list[float] = []) -> float:  # noqa: B006
     return found[0]
 
 
-TOOLS: dict[str, Callable[..., tuple[float, float, int]]] = {
+TOOLS: dict[str, Callable[..., Measured]] = {
     "viz": with_viz,
     "torchviz": with_torchviz,
     "torchview": with_torchview,
@@ -253,8 +274,8 @@ def measure(tool: str, case: str, times: int) -> str:
         runs = [TOOLS[tool](model, x, y) for _ in range(times)]
     except Exception as error:
         return f"{case:18} {tool:10} - ({type(error).__name__})"
-    dot, svg, size = (statistics.median(column) for column in zip(*runs, strict=True))
-    return f"{case:18} {tool:10} {dot * 1e3:10.1f} {svg * 1e3:10.1f} {size / 1e3:10.1f}"
+    dot, svg, size, pixels = (statistics.median(column) for column in zip(*runs, strict=True))
+    return f"{case:18} {tool:10} {dot * 1e3:10.1f} {svg * 1e3:10.1f} {size / 1e3:10.1f} {pixels:10,.0f}"
 
 
 def main() -> None:
@@ -264,7 +285,7 @@ def main() -> None:
     parser.add_argument("--player", action="store_true", help="also measure the player, in a real browser")
     parser.add_argument("--times", type=int, default=3, help="runs of which the median counts")
     given: Any = parser.parse_args()
-    print(f"{'graph':18} {'tool':10} {'DOT ms':>10} {'SVG ms':>10} {'SVG kB':>10}")
+    print(f"{'graph':18} {'tool':10} {'DOT ms':>10} {'SVG ms':>10} {'SVG kB':>10} {'px':>10}")
     for case in CASES:
         for tool in TOOLS:
             print(measure(tool, case, given.times if "10,000" not in case else 1), flush=True)

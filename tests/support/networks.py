@@ -108,7 +108,8 @@ def _attention(T: Any, width: int, heads: int) -> Any:
     return CausalSelfAttention()
 
 
-def _gpt(T: Any, layers: int, width: int, heads: int, vocabulary: int, length: int) -> Any:
+def gpt_model(T: Any, layers: int, width: int, heads: int, vocabulary: int, length: int) -> Any:
+    """A GPT of so many blocks, with its weights tied and initialised by `apply`."""
     nn = T.nn
 
     class MLP(nn.Module):
@@ -163,7 +164,7 @@ def _gpt(T: Any, layers: int, width: int, heads: int, vocabulary: int, length: i
 
 def gpt(T: Any, layers: int = 2) -> None:
     """A small GPT: tied embedding, initialised by `apply`, AdamW and clipping."""
-    model = _gpt(T, layers, 16, 2, 17, 6)
+    model = gpt_model(T, layers, 16, 2, 17, 6)
     optimizer = T.optim.AdamW(model.parameters(), lr=3e-4)
     tokens = T.tensor([[1, 5, 2, 9, 16, 3], [4, 4, 0, 7, 8, 2]])
     logits = model(tokens[:, :-1])

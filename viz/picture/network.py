@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 from bisect import bisect_right
+from collections import Counter
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from itertools import groupby, pairwise
@@ -28,6 +29,7 @@ PADDING = 12.0  # around what is in an open module
 PORT = 10.0  # pixels: where what a module is given comes in, and what it returns goes out
 ACROSS = 620.0  # pixels that a row from left to right may have
 MANY = 60  # boxes in one module; more are taken together
+RECURRENT = 3  # runs of one module that make its steps go from left to right
 AT_FIRST = 1100.0, 760.0  # pixels that what is open at first may take
 SHADES = 7  # of a gradient's size
 
@@ -315,10 +317,14 @@ class _Builder:
             if unit.kind != "module":
                 continue
             sizes = [self.units[child].size for child in unit.children]
-            form = tuple(sizes), tuple(unit.links)
+            titles = [self.units[child].title for child in unit.children if self.units[child].kind == "module"]
+            listed = ("ModuleList", "ModuleDict")  # whose parts run, not they themselves
+            again = Counter(title for title in titles if self.graph.modules.get(title, {}).get("class") not in listed)
+            in_time = max(again.values(), default=0) >= RECURRENT
+            form = tuple(sizes), tuple(unit.links), in_time
             if form not in known:
                 known[form] = len(found)
-                found.append(_laid_out(sizes, unit.links))
+                found.append(_laid_out(sizes, unit.links, in_time))
             unit.layout = known[form]
         return found
 
@@ -360,14 +366,15 @@ def _op_rows(graph: Graph, op: Op) -> list[tuple[str, str, str]]:
     return rows
 
 
-def _laid_out(sizes: list[tuple[float, float]], links: list[tuple[int, int]]) -> Placed:
+def _laid_out(sizes: list[tuple[float, float]], links: list[tuple[int, int]], in_time: bool) -> Placed:
+    """Left to right where that is short, and where the same modules run step by step: a column a step."""
     if len(sizes) == 1:
         ((width, height),) = sizes
         return Placed(width, height, [(width / 2, height / 2)], [])
     boxes = [(f"c{place}", *size) for place, size in enumerate(sizes)]
     ends = [(f"l{place}", f"c{tail}", f"c{head}", 0.0, 0.0) for place, (tail, head) in enumerate(links)]
     across = sum(width + 34 for width, _ in sizes) <= ACROSS
-    made = layouts.place(boxes, ends, "LR" if across else "TB")
+    made = layouts.place(boxes, ends, "LR" if across or in_time else "TB")
     spots = [(made.spots[key].x, made.spots[key].y) for key, _, _ in boxes]
     return Placed(made.width, made.height, spots, [made.curves.get(key, []) for key, *_ in ends])
 

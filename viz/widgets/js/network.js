@@ -8,7 +8,7 @@ const LINE = { name: 18, word: 18, small: 14, tiny: 13 };
 const TITLE = 22;
 const PADDING = 12;
 const GLIDE = 260; // milliseconds
-const LEAST = 0.72; // never smaller than what can be read: what is too big is panned
+const LEAST = 1; // the smallest letters have 10 pixels: what is too big is panned
 
 function svg(tag, attributes, ...children) {
   const element = document.createElementNS(SVG, tag);
