@@ -15,7 +15,7 @@ const PASSES = [
   ["anomaly", "anomaly mode", "Name the forward line behind a bad gradient", true],
 ];
 const MOST_PASSES = 5;
-const ROW = 15; // pixels of a line of code
+const ROW = 16; // pixels of a line of code
 const LETTER = 7.25; // pixels of a letter of code
 const IN_SIGHT = 2; // switches beside a line; the others are in its menu
 const DRAGGED = 24; // numbers of a line that can be reached by key
