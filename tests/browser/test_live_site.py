@@ -89,7 +89,7 @@ def test_the_page_is_read_before_python_is_there(page: Any, address: str) -> Non
     expect(page.locator("h1").first).to_contain_text("Slopes")
     page.wait_for_selector("html[data-tgv-ready]", state="attached")
     expect(page.locator(".tgv-live .tgv").first).to_be_visible()
-    expect(page.locator(".tgv-python")).to_contain_text("…")
+    expect(page.locator(".live-python")).to_contain_text("…")
     page.unroute_all(behavior="ignoreErrors")
 
 
@@ -131,7 +131,7 @@ def test_a_wrong_answer_gets_its_hint_and_a_right_one_its_points(page: Any, addr
     write(page, "mul-backward", "def mul_backward(grad_output, a, b):\n    return grad_output * b, grad_output * a")
     run(page, "check-mul-backward")
     expect(report).to_contain_text("3 of 3")
-    expect(page.locator("#tgv-progress")).to_have_attribute("data-solved", "1 of 3 solved")
+    expect(page.locator("#live-progress")).to_have_attribute("data-solved", "1 of 3 solved")
 
 
 def test_an_endless_loop_ends_with_stop_and_the_page_works_on(page: Any, address: str) -> None:
@@ -141,13 +141,13 @@ def test_an_endless_loop_ends_with_stop_and_the_page_works_on(page: Any, address
     id = page.evaluate("JSON.parse(document.getElementById('tgv-live-page').textContent).cells.at(-1).id")
     write(page, id, "while True:\n    pass")
     run(page, id)
-    expect(cell(page, id).locator(".tgv-state")).to_have_text("Runs …")
+    expect(cell(page, id).locator(".live-state")).to_have_text("Runs …")
     page.get_by_role("button", name="Stop").click()
-    expect(cell(page, id).locator(".tgv-state")).to_contain_text("Stopped")
+    expect(cell(page, id).locator(".live-state")).to_contain_text("Stopped")
     write(page, id, "print(6 * 7)")
     run(page, id)
     expect(cell(page, id).locator(".cell_output")).to_contain_text("42")
-    expect(first.locator(".tgv-state")).not_to_contain_text("error")
+    expect(first.locator(".live-state")).not_to_contain_text("error")
 
 
 def test_a_reload_keeps_what_was_written_and_reset_brings_the_lesson_back(page: Any, address: str) -> None:
@@ -181,9 +181,9 @@ def test_what_needs_pytorch_itself_keeps_its_recorded_output_and_says_so(page: A
     page.goto(address + FIRST)
     place = cell(page, "relu-at-0")
     recorded = place.locator(".cell_output").inner_text()
-    expect(place.locator(".tgv-state")).to_contain_text("PyTorch itself")
+    expect(place.locator(".live-state")).to_contain_text("PyTorch itself")
     run(page, "relu-at-0")
-    expect(place.locator(".tgv-state")).to_contain_text("Shows what was recorded")
+    expect(place.locator(".live-state")).to_contain_text("Shows what was recorded")
     assert place.locator(".cell_output").inner_text() == recorded
     write(page, "relu-at-0", "import torch")
     run(page, "relu-at-0")
@@ -210,5 +210,5 @@ def test_from_a_disk_it_is_the_page_for_reading_and_says_so(browser: Any, site: 
     page = new_page(browser, offline=True)
     page.goto((site / FIRST).as_uri())
     page.wait_for_selector("html[data-tgv-ready]", state="attached")
-    expect(page.locator(".tgv-page-bar")).to_contain_text("Opened from a disk")
+    expect(page.locator(".live-page-bar")).to_contain_text("Opened from a disk")
     page.context.close()

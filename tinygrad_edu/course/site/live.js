@@ -130,7 +130,7 @@ async function makeLive() {
   if (!place) return;
   if (location.protocol === "file:") {
     const text = "Opened from a disk, this page is for reading. From a web server, its cells and switches run.";
-    document.querySelector("article h1")?.after(Object.assign(document.createElement("p"), { className: "tgv-page-bar", textContent: text }));
+    document.querySelector("article h1")?.after(Object.assign(document.createElement("p"), { className: "live-page-bar", textContent: text }));
     return;
   }
   const folder = new URL("live/", ROOT);

@@ -14,7 +14,7 @@ const colours = HighlightStyle.define(
     number: [tags.number, tags.bool, tags.null],
     comment: [tags.comment],
     name: [tags.function(tags.definition(tags.variableName)), tags.definition(tags.className)],
-  }).map(([name, tag]) => ({ tag, class: `tgv-${name}` })),
+  }).map(([name, tag]) => ({ tag, class: `live-${name}` })),
 );
 
 export class Editor {

@@ -43,17 +43,17 @@ class Cell {
   }
 
   #dress() {
-    this.state = element("span", { className: "tgv-state" });
+    this.state = element("span", { className: "live-state" });
     this.state.setAttribute("role", "status");
     this.reset = element("button", { type: "button", textContent: "Reset", onclick: () => this.#reset(), disabled: true });
     const bar = element(
       "div",
-      { className: "tgv-bar" },
+      { className: "live-bar" },
       element("button", { type: "button", textContent: "▶ Run", title: "Shift + Enter", onclick: () => run(this) }),
       this.reset,
       this.state,
     );
-    const host = element("div", { className: "tgv-editor" });
+    const host = element("div", { className: "live-editor" });
     const shown = this.input.firstElementChild;
     shown.replaceWith(host);
     this.input.after(bar);
@@ -118,13 +118,13 @@ function run(cell) {
 }
 
 function toolbar() {
-  const state = element("span", { className: "tgv-python", textContent: "Python starts …" });
+  const state = element("span", { className: "live-python", textContent: "Python starts …" });
   state.setAttribute("role", "status");
   const stop = element("button", { type: "button", textContent: "■ Stop", disabled: true, onclick: () => python.stop() });
   const all = element("button", { type: "button", textContent: "▶ Run all", onclick: () => cells.length && run(cells.at(-1)) });
   const clear = element("button", { type: "button", textContent: "Reset page", onclick: () => resetPage() });
   const take = element("button", { type: "button", textContent: "Save as notebook", onclick: () => download() });
-  const bar = element("div", { className: "tgv-page-bar" }, all, stop, clear, take, state);
+  const bar = element("div", { className: "live-page-bar" }, all, stop, clear, take, state);
   bar.setAttribute("role", "toolbar");
   bar.setAttribute("aria-label", "This page");
   document.querySelector("article h1")?.after(bar);
@@ -166,7 +166,7 @@ function showProgress() {
   for (const [page, exercises] of Object.entries(about.exercises)) {
     if (!exercises.length) continue;
     const done = exercises.filter((id) => solved[id] && solved[id].points >= solved[id].of).length;
-    for (const link of document.querySelectorAll(`.toctree-wrapper a[href$="${page}.html"], #tgv-progress[data-page="${page}"]`)) {
+    for (const link of document.querySelectorAll(`.toctree-wrapper a[href$="${page}.html"], #live-progress[data-page="${page}"]`)) {
       link.dataset.solved = `${done} of ${exercises.length} solved`;
     }
   }
@@ -176,9 +176,9 @@ if (cells.length) {
   const { take, rest } = toolbar();
   if (!cells.some(({ editor }) => editor)) rest.forEach((button) => button.remove()); // the front page: its widget is all
   if (!notebook) take.remove();
-  const place = element("span", { id: "tgv-progress" });
+  const place = element("span", { id: "live-progress" });
   place.dataset.page = about.page;
-  document.querySelector(".tgv-page-bar").append(place);
+  document.querySelector(".live-page-bar").append(place);
   if (!navigator.connection?.saveData) python.start();
 }
 showProgress();
