@@ -49,6 +49,7 @@ L.backward()"""
 THIRTY_OPS = (
     "w = T.tensor(1.01, requires_grad=True)\nv = w\n" + "v = v * w\nv = v + 1.0\nv = v * 0.5\n" * 10 + "v.backward()"
 )
+SIXTY_NODES = "w = T.tensor(1.01, requires_grad=True)\nv = w\n" + "v = v * w\n" * 29 + "v.backward()"
 WITHOUT_TORCH = """\
 import sys
 sys.modules["torch"] = None
@@ -138,6 +139,36 @@ STEPS = """rounds => {
 }"""
 
 
+FRAMES = """async (steps) => {
+    // Frames while gradients travel: between two of them, and how long each keeps the page busy.
+    const player = document.querySelector(".tgv-player");
+    const press = (key) => player.dispatchEvent(new KeyboardEvent("keydown", { key, bubbles: true }));
+    press("End");
+    for (let back = 0; back < steps; back++) press("ArrowLeft");
+    const between = [], busy = [];
+    let last = 0;
+    const channel = new MessageChannel();
+    let began = 0;
+    channel.port1.onmessage = () => busy.push(performance.now() - began); // after the frame's script, style and layout
+    let going = true;
+    const frame = (now) => {
+        if (last) between.push(now - last);
+        last = now;
+        began = performance.now();
+        channel.port2.postMessage(0);
+        if (going) requestAnimationFrame(frame);
+    };
+    requestAnimationFrame(frame);
+    for (let step = 0; step < steps; step++) {
+        await new Promise(resolve => setTimeout(resolve, 1000));
+        press("ArrowRight");
+    }
+    going = false;
+    const median = (all) => all.sort((a, b) => a - b)[all.length >> 1];
+    return [1000 / median(between), median(busy), document.querySelectorAll(".tgv-frame svg .node").length];
+}"""
+
+
 def explorer(desk: Desk, name: str, program: str, before: str = "") -> Any:
     """A notebook with an explorer in it, at rest."""
     notebook = desk.open(desk.write(f"{name}.ipynb", f"{before}import viz\nviz.explore({program!r})"))
@@ -170,6 +201,15 @@ def measure(desk: Desk) -> dict[str, float]:
     notebook.run_all()
     notebook.page.locator(".tgv-player svg .node").first.wait_for()
     found["player, one step, 10 ops"] = statistics.median(notebook.page.evaluate(STEPS, 200))
+    notebook.page.context.close()
+    wide = "from viz.picture.fit import Room"  # a room in which nothing folds: 60 nodes
+    cells = f"{wide}\nimport viz\nviz.record({SIXTY_NODES!r}).play(rooms=(Room(9000, 9000),))"
+    notebook = desk.open(desk.write("frames.ipynb", cells))
+    notebook.run_all()
+    notebook.page.locator(".tgv-player svg .node").first.wait_for()
+    frames, busy, nodes = notebook.page.evaluate(FRAMES, 8)
+    found[f"frames a second while a gradient travels, {nodes} nodes"] = frames
+    found[f"a frame's script and layout, {nodes} nodes"] = busy
     return found
 
 

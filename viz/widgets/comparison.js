@@ -46,10 +46,7 @@ function renderComparison({ model, el }) {
   const engines = new Engines({ view: model.get("view"), step: model.get("step"),
     split: agree === false && scenes.length > 1, // where they differ, both are to be seen
     onView: (view) => set("view", view), onStep: (step) => set("step", step),
-    onSplit: (split) => {
-      engines.setSplit(split);
-      bench.arrange();
-    } });
+    onSplit: (split) => engines.setSplit(split) });
   const code = new CodeList(source, {
     label: "Source, a line is a button that jumps to it",
     occurs: (line) => scenes.some(({ steps }) => steps.some((step) => step.line === line)),
@@ -57,7 +54,7 @@ function renderComparison({ model, el }) {
   });
   const stageHost = h("div", { class: "tgv-compared-stage" }, engines.element);
   const bench = new Bench({ code: code.element, now: verdictOf(result), stage: stageHost, besides: 42,
-    views: () => scenes.slice(0, engines.split ? 2 : 1).flatMap(({ views }) => Object.values(views)),
+    views: () => scenes.slice(0, 1).flatMap(({ views }) => Object.values(views)), // a split stage keeps its place
     longest: () => [result.verdict.length + 2, result.differences.join(" ").length] });
   bench.onArrange = (height) => { engines.element.style.height = `${height}px`; };
   engines.onHere = (line) => code.mark(line);

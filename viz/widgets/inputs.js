@@ -17,7 +17,7 @@ function shapeOf(value) {
 function reshaped(value, shape) {
   const numbers = [value].flat(Infinity);
   let next = 0;
-  const build = ([size, ...rest]) =>
+  const build = (/** @type {number[]} */ [size, ...rest]) =>
     size === undefined ? (numbers[next++ % numbers.length] ?? 0) : Array.from({ length: size }, () => build(rest));
   return build(shape);
 }

@@ -8,11 +8,11 @@ import { highlight } from "./js/code.js";
 import { h } from "./js/dom.js";
 
 const PASSES = [
-  // [name in the state, what it says, what it does, shown only in the menu of the line]
-  ["retain_graph", "retain_graph", "Keep the graph for another pass", false],
-  ["create_graph", "create_graph", "Record the backward pass itself", true],
-  ["zero_grad", "clear .grad between", "Set .grad to None between the passes", true],
-  ["anomaly", "anomaly mode", "Name the forward line behind a bad gradient", true],
+  // `name` is in the state; what is rare stands in the menu of the line
+  { name: "retain_graph", label: "retain_graph", title: "Keep the graph for another pass", rare: false },
+  { name: "create_graph", label: "create_graph", title: "Record the backward pass itself", rare: true },
+  { name: "zero_grad", label: "clear .grad between", title: "Set .grad to None between the passes", rare: true },
+  { name: "anomaly", label: "anomaly mode", title: "Name the forward line behind a bad gradient", rare: true },
 ];
 const MOST_PASSES = 5;
 const ROW = 16; // pixels of a line of code
@@ -108,7 +108,7 @@ export class Listing {
 
   /** Where the focus is, as a selector that holds in the program that comes. */
   #focused() {
-    const line = document.activeElement?.closest?.(".tgv-row")?.dataset.line;
+    const line = /** @type {HTMLElement | null} */ (document.activeElement?.closest(".tgv-row"))?.dataset.line;
     const label = document.activeElement?.getAttribute?.("aria-label");
     return line && label && this.list.contains(document.activeElement) ? `[data-line="${line}"] [aria-label="${CSS.escape(label)}"]` : null;
   }
@@ -181,19 +181,19 @@ export class Listing {
     const several = (name) => (line.names.length > 1 ? ` ${name}` : "");
     // A name that several lines compute stands for another value after each of them.
     const makers = (name) => this.program.lines.filter(({ kind, names: made }) => kind === "compute" && made.includes(name)).length;
-    const valueOf = (name) => (makers(name) > 1 ? `${name}@${line.first}` : name);
+    const tensorOf = (name) => (makers(name) > 1 ? `${name}@${line.first}` : name);
     mode("no_grad", false);
     for (const name of names) {
-      controls.push(pill(`retain_grad${several(name)}`, `Keep ${name}.grad`, () => this.has("retain_grad", valueOf(name)),
-        () => this.flip(`retain_grad of ${name}, ${at}`, "retain_grad", valueOf(name))));
+      controls.push(pill(`retain_grad${several(name)}`, `Keep ${name}.grad`, () => this.has("retain_grad", tensorOf(name)),
+        () => this.flip(`retain_grad of ${name}, ${at}`, "retain_grad", tensorOf(name))));
     }
     for (const name of names) {
-      controls.push(pill(`detach${several(name)}`, `Cut ${name} from its past`, () => this.has("detach", valueOf(name)),
-        () => this.flip(`detach ${name}, ${at}`, "detach", valueOf(name)), true));
+      controls.push(pill(`detach${several(name)}`, `Cut ${name} from its past`, () => this.has("detach", tensorOf(name)),
+        () => this.flip(`detach ${name}, ${at}`, "detach", tensorOf(name)), true));
       for (const hook of ["double", "print"]) {
-        const on = () => this.state.hooks?.[valueOf(name)] === hook;
+        const on = () => this.state.hooks?.[tensorOf(name)] === hook;
         controls.push(pill(`hook ${hook === "double" ? "×2" : "print"}${several(name)}`, `A hook on ${name} that ${hook}s its gradient`, on,
-          () => this.put(`hook on ${name}, ${at}`, "hooks", valueOf(name), on() ? undefined : hook), true));
+          () => this.put(`hook on ${name}, ${at}`, "hooks", tensorOf(name), on() ? undefined : hook), true));
       }
     }
     mode("inference_mode", true);
@@ -212,7 +212,7 @@ export class Listing {
       });
       return { element: h("label", { class: "tgv-labelled" }, "calls", element), refresh: () => { element.value = String(count()); } };
     };
-    const controls = PASSES.map(([name, label, title, rare]) => {
+    const controls = PASSES.map(({ name, label, title, rare }) => {
       const own = Boolean(this.program.passes[name]); // what the program itself asks for
       const on = () => this.state[name] ?? own;
       return pill(label, title, on, () => this.change(label, (next) => { next[name] = !on() === own ? undefined : !on(); }), rare);

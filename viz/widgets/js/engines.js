@@ -19,7 +19,7 @@ export class Engines {
     this.onStep = onStep;
     /** @type {((line: number | null) => void) | null} */
     this.onHere = null; // told the line of the step that is shown
-    this.sides = [0, 1].map(() => this.#side());
+    this.sides = ["graph", "PyTorch's graph"].map((label) => this.#side(label));
     this.viewButtons = ["values", "grad_fn"].map((name) =>
       h("button", { type: "button", class: "tgv-choice", onclick: () => onView(name) }, name));
     this.views = h("div", { class: "tgv-choices", role: "group", "aria-label": "View" }, ...this.viewButtons);
@@ -43,12 +43,12 @@ export class Engines {
     this.#showView();
   }
 
-  #side() {
+  #side(label) {
     const title = h("div", { class: "tgv-side-title", hidden: true });
     const host = h("div", {});
     const note = h("div", { class: "tgv-side-note", hidden: true });
     const side = { title, host, note, box: h("div", { class: "tgv-side", role: "group" }, title, host, note), data: null };
-    side.stage = new Stage(host, { label: "graph", onPick: (key) => this.#pick(side, key) });
+    side.stage = new Stage(host, { label, onPick: (key) => this.#pick(side, key) });
     return side;
   }
 

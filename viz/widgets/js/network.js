@@ -114,7 +114,14 @@ function headOf(points) {
 }
 
 export class NetworkStage {
-  /** `picture` is a view that holds a `network`; `onPick(key)` is told of what is no module; `onChange()` of a new size. */
+  /**
+   * `picture` is a view that holds a `network`; `onPick(key)` is told of what is no module; `onChange()` of a new size.
+   *
+   * @param {HTMLElement} host
+   * @param {Record<string, any>} picture
+   * @param {{maxHeight?: number, onPick?: (key: string) => void, onChange?: (what?: any) => void, label?: string, opened?: any,
+   *   onPoint?: (at: any) => void}} options
+   */
   constructor(host, picture, { maxHeight = 400, onPick = () => {}, onChange = () => {}, label = "Network", opened = null, onPoint = () => {} } = {}) {
     this.host = host;
     this.net = picture.network;
@@ -125,7 +132,7 @@ export class NetworkStage {
     this.opened = new Set(opened ?? this.net.open);
     this.step = this.net.patches.length - 1;
     this.style = h("style");
-    this.style.textContent = picture.svg.match(/<style>([^]*?)<\/style>/)?.[1] ?? "";
+    this.style.textContent = picture.svg.match(/<style>([\s\S]*?)<\/style>/)?.[1] ?? "";
     this.lines = svg("g", { class: "forward" });
     this.frames = svg("g", {});
     this.nodes = svg("g", {});
@@ -231,7 +238,7 @@ export class NetworkStage {
     const still = !from || matchMedia("(prefers-reduced-motion: reduce)").matches;
     if (still) {
       this.#set(now, 1, now, anchor);
-      this.#view(1);
+      this.#view();
       return;
     }
     const start = performance.now();

@@ -1,0 +1,236 @@
+"""The pieces that the widgets' pages are made of, each by itself in a blank page: no notebook, no kernel."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from support.harness import new_page
+
+import viz
+from viz.export import bundle
+from viz.picture.fit import LAPTOP, PHONE
+
+LINE = "x = T.tensor(3.0)\nw = T.tensor(2.0, requires_grad=True)\nL = (w * x - 5) ** 2\nL.backward()"
+FAILS = "x = T.tensor(3.0, requires_grad=True)\ny = x * x\ny.backward()\ny.backward()"
+
+
+class Piece:
+    """A blank page with modules in it; `run` gives them to a function as `m` and what else is passed as `given`."""
+
+    def __init__(self, page: Any) -> None:
+        self.page = page
+
+    def run(self, name: str, body: str, given: Any = None) -> Any:
+        return self.page.evaluate(
+            """async ([source, style, body, given]) => {
+                document.head.replaceChildren(Object.assign(document.createElement("style"), { textContent: style }));
+                document.body.innerHTML = '<div id="host" class="tgv" style="width: 640px"></div>';
+                const m = await import(URL.createObjectURL(new Blob([source], { type: "text/javascript" })));
+                const frame = () => new Promise((done) => requestAnimationFrame(() => setTimeout(done)));
+                const wait = (ms) => new Promise((done) => setTimeout(done, ms));
+                const f = new (async () => {}).constructor("m", "given", "host", "frame", "wait", body);
+                return f(m, given, document.getElementById("host"), frame, wait);
+            }""",
+            [bundle.script(f"js/{name}.js"), bundle.style(f"js/{name}.js"), body, given],
+        )
+
+
+@pytest.fixture(scope="module")
+def page(browser: Any) -> Any:
+    opened = new_page(browser, viewport={"width": 900, "height": 700}, reduced_motion="no-preference")
+    yield opened
+    opened.context.close()
+
+
+@pytest.fixture
+def piece(page: Any) -> Piece:
+    return Piece(page)
+
+
+def scene(program: str, **options: Any) -> dict[str, Any]:
+    return viz.record(program).scene(**options)
+
+
+# --- dom, code ---
+
+
+def test_text_is_never_read_as_html(piece: Piece) -> None:
+    made = piece.run("dom", 'return m.h("p", { title: "<b>" }, "<img src=x onerror=alert(1)>").innerHTML')
+    assert made == "&lt;img src=x onerror=alert(1)&gt;"
+
+
+@pytest.mark.parametrize(
+    "line", ["w = T.tensor(2.0)  # <b>", "f'{x!r}' if True else None", "", 'a = "#not"', "x_1 = 1e-3"]
+)
+def test_highlighted_code_is_the_code(piece: Piece, line: str) -> None:
+    body = 'const p = document.createElement("p"); p.append(m.highlight(given)); return p.textContent'
+    assert piece.run("code", body, line) == line
+
+
+def test_keywords_numbers_strings_and_comments_are_marked(piece: Piece) -> None:
+    body = (
+        'const p = document.createElement("p"); p.append(m.highlight(given));'
+        "return [...p.children].map((each) => [each.className, each.textContent])"
+    )
+    marked = piece.run("code", body, "with T.no_grad(): y = 'a' * 2  # no")
+    assert marked == [["tgv-keyword", "with"], ["tgv-string", "'a'"], ["tgv-number", "2"], ["tgv-comment", "# no"]]
+
+
+# --- stepper ---
+
+STEPPER = """
+const asked = [];
+const stepper = new m.Stepper({ onGo: (step) => { asked.push(step); stepper.show(step); } });
+host.append(stepper.element);
+stepper.setSteps(["start", "forward", "forward", "backward"].map((phase, i) => ({ phase, title: "step " + i })));
+stepper.show(0);
+const press = (key) => stepper.element.dispatchEvent(new KeyboardEvent("keydown", { key, bubbles: true, cancelable: true }));
+stepper.element.addEventListener("keydown", (event) => stepper.key(event));
+"""
+
+
+def test_keys_step_and_stop_at_the_ends(piece: Piece) -> None:
+    body = (
+        STEPPER
+        + 'for (const key of ["ArrowLeft", "ArrowRight", "End", "ArrowRight", "Home", "a"]) press(key); return asked'
+    )
+    assert piece.run("stepper", body) == [1, 3, 0]
+
+
+def test_it_plays_to_the_end_and_its_button_says_what_it_does(piece: Piece) -> None:
+    body = (
+        STEPPER
+        + """
+        const name = () => stepper.playButton.getAttribute("aria-label");
+        stepper.setSpeed(4); stepper.show(2); stepper.play(); const playing = name(); await wait(900);
+        return [asked, playing, name(), stepper.playing]"""
+    )
+    assert piece.run("stepper", body) == [[3], "Pause", "Play", False]
+
+
+def test_neighbouring_steps_of_one_phase_are_one_stretch(piece: Piece) -> None:
+    found = piece.run("stepper", STEPPER + "return m.runsOf(stepper.steps)")
+    assert found == [["start", 1], ["forward", 2], ["backward", 1]]
+
+
+# --- stage ---
+
+STAGE = """
+const stage = new m.Stage(host, { height: given.height ?? 400 });
+host.style.width = (given.width ?? 640) + "px";
+await frame();
+stage.show(given.scene, given.view ?? "values", given.step ?? 0);
+await frame();
+const place = stage.frame.getBoundingClientRect();
+const texts = () => [...stage.svg.querySelectorAll("text")].filter((one) => one.textContent && one.getBBox().width);
+const inside = (one) => {
+    const box = one.getBoundingClientRect();
+    return box.left >= place.left - 0.5 && box.right <= place.right + 0.5 && box.top >= place.top - 0.5 && box.bottom <= place.bottom + 0.5;
+};
+const letters = () => Math.min(...texts().map((one) => one.getScreenCTM().a * parseFloat(getComputedStyle(one).fontSize)));
+"""
+
+
+@pytest.mark.parametrize(("width", "height"), [(600, 400), (900, 300), (1100, 560), (330, 420)])
+def test_a_graph_is_whole_at_rest_and_can_be_read(piece: Piece, width: int, height: int) -> None:
+    given = {"scene": scene(LINE), "width": width, "height": height, "step": 3}
+    all_inside, least = piece.run("stage", STAGE + "return [texts().every(inside), letters()]", given)
+    assert all_inside
+    assert least >= 9.95
+
+
+def test_of_several_pictures_the_one_that_tells_most_and_can_be_read_is_shown(piece: Piece) -> None:
+    given = {"scene": scene(LINE, rooms=(LAPTOP, PHONE))}
+    body = """return [[600, 400], [330, 420], [2000, 1500]].map(([w, h]) =>
+        { const one = m.fittest(given.scene.views.values, w, h); return [m.lettersOf(one, w, h) >= 9.95, one.rank]; })"""
+    (on_laptop, on_phone, on_wall) = piece.run("stage", body, given)
+    assert on_laptop[0]
+    assert on_phone[0]
+    assert on_wall[1] == on_laptop[1] <= on_phone[1]
+
+
+def test_zoom_shows_where_one_is_and_fit_fits(piece: Piece) -> None:
+    body = (
+        STAGE
+        + """
+        const seen = [stage.map.hidden, stage.svg.getAttribute("viewBox")];
+        stage.zoom(2.5);
+        seen.push(stage.map.hidden, texts().every(inside));
+        stage.fit();
+        return [...seen, stage.map.hidden, stage.svg.getAttribute("viewBox"), texts().every(inside)]"""
+    )
+    hidden, box, zoomed_hidden, zoomed_whole, again_hidden, again, whole = piece.run(
+        "stage", body, {"scene": scene(LINE)}
+    )
+    assert [hidden, zoomed_hidden, again_hidden] == [True, False, True]
+    assert not zoomed_whole
+    assert whole
+    assert again == box
+
+
+def test_the_node_that_failed_is_in_sight_however_far_one_has_zoomed(piece: Piece) -> None:
+    failing = scene(FAILS)
+    last = len(failing["steps"]) - 1
+    body = STAGE + f"stage.zoom(3); stage.go({last}); return inside(stage.svg.querySelector('.error'))"
+    assert piece.run("stage", body, {"scene": failing, "step": last - 1})
+
+
+MOVES = STAGE + "const chips = () => [...host.querySelectorAll('.tgv-flying')].map((one) => one.textContent);"
+
+
+def _backward_step(made: dict[str, Any], words: str) -> int:
+    return next(at for at, step in enumerate(made["steps"]) if words in step["title"])
+
+
+def test_a_gradient_travels_as_a_chip_with_its_numbers_and_is_gone_when_it_has_arrived(piece: Piece) -> None:
+    made = scene(LINE)
+    step = _backward_step(made, "× runs")
+    body = MOVES + f"await wait(400); stage.go({step}); const seen = chips(); await wait(1300); return [seen, chips()]"
+    seen, left = piece.run("stage", body, {"scene": made, "step": step - 1})
+    assert seen == ["22 × 3 = 66"]  # what comes, what is done to it, what goes on: one after the other
+    assert left == []
+
+
+def test_nothing_travels_in_quick_steps_or_jumps(piece: Piece) -> None:
+    made = scene(LINE)
+    step = _backward_step(made, "× runs")
+    body = MOVES + f"await wait(400); stage.go({step - 1}); stage.go({step}); const quick = chips(); await wait(400);"
+    body += "stage.go(0); await wait(400); " + f"stage.go({step}); return [quick, chips()]"
+    assert piece.run("stage", body, {"scene": made, "step": step - 2}) == [[], []]
+
+
+def test_nothing_travels_where_motion_is_unwanted(piece: Piece) -> None:
+    made = scene(LINE)
+    step = _backward_step(made, "× runs")
+    piece.page.emulate_media(reduced_motion="reduce")
+    try:
+        body = MOVES + f"await wait(400); stage.go({step}); return [chips(), document.getAnimations().length]"
+        assert piece.run("stage", body, {"scene": made, "step": step - 1}) == [[], 0]
+    finally:
+        piece.page.emulate_media(reduced_motion="no-preference")
+
+
+def test_what_stays_after_a_change_glides_and_what_is_gone_fades(piece: Piece) -> None:
+    one, other = scene(LINE), scene(LINE.replace("w * x - 5", "w * x"))
+    body = (
+        STAGE
+        + """stage.show(given.other, "values", 0);
+        const seen = [document.getAnimations().length > 3, host.querySelectorAll(".tgv-ghost").length > 0];
+        await wait(700);
+        return [...seen, document.getAnimations().length, host.querySelectorAll(".tgv-ghost").length]"""
+    )
+    assert piece.run("stage", body, {"scene": one, "other": other}) == [True, True, 0, 0]
+
+
+# --- model ---
+
+
+def test_a_listener_that_is_ended_hears_nothing(piece: Piece) -> None:
+    body = """
+        const listeners = new Map(); const heard = [];
+        const model = { on: (event, f) => listeners.set(event, f), off: (event) => listeners.delete(event) };
+        const deaf = m.listen(model, { "change:step": () => heard.push("step") });
+        listeners.get("change:step")(); deaf();
+        return [heard, listeners.size]"""
+    assert piece.run("model", body) == [["step"], 0]

@@ -1,0 +1,123 @@
+"""Every stage in real JupyterLab, on a laptop's screen and a large one: whole, readable, and nothing that is pressed moves."""
+
+from __future__ import annotations
+
+import random
+from typing import Any
+
+import pytest
+from support.harness import complaints
+from support.stage_programs import PROGRAMS
+
+SIZES = {"laptop": (1366, 768), "desktop": (1920, 1080)}
+WIDGETS = {
+    "player": "viz.record({!r}).play()",
+    "explorer": "viz.explore({!r})",
+    "comparison": "viz.compare({!r})",
+}
+HIGHEST = 620  # pixels of a widget on a laptop's screen
+LEAST = 9.95  # pixels of a letter: 10, as the browser rounds it
+
+# What is seen of the stage of a widget: labels outside of it, its smallest letters; the widget's height, what needs a
+# scrollbar sideways.
+SEEN = """root => {
+    const stage = root.querySelector(".tgv-frame").getBoundingClientRect();
+    const texts = [...root.querySelector(".tgv-frame svg").querySelectorAll("text")]
+        .filter(one => one.textContent.trim() && getComputedStyle(one).display !== "none" && one.getBoundingClientRect().width);
+    const outside = texts.filter(one => {
+        const box = one.getBoundingClientRect();
+        return box.left < stage.left - 0.5 || box.right > stage.right + 0.5 || box.top < stage.top - 0.5 || box.bottom > stage.bottom + 0.5;
+    });
+    const size = one => one.getScreenCTM().a * parseFloat(getComputedStyle(one).fontSize);
+    const wide = [root, root.closest(".jp-OutputArea")].filter(one => one.scrollWidth > one.clientWidth + 1);
+    return {
+        labels: texts.length,
+        outside: outside.map(one => one.textContent),
+        least: Math.min(...texts.map(size)),
+        height: root.getBoundingClientRect().height,
+        sideways: wide.map(one => one.className),
+    };
+}"""
+
+# Where each control stands in its widget, whatever is scrolled.
+PLACES = """root => Object.fromEntries([...root.querySelectorAll("button, input, select, summary")]
+    .filter(one => one.offsetParent && !one.closest(".tgv-tip, .tgv-path, table"))
+    .map((one, index) => {
+        let [x, y] = [0, 0];
+        for (let at = one; at && at !== root.offsetParent; at = at.offsetParent) { x += at.offsetLeft; y += at.offsetTop; }
+        return [`${one.tagName} ${one.getAttribute("aria-label") ?? one.textContent} ${one.closest("li, [role=group]")?.getAttribute("aria-label") ?? one.closest("li")?.textContent}`, [x, y]];
+    }))"""
+
+
+class Bench:
+    """One notebook whose only cell shows one widget after the other."""
+
+    def __init__(self, desk: Any, size: str) -> None:
+        width, height = SIZES[size]
+        self.notebook = desk.open(desk.write(f"stage-{size}.ipynb", "import viz\nmake()"), width=width, height=height)
+        self.page = self.notebook.page
+
+    def show(self, widget: str, program: str) -> Any:
+        """The widget, drawn."""
+        self.page.evaluate("document.querySelectorAll('.tgv').forEach(one => { one.dataset.old = ''; })")
+        make = WIDGETS[widget].format(program)
+        self.notebook.python(f"import viz\nmake = lambda: {make}")
+        self.notebook.run_all()
+        root = self.page.locator(f".tgv-{widget}:not([data-old])").first
+        root.locator(".tgv-frame svg .node").first.wait_for()
+        self.page.wait_for_function("() => !document.querySelector('.tgv[aria-busy=true]')")
+        self.page.wait_for_timeout(300)
+        return root
+
+
+@pytest.fixture(scope="module", params=SIZES)
+def bench(request: Any, desk: Any) -> Any:
+    return Bench(desk, request.param), request.param
+
+
+@pytest.mark.parametrize("widget", WIDGETS)
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_the_whole_graph_is_on_the_stage_and_can_be_read(bench: Any, widget: str, name: str) -> None:
+    shown, size = bench
+    root = shown.show(widget, PROGRAMS[name])
+    for view in ("values", "grad_fn"):
+        root.get_by_role("button", name=view, exact=True).click()
+        shown.page.wait_for_timeout(400)
+        seen = root.evaluate(SEEN)
+        if view == "values":
+            assert seen["labels"] > 0
+        if not seen["labels"]:
+            continue  # a program without a graph has no nodes to show
+        assert seen["outside"] == []
+        assert seen["least"] >= LEAST
+        assert seen["sideways"] == []
+        if size == "laptop":
+            assert seen["height"] <= HIGHEST
+
+
+@pytest.mark.parametrize("widget", WIDGETS)
+def test_nothing_that_can_be_pressed_moves_in_thirty_presses(bench: Any, widget: str) -> None:
+    shown, _ = bench
+    root = shown.show(widget, PROGRAMS["fan-out"])
+    chosen = random.Random(7)
+    buttons = root.locator("button:visible:not(.tgv-line):not([role=menuitem])")
+    before = root.evaluate(PLACES)
+    for _ in range(30):
+        button = buttons.nth(chosen.randrange(buttons.count()))
+        button.evaluate("one => one.click()")
+        shown.page.wait_for_function("() => !document.querySelector('.tgv[aria-busy=true]')")
+        after = root.evaluate(PLACES)
+        moved = {name: (place, after[name]) for name, place in before.items() if name in after and after[name] != place}
+        assert moved == {}
+        before = {**before, **after}
+
+
+@pytest.mark.parametrize("theme", ["JupyterLab Light", "JupyterLab Dark"])
+@pytest.mark.parametrize("widget", WIDGETS)
+def test_axe_finds_nothing_to_complain_of(bench: Any, widget: str, theme: str) -> None:
+    shown, size = bench
+    if size != "laptop":
+        pytest.skip("what axe looks at does not hang on the size of the screen")
+    shown.show(widget, PROGRAMS["attention"])
+    with shown.notebook.themed(theme):
+        assert complaints(shown.page, f".tgv-{widget}") == []
