@@ -2,6 +2,7 @@
 
 import ast
 import json
+import re
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -223,3 +224,35 @@ def f():
     assert Import("tinygrad_edu.autograd.engine", 4, "import") in found
     assert Import("torch.nn", 7, "typing") in found
     assert Import("torch", 10, "call") in found
+
+
+def _architecture() -> str:
+    return (ROOT / "docs" / "architecture.md").read_text(encoding="utf-8")
+
+
+def test_the_page_of_the_architecture_shows_the_storeys_of_the_core_in_their_order() -> None:
+    """The page draws them from above; the names that a program never writes (`compat`) are told below the drawing."""
+    drawn = _architecture().split("```")[1].strip().splitlines()
+    told = [set(re.findall(r"[a-z_]+", line[:40])) for line in drawn]
+    held = [{name for name in names.split() if "." not in name} for names in STOREYS]
+    assert told[1:] == held[::-1]
+
+
+def test_the_page_of_the_architecture_lists_the_folders_of_the_pictures_in_their_order() -> None:
+    told = re.findall(r"^\| `(\w+)(?:/|\.py)` \|", _architecture().partition("## The pictures")[2], re.MULTILINE)
+    held = [name for names in LAYERS for name in names.split() if (ROOT / "viz" / name).is_dir() or name == "show"]
+    assert told == held
+
+
+def test_each_file_that_the_page_of_the_architecture_names_is_there() -> None:
+    places = [
+        ROOT,
+        ROOT / "tinygrad_edu",
+        ROOT / "viz",
+        ROOT / "tinygrad_edu" / "ops",
+        ROOT / "tinygrad_edu" / "course",
+    ]
+    named = set(re.findall(r"`((?:\w+/)+\w*(?:\.py)?|\w+/\w+\.py)`", _architecture()))
+    assert len(named) > 20
+    rooms = [*places, ROOT / "tinygrad_edu" / "exercises"]
+    assert [name for name in sorted(named) if not any((room / name).exists() for room in rooms)] == []

@@ -26,6 +26,13 @@ class TransformerEncoderLayer(Module):
     Sequences are (L, N, d_model), or (N, L, d_model) if `batch_first`.
     """
 
+    _attentions: tuple[str, ...] = ("self_attn",)
+    self_attn: MultiheadAttention
+    norm1: LayerNorm
+    norm2: LayerNorm
+    dropout1: Dropout
+    dropout2: Dropout
+
     def __init__(
         self,
         d_model: int,
@@ -41,16 +48,18 @@ class TransformerEncoderLayer(Module):
         dtype: Any = None,
     ) -> None:
         super().__init__()
-        self.self_attn = MultiheadAttention(
-            d_model, nhead, dropout, bias, batch_first=batch_first, device=device, dtype=dtype
-        )
+        options = {"batch_first": batch_first, "device": device, "dtype": dtype}
+        for name in self._attentions:
+            setattr(self, name, MultiheadAttention(d_model, nhead, dropout, bias, **options))
         self.linear1 = Linear(d_model, dim_feedforward, bias, device, dtype)
         self.dropout = Dropout(dropout)
         self.linear2 = Linear(dim_feedforward, d_model, bias, device, dtype)
         self.norm_first = norm_first
-        self.norm1 = LayerNorm(d_model, layer_norm_eps, True, bias, device, dtype)
-        self.norm2 = LayerNorm(d_model, layer_norm_eps, True, bias, device, dtype)
-        self.dropout1, self.dropout2 = Dropout(dropout), Dropout(dropout)
+        parts = range(1, len(self._attentions) + 2)  # the attentions and the network
+        for number in parts:
+            setattr(self, f"norm{number}", LayerNorm(d_model, layer_norm_eps, True, bias, device, dtype))
+        for number in parts:
+            setattr(self, f"dropout{number}", Dropout(dropout))
         self.activation = _activation(activation)
 
     def forward(
@@ -72,33 +81,10 @@ class TransformerEncoderLayer(Module):
 class TransformerDecoderLayer(TransformerEncoderLayer):
     """As the encoder's layer, with attention to what the encoder made between its two parts."""
 
-    def __init__(
-        self,
-        d_model: int,
-        nhead: int,
-        dim_feedforward: int = 2048,
-        dropout: float = 0.1,
-        activation: Any = F.relu,
-        layer_norm_eps: float = 1e-5,
-        batch_first: bool = False,
-        norm_first: bool = False,
-        bias: bool = True,
-        device: Any = None,
-        dtype: Any = None,
-    ) -> None:
-        Module.__init__(self)
-        options = {"batch_first": batch_first, "device": device, "dtype": dtype}
-        self.self_attn = MultiheadAttention(d_model, nhead, dropout, bias, **options)
-        self.multihead_attn = MultiheadAttention(d_model, nhead, dropout, bias, **options)
-        self.linear1 = Linear(d_model, dim_feedforward, bias, device, dtype)
-        self.dropout = Dropout(dropout)
-        self.linear2 = Linear(dim_feedforward, d_model, bias, device, dtype)
-        self.norm_first = norm_first
-        self.norm1, self.norm2, self.norm3 = (
-            LayerNorm(d_model, layer_norm_eps, True, bias, device, dtype) for _ in range(3)
-        )
-        self.dropout1, self.dropout2, self.dropout3 = Dropout(dropout), Dropout(dropout), Dropout(dropout)
-        self.activation = _activation(activation)
+    _attentions = ("self_attn", "multihead_attn")
+    multihead_attn: MultiheadAttention
+    norm3: LayerNorm
+    dropout3: Dropout
 
     def forward(  # type: ignore[override]
         self,
