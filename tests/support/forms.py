@@ -320,6 +320,8 @@ class A(T.Tensor):\n def __init__(self, x, tag): pass\na = A([1.], 2); out = a
 """
 
 HOOKS = r"""
+T.manual_seed(0); log = []\nm = T.nn.Linear(2, 3); m.register_backward_hook(lambda m, i, o: log.append(([None if g is None else g.clone() for g in i], o[0].clone())))\nx = T.ones(4, 2, requires_grad=True); m(x).sum().backward(); out = log
+T.manual_seed(0)\nm = T.nn.ReLU(); h = m.register_backward_hook(lambda m, i, o: (i[0] * 3,))\nx = T.ones(4, requires_grad=True); m(x * 2).sum().backward(); h.remove(); out = x.grad
 log = []\nm = T.nn.Linear(2, 2)\nm.register_full_backward_hook(lambda m, i, o: log.append((len(i), len(o), i[0] is None)))\nm(T.ones(1, 2)).sum().backward(); out = log
 m = T.nn.Linear(2, 2)\nm.register_full_backward_hook(lambda m, i, o: (T.ones(1, 2),))\nm(T.ones(1, 2)).sum().backward(); out = 1
 m = T.nn.Linear(2, 2)\nm.register_full_backward_hook(lambda m, i, o: (None,))\nm(T.ones(1, 2)).sum().backward(); out = 1

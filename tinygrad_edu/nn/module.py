@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import copy
+import functools
+import warnings
 from collections import OrderedDict
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -198,9 +200,13 @@ class Module:
         return watcher.watch_outputs(result) if watcher is not None else result
 
     def register_forward_hook(
-        self, hook: Callable[..., Any], *, prepend: bool = False, with_kwargs: bool = False
+        self, hook: Callable[..., Any], *, prepend: bool = False, with_kwargs: bool = False, always_call: bool = False
     ) -> RemovableHandle:
         """Call `hook(module, args, output)` after forward; what it returns replaces the output."""
+        if always_call:
+            raise NotImplementedError(
+                "register_forward_hook with always_call is not built: use try and finally around the call."
+            )
         return _add(self._forward_hooks, (hook, with_kwargs), prepend)
 
     def register_forward_pre_hook(
@@ -210,11 +216,26 @@ class Module:
         return _add(self._forward_pre_hooks, (hook, with_kwargs), prepend)
 
     def register_backward_hook(self, hook: Callable[..., Any]) -> RemovableHandle:
-        """The older form of `register_full_backward_hook`, which sees the gradients of the last op alone.
+        """The older form of `register_full_backward_hook`: it sees the gradients of the last node that forward made."""
 
-        Here it sees what the newer form sees.
-        """
-        return self.register_full_backward_hook(hook)
+        def attach(module: Module, args: Any, result: Any) -> None:
+            while not isinstance(result, Tensor):
+                held = result.values() if isinstance(result, dict) else result
+                result = next(v for v in held if isinstance(v, Tensor | tuple | list | dict))
+            node = result.grad_fn
+            if node is None:
+                return
+            node.register_hook(functools.partial(hook, module))
+            inputs = {t.grad_fn for t in args if isinstance(t, Tensor) and t.grad_fn is not None}
+            if inputs != {n for n, _ in node.next_functions}:
+                warnings.warn(
+                    "Using a non-full backward hook when the forward contains multiple autograd Nodes is deprecated and will be "
+                    "removed in future versions. This hook will be missing some grad_input. Use register_full_backward_hook.",
+                    FutureWarning,
+                    stacklevel=3,
+                )
+
+        return self.register_forward_hook(attach)
 
     def register_full_backward_hook(self, hook: Callable[..., Any], prepend: bool = False) -> RemovableHandle:
         """Call `hook(module, grad_input, grad_output)` when the gradients of the inputs are there."""
