@@ -2,12 +2,15 @@
 
 import json
 import random
+from pathlib import Path
 
 import numpy as np
 import pytest
 from support.diagnosis import broken, healthy, scripts
 
 import viz
+
+ROOT = Path(__file__).resolve().parents[2]
 
 
 @pytest.mark.parametrize("case", [*broken.BROKEN, *scripts.SCRIPTS], ids=lambda case: case.name)
@@ -215,3 +218,22 @@ def test_a_program_that_never_ends_is_stopped_and_what_was_seen_is_told(engine):
 def test_a_program_that_is_no_python_says_where():
     report = viz.diagnose("x = 1\ny = = 2")
     assert (report.error["type"], report.error["line"]) == ("SyntaxError", 2)
+
+
+def test_the_ten_cases_of_the_page_are_what_it_says():
+    notebook = json.loads((ROOT / "notebooks" / "my_model_does_not_learn.ipynb").read_text(encoding="utf-8"))
+    cells = ["".join(cell["source"]) for cell in notebook["cells"] if cell["cell_type"] == "code"]
+    programs = [cell.removeprefix("%%diagnose\n") for cell in cells if cell.startswith("%%diagnose")]
+    found = [viz.diagnose(program, engine="tinygrad_edu").findings[0].kind for program in programs]
+    assert found == [
+        "detach",
+        "integer-op",
+        "unregistered",
+        "no-zero-grad",
+        "double-softmax",
+        "broadcast-loss",
+        "where",
+        "vanishing",
+        "graph-grows",
+        "wrong-backward",
+    ]
