@@ -430,7 +430,11 @@ export class NetworkStage {
       this.zoom(Math.exp(-event.deltaY / 300));
     }, { passive: false });
     this.svg.addEventListener("pointerover", (event) => this.onPoint(event.target.closest("[data-key]")));
-    this.svg.addEventListener("focusin", (event) => this.onPoint(event.target.closest("[data-key]")));
+    this.svg.addEventListener("focusin", (event) => {
+      const node = event.target.closest("[data-key]");
+      if (node && !drag) this.#setView(this.#wanted(this.shown.boxes.get(node.dataset.key))); // keys reach what is out of sight
+      this.onPoint(node);
+    });
     this.svg.addEventListener("pointerleave", () => this.onPoint(null));
     this.svg.addEventListener("focusout", () => this.onPoint(null));
     this.svg.addEventListener("keydown", (event) => this.#key(event));

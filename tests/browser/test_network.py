@@ -1,0 +1,90 @@
+"""A network by its modules in Chromium: boxes open and close in their places, by a click and by keys, in both themes."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from playwright.sync_api import expect
+from support.harness import complaints, new_page
+from support.networks import NETWORKS
+
+import viz
+
+
+@pytest.fixture(scope="module")
+def page(browser: Any, tmp_path_factory: Any) -> Any:
+    page = new_page(browser, viewport={"width": 1366, "height": 768})
+    page.goto(viz.record(NETWORKS["GPT"]).save(tmp_path_factory.mktemp("page") / "gpt.html").as_uri())
+    expect(page.locator(".tgv-network .node").first).to_be_visible()
+    yield page
+    page.context.close()
+
+
+def box(page: Any, name: str) -> Any:
+    return page.locator(".tgv-network [data-key]").filter(has_text=name).first
+
+
+def inside_and_apart(page: Any) -> bool:
+    """Whether no closed box that is drawn covers another."""
+    return page.evaluate(
+        """() => {
+        const rects = [...document.querySelectorAll(".tgv-network [data-open=false] > rect")].map(r => r.getBoundingClientRect());
+        return rects.every((a, i) => rects.every((b, j) => i <= j || Math.min(a.right, b.right) - Math.max(a.left, b.left) < 1
+          || Math.min(a.bottom, b.bottom) - Math.max(a.top, b.top) < 1));
+        }"""
+    )
+
+
+def test_a_player_of_a_network_opens_with_its_modules(page: Any) -> None:
+    expect(page.get_by_role("button", name="modules", exact=True)).to_have_attribute("aria-pressed", "true")
+    expect(page.locator(".tgv-network")).to_contain_text("2 × Block")
+    expect(page.locator(".tgv-scale")).to_contain_text("size of gradient (rms)")
+
+
+def test_a_click_opens_a_module_in_its_place_and_escape_closes_it(page: Any) -> None:
+    blocks = box(page, "2 × Block")
+    blocks.focus()  # which brings it into sight
+    blocks.click()
+    expect(page.locator(".tgv-network .opened").filter(has_text="2 × Block")).to_have_attribute("aria-expanded", "true")
+    page.wait_for_timeout(400)  # it glides
+    assert inside_and_apart(page)
+    page.keyboard.press("Escape")
+    expect(page.locator(".tgv-network .opened").filter(has_text="2 × Block")).to_have_count(0)
+
+
+def test_enter_opens_down_to_single_ops_and_the_gradient_reaches_them(page: Any) -> None:
+    box(page, "ln_f").focus()
+    page.keyboard.press("Enter")
+    expect(page.locator(".tgv-network .op").filter(has_text="layer norm")).to_be_visible()
+    page.wait_for_timeout(400)
+    page.locator(".tgv-player").press("End")
+    norm = page.locator(".tgv-network .op").filter(has_text="layer norm")
+    expect(norm).to_contain_text("grad")
+    assert "lv" in norm.get_attribute("class")
+    page.locator(".tgv-player").press("Home")
+    assert "lv" not in norm.get_attribute("class")
+    box(page, "ln_f").focus()
+    page.keyboard.press("Escape")
+
+
+@pytest.mark.parametrize("theme", ["light", "dark"])
+def test_axe_finds_nothing_in_a_network_with_its_colours(page: Any, theme: str) -> None:
+    page.emulate_media(color_scheme=theme)
+    page.locator(".tgv-player").press("End")
+    page.wait_for_timeout(300)
+    assert complaints(page, ".tgv-player") == []
+
+
+def test_a_drawn_network_lives_in_a_page_of_its_own(browser: Any, tmp_path: Any) -> None:
+    torch = pytest.importorskip("torch")
+    model = torch.nn.Sequential(torch.nn.Linear(2, 3), torch.nn.ReLU(), torch.nn.Linear(3, 1))
+    loss = model(torch.ones(4, 2)).mean()
+    loss.backward()
+    page = new_page(browser, viewport={"width": 1366, "height": 768})
+    page.goto(viz.draw(loss, module=model).save(tmp_path / "net.html").as_uri())
+    leaves = page.locator(".tgv-network .leaf")
+    expect(leaves).to_have_count(4)  # so small a network is open down to its ops
+    page.locator(".tgv-network .opened").filter(has_text="Linear").first.dispatch_event("click")
+    expect(leaves).to_have_count(2)
+    page.context.close()
