@@ -55,6 +55,17 @@ def test_a_diamond_of_diamonds_visits_every_node_once(T):
 
 
 @same_on_both
+def test_an_op_of_several_outputs_takes_gradients_without_a_dimension_and_none_at_all(T):
+    x = leaf(T)
+    a, _, c = (x * x).unbind(0)
+    (a.exp() + c * 3.0).backward()
+    first = x.grad.clone()
+    for element in x * 2:
+        element.sin().backward(retain_graph=True)
+    return first, x.grad
+
+
+@same_on_both
 def test_several_roots_are_one_pass(T):
     x = leaf(T)
     a = x.exp()

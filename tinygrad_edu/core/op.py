@@ -170,7 +170,11 @@ class Op(Node):
         values: Sequence[Any] = self._kept
         if plan.frees or self._around is not None:
             values = self._recorded() if create_graph else plan.arrays(self)
-        grad = grads[0] if len(grads) == 1 else grads if any(g is not None for g in grads) else None
+        grad: Any = grads[0]
+        if len(grads) > 1:
+            # A rule for several outputs gets arrays, also of 0-d ones: it may put them together.
+            several = grads if create_graph else [None if g is None else asarray(g) for g in grads]
+            grad = several if any(g is not None for g in several) else None
         if grad is None:
             return [None] * len(self._next)
         now = thread.state

@@ -178,7 +178,7 @@ def _check_list(name, tensors):
             f"{name}(): argument 'tensors' (position 1) must be tuple of Tensors, not {type(tensors).__name__}"
         )
     for i, t in enumerate(tensors):
-        if not isinstance(t, Tensor | np.ndarray):
+        if not isinstance(t, Tensor | np.ndarray | np.generic):
             raise TypeError(f"expected Tensor as element {i} in argument 0, but got {type(t).__name__}")
     if not tensors:
         if name == "cat":
