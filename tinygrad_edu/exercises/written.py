@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import re
 import sys
+from types import FunctionType
 from typing import Any
 
 
@@ -14,7 +15,13 @@ def as_last_written(answer: object) -> object:
     A cell with a SyntaxError defines nothing: its name still stands for the function of the run before, and a check of that
     would be about an answer that its student no longer sees.
     """
-    error = _error_of_last_cell(getattr(answer, "__name__", ""))
+    # A function or a class alone is asked for its name, past its metaclass: what another object says of itself may be anything, or end the kernel.
+    if isinstance(answer, FunctionType) and type(answer) is FunctionType:
+        error = _error_of_last_cell(answer.__name__)
+    elif issubclass(type(answer), type):
+        error = _error_of_last_cell(type.__dict__["__name__"].__get__(answer))
+    else:
+        return answer
     if error is None:
         return answer
 
