@@ -251,6 +251,7 @@ def test_each_file_that_the_page_of_the_architecture_names_is_there() -> None:
         ROOT / "viz",
         ROOT / "tinygrad_edu" / "ops",
         ROOT / "tinygrad_edu" / "course",
+        ROOT / "viz" / "diagnosis",
     ]
     named = set(re.findall(r"`((?:\w+/)+\w*(?:\.py)?|\w+/\w+\.py)`", _architecture()))
     assert len(named) > 20
