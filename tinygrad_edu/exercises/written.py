@@ -16,7 +16,7 @@ def as_last_written(answer: object) -> object:
     would be about an answer that its student no longer sees.
     """
     # A function or a class alone is asked for its name, past its metaclass: what another object says of itself may be anything, or end the kernel.
-    if isinstance(answer, FunctionType) and type(answer) is FunctionType:
+    if type(answer) is FunctionType:  # isinstance would ask the object
         error = _error_of_last_cell(answer.__name__)
     elif issubclass(type(answer), type):
         error = _error_of_last_cell(type.__dict__["__name__"].__get__(answer))
