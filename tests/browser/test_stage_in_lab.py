@@ -21,8 +21,10 @@ LEAST = 9.95  # pixels of a letter: 10, as the browser rounds it
 # What is seen of the stage of a widget: labels outside of it, its smallest letters; the widget's height, what needs a
 # scrollbar sideways.
 SEEN = """root => {
-    const stage = root.querySelector(".tgv-frame").getBoundingClientRect();
-    const texts = [...root.querySelector(".tgv-frame svg").querySelectorAll("text")]
+    // A network is drawn by its modules, in a place of its own.
+    const shown = [...root.querySelectorAll(".tgv-network, .tgv-frame")].find(one => one.offsetParent);
+    const stage = shown.getBoundingClientRect();
+    const texts = [...shown.querySelectorAll("svg text")]
         .filter(one => one.textContent.trim() && getComputedStyle(one).display !== "none" && one.getBoundingClientRect().width);
     const outside = texts.filter(one => {
         const box = one.getBoundingClientRect();
@@ -64,7 +66,7 @@ class Bench:
         self.notebook.python(f"import viz\nmake = lambda: {make}")
         self.notebook.run_all()
         root = self.page.locator(f".tgv-{widget}:not([data-old])").first
-        root.locator(".tgv-frame svg .node").first.wait_for()
+        root.locator(".tgv-stage svg text:visible").first.wait_for()
         self.page.wait_for_function("() => !document.querySelector('.tgv[aria-busy=true]')")
         self.page.wait_for_timeout(300)
         return root
