@@ -6,27 +6,35 @@ Cost: one training step of a GPT of 10 million parameters and of a ResNet-18 on 
 turns within one process; the peak of memory, each in a process of its own. What we aim at: at most 3 times the step's own time
 and 1.5 times its memory.
 
-Causes: the broken and the healthy programs of the tests, on PyTorch. A tool names a cause when what it says holds the finding's
-kind or a word for it; no other tool gives a line. Peers that are not installed (`pip install torchdiag torch-audit torchmortem`)
-are left out.
+Causes: the broken and the healthy programs of the tests, on PyTorch. viz names a cause when its first finding has the kind and
+the line. The peers give no line: one is said to name a cause as soon as anything that it says holds a word of that group of
+trouble (`WORDS`), which is generous. They watch a model: each gets all modules of a program as one, its optimiser and its losses,
+and is told after each step. Peers that are not installed (`pip install torchdiag torch-audit torchmortem`) are left out.
 """
 
 from __future__ import annotations
 
 import argparse
+import contextlib
+import importlib.util
+import io
 import statistics
 import subprocess
 import sys
 import time
+import warnings
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 sys.path = [place for place in sys.path if Path(place or ".").resolve() != Path(__file__).resolve().parent]
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tests"))
 
 import torch  # noqa: E402
+from support.diagnosis import broken, healthy, scripts  # noqa: E402
 from torch import nn  # noqa: E402
 from torch.nn import functional as F  # noqa: E402
+from torch.optim.optimizer import register_optimizer_step_post_hook  # noqa: E402
 
 import viz  # noqa: E402
 
@@ -168,6 +176,154 @@ def peak(name: str, watched: bool) -> None:
     print(int(status.split("VmHWM:")[1].split()[0]) / 1024)
 
 
+WORDS = {
+    1: ("none", "disconnect", "no gradient", "missing grad", "unused", "frozen", "requires_grad"),
+    2: ("dead", "zero", "saturat", "softmax", "identical"),
+    3: ("nan", "infinit", "non-finite"),
+    4: ("vanish", "explod"),
+    5: (
+        "optimizer",
+        "eval",
+        "zero_grad",
+        "learning rate",
+        "plateau",
+        "diverg",
+        "update ratio",
+        "shape",
+        "label",
+        "dropout",
+    ),
+    6: ("memory", "leak", "retain", "detach"),
+    7: ("backward", "custom", "sign of", "shared", "twice"),
+}
+
+
+def ours(program: str) -> tuple[str, int | None, bool]:
+    """What viz says first: kind, line, and whether anything is called certain."""
+    report = viz.diagnose(program, engine="torch")
+    first = report.findings[0] if report.findings else None
+    sure = any(finding.certain for finding in report.findings)
+    return (first.kind, first.line, sure) if first else ("", None, sure)
+
+
+class Training:
+    """A program that is run while a peer looks at its modules, from the first step of its optimiser on."""
+
+    def __init__(self, program: str) -> None:
+        self.program = program
+        self.space: dict[str, Any] = {"__name__": "__main__", "T": torch}
+        self.optimizer: Any = None
+        self.loss = 0.0
+
+    def model(self) -> nn.Module:
+        """All modules of the program as one."""
+        found = [thing for thing in self.space.values() if isinstance(thing, nn.Module)]
+        return found[0] if len(found) == 1 else nn.ModuleList(found)
+
+    def run(self, after: Callable[[Training], None]) -> None:
+        """Run the program; `after` is called after each step."""
+        backward = torch.Tensor.backward
+        hook = register_optimizer_step_post_hook(lambda own, *rest: self._stepped(own, after))
+
+        def noted(loss: torch.Tensor, *args: Any, **kwargs: Any) -> None:
+            self.loss = float(loss.detach().sum())
+            backward(loss, *args, **kwargs)
+
+        torch.Tensor.backward = noted
+        try:
+            with torch.enable_grad(), contextlib.suppress(Exception), contextlib.redirect_stdout(io.StringIO()):
+                exec(compile(self.program, "<program>", "exec"), self.space)
+        finally:
+            torch.Tensor.backward = backward
+            hook.remove()
+
+    def _stepped(self, optimizer: Any, after: Callable[[Training], None]) -> None:
+        self.optimizer = optimizer
+        after(self)
+
+
+def torchdiag(program: str) -> str:
+    """What torchdiag says of the gradients at the end."""
+    peer = importlib.import_module("torchdiag")
+
+    training = Training(program)
+    training.run(lambda training: None)
+    said = io.StringIO()
+    with contextlib.redirect_stdout(said):
+        peer.check_gradients(training.model())
+    return "\n".join(
+        line for line in said.getvalue().splitlines() if any(mark in line for mark in ("—", "⚠", "✗", "!"))
+    )
+
+
+def torchmortem(program: str) -> str:
+    """What torchmortem finds."""
+    peer = importlib.import_module("torchmortem")
+
+    training = Training(program)
+    watching: list[Any] = []
+
+    def after(training: Training) -> None:
+        if not watching:
+            watching.append(peer.Autopsy(training.model(), optimizer=training.optimizer, sampling="thorough"))
+            watching[0].attach()
+        watching[0].step(loss=training.loss)
+
+    training.run(after)
+    if not watching:
+        return ""
+    watching[0].detach()
+    report = watching[0].get_report()
+    return "\n".join(f"{each.title} {each.summary}" for each in (report.findings if report else ()))
+
+
+def torch_audit(program: str) -> str:
+    """What torch-audit says of the model and its optimiser after the run, in each of its phases."""
+    peer = importlib.import_module("torch_audit")
+
+    training = Training(program)
+    training.run(lambda training: None)
+    said = []
+    for phase in peer.Phase:
+        with contextlib.suppress(Exception), contextlib.redirect_stdout(io.StringIO()):
+            result = peer.audit(training.model(), phase=phase, optimizer=training.optimizer)
+            said += [str(finding.message) for finding in result.findings]
+    return "\n".join(said)
+
+
+def causes() -> None:
+    """Print how many causes each tool names, by group of trouble, and what it says of healthy programs."""
+    cases = [*broken.BROKEN, *scripts.SCRIPTS]
+    rows: dict[str, list[int]] = {"viz": [0] * 8}
+    for case in cases:
+        kind, line, _ = ours(case.program)
+        rows["viz"][case.group] += kind in case.kinds.split() and line in case.lines
+    rows["viz"][0] = sum(ours(each.program)[2] for each in healthy.HEALTHY)
+    for peer in (torchdiag, torch_audit, torchmortem):
+        if importlib.util.find_spec(peer.__name__) is None:
+            continue
+        row = rows[peer.__name__] = [0] * 8
+        for case in cases:
+            said = peer(case.program).lower()
+            row[case.group] += any(word in said for word in WORDS[case.group])
+        row[0] = sum(bool(peer(each.program)) for each in healthy.HEALTHY)
+    counts = [sum(case.group == group for case in cases) for group in range(1, 8)]
+    print(
+        f"{'':14}"
+        + "".join(f"{f'group {group}':>10}" for group in range(1, 8))
+        + f"{'all':>10}{'line':>8}{'alarms':>8}"
+    )
+    print(
+        f"{'programs':14}"
+        + "".join(f"{count:10}" for count in counts)
+        + f"{len(cases):10}{'':8}{len(healthy.HEALTHY):8}"
+    )
+    for name, row in rows.items():
+        line = "yes" if name == "viz" else "no"
+        print(f"{name:14}" + "".join(f"{count:10}" for count in row[1:]) + f"{sum(row[1:]):10}{line:>8}{row[0]:8}")
+    print("alarms: healthy programs of which viz calls anything certain, or of which a peer says anything")
+
+
 def main() -> None:
     """Run what was asked for; both when nothing was."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
@@ -178,8 +334,11 @@ def main() -> None:
     if options.peak:
         peak(options.peak[0], options.peak[1] == "True")
         return
+    warnings.simplefilter("ignore")
     if options.cost or not options.causes:
         cost()
+    if options.causes or not options.cost:
+        causes()
 
 
 if __name__ == "__main__":
