@@ -271,8 +271,9 @@ function renderExplorer({ model, el }) {
     const see = mistake && model.widget_manager
       ? command("see this mistake, and ways to fix it", () => askForLesson(mistake)) : null;
     return h("div", { class: "tgv-error", role: "alert" },
+      see, // first: the words below it are of any length, and it is to stay where it is
       h("b", {}, `${type}${line ? `, line ${line}` : ""}${who}`),
-      h("p", {}, explanation), see,
+      h("p", {}, explanation),
       h("p", { class: "tgv-message" }, message),
       pytorch ? h("p", { class: "tgv-message" }, `PyTorch: ${pytorch}`) : null);
   }
