@@ -21,6 +21,14 @@ OUTER = [
     "exercises/test_sandbox.py",
     "exercises/test_grade.py",
     "course/test_cli.py",
+    "exercises/test_forged.py",
+    "exercises/test_attempts.py",
+    "exercises/test_mutants.py",
+    "exercises/test_hand_over.py",
+    "exercises/test_written.py",
+    "exercises/test_without_namespaces.py",
+    "exercises/test_agreement.py",
+    "javascript",
     "autograd/test_reliability.py",
     "ops/test_pytorch_samples.py",
     "parity",
@@ -33,6 +41,7 @@ OUTER = [
     "exercises/test_answers_in_lessons.py",
     "course/test_progress.py",
     "course/test_reference.py",
+    "test_examples.py",
     "viz/test_program_file.py",
     "viz/test_sentences.py",
     "viz/test_export.py",
@@ -68,6 +77,11 @@ OUTER_TESTS = {
     "test_closing_an_explorer_frees_its_recordings",
     "test_no_tensor_and_no_node_outlives_the_recording",
     "test_copied_code_computes_what_is_shown",
+    "test_every_usual_program_fits_a_stage_whole_and_can_be_read",
+    "test_values_gradients_errors_and_output_of_usual_networks_agree",
+    "test_any_name_in_a_recording_gives_a_page_that_a_strict_parser_reads_and_a_well_formed_animation",
+    "test_any_name_gives_well_formed_svg_without_a_script",
+    "test_a_long_trace_replays",
 }
 if missing := [name for name in OUTER if not (HERE / name).exists()]:
     raise pytest.UsageError(f"tests/conftest.py puts files into the outer ring that are not there: {missing}")
@@ -84,23 +98,18 @@ def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool 
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Mark the inner ring, and keep the tests of a file together: what a file sets up once, one process sets up once.
-
-    A table of thousands of rows has nothing to set up, so it is dealt out in pieces.
-    """
-    for number, item in enumerate(items):
+    """Mark the inner ring, and put the longest files first."""
+    for item in items:
         if _place(item.path) is None and getattr(item, "originalname", item.name) not in OUTER_TESTS:
             item.add_marker(pytest.mark.quick)
-        piece = number // 500 if item.path.name == "test_table.py" else 0
-        item.add_marker(pytest.mark.xdist_group(f"{item.path.relative_to(HERE)}-{piece}"))
     items.sort(key=lambda item: len(OUTER) if (place := _place(item.path)) is None else place)
 
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_cmdline_main(config: pytest.Config) -> None:
-    """With `-n`, deal out the files in the order of `pytest_collection_modifyitems`, each to one process."""
+    """With `-n`, deal out whole files in the order above: what a file sets up once, one process sets up once."""
     if getattr(config.option, "numprocesses", None):
-        config.option.dist, config.option.loadscopereorder = "loadgroup", False
+        config.option.dist, config.option.loadscopereorder = "loadfile", False
 
 
 @pytest.hookimpl(optionalhook=True)
