@@ -4,6 +4,7 @@ import { Bench } from "./js/bench.js";
 import { CodeList } from "./js/code.js";
 import { h, ownTheKeys } from "./js/dom.js";
 import { Engines } from "./js/engines.js";
+import { lessonCode } from "./js/lesson.js";
 import { listen, widget } from "./js/model.js";
 
 /** Everything that was compared: values, gradients, names of nodes, order, errors. */
@@ -32,7 +33,9 @@ function verdictOf(result) {
     details.counted ? h("details", {}, h("summary", {}, "Details of the graph, which change no number"), list(details.all)) : null,
     timing ? h("p", { class: "tgv-timing" }, timing) : null,
     ...sides.filter((side) => side.error).map(({ title, error }) =>
-      h("p", {}, h("b", {}, `${title}: ${error.type}${error.line ? `, line ${error.line}` : ""} `), error.explanation || error.message)));
+      h("div", {},
+        h("p", {}, h("b", {}, `${title}: ${error.type}${error.line ? `, line ${error.line}` : ""} `), error.explanation || error.message),
+        error.mistake ? lessonCode(error.mistake) : null)));
 }
 
 function renderComparison({ model, el }) {

@@ -1,7 +1,7 @@
 // Two engines beside each other: their pictures in step, and the table of every `.grad`.
 // The explorer and the comparison are made of it.
-import { copy } from "./code.js";
 import { h } from "./dom.js";
+import { lessonCode } from "./lesson.js";
 import { Stage } from "./stage.js";
 import { Stepper } from "./stepper.js";
 import { drawTable } from "./table.js";
@@ -13,13 +13,11 @@ export function sizeOf(svg) {
 
 export class Pair {
   /**
-   * `step` is -1 for the last; `onStep(step)` is told when a reader goes elsewhere, `onMistake(name)` when somebody wants to
-   * see the lesson on a mistake. Without it, the code that shows the lesson is there to copy.
+   * `step` is -1 for the last; `onStep(step)` is told when a reader goes elsewhere.
    *
-   * @param {{view?: string, step?: number, onStep?: (step: number) => void, onMistake?: ((name: string) => void) | null}} options
+   * @param {{view?: string, step?: number, onStep?: (step: number) => void}} options
    */
-  constructor({ view = "values", step = -1, onStep = () => {}, onMistake = null } = {}) {
-    this.onMistake = onMistake;
+  constructor({ view = "values", step = -1, onStep = () => {} } = {}) {
     this.view = view;
     this.step = step;
     this.onStep = onStep;
@@ -111,23 +109,11 @@ export class Pair {
         h("div", { class: "tgv-error", role: "alert" },
           h("b", {}, `${type}${line ? `, line ${line}` : ""}`),
           h("p", {}, explanation),
-          mistake ? this.#lesson(mistake) : null,
+          mistake ? lessonCode(mistake) : null,
           h("p", { class: "tgv-message", tabindex: "0" }, message)));
     }
     for (const text of data.warnings ?? []) side.note.append(h("p", { class: "tgv-missing tgv-warning" }, text));
     if (data.stdout) side.note.append(h("pre", { class: "tgv-stdout", tabindex: "0", "aria-label": "Printed" }, data.stdout));
-  }
-
-  /** The way to the lesson on a mistake. */
-  #lesson(name) {
-    if (this.onMistake) {
-      return h("button", { type: "button", class: "tgv-text-button", onclick: () => this.onMistake(name) },
-        "see this mistake, and ways to fix it");
-    }
-    const code = `viz.mistake(${JSON.stringify(name)})`;
-    const lines = h("code", { class: "tgv-result-code" }, code);
-    const press = h("button", { type: "button", class: "tgv-text-button", onclick: () => copy(code, lines, press) }, "copy");
-    return h("p", { class: "tgv-lesson-code" }, "To see it, and ways to fix it, run ", lines, " ", press);
   }
 
   // --- both pictures, in step ---
