@@ -14,6 +14,7 @@ HERE = Path(__file__).parent
 # The outer ring: what starts browsers, kernels, servers, sandboxes and other processes, or runs very many programs. All
 # else is marked `quick`. The order is the one in which a parallel run starts the files: the longest first.
 OUTER = [
+    "browser/test_live_site.py",
     "browser/test_site.py",
     "browser",
     "course/test_notebooks.py",

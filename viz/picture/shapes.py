@@ -431,14 +431,18 @@ def _node_view(
         for slot, (key, _) in enumerate(op.next):
             if key is not None and key in graph.ops:
                 joined.add(_node_link(op, slot, key, room))
-    for key, leaf in leaves.items():
-        if key not in used or key in folding.hidden:
-            continue
+    behind = used - graph.ops.keys() - {op.key for op in border} - folding.hidden.keys()
+    for key in [*(key for key in leaves if key in behind), *sorted(behind - leaves.keys())]:
+        leaf = leaves.get(
+            key
+        )  # None in a part of a graph, where the leaf was changed in place after the part had used it
         rows = [Row("node", "value", "AccumulateGrad"), Row("about", "tiny", "")]
-        rows[1].text = rows[1].cut(f"leaf {leaf.title} {notation.shape(leaf.shape)}")
+        rows[1].text = rows[1].cut(f"leaf {leaf.title} {notation.shape(leaf.shape)}" if leaf else "of a leaf outside")
         if room.get(key, {}).get("grad"):
             rows.append(Row("grad", "grad", "", room[key]["grad"]))
-        boxes.append(Box(key, "accumulate", rows, title=f"AccumulateGrad of {leaf.title}"))
+        boxes.append(
+            Box(key, "accumulate", rows, title=f"AccumulateGrad of {leaf.title if leaf else 'a leaf outside'}")
+        )
     return Drawing(boxes, joined.links, joined.alias)
 
 

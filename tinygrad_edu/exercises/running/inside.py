@@ -35,7 +35,7 @@ from ..isolation import landlock, python_only
 from ..isolation import limits as isolation
 from ..plain import Data
 from . import helpers
-from .probe import ANSWERS, STAGES, WALL, Budget, TimeUp, probe, raised, time_limit
+from .probe import ANSWERS, OTHER_CELL, STAGES, WALL, Budget, TimeUp, probe, raised, time_limit
 
 MEMORY = 1 << 30  # bytes an answer may take beyond what the interpreter has
 GRACE = 1.0  # seconds between the time budget and the end
@@ -219,7 +219,7 @@ def _needed(answer: list[CodeType], others: list[str], later: list[str]) -> list
         for name in _asked_for(wanted.pop()):
             places = _places(name, above, 0) or _places(name, below, len(above))
             for place in [place for place in places if place not in taken]:
-                taken[place] = _compiled(statements[place], "<cell>")
+                taken[place] = _compiled(statements[place], OTHER_CELL)
                 wanted.append(taken[place])
     return [taken[place] for place in sorted(taken)]
 
@@ -228,7 +228,7 @@ def _statements(sources: list[str]) -> list[ast.stmt]:
     found: list[ast.stmt] = []
     for source in sources:
         with contextlib.suppress(SyntaxError, ValueError, MemoryError, RecursionError):
-            found += _parsed(source, "<cell>").body
+            found += _parsed(source, OTHER_CELL).body
     return found
 
 

@@ -24,6 +24,7 @@ from typing import Any
 from ..plain import Data, decode, encode, text_of, type_name
 
 ANSWERS = Path(__file__).parent.parent / "answers"
+OTHER_CELL = "<cell>"  # the file name of what an answer uses from the student's other cells
 AGAIN = 0.05  # seconds between two attempts to end a loop that catches everything
 WALL = 10.0  # seconds by the clock on the wall that an answer may take in all, for one that sleeps
 STAGES = 3  # the cells that an answer needs, its own cell, the probe: each has a budget of its own
@@ -147,7 +148,7 @@ def raised(error: BaseException) -> Data:
         "message": message,
         "line": own[-1] if own else None,
         "as": next(_OF_PYTHON[id(kind)] for kind in type.mro(type(error)) if id(kind) in _OF_PYTHON),
-        "beneath": not (_is_answer(deepest) or Path(deepest).parent == ANSWERS),
+        "beneath": not (_is_answer(deepest) or deepest == OTHER_CELL or Path(deepest).parent == ANSWERS),
     }
 
 

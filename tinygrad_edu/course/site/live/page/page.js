@@ -107,12 +107,14 @@ let queue = Promise.resolve();
 /** Run a cell, and before it those above it that have not run. */
 function run(cell) {
   cell.ran = false;
+  document.documentElement.removeAttribute("data-all-ran");
   queue = queue.then(async () => {
     for (const each of cells.slice(0, cell.index + 1)) {
       if (each.ran) continue;
       const well = await each.run();
       if (well === null) return; // stopped
     }
+    document.documentElement.toggleAttribute("data-all-ran", cell === cells.at(-1));
   });
   return queue;
 }
