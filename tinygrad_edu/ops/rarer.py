@@ -17,6 +17,7 @@ from .indexing.gather import scatter_add, take
 from .indexing.index import narrow, select
 from .indexing.masking import where
 from .linalg.matmul import bmm
+from .op import Op
 from .pointwise.arithmetic import abs, mul
 from .pointwise.powers import pow
 from .reductions.norms import vector_norm
@@ -24,6 +25,18 @@ from .reductions.reduce import sum
 from .shapes.diagonal import diagonal
 from .shapes.joining import cat
 from .shapes.shape import axis_of, reshape, unsqueeze
+
+
+class Nextafter(Op):
+    promotes = True
+
+    def forward(self, other):
+        return np.nextafter(self, other)
+
+    # A step that does not change with self; where both are equal, PyTorch gives 0
+    def grad_self(grad, self, other):
+        return where(self != other, grad, 0.0)
+
 
 # --- element by element ----------------------------------------------------------------------------------------------
 
@@ -88,14 +101,19 @@ def lcm(input, other):
 @public(inplace=lambda self, other: self.copy_(nextafter(self, other)))
 def nextafter(input, other):
     """The next number that the dtype holds, from input towards other."""
-    return wrap(np.nextafter(input._data, other._data))
+    return Nextafter.apply(input, other)
 
 
 @public()
 def frexp(input):
     """The mantissa and the exponent: input = mantissa·2^exponent."""
-    mantissa, exponent = np.frexp(input._data)
-    return namedtuple("frexp", "mantissa exponent")(wrap(mantissa), wrap(exponent.astype(np.int32)))
+    if not input.is_floating_point():
+        raise RuntimeError("torch.frexp() only supports floating-point dtypes")
+    exponent = np.frexp(input._data)[1].astype(np.int32)
+    # In two steps, as 2 to the power of the whole exponent may be out of range.
+    one, half = np.ones((), input._data.dtype), exponent // 2
+    mantissa = input * wrap(np.ldexp(one, -half)) * wrap(np.ldexp(one, half - exponent))
+    return namedtuple("frexp", "mantissa exponent")(mantissa, wrap(exponent))
 
 
 @public()
@@ -232,7 +250,7 @@ def unique_consecutive(input, return_inverse=False, return_counts=False, dim=Non
 @public()
 def nonzero_static(input, *, size, fill_value=-1):
     """As nonzero, of `size` rows: cut, or filled up."""
-    found = np.stack(np.nonzero(input._data), axis=1)
+    found = np.argwhere(input._data)
     out = np.full((size, input.ndim), fill_value, np.int64)
     out[: min(size, len(found))] = found[:size]
     return wrap(out)
@@ -268,13 +286,15 @@ def nanmedian(input, dim=None, keepdim=False):
 @public()
 def nanquantile(input, q, dim=None, keepdim=False, *, interpolation="linear"):
     """The quantile of the elements that are not nan: along a dimension, row by row."""
-    if dim is None:
+    count = () if not isinstance(q, Tensor) or not q.ndim else (q.shape[0],)
+    axis = 0 if dim is None else axis_of(dim, input.ndim)
+    if dim is None or not input.ndim:
         flat = reshape(input, (-1,))
-        return quantile(flat[wrap(flat._data == flat._data)], q, interpolation=interpolation)
-    axis = axis_of(dim, input.ndim)
+        known = flat[wrap(flat._data == flat._data)]
+        out = quantile(known if len(known) else flat, q, interpolation=interpolation)
+        return reshape(out, (*count, *(1,) * input.ndim)) if keepdim else out
     rows = input.movedim(axis, -1)
     parts = [nanquantile(row, q, interpolation=interpolation) for row in reshape(rows, (-1, rows.shape[-1]))]
-    count = () if not isinstance(q, Tensor) or not q.ndim else (q.shape[0],)
     out = functions["stack"](parts, -1).reshape((*count, *rows.shape[:-1]))
     return unsqueeze(out, axis + len(count)) if keepdim else out
 
@@ -309,6 +329,7 @@ def gradient(input, *, spacing=1, dim=None, edge_order=1):
     if edge_order != 1:
         raise NotImplementedError("gradient with edge_order=2 is not built: use 1.")
     dims = range(input.ndim) if dim is None else [dim] if isinstance(dim, int) else dim
+    spacing = 1 if spacing is None else spacing
     axes = [axis_of(d, input.ndim) for d in dims]
     steps = list(spacing) if isinstance(spacing, tuple | list) else [spacing] * len(axes)
     out = []

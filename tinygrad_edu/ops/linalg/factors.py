@@ -13,9 +13,10 @@ from ..creation.factories import eye
 from ..indexing.masking import where
 from ..op import Op
 from ..reductions.norms import vector_norm
+from ..reductions.reduce import sum
 from ..shapes.diagonal import diagonal, tril, triu
 from ..shapes.permute import transpose
-from ..shapes.shape import squeeze, unsqueeze
+from ..shapes.shape import reshape, squeeze, unsqueeze
 from .decomposition import LinalgSolveEx, inv, solve
 from .matmul import matmul
 
@@ -59,7 +60,7 @@ class LinalgEigh(Op):
             inner = _differences(values) * (_t(vectors) @ grad[1])
         if grad[0] is not None:
             inner = inner + _on_diagonal(grad[0])
-        return [vectors @ inner @ _t(vectors)]
+        return [_symmetric(vectors @ inner @ _t(vectors))]
 
 
 class LinalgSvd(Op):
@@ -99,11 +100,18 @@ class LinalgQr(Op):
     results = ("Q", "R")
 
     def forward(A, *, mode):
+        if mode == "r":
+            return np.zeros(0, A.dtype), np.linalg.qr(A, mode).astype(A.dtype)
         Q, R = np.linalg.qr(A, mode)
         return Q.astype(A.dtype), R.astype(A.dtype)
 
     def gradients(grad, needs_input_grad, Q, R, mode):
         g_q, g_r = grad
+        if mode == "r":
+            raise RuntimeError(
+                "The derivative of linalg.qr depends on Q, which is not computed when mode='r'. "
+                "Please use linalg.qr(A, mode='reduced') if you are going to require gradients"
+            )
         if Q.shape[-1] != R.shape[-1]:
             raise NotImplementedError(
                 "the gradient of qr is built for as many rows as columns, or more, and mode 'reduced'."
@@ -117,6 +125,50 @@ class LinalgQr(Op):
         mirrored = tril(middle) + _t(tril(middle, -1))
         whole = Q @ mirrored if g_q is None else g_q + Q @ mirrored
         return [_t(LinalgSolveEx.apply(R, _t(whole), left=True))]
+
+
+class LinalgPinv(Op):
+    """The pseudoinverse; singular values (with `hermitian`: |eigenvalues| of the lower triangle) up to the limit are 0."""
+
+    results = ("pinv",)
+
+    def forward(A, *, atol, rtol, hermitian):
+        if not A.size:
+            return np.zeros((*A.shape[:-2], A.shape[-1], A.shape[-2]), A.dtype)
+        if hermitian:
+            values, right = np.linalg.eigh(A)
+            left = np.swapaxes(right, -2, -1)
+        else:
+            left, values, right = np.linalg.svd(A, full_matrices=False)
+            left, right = np.swapaxes(left, -2, -1), np.swapaxes(right, -2, -1)
+        kept = np.abs(values) > _limit(np.abs(values), A.shape, atol, rtol)
+        inverse = np.divide(1, values, out=np.zeros_like(values), where=kept)
+        return ((right * inverse[..., None, :]) @ left).astype(A.dtype)
+
+    # Golub and Pereyra, "The differentiation of pseudo-inverses" (1973): for any rank that stays the same
+    def grad_A(grad, A, pinv):
+        slope = _t(grad)
+        if A.shape[-2] <= A.shape[-1]:
+            K = slope @ pinv
+            turned = K @ _t(pinv)
+            return turned - _t(pinv @ K) - (A @ pinv) @ turned + (_t(pinv) @ pinv) @ (slope - K @ A)
+        K = pinv @ slope
+        turned = _t(pinv) @ K
+        return turned - _t(K @ pinv) + (slope - A @ K) @ pinv @ _t(pinv) - (turned @ pinv) @ A
+
+    def jvp(tangent, A, pinv):
+        slope, left, right = _t(tangent), pinv @ _t(pinv), _t(pinv) @ pinv
+        return left @ (slope - slope @ (A @ pinv)) + (slope - pinv @ (A @ slope)) @ right - pinv @ tangent @ pinv
+
+
+def _limit(values, shape, atol=None, rtol=None):
+    """Up to where singular values count as 0: the larger of atol and rtol times the largest, one for each matrix."""
+    atol, rtol = (None if x is None else np.asarray(getattr(x, "_data", x)) for x in (atol, rtol))
+    if rtol is None:
+        default = np.finfo(values.dtype).eps * max(shape[-2:])
+        rtol = np.asarray(default) if atol is None else np.where(atol > 0, 0.0, default)
+    largest = values.max(-1, keepdims=True, initial=0)
+    return np.maximum(0.0 if atol is None else atol[..., None], rtol[..., None] * largest)
 
 
 # --- functions -------------------------------------------------------------------------------------------------------
@@ -167,8 +219,6 @@ def svdvals(A, *, driver=None):
 @public(where=_LINALG, method=False)
 def qr(A, mode="reduced"):
     """A = Q·R with orthonormal columns Q and an upper triangle R; mode "complete" fills Q up to a square."""
-    if mode == "r":
-        return _Qr(wrap(A._data[:0].reshape(-1)[:0]), wrap(np.linalg.qr(A._data, "r")))
     return _Qr(*LinalgQr.apply(A, mode=mode))
 
 
@@ -181,31 +231,40 @@ def _qr(input, some=True):
 @public(where=_LINALG, method=False)
 def _pinv(A, *, atol=None, rtol=None, hermitian=False):
     """The pseudoinverse: A⁺ = (AᵀA)⁻¹Aᵀ for a matrix whose columns are independent."""
-    return pinverse(A)
+    return LinalgPinv.apply(A, atol=atol, rtol=rtol, hermitian=hermitian)
 
 
 @public()
 def pinverse(input, rcond=1e-15):
-    """The pseudoinverse of a matrix; its gradient is built for full rank."""
-    rows, columns = input.shape[-2:]
-    if not input.requires_grad:
-        kind = input._data.dtype
-        return wrap(np.linalg.pinv(input._data, rcond=np.finfo(kind).eps * max(rows, columns)).astype(kind))
-    if rows >= columns:
-        return inv(_t(input) @ input) @ _t(input)
-    return _t(input) @ inv(input @ _t(input))
+    """The pseudoinverse of a matrix; singular values up to `rcond` times the largest count as 0."""
+    return LinalgPinv.apply(input, atol=None, rtol=rcond, hermitian=False)
 
 
 @public(where=_BOTH)
 def lstsq(input, b, rcond=None, *, driver=None):
     """The X for which |input·X - b| is smallest; a named tuple (solution, residuals, rank, singular_values)."""
-    column = b.ndim == 1 or b.ndim == input.ndim - 1
+    if driver not in (None, "gels", "gelsy", "gelsd", "gelss"):
+        raise RuntimeError(
+            f"torch.linalg.lstsq: parameter `driver` should be one of (gels, gelsy, gelsd, gelss), not {driver!r}"
+        )
+    column = b.ndim == 1 or (b.ndim == input.ndim - 1 and b.shape == input.shape[:-1])
     right = unsqueeze(b, -1) if column else b
-    solution = matmul(pinverse(input), right)
-    kind = input._data.dtype
-    rank = np.linalg.matrix_rank(input._data)
-    solution = squeeze(solution, -1) if column else solution
-    return _Lstsq(solution, wrap(np.zeros(0, kind)), wrap(np.asarray(rank)), wrap(np.zeros(0, kind)))
+    solution = matmul(_pinv(input, rtol=rcond), right)
+    rows, columns = input.shape[-2:]
+    values = np.linalg.svd(input._data, compute_uv=False)
+    rank = (values > _limit(values, input.shape, rtol=rcond)).sum(-1)
+    none = wrap(np.zeros(0, values.dtype))
+    residuals = none
+    # As LAPACK's drivers have them: gelsy keeps no residuals; gels takes for granted that the rank is full.
+    if rows > columns and (driver == "gels" or (driver in ("gelsd", "gelss") and (rank == columns).all())):
+        missed = matmul(input, solution) - right
+        residuals = sum(missed * missed, -2)
+    return _Lstsq(
+        squeeze(solution, -1) if column else solution,
+        residuals,
+        wrap(np.zeros(0, np.int64) if driver == "gels" else np.asarray(rank)),
+        wrap(values) if driver in ("gelsd", "gelss") else none,
+    )
 
 
 @public(where=_LINALG, method=False)
@@ -275,6 +334,7 @@ def _diagonal(A, *, offset=0, dim1=-2, dim2=-1):
 @public(where=_LINALG, method=False)
 def vander(x, *, N=None):
     """The powers 0 to N - 1 of each element, a row each."""
+    x = x if x.ndim else reshape(x, (1,))
     count = x.shape[-1] if N is None else N
     return unsqueeze(x, -1) ** wrap(np.arange(count))
 

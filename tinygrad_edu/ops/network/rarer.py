@@ -13,6 +13,7 @@ from ..indexing.masking import where
 from ..linalg.distance import pairwise_distance
 from ..pointwise.arithmetic import abs
 from ..pointwise.clamp import clamp_min, minimum
+from ..pointwise.exponential import exp
 from ..pointwise.powers import pow
 from ..reductions.reduce import mean, sum
 from ..shapes.joining import pad, stack
@@ -92,7 +93,8 @@ def _adaptive(name, dims, reduce):
                 slice(i * n // m, -(-(i + 1) * n // m))
                 for i, n, m in zip(place, input.shape[-dims:], sizes, strict=True)
             ]
-            rows.append(reduce(reshape(input[(..., *window)], (*input.shape[:-dims], -1))))
+            part = input[(..., *window)]
+            rows.append(reduce(reshape(part, (*input.shape[:-dims], math.prod(part.shape[-dims:])))))
         return reshape(stack(rows, -1), (*input.shape[:-dims], *sizes))
 
     pool.__name__ = name
@@ -224,8 +226,8 @@ def multi_margin_loss(input, target, p=1, margin=1.0, weight=None, size_average=
     reduction = checked_reduction(size_average, reduce, reduction)
     if p not in (1, 2):
         raise ValueError("only p == 1 and p == 2 supported")
-    alone = input.ndim == 1
-    x, t = (unsqueeze(input, 0), reshape(target, (1,))) if alone else (input, target)
+    alone = input.ndim < 2
+    x, t = (reshape(input, (1, -1)), reshape(target, (1,))) if alone else (input, target)
     own = x.gather(1, unsqueeze(t, 1))
     gap = pow(clamp_min(margin - own + x, 0), p)
     if weight is not None:
@@ -239,8 +241,8 @@ def multi_margin_loss(input, target, p=1, margin=1.0, weight=None, size_average=
 def multilabel_margin_loss(input, target, size_average=None, reduce=None, reduction="mean"):
     """The mean of max(0, 1 - (x[own] - x[other])) over the classes in `target`, up to its first -1, and all others."""
     reduction = checked_reduction(size_average, reduce, reduction)
-    alone = input.ndim == 1
-    x, t = (unsqueeze(input, 0), unsqueeze(target, 0)) if alone else (input, target)
+    alone = input.ndim < 2
+    x, t = (reshape(input, (1, -1)), reshape(target, (1, -1))) if alone else (input, target)
     losses = []
     for row, classes in zip(x, t._data, strict=True):
         own = list(itertools.takewhile(lambda c: c >= 0, classes.tolist()))
@@ -291,7 +293,10 @@ def ctc_loss(log_probs, targets, input_lengths, target_lengths, blank=0, reducti
             own = labels[n, :size]
         else:
             own, start = labels[start : start + size], start + size
-        losses.append(_ctc(log_probs[:length, n], own.tolist(), blank))
+        scores = log_probs[:length, n]
+        # PyTorch's gradient takes for granted that the chances add up to 1, as after log_softmax: it has their sum too.
+        total = sum(exp(scores))
+        losses.append(_ctc(scores, own.tolist(), blank) + (total - total.detach()))
     loss = stack(losses)
     if zero_infinity:
         loss = where(loss == math.inf, 0.0, loss)
