@@ -40,6 +40,7 @@ CASES = {
         ["import torch", "class C:\n    @staticmethod\n    def f(x):\n        return x"],
         [("", False), ("class C:\n    @staticmethod\n    def f(x):\n        return x", False)],
     ),
+    "a magic command waits for Jupyter": (["%load_ext viz", "%%diagnose\nx = 1"], [("", True), ("", True)]),
     "an exercise that is no Python yet is handed on": (["def f(:"], [("def f(:", False)]),
 }
 

@@ -44,8 +44,10 @@ def parts(cells: Sequence[str]) -> list[Part]:
 def _part(source: str, missing: dict[str, str], whole: set[str]) -> Part:
     try:
         statements = ast.parse(source).body
-    except SyntaxError:  # an exercise that is to be filled in, or a magic of IPython's
-        return Part(source)
+    except SyntaxError:
+        if source.lstrip().startswith("%"):
+            return Part("", "a magic command of Jupyter's")
+        return Part(source)  # an exercise that is to be filled in
     kept, lost, left_out = [], "", 0
     for statement in statements:
         need = next(filter(None, (*_imports(statement), *(missing.get(name) for name in _reads(statement)))), "")
