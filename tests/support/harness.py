@@ -103,12 +103,14 @@ def rest(page: Any, where: str) -> None:
     """Wait until nothing moves any more in the elements that match `where`."""
     page.evaluate(
         """async where => {
-            const frame = () => new Promise(requestAnimationFrame);
+            // A page that is not looked at draws no frames, and would wait for one for ever.
+            const frame = () => new Promise(resolve => { requestAnimationFrame(resolve); setTimeout(resolve, 1000); });
             await frame(); // what was changed begins to move with the next frame
             await frame();
             const moving = [...document.querySelectorAll(where)].flatMap(one => one.getAnimations({ subtree: true }));
-            await Promise.allSettled(moving.filter(one => one.effect.getComputedTiming().endTime < Infinity)
-                .map(one => one.finished));
+            const ends = moving.filter(one => one.effect.getComputedTiming().endTime < Infinity).map(one => one.finished);
+            // Nothing of ours moves for longer; what the browser has paused, out of sight, never ends.
+            await Promise.race([Promise.allSettled(ends), new Promise(resolve => setTimeout(resolve, 5000))]);
         }""",
         where,
     )
