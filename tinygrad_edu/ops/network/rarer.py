@@ -296,7 +296,11 @@ def ctc_loss(log_probs, targets, input_lengths, target_lengths, blank=0, reducti
         scores = log_probs[:length, n]
         # PyTorch's gradient takes for granted that the chances add up to 1, as after log_softmax: it has their sum too.
         total = sum(exp(scores))
-        losses.append(_ctc(scores, own.tolist(), blank) + (total - total.detach()))
+        extra = total - total.detach()
+        made = _ctc(scores, own.tolist(), blank)
+        if made._data == math.inf and not zero_infinity:
+            extra = pow(extra * 0, 0.5)  # no way to spread the labels: the gradient is nan, as in PyTorch
+        losses.append(made + extra)
     loss = stack(losses)
     if zero_infinity:
         loss = where(loss == math.inf, 0.0, loss)
