@@ -10,6 +10,7 @@ import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from viz.diagnosis.report import Report
 from viz.draw import NetworkPicture, Picture
 from viz.experiments.compare import Comparison
 from viz.experiments.mistake import MistakeLesson
@@ -81,6 +82,28 @@ def show_training(training: Training) -> None:
     TrainingView(training)._ipython_display_()
 
 
+def save_report(report: Report, path: str | os.PathLike[str]) -> Path:
+    """Write the report as one page (`.html`), which needs no network, or as `.json`.
+
+    Raises:
+        ValueError: another suffix.
+    """
+    from viz.diagnosis.page import page
+
+    target = Path(path)
+    if target.suffix.lower() not in (".html", ".json"):
+        raise ValueError(f"{target.name!r}: a report is saved as .html or .json")
+    target.write_text(report.to_json() if target.suffix.lower() == ".json" else page(report), encoding="utf-8")
+    return target
+
+
+def bundle_of_report(report: Report, include: Any = None, exclude: Any = None) -> dict[str, str]:
+    """The report below a cell."""
+    from viz.diagnosis.page import fragment
+
+    return {"text/html": fragment(report), "text/plain": repr(report)}
+
+
 Recording.play = play
 Recording.picture = picture
 Recording.scene = scene
@@ -91,3 +114,5 @@ Comparison.save = save_comparison
 Comparison._ipython_display_ = show_comparison
 MistakeLesson._ipython_display_ = show_mistake
 Training._ipython_display_ = show_training
+Report.save = save_report
+Report._repr_mimebundle_ = bundle_of_report

@@ -18,11 +18,11 @@ from viz.diagnosis import finished
 from viz.diagnosis.detectors import ALL
 from viz.diagnosis.finding import Finding
 from viz.diagnosis.observation import Observation
-from viz.diagnosis.observer import Observer
 from viz.diagnosis.places import Places
 from viz.diagnosis.ranking import rank
 from viz.diagnosis.report import Report
 from viz.diagnosis.state import as_before, found_in
+from viz.diagnosis.watching.observer import Observer
 from viz.engines import CORE, TORCH, Engine
 from viz.recording.reader import legible
 from viz.recording.record import Printed, namespace_for
@@ -247,10 +247,9 @@ class Run:
                     self._start(observer, namespace)
                 except (Exception, SystemExit) as error:
                     self.raised = error
-                    _from_traceback(observer, error)
+                    _from_traceback(observer, self.source, error)
                 if namespace is not None:
-                    observer.names(namespace)
-                    observer.alive(namespace)
+                    observer.learn(namespace)
         except TimeUp:
             self.raised = TimeoutError(
                 f"the program had not ended after {self._limit:g} seconds and was stopped; what was seen until then is told. "
@@ -278,12 +277,9 @@ class Run:
     def _introduce(self, observer: Observer, things: list[Any]) -> None:
         """Tell the observer of what was there before."""
         for thing in things:
-            if self.engine.is_module(thing):
-                observer.know(thing, "model" if thing is self._model else "")
-                if thing is self._model:
-                    observer.seen.given_model = observer.part(thing)
-            elif hasattr(thing, "param_groups"):
-                observer.held(thing, made_here=False)
+            observer.introduce(thing, "model" if thing is self._model else "")
+            if thing is self._model:
+                observer.seen.given_model = observer.number_of(thing)
 
     def _start(self, observer: Observer, namespace: dict[str, Any] | None) -> None:
         function = self.source.function
@@ -310,8 +306,7 @@ class Run:
         for name, cell in zip(code.co_freevars, function.__closure__ or (), strict=False):
             with contextlib.suppress(ValueError):
                 variables[name] = cell.cell_contents
-        observer.names(variables)
-        observer.alive(variables)
+        observer.learn(variables)
 
     def _describe(self, error: BaseException) -> dict[str, Any]:
         line = None
@@ -334,9 +329,8 @@ def _all(seen: Observation) -> Iterator[Finding]:
         yield from detector(seen)
 
 
-def _from_traceback(observer: Observer, error: BaseException) -> None:
+def _from_traceback(observer: Observer, source: Source, error: BaseException) -> None:
     """The names of the frames that an error went through: their variables are gone otherwise."""
     for frame, _ in traceback.walk_tb(error.__traceback__):
-        if observer.places.source.owns(frame):
-            observer.names(frame.f_locals)
-            observer.alive(frame.f_locals)
+        if source.owns(frame):
+            observer.learn(frame.f_locals)

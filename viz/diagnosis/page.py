@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from viz.diagnosis import cause
 from viz.diagnosis.finding import GROUPS, Finding
+from viz.diagnosis.report import Report
 from viz.draw import as_html
 from viz.picture.svg import escape
-
-if TYPE_CHECKING:
-    from viz.diagnosis.report import Report
 
 STYLE = """
 .tgv-diagnosis { --ink: #1c2430; --soft: #5b6675; --line: #d5dae1; --paper: #ffffff; --code: #f5f6f8; --bad: #b3261e;

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import json
-import os
 import re
 import textwrap
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
-from viz.diagnosis import page
 from viz.diagnosis.finding import GROUPS, Finding
 from viz.diagnosis.observation import Observation
 from viz.recording.recording import finite
@@ -22,12 +20,17 @@ WIDTH = 100
 class Report:
     """The findings of one run, the most likely cause first.
 
+    In Jupyter it shows itself, and `save(path)` writes it as one page (`.html`) or as `.json`: both are bound by `viz/show.py`.
+
     Attributes:
         findings: what was found.
         error: what the program raised, as a dict of `type`, `message` and `line`; None where it ran to its end.
         stdout: what the program printed.
         observation: all that was seen, as light data.
     """
+
+    save: ClassVar[Callable[..., Path]]
+    _repr_mimebundle_: ClassVar[Callable[..., dict[str, str]]]
 
     def __init__(
         self, observation: Observation, findings: list[Finding], stdout: str = "", calls: int = 0, looked_at: str = ""
@@ -80,22 +83,6 @@ class Report:
             "stdout": self.stdout,
         }
         return json.dumps(finite(data), ensure_ascii=False, indent=1)
-
-    def save(self, path: str | os.PathLike[str]) -> Path:
-        """Write the report as one page (`.html`), which needs no network, or as `.json`.
-
-        Raises:
-            ValueError: another suffix.
-        """
-        target = Path(path)
-        if target.suffix.lower() not in (".html", ".json"):
-            raise ValueError(f"{target.name!r}: a report is saved as .html or .json")
-        text = self.to_json() if target.suffix.lower() == ".json" else page.page(self)
-        target.write_text(text, encoding="utf-8")
-        return target
-
-    def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> dict[str, str]:
-        return {"text/html": page.fragment(self), "text/plain": repr(self)}
 
     def __repr__(self) -> str:
         lines = [self.headline]

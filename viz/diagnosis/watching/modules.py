@@ -1,0 +1,135 @@
+"""The modules of a run: their paths and parameters, their calls, and those that nobody registered."""
+
+from __future__ import annotations
+
+import functools
+from typing import Any
+
+from viz.diagnosis.observation import Moment, Part
+from viz.diagnosis.watching.values import Values
+from viz.diagnosis.watching.watch import Register, Watch
+
+WIDEST = 256  # things in a plain list of a module that are looked at
+
+
+class Modules:
+    """Knows the modules, and wraps the methods of `nn.Module` through which they go.
+
+    Args:
+        watch: the run.
+        values: numbers of its values and leaves.
+    """
+
+    def __init__(self, watch: Watch, values: Values) -> None:
+        self.watch = watch
+        self.values = values
+        self._parts = Register()
+        self._training = 0  # calls of train() under way: one goes through all modules inside
+
+    def part(self, module: Any, line: int | None = None, stack: tuple[int, ...] = ()) -> int:
+        """The number of a module."""
+        nr = self._parts[module]
+        if nr is None:
+            parts = self.watch.seen.parts
+            nr = self._parts[module] = len(parts)
+            parts.append(Part(nr, type(module).__name__, line, library=self._is_library(module), stack=stack))
+        return nr
+
+    def _is_library(self, module: Any) -> bool:
+        return type(module).__module__.partition(".")[0] == self.watch.engine.name
+
+    def know(self, root: Any, name: str = "") -> None:
+        """Learn the paths of a module, of those inside it, and of its parameters; also of those that it merely keeps."""
+        seen = self.watch.seen
+        with self.watch.aside():
+            for path, module in root.named_modules(prefix=name):
+                part = seen.parts[self.part(module)]
+                part.path = part.path or path or type(root).__name__
+                part.training = bool(module.training)
+                for own, parameter in module.named_parameters(recurse=False):
+                    leaf = seen.leaves[self.values.leaf(parameter, part.line)]
+                    full = f"{path}.{own}" if path else own
+                    leaf.name, leaf.holder, leaf.parameter = leaf.name or full, part.nr, True
+                    leaf.line = leaf.line if leaf.line is not None else part.line
+                    if leaf.nr not in part.parameters:
+                        part.parameters.append(leaf.nr)
+                for child in module.children():
+                    inner = seen.parts[self.part(child)]
+                    if part.nr not in inner.parents:
+                        inner.parents.append(part.nr)
+                for attribute, kept in list(vars(module).items()):
+                    if attribute.startswith("_") or not isinstance(kept, (list, tuple, dict)):
+                        continue
+                    things = list(kept.values()) if isinstance(kept, dict) else list(kept)
+                    for number, thing in enumerate(things[:WIDEST]):
+                        self._loose(thing, module, part, f"{path}.{attribute}[{number}]".lstrip("."), attribute)
+
+    def _loose(self, thing: Any, module: Any, part: Part, path: str, attribute: str) -> None:
+        """A module or parameter in a plain list of a module: nobody who asks for parameters() is told of it."""
+        seen = self.watch.seen
+        if self.watch.engine.is_module(thing) and not any(thing is one for one in module.modules()):
+            inner = seen.parts[self.part(thing)]
+            if inner.registered and not inner.path:
+                inner.registered, inner.attribute = False, attribute
+                inner.parents.append(part.nr)
+                self.know(thing, path)
+        elif isinstance(thing, self.watch.module.nn.Parameter) and not any(thing is p for p in module.parameters()):
+            leaf = seen.leaves[self.values.leaf(thing)]
+            leaf.name = leaf.name or path
+
+    # what takes the place of nn.Module's methods
+
+    def around_call(self, call: Any) -> Any:
+        """`module(…)`: which module's forward runs."""
+
+        @functools.wraps(call)
+        def __call__(module: Any, *args: Any, **kwargs: Any) -> Any:
+            if not self.watch.looking:
+                return call(module, *args, **kwargs)
+            nr = self.part(module)
+            part = self.watch.seen.parts[nr]
+            if not part.called and not self.watch.running:
+                self.know(module)
+            part.called += 1
+            part.training = bool(module.training)
+            self.watch.running.append(nr)
+            try:
+                return call(module, *args, **kwargs)
+            finally:
+                self.watch.running.pop()
+
+        return __call__
+
+    def around_init(self, init: Any) -> Any:
+        """`Module.__init__`: the line that makes one."""
+
+        @functools.wraps(init)
+        def __init__(module: Any, *args: Any, **kwargs: Any) -> None:
+            init(module, *args, **kwargs)
+            if self.watch.looking:
+                lines = self.watch.stack()
+                # A class of the program begins with super().__init__() in a line of its own: what makes it is further out.
+                inside = 1 if not self._is_library(module) and len(lines) > 1 else 0
+                self.part(module, lines[inside] if lines else None, lines)
+
+        return __init__
+
+    def around_train(self, train: Any) -> Any:
+        """`train()` and `eval()`."""
+
+        @functools.wraps(train)
+        def wrapped(module: Any, mode: bool = True) -> Any:
+            self._training += 1
+            try:
+                result = train(module, mode)
+            finally:
+                self._training -= 1
+            if self.watch.looking and not self._training:
+                seen, line = self.watch.seen, self.watch.line()
+                kind, order, who = "train" if mode else "eval", self.watch.following(), self.part(module)
+                seen.moments.append(Moment(kind, line, order, who, passes=len(seen.passes)))
+                for inner in module.modules():
+                    seen.parts[self.part(inner)].eval_line = None if mode else line
+            return result
+
+        return wrapped

@@ -1,0 +1,85 @@
+"""What the program's variables stand for, and which of them keep the graphs of earlier steps."""
+
+from __future__ import annotations
+
+from types import FrameType
+from typing import Any
+
+from viz.diagnosis.watching.modules import Modules
+from viz.diagnosis.watching.values import Values
+from viz.diagnosis.watching.watch import Watch
+from viz.recording.reader import tensors_in
+
+NAMING_PASSES = 5  # backward passes at which the program's variables are looked through
+
+
+class Names:
+    """Learns names from the variables of running frames.
+
+    Args:
+        watch: the run.
+        values: numbers of its values and leaves.
+        modules: its modules.
+    """
+
+    def __init__(self, watch: Watch, values: Values, modules: Modules) -> None:
+        self.watch = watch
+        self.values = values
+        self.modules = modules
+
+    def harvest(self, frame: FrameType | None) -> None:
+        """Learn the names that the program's variables have now, in every frame of it that runs."""
+        if len(self.watch.seen.passes) > NAMING_PASSES:
+            return
+        with self.watch.aside():
+            while frame is not None:
+                if self.watch.places.source.owns(frame):
+                    self.learn(frame.f_locals)
+                frame = frame.f_back
+
+    def learn(self, variables: dict[str, Any]) -> None:
+        """Learn what the names of a frame or a namespace stand for, and what they keep alive."""
+        with self.watch.aside():
+            self._name(variables)
+            self._kept(variables)
+
+    def _name(self, variables: dict[str, Any]) -> None:
+        engine, seen = self.watch.engine, self.watch.seen
+        for name, thing in list(variables.items()):
+            if name.startswith("__") or name in ("T", "torch", "self", "ctx"):
+                continue
+            if engine.is_module(thing):
+                self.modules.know(thing, name)
+                continue
+            if isinstance(thing, type) or callable(thing):
+                continue
+            for path, tensor in tensors_in(thing, engine):
+                leaf = self.values.known_leaf(tensor)
+                if leaf is not None:
+                    leaf.name = leaf.name or name + path
+                nr = self.values.known(tensor)
+                if nr is not None:
+                    seen.values[nr].name = seen.values[nr].name or name + path
+
+    def _kept(self, variables: dict[str, Any]) -> None:
+        """Note which variables keep values of earlier steps, with their graphs."""
+        seen = self.watch.seen
+        for name, thing in list(variables.items()):
+            if name.startswith("__") or not isinstance(thing, (list, tuple, dict, set)):
+                continue
+            if any(name == known for known, _, _ in seen.kept):
+                continue
+            kept = [
+                tensor
+                for tensor in self.watch.tensors([list(thing) if isinstance(thing, set) else thing])
+                if tensor.requires_grad and not tensor.is_leaf
+            ]
+            nrs = [nr for tensor in kept if (nr := self.values.known(tensor)) is not None]
+            if len({self._pass_of(nr) for nr in nrs}) > 1:
+                places = self.watch.places
+                called = (places.where_called(name, method) for method in ("append", "add", "extend", "insert"))
+                seen.kept.append((name, len(nrs), next((line for line in called if line), None)))
+
+    def _pass_of(self, nr: int) -> int:
+        made = self.watch.seen.values[nr].op or 0
+        return sum(each.done and each.ops <= made for each in self.watch.seen.passes)

@@ -1,0 +1,78 @@
+"""Watches a program while it runs: every op, pass, step and mode of either engine, as light summaries.
+
+Ops are seen by a function mode, gradients by hooks on nodes and leaves, modules and optimisers by their base classes' own
+methods, which are put back afterwards. Nothing is copied: of a tensor its shape and its largest magnitude are kept.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from typing import Any
+
+from viz.diagnosis.observation import Observation
+from viz.diagnosis.places import Places
+from viz.diagnosis.watching.modules import Modules
+from viz.diagnosis.watching.names import Names
+from viz.diagnosis.watching.ops import Ops
+from viz.diagnosis.watching.optimisers import Optimisers
+from viz.diagnosis.watching.passes import Passes
+from viz.diagnosis.watching.surroundings import surrounded
+from viz.diagnosis.watching.values import Values
+from viz.diagnosis.watching.watch import Watch
+from viz.diagnosis.watching.writes import Writes
+from viz.engines import Engine
+
+
+class Observer:
+    """Sees one run of a program.
+
+    Args:
+        engine: whose ops to see.
+        places: the program's text.
+    """
+
+    def __init__(self, engine: Engine, places: Places) -> None:
+        self._watch = Watch(engine, places)
+        self._values = Values(self._watch)
+        self._writes = Writes(self._watch, self._values)
+        self._modules = Modules(self._watch, self._values)
+        self._names = Names(self._watch, self._values, self._modules)
+        self._optimisers = Optimisers(self._watch, self._values, self._writes, self._names)
+        self._ops = Ops(
+            self._watch, self._values, self._writes, Passes(self._watch, self._values, self._writes, self._names)
+        )
+
+    @property
+    def seen(self) -> Observation:
+        """All that was seen so far."""
+        return self._watch.seen
+
+    @contextmanager
+    def watching(self) -> Iterator[Observer]:
+        """A context in which everything is seen; what it puts in place is taken away at its end."""
+        with ExitStack() as stack:
+            stack.callback(self._close)
+            stack.enter_context(surrounded(self._watch, self._ops, self._modules, self._optimisers))
+            stack.enter_context(self._ops.mode())
+            self._watch.active = True
+            yield self
+
+    def _close(self) -> None:
+        self._watch.active = False
+        self._values.close()
+
+    def introduce(self, thing: Any, name: str = "") -> None:
+        """Tell of a module or an optimiser that was there before; `name` is what the program calls it."""
+        if self._watch.engine.is_module(thing):
+            self._modules.know(thing, name)
+        elif hasattr(thing, "param_groups"):
+            self._optimisers.held(thing, made_here=False)
+
+    def number_of(self, module: Any) -> int:
+        """The number of a module among the parts that were seen."""
+        return self._modules.part(module)
+
+    def learn(self, variables: dict[str, Any]) -> None:
+        """Learn what the names of a frame or a namespace stand for, and what they keep alive."""
+        self._names.learn(variables)

@@ -1,0 +1,200 @@
+"""The ops of a run: each call that the engine's function mode shows, with its line, its inputs and its outputs."""
+
+from __future__ import annotations
+
+import sys
+from types import FrameType
+from typing import Any
+
+from viz.diagnosis.observation import Exit, Ran
+from viz.diagnosis.watching.passes import Passes
+from viz.diagnosis.watching.values import Values
+from viz.diagnosis.watching.watch import Watch
+from viz.diagnosis.watching.writes import Writes
+
+MOST_OPS = 60_000  # that are written down; past them a program runs on unseen
+MOST_USES = 200  # ops that are noted for one leaf
+EXITS = {"item", "tolist", "numpy", "__float__", "__int__", "__bool__", "__array__", "__index__"}
+PLAIN_VIEWS = {"T", "mT", "H", "mH", "data", "real", "imag"}
+ALIASES = {
+    "detach", "data", "view", "reshape", "T", "mT", "__getitem__", "squeeze", "unsqueeze", "transpose", "t", "permute",
+    "flatten", "expand", "view_as", "narrow", "select", "contiguous", "to", "float", "requires_grad_", "diagonal", "unbind",
+}  # fmt: skip
+IGNORED = {
+    "dim", "size", "numel", "stride", "is_contiguous", "__len__", "is_floating_point", "nelement", "element_size", "data_ptr",
+    "__hash__", "__repr__", "__str__", "__format__", "__iter__", "register_hook", "retain_grad", "_set_grad_enabled",
+    "is_complex", "storage_offset", "untyped_storage", "get_device", "type", "ndimension", "is_same_size", "__contains__",
+    "_record_function_enter_new", "_record_function_exit._RecordFunction", "manual_seed", "__deepcopy__", "__reduce_ex__",
+    "result_type", "is_grad_enabled", "is_inference", "set_default_dtype", "get_default_dtype", "__dir__", "finfo",
+    "register_post_accumulate_grad_hook", "zero_grad", "is_nonzero", "allclose", "equal", "is_tensor", "share_memory_",
+}  # fmt: skip
+
+
+class Ops:
+    """Sees the ops.
+
+    Args:
+        watch: the run.
+        values: numbers of its values and leaves.
+        writes: what was written into leaves.
+        passes: its backward passes, which the same mode shows.
+    """
+
+    def __init__(self, watch: Watch, values: Values, writes: Writes, passes: Passes) -> None:
+        self.watch = watch
+        self.values = values
+        self.writes = writes
+        self.passes = passes
+
+    def mode(self) -> Any:
+        """The function mode that shows every call."""
+        called = self.called
+
+        class Mode(self.watch.engine.mode_type):  # type: ignore[name-defined, misc]
+            def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+                return called(func, args, kwargs or {})
+
+        return Mode()
+
+    def called(self, func: Any, args: Any, kwargs: dict[str, Any]) -> Any:
+        """Run one call, and note it where it is an op, a pass, a write, or a way out of the engine."""
+        watch = self.watch
+        if not watch.looking:
+            return func(*args, **kwargs)
+        name = getattr(func, "__name__", "")
+        if name == "__get__":
+            name = getattr(getattr(func, "__self__", None), "__name__", "")
+            if name == "grad" and args and (leaf := self.values.known_leaf(args[0])) is not None:
+                leaf.asked = True
+            if name not in PLAIN_VIEWS:
+                return func(*args, **kwargs)
+        elif name == "__set__":
+            return self._set(func, args, kwargs)
+        elif name in IGNORED:
+            return func(*args, **kwargs)
+        if name in ("backward", "grad"):
+            return self.passes.run(func, name, args, kwargs)
+        if len(watch.seen.ops) >= MOST_OPS:
+            watch.seen.cut = True
+            return func(*args, **kwargs)
+        frame = sys._getframe(1)
+        tensors = watch.tensors(args) + (watch.tensors(kwargs.values()) if kwargs else [])
+        if name in EXITS:
+            result = func(*args, **kwargs)
+            self._left(name, tensors, result, frame)
+            return result
+        with watch.aside():
+            lines, where = watch.places.stack(frame)
+            line = lines[0] if lines else None
+            inputs = tuple(self.values.value(tensor, line) for tensor in tensors)
+            versions = [watch.version(tensor) for tensor in tensors]
+        result = func(*args, **kwargs)
+        with watch.aside():
+            if name == "requires_grad_":
+                self._switched(tensors[0], bool(args[1] if len(args) > 1 else kwargs.get("requires_grad", True)))
+            else:
+                self.ran(name, lines, where, inputs, tensors, versions, result, args, kwargs)
+        return result
+
+    def ran(
+        self,
+        name: str,
+        lines: tuple[int, ...],
+        where: tuple[str, int] | None,
+        inputs: tuple[int, ...],
+        tensors: list[Any],
+        versions: list[int],
+        result: Any,
+        args: Any,
+        kwargs: Any,
+    ) -> None:
+        """Note an op that has run; `tensors` are its inputs, `versions` how often each was changed before it."""
+        watch, seen = self.watch, self.watch.seen
+        line = lines[0] if lines else None
+        changed = [t for t, v in zip(tensors, versions, strict=True) if watch.version(t) != v]
+        made = [t for t in watch.tensors((result,)) if not any(t is one for one in tensors)]
+        if not made and not changed:
+            return
+        owner = watch.running[-1] if watch.running else None
+        part = seen.parts[owner] if owner is not None else None
+        recorded = any(t.requires_grad for t in (*made, *changed))
+        op = Ran(
+            len(seen.ops), name, line, lines, where, part.path if part is not None else "", inputs, (), recorded,
+            bool(watch.module.is_grad_enabled()), bool(watch.module.is_inference_mode_enabled()),
+            part is not None and part.library, bool(changed), _options(args, kwargs), seen.steps, owner,
+        )  # fmt: skip
+        seen.ops.append(op)
+        base = inputs[0] if name in ALIASES and inputs else None
+        outputs = [self.values.value(tensor, line, op.nr, base) for tensor in made]
+        for tensor in changed:
+            before = self.values.last(tensor)
+            nr = self.values.value(tensor, line, op.nr, before.base if before is not None else None)
+            outputs.append(nr)
+            self.writes.wrote(nr, op)
+        op.outputs = tuple(outputs)
+        for nr in inputs:
+            leaf = seen.values[nr].leaf
+            if leaf is not None:
+                seen.leaves[leaf].used += 1
+                if len(seen.leaves[leaf].used_by) < MOST_USES:
+                    seen.leaves[leaf].used_by.append(op.nr)
+        self._hear(op, [*made, *changed])
+
+    def _hear(self, op: Ran, tensors: list[Any]) -> None:
+        """Listen to the nodes that an op recorded."""
+        nodes: dict[int, tuple[Any, list[tuple[int, int]]]] = {}
+        for tensor, nr in zip(tensors, op.outputs, strict=True):
+            if tensor.requires_grad and not tensor.is_leaf:
+                try:
+                    node = tensor.grad_fn
+                except RuntimeError:  # a view whose history an in-place change made unreadable
+                    continue
+                nodes.setdefault(id(node), (node, []))[1].append((tensor.output_nr, nr))
+        for node, places in nodes.values():
+            op.node = node.name()
+            self.values.hear_node(node, tuple(places))
+
+    def _left(self, name: str, tensors: list[Any], result: Any, frame: FrameType) -> None:
+        """A value left the engine."""
+        with self.watch.aside():
+            lines, _ = self.watch.places.stack(frame)
+            line = lines[0] if lines else None
+            for tensor in tensors[:1]:
+                nr = self.values.value(tensor, line)
+                number = float(result) if isinstance(result, (int, float)) and name != "__bool__" else None
+                self.watch.seen.exits.append(Exit(name, nr, line, lines, len(self.watch.seen.ops), number))
+                if name in ("numpy", "__array__"):
+                    self.values.lends(tensor, nr)
+
+    def _set(self, func: Any, args: Any, kwargs: dict[str, Any]) -> Any:
+        name = getattr(getattr(func, "__self__", None), "__name__", "")
+        if name == "data" and len(args) == 2 and self.watch.engine.is_tensor(args[1]):
+            return self.writes.set_data(lambda: func(*args, **kwargs), args[0], args[1])
+        result = func(*args, **kwargs)
+        if name == "requires_grad" and len(args) == 2:
+            self._switched(args[0], bool(args[1]))
+        return result
+
+    def _switched(self, tensor: Any, wanted: bool) -> None:
+        line, seen = self.watch.line(), self.watch.seen
+        with self.watch.aside():
+            if tensor.is_leaf and wanted:
+                known = self.values.known(tensor)
+                nr = self.values.leaf(tensor, line)
+                seen.leaves[nr].frozen_at = None
+                if known is not None and seen.values[known].leaf is None:
+                    seen.values[known].leaf = nr
+                    seen.values[known].requires_grad = True
+                    seen.leaves[nr].values.append(known)
+            elif tensor.is_leaf and not self.watch.running:
+                nr = self.values.leaf(tensor, None)
+                seen.leaves[nr].requires_grad = False
+                seen.leaves[nr].frozen_at = line
+
+
+def _options(args: Any, kwargs: dict[str, Any]) -> dict[str, Any]:
+    found: dict[str, Any] = {
+        str(place): item for place, item in enumerate(args) if isinstance(item, (int, float, str, bool))
+    }
+    found |= {name: item for name, item in kwargs.items() if isinstance(item, (int, float, str, bool, tuple))}
+    return found

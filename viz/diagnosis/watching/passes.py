@@ -1,0 +1,86 @@
+"""The backward passes of a run: `backward()` and `grad()`, with what they were given and what came of them."""
+
+from __future__ import annotations
+
+import sys
+from typing import Any
+
+from viz.diagnosis.observation import Through
+from viz.diagnosis.watching.names import Names
+from viz.diagnosis.watching.values import Values
+from viz.diagnosis.watching.watch import Watch
+from viz.diagnosis.watching.writes import Writes
+
+
+class Passes:
+    """Sees the backward passes.
+
+    Args:
+        watch: the run.
+        values: numbers of its values and leaves.
+        writes: what was written into leaves.
+        names: the program's names, which are learnt before a pass.
+    """
+
+    def __init__(self, watch: Watch, values: Values, writes: Writes, names: Names) -> None:
+        self.watch = watch
+        self.values = values
+        self.writes = writes
+        self.names = names
+
+    def run(self, func: Any, name: str, args: Any, kwargs: dict[str, Any]) -> Any:
+        """Run a pass, and note it; `name` is `backward` or `grad`."""
+        watch = self.watch
+        frame = sys._getframe(1)
+        self.names.harvest(frame)
+        given = args[0] if args else kwargs.get("tensors", kwargs.get("outputs"))
+        with watch.aside():
+            current = self._begun(name, given, args, kwargs, watch.places.stack(frame)[0])
+            watch.seen.passes.append(current)
+            if name == "backward":
+                self.writes.before_pass(current)
+        before, watch.passing = watch.passing, current
+        try:
+            result = func(*args, **kwargs)
+        except BaseException as error:
+            current.raised = f"{type(error).__name__}: {error}"
+            raise
+        finally:
+            watch.passing = before
+        with watch.aside():
+            current.done = True
+            if name == "grad":
+                self._handed_out(current, args[1] if len(args) > 1 else kwargs.get("inputs"), result)
+            self.writes.after_pass(current)
+            if name == "backward":
+                for leaf, tensor in self.values.leaves():
+                    if tensor.is_leaf and tensor.grad is not None:
+                        self._is_gradient(tensor.grad, leaf.nr)
+        return result
+
+    def _begun(self, name: str, given: Any, args: Any, kwargs: dict[str, Any], lines: tuple[int, ...]) -> Through:
+        seen = self.watch.seen
+        place = 3 if name == "grad" else 2
+        retain = args[place] if len(args) > place else kwargs.get("retain_graph")
+        create = args[place + 1] if len(args) > place + 1 else kwargs.get("create_graph")
+        line = lines[0] if lines else None
+        tensors = self.watch.tensors([given])
+        roots = [self.values.value(tensor, line) for tensor in tensors]
+        loss = float(tensors[0].detach().item()) if tensors and tensors[0].numel() == 1 else None
+        return Through(
+            len(seen.passes) + 1, name, line, lines, roots, bool(retain), bool(create), len(seen.ops),
+            self.watch.following(), loss, step=seen.steps,
+        )  # fmt: skip
+
+    def _handed_out(self, current: Through, given: Any, result: Any) -> None:
+        """`grad()` puts nothing into `.grad`: what it returns is the leaves' gradient."""
+        for tensor, gradient in zip(self.watch.tensors([given]), self.watch.tensors([result]), strict=False):
+            if tensor.is_leaf:
+                nr = self.values.leaf(tensor)
+                current.got.setdefault(nr, self.watch.peak(gradient) or 0.0)
+                self._is_gradient(gradient, nr)
+
+    def _is_gradient(self, gradient: Any, leaf: int) -> None:
+        self.values.gradients[gradient] = leaf
+        if (known := self.values.known(gradient)) is not None:
+            self.watch.seen.values[known].of_grad = leaf

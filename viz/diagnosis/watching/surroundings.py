@@ -1,0 +1,210 @@
+"""What is put around the engine while a program is watched, and taken away at its end."""
+
+from __future__ import annotations
+
+import functools
+import sys
+import warnings
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from viz.diagnosis.functions import check_function
+from viz.diagnosis.observation import Moment, Write
+from viz.diagnosis.watching.modules import Modules
+from viz.diagnosis.watching.ops import Ops
+from viz.diagnosis.watching.optimisers import Optimisers
+from viz.diagnosis.watching.watch import Watch
+
+
+@contextmanager
+def surrounded(watch: Watch, ops: Ops, modules: Modules, optimisers: Optimisers) -> Iterator[None]:
+    """A context in which modules, optimisers, initialisers, seeds, custom Functions and warnings are seen."""
+    engine = watch.engine
+    nn, optim = engine.module.nn, engine.module.optim
+    around = _Around(watch, ops)
+    replaced = _Replaced()
+    replaced.put(nn.Module, "__call__", modules.around_call)
+    replaced.put(nn.Module, "__init__", modules.around_init)
+    replaced.put(nn.Module, "train", modules.around_train)
+    replaced.put(nn.Module, "zero_grad", optimisers.around_zero)
+    replaced.put(optim.Optimizer, "zero_grad", optimisers.around_zero)
+    replaced.put(optim.Optimizer, "add_param_group", optimisers.around_group)
+    for kind in _below(optim.Optimizer):
+        if "step" in vars(kind) or kind is optim.Optimizer:
+            replaced.put(kind, "step", optimisers.around_step)
+    replaced.put(engine.function_type, "apply", lambda apply: classmethod(around.apply(apply.__func__)))
+    tensor_type: Any = engine.tensor_type
+    data = vars(tensor_type).get("data")
+    if isinstance(data, property) and data.fget is not None:  # this engine's mode does not show it
+        shown = property(around.read(data.fget), around.write(data.fset), data.fdel)
+        replaced.put(tensor_type, "data", lambda _: shown)
+    for name in dir(nn.init):
+        if name.endswith("_") and not name.startswith("_") and callable(getattr(nn.init, name)):
+            replaced.put(nn.init, name, functools.partial(around.initialiser, name))
+    for name in ("manual_seed", "seed"):
+        replaced.put(engine.module, name, around.seed)
+    try:
+        with _hearing(watch):
+            yield
+    finally:
+        replaced.undo()
+
+
+class _Replaced:
+    """Attributes of classes and modules that stand in for others, until they are put back."""
+
+    _ABSENT = object()
+
+    def __init__(self) -> None:
+        self._before: list[tuple[Any, str, Any]] = []
+
+    def put(self, owner: Any, name: str, make: Callable[[Any], Any]) -> None:
+        """Replace `owner.name` by what `make` makes of it."""
+        self._before.append((owner, name, vars(owner).get(name, self._ABSENT)))
+        setattr(owner, name, make(getattr(owner, name)))
+
+    def undo(self) -> None:
+        """Put everything back, the last first."""
+        for owner, name, before in reversed(self._before):
+            if before is self._ABSENT:
+                delattr(owner, name)
+            else:
+                setattr(owner, name, before)
+
+
+@contextmanager
+def _hearing(watch: Watch) -> Iterator[None]:
+    """Hear the warnings that the program is given, each with its line."""
+
+    def show(message: Any, category: Any, filename: str, lineno: int, file: Any = None, line: Any = None) -> None:
+        watch.seen.warnings.append((str(message), watch.line()))
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("always")
+        warnings.showwarning = show
+        yield
+
+
+class _Around:
+    """What takes the place of initialisers, seeds, `Function.apply` and `.data`."""
+
+    def __init__(self, watch: Watch, ops: Ops) -> None:
+        self.watch = watch
+        self.ops = ops
+        self._checked: set[type] = set()
+
+    def initialiser(self, name: str, initialise: Any) -> Any:
+        """`nn.init.…_`."""
+
+        @functools.wraps(initialise)
+        def wrapped(tensor: Any, *args: Any, **kwargs: Any) -> Any:
+            watch = self.watch
+            if not watch.looking or not watch.engine.is_tensor(tensor):
+                return initialise(tensor, *args, **kwargs)
+            lines = watch.stack()
+            own = bool(lines) and watch.places.source.owns(sys._getframe(1))
+            watch.within += 1
+            try:
+                result = initialise(tensor, *args, **kwargs)
+            finally:
+                watch.within -= 1
+            values = self.ops.values
+            if own and (tensor.requires_grad or values.known_leaf(tensor) is not None):
+                leaf = watch.seen.leaves[values.leaf(tensor)]
+                leaf.writes.append(Write("init", name, lines[0], len(watch.seen.passes), watch.following()))
+            return result
+
+        return wrapped
+
+    def seed(self, seed: Any) -> Any:
+        """`manual_seed` and `seed` of the engine."""
+
+        @functools.wraps(seed)
+        def wrapped(*args: Any, **kwargs: Any) -> Any:
+            if self.watch.active:
+                moment = Moment("seed", self.watch.line(), self.watch.following(), text=self.watch.engine.name)
+                self.watch.seen.moments.append(moment)
+            return seed(*args, **kwargs)
+
+        return wrapped
+
+    def apply(self, apply: Any) -> Any:
+        """`Function.apply`, which the mode does not show: it is one op, and what ran inside it is its own affair."""
+
+        @functools.wraps(apply)
+        def wrapped(kind: Any, *args: Any, **kwargs: Any) -> Any:
+            watch, seen, values = self.watch, self.watch.seen, self.ops.values
+            if not watch.looking:
+                return apply(kind, *args, **kwargs)
+            lines, where = watch.places.stack(sys._getframe(1))
+            line = next(iter(lines), None)
+            tensors = watch.tensors(args)
+            with watch.aside():
+                inputs = tuple(values.value(tensor, line) for tensor in tensors)
+                versions = [watch.version(tensor) for tensor in tensors]
+            ops = len(seen.ops)
+            result = apply(kind, *args, **kwargs)
+            with watch.aside():
+                del seen.ops[ops:]
+                for value in seen.values:
+                    if value.op is not None and value.op >= ops:
+                        value.op = None
+                name = f"{kind.__name__}.apply"
+                self.ops.ran(name, lines, where, inputs, tensors, versions, result, args, kwargs)
+                if kind not in self._checked and watch.module.is_grad_enabled() and self._is_own(kind):
+                    self._checked.add(kind)
+                    found = check_function(watch.engine, kind, args, watch.places, line)
+                    if found is not None:
+                        seen.functions.append(found)
+            return result
+
+        return wrapped
+
+    def _is_own(self, kind: type) -> bool:
+        return kind.__module__.partition(".")[0] not in (self.watch.engine.name, "viz")
+
+    def read(self, read: Callable[[Any], Any]) -> Callable[[Any], Any]:
+        """`tensor.data`."""
+
+        def data(tensor: Any) -> Any:
+            if self.watch.looking and self.watch.places.source.owns(sys._getframe(1)):
+                return self.ops.called(_Named("data", read), (tensor,), {})
+            return read(tensor)
+
+        return data
+
+    def write(self, write: Callable[[Any, Any], Any] | None) -> Any:
+        """`tensor.data = …`."""
+        if write is None:
+            return None
+
+        def data(tensor: Any, new: Any) -> None:
+            if self.watch.looking and self.watch.engine.is_tensor(new):
+                self.ops.writes.set_data(lambda: write(tensor, new), tensor, new)
+            else:
+                write(tensor, new)
+
+        return data
+
+
+class _Named:
+    """A function under another name."""
+
+    def __init__(self, name: str, function: Callable[..., Any]) -> None:
+        self.__name__ = name
+        self._function = function
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        return self._function(*args, **kwargs)
+
+
+def _below(kind: type) -> list[type]:
+    found: list[type] = []
+    stack = [kind]
+    while stack:
+        one = stack.pop()
+        if one not in found:
+            found.append(one)
+            stack += one.__subclasses__()
+    return found

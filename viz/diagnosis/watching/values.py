@@ -1,0 +1,200 @@
+"""Which value a tensor is now, which leaf it is, and which gradients come to both."""
+
+from __future__ import annotations
+
+import functools
+import math
+from typing import Any
+
+from viz.diagnosis.observation import Leaf, Ran, Seen
+from viz.diagnosis.watching.watch import Register, Watch, weak
+from viz.engines import ACCUMULATE
+
+MOST_NODES = 5_000  # that are walked over to find where a value came from
+MOST_HANDLES = 20_000  # of hooks on nodes; the older half is of graphs that are long gone
+
+
+class Values:
+    """Gives a number to each value and each leaf, and listens for their gradients.
+
+    Args:
+        watch: the run.
+    """
+
+    def __init__(self, watch: Watch) -> None:
+        self.watch = watch
+        self.gradients = Register()  # each `.grad`: its leaf
+        self._leaves = Register()
+        self._tensor: dict[int, tuple[Any, int, int]] = {}  # id -> weak reference, value, version
+        self._storage: dict[int, tuple[Any, int]] = {}
+        self._nodes: dict[tuple[int, str, int], int] = {}  # by sequence number, name and output: the value
+        self._on_nodes: list[Any] = []
+        self._on_leaves: list[Any] = []
+        self._hooks_before: list[tuple[Any, Any]] = []
+
+    def close(self) -> None:
+        """Take every hook away."""
+        for handle in (*self._on_nodes, *self._on_leaves):
+            handle.remove()
+        for tensor, hooks in self._hooks_before:
+            if hooks is None and not getattr(tensor, "_backward_hooks", True):
+                tensor._backward_hooks = None
+        self._on_nodes.clear()
+        self._on_leaves.clear()
+        self._hooks_before.clear()
+
+    def known(self, tensor: Any) -> int | None:
+        """The number of the value that a tensor is now; None where it was changed since, or never seen."""
+        reference, nr, version = self._tensor.get(id(tensor), (None, 0, 0))
+        if reference is None or reference() is not tensor:
+            return None
+        return nr if version == self.watch.version(tensor) else None
+
+    def last(self, tensor: Any) -> Seen | None:
+        """The value that a tensor was when it was looked at last, also where it was changed since."""
+        reference, nr, _ = self._tensor.get(id(tensor), (None, 0, 0))
+        return self.watch.seen.values[nr] if reference is not None and reference() is tensor else None
+
+    def value(self, tensor: Any, line: int | None = None, op: int | None = None, base: int | None = None) -> int:
+        """The number of the value that a tensor is now; a new one where it has not been seen like this."""
+        seen = self.watch.seen
+        if op is None and (nr := self.known(tensor)) is not None:
+            value = seen.values[nr]
+            if tensor.requires_grad != value.requires_grad:
+                value.requires_grad = bool(tensor.requires_grad)
+                if value.requires_grad and tensor.is_leaf and value.leaf is None:
+                    value.leaf = self.leaf(tensor, line)
+            return nr
+        nr = len(seen.values)
+        peak, low = self.watch.extremes(tensor)
+        dtype = self.watch.engine.dtype(tensor)
+        value = Seen(nr, op, tuple(tensor.shape), dtype, bool(tensor.requires_grad), peak, line, low=low, base=base)
+        seen.values.append(value)
+        before = self.last(tensor)
+        if before is not None:
+            value.name = before.name
+            value.line = value.line if op is not None else before.line
+        value.leaf = self._leaves[tensor]
+        if value.leaf is None and tensor.requires_grad and tensor.is_leaf:
+            value.leaf = self.leaf(tensor, line)
+        if value.leaf is not None:
+            seen.leaves[value.leaf].values.append(nr)
+        elif op is None:
+            value.of_grad = self.gradients[tensor]
+            if value.of_grad is None and base is None:
+                value.base = self._sharing(tensor)
+        self._tensor[id(tensor)] = weak(tensor), nr, self.watch.version(tensor)
+        if op is None and tensor.requires_grad and not tensor.is_leaf:
+            self._unseen(tensor, value, line)
+        return nr
+
+    def _unseen(self, tensor: Any, value: Seen, line: int | None) -> None:
+        """A value with a history that no call showed, as what a fused layer computes: its inputs are read from the graph."""
+        try:
+            node = tensor.grad_fn
+        except RuntimeError:  # a view whose history an in-place change made unreadable
+            return
+        found: list[int] = []
+        met: set[Any] = set()
+        stack = [node]
+        while stack and len(met) < MOST_NODES:
+            one = stack.pop()
+            for behind, number in one.next_functions:
+                if behind is None or (key := (behind._sequence_nr(), behind.name(), number)) in met:
+                    continue
+                met.add(key)
+                if behind.name() == ACCUMULATE:
+                    found.append(self.value(behind.variable, line))
+                elif key in self._nodes:
+                    found.append(self._nodes[key])
+                else:
+                    stack.append(behind)
+        seen, running = self.watch.seen, self.watch.running
+        module = seen.parts[running[-1]].path if running else ""
+        name = node.name().partition("Backward")[0].lower()
+        lines = (line,) if line is not None else ()
+        value.op = len(seen.ops)
+        made = Ran(
+            value.op, name, line, lines, None, module, tuple(dict.fromkeys(found)), (value.nr,), True, True, False
+        )
+        made.node, made.step = node.name(), seen.steps
+        seen.ops.append(made)
+        self.hear_node(node, ((tensor.output_nr, value.nr),))
+
+    def lends(self, tensor: Any, nr: int) -> None:
+        """Note that a tensor's memory went out by `numpy()`: what comes back with it is a view."""
+        self._storage[self.watch.engine.storage(tensor)] = weak(tensor), nr
+
+    def _sharing(self, tensor: Any) -> int | None:
+        """The value whose memory a tensor that came from nowhere uses: a `numpy()` there and back."""
+        reference, nr = self._storage.get(self.watch.engine.storage(tensor), (None, 0))
+        return nr if reference is not None and reference() is not None else None
+
+    # leaves
+
+    def known_leaf(self, tensor: Any) -> Leaf | None:
+        """The leaf that a tensor is, where it has been met."""
+        nr = self._leaves[tensor]
+        return None if nr is None else self.watch.seen.leaves[nr]
+
+    def leaf(self, tensor: Any, line: int | None = None) -> int:
+        """The number of a leaf; it is listened to from now on."""
+        seen = self.watch.seen
+        leaf = self.known_leaf(tensor)
+        if leaf is not None:
+            if tensor.requires_grad and not leaf.requires_grad:
+                leaf.requires_grad = True
+                self._listen(tensor, leaf.nr)
+            return leaf.nr
+        nr = len(seen.leaves)
+        parameter = isinstance(tensor, self.watch.module.nn.Parameter)
+        seen.leaves.append(Leaf(nr, "", tuple(tensor.shape), bool(tensor.requires_grad), line, parameter))
+        self._leaves[tensor] = nr
+        self._listen(tensor, nr)
+        return nr
+
+    def leaves(self) -> list[tuple[Leaf, Any]]:
+        """The leaves that are still there, with their tensors."""
+        return [(self.watch.seen.leaves[nr], tensor) for tensor, nr in self._leaves.alive()]
+
+    # gradients
+
+    def hear_node(self, node: Any, places: tuple[tuple[int, int], ...]) -> None:
+        """Listen to a node: `places` are its outputs, each with its value."""
+        for number, nr in places:
+            self._nodes[node._sequence_nr(), node.name(), number] = nr
+        self._on_nodes.append(node.register_prehook(functools.partial(self._arrived, places)))
+        if len(self._on_nodes) > MOST_HANDLES:
+            del self._on_nodes[: MOST_HANDLES // 2]
+
+    def _listen(self, tensor: Any, nr: int) -> None:
+        if not (tensor.requires_grad and tensor.is_leaf):
+            return
+        self._hooks_before.append((tensor, getattr(tensor, "_backward_hooks", None)))
+        self._on_leaves.append(tensor.register_hook(lambda gradient: self._came_to_leaf(nr, gradient)))
+
+    def _came_to_leaf(self, nr: int, gradient: Any) -> None:
+        current = self.watch.passing
+        if not self.watch.active or current is None:
+            return
+        with self.watch.aside():
+            peak = self.watch.peak(gradient) or 0.0
+            before = current.got.get(nr, 0.0)
+            current.got[nr] = math.nan if math.isnan(peak) else max(before, peak)
+
+    def _arrived(self, places: tuple[tuple[int, int], ...], gradients: Any) -> None:
+        """A node is about to run: the gradients of what its op made have arrived."""
+        current = self.watch.passing
+        if not self.watch.active or current is None:
+            return
+        with self.watch.aside():
+            for number, nr in places:
+                gradient = gradients[number] if number < len(gradients) else None
+                if gradient is None:
+                    continue
+                peak = self.watch.peak(gradient)
+                value = self.watch.seen.values[nr]
+                value.grad = peak
+                value.arrived = len(current.reached)
+                if peak is not None:
+                    current.reached.append((nr, peak))

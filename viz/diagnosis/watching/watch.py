@@ -1,0 +1,146 @@
+"""What all that watch one run share: the engine, the program's text, what was seen, and what is running now."""
+
+from __future__ import annotations
+
+import math
+import sys
+import warnings
+import weakref
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from viz.diagnosis.observation import Observation, Through
+from viz.diagnosis.places import Places
+from viz.engines import Engine
+
+SMALL = 100_000  # numbers, up to which NumPy finds the largest as soon as the engine does
+
+
+class Watch:
+    """One run that is watched.
+
+    Args:
+        engine: what it runs on.
+        places: the program's text.
+
+    Attributes:
+        seen: all that was seen so far.
+        active: whether the run is under way.
+        within: calls of ours under way, in which nothing is looked at.
+        running: modules whose forward runs, outermost first.
+        passing: the backward pass that runs now.
+    """
+
+    def __init__(self, engine: Engine, places: Places) -> None:
+        self.engine = engine
+        self.module = engine.module
+        self.places = places
+        self.seen = Observation(engine.name, places)
+        self.active = False
+        self.within = 0
+        self.running: list[int] = []
+        self.passing: Through | None = None
+        self._order = 0
+        self._quick = hasattr(engine.module, "aminmax")  # which needs one pass and no memory
+
+    @property
+    def looking(self) -> bool:
+        """Whether what runs now is the program's own."""
+        return self.active and not self.within
+
+    @contextmanager
+    def aside(self) -> Iterator[None]:
+        """A context in which reading a tensor is not seen as the program's."""
+        self.within += 1
+        try:
+            with self.engine.quietly(), warnings.catch_warnings():
+                warnings.simplefilter("ignore")
+                yield
+        finally:
+            self.within -= 1
+
+    def following(self) -> int:
+        """The place of the next thing in the order of all that happens."""
+        self._order += 1
+        return self._order
+
+    def stack(self) -> tuple[int, ...]:
+        """The program's lines that run now, innermost first."""
+        return self.places.stack(sys._getframe(1))[0]
+
+    def line(self) -> int | None:
+        """The program's line that runs now."""
+        return next(iter(self.places.stack(sys._getframe(1))[0]), None)
+
+    def version(self, tensor: Any) -> int:
+        """How often a tensor was changed in place; 0 where it does not count."""
+        try:
+            return int(tensor._version)
+        except RuntimeError:
+            return 0
+
+    def extremes(self, tensor: Any) -> tuple[float | None, float | None]:
+        """The largest magnitude, and for small tensors the smallest number; (None, None) for what has no numbers."""
+        try:
+            if self.engine.device(tensor) == "cpu" and (tensor.numel() <= SMALL or not self._quick):
+                numbers = self.engine.array(tensor)
+                if numbers.size == 0:
+                    return 0.0, None
+                if numbers.dtype.kind not in "fiub":
+                    return None, None
+                low, high = float(numbers.min()), float(numbers.max())
+            elif not tensor.dtype.is_floating_point:
+                return None, None
+            else:
+                low, high = (float(one) for one in self.module.aminmax(tensor.detach()))
+        except (RuntimeError, TypeError, NotImplementedError, ValueError, AttributeError):
+            return None, None
+        return (math.nan if math.isnan(low) or math.isnan(high) else max(abs(low), abs(high))), low
+
+    def peak(self, tensor: Any) -> float | None:
+        """The largest magnitude; None for what has no numbers."""
+        return self.extremes(tensor)[0]
+
+    def tensors(self, things: Any) -> list[Any]:
+        """The tensors among arguments, also those in lists, tuples and dicts."""
+        found = []
+        stack = list(things)[::-1]
+        while stack:
+            thing = stack.pop()
+            if self.engine.is_tensor(thing):
+                found.append(thing)
+            elif isinstance(thing, (list, tuple)):
+                stack.extend(reversed(thing[:4096]))
+            elif isinstance(thing, dict):
+                stack.extend(reversed(list(thing.values())))
+        return found
+
+
+def weak(thing: Any) -> Callable[[], Any]:
+    """A call that gives a thing while it lives; nothing here keeps one alive that can be let go."""
+    try:
+        return weakref.ref(thing)
+    except TypeError:
+        return lambda: thing
+
+
+class Register:
+    """Numbers of objects, by identity: an object that is gone does not lend its number to another."""
+
+    def __init__(self) -> None:
+        self._kept: dict[int, tuple[Callable[[], Any], int]] = {}
+
+    def __getitem__(self, thing: Any) -> int | None:
+        reference, nr = self._kept.get(id(thing), (None, 0))
+        return nr if reference is not None and reference() is thing else None
+
+    def __setitem__(self, thing: Any, nr: int) -> None:
+        self._kept[id(thing)] = weak(thing), nr
+
+    def alive(self) -> Iterator[tuple[Any, int]]:
+        """The objects that are still there, with their numbers."""
+        for reference, nr in list(self._kept.values()):
+            thing = reference()
+            if thing is not None:
+                yield thing, nr

@@ -1,0 +1,125 @@
+"""Who writes into a leaf, and whether a step has used what stands in its `.grad`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from viz.diagnosis.observation import Moment, Ran, Seen, Through, Write
+from viz.diagnosis.watching.values import Values
+from viz.diagnosis.watching.watch import Watch
+
+UPDATES = {"sub_", "add_", "__isub__", "__iadd__", "copy_", "addcdiv_", "mul_", "__set__", "lerp_", "__imul__"}
+
+
+class Writes:
+    """Notes what changes leaves: by hand, through `.data`, by a step.
+
+    Args:
+        watch: the run.
+        values: numbers of its values and leaves.
+    """
+
+    def __init__(self, watch: Watch, values: Values) -> None:
+        self.watch = watch
+        self.values = values
+        self._used: set[int] = set()  # leaves of whose .grad a step has made use
+        self._mixed: set[int] = set()  # leaves whose .grad is a sum with what a step had used
+
+    def wrote(self, nr: int, op: Ran) -> None:
+        """An op wrote value `nr` into memory: where that is a leaf's, by name or through `.data`, note it."""
+        seen = self.watch.seen
+        value: Seen | None = seen.values[nr]
+        through = False
+        steps = 0
+        while value is not None and value.leaf is None and steps < 20:
+            maker = seen.maker(value)
+            through = through or (maker is not None and maker.name in ("data", "detach"))
+            value = seen.values[value.base] if value.base is not None else None
+            steps += 1
+        if value is None or value.leaf is None:
+            return
+        gradients = self._of_gradients(op.inputs[1:])
+        kind = "update" if op.name in UPDATES and gradients else "write"
+        write = Write(kind, op.name, op.line, len(seen.passes), self.watch.following(), through_data=through)
+        if kind == "update":
+            write.ascent = (op.name in ("add_", "__iadd__")) and gradients > 0
+            write.ascent = write.ascent or (op.name in ("sub_", "__isub__") and gradients < 0)
+            self._stepped_by_hand(value.leaf, write)
+        seen.leaves[value.leaf].writes.append(write)
+
+    def set_data(self, call: Callable[[], Any], target: Any, new: Any) -> Any:
+        """`w.data = …`: a write into the leaf by another tensor."""
+        line = self.watch.line()
+        with self.watch.aside():
+            leaf = self.values.known_leaf(target)
+            if leaf is not None:
+                seen = self.watch.seen
+                known = self.values.known(new)
+                maker = seen.maker(seen.values[known]) if known is not None else None
+                gradients = self._of_gradients(maker.inputs[1:]) if maker is not None else 0
+                kind = "update" if gradients else "write"
+                write = Write(kind, "data", line, len(seen.passes), self.watch.following(), through_data=True)
+                if gradients and maker is not None:
+                    write.ascent = maker.name in ("add", "__add__") and gradients > 0
+                    self._stepped_by_hand(leaf.nr, write)
+                leaf.writes.append(write)
+        return call()
+
+    def _of_gradients(self, inputs: tuple[int, ...]) -> int:
+        """Whether values come from a `.grad`: 1, or -1 where the sign was turned; 0 where they do not."""
+        seen = self.watch.seen
+        for nr in inputs:
+            sign, value, far = 1, seen.values[nr], 0
+            while far < 6:
+                if value.of_grad is not None:
+                    return sign
+                maker = seen.maker(value)
+                if maker is None or not maker.inputs:
+                    break
+                if maker.name == "neg" or any(isinstance(o, (int, float)) and o < 0 for o in maker.options.values()):
+                    sign = -sign
+                value, far = seen.values[maker.inputs[0]], far + 1
+        return 0
+
+    def _stepped_by_hand(self, nr: int, write: Write) -> None:
+        seen = self.watch.seen
+        stale = (nr,) if nr in self._mixed else ()
+        self.stepped(nr)
+        seen.moments.append(Moment("update", write.line, write.order, nr, passes=len(seen.passes), stale=stale))
+
+    # what stands in .grad
+
+    def stepped(self, leaf: int) -> None:
+        """A step has used what stands in the leaf's `.grad`."""
+        self._used.add(leaf)
+
+    def emptied(self, leaf: int) -> None:
+        """The leaf's `.grad` was set to zero or None."""
+        self._used.discard(leaf)
+        self._mixed.discard(leaf)
+
+    def stale(self, leaves: list[int]) -> tuple[int, ...]:
+        """Those of the leaves whose `.grad` is a sum with what a step had used already."""
+        return tuple(leaf for leaf in leaves if leaf in self._mixed)
+
+    def before_pass(self, current: Through) -> None:
+        """Before a pass: which leaves hold a gradient that a step has used, and that this pass will add to."""
+        for leaf, tensor in self.values.leaves():
+            if tensor.grad is None:
+                self.emptied(leaf.nr)
+            elif leaf.nr in self._used or leaf.nr in self._mixed:
+                with self.watch.engine.quietly():
+                    peak = self.watch.peak(tensor.grad)
+                if peak:
+                    current.stale.add(leaf.nr)
+                else:
+                    self.emptied(leaf.nr)
+
+    def after_pass(self, current: Through) -> None:
+        """After a pass: what it added to what a step had used is mixed now."""
+        for nr, peak in current.got.items():
+            self.watch.seen.leaves[nr].gradients.append((current.nr, peak))
+            if nr in current.stale:
+                self._mixed.add(nr)
+            self._used.discard(nr)
