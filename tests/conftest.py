@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, settings
@@ -111,12 +112,28 @@ def pytest_cmdline_main(config: pytest.Config) -> None:
     """With `-n`, deal out whole files in the order above: what a file sets up once, one process sets up once."""
     if getattr(config.option, "numprocesses", None):
         config.option.dist, config.option.loadscopereorder = "loadfile", False
+        config.option.maxworkerrestart = config.option.maxworkerrestart or "4"  # where all hang, the run ends too
 
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_auto_num_workers(config: pytest.Config) -> int:
     """What `-n auto` is: a process a core that this run may use, and not more than there are long files."""
     return min(len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1, 8)
+
+
+_CRASHED: set[str] = set()
+
+
+@pytest.hookimpl(optionalhook=True, trylast=True)
+def pytest_handlecrashitem(crashitem: str, report: pytest.TestReport, sched: Any) -> None:
+    """A browser test that ended its process, since it hung, runs once more in another one, as one that failed does."""
+    if crashitem.startswith("tests/browser/") and crashitem not in _CRASHED:
+        report.outcome = "rerun"  # the scheduler deals its file out again, this test first
+    else:
+        for work in sched.workqueue.values():
+            if crashitem in work:
+                work[crashitem] = True  # not a third time
+    _CRASHED.add(crashitem)
 
 
 # A run fails for what was changed, never for an example that nobody met before, nor for the time that one took.

@@ -8,9 +8,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from support.harness import Desk, Lab, NoBrowser, start_browser, start_lab
+from support.harness import PATIENCE_S, Desk, Lab, NoBrowser, start_browser, start_lab
 
 HERE = Path(__file__).parent
+HANGS_S = 4 * PATIENCE_S  # twice what a test may wait for one thing, and run once more
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
@@ -22,6 +23,9 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
         if HERE in item.path.parents:
             item.add_marker(pytest.mark.flaky(reruns=1))
+            # Some of Playwright's calls, `evaluate` among them, have no limit of their own, and a signal that raises inside its
+            # loop breaks it for good. So what hangs ends its process; of a parallel run, another one goes on (tests/conftest.py).
+            item.add_marker(pytest.mark.timeout(HANGS_S, method="thread"))
 
 
 @pytest.fixture(scope="session")
