@@ -80,7 +80,7 @@ def test_a_mistake_shows_another_fix(notebook: Any) -> None:
     notebook.cell(3)
     card = notebook.page.locator(".tgv-mistake")
     card.get_by_role("button", name="one backward() of the sum").click()
-    expect(card.locator(".tgv-account")).to_contain_text("One pass goes through the shared part once")
+    expect(card.locator(".tgv-effect")).to_contain_text("One pass goes through the shared part once")
 
 
 def test_training_goes_on(notebook: Any) -> None:

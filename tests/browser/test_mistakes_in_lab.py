@@ -31,10 +31,12 @@ def notebook(desk: Any) -> Any:
 
 @pytest.fixture
 def root(notebook: Any) -> Any:
-    """The mistake beside its first fix on the core, whatever an earlier test has left."""
+    """The mistake as it was written, with one graph on the stage, whatever an earlier test has left."""
     root = notebook.page.locator(".tgv-mistake")
-    root.get_by_role("button", name="tinygrad_edu", exact=True).click()
-    root.get_by_role("button", name="compute it in each step").click()
+    root.get_by_role("button", name="the mistake", exact=True).click()
+    if root.locator(".tgv-badge").get_attribute("aria-expanded") == "true":
+        root.locator(".tgv-badge").click()
+    expect(root.locator(".tgv-effect")).to_contain_text("Why:")
     return root
 
 
@@ -46,32 +48,48 @@ def test_beside_any_other_widget_the_wrong_line_is_marked_and_no_line_is_cut(des
     opened.cell(0)
     lesson = opened.page.locator(".tgv-mistake")
     expect(lesson.locator(".tgv-wrong-line")).not_to_have_css("background-color", "rgba(0, 0, 0, 0)")
+    lesson.get_by_role("button", name="make the leaf as it is to be").click()
     expect(lesson.locator(".tgv-new-line").first).not_to_have_css("background-color", "rgba(0, 0, 0, 0)")
-    codes = lesson.locator(".tgv-mistake-code")
-    eventually(lambda: codes.evaluate_all("codes => codes.every(one => one.scrollWidth <= one.clientWidth)"), True)
+    code = lesson.locator(".tgv-mistake-program")
+    eventually(lambda: code.evaluate("code => code.scrollWidth <= code.clientWidth"), True)
 
 
-def test_both_engines_words_are_quoted_and_the_node_is_marked(root: Any) -> None:
-    said = root.locator(".tgv-column").first.locator(".tgv-error")
-    expect(said).to_have_count(2)
-    expect(said.nth(0)).to_contain_text("tinygrad_edu, line 5, MulBackward0")
-    expect(said.nth(1)).to_contain_text("PyTorch, line 5, MulBackward0")
+def test_at_first_nothing_is_tried_and_the_node_that_fails_is_in_sight(root: Any) -> None:
+    expect(root.locator(".tgv-error")).to_have_count(1)
+    expect(root.locator(".tgv-error")).to_contain_text("tinygrad_edu and PyTorch: RuntimeError, line 5")
     expect(root.locator(".tgv-wrong-line")).to_contain_text("area = w * w")
-    expect(root.locator(".tgv-frame").first.locator(".error")).to_have_count(1)
-    expect(root.locator(".tgv-column").nth(1).locator(".tgv-quiet")).to_have_count(2)
+    expect(root.locator(".tgv-frame .error")).to_have_count(1)
+    expect(root.locator(".tgv-ways [aria-pressed=true]")).to_have_text("the mistake")
+    expect(root.locator(".tgv-badge")).to_contain_text("agrees ✓")
 
 
-def test_another_fix_shows_what_it_changes_by_key_and_on_either_engine(notebook: Any, root: Any) -> None:
+def test_code_graph_and_steps_of_a_mistake_share_a_screen_of_768_pixels_and_no_fix_moves_them(root: Any) -> None:
+    places = """root => [...root.querySelectorAll("button, .tgv-scrubber")]
+        .filter(one => one.checkVisibility() && !one.closest(".tgv-frame, .tgv-mistake-program"))
+        .map(one => { const { x, y } = one.getBoundingClientRect(); return [x, y]; })"""
+    assert root.bounding_box()["height"] <= 620
+    before = root.evaluate(places)
+    for label in ("compute it in each step", "retain_graph=True"):
+        root.get_by_role("button", name=label).click()
+        expect(root.get_by_role("button", name=label)).to_have_attribute("aria-pressed", "true")
+        expect(root.locator(".tgv-effect")).not_to_contain_text("Why:")
+        assert root.evaluate(places) == before
+
+
+def test_what_is_tried_by_key_shows_what_it_changes_and_pytorch_stands_behind_the_badge(
+    notebook: Any, root: Any
+) -> None:
     root.get_by_role("button", name="retain_graph=True").press("Enter")
-    expect(root.locator(".tgv-account")).to_contain_text("does not fix it")
-    after = root.locator(".tgv-column").nth(1)
-    expect(after.locator(".tgv-error").first).to_contain_text("modified by an inplace operation")
-    expect(after.locator(".tgv-new-line")).to_contain_text("loss.backward(retain_graph=True)")
-    root.get_by_role("button", name="PyTorch", exact=True).click()
-    expect(root.locator(".tgv-side-title").first).to_contain_text("PyTorch 2")
+    expect(root.locator(".tgv-effect")).to_contain_text("does not fix it")
+    expect(root.locator(".tgv-error")).to_contain_text("modified by an inplace operation")
+    expect(root.locator(".tgv-new-line")).to_contain_text("loss.backward(retain_graph=True)")
+    expect(root.locator(".tgv-gone-line")).to_contain_text("loss.backward()")
+    root.locator(".tgv-badge").click()
+    expect(root.locator(".tgv-side-title").nth(1)).to_contain_text("PyTorch 2")
     root.get_by_role("button", name="compute it in each step").click()
-    expect(root.locator(".tgv-account")).to_contain_text("fixes it")
-    row = root.locator(".tgv-table tr", has=notebook.page.get_by_role("rowheader", name="w", exact=True))
+    expect(root.locator(".tgv-effect")).to_contain_text("fixes it")
+    expect(root.locator(".tgv-error")).to_have_count(0)
+    row = root.locator(".tgv-words tr", has=notebook.page.get_by_role("rowheader", name="w", exact=True))
     expect(row).to_contain_text("0.64")
 
 
@@ -84,26 +102,23 @@ def test_both_pictures_step_by_key(root: Any) -> None:
 
 @pytest.mark.parametrize("theme", ["JupyterLab Light", "JupyterLab Dark"])
 def test_it_is_accessible_in_either_theme(notebook: Any, root: Any, theme: str) -> None:
+    root.get_by_role("button", name="compute it in each step").click()
+    expect(root.locator(".tgv-effect")).to_contain_text("fixes it")
     with notebook.themed(theme):
         assert complaints(notebook.page, ".tgv-mistake") == []
 
 
 def test_without_a_kernel_what_was_seen_is_there_and_the_rest_says_what_to_do(notebook: Any, root: Any) -> None:
-    account, title = root.locator(".tgv-account"), root.locator(".tgv-side-title").first
+    effect = root.locator(".tgv-effect")
     root.get_by_role("button", name="retain_graph=True").click()
-    expect(account).to_contain_text("does not fix it")
-    root.get_by_role("button", name="PyTorch", exact=True).click()
-    expect(title).to_contain_text("PyTorch 2")
-    root.get_by_role("button", name="compute it in each step").click()
-    expect(account).to_contain_text("fixes it")
+    expect(effect).to_contain_text("does not fix it")
+    root.get_by_role("button", name="the mistake", exact=True).click()
     notebook.expected.append("Could not send widget sync message")  # JupyterLab's own words about a kernel that is gone
     notebook.page.evaluate("window.jupyterapp.shell.currentWidget.sessionContext.shutdown()")
     root.get_by_role("button", name="retain_graph=True").click()
-    expect(account).to_contain_text("does not fix it")
-    root.get_by_role("button", name="tinygrad_edu", exact=True).click()
-    expect(title).not_to_contain_text("PyTorch 2")
+    expect(effect).to_contain_text("does not fix it")
     root.get_by_role("button", name="one backward() of the sum").click()
-    expect(account).to_contain_text("run this cell again")
+    expect(effect).to_contain_text("run this cell again")
 
 
 def test_a_cell_under_autograd_grows_its_graph_and_an_exception_has_its_place_and_name(desk: Any) -> None:

@@ -1,11 +1,40 @@
-// A common mistake beside a fix of it: both programs, what the engines say to each, both pictures in step, and what the
-// fix changes. What is shown was run in Python (mistake.py); a fix that was looked at once needs no kernel.
-import { highlight } from "./js/code.js";
+// A common mistake: its program, one stage for what both engines make of it, and buttons for what may be tried. Nothing is tried
+// at first. What is shown was run in Python (mistake.py); what was looked at once needs no kernel.
+import { Bench } from "./js/bench.js";
+import { CodeList } from "./js/code.js";
 import { h, ownTheKeys } from "./js/dom.js";
+import { Engines } from "./js/engines.js";
 import { listen, widget } from "./js/model.js";
-import { Pair } from "./js/pair.js";
 
 const KINDS = { fixes: "fixes it", tells: "does not fix it, but it is no longer silent", wrong: "does not fix it" };
+const MARKS = {
+  "!": { class: "tgv-wrong-line", text: "→", label: "here: " },
+  "+": { class: "tgv-new-line", text: "+", label: "new: " },
+  "-": { class: "tgv-gone-line", text: "−", label: "gone: " },
+};
+const AS_WRITTEN = -1;
+
+/** The rows of a table of what a fix changes. */
+function changesOf(rows) {
+  if (!rows.length) return h("p", { class: "tgv-unchanged" }, "Nothing changes: no value, no gradient, no error.");
+  return h("table", { class: "tgv-table" },
+    h("thead", {}, h("tr", {}, ...["what changes", "the mistake", "tried"].map((text) => h("th", { scope: "col" }, text)))),
+    h("tbody", {}, ...rows.map(({ what, before, after }) =>
+      h("tr", {}, h("th", { scope: "row" }, what), h("td", {}, before), h("td", {}, after)))));
+}
+
+/** What the engines say themselves: each error once, with PyTorch's words where they are others, and their warnings. */
+function wordsOf({ errors, warned }, why) {
+  const name = (engine) => (engine === "torch" ? "PyTorch" : engine);
+  const told = errors.map(({ type, message, explanation, line, engines, pytorch }) =>
+    h("div", { class: "tgv-error" },
+      h("b", {}, `${engines.map(name).join(" and ")}: ${type}${line ? `, line ${line}` : ""}`),
+      explanation && explanation !== why ? h("p", {}, explanation) : null,
+      h("p", { class: "tgv-message" }, message),
+      pytorch ? h("p", { class: "tgv-message" }, `PyTorch: ${pytorch}`) : null));
+  return [...told, ...warned.map(({ engine, said }) =>
+    h("p", { class: "tgv-missing tgv-warning" }, h("b", {}, `${engine} warns: `), said))];
+}
 
 function renderMistake({ model, el }) {
   const lesson = model.get("lesson");
@@ -13,114 +42,98 @@ function renderMistake({ model, el }) {
     model.set(name, value);
     model.save_changes();
   };
-  const pair = new Pair({ view: model.get("view"), step: model.get("step"), onStep: (step) => set("step", step) });
-  const choice = (label, name, value) =>
-    h("button", { type: "button", class: "tgv-choice", "data-value": value, onclick: () => set(name, value) }, label);
-  const engines = Object.entries(lesson.engines).map(([engine, title]) => choice(title, "engine", engine));
-  const views = ["values", "grad_fn"].map((view) => choice(view, "view", view));
-  const ways = lesson.fixes.map(({ label, sign, kind }, index) =>
-    h("button", { type: "button", class: "tgv-text-button", "data-kind": kind, onclick: () => set("fix", index) },
-      h("span", { class: "tgv-sign", role: "img", "aria-label": `${KINDS[kind]}:` }, sign), ` ${label}`));
-  const effect = h("p", { class: "tgv-account", role: "status", "aria-live": "polite" });
-  const columns = ["The mistake", "What is tried"].map((label) => {
-    const code = h("ol", { class: "tgv-code tgv-mistake-code", "aria-label": label });
-    const said = h("div", { class: "tgv-said" });
-    return { code, said, box: h("div", { class: "tgv-column", role: "group", "aria-label": label }, code, said) };
-  });
-  const changes = h("table", { class: "tgv-table" });
+  const engines = new Engines({ view: model.get("view"), step: model.get("step"), split: model.get("split"),
+    onView: (view) => set("view", view), onSplit: (split) => set("split", split), onStep: (step) => set("step", step) });
+  const tried = new Set(); // only what has been tried tells whether it helps
+  const way = (index, ...inside) => h("button", { type: "button", class: "tgv-text-button", onclick: () => set("fix", index) }, ...inside);
+  const asWritten = way(AS_WRITTEN, "the mistake");
+  const ways = lesson.fixes.map(({ label }, index) => way(index, h("span", { class: "tgv-sign" }, h("span", { "aria-hidden": "true" }, "?")), label));
+  const program = h("div", { class: "tgv-mistake-program" });
+  const effect = h("p", { class: "tgv-effect", role: "status", "aria-live": "polite" });
+  const words = h("div", { class: "tgv-words" });
+  const happened = h("div", { class: "tgv-happened", tabindex: "0", role: "group", "aria-label": "What happens" }, effect, words);
+  const partOf = (index) => model.get("parts")[String(index)];
+  const bench = new Bench({ code: program, now: happened, stage: h("div", { class: "tgv-mistake-stage" }, engines.element), besides: 34, full: true,
+    views: () => [] });
+  bench.onArrange = (height) => { engines.element.style.height = `${height}px`; };
   const root = h("div", { class: "tgv tgv-mistake", role: "group", "aria-label": `Mistake: ${lesson.title}`, tabindex: "-1" },
     h("div", { class: "tgv-head" },
       h("div", { class: "tgv-title" }, lesson.title),
       lesson.silent ? h("span", { class: "tgv-silent" }, "silent") : null,
-      h("span", { class: "tgv-spring" }),
-      h("div", { class: "tgv-choices", role: "group", "aria-label": "Engine" }, ...engines),
-      h("div", { class: "tgv-choices", role: "group", "aria-label": "View" }, ...views)),
-    h("p", { class: "tgv-why" }, h("b", {}, "Why: "), lesson.why),
-    h("div", { class: "tgv-ways", role: "group", "aria-label": "What to try" }, h("span", {}, "Try: "), ...ways),
-    effect,
-    h("div", { class: "tgv-columns" }, ...columns.map(({ box }) => box)),
-    pair.sidesBox, pair.stepLine, pair.controls,
-    h("div", { class: "tgv-table-box", tabindex: "0", role: "group", "aria-label": "What that changes" }, changes));
+      h("span", { class: "tgv-spring" }), engines.views, engines.badge),
+    h("div", { class: "tgv-ways", role: "group", "aria-label": "What to try" }, asWritten, h("span", { class: "tgv-label" }, "Try:"), ...ways),
+    bench.element, engines.controls);
   el.replaceChildren(root);
   const releaseKeys = ownTheKeys(root);
-  root.addEventListener("keydown", (event) => pair.key(event));
+  root.addEventListener("keydown", (event) => engines.key(event));
 
-  function drawCode(list, lines, marked, sign) {
-    list.replaceChildren(...lines.map((line, index) => {
-      const here = marked.includes(index);
-      return h("li", {}, h("div", { class: here ? `tgv-line ${sign.class}` : "tgv-line" },
-        h("span", { class: "tgv-lineno", "aria-hidden": "true" }, String(index + 1)),
-        h("span", { class: "tgv-mark", role: here ? "img" : null, "aria-label": here ? sign.label : null }, here ? sign.text : ""),
-        h("code", {}, highlight(line))));
-    }));
-  }
-
-  function drawSaid(box, said) {
-    box.replaceChildren(...said.map((one) =>
-      h("div", { class: one.quiet ? "tgv-quiet" : "tgv-error" },
-        h("b", {}, one.place ? `${one.engine}, ${one.place}` : one.engine),
-        h("p", { class: "tgv-message", tabindex: one.quiet ? null : "0" }, one.quiet ? "raises nothing" : one.said))));
-  }
-
-  function side(part, engine) {
-    return { engine, title: part.title ?? "", scene: part.scene, missing: part.missing, stdout: part.stdout };
-  }
-
-  function drawChanges(rows) {
-    if (!rows.length) {
-      changes.replaceChildren(h("tbody", {}, h("tr", {}, h("td", {}, "Nothing changes: no value, no gradient, no error."))));
-      return;
+  /** List a program: [sign, text] for each line; those that are gone are not part of it. */
+  function drawCode(rows) {
+    const scenes = (partOf(model.get("fix"))?.sides ?? []).flatMap(({ scene }) => (scene ? [scene] : []));
+    const list = new CodeList(rows.filter(([sign]) => sign !== "-").map(([, text]) => text), {
+      label: "Program, a line is a button that jumps to it",
+      occurs: (line) => scenes.some(({ steps }) => steps.some((step) => step.line === line)),
+      onLine: (line) => engines.stepper.goToNext((step) => engines.stepper.steps[step].line === line),
+    });
+    let next = 0;
+    for (const [sign, text] of rows) {
+      const gone = sign === "-" ? h("div", { class: "tgv-line" }, h("span", { class: "tgv-lineno" }), h("code", {}, h("s", {}, text))) : null;
+      const line = gone ?? list.lines[next++];
+      if (gone) list.element.insertBefore(h("li", {}, gone), list.lines[next]?.parentElement ?? null);
+      const mark = MARKS[sign];
+      if (mark) line.classList.add(mark.class);
+      line.querySelector("code").before(h("span", { class: "tgv-mark", role: mark ? "img" : null, "aria-label": mark?.label }, mark?.text ?? ""));
     }
-    changes.replaceChildren(
-      h("thead", {}, h("tr", {}, ...["what changes", "the mistake", "tried"].map((text) => h("th", { scope: "col" }, text)))),
-      h("tbody", {}, ...rows.map(({ what, before, after }) =>
-        h("tr", {}, h("th", { scope: "row" }, what), h("td", {}, before), h("td", {}, after)))));
+    program.replaceChildren(list.element);
+    engines.onHere = (line) => list.mark(line);
   }
 
   let slow = 0;
-  let drawn = "";
+  let drawn = null;
   function draw() {
-    const [index, engine, view] = [model.get("fix"), model.get("engine"), model.get("view")];
+    const index = model.get("fix");
     const fix = lesson.fixes[index];
-    ways.forEach((way, i) => way.setAttribute("aria-pressed", String(i === index)));
-    engines.forEach((each) => each.setAttribute("aria-pressed", String(each.dataset.value === engine)));
-    views.forEach((each) => each.setAttribute("aria-pressed", String(each.dataset.value === view)));
-    const [before, after] = [-1, index].map((position) => model.get("parts")[`${engine} ${position}`]);
+    asWritten.setAttribute("aria-pressed", String(index === AS_WRITTEN));
+    ways.forEach((each, at) => each.setAttribute("aria-pressed", String(at === index)));
+    const part = partOf(index);
     clearTimeout(slow);
-    if (!before || !after) { // Python is asked, and answers with a change of `parts`
+    if (!part) { // Python is asked, and answers with a change of `parts`
       slow = setTimeout(() => { effect.textContent = "Running… If no kernel runs: run this cell again."; }, 700);
       return;
     }
-    effect.replaceChildren(h("b", {}, `${fix.sign} ${fix.label} ${KINDS[fix.kind]}. `), fix.why);
-    effect.dataset.kind = fix.kind;
-    if (drawn === `${engine} ${index}`) return;
-    drawn = `${engine} ${index}`;
-    drawCode(columns[0].code, lesson.code, [lesson.line - 1], { class: "tgv-wrong-line", text: "→", label: "here:" });
-    drawCode(columns[1].code, fix.code, fix.changed, { class: "tgv-new-line", text: "+", label: "changed:" });
-    drawSaid(columns[0].said, before.said);
-    drawSaid(columns[1].said, after.said);
-    drawChanges(after.changes);
-    pair.show([side(before, "before"), side(after, "after")], []);
+    if (drawn === index) return;
+    drawn = index;
+    if (fix) tried.add(index);
+    ways.forEach((each, at) => {
+      const { kind, sign } = lesson.fixes[at];
+      if (!tried.has(at)) return;
+      each.dataset.kind = kind;
+      each.querySelector(".tgv-sign").replaceChildren(h("span", { role: "img", "aria-label": `${KINDS[kind]}:` }, sign));
+    });
+    effect.replaceChildren(...(fix ? [h("b", {}, `${fix.sign} ${KINDS[fix.kind]}. `), fix.why] : [h("b", {}, "Why: "), lesson.why]));
+    effect.dataset.kind = fix?.kind ?? "mistake";
+    words.replaceChildren(...(lesson.silent && !fix ? [h("p", { class: "tgv-quiet" }, "Neither engine raises an error.")] : []),
+      ...wordsOf(part, lesson.why), ...(fix ? [changesOf(part.changes)] : []));
+    happened.scrollTop = 0;
+    drawCode(fix?.code ?? lesson.code);
+    engines.show(part.sides, part.table, part.verdict);
   }
 
-  const listeners = {
-    "change:fix": draw,
-    "change:engine": draw,
-    "change:parts": draw,
-    "change:view": () => {
-      draw();
-      pair.setView(model.get("view"));
-    },
-    "change:step": () => pair.goTo(model.get("step")),
-  };
   draw();
-  pair.setView(model.get("view"));
-  const deaf = listen(model, listeners);
+  bench.arrange();
+  const deaf = listen(model, {
+    "change:fix": draw,
+    "change:parts": draw,
+    "change:view": () => engines.setView(model.get("view")),
+    "change:split": () => engines.setSplit(model.get("split")),
+    "change:step": () => engines.goTo(model.get("step")),
+  });
   return () => {
     deaf();
     clearTimeout(slow);
     releaseKeys();
-    pair.destroy();
+    engines.destroy();
+    bench.destroy();
     el.replaceChildren();
   };
 }

@@ -40,7 +40,7 @@ if "ipywidgets" in sys.modules:
     from ipywidgets.widgets.widget import _instances
     for shown in list(_instances.values()):
         if "viz.widgets.mistake" in sys.modules and isinstance(shown, sys.modules["viz.widgets.mistake"].MistakeView):
-            for shown.fix in reversed(range(len(shown.lesson["fixes"]))):
+            for shown.fix in reversed(range(-1, len(shown.lesson["fixes"]))):
                 pass
     await asyncio.sleep(1)
     for shown in list(_instances.values()):

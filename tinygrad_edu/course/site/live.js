@@ -8,8 +8,8 @@ const NEEDS_PYTHON = {
   "viz.widgets.explorer.Explorer": (state, name) => ["state", "history", "future"].includes(name),
   "viz.widgets.builder.Builder": (state, name) => ["steps", "start"].includes(name),
   "viz.widgets.mistake.MistakeView": (state, name, value) => {
-    const { engine, fix, parts } = { ...state, [name]: value };
-    return ![-1, fix].every((position) => `${engine} ${position}` in parts);
+    const { fix, parts } = { ...state, [name]: value };
+    return !(String(fix) in parts);
   },
 };
 

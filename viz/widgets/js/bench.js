@@ -26,10 +26,12 @@ export class Bench {
    * `code`, `now` and `more` are elements, `more` may be missing; `stage` is the element that the stage is in. `views` gives
    * what may be shown on it: views of scenes. `sides()` is how many pictures share it, beside each other. `longest()` gives the
    * characters of the longest heading and sentence of `now`: its height is kept, so that nothing below it moves. `besides` is
-   * the height of what the widget has more than a player has.
+   * the height of what the widget has more than a player has; `full` is true where the program
+   * is as much to be read as the graph: they stay beside each other, and take all the height there is.
    */
-  constructor({ code, now, more = null, stage, views, sides = () => 1, longest = () => [20, 120], besides = 0 }) {
+  constructor({ code, now, more = null, stage, views, sides = () => 1, longest = () => [20, 120], besides = 0, full = false }) {
     this.besides = besides;
+    this.full = full;
     this.longest = longest;
     this.views = views;
     this.sides = sides;
@@ -69,11 +71,12 @@ export class Bench {
       const missing = pictures.filter((picture) => lettersOf(picture, wide / sides, height) < 9.9).length;
       return missing * 1000 + pictures.reduce((sum, { rank = 0 }) => sum + rank, 0);
     };
-    const name = width < NARROW ? "below" : how(places.above) < how(places.beside) ? "above" : "beside";
+    const above = !this.full && how(places.above) < how(places.beside);
+    const name = width < NARROW ? "below" : above ? "above" : "beside";
     const place = places[name];
     const needed = Math.max(0, ...views.map((view) => shownHeight(fittest(view, place.width / sides, place.height), place.width / sides, place.height)));
     const least = name === "beside" ? TALL : 150;
-    const height = Math.round(Math.min(place.height, Math.max(least, needed + AIR)));
+    const height = Math.round(this.full ? place.height : Math.min(place.height, Math.max(least, needed + AIR)));
     this.element.dataset.place = name;
     const lines = this.longest().map((count) => Math.ceil((count * LETTER) / (column - 30)));
     const words = Math.min(NOW.most, Math.max(NOW.least, NOW.line * lines.reduce((sum, count) => sum + count) + 18));
