@@ -5,7 +5,8 @@ import json
 import re
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from functools import cache
 from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
 from typing import NamedTuple
@@ -29,6 +30,7 @@ class Import(NamedTuple):
     when: str  # "import": as its module is imported; "call": inside a function; "typing": for the type checker alone
 
 
+@cache
 def imports_of(path: Path) -> list[Import]:
     """Every import in a file, relative ones resolved; of `from a import b`, both `a` and `a.b`."""
     return list(_imports_in(ast.parse(path.read_bytes()), path, "import"))
@@ -39,7 +41,7 @@ def _imports_in(tree: ast.AST, path: Path, when: str) -> Iterator[Import]:
         inner = when
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda):
             inner = "call"
-        elif isinstance(node, ast.If) and "TYPE_CHECKING" in ast.unparse(node.test):
+        elif isinstance(node, ast.If) and _is_for_typing(node.test):
             inner = "typing"
         if isinstance(node, ast.Import):
             yield from (Import(alias.name, node.lineno, when) for alias in node.names)
@@ -48,10 +50,19 @@ def _imports_in(tree: ast.AST, path: Path, when: str) -> Iterator[Import]:
             origin = ".".join(filter(None, [package, node.module]))
             yield Import(origin, node.lineno, when)
             yield from (Import(f"{origin}.{alias.name}", node.lineno, when) for alias in node.names)
-        elif isinstance(node, ast.Call) and ast.unparse(node.func) in ("__import__", "importlib.import_module"):
+        elif isinstance(node, ast.Call) and _is_import(node.func):
             name = node.args[0]
             yield Import(name.value if isinstance(name, ast.Constant) else "?", node.lineno, when)
         yield from _imports_in(node, path, inner)
+
+
+def _is_for_typing(test: ast.expr) -> bool:
+    return any("TYPE_CHECKING" in (getattr(node, "id", ""), getattr(node, "attr", "")) for node in ast.walk(test))
+
+
+def _is_import(called: ast.expr) -> bool:
+    """Whether a call is one of `__import__` or `importlib.import_module`."""
+    return not {"__import__", "import_module"}.isdisjoint((getattr(called, "id", ""), getattr(called, "attr", "")))
 
 
 def _package_of(path: Path) -> list[str]:
@@ -62,33 +73,35 @@ def _module_name(path: Path) -> str:
     return ".".join(path.relative_to(ROOT).with_suffix("").parts).removesuffix(".__init__")
 
 
-def _of(package: str, imports: list[Import]) -> list[Import]:
-    return [found for found in imports if found.module.split(".")[0] == package]
+def _is_in(package: str, found: Import) -> bool:
+    """Whether it is imported from `package`, for more than the type checker."""
+    return found.module.split(".")[0] == package and found.when != "typing"
 
 
-@pytest.mark.parametrize("path", CORE, ids=_module_name)
-def test_the_core_never_imports_the_pictures_but_the_command_line_and_the_report_may_when_called(path: Path) -> None:
-    viz = [found for found in _of("viz", imports_of(path)) if found.when != "typing"]
-    if _module_name(path) in (
-        "tinygrad_edu.course.cli",
-        "tinygrad_edu.course.doctor",
-        "tinygrad_edu.exercises.judging.report",
-    ):
-        viz = [found for found in viz if found.when != "call"]
-    assert viz == []
+def _found(paths: list[Path], wrong: Callable[[str, Import], bool]) -> dict[str, list[Import]]:
+    """What is wrong in each module: its imports for which `wrong(its name, the import)` holds."""
+    found = {
+        own: [one for one in imports_of(path) if wrong(own, one)] for path in paths for own in [_module_name(path)]
+    }
+    return {own: imports for own, imports in found.items() if imports}
 
 
-@pytest.mark.parametrize("path", MODULES, ids=_module_name)
-def test_torch_is_imported_only_by_the_engines_of_viz_and_by_exercises_and_only_when_called(path: Path) -> None:
-    torch = [found for found in _of("torch", imports_of(path)) if found.when != "typing"]
-    if _module_name(path) == "viz.engines" or _module_name(path).startswith("tinygrad_edu.exercises"):
-        torch = [found for found in torch if found.when != "call"]
-    assert torch == []
+def test_the_core_never_imports_the_pictures_but_the_command_line_and_the_report_may_when_called() -> None:
+    may = {"tinygrad_edu.course.cli", "tinygrad_edu.course.doctor", "tinygrad_edu.exercises.judging.report"}
+    assert _found(CORE, lambda own, one: _is_in("viz", one) and not (own in may and one.when == "call")) == {}
 
 
-@pytest.mark.parametrize("path", [path for path in MODULES if "ops" in path.parts], ids=_module_name)
-def test_an_op_does_not_know_the_engine(path: Path) -> None:
-    assert [found for found in imports_of(path) if found.module.startswith("tinygrad_edu.autograd.engine")] == []
+def test_torch_is_imported_only_by_the_engines_of_viz_and_by_exercises_and_only_when_called() -> None:
+    def wrong(own: str, one: Import) -> bool:
+        may = own == "viz.engines" or own.startswith("tinygrad_edu.exercises")
+        return _is_in("torch", one) and not (may and one.when == "call")
+
+    assert _found(MODULES, wrong) == {}
+
+
+def test_an_op_does_not_know_the_engine() -> None:
+    ops = [path for path in MODULES if "ops" in path.parts]
+    assert _found(ops, lambda own, one: one.module.startswith("tinygrad_edu.autograd.engine")) == {}
 
 
 def test_no_two_modules_need_each_other_to_be_imported() -> None:
@@ -128,13 +141,16 @@ def _storey(module: str) -> int | None:
     return len(STOREYS)
 
 
-@pytest.mark.parametrize("path", CORE, ids=_module_name)
-def test_arrows_of_the_core_point_down_also_those_inside_functions(path: Path) -> None:
-    own = _storey(_module_name(path))
+def test_arrows_of_the_core_point_down_also_those_inside_functions() -> None:
     names = {_module_name(module) for module in CORE}
-    if own is not None:
-        found = [one for one in imports_of(path) if one.when != "typing" and one.module in names]
-        assert [one for one in found if (_storey(one.module) or 0) > own] == []
+
+    def up(own: str, one: Import) -> bool:
+        storey = _storey(own)
+        return (
+            storey is not None and one.when != "typing" and one.module in names and (_storey(one.module) or 0) > storey
+        )
+
+    assert _found(CORE, up) == {}
 
 
 HEART = sorted((ROOT / "tinygrad_edu" / "core").glob("*.py"))
@@ -174,18 +190,22 @@ def _layer(module: str) -> int | None:
     return found[0] if found else None
 
 
-@pytest.mark.parametrize("path", sorted((ROOT / "viz").glob("*/**/*.py")), ids=_module_name)
-def test_a_folder_of_the_pictures_stands_in_the_order_of_the_data(path: Path) -> None:
-    assert _layer(_module_name(path)) is not None
+PICTURES = sorted((ROOT / "viz").rglob("*.py"))
 
 
-@pytest.mark.parametrize("path", sorted((ROOT / "viz").rglob("*.py")), ids=_module_name)
-def test_the_pictures_are_made_of_the_data_and_the_data_know_nothing_of_it(path: Path) -> None:
+def test_a_folder_of_the_pictures_stands_in_the_order_of_the_data() -> None:
+    rooms = [_module_name(path) for path in PICTURES if path.parent != ROOT / "viz"]
+    assert [name for name in rooms if _layer(name) is None] == []
+
+
+def test_the_pictures_are_made_of_the_data_and_the_data_know_nothing_of_it() -> None:
     """Inside functions and for the type checker too; the package itself is the face of them all."""
-    own = _layer(_module_name(path))
-    if own is not None:
-        needed = {found.module for found in _of("viz", imports_of(path)) if _layer(found.module) is not None}
-        assert [module for module in sorted(needed) if (_layer(module) or 0) > own] == []
+
+    def up(own: str, one: Import) -> bool:
+        layer = _layer(own)
+        return layer is not None and (_layer(one.module) or 0) > layer
+
+    assert _found(PICTURES, up) == {}
 
 
 def _modules_after(statement: str) -> set[str]:

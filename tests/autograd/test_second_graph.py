@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 import torch
 from support.both import leaf, names, same_on_both, values_of
-from support.op_table import DIFFERENTIABLE, Run, weights
+from support.op_table import DIFFERENTIABLE, Run, on_each
 from support.samples import Sample
 
 import tinygrad_edu
@@ -108,12 +108,8 @@ def test_the_second_gradients_of_a_tensor_to_the_power_of_a_tensor_are_pytorchs_
 REACHES_FURTHER = {"a.norm(0)"}
 
 
-def _reached(run: Run) -> list[set[int]]:
+def _reached(run: Run, grads: list[Any]) -> list[set[int]]:
     """For each leaf: the leaves on which the graph of its gradient depends."""
-    outputs = run.differentiable()
-    grads = run.engine.autograd.grad(
-        outputs, run.leaves, weights(run.engine, outputs), create_graph=True, allow_unused=True
-    )
     number = {id(leaf): i for i, leaf in enumerate(run.leaves)}
     return [{number[id(v)] for v in _variables(g) if id(v) in number} for g in grads]
 
@@ -130,16 +126,15 @@ def _variables(t: Any) -> list[Any]:
 
 
 @pytest.mark.filterwarnings("ignore")
-@pytest.mark.parametrize("sample", DIFFERENTIABLE, ids=lambda s: s.code)
+@on_each(DIFFERENTIABLE)
 def test_a_gradient_depends_on_what_it_depends_on_in_pytorch_or_that_second_gradient_is_zero(sample: Sample) -> None:
     """Each rule of ours is written with ops, and what is linear leaves no trace of its input; PyTorch's fused kernels have
     a node with an edge to each input, along which zeros flow."""
-    theirs, ours = (Run(engine, sample) for engine in (torch, tinygrad_edu))
-    their_reach, our_reach = _reached(theirs), _reached(ours)
     if sample.code in REACHES_FURTHER:
         return
-    outputs = theirs.differentiable()
-    firsts = torch.autograd.grad(outputs, theirs.leaves, weights(torch, outputs), create_graph=True, allow_unused=True)
+    theirs, ours = (Run(engine, sample) for engine in (torch, tinygrad_edu))
+    firsts, our_firsts = (run.gradients(create_graph=True) for run in (theirs, ours))
+    their_reach, our_reach = _reached(theirs, firsts), _reached(ours, our_firsts)
     for first, there, here in zip(firsts, their_reach, our_reach, strict=True):
         assert here <= there
         if here < there and sample.second:

@@ -3,10 +3,12 @@
 import json
 import subprocess
 import sys
+from importlib.util import find_spec
 
 import pytest
 
-pytest.importorskip("jupyterlab")
+# Importing it takes seconds, in every process of a run.
+pytestmark = pytest.mark.skipif(find_spec("jupyterlab") is None, reason="needs JupyterLab")
 
 READ = """
 import json

@@ -1,0 +1,87 @@
+"""Each row of the table of samples that can be differentiated: further derivatives, other ways to them, another dtype."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+import torch
+from support.op_table import DIFFERENTIABLE, ENGINES, Run, assert_same, on_each, seed, weights
+from support.samples import NO_NUMERICAL_CHECK, Sample
+
+import tinygrad_edu
+
+pytestmark = pytest.mark.filterwarnings("ignore")
+
+
+@on_each(DIFFERENTIABLE)
+def test_the_second_gradient_is_that_of_pytorch(sample: Sample) -> None:
+    if not sample.second:
+        pytest.skip("this row claims no second gradient")
+    second = []
+    for engine in ENGINES:
+        run = Run(engine, sample)
+        first = [g for g in run.gradients(create_graph=True) if g is not None and g.requires_grad]
+        if not first:
+            second.append([None] * len(run.leaves))
+            continue
+        grads = engine.autograd.grad(first, run.leaves, weights(engine, first, seed=2), allow_unused=True)
+        second.append(list(grads))
+    ours, theirs = second
+    assert_same(ours, theirs, sample.double, "second gradient")
+
+
+@on_each(DIFFERENTIABLE)
+def test_float32_has_the_value_and_the_gradient_of_pytorch(sample: Sample) -> None:
+    ours, theirs = (Run(engine, sample, "float32") for engine in ENGINES)
+    assert_same(ours.outputs, theirs.outputs, sample.single, "value")
+    assert_same(ours.gradients(), theirs.gradients(), sample.single, "gradient")
+
+
+def _tangents(engine: Any, sample: Sample) -> list[Any]:
+    run = Run(engine, sample)
+    fw = engine.autograd.forward_ad
+    with fw.dual_level():
+        moved = dict(run.inputs)
+        names = [n for n, t in run.inputs.items() if t.requires_grad]
+        for name, tangent in zip(names, weights(engine, [run.inputs[n] for n in names], seed=3), strict=True):
+            moved[name] = fw.make_dual(run.inputs[name].detach(), tangent)
+        seed(engine)
+        return [
+            fw.unpack_dual(o).tangent if hasattr(o, "dtype") and o.dtype.is_floating_point else None
+            for o in run.call(moved)
+        ]
+
+
+@on_each(DIFFERENTIABLE)
+def test_forward_mode_is_that_of_pytorch_where_it_has_it(sample: Sample) -> None:
+    if not sample.forward:
+        pytest.skip("this row claims no forward mode")
+    try:
+        theirs = _tangents(torch, sample)
+    except (NotImplementedError, RuntimeError) as error:
+        pytest.skip(f"PyTorch has no forward mode here: {error}")
+    assert_same(_tangents(tinygrad_edu, sample), theirs, sample.double, "tangent")
+
+
+def _as_function(sample: Sample) -> tuple[Any, list[Any]]:
+    """A sample as a function of its differentiable inputs, and these."""
+    inputs = Run(tinygrad_edu, sample)
+    names = [name for name, t in inputs.inputs.items() if t.requires_grad]
+
+    def function(*leaves: Any) -> tuple[Any, ...]:
+        seed(tinygrad_edu)
+        inputs.outputs = inputs.call({**inputs.inputs, **dict(zip(names, leaves, strict=True))})
+        return tuple(inputs.differentiable())
+
+    return function, inputs.leaves
+
+
+@on_each([sample for sample in DIFFERENTIABLE if sample.code not in NO_NUMERICAL_CHECK])
+def test_finite_differences_confirm_the_derivatives_of_both_orders(sample: Sample) -> None:
+    T = tinygrad_edu
+    if not Run(T, sample).differentiable():
+        return
+    assert T.autograd.gradcheck(*_as_function(sample), fast_mode=True)
+    if sample.second:
+        assert T.autograd.gradgradcheck(*_as_function(sample), fast_mode=True)
