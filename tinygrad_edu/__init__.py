@@ -26,6 +26,7 @@ from .autograd.grad_mode import (
 from .compat import absent, imports
 from .compat.later import later
 from .dtypes import (
+    bfloat16,
     dtype,
     finfo,
     float16,

@@ -14,6 +14,7 @@ import numpy as np
 from .compat import absent
 
 __all__ = [
+    "bfloat16",
     "bool_",
     "dtype",
     "finfo",
@@ -61,6 +62,21 @@ class dtype:
         return "bool_" if self.name == "bool" else self.name
 
 
+class _Named(dtype):
+    """A type that a program may name, in a table of its choices say; it is refused where a tensor is to have it."""
+
+    __slots__ = ()
+
+    def __init__(self, name: str, itemsize: int) -> None:
+        self.name, self.itemsize, self.is_floating_point, self.legacy_name = name, itemsize, True, name
+
+    @property
+    def numpy(self) -> Any:  # type: ignore[override]
+        raise NotImplementedError(absent.sentence(self.name))
+
+    is_signed = True  # type: ignore[assignment]
+
+
 float64: Final = dtype("float64", np.float64, "Double")
 float32: Final = dtype("float32", np.float32, "Float")
 float16: Final = dtype("float16", np.float16, "Half")
@@ -70,6 +86,8 @@ int16: Final = dtype("int16", np.int16, "Short")
 int8: Final = dtype("int8", np.int8, "Char")
 uint8: Final = dtype("uint8", np.uint8, "Byte")
 bool_: Final = dtype("bool", np.bool_, "Bool")
+
+bfloat16: Final = _Named("bfloat16", 2)
 
 _BY_NUMPY: Final = {t.numpy: t for t in (float64, float32, float16, int64, int32, int16, int8, uint8, bool_)}
 _BY_PYTHON: Final = {float: float64, int: int64, bool: bool_}
@@ -93,7 +111,7 @@ def set_default_dtype(d: dtype) -> None:
         raise TypeError(
             f"only floating-point types are supported as the default type, got {d!r}. Use float64, float32 or float16."
         )
-    _default = d
+    _default = d if d.numpy else _default
 
 
 def from_numpy_dtype(d: np.dtype) -> dtype:
@@ -199,6 +217,10 @@ class finfo:
         self.tiny = self.smallest_normal = float(info.tiny)
         self.resolution = float(info.resolution)
 
+    def __repr__(self) -> str:
+        names = ("resolution", "min", "max", "eps", "smallest_normal", "tiny")
+        return f"finfo({', '.join(f'{name}={getattr(self, name):g}' for name in names)}, dtype={self.dtype})"
+
 
 class iinfo:
     """Limits of an integer type: `bits`, `max`, `min`."""
@@ -207,3 +229,6 @@ class iinfo:
         info = np.iinfo(type.numpy)
         self.dtype = type.name
         self.bits, self.max, self.min = int(info.bits), int(info.max), int(info.min)
+
+    def __repr__(self) -> str:
+        return f"iinfo(min={self.min:g}, max={self.max:g}, dtype={self.dtype})"

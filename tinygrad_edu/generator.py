@@ -11,8 +11,20 @@ from typing import Any
 import numpy as np
 
 from .ops.creation.factories import check_device
+from .tensor import wrap
 
 __all__ = ["Generator"]
+
+_WORDS = 624  # of the Mersenne Twister
+# The state as PyTorch lays it out in memory.
+_STATE = np.dtype(
+    {
+        "names": ["seed", "left", "seeded", "next", "words", "normal", "normal_waits"],
+        "formats": ["<u8", "<i4", "<i4", "<u8", ("<u8", _WORDS), "<f8", "<i4"],
+        "offsets": [0, 8, 12, 16, 24, 5024, 5040],
+        "itemsize": 5056,
+    }
+)
 
 
 class Generator:
@@ -47,13 +59,26 @@ class Generator:
         return self._seed
 
     def get_state(self) -> Any:
-        """Where in its sequence the generator is."""
-        return {"seed": self._seed, "twister": self._source().state, "next_normal": self._next_normal}
+        """Where in its sequence the generator is: a tensor of bytes, as PyTorch lays them out."""
+        fresh, twister = self._twister is None, self._source().state["state"]
+        state = np.zeros((), _STATE)
+        state["seed"], state["seeded"], state["words"] = self._seed, 1, twister["key"]
+        state["left"] = _WORDS + 1 - twister["pos"]
+        state["next"] = 0 if fresh else twister["pos"]
+        if self._next_normal is not None:
+            state["normal"], state["normal_waits"] = self._next_normal, 1
+        return wrap(np.frombuffer(state.tobytes(), np.uint8).copy())
 
     def set_state(self, state: Any) -> None:
-        """Go on from where `get_state` was called."""
-        self._seed, self._next_normal = state["seed"], state["next_normal"]
-        self._source().state = state["twister"]
+        """Go on from where `get_state` was called, here or in PyTorch."""
+        taken = np.asarray(getattr(state, "_data", state))
+        if taken.dtype != np.uint8 or taken.size != _STATE.itemsize:
+            raise TypeError("RNG state must be a torch.ByteTensor: what get_state() or get_rng_state() gave.")
+        read = np.frombuffer(taken.tobytes(), _STATE)[0]
+        self._seed = int(read["seed"])
+        self._next_normal = float(read["normal"]) if read["normal_waits"] else None
+        key, place = read["words"].astype(np.uint32), _WORDS + 1 - int(read["left"])
+        self._source().state = {"bit_generator": "MT19937", "state": {"key": key, "pos": place}}
 
     def _source(self) -> Any:
         """The Mersenne Twister; made at its first use, since NumPy loads that part of itself when it is asked for."""

@@ -7,6 +7,7 @@ for a tensor that is not contiguous, and, on Intel's processors, for `bernoulli_
 
 from __future__ import annotations
 
+import functools
 import math
 from typing import Any
 
@@ -21,7 +22,7 @@ from .ops.op import Op, elementwise
 from .overrides import overridable
 from .tensor import Tensor, bind, wrap
 
-__all__ = ["default_generator", "get_rng_state", "initial_seed", "manual_seed", "seed", "set_rng_state"]
+__all__ = ["default_generator", "fork_rng", "get_rng_state", "initial_seed", "manual_seed", "seed", "set_rng_state"]
 
 
 default_generator = Generator()
@@ -56,6 +57,36 @@ def get_rng_state() -> Any:
 def set_rng_state(state: Any) -> None:
     """Go on from where `get_rng_state` was called."""
     default_generator.set_state(state)
+
+
+class fork_rng:
+    """Within `with`, or around a function: the random numbers go on afterwards as if none had been drawn.
+
+    >>> import tinygrad_edu as T
+    >>> _ = T.manual_seed(0)
+    >>> with T.random.fork_rng():
+    ...     _ = T.rand(100)
+    >>> T.rand(2)
+    tensor([0.4963, 0.7682])
+    """
+
+    def __init__(self, devices: Any = None, enabled: bool = True, *args: Any, **kwargs: Any) -> None:
+        self.enabled = enabled
+
+    def __enter__(self) -> None:
+        self.state = default_generator.get_state()
+
+    def __exit__(self, *exception: object) -> None:
+        if self.enabled:
+            default_generator.set_state(self.state)
+
+    def __call__(self, function: Any) -> Any:
+        @functools.wraps(function)
+        def forked(*args: Any, **kwargs: Any) -> Any:
+            with type(self)(enabled=self.enabled):
+                return function(*args, **kwargs)
+
+        return forked
 
 
 def source(generator: Generator | None) -> Generator:

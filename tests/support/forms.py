@@ -449,7 +449,36 @@ class M(T.nn.Module):\n def get_extra_state(self): return {'n': 3}\n def set_ext
 m = T.nn.DataParallel(T.nn.Linear(2, 1)); out = list(m.state_dict()), m(T.ones(3, 2)).shape[0]
 """
 
+# Found by running programs of the usual kinds for the first time.
+PROGRAMS = r"""
+out = str(T.max(T.eye(2), 0)), str(T.linalg.slogdet(T.eye(2))), str(T.sort(T.tensor([3, 1]))), str(T.topk(T.tensor([1., 3.]), 1)), str(T.frexp(T.ones(2)))
+v, i = T.max(T.tensor([[1., 5.], [7., 2.]]), 1); r = T.min(T.tensor([[1., 5.]]), 1); out = v, i, r.values, r.indices, r[0], len(r), isinstance(r, tuple), type(r)((v, i)).values
+out = T.mode(T.tensor([[1, 2, 2, 3, 3], [5, 4, 4, 4, 5]])), T.mode(T.tensor([[1, 2], [1, 3]]), 0, keepdim=True), T.tensor(3).mode()
+x = T.tensor([[1., 2., 2.], [3., 1., 3.]], requires_grad=True); v, i = x.mode(1); (v * T.tensor([2., 3.])).sum().backward(); out = v, i, x.grad
+out = str(T.finfo(T.float32)), str(T.finfo(T.float64)), str(T.iinfo(T.int8)), str(T.iinfo(T.int64))
+T.manual_seed(3); T.randn(5); s = T.get_rng_state(); a = T.rand(2); T.set_rng_state(s); out = s, a, T.rand(2), T.Generator().manual_seed(1).get_state()
+import io\nT.manual_seed(3); b = io.BytesIO(); T.save({'rng': T.get_rng_state()}, b); b.seek(0); x = T.rand(2); T.set_rng_state(T.load(b)['rng']); out = x, T.rand(2)
+T.set_rng_state(T.zeros(3))
+T.manual_seed(0)\nwith T.random.fork_rng(): T.rand(5)\nout = T.rand(2)
+T.manual_seed(0); out = T.nn.init.sparse_(T.empty(4, 3), .5)
+d = {'float32': T.float32, 'bfloat16': T.bfloat16, 'float16': T.float16}['float32']; out = T.ones(2, dtype=d), T.float32 == T.bfloat16
+T.manual_seed(0); m = T.nn.MultiheadAttention(6, 2, kdim=4, vdim=5); q = T.randn(3, 1, 6, requires_grad=True); y, w = m(q, T.randn(2, 1, 4), T.randn(2, 1, 5)); y.sum().backward(); out = y, w, q.grad, m.k_proj_weight.grad, list(m.state_dict()), repr(m)
+T.manual_seed(0); m = T.nn.MultiheadAttention(6, 2, add_bias_kv=True, add_zero_attn=True, batch_first=True); x = T.randn(2, 3, 6); y, w = m(x, x, x, key_padding_mask=T.tensor([[False, False, True], [False, False, False]]), average_attn_weights=False); y.sum().backward(); out = y, w, m.bias_k.grad, m.bias_v, list(m.state_dict())
+T.manual_seed(0); e = T.nn.TransformerEncoder(T.nn.TransformerEncoderLayer(4, 2, 8, batch_first=True), 1).eval(); p = T.tensor([[False, False, True], [False, False, False]]); x = T.randn(2, 3, 4)\nwith T.no_grad(): y = e(x, src_key_padding_mask=p)\nout = y, e(x, src_key_padding_mask=p)[1]
+T.manual_seed(0); out = repr(T.nn.TransformerEncoder(T.nn.TransformerEncoderLayer(4, 1, 8), 1))
+T.manual_seed(0); m = T.nn.LSTM(3, 5, proj_size=2, num_layers=2, bidirectional=True); y, (h, c) = m(T.randn(4, 1, 3)); y.sum().backward(); out = y, h, c, m.weight_hr_l0.grad, list(m.state_dict()), repr(m)
+T.nn.LSTM(3, 5, proj_size=5)
+T.nn.GRU(3, 5, proj_size=2)
+T.nn.Linear(2, 1).load_state_dict({'x': T.ones(1)})
+class F(T.autograd.Function):\n @staticmethod\n def forward(ctx, x): return x * 2\n @staticmethod\n def backward(ctx, g): return g\nout = repr(F.apply(T.ones(1, requires_grad=True)).grad_fn).split(' at ')[0].replace('tinygrad_edu', 'torch')
+o = T.optim.SGD([T.ones(1, requires_grad=True)], lr=.1); s = T.optim.lr_scheduler.StepLR(o, 2); out = s.state_dict()
+x = T.zeros(2, 1, 3).log_softmax(2).requires_grad_(); y = T.nn.functional.ctc_loss(x, T.tensor([[1, 1, 2]]), [2], [3]); y.backward(); out = y, x.grad
+x = T.zeros(2, 1, 3).log_softmax(2).requires_grad_(); y = T.nn.functional.ctc_loss(x, T.tensor([[1, 1, 2]]), [2], [3], zero_infinity=True); y.backward(); out = y, x.grad
+x = T.tensor([1., 2.], requires_grad=True); T.nextafter(x, T.tensor([3., 2.])).sum().backward(); out = x.grad
+"""
+
 FORMS = {
+    "programs": PROGRAMS,
     "layers": LAYERS,
     "mathematics": MATHEMATICS,
     "functions of functions": FUNCTIONS_OF_FUNCTIONS,

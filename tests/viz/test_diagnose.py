@@ -61,7 +61,7 @@ def state_of(T, model, optimizer):
             {name: list(table) for name, table in vars(m).items() if name.endswith("hooks")} for m in model.modules()
         ],
         "optimizer": repr(optimizer.state_dict()),
-        "random": (random.getstate(), np.random.get_state()[1].tolist(), repr(T.random.get_rng_state())),
+        "random": (random.getstate(), np.random.get_state()[1].tolist(), T.random.get_rng_state().tolist()),
         "grad mode": (T.is_grad_enabled(), T.get_default_dtype()),
         "methods": [vars(T.nn.Module)[name] for name in ("__call__", "__init__", "train", "zero_grad")]
         + [T.optim.Adam.step, T.optim.Optimizer.zero_grad, vars(T.autograd.Function)["apply"], T.nn.init.zeros_],

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from ..ops import functions
 from ..tensor import Tensor, wrap
 from . import functional as F
 from . import init
@@ -13,6 +14,12 @@ from .layers import Linear, add_parameters
 from .module import Module
 
 __all__ = ["MultiheadAttention"]
+
+_PROJECTIONS = ("q_proj_weight", "k_proj_weight", "v_proj_weight")
+
+
+class NonDynamicallyQuantizableLinear(Linear):
+    """A Linear under the name by which PyTorch prints the last layer of an attention."""
 
 
 class MultiheadAttention(Module):
@@ -39,19 +46,36 @@ class MultiheadAttention(Module):
         super().__init__()
         if embed_dim % num_heads:
             raise AssertionError("embed_dim must be divisible by num_heads")
-        if add_bias_kv or add_zero_attn or kdim not in (None, embed_dim) or vdim not in (None, embed_dim):
-            raise NotImplementedError(
-                "MultiheadAttention with add_bias_kv, add_zero_attn, kdim or vdim is not built: give keys and values of "
-                "embed_dim features."
-            )
         self.embed_dim, self.num_heads, self.dropout, self.batch_first = embed_dim, num_heads, dropout, batch_first
         self.head_dim = embed_dim // num_heads
-        rows = 3 * embed_dim
-        add_parameters(self, device, dtype, in_proj_weight=(rows, embed_dim), in_proj_bias=rows if bias else None)
-        self.out_proj = Linear(embed_dim, embed_dim, bias, device, dtype)
-        init.xavier_uniform_(self.in_proj_weight)
-        if bias:
+        self.kdim, self.vdim = kdim if kdim is not None else embed_dim, vdim if vdim is not None else embed_dim
+        self.add_zero_attn = add_zero_attn
+        self._qkv_same_embed_dim = self.kdim == embed_dim and self.vdim == embed_dim
+        # One matrix for all three where their widths are the same, else one for each.
+        same, E = self._qkv_same_embed_dim, embed_dim
+        widths = (
+            dict.fromkeys(_PROJECTIONS)
+            if same
+            else dict(zip(_PROJECTIONS, ((E, E), (E, self.kdim), (E, self.vdim)), strict=True))
+        )
+        add_parameters(
+            self, device, dtype, in_proj_weight=(3 * E, E) if same else None, **widths, in_proj_bias=3 * E if bias else None
+        )  # fmt: skip
+        self.out_proj = NonDynamicallyQuantizableLinear(embed_dim, embed_dim, bias, device, dtype)
+        alone = (1, 1, E) if add_bias_kv else None
+        add_parameters(self, device, dtype, bias_k=alone, bias_v=alone)
+        self._reset_parameters()
+
+    def _reset_parameters(self) -> None:
+        for name in ("in_proj_weight", *_PROJECTIONS):
+            if (weight := getattr(self, name)) is not None:
+                init.xavier_uniform_(weight)
+        if self.in_proj_bias is not None:
+            init.zeros_(self.in_proj_bias)
             init.zeros_(self.out_proj.bias)
+        for added in (self.bias_k, self.bias_v):
+            if added is not None:
+                init.xavier_normal_(added)
 
     def forward(
         self,
@@ -78,7 +102,20 @@ class MultiheadAttention(Module):
         elif not self.batch_first:
             query, key, value = (x.transpose(0, 1) for x in (query, key, value))
         self._check(query, key, value, key_padding_mask, attn_mask)
-        heads = [self._heads(x, i) for i, x in enumerate((query, key, value))]
+        projected = [self._projected(x, i) for i, x in enumerate((query, key, value))]
+        more = 0  # keys and values that every query sees beside those given
+        if self.bias_k is not None and self.bias_v is not None:
+            for i, added in ((1, self.bias_k), (2, self.bias_v)):
+                projected[i] = functions["cat"]([projected[i], added.expand(len(query), 1, self.embed_dim)], 1)
+            more += 1
+        heads = [x.reshape(*x.shape[:2], self.num_heads, self.head_dim).transpose(1, 2) for x in projected]
+        if self.add_zero_attn:
+            heads[1:] = [F.pad(x, (0, 0, 0, 1)) for x in heads[1:]]
+            more += 1
+        if more:
+            attn_mask, key_padding_mask = (
+                m if m is None else F.pad(m, (0, more)) for m in (attn_mask, key_padding_mask)
+            )
         mask = self._mask(attn_mask, key_padding_mask, query)
         dropout = self.dropout if self.training else 0.0
         weights = None
@@ -89,12 +126,14 @@ class MultiheadAttention(Module):
             out = weights @ heads[2]
         else:
             out = F.scaled_dot_product_attention(*heads, attn_mask=mask, dropout_p=dropout)
-        out = self.out_proj(out.transpose(1, 2).reshape(*query.shape[:2], self.embed_dim))
-        if weights is not None and average_attn_weights:
-            weights = weights.mean(1)
+        batch, targets = query.shape[:2]
+        out = self.out_proj(out.permute(2, 0, 1, 3).reshape(targets * batch, self.embed_dim))
+        out = out.view(targets, batch, self.embed_dim)
+        if weights is not None:
+            weights = weights.mean(1) if average_attn_weights else weights.view(weights.shape)
         if not batched:
-            return out.squeeze(0), weights if weights is None else weights.squeeze(0)
-        return out if self.batch_first else out.transpose(0, 1), weights
+            return out.squeeze(1), weights if weights is None else weights.squeeze(0)
+        return out.transpose(0, 1) if self.batch_first else out, weights
 
     def _check(self, query: Tensor, key: Tensor, value: Tensor, padding: Tensor | None, mask: Tensor | None) -> None:
         """Refuse shapes that do not fit, in PyTorch's words; (N, L, features) each."""
@@ -120,12 +159,12 @@ class MultiheadAttention(Module):
         if padding is not None and padding.shape[0] != batch:
             raise AssertionError(f"Expected key_padded_mask.shape[0] to be {batch}, but got {padding.shape[0]}")
 
-    def _heads(self, x: Any, part: int) -> Tensor:
-        """(N, heads, L, features of a head)"""
+    def _projected(self, x: Any, part: int) -> Tensor:
+        """The query, key or value (part 0, 1, 2) in embed_dim features."""
         rows = slice(part * self.embed_dim, (part + 1) * self.embed_dim)
         bias = None if self.in_proj_bias is None else self.in_proj_bias[rows]
-        projected = F.linear(x, self.in_proj_weight[rows], bias)
-        return projected.reshape(*x.shape[:2], self.num_heads, self.head_dim).transpose(1, 2)
+        weight = self.in_proj_weight[rows] if self._qkv_same_embed_dim else getattr(self, _PROJECTIONS[part])
+        return F.linear(x, weight, bias)
 
     def _mask(self, attn_mask: Tensor | None, key_padding_mask: Tensor | None, query: Tensor) -> Tensor | None:
         """What is added to the scores: -inf where a query may not look (here True in a boolean mask)."""

@@ -15,7 +15,7 @@ from ..tensor import Tensor
 
 __all__ = [
     "calculate_gain", "constant_", "dirac_", "eye_", "kaiming_normal_", "kaiming_uniform_", "normal_", "ones_", "orthogonal_",
-    "trunc_normal_", "uniform_", "xavier_normal_", "xavier_uniform_", "zeros_",
+    "sparse_", "trunc_normal_", "uniform_", "xavier_normal_", "xavier_uniform_", "zeros_",
 ]  # fmt: skip
 
 
@@ -168,6 +168,17 @@ def orthogonal_(tensor: Tensor, gain: float = 1, generator: Any = None) -> Tenso
     q, r = np.linalg.qr(flat if rows >= columns else flat.T)
     q *= np.sign(np.diag(r))
     return _fill(tensor, (gain * (q if rows >= columns else q.T)).reshape(tensor.shape))
+
+
+def sparse_(tensor: Tensor, sparsity: float, std: float = 0.01, generator: Any = None) -> Tensor:
+    """Normally with deviation `std`, and the share `sparsity` of each column 0 (Martens 2010)."""
+    if tensor.ndim != 2:
+        raise ValueError("Only tensors with 2 dimensions are supported")
+    normal_(tensor, 0.0, std, generator)
+    none = math.ceil(sparsity * tensor.shape[0])
+    for column in tensor._data.T:
+        column[source(None).permutation(len(column))[:none]] = 0
+    return tensor
 
 
 __getattr__ = later(__name__, {}, "Write the numbers with an in-place op under no_grad.")

@@ -70,8 +70,10 @@ class _Recurrent(Module):
         super().__init__()
         if proj_size and not isinstance(self, LSTM):
             raise ValueError("proj_size argument is only supported for LSTM, not RNN or GRU")
-        if proj_size:
-            raise NotImplementedError("LSTM with proj_size is not built: put a Linear layer after it.")
+        if proj_size < 0:
+            raise ValueError("proj_size should be a positive integer or zero to disable projections")
+        if proj_size >= hidden_size:
+            raise ValueError("proj_size has to be smaller than hidden_size")
         for name, given in {"bias": bias, "batch_first": batch_first}.items():
             if not isinstance(given, bool):
                 raise TypeError(f"{name} should be of type bool, got: {type(given).__name__}")
@@ -93,13 +95,15 @@ class _Recurrent(Module):
         self.mode = mode or type(self).__name__
         self.input_size, self.hidden_size, self.num_layers, self.bias = input_size, hidden_size, num_layers, bias
         self.batch_first, self.dropout, self.bidirectional = batch_first, float(dropout), bidirectional
-        rows = self._gates * hidden_size
+        self.proj_size = proj_size
+        rows, shown = self._gates * hidden_size, proj_size or hidden_size
         for layer in range(num_layers):
-            width = input_size if layer == 0 else hidden_size * self._directions
+            width = input_size if layer == 0 else shown * self._directions
             for suffix in self._suffixes(layer):
-                weights = {f"weight_ih{suffix}": (rows, width), f"weight_hh{suffix}": (rows, hidden_size)}
+                weights = {f"weight_ih{suffix}": (rows, width), f"weight_hh{suffix}": (rows, shown)}
                 biases = {f"bias_ih{suffix}": rows, f"bias_hh{suffix}": rows} if bias else {}
-                add_parameters(self, device, dtype, **weights, **biases)
+                projection = {f"weight_hr{suffix}": (proj_size, hidden_size)} if proj_size else {}
+                add_parameters(self, device, dtype, **weights, **biases, **projection)
         self.reset_parameters()
 
     @property
@@ -180,15 +184,17 @@ class _Recurrent(Module):
             )
 
     def _initial(self, hx: Any, sequence: Tensor, batched: bool) -> list[Any]:
-        size = (self.num_layers * self._directions, sequence.shape[1], self.hidden_size)
+        size = (self.num_layers * self._directions, sequence.shape[1])
+        # Of an LSTM with a projection the output is narrower than the cell.
+        sizes = [(*size, self.proj_size or self.hidden_size), (*size, self.hidden_size)][: self._states]
         if hx is None:
-            zero = wrap(np.zeros(size[1:], sequence._data.dtype))
-            return [(zero,) * size[0]] * self._states
+            zeros = [wrap(np.zeros(s[1:], sequence._data.dtype)) for s in sizes]
+            return [(zero,) * size[0] for zero in zeros]
         states = list(hx) if self._states > 1 else [hx]
         states = states if batched else [s.unsqueeze(1) for s in states]
-        for s in states:
-            if tuple(s.shape) != size:
-                raise RuntimeError(f"Expected hidden size {size}, got {list(s.shape)}")
+        for s, expected in zip(states, sizes, strict=True):
+            if tuple(s.shape) != expected:
+                raise RuntimeError(f"Expected hidden size {expected}, got {list(s.shape)}")
         return states
 
     def _run(
@@ -200,23 +206,27 @@ class _Recurrent(Module):
         bias_ih, bias_hh = (getattr(self, name + suffix) if self.bias else None for name in ("bias_ih", "bias_hh"))
         weight_hh = getattr(self, "weight_hh" + suffix)
         weight_ih = getattr(self, "weight_ih" + suffix)
-        if self.mode == "LSTM":
+        if self.mode == "LSTM" and not self.proj_size:
             hidden, cell = state
             out, cells, *last = lstm_layer(sequence, hidden, cell, weight_ih, weight_hh, bias_ih, bias_hh)
             each = [out, cells]
         else:
-            step, outputs, last = _STEPS[self.mode], [], list(state)
+            step, steps, last = _STEPS[self.mode], [], state
             for x in F.linear(sequence, weight_ih, bias_ih).unbind(0):
                 last = step(x, last, weight_hh, bias_hh)
-                outputs.append(last[0])
-            each = [out] = [_stack(outputs)]
+                if self.proj_size:
+                    last = (F.linear(last[0], getattr(self, "weight_hr" + suffix)), last[1])
+                steps.append(last)
+            each = [_stack(kept) for kept in zip(*steps, strict=True)]
+            out = each[0]
         if lengths is not None:
-            last = [steps[lengths - 1, _arange(len(lengths))] for steps in each]
+            last = [kept[lengths - 1, _arange(len(lengths))] for kept in each]
         return _turned(out, lengths) if backward else out, last
 
     def extra_repr(self) -> str:
         shown = f"{self.input_size}, {self.hidden_size}"
         for name, default in (
+            ("proj_size", 0),
             ("num_layers", 1),
             ("bias", True),
             ("batch_first", False),

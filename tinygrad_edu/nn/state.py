@@ -50,10 +50,9 @@ def load(module: Any, state_dict: Any, strict: bool, assign: bool) -> Incompatib
     for _, part in module.named_modules(remove_duplicate=False):
         for hook in part._state_hooks_at("load_post"):
             hook(part, found)
-    if strict and unexpected:
-        errors.append(f"Unexpected key(s) in state_dict: {', '.join(map(repr, unexpected))}. ".replace("'", '"'))
-    if strict and missing:
-        errors.append(f"Missing key(s) in state_dict: {', '.join(map(repr, missing))}. ".replace("'", '"'))
+    for what, keys in (("Missing", missing), ("Unexpected", unexpected)):
+        if strict and keys:
+            errors.append(f"{what} key(s) in state_dict: {', '.join(map(repr, keys))}. ".replace("'", '"'))
     for key, target in own.items():
         if key not in state_dict:
             continue

@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 import copy
+import warnings
 from typing import Any
 
+import numpy as np
+
+from ..autograd.grad_mode import is_grad_enabled
 from ..ops.creation.factories import full
 from ..tensor import Tensor
 from . import functional as F
@@ -120,6 +124,24 @@ def _activation(given: Any) -> Any:
     return {"relu": F.relu, "gelu": F.gelu}.get(given, given)
 
 
+def _needs_padding(layer: Any) -> str:
+    """Why PyTorch does not leave the padding out in layers such as this one; "" where it does."""
+    if not isinstance(layer, TransformerEncoderLayer):
+        return "encoder_layer was not TransformerEncoderLayer"
+    if layer.norm_first:
+        return "encoder_layer.norm_first was True"
+    attention = layer.self_attn
+    if not attention.batch_first:
+        return "encoder_layer.self_attn.batch_first was not True(use batch_first for better inference performance)"
+    if attention.in_proj_bias is None:
+        return "encoder_layer.self_attn was passed bias=False"
+    if layer.activation not in (F.relu, F.gelu) and type(layer.activation).__name__ not in ("ReLU", "GELU"):
+        return "encoder_layer.activation_relu_or_gelu was not True"
+    if layer.norm1.eps != layer.norm2.eps:
+        return "encoder_layer.norm1.eps was not equal to encoder_layer.norm2.eps"
+    return "encoder_layer.self_attn.num_heads is odd" if attention.num_heads % 2 else ""
+
+
 class TransformerEncoder(Module):
     """Copies of an encoder's layer, one after the other, and a norm at the end if one is given."""
 
@@ -134,13 +156,34 @@ class TransformerEncoder(Module):
         super().__init__()
         self.layers = ModuleList(copy.deepcopy(encoder_layer) for _ in range(num_layers))
         self.num_layers, self.norm = num_layers, norm
+        self.enable_nested_tensor, self.mask_check = enable_nested_tensor, mask_check
+        why_not = _needs_padding(encoder_layer)
+        if enable_nested_tensor and why_not:
+            warnings.warn(
+                f"enable_nested_tensor is True, but self.use_nested_tensor is False because {why_not}", stacklevel=2
+            )
+        self.use_nested_tensor = enable_nested_tensor and not why_not
 
     def forward(
         self, src: Any, mask: Any = None, src_key_padding_mask: Any = None, is_causal: bool | None = None
     ) -> Tensor:
+        drops = self._drops_padding(src, mask, src_key_padding_mask)
         for layer in self.layers:
             src = layer(src, mask, src_key_padding_mask)
+        if drops:
+            src = src.masked_fill(src_key_padding_mask.logical_not().logical_not().unsqueeze(-1), 0.0)
         return src if self.norm is None else self.norm(src)
+
+    def _drops_padding(self, src: Any, mask: Any, padding: Any) -> bool:
+        """True where PyTorch computes without the padding, and fills zeros in where it was: in inference alone."""
+        first = self.layers[0]
+        if not self.use_nested_tensor or first.training or src.ndim != 3 or padding is None or mask is not None:
+            return False
+        if is_grad_enabled() and (src.requires_grad or any(p.requires_grad for p in first.parameters())):
+            return False
+        # The padding stands behind the sequence.
+        padded = padding._data != 0
+        return not self.mask_check or bool((np.diff(padded.astype(np.int8), axis=1) >= 0).all())
 
 
 class TransformerDecoder(Module):

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections import namedtuple
 
 import numpy as np
 
 from .. import dtypes
+from ..return_types import named
 from ..tensor import Tensor, wrap
 from .binding import functions, nn_functions, public
 from .composed import quantile
@@ -36,6 +36,9 @@ class Nextafter(Op):
     # A step that does not change with self; where both are equal, PyTorch gives 0
     def grad_self(grad, self, other):
         return where(self != other, grad, 0.0)
+
+    def jvp(self_tangent, other_tangent, self, other):
+        return where(self != other, self_tangent, 0.0)
 
 
 # --- element by element ----------------------------------------------------------------------------------------------
@@ -113,7 +116,7 @@ def frexp(input):
     # In two steps, as 2 to the power of the whole exponent may be out of range.
     one, half = np.ones((), input._data.dtype), exponent // 2
     mantissa = input * wrap(np.ldexp(one, -half)) * wrap(np.ldexp(one, half - exponent))
-    return namedtuple("frexp", "mantissa exponent")(mantissa, wrap(exponent))
+    return named("frexp", "mantissa", "exponent")((mantissa, wrap(exponent)))
 
 
 @public()
@@ -279,8 +282,8 @@ def nanmedian(input, dim=None, keepdim=False):
     values, order = filled.sort(axis)
     count = (input._data == input._data).sum(axis, keepdims=True)
     place = wrap(np.maximum(count - 1, 0) // 2)
-    picked = namedtuple("nanmedian", "values indices")(values.gather(axis, place), order.gather(axis, place))
-    return picked if keepdim else type(picked)(*(x.squeeze(axis) for x in picked))
+    picked = named("nanmedian", "values", "indices")((values.gather(axis, place), order.gather(axis, place)))
+    return picked if keepdim else type(picked)(x.squeeze(axis) for x in picked)
 
 
 @public()
@@ -360,7 +363,7 @@ def histogram(input, bins, *, range=None, weight=None, density=False):
     weights = None if weight is None else weight._data.reshape(-1)
     counts, limits = np.histogram(input._data.reshape(-1), edges, range, density=density, weights=weights)
     kind = input._data.dtype
-    return namedtuple("histogram", "hist bin_edges")(wrap(counts.astype(kind)), wrap(limits.astype(kind)))
+    return named("histogram", "hist", "bin_edges")((wrap(counts.astype(kind)), wrap(limits.astype(kind))))
 
 
 def _scatter_reduce(self, dim, index, src, reduce, *, include_self=True):

@@ -84,7 +84,9 @@ class LRScheduler:
 
     def _update_lr(self, epoch: int | None = None) -> None:
         self.last_epoch = self.last_epoch + 1 if epoch is None else epoch
+        self._get_lr_called_within_step = True
         rates = self.get_lr() if epoch is None else self._get_closed_form_lr()
+        self._get_lr_called_within_step = False
         for group, rate in zip(self.optimizer.param_groups, rates, strict=True):
             group["lr"] = rate
         self._last_lr = self._rates()

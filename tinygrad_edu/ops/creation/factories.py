@@ -104,7 +104,7 @@ def write_out(result: Any, out: Any, name: str) -> Any:
     if isinstance(result, tuple):
         if len(out) != len(result):
             raise TypeError(f"out must hold {len(result)} tensors, but got {len(out)}")
-        return type(result)(*[write_out(r, o, name) for r, o in zip(result, out, strict=True)])
+        return type(result)([write_out(r, o, name) for r, o in zip(result, out, strict=True)])
     if not isinstance(out, Tensor):
         raise TypeError(f"argument 'out' must be Tensor, not {type(out).__name__}")
     if out.requires_grad or result.requires_grad:

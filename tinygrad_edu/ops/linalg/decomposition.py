@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import math
-from collections import namedtuple
 
 import numpy as np
 
 from ... import dtypes
+from ...return_types import named
 from ..binding import functions, linalg_functions, public
 from ..creation.factories import zeros_like
 from ..indexing.masking import where
@@ -153,7 +153,7 @@ linalg_functions["LinAlgError"] = LinAlgError
 # --- functions -------------------------------------------------------------------------------------------------------
 
 
-(_Slogdet,) = (namedtuple("linalg_slogdet", "sign logabsdet"),)
+_Slogdet = named("linalg_slogdet", "sign", "logabsdet")
 
 
 def _square(name, A):
@@ -189,7 +189,7 @@ def det(A):
 def slogdet(A):
     """The sign of the determinant and the logarithm of its size."""
     _square("slogdet", A)
-    return _Slogdet(*LinalgSlogdet.apply(A))
+    return _Slogdet(LinalgSlogdet.apply(A))
 
 
 @public(where=_LINALG, method=False)

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import math
-from collections import namedtuple
 
 import numpy as np
 
+from ...return_types import named
 from ...tensor import wrap
 from ..binding import functions, linalg_functions, public
 from ..creation.factories import eye
@@ -173,15 +173,21 @@ def _limit(values, shape, atol=None, rtol=None):
 
 # --- functions -------------------------------------------------------------------------------------------------------
 
-_Eigh, _Svd = namedtuple("linalg_eigh", "eigenvalues eigenvectors"), namedtuple("linalg_svd", "U S Vh")
-_Qr, _Lstsq = namedtuple("linalg_qr", "Q R"), namedtuple("linalg_lstsq", "solution residuals rank singular_values")
-_OldSvd, _OldQr = namedtuple("svd", "U S V"), namedtuple("qr", "Q R")
+_Eigh, _Svd, _Qr = (
+    named("linalg_eigh", "eigenvalues", "eigenvectors"),
+    named("linalg_svd", "U", "S", "Vh"),
+    named("linalg_qr", "Q", "R"),
+)
+_Lstsq = named("linalg_lstsq", "solution", "residuals", "rank", "singular_values")
+_OldSvd, _OldQr = named("svd", "U", "S", "V"), named("qr", "Q", "R")
+_CholeskyEx, _InvEx = named("linalg_cholesky_ex", "L", "info"), named("linalg_inv_ex", "inverse", "info")
+_SolveEx = named("linalg_solve_ex", "result", "info")
 
 
 @public(where=_LINALG, method=False)
 def eigh(A, UPLO="L"):
     """The eigenvalues, from the smallest, and the eigenvectors of a symmetric matrix."""
-    return _Eigh(*LinalgEigh.apply(A, lower=UPLO == "L"))
+    return _Eigh(LinalgEigh.apply(A, lower=UPLO == "L"))
 
 
 @public(where=_LINALG, method=False)
@@ -199,15 +205,15 @@ def svd(A, full_matrices=True, *, driver=None):
             raise NotImplementedError(
                 "the gradient of svd is built for full_matrices=False: the rest of U or Vh is any basis."
             )
-        return _Svd(*(wrap(x) for x in np.linalg.svd(A._data, full_matrices=True)))
-    return _Svd(*LinalgSvd.apply(A))
+        return _Svd(wrap(x) for x in np.linalg.svd(A._data, full_matrices=True))
+    return _Svd(LinalgSvd.apply(A))
 
 
 @public(where=(functions,))
 def _svd(input, some=True, compute_uv=True):
     """input = U·diag(S)·Vᵀ: the older form, which gives V, not its transpose."""
     U, S, Vh = svd(input, not some)
-    return _OldSvd(U, S, _t(Vh))
+    return _OldSvd((U, S, _t(Vh)))
 
 
 @public(where=_LINALG, method=False)
@@ -219,13 +225,13 @@ def svdvals(A, *, driver=None):
 @public(where=_LINALG, method=False)
 def qr(A, mode="reduced"):
     """A = Q·R with orthonormal columns Q and an upper triangle R; mode "complete" fills Q up to a square."""
-    return _Qr(*LinalgQr.apply(A, mode=mode))
+    return _Qr(LinalgQr.apply(A, mode=mode))
 
 
 @public(where=(functions,))
 def _qr(input, some=True):
     """input = Q·R: the older form."""
-    return _OldQr(*qr(input, "reduced" if some else "complete"))
+    return _OldQr(qr(input, "reduced" if some else "complete"))
 
 
 @public(where=_LINALG, method=False)
@@ -260,10 +266,12 @@ def lstsq(input, b, rcond=None, *, driver=None):
         missed = matmul(input, solution) - right
         residuals = sum(missed * missed, -2)
     return _Lstsq(
-        squeeze(solution, -1) if column else solution,
-        residuals,
-        wrap(np.zeros(0, np.int64) if driver == "gels" else np.asarray(rank)),
-        wrap(values) if driver in ("gelsd", "gelss") else none,
+        (
+            squeeze(solution, -1) if column else solution,
+            residuals,
+            wrap(np.zeros(0, np.int64) if driver == "gels" else np.asarray(rank)),
+            wrap(values) if driver in ("gelsd", "gelss") else none,
+        )
     )
 
 
@@ -343,19 +351,19 @@ def vander(x, *, N=None):
 def cholesky_ex(A, *, upper=False, check_errors=False):
     """The Cholesky factor, and 0 for a success; see `cholesky`."""
     factor = linalg_functions["cholesky"](A, upper=upper)
-    return namedtuple("linalg_cholesky_ex", "L info")(factor, wrap(np.zeros(A.shape[:-2], np.int32)))
+    return _CholeskyEx((factor, wrap(np.zeros(A.shape[:-2], np.int32))))
 
 
 @public(where=_LINALG, method=False)
 def inv_ex(A, *, check_errors=False):
     """The inverse, and 0 for a success; see `inv`."""
-    return namedtuple("linalg_inv_ex", "inverse info")(inv(A), wrap(np.zeros(A.shape[:-2], np.int32)))
+    return _InvEx((inv(A), wrap(np.zeros(A.shape[:-2], np.int32))))
 
 
 @public(where=_LINALG, method=False)
 def solve_ex(A, B, *, left=True, check_errors=False):
     """The solution, and 0 for a success; see `solve`."""
-    return namedtuple("linalg_solve_ex", "result info")(solve(A, B, left=left), wrap(np.zeros(A.shape[:-2], np.int32)))
+    return _SolveEx((solve(A, B, left=left), wrap(np.zeros(A.shape[:-2], np.int32))))
 
 
 @public(method=False)

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import math
-from collections import namedtuple
 
 import numpy as np
 
+from ...return_types import named
 from ..binding import public
 from ..indexing.masking import where
 from ..op import Op, linear
@@ -134,16 +134,16 @@ def logcumsumexp(input, dim):
     return Logcumsumexp.apply(input, dim=axis_of(dim, input.ndim))
 
 
-_Cummax, _Cummin = namedtuple("cummax", "values indices"), namedtuple("cummin", "values indices")
+_Cummax, _Cummin = (named(op, "values", "indices") for op in ("cummax", "cummin"))
 
 
 @public()
 def cummax(input, dim):
     """The largest element so far, at each step along `dim`, and its index."""
-    return _Cummax(*Cummax.apply(input, dim=axis_of(dim, input.ndim)))
+    return _Cummax(Cummax.apply(input, dim=axis_of(dim, input.ndim)))
 
 
 @public()
 def cummin(input, dim):
     """The smallest element so far, at each step along `dim`, and its index."""
-    return _Cummin(*Cummin.apply(input, dim=axis_of(dim, input.ndim)))
+    return _Cummin(Cummin.apply(input, dim=axis_of(dim, input.ndim)))

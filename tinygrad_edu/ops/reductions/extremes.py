@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections import namedtuple
-
 import numpy as np
 
+from ...return_types import named
 from ...tensor import Tensor
 from ..binding import public
 from ..indexing.gather import put_along, take_along
@@ -144,8 +143,8 @@ class _Position(Op):
 # --- functions -------------------------------------------------------------------------------------------------------
 
 
-_Max, _Min, _Median, _Kthvalue = (namedtuple(op, "values indices") for op in ("max", "min", "median", "kthvalue"))
-(_Aminmax,) = (namedtuple("aminmax", "min max"),)
+_Max, _Min, _Median, _Kthvalue = (named(op, "values", "indices") for op in ("max", "min", "median", "kthvalue"))
+_Aminmax = named("aminmax", "min", "max")
 
 
 def _need_elements(name, input, dim=None):
@@ -168,7 +167,7 @@ def _extreme(name, of_all, along, of_two, kind, input, dim, keepdim):
     _need_elements(name, input, dim)
     if dim is None:
         return of_all.apply(input)
-    return kind(*along.apply(input, dim=axis_of(dim, input.ndim), keepdim=keepdim))
+    return kind(along.apply(input, dim=axis_of(dim, input.ndim), keepdim=keepdim))
 
 
 @public()
@@ -189,7 +188,7 @@ def median(input, dim=None, keepdim=False):
     if dim is None:
         return Median.apply(input)
     _need_elements("median", input, dim)
-    return _Median(*MedianDim.apply(input, dim=axis_of(dim, input.ndim), keepdim=keepdim))
+    return _Median(MedianDim.apply(input, dim=axis_of(dim, input.ndim), keepdim=keepdim))
 
 
 @public()
@@ -198,7 +197,7 @@ def kthvalue(input, k, dim=-1, keepdim=False):
     axis = axis_of(dim, input.ndim)
     if not 1 <= k <= (input.shape[axis] if input.ndim else 1):
         raise RuntimeError(f"kthvalue(): selected number k out of range for dimension {axis}")
-    return _Kthvalue(*Kthvalue.apply(input, k=k, dim=axis, keepdim=keepdim))
+    return _Kthvalue(Kthvalue.apply(input, k=k, dim=axis, keepdim=keepdim))
 
 
 @public()
@@ -219,7 +218,7 @@ def amin(input, dim=(), keepdim=False):
 def aminmax(input, *, dim=None, keepdim=False):
     """The smallest and the largest element."""
     dims = () if dim is None else (dim,)
-    return _Aminmax(amin(input, dims, keepdim), amax(input, dims, keepdim))
+    return _Aminmax((amin(input, dims, keepdim), amax(input, dims, keepdim)))
 
 
 @public()

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from collections import namedtuple
-
 import numpy as np
 
 from ... import dtypes
+from ...return_types import named
 from ...tensor import wrap
 from ..binding import public
 from ..indexing.gather import put_along, take_along
 from ..op import Op
-from ..shapes.shape import axis_of
+from ..shapes.shape import axis_of, squeeze, unsqueeze
 
 
 class Chosen(Op):
@@ -62,14 +61,14 @@ class Topk(Chosen):
 # --- functions -------------------------------------------------------------------------------------------------------
 
 
-_Sort, _Topk = namedtuple("sort", "values indices"), namedtuple("topk", "values indices")
+_Sort, _Topk, _Mode = (named(op, "values", "indices") for op in ("sort", "topk", "mode"))
 
 
 @public()
 def sort(input, dim=-1, descending=False, stable=None):
     """The elements in order along `dim`, and the indices where they were; equal ones keep their order."""
     op = Sort if stable is None else SortStable
-    return _Sort(*op.apply(input, dim=axis_of(dim, input.ndim), descending=descending))
+    return _Sort(op.apply(input, dim=axis_of(dim, input.ndim), descending=descending))
 
 
 @public()
@@ -90,7 +89,44 @@ def topk(input, k, dim=-1, largest=True, sorted=True):
     axis = axis_of(dim, input.ndim)
     if not 0 <= k <= (input.shape[axis] if input.ndim else 1):
         raise RuntimeError("selected index k out of range")
-    return _Topk(*Topk.apply(input, k=k, dim=axis, largest=largest))
+    return _Topk(Topk.apply(input, k=k, dim=axis, largest=largest))
+
+
+class Mode(Chosen):
+    """The element that is met most often, the smallest of those that are; and the last place where it stands."""
+
+    def forward(self, *, dim, keepdim):
+        if not self.ndim:
+            return self.copy(), np.zeros((), np.int64)
+        rows = np.moveaxis(self, dim, -1)
+        place = np.empty(rows.shape[:-1], np.int64)
+        for at in np.ndindex(place.shape):
+            _, inverse, counts = np.unique(rows[at], return_inverse=True, return_counts=True)
+            place[at] = np.flatnonzero(inverse == counts.argmax())[-1]
+        place = np.expand_dims(place, dim)
+        chosen = np.take_along_axis(self, place, dim)
+        return (chosen, place) if keepdim else (chosen.squeeze(dim), place.squeeze(dim))
+
+    def grad_self(grad, self_sym_sizes, dim, keepdim, indices):
+        if not self_sym_sizes:
+            return grad[0]
+        there, at = (grad[0], indices) if keepdim else (unsqueeze(grad[0], dim), unsqueeze(indices, dim))
+        return put_along(there, self_sym_sizes, dim, at)
+
+    def jvp(tangent, dim, keepdim, indices):
+        if not tangent.ndim:
+            return tangent, None
+        there = take_along(tangent, dim, indices if keepdim else unsqueeze(indices, dim))
+        return (there if keepdim else squeeze(there, dim)), None
+
+
+@public()
+def mode(input, dim=-1, keepdim=False):
+    """The element met most often along `dim` (of equals the smallest), and its index."""
+    axis = axis_of(dim, input.ndim)
+    if input.ndim and not input.shape[axis]:
+        raise IndexError(f"mode(): Expected reduction dim {axis} to have non-zero size.")
+    return _Mode(Mode.apply(input, dim=axis, keepdim=keepdim))
 
 
 class Unique2(Op):
