@@ -7,8 +7,8 @@ from collections.abc import Callable
 from typing import Any
 
 from .compat.absent import refuse_tensors_of_pytorch
+from .core.state import everywhere, thread
 from .core.state import standing_modes as standing
-from .core.state import thread
 from .tensor import Tensor
 
 __all__ = ["FunctionMode", "TorchFunctionMode", "overridable", "standing"]
@@ -34,6 +34,7 @@ class FunctionMode:
         return func(*args, **(kwargs or {}))
 
     def __enter__(self) -> Any:
+        everywhere.modes_seen = True
         thread.state.modes.append(self)
         return self
 
@@ -64,7 +65,7 @@ def overridable(function: Callable[..., Any], name: str | None = None) -> Callab
 
     @functools.wraps(function)
     def call(*args: Any, **kwargs: Any) -> Any:
-        if thread.state.modes:
+        if everywhere.modes_seen and thread.state.modes:
             return dispatch(call, args, kwargs)
         try:
             return function(*args, **kwargs)

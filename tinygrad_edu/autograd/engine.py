@@ -8,8 +8,6 @@ then itself the end of a graph. Hooks always see Tensors.
 from __future__ import annotations
 
 import functools
-import heapq
-import itertools
 import math
 import warnings
 from collections.abc import Iterator, Sequence
@@ -18,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from ..core.engine import Entry, Pass
+from ..core.engine import Pass, backward_method
 from ..core.node import AccumulateGrad, Node, gradient_edge
 from ..core.state import quiet, thread
 from ..core.tensor import Tensor, bind, wrap
@@ -44,26 +42,15 @@ class GraphPass(Pass):
         and gradients that reach a leaf are added to its `.grad`.
     """
 
-    _ids = itertools.count()
+    is_partial = False
+    captured: list[Any]
+    # Grad mode inside: on where the pass itself is recorded.
+    grad_enabled = False
 
-    def __init__(
-        self,
-        roots: Sequence[Edge],
-        grads: Sequence[Any],
-        retain_graph: bool,
-        create_graph: bool = False,
-        captures: Sequence[Edge] = (),
-        targets: Sequence[Node] = (),
-    ) -> None:
-        super().__init__(roots, grads, retain_graph)
-        self.id = next(self._ids)
-        self.create_graph = create_graph
-        self.is_partial = bool(captures or targets)
-        self.captured: list[Any] = [None] * len(captures)
-        if self.is_partial:
-            self._look_only_for(captures, targets)
-
-    def _look_only_for(self, captures: Sequence[Edge], targets: Sequence[Node]) -> None:
+    def look_only_for(self, captures: Sequence[Edge], targets: Sequence[Node]) -> None:
+        """Run what leads to one of these, and nothing else."""
+        self.is_partial = self.visits_all = True
+        self.captured = [None] * len(captures)
         self.capture_at: dict[Node, list[tuple[int, int]]] = {}
         for position, (node, output_nr) in enumerate(captures):
             self.capture_at.setdefault(node, []).append((position, output_nr))
@@ -79,11 +66,6 @@ class GraphPass(Pass):
         self.waiting = {node: self.waiting[node] for node in needed}
 
     # --- what the plain pass does otherwise -----------------------------------------------------------------------------
-
-    def stretch(self) -> Entry | None:
-        if self.create_graph or self.is_partial or thread.state.anomaly:
-            return heapq.heappop(self.ready)
-        return super().stretch()
 
     def send(self, node: Node, grads: Sequence[Any], results: Sequence[Any]) -> None:
         if self.create_graph:
@@ -101,7 +83,26 @@ class GraphPass(Pass):
         return grad if dtype is None else grad._to_numpy_dtype(dtype)
 
     def visit(self, node: Node, box: list[Any]) -> None:
-        """Run one node with all that hangs around it."""
+        """Run one node with all that hangs around it, in the engine's grad mode. What a hook switches ends with the visit."""
+        state = thread.state
+        mode, hooks = state.grad_enabled, state.saved_hooks
+        if mode is not self.grad_enabled:
+            state.grad_enabled = self.grad_enabled
+        try:
+            self._serve(node, box)
+        finally:
+            if state.grad_enabled is not mode:
+                state.grad_enabled = mode
+            if state.saved_hooks is not hooks:
+                state.saved_hooks = hooks
+
+    def finish(self) -> None:
+        with _recording(self.grad_enabled):
+            # One may queue another, which the same loop then comes to.
+            for callback in self.callbacks:
+                callback()
+
+    def _serve(self, node: Node, box: list[Any]) -> None:
         self.node = node
         if type(node) is AccumulateGrad:
             self._serve_leaf(node, box)
@@ -211,7 +212,13 @@ def run(
     """Send `grads` into the graph at `roots`; return the gradients that arrived at the edges in `captures`."""
     if thread.state.depth == LEVELS:
         return in_another_thread(run, roots, grads, retain_graph, create_graph, captures, targets)
-    task = GraphPass(roots, grads, retain_graph, create_graph, captures, targets)
+    task = GraphPass(tuple([node for node, _ in roots]), tuple([nr for _, nr in roots]), grads, retain_graph)
+    task.create_graph, task.grad_enabled = create_graph, thread.state.grad_enabled
+    task.visits_all = create_graph or thread.state.anomaly
+    if not (captures or targets):
+        task.run()
+        return []
+    task.look_only_for(captures, targets)
     task.run()
     return task.captured
 
@@ -507,4 +514,4 @@ def _backward_method(
     backward(self, gradient, retain_graph, create_graph, inputs=inputs)
 
 
-bind("backward", overridable(_backward_method, "backward"))
+bind("backward", backward_method(GraphPass, overridable(_backward_method, "backward")))

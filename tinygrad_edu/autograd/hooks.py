@@ -73,6 +73,13 @@ def surround(node: Node) -> Around:
     return node._around
 
 
+def leave_the_road(leaf: Tensor) -> None:
+    """Let the engine see that a hook of `leaf` is to be called, where its AccumulateGrad is made already."""
+    node = leaf._accumulator and leaf._accumulator()
+    if node is not None and node._around is None:
+        node._around = ()
+
+
 def _register_node_hook(self: Node, fn: Callable[[tuple, tuple], Any]) -> RemovableHandle:
     """Call `fn(grad_inputs, grad_outputs)` after this node ran; a tuple it returns replaces the grad_inputs."""
     return add_hook(surround(self).post, fn)
@@ -109,6 +116,7 @@ def register_hook(self: Tensor, hook: Callable[[Tensor], Tensor | None]) -> Remo
     if node is None:
         if self._hooks is None:
             self._hooks = {}
+        leave_the_road(self)
         return add_hook(self._hooks, hook)
     return add_hook(surround(node).tensors.setdefault(self.output_nr, {}), hook)
 
@@ -127,6 +135,7 @@ def register_post_accumulate_grad_hook(self: Tensor, hook: Callable[[Tensor], No
         raise RuntimeError("post accumulate grad hooks cannot be registered on non-leaf tensors")
     if self._post_accumulate_hooks is None:
         self._post_accumulate_hooks = {}
+    leave_the_road(self)
     return add_hook(self._post_accumulate_hooks, hook)
 
 

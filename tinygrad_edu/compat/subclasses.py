@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from ..core.state import thread
+from ..core.state import everywhere, thread
 from ..overrides import FunctionMode, overridable, standing
 from ..tensor import Tensor, bind
 from .absent import met
@@ -98,6 +98,7 @@ def _follow(cls: type, **settings: Any) -> None:
     cls._follows = True  # type: ignore[attr-defined]
     if _mode not in standing:
         standing.append(_mode)
+        everywhere.modes_seen = True
         thread.state.modes.insert(0, _mode)
 
 

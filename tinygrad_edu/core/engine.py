@@ -10,6 +10,7 @@ recorded, that looks at single nodes or calls hooks, is a subclass: `autograd/pa
 from __future__ import annotations
 
 import heapq
+import itertools
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -18,12 +19,37 @@ import numpy as np
 from ..promotion import sum_to_shape
 from ..refusals import refuse_misfit
 from .node import AccumulateGrad, Node
-from .state import thread
+from .state import everywhere, thread
+from .tensor import Tensor
 
-__all__ = ["Entry", "Pass"]
+__all__ = ["Entry", "Pass", "backward_method"]
 
 # A node that is ready: its place in the order, the node, and the gradients of its outputs.
 Entry = tuple[int, Node, list[Any]]
+
+passes = itertools.count()
+
+
+def backward_method(kind: type[Pass], in_full: Callable[..., None]) -> Callable[..., None]:
+    """`Tensor.backward`: a pass of this `kind` from a scalar. What is asked for beyond that is left to `in_full`."""
+
+    def backward(
+        self: Tensor,
+        gradient: Tensor | None = None,
+        retain_graph: bool | None = None,
+        create_graph: bool = False,
+        inputs: Any = None,
+    ) -> None:
+        state = thread.state
+        asks_more = gradient is not None or create_graph or inputs is not None
+        unusual = state.unusual or everywhere.unusual or everywhere.modes_seen or state.task is not None
+        if asks_more or unusual or self._grad_fn is None or self._view is not None or self._data.ndim:
+            in_full(self, gradient=gradient, retain_graph=retain_graph, create_graph=create_graph, inputs=inputs)
+        else:
+            one = self._data.dtype.type(1)
+            kind((self._grad_fn,), (self.output_nr,), (one,), bool(retain_graph)).run()
+
+    return backward
 
 
 class Pass:
@@ -37,25 +63,32 @@ class Pass:
     unshared: the leaves that may keep the array they were sent.
     """
 
-    create_graph = False
+    # A layer around this one may set these: gradients are Tensors; every node is left to `visit`.
+    create_graph = visits_all = False
+    # The node that `visit` runs now.
+    node: Node | None = None
 
-    def __init__(self, roots: Sequence[tuple[Node, int]], grads: Sequence[Any], retain_graph: bool) -> None:
+    visit: Callable[..., None]  # runs a node around which a user's code runs
+    finish: Callable[[], None]  # calls the callbacks that were queued
+
+    def __init__(
+        self, roots: tuple[Node | None, ...], output_nrs: tuple[int, ...], grads: Sequence[Any], retain_graph: bool
+    ) -> None:
+        self.id = next(passes)
         self.retain_graph = retain_graph
         self.start = Node()
-        self.start._set_edges(roots)
+        self.start._next, self.start._next_output = roots, output_nrs
         self.grads = grads
         self.waiting = count_dependencies(self.start)
         self.inbox: dict[Node, list[Any]] = {}
         self.ready: list[Entry] = []
         self.unshared: set[Node] = set()
         self.callbacks: list[Callable[[], Any]] = []
-        self.node: Node | None = None
 
     def run(self) -> None:
         """Run every node that a gradient reaches."""
         state = thread.state
-        before, hooks = state.task, state.saved_hooks
-        state.task = self
+        outer, state.task = state.task, self
         state.depth += 1
         try:
             self.send(self.start, (), self.grads)
@@ -63,38 +96,28 @@ class Pass:
                 entry = state.quietly(self.stretch)
                 if entry is not None:
                     self.visit(*entry[1:])
-            # One may queue another, which the same loop then comes to.
-            for callback in self.callbacks:
-                callback()
+            if self.callbacks:
+                self.finish()
         finally:
-            state.task = before
+            state.task = outer
             state.depth -= 1
-            if state.saved_hooks is not hooks:
-                # What a hook has entered and not left, or left and not entered, ends with the pass.
-                state.saved_hooks = hooks
 
     def stretch(self) -> Entry | None:
         """Run nodes one after the other, up to one around which a user's code runs: that is left to `visit`."""
-        ready = self.ready
+        ready, visits_all, frees = self.ready, self.visits_all, not self.retain_graph
         while ready:
             entry = ready.pop() if len(ready) == 1 else heapq.heappop(ready)
             _, node, grads = entry
-            if node._around is not None or (type(node) is AccumulateGrad and node.is_hooked()):
+            if visits_all or node._around is not None:
                 return entry
-            self.step(node, grads)
+            if type(node) is AccumulateGrad:
+                node.accumulate(grads[0], node in self.unshared)
+                continue
+            results = node._step(grads)
+            if frees:
+                node._release()
+            self.deliver(node, grads, results)
         return None
-
-    def step(self, node: Node, grads: list[Any]) -> None:
-        """Run one node on the gradients that have arrived for it."""
-        if type(node) is AccumulateGrad:
-            node.accumulate(grads[0], node in self.unshared)
-            return
-        results = node._run(grads, False)
-        if not self.retain_graph:
-            node._release()
-        self.deliver(node, grads, results)
-
-    visit = step
 
     def send(self, node: Node, grads: Sequence[Any], results: Sequence[Any]) -> None:
         """`deliver`, outside a stretch."""

@@ -42,7 +42,8 @@ class Node(DeclaredOfNode):
     _seq: int = 0
     # The shape and dtype of each output of the forward op, hence of each gradient that comes in (None: any dtype).
     _outputs: tuple[tuple[tuple[int, ...], Any], ...] = ()
-    # None for a node that runs nobody's code but ours. Else what a user has hung around it, see `autograd/hooks.py`.
+    # None for a node that runs nobody's code but ours. Else what a user has hung around it, see `autograd/hooks.py`; empty
+    # where that is a hook of a leaf, or a Function of the user's.
     _around: Any = ()
     _metadata: dict[Any, Any] | None = None
     # In forward mode: the tangents of the outputs, for the outputs that the node saves.
@@ -77,6 +78,10 @@ class Node(DeclaredOfNode):
         """
         raise NotImplementedError
 
+    def _step(self, grads: list[Any]) -> Sequence[Any]:
+        """`_run` on arrays, within a stretch of nodes that run nobody's code but ours."""
+        return self._run(grads, False)
+
     def _release(self) -> None:
         """Let go of what was saved: this node has run and will not run again."""
 
@@ -88,7 +93,7 @@ class AccumulateGrad(Node):
 
     def __init__(self, variable: Tensor) -> None:
         self.variable = variable
-        self._around = None
+        self._around = () if self.is_hooked() else None
         self.expect(variable._data.dtype if variable._grad_dtype is ... else variable._grad_dtype)
 
     def expect(self, dtype: np.dtype | None) -> None:

@@ -20,13 +20,24 @@ import numpy as np
 
 from ..promotion import promoted, refuse_mismatch
 from .node import Node, gradient_edge
-from .plan import NUMBER, TENSOR, WANTED, Plan
+from .plan import LEAF, NUMBER, TENSOR, WANTED, Plan
 from .state import everywhere, thread
 from .tensor import Tensor, wrap
 
-__all__ = ["Op"]
+__all__ = ["Op", "operator"]
 
 asarray, ndarray = np.asarray, np.ndarray
+
+
+def operator(function: Callable[..., Any], otherwise: Callable[..., Any]) -> Callable[..., Any]:
+    """A method of Tensor for an operator, such as `__mul__`. What is not between two Tensors is left to `otherwise`."""
+
+    def call(self: Tensor, other: Any) -> Any:
+        if isinstance(other, Tensor) and not everywhere.modes_seen:
+            return function(self, other)
+        return otherwise(call, function, self, other)
+
+    return call
 
 
 class Op(Node):
@@ -70,8 +81,7 @@ class Op(Node):
     _is_hidden: Any  # whether that output is kept for the rule alone
     _named: Any  # what a rule asks for by a name that is no input, output, setting or shape
     _packed: Any  # how that is kept
-    _unpacked: Any  # and read again
-    _recorded: Any  # what is kept, as Tensors, for rules whose work is recorded
+    _run: Any  # runs the rules of what `_step` does not: what was packed, changed, freed, or is recorded anew
     _release_some: Any  # lets go of the tensors among what is kept, and not of the settings
 
     # --- forward ------------------------------------------------------------------------------------------------------
@@ -82,21 +92,25 @@ class Op(Node):
 
         Arrays and numbers alone give an array: that is how rules compute in the plain pass.
         """
-        arrays = []
+        arrays: Any = []
         pattern = 1
         for x in inputs:
             if isinstance(x, Tensor):
                 wanted = x._requires_grad or (x._view is not None and x.requires_grad)
-                pattern = pattern << 2 | (WANTED if wanted else TENSOR)
+                pattern = pattern * 4 + (WANTED if wanted else TENSOR)
                 arrays.append(x._data)
             else:
-                pattern <<= 2
+                pattern *= 4
                 arrays.append(x)
         plan = cls._plans.get(pattern) or cls._planned(pattern)
         given = cls._as_arrays(settings) if plan.prepares else settings
         if plan.computes_alone:
             return plan.forward(*arrays, **given)
-        if plan.promotes and not (plan.pair and arrays[0].dtype is arrays[1].dtype):
+        if plan.pair and arrays[0].dtype is arrays[1].dtype:
+            a, b = arrays
+            if a.ndim == 0 == b.ndim and not given:
+                arrays = a[()], b[()]  # with numbers NumPy computes ten times faster than with 0-d arrays
+        elif plan.promotes:
             arrays = promoted(arrays, cls.makes_float)
         now = thread.state
         try:
@@ -164,24 +178,28 @@ class Op(Node):
     def name(self) -> str:
         return self._name
 
-    def _run(self, grads: list[Any], create_graph: bool, wanted: Sequence[bool] | None = None) -> Sequence[Any]:
-        # All that was saved is read, whether a rule comes to need it or not: what was changed or freed is always noticed.
-        plan = self._plan
-        values: Sequence[Any] = self._kept
-        if plan.frees or self._around is not None:
-            values = self._recorded() if create_graph else plan.arrays(self)
-        grad: Any = grads[0]
-        if len(grads) > 1:
-            # A rule for several outputs gets arrays, also of 0-d ones: it may put them together.
-            several = grads if create_graph else [None if g is None else asarray(g) for g in grads]
-            grad = several if any(g is not None for g in several) else None
-        if grad is None:
-            return [None] * len(self._next)
-        now = thread.state
-        # Under create_graph the ops that a rule records are quiet themselves.
-        if create_graph or now.is_quiet:
-            return plan.gradients(self, grad, values, wanted)
-        return now.quietly(plan.gradients, self, grad, values, wanted)
+    def _step(self, grads: list[Any]) -> Sequence[Any]:
+        plan, versions = self._plan, self._versions
+        if versions is None or len(grads) > 1 or not plan.is_plain:
+            return self._run(grads, False)
+        # All that was saved is read, whether a rule comes to need it or not: what was changed in between is always noticed.
+        values: Any = self._kept
+        if plan.reads:
+            values = list(values)
+            for n, slot, position in plan.reads:
+                t = values[slot]
+                counter = t._counter
+                changed = versions[n] != (0 if counter is None else counter[0])
+                if changed or (position is not None and t._grad_fn is None and type(self._next[position]) not in LEAF):
+                    return self._run(grads, False)
+                data = t._data
+                values[slot] = data if data.ndim else data[()]
+        grad = grads[0]
+        results = plan.blank.copy()
+        if grad is not None:
+            for i, rule, slots in plan.rules:
+                results[i] = rule(grad, *values) if slots is None else rule(grad, *[values[slot] for slot in slots])
+        return results
 
     def _release(self) -> None:
         plan = self._plan

@@ -15,7 +15,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..refusals import BACKWARD_TWICE, modified, refuse_detached
 from .node import AccumulateGrad, gradient_edge, sequence
 from .tensor import Tensor, wrap
 
@@ -44,8 +43,8 @@ class Plan:
     """For one op and one pattern of inputs: what is kept, under which names, and the rules that are given it."""
 
     __slots__ = (
-        "blank", "computes_alone", "forms", "forward", "frees", "frees_all", "joint", "mask", "names", "op", "pair", "prepares",
-        "promotes", "records", "rules", "sources", "tensors", "unpacks", "versions", "view", "wanted", "zeros",
+        "blank", "computes_alone", "forms", "forward", "frees", "frees_all", "is_plain", "joint", "mask", "names", "op", "pair",
+        "prepares", "promotes", "reads", "records", "rules", "sources", "tensors", "versions", "view", "wanted", "zeros",
     )  # fmt: skip
 
     def __init__(self, op: type[Op], kinds: tuple[int, ...]) -> None:
@@ -56,11 +55,11 @@ class Plan:
         self.promotes = op.promotes or op.makes_float
         self.pair = op.promotes and not op.makes_float and len(kinds) == 2 and NUMBER not in kinds
         self.prepares = bool(op.without_gradient)
-        self.unpacks = self.prepares or op._variadic
         self.view = op.view
         self.records = WANTED in kinds and op._differentiable
         # The one input of an op needs a gradient, even where a view made under no_grad leaves it without an edge.
         self.mask = tuple([kind == WANTED for kind in kinds]) if len(kinds) > 1 else (True,)
+        self.wanted = [i for i, kind in enumerate(kinds) if kind == WANTED]
         self.names = op._what_to_save(self.mask) if op._differentiable else ()
         self.sources = tuple([(name, *self._source(name, kinds)) for name in self.names])
         # Which of what is kept are tensors: the number there, and that of the output, or of the input, that it is.
@@ -71,15 +70,21 @@ class Plan:
                 if kind in (OUTPUT, ASIDE) or (kind == INPUT and kinds[where] != NUMBER)
             ]
         )
+        # The same, as a node reads them: the number there, that of the slot, and that of an input which has an edge.
+        self.reads = [
+            (n, slot, position if position in self.wanted else None)
+            for n, (slot, _, position) in enumerate(self.tensors)
+        ]
         self.versions = (0,) * len(self.tensors)
         # Whether anything, and whether all that is kept, is let go once the node has run. Settings and sizes stay, and are
         # read as they are.
         self.frees = any(kind not in (SIZES, SETTING) for _, kind, _ in self.sources)
         self.frees_all = self.frees and all(kind in (INPUT, OUTPUT, ASIDE) for _, kind, _ in self.sources)
-        self.wanted = [i for i, kind in enumerate(kinds) if kind == WANTED]
         self.blank = [None] * len(kinds)
         self.zeros = (0,) * len(kinds)
         self.forms: Any = (((), None),)  # the form of the last output: most nodes share it
+        # A rule for each input, and nothing kept that has to be unpacked.
+        self.is_plain = not (op._joint or self.prepares or op._variadic)
         self.joint = op._joint.function if op._joint is not None else None
         # For each input that needs a gradient: its number, its rule, and which of what is kept it is given (None: all).
         self.rules: list[tuple[int, Callable[..., Any], tuple[int, ...] | None]] = []
@@ -159,46 +164,6 @@ class Plan:
             counters = [kept[slot]._counter for slot, _, _ in self.tensors]
             node._versions = tuple([0 if counter is None else counter[0] for counter in counters])
         return node
-
-    # --- the backward pass -------------------------------------------------------------------------------------------
-
-    def arrays(self, node: Op) -> list[Any]:
-        """What `node` kept, as arrays for its rules; a 0-d one as a number, with which NumPy computes ten times faster.
-
-        Raises:
-            RuntimeError: it has been freed, or changed in place since.
-        """
-        if node._versions is None:
-            raise RuntimeError(BACKWARD_TWICE)
-        values = list(node._kept)
-        for (slot, output_nr, position), version in zip(self.tensors, node._versions):  # noqa: B905 - of one length
-            t = values[slot]
-            if version is None:
-                # Packed by hooks, or shown to somebody: a SavedTensor, which knows the way back.
-                values[slot] = t.array()
-                continue
-            counter = t._counter
-            if version != (0 if counter is None else counter[0]):
-                raise RuntimeError(modified(t, t.grad_fn if output_nr is None else node, version))
-            if t._grad_fn is None and position is not None and type(node._next[position]) not in LEAF:
-                refuse_detached()
-            data = t._data
-            values[slot] = data if data.ndim else data[()]
-        if self.unpacks or node._around is not None:
-            values = [self.op._unpacked(value, False) for value in values]
-        return values
-
-    def gradients(self, node: Op, grad: Any, values: Sequence[Any], wanted: Sequence[bool] | None) -> Sequence[Any]:
-        """What the rules give for the inputs that need a gradient; None for the others."""
-        if self.joint is not None:
-            together = self.joint(grad, *values)
-            return together if wanted is None else [g if w else None for g, w in zip(together, wanted, strict=True)]
-        results: list[Any] = [None] * len(node._next)
-        for i, rule, slots in self.rules:
-            if node._next[i] is not None and (wanted is None or wanted[i]):
-                given = values if slots is None else [values[n] for n in slots] if slots else ()
-                results[i] = rule(grad, *given)
-        return results
 
 
 def shadow(out: Tensor, output_nr: int = 0) -> Tensor:

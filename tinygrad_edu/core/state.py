@@ -87,13 +87,16 @@ thread = _Thread()
 
 
 class _Everywhere:
-    """What holds in all threads alike: `unusual` is true while anything does that ops ask about only then."""
+    """What holds in all threads alike: `unusual` is true while anything does that ops ask about only then.
 
-    __slots__ = ("_in_force", "unusual")
+    `modes_seen`: a function mode was entered, in some thread and at some time, so that threads are to be asked for theirs.
+    """
+
+    __slots__ = ("_in_force", "modes_seen", "unusual")
 
     def __init__(self) -> None:
         self._in_force: frozenset[str] = frozenset()
-        self.unusual = False
+        self.unusual = self.modes_seen = False
 
     def now(self, what: str, is_so: bool) -> None:
         """Say that `what` is in force from now on, or is so no more."""

@@ -9,9 +9,9 @@ from typing import Any
 
 import numpy as np
 
-from .. import overrides
+from .. import core, overrides
 from ..compat import absent
-from ..core.state import thread
+from ..core.state import everywhere, thread
 from ..overrides import overridable
 from ..tensor import Tensor, wrap
 from ..tensor import bind as bind_to_tensor
@@ -96,22 +96,23 @@ def operator(symbol: str, name: str | None = None) -> Callable[[Callable[..., An
 
 
 def _bind_operator(symbol: str, function: Callable[..., Any], name: str) -> None:
-    @functools.wraps(function)
-    def call(self: Tensor, other: Any) -> Any:
-        if not isinstance(other, Tensor):
-            if isinstance(other, complex):
-                raise TypeError(absent.sentence("complex"))
-            if not isinstance(other, _OPERANDS):
-                absent.refuse_tensors_of_pytorch((other,))
-                return NotImplemented
-            if isinstance(other, _OF_NUMPY) and not thread.state.modes:
-                other = wrap(np.asarray(other))
-        if thread.state.modes:
-            return overrides.dispatch(call, (self, other), {})
-        return function(self, other)
-
+    call = functools.wraps(function)(core.op.operator(function, _unusual_operands))
     call.__name__ = call.__qualname__ = name
     bind_to_tensor(symbol, call)
+
+
+def _unusual_operands(call: Callable[..., Any], function: Callable[..., Any], self: Tensor, other: Any) -> Any:
+    """An operator with a number or an array on its other side, or under a function mode, which sees it as `call`."""
+    modes = thread.state.modes
+    if not isinstance(other, Tensor):
+        if isinstance(other, complex):
+            raise TypeError(absent.sentence("complex"))
+        if not isinstance(other, _OPERANDS):
+            absent.refuse_tensors_of_pytorch((other,))
+            return NotImplemented
+        if isinstance(other, _OF_NUMPY) and not modes:
+            other = wrap(np.asarray(other))
+    return overrides.dispatch(call, (self, other), {}) if modes else function(self, other)
 
 
 def _checked(function: Callable[..., Any], name: str, number_first: bool = False) -> Callable[..., Any]:
@@ -122,7 +123,7 @@ def _checked(function: Callable[..., Any], name: str, number_first: bool = False
 
     @functools.wraps(function)
     def call(*args: Any, **kwargs: Any) -> Any:
-        if thread.state.modes:
+        if everywhere.modes_seen and thread.state.modes:
             return overrides.dispatch(call, args, kwargs)
         if kwargs and "out" in kwargs:
             out = kwargs.pop("out")

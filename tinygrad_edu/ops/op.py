@@ -39,7 +39,7 @@ from ..autograd.inplace import make_view
 from ..autograd.saved_tensor import SavedTensor, pack, pack_all
 from ..autograd.variable import volatile
 from ..core.plan import ASIDE, FREED, INPUT, LEAF, OUTPUT
-from ..core.state import State, thread
+from ..core.state import State, quiet, thread
 from ..core.tensor import NOT_COUNTED, Tensor, wrap
 from ..refusals import BACKWARD_TWICE, modified, refuse_detached
 from .inplace import write
@@ -182,14 +182,6 @@ class Op(core.op.Op):
         return value
 
     @classmethod
-    def _unpacked(cls, value: Any, as_tensor: bool) -> Any:
-        if type(value) is SavedTensor:
-            return value.for_backward() if as_tensor else value.array()
-        if _holds_saved(value):
-            return tuple([cls._unpacked(v, as_tensor) for v in value])
-        return value
-
-    @classmethod
     def _named(
         cls,
         name: str,
@@ -219,11 +211,43 @@ class Op(core.op.Op):
             return cls._defaults[name]
         raise TypeError(f"{cls._name}: a rule asks for {name!r}, which is no input, result or setting of the op")
 
+    # --- what is kept is read, and the rules are run, where that is not plain --------------------------------------------
+
+    def _run(self, grads: list[Any], create_graph: bool, wanted: Sequence[bool] | None = None) -> Sequence[Any]:
+        plan = self._plan
+        values: Sequence[Any] = self._kept
+        if plan.frees or self._around is not None:
+            values = self._recorded()
+            if not create_graph:
+                values = [_plain(value) for value in values]
+        grad: Any = grads[0]
+        if len(grads) > 1:
+            # A rule for several outputs gets arrays, also of 0-d ones: it may put them together.
+            several = grads if create_graph else [None if g is None else np.asarray(g) for g in grads]
+            grad = several if any(g is not None for g in several) else None
+        if grad is None:
+            return [None] * len(self._next)
+        # Under create_graph the ops that a rule records are quiet themselves.
+        return self._gradients(grad, values, wanted) if create_graph else quiet(self._gradients, grad, values, wanted)
+
+    def _gradients(self, grad: Any, values: Sequence[Any], wanted: Sequence[bool] | None) -> Sequence[Any]:
+        """What the rules give for the inputs that need a gradient; None for the others."""
+        plan = self._plan
+        if plan.joint is not None:
+            together = plan.joint(grad, *values)
+            return together if wanted is None else [g if w else None for g, w in zip(together, wanted, strict=True)]
+        results: list[Any] = [None] * len(self._next)
+        for i, rule, slots in plan.rules:
+            if self._next[i] is not None and (wanted is None or wanted[i]):
+                results[i] = rule(grad, *(values if slots is None else [values[slot] for slot in slots]))
+        return results
+
     def _recorded(self) -> list[Any]:
+        """What is kept, as Tensors."""
         versions = self._versions
         if versions is None:
             raise RuntimeError(BACKWARD_TWICE)
-        values = [self._unpacked(value, True) for value in self._kept]
+        values = [_unpacked(value) for value in self._kept]
         for n, (slot, _, position) in enumerate(self._plan.tensors):
             if versions[n] is not None:
                 t = values[slot] = self._tensor(n)
@@ -295,7 +319,7 @@ class Op(core.op.Op):
         if isinstance(saved, SavedTensor):
             return saved.tensor()
         if _holds_saved(saved):
-            return tuple(None if isinstance(s, slice) else self._unpacked(s, True) for s in saved)
+            return tuple(None if isinstance(s, slice) else _unpacked(s) for s in saved)
         if isinstance(saved, np.ndarray) or (name in self._inputs and isinstance(saved, int | float)):
             return wrap(np.asarray(saved))
         return saved
@@ -356,6 +380,19 @@ class Op(core.op.Op):
 
 def _property(read: Callable[[Any, str], Any], name: str) -> property:
     return property(lambda node: read(node, name))
+
+
+def _unpacked(value: Any) -> Any:
+    if type(value) is SavedTensor:
+        return value.for_backward()
+    return tuple([_unpacked(v) for v in value]) if _holds_saved(value) else value
+
+
+def _plain(value: Any) -> Any:
+    """For a Tensor, or those in a tuple: the array, or the number that a 0-d one holds."""
+    if isinstance(value, Tensor):
+        return value._data if value._data.ndim else value._data[()]
+    return tuple([_plain(v) for v in value]) if type(value) is tuple else value
 
 
 def _holds_saved(saved: Any) -> bool:
