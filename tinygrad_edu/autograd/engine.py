@@ -67,13 +67,6 @@ class GraphPass(Pass):
 
     # --- what the plain pass does otherwise -----------------------------------------------------------------------------
 
-    def send(self, node: Node, grads: Sequence[Any], results: Sequence[Any]) -> None:
-        if self.create_graph:
-            # Tensors add and fit themselves, quietly, and may be seen doing so.
-            self.deliver(node, grads, results)
-        else:
-            super().send(node, grads, results)
-
     def fitted(self, node: Node, grad: Any, shape: tuple[int, ...], dtype: np.dtype | None) -> Any:
         if not self.create_graph:
             return super().fitted(node, grad, shape, dtype)

@@ -4,7 +4,7 @@ How many gradients a node waits for is counted first, by one walk over the graph
 last runs, delivers its results along its edges, and lets go of what it saved. Nothing here is recursive.
 
 Gradients are arrays; those of 0-d tensors are NumPy's numbers, with which NumPy computes ten times faster. A pass that is
-recorded, that looks at single nodes or calls hooks, is a subclass: `autograd/passes.py`.
+recorded, that looks at single nodes or calls hooks, is a subclass: `autograd/engine.py`.
 """
 
 from __future__ import annotations
@@ -120,8 +120,11 @@ class Pass:
         return None
 
     def send(self, node: Node, grads: Sequence[Any], results: Sequence[Any]) -> None:
-        """`deliver`, outside a stretch."""
-        thread.state.quietly(self.deliver, node, grads, results)
+        """`deliver`, outside a stretch. Tensors add and fit themselves, quietly, and may be seen doing so."""
+        if self.create_graph:
+            self.deliver(node, grads, results)
+        else:
+            thread.state.quietly(self.deliver, node, grads, results)
 
     def deliver(self, node: Node, grads: Sequence[Any], results: Sequence[Any]) -> None:
         """Send what `node` made of `grads` along its edges; a node for which all has arrived is ready."""
