@@ -173,7 +173,7 @@ def test_the_heart_calls_nothing_that_a_layer_around_it_binds() -> None:
         name.id for node in nodes if isinstance(node, ast.Assign) for name in node.targets if isinstance(name, ast.Name)
     }
     bound = vars(tinygrad_edu.Tensor).keys() | vars(tinygrad_edu.autograd.graph.Node).keys()
-    own = {name for kind in (np.ndarray, np.ufunc, dict, list, tuple, type) for name in dir(kind)}
+    own = {name for kind in (np.ndarray, np.dtype, np.ufunc, dict, list, tuple, type) for name in dir(kind)}
     assert (read & bound) - defined - own - vars(np).keys() == set()
 
 
