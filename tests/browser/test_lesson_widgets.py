@@ -1,10 +1,13 @@
 """The small widgets of the lessons, in real JupyterLab: predict, and the slider on a tangent."""
 
 import re
+import shutil
+from pathlib import Path
 
 from playwright.sync_api import expect
 from support.harness import eventually
 
+LESSONS = Path(__file__).parents[2] / "notebooks"
 PREDICT = """
 from viz.widgets.predict import predict
 asked = predict("What is `2 + 2`?", {"4": "Yes: `2 + 2` is 4.", "<b>5</b>": "One too many."}, right="4")
@@ -29,6 +32,48 @@ def test_each_choice_gets_its_own_reply_and_python_sees_what_was_tried(desk) -> 
     expect(reply).to_have_text("Yes: 2 + 2 is 4.")
     expect(card.locator("button[data-verdict=right]")).to_have_text("✓ 4")
     eventually(lambda: notebook.python("print(asked.tried)").strip(), "['<b>5</b>', '4']")
+
+
+def test_what_answers_a_question_is_covered_until_it_was_answered_or_is_wanted_anyway(desk) -> None:
+    asked = """
+from viz.widgets.predict import predict
+predict("What is `2 + 2`?", {"4": "Yes.", "5": "One too many."}, right="4", covers=2)"""
+    notebook = desk.open(
+        desk.write("covered.ipynb", asked, "print(2 + 2)", "#!md As `2 + 2` is 4", "print('next')", asked, "4")
+    )
+    notebook.run_all()
+    cards = notebook.page.locator(".tgv-predict")
+    answer, text, after, last = (notebook.page.locator(".jp-Cell").nth(number) for number in (1, 2, 3, 5))
+    printed = answer.locator(".jp-OutputArea-output pre")
+    expect(cards.first.locator(".tgv-reply")).to_contain_text("covered until then")
+    expect(printed).to_be_hidden()
+    expect(text.get_by_text("As 2 + 2 is 4")).to_be_hidden()
+    expect(after.get_by_text("next", exact=True)).to_be_visible()
+    place = answer.bounding_box()
+    cards.first.get_by_role("button", name="5").click()
+    expect(printed).to_be_visible()
+    expect(text.get_by_text("As 2 + 2 is 4")).to_be_visible()
+    assert answer.bounding_box()["height"] == place["height"]
+    expect(last.locator(".jp-OutputArea-output pre")).to_be_hidden()
+    cards.nth(1).get_by_role("button", name="show me anyway").click()
+    expect(last.locator(".jp-OutputArea-output pre")).to_be_visible()
+
+
+def test_after_the_first_shift_and_enter_the_picture_and_its_play_button_are_in_sight(desk) -> None:
+    start = desk.lab.root / "00_start_here.ipynb"
+    shutil.copy(LESSONS / "00_start_here" / start.name, start)
+    notebook = desk.open(start)
+    notebook.page.locator(".jp-CodeCell .cm-content").first.click()
+    notebook.page.keyboard.press("Shift+Enter")
+    view = notebook.page.locator(".jp-WindowedPanel-outer").first.bounding_box()
+    for part in (".tgv-player .tgv-frame svg", ".tgv-player [aria-label=Play]"):
+        shown = notebook.page.locator(part).first
+
+        def in_sight(shown=shown) -> bool:
+            box = shown.bounding_box()
+            return box["y"] >= view["y"] and box["y"] + box["height"] <= view["y"] + view["height"]
+
+        eventually(in_sight, True)
 
 
 def test_the_tangent_follows_the_slider_by_mouse_key_and_python(desk) -> None:

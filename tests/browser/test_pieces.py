@@ -77,6 +77,28 @@ def test_keywords_numbers_strings_and_comments_are_marked(piece: Piece) -> None:
     assert marked == [["tgv-keyword", "with"], ["tgv-string", "'a'"], ["tgv-number", "2"], ["tgv-comment", "# no"]]
 
 
+# --- cover, sight ---
+
+
+def test_the_cells_that_follow_are_counted_and_text_of_a_page_counts_as_one(piece: Piece) -> None:
+    body = """
+        host.innerHTML = given;
+        return m.following(host.querySelector("#asks"), 2).map((one) => one.id)"""
+    page = '<div class="cell" id="asks"></div><p id="a"></p><p id="b"></p><div class="cell" id="c"></div><p id="d"></p>'
+    assert piece.run("cover", body, page) == ["a", "b", "c"]
+    assert piece.run("cover", body, page.replace('<p id="b"></p>', "<section></section>")) == ["a"]
+
+
+@pytest.mark.parametrize(
+    ("top", "bottom", "far"),
+    [(100, 500, 0), (300, 700, 108), (700, 900, 308), (200, 1200, 92)],
+    ids=["in sight", "cut below", "below", "too high for the place: its top is seen"],
+)
+def test_a_widget_comes_into_sight_and_its_top_stays_there(piece: Piece, top: int, bottom: int, far: int) -> None:
+    place = {"top": 100, "bottom": 600}
+    assert piece.run("sight", "return m.farEnough(...given)", [{"top": top, "bottom": bottom}, place]) == far
+
+
 # --- stepper ---
 
 STEPPER = """

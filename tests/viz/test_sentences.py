@@ -10,6 +10,7 @@ from support.samples import ACTIVATION, EXPONENTIAL, POINTWISE, RANDOM, SAMPLES
 
 import viz
 import viz.engines
+from viz.frames.scene import frame
 
 NUMBER = r"−?(?:\d[\d.]*(?:e−?\d+)?|∞|nan)"
 SIGNS = {"×": "*", "÷": "/", "+": "+", "−": "-", "%": "%", "//": "//", "to the power": "**"}
@@ -155,16 +156,33 @@ def test_what_a_hook_does_is_told_where_its_gradient_goes_on(engine):
         engine,
     )
     assert "a hook on y sees 1 and leaves it; × 2 receives 1 and sends 1 · 2 = 2 to x." in told
-    assert told[-2] == (
-        "3 + 2 = 5 have met in the inbox of x; a hook on x makes 50 of 5; "
-        "AccumulateGrad runs once and adds 50 into x.grad."
-    )
+    assert told[-3] == "3 + 2 = 5 has arrived at x. A hook on x makes 50 of it, and that goes on."
+    assert told[-2] == "3 + 2 = 5 have met in the inbox of x; AccumulateGrad runs once and adds 50 into x.grad."
+
+
+def test_the_step_of_a_hook_shows_the_gradient_before_and_after_it(engine):
+    scene = viz.record(
+        """
+        x = T.tensor(3.0, requires_grad=True)
+        a = x * 2
+        a.register_hook(lambda grad: grad.clamp(max=5.0))
+        (a + a * a).backward()
+        """,
+        engine=engine,
+    ).scene()
+    (at,) = [number for number, step in enumerate(scene["steps"]) if step["title"] == "Backward: a hook on a"]
+    assert scene["steps"][at]["line"] == 3
+    assert "grad 1 + 6 + 6" not in frame(scene, "values", at)
+    assert "grad 13 → 5" in frame(scene, "values", at)
+    assert "grad 13 → 5" in frame(scene, "values", -1)
+    assert scene["views"]["values"]["moves"][str(at)][0]["texts"] == ["1 + 6 + 6", "13", "5"]
 
 
 def test_a_hook_on_the_root_comes_before_the_pass_has_its_first_gradient(engine):
     told = sentences("x = T.tensor(3.0, requires_grad=True)\nx.register_hook(lambda g: g * 10)\nx.backward()", engine)
     assert told[2].startswith("The backward pass starts at x with the gradient 1:")
-    assert told[-2] == "a hook on x makes 10 of 1; AccumulateGrad adds 10 into x.grad."
+    assert told[-3] == "1 has arrived at x. A hook on x makes 10 of it, and that goes on."
+    assert told[-2] == "AccumulateGrad adds 10 into x.grad."
 
 
 NO_GRADIENT = """

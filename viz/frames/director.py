@@ -245,6 +245,7 @@ class Director:
 
     def _run(self, events: list[Event]) -> None:
         event = events[0]
+        self._show_hooks(event.node or "")
         self._order += 1
         key = event.node or ""
         op = self.graph.ops.get(key)
@@ -282,10 +283,30 @@ class Director:
             )
         )
 
+    def _show_hooks(self, node: str) -> None:
+        """A step for each hook that has changed a gradient since the last node: they belong to the node that comes now."""
+        for event in self._hooks:
+            before, after = (gradient.array for gradient in event.gradients)
+            if before == after:
+                continue
+            value = self.graph.values[event.values[0]]
+            waiting = self.flow.inbox.get((node, value.output_nr if node in self.graph.ops else 0), [])
+            first = value.key not in self.flow.hooked
+            met = joined(waiting) if first and 1 < len(waiting) <= 4 else ""
+            self.flow.change(value, met, before, after)
+            self._passing(value.key, "now", "done")
+            words = f"{met}{' = ' if met else ''}{brief(before)} has arrived at {value.title}. A hook on {value.title} makes {brief(after)} of it, and that goes on."
+            ready = [self.words.node(key) for key in event.ready]
+            self._close(Step("backward", f"Backward: a hook on {value.title}", words, event.line, ready))
+
     def _hooks_before(self) -> list[str]:
-        """What the hooks did that ran since the last node: they belong to the node that comes now."""
+        """What the hooks saw that ran since the last node, and changed nothing."""
         self._hooks_of, self._hooks = self._hooks, []
-        return [hooked(self.graph.values[one.values[0]].title, one.gradients) for one in self._hooks_of]
+        return [
+            hooked(self.graph.values[one.values[0]].title, one.gradients[0])
+            for one in self._hooks_of
+            if one.gradients[0].array == one.gradients[1].array
+        ]
 
     def _finishes(self, event: Event) -> None:
         op = self.graph.ops[event.node or ""]
@@ -327,7 +348,7 @@ class Director:
         for view, place in (("values", leaf.key if leaf is not None else key), ("grad_fn", key)):
             if given is None:
                 break
-            if len(waiting) > 1:
+            if len(waiting) > 1 and place not in self.flow.hooked:
                 self.stages[view].move("at", place, joined(waiting), brief(given))
             self.stages[view].move("into", place, short(given), short(total))
         if leaf is not None:

@@ -22,6 +22,9 @@ class Flow:
         self.layers: dict[str, list[grids.Grid]] = {}  # the gradients of each value that are drawn
         self.inbox: dict[tuple[str, int], list[Gradient]] = {}  # what has come and waits, per node and output
         self.touched: dict[tuple[str, int], None] = {}  # inboxes that something came into in this step
+        self.hooked: dict[
+            str, Array | None
+        ] = {}  # values whose gradient a hook has changed, and what had arrived there
         self._expected: dict[str, int] = {}
         self._lit: dict[tuple[str, str], None] = {}  # views and links that show a gradient of this pass
         self._given: dict[str, None] = {}  # results that have a gradient of this pass
@@ -29,6 +32,7 @@ class Flow:
     def begin(self, events: list[Event]) -> None:
         """A pass of these events starts."""
         self.inbox.clear()
+        self.hooked = {}
         self._expected = {}
         for event in events:
             if event.kind == "send":
@@ -41,7 +45,7 @@ class Flow:
         """A node takes what is in its inboxes; given back is the gradient that came, where it is the only one."""
         for gradient in gradients:
             waiting = self.inbox.pop((key, gradient.output_nr), [])
-            if len(waiting) > 1 and gradient.value is not None:
+            if len(waiting) > 1 and gradient.value is not None and gradient.value not in self.hooked:
                 for view, place in (("values", gradient.value), ("grad_fn", key)):
                     self.stages[view].move("at", place, joined(waiting), brief(gradient.array))
             if gradient.value is not None and gradient.array is not None:
@@ -76,10 +80,18 @@ class Flow:
                 self.stages["grad_fn"].set(key, None, grad="")
         self._given.clear()
 
+    def change(self, value: Value, met: str, before: Array | None, after: Array | None) -> None:
+        """A hook on a value makes another gradient of what has arrived there, of several that have `met`."""
+        first = self.hooked.setdefault(value.key, before)
+        self._set(value.key, None, grad=f"grad {brief(first)} → {brief(after)}", short=f"grad {short(after)}")
+        self.stages["values"].move("at", value.key, met, brief(before), brief(after))
+
     def arrived(self, value: Value, array: Array | None) -> None:
         """All of the gradient of a value is there."""
         note = "" if value.kind == "leaf" else "retained" if value.retains_grad else "not kept"
         text = {"grad": f"grad {grids.words(array)}".strip(), "short": f"grad {short(array)}"}
+        if value.key in self.hooked:
+            text["grad"] = f"grad {brief(self.hooked[value.key])} → {brief(array)}"
         if note and grids.grid("", array) is not None:
             text["grad"] += f", {note}"
         elif note:

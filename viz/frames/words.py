@@ -90,12 +90,9 @@ def arrived(gradients: list[Gradient], graph: Graph) -> str:
     return listed([f"{brief(one.array)} for {title}" for one, title in zip(there, titles, strict=True)])
 
 
-def hooked(name: str, gradients: list[Gradient]) -> str:
-    """What a hook did: its gradient before and after."""
-    before, after = gradients
-    if before.array == after.array:
-        return f"a hook on {name} sees {brief(before.array)} and leaves it"
-    return f"a hook on {name} makes {brief(after.array)} of {brief(before.array)}"
+def hooked(name: str, gradient: Gradient) -> str:
+    """What a hook saw that has left its gradient as it was."""
+    return f"a hook on {name} sees {brief(gradient.array)} and leaves it"
 
 
 def sentence(text: str) -> str:

@@ -1,5 +1,7 @@
-// A question to answer before the picture is shown. Every choice has its own reply; needs no kernel.
+// A question to answer before the picture is shown. Every choice has its own reply; needs no kernel. What would answer it is
+// covered until a choice was made, or a reader wants to see it anyway.
 
+import { Cover } from "./js/cover.js";
 import { h, ownTheKeys } from "./js/dom.js";
 import { listen, widget } from "./js/model.js";
 
@@ -12,7 +14,12 @@ function prose(text) {
 
 function renderPrediction({ model, el }) {
   const right = model.get("right");
+  const cover = new Cover(el, model.get("covers"));
   const reply = h("p", { class: "tgv-reply", "aria-live": "polite" });
+  const anyway = h("button", { type: "button", class: "tgv-anyway", hidden: !model.get("covers"), onclick: () => {
+    model.set("shown", true);
+    model.save_changes();
+  } }, "show me anyway");
   const picture = h("div", { class: "tgv-reveal" });
   const choices = model.get("choices").map(([text, answer]) => {
     const onclick = () => {
@@ -36,7 +43,11 @@ function renderPrediction({ model, el }) {
     }
     const last = choices.find(({ text }) => text === tried.at(-1));
     reply.dataset.verdict = !last ? "" : last.text === right ? "right" : "wrong";
-    reply.replaceChildren(last ? prose(last.answer) : "Choose before you read on.");
+    const shown = tried.length > 0 || model.get("shown");
+    const waits = model.get("covers") && !shown ? "Choose before you read on. What follows is covered until then." : "Choose before you read on.";
+    reply.replaceChildren(last ? prose(last.answer) : waits);
+    anyway.style.visibility = shown ? "hidden" : "visible"; // its place is kept
+    cover.show(shown);
     if (tried.includes(right) && !picture.firstChild) picture.innerHTML = model.get("reveal");
   }
 
@@ -44,15 +55,16 @@ function renderPrediction({ model, el }) {
   el.replaceChildren(
     h("p", { class: "tgv-question" }, h("b", {}, "Predict. "), prose(model.get("question"))),
     group,
-    reply,
+    h("div", { class: "tgv-answered" }, reply, anyway),
     picture,
   );
-  const deaf = listen(model, { "change:tried": update });
+  const deaf = listen(model, { "change:tried": update, "change:shown": update });
   update();
   const release = ownTheKeys(el);
   return () => {
     release();
     deaf();
+    cover.destroy();
   };
 }
 

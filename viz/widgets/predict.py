@@ -22,7 +22,8 @@ class Prediction(Live):
     """Shows a question with its choices; answers each choice, and reveals a picture once the right one was found.
 
     Traits: `question`, `choices` ([text, reply] pairs), `right` (the text of the right one), `reveal` (SVG text or ""),
-    `tried` (the texts chosen so far, the newest last).
+    `tried` (the texts chosen so far, the newest last), `covers` (how many of the cells that follow are covered until a
+    choice was made), `shown` (whether a reader wanted to see them anyway).
     """
 
     _esm = bundle.script("predict.js")
@@ -33,21 +34,30 @@ class Prediction(Live):
     right = traitlets.Unicode().tag(sync=True)
     reveal = traitlets.Unicode("").tag(sync=True)
     tried: traitlets.List = traitlets.List().tag(sync=True)
+    covers = traitlets.Int(0).tag(sync=True)
+    shown = traitlets.Bool(False).tag(sync=True)
 
     def _text(self) -> str:
         return f"Predict. {self.question}  ({' / '.join(choice for choice, _ in self.choices)})"
 
 
-def predict(question: str, choices: Mapping[str, str], right: str, reveal: HasSvg | None = None) -> Prediction:
+def predict(
+    question: str, choices: Mapping[str, str], right: str, reveal: HasSvg | None = None, covers: int = 0
+) -> Prediction:
     """Ask for a prediction; `choices` maps each choice to the reply it gets, `right` is the right one.
 
-    Text between backticks is shown as code. `reveal` is a picture to show once the right choice was found. Raises
-    `ValueError` when `right` is not among the choices.
+    Text between backticks is shown as code. `reveal` is a picture to show once the right choice was found. `covers` says
+    how many of the cells that follow would answer the question: their text and what they print and show is covered until a
+    choice was made, or the reader asks to see it anyway. Raises `ValueError` when `right` is not among the choices, or
+    `covers` is negative.
 
     >>> predict("What is 2 + 2?", {"4": "Yes.", "5": "One too many."}, right="4").tried
     []
     """
     if right not in choices:
         raise ValueError(f"the right choice {right!r} is not among {', '.join(map(repr, choices))}")
+    if covers < 0:
+        raise ValueError(f"covers is the number of cells that follow, so it cannot be {covers}")
     pairs: list[Any] = [[text, reply] for text, reply in choices.items()]
-    return Prediction(question=question, choices=pairs, right=right, reveal=reveal.svg if reveal else "")
+    svg = reveal.svg if reveal else ""
+    return Prediction(question=question, choices=pairs, right=right, reveal=svg, covers=covers)
