@@ -6,25 +6,27 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from support.diagnosis import broken, healthy, scripts
+from support.diagnosis import broken, healthy, scripts, unseen
 
 import viz
 
 ROOT = Path(__file__).resolve().parents[2]
 
 
-@pytest.mark.parametrize("case", [*broken.BROKEN, *scripts.SCRIPTS], ids=lambda case: case.name)
+@pytest.mark.parametrize("case", [*broken.BROKEN, *scripts.SCRIPTS, *unseen.BROKEN], ids=lambda case: case.name)
 def test_the_cause_and_its_line_come_first(engine, case):
     report = viz.diagnose(case.program, engine=engine)
     first = report.findings[0]
     assert (first.kind in case.kinds.split(), first.line in case.lines) == (True, True), repr(report)
+    assert report.observation.troubles == []
 
 
-@pytest.mark.parametrize("case", healthy.HEALTHY, ids=lambda case: case.name)
+@pytest.mark.parametrize("case", [*healthy.HEALTHY, *unseen.HEALTHY], ids=lambda case: case.name)
 def test_nothing_is_called_certain_about_a_program_that_is_right(engine, case):
     report = viz.diagnose(case.program, engine=engine)
     assert report.error is None
     assert [finding for finding in report.findings if finding.certain] == []
+    assert report.observation.troubles == []
 
 
 def trained(T):

@@ -132,6 +132,7 @@ class Through:
     stale: set[int] = field(default_factory=set)  # leaves whose .grad a step had used already and that was added to
     step: int = 0
     done: bool = False
+    used: bool = False  # whether a step has used any gradient that it brought
 
 
 @dataclass
@@ -148,6 +149,8 @@ class Moment:
     stale: tuple[int, ...] = ()  # step: leaves whose gradient holds what a step before had used
     moved: float | None = None
     stack: tuple[int, ...] = ()
+    rate: float | None = None  # step: the learning rate then
+    thrown: tuple[int, ...] = ()  # zero: passes whose gradients no step had used
 
 
 @dataclass
@@ -180,6 +183,7 @@ class Part:
     attribute: str = ""  # the plain attribute it is kept in
     stack: tuple[int, ...] = ()
     eval_line: int | None = None
+    untrained_statistics: int = 0  # calls of a batch norm in evaluation mode with the statistics it was born with
 
 
 @dataclass
@@ -214,6 +218,11 @@ class Observation:
     warnings: list[tuple[str, int | None]] = field(default_factory=list)
     functions: list[FunctionCheck] = field(default_factory=list)
     kept: list[tuple[str, int, int | None]] = field(default_factory=list)  # name, values of older steps alive, line
+    asked_in_vain: list[tuple[int, int]] = field(
+        default_factory=list
+    )  # value whose `.grad` was read and is no leaf, line
+    schedules: list[tuple[str, int | None]] = field(default_factory=list)  # class of a scheduler, line that made it
+    troubles: list[str] = field(default_factory=list)  # what the watching itself stumbled over
     error: dict[str, Any] | None = None
     cut: bool = False  # whether the program ran on unseen
     steps: int = 0
@@ -250,10 +259,17 @@ class Observation:
                 stack.extend(self.ops[value.op].inputs)
         return found
 
-    def route(self, root: int, goal: Callable[[Seen], bool], extra: dict[int, list[int]] | None = None) -> list[int]:
+    def route(
+        self,
+        root: int,
+        goal: Callable[[Seen], bool],
+        extra: dict[int, list[int]] | None = None,
+        past_leaves: bool = False,
+    ) -> list[int]:
         """The shortest chain of values from `root` up to one that is a `goal`; empty where there is none.
 
-        `extra` are further links, from a value to what its numbers came from by way of Python.
+        `extra` are further links, from a value to what its numbers came from by way of Python; `past_leaves` goes on where an op
+        made a leaf out of other tensors.
         """
         before: dict[int, int | None] = {root: None}
         queue = [root]
@@ -265,7 +281,7 @@ class Observation:
                     chain.append(behind)
                 return chain[::-1]
             ahead: list[int] = []
-            if value.op is not None and (value.leaf is None or not value.requires_grad):
+            if value.op is not None and (past_leaves or value.leaf is None or not value.requires_grad):
                 ahead += self.ops[value.op].inputs
             ahead += (extra or {}).get(nr, [])
             for one in ahead:

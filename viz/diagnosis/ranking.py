@@ -25,6 +25,7 @@ EXPLAINS = {
     "stale-optimizer": {"not-in-optimizer", "unused"},
     "used-twice": {"unused"},
     "dead-relu": {"times-zero"},
+    "exploding": {"not-finite"},
     "unused-labels": {"zero"},
     "state-not-detached": {"second-backward", "retain-graph"},
 }

@@ -7,7 +7,7 @@ import math
 from collections.abc import Iterator
 
 from viz.diagnosis.finding import Finding, listed, number
-from viz.diagnosis.observation import Leaf, Moment, Observation, Seen, Through
+from viz.diagnosis.observation import Held, Leaf, Moment, Observation, Seen, Through
 
 LOSSES = {
     "mse_loss", "l1_loss", "smooth_l1_loss", "huber_loss", "binary_cross_entropy", "binary_cross_entropy_with_logits",
@@ -58,6 +58,7 @@ SMALL = 1e-6  # a step, against the size of what it changes
 STILL = 1e-5  # a change of the loss over all steps, against the loss
 LARGE = 3.0  # times that a loss grows over five passes or more; batches differ, so over fewer it takes
 AT_ONCE = 100.0
+DECAYED = 1e-4  # of the first learning rate
 
 
 def find(seen: Observation) -> Iterator[Finding]:
@@ -78,6 +79,7 @@ def _order(seen: Observation) -> Iterator[Finding]:
     steps = [moment for moment in seen.moments if moment.kind in ("step", "update")]
     yield from _adding(seen, [step for step in steps if step.stale])
     yield from _emptied(seen)
+    yield from _thrown_away(seen)
     passes = [each for each in seen.passes if each.done and each.kind == "backward"]
     if seen.optimizers and not any(step.kind == "step" for step in steps) and len(passes) > 2 and seen.error is None:
         held = seen.optimizers[0]
@@ -137,6 +139,24 @@ def _emptied(seen: Observation) -> Iterator[Finding]:
                 "Zero the gradients before backward(), or after step().", seen.called(optimizer.leaves),
                 [last_zero.line or 0, step.line or 0], 5, share=1.0,
             )  # fmt: skip
+
+
+def _thrown_away(seen: Observation) -> Iterator[Finding]:
+    """Gradients set back before any step used them, while others of the same backward() were used."""
+    lost = {nr for moment in seen.moments for nr in moment.thrown if not seen.passes[nr - 1].used}
+    for line in dict.fromkeys(each.line for each in seen.passes if each.nr in lost):
+        passes = [each.nr for each in seen.passes if each.line == line and each.done]
+        thrown = [nr for nr in passes if nr in lost]
+        zero = next(moment for moment in seen.moments if set(moment.thrown) & set(thrown))
+        if len(thrown) < 2 or not any(seen.passes[nr - 1].used for nr in passes) or len(thrown) < len(passes) / 2:
+            continue
+        yield Finding(
+            "zero-before-step", zero.line, False,
+            f"Line {zero.line}, `{seen.places.code(zero.line)}`, sets back what no step has used: of {len(passes)} passes of line {line}, "
+            f"the gradients of {len(thrown)} were thrown away, and only the last ones before a step count.",
+            "Where gradients are to add up over several batches, set them back after the step alone.", [], [zero.line or 0, line or 0], 5,
+            share=0.9,
+        )  # fmt: skip
 
 
 # what the optimiser holds
@@ -339,6 +359,7 @@ def _rate(seen: Observation) -> Iterator[Finding]:
                 "Try a rate a thousand times larger: 0.1 to 0.01 for SGD, 0.001 for Adam are usual.", seen.called(held.leaves),
                 [held.line or 0], 5, share=0.8,
             )  # fmt: skip
+        yield from _decayed(seen, held, own)
     if len(losses) >= 3 and len(lines) == 1 and all(math.isfinite(loss) for loss in losses):
         grows = sum(b > a for a, b in itertools.pairwise(losses))
         grown = LARGE if len(losses) >= 5 else AT_ONCE
@@ -353,6 +374,24 @@ def _rate(seen: Observation) -> Iterator[Finding]:
                     + (f" The {held_by.kind} takes steps of {number(max((s.moved or 0) for s in steps))} times the weights' size, at a rate of {held_by.rate:g}." if held_by else ""),
                     "Make the learning rate ten times smaller, until the loss falls.", [], [line or 0], 5, share=0.8,
                 )  # fmt: skip
+
+
+def _decayed(seen: Observation, held: Held, steps: list[Moment]) -> Iterator[Finding]:
+    """A scheduler that took the rate away in a few steps."""
+    rates = [step.rate for step in steps if step.rate is not None]
+    if not rates or not seen.schedules or rates[0] < max(rates):
+        return
+    tiny = [rate for rate in rates if rate < DECAYED * rates[0]]
+    if 2 * len(tiny) < len(rates) or (steps[-1].moved or 0.0) >= SMALL:
+        return
+    kind, line = seen.schedules[-1]
+    yield Finding(
+        "rate-too-small", line, False,
+        f"The learning rate fell from {rates[0]:g} to {rates[-1]:g} in {len(rates)} steps, by the {kind} of line {line}: "
+        f"the last step moved the weights by {number(steps[-1].moved or 0.0)} of their size.",
+        "Let it decay over the whole training: call its step() once an epoch, or choose a factor nearer to 1.",
+        seen.called(held.leaves), [line or 0, held.line or 0], 5, share=0.8,
+    )  # fmt: skip
 
 
 def _ascends(seen: Observation) -> bool:
@@ -389,7 +428,30 @@ def _modes(seen: Observation) -> Iterator[Finding]:
             [moment.line or 0], 5, share=0.7,
         )  # fmt: skip
         return
+    yield from _unborn_statistics(seen)
     yield from _dropout(seen)
+
+
+def _unborn_statistics(seen: Observation) -> Iterator[Finding]:
+    """A batch norm that learns in evaluation mode, and has never seen a batch to take its statistics from."""
+    found = [
+        part
+        for part in seen.parts
+        if part.untrained_statistics
+        and any(seen.leaves[nr].held and seen.leaves[nr].gradients for nr in part.parameters)
+    ]
+    if not found:
+        return
+    line = found[0].eval_line or found[0].line
+    names = [part.path or part.kind for part in found]
+    yield Finding(
+        "frozen-batch-norm", line, False,
+        f"{listed(names)} ran in evaluation mode in {found[0].untrained_statistics} training passes"
+        + (f", since line {line}, `{seen.places.code(line)}`" if line else "")
+        + ". Its running mean is still 0 and its variance 1, as at birth: it never normalised anything.",
+        "Leave it in training mode, model.train(); freeze its statistics only where they were learnt before.", names, [line or 0], 5,
+        share=0.7,
+    )  # fmt: skip
 
 
 def _subtree(seen: Observation, root: int) -> set[int]:
@@ -461,14 +523,17 @@ def _labels(seen: Observation) -> Iterator[Finding]:
     if not passes or not seen.steps:
         return
     above = seen.above([root for each in passes for root in each.roots])
+    if _compared_with_data(seen, above):
+        return
     named = [
         value
         for value in seen.values
         if value.name in LABELS and value.leaf is None and value.of_grad is None and value.nr not in above
     ]
+    reaching = [value.nr for value in seen.values if value.name in LABELS and value.nr in above]
+    if any(not any(seen.values[nr].requires_grad for nr in seen.above([one])) for one in reaching):
+        return  # labels do reach it, under this name or another
     for value in named:
-        if any(other.nr in above for other in seen.values if other.name == value.name):
-            continue
         below = [op for op in seen.ops if value.nr in op.inputs]
         if any(set(op.outputs) & above for op in below):
             continue
@@ -481,6 +546,21 @@ def _labels(seen: Observation) -> Iterator[Finding]:
             f"Compare the outputs with {value.name}.", [value.name], [loss or last.line or 0, value.line or 0], 5, share=0.5,
         )  # fmt: skip
         return
+
+
+def _compared_with_data(seen: Observation, above: set[int]) -> bool:
+    """Whether something on the way to the loss is held against numbers that no parameter made: labels, by any name."""
+    learnt: dict[int, bool] = {}
+    for nr in sorted(above):
+        value = seen.values[nr]
+        given = [one.nr for one in seen.inputs(value)]
+        learnt[nr] = value.requires_grad or any(learnt.get(one, False) for one in given)
+        maker = seen.maker(value)
+        if maker is not None and (maker.name in ALL_LOSSES | DIFFERENCES or maker.name in ("gather", "__getitem__")):
+            own = [learnt.get(one, False) for one in given if math.prod(seen.values[one].shape) > 1]
+            if any(own) and not all(own):
+                return True
+    return False
 
 
 def _loss_line(seen: Observation, each: Through) -> int | None:

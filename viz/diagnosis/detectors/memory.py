@@ -52,6 +52,8 @@ def _growing(seen: Observation) -> Iterator[Finding]:
         called = names[0] if names else "what it makes"
         times = len({_turn(seen, one.nr) for one, _ in found})
         if state:
+            line = _in_loop(seen, op, later[0].stack, names)
+            code = seen.places.code(line)
             yield Finding(
                 "state-not-detached", line, True,
                 f"Line {line}, `{code}`, takes {called} from before the last backward pass, with its whole history: the graph of each step hangs on "
@@ -68,6 +70,18 @@ def _growing(seen: Observation) -> Iterator[Finding]:
                 "Keep the number alone: `.item()`, or `.detach()`.", names, [line], 6, _with_item(code), op.where,
                 [value.nr, *op.outputs[:1]], value.nr, 0.7,
             )  # fmt: skip
+
+
+def _in_loop(seen: Observation, op: Ran, stack: tuple[int, ...], names: list[str]) -> int | None:
+    """The line to cut a state in: the one of the training loop that hands it on by name, else the op's own."""
+    loop = next((loops[0] for line in stack if (loops := seen.places.loops(line))), None)
+    if loop is None or (op.line is not None and loop[0] <= op.line <= loop[1]):
+        return op.line
+    inside = [line for line in op.stack if loop[0] <= line <= loop[1]]
+    named = [
+        line for line in inside if any(re.search(rf"\b{re.escape(name)}\b", seen.places.code(line)) for name in names)
+    ]
+    return named[0] if named else op.line
 
 
 def _same(seen: Observation, maker: Ran, op: Ran) -> bool:
@@ -153,6 +167,12 @@ def _second(seen: Observation) -> Iterator[Finding]:
             nr in seen.ops[seen.values[one].op or 0].inputs for one in mine - shared if seen.values[one].op is not None
         )
     ]
+    first = before[-1]
+    if first.line != failed.line and not any(
+        m.kind in ("step", "update") and first.order < m.order < failed.order for m in seen.moments
+    ):
+        yield _in_one_step(seen, first, failed, shared)
+        return
     nr = max(edge or shared)
     op = seen.maker(seen.values[nr])
     assert op is not None
@@ -164,6 +184,20 @@ def _second(seen: Observation) -> Iterator[Finding]:
         "gone.",
         "Compute it anew in each step, or detach() it if it is not to learn.", [name] if name else [], [line or 0, failed.line or 0], 6,
         where=op.where, path=[*op.inputs[:1], nr, *failed.roots[:1]], cut=nr, share=1.0, explains_error=True,
+    )  # fmt: skip
+
+
+def _in_one_step(seen: Observation, first: Through, failed: Through, shared: set[int]) -> Finding:
+    """Two losses of one step, each with its own backward(), over a part that both share."""
+    trunk = seen.values[max(shared)]
+    name = trunk.name or f"what line {trunk.line} computes"
+    return Finding(
+        "second-backward", first.line, True,
+        f"Line {first.line}, `{seen.places.code(first.line)}`, and line {failed.line}, `{seen.places.code(failed.line)}`, both go back through "
+        f"{name}: the first let go of what its nodes had saved, and the second found it gone.",
+        "Add the losses up and go back once, `(a + b).backward()`; or retain_graph=True in the first.",
+        [trunk.name] if trunk.name else [], [first.line or 0, failed.line or 0, trunk.line or 0], 6,
+        path=[trunk.nr, *failed.roots[:1]], cut=trunk.nr, share=1.0, explains_error=True,
     )  # fmt: skip
 
 

@@ -99,7 +99,7 @@ def _cut(seen: Observation, leaf: Leaf, passes: list[Through], ways: dict[int, l
     best: Cut | None = None
     for each in passes:
         for root in each.roots:
-            chain = seen.route(root, lambda value: value.nr in values, ways)
+            chain = seen.route(root, lambda value: value.nr in values, ways, past_leaves=True)
             if not chain:
                 continue
             found = _along(seen, chain[::-1], ways)
@@ -316,39 +316,33 @@ def _unused(seen: Observation, unused: list[Leaf], trained: int) -> Iterator[Fin
 def _rebound_or_non_leaf(seen: Observation) -> Iterator[Finding]:
     """`.grad` was read of what is no leaf: a scaled weight, or an update that made a new tensor."""
     told: set[int | None] = set()
-    heard = [line for message, line in seen.warnings if "not a leaf Tensor is being accessed" in message]
-    for line in heard:
-        for name in dict.fromkeys(re.findall(r"([\w.\[\]]+)\.grad\b", seen.places.code(line))):
-            found = [
-                value for value in seen.values if value.name == name and value.leaf is None and value.op is not None
-            ]
-            if not found:
-                continue
-            value = found[-1]
-            op = seen.maker(value)
-            assert op is not None
-            if op.line in told:
-                continue
-            told.add(op.line)
-            rebound = any(seen.values[nr].of_grad is not None or _near_grad(seen, nr) for nr in op.inputs)
-            kind = "rebound" if rebound else "non-leaf"
-            code = f"Line {op.line}, `{seen.places.code(op.line)}`,"
-            if rebound:
-                text = SAYS["rebound"].format(code=code, names=name)
-                fix = FIXES["rebound"]
-            else:
-                text = (
-                    f"{code} computes {name} from another tensor (`{op.name}`), so {name} is no leaf. backward() keeps "
-                    f"gradients for leaves only: {name}.grad, read in line {line}, is None."
-                )
-                fix = (
-                    f"Make {name} first and switch its gradient on afterwards, as in `{name}.requires_grad_()` on its own "
-                    f"line; or call {name}.retain_grad() before backward() to look at it."
-                )
-            yield Finding(
-                kind, op.line, True, text, fix, [name], [op.line or 0, line or 0], 1, path=[*op.inputs[:1], value.nr],
-                cut=value.nr, share=1.0, explains_error=seen.error is not None and "NoneType" in seen.error["message"],
-            )  # fmt: skip
+    for nr, line in seen.asked_in_vain:
+        value = seen.values[nr]
+        op = seen.maker(value)
+        if op is None or op.line in told:
+            continue
+        read = re.findall(r"([\w.\[\]]+)\.grad\b", seen.places.code(line))
+        name = read[0] if len(read) == 1 else value.name or "it"
+        told.add(op.line)
+        rebound = any(seen.values[nr].of_grad is not None or _near_grad(seen, nr) for nr in op.inputs)
+        kind = "rebound" if rebound else "non-leaf"
+        code = f"Line {op.line}, `{seen.places.code(op.line)}`,"
+        if rebound:
+            text = SAYS["rebound"].format(code=code, names=name)
+            fix = FIXES["rebound"]
+        else:
+            text = (
+                f"{code} computes {name} from another tensor (`{op.name}`), so {name} is no leaf. backward() keeps "
+                f"gradients for leaves only: {name}.grad, read in line {line}, is None."
+            )
+            fix = (
+                f"Make {name} first and switch its gradient on afterwards, as in `{name}.requires_grad_()` on its own "
+                f"line; or call {name}.retain_grad() before backward() to look at it."
+            )
+        yield Finding(
+            kind, op.line, True, text, fix, [name], [op.line or 0, line or 0], 1, path=[*op.inputs[:1], value.nr],
+            cut=value.nr, share=1.0, explains_error=seen.error is not None and "NoneType" in seen.error["message"],
+        )  # fmt: skip
 
 
 def _unregistered(seen: Observation) -> Iterator[Finding]:

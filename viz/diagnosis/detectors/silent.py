@@ -6,7 +6,7 @@ import itertools
 from collections.abc import Iterator
 
 from viz.diagnosis.finding import Finding, listed, number
-from viz.diagnosis.observation import Observation, Ran, Seen
+from viz.diagnosis.observation import Held, Observation, Ran, Seen
 
 KEEPS_NOTHING = {
     "add", "__add__", "sub", "__sub__", "sum", "mean", "view", "reshape", "neg", "__neg__", "cat", "stack", "squeeze", "unsqueeze",
@@ -39,6 +39,7 @@ def find(seen: Observation) -> Iterator[Finding]:
     yield from _functions(seen)
     yield from _uphill(seen)
     yield from _used_twice(seen)
+    yield from _unseeded(seen)
 
 
 def _data_writes(seen: Observation) -> Iterator[Finding]:
@@ -110,8 +111,8 @@ def _behind_data(seen: Observation, value: Seen) -> Seen | None:
 
 def _functions(seen: Observation) -> Iterator[Finding]:
     for check in seen.functions:
-        if check.worst < FAR:
-            continue
+        if check.worst < FAR or (check.flat and not check.missing) or (check.identity and not check.missing):
+            continue  # the slope of what is flat, or of what gives back its input, is only ever changed on purpose
         span = seen.places.defined(check.name, "backward")
         line = check.line
         stands_in = check.flat or check.identity  # a straight-through estimator, or a gradient turned round on purpose
@@ -131,7 +132,7 @@ def _uphill(seen: Observation) -> Iterator[Finding]:
     writes = [(leaf, write) for leaf in seen.leaves for write in leaf.writes if write.kind == "update" and write.ascent]
     if not writes:
         return
-    losses = [each.loss for each in seen.passes if each.loss is not None and each.kind == "backward"]
+    losses = [each.loss for each in seen.passes if each.loss is not None and not each.create]
     rises = sum(b > a for a, b in itertools.pairwise(losses))
     if len(losses) < 2 or rises < 0.6 * (len(losses) - 1):
         return
@@ -179,6 +180,35 @@ def _used_twice(seen: Observation) -> Iterator[Finding]:
                 f"Use {short} in one of the two, if that was meant.", names, [one for one in reversed(lines) if one], 7, change, share=0.6,
             )  # fmt: skip
             break
+
+
+def _unseeded(seen: Observation) -> Iterator[Finding]:
+    """The same lines trained twice, the same model from other random numbers: what differs is not what was changed."""
+    runs: dict[int, list[Held]] = {}
+    for held in seen.optimizers:
+        if held.line is not None and held.made_here:
+            runs.setdefault(held.line, []).append(held)
+    for line, found in runs.items():
+        first, second = found[0], found[-1]
+        shapes = [[seen.leaves[nr].shape for nr in held.leaves] for held in (first, second)]
+        if len(found) < 2 or shapes[0] != shapes[1]:
+            continue
+        began = [next((e for e in seen.passes if set(held.leaves) & set(e.got)), None) for held in (first, second)]
+        if began[0] is None or began[1] is None or began[0].loss is None or began[1].loss in (None, began[0].loss):
+            continue
+        seeds = [moment for moment in seen.moments if moment.kind == "seed" and moment.order > began[0].order]
+        if seeds:
+            continue
+        maker = seen.leaves[first.leaves[0]].line or line
+        code = seen.places.code(maker)
+        yield Finding(
+            "unseeded", maker, False,
+            f"Line {line} begins the same training {len(found)} times, and line {maker}, `{code}`, from other random numbers each time: the first "
+            f"loss is {number(began[0].loss)} in one run and {number(began[1].loss or 0.0)} in another. Part of what differs between them is chance.",
+            "Seed before each run that you compare, `T.manual_seed(0)`, and give a shuffling loader its own generator; or average over "
+            "several seeds.", [], [maker, line], 7, share=0.1,
+        )  # fmt: skip
+        return
 
 
 def _site(op: Ran) -> int | None:

@@ -33,7 +33,12 @@ class Fall:
 def find(seen: Observation) -> Iterator[Finding]:
     """A gradient that is a hundred-thousandth, or a hundred thousand times, of what it was at the other end."""
     for each in reversed(seen.passes):
-        if each.done and each.kind == "backward" and each.got:
+        if (
+            each.done
+            and each.kind == "backward"
+            and each.got
+            and all(math.isfinite(peak) for peak in each.got.values())
+        ):
             yield from _of_pass(seen, each)
             return
 

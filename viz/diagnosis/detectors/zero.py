@@ -24,6 +24,9 @@ FLAT = {
 RELUS = {"relu", "relu_", "relu6", "threshold", "hardtanh", "hardswish", "hardsigmoid", "prelu", "relu6_"}
 CLAMPS = {"clamp", "clip", "clamp_", "clamp_min", "clamp_max", "minimum", "maximum", "hardtanh"}
 SQUASHES = {"sigmoid", "tanh", "softmax", "log_softmax", "sigmoid_", "tanh_", "erf", "softmin", "logsigmoid"}
+BOUNDED = {"sigmoid", "tanh", "sigmoid_", "tanh_"}
+FAR_OUT = 20.0  # an input at which a sigmoid or tanh is flat in single precision
+HARDLY = 0.02  # of a gradient: the most that a nearly saturated op lets pass
 PRODUCTS = {
     "mul",
     "__mul__",
@@ -83,6 +86,7 @@ def find(seen: Observation) -> Iterator[Finding]:
     yield from _twice_softmax(seen)
     yield from _blocked(seen)
     yield from _equal_units(seen)
+    yield from _nearly_flat(seen)
 
 
 def _blocked(seen: Observation) -> Iterator[Finding]:
@@ -269,6 +273,28 @@ def _twice_softmax(seen: Observation) -> Iterator[Finding]:
         yield Finding(
             "double-softmax", line, True, text, fix, [value.name] if value.name else [], [line or 0, op.line or 0], 2, change,
             maker.where, [*maker.inputs[:1], value.nr, *op.outputs[:1]], value.nr, share=0.9,
+        )  # fmt: skip
+
+
+def _nearly_flat(seen: Observation) -> Iterator[Finding]:
+    """A sigmoid or tanh whose inputs are so large that hardly any gradient passes, though not quite none."""
+    lines: dict[int | None, list[tuple[Ran, float, float]]] = {}
+    for op in seen.ops:
+        if op.name in BOUNDED and op.recorded and op.inputs and op.outputs:
+            given, out = seen.values[op.inputs[0]], seen.values[op.outputs[0]]
+            if out.grad and given.grad and (given.peak or 0.0) > FAR_OUT:
+                lines.setdefault(op.line, []).append((op, given.grad / out.grad, given.peak or 0.0))
+    for line, found in lines.items():
+        shares = sorted(share for _, share, _ in found)
+        if len(found) < 2 or shares[len(shares) // 2] > HARDLY:
+            continue
+        op, _, peak = found[-1]
+        yield Finding(
+            "saturated", line, False,
+            f"Line {line}, `{seen.places.code(line)}`: `{op.name}` is nearly saturated. Its input reaches {number(peak)} in size, and of the "
+            f"gradient {number(shares[len(shares) // 2])} passes, in {len(found)} calls.",
+            "Scale the inputs to about 1 (subtract the mean, divide by the deviation), or make the weights smaller.",
+            [], [line or 0], 2, where=op.where, path=[op.inputs[0], *op.outputs[:1]], cut=op.inputs[0], share=0.3,
         )  # fmt: skip
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from types import FrameType
+from types import FrameType, FunctionType
 from typing import Any
 
 from viz.diagnosis.watching.modules import Modules
@@ -42,6 +42,17 @@ class Names:
         with self.watch.aside():
             self._name(variables)
             self._kept(variables)
+            for name, thing in list(variables.items()):
+                if self._is_own(thing) and not name.startswith("__"):
+                    self._name({key: one for key, one in vars(thing).items() if not self.watch.engine.is_module(thing)})
+                    self._kept({f"self.{key}": one for key, one in vars(thing).items() if not key.startswith("_")})
+
+    def _is_own(self, thing: Any) -> bool:
+        """Whether a thing is an object of a class that the program's own text defines."""
+        if isinstance(thing, type) or not hasattr(thing, "__dict__"):
+            return False
+        methods = (one for one in vars(type(thing)).values() if isinstance(one, FunctionType))
+        return any(one.__code__.co_filename == self.watch.places.source.filename for one in methods)
 
     def _name(self, variables: dict[str, Any]) -> None:
         engine, seen = self.watch.engine, self.watch.seen

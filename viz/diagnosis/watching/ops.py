@@ -64,8 +64,8 @@ class Ops:
         name = getattr(func, "__name__", "")
         if name == "__get__":
             name = getattr(getattr(func, "__self__", None), "__name__", "")
-            if name == "grad" and args and (leaf := self.values.known_leaf(args[0])) is not None:
-                leaf.asked = True
+            if name == "grad" and args:
+                self.asked(args[0])
             if name not in PLAIN_VIEWS:
                 return func(*args, **kwargs)
         elif name == "__set__":
@@ -83,11 +83,8 @@ class Ops:
             result = func(*args, **kwargs)
             self._left(name, tensors, result, frame)
             return result
-        with watch.aside():
-            lines, where = watch.places.stack(frame)
-            line = lines[0] if lines else None
-            inputs = tuple(self.values.value(tensor, line) for tensor in tensors)
-            versions = [watch.version(tensor) for tensor in tensors]
+        lines, where = watch.places.stack(frame)
+        inputs, versions = self.before(tensors, lines)
         result = func(*args, **kwargs)
         with watch.aside():
             if name == "requires_grad_":
@@ -95,6 +92,14 @@ class Ops:
             else:
                 self.ran(name, lines, where, inputs, tensors, versions, result, args, kwargs)
         return result
+
+    def before(self, tensors: list[Any], lines: tuple[int, ...]) -> tuple[tuple[int, ...], list[int]]:
+        """The values that an op is given, and how often each tensor was changed before it."""
+        inputs: tuple[int, ...] = ()
+        with self.watch.aside():
+            line = lines[0] if lines else None
+            inputs = tuple(self.values.value(tensor, line) for tensor in tensors)
+        return inputs, [self.watch.version(tensor) for tensor in tensors]
 
     def ran(
         self,
@@ -117,7 +122,7 @@ class Ops:
             return
         owner = watch.running[-1] if watch.running else None
         part = seen.parts[owner] if owner is not None else None
-        recorded = any(t.requires_grad for t in (*made, *changed))
+        recorded = any(t.requires_grad and not watch.is_leaf(t) for t in (*made, *changed))
         op = Ran(
             len(seen.ops), name, line, lines, where, part.path if part is not None else "", inputs, (), recorded,
             bool(watch.module.is_grad_enabled()), bool(watch.module.is_inference_mode_enabled()),
@@ -144,7 +149,7 @@ class Ops:
         """Listen to the nodes that an op recorded."""
         nodes: dict[int, tuple[Any, list[tuple[int, int]]]] = {}
         for tensor, nr in zip(tensors, op.outputs, strict=True):
-            if tensor.requires_grad and not tensor.is_leaf:
+            if tensor.requires_grad and not self.watch.is_leaf(tensor):
                 try:
                     node = tensor.grad_fn
                 except RuntimeError:  # a view whose history an in-place change made unreadable
@@ -153,6 +158,17 @@ class Ops:
         for node, places in nodes.values():
             op.node = node.name()
             self.values.hear_node(node, tuple(places))
+
+    def asked(self, tensor: Any) -> None:
+        """The program read a tensor's `.grad`; of what is no leaf there is none."""
+        with self.watch.aside():
+            leaf, nr = self.values.known_leaf(tensor), self.values.known(tensor)
+            if leaf is not None:
+                leaf.asked = True
+            elif nr is not None and tensor.requires_grad and not self.watch.is_leaf(tensor) and not tensor.retains_grad:
+                line = self.watch.line()
+                if line is not None:
+                    self.watch.seen.asked_in_vain.append((nr, line))
 
     def _left(self, name: str, tensors: list[Any], result: Any, frame: FrameType) -> None:
         """A value left the engine."""
@@ -178,7 +194,7 @@ class Ops:
     def _switched(self, tensor: Any, wanted: bool) -> None:
         line, seen = self.watch.line(), self.watch.seen
         with self.watch.aside():
-            if tensor.is_leaf and wanted:
+            if self.watch.is_leaf(tensor) and wanted:
                 known = self.values.known(tensor)
                 nr = self.values.leaf(tensor, line)
                 seen.leaves[nr].frozen_at = None
@@ -186,7 +202,7 @@ class Ops:
                     seen.values[known].leaf = nr
                     seen.values[known].requires_grad = True
                     seen.leaves[nr].values.append(known)
-            elif tensor.is_leaf and not self.watch.running:
+            elif self.watch.is_leaf(tensor) and not self.watch.running:
                 nr = self.values.leaf(tensor, None)
                 seen.leaves[nr].requires_grad = False
                 seen.leaves[nr].frozen_at = line

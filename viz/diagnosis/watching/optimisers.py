@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import sys
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -16,6 +17,19 @@ from viz.diagnosis.watching.writes import Writes
 
 SAMPLE = 64  # numbers of a leaf that are looked at before and after a step
 LARGEST_ROWS = 100_000  # numbers of a matrix whose rows are held beside each other
+
+
+@dataclass
+class _Step:
+    """One call of `step()` under way."""
+
+    lines: tuple[int, ...]
+    held: int
+    parameters: list[Any] = field(default_factory=list)
+    leaves: list[int] = field(default_factory=list)
+    before: list[np.ndarray] = field(default_factory=list)
+    empty: bool = False
+    stale: set[int] = field(default_factory=set)
 
 
 class Optimisers:
@@ -81,6 +95,7 @@ class Optimisers:
                 who, parameters = -1, list(owner.parameters())
             else:
                 who, parameters = self.held(owner), _parameters(owner)
+            leaves: list[int] = []
             with self.watch.aside():
                 leaves = [self.values.leaf(one) for one in parameters]
             self.watch.within += 1
@@ -88,43 +103,90 @@ class Optimisers:
                 result = zero(owner, *args, **kwargs)
             finally:
                 self.watch.within -= 1
+            thrown = self.writes.thrown_away(leaves)
             for leaf in leaves:
                 self.writes.emptied(leaf)
             line, order = next(iter(lines), None), self.watch.following()
-            seen.moments.append(Moment("zero", line, order, who, passes=len(seen.passes), stack=lines))
+            seen.moments.append(Moment("zero", line, order, who, passes=len(seen.passes), stack=lines, thrown=thrown))
             return result
 
         return zero_grad
 
     def around_step(self, step: Any) -> Any:
-        """`step()` of an optimiser."""
+        """`step()` of an optimiser; a closure that it is given is the program's, and is seen as such."""
 
         @functools.wraps(step)
         def wrapped(optimizer: Any, *args: Any, **kwargs: Any) -> Any:
-            if not self.watch.looking or args or kwargs.get("closure") is not None:
+            if not self.watch.looking:
                 return step(optimizer, *args, **kwargs)
-            watch, seen, lines = self.watch, self.watch.seen, self.watch.stack()
-            line = next(iter(lines), None)
-            nr = self.held(optimizer)
-            with watch.aside():
-                parameters = _parameters(optimizer)
-                leaves = [self.values.leaf(p) for p in parameters]
-                empty = not any(p.grad is not None and watch.peak(p.grad) for p in parameters)
-                before = [self._sample(p) for p in parameters]
-            watch.within += 1
+            run = _Step(self.watch.stack(), self.held(optimizer))
+            self._before(run, optimizer)
+            closure = args[0] if args else kwargs.get("closure")
+            if callable(closure):
+                args, kwargs = (self._around_closure(run, closure, optimizer), *args[1:]), {}
+            self.watch.within += 1
             try:
                 result = step(optimizer, *args, **kwargs)
             finally:
-                watch.within -= 1
-            with watch.aside():
-                order = watch.following()
-                moved = self._moved(parameters, leaves, before, line, order)
-            seen.steps += 1
-            stale = self.writes.stale(leaves)
-            seen.moments.append(Moment("step", line, order, nr, "", len(seen.passes), empty, stale, moved, lines))
+                self.watch.within -= 1
+            self._after(run, optimizer)
             return result
 
         return wrapped
+
+    def _around_closure(self, run: _Step, closure: Any, optimizer: Any) -> Any:
+        def observed(*args: Any, **kwargs: Any) -> Any:
+            within, self.watch.within = self.watch.within, 0
+            try:
+                return closure(*args, **kwargs)
+            finally:
+                self.watch.within = within
+                self._used(run, optimizer)
+
+        return observed
+
+    def _before(self, run: _Step, optimizer: Any) -> None:
+        with self.watch.aside():
+            run.parameters = _parameters(optimizer)
+            run.before = [self._sample(p) for p in run.parameters]
+            run.leaves = [self.values.leaf(p) for p in run.parameters]
+            self._used(run, optimizer)
+
+    def _used(self, run: _Step, optimizer: Any) -> None:
+        """What the step finds in `.grad`, now or after one more call of its closure."""
+        with self.watch.aside():
+            run.empty = not any(p.grad is not None and self.watch.peak(p.grad) for p in run.parameters)
+            run.stale |= set(self.writes.stale(run.leaves))
+            for p, nr in zip(run.parameters, run.leaves, strict=True):
+                if p.grad is not None:
+                    self.writes.stepped(nr)
+
+    def _after(self, run: _Step, optimizer: Any) -> None:
+        seen, line = self.watch.seen, next(iter(run.lines), None)
+        with self.watch.aside():
+            order = self.watch.following()
+            moved = self._moved(run.parameters, run.leaves, run.before, line, order)
+            rates = [float(group["lr"]) for group in optimizer.param_groups if group.get("lr") is not None]
+            stale, rate = tuple(sorted(run.stale)), max(rates, default=None)
+            seen.moments.append(
+                Moment(
+                    "step", line, order, run.held, "", len(seen.passes), run.empty, stale, moved, run.lines, rate=rate
+                )
+            )
+        seen.steps += 1
+
+    def around_schedule(self, init: Any) -> Any:
+        """The making of a learning-rate scheduler: which class, in which line."""
+
+        @functools.wraps(init)
+        def __init__(scheduler: Any, *args: Any, **kwargs: Any) -> None:
+            if self.watch.looking:
+                known = type(scheduler).__name__, self.watch.line()
+                if known not in self.watch.seen.schedules:
+                    self.watch.seen.schedules.append(known)
+            init(scheduler, *args, **kwargs)
+
+        return __init__
 
     def _moved(
         self, parameters: list[Any], leaves: list[int], before: list[np.ndarray], line: int | None, order: int
@@ -145,7 +207,6 @@ class Optimisers:
             if len(p.shape) == 2 and p.shape[0] > 1 and p.numel() <= LARGEST_ROWS:
                 array = self.watch.engine.array(p)
                 leaf.equal_rows.append(bool((array == array[:1]).all()))
-            self.writes.stepped(nr)
         return furthest / largest if largest else None
 
     def _sample(self, tensor: Any) -> np.ndarray:

@@ -34,9 +34,10 @@ class Passes:
         frame = sys._getframe(1)
         self.names.harvest(frame)
         given = args[0] if args else kwargs.get("tensors", kwargs.get("outputs"))
+        current = self._begun(name, args, kwargs, watch.places.stack(frame)[0])
+        watch.seen.passes.append(current)
         with watch.aside():
-            current = self._begun(name, given, args, kwargs, watch.places.stack(frame)[0])
-            watch.seen.passes.append(current)
+            self._take(current, watch.tensors([given]))
             if name == "backward":
                 self.writes.before_pass(current)
         before, watch.passing = watch.passing, current
@@ -54,28 +55,31 @@ class Passes:
             self.writes.after_pass(current)
             if name == "backward":
                 for leaf, tensor in self.values.leaves():
-                    if tensor.is_leaf and tensor.grad is not None:
+                    if self.watch.is_leaf(tensor) and tensor.grad is not None:
                         self._is_gradient(tensor.grad, leaf.nr)
         return result
 
-    def _begun(self, name: str, given: Any, args: Any, kwargs: dict[str, Any], lines: tuple[int, ...]) -> Through:
+    def _begun(self, name: str, args: Any, kwargs: dict[str, Any], lines: tuple[int, ...]) -> Through:
         seen = self.watch.seen
         place = 3 if name == "grad" else 2
         retain = args[place] if len(args) > place else kwargs.get("retain_graph")
         create = args[place + 1] if len(args) > place + 1 else kwargs.get("create_graph")
         line = lines[0] if lines else None
-        tensors = self.watch.tensors([given])
-        roots = [self.values.value(tensor, line) for tensor in tensors]
-        loss = float(tensors[0].detach().item()) if tensors and tensors[0].numel() == 1 else None
         return Through(
-            len(seen.passes) + 1, name, line, lines, roots, bool(retain), bool(create), len(seen.ops),
-            self.watch.following(), loss, step=seen.steps,
+            len(seen.passes) + 1, name, line, lines, [], bool(retain), bool(create), len(seen.ops),
+            self.watch.following(), step=seen.steps,
         )  # fmt: skip
+
+    def _take(self, current: Through, tensors: list[Any]) -> None:
+        """Note what the pass begins with."""
+        current.roots = [self.values.value(tensor, current.line) for tensor in tensors]
+        if tensors and tensors[0].numel() == 1:
+            current.loss = float(tensors[0].detach().item())
 
     def _handed_out(self, current: Through, given: Any, result: Any) -> None:
         """`grad()` puts nothing into `.grad`: what it returns is the leaves' gradient."""
         for tensor, gradient in zip(self.watch.tensors([given]), self.watch.tensors([result]), strict=False):
-            if tensor.is_leaf:
+            if self.watch.is_leaf(tensor):
                 nr = self.values.leaf(tensor)
                 current.got.setdefault(nr, self.watch.peak(gradient) or 0.0)
                 self._is_gradient(gradient, nr)

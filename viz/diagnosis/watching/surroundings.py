@@ -33,12 +33,17 @@ def surrounded(watch: Watch, ops: Ops, modules: Modules, optimisers: Optimisers)
     for kind in _below(optim.Optimizer):
         if "step" in vars(kind) or kind is optim.Optimizer:
             replaced.put(kind, "step", optimisers.around_step)
+    replaced.put(optim.lr_scheduler.LRScheduler, "__init__", optimisers.around_schedule)
     replaced.put(engine.function_type, "apply", lambda apply: classmethod(around.apply(apply.__func__)))
     tensor_type: Any = engine.tensor_type
     data = vars(tensor_type).get("data")
     if isinstance(data, property) and data.fget is not None:  # this engine's mode does not show it
         shown = property(around.read(data.fget), around.write(data.fset), data.fdel)
         replaced.put(tensor_type, "data", lambda _: shown)
+    grad = vars(tensor_type).get("grad")
+    if isinstance(grad, property) and grad.fget is not None:
+        asked = property(around.grad(grad.fget), grad.fset, grad.fdel)
+        replaced.put(tensor_type, "grad", lambda _: asked)
     for name in dir(nn.init):
         if name.endswith("_") and not name.startswith("_") and callable(getattr(nn.init, name)):
             replaced.put(nn.init, name, functools.partial(around.initialiser, name))
@@ -134,15 +139,12 @@ class _Around:
 
         @functools.wraps(apply)
         def wrapped(kind: Any, *args: Any, **kwargs: Any) -> Any:
-            watch, seen, values = self.watch, self.watch.seen, self.ops.values
+            watch, seen = self.watch, self.watch.seen
             if not watch.looking:
                 return apply(kind, *args, **kwargs)
             lines, where = watch.places.stack(sys._getframe(1))
-            line = next(iter(lines), None)
             tensors = watch.tensors(args)
-            with watch.aside():
-                inputs = tuple(values.value(tensor, line) for tensor in tensors)
-                versions = [watch.version(tensor) for tensor in tensors]
+            inputs, versions = self.ops.before(tensors, lines)
             ops = len(seen.ops)
             result = apply(kind, *args, **kwargs)
             with watch.aside():
@@ -154,7 +156,7 @@ class _Around:
                 self.ops.ran(name, lines, where, inputs, tensors, versions, result, args, kwargs)
                 if kind not in self._checked and watch.module.is_grad_enabled() and self._is_own(kind):
                     self._checked.add(kind)
-                    found = check_function(watch.engine, kind, args, watch.places, line)
+                    found = check_function(watch.engine, kind, args, watch.places, next(iter(lines), None))
                     if found is not None:
                         seen.functions.append(found)
             return result
@@ -173,6 +175,16 @@ class _Around:
             return read(tensor)
 
         return data
+
+    def grad(self, read: Callable[[Any], Any]) -> Callable[[Any], Any]:
+        """`tensor.grad`."""
+
+        def grad(tensor: Any) -> Any:
+            if self.watch.looking and self.watch.places.source.owns(sys._getframe(1)):
+                self.ops.asked(tensor)
+            return read(tensor)
+
+        return grad
 
     def write(self, write: Callable[[Any, Any], Any] | None) -> Any:
         """`tensor.data = …`."""

@@ -62,7 +62,7 @@ class Values:
             value = seen.values[nr]
             if tensor.requires_grad != value.requires_grad:
                 value.requires_grad = bool(tensor.requires_grad)
-                if value.requires_grad and tensor.is_leaf and value.leaf is None:
+                if value.requires_grad and self.watch.is_leaf(tensor) and value.leaf is None:
                     value.leaf = self.leaf(tensor, line)
             return nr
         nr = len(seen.values)
@@ -75,7 +75,7 @@ class Values:
             value.name = before.name
             value.line = value.line if op is not None else before.line
         value.leaf = self._leaves[tensor]
-        if value.leaf is None and tensor.requires_grad and tensor.is_leaf:
+        if value.leaf is None and tensor.requires_grad and self.watch.is_leaf(tensor):
             value.leaf = self.leaf(tensor, line)
         if value.leaf is not None:
             seen.leaves[value.leaf].values.append(nr)
@@ -84,7 +84,7 @@ class Values:
             if value.of_grad is None and base is None:
                 value.base = self._sharing(tensor)
         self._tensor[id(tensor)] = weak(tensor), nr, self.watch.version(tensor)
-        if op is None and tensor.requires_grad and not tensor.is_leaf:
+        if op is None and tensor.requires_grad and not self.watch.is_leaf(tensor):
             self._unseen(tensor, value, line)
         return nr
 
@@ -168,7 +168,7 @@ class Values:
             del self._on_nodes[: MOST_HANDLES // 2]
 
     def _listen(self, tensor: Any, nr: int) -> None:
-        if not (tensor.requires_grad and tensor.is_leaf):
+        if not (tensor.requires_grad and self.watch.is_leaf(tensor)):
             return
         self._hooks_before.append((tensor, getattr(tensor, "_backward_hooks", None)))
         self._on_leaves.append(tensor.register_hook(lambda gradient: self._came_to_leaf(nr, gradient)))

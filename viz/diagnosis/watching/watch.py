@@ -51,12 +51,17 @@ class Watch:
 
     @contextmanager
     def aside(self) -> Iterator[None]:
-        """A context in which reading a tensor is not seen as the program's."""
+        """A context in which reading a tensor is not seen as the program's.
+
+        What goes wrong in it is ours, and is noted in `seen.troubles`: the program must not hear of it.
+        """
         self.within += 1
         try:
             with self.engine.quietly(), warnings.catch_warnings():
                 warnings.simplefilter("ignore")
                 yield
+        except Exception as error:
+            self.seen.troubles.append(f"{type(error).__name__}: {error}")
         finally:
             self.within -= 1
 
@@ -79,6 +84,13 @@ class Watch:
             return int(tensor._version)
         except RuntimeError:
             return 0
+
+    def is_leaf(self, tensor: Any) -> bool:
+        """Whether a tensor is a leaf; not one is a view whose history an in-place change made unreadable."""
+        try:
+            return bool(tensor.is_leaf)
+        except RuntimeError:
+            return False
 
     def extremes(self, tensor: Any) -> tuple[float | None, float | None]:
         """The largest magnitude, and for small tensors the smallest number; (None, None) for what has no numbers."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from typing import Any
 
@@ -25,6 +26,7 @@ class Writes:
         self.values = values
         self._used: set[int] = set()  # leaves of whose .grad a step has made use
         self._mixed: set[int] = set()  # leaves whose .grad is a sum with what a step had used
+        self._waiting: dict[int, set[int]] = {}  # leaf: the passes whose gradients no step has used yet
 
     def wrote(self, nr: int, op: Ran) -> None:
         """An op wrote value `nr` into memory: where that is a leaf's, by name or through `.data`, note it."""
@@ -93,11 +95,18 @@ class Writes:
     def stepped(self, leaf: int) -> None:
         """A step has used what stands in the leaf's `.grad`."""
         self._used.add(leaf)
+        for nr in self._waiting.pop(leaf, ()):
+            self.watch.seen.passes[nr - 1].used = True
+
+    def thrown_away(self, leaves: list[int]) -> tuple[int, ...]:
+        """The passes of whose gradients, about to be set back, no step has made use."""
+        return tuple(sorted({nr for leaf in leaves for nr in self._waiting.get(leaf, ())}))
 
     def emptied(self, leaf: int) -> None:
         """The leaf's `.grad` was set to zero or None."""
         self._used.discard(leaf)
         self._mixed.discard(leaf)
+        self._waiting.pop(leaf, None)
 
     def stale(self, leaves: list[int]) -> tuple[int, ...]:
         """Those of the leaves whose `.grad` is a sum with what a step had used already."""
@@ -123,3 +132,5 @@ class Writes:
             if nr in current.stale:
                 self._mixed.add(nr)
             self._used.discard(nr)
+            if peak and math.isfinite(peak):
+                self._waiting.setdefault(nr, set()).add(current.nr)
