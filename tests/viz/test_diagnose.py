@@ -239,3 +239,54 @@ def test_the_ten_cases_of_the_page_are_what_it_says():
         "graph-grows",
         "wrong-backward",
     ]
+
+
+DEEP = """\
+layers = []
+for _ in range(6):
+    layers += [T.nn.Linear(4, 4), T.nn.Sigmoid()]
+model = T.nn.Sequential(*layers, T.nn.Linear(4, 1))
+optimizer = T.optim.SGD(model.parameters(), lr=0.1)
+for _ in range(6):
+    optimizer.zero_grad()
+    model(T.ones(3, 4)).pow(2).mean().backward()
+    optimizer.step()
+"""
+
+
+def test_sizes_are_told_layer_by_layer_over_the_steps(engine):
+    report = viz.diagnose(DEEP, engine=engine)
+    assert report.layers.passes == [1, 3, 4, 6]
+    assert [row.name for row in report.layers.rows] == [f"model.{place}" for place in range(0, 14, 2)]
+    last = [row.gradients[-1] for row in report.layers.rows]
+    assert last == sorted(last)
+    assert all(len(row.activations) == 4 and min(row.activations) > 0 for row in report.layers.rows)
+    page = report._repr_mimebundle_()["text/html"]
+    assert "largest gradient" in page
+    assert "model.12, pass 6" in page
+
+
+def test_sizes_of_a_deep_model_are_folded_by_module_and_told_in_a_terminal(engine):
+    program = "T.manual_seed(0)\n" + DEEP.replace("range(6)", "range(40)", 1).replace("range(6)", "range(2)")
+    report = viz.diagnose(program, engine=engine)
+    rows = report.layers.rows
+    assert (sum(row.count for row in rows), len(rows) <= 20) == (41, True)
+    assert rows[0].name == "model.0 … 4"
+    told = repr(report)
+    assert "vanishing" in told
+    assert "largest gradient" in told
+    assert "█" in told
+
+
+def test_many_parameters_are_named_by_their_modules(engine):
+    program = """
+body = T.nn.Sequential(*[T.nn.Linear(3, 3) for _ in range(6)])
+head = T.nn.Linear(3, 1)
+model = T.nn.Sequential(body, head)
+optimizer = T.optim.SGD(model.parameters(), lr=0.1)
+head(body(T.ones(2, 3)).detach()).sum().backward()
+optimizer.step()
+"""
+    first = viz.diagnose(program, engine=engine).findings[0]
+    assert (first.kind, len(first.tensors)) == ("detach", 12)
+    assert "body (12 tensors)" in first.message

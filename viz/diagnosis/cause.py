@@ -14,6 +14,9 @@ MOST = 4  # ops of a path that are shown; what lies between is counted
 def picture(seen: Observation, finding: Finding) -> Picture | None:
     """The path as a picture; None where the finding has none."""
     path = [seen.values[nr] for nr in finding.path]
+    if path and path[0].nr == finding.cut:  # the op that made it is what goes wrong: it is shown with one of its inputs
+        given = [value for value in seen.inputs(path[0]) if value.floating]
+        path = [*given[:1], *path]
     if len(path) < 2:
         return None
     cut = next((place for place, value in enumerate(path) if value.nr == finding.cut), None)

@@ -71,12 +71,26 @@ class Finding:
 
 
 def listed(names: list[str], most: int = 4) -> str:
-    """Names as English: `a, b and 3 more`."""
+    """Names as English, many of them by module: `model.blocks (24 tensors) and head.bias`, or `a, b and 3 more`."""
+    names = by_module(names, most)
     shown = names[:most]
     rest = len(names) - len(shown)
     if rest:
         return f"{', '.join(shown)} and {rest} more"
     return " and ".join([", ".join(shown[:-1]), shown[-1]] if len(shown) > 1 else shown) if shown else "nothing"
+
+
+def by_module(names: list[str], most: int) -> list[str]:
+    """Where there are more names than `most`, those that share a module as one, if that leaves no more than `most`."""
+    if len(names) <= most:
+        return names
+    for depth in range(max(name.count(".") for name in names), 0, -1):
+        groups: dict[str, list[str]] = {}
+        for name in names:
+            groups.setdefault(".".join(name.split(".")[:depth]), []).append(name)
+        if len(groups) <= most:
+            return [f"{path} ({len(group)} tensors)" if len(group) > 1 else group[0] for path, group in groups.items()]
+    return names
 
 
 def number(size: float) -> str:

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from viz.diagnosis import cause
+from viz.diagnosis import cause, chart
 from viz.diagnosis.finding import GROUPS, Finding
 from viz.diagnosis.report import Report
 from viz.draw import as_html
 from viz.picture.svg import escape
 
-STYLE = """
+STYLE = (
+    """
 .tgv-diagnosis { --ink: #1c2430; --soft: #5b6675; --line: #d5dae1; --paper: #ffffff; --code: #f5f6f8; --bad: #b3261e;
-  --bad-fill: #fdecea; --good: #1b6e3c; --mark: #fff1d0; color: var(--ink); background: var(--paper); max-width: 960px;
+  --bad-fill: #fdecea; --good: #1b6e3c; --mark: #fff1d0; --forward: #0072b2; --back: #d55e00; color: var(--ink); background: var(--paper); max-width: 960px;
   font: 14px/1.5 'Segoe UI', 'Helvetica Neue', Arial, 'DejaVu Sans', sans-serif; padding: 2px 0 }
 @media (prefers-color-scheme: dark) { .tgv-diagnosis { DARK } }
 [data-jp-theme-light="true"] .tgv-diagnosis { LIGHT }
@@ -31,8 +32,10 @@ STYLE = """
 .tgv-diagnosis table { border-collapse: collapse; font-size: 13px; margin: 6px 0 }
 .tgv-diagnosis details { margin: 6px 0 } .tgv-diagnosis summary { cursor: pointer; color: var(--soft) }
 """
-_LIGHT = "--ink: #1c2430; --soft: #5b6675; --line: #d5dae1; --paper: #ffffff; --code: #f5f6f8; --bad: #b3261e; --bad-fill: #fdecea; --good: #1b6e3c; --mark: #fff1d0"
-_DARK = "--ink: #e8ecf2; --soft: #a5b0bf; --line: #3a4350; --paper: #14181f; --code: #1d232d; --bad: #ff8a80; --bad-fill: #43201d; --good: #7fd6a0; --mark: #4a3508"
+    + chart.STYLE
+)
+_LIGHT = "--ink: #1c2430; --soft: #5b6675; --line: #d5dae1; --paper: #ffffff; --code: #f5f6f8; --bad: #b3261e; --bad-fill: #fdecea; --good: #1b6e3c; --mark: #fff1d0; --forward: #0072b2; --back: #d55e00"
+_DARK = "--ink: #e8ecf2; --soft: #a5b0bf; --line: #3a4350; --paper: #14181f; --code: #1d232d; --bad: #ff8a80; --bad-fill: #43201d; --good: #7fd6a0; --mark: #4a3508; --forward: #56b4e9; --back: #ff8c42"
 PICTURES = 5  # findings that get one
 AROUND = 1  # lines of code shown before and after the one that matters
 
@@ -47,12 +50,22 @@ def fragment(report: Report) -> str:
             f"<p>It ended with <b>{escape(report.error['type'])}</b>{escape(report.at_error)}: "
             f"{escape(report.error['message'])}</p>"
         )
+    sizes = _sizes(report)
     kinds = ", ".join(GROUPS.values())
     checked = "" if report.findings else f'<p class="soft">Checked for: {kinds}.</p>'
     return (
-        f'<style>{style}</style><div class="tgv-diagnosis"><h3>{escape(report.headline)}</h3>{body}{checked}{error}'
+        f'<style>{style}</style><div class="tgv-diagnosis"><h3>{escape(report.headline)}</h3>{body}{sizes}{checked}{error}'
         f'<p class="soft">{escape(report.looked_at)}</p></div>'
     )
+
+
+def _sizes(report: Report) -> str:
+    """The chart of sizes, open where what was found is a matter of sizes."""
+    drawn = chart.drawn(report.layers)
+    if not drawn:
+        return ""
+    opened = " open" if report.concerns_sizes else ""
+    return f"<details{opened}><summary>the size of activations and gradients, layer by layer</summary>{drawn}</details>"
 
 
 def page(report: Report) -> str:

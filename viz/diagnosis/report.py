@@ -6,10 +6,13 @@ import json
 import re
 import textwrap
 from collections.abc import Callable
+from functools import cached_property
 from pathlib import Path
 from typing import Any, ClassVar
 
+from viz.diagnosis import chart
 from viz.diagnosis.finding import GROUPS, Finding
+from viz.diagnosis.layers import Layers, layers
 from viz.diagnosis.observation import Observation
 from viz.recording.recording import finite
 
@@ -65,6 +68,11 @@ class Report:
             told += f" After {len(seen.ops):,} ops the program ran on unseen."
         return told
 
+    @cached_property
+    def layers(self) -> Layers:
+        """The largest activation and gradient of each layer, over the steps, from the input to the loss."""
+        return layers(self.observation)
+
     @property
     def source(self) -> list[str]:
         """The program's lines."""
@@ -79,6 +87,7 @@ class Report:
             "looked_at": self.looked_at,
             "groups": list(GROUPS.values()),
             "findings": [finding.as_data() for finding in self.findings],
+            "layers": {"passes": self.layers.passes, "rows": [vars(row) for row in self.layers.rows]},
             "error": self.error,
             "stdout": self.stdout,
         }
@@ -99,10 +108,21 @@ class Report:
             lines += _wrapped(f"Fix: {self.told(finding.fix)}")
             if finding.change is not None:
                 lines += [f"      - {finding.change[0]}", f"      + {finding.change[1]}"]
+        if self.concerns_sizes:
+            lines += [
+                "",
+                "The sizes, layer by layer, from the input to the loss:",
+                *chart.text(self.layers).splitlines(),
+            ]
         lines += ["", self.looked_at]
         if self.error is not None:
             lines += [f"It ended with {self.error['type']}{self.at_error}: {self.error['message']}"]
         return "\n".join(lines)
+
+    @property
+    def concerns_sizes(self) -> bool:
+        """Whether what was found is a matter of sizes: gradients that vanish, explode, are zero or no numbers."""
+        return bool(self.layers.rows) and any(finding.group in (2, 3, 4) for finding in self.findings)
 
     def told(self, text: str) -> str:
         """A sentence with its lines as whoever wrote the program counts them."""
@@ -126,6 +146,8 @@ class Report:
             ended = " up to its error" if self.error is not None else ""
             return f"Nothing was found{ended}: every parameter that is to learn was checked for {len(GROUPS)} kinds of trouble."
         sure = sum(finding.certain for finding in self.findings)
+        if len(self.findings) == 1:
+            return f"1 finding, {'certain' if sure else 'likely'}."
         return f"{_count(len(self.findings), 'finding')}, {sure} of them certain; the most likely cause first."
 
 
