@@ -33,7 +33,7 @@ def picture(seen: Observation, finding: Finding) -> Picture | None:
         made = seen.maker(value)
         linked = made is not None and path[place - 1].nr in made.inputs
         name = made.name if made is not None and linked else "as a Python number"
-        recorded = linked and value.requires_grad and place != cut
+        recorded = made is not None and linked and made.recorded
         output = _add(seen, graph, value)
         graph.ops[key] = Op(
             key,
@@ -68,9 +68,7 @@ def _leave_out(graph: Graph, before: str, path: list[Seen], place: int, cut: int
     output = f"v{len(graph.values)}"
     graph.values[output] = Value(output, "value" if last.requires_grad else "result", last.name, shape=list(last.shape))
     graph.values[output].op = key
-    graph.ops[key] = Op(
-        key, "not shown", f"{count} op{'s' if count > 1 else ''}", last.requires_grad, [before], [], [output]
-    )
+    graph.ops[key] = Op(key, f"{count} op{'s' if count > 1 else ''}", "…", last.requires_grad, [before], [], [output])
     return output
 
 

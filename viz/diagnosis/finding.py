@@ -31,7 +31,7 @@ class Finding:
         group: one of the seven kinds of trouble, see `GROUPS`.
         change: the line as it is and as it should be; empty where that is no matter of one line.
         where: file and line of the code that ran, where that is not in the program's own text.
-        path: values from the parameter to the loss, for the picture; `cut` is the first that the gradient does not reach.
+        path: values from the parameter to the loss, for the picture; the op that made `cut` is where it goes wrong.
     """
 
     kind: str

@@ -66,9 +66,9 @@ def _of_modules(seen: Observation, passes: list[Through]) -> list[Layer]:
     by_part: dict[int, list[int]] = {}
     paths = {part.path: part.nr for part in seen.parts if part.path}
     for op in seen.ops:
-        part = op.owner if op.owner is not None else paths.get(op.module)
-        if part is not None and seen.parts[part].parameters:
-            by_part.setdefault(part, []).append(op.nr)
+        owner = op.owner if op.owner is not None else paths.get(op.module)
+        if owner is not None and seen.parts[owner].parameters:
+            by_part.setdefault(owner, []).append(op.nr)
     rows = []
     for nr, ops in by_part.items():  # in the order of their first op
         part = seen.parts[nr]

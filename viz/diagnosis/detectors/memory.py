@@ -52,11 +52,10 @@ def _growing(seen: Observation) -> Iterator[Finding]:
         called = names[0] if names else "what it makes"
         times = len({_turn(seen, one.nr) for one, _ in found})
         if state:
-            line = _in_loop(seen, op, later[0].stack, names)
-            code = seen.places.code(line)
+            place = _in_loop(seen, op, later[0].stack, names)
             yield Finding(
-                "state-not-detached", line, True,
-                f"Line {line}, `{code}`, takes {called} from before the last backward pass, with its whole history: the graph of each step hangs on "
+                "state-not-detached", place, True,
+                f"Line {place}, `{seen.places.code(place)}`, takes {called} from before the last backward pass, with its whole history: the graph of each step hangs on "
                 f"that of the one before ({times} step{'s' if times > 1 else ''} seen)."
                 + (" backward() then met a part whose buffers were gone." if raised else ""),
                 f"Cut the history between the steps: `{called} = {called}.detach()`. retain_graph=True would only make it longer.",

@@ -196,7 +196,7 @@ def _of_op(seen: Observation, op: Ran, out: Seen, given: Seen, chain: list[int])
         kind = "zero"
         text = f"{code} `{op.name}` got a gradient and sent only zeros on."
         fix = "Look at its inputs: the function is flat there."
-    return Finding(kind, line, certain, text, fix, [], lines, 2, where=op.where, path=path, cut=given.nr)
+    return Finding(kind, line, certain, text, fix, [], lines, 2, where=op.where, path=path, cut=out.nr)
 
 
 def _one_class(op: Ran, out: Seen) -> bool:
