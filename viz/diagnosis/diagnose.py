@@ -326,7 +326,10 @@ class Run:
 
 def _all(seen: Observation) -> Iterator[Finding]:
     for detector in ALL:
-        yield from detector(seen)
+        try:
+            yield from detector(seen)
+        except Exception as error:  # one that stumbles does not silence the others
+            seen.troubles.append(f"{detector.__module__}: {type(error).__name__}: {error}")
 
 
 def _from_traceback(observer: Observer, source: Source, error: BaseException) -> None:

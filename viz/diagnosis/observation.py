@@ -163,6 +163,7 @@ class Held:
     rate: float | None
     leaves: list[int] = field(default_factory=list)
     made_here: bool = True
+    stack: tuple[int, ...] = ()  # the lines that ran when it was made
 
 
 @dataclass

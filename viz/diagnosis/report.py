@@ -66,6 +66,8 @@ class Report:
         told = f"Looked at {', '.join(parts[:-1])} and {parts[-1]}, on {self.engine}."
         if seen.cut:
             told += f" After {len(seen.ops):,} ops the program ran on unseen."
+        if seen.troubles:
+            told += f" {_count(len(seen.troubles), 'thing')} could not be looked at: {seen.troubles[0]}."
         return told
 
     @cached_property

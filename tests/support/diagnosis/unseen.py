@@ -1232,6 +1232,574 @@ for _ in range(3):
     opt.step()
 """,
     ),
+    # the second round, after what the first had shown was repaired
+    Broken(
+        "second: a loss rebuilt from a list of numbers",
+        1,
+        "item new-tensor",
+        LOADER
+        + """
+model = nn.Linear(6, 1)
+opt = T.optim.SGD(model.parameters(), lr=0.1)
+def batch_loss(xb, yb):
+    parts = [F.mse_loss(model(a), b).item() for a, b in zip(xb, yb)]  #!
+    return T.tensor(sum(parts) / len(parts), requires_grad=True)  #!
+for xb, yb in regression:
+    opt.zero_grad()
+    batch_loss(xb, yb).backward()
+    opt.step()
+""",
+    ),
+    Broken(
+        "second: an encoder called under inference mode",
+        1,
+        "inference-mode",
+        SET
+        + """
+class Model(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.enc = nn.Linear(6, 8)
+        self.dec = nn.Linear(8, 6)
+    def encode(self, x):
+        with T.inference_mode():  #!
+            return T.relu(self.enc(x))
+    def forward(self, x):
+        return self.dec(self.encode(x).clone())
+m = Model()
+opt = T.optim.Adam(m.parameters(), lr=1e-3)
+for _ in range(3):
+    loss = F.mse_loss(m(x), x)
+    opt.zero_grad()
+    loss.backward()
+    opt.step()
+""",
+    ),
+    Broken(
+        "second: a scale that is read by .data",
+        1,
+        "data",
+        SET
+        + """
+class Scale(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.lin = nn.Linear(6, 1)
+        self.log_scale = nn.Parameter(T.zeros(1))
+    def forward(self, x):
+        return self.lin(x) * self.log_scale.data.exp()  #!
+m = Scale()
+opt = T.optim.Adam(m.parameters(), lr=1e-2)
+for _ in range(3):
+    opt.zero_grad()
+    F.mse_loss(m(x), target).backward()
+    opt.step()
+""",
+    ),
+    Broken(
+        "second: layers in a list of tuples",
+        1,
+        "unregistered",
+        SET
+        + """
+class Stack(nn.Module):
+    def __init__(self, depth):
+        super().__init__()
+        self.layers = []  #!
+        for i in range(depth):
+            self.layers.append(nn.Linear(6, 6))  #!
+        self.out = nn.Linear(6, 1)
+    def forward(self, x):
+        for layer in self.layers:
+            x = T.tanh(layer(x))
+        return self.out(x)
+net = Stack(3)
+opt = T.optim.SGD(net.parameters(), lr=0.1)
+for i in range(3):
+    opt.zero_grad()
+    ((net(x) - target) ** 2).mean().backward()
+    opt.step()
+""",
+    ),
+    Broken(
+        "second: accuracy as the loss",
+        1,
+        "integer-op",
+        SET
+        + """
+model = nn.Linear(6, 2)
+opt = T.optim.SGD(model.parameters(), lr=0.1)
+for _ in range(3):
+    predictions = model(x).argmax(dim=1)  #!
+    loss = 1 - (predictions == y).float().mean()  #!
+    opt.zero_grad()
+    loss.backward()
+    opt.step()
+""",
+    ),
+    Broken(
+        "second: an embedding loaded from NumPy and never told to learn",
+        1,
+        "requires-grad-off",
+        HEAD
+        + """
+import numpy as np
+table = T.from_numpy(np.random.default_rng(0).normal(size=(10, 4)).astype("float32"))  #!
+bias = T.zeros(4)
+tokens = T.randint(0, 10, (6,))
+loss = ((table[tokens] + bias) ** 2).mean()
+loss.backward()
+""",
+    ),
+    Broken(
+        "second: a leaf scaled after it was made",
+        1,
+        "non-leaf",
+        SET
+        + """
+w = T.randn(6, 1, requires_grad=True) * 0.01  #!
+b = T.zeros(1, requires_grad=True)
+for _ in range(3):
+    loss = ((x @ w + b - target) ** 2).mean()
+    loss.backward()
+    with T.no_grad():
+        w -= 0.1 * w.grad
+        b -= 0.1 * b.grad
+""",
+    ),
+    Broken(
+        "second: a branch never taken",
+        1,
+        "unused",
+        SET
+        + """
+class Two(nn.Module):
+    def __init__(self, use_skip=False):
+        super().__init__()
+        self.main = nn.Linear(6, 1)
+        self.skip = nn.Linear(6, 1)
+        self.use_skip = use_skip
+    def forward(self, x):
+        out = self.main(x)
+        if self.use_skip:  #!
+            out = out + self.skip(x)  #!
+        return out
+m = Two()
+opt = T.optim.SGD(m.parameters(), lr=0.1)
+for _ in range(3):
+    opt.zero_grad()
+    F.mse_loss(m(x), target).backward()
+    opt.step()
+""",
+    ),
+    Broken(
+        "second: dead from a huge step",
+        2,
+        "dead-relu",
+        SET
+        + """
+model = nn.Sequential(nn.Linear(6, 8), nn.ReLU(), nn.Linear(8, 1), nn.ReLU())
+with T.no_grad():
+    model[2].weight.fill_(-1.0)  #!
+    model[2].bias.fill_(-5.0)  #!
+opt = T.optim.SGD(model.parameters(), lr=0.1)
+for _ in range(3):
+    opt.zero_grad()
+    out = model(x)  #!
+    F.mse_loss(out, target).backward()
+    opt.step()
+""",
+    ),
+    Broken(
+        "second: a temperature of a thousandth",
+        2,
+        "saturated",
+        SET
+        + """
+attn = nn.Linear(6, 4)
+val = nn.Parameter(T.randn(4, 1))
+opt = T.optim.SGD([*attn.parameters(), val], lr=0.1)
+for _ in range(3):
+    weights = F.softmax(attn(x) / 1e-5, dim=1)  #!
+    loss = F.mse_loss(weights @ val, target)
+    opt.zero_grad()
+    loss.backward()
+    opt.step()
+""",
+    ),
+    Broken(
+        "second: a weight of the loss that is 0",
+        2,
+        "times-zero",
+        LOADER
+        + """
+model = nn.Linear(6, 2)
+opt = T.optim.Adam(model.parameters(), lr=1e-2)
+warmup = 10
+for step, (xb, yb) in enumerate(loader):
+    weight = step // warmup
+    loss = weight * F.cross_entropy(model(xb), yb)  #!
+    opt.zero_grad()
+    loss.backward()
+    opt.step()
+""",
+    ),
+    Broken(
+        "second: floor in the middle",
+        2,
+        "flat",
+        SET
+        + """
+net = nn.Sequential(nn.Linear(6, 8), nn.Tanh())
+head = nn.Linear(8, 1)
+opt = T.optim.Adam(list(net.parameters()), lr=1e-2)
+def bucket(h, n=4):
+    return T.floor(h * n) / n  #!
+for _ in range(3):
+    loss = F.mse_loss(head(bucket(net(x))), target)
+    opt.zero_grad()
+    loss.backward()
+    opt.step()
+""",
+    ),
+    Broken(
+        "second: cosine of a zero vector",
+        3,
+        "norm-at-zero zero-by-zero sqrt-at-zero",
+        SET
+        + """
+emb = nn.Linear(6, 4, bias=False)
+opt = T.optim.SGD(emb.parameters(), lr=0.1)
+x[3] = 0.0
+def unit(v):
+    return v / v.norm(dim=1, keepdim=True)  #!
+for _ in range(2):
+    z = unit(emb(x))
+    loss = (z[:12] * z[12:]).sum(1).mean()
+    opt.zero_grad()
+    loss.backward()
+    opt.step()
+""",
+    ),
+    Broken(
+        "second: acos at one",
+        3,
+        "not-finite",
+        SET
+        + """
+a = T.randn(5, 3)
+net = nn.Linear(3, 3, bias=False)
+with T.no_grad():
+    net.weight.copy_(T.eye(3))
+opt = T.optim.SGD(net.parameters(), lr=0.1)
+p = T.tensor([[1.0, 0.0, 0.0]])
+for _ in range(2):
+    angle = T.acos((net(p) * p).sum(1))  #!
+    loss = angle.mean()
+    opt.zero_grad()
+    loss.backward()
+    opt.step()
+""",
+    ),
+    Broken(
+        "second: missing values in the data",
+        3,
+        "not-finite-input",
+        SET
+        + """
+import numpy as np
+rows = np.random.default_rng(1).normal(size=(24, 6)).astype("float32")
+rows[5, 2] = float("nan")
+features = T.from_numpy(rows)  #!
+model = nn.Linear(6, 2)
+opt = T.optim.SGD(model.parameters(), lr=0.1)
+for _ in range(2):
+    loss = F.cross_entropy(model(features), y)
+    opt.zero_grad()
+    loss.backward()
+    opt.step()
+""",
+    ),
+    Broken(
+        "second: softplus by hand",
+        3,
+        "overflow",
+        SET
+        + """
+model = nn.Linear(6, 1)
+opt = T.optim.SGD(model.parameters(), lr=0.1)
+for _ in range(2):
+    z = model(x) * 200
+    loss = T.log(1 + T.exp(z)).mean()  #!
+    opt.zero_grad()
+    loss.backward()
+    opt.step()
+""",
+    ),
+    Broken(
+        "second: deep tanh with wide weights",
+        4,
+        "vanishing exploding",
+        SET
+        + """
+class Deep(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.layers = nn.ModuleList(nn.Linear(6, 6) for _ in range(12))
+        for layer in self.layers:
+            nn.init.uniform_(layer.weight, -0.05, 0.05)  #!
+        self.head = nn.Linear(6, 1)
+    def forward(self, h):
+        for layer in self.layers:
+            h = T.tanh(layer(h))  #!
+        return self.head(h)
+m = Deep()
+opt = T.optim.Adam(m.parameters(), lr=1e-3)
+for _ in range(3):
+    opt.zero_grad()
+    F.mse_loss(m(x), target).backward()
+    opt.step()
+""",
+    ),
+    Broken(
+        "second: validation without train() again, in a function",
+        5,
+        "eval-mode",
+        LOADER
+        + """
+def evaluate(net):
+    net.eval()  #!
+    with T.no_grad():
+        return (net(x).argmax(1) == y).float().mean().item()
+net = nn.Sequential(nn.Linear(6, 8), nn.ReLU(), nn.Dropout(0.5), nn.Linear(8, 2))
+opt = T.optim.Adam(net.parameters(), lr=1e-2)
+for epoch in range(2):
+    for xb, yb in loader:
+        opt.zero_grad()
+        F.cross_entropy(net(xb), yb).backward()
+        opt.step()
+    print(evaluate(net))
+""",
+    ),
+    Broken(
+        "second: two optimisers for one model",
+        5,
+        "not-in-optimizer",
+        SET
+        + """
+encoder, decoder = nn.Linear(6, 4), nn.Linear(4, 6)
+opt_e = T.optim.Adam(encoder.parameters(), lr=1e-2)
+opt_d = T.optim.Adam(encoder.parameters(), lr=1e-2)  #!
+for _ in range(3):
+    loss = F.mse_loss(decoder(T.relu(encoder(x))), x)
+    opt_e.zero_grad()
+    opt_d.zero_grad()
+    loss.backward()
+    opt_e.step()
+    opt_d.step()
+""",
+    ),
+    Broken(
+        "second: zeros nothing by hand",
+        5,
+        "no-zero-grad",
+        SET
+        + """
+w = T.zeros(6, 1, requires_grad=True)
+b = T.zeros(1, requires_grad=True)
+for epoch in range(5):
+    loss = ((x @ w + b - target) ** 2).mean()
+    loss.backward()  #!
+    for p in (w, b):
+        p.data -= 0.01 * p.grad
+""",
+    ),
+    Broken(
+        "second: binary cross entropy of squeezed and not",
+        5,
+        "broadcast-loss",
+        SET
+        + """
+net = nn.Linear(6, 1)
+opt = T.optim.Adam(net.parameters(), lr=1e-2)
+for _ in range(3):
+    err = net(x) - x.sum(1)  #!
+    loss = err.pow(2).mean()
+    opt.zero_grad()
+    loss.backward()
+    opt.step()
+""",
+    ),
+    Broken(
+        "second: sigmoid and with_logits",
+        5,
+        "double-softmax",
+        SET
+        + """
+class Clf(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.fc = nn.Linear(6, 1)
+    def forward(self, x):
+        return T.sigmoid(self.fc(x)).squeeze(1)  #!
+net = Clf()
+criterion = nn.BCEWithLogitsLoss()
+opt = T.optim.SGD(net.parameters(), lr=0.1)
+for _ in range(3):
+    opt.zero_grad()
+    loss = criterion(net(x), y.float())
+    loss.backward()
+    opt.step()
+""",
+    ),
+    Broken(
+        "second: Adam at 10",
+        5,
+        "rate-too-large",
+        SET
+        + """
+net = nn.Sequential(nn.Linear(6, 16), nn.ReLU(), nn.Linear(16, 1))
+opt = T.optim.Adam(net.parameters(), lr=10.0)  #!
+for _ in range(8):
+    loss = F.mse_loss(net(x), target)
+    opt.zero_grad()
+    loss.backward()
+    opt.step()
+""",
+    ),
+    Broken(
+        "second: an optimiser that never steps",
+        5,
+        "never-steps",
+        LOADER
+        + """
+net = nn.Linear(6, 2)
+opt = T.optim.SGD(net.parameters(), lr=0.1)
+sched = T.optim.lr_scheduler.StepLR(opt, 1)
+for xb, yb in loader:
+    opt.zero_grad()
+    loss = F.cross_entropy(net(xb), yb)
+    loss.backward()  #!
+    print(loss.item())
+""",
+    ),
+    Broken(
+        "second: outputs kept for later",
+        6,
+        "graph-grows",
+        LOADER
+        + """
+net = nn.Linear(6, 2)
+opt = T.optim.SGD(net.parameters(), lr=0.1)
+metrics = {"loss": [], "scores": []}
+for xb, yb in loader:
+    logits = net(xb)
+    loss = F.cross_entropy(logits, yb)
+    opt.zero_grad()
+    loss.backward()
+    opt.step()
+    metrics["loss"].append(loss.item())
+    metrics["scores"].append(logits)  #!
+""",
+    ),
+    Broken(
+        "second: a replay of live transitions",
+        6,
+        "second-backward state-not-detached",
+        HEAD
+        + """
+net = nn.Linear(3, 2)
+opt = T.optim.SGD(net.parameters(), lr=0.1)
+cell = nn.RNNCell(2, 4)
+h = T.zeros(1, 4)
+out = nn.Linear(4, 1)
+opt = T.optim.SGD([*cell.parameters(), *out.parameters()], lr=0.1)
+for t in range(4):
+    h = cell(T.randn(1, 2), h)  #!
+    loss = out(h).pow(2).mean()
+    opt.zero_grad()
+    loss.backward()
+    opt.step()
+""",
+    ),
+    Broken(
+        "second: a mask put in place after relu",
+        6,
+        "in-place",
+        SET
+        + """
+fc, head = nn.Linear(6, 8), nn.Linear(8, 1)
+opt = T.optim.SGD([*fc.parameters(), *head.parameters()], lr=0.1)
+for _ in range(2):
+    h = T.exp(fc(x) * 0.1)
+    h[:, 0] = 0.0  #!
+    loss = head(h).pow(2).mean()
+    opt.zero_grad()
+    loss.backward()
+    opt.step()
+""",
+    ),
+    Broken(
+        "second: Function whose gradient lacks a factor",
+        7,
+        "wrong-backward",
+        SET
+        + """
+class Cube(T.autograd.Function):
+    @staticmethod
+    def forward(ctx, v):
+        ctx.save_for_backward(v)
+        return v ** 3
+    @staticmethod
+    def backward(ctx, g):  #!
+        v, = ctx.saved_tensors
+        return g * v ** 2  #!
+lin = nn.Linear(6, 1)
+opt = T.optim.Adam(lin.parameters(), lr=1e-3)
+for _ in range(3):
+    loss = (Cube.apply(lin(x)) - target).pow(2).mean()
+    opt.zero_grad()
+    loss.backward()
+    opt.step()
+""",
+    ),
+    Broken(
+        "second: maximised by mistake",
+        7,
+        "reversed",
+        SET
+        + """
+params = [T.randn(6, 1) * 0.1, T.zeros(1)]
+for p in params:
+    p.requires_grad_()
+def sgd(params, lr):
+    with T.no_grad():
+        for p in params:
+            p.add_(p.grad, alpha=lr)  #!
+            p.grad.zero_()
+for _ in range(4):
+    loss = ((x @ params[0] + params[1] - target) ** 2).mean()
+    loss.backward()
+    sgd(params, 0.01)
+""",
+    ),
+    Broken(
+        "second: clipping weights through data between the passes",
+        7,
+        "data-write",
+        SET
+        + """
+net = nn.Sequential(nn.Linear(6, 8), nn.Tanh(), nn.Linear(8, 1))
+opt = T.optim.SGD(net.parameters(), lr=0.05)
+for _ in range(3):
+    out = net(x)
+    net[2].weight.data.clamp_(-0.1, 0.1)  #!
+    loss = F.mse_loss(out, target)
+    opt.zero_grad()
+    loss.backward()
+    opt.step()
+""",
+    ),
 ]
 
 HEALTHY = [
@@ -1757,6 +2325,142 @@ for _ in range(4):
     loss.backward()
     norm = sum(float(p.grad.norm()) ** 2 for p in model.parameters()) ** 0.5
     log.append((loss.detach(), norm))
+    opt.step()
+""",
+    ),
+    # the second round
+    Healthy(
+        "second: weight clipping after the step",
+        SET
+        + """
+critic = nn.Sequential(nn.Linear(6, 8), nn.LeakyReLU(0.2), nn.Linear(8, 1))
+opt = T.optim.RMSprop(critic.parameters(), lr=1e-3)
+for _ in range(4):
+    loss = critic(x[:12]).mean() - critic(x[12:]).mean()
+    opt.zero_grad()
+    loss.backward()
+    opt.step()
+    for p in critic.parameters():
+        p.data.clamp_(-0.5, 0.5)
+""",
+    ),
+    Healthy(
+        "second: contrastive, one side stopped",
+        SET
+        + """
+enc, pred = nn.Linear(6, 4), nn.Linear(4, 4)
+opt = T.optim.SGD([*enc.parameters(), *pred.parameters()], lr=0.05)
+for _ in range(4):
+    a, b = x + 0.1 * T.randn_like(x), x + 0.1 * T.randn_like(x)
+    za, zb = enc(a), enc(b)
+    loss = -F.cosine_similarity(pred(za), zb.detach()).mean() / 2 - F.cosine_similarity(pred(zb), za.detach()).mean() / 2
+    opt.zero_grad()
+    loss.backward()
+    opt.step()
+""",
+    ),
+    Healthy(
+        "second: k folds",
+        SET
+        + """
+for fold in range(3):
+    held = T.arange(24) % 3 == fold
+    model = nn.Linear(6, 2)
+    opt = T.optim.Adam(model.parameters(), lr=1e-2)
+    for _ in range(3):
+        loss = F.cross_entropy(model(x[~held]), y[~held])
+        opt.zero_grad()
+        loss.backward()
+        opt.step()
+    with T.no_grad():
+        print((model(x[held]).argmax(1) == y[held]).float().mean().item())
+""",
+    ),
+    Healthy(
+        "second: adversarial examples",
+        SET
+        + """
+model = nn.Sequential(nn.Linear(6, 8), nn.ReLU(), nn.Linear(8, 2))
+opt = T.optim.SGD(model.parameters(), lr=0.1)
+for _ in range(4):
+    probe = x.clone().requires_grad_(True)
+    F.cross_entropy(model(probe), y).backward()
+    adversarial = (x + 0.05 * probe.grad.sign()).detach()
+    opt.zero_grad()
+    loss = F.cross_entropy(model(x), y) + F.cross_entropy(model(adversarial), y)
+    loss.backward()
+    opt.step()
+""",
+    ),
+    Healthy(
+        "second: a GPT block",
+        HEAD
+        + """
+layer = nn.TransformerEncoderLayer(8, 2, 16, dropout=0.0, batch_first=True)
+embed, head = nn.Embedding(11, 8), nn.Linear(8, 11)
+opt = T.optim.AdamW([*layer.parameters(), *embed.parameters(), *head.parameters()], lr=1e-2)
+tokens = T.randint(0, 11, (3, 7))
+mask = T.triu(T.full((6, 6), float("-inf")), diagonal=1)
+for _ in range(3):
+    logits = head(layer(embed(tokens[:, :-1]), src_mask=mask))
+    loss = F.cross_entropy(logits.reshape(-1, 11), tokens[:, 1:].reshape(-1))
+    opt.zero_grad()
+    loss.backward()
+    T.nn.utils.clip_grad_norm_(layer.parameters(), 1.0)
+    opt.step()
+""",
+    ),
+    Healthy(
+        "second: an autoencoder on batches with labels",
+        LOADER
+        + """
+auto = nn.Sequential(nn.Linear(6, 3), nn.ReLU(), nn.Linear(3, 6))
+opt = T.optim.Adam(auto.parameters(), lr=1e-2)
+for epoch in range(2):
+    for xb, _ in loader:
+        loss = F.mse_loss(auto(xb), xb)
+        opt.zero_grad()
+        loss.backward()
+        opt.step()
+""",
+    ),
+    Healthy(
+        "second: dropout at test, on purpose averaged",
+        SET
+        + """
+net = nn.Sequential(nn.Linear(6, 16), nn.ReLU(), nn.Dropout(0.3), nn.Linear(16, 1))
+opt = T.optim.Adam(net.parameters(), lr=1e-2)
+for _ in range(3):
+    loss = F.mse_loss(net(x), target)
+    opt.zero_grad()
+    loss.backward()
+    opt.step()
+net.train()
+with T.no_grad():
+    samples = T.stack([net(x) for _ in range(5)])
+    print(samples.std(0).mean().item())
+""",
+    ),
+    Healthy(
+        "second: policy gradient with a baseline",
+        HEAD
+        + """
+policy = nn.Sequential(nn.Linear(4, 8), nn.Tanh(), nn.Linear(8, 3))
+opt = T.optim.Adam(policy.parameters(), lr=1e-2)
+baseline = 0.0
+for episode in range(4):
+    log_probs, rewards = [], []
+    for t in range(6):
+        state = T.randn(4)
+        logp = F.log_softmax(policy(state), dim=-1)
+        action = int(T.multinomial(logp.exp().detach(), 1))
+        log_probs.append(logp[action])
+        rewards.append(float(action == int(state.argmax()) % 3))
+    total = sum(rewards)
+    loss = -T.stack(log_probs).sum() * (total - baseline)
+    baseline = 0.9 * baseline + 0.1 * total
+    opt.zero_grad()
+    loss.backward()
     opt.step()
 """,
     ),

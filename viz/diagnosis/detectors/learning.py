@@ -23,22 +23,7 @@ ALL_LOSSES = LOSSES | {
     "margin_ranking_loss",
 }
 DIFFERENCES = {"sub", "__sub__", "__rsub__", "rsub"}
-MADE = {
-    "tensor",
-    "randn",
-    "rand",
-    "arange",
-    "randint",
-    "zeros",
-    "ones",
-    "linspace",
-    "from_numpy",
-    "as_tensor",
-    "normal",
-    "full",
-    "stack",
-    "eye",
-}
+COMPARISONS = ALL_LOSSES | DIFFERENCES | {"gather", "__getitem__", "cosine_similarity", "pairwise_distance", "cdist"}
 LABELS = (
     "y",
     "target",
@@ -58,6 +43,7 @@ SMALL = 1e-6  # a step, against the size of what it changes
 STILL = 1e-5  # a change of the loss over all steps, against the loss
 LARGE = 3.0  # times that a loss grows over five passes or more; batches differ, so over fewer it takes
 AT_ONCE = 100.0
+THROWN = 0.5  # a step, against the size of the weights, that throws them about
 DECAYED = 1e-4  # of the first learning rate
 
 
@@ -363,7 +349,9 @@ def _rate(seen: Observation) -> Iterator[Finding]:
     if len(losses) >= 3 and len(lines) == 1 and all(math.isfinite(loss) for loss in losses):
         grows = sum(b > a for a, b in itertools.pairwise(losses))
         grown = LARGE if len(losses) >= 5 else AT_ONCE
-        if abs(losses[-1]) > grown * abs(losses[0]) > 0 and grows >= 0.7 * (len(losses) - 1) and not _ascends(seen):
+        far = max((step.moved or 0.0 for step in steps), default=0.0)
+        steadily = grows >= 0.7 * (len(losses) - 1) or (far > THROWN and abs(losses[-1]) > AT_ONCE * abs(losses[0]))
+        if abs(losses[-1]) > grown * abs(losses[0]) > 0 and steadily and not _ascends(seen):
             held_by = rated[0] if rated else None
             update = next((m.line for m in seen.moments if m.kind == "update"), None)
             line = held_by.line if held_by else update
@@ -549,16 +537,21 @@ def _labels(seen: Observation) -> Iterator[Finding]:
 
 
 def _compared_with_data(seen: Observation, above: set[int]) -> bool:
-    """Whether something on the way to the loss is held against numbers that no parameter made: labels, by any name."""
+    """Whether something on the way to the loss is held against labels, by any name, or against another answer."""
     learnt: dict[int, bool] = {}
     for nr in sorted(above):
         value = seen.values[nr]
         given = [one.nr for one in seen.inputs(value)]
         learnt[nr] = value.requires_grad or any(learnt.get(one, False) for one in given)
         maker = seen.maker(value)
-        if maker is not None and (maker.name in ALL_LOSSES | DIFFERENCES or maker.name in ("gather", "__getitem__")):
-            own = [learnt.get(one, False) for one in given if math.prod(seen.values[one].shape) > 1]
+        if maker is not None and maker.name in COMPARISONS:
+            sides = [one for one in given if math.prod(seen.values[one].shape) > 1]
+            own = [learnt.get(one, False) for one in sides]
             if any(own) and not all(own):
+                return True
+            # Two answers may be held against each other; an answer against what was made of it teaches nothing.
+            answers = [one for one in given if learnt.get(one, False)]
+            if len(answers) == 2 and not any(b in seen.above([a]) for a, b in (answers, answers[::-1])):
                 return True
     return False
 

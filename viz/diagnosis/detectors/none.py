@@ -267,7 +267,7 @@ def _never_asked(
     def weight(value: Seen) -> tuple[bool, bool, bool, int]:
         asked = bool(value.name) and f"{value.name}.grad" in seen.places.text
         held = value.leaf is not None and bool(seen.leaves[value.leaf].held)
-        return held, asked, bool(WEIGHT_NAMES.match(value.name)), -value.nr
+        return held, asked, bool(WEIGHT_NAMES.match(value.name)), -(value.line or 0)
 
     ranked = sorted(sources, key=weight, reverse=True)
     first = ranked[0]

@@ -190,8 +190,9 @@ def _unseeded(seen: Observation) -> Iterator[Finding]:
             runs.setdefault(held.line, []).append(held)
     for line, found in runs.items():
         first, second = found[0], found[-1]
+        compared = first.rate != second.rate or first.stack[-1:] != second.stack[-1:]  # no folds, nor an ensemble
         shapes = [[seen.leaves[nr].shape for nr in held.leaves] for held in (first, second)]
-        if len(found) < 2 or shapes[0] != shapes[1]:
+        if len(found) < 2 or shapes[0] != shapes[1] or not compared:
             continue
         began = [next((e for e in seen.passes if set(held.leaves) & set(e.got)), None) for held in (first, second)]
         if began[0] is None or began[1] is None or began[0].loss is None or began[1].loss in (None, began[0].loss):

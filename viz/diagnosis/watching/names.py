@@ -26,6 +26,7 @@ class Names:
         self.watch = watch
         self.values = values
         self.modules = modules
+        self._lines: dict[str, int | None] = {}
 
     def harvest(self, frame: FrameType | None) -> None:
         """Learn the names that the program's variables have now, in every frame of it that runs."""
@@ -70,7 +71,18 @@ class Names:
                     leaf.name = leaf.name or name + path
                 nr = self.values.known(tensor)
                 if nr is not None:
-                    seen.values[nr].name = seen.values[nr].name or name + path
+                    value = seen.values[nr]
+                    value.name = value.name or name + path
+                    if (
+                        value.op is None and value.leaf is None and value.name == name
+                    ):  # no call showed where it was made
+                        value.line = self._line_of(name) or value.line
+
+    def _line_of(self, name: str) -> int | None:
+        """The first line that gives a name."""
+        if name not in self._lines:
+            self._lines[name] = self.watch.places.where_given(name)
+        return self._lines[name]
 
     def _kept(self, variables: dict[str, Any]) -> None:
         """Note which variables keep values of earlier steps, with their graphs."""
@@ -79,6 +91,9 @@ class Names:
             if name.startswith("__") or not isinstance(thing, (list, tuple, dict, set)):
                 continue
             if any(name == known for known, _, _ in seen.kept):
+                continue
+            if isinstance(thing, dict) and any(isinstance(inner, (list, dict)) for inner in thing.values()):
+                self._kept({f"{name}[{key!r}]": inner for key, inner in thing.items()})
                 continue
             kept = [
                 tensor

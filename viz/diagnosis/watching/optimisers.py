@@ -49,13 +49,14 @@ class Optimisers:
         self.names = names
         self._numbers = Register()
 
-    def held(self, optimizer: Any, line: int | None = None, made_here: bool = True) -> int:
+    def held(self, optimizer: Any, stack: tuple[int, ...] = (), made_here: bool = True) -> int:
         """The number of an optimiser, with the leaves that it holds now."""
         seen = self.watch.seen
         nr = self._numbers[optimizer]
         if nr is None:
             nr = self._numbers[optimizer] = len(seen.optimizers)
-            seen.optimizers.append(Held(nr, type(optimizer).__name__, line, None, made_here=made_here))
+            line = next(iter(stack), None)
+            seen.optimizers.append(Held(nr, type(optimizer).__name__, line, None, made_here=made_here, stack=stack))
         known = seen.optimizers[nr]
         with self.watch.aside():
             for group in optimizer.param_groups:
@@ -78,7 +79,7 @@ class Optimisers:
             result = add(optimizer, *args, **kwargs)
             if self.watch.looking:
                 self.names.harvest(sys._getframe(1))
-                self.held(optimizer, self.watch.line())
+                self.held(optimizer, self.watch.stack())
             return result
 
         return add_param_group
