@@ -58,6 +58,11 @@ class Generator:
         """The seed that this generator began from."""
         return self._seed
 
+    @property
+    def is_fresh(self) -> bool:
+        """Whether nothing has been drawn since the seed."""
+        return self._twister is None
+
     def get_state(self) -> Any:
         """Where in its sequence the generator is: a tensor of bytes, as PyTorch lays them out."""
         fresh, twister = self._twister is None, self._source().state["state"]

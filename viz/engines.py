@@ -163,7 +163,7 @@ class Engine(ABC):
         own = self.module.random.default_generator
         return {
             "random": _Random(random.getstate, random.setstate, random.seed, random.random),
-            "numpy": _Random(np.random.get_state, np.random.set_state, np.random.seed, np.random.random_sample),
+            "numpy": _of_numpy(),
             self.name: _Random(own.get_state, own.set_state, own.manual_seed, lambda: self.module.rand(()).item()),
         }
 
@@ -260,6 +260,17 @@ class Core(Engine):
     def packs_saved_tensors(self) -> bool:
         return bool(self.module.core.state.thread.state.saved_hooks)
 
+    def _random_sources(self, device: str) -> dict[str, _Random]:
+        own = self.module.random.default_generator
+
+        def state() -> Any:  # most programs draw nothing: then a seed says it all, and no twister has to be made
+            return own.initial_seed() if own.is_fresh else own.get_state()
+
+        def put_back(state: Any) -> None:
+            (own.manual_seed if isinstance(state, int) else own.set_state)(state)
+
+        return super()._random_sources(device) | {CORE: _Random(state, put_back, own.manual_seed, lambda: own.is_fresh)}
+
     def _why_no_cuda(self) -> str:
         return "tinygrad_edu computes with NumPy on the CPU; choose PyTorch for a GPU."
 
@@ -274,7 +285,11 @@ class _Random:
     draw: Callable[..., Any]
 
 
-_first_drawn: dict[tuple[str, int], float] = {}  # by source and seed: what comes again where nothing has been drawn
+def _of_numpy() -> _Random:
+    return _Random(np.random.get_state, np.random.set_state, np.random.seed, np.random.random_sample)
+
+
+_first_drawn: dict[tuple[str, int], Any] = {}  # by source and seed: what comes again where nothing has been drawn
 
 
 @cache

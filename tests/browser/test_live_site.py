@@ -50,24 +50,43 @@ def address(site: Path) -> Iterator[str]:
     server.server_close()
 
 
-@pytest.fixture
-def page(browser: Any, address: str) -> Iterator[Any]:
-    """A page of its own browser context; that it asks for nothing outside, and its console is clean, is checked at the end."""
-    opened = new_page(browser, viewport={"width": 1366, "height": 768}, color_scheme="light")
-    wrong: list[str] = []
-    opened.on(
-        "console",
-        lambda message: (
-            message.type == "error" and "favicon" not in str(message.location) and wrong.append(message.text)
-        ),
-    )
-    opened.on("pageerror", lambda error: wrong.append(str(error)))
-    opened.on(
-        "request", lambda request: request.url.startswith((address, "blob:", "data:")) or wrong.append(request.url)
-    )
+class Reader:
+    """One page for all tests here, so that its browser has what Python is made of in its cache after the first."""
+
+    def __init__(self, browser: Any, address: str) -> None:
+        self.page = new_page(browser, color_scheme="light")
+        self.wrong: list[str] = []
+        self.page.on(
+            "console",
+            lambda message: (
+                message.type == "error" and "favicon" not in str(message.location) and self.wrong.append(message.text)
+            ),
+        )
+        self.page.on("pageerror", lambda error: self.wrong.append(str(error)))
+        self.page.on(
+            "request",
+            lambda request: request.url.startswith((address, "blob:", "data:")) or self.wrong.append(request.url),
+        )
+
+
+@pytest.fixture(scope="module")
+def reader(browser: Any, address: str) -> Iterator[Reader]:
+    opened = Reader(browser, address)
     yield opened
-    opened.context.close()
-    assert wrong == []
+    opened.page.context.close()
+
+
+@pytest.fixture
+def page(reader: Reader, address: str) -> Iterator[Any]:
+    """A page on which nothing was written; that it asks for nothing outside, and its console is clean, is checked at the end."""
+    page = reader.page
+    page.goto(address + "_static/live/modules.json")  # of the same place, and with no Python
+    page.evaluate("localStorage.clear()")
+    page.set_viewport_size({"width": 1366, "height": 768})
+    page.emulate_media(color_scheme="light", reduced_motion="no-preference")
+    reader.wrong.clear()
+    yield page
+    assert reader.wrong == []
 
 
 def cell(page: Any, id: str) -> Any:
@@ -116,16 +135,43 @@ def test_every_cell_runs_in_order_with_the_numbers_of_the_native_run(page: Any, 
     assert page.evaluate(PRINTED) == native
 
 
-def test_a_switch_answers_with_pytorch_from_the_tape(page: Any, address: str) -> None:
+def test_the_front_page_plays_by_itself_until_it_is_touched(page: Any, address: str) -> None:
+    page.goto(address)
+    step = page.locator(".tgv-counter")
+    pause, play = (page.locator(f".tgv-controls [aria-label={name}]") for name in ("Pause", "Play"))
+    expect(pause).to_be_visible()
+    expect(page.locator(".tgv-step-line")).to_contain_text("Backward, step 1")
+    page.keyboard.press("Tab")
+    expect(play).to_be_visible()
+    expect(page.locator("[data-plays]")).to_have_count(0)
+    stopped = step.inner_text()
+    page.wait_for_timeout(2000)  # longer than it stands at a step
+    assert step.inner_text() == stopped
+
+
+def test_the_front_page_stands_still_where_motion_is_unwanted(page: Any, address: str) -> None:
+    page.emulate_media(reduced_motion="reduce")
+    page.goto(address)
+    page.wait_for_selector("html[data-tgv-ready]", state="attached")
+    expect(page.locator("[data-plays]")).to_have_count(0)
+
+
+def test_the_first_press_of_a_switch_is_answered_and_nothing_moves_under_it(page: Any, address: str) -> None:
+    fetched: list[str] = []
+    page.on("request", lambda request: fetched.append(request.url))
     page.goto(address)
     page.wait_for_selector(READY, state="attached")
-    page.locator(".tgv-live").get_by_role("button", name="no_grad").first.click()
+    explorer = page.locator(".tgv-explorer")
+    before = explorer.bounding_box()
+    explorer.get_by_role("button", name="no_grad").first.click()
     live = page.locator(".output.widget")
-    expect(live.locator(".tgv").first).to_be_visible()
-    live.get_by_role("button", name="no_grad").first.click()
     expect(live).to_contain_text("Line 4 now runs under no_grad")
     expect(live).to_contain_text("PyTorch")
     expect(live).not_to_contain_text("does not run in a browser, and this change")
+    assert explorer.bounding_box() == before
+    live.get_by_role("button", name="undo").click()
+    expect(live.get_by_role("button", name="no_grad").first).to_have_attribute("aria-pressed", "false")
+    assert [url for url in fetched if "/later/" in url] == [], "what a first picture needs is loaded at the start"
 
 
 def test_a_wrong_answer_gets_its_hint_and_a_right_one_its_points(page: Any, address: str) -> None:
@@ -196,12 +242,12 @@ def test_what_needs_pytorch_itself_keeps_its_recorded_output_and_says_so(page: A
     expect(place.locator(".traceback")).to_contain_text("PyTorch does not run in a browser")
 
 
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_a_live_page_is_clean_for_axe(page: Any, address: str, scheme: str) -> None:
-    page.emulate_media(color_scheme=scheme)
+def test_a_live_page_is_clean_for_axe_in_both_themes(page: Any, address: str) -> None:
     page.goto(address + FIRST)
     page.wait_for_selector(READY, state="attached")
-    assert complaints(page, "article") == []
+    for scheme in ("light", "dark"):
+        page.emulate_media(color_scheme=scheme)
+        assert complaints(page, "article") == []
 
 
 def test_a_phone_shows_it_all_without_a_scrollbar_sideways(page: Any, address: str) -> None:

@@ -86,3 +86,29 @@ def test_the_worker_gets_our_packages_and_the_stand_ins_and_no_notebook() -> Non
     names = archive.ours()
     assert {"kernel.py", "anywidget.py", "viz/__init__.py", "traitlets/__init__.py"} <= names.keys()
     assert not [name for name in names if name.endswith(".ipynb")]
+
+
+def test_what_a_first_picture_needs_is_loaded_at_the_start_and_the_rest_with_its_neighbours() -> None:
+    trees = {
+        "library": {"json/__init__.pyc": b"1", "csv.pyc": b"2", "pyodide/http.pyc": b"3"},
+        "ours": {"viz/widgets/explorer.pyc": b"4", "viz/widgets/player.pyc": b"5", "viz/widgets/player.js": b"6"},
+    }
+    packs = archive.parted(trees, {"json", "viz.widgets.explorer"}, ["/lib/ours/viz/widgets/explorer.js"])
+    assert packs.start == {
+        "library": {"json/__init__.pyc": b"1", "pyodide/http.pyc": b"3"},
+        "ours": {"viz/widgets/explorer.pyc": b"4"},
+    }
+    assert packs.later == {
+        "csv": {"csv.pyc": b"2"},
+        "viz.widgets": {"viz/widgets/player.pyc": b"5", "viz/widgets/player.js": b"6"},
+    }
+    assert json.loads(packs.index()) == {"csv": "csv", "viz.widgets.player": "viz.widgets"}
+
+
+def test_without_node_nothing_waits(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(archive.shutil, "which", lambda name: None)
+    trees = {"library": {"csv.py": b""}, "numpy": {}, "ours": {}}
+    packs = archive.prepared({}, b"", trees, "", [])
+    assert packs.start == trees
+    assert not packs.later
+    assert not packs.is_compiled

@@ -47,14 +47,12 @@ if "ipywidgets" in sys.modules:
         shown.send_state()
 """
 
-_HEAD = f"""# {TITLE}
-
-An interactive course on the one line `loss.backward()`. Every picture is what a small readable autograd, or PyTorch itself, did
-with the program beside it. """
+_ABOUT = """An interactive course on the one line `loss.backward()`. Every picture is what a small readable autograd, or PyTorch
+itself, did with the program beside it. """
 _READING = """The players step, the sliders slide, the questions answer you. What needs Python does not run here: your answers
 to the exercises and the switches of the explorers. For those, take the lessons into JupyterLab with `tinygrad-edu lab`."""
-_LIVE = """Change the program below, and see its graph change. Python runs in this page: nothing is installed and nothing leaves
-your computer."""
+_TRY = "Press a switch, drag a number, edit the code: the graph follows. It plays by itself until you touch it."
+_LIVE = "Python runs in this page: nothing is installed, and nothing leaves your computer."
 _LESSONS = """## The lessons
 
 ```{toctree}
@@ -131,7 +129,7 @@ def build(
         if progress:
             _tell(len(shown), len(shown), "pages and search")
         if not live:
-            text = f"{_HEAD}{_READING}\n\n{contents}"
+            text = f"# {TITLE}\n\n{_ABOUT}{_READING}\n\n{contents}"
             (pages / "index.md").write_text(text, encoding="utf-8")
         for file in ("live.js", "live.css"):
             shutil.copy(HERE / file, static / file)
@@ -143,7 +141,7 @@ def build(
 def _write_live_files(folder: Path, numpy_wheel: Path | None, progress: bool) -> None:
     (folder / "tapes").mkdir(parents=True)
     try:
-        said = live_pages.write_files(folder, numpy_wheel)
+        said = live_pages.write_files(folder, _FRONT, numpy_wheel)
     except PartError as error:
         raise SiteError(str(error)) from None
     if said and progress:
@@ -162,8 +160,10 @@ def _front_page() -> Notebook:
     """The first page of a live site: the explorer over a small program."""
     import nbformat
 
-    code = nbformat.v4.new_code_cell(_FRONT, id="explore", metadata={"jupyter": {"source_hidden": True}})
-    return dict(nbformat.v4.new_notebook(cells=[_markdown("about", _HEAD + _LIVE), code]))
+    about = {"jupyter": {"source_hidden": True}, "tags": ["plays-by-itself"]}
+    code = nbformat.v4.new_code_cell(_FRONT, id="explore", metadata=about)
+    cells = [_markdown("try", f"# {TITLE}\n\n{_TRY}"), code, _markdown("about", _ABOUT + _LIVE)]
+    return dict(nbformat.v4.new_notebook(cells=cells))
 
 
 def _read(path: Path) -> Notebook:
@@ -251,7 +251,7 @@ def _hide_sources(notebook: Notebook) -> None:
     """Leave out the code that JupyterLab shows folded: that of a prediction tells which choice is right."""
     for cell in notebook["cells"]:
         if cell["metadata"].get("jupyter", {}).get("source_hidden"):
-            cell["metadata"]["tags"] = ["remove-input"]
+            cell["metadata"].setdefault("tags", []).append("remove-input")
 
 
 def _unlink_absent(notebook: Notebook, folder: Path, lessons: Sequence[Path]) -> None:

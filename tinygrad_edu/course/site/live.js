@@ -27,7 +27,7 @@ class Model {
 
   set(name, value) {
     if (this.needsPython(this.state, name, value)) {
-      this.onRefused();
+      this.onRefused(name, value);
       this.answer(value?.seq);
       // After the caller is done, the widget is shown what is still true.
       queueMicrotask(() => Object.keys(this.state).forEach((each) => this.fire(`change:${each}`)));
@@ -86,23 +86,66 @@ async function moduleOf(name) {
 const styleOf = (name) =>
   attached(Object.assign(document.createElement("link"), { rel: "stylesheet", href: new URL(`widgets/${name}.css`, ROOT) }));
 
+const KEPT = ["view", "split"]; // what a reader has chosen to look at
+
 async function bringToLife(place) {
   const { kind, module, style, state } = JSON.parse(place.querySelector("script").textContent);
   const [widget] = await Promise.all([once(module, () => moduleOf(module)), once(style, () => styleOf(style))]);
   const notice = Object.assign(document.createElement("p"), { className: "notice", hidden: true });
   notice.setAttribute("role", "status");
   const el = document.createElement("div");
-  const model = new Model(state, NEEDS_PYTHON[kind] ?? (() => false), () => {
+  const model = new Model(state, NEEDS_PYTHON[kind] ?? (() => false), (name, value) => {
     const say = (text) => {
       notice.textContent = text;
       notice.hidden = false;
     };
-    // A live page starts Python and runs the cell, and this widget gives way to the one that answers.
-    const asked = new CustomEvent("tgv-needs-python", { bubbles: true, cancelable: true, detail: { wait: say } });
+    // A live page starts Python and runs the cell, and this widget gives way to the one that answers to the same change.
+    const kept = Object.fromEntries(KEPT.filter((each) => each in state).map((each) => [each, state[each]]));
+    const detail = { wait: say, changes: { ...kept, [name]: value } };
+    const asked = new CustomEvent("tgv-needs-python", { bubbles: true, cancelable: true, detail });
     if (place.dispatchEvent(asked)) say("This needs Python, and none runs behind this page: open the lesson in JupyterLab to try it.");
   });
   place.replaceChildren(notice, el);
   await widget.default.render({ model, el, experimental: {} });
+  if (place.closest(".tag_plays-by-itself")) playByItself(place, model);
+}
+
+const AT_REST_MS = 2500; // before the first time, and between two
+
+/** Let an explorer play its backward pass again and again, until a reader touches it, comes to it with a key, or types. */
+function playByItself(place, model) {
+  const button = place.querySelector(".tgv-controls [aria-label=Play]");
+  if (!button || matchMedia("(prefers-reduced-motion: reduce)").matches) return;
+  const isPlaying = () => button.getAttribute("aria-label") === "Pause";
+  const { steps } = JSON.parse(model.get("result")).sides.find(({ scene }) => scene).scene;
+  const caption = place.querySelector(".tgv-step-line");
+  let timer = 0;
+  const begin = () => {
+    model.set("step", Math.max(0, steps.findIndex(({ phase }) => phase === "backward") - 1));
+    button.click();
+  };
+  const rest = () => {
+    clearTimeout(timer);
+    if (!isPlaying()) timer = setTimeout(begin, AT_REST_MS);
+  };
+  const watch = new MutationObserver(rest);
+  const TOUCHES = ["pointerdown", "click", "focusin", "keydown"];
+  const stop = (event) => {
+    if (!event.isTrusted || (event.type !== "keydown" && !place.contains(event.target))) return; // our own click is none
+    if (event.key === "Shift" || (event.type === "pointerdown" && event.pointerType === "touch")) return; // a finger may scroll the page; a tap also clicks
+    clearTimeout(timer);
+    watch.disconnect();
+    for (const type of TOUCHES) document.removeEventListener(type, stop, true);
+    caption?.setAttribute("aria-live", "polite");
+    place.removeAttribute("data-plays");
+    const pausesItself = event.type !== "keydown" && button.contains(event.target) && !button.matches(":focus-visible");
+    if (isPlaying() && !pausesItself) button.click();
+  };
+  for (const type of TOUCHES) document.addEventListener(type, stop, true);
+  caption?.setAttribute("aria-live", "off"); // nobody has asked for what it says
+  place.setAttribute("data-plays", "");
+  watch.observe(button, { attributeFilter: ["aria-label"] });
+  rest();
 }
 
 /** The pictures and widgets follow JupyterLab's mark for its theme: set it to what the page has. Paper is light. */

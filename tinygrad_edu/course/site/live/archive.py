@@ -1,7 +1,9 @@
 """What the reader's Python finds when it starts: its standard library, NumPy and our packages, compiled and packed.
 
-A browser that had to compile each module would need ten seconds more for its first picture. So the same Python that will run
-there compiles them here, in Node; without a Node the sources are packed, and the site starts later.
+The same Python that will run in the page compiles them here, in Node: a browser that had to do so would need ten seconds more
+for its first picture. It also draws that picture, so that it is known which modules that takes. Those are loaded at the start,
+and each of the others with its neighbours when a program imports it. Without a Node the sources are packed, all of them, and
+the site starts later.
 """
 
 from __future__ import annotations
@@ -15,26 +17,26 @@ import subprocess
 import tempfile
 import zipfile
 from collections.abc import Iterator
+from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 from .parts import PartError
 
 HERE = Path(__file__).parent
-COMPILE_LIMIT_S = 600
+PREPARE_LIMIT_S = 600
 NO_NODE = "no Node.js was found, so the site's Python must compile what it imports: its first picture comes later"
 
-# Of Python's library, what the course imports before its first picture; the rest waits in a file of its own.
-_AT_START = """
-__future__ _collections_abc _colorize _compat_pickle _opcode_metadata _py_warnings _pyodide _pyodide_core
-_sitebuiltins _sysconfigdata__emscripten_wasm32-emscripten _weakrefset abc annotationlib ast asyncio base64 bisect builtins bz2 codecs codeop collections
-compression concurrent contextlib contextvars copy copyreg ctypes dataclasses datetime decimal difflib dis
-encodings enum fnmatch fractions functools genericpath glob graphlib gzip hashlib heapq hmac html importlib
-inspect io itertools json keyword linecache locale logging lzma ntpath numbers opcode operator os pathlib
-pickle pkgutil platform posixpath pyodide random re reprlib secrets selectors shutil signal site socket ssl
-stat statistics string struct subprocess sysconfig tempfile textwrap threading token tokenize traceback types
-typing uuid warnings weakref zipfile zipimport
-""".split()  # noqa: SIM905 a hundred lines as a list
-_ENCODINGS = "__init__ aliases ascii charmap cp437 idna latin_1 punycode raw_unicode_escape unicode_escape utf_16 utf_32 utf_8 utf_8_sig"
+Files = dict[str, bytes]  # by path
+
+# How far each tree is optimised: assertions and docstrings of others are not shipped, ours are read by `help`.
+_TREES = {"library": 2, "numpy": 2, "ours": 0}
+_EXTENSION = ".cpython-314-wasm32-emscripten.so"
+# Pyodide imports these before any program of ours, and not the same ones in Node as in a browser.
+_PYODIDE = ("pyodide", "_pyodide", "_sysconfigdata__emscripten_wasm32-emscripten")
+# NumPy imports this at its start; `later.py` lets it wait until a matrix is factored.
+_WAITS = ("numpy.linalg._umath_linalg",)
+_EMPTY = ("numpy/_core/_add_newdocs.py", "numpy/_core/_add_newdocs_scalars.py")  # docstrings of what is written in C
 _NEVER = ("idlelib", "lib2to3", "test", "tkinter", "turtledemo", "venv", "ensurepip")
 _LEFT_OUT_OF_NUMPY = (
     "/tests/",
@@ -46,7 +48,6 @@ _LEFT_OUT_OF_NUMPY = (
     "/testing/",
     "/distutils/",
 )
-_NUMPY_LATER = ("numpy/fft/", "numpy/ma/", "numpy/polynomial/", "numpy/linalg/lapack_lite", "numpy/ctypeslib/")
 # The pictures need traitlets for their widgets; IPython and ipywidgets have stand-ins in `python/`.
 _PACKAGES = ("tinygrad_edu", "viz", "traitlets")
 # Nor what a reader of a page has no use for: the command line, the grader of others' notebooks, files to print.
@@ -63,30 +64,37 @@ _LEFT_OUT_OF_OURS = (
 _WITH_SOURCE = "tinygrad_edu/exercises/answers/"  # a probe is handed on as its source
 
 
-def stdlib(given: bytes) -> tuple[dict[str, bytes], dict[str, bytes]]:
-    """Of `python_stdlib.zip`, what is loaded at the start and what waits until it is asked for, by path."""
-    start: dict[str, bytes] = {}
-    rest: dict[str, bytes] = {}
+@dataclass(frozen=True)
+class Packs:
+    """What a page loads at the start, by tree, and by the name of a pack what it loads when it is asked for."""
+
+    start: dict[str, Files]
+    later: dict[str, Files] = field(default_factory=dict)
+    is_compiled: bool = False
+
+    def index(self) -> bytes:
+        """Where each module that waits is found: JSON, the pack by the module's name."""
+        found = {module_of(path): pack for pack, files in self.later.items() for path in files}
+        return json.dumps({module: pack for module, pack in sorted(found.items()) if module}).encode()
+
+
+def library(given: bytes) -> Files:
+    """Of `python_stdlib.zip`, what makes sense in a page."""
     with zipfile.ZipFile(io.BytesIO(given)) as archive:
-        for name in archive.namelist():
-            top, _, inner = name.partition("/")
-            at_start = top.partition(".")[0] in _AT_START
-            if top == "encodings":
-                at_start = inner.removesuffix(".py") in _ENCODINGS.split()
-            if not name.endswith("/") and top not in _NEVER:
-                (start if at_start else rest)[name] = archive.read(name)
-    return start, rest
+        names = [name for name in archive.namelist() if not name.endswith("/")]
+        return {name: archive.read(name) for name in names if name.partition("/")[0] not in _NEVER}
 
 
-def numpy(wheel: bytes) -> tuple[dict[str, bytes], dict[str, bytes]]:
-    """Of NumPy's wheel, what is loaded at the start and what waits until it is asked for, by path."""
-    start: dict[str, bytes] = {}
-    rest: dict[str, bytes] = {}
+def numpy(wheel: bytes) -> Files:
+    """Of NumPy's wheel, what computes."""
     with zipfile.ZipFile(io.BytesIO(wheel)) as archive:
-        for name in archive.namelist():
-            if name.endswith((".py", ".so")) and not any(part in f"/{name}" for part in _LEFT_OUT_OF_NUMPY):
-                (rest if name.startswith(_NUMPY_LATER) else start)[name] = archive.read(name)
-    return start, rest
+        names = [name for name in archive.namelist() if name.endswith((".py", ".so"))]
+        taken = [name for name in names if not any(part in f"/{name}" for part in _LEFT_OUT_OF_NUMPY)]
+        return {name: _without_docs(name, archive.read(name)) for name in taken}
+
+
+def _without_docs(name: str, source: bytes) -> bytes:
+    return b"" if name in _EMPTY else source
 
 
 def ours() -> dict[str, bytes]:
@@ -109,44 +117,90 @@ def _files(folder: Path) -> Iterator[tuple[str, bytes]]:
             yield name, path.read_bytes()
 
 
-def compiled(pyodide: dict[str, bytes], *trees: tuple[dict[str, bytes], int]) -> list[dict[str, bytes]]:
-    """Each tree of files with its modules compiled by Pyodide's own Python, at the optimisation level beside it.
+def prepared(
+    pyodide: Files, graphviz: bytes, trees: dict[str, Files], first: str, presses: list[dict[str, Any]]
+) -> Packs:
+    """The trees compiled by Pyodide's own Python, and parted into what a page needs for its first picture and the rest.
 
-    Where there is no Node.js the trees come back as they are.
+    Args:
+        pyodide: its files.
+        graphviz: `viz.js`.
+        trees: `library`, `numpy` and `ours`.
+        first: the cell that draws the first picture, by a widget.
+        presses: what a reader may change in that widget first, each as the page would send it.
 
     Raises:
         PartError: Node.js is there and the work failed.
     """
     node = shutil.which("node")
     if node is None:
-        return [files for files, _ in trees]
+        return Packs(trees)
     with tempfile.TemporaryDirectory() as scratch:
         folder = Path(scratch)
-        for name, data in pyodide.items():
-            (folder / name).write_bytes(data)
-        jobs = []
-        for number, (files, level) in enumerate(trees):
-            (folder / f"{number}.zip").write_bytes(zipped(files))
-            jobs.append([f"{number}.zip", level])
-        (folder / "jobs.json").write_text(json.dumps(jobs))
+        _write(folder, {**pyodide, "viz.mjs": graphviz})
+        for tree, files in trees.items():
+            _write(folder / tree, files)
+        (folder / "jobs.json").write_text(json.dumps({"trees": _TREES, "first": first, "presses": presses}))
         done = subprocess.run(
-            [node, str(HERE / "compile.mjs"), scratch],
+            [node, str(HERE / "prepare.mjs"), scratch],
             capture_output=True,
             text=True,
-            timeout=COMPILE_LIMIT_S,
+            timeout=PREPARE_LIMIT_S,
             check=False,
         )
         if done.returncode:
-            raise PartError(f"Node.js could not compile the site's Python: {done.stderr.strip()[-2000:]}")
-        result = []
-        for number, (files, _) in enumerate(trees):
-            with zipfile.ZipFile(folder / f"{number}.zip") as archive:
-                made = {name: archive.read(name) for name in archive.namelist()}
-            kept = {
+            raise PartError(f"Node.js could not prepare the site's Python: {done.stderr.strip()[-2000:]}")
+        used = json.loads((folder / "used.json").read_text())
+        for tree, files in trees.items():
+            trees[tree] = {
                 name: data for name, data in files.items() if not name.endswith(".py") or name.startswith(_WITH_SOURCE)
+            } | {
+                path.relative_to(folder / tree).as_posix(): path.read_bytes()
+                for path in folder.joinpath(tree).rglob("*.pyc")
             }
-            result.append(kept | made)
-        return result
+    return parted(trees, set(used["modules"]) - set(_WAITS), used["opened"])
+
+
+def _write(folder: Path, files: Files) -> None:
+    for name, data in files.items():
+        path = folder / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(data)
+
+
+def parted(trees: dict[str, Files], modules: set[str], opened: list[str]) -> Packs:
+    """Part compiled trees: at the start the `modules`, and the data beside them that was `opened`."""
+    start: dict[str, Files] = {tree: {} for tree in trees}
+    later: dict[str, Files] = {}
+    for tree, files in trees.items():
+        for path, data in files.items():
+            module = module_of(path)
+            at_start = module in modules or module.partition(".")[0] in _PYODIDE
+            if not module:
+                at_start = any(one.endswith(f"/{path}") for one in opened)
+            if at_start:
+                start[tree][path] = data
+            else:
+                later.setdefault(_pack_of(path), {})[path] = data
+    return Packs(start, later, is_compiled=True)
+
+
+def module_of(path: str) -> str:
+    """The module that a file is; empty for a file that is none.
+
+    >>> module_of("viz/widgets/__init__.pyc"), module_of("viz/widgets/player.js")
+    ('viz.widgets', '')
+    """
+    for ending in (_EXTENSION, ".pyc", ".py"):
+        if path.endswith(ending):
+            return path.removesuffix(ending).removesuffix("/__init__").replace("/", ".")
+    return ""
+
+
+def _pack_of(path: str) -> str:
+    """What is loaded together: a module of the library, or the second level of a package of ours or of NumPy."""
+    levels = 2 if path.startswith(("numpy/", "tinygrad_edu/", "viz/")) else 1
+    return ".".join(path.split("/")[:levels]).partition(".py")[0].partition(".cpython")[0]
 
 
 def zipped(files: dict[str, bytes]) -> bytes:

@@ -17,6 +17,9 @@ HERE = Path(__file__).parent
 _CHECK = re.compile(r"""\bcheck\(\s*["'](\w+)["']""")
 _SCRIPT = '<script type="application/json" id="tgv-live-page">{}</script>'
 
+# What a reader of the first page may do first: a switch, and one that ends in an error.
+_PRESSES: list[dict[str, Any]] = [{"state": {"no_grad": [1], "seq": 1}}, {"state": {"backwards": 2, "seq": 2}}]
+
 # Before and after a lesson is run for the site: PyTorch's answers are kept, those to each switch of its explorers too.
 START_TAPE = f"""
 import importlib.util as _util
@@ -62,26 +65,34 @@ def _code(notebook: Notebook) -> Sequence[Any]:
     return [cell for cell in notebook["cells"] if cell["cell_type"] == "code"]
 
 
-def write_files(folder: Path, wheel: Path | None = None) -> str:
+def write_files(folder: Path, first: str, wheel: Path | None = None) -> str:
     """Write all that a live page loads into `folder`, and return what there is to say about it, if anything.
+
+    Args:
+        folder: to write to.
+        first: the cell of the site's first page: what it needs is loaded at the start.
+        wheel: NumPy for Pyodide, where it is not to be fetched.
 
     Raises:
         PartError: something of it cannot be had.
     """
     python = parts.files_of(parts.PYODIDE)
-    start, rest = archive.stdlib(python["python_stdlib.zip"])
-    numpy, more = archive.numpy(parts.numpy_wheel(python["pyodide-lock.json"], wheel))
-    trees = (start, 2), (rest | more, 2), (numpy, 2), (archive.ours(), 0)
-    start, rest, numpy, ours = archive.compiled(python, *trees)
+    graphviz = parts.files_of(parts.GRAPHVIZ)["dist/viz.js"]
+    trees = {
+        "library": archive.library(python["python_stdlib.zip"]),
+        "numpy": archive.numpy(parts.numpy_wheel(python["pyodide-lock.json"], wheel)),
+        "ours": archive.ours(),
+    }
+    packs = archive.prepared(python, graphviz, trees, first, _PRESSES)
     files = {name: python[name] for name in ("pyodide.mjs", "pyodide.asm.mjs", "pyodide.asm.wasm")}
     files |= {
         "pyodide-lock.json": _short_lock(python["pyodide-lock.json"]),
-        "python_stdlib.zip.gz": gzip.compress(archive.zipped(start), 9, mtime=0),
-        "rest.zip.gz": gzip.compress(archive.zipped(rest), 9, mtime=0),
-        "numpy.pack": archive.packed(numpy),
-        "ours.pack": archive.packed(ours),
-        "viz.js": parts.files_of(parts.GRAPHVIZ)["dist/viz.js"],
+        "python_stdlib.zip.gz": gzip.compress(archive.zipped(packs.start["library"]), 9, mtime=0),
+        "numpy.pack": archive.packed(packs.start["numpy"]),
+        "ours.pack": archive.packed({**packs.start["ours"], "later.json": packs.index()}),
+        "viz.js": graphviz,
     }
+    files |= {f"later/{name}.pack": archive.packed(content) for name, content in packs.later.items()}
     files |= {path.name: path.read_bytes() for path in (HERE / "page").iterdir()}
     modules = {}
     for package in parts.EDITOR:
@@ -93,7 +104,7 @@ def write_files(folder: Path, wheel: Path | None = None) -> str:
     for name, data in files.items():
         (folder / name).parent.mkdir(parents=True, exist_ok=True)
         (folder / name).write_bytes(data)
-    return "" if any(name.endswith(".pyc") for name in ours) else archive.NO_NODE
+    return "" if packs.is_compiled else archive.NO_NODE
 
 
 def _short_lock(lock: bytes) -> bytes:

@@ -71,7 +71,8 @@ export class Output {
   #show({ data, handle, type }) {
     const model = data["application/vnd.jupyter.widget-view+json"]?.model_id;
     if (model) {
-      mount(this.#add("widget"), this.python.models.get(model));
+      this.model = this.python.models.get(model); // the last one shown
+      mount(this.#add("widget"), this.model);
       return;
     }
     if (data["text/html"]?.includes(STILL)) return; // the widget itself comes next

@@ -28,9 +28,40 @@ class Cell {
     if (this.input) this.#dress();
     this.place.addEventListener("tgv-needs-python", (event) => {
       event.preventDefault();
-      event.detail.wait("Python starts, and runs the cells up to here: then this answers.");
-      run(this);
+      this.#wake(event.detail);
     });
+  }
+
+  /** Run the cell, and have its live widget do what the recorded one was asked for. */
+  async #wake({ wait, changes }) {
+    const isFirst = !this.asked;
+    this.asked = { ...this.asked, ...changes };
+    if (!isFirst) return;
+    await null; // one press changes several things
+    if (!this.prepared) {
+      wait("Python starts, and runs the cells up to here: then this answers.");
+      await (this.preparing ?? run(this));
+    }
+    if (this.prepared) {
+      this.output.begin();
+      for (const message of this.prepared) this.output.write(message);
+      this.output.end();
+      this.prepared = null;
+    }
+    const asked = this.asked;
+    this.asked = null;
+    const model = this.output.model;
+    for (const [name, value] of Object.entries(asked)) model?.set(name, value);
+    model?.save_changes();
+  }
+
+  /** Run the cell while its recorded widget is looked at: the live one is there when it is asked for. */
+  async prepare() {
+    const shown = [];
+    this.preparing = python.run(this.id, this.program, { write: (message) => shown.push(message) });
+    const well = await this.preparing;
+    this.preparing = null;
+    if (well) this.prepared = shown;
   }
 
   get source() {
@@ -102,6 +133,8 @@ class Cell {
 }
 
 const cells = about.cells.map((cell, index) => new Cell(cell, index));
+// The front page has one widget and nothing to run: the bar makes room for it.
+const isFront = cells.length > 0 && !cells.some(({ editor }) => editor);
 let queue = Promise.resolve();
 
 /** Run a cell, and before it those above it that have not run. */
@@ -129,14 +162,15 @@ function toolbar() {
   const bar = element("div", { className: "live-page-bar" }, all, stop, clear, take, state);
   bar.setAttribute("role", "toolbar");
   bar.setAttribute("aria-label", "This page");
-  document.querySelector("article h1")?.after(bar);
+  (isFront ? cells[0].place : document.querySelector("article h1"))?.after(bar);
   python.onState = ({ text, busy, ready }) => {
     state.textContent = text;
     stop.disabled = !busy;
     document.documentElement.toggleAttribute("data-python-ready", ready);
     if (python.lost) for (const cell of cells) cell.ran = false;
   };
-  return { take, rest: [all, clear] };
+  if (isFront) [all, clear].forEach((button) => button.remove());
+  if (!notebook) take.remove();
 }
 
 function resetPage() {
@@ -175,13 +209,14 @@ function showProgress() {
 }
 
 if (cells.length) {
-  const { take, rest } = toolbar();
-  if (!cells.some(({ editor }) => editor)) rest.forEach((button) => button.remove()); // the front page: its widget is all
-  if (!notebook) take.remove();
+  toolbar();
   const place = element("span", { id: "live-progress" });
   place.dataset.page = about.page;
   document.querySelector(".live-page-bar").append(place);
-  if (!navigator.connection?.saveData) python.start();
+  if (!navigator.connection?.saveData) {
+    python.start();
+    if (isFront) cells[0].prepare();
+  }
 }
 showProgress();
 document.documentElement.setAttribute("data-live", "");

@@ -1,4 +1,4 @@
-"""All that differs where Python runs in a page: how long a layout may take, the clock of a check, and PyTorch.
+"""All that differs where Python runs in a page: how long a layout may take, the clock of a check, random numbers, PyTorch.
 
 `put_in_place` is called once, before any cell. No other file of the project asks where it runs.
 """
@@ -12,6 +12,7 @@ import time
 from collections.abc import Callable, Iterator
 from typing import Any
 
+import later
 import tape
 
 _TOOL = 4  # of the numbers that `sys.monitoring` has for tools, one that no tool has by name
@@ -20,7 +21,8 @@ _TOOL = 4  # of the numbers that `sys.monitoring` has for tools, one that no too
 def put_in_place() -> None:
     """Make the packages of this project work here."""
     _graphviz()
-    _clock()
+    later.when_imported["tinygrad_edu.exercises.running.probe"] = _clock
+    _random_numbers()
     _engines()
 
 
@@ -31,12 +33,10 @@ def _graphviz() -> None:
     layout.IN_PROCESS = sys.maxsize
 
 
-def _clock() -> None:
+def _clock(probe: Any) -> None:
     """There are no signals and no threads: a check ends an endless loop at its next jump."""
-    from tinygrad_edu.exercises.running import probe
-
     probe._clock_of_this_thread = lambda: time.monotonic  # the worker does nothing else meanwhile
-    probe.time_limit = _time_limit(probe.TimeUp)  # type: ignore[assignment]
+    probe.time_limit = _time_limit(probe.TimeUp)
 
 
 def _time_limit(time_up: type[BaseException]) -> Callable[[Any], contextlib.AbstractContextManager[None]]:
@@ -68,6 +68,36 @@ def _time_limit(time_up: type[BaseException]) -> Callable[[Any], contextlib.Abst
             monitoring.free_tool_id(_TOOL)
 
     return time_limit
+
+
+def _random_numbers() -> None:
+    """NumPy's are loaded when a program asks for them, and then begin where its run has begun all others."""
+    from viz import engines
+
+    of_numpy, begun = engines._of_numpy, 0
+
+    def loaded() -> Any:
+        return sys.modules.get("numpy.random")
+
+    def begin(seed: int) -> None:
+        nonlocal begun
+        begun = seed
+        if loaded() is not None:
+            loaded().seed(seed)
+
+    def seed_what_was_loaded(random: Any) -> None:
+        random.seed(begun)
+        engines._first_drawn["numpy", begun] = random.random_sample()
+        random.seed(begun)
+
+    def waiting() -> Any:
+        if loaded() is not None:
+            return of_numpy()
+        draw = lambda: loaded() and loaded().random_sample()  # noqa: E731
+        return engines._Random(lambda: None, lambda state: loaded() and loaded().seed(), begin, draw)
+
+    later.when_imported["numpy.random"] = seed_what_was_loaded
+    engines._of_numpy = waiting
 
 
 def _engines() -> None:

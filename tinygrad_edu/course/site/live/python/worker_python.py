@@ -5,12 +5,12 @@ from __future__ import annotations
 import json
 
 import kernel
-import rest
+import later
 import tape
 import the_page  # registered by worker.js
 
 kernel.send = lambda message: the_page.send(json.dumps(message, default=str))
-rest.look_there_too()
+later.look_there_too()
 
 import differences  # noqa: E402 imports what may not be among what is loaded at the start
 
