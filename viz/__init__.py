@@ -8,7 +8,7 @@
 True
 
 `viz.draw(loss)` draws the graph behind a tensor of either engine. `viz.explore(program)` gives every line its switches.
-`viz.train(program)` shows where a training loop goes. `viz.diagnose(program)` says why a gradient is None, zero or nan, or
+`viz.train(program)` shows where a training loop goes; `viz.playground()` is a small network to play with. `viz.diagnose(program)` says why a gradient is None, zero or nan, or
 why a model does not learn, with the line. `viz.mistakes()` lists what learners get wrong most; `viz.mistake(name)` shows one.
 """
 
@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from viz.diagnosis.diagnose import diagnose
     from viz.diagnosis.report import Report
     from viz.widgets.explorer import explore
+    from viz.widgets.playground import playground
 
 __all__ = [
     "Comparison",
@@ -43,6 +44,7 @@ __all__ = [
     "load",
     "mistake",
     "mistakes",
+    "playground",
     "record",
     "train",
 ]
@@ -53,6 +55,7 @@ _ELSEWHERE = {
     "Report": "viz.diagnosis.report",
     "diagnose": "viz.diagnosis.diagnose",
     "explore": "viz.widgets.explorer",
+    "playground": "viz.widgets.playground",
 }
 
 

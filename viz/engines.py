@@ -113,6 +113,11 @@ class Engine(ABC):
         """The code of `Function.apply`, below which a custom Function's own `forward` runs."""
         return self.function_type.apply.__func__.__code__  # type: ignore[attr-defined, no-any-return]
 
+    @contextmanager
+    def on_one_thread(self) -> Iterator[None]:
+        """A context for what is so small that sharing it among threads takes longer than doing it."""
+        yield
+
     @abstractmethod
     def packs_saved_tensors(self) -> bool:
         """Whether `saved_tensors_hooks` are active now, so that looking at a saved tensor would run user code."""
@@ -202,6 +207,15 @@ class Torch(Engine):
 
     def _run_backward(self) -> Callable[..., Any]:
         return self.module.autograd.graph._engine_run_backward  # type: ignore[no-any-return]
+
+    @contextmanager
+    def on_one_thread(self) -> Iterator[None]:
+        threads = self.module.get_num_threads()
+        self.module.set_num_threads(1)
+        try:
+            yield
+        finally:
+            self.module.set_num_threads(threads)
 
     def packs_saved_tensors(self) -> bool:
         top = getattr(self.module._C._autograd, "_top_saved_tensors_default_hooks", None)

@@ -49,7 +49,7 @@ def stops(count: int) -> list[int]:
     return found if not found or found[-1] == count - 1 else [*found, count - 1]
 
 
-class _Panel:
+class Panel:
     """One pair of axes at a place of the picture."""
 
     def __init__(self, box: tuple[float, float, float, float], window: tuple[float, float, float, float]) -> None:
@@ -63,9 +63,12 @@ class _Panel:
         # A path that leaves the window goes on for a little outside, where it is clipped.
         return self.x + self.wide * min(2.0, max(-1.0, across)), self.y + self.high * min(2.0, max(-1.0, up))
 
-    def axes(self, head: str, below: str, marks: list[tuple[float, str]]) -> None:
+    def axes(self, head: str, below: str, marks: list[tuple[float, str]], counted: bool = False) -> None:
+        """The frame with its words; `counted` where there are only whole numbers across."""
         self.parts.append(f'<text class="head" x="{self.x:g}" y="{self.y - 7:g}">{escape(head)}</text>')
         for tick in ticks(self.left, self.right):
+            if counted and tick != int(tick):
+                continue
             x, _ = self.at(tick, 0)
             self.parts.append(
                 f'<text x="{x:.1f}" y="{self.y + self.high + 15:g}" text-anchor="middle">{short(tick)}</text>'
@@ -170,7 +173,7 @@ def _curves(
     if scaled:
         low, high = math.log10(max(min(positive), high * 10.0**-DECADES)), math.log10(high)
     room = 0.06 * (high - low) or 1.0
-    panel = _Panel(box, (0.0, max(1.0, longest - 1.0), low - room, high + room))
+    panel = Panel(box, (0.0, max(1.0, longest - 1.0), low - room, high + room))
     heights = [height for height in ticks(low, high) if not scaled or height == int(height)]
     heights = heights[:: 2 if box[3] < 150 and len(heights) > 2 else 1]
     panel.axes(head, "step", [(height, _power(height) if scaled else short(height)) for height in heights])
@@ -199,7 +202,7 @@ def _power(exponent: float) -> str:
 def _surface(box: tuple[float, float, float, float], surface: Surface, runs: list[Run]) -> str:
     if len(surface.names) == 1:
         return _slice(box, surface, runs)
-    panel = _Panel(box, surface.window)
+    panel = Panel(box, surface.window)
     marks = [(tick, short(tick)) for tick in ticks(surface.window[2], surface.window[3])]
     panel.axes(f"{surface.names[1]} (upwards); the stronger the blue, the lower the loss", surface.names[0], marks)
     known = [height for row in surface.heights for height in row if math.isfinite(height)] or [0.0]
@@ -231,7 +234,7 @@ def _slice(box: tuple[float, float, float, float], surface: Surface, runs: list[
     low, high = min(finite), max(finite)
     room = 0.06 * (high - low) or 1.0
     left, right = surface.window[:2]
-    panel = _Panel(box, (left, right, low - room, high + room))
+    panel = Panel(box, (left, right, low - room, high + room))
     panel.axes("loss", surface.names[0], [(tick, short(tick)) for tick in ticks(low, high)])
     spread = (right - left) / (len(heights) - 1)
     places = [panel.at(left + i * spread, height) for i, height in enumerate(heights) if math.isfinite(height)]

@@ -13,6 +13,7 @@ from pathlib import Path
 HERE = Path(__file__).parents[1] / "widgets"
 
 _IMPORT = re.compile(r'^import\s*\{([^}]*)\}\s*from\s*"(\.[^"]+)";\n', re.MULTILINE)
+_DEFAULT = re.compile(r"^export default .*;\n", re.MULTILINE)
 _EXPORT = re.compile(r"^export (?=(?:async )?(?:function|class|const) (\w+))", re.MULTILINE)
 
 
@@ -75,7 +76,7 @@ def _local(path: Path) -> str:
 
 
 def _enclosed(path: Path) -> str:
-    """A module as a scope of its own, which gives what the module exports."""
-    text = _local(path)
+    """A module as a scope of its own, which gives what the module exports, but no widget."""
+    text = _DEFAULT.sub("", _local(path))
     names = ", ".join(match[1] for match in _EXPORT.finditer(text))
     return f"const {_scope(path)} = (() => {{\n{_EXPORT.sub('', text)}return {{ {names} }};\n}})();\n"

@@ -1,0 +1,102 @@
+"""The playground in real JupyterLab: it plays on both engines, nothing moves under a hand, keys suffice, axe is content."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from playwright.sync_api import expect
+from support.harness import complaints
+
+
+@pytest.fixture(scope="module")
+def notebook(desk: Any) -> Any:
+    opened = desk.open(desk.write("playground.ipynb", "import viz\nshown = viz.playground()\nshown"))
+    opened.run_all()
+    expect(opened.page.locator(".tgv-playground .tgv-charts svg")).to_be_attached()
+    return opened
+
+
+@pytest.fixture
+def root(notebook: Any) -> Any:
+    """The playground at rest, as it was when it was first shown."""
+    found = notebook.page.locator(".tgv-playground")
+    if found.get_by_role("button", name="← back").is_visible():
+        found.get_by_role("button", name="← back").click()
+    if found.get_by_role("button", name="Pause").is_visible():
+        found.get_by_role("button", name="Pause").click()
+    if found.get_by_role("button", name="Setting B").is_visible():
+        found.get_by_role("button", name="Take setting B away").click()
+    found.get_by_role("button", name="circles").click()
+    found.get_by_role("button", name="Begin anew").click()
+    expect(found.locator(".tgv-counter")).to_have_text("step 0")
+    return found
+
+
+def places(root: Any) -> list[Any]:
+    """Where everything is that can be pressed."""
+    return root.evaluate(
+        """root => [...root.querySelectorAll("button, input, select")].filter(one => one.offsetParent)
+            .map(one => { const { left, top, width, height } = one.getBoundingClientRect(); return [left, top, width, height].map(Math.round); })"""
+    )
+
+
+def test_it_plays_on_both_engines_side_by_side_and_nothing_moves(root: Any) -> None:
+    expect(root.get_by_role("button", name="Put a second setting beside it")).to_be_visible()
+    before = places(root)
+    assert root.bounding_box()["height"] <= 620
+    root.get_by_role("button", name="Put a second setting beside it").click()
+    root.get_by_label("engine").select_option("torch")
+    root.get_by_role("button", name="Play").click()
+    expect(root.locator(".tgv-counter")).to_have_text("step 8")
+    root.get_by_role("button", name="Pause").click()
+    first, second = root.locator(".tgv-told").all_inner_texts()
+    assert first.removeprefix("A ") == second.removeprefix("B ")
+    expect(root.locator(".tgv-plane .run0, .tgv-plane .run1")).to_have_count(2)
+    assert places(root) == before
+
+
+def test_keys_train_put_points_and_open_a_step(root: Any) -> None:
+    page = root.page
+    root.get_by_role("button", name="own points").press("Enter")
+    plane = root.get_by_role("application")
+    plane.focus()
+    for key in ("ArrowRight", "ArrowUp", "Enter"):
+        page.keyboard.press(key)
+    expect(root.locator(".tgv-plane .point")).to_have_count(7)
+    page.keyboard.press("Delete")
+    expect(root.locator(".tgv-plane .point")).to_have_count(6)
+    root.get_by_role("button", name="Play").focus()
+    page.keyboard.press("ArrowRight")
+    expect(root.locator(".tgv-counter")).to_have_text("step 1")
+    root.get_by_role("button", name="open this step").press("Enter")
+    expect(root.get_by_role("button", name="← back")).to_be_focused()
+    expect(root.locator(".tgv-player .tgv-title")).to_have_text("Step 1: one pass of the loop")
+    assert root.bounding_box()["height"] <= 620
+    page.keyboard.press("Escape")
+    expect(root.get_by_role("button", name="open this step")).to_be_focused()
+
+
+def test_what_cannot_be_is_told_and_the_code_is_what_was_set(root: Any) -> None:
+    root.get_by_role("textbox", name="rate (lr)").fill("0")
+    root.get_by_role("textbox", name="rate (lr)").press("Enter")
+    expect(root.locator(".tgv-said")).to_have_text("the rate (lr) must be larger than 0 and finite, not 0. With a rate of 0 no parameter moves.")  # fmt: skip
+    root.get_by_role("textbox", name="rate (lr)").fill("0.5")
+    root.get_by_role("textbox", name="rate (lr)").press("Enter")
+    expect(root.locator(".tgv-said")).to_be_empty()
+    root.get_by_role("button", name="code").click()
+    expect(root.locator(".tgv-listing")).to_contain_text("lr=0.5")
+    root.get_by_label("zero_grad()").uncheck()
+    expect(root.locator(".tgv-listing")).not_to_contain_text("zero_grad")
+    root.get_by_label("zero_grad()").check()
+    expect(root.locator(".tgv-listing")).to_contain_text("zero_grad")
+    root.get_by_role("button", name="training").click()
+
+
+@pytest.mark.parametrize("theme", ["JupyterLab Dark", "JupyterLab Light"])
+def test_axe_finds_nothing(notebook: Any, root: Any, theme: str) -> None:
+    with notebook.themed(theme):
+        assert complaints(notebook.page, ".tgv-playground") == []
+        root.get_by_role("button", name="code").click()
+        assert complaints(notebook.page, ".tgv-playground") == []
+        root.get_by_role("button", name="training").click()

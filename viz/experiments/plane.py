@@ -1,0 +1,249 @@
+"""The pictures of networks that learn the plane, as SVG: points and boundaries, loss by steps, gradients by layers."""
+
+from __future__ import annotations
+
+import base64
+import math
+import struct
+import zlib
+from collections.abc import Sequence
+
+import numpy as np
+
+from viz.experiments.curves import STYLE, Panel, stops
+from viz.experiments.playground import GRID, REACH, Learner, Point
+from viz.picture.axis import short, ticks
+from viz.picture.svg import escape
+
+SIDE = 400.0  # of the picture of the plane
+WIDE, HIGH = 330.0, 404.0  # of the two charts
+LETTERS = "AB"
+FAINT, STRONG = 0.06, 0.62  # how much of a class's colour the plane takes where the network is not sure, and is
+CLASSES = ("#0072B2", "#D55E00")
+LOOK = """<style>
+.tgp .run0{stroke:var(--tgv-text,#1b1f24);stroke-dasharray:none}
+.tgp .run1{stroke:var(--tgv-keyword,#6f3fa8);stroke-dasharray:7 4}
+.tgp .path{stroke-width:2.2;stroke-linejoin:round}
+.tgp .halo{fill:none;stroke:var(--tgv-bg,#fff);stroke-width:5;stroke-opacity:.75}
+.tgp .start{fill:none;stroke-width:1.2;stroke-opacity:.45}
+.tgp .mark{fill:var(--tgv-bg,#fff);stroke-width:2;stroke-dasharray:none}
+.tgp .rung{stroke:var(--tgv-line,#d5d9df);stroke-width:.7}
+.tgp .cursor{stroke:var(--tgv-muted,#57606a);stroke-width:1;stroke-dasharray:2 3}
+.tgp .point{stroke:var(--tgv-bg,#fff);stroke-width:1.1}
+.tgp .class0{fill:var(--tgv-class0,#0072B2)}
+.tgp .class1{fill:var(--tgv-class1,#D55E00)}
+</style>"""
+
+
+def shades(margins: np.ndarray) -> np.ndarray | None:
+    """How sure of class 1 the network is at each place of the plane, from 0 to 255; None where it gives no numbers."""
+    if not np.isfinite(margins).all():
+        return None
+    return np.round(255 / (1 + np.exp(-np.clip(margins, -40, 40)))).astype(np.uint8)
+
+
+def dots(points: Sequence[Point]) -> str:
+    """The points: circles of class 0, squares of class 1."""
+    parts = []
+    for x, y, label in points:
+        left, top = _place(x, y)
+        if label:
+            parts.append(f'<rect class="point class1" x="{left - 3.6:.1f}" y="{top - 3.6:.1f}" width="7.2" height="7.2"/>')
+        else:
+            parts.append(f'<circle class="point class0" cx="{left:.1f}" cy="{top:.1f}" r="4.1"/>')
+    return "".join(parts)
+
+
+def boundary(run: int, margins: np.ndarray) -> str:
+    """Where the network is undecided: the line between the classes."""
+    lines = contour(margins)
+    if not lines:
+        return ""
+    step = SIDE / GRID
+    text = "".join("M" + "L".join(f"{(x + 0.5) * step:.1f} {(y + 0.5) * step:.1f}" for x, y in line) for line in lines)
+    return f'<path class="halo" d="{text}"/><path class="path run{run}" d="{text}"/>'
+
+
+def contour(values: np.ndarray) -> list[list[tuple[float, float]]]:
+    """The lines along which `values` are 0, each as (column, row) places in a row; none where one is no number."""
+    if not np.isfinite(values).all():
+        return []
+    above = values > 0
+    corners = above[:-1, :-1] + 2 * above[:-1, 1:] + 4 * above[1:, 1:] + 8 * above[1:, :-1]
+    ends: dict[tuple[int, int, int], list[tuple[int, int, int]]] = {}
+    for row, column in zip(*np.nonzero((corners > 0) & (corners < 15)), strict=True):
+        row, column = int(row), int(column)
+        # The sides of a cell: (0, r, c) goes across from place (r, c), (1, r, c) down from it.
+        sides = ((0, row, column), (1, row, column + 1), (0, row + 1, column), (1, row, column))
+        for one, other in _CROSSED[int(corners[row, column])]:
+            ends.setdefault(sides[one], []).append(sides[other])
+            ends.setdefault(sides[other], []).append(sides[one])
+
+    def place(side: tuple[int, int, int]) -> tuple[float, float]:
+        down, row, column = side
+        first, second = values[row, column], values[row + down, column + 1 - down]
+        part = float(first / (first - second))
+        return column + part * (1 - down), row + part * down
+
+    lines = []
+    while ends:
+        start = next((side for side, others in ends.items() if len(others) == 1), None) or next(iter(ends))
+        line = [start]
+        while (others := ends.get(line[-1])) is not None:
+            following = others.pop()
+            ends[following].remove(line[-1])
+            for side in (line[-1], following):
+                if not ends[side]:
+                    del ends[side]
+            line.append(following)
+        lines.append([place(side) for side in line])
+    return lines
+
+
+# By which corners of a cell are above 0 (1, 2, 4, 8: round from the upper left): the sides that the line goes through.
+_CROSSED = {
+    1: ((3, 0),), 2: ((0, 1),), 3: ((3, 1),), 4: ((1, 2),), 5: ((3, 0), (1, 2)), 6: ((0, 2),), 7: ((3, 2),),
+    8: ((2, 3),), 9: ((0, 2),), 10: ((0, 1), (2, 3)), 11: ((1, 2),), 12: ((1, 3),), 13: ((0, 1),), 14: ((0, 3),),
+}  # fmt: skip
+
+
+def charts(learners: Sequence[Learner | None], at: int, wide: float = WIDE) -> str:
+    """The loss by steps and, below it, the size of the gradient by layers, as they are after `at` steps."""
+    half = HIGH / 2
+    told = "Above: the loss by steps. Below: the size of the gradient by layers."
+    boxes = [(44.0, top + 24.0, wide - 62.0, half - 64.0) for top in (0.0, half)]
+    return _svg(wide, HIGH, _losses(boxes[0], learners, at) + _sizes(boxes[1], learners, at), told)
+
+
+def _svg(wide: float, high: float, inside: str, told: str) -> str:
+    return (
+        f'<svg xmlns="http://www.w3.org/2000/svg" class="tgc tgp" viewBox="0 0 {wide:g} {high:g}" role="img" '
+        f'aria-label="{escape(told)}">{STYLE}{LOOK}{inside}</svg>'
+    )
+
+
+def _losses(box: tuple[float, float, float, float], learners: Sequence[Learner | None], at: int) -> str:
+    """The loss by steps; on a logarithmic scale from where it has fallen below a hundredth."""
+    runs = [(index, learner.losses) for index, learner in enumerate(learners) if learner is not None]
+    longest = max(len(losses) for _, losses in runs)
+    finite = [loss for _, losses in runs for loss in losses if math.isfinite(loss)]
+    first = max((losses[0] for _, losses in runs if losses and math.isfinite(losses[0])), default=1.0)
+    calm = [loss for loss in finite if loss <= 100 * max(first, 1.0)] or [1.0]
+    high = max(max(calm), 1e-12)
+    scaled = min(calm) < high / 100
+    low = math.log10(max(min(one for one in calm if one > 0), high * 1e-9)) if scaled else 0.0
+    top = math.log10(high) if scaled else high
+    room = 0.07 * (top - low) or 1.0
+    panel = Panel(box, (0.0, 1.02 * max(20, longest), low - (room if scaled else 0), top + room))
+    heights = [height for height in ticks(low, top) if not scaled or height == int(height)]
+    heights = heights[:: math.ceil(len(heights) / 5)]
+    panel.axes("loss", "step", [(height, _power(height) if scaled else short(height)) for height in heights])
+
+    def up(loss: float) -> float:
+        return (math.log10(loss) if loss > 0 else low) if scaled and math.isfinite(loss) else loss
+
+    drawn = []
+    if at < longest:
+        x, _ = panel.at(at, 0)
+        drawn.append(f'<line class="cursor" x1="{x:.1f}" x2="{x:.1f}" y1="{panel.y:g}" y2="{panel.y + panel.high:g}"/>')
+    for index, losses in reversed(runs):
+        shown = [(float(step + 1), up(losses[step])) for step in stops(len(losses))]
+        drawn.append(panel.line(index, shown))
+        seen = losses[min(at, len(losses)) - 1] if losses else math.nan
+        if math.isfinite(seen):
+            x, y = panel.at(min(at, len(losses)), up(seen))
+            drawn.append(_mark(index, x, y))
+    return panel.drawn("".join(drawn))
+
+
+def _sizes(box: tuple[float, float, float, float], learners: Sequence[Learner | None], at: int) -> str:
+    """The size of the gradient of each layer, on a logarithmic scale that shows seven powers of ten or more."""
+    runs = [(index, learner.sizes) for index, learner in enumerate(learners) if learner is not None]
+    count = max(len(learner.layers) for learner in learners if learner is not None)
+    known = [size for _, sizes in runs for row in (sizes[:1] + sizes[at - 1 : at]) for size in row if size and math.isfinite(size)]
+    low = min(-6.0, *(math.floor(math.log10(max(size, 1e-30))) for size in known), 0.0)
+    high = max(1.0, *(math.ceil(math.log10(size)) for size in known), -30.0)
+    panel = Panel(box, (0.5, count + 0.5, low - 0.6, high + 0.4))
+    every = math.ceil((high - low) / 5)
+    heights = [float(height) for height in range(int(low), int(high) + 1) if height % every == 0]
+    panel.axes("size of the gradient (rms)", "layer, from the input to the output", [(height, _power(height)) for height in heights], counted=True)
+    drawn = []
+    for height in heights:
+        _, y = panel.at(0, height)
+        drawn.append(f'<line class="rung" x1="{panel.x:g}" x2="{panel.x + panel.wide:g}" y1="{y:.1f}" y2="{y:.1f}"/>')
+
+    def places(row: list[float | None]) -> list[tuple[float, float]]:
+        found = []
+        for layer, size in enumerate(row, start=1):
+            if size is None:
+                found.append((float(layer), math.nan))
+            elif size == 0:
+                found.append((float(layer), low - 0.6))
+            else:
+                found.append((float(layer), math.log10(size) if math.isfinite(size) else high + 0.4))
+        return found
+
+    for index, sizes in reversed(runs):
+        row = sizes[at - 1] if 0 < at <= len(sizes) else sizes[-1] if sizes and at else None
+        if row is None:
+            continue
+        drawn.append(panel.line(index, places(sizes[0])).replace('class="path ', 'class="start '))
+        drawn.append(panel.line(index, places(row)))
+        for place, size in zip(places(row), row, strict=True):
+            x, y = panel.at(*place)
+            if size == 0 or (size is not None and not math.isfinite(size)):
+                drawn.append(f'<text class="name" x="{x:.1f}" y="{y + (-5 if size == 0 else 14):.1f}" text-anchor="middle">{size:g}</text>')
+            elif size is not None:
+                drawn.append(_mark(index, x, y))
+    return panel.drawn("".join(drawn))
+
+
+def _power(exponent: float) -> str:
+    """A power of ten as it stands beside an axis."""
+    return "1" if exponent == 0 else "10" + f"{exponent:.0f}".translate(str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹"))
+
+
+def _mark(run: int, x: float, y: float) -> str:
+    """A place on a line: a circle of A, a square of B."""
+    if run:
+        return f'<rect class="mark run1" x="{x - 3.4:.1f}" y="{y - 3.4:.1f}" width="6.8" height="6.8"/>'
+    return f'<circle class="mark run0" cx="{x:.1f}" cy="{y:.1f}" r="3.8"/>'
+
+
+def _place(x: float, y: float) -> tuple[float, float]:
+    return (x + REACH) / (2 * REACH) * SIDE, (REACH - y) / (2 * REACH) * SIDE
+
+
+# --- where no kernel runs ---
+
+
+def still(learners: Sequence[Learner | None], looked: int, at: int, points: Sequence[Point]) -> str:
+    """All of it as one SVG: the plane, the boundaries, the charts."""
+    parts = []
+    for run, learner in enumerate(learners):
+        if learner is None:
+            continue
+        margins = learner.field(learner.nearest(at))
+        if run == looked and (shaded := shades(margins)) is not None:
+            image = base64.b64encode(_png(shaded)).decode()
+            parts.insert(0, f'<image width="{SIDE:g}" height="{SIDE:g}" href="data:image/png;base64,{image}"/>')
+        parts.append(boundary(run, margins))
+    plane = f'<svg width="{SIDE:g}" height="{SIDE:g}">{"".join(parts)}{dots(points)}</svg>'
+    beside = charts(learners, at).replace("<svg ", f'<svg x="{SIDE + 20:g}" width="{WIDE:g}" height="{HIGH:g}" ', 1)
+    whole = _svg(SIDE + 20 + WIDE, SIDE, plane + beside, "The plane with its points and the boundary, the loss, the gradients.")
+    return whole.replace("<svg ", f'<svg width="{SIDE + 20 + WIDE:g}" height="{SIDE:g}" ', 1)
+
+
+def _png(shaded: np.ndarray) -> bytes:
+    """The shades as a picture: the colour of the likelier class, the stronger the surer the network is."""
+    sure = np.abs(shaded / 255.0 - 0.5) * 2
+    colours = np.array([[int(text[i : i + 2], 16) for i in (1, 3, 5)] for text in CLASSES])
+    strength = (FAINT + (STRONG - FAINT) * sure)[..., None]
+    pixels = np.round(255 + strength * (colours[(shaded > 127).astype(int)] - 255)).astype(np.uint8)
+    rows = b"".join(b"\0" + row.tobytes() for row in pixels)
+
+    def chunk(kind: bytes, data: bytes) -> bytes:
+        return struct.pack(">I", len(data)) + kind + data + struct.pack(">I", zlib.crc32(kind + data))
+
+    head = struct.pack(">IIBBBBB", GRID, GRID, 8, 2, 0, 0, 0)
+    return b"\x89PNG\r\n\x1a\n" + chunk(b"IHDR", head) + chunk(b"IDAT", zlib.compress(rows)) + chunk(b"IEND", b"")

@@ -1,0 +1,428 @@
+"""A small network that learns points of the plane: its settings, the program they stand for, and runs of that program.
+
+The program is text that anyone can run; a run executes that text and nothing else, one pass of its loop at a time.
+"""
+
+from __future__ import annotations
+
+import ast
+import math
+import textwrap
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, fields, replace
+from typing import Any, cast
+
+import numpy as np
+
+from viz import engines
+from viz.engines import CORE, NAMES
+from viz.picture.axis import short
+from viz.recording.record import namespace_for, record
+from viz.recording.recording import Recording
+
+STEPS = 5000  # that the program takes
+DEEPEST, WIDEST, OWN = 20, 64, 300  # hidden layers, units in each, points of one's own
+GRID = 48  # places across and up, at which the network is asked what it thinks
+REACH = 1.25  # the plane goes from -REACH to REACH both ways
+KEPT = 200  # states of the network that are kept, to look back
+Point = tuple[float, float, int]
+
+_POLAR = "X = np.stack([radius * np.cos(angle), radius * np.sin(angle)], axis=1)"
+DATA = {
+    "circles": f"""
+        y = np.arange(200) % 2
+        inner, outer = 0.5 * np.sqrt(rng.random(200)), rng.uniform(0.7, 1, 200)
+        radius = np.where(y == 0, inner, outer)
+        angle = rng.uniform(0, 2 * np.pi, 200)
+        {_POLAR}""",
+    "moons": """
+        y = np.arange(200) % 2
+        angle = rng.uniform(0, np.pi, 200)
+        side = np.where(y == 0, 1, -1)
+        X = 0.6 * np.stack([side * (np.cos(angle) - 0.5), side * (np.sin(angle) - 0.25)], axis=1)
+        X = X + rng.normal(0, 0.06, (200, 2))""",
+    "spiral": f"""
+        y = np.arange(200) % 2
+        turn = np.sqrt(rng.uniform(0.02, 1, 200))
+        angle, radius = 1.75 * 2 * np.pi * turn + np.pi * y, 1.1 * turn
+        {_POLAR}""",
+    "xor": """
+        X = rng.uniform(-1, 1, (200, 2))
+        X = X + 0.08 * np.sign(X)
+        y = (X[:, 0] * X[:, 1] > 0).astype(int)""",
+    "line": """
+        X = rng.uniform(-1, 1, (200, 2))
+        y = (X[:, 0] + 0.5 * X[:, 1] > 0.1).astype(int)
+        X = X + rng.normal(0, 0.05, (200, 2))""",
+    "own": "",
+}
+FIRST_OWN: tuple[Point, ...] = ((-0.7, -0.4, 0), (-0.4, 0.5, 0), (0.1, -0.8, 0), (0.3, 0.7, 1), (0.8, 0.1, 1), (0.5, -0.3, 1))  # fmt: skip
+ACTIVATIONS = {"tanh": "nn.Tanh()", "relu": "nn.ReLU()", "sigmoid": "nn.Sigmoid()", "none": ""}
+NORMS = {"none": "", "layer": "nn.LayerNorm({})", "batch": "nn.BatchNorm1d({})"}
+INITS = {
+    "default": "",
+    "xavier": "nn.init.xavier_normal_(layer.weight)",
+    "he": "nn.init.kaiming_normal_(layer.weight)",
+    "small": "nn.init.normal_(layer.weight, std=0.01)",
+    "large": "nn.init.normal_(layer.weight, std=3.0)",
+    "zeros": "nn.init.zeros_(layer.weight)",
+}
+OPTIMIZERS = {"SGD": "SGD", "momentum": "SGD", "Adam": "Adam"}
+
+
+@dataclass(frozen=True)
+class Setting:
+    """What can be set of a network and of its training; `batch` 0 is all points at once."""
+
+    engine: str = CORE
+    layers: int = 2
+    width: int = 8
+    activation: str = "tanh"
+    init: str = "default"
+    norm: str = "none"
+    residual: bool = False
+    optimizer: str = "SGD"
+    lr: float = 1.0
+    batch: int = 0
+    weight_decay: float = 0.0
+    zero_grad: bool = True
+    seed: int = 0
+
+
+CHOICES: dict[str, tuple[str, ...]] = {
+    "engine": NAMES,
+    "activation": tuple(ACTIVATIONS),
+    "init": tuple(INITS),
+    "norm": tuple(NORMS),
+    "optimizer": tuple(OPTIMIZERS),
+}
+RANGES = {"layers": (0, DEEPEST), "width": (1, WIDEST), "batch": (0, 200), "seed": (0, 2**31 - 1)}
+
+
+def setting_of(given: Mapping[str, Any], base: Setting | None = None) -> Setting:
+    """`base` (or the defaults) with what is given put in, checked.
+
+    Raises:
+        TypeError: there is no setting of that name; the message says which there are.
+        ValueError: a setting cannot have that value; the message says what it can have.
+    """
+    known = [one.name for one in fields(Setting)]
+    values: dict[str, Any] = {}
+    for name, value in given.items():
+        if name not in known:
+            raise TypeError(f"there is no setting {name!r}; the settings are {', '.join(known)}")
+        values[name] = _checked(name, value)
+    return replace(base or Setting(), **values)
+
+
+def _checked(name: str, value: Any) -> Any:
+    if name in CHOICES:
+        if value not in CHOICES[name]:
+            raise ValueError(f"{name} is one of {', '.join(CHOICES[name])}, not {value!r}")
+        return value
+    if name in ("residual", "zero_grad"):
+        return bool(value)
+    try:
+        number = float(value)
+    except (TypeError, ValueError):
+        raise ValueError(f"{_SPOKEN.get(name, name)} must be a number, and {value!r} is none") from None
+    if name == "lr":
+        if not 0 < number < math.inf:
+            why = " With a rate of 0 no parameter moves." if number == 0 else ""
+            raise ValueError(f"the rate (lr) must be larger than 0 and finite, not {_written(number)}.{why}")
+        return number
+    if name == "weight_decay":
+        if not 0 <= number < math.inf:
+            raise ValueError(f"the weight decay must be 0 or larger and finite, not {_written(number)}")
+        return number
+    low, high = RANGES[name]
+    if not (low <= number <= high and number == int(number)):
+        raise ValueError(f"{_SPOKEN.get(name, name)} must be a whole number from {low} to {high}, not {_written(number)}")
+    return int(number)
+
+
+_SPOKEN = {
+    "lr": "the rate (lr)",
+    "layers": "the number of hidden layers",
+    "width": "the width",
+    "batch": "the batch",
+    "weight_decay": "the weight decay",
+    "seed": "the seed",
+}
+
+
+def _written(number: float) -> str:
+    return short(number) if math.isfinite(number) else str(number)
+
+
+def points_of(given: Iterable[Any]) -> tuple[Point, ...]:
+    """Points of one's own, checked: `(x, y, class)`, the class 0 or 1.
+
+    Raises:
+        ValueError: one of them is no such point, lies outside the plane, or there are more than 300.
+    """
+    points = []
+    for one in given:
+        try:
+            x, y, label = (float(part) for part in one)
+        except (TypeError, ValueError):
+            raise ValueError(f"a point is (x, y, class), such as (0.5, -0.2, 1), and {one!r} is none") from None
+        if not (abs(x) <= REACH and abs(y) <= REACH and label in (0, 1)):
+            raise ValueError(f"{one!r}: x and y lie between -{REACH} and {REACH}, and the class is 0 or 1")
+        points.append((round(x, 3), round(y, 3), int(label)))
+    if len(points) > OWN:
+        raise ValueError(f"{len(points)} points are more than the {OWN} that are good to look at")
+    return tuple(points)
+
+
+# --- the program ---
+
+
+def program(setting: Setting, data: str = "circles", points: Iterable[Point] = FIRST_OWN) -> str:
+    """The training program that the settings stand for: a script for one engine, complete."""
+    engine = setting.engine
+    if data == "own":
+        rows = [f"({x:g}, {y:g}, {label})" for x, y, label in points]
+        listed = [", ".join(rows[i : i + 4]) for i in range(0, len(rows), 4)]
+        made = "points = np.array([\n" + "".join(f"    {line},\n" for line in listed) + "])\n"
+        made += "X, y = points[:, :2], points[:, 2].astype(int)"
+    else:
+        made = textwrap.dedent(DATA[data]).strip()
+    drawn = data != "own" or setting.batch > 0
+    head = [
+        "import numpy as np",
+        f"import {engine} as T",
+        f"from {engine} import nn",
+        "",
+        *(["rng = np.random.default_rng(0)"] if drawn else []),
+        made,
+        "X, y = T.tensor(X, dtype=T.float32), T.tensor(y)",
+        "",
+        *(_RESIDUAL if _is_residual(setting) else []),
+        f"T.manual_seed({setting.seed})",
+        *_network(setting),
+        *_start(setting),
+        f"optimizer = T.optim.{OPTIMIZERS[setting.optimizer]}(model.parameters(), {_options(setting)})",
+        "loss_function = nn.CrossEntropyLoss()",
+        "",
+        f"for step in range({STEPS}):",
+    ]
+    return "\n".join(head) + "\n" + textwrap.indent(_loop(setting), "    ")
+
+
+_RESIDUAL = [
+    "class Residual(nn.Module):",
+    "    def __init__(self, *inner):",
+    "        super().__init__()",
+    "        self.inner = nn.Sequential(*inner)",
+    "",
+    "    def forward(self, x):",
+    "        return x + self.inner(x)",
+    "",
+]
+
+
+def _is_residual(setting: Setting) -> bool:
+    return setting.residual and setting.layers > 1  # the first layer changes the width: nothing can be added to it
+
+
+def _network(setting: Setting) -> list[str]:
+    width = setting.width
+    extra = [part for part in (NORMS[setting.norm].format(width), ACTIVATIONS[setting.activation]) if part]
+
+    def block(inputs: int) -> str:
+        return ", ".join([f"nn.Linear({inputs}, {width})", *extra])
+
+    again = f"Residual({block(width)})" if _is_residual(setting) else block(width)
+    if setting.layers <= 3:
+        hidden = [block(2), *[again] * (setting.layers - 1)][: setting.layers]
+        inputs = width if setting.layers else 2
+        return ["model = nn.Sequential(", *(f"    {line}," for line in hidden), f"    nn.Linear({inputs}, 2),", ")"]
+    return [
+        f"layers = [{block(2)}]",
+        f"for _ in range({setting.layers - 1}):",
+        f"    layers += [{again}]",
+        f"model = nn.Sequential(*layers, nn.Linear({width}, 2))",
+    ]
+
+
+def _start(setting: Setting) -> list[str]:
+    if not INITS[setting.init]:
+        return []
+    return [
+        "for layer in model.modules():",
+        "    if isinstance(layer, nn.Linear):",
+        f"        {INITS[setting.init]}",
+        "        nn.init.zeros_(layer.bias)",
+    ]
+
+
+def _options(setting: Setting) -> str:
+    momentum = ", momentum=0.9" if setting.optimizer == "momentum" else ""
+    decay = f", weight_decay={setting.weight_decay:g}" if setting.weight_decay else ""
+    return f"lr={setting.lr:g}{momentum}{decay}"
+
+
+def _loop(setting: Setting) -> str:
+    batch = setting.batch
+    lines = [
+        *([f"batch = rng.permutation(len(X))[:{batch}]"] if batch else []),
+        *(["optimizer.zero_grad()"] if setting.zero_grad else []),
+        "loss = loss_function(model(X[batch]), y[batch])" if batch else "loss = loss_function(model(X), y)",
+        "loss.backward()",
+        "optimizer.step()",
+    ]
+    return "\n".join(lines) + "\n"
+
+
+# --- a run of it ---
+
+
+@dataclass
+class Learner:
+    """One network that learns: the run of `program(setting, data, points)`, pass by pass.
+
+    `losses` has the loss of each pass, `sizes` the root mean square of the gradient of each layer's weight in it (None
+    where there is none), `ended` says why it cannot go on.
+
+    Raises:
+        ModuleNotFoundError: the engine is not there; the message says how it would be.
+        ValueError: there are no points.
+    """
+
+    setting: Setting
+    data: str = "circles"
+    points: tuple[Point, ...] = FIRST_OWN
+    losses: list[float] = field(default_factory=list)
+    sizes: list[list[float | None]] = field(default_factory=list)
+    ended: str = ""
+
+    def __post_init__(self) -> None:
+        if self.data == "own" and not self.points:
+            raise ValueError("There are no points to learn yet: press in the plane to put some there.")
+        self.text = program(self.setting, self.data, self.points)
+        tree = ast.parse(self.text)
+        loop = cast(ast.For, tree.body.pop())
+        self._head = compile(tree, "<the playground's program>", "exec")
+        self._pass = compile(ast.Module(loop.body, []), "<the playground's loop>", "exec")
+        self.engine = engines.load(self.setting.engine)
+        self._names = self._begun()
+        nn = self.engine.module.nn
+        self.layers = [one for one in self._names["model"].modules() if isinstance(one, nn.Linear)]
+        self._inputs = np.asarray(self.engine.array(self._names["X"]))
+        self._labels = np.asarray(self.engine.array(self._names["y"]))
+        self._asked = self._begun()["model"].eval()  # a network of the same shape, for looking at any state of it
+        self._states: dict[int, Any] = {}
+        self._stride = 1
+        self._keep()
+
+    def _begun(self) -> dict[str, Any]:
+        """What the program's names are where its loop begins."""
+        names = namespace_for(self.engine, {})
+        with self.engine.same_randomness(), self.engine.default_dtype("float32"), np.errstate(all="ignore"):
+            exec(self._head, names)
+        return names
+
+    @property
+    def taken(self) -> int:
+        """How many passes of the loop have been made."""
+        return len(self.losses)
+
+    @property
+    def kept(self) -> list[int]:
+        """After how many passes the network can be looked at again, the present last."""
+        return sorted(self._states)
+
+    def nearest(self, at: int) -> int:
+        """The last of `kept` that is not after `at`."""
+        return max(one for one in self._states if one <= at)
+
+    def step(self) -> None:
+        """One pass of the program's loop."""
+        if self.ended:
+            return
+        try:
+            self._run_pass(self._names, self.taken)
+        except Exception as error:
+            self.ended = f"Step {self.taken + 1} raises {type(error).__name__}: {error}"
+            return
+        array = self.engine.array
+        self.losses.append(float(array(self._names["loss"])))
+        self.sizes.append([None if one.weight.grad is None else _rms(array(one.weight.grad)) for one in self.layers])
+        self._keep()
+        if not math.isfinite(self.losses[-1]):
+            self.ended = f"At step {self.taken} the loss is {self.losses[-1]}: {self._why()}"
+        elif self.taken == STEPS:
+            self.ended = f"All {STEPS:,} steps are taken"
+
+    def _why(self) -> str:
+        """What makes a loss that is no number."""
+        said = "the numbers have grown past what float32 can hold, and nothing can be learned from here."
+        if not self.setting.zero_grad:
+            return f"{said} Without zero_grad the gradients of all steps add up: switch it on."
+        if self.setting.init == "large":
+            return f"{said} Start with smaller weights, or take a smaller rate than {short(self.setting.lr)}."
+        return f"{said} A rate of {short(self.setting.lr)} is too large here: take a smaller one."
+
+    def _run_pass(self, names: dict[str, Any], number: int) -> None:
+        names["step"] = number
+        with self.engine.on_one_thread(), np.errstate(all="ignore"):
+            exec(self._pass, names)
+
+    def _keep(self) -> None:
+        """Keep the network's state, and of the former ones not too many."""
+        state = self._names["model"].state_dict()
+        self._states[self.taken] = {name: each.detach().clone() for name, each in state.items()}
+        while len(self._states) > KEPT:
+            self._stride *= 2
+            self._states = {at: kept for at, kept in self._states.items() if at % self._stride == 0 or at == self.taken}
+        if (self.taken - 1) % self._stride and self.taken:
+            self._states.pop(self.taken - 1, None)
+
+    # --- what the network thinks ---
+
+    def margins(self, at: int, places: np.ndarray) -> np.ndarray:
+        """By how much the score of class 1 was above that of class 0 after `at` passes (one of `kept`), at each of `places`."""
+        self._asked.load_state_dict(self._states[at])
+        module = self.engine.module
+        with module.no_grad(), self.engine.on_one_thread(), np.errstate(all="ignore"):
+            outputs = self.engine.array(self._asked(module.tensor(places, dtype=module.float32))).astype(np.float64)
+            return np.asarray(outputs[:, 1] - outputs[:, 0])
+
+    def field(self, at: int) -> np.ndarray:
+        """As `margins`, over the whole plane: row 0 is its upper edge; NaN where the network gives no number."""
+        return self.margins(at, _PLACES).reshape(GRID, GRID)
+
+    def right(self, at: int) -> float:
+        """The share of all points that were on the right side after `at` passes."""
+        return float(np.mean((self.margins(at, self._inputs) > 0) == self._labels))
+
+    def everything(self) -> list[Point]:
+        """The points that are learned."""
+        return [(float(x), float(y), int(label)) for (x, y), label in zip(self._inputs, self._labels, strict=True)]
+
+    def recording(self, number: int) -> Recording:
+        """Pass `number` of the loop, from 1, with all that autograd did in it.
+
+        The program is run anew up to there, so that the recording shows what has happened and changes nothing.
+
+        Raises:
+            IndexError: that pass has not been made.
+        """
+        if not 1 <= number <= self.taken:
+            raise IndexError(f"step {number} has not been taken; there are {self.taken}")
+        names = self._begun()
+        for each in range(number - 1):
+            self._run_pass(names, each)
+        used = ("model", "optimizer", "loss_function", "X", "y", "rng")
+        given = {name: names[name] for name in used if name in names}
+        return record(_loop(self.setting), self.setting.engine, inputs={**given, "step": number - 1})
+
+
+_ACROSS = (np.arange(GRID) + 0.5) / GRID * 2 * REACH - REACH
+_PLACES = np.stack(np.meshgrid(_ACROSS, -_ACROSS), axis=-1).reshape(-1, 2)
+
+
+def _rms(array: np.ndarray) -> float:
+    with np.errstate(all="ignore"):
+        return float(np.sqrt(np.mean(np.square(array.astype(np.float64)))))

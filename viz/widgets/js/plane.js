@@ -1,0 +1,92 @@
+// The plane of the playground: what a network thinks of each place as colour, the points, the boundaries, and a hand that puts
+// points there, with a mouse or with keys.
+import { h } from "./dom.js";
+
+const SIDE = 400; // the pictures' own pixels
+const STEP = 0.05; // of the cross, in the plane
+const NEAR = 0.08; // how near a point is taken away
+const FAINT = 0.06;
+const STRONG = 0.62;
+
+/** "#rrggbb" as [r, g, b]. */
+const channels = (text) => [1, 3, 5].map((at) => parseInt(text.trim().slice(at, at + 2), 16));
+
+export class Plane {
+  /**
+   * `onPress(x, y, away)` is told where somebody pressed, and whether a point there is to be taken away.
+   *
+   * @param {{onPress: (x: number, y: number, away: boolean) => void}} options
+   */
+  constructor({ onPress }) {
+    this.onPress = onPress;
+    this.reach = 1;
+    this.cross = null;
+    this.canvas = h("canvas", { "aria-hidden": "true" });
+    this.drawing = h("div", { class: "tgv-plane-drawing", "aria-hidden": "true" });
+    this.element = h("div", {
+      class: "tgv-plane", role: "application", tabindex: "0", "aria-label": "The plane. Among own points: arrows move a cross, Enter puts a point there, Delete takes the nearest away",
+      onclick: (event) => this.#pressed(event, event.shiftKey), oncontextmenu: (event) => { event.preventDefault(); this.#pressed(event, true); },
+      onkeydown: (event) => this.#key(event), onblur: () => this.#moveCross(null),
+    }, this.canvas, this.drawing);
+    this.drawing.innerHTML = `<svg class="tgc tgp" viewBox="0 0 ${SIDE} ${SIDE}"><g></g><g></g><path class="tgv-cross" d=""/></svg>`;
+    const [lines, dots] = this.drawing.querySelectorAll("g");
+    this.lines = lines;
+    this.dots = dots;
+  }
+
+  /** What does not change while it learns: the `points` as they are drawn, and how far the plane goes. */
+  setTask(points, reach) {
+    this.reach = reach;
+    this.dots.innerHTML = points; // made by viz, as all that is drawn here
+  }
+
+  /** `heat`: for each place how sure the network is of class 1, base64; null where it gives no numbers. */
+  show(heat, lines) {
+    this.lines.innerHTML = lines;
+    this.element.classList.toggle("tgv-lost", heat === null);
+    if (heat === null) return;
+    const sure = Uint8Array.from(atob(heat), (letter) => letter.charCodeAt(0));
+    const size = Math.sqrt(sure.length);
+    if (this.canvas.width !== size) Object.assign(this.canvas, { width: size, height: size });
+    const style = getComputedStyle(this.element);
+    const colours = [0, 1].map((label) => channels(style.getPropertyValue(`--tgv-class${label}`)));
+    const image = new ImageData(size, size);
+    sure.forEach((value, at) => {
+      const strength = FAINT + (STRONG - FAINT) * Math.abs(value / 127.5 - 1);
+      image.data.set([...colours[value > 127 ? 1 : 0], 255 * strength], 4 * at);
+    });
+    this.canvas.getContext("2d").putImageData(image, 0, 0);
+  }
+
+  #pressed(event, away) {
+    const box = this.canvas.getBoundingClientRect();
+    const at = (part) => (2 * part - 1) * this.reach;
+    this.onPress(at((event.clientX - box.left) / box.width), -at((event.clientY - box.top) / box.height), away);
+  }
+
+  #key(event) {
+    if (event.ctrlKey || event.metaKey || event.altKey) return;
+    const [x, y] = this.cross ?? [0, 0];
+    const step = event.shiftKey ? 4 * STEP : STEP;
+    const moves = { ArrowLeft: [-step, 0], ArrowRight: [step, 0], ArrowUp: [0, step], ArrowDown: [0, -step] };
+    if (moves[event.key]) this.#moveCross([x + moves[event.key][0], y + moves[event.key][1]]);
+    else if (event.key === "Enter") this.onPress(x, y, false);
+    else if (event.key === "Delete" || event.key === "Backspace") this.onPress(x, y, true);
+    else return;
+    event.preventDefault();
+    event.stopPropagation();
+  }
+
+  #moveCross(place) {
+    this.cross = place?.map((each) => Math.max(-this.reach, Math.min(this.reach, each))) ?? null;
+    const [x, y] = (this.cross ?? [0, 0]).map((each, axis) => ((1 + ((axis ? -1 : 1) * each) / this.reach) / 2) * SIDE);
+    this.drawing.querySelector(".tgv-cross").setAttribute("d", this.cross ? `M${x - 9} ${y}h18M${x} ${y - 9}v18` : "");
+  }
+
+  /** `points` without the one that is nearest to a place; as they are where none is near. */
+  static without(points, x, y) {
+    const far = points.map((point) => Math.hypot(point[0] - x, point[1] - y));
+    const nearest = far.indexOf(Math.min(...far));
+    return far[nearest] <= NEAR ? points.filter((_, index) => index !== nearest) : points;
+  }
+}

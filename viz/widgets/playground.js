@@ -1,0 +1,389 @@
+// The playground: settings of a small network and of another beside it, the plane that they learn, the loss, the gradients.
+//
+// The page asks (`asked`, each time with all settings) and Python answers (`frame`); while it plays, each answer leads to the
+// next question. So nothing runs that nobody looks at, and the kernel is free in between.
+import { CodeList, copy } from "./js/code.js";
+import { button, h, icon, ownTheKeys } from "./js/dom.js";
+import { listen, widget } from "./js/model.js";
+import { Plane } from "./js/plane.js";
+import { mountPlayer } from "./player.js";
+
+const PAUSE = 40; // milliseconds from one picture to the next
+const CALM = 400; // where nothing is to move fast
+const SLOW = 1200; // after which somebody wonders
+const LOST = 5000; // after which a question is asked again
+const LETTERS = ["A", "B"];
+const WAITING = "Waiting for Python. If a cell runs, this goes on after it. If no kernel runs: run this cell again.";
+const SPEEDS = [[1, "1 step a frame"], [5, "5 steps a frame"], [25, "25 steps a frame"]];
+const RATES = [0.0001, 0.0003, 0.001, 0.003, 0.01, 0.03, 0.1, 0.3, 1, 3, 10, 30];
+/**
+ * Name of a setting, its label, how it is set, and its choices: [value, text], or numbers.
+ * @type {[string, string, string, any[]][]}
+ */
+const ROWS = [
+  ["engine", "engine", "choice", [["tinygrad_edu", "tinygrad_edu"], ["torch", "PyTorch"]]],
+  ["layers", "hidden layers", "count", [0, 1, 2, 3, 4, 5, 6, 8, 10, 15, 20]],
+  ["width", "width", "count", [1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 64]],
+  ["activation", "activation", "choice", [["tanh", "tanh"], ["relu", "ReLU"], ["sigmoid", "sigmoid"], ["none", "none (linear)"]]],
+  ["init", "initialisation", "choice", [["default", "default"], ["xavier", "Xavier"], ["he", "He (Kaiming)"], ["small", "small (0.01)"], ["large", "large (3)"], ["zeros", "zeros"]]],
+  ["norm", "normalisation", "choice", [["none", "none"], ["layer", "LayerNorm"], ["batch", "BatchNorm"]]],
+  ["residual", "residual x + f(x)", "switch", []],
+  ["optimizer", "optimiser", "choice", [["SGD", "SGD"], ["momentum", "SGD + momentum"], ["Adam", "Adam"]]],
+  ["lr", "rate (lr)", "count", RATES],
+  ["batch", "batch", "choice", [[0, "all points"], [1, "1"], [8, "8"], [32, "32"]]],
+  ["weight_decay", "weight decay", "choice", [[0, "0"], [0.0001, "0.0001"], [0.001, "0.001"], [0.01, "0.01"], [0.1, "0.1"]]],
+  ["zero_grad", "zero_grad()", "switch", []],
+  ["seed", "seed", "count", Array.from({ length: 100 }, (_, index) => index)],
+];
+
+function renderPlayground({ model, el }) {
+  let { data, points, settings } = model.get("task");
+  let looked = 0; // the run whose settings, colours and step are shown
+  let at = -1; // the step that is looked at; -1 is the present
+  let playing = false;
+  let view = "training";
+  let label = 0; // the class of the points that are put
+  let sequence = 0;
+  let sent = null; // the question under way: {seq, time}
+  let next = null; // what is to be asked after it
+  let timer = 0;
+  let slow = 0;
+  let player = null;
+  let wide = 0; // pixels that the charts have
+  let asked = 0; // when the last question went
+  let told = ""; // what was said last: it is not said again at each picture
+  const own = Math.random().toString(36).slice(2, 8);
+
+  // --- asking ---
+
+  function ask(what = {}) {
+    if (sent && Date.now() - sent.time < LOST) {
+      next = { ...next, ...what };
+      return;
+    }
+    asked = Date.now();
+    sent = { seq: `${own}-${(sequence += 1)}`, time: asked };
+    next = null;
+    model.set("asked", { data, points, settings, looked, at, playing, wide, ...what, seq: sent.seq });
+    model.save_changes();
+    clearTimeout(slow);
+    slow = setTimeout(() => say(WAITING), SLOW);
+  }
+
+  /** The next picture of those that follow one another while it plays. */
+  function tick() {
+    if (!playing || sent) return;
+    if (!root.isConnected) return play(false);
+    clearTimeout(timer);
+    const calm = matchMedia("(prefers-reduced-motion: reduce)").matches;
+    const steps = Number(speed.value) * (calm ? CALM / PAUSE : 1);
+    const pause = (calm ? CALM : PAUSE) - (Date.now() - asked);
+    timer = setTimeout(() => requestAnimationFrame(() => playing && ask({ steps })), Math.max(0, pause));
+  }
+
+  function play(wanted) {
+    playing = wanted;
+    if (playing) at = -1;
+    playButton.replaceChildren(icon(playing ? "pause" : "play"));
+    playButton.setAttribute("aria-label", playing ? "Pause" : "Play");
+    playButton.title = playing ? "Pause (Space)" : "Play (Space)";
+    if (playing) ask({ steps: Number(speed.value) });
+    else if (sequence) ask(); // the still of a saved notebook is made when it rests
+  }
+
+  function step() {
+    at = -1;
+    if (playing) play(false);
+    ask({ steps: 1 });
+  }
+
+  function begin() {
+    at = -1;
+    ask({ begin: true });
+  }
+
+  /** A setting has changed: both begin anew, and go on if they were playing. */
+  function changed() {
+    at = -1;
+    drawControls();
+    ask(playing ? { steps: Number(speed.value) } : {});
+  }
+
+  // --- settings ---
+
+  const set = (name, value) => {
+    settings = settings.map((one, run) => (run === looked ? { ...one, [name]: value } : one));
+    changed();
+  };
+  const rows = ROWS.map(([name, text, kind, choices]) => {
+    const row = { name, kind, choices, mark: h("span", { class: "tgv-other", "aria-hidden": "true" }), field: null };
+    const id = `${own}-${name}`;
+    if (kind === "switch") {
+      row.field = h("input", { type: "checkbox", id, onchange: () => set(name, row.field.checked) });
+      row.control = row.field;
+    } else if (kind === "choice") {
+      row.field = h("select", { id, onchange: () => set(name, row.choices.find(([value]) => String(value) === row.field.value)[0]) },
+        ...choices.map(([value, label]) => h("option", { value: String(value) }, label)));
+      row.control = row.field;
+    } else {
+      row.field = h("input", { id, inputmode: "decimal", size: 6, autocomplete: "off", onchange: () => set(name, numberOr(row.field.value)) });
+      const turn = (by) => () => set(name, beside(choices, settings[looked][name], by));
+      row.control = h("span", { class: "tgv-count" },
+        h("button", { type: "button", class: "tgv-turn", "aria-label": `less ${text}`, onclick: turn(-1) }, "−"), row.field,
+        h("button", { type: "button", class: "tgv-turn", "aria-label": `more ${text}`, onclick: turn(1) }, "+"));
+    }
+    row.element = h("div", { class: "tgv-setting" }, h("label", { for: id }, text, row.mark), h("div", {}, row.control));
+    return row;
+  });
+  const tabs = LETTERS.map((letter, run) => {
+    const tab = h("button", { type: "button", class: `tgv-tab tgv-tab-${letter}`, onclick: () => lookAt(run) });
+    tab.innerHTML = `<svg class="tgc tgp" width="26" height="8" aria-hidden="true"><path class="path run${run}" d="M0 4H26"/></svg>`;
+    tab.append(h("span", {}));
+    return tab;
+  });
+  const drop = h("button", { type: "button", class: "tgv-drop", "aria-label": "Take setting B away", title: "Take setting B away", onclick: () => {
+    if (!settings[1]) return;
+    settings = [settings[0], null];
+    looked = 0;
+    changed();
+  } }, "×");
+
+  function lookAt(run) {
+    looked = run;
+    if (run && !settings[1]) {
+      settings = [settings[0], { ...settings[0] }];
+      return changed();
+    }
+    drawControls();
+    ask();
+  }
+
+  function drawControls() {
+    const shown = settings[looked];
+    tabs.forEach((tab, run) => {
+      tab.setAttribute("aria-pressed", String(run === looked));
+      tab.lastChild.textContent = settings[run] ? LETTERS[run] : "+ beside it";
+      tab.setAttribute("aria-label", settings[run] ? `Setting ${LETTERS[run]}` : "Put a second setting beside it");
+    });
+    drop.setAttribute("aria-disabled", String(!settings[1]));
+    for (const { name, kind, field, mark } of rows) {
+      if (kind === "switch") field.checked = shown[name];
+      else field.value = String(shown[name]);
+      const other = Boolean(settings[1]) && settings[0][name] !== settings[1][name];
+      mark.textContent = other ? " ≠" : "";
+      mark.title = other ? `A: ${settings[0][name]}, B: ${settings[1][name]}` : "";
+    }
+    for (const choice of dataButtons) choice.setAttribute("aria-pressed", String(choice.value === data));
+    for (const [each, one] of classButtons.entries()) one.setAttribute("aria-pressed", String(each === label));
+    clear.setAttribute("aria-disabled", String(data !== "own"));
+  }
+
+  // --- points ---
+
+  const plane = new Plane({ onPress: (x, y, away) => {
+    if (data !== "own") return say("To put points here, choose own points above.");
+    const most = model.get("task").limits.points;
+    if (!away && points.length >= most) return say(`There are ${most} points: more would hide the plane.`);
+    points = away ? Plane.without(points, x, y) : [...points, [Number(x.toFixed(3)), Number(y.toFixed(3)), label]];
+    changed();
+  } });
+  const classButtons = ["class 0", "class 1"].map((text, each) => {
+    const one = h("button", { type: "button", class: "tgv-class", title: "The class of the points that you put", onclick: () => { label = each; drawControls(); } });
+    one.innerHTML = `<svg class="tgc tgp" width="12" height="12" viewBox="0 0 12 12" aria-hidden="true">${each ? '<rect class="class1" x="2" y="2" width="8" height="8"/>' : '<circle class="class0" cx="6" cy="6" r="4.6"/>'}</svg>`;
+    one.append(text);
+    return one;
+  });
+  const clear = h("button", { type: "button", class: "tgv-text-button", onclick: () => {
+    if (data !== "own") return say("Only own points can be taken away: choose own points above.");
+    points = [];
+    changed();
+  } }, "clear");
+  const dataButtons = model.get("task").choices.data.map((name) =>
+    h("button", { type: "button", class: "tgv-choice", value: name, onclick: () => { data = name; changed(); } }, name === "own" ? "own points" : name));
+
+  // --- frame ---
+
+  const views = ["training", "code"].map((name) => h("button", { type: "button", class: "tgv-choice", onclick: () => show(name) }, name));
+  const back = h("button", { type: "button", class: "tgv-text-button", onclick: () => show("training") }, "← back");
+  const charts = h("div", { class: "tgv-charts" });
+  const copyButton = h("button", { type: "button", class: "tgv-text-button", onclick: () => copy(text(), listing, copyButton) }, "copy");
+  const listing = h("div", { class: "tgv-listing" });
+  const sheet = h("div", { class: "tgv-sheet", hidden: true },
+    h("div", { class: "tgv-sheet-bar" }, h("span", { class: "tgv-label" }, "This is what runs here, to the letter; it runs in any notebook."), h("span", { class: "tgv-spring" }), copyButton), listing);
+  const reset = button("first", "Begin anew", "Home", begin);
+  const playButton = button("play", "Play", "Space", () => play(!playing));
+  const stepButton = button("step", "One step", "→", step);
+  const speed = h("select", { "aria-label": "Speed" }, ...SPEEDS.map(([steps, text]) => h("option", { value: String(steps) }, text)));
+  const slider = h("input", { type: "range", class: "tgv-scrubber", min: 0, max: 0, step: 1, "aria-label": "Step", oninput: () => {
+    const { stops } = model.get("frame");
+    if (playing) play(false);
+    at = slider.value === slider.max ? -1 : stops[Number(slider.value)];
+    ask();
+  } });
+  const counter = h("output", { class: "tgv-counter", "aria-live": "off" });
+  const open = h("button", { type: "button", class: "tgv-text-button tgv-open", onclick: () => {
+    if (!model.get("frame").opens) return say("Take a step first: then it can be opened.");
+    if (playing) play(false);
+    say("The step is run again, with every gradient written down…");
+    ask({ open: looked });
+  } }, "open this step");
+  const sentences = LETTERS.map(() => h("p", { class: "tgv-told" }));
+  const note = h("p", { class: "tgv-said", role: "status" });
+  const stage = h("div", { class: "tgv-step-stage", hidden: true });
+  const dataChoices = h("div", { class: "tgv-choices", role: "group", "aria-label": "Data" }, ...dataButtons);
+  const viewChoices = h("div", { class: "tgv-choices", role: "group", "aria-label": "View" }, ...views);
+  const right = h("div", { class: "tgv-right" },
+    h("div", { class: "tgv-scene" }, h("div", { class: "tgv-field" }, plane.element, h("div", { class: "tgv-hand", role: "group", "aria-label": "Points" }, ...classButtons, h("span", { class: "tgv-spring" }), clear)), charts), sheet);
+  const body = h("div", { class: "tgv-ground" },
+    h("div", { class: "tgv-settings-column", role: "group", "aria-label": "Settings" },
+      h("div", { class: "tgv-tabs", role: "group", "aria-label": "Setting" }, ...tabs, drop), ...rows.map(({ element }) => element)), right);
+  const foot = h("div", { class: "tgv-controls" }, reset, playButton, stepButton, speed, h("div", { class: "tgv-scrub" }, slider), counter, open);
+  const head = h("div", { class: "tgv-head" }, h("div", { class: "tgv-title" }, "Playground"), dataChoices, h("span", { class: "tgv-spring" }), viewChoices);
+  const root = h("div", { class: "tgv tgv-playground", role: "group", "aria-label": "Playground", tabindex: "-1" },
+    head, body, foot, h("div", { class: "tgv-words" }, ...sentences, note), stage);
+  const style = h("div", { hidden: true });
+  style.innerHTML = model.get("task").look;
+  el.replaceChildren(style, root);
+  const releaseKeys = ownTheKeys(root);
+
+  const text = () => model.get("task").code[looked] ?? "";
+
+  /** Show "training", its "code", or a step on the "stage". */
+  function show(name) {
+    const before = view;
+    view = name;
+    root.dataset.view = name;
+    sheet.hidden = name !== "code";
+    right.firstElementChild.hidden = name === "code";
+    const staged = name === "stage";
+    for (const part of [head, body, foot, foot.nextElementSibling]) part.hidden = staged;
+    stage.hidden = !staged;
+    views.forEach((choice) => choice.setAttribute("aria-pressed", String(choice.textContent === name)));
+    if (name === "code") drawCode();
+    if (!staged && player) {
+      player.destroy();
+      player = null;
+    }
+    if (staged) stage.querySelector(".tgv-head").prepend(back);
+    if (staged) back.focus({ preventScroll: true });
+    else if (before === "stage") open.focus({ preventScroll: true });
+  }
+
+  function drawCode() {
+    if (view !== "code") return;
+    const top = listing.firstElementChild?.scrollTop ?? 0;
+    listing.replaceChildren(new CodeList(text().trimEnd().split("\n"), { label: "The program that runs" }).element);
+    listing.firstElementChild.scrollTop = top;
+  }
+
+  function openStage() {
+    const scene = model.get("scene");
+    if (!scene.views) return;
+    player?.destroy();
+    stage.hidden = false; // what is laid out must be in the page
+    player = mountPlayer(stage, scene, { step: scene.steps.findIndex(({ phase }) => phase === "backward") });
+    show("stage");
+  }
+
+  function say(words) {
+    if (words === told) return;
+    told = words;
+    note.textContent = words;
+  }
+
+  function drawTask() {
+    const task = model.get("task");
+    plane.setTask(task.dots, task.limits.reach);
+    drawCode();
+  }
+
+  function drawFrame() {
+    const frame = model.get("frame");
+    const mine = sent !== null && frame.seq === sent.seq;
+    if (mine) {
+      clearTimeout(slow);
+      sent = null;
+    }
+    plane.show(frame.heat, frame.lines);
+    charts.innerHTML = frame.charts; // made by viz, every text in it escaped
+    slider.max = String(frame.stops.length - 1);
+    const place = frame.present ? frame.stops.length - 1 : frame.stops.findLastIndex((stop) => stop <= frame.at);
+    if (document.activeElement !== slider || mine) slider.value = String(place);
+    slider.setAttribute("aria-valuetext", `step ${frame.at}`);
+    counter.textContent = `step ${frame.at.toLocaleString("en")}`;
+    const both = frame.sentences.length > 1;
+    sentences.forEach((sentence, run) => {
+      const words = frame.sentences[run] ?? "";
+      sentence.replaceChildren(...(both && words ? [h("b", {}, LETTERS[run]), ` ${words}`] : [words]));
+    });
+    open.setAttribute("aria-disabled", String(!frame.opens));
+    root.classList.toggle("tgv-over", frame.over);
+    if (mine || frame.said) say(frame.said);
+    note.classList.toggle("tgv-refusal", Boolean(frame.said));
+    if (playing && (frame.over || frame.said)) play(false);
+    if (next) ask(next);
+    else if (mine) tick();
+  }
+
+  root.addEventListener("keydown", (event) => {
+    if (view === "stage" && event.key === "Escape") {
+      show("training");
+      event.preventDefault();
+      return;
+    }
+    if (view === "stage" || event.defaultPrevented || event.ctrlKey || event.metaKey || event.altKey) return;
+    const target = /** @type {HTMLElement} */ (event.target);
+    if (target.matches("input, select, .tgv-plane, .tgv-code") || (event.key === " " && target.tagName === "BUTTON")) return;
+    const action = { " ": () => play(!playing), ArrowRight: step, Home: begin }[event.key];
+    if (!action) return;
+    action();
+    event.preventDefault();
+    event.stopPropagation();
+  });
+
+  const deaf = listen(model, {
+    "change:task": () => {
+      if (!sent) ({ data, points, settings } = model.get("task"));
+      drawTask();
+      drawControls();
+    },
+    "change:frame": drawFrame,
+    "change:scene": openStage,
+  });
+  const measure = new ResizeObserver(() => {
+    const now = 10 * Math.round(charts.clientWidth / 10);
+    if (!now || now === wide) return;
+    wide = now;
+    ask(); // the charts are drawn for the room there is
+  });
+  measure.observe(charts);
+  looked = model.get("frame").looked;
+  show("training");
+  drawTask();
+  drawControls();
+  drawFrame();
+  return () => {
+    playing = false;
+    clearTimeout(timer);
+    clearTimeout(slow);
+    measure.disconnect();
+    deaf();
+    releaseKeys();
+    player?.destroy();
+    el.replaceChildren();
+  };
+}
+
+/** What was typed as a number; the text itself where it is none, for Python to refuse. */
+function numberOr(text) {
+  const number = Number(text.replace(",", "."));
+  return text.trim() === "" || !Number.isFinite(number) ? text.trim() : number;
+}
+
+/** The next of `choices` above (`by` 1) or below (-1) a value. */
+function beside(choices, value, by) {
+  const sorted = by > 0 ? choices : [...choices].reverse();
+  return sorted.find((choice) => (choice - value) * by > 1e-12) ?? (choices.includes(value) ? value : sorted.at(-1));
+}
+
+export default widget(renderPlayground);

@@ -1,0 +1,291 @@
+"""The playground: a small network learns points of the plane, and another one beside it with other settings."""
+
+from __future__ import annotations
+
+import base64
+import time
+from collections.abc import Iterable, Mapping
+from dataclasses import asdict
+from typing import Any
+
+import traitlets
+
+from viz.experiments import plane
+from viz.experiments.playground import (
+    CHOICES,
+    DATA,
+    DEEPEST,
+    FIRST_OWN,
+    OWN,
+    REACH,
+    STEPS,
+    WIDEST,
+    Learner,
+    Point,
+    Setting,
+    points_of,
+    setting_of,
+)
+from viz.export import bundle
+from viz.frames.scene import scene as scene_of
+from viz.picture.axis import short
+from viz.widgets import fallback
+from viz.widgets.live import Live, interruptible
+
+SLICE = 0.12  # seconds that the steps for one picture may take
+SMALL, LARGE = 1e-2, 1e2  # of the first layer's gradient by the last's: below and above, it vanishes and it explodes
+DONE = 0.99  # of the points on the right side: the gradients of such a network may be small
+TINY = 1e-5  # of the largest gradient: below, a network that is not done does not move
+NAMES = plane.LETTERS
+
+
+class Playground(Live):
+    """What `viz.playground` gives. `run(steps)` goes on, `code()` is the program that runs, `learners` are its runs.
+
+    Traits: `asked` is what the page wants, `frame` the answer to it; `task` what is learned and with which settings;
+    `scene` the step that was opened.
+    """
+
+    _esm = bundle.script("playground.js")
+    _css = bundle.style("common.css", "playground.js")
+
+    asked = traitlets.Dict().tag(sync=True)
+    frame = traitlets.Dict().tag(sync=True)
+    task = traitlets.Dict().tag(sync=True)
+    scene = traitlets.Dict().tag(sync=True)
+
+    def __init__(self, data: str, points: tuple[Point, ...], settings: list[Setting | None], **traits: Any) -> None:
+        self._looked, self._at, self._wide = 0, -1, plane.WIDE
+        self.learners: list[Learner | None] = []
+        self._set(data, points, settings)
+        super().__init__(**traits)
+        self.observe(lambda change: self._at_home(self._answer), "asked")
+
+    def _begin(self) -> None:
+        self.task, self.frame = self._task(), self._frame()
+
+    # --- what Python asks of it ---
+
+    def run(self, steps: int = 1) -> None:
+        """Take so many more steps with both settings, all at once.
+
+        Raises:
+            ValueError: `steps` is negative.
+        """
+        if steps < 0:
+            raise ValueError(f"steps must not be negative, and {steps} is")
+        self._advance(steps, seconds=float("inf"))
+        self._at = -1
+        self.frame = self._frame()
+        self._keep()
+
+    def code(self, run: int = 0) -> str:
+        """The program of a run (0 is A, 1 is B): it is what runs here, and runs anywhere."""
+        return self._learner(run).text
+
+    def _learner(self, run: int) -> Learner:
+        found = self.learners[run] if 0 <= run < len(self.learners) else None
+        if found is None:
+            raise IndexError(f"there is no run {run}; run 1 is there when a second setting is")
+        return found
+
+    # --- what the page asks of it ---
+
+    def _answer(self) -> None:
+        """Do what was asked; whatever comes of it is told on the page."""
+        asked, said, begun = self.asked, "", False
+        try:
+            with interruptible():
+                begun = self._take(asked)
+                if asked.get("begin") and not begun:
+                    self._set(self._data, self._points, self._settings)
+                self._looked = min(int(asked.get("looked", 0)), 1 if self.learners[1] else 0)
+                self._at = int(asked.get("at", -1))
+                self._wide = min(max(float(asked.get("wide", plane.WIDE)), 200.0), 700.0)
+                self._advance(int(asked.get("steps", 0)), SLICE)
+                if "open" in asked:
+                    self._open(int(asked["open"]))
+        except KeyboardInterrupt:
+            said = "It was interrupted. Play goes on from here."
+        except Exception as error:
+            said = str(error)
+        with self.hold_sync():
+            if begun:
+                self.task = self._task()
+            self.frame = self._frame(asked.get("seq"), said)
+        if not asked.get("playing"):
+            self._keep()
+
+    def _take(self, asked: Mapping[str, Any]) -> bool:
+        """Begin anew with the data and settings that the page has, if they are others; whether they are."""
+        if "settings" not in asked:
+            return False
+        settings = []
+        for name, given in zip(NAMES, asked["settings"], strict=True):
+            try:
+                settings.append(None if given is None else setting_of(given))
+            except ValueError as error:
+                raise ValueError(f"{name}: {error}" if asked["settings"][1] else f"{error}") from None
+        data, points = str(asked["data"]), points_of(asked["points"])
+        if (data, settings) == (self._data, self._settings) and (data != "own" or points == self._points):
+            return False
+        self._set(data, points, settings)
+        return True
+
+    def _set(self, data: str, points: tuple[Point, ...], settings: list[Setting | None]) -> None:
+        """Begin anew with these."""
+        if data not in DATA:
+            raise ValueError(f"data is one of {', '.join(DATA)}, not {data!r}")
+        self.learners = [None if one is None else Learner(one, data, points) for one in settings]
+        self._data, self._points, self._settings = data, points, settings
+
+    def _advance(self, steps: int, seconds: float) -> None:
+        end = time.monotonic() + seconds
+        for _ in range(steps):
+            for learner in filter(None, self.learners):
+                learner.step()
+            if time.monotonic() > end:
+                return
+
+    def _open(self, run: int) -> None:
+        """Put the step that is looked at on the stage."""
+        learner = self._learner(run)
+        number = min(self._looked_at(), learner.taken)
+        name = f" of {NAMES[run]}" if self.learners[1] else ""
+        made = scene_of(learner.recording(number), title=f"Step {number:,}{name}: one pass of the loop")
+        self.scene = {**made, "number": number, "run": run}
+
+    # --- what is shown ---
+
+    @property
+    def _taken(self) -> int:
+        return max(learner.taken for learner in self.learners if learner)
+
+    def _looked_at(self) -> int:
+        """After how many steps the picture is."""
+        return self._taken if self._at < 0 else min(self._at, self._taken)
+
+    def _task(self) -> dict[str, Any]:
+        shown = next(learner for learner in self.learners if learner)
+        return {
+            "data": self._data,
+            "points": [list(one) for one in self._points],
+            "settings": [None if one is None else asdict(one) for one in self._settings],
+            "code": [learner.text if learner else None for learner in self.learners],
+            "dots": plane.dots(shown.everything()),
+            "look": plane.STYLE + plane.LOOK,
+            "choices": {"data": list(DATA), **{name: list(known) for name, known in CHOICES.items()}},
+            "limits": {"layers": DEEPEST, "width": WIDEST, "points": OWN, "steps": STEPS, "reach": REACH},
+        }
+
+    def _frame(self, seq: Any = None, said: str = "") -> dict[str, Any]:
+        at = self._looked_at()
+        heat, lines = None, ["", ""]
+        for run, learner in enumerate(self.learners):
+            if learner is None:
+                continue
+            margins = learner.field(learner.nearest(at))
+            lines[run] = plane.boundary(run, margins)
+            if run == self._looked and (shaded := plane.shades(margins)) is not None:
+                heat = base64.b64encode(shaded.tobytes()).decode()
+        shown = self._learner(self._looked)
+        return {
+            "seq": seq,
+            "taken": self._taken,
+            "at": at,
+            "present": self._at < 0 or at == self._taken,
+            "stops": max((learner.kept for learner in self.learners if learner), key=len),
+            "looked": self._looked,
+            "heat": heat,
+            "lines": "".join(lines),
+            "charts": plane.charts(self.learners, at, self._wide),
+            "sentences": [self._sentence(run, at) for run, learner in enumerate(self.learners) if learner],
+            "said": said,
+            "over": all(learner.ended for learner in self.learners if learner),
+            "opens": 0 < at and shown.taken > 0,
+        }
+
+    def _sentence(self, run: int, at: int) -> str:
+        """A run in words, after `at` steps."""
+        learner = self._learner(run)
+        at = min(at, learner.taken)
+        if not at:
+            return "Nothing is learned yet: these are the weights that it starts with."
+        right = learner.right(learner.nearest(at))
+        parts = [f"loss {short(learner.losses[at - 1])}, {right:.0%} of the points on the right side."]
+        if at == learner.taken and learner.ended:
+            parts = [f"{learner.ended}"]
+        else:
+            parts.append(_flow(learner.sizes[at - 1]) if right < DONE else "")
+        return " ".join(filter(None, parts))
+
+    def _still(self) -> dict[str, str]:
+        at = self._looked_at()
+        everything = next(learner for learner in self.learners if learner).everything()
+        svg = plane.still(self.learners, self._looked, at, everything)
+        title = f"Playground, {self._data}, after {at:,} steps."
+        return {"text/html": fallback.picture([svg], title, self._words()), "text/plain": f"{title} {self._words()}"}
+
+    def _words(self) -> str:
+        told = [(run, self._sentence(run, self._looked_at())) for run, learner in enumerate(self.learners) if learner]
+        return " ".join(f"{NAMES[run]}: {sentence}" if len(told) > 1 else sentence for run, sentence in told)
+
+    def _text(self) -> str:
+        return f"viz.playground({self._data!r}): {self._words()}"
+
+
+def _flow(sizes: list[float | None]) -> str:
+    """What becomes of the gradient on its way from the last layer to the first."""
+    known = [size for size in sizes if size is not None]
+    if len(known) < 2:
+        return ""
+    first, last = known[0], known[-1]
+    if not any(known):
+        return "Every gradient is 0: nothing will ever move."
+    if first == 0:
+        return "No gradient at all reaches the first layer."
+    if max(known) < TINY:
+        return "No layer gets a gradient that is worth the name: it hardly moves."
+    if last == 0:
+        return ""
+    share = first / last
+    if share < SMALL:
+        return f"The gradient vanishes: in the first layer it is {1 / share:,.0f} times smaller than in the last."
+    if share > LARGE:
+        return f"The gradient explodes: in the first layer it is {share:,.0f} times larger than in the last."
+    return ""
+
+
+def playground(
+    data: str = "circles",
+    *,
+    beside: Mapping[str, Any] | None = None,
+    points: Iterable[Any] = FIRST_OWN,
+    steps: int = 0,
+    **settings: Any,
+) -> Playground:
+    """A small network that learns points of the plane, to play with: boundary, loss and gradients move as it trains.
+
+    Args:
+        data: `"circles"`, `"moons"`, `"spiral"`, `"xor"`, `"line"`, or `"own"` for points of one's own.
+        beside: what is other in a second setting, which learns beside the first: `{"activation": "relu"}`.
+        points: the points of `"own"`, each `(x, y, class)` with the class 0 or 1.
+        steps: how many to take before it is shown.
+        settings: `engine`, `layers` (hidden ones), `width`, `activation`, `init`, `norm`, `residual`, `optimizer`, `lr`,
+            `batch` (0 for all points at once), `weight_decay`, `zero_grad`, `seed`.
+
+    Raises:
+        TypeError: there is no such setting; the message says which there are.
+        ValueError: a setting cannot have that value; the message says what it can have.
+
+    >>> import viz
+    >>> shown = viz.playground("xor", layers=1, activation="none", beside={"activation": "tanh"}, steps=200)
+    >>> [learner.right(200) > 0.95 for learner in shown.learners]
+    [False, True]
+    """
+    first = setting_of(settings)
+    second = None if beside is None else setting_of(beside, first)
+    made = Playground(data, points_of(points), [first, second])
+    if steps:
+        made.run(steps)
+    return made
