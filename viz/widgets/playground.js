@@ -126,7 +126,9 @@ function renderPlayground({ model, el }) {
         ...choices.map(([value, label]) => h("option", { value: String(value) }, label)));
       row.control = row.field;
     } else {
-      row.field = h("input", { id, inputmode: "decimal", size: 6, autocomplete: "off", onchange: () => set(name, numberOr(row.field.value)) });
+      const take = () => { if (row.field.value !== String(settings[looked][name])) set(name, numberOr(row.field.value)); };
+      // JupyterLab takes Enter for itself, and the field would not say that it has changed.
+      row.field = h("input", { id, inputmode: "decimal", size: 6, autocomplete: "off", onchange: take, onkeydown: (event) => event.key === "Enter" && take() });
       const turn = (by) => () => set(name, beside(choices, settings[looked][name], by));
       row.control = h("span", { class: "tgv-count" },
         h("button", { type: "button", class: "tgv-turn", "aria-label": `less ${text}`, onclick: turn(-1) }, "−"), row.field,
