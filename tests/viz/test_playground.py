@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import math
+import re
 from itertools import pairwise
 from typing import Any
 
@@ -80,15 +81,14 @@ def test_the_users_own_random_numbers_and_dtype_are_left_alone() -> None:
     ],
 )
 def test_a_setting_that_cannot_be_is_refused_with_a_sentence(given: dict[str, Any], words: str) -> None:
-    with pytest.raises(ValueError, match="^[^\n]+$") as refused:
+    with pytest.raises(ValueError, match=re.escape(words)):
         setting_of(given)
-    assert words in str(refused.value)
 
 
 def test_points_of_ones_own_are_checked() -> None:
     assert points_of([[0.5, -0.25, 1]]) == ((0.5, -0.25, 1),)
     for wrong in ([(0.5, 1)], [(2, 0, 1)], [(0, 0, 2)], [("a", 0, 1)], [(0, 0, 0)] * 301):
-        with pytest.raises(ValueError, match="point|x and y"):
+        with pytest.raises(ValueError, match=r"point|x and y"):
             points_of(wrong)
     with pytest.raises(ValueError, match="There are no points"):
         Learner(setting_of({}), "own", ())

@@ -48,7 +48,9 @@ def dots(points: Sequence[Point]) -> str:
     for x, y, label in points:
         left, top = _place(x, y)
         if label:
-            parts.append(f'<rect class="point class1" x="{left - 3.6:.1f}" y="{top - 3.6:.1f}" width="7.2" height="7.2"/>')
+            parts.append(
+                f'<rect class="point class1" x="{left - 3.6:.1f}" y="{top - 3.6:.1f}" width="7.2" height="7.2"/>'
+            )
         else:
             parts.append(f'<circle class="point class0" cx="{left:.1f}" cy="{top:.1f}" r="4.1"/>')
     return "".join(parts)
@@ -160,13 +162,24 @@ def _sizes(box: tuple[float, float, float, float], learners: Sequence[Learner | 
     """The size of the gradient of each layer, on a logarithmic scale that shows seven powers of ten or more."""
     runs = [(index, learner.sizes) for index, learner in enumerate(learners) if learner is not None]
     count = max(len(learner.layers) for learner in learners if learner is not None)
-    known = [size for _, sizes in runs for row in (sizes[:1] + sizes[at - 1 : at]) for size in row if size and math.isfinite(size)]
+    known = [
+        size
+        for _, sizes in runs
+        for row in (sizes[:1] + sizes[at - 1 : at])
+        for size in row
+        if size and math.isfinite(size)
+    ]
     low = min(-6.0, *(math.floor(math.log10(max(size, 1e-30))) for size in known), 0.0)
     high = max(1.0, *(math.ceil(math.log10(size)) for size in known), -30.0)
     panel = Panel(box, (0.5, count + 0.5, low - 0.6, high + 0.4))
     every = math.ceil((high - low) / 5)
     heights = [float(height) for height in range(int(low), int(high) + 1) if height % every == 0]
-    panel.axes("size of the gradient (rms)", "layer, from the input to the output", [(height, _power(height)) for height in heights], counted=True)
+    panel.axes(
+        "size of the gradient (rms)",
+        "layer, from the input to the output",
+        [(height, _power(height)) for height in heights],
+        counted=True,
+    )
     drawn = []
     for height in heights:
         _, y = panel.at(0, height)
@@ -192,7 +205,9 @@ def _sizes(box: tuple[float, float, float, float], learners: Sequence[Learner | 
         for place, size in zip(places(row), row, strict=True):
             x, y = panel.at(*place)
             if size == 0 or (size is not None and not math.isfinite(size)):
-                drawn.append(f'<text class="name" x="{x:.1f}" y="{y + (-5 if size == 0 else 14):.1f}" text-anchor="middle">{size:g}</text>')
+                drawn.append(
+                    f'<text class="name" x="{x:.1f}" y="{y + (-5 if size == 0 else 14):.1f}" text-anchor="middle">{size:g}</text>'
+                )
             elif size is not None:
                 drawn.append(_mark(index, x, y))
     return panel.drawn("".join(drawn))
@@ -219,7 +234,7 @@ def _place(x: float, y: float) -> tuple[float, float]:
 
 def still(learners: Sequence[Learner | None], looked: int, at: int, points: Sequence[Point]) -> str:
     """All of it as one SVG: the plane, the boundaries, the charts."""
-    parts = []
+    parts: list[str] = []
     for run, learner in enumerate(learners):
         if learner is None:
             continue
@@ -230,7 +245,9 @@ def still(learners: Sequence[Learner | None], looked: int, at: int, points: Sequ
         parts.append(boundary(run, margins))
     plane = f'<svg width="{SIDE:g}" height="{SIDE:g}">{"".join(parts)}{dots(points)}</svg>'
     beside = charts(learners, at).replace("<svg ", f'<svg x="{SIDE + 20:g}" width="{WIDE:g}" height="{HIGH:g}" ', 1)
-    whole = _svg(SIDE + 20 + WIDE, SIDE, plane + beside, "The plane with its points and the boundary, the loss, the gradients.")
+    whole = _svg(
+        SIDE + 20 + WIDE, SIDE, plane + beside, "The plane with its points and the boundary, the loss, the gradients."
+    )
     return whole.replace("<svg ", f'<svg width="{SIDE + 20 + WIDE:g}" height="{SIDE:g}" ', 1)
 
 

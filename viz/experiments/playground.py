@@ -137,7 +137,9 @@ def _checked(name: str, value: Any) -> Any:
         return number
     low, high = RANGES[name]
     if not (low <= number <= high and number == int(number)):
-        raise ValueError(f"{_SPOKEN.get(name, name)} must be a whole number from {low} to {high}, not {_written(number)}")
+        raise ValueError(
+            f"{_SPOKEN.get(name, name)} must be a whole number from {low} to {high}, not {_written(number)}"
+        )
     return int(number)
 
 

@@ -202,7 +202,7 @@ class Playground(Live):
             "sentences": [self._sentence(run, at) for run, learner in enumerate(self.learners) if learner],
             "said": said,
             "over": all(learner.ended for learner in self.learners if learner),
-            "opens": 0 < at and shown.taken > 0,
+            "opens": at > 0 and shown.taken > 0,
         }
 
     def _sentence(self, run: int, at: int) -> str:
