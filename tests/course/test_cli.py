@@ -1,7 +1,5 @@
 """The command `tinygrad-edu`: as real processes, and where only the answer matters within this one."""
 
-import contextlib
-import io
 import json
 import os
 import random
@@ -16,31 +14,11 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from support.command import COMMAND, call, run
 
-from tinygrad_edu.course.cli import main
 from tinygrad_edu.course.lab import free_port
 
-COMMAND = [sys.executable, "-m", "tinygrad_edu.course.cli"]
 ROOT = Path(__file__).resolve().parents[2]
-
-
-def run(*arguments: str, **options) -> subprocess.CompletedProcess:
-    """The command as a process of its own."""
-    return subprocess.run([*COMMAND, *arguments], capture_output=True, text=True, timeout=300, **options)
-
-
-def call(*arguments: str) -> subprocess.CompletedProcess:
-    """The command within this process, which has PyTorch loaded already."""
-    out, err = io.StringIO(), io.StringIO()
-    with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
-        try:
-            code = main(arguments)
-        except SystemExit as end:
-            code = end.code
-            if isinstance(code, str):  # as Python does at the end of a process
-                print(code, file=sys.stderr)
-                code = 1
-    return subprocess.CompletedProcess(arguments, code, out.getvalue(), err.getvalue())
 
 
 class Lab:
@@ -99,7 +77,9 @@ def taken_port() -> Iterator[int]:
             return
 
 
-def test_lab_opens_the_lessons_on_the_next_free_port_and_says_so(directory: Path, taken_port: int) -> None:
+def test_lab_opens_the_lessons_on_the_next_free_port_and_keeps_what_the_student_wrote(
+    directory: Path, taken_port: int
+) -> None:
     lab = Lab(directory, "--port", str(taken_port), "--IdentityProvider.token=secret")
     try:
         assert lab.port > taken_port
@@ -109,13 +89,9 @@ def test_lab_opens_the_lessons_on_the_next_free_port_and_says_so(directory: Path
         assert "01_slopes_and_local_derivatives" in contents
     finally:
         lab.stop()
-
-
-def test_a_second_lab_keeps_what_the_student_wrote(directory: Path) -> None:
-    Lab(directory, "--port", "18900").stop()
     name = Path("01_slopes_and_local_derivatives") / "01_slopes_and_local_derivatives.ipynb"
     (directory / name).write_text('{"cells": [], "metadata": {}, "nbformat": 4, "nbformat_minor": 5}')
-    second = Lab(directory, "--port", "18900")
+    second = Lab(directory, "--port", str(taken_port))
     second.stop()
     assert "1 file with your edits kept" in second.output
     assert '"cells": []' in (directory / name).read_text()
@@ -179,23 +155,29 @@ def test_doctor_finds_what_is_installed_and_cannot_be_loaded(tmp_path: Path) -> 
     assert re.search(f"^note +torch{broken}torch; without it", done.stdout, re.MULTILINE), done.stdout
 
 
-def test_doctor_finds_a_module_of_the_learners_own_that_hides_one_of_ours(tmp_path: Path) -> None:
+def test_doctor_finds_a_module_of_the_learners_own_that_hides_one_of_ours(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """The notebooks' folder comes first on Python's path: `import viz` there would find the learner's file."""
     lesson = tmp_path / "tinygrad-edu-lessons" / "01_slopes"
     lesson.mkdir(parents=True)
     (tmp_path / "tinygrad_edu").mkdir()  # a folder without modules hides nothing
     (lesson / "viz.py").write_text("colours = ['red']\n")
-    done = run("doctor", cwd=tmp_path)
+    monkeypatch.chdir(tmp_path)
+    done = call("doctor")
     assert done.returncode == 1
     assert re.search(r"^MISS +viz +\S+viz.py hides this course's own", done.stdout, re.MULTILINE), done.stdout
     assert re.search(r"^ok +tinygrad_edu", done.stdout, re.MULTILINE), done.stdout
 
 
-def test_doctor_finds_widgets_of_another_version_than_the_package_that_shows_them(tmp_path: Path) -> None:
+def test_doctor_finds_widgets_of_another_version_than_the_package_that_shows_them(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     left = tmp_path / "labextensions" / "anywidget"
     left.mkdir(parents=True)
     (left / "package.json").write_text('{"name": "anywidget", "version": "0.1.0"}')
-    done = run("doctor", env={**os.environ, "JUPYTER_PATH": str(tmp_path)})
+    monkeypatch.setenv("JUPYTER_PATH", str(tmp_path))
+    done = call("doctor")
     assert done.returncode == 1
     assert re.search(
         r"^MISS +widgets +JupyterLab loads anywidget 0.1.0 from \S+anywidget, but", done.stdout, re.MULTILINE
@@ -203,13 +185,13 @@ def test_doctor_finds_widgets_of_another_version_than_the_package_that_shows_the
 
 
 def test_release_writes_what_students_get_and_progress_finds_nothing_solved_in_it(tmp_path: Path) -> None:
-    released = run("release", str(tmp_path / "released"))
+    released = call("release", str(tmp_path / "released"))
     assert released.returncode == 0, released.stderr
     assert re.search(r"\d+ files copied", released.stdout)
     texts = [path.read_text() for path in (tmp_path / "released").rglob("*.ipynb")]
     assert any("YOUR CODE HERE" in text for text in texts)
     assert not any("BEGIN SOLUTION" in text for text in texts)
-    done = run("progress", "--dir", str(tmp_path / "released"))
+    done = call("progress", "--dir", str(tmp_path / "released"))
     assert done.returncode == 0, done.stderr
     assert done.stdout.startswith("0 of ")
 
@@ -240,7 +222,7 @@ def program(tmp_path: Path) -> Path:
 
 @pytest.mark.parametrize("engine", ["torch", "tinygrad_edu"])
 def test_draw_saves_a_picture_beside_the_program(program: Path, engine: str) -> None:
-    done = run("draw", "--engine", engine, "--view", "grad_fn", str(program))
+    done = call("draw", "--engine", engine, "--view", "grad_fn", str(program))
     assert (done.returncode, done.stdout.strip()) == (0, str(program.with_suffix(".svg"))), done.stderr
     assert "PowBackward0" in program.with_suffix(".svg").read_text()
 

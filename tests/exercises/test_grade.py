@@ -12,7 +12,7 @@ import zipfile
 
 import pytest
 from support import environment
-from support.grading import MUL, RELU, STUB, cell, gradebook, notebook, run
+from support.grading import MUL, RELU, STUB, cell, gradebook, notebook, run, write_submissions
 
 from tinygrad_edu.course.cli import main
 from tinygrad_edu.exercises import all_exercises
@@ -111,15 +111,25 @@ ODD = {
 }
 
 
+@pytest.fixture(scope="module")
+def odd_class(tmp_path_factory):
+    """The gradebook of a class in which each but one handed in something odd."""
+    folder, out = tmp_path_factory.mktemp("odd"), tmp_path_factory.mktemp("graded")
+    write_submissions(folder, ada=notebook(), **{what: content for what, (content, *_) in ODD.items()})
+    assert run(folder, out, "--lesson", "1") == 0
+    return gradebook(out)
+
+
 @pytest.mark.parametrize("what", ODD)
-def test_whatever_is_handed_in_is_graded_and_told_and_stops_nobody(submit, tmp_path, what):
-    content, points, note = ODD[what]
-    folder = submit(ada=notebook(), odd=content)
-    assert run(folder, tmp_path / "out", "--lesson", "1") == 0
-    table = gradebook(tmp_path / "out")
-    assert int(table["ada"]["points"]) == 9
-    assert int(table["odd"]["points"]) == points
-    assert note in table["odd"]["notes"]
+def test_whatever_is_handed_in_is_graded_and_told(odd_class, what):
+    _, points, note = ODD[what]
+    assert int(odd_class[what]["points"]) == points
+    assert note in odd_class[what]["notes"]
+
+
+def test_whatever_is_handed_in_stops_nobody(odd_class):
+    assert int(odd_class["ada"]["points"]) == 9
+    assert len(odd_class) == len(ODD) + 1
 
 
 def test_a_zip_from_a_learning_platform_is_read_without_unpacking_it(tmp_path):

@@ -34,9 +34,9 @@ def sandbox():
         yield sandbox
 
 
-def verdict(sandbox, source, others=(), id="mul_backward"):
+def verdict(sandbox, source, others=(), id="mul_backward", **unit):
     exercise = get(id)
-    return judge(exercise, sandbox.run(unit_of(exercise, source, others, seed=7)), seed=7)
+    return judge(exercise, sandbox.run(unit_of(exercise, source, others, seed=7) | unit), seed=7)
 
 
 WORTHLESS = {
@@ -279,7 +279,7 @@ ENDINGS = {
 @pytest.mark.parametrize("what", ENDINGS)
 def test_an_answer_that_ends_badly_is_told_why(sandbox, what):
     source, message = ENDINGS[what]
-    found = verdict(sandbox, source)
+    found = verdict(sandbox, source, seconds=0.5)
     assert found.points == 0
     assert found.trouble.startswith(message)
     assert verdict(sandbox, RIGHT).points == 3
@@ -295,7 +295,7 @@ while True:
         while True: pass
     except BaseException: pass
 """
-    assert verdict(sandbox, source).trouble == TOO_LONG
+    assert verdict(sandbox, source, seconds=0.2).trouble == TOO_LONG
 
 
 def test_a_loop_in_one_exercise_costs_only_what_it_did_not_answer(sandbox):
@@ -304,7 +304,7 @@ def mul_backward(grad_output, a, b):
     while grad_output != 1: pass
     return b, a
 """
-    found = verdict(sandbox, source)
+    found = verdict(sandbox, source, seconds=0.2)
     assert found.points == 1
     assert "Endless loop?" in found.marks[1].failure.message
 

@@ -2,6 +2,7 @@
 
 import argparse
 import csv
+import json
 
 from tinygrad_edu.exercises.grading import grade
 
@@ -22,6 +23,15 @@ def notebook(central=CENTRAL, mul=MUL, relu=RELU, extra=()):
     for id, source in answers.items():
         cells += [cell(source, id), cell(f'check("{id}", {id})', f"check_{id}")]
     return {"cells": [*cells, *extra], "metadata": {}, "nbformat": 4, "nbformat_minor": 5}
+
+
+def write_submissions(folder, **notebooks):
+    """Write what each student handed in, a notebook or the bytes of a file, and return the folder."""
+    for student, content in notebooks.items():
+        file = folder / student / "lesson1.ipynb"
+        file.parent.mkdir(parents=True)
+        file.write_bytes(content if isinstance(content, bytes) else json.dumps(content).encode())
+    return folder
 
 
 def run(submissions, out, *options):

@@ -1,12 +1,12 @@
 """Programs from files: a script, a notebook or standard input is drawn, played and compared from a shell."""
 
+import io
 import json
-import subprocess
-import sys
 from pathlib import Path
 
 import nbformat
 import pytest
+from support.command import call, run
 
 from viz.recording import program_file
 
@@ -38,16 +38,10 @@ def folder(tmp_path):
     return tmp_path
 
 
-def run(folder, *arguments, given=None):
-    command = [sys.executable, "-m", "tinygrad_edu.course.cli", *arguments]
-    return subprocess.run(command, cwd=folder, input=given, capture_output=True, encoding="utf-8", check=False)
-
-
-@pytest.mark.parametrize("name", ["script.py", "book.ipynb"])
-@pytest.mark.parametrize("from_stdin", [False, True], ids=["file", "stdin"])
+@pytest.mark.parametrize(("name", "from_stdin"), [("script.py", True), ("book.ipynb", False), ("book.ipynb", True)])
 def test_a_script_and_a_notebook_are_played_from_a_file_and_from_standard_input(folder, name, from_stdin):
     given = (folder / name).read_text() if from_stdin else None
-    done = run(folder, "play", "-" if from_stdin else name, "-o", "flow.json", given=given)
+    done = run("play", "-" if from_stdin else name, "-o", "flow.json", input=given, cwd=folder)
     assert (done.returncode, done.stdout.strip(), done.stderr) == (0, "flow.json", "")
     recording = json.loads((folder / "flow.json").read_text(encoding="utf-8"))
     assert recording["tensors"]["x"]["grad"]["data"] == 2.0
@@ -57,14 +51,15 @@ def test_an_error_is_placed_where_the_notebook_has_it(folder):
     book = nbformat.read(folder / "book.ipynb", 4)
     book.cells.append(nbformat.v4.new_code_cell("# the last\ny.nonsense()"))
     nbformat.write(book, folder / "book.ipynb")
-    done = run(folder, "draw", "book.ipynb")
+    done = run("draw", "book.ipynb", cwd=folder)
     assert done.returncode == 1
     assert done.stderr.startswith("cell 5, line 2: AttributeError: ")
     assert (folder / "book.svg").exists()
 
 
-def test_compare_writes_a_page_of_both_engines(folder):
-    done = run(folder, "compare", "script.py", "-o", "both.html")
+def test_compare_writes_a_page_of_both_engines(folder, monkeypatch):
+    monkeypatch.chdir(folder)
+    done = call("compare", "script.py", "-o", "both.html")
     assert (done.returncode, done.stderr) == (0, "")
     assert "agree: 1 node" in done.stdout
     assert "MulBackward0" in (folder / "both.html").read_text(encoding="utf-8")
@@ -82,10 +77,12 @@ def test_compare_writes_a_page_of_both_engines(folder):
     ],
     ids=lambda each: " ".join(each) if isinstance(each, list) else "",
 )
-def test_what_is_no_program_is_refused_with_a_sentence(folder, arguments, given, said):
+def test_what_is_no_program_is_refused_with_a_sentence(folder, arguments, given, said, monkeypatch):
     (folder / "broken.ipynb").write_text('{"cells": [{"cell_type": "code"}]}')
     (folder / "bytes.py").write_bytes(b"\xff\xfe\x00\x01")
-    done = run(folder, *arguments, given=given)
+    monkeypatch.chdir(folder)
+    monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO((given or "").encode()), "utf-8"))
+    done = call(*arguments)
     assert (done.returncode, "Traceback" in done.stderr) == (2, False)
     assert said in done.stderr
 
