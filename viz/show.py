@@ -89,19 +89,24 @@ def save_report(report: Report, path: str | os.PathLike[str]) -> Path:
         ValueError: another suffix.
     """
     from viz.diagnosis.page import page
+    from viz.export import paths
 
     target = Path(path)
     if target.suffix.lower() not in (".html", ".json"):
         raise ValueError(f"{target.name!r}: a report is saved as .html or .json")
-    target.write_text(report.to_json() if target.suffix.lower() == ".json" else page(report), encoding="utf-8")
+    target.write_text(
+        report.to_json() if target.suffix.lower() == ".json" else page(report, paths.on_the_stage, paths.starter()),
+        encoding="utf-8",
+    )
     return target
 
 
 def bundle_of_report(report: Report, include: Any = None, exclude: Any = None) -> dict[str, str]:
-    """The report below a cell."""
+    """The report below a cell, its paths on the stage."""
     from viz.diagnosis.page import fragment
+    from viz.export import paths
 
-    return {"text/html": fragment(report), "text/plain": repr(report)}
+    return {"text/html": fragment(report, paths.on_the_stage, paths.starter()), "text/plain": repr(report)}
 
 
 Recording.play = play

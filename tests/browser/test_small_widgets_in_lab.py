@@ -1,4 +1,4 @@
-"""Prediction, slope and builder on one page of real JupyterLab: no violation of WCAG, and they outlive their kernel."""
+"""Prediction, slope, builder and a diagnosis on one page of real JupyterLab: no violation of WCAG, and they outlive their kernel."""
 
 from __future__ import annotations
 
@@ -21,6 +21,16 @@ slope(lambda x: x ** 2, "x²", x=1.0, chords=True)
 from viz.widgets.builder import build
 build({"w": 3.0, "x": 2.0}, requires_grad=["w"])
 """,
+    """%%diagnose
+model = T.nn.Sequential(T.nn.Linear(2, 4), T.nn.Tanh(), T.nn.Linear(4, 1))
+optimizer = T.optim.SGD(model.parameters(), lr=0.1)
+for _ in range(3):
+    hidden = model[1](model[0](T.ones(3, 2))).detach()
+    loss = model[2](hidden).pow(2).mean()
+    optimizer.zero_grad()
+    loss.backward()
+    optimizer.step()
+""",
 )
 
 
@@ -29,15 +39,28 @@ def notebook(desk: Any) -> Any:
     opened = desk.open(desk.write("small_widgets.ipynb", *CELLS))
     opened.run_all()
     expect(opened.page.locator(".tgv-builder .tgv-built-said")).to_contain_text("Choose one or two values")
+    expect(opened.page.locator(".tgv-diagnosis .tgv-cause")).to_be_attached()
     return opened
 
 
 @pytest.mark.parametrize("theme", ["JupyterLab Dark", "JupyterLab Light"])
 def test_axe_finds_nothing(notebook: Any, theme: str) -> None:
     with notebook.themed(theme):
-        for widget in (".tgv-predict", ".tgv-slope", ".tgv-builder"):
+        for widget in (".tgv-predict", ".tgv-slope", ".tgv-builder", ".tgv-diagnosis"):
             expect(notebook.page.locator(widget)).to_be_attached()
             assert complaints(notebook.page, widget) == []
+
+
+def test_a_report_steps_the_gradient_back_to_where_it_ends(notebook: Any) -> None:
+    report = notebook.page.locator(".tgv-diagnosis")
+    path = report.locator(".tgv-cause")
+    expect(path.locator("svg .error")).to_contain_text("detach")
+    path.get_by_role("button", name="One step", exact=True).press("Enter")
+    expect(path.locator(".tgv-cause-said")).to_contain_text("Backward:")
+    path.get_by_role("button", name="Last step").press("Enter")
+    expect(path.locator(".tgv-cause-said")).to_contain_text("model.0.weight.grad stays None")
+    report.get_by_text("layer by layer").click()
+    expect(report.locator(".tgv-sizes circle").first).to_be_visible()
 
 
 def test_after_a_restart_they_still_answer_and_the_builder_keeps_its_picture(notebook: Any) -> None:

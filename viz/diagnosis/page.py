@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import Any
+
 from viz.diagnosis import cause, chart
 from viz.diagnosis.finding import GROUPS, Finding
 from viz.diagnosis.report import Report
@@ -40,10 +43,17 @@ PICTURES = 5  # findings that get one
 AROUND = 1  # lines of code shown before and after the one that matters
 
 
-def fragment(report: Report) -> str:
-    """The report as HTML for the output of a cell."""
+Staged = Callable[[str, dict[str, Any]], str]
+
+
+def fragment(report: Report, staged: Staged | None = None, starter: str = "") -> str:
+    """The report as HTML for the output of a cell.
+
+    `staged` makes HTML of a still picture and of the scene that takes its place where a script runs; `starter` is that script,
+    which comes once. Without them the pictures stay still.
+    """
     style = STYLE.replace("LIGHT", _LIGHT).replace("DARK", _DARK)
-    body = "".join(_finding(report, place, finding) for place, finding in enumerate(report.findings, 1))
+    body = "".join(_finding(report, place, finding, staged) for place, finding in enumerate(report.findings, 1))
     error = ""
     if report.error is not None:
         error = (
@@ -55,7 +65,7 @@ def fragment(report: Report) -> str:
     checked = "" if report.findings else f'<p class="soft">Checked for: {kinds}.</p>'
     return (
         f'<style>{style}</style><div class="tgv-diagnosis"><h3>{escape(report.headline)}</h3>{body}{sizes}{checked}{error}'
-        f'<p class="soft">{escape(report.looked_at)}</p></div>'
+        f'<p class="soft">{escape(report.looked_at)}</p>{starter if "tgv-cause-place" in body else ""}</div>'
     )
 
 
@@ -68,19 +78,19 @@ def _sizes(report: Report) -> str:
     return f"<details{opened}><summary>the size of activations and gradients, layer by layer</summary>{drawn}</details>"
 
 
-def page(report: Report) -> str:
-    """The report as one page."""
+def page(report: Report, staged: Staged | None = None, starter: str = "") -> str:
+    """The report as one page; the arguments are those of `fragment`."""
     code = "\n".join(f"{number:>4}  {escape(line)}" for number, line in enumerate(report.source, 1))
     listing = f'<div class="tgv-diagnosis"><h3>The program</h3><pre>{code}</pre></div>' if code else ""
     return (
         '<!doctype html><html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width">'
         "<title>Diagnosis</title><style>body { margin: 24px; background: #ffffff } "
         "@media (prefers-color-scheme: dark) { body { background: #14181f } }</style></head>"
-        f"<body>{fragment(report)}{listing}</body></html>\n"
+        f"<body>{fragment(report, staged, starter)}{listing}</body></html>\n"
     )
 
 
-def _finding(report: Report, place: int, finding: Finding) -> str:
+def _finding(report: Report, place: int, finding: Finding, staged: Staged | None) -> str:
     sure = '<b class="sure">certain</b>' if finding.certain else "<small>likely</small>"
     where = report.place(finding.line) if finding.line is not None else ""
     group = GROUPS.get(finding.group, "")
@@ -98,10 +108,13 @@ def _finding(report: Report, place: int, finding: Finding) -> str:
     if finding.change is not None:
         old, new = (escape(text) for text in finding.change)
         parts.append(f"<pre><del>- {old}</del><ins>+ {new}</ins></pre>")
-    picture = cause.picture(report.observation, finding) if place <= PICTURES else None
-    if picture is not None:
+    path = cause.path_of(report.observation, finding) if place <= PICTURES else None
+    if path is not None:
         opened = " open" if place == 1 else ""
+        picture = cause.picture(path)
         shown = as_html(picture.svg, picture.description)
+        if staged is not None:
+            shown = staged(shown, cause.scene(report.observation, path))
         parts.append(f"<details{opened}><summary>the path in the graph</summary>{shown}</details>")
     return "".join(parts) + "</section>"
 
