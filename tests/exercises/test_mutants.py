@@ -56,6 +56,10 @@ EQUIVALENT = {
         "1e-06 -> -1e-06": "left and right are exchanged twice",
         "np.zeros -> np.ones": "every entry is written over",
     },
+    "he_weight": {
+        "2: 1 -> -1": "of two axes, the last is the second",
+        "2 / noise.shape[1] -> noise.shape[1] / 2": "divided by the root of the inverse",
+    },
     "safe_sqrt": {"T.ones_like -> T.zeros_like": "the inner where masks the gradient of its stand-in, whatever it is"},
 }
 

@@ -64,4 +64,5 @@ def all_exercises() -> dict[str, Exercise]:
 
     modules = sorted(module.name for module in pkgutil.iter_modules(answers.__path__))
     loaded = [importlib.import_module(f"{answers.__name__}.{name}") for name in modules]
-    return {value.id: value for module in loaded for value in vars(module).values() if isinstance(value, Exercise)}
+    found = [value for module in loaded for value in vars(module).values() if isinstance(value, Exercise)]
+    return {exercise.id: exercise for exercise in sorted(found, key=lambda exercise: exercise.lesson)}

@@ -241,7 +241,7 @@ def _flow(sizes: list[float | None]) -> str:
         return ""
     first, last = known[0], known[-1]
     if not any(known):
-        return "Every gradient is 0: nothing will ever move."
+        return "The gradient of every weight is 0: no layer will ever move."
     if first == 0:
         return "No gradient at all reaches the first layer."
     if max(known) < TINY:
