@@ -16,7 +16,7 @@ def by_the_root(noise):
 
 @he_weight.right
 def divided(noise):
-    outputs, inputs = noise.shape
+    _, inputs = noise.shape
     return noise / (inputs / 2) ** 0.5
 
 
