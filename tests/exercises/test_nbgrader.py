@@ -6,6 +6,7 @@ import json
 import os
 import subprocess
 import sys
+from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
@@ -15,7 +16,8 @@ from tinygrad_edu.exercises import all_exercises
 from tinygrad_edu.exercises.grading import grade
 from tinygrad_edu.exercises.grading.submissions import read_submissions
 
-pytest.importorskip("nbgrader")
+# Importing it takes seconds, in every process of a run.
+pytestmark = pytest.mark.skipif(find_spec("nbgrader") is None, reason="needs nbgrader")
 
 LESSON = "01_slopes_and_local_derivatives"
 IDS = ["central_difference", "mul_backward", "relu_backward"]
@@ -41,6 +43,7 @@ def course(tmp_path_factory):
     (course / "source" / "slopes" / "slopes.ipynb").write_text(json.dumps(source))
     (course / "nbgrader_config.py").write_text(
         "from tinygrad_edu.exercises.nbgrader import configure\nconfigure(get_config())\n"
+        "get_config().NotebookClient.shutdown_kernel = 'immediate'\n"  # it has nothing to save, and takes two seconds
     )
     done = nbgrader(course, "generate_assignment", "slopes", "--create")
     assert done.returncode == 0, done.stderr

@@ -236,6 +236,7 @@ def _run(path: Path, tape: Path | None = None) -> Notebook:
             startup_timeout=CELL_LIMIT_S,
             iopub_timeout=CELL_LIMIT_S,  # after four seconds it would go on without an output that is late
             store_widget_state=True,
+            shutdown_kernel="immediate",  # it has nothing to save, and would take two seconds for it
             resources=settings,
             extra_arguments=["--IPKernelApp.log_level=40"],  # it warns of sockets that only this machine sees
         ).execute()
