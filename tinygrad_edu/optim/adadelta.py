@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from .optimizer import Optimizer, at_least_zero, check_rate, counted, no_steps, refuse, zeros_like
+from .optimizer import Optimizer, checked, counted, no_steps, zeros_like
 
 __all__ = ["Adadelta"]
 
@@ -28,12 +28,9 @@ class Adadelta(Optimizer):
         maximize: bool = False,
         differentiable: bool = False,
     ) -> None:
-        check_rate(lr)
         if not 0 <= rho <= 1:
             raise ValueError(f"Invalid rho value: {rho}")
-        at_least_zero(eps=eps, weight_decay=weight_decay)
-        refuse(differentiable=differentiable, capturable=capturable)
-        settings = dict(
+        settings = checked(
             lr=lr, rho=rho, eps=eps, weight_decay=weight_decay, maximize=maximize, capturable=capturable,
             foreach=foreach, differentiable=differentiable,
         )  # fmt: skip

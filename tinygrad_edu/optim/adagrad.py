@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from ..tensor import wrap
-from .optimizer import Optimizer, at_least_zero, check_rate, counted, no_steps, refuse
+from .optimizer import Optimizer, checked, counted, no_steps
 
 __all__ = ["Adagrad"]
 
@@ -30,11 +30,7 @@ class Adagrad(Optimizer):
         differentiable: bool = False,
         fused: Any = None,
     ) -> None:
-        check_rate(lr)
-        at_least_zero(lr_decay=lr_decay, weight_decay=weight_decay, eps=eps)
-        at_least_zero(initial_accumulator_value=initial_accumulator_value)
-        refuse(differentiable=differentiable)
-        settings = dict(
+        settings = checked(
             lr=lr, lr_decay=lr_decay, eps=eps, weight_decay=weight_decay,
             initial_accumulator_value=initial_accumulator_value, foreach=foreach, maximize=maximize,
             differentiable=differentiable, fused=fused,

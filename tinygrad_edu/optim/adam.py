@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from .optimizer import Optimizer, at_least_zero, check_betas, check_rate, counted, no_steps, refuse, zeros_like
+from .optimizer import Optimizer, checked, counted, no_steps, zeros_like
 
 __all__ = ["Adam"]
 
@@ -41,11 +41,7 @@ class Adam(Optimizer):
         fused: Any = None,
         decoupled_weight_decay: bool = False,
     ) -> None:
-        check_rate(lr)
-        at_least_zero(eps=eps, weight_decay=weight_decay)
-        refuse(differentiable=differentiable, capturable=capturable)
-        check_betas(betas)
-        settings = dict(
+        settings = checked(
             lr=lr, betas=betas, eps=eps, weight_decay=weight_decay, amsgrad=amsgrad, maximize=maximize, foreach=foreach,
             capturable=capturable, differentiable=differentiable, fused=fused, decoupled_weight_decay=decoupled_weight_decay,
         )  # fmt: skip

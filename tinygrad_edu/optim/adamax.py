@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from .optimizer import Optimizer, at_least_zero, check_betas, check_rate, counted, no_steps, refuse, zeros_like
+from .optimizer import Optimizer, checked, counted, no_steps, zeros_like
 
 __all__ = ["Adamax"]
 
@@ -28,12 +28,7 @@ class Adamax(Optimizer):
         differentiable: bool = False,
         capturable: bool = False,
     ) -> None:
-        check_rate(lr)
-        at_least_zero(eps=eps)
-        check_betas(betas)
-        at_least_zero(weight_decay=weight_decay)
-        refuse(differentiable=differentiable, capturable=capturable)
-        settings = dict(
+        settings = checked(
             lr=lr, betas=betas, eps=eps, weight_decay=weight_decay, foreach=foreach, maximize=maximize,
             differentiable=differentiable, capturable=capturable,
         )  # fmt: skip

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from .optimizer import Optimizer, at_least_zero, check_rate, counted, no_steps, number, refuse, zeros_like
+from .optimizer import Optimizer, checked, counted, no_steps, number, zeros_like
 
 __all__ = ["ASGD"]
 
@@ -28,10 +28,7 @@ class ASGD(Optimizer):
         differentiable: bool = False,
         capturable: bool = False,
     ) -> None:
-        check_rate(lr)
-        at_least_zero(weight_decay=weight_decay)
-        refuse(differentiable=differentiable, capturable=capturable)
-        settings = dict(
+        settings = checked(
             lr=lr, lambd=lambd, alpha=alpha, t0=t0, weight_decay=weight_decay, foreach=foreach, maximize=maximize,
             differentiable=differentiable, capturable=capturable,
         )  # fmt: skip

@@ -11,7 +11,7 @@ import numpy as np
 from ..autograd import grad_mode
 from ..core.node import bump_version
 from ..tensor import wrap
-from .optimizer import Optimizer, check_rate
+from .optimizer import Optimizer, checked
 
 __all__ = ["LBFGS"]
 
@@ -49,8 +49,7 @@ class LBFGS(Optimizer):
         history_size: int = 100,
         line_search_fn: str | None = None,
     ) -> None:
-        check_rate(lr)
-        settings = dict(
+        settings = checked(
             lr=lr, max_iter=max_iter, max_eval=max_iter * 5 // 4 if max_eval is None else max_eval,
             tolerance_grad=tolerance_grad, tolerance_change=tolerance_change, history_size=history_size,
             line_search_fn=line_search_fn,

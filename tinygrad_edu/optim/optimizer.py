@@ -320,7 +320,30 @@ def counted(state: dict[str, Any]) -> float:
     return float(count)
 
 
-def check_rate(lr: Any) -> None:
+_NAMES = {"eps": "epsilon value", "weight_decay": "weight_decay value", "momentum": "momentum value"}
+_NEVER_NEGATIVE = {*_NAMES, "lr_decay", "initial_accumulator_value", "momentum_decay"}
+
+
+def checked(**settings: Any) -> dict[str, Any]:
+    """The settings of an optimiser, those that all understand alike checked, in the order in which they are given.
+
+    Raises:
+        ValueError: a rate, a mean or a number has a value with which no step makes sense.
+        NotImplementedError: a setting is about other devices, or not built.
+    """
+    for name, value in settings.items():
+        if name == "lr":
+            _check_rate(value)
+        elif name == "betas":
+            _check_betas(value)
+        elif name in _NEVER_NEGATIVE and not value >= 0:
+            raise ValueError(f"Invalid {_NAMES.get(name, name + ' value')}: {value}")
+        elif name in ("differentiable", "capturable") and value:
+            raise NotImplementedError(f"{name}={value} is not built here; leave it out.")
+    return settings
+
+
+def _check_rate(lr: Any) -> None:
     """Refuse a learning rate that is negative, or a Tensor of several."""
     if isinstance(lr, Tensor) and lr.numel() != 1:
         raise ValueError("Tensor lr must be 1-element")
@@ -328,23 +351,8 @@ def check_rate(lr: Any) -> None:
         raise ValueError(f"Invalid learning rate: {lr}")
 
 
-def check_betas(betas: tuple[Any, Any]) -> None:
+def _check_betas(betas: tuple[Any, Any]) -> None:
     """Refuse a mean that forgets nothing, or more than there is."""
     for i, beta in enumerate(betas):
         if not 0 <= beta < 1:
             raise ValueError(f"Invalid beta parameter at index {i}: {beta}")
-
-
-def at_least_zero(**settings: float) -> None:
-    """Refuse negative settings."""
-    names = {"eps": "epsilon value", "weight_decay": "weight_decay value", "momentum": "momentum value"}
-    for name, value in settings.items():
-        if not value >= 0:
-            raise ValueError(f"Invalid {names.get(name, name + ' value')}: {value}")
-
-
-def refuse(**settings: Any) -> None:
-    """Refuse settings that are about other devices, or not built."""
-    for name, value in settings.items():
-        if value:
-            raise NotImplementedError(f"{name}={value} is not built here; leave it out.")

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from .optimizer import Optimizer, at_least_zero, check_betas, check_rate, counted, no_steps, refuse, zeros_like
+from .optimizer import Optimizer, checked, counted, no_steps, zeros_like
 
 __all__ = ["RAdam"]
 
@@ -30,12 +30,7 @@ class RAdam(Optimizer):
         capturable: bool = False,
         differentiable: bool = False,
     ) -> None:
-        check_rate(lr)
-        at_least_zero(eps=eps)
-        check_betas(betas)
-        at_least_zero(weight_decay=weight_decay)
-        refuse(differentiable=differentiable, capturable=capturable)
-        settings = dict(
+        settings = checked(
             lr=lr, betas=betas, eps=eps, weight_decay=weight_decay, maximize=maximize, foreach=foreach,
             capturable=capturable, decoupled_weight_decay=decoupled_weight_decay, differentiable=differentiable,
         )  # fmt: skip

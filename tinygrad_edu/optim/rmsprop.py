@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from .optimizer import Optimizer, at_least_zero, check_rate, counted, no_steps, refuse, zeros_like
+from .optimizer import Optimizer, checked, counted, no_steps, zeros_like
 
 __all__ = ["RMSprop"]
 
@@ -29,10 +29,9 @@ class RMSprop(Optimizer):
         maximize: bool = False,
         differentiable: bool = False,
     ) -> None:
-        check_rate(lr)
-        at_least_zero(eps=eps, momentum=momentum, weight_decay=weight_decay, alpha=alpha)
-        refuse(differentiable=differentiable, capturable=capturable)
-        settings = dict(
+        if not alpha >= 0:
+            raise ValueError(f"Invalid alpha value: {alpha}")
+        settings = checked(
             lr=lr, momentum=momentum, alpha=alpha, eps=eps, centered=centered, weight_decay=weight_decay,
             capturable=capturable, foreach=foreach, maximize=maximize, differentiable=differentiable,
         )  # fmt: skip

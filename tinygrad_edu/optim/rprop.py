@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from ..tensor import wrap
-from .optimizer import Optimizer, check_rate, counted, no_steps, refuse, zeros_like
+from .optimizer import Optimizer, checked, counted, no_steps, zeros_like
 
 __all__ = ["Rprop"]
 
@@ -28,11 +28,9 @@ class Rprop(Optimizer):
         maximize: bool = False,
         differentiable: bool = False,
     ) -> None:
-        check_rate(lr)
         if not 0 < etas[0] < 1 < etas[1]:
             raise ValueError(f"Invalid eta values: {etas[0]}, {etas[1]}")
-        refuse(differentiable=differentiable, capturable=capturable)
-        settings = dict(
+        settings = checked(
             lr=lr, etas=etas, step_sizes=step_sizes, foreach=foreach, maximize=maximize,
             differentiable=differentiable, capturable=capturable,
         )  # fmt: skip

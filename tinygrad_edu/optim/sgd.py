@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from ..tensor import wrap
-from .optimizer import Optimizer, at_least_zero, check_rate, refuse
+from .optimizer import Optimizer, checked
 
 __all__ = ["SGD"]
 
@@ -40,12 +40,9 @@ class SGD(Optimizer):
         differentiable: bool = False,
         fused: Any = None,
     ) -> None:
-        check_rate(lr)
-        at_least_zero(momentum=momentum, weight_decay=weight_decay)
-        refuse(differentiable=differentiable)
         if nesterov and (momentum <= 0 or dampening != 0):
             raise ValueError("Nesterov momentum requires a momentum and zero dampening")
-        settings = dict(
+        settings = checked(
             lr=lr, momentum=momentum, dampening=dampening, weight_decay=weight_decay, nesterov=nesterov,
             maximize=maximize, foreach=foreach, differentiable=differentiable, fused=fused,
         )  # fmt: skip
