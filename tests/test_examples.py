@@ -37,6 +37,17 @@ CALLED = {
     ],
     "tinygrad_edu.utils.checkpoint": ["checkpoint", "checkpoint_sequential"],
     "tinygrad_edu.library": ["custom_op"],
+    "tinygrad_edu.nn": [
+        "BCEWithLogitsLoss", "BatchNorm1d", "Conv2d", "CrossEntropyLoss", "Dropout", "Embedding", "Flatten", "GELU", "GRU",
+        "LSTM", "LayerNorm", "Linear", "MSELoss", "MaxPool2d", "Module", "ModuleList", "MultiheadAttention", "NLLLoss",
+        "RNN", "ReLU", "Sequential", "Sigmoid", "Softmax", "Tanh", "TransformerEncoderLayer",
+    ],
+    "tinygrad_edu.optim": ["Adam", "AdamW", "RMSprop", "SGD"],
+    "tinygrad_edu.optim.lr_scheduler": ["CosineAnnealingLR", "LambdaLR", "OneCycleLR", "StepLR"],
+    "tinygrad_edu": [
+        "arange", "cat", "clamp", "exp", "gather", "log", "matmul", "mean", "permute", "reshape", "sigmoid", "stack", "sum",
+        "tensor", "where", "zeros",
+    ],
 }  # fmt: skip
 
 

@@ -41,7 +41,12 @@ __all__ = [
 
 
 class Identity(Module):
-    """What comes in goes out."""
+    """What comes in goes out.
+
+    >>> import tinygrad_edu as T
+    >>> T.nn.Identity()(T.tensor([1.0, 2.0]))
+    tensor([1., 2.])
+    """
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__()
@@ -112,7 +117,12 @@ LogSoftmax = _activation("LogSoftmax", "log_softmax", dim=None)
 
 
 class PReLU(Module):
-    """A rectifier that learns its slope below 0: one for all, or one for each channel."""
+    """A rectifier that learns its slope below 0: one for all, or one for each channel.
+
+    >>> import tinygrad_edu as T
+    >>> T.nn.PReLU()(T.tensor([-1.0, 2.0])).detach()
+    tensor([-0.2500,  2.0000])
+    """
 
     def __init__(self, num_parameters: int = 1, init: float = 0.25, device: Any = None, dtype: Any = None) -> None:
         super().__init__()

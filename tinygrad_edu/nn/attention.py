@@ -27,6 +27,13 @@ class MultiheadAttention(Module):
 
     `forward(query, key, value)` takes (L, N, E), or (N, L, E) if `batch_first`, and returns the output and the weights,
     averaged over the heads, or None for them if `need_weights` is False.
+
+    >>> import tinygrad_edu as T
+    >>> attention = T.nn.MultiheadAttention(8, num_heads=2, batch_first=True)
+    >>> x = T.randn(3, 5, 8)
+    >>> out, weights = attention(x, x, x)
+    >>> out.shape, weights.shape
+    (tinygrad_edu.Size([3, 5, 8]), tinygrad_edu.Size([3, 5, 5]))
     """
 
     def __init__(

@@ -102,7 +102,13 @@ class Sequential(_Row):
 
 
 class ModuleList(_Row):
-    """A list of modules whose parameters are found."""
+    """A list of modules whose parameters are found.
+
+    >>> import tinygrad_edu as T
+    >>> layers = T.nn.ModuleList([T.nn.Linear(4, 4) for _ in range(3)])
+    >>> len(list(layers.parameters()))  # a plain list would hide them from the optimizer
+    6
+    """
 
     def __init__(self, modules: Iterable[Module] = ()) -> None:
         super().__init__()
@@ -159,7 +165,15 @@ class _ByName(Module, MutableMapping):
 
 
 class ModuleDict(_ByName):
-    """A dictionary of modules whose parameters are found."""
+    """A dictionary of modules whose parameters are found.
+
+    >>> import tinygrad_edu as T
+    >>> heads = T.nn.ModuleDict({'mean': T.nn.Linear(4, 1), 'scale': T.nn.Linear(4, 1)})
+    >>> heads['mean'](T.ones(2, 4)).shape
+    tinygrad_edu.Size([2, 1])
+    >>> len(list(heads.parameters()))
+    4
+    """
 
     def __init__(self, modules: Any = None) -> None:
         super().__init__(modules)
@@ -189,7 +203,13 @@ class ParameterDict(_ByName):
 
 
 class ParameterList(Module):
-    """A list of parameters that are found; tensors become parameters."""
+    """A list of parameters that are found; tensors become parameters.
+
+    >>> import tinygrad_edu as T
+    >>> scales = T.nn.ParameterList([T.ones(2), T.ones(3)])
+    >>> [tuple(p.shape) for p in scales]
+    [(2,), (3,)]
+    """
 
     def __init__(self, values: Iterable[Any] = ()) -> None:
         super().__init__()

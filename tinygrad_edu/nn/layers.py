@@ -59,7 +59,12 @@ class Linear(Module):
 
 
 class Bilinear(Module):
-    """x1·weight[o]·x2ᵀ + bias[o], of (…, in1_features) and (…, in2_features): (…, out_features)."""
+    """x1·weight[o]·x2ᵀ + bias[o], of (…, in1_features) and (…, in2_features): (…, out_features).
+
+    >>> import tinygrad_edu as T
+    >>> T.nn.Bilinear(2, 3, 4)(T.ones(5, 2), T.ones(5, 3)).shape
+    tinygrad_edu.Size([5, 4])
+    """
 
     def __init__(
         self,
@@ -180,11 +185,24 @@ class _Conv(Module):
 
 
 class Conv1d(_Conv):
-    """Kernels that slide over sequences (N, in_channels, L)."""
+    """Kernels that slide over sequences (N, in_channels, L).
+
+    >>> import tinygrad_edu as T
+    >>> T.nn.Conv1d(2, 4, kernel_size=3)(T.ones(1, 2, 10)).shape
+    tinygrad_edu.Size([1, 4, 8])
+    """
 
 
 class Conv2d(_Conv):
-    """Kernels that slide over images (N, in_channels, H, W)."""
+    """Kernels that slide over images (N, in_channels, H, W).
+
+    >>> import tinygrad_edu as T
+    >>> layer = T.nn.Conv2d(3, 8, kernel_size=3, padding=1)
+    >>> layer(T.ones(2, 3, 16, 16)).shape
+    tinygrad_edu.Size([2, 8, 16, 16])
+    >>> layer.weight.shape
+    tinygrad_edu.Size([8, 3, 3, 3])
+    """
 
     _dims = 2
 
@@ -244,7 +262,12 @@ class ConvTranspose1d(_ConvTranspose):
 
 
 class ConvTranspose2d(_ConvTranspose):
-    """The transpose of Conv2d: from (N, in_channels, H, W) to larger images."""
+    """The transpose of Conv2d: from (N, in_channels, H, W) to larger images.
+
+    >>> import tinygrad_edu as T
+    >>> T.nn.ConvTranspose2d(8, 3, kernel_size=2, stride=2)(T.ones(1, 8, 4, 4)).shape
+    tinygrad_edu.Size([1, 3, 8, 8])
+    """
 
     _dims = 2
 
@@ -264,7 +287,13 @@ def _draw_rows(module: Embedding | EmbeddingBag) -> None:
 
 
 class Embedding(Module):
-    """A row of `weight` (num_embeddings, embedding_dim) for each class: integers (…) become (…, embedding_dim)."""
+    """A row of `weight` (num_embeddings, embedding_dim) for each class: integers (…) become (…, embedding_dim).
+
+    >>> import tinygrad_edu as T
+    >>> table = T.nn.Embedding(num_embeddings=10, embedding_dim=4)
+    >>> table(T.tensor([[1, 2, 1]])).shape
+    tinygrad_edu.Size([1, 3, 4])
+    """
 
     def __init__(
         self,
@@ -336,6 +365,10 @@ class EmbeddingBag(Module):
     """The means, or sums, of the rows of `weight` that each bag names: (N, L), or bags one after the other and their offsets.
 
     The result is (N, embedding_dim).
+
+    >>> import tinygrad_edu as T
+    >>> T.nn.EmbeddingBag(10, 4)(T.tensor([[1, 2, 1], [3, 4, 5]])).shape
+    tinygrad_edu.Size([2, 4])
     """
 
     def __init__(
@@ -431,7 +464,15 @@ class _Dropout(Module):
 
 
 class Dropout(_Dropout):
-    """In training, each element 0 with probability p and else divided by 1 - p."""
+    """In training, each element 0 with probability p and else divided by 1 - p.
+
+    >>> import tinygrad_edu as T
+    >>> layer = T.nn.Dropout(0.5)
+    >>> sorted({*layer(T.ones(100)).tolist()})  # in training each number is dropped or doubled
+    [0.0, 2.0]
+    >>> layer.eval()(T.ones(3))
+    tensor([1., 1., 1.])
+    """
 
     _function: Any = staticmethod(F.dropout)
 
@@ -449,7 +490,12 @@ class Dropout2d(_Dropout):
 
 
 class Flatten(Module):
-    """The dimensions from start_dim to end_dim as one; the first, that of the batch, stays."""
+    """The dimensions from start_dim to end_dim as one; the first, that of the batch, stays.
+
+    >>> import tinygrad_edu as T
+    >>> T.nn.Flatten()(T.ones(2, 3, 4)).shape
+    tinygrad_edu.Size([2, 12])
+    """
 
     def __init__(self, start_dim: int = 1, end_dim: int = -1) -> None:
         super().__init__()
@@ -463,7 +509,12 @@ class Flatten(Module):
 
 
 class Unflatten(Module):
-    """Dimension `dim` as several, of the sizes `unflattened_size`."""
+    """Dimension `dim` as several, of the sizes `unflattened_size`.
+
+    >>> import tinygrad_edu as T
+    >>> T.nn.Unflatten(1, (3, 4))(T.ones(2, 12)).shape
+    tinygrad_edu.Size([2, 3, 4])
+    """
 
     def __init__(self, dim: int, unflattened_size: Any) -> None:
         super().__init__()

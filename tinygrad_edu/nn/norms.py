@@ -104,13 +104,27 @@ class _BatchNorm(Module):
 
 
 class BatchNorm1d(_BatchNorm):
-    """Each feature (N, C) or channel (N, C, L) by its mean and deviation over the batch."""
+    """Each feature (N, C) or channel (N, C, L) by its mean and deviation over the batch.
+
+    >>> import tinygrad_edu as T
+    >>> layer = T.nn.BatchNorm1d(2)
+    >>> layer(T.tensor([[1.0, 10.0], [3.0, 30.0]])).detach()  # each column has mean 0 and deviation 1
+    tensor([[-1.0000, -1.0000],
+            [ 1.0000,  1.0000]])
+    >>> layer.running_mean
+    tensor([0.2000, 2.0000])
+    """
 
     _dims = (2, 3)
 
 
 class BatchNorm2d(_BatchNorm):
-    """Each channel (N, C, H, W) by its mean and deviation over the batch."""
+    """Each channel (N, C, H, W) by its mean and deviation over the batch.
+
+    >>> import tinygrad_edu as T
+    >>> T.nn.BatchNorm2d(3)(T.randn(4, 3, 5, 5)).shape
+    tinygrad_edu.Size([4, 3, 5, 5])
+    """
 
     _dims = (4,)
 
@@ -156,7 +170,12 @@ class InstanceNorm1d(_InstanceNorm):
 
 
 class InstanceNorm2d(_InstanceNorm):
-    """Each channel of each image (C, H, W) by its own mean and deviation."""
+    """Each channel of each image (C, H, W) by its own mean and deviation.
+
+    >>> import tinygrad_edu as T
+    >>> T.nn.InstanceNorm2d(3)(T.randn(4, 3, 5, 5)).shape
+    tinygrad_edu.Size([4, 3, 5, 5])
+    """
 
     _dims = (3, 4)
 
@@ -168,7 +187,12 @@ class InstanceNorm3d(_InstanceNorm):
 
 
 class LayerNorm(Module):
-    """By mean and deviation over the last dimensions, of the sizes `normalized_shape`."""
+    """By mean and deviation over the last dimensions, of the sizes `normalized_shape`.
+
+    >>> import tinygrad_edu as T
+    >>> T.nn.LayerNorm(3)(T.tensor([[1.0, 2.0, 3.0]])).detach()
+    tensor([[-1.2247,  0.0000,  1.2247]])
+    """
 
     def __init__(
         self,
@@ -199,7 +223,12 @@ class LayerNorm(Module):
 
 
 class RMSNorm(Module):
-    """By the root of the mean square over the last dimensions, of the sizes `normalized_shape`."""
+    """By the root of the mean square over the last dimensions, of the sizes `normalized_shape`.
+
+    >>> import tinygrad_edu as T
+    >>> T.nn.RMSNorm(2)(T.tensor([[3.0, 4.0]])).detach()
+    tensor([[0.8485, 1.1314]])
+    """
 
     def __init__(
         self,
@@ -228,7 +257,12 @@ class RMSNorm(Module):
 
 
 class GroupNorm(Module):
-    """By mean and deviation over `num_groups` groups of the channels of (N, num_channels, …)."""
+    """By mean and deviation over `num_groups` groups of the channels of (N, num_channels, …).
+
+    >>> import tinygrad_edu as T
+    >>> T.nn.GroupNorm(num_groups=2, num_channels=4)(T.randn(3, 4, 5)).shape
+    tinygrad_edu.Size([3, 4, 5])
+    """
 
     def __init__(
         self,

@@ -92,7 +92,12 @@ class Fold(Unfold):
 
 
 class PixelShuffle(Module):
-    """The channels of a pixel become r×r pixels: from (N, C·r², H, W) to (N, C, H·r, W·r)."""
+    """The channels of a pixel become r×r pixels: from (N, C·r², H, W) to (N, C, H·r, W·r).
+
+    >>> import tinygrad_edu as T
+    >>> T.nn.PixelShuffle(2)(T.ones(1, 8, 3, 3)).shape
+    tinygrad_edu.Size([1, 2, 6, 6])
+    """
 
     def __init__(self, upscale_factor: int) -> None:
         super().__init__()
@@ -134,7 +139,12 @@ class ChannelShuffle(Module):
 
 
 class Upsample(Module):
-    """Images in another size: pixels repeated, or lines between them."""
+    """Images in another size: pixels repeated, or lines between them.
+
+    >>> import tinygrad_edu as T
+    >>> T.nn.Upsample(scale_factor=2)(T.tensor([[[1.0, 2.0]]]))
+    tensor([[[1., 1., 2., 2.]]])
+    """
 
     def __init__(
         self,

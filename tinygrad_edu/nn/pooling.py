@@ -41,19 +41,34 @@ class _MaxPool(Module):
 
 
 class MaxPool1d(_MaxPool):
-    """The largest of each window of sequences (N, C, L)."""
+    """The largest of each window of sequences (N, C, L).
+
+    >>> import tinygrad_edu as T
+    >>> T.nn.MaxPool1d(2)(T.tensor([[[1.0, 3.0, 2.0, 0.0]]]))
+    tensor([[[3., 2.]]])
+    """
 
     _function: Any = staticmethod(F.max_pool1d)
 
 
 class MaxPool2d(_MaxPool):
-    """The largest of each window of images (N, C, H, W)."""
+    """The largest of each window of images (N, C, H, W).
+
+    >>> import tinygrad_edu as T
+    >>> T.nn.MaxPool2d(2)(T.tensor([[[1.0, 2.0], [3.0, 6.0]]]))
+    tensor([[[6.]]])
+    """
 
     _function: Any = staticmethod(F.max_pool2d)
 
 
 class AvgPool2d(Module):
-    """The mean of each window of images (N, C, H, W)."""
+    """The mean of each window of images (N, C, H, W).
+
+    >>> import tinygrad_edu as T
+    >>> T.nn.AvgPool2d(2)(T.tensor([[[1.0, 2.0], [3.0, 6.0]]]))
+    tensor([[[3.]]])
+    """
 
     def __init__(
         self,
@@ -128,6 +143,11 @@ class AdaptiveAvgPool1d(_AdaptivePool):
 
 
 class AdaptiveAvgPool2d(_AdaptivePool):
-    """Means of as many windows as asked for, in both directions: from (N, C, H, W) to (N, C, *output_size)."""
+    """Means of as many windows as asked for, in both directions: from (N, C, H, W) to (N, C, *output_size).
+
+    >>> import tinygrad_edu as T
+    >>> T.nn.AdaptiveAvgPool2d(1)(T.ones(2, 3, 7, 5)).shape
+    tinygrad_edu.Size([2, 3, 1, 1])
+    """
 
     _function: Any = staticmethod(F.adaptive_avg_pool2d)

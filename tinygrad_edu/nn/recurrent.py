@@ -258,6 +258,11 @@ class RNN(_Recurrent):
     """h = tanh(W_ih·x + b_ih + W_hh·h + b_hh) at each step of sequences (L, N, input_size), or packed ones.
 
     Returns the outputs (L, N, directions·hidden_size) and the last states (num_layers·directions, N, hidden_size).
+
+    >>> import tinygrad_edu as T
+    >>> out, last = T.nn.RNN(input_size=3, hidden_size=5, batch_first=True)(T.randn(2, 7, 3))
+    >>> out.shape, last.shape
+    (tinygrad_edu.Size([2, 7, 5]), tinygrad_edu.Size([1, 2, 5]))
     """
 
     def __init__(
@@ -276,14 +281,26 @@ class RNN(_Recurrent):
 
 
 class LSTM(_Recurrent):
-    """As RNN, with a cell and gates for what to take in, to forget and to show. Returns (outputs, (h, c))."""
+    """As RNN, with a cell and gates for what to take in, to forget and to show. Returns (outputs, (h, c)).
+
+    >>> import tinygrad_edu as T
+    >>> out, (hidden, cell) = T.nn.LSTM(input_size=3, hidden_size=5, batch_first=True)(T.randn(2, 7, 3))
+    >>> out.shape, hidden.shape, cell.shape
+    (tinygrad_edu.Size([2, 7, 5]), tinygrad_edu.Size([1, 2, 5]), tinygrad_edu.Size([1, 2, 5]))
+    """
 
     _gates = 4
     _states = 2
 
 
 class GRU(_Recurrent):
-    """As RNN, with a state that is renewed in parts, by two gates."""
+    """As RNN, with a state that is renewed in parts, by two gates.
+
+    >>> import tinygrad_edu as T
+    >>> out, last = T.nn.GRU(input_size=3, hidden_size=5, batch_first=True)(T.randn(2, 7, 3))
+    >>> out.shape, last.shape
+    (tinygrad_edu.Size([2, 7, 5]), tinygrad_edu.Size([1, 2, 5]))
+    """
 
     _gates = 3
 
@@ -333,7 +350,12 @@ class _Cell(Module):
 
 
 class RNNCell(_Cell):
-    """One step of an RNN: from (N, input_size) and (N, hidden_size) to (N, hidden_size)."""
+    """One step of an RNN: from (N, input_size) and (N, hidden_size) to (N, hidden_size).
+
+    >>> import tinygrad_edu as T
+    >>> T.nn.RNNCell(3, 5)(T.randn(2, 3)).shape
+    tinygrad_edu.Size([2, 5])
+    """
 
     def __init__(
         self,
@@ -354,14 +376,25 @@ class RNNCell(_Cell):
 
 
 class LSTMCell(_Cell):
-    """One step of an LSTM: from (N, input_size) and (h, c) to (h, c), each (N, hidden_size)."""
+    """One step of an LSTM: from (N, input_size) and (h, c) to (h, c), each (N, hidden_size).
+
+    >>> import tinygrad_edu as T
+    >>> hidden, cell = T.nn.LSTMCell(3, 5)(T.randn(2, 3))
+    >>> hidden.shape, cell.shape
+    (tinygrad_edu.Size([2, 5]), tinygrad_edu.Size([2, 5]))
+    """
 
     _gates = 4
     _mode = "LSTM"
 
 
 class GRUCell(_Cell):
-    """One step of a GRU: from (N, input_size) and (N, hidden_size) to (N, hidden_size)."""
+    """One step of a GRU: from (N, input_size) and (N, hidden_size) to (N, hidden_size).
+
+    >>> import tinygrad_edu as T
+    >>> T.nn.GRUCell(3, 5)(T.randn(2, 3)).shape
+    tinygrad_edu.Size([2, 5])
+    """
 
     _gates = 3
     _mode = "GRU"

@@ -28,6 +28,11 @@ class TransformerEncoderLayer(Module):
     """Attention of a sequence to itself, then a network for each place; each with a shortcut and a norm.
 
     Sequences are (L, N, d_model), or (N, L, d_model) if `batch_first`.
+
+    >>> import tinygrad_edu as T
+    >>> layer = T.nn.TransformerEncoderLayer(d_model=8, nhead=2, dim_feedforward=16, batch_first=True)
+    >>> layer(T.randn(2, 5, 8)).shape
+    tinygrad_edu.Size([2, 5, 8])
     """
 
     _attentions: tuple[str, ...] = ("self_attn",)
@@ -83,7 +88,13 @@ class TransformerEncoderLayer(Module):
 
 
 class TransformerDecoderLayer(TransformerEncoderLayer):
-    """As the encoder's layer, with attention to what the encoder made between its two parts."""
+    """As the encoder's layer, with attention to what the encoder made between its two parts.
+
+    >>> import tinygrad_edu as T
+    >>> layer = T.nn.TransformerDecoderLayer(d_model=8, nhead=2, dim_feedforward=16, batch_first=True)
+    >>> layer(T.randn(2, 5, 8), memory=T.randn(2, 3, 8)).shape
+    tinygrad_edu.Size([2, 5, 8])
+    """
 
     _attentions = ("self_attn", "multihead_attn")
     multihead_attn: MultiheadAttention
@@ -143,7 +154,13 @@ def _needs_padding(layer: Any) -> str:
 
 
 class TransformerEncoder(Module):
-    """Copies of an encoder's layer, one after the other, and a norm at the end if one is given."""
+    """Copies of an encoder's layer, one after the other, and a norm at the end if one is given.
+
+    >>> import tinygrad_edu as T
+    >>> layer = T.nn.TransformerEncoderLayer(d_model=8, nhead=2, dim_feedforward=16, batch_first=True)
+    >>> T.nn.TransformerEncoder(layer, num_layers=2)(T.randn(2, 5, 8)).shape
+    tinygrad_edu.Size([2, 5, 8])
+    """
 
     def __init__(
         self,

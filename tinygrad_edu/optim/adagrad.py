@@ -14,7 +14,16 @@ __all__ = ["Adagrad"]
 
 
 class Adagrad(Optimizer):
-    """The gradient over the root of the sum of all its squares so far."""
+    """The gradient over the root of the sum of all its squares so far.
+
+    >>> import tinygrad_edu as T
+    >>> w = T.tensor([1.0], requires_grad=True)
+    >>> optimizer = T.optim.Adagrad([w], lr=0.1)
+    >>> (w * w).sum().backward()
+    >>> optimizer.step()
+    >>> w
+    tensor([0.9000], requires_grad=True)
+    """
 
     def __init__(
         self,

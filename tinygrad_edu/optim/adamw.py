@@ -11,7 +11,16 @@ __all__ = ["AdamW"]
 
 
 class AdamW(Adam):
-    """Adam with a weight decay that acts on the weights alone, not through the gradients."""
+    """Adam with a weight decay that acts on the weights alone, not through the gradients.
+
+    >>> import tinygrad_edu as T
+    >>> w = T.tensor([1.0], requires_grad=True)
+    >>> optimizer = T.optim.AdamW([w], lr=0.1, weight_decay=0.5)
+    >>> (w * w).sum().backward()
+    >>> optimizer.step()
+    >>> w
+    tensor([0.8500], requires_grad=True)
+    """
 
     def __init__(
         self,

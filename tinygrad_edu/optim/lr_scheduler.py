@@ -161,7 +161,19 @@ class StepLR(_ByFactors):
 
 
 class MultiStepLR(_ByFactors):
-    """Times `gamma` at each of the given epochs."""
+    """Times `gamma` at each of the given epochs.
+
+    >>> import tinygrad_edu as T
+    >>> optimizer = T.optim.SGD([T.ones(1, requires_grad=True)], lr=1.0)
+    >>> scheduler = T.optim.lr_scheduler.MultiStepLR(optimizer, milestones=[1, 3], gamma=0.1)
+    >>> rates = []
+    >>> for _ in range(4):
+    ...     rates.append(round(scheduler.get_last_lr()[0], 3))
+    ...     optimizer.step()
+    ...     scheduler.step()
+    >>> rates
+    [1.0, 0.1, 0.1, 0.01]
+    """
 
     def __init__(self, optimizer: Optimizer, milestones: list[int], gamma: float = 0.1, last_epoch: int = -1) -> None:
         self.milestones, self.gamma = Counter(milestones), gamma
@@ -172,7 +184,19 @@ class MultiStepLR(_ByFactors):
 
 
 class ExponentialLR(_ByFactors):
-    """Times `gamma` every epoch."""
+    """Times `gamma` every epoch.
+
+    >>> import tinygrad_edu as T
+    >>> optimizer = T.optim.SGD([T.ones(1, requires_grad=True)], lr=1.0)
+    >>> scheduler = T.optim.lr_scheduler.ExponentialLR(optimizer, gamma=0.5)
+    >>> rates = []
+    >>> for _ in range(4):
+    ...     rates.append(round(scheduler.get_last_lr()[0], 3))
+    ...     optimizer.step()
+    ...     scheduler.step()
+    >>> rates
+    [1.0, 0.5, 0.25, 0.125]
+    """
 
     def __init__(self, optimizer: Optimizer, gamma: float, last_epoch: int = -1) -> None:
         self.gamma = gamma
@@ -198,7 +222,19 @@ class ConstantLR(_ByFactors):
 
 
 class LinearLR(_ByFactors):
-    """Times a factor that goes along a line from `start_factor` to `end_factor` in `total_iters` epochs."""
+    """Times a factor that goes along a line from `start_factor` to `end_factor` in `total_iters` epochs.
+
+    >>> import tinygrad_edu as T
+    >>> optimizer = T.optim.SGD([T.ones(1, requires_grad=True)], lr=1.0)
+    >>> scheduler = T.optim.lr_scheduler.LinearLR(optimizer, start_factor=0.25, total_iters=3)
+    >>> rates = []
+    >>> for _ in range(4):
+    ...     rates.append(round(scheduler.get_last_lr()[0], 3))
+    ...     optimizer.step()
+    ...     scheduler.step()
+    >>> rates
+    [0.25, 0.5, 0.75, 1.0]
+    """
 
     def __init__(
         self,
@@ -238,7 +274,19 @@ class PolynomialLR(_ByFactors):
 
 
 class LambdaLR(LRScheduler):
-    """The first rate times what a function of the epoch gives; one function, or one for each group."""
+    """The first rate times what a function of the epoch gives; one function, or one for each group.
+
+    >>> import tinygrad_edu as T
+    >>> optimizer = T.optim.SGD([T.ones(1, requires_grad=True)], lr=1.0)
+    >>> scheduler = T.optim.lr_scheduler.LambdaLR(optimizer, lambda epoch: 1 / (1 + epoch))
+    >>> rates = []
+    >>> for _ in range(4):
+    ...     rates.append(round(scheduler.get_last_lr()[0], 3))
+    ...     optimizer.step()
+    ...     scheduler.step()
+    >>> rates
+    [1.0, 0.5, 0.333, 0.25]
+    """
 
     def __init__(self, optimizer: Optimizer, lr_lambda: Any, last_epoch: int = -1) -> None:
         self.lr_lambdas: list[Callable[[int], float]] = _for_each_group("lr_lambdas", lr_lambda, optimizer)
@@ -269,7 +317,19 @@ class MultiplicativeLR(LambdaLR):
 
 
 class CosineAnnealingLR(LRScheduler):
-    """Half a wave of the cosine, from the first rate to `eta_min` in `T_max` epochs, and back."""
+    """Half a wave of the cosine, from the first rate to `eta_min` in `T_max` epochs, and back.
+
+    >>> import tinygrad_edu as T
+    >>> optimizer = T.optim.SGD([T.ones(1, requires_grad=True)], lr=1.0)
+    >>> scheduler = T.optim.lr_scheduler.CosineAnnealingLR(optimizer, T_max=4)
+    >>> rates = []
+    >>> for _ in range(5):
+    ...     rates.append(round(scheduler.get_last_lr()[0], 3))
+    ...     optimizer.step()
+    ...     scheduler.step()
+    >>> rates
+    [1.0, 0.854, 0.5, 0.146, 0.0]
+    """
 
     def __init__(self, optimizer: Optimizer, T_max: int, eta_min: float = 0.0, last_epoch: int = -1) -> None:
         self.T_max, self.eta_min = T_max, eta_min
@@ -423,6 +483,17 @@ class OneCycleLR(LRScheduler):
 
     Raises:
         ValueError: neither `total_steps` nor `epochs` and `steps_per_epoch` are given; a step beyond the last.
+
+    >>> import tinygrad_edu as T
+    >>> optimizer = T.optim.SGD([T.ones(1, requires_grad=True)], lr=1.0)
+    >>> scheduler = T.optim.lr_scheduler.OneCycleLR(optimizer, max_lr=1.0, total_steps=4)
+    >>> rates = []
+    >>> for _ in range(4):
+    ...     rates.append(round(scheduler.get_last_lr()[0], 3))
+    ...     optimizer.step()
+    ...     scheduler.step()
+    >>> rates
+    [0.04, 0.812, 0.283, 0.0]
     """
 
     def __init__(

@@ -13,7 +13,16 @@ __all__ = ["RMSprop"]
 
 
 class RMSprop(Optimizer):
-    """The gradient over the root of the running mean of its square."""
+    """The gradient over the root of the running mean of its square.
+
+    >>> import tinygrad_edu as T
+    >>> w = T.tensor([1.0], requires_grad=True)
+    >>> optimizer = T.optim.RMSprop([w], lr=0.1)
+    >>> (w * w).sum().backward()
+    >>> optimizer.step()
+    >>> w
+    tensor([5.9605e-08], requires_grad=True)
+    """
 
     def __init__(
         self,

@@ -220,7 +220,12 @@ def from_numpy(array: np.ndarray) -> Tensor:
 
 
 def full(size: Any, fill_value: Any, *, dtype: Any = None, device: Any = None, requires_grad: bool = False) -> Tensor:
-    """A tensor of shape `size` with `fill_value` everywhere."""
+    """A tensor of shape `size` with `fill_value` everywhere.
+
+    >>> import tinygrad_edu as T
+    >>> T.full((2,), 7.0)
+    tensor([7., 7.])
+    """
     size = (size,) if isinstance(size, int) else size
     kind = as_array(fill_value).dtype if dtype is None else dtypes.to_numpy_dtype(dtype)
     value = fill_value._data if isinstance(fill_value, Tensor) else fitted(fill_value, kind)
@@ -228,12 +233,23 @@ def full(size: Any, fill_value: Any, *, dtype: Any = None, device: Any = None, r
 
 
 def zeros(*size: Any, dtype: Any = None, device: Any = None, requires_grad: bool = False) -> Tensor:
-    """A tensor of shape `size` filled with 0."""
+    """A tensor of shape `size` filled with 0.
+
+    >>> import tinygrad_edu as T
+    >>> T.zeros(2, 3)
+    tensor([[0., 0., 0.],
+            [0., 0., 0.]])
+    """
     return _finish(np.zeros(shape_of(size), _np(dtype)), requires_grad, device)
 
 
 def ones(*size: Any, dtype: Any = None, device: Any = None, requires_grad: bool = False) -> Tensor:
-    """A tensor of shape `size` filled with 1."""
+    """A tensor of shape `size` filled with 1.
+
+    >>> import tinygrad_edu as T
+    >>> T.ones(2, dtype=T.int64)
+    tensor([1, 1])
+    """
     return _finish(np.ones(shape_of(size), _np(dtype)), requires_grad, device)
 
 
@@ -249,7 +265,12 @@ def full_like(
 
 
 def zeros_like(input: Any, *, dtype: Any = None, device: Any = None, requires_grad: bool = False) -> Any:
-    """Zeros of the shape and dtype of `input`; for an array (inside a backward rule) an array."""
+    """Zeros of the shape and dtype of `input`; for an array (inside a backward rule) an array.
+
+    >>> import tinygrad_edu as T
+    >>> T.zeros_like(T.ones(2))
+    tensor([0., 0.])
+    """
     if not isinstance(input, Tensor):
         return np.zeros_like(input)
     return full_like(input, 0, dtype=dtype, device=device, requires_grad=requires_grad)
@@ -266,7 +287,12 @@ empty_like = zeros_like
 def arange(
     start: Any, end: Any = None, step: Any = 1, *, dtype: Any = None, device: Any = None, requires_grad: bool = False
 ) -> Tensor:
-    """start, start + step, … up to but not including `end`. Integers give int64, floats the default dtype."""
+    """start, start + step, … up to but not including `end`. Integers give int64, floats the default dtype.
+
+    >>> import tinygrad_edu as T
+    >>> T.arange(1, 7, 2)
+    tensor([1, 3, 5])
+    """
     if end is None:
         start, end = 0, start
     start, end, step = (_number(v) for v in (start, end, step))
@@ -294,7 +320,12 @@ def _number(value: Any) -> Any:
 def linspace(
     start: Any, end: Any, steps: int, *, dtype: Any = None, device: Any = None, requires_grad: bool = False
 ) -> Tensor:
-    """`steps` values from `start` to `end`, both included, evenly spaced."""
+    """`steps` values from `start` to `end`, both included, evenly spaced.
+
+    >>> import tinygrad_edu as T
+    >>> T.linspace(0, 1, 5)
+    tensor([0.0000, 0.2500, 0.5000, 0.7500, 1.0000])
+    """
     kind = _np(dtype)
     start, end = ends(start, end, steps)
     for edge in (start, end):
@@ -318,7 +349,13 @@ def ends(start: Any, end: Any, steps: int) -> tuple[Any, Any]:
 
 
 def eye(n: int, m: int | None = None, *, dtype: Any = None, device: Any = None, requires_grad: bool = False) -> Tensor:
-    """The n×m matrix with 1 on the diagonal and 0 elsewhere."""
+    """The n×m matrix with 1 on the diagonal and 0 elsewhere.
+
+    >>> import tinygrad_edu as T
+    >>> T.eye(2)
+    tensor([[1., 0.],
+            [0., 1.]])
+    """
     for name, size in (("n", n), ("m", n if m is None else m)):
         if size < 0:
             raise RuntimeError(f"{name} must be greater or equal to 0, got {size}")

@@ -266,7 +266,13 @@ def checked_index(name, index, ndim=None, size=None):
 
 @public()
 def gather(input, dim, index, *, sparse_grad=False):
-    """result[i][j] = input[i][index[i][j]] for dim = 1, and so for each dimension."""
+    """result[i][j] = input[i][index[i][j]] for dim = 1, and so for each dimension.
+
+    >>> import tinygrad_edu as T
+    >>> T.gather(T.tensor([[1.0, 2.0], [3.0, 4.0]]), 1, T.tensor([[1], [0]]))
+    tensor([[2.],
+            [3.]])
+    """
     axis = axis_of(dim, input.ndim)
     if isinstance(index, Tensor) and not index.numel():
         return Gather.apply(input, dim=axis, index=index)
@@ -368,7 +374,12 @@ def _slices(name, input, dim, index, from_end=False):
 
 @public()
 def index_select(input, dim, index):
-    """The slices of `input` that the vector `index` names, along `dim`: a copy."""
+    """The slices of `input` that the vector `index` names, along `dim`: a copy.
+
+    >>> import tinygrad_edu as T
+    >>> T.index_select(T.arange(4) * 10, 0, T.tensor([3, 0]))
+    tensor([30,  0])
+    """
     axis, index = _slices("index_select", input, dim, index)
     return IndexSelect.apply(input, dim=axis, index=index)
 

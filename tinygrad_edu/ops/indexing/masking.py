@@ -145,7 +145,13 @@ def where(condition, input, other):
 
 @public(method=False)
 def _where(condition, input=None, other=None):
-    """`input` where `condition` holds, `other` elsewhere; with `condition` alone, the indices where it holds."""
+    """`input` where `condition` holds, `other` elsewhere; with `condition` alone, the indices where it holds.
+
+    >>> import tinygrad_edu as T
+    >>> x = T.tensor([-1.0, 2.0])
+    >>> T.where(x > 0, x, 0.0)
+    tensor([0., 2.])
+    """
     if not isinstance(condition, Tensor):
         raise TypeError(f"where(): argument 'condition' (position 1) must be Tensor, not {type(condition).__name__}")
     if condition._data.dtype == np.uint8:
@@ -185,7 +191,12 @@ def _masked_fill_(self, mask, value):
 
 @public(inplace=_masked_fill_)
 def masked_fill(input, mask, value):
-    """`value` where `mask` holds, input elsewhere."""
+    """`value` where `mask` holds, input elsewhere.
+
+    >>> import tinygrad_edu as T
+    >>> T.ones(3).masked_fill(T.tensor([True, False, True]), 0.0)
+    tensor([0., 1., 0.])
+    """
     if mask._data.dtype != np.bool_:
         raise RuntimeError(f"masked_fill_ only supports boolean masks, but got mask with dtype {mask.dtype.name}")
     if isinstance(value, Tensor):

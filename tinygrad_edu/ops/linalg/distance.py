@@ -16,7 +16,12 @@ _BOTH = (functions, nn_functions)
 
 @public(where=_BOTH, method=False)
 def cosine_similarity(x1, x2, dim=1, eps=1e-8):
-    """The cosine of the angle between two tensors along `dim`."""
+    """The cosine of the angle between two tensors along `dim`.
+
+    >>> import tinygrad_edu as T
+    >>> T.nn.functional.cosine_similarity(T.tensor([1.0, 0.0]), T.tensor([1.0, 1.0]), dim=0)
+    tensor(0.7071)
+    """
     sizes = np.broadcast_shapes(tuple(x1.shape), tuple(x2.shape))
     x1, x2 = (x if tuple(x.shape) == sizes else expand(x, sizes) for x in (x1, x2))
     return sum(_direction(x1, dim, eps) * _direction(x2, dim, eps), dim)
@@ -49,7 +54,13 @@ def triplet_margin_loss(
     reduce=None,
     reduction="mean",
 ):
-    """The mean of max(0, ‖a - p‖ - ‖a - n‖ + margin)."""
+    """The mean of max(0, ‖a - p‖ - ‖a - n‖ + margin).
+
+    >>> import tinygrad_edu as T
+    >>> anchor, near, far = T.zeros(1, 2), T.ones(1, 2), T.full((1, 2), 3.0)
+    >>> T.nn.functional.triplet_margin_loss(anchor, near, far)
+    tensor(0.)
+    """
     if margin <= 0:
         raise ValueError(f"margin must be greater than 0, got {margin}")
     reduction = checked_reduction(size_average, reduce, reduction)

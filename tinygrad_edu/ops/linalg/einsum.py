@@ -63,7 +63,12 @@ def kron(input, other):
 
 @public(method=False)
 def einsum(equation, *operands):
-    """Sums of products by Einstein's rule: "ij,jk->ik" is the product of matrices. Operands are contracted in turn."""
+    """Sums of products by Einstein's rule: "ij,jk->ik" is the product of matrices. Operands are contracted in turn.
+
+    >>> import tinygrad_edu as T
+    >>> T.einsum('ij,jk->ik', T.ones(2, 3), T.ones(3, 4)).shape
+    tinygrad_edu.Size([2, 4])
+    """
     if not isinstance(equation, str):
         raise TypeError(
             f"einsum(): argument 'equation' (position 1) must be str, not {type(equation).__name__}. The dimensions are "

@@ -161,7 +161,12 @@ def _check_product(a, b):
 
 @public()
 def dot(input, tensor):
-    """The sum of products of two vectors."""
+    """The sum of products of two vectors.
+
+    >>> import tinygrad_edu as T
+    >>> T.dot(T.tensor([1.0, 2.0]), T.tensor([3.0, 4.0]))
+    tensor(11.)
+    """
     a, b = _array(input), _array(tensor)
     if a.ndim != 1 or b.ndim != 1:
         raise RuntimeError(f"1D tensors expected, but got {a.ndim}D and {b.ndim}D tensors")
@@ -213,7 +218,12 @@ def _check_batches(a, b):
 
 @public()
 def bmm(input, mat2):
-    """The products of two batches of matrices."""
+    """The products of two batches of matrices.
+
+    >>> import tinygrad_edu as T
+    >>> T.bmm(T.ones(5, 2, 3), T.ones(5, 3, 4)).shape
+    tinygrad_edu.Size([5, 2, 4])
+    """
     _check_batches(_array(input), _array(mat2))
     return Bmm.apply(input, mat2)
 
@@ -242,7 +252,12 @@ def baddbmm(input, batch1, batch2, *, beta=1, alpha=1):
 @operator("__matmul__", "matmul")
 @public(where=(functions, linalg_functions))
 def matmul(input, other):
-    """The product of vectors, matrices or batches of matrices, by their dimensions, as PyTorch composes it."""
+    """The product of vectors, matrices or batches of matrices, by their dimensions, as PyTorch composes it.
+
+    >>> import tinygrad_edu as T
+    >>> T.matmul(T.ones(2, 3), T.ones(3, 4)).shape
+    tinygrad_edu.Size([2, 4])
+    """
     if not isinstance(input, Tensor) and not isinstance(other, Tensor):
         return np.matmul(input, other)
     if not isinstance(input, Tensor | np.ndarray) or not isinstance(other, Tensor | np.ndarray):
@@ -314,7 +329,13 @@ def __rmatmul__(self, other):
 
 @public("ger")
 def outer(input, vec2):
-    """The products of each element of one vector with each of another."""
+    """The products of each element of one vector with each of another.
+
+    >>> import tinygrad_edu as T
+    >>> T.outer(T.tensor([1.0, 2.0]), T.tensor([3.0, 4.0]))
+    tensor([[3., 4.],
+            [6., 8.]])
+    """
     if input.ndim != 1 or vec2.ndim != 1:
         raise RuntimeError(f"outer: Expected 1-D argument self, but got {input.ndim}-D")
     return reshape(input, (input.numel(), 1)) * vec2

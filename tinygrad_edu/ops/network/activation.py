@@ -167,13 +167,23 @@ class Glu(Op):
 
 @public(where=_NN, method=False)
 def elu(input, alpha=1.0, inplace=False):
-    """input above 0, alpha * (eˣ - 1) below."""
+    """input above 0, alpha * (eˣ - 1) below.
+
+    >>> import tinygrad_edu as T
+    >>> T.nn.functional.elu(T.tensor([-1.0, 2.0]))
+    tensor([-0.6321,  2.0000])
+    """
     return in_place_or_not(Elu, input, inplace, alpha=alpha, scale=1.0, input_scale=1.0)
 
 
 @public(where=_BOTH, method=False)
 def selu(input, inplace=False):
-    """ELU with the two constants that keep mean 0 and variance 1."""
+    """ELU with the two constants that keep mean 0 and variance 1.
+
+    >>> import tinygrad_edu as T
+    >>> T.nn.functional.selu(T.tensor([-1.0, 2.0]))
+    tensor([-1.1113,  2.1014])
+    """
     scales = {"alpha": 1.6732632423543772848170429916717, "scale": 1.0507009873554804934193349852946}
     return in_place_or_not(Elu, input, inplace, input_scale=1.0, **scales)
 
@@ -186,7 +196,12 @@ def celu(input, alpha=1.0, inplace=False):
 
 @public(where=_NN, method=False)
 def gelu(input, *, approximate="none"):
-    """x·Φ(x), with Φ the normal distribution function, or approximated by tanh."""
+    """x·Φ(x), with Φ the normal distribution function, or approximated by tanh.
+
+    >>> import tinygrad_edu as T
+    >>> T.nn.functional.gelu(T.tensor([-1.0, 0.0, 2.0]))
+    tensor([-0.1587,  0.0000,  1.9545])
+    """
     if approximate not in ("none", "tanh"):
         raise RuntimeError("approximate argument must be either none or tanh.")
     return Gelu.apply(input, approximate=approximate)
@@ -194,19 +209,34 @@ def gelu(input, *, approximate="none"):
 
 @public(where=_NN, method=False)
 def silu(input, inplace=False):
-    """x·sigmoid(x), also known as swish."""
+    """x·sigmoid(x), also known as swish.
+
+    >>> import tinygrad_edu as T
+    >>> T.nn.functional.silu(T.tensor([-1.0, 0.0, 2.0]))
+    tensor([-0.2689,  0.0000,  1.7616])
+    """
     return in_place_or_not(Silu, input, inplace)
 
 
 @public(where=_NN, method=False)
 def mish(input, inplace=False):
-    """x·tanh(softplus(x))."""
+    """x·tanh(softplus(x)).
+
+    >>> import tinygrad_edu as T
+    >>> T.nn.functional.mish(T.tensor([-1.0, 0.0, 2.0]))
+    tensor([-0.3034,  0.0000,  1.9440])
+    """
     return in_place_or_not(Mish, input, inplace)
 
 
 @public(where=_NN, method=False)
 def softplus(input, beta=1.0, threshold=20.0):
-    """ln(1 + e^(beta·x)) / beta, and x itself where beta·x is above `threshold`."""
+    """ln(1 + e^(beta·x)) / beta, and x itself where beta·x is above `threshold`.
+
+    >>> import tinygrad_edu as T
+    >>> T.nn.functional.softplus(T.tensor([-1.0, 0.0, 2.0]))
+    tensor([0.3133, 0.6931, 2.1269])
+    """
     return Softplus.apply(input, beta=beta, threshold=threshold)
 
 
@@ -218,7 +248,12 @@ def logsigmoid(input):
 
 @public(where=_NN, method=False)
 def softsign(input):
-    """x / (1 + |x|)."""
+    """x / (1 + |x|).
+
+    >>> import tinygrad_edu as T
+    >>> T.nn.functional.softsign(T.tensor([-1.0, 3.0]))
+    tensor([-0.5000,  0.7500])
+    """
     return input / (abs(input) + 1)
 
 
@@ -230,7 +265,12 @@ def tanhshrink(input):
 
 @public(where=_NN, method=False)
 def glu(input, dim=-1):
-    """The first half along `dim`, gated by the sigmoid of the second."""
+    """The first half along `dim`, gated by the sigmoid of the second.
+
+    >>> import tinygrad_edu as T
+    >>> T.nn.functional.glu(T.tensor([1.0, 2.0, 0.0, 0.0]))
+    tensor([0.5000, 1.0000])
+    """
     if not input.ndim:
         raise RuntimeError("glu does not support scalars because halving size must be even")
     if input.shape[dim] % 2:

@@ -274,13 +274,24 @@ def _conv(name, n, input, weight, bias, stride, padding, dilation, groups):
 
 @public(where=_BOTH, method=False)
 def conv1d(input, weight, bias=None, stride=1, padding=0, dilation=1, groups=1):
-    """Slide kernels (out, in/groups, k) over a batch of sequences (N, in, L)."""
+    """Slide kernels (out, in/groups, k) over a batch of sequences (N, in, L).
+
+    >>> import tinygrad_edu as T
+    >>> T.nn.functional.conv1d(T.tensor([[[1.0, 2.0, 3.0]]]), T.tensor([[[1.0, -1.0]]]))
+    tensor([[[-1., -1.]]])
+    """
     return _conv("conv1d", 1, input, weight, bias, stride, padding, dilation, groups)
 
 
 @public(where=_BOTH, method=False)
 def conv2d(input, weight, bias=None, stride=1, padding=0, dilation=1, groups=1):
-    """Slide kernels (out, in/groups, kh, kw) over a batch of images (N, in, H, W)."""
+    """Slide kernels (out, in/groups, kh, kw) over a batch of images (N, in, H, W).
+
+    >>> import tinygrad_edu as T
+    >>> T.nn.functional.conv2d(T.ones(1, 1, 3, 3), T.ones(1, 1, 2, 2))
+    tensor([[[[4., 4.],
+              [4., 4.]]]])
+    """
     return _conv("conv2d", 2, input, weight, bias, stride, padding, dilation, groups)
 
 

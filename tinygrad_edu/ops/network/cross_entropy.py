@@ -141,7 +141,13 @@ def _slope(sizes, target, weight, ignore_index, dtype):
 
 @public(where=_BOTH, method=False)
 def nll_loss(input, target, weight=None, size_average=None, ignore_index=-100, reduce=None, reduction="mean"):
-    """The mean of -input[i, target[i]]: `input` (N, C, …) holds log-probabilities, `target` (N, …) classes."""
+    """The mean of -input[i, target[i]]: `input` (N, C, …) holds log-probabilities, `target` (N, …) classes.
+
+    >>> import tinygrad_edu as T
+    >>> logits = T.tensor([[2.0, 0.0, 0.0]])
+    >>> T.nn.functional.nll_loss(T.nn.functional.log_softmax(logits, dim=1), T.tensor([0]))
+    tensor(0.2395)
+    """
     reduction = checked_reduction(size_average, reduce, reduction)
     if input.ndim and target.ndim and input.ndim > 1 and input.shape[0] != target.shape[0]:
         raise ValueError(
@@ -233,7 +239,12 @@ def _cross_entropy_of_probabilities(input, target, weight, reduction, label_smoo
 
 @public(where=_NN, method=False)
 def binary_cross_entropy(input, target, weight=None, size_average=None, reduce=None, reduction="mean"):
-    """The mean of -(t·ln x + (1 - t)·ln(1 - x)): `input` holds probabilities."""
+    """The mean of -(t·ln x + (1 - t)·ln(1 - x)): `input` holds probabilities.
+
+    >>> import tinygrad_edu as T
+    >>> T.nn.functional.binary_cross_entropy(T.tensor([0.5, 0.5]), T.tensor([1.0, 0.0]))
+    tensor(0.6931)
+    """
     reduction = checked_reduction(size_average, reduce, reduction)
     if input.shape != target.shape:
         raise ValueError(
@@ -251,7 +262,12 @@ def binary_cross_entropy(input, target, weight=None, size_average=None, reduce=N
 def binary_cross_entropy_with_logits(
     input, target, weight=None, size_average=None, reduce=None, reduction="mean", pos_weight=None
 ):
-    """As binary_cross_entropy of sigmoid(input), exact for large scores."""
+    """As binary_cross_entropy of sigmoid(input), exact for large scores.
+
+    >>> import tinygrad_edu as T
+    >>> T.nn.functional.binary_cross_entropy_with_logits(T.tensor([0.0, 2.0]), T.tensor([1.0, 1.0]))
+    tensor(0.4100)
+    """
     reduction = checked_reduction(size_average, reduce, reduction)
     if input.shape != target.shape:
         raise ValueError(f"Target size ({target.shape}) must be the same as input size ({input.shape})")
@@ -260,7 +276,12 @@ def binary_cross_entropy_with_logits(
 
 @public(where=_NN, method=False)
 def kl_div(input, target, size_average=None, reduce=None, reduction="mean", log_target=False):
-    """The mean of t·(ln t - x): `input` holds log-probabilities, `target` probabilities (or their logarithms)."""
+    """The mean of t·(ln t - x): `input` holds log-probabilities, `target` probabilities (or their logarithms).
+
+    >>> import tinygrad_edu as T
+    >>> T.nn.functional.kl_div(T.tensor([[0.5, 0.5]]).log(), T.tensor([[0.25, 0.75]]), reduction='batchmean')
+    tensor(0.1308)
+    """
     batch_mean = reduction == "batchmean"
     reduction = "sum" if batch_mean else checked_reduction(size_average, reduce, reduction)
     loss = exp(target) * (target - input) if log_target else xlogy(target, target) - target * input

@@ -131,7 +131,12 @@ def _recorded_weights(query, key, is_causal, scale):
 
 @public(where=_NN, method=False)
 def linear(input, weight, bias=None):
-    """input·weightᵀ + bias, along the last dimension: `weight` is (out, in)."""
+    """input·weightᵀ + bias, along the last dimension: `weight` is (out, in).
+
+    >>> import tinygrad_edu as T
+    >>> T.nn.functional.linear(T.tensor([1.0, 2.0]), T.tensor([[3.0, 4.0]]), T.tensor([0.5]))
+    tensor([11.5000])
+    """
     if weight.ndim == 2 and input.shape and input.shape[-1] != weight.shape[1]:
         rows = math.prod(input.shape[:-1])
         raise RuntimeError(
@@ -155,7 +160,13 @@ def bilinear(input1, input2, weight, bias=None):
 
 @public(where=_NN, method=False)
 def embedding(input, weight, padding_idx=None, max_norm=None, norm_type=2.0, scale_grad_by_freq=False, sparse=False):
-    """The rows of `weight` (classes, features) that the integers of `input` name."""
+    """The rows of `weight` (classes, features) that the integers of `input` name.
+
+    >>> import tinygrad_edu as T
+    >>> T.nn.functional.embedding(T.tensor([2, 0]), T.tensor([[0.0, 0.1], [1.0, 1.1], [2.0, 2.1]]))
+    tensor([[2.0000, 2.1000],
+            [0.0000, 0.1000]])
+    """
     if max_norm is not None or scale_grad_by_freq or sparse:
         raise NotImplementedError("embedding with max_norm, scale_grad_by_freq or sparse is not built.")
     if input._data.dtype.kind not in "iu":
@@ -172,7 +183,13 @@ def embedding(input, weight, padding_idx=None, max_norm=None, norm_type=2.0, sca
 
 @public(where=_NN, method=False)
 def one_hot(tensor, num_classes=-1):
-    """1 at each class, 0 at the others, as a new last dimension."""
+    """1 at each class, 0 at the others, as a new last dimension.
+
+    >>> import tinygrad_edu as T
+    >>> T.nn.functional.one_hot(T.tensor([2, 0]), 3)
+    tensor([[0, 0, 1],
+            [1, 0, 0]])
+    """
     array = tensor._data
     if array.dtype != np.int64:
         raise RuntimeError("one_hot is only applicable to index tensor of type LongTensor.")
@@ -192,6 +209,11 @@ def scaled_dot_product_attention(
     """softmax(scale·q·kᵀ + mask)·v: for each query a mean of the values, weighted by how its keys match.
 
     `attn_mask` is True where a query may look, or is added to the scores; `scale` is 1/√features.
+
+    >>> import tinygrad_edu as T
+    >>> x = T.randn(2, 5, 8)
+    >>> T.nn.functional.scaled_dot_product_attention(x, x, x, is_causal=True).shape
+    tinygrad_edu.Size([2, 5, 8])
     """
     if enable_gqa:
         raise NotImplementedError("enable_gqa is not built: repeat the keys and values for each group of heads.")

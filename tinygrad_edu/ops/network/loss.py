@@ -149,7 +149,12 @@ def paired(input, target):
 
 @public(where=_NN, method=False)
 def mse_loss(input, target, size_average=None, reduce=None, reduction="mean", weight=None):
-    """The mean of (input - target)²."""
+    """The mean of (input - target)².
+
+    >>> import tinygrad_edu as T
+    >>> T.nn.functional.mse_loss(T.tensor([1.0, 2.0]), T.tensor([0.0, 4.0]))
+    tensor(2.5000)
+    """
     reduction = checked_reduction(size_average, reduce, reduction)
     input, target = paired(input, target)
     if weight is not None:
@@ -159,7 +164,12 @@ def mse_loss(input, target, size_average=None, reduce=None, reduction="mean", we
 
 @public(where=_NN, method=False)
 def l1_loss(input, target, size_average=None, reduce=None, reduction="mean", weight=None):
-    """The mean of |input - target|."""
+    """The mean of |input - target|.
+
+    >>> import tinygrad_edu as T
+    >>> T.nn.functional.l1_loss(T.tensor([1.0, 2.0]), T.tensor([0.0, 4.0]))
+    tensor(1.5000)
+    """
     reduction = checked_reduction(size_average, reduce, reduction)
     input, target = paired(input, target)
     if weight is not None:
@@ -181,7 +191,12 @@ def _check_weight(weight, input):
 
 @public(where=_NN, method=False)
 def smooth_l1_loss(input, target, size_average=None, reduce=None, reduction="mean", beta=1.0):
-    """Squares for small differences, absolute values for large ones: the two meet at `beta`."""
+    """Squares for small differences, absolute values for large ones: the two meet at `beta`.
+
+    >>> import tinygrad_edu as T
+    >>> T.nn.functional.smooth_l1_loss(T.tensor([0.5, 3.0]), T.tensor([0.0, 0.0]))
+    tensor(1.3125)
+    """
     reduction = checked_reduction(size_average, reduce, reduction)
     if beta < 0:
         raise RuntimeError("smooth_l1_loss does not support negative values for beta.")
@@ -193,7 +208,12 @@ def smooth_l1_loss(input, target, size_average=None, reduce=None, reduction="mea
 
 @public(where=_NN, method=False)
 def huber_loss(input, target, reduction="mean", delta=1.0, weight=None):
-    """½d² for differences up to `delta`, and a line beyond."""
+    """½d² for differences up to `delta`, and a line beyond.
+
+    >>> import tinygrad_edu as T
+    >>> T.nn.functional.huber_loss(T.tensor([0.5, 3.0]), T.tensor([0.0, 0.0]))
+    tensor(1.3125)
+    """
     reduction = checked_reduction(None, None, reduction)
     if delta <= 0:
         raise RuntimeError("huber_loss does not support non-positive values for delta.")

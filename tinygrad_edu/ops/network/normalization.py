@@ -253,7 +253,12 @@ def instance_norm(
 
 @public(where=_BOTH, method=False)
 def layer_norm(input, normalized_shape, weight=None, bias=None, eps=1e-5):
-    """By mean and deviation over the last dimensions, whose sizes are `normalized_shape`; then weight and bias."""
+    """By mean and deviation over the last dimensions, whose sizes are `normalized_shape`; then weight and bias.
+
+    >>> import tinygrad_edu as T
+    >>> T.nn.functional.layer_norm(T.tensor([[1.0, 2.0, 3.0]]), (3,))
+    tensor([[-1.2247,  0.0000,  1.2247]])
+    """
     _last_axes(input, normalized_shape)
     return NativeLayerNorm.apply(input, weight, bias, normalized_shape=tuple(normalized_shape), eps=eps)[0]
 

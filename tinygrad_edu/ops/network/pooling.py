@@ -238,7 +238,12 @@ def _check_result(input, sizes):
 
 @public(where=_BOTH, method=False)
 def max_pool2d(input, kernel_size, stride=None, padding=0, dilation=1, ceil_mode=False, return_indices=False):
-    """The largest of each window, `stride` (a window's size) apart; with their places if asked for."""
+    """The largest of each window, `stride` (a window's size) apart; with their places if asked for.
+
+    >>> import tinygrad_edu as T
+    >>> T.nn.functional.max_pool2d(T.tensor([[[1.0, 2.0], [3.0, 6.0]]]), 2)
+    tensor([[[6.]]])
+    """
     kernel, stride, padding = _window_arguments("max_pool2d", input, kernel_size, stride, padding)
     dilation = as_tuple(dilation, 2)
     if min(dilation) < 1:
@@ -265,7 +270,12 @@ def max_pool1d(input, kernel_size, stride=None, padding=0, dilation=1, ceil_mode
 def avg_pool2d(
     input, kernel_size, stride=None, padding=0, ceil_mode=False, count_include_pad=True, divisor_override=None
 ):
-    """The mean of each window, `stride` (a window's size) apart."""
+    """The mean of each window, `stride` (a window's size) apart.
+
+    >>> import tinygrad_edu as T
+    >>> T.nn.functional.avg_pool2d(T.tensor([[[1.0, 2.0], [3.0, 6.0]]]), 2)
+    tensor([[[3.]]])
+    """
     kernel, stride, padding = _window_arguments("avg_pool2d", input, kernel_size, stride, padding)
     _check_result(input, _sizes(input.shape, kernel, stride, padding, (1, 1), ceil_mode))
     if divisor_override == 0:

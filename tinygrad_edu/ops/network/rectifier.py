@@ -201,13 +201,23 @@ def in_place_or_not(op, input, inplace, **settings):
 
 @public(where=_BOTH, inplace=lambda self: Relu.apply_(self))
 def relu(input, inplace=False):
-    """max(input, 0); its slope at 0 is 0."""
+    """max(input, 0); its slope at 0 is 0.
+
+    >>> import tinygrad_edu as T
+    >>> T.nn.functional.relu(T.tensor([-1.0, 2.0]))
+    tensor([0., 2.])
+    """
     return in_place_or_not(Relu, input, inplace)
 
 
 @public(where=_NN, method=False)
 def leaky_relu(input, negative_slope=0.01, inplace=False):
-    """input above 0, negative_slope * input below."""
+    """input above 0, negative_slope * input below.
+
+    >>> import tinygrad_edu as T
+    >>> T.nn.functional.leaky_relu(T.tensor([-1.0, 2.0]), 0.1)
+    tensor([-0.1000,  2.0000])
+    """
     return in_place_or_not(LeakyRelu, input, inplace, negative_slope=negative_slope)
 
 
@@ -230,7 +240,12 @@ def prelu(input, weight):
 
 @public(where=_NN, method=False)
 def hardtanh(input, min_val=-1.0, max_val=1.0, inplace=False):
-    """input kept between two numbers; at the bounds the slope is 0."""
+    """input kept between two numbers; at the bounds the slope is 0.
+
+    >>> import tinygrad_edu as T
+    >>> T.nn.functional.hardtanh(T.tensor([-2.0, 0.5, 3.0]))
+    tensor([-1.0000,  0.5000,  1.0000])
+    """
     if min_val > max_val:
         raise ValueError("min_val cannot be greater than max_val")
     return in_place_or_not(Hardtanh, input, inplace, min_val=min_val, max_val=max_val)

@@ -104,13 +104,24 @@ def _implicit_dim(input, dim):
 
 @public(where=_BOTH)
 def softmax(input, dim=None, *, dtype=None, _stacklevel=3):
-    """e^x / Σ e^x along `dim`: positive numbers that add up to 1."""
+    """e^x / Σ e^x along `dim`: positive numbers that add up to 1.
+
+    >>> import tinygrad_edu as T
+    >>> T.nn.functional.softmax(T.tensor([[0.0, 0.0], [1.0, 3.0]]), dim=1)
+    tensor([[0.5000, 0.5000],
+            [0.1192, 0.8808]])
+    """
     return Softmax.apply(_float(input, dtype, "softmax"), dim=axis_of(_implicit_dim(input, dim), input.ndim))
 
 
 @public(where=_BOTH)
 def log_softmax(input, dim=None, *, dtype=None, _stacklevel=3):
-    """ln softmax(x) along `dim`, exact where the softmax is tiny."""
+    """ln softmax(x) along `dim`, exact where the softmax is tiny.
+
+    >>> import tinygrad_edu as T
+    >>> T.nn.functional.log_softmax(T.tensor([0.0, 0.0]), dim=0)
+    tensor([-0.6931, -0.6931])
+    """
     return LogSoftmax.apply(_float(input, dtype, "log_softmax"), dim=axis_of(_implicit_dim(input, dim), input.ndim))
 
 
@@ -127,5 +138,10 @@ def safe_softmax(input, dim):
 
 @public()
 def logsumexp(input, dim, keepdim=False):
-    """ln Σ e^x along `dim`, without overflow."""
+    """ln Σ e^x along `dim`, without overflow.
+
+    >>> import tinygrad_edu as T
+    >>> T.logsumexp(T.tensor([1000.0, 1000.0]), dim=0)
+    tensor(1000.6932)
+    """
     return Logsumexp.apply(input, dim=(dim,) if isinstance(dim, int) else tuple(dim), keepdim=keepdim)

@@ -203,7 +203,12 @@ def _add_(self, other, *, alpha=1):
 
 @public(inplace=_add_, operators=("__add__", "__radd__"), number_first=True)
 def add(input, other, *, alpha=1):
-    """input + alpha * other, broadcast."""
+    """input + alpha * other, broadcast.
+
+    >>> import tinygrad_edu as T
+    >>> T.add(T.ones(2), T.ones(2), alpha=2)
+    tensor([3., 3.])
+    """
     if type(alpha) is int and alpha == 1:
         return Add.apply(input, other)
     return Add.apply(input, other, alpha=_number("add", alpha))
@@ -258,7 +263,12 @@ def rsub(input, other, *, alpha=1):
 
 @public("multiply", inplace=Mul, operators=("__mul__", "__rmul__"), number_first=True)
 def mul(input, other):
-    """input * other, broadcast."""
+    """input * other, broadcast.
+
+    >>> import tinygrad_edu as T
+    >>> T.mul(T.tensor([1.0, 2.0]), 3)
+    tensor([3., 6.])
+    """
     return Mul.apply(input, other)
 
 
@@ -308,5 +318,10 @@ def _need_same_dtype(a, b):
 
 @public("absolute", inplace=Abs, operators=("__abs__",))
 def abs(input):
-    """The absolute value; its slope at 0 is 0."""
+    """The absolute value; its slope at 0 is 0.
+
+    >>> import tinygrad_edu as T
+    >>> T.abs(T.tensor([-1.0, 2.0]))
+    tensor([1., 2.])
+    """
     return Abs.apply(input)

@@ -179,7 +179,15 @@ def _clamp_(self, min=None, max=None):
 
 @public("clip", inplace=_clamp_)
 def clamp(input, min=None, max=None):
-    """input kept between `min` and `max`, two numbers or two tensors."""
+    """input kept between `min` and `max`, two numbers or two tensors.
+
+    >>> import tinygrad_edu as T
+    >>> x = T.tensor([-1.0, 0.5, 3.0], requires_grad=True)
+    >>> y = T.clamp(x, 0, 1)
+    >>> y.sum().backward()
+    >>> y.detach(), x.grad  # no gradient where it cuts
+    (tensor([0.0000, 0.5000, 1.0000]), tensor([0., 1., 0.]))
+    """
     return _clamp("apply", input, min, max)
 
 
@@ -205,7 +213,12 @@ def clamp_max(input, max):
 
 @public()
 def maximum(input, other):
-    """The larger of two, element by element; at a tie both get half of the gradient."""
+    """The larger of two, element by element; at a tie both get half of the gradient.
+
+    >>> import tinygrad_edu as T
+    >>> T.maximum(T.tensor([1.0, 5.0]), T.tensor([3.0, 2.0]))
+    tensor([3., 5.])
+    """
     return Maximum.apply(input, need_tensor("maximum", other))
 
 

@@ -153,7 +153,14 @@ class Logit(FloatOp):
 
 @public(inplace=Exp)
 def exp(input):
-    """e to the power of input."""
+    """e to the power of input.
+
+    >>> import tinygrad_edu as T
+    >>> x = T.tensor([0.0, 1.0], requires_grad=True)
+    >>> T.exp(x).sum().backward()
+    >>> x.grad  # its derivative is itself
+    tensor([1.0000, 2.7183])
+    """
     return Exp.apply(input)
 
 
@@ -171,7 +178,12 @@ def expm1(input):
 
 @public(inplace=Log)
 def log(input):
-    """The natural logarithm."""
+    """The natural logarithm.
+
+    >>> import tinygrad_edu as T
+    >>> T.log(T.tensor([1.0, 10.0]))
+    tensor([0.0000, 2.3026])
+    """
     return Log.apply(input)
 
 
@@ -207,7 +219,12 @@ def logaddexp(input, other):
 
 @public(inplace=Sigmoid)
 def sigmoid(input):
-    """1 / (1 + e⁻ˣ)."""
+    """1 / (1 + e⁻ˣ).
+
+    >>> import tinygrad_edu as T
+    >>> T.sigmoid(T.tensor([0.0, 2.0]))
+    tensor([0.5000, 0.8808])
+    """
     return Sigmoid.apply(input)
 
 

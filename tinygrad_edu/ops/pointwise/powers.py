@@ -136,7 +136,12 @@ def _pow_(self, exponent):
 
 @public(inplace=_pow_, operators=("__pow__",), number_first=True)
 def pow(input, exponent):
-    """input ** exponent; either may be a number."""
+    """input ** exponent; either may be a number.
+
+    >>> import tinygrad_edu as T
+    >>> T.pow(T.tensor([2.0, 3.0]), 2)
+    tensor([4., 9.])
+    """
     if isinstance(exponent, int | float):
         return Pow.apply(input, exponent=exponent)
     if isinstance(input, int | float):
@@ -157,7 +162,12 @@ def square(input):
 
 @public(inplace=Sqrt)
 def sqrt(input):
-    """The square root."""
+    """The square root.
+
+    >>> import tinygrad_edu as T
+    >>> T.sqrt(T.tensor([4.0, 9.0]))
+    tensor([2., 3.])
+    """
     return Sqrt.apply(input)
 
 

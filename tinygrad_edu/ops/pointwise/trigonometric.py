@@ -165,7 +165,12 @@ class Atanh(FloatOp):
 
 @public(inplace=Sin)
 def sin(input):
-    """The sine of an angle in radians."""
+    """The sine of an angle in radians.
+
+    >>> import tinygrad_edu as T
+    >>> T.sin(T.tensor([0.0, 1.0]))
+    tensor([0.0000, 0.8415])
+    """
     return Sin.apply(input)
 
 
@@ -219,7 +224,12 @@ def cosh(input):
 
 @public(inplace=Tanh)
 def tanh(input):
-    """The hyperbolic tangent."""
+    """The hyperbolic tangent.
+
+    >>> import tinygrad_edu as T
+    >>> T.tanh(T.tensor([0.0, 1.0]))
+    tensor([0.0000, 0.7616])
+    """
     return Tanh.apply(input)
 
 

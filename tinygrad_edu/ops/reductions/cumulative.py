@@ -114,7 +114,12 @@ def _cumsum_(self, dim, *, dtype=None):
 
 @public(inplace=_cumsum_)
 def cumsum(input, dim, *, dtype=None):
-    """The sum so far, at each step along `dim`."""
+    """The sum so far, at each step along `dim`.
+
+    >>> import tinygrad_edu as T
+    >>> T.cumsum(T.tensor([1.0, 2.0, 3.0]), dim=0)
+    tensor([1., 3., 6.])
+    """
     return Cumsum.apply(input, dim=axis_of(dim, input.ndim), **dtype_setting(dtype))
 
 

@@ -172,7 +172,12 @@ def _extreme(name, of_all, along, of_two, kind, input, dim, keepdim):
 
 @public()
 def max(input, dim=None, keepdim=False, *, other=None):
-    """The largest element; along `dim`, the largest ones and their indices; of two tensors, the larger elements."""
+    """The largest element; along `dim`, the largest ones and their indices; of two tensors, the larger elements.
+
+    >>> import tinygrad_edu as T
+    >>> T.max(T.tensor([[1.0, 5.0], [3.0, 2.0]]), dim=1).values
+    tensor([5., 3.])
+    """
     return _extreme("max", Max, MaxDim, maximum, _Max, input, dim if other is None else other, keepdim)
 
 
@@ -223,7 +228,12 @@ def aminmax(input, *, dim=None, keepdim=False):
 
 @public()
 def argmax(input, dim=None, keepdim=False):
-    """The index of the largest element, in the flattened tensor or along `dim`."""
+    """The index of the largest element, in the flattened tensor or along `dim`.
+
+    >>> import tinygrad_edu as T
+    >>> T.argmax(T.tensor([[1.0, 5.0], [3.0, 2.0]]), dim=1)
+    tensor([1, 0])
+    """
     _need_elements("argmax", input, dim)
     return _Position.apply(
         input, find=np.argmax, dim=None if dim is None else axis_of(dim, input.ndim), keepdim=keepdim

@@ -116,14 +116,24 @@ def _spread_arguments(name, input, dim, unbiased, correction):
 
 @public()
 def var(input, dim=None, unbiased=True, keepdim=False, *, correction=None):
-    """The variance: the sum of squared distances from the mean, divided by n - `correction` (1)."""
+    """The variance: the sum of squared distances from the mean, divided by n - `correction` (1).
+
+    >>> import tinygrad_edu as T
+    >>> T.var(T.tensor([1.0, 3.0])), T.var(T.tensor([1.0, 3.0]), correction=0)
+    (tensor(2.), tensor(1.))
+    """
     need_float("var", input)
     return Var.apply(input, keepdim=keepdim, **_spread_arguments("var", input, dim, unbiased, correction))
 
 
 @public()
 def std(input, dim=None, unbiased=True, keepdim=False, *, correction=None):
-    """The root of the variance."""
+    """The root of the variance.
+
+    >>> import tinygrad_edu as T
+    >>> T.std(T.tensor([1.0, 3.0]))
+    tensor(1.4142)
+    """
     need_float("std", input)
     return Std.apply(input, keepdim=keepdim, **_spread_arguments("std", input, dim, unbiased, correction))
 

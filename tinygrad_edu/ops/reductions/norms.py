@@ -71,7 +71,12 @@ def _norm_slope(self, norm, ord, dim):
 
 @public()
 def norm(input, p="fro", dim=None, keepdim=False, dtype=None):
-    """(Σ|x|^p)^(1/p) of all elements, or along `dim`."""
+    """(Σ|x|^p)^(1/p) of all elements, or along `dim`.
+
+    >>> import tinygrad_edu as T
+    >>> T.norm(T.tensor([3.0, 4.0]))
+    tensor(5.)
+    """
     if dtype is not None:
         input = input.to(dtype)
     if p == "nuc":

@@ -209,7 +209,12 @@ class _Counted(Op):
 
 @public()
 def sum(input, dim=None, keepdim=False, *, dtype=None):
-    """The sum of all elements, or along `dim`. Integers and booleans are summed as int64."""
+    """The sum of all elements, or along `dim`. Integers and booleans are summed as int64.
+
+    >>> import tinygrad_edu as T
+    >>> T.sum(T.tensor([[1.0, 2.0], [3.0, 4.0]]), dim=0)
+    tensor([4., 6.])
+    """
     if dim is None and not keepdim:
         return Sum.apply(input, **dtype_setting(dtype))
     return SumDim.apply(input, dim=as_dims(dim), keepdim=keepdim, **dtype_setting(dtype))
@@ -225,7 +230,14 @@ def nansum(input, dim=None, keepdim=False, *, dtype=None):
 
 @public()
 def mean(input, dim=None, keepdim=False, *, dtype=None):
-    """The mean of all elements, or along `dim`."""
+    """The mean of all elements, or along `dim`.
+
+    >>> import tinygrad_edu as T
+    >>> x = T.tensor([1.0, 3.0], requires_grad=True)
+    >>> T.mean(x).backward()
+    >>> x.grad  # one over the number of elements
+    tensor([0.5000, 0.5000])
+    """
     need_float("mean", input, dtype)
     if dtype is not None and not dtype.is_floating_point:
         raise RuntimeError(
@@ -239,7 +251,12 @@ def mean(input, dim=None, keepdim=False, *, dtype=None):
 
 @public()
 def prod(input, dim=None, keepdim=False, *, dtype=None):
-    """The product of all elements, or along one dimension."""
+    """The product of all elements, or along one dimension.
+
+    >>> import tinygrad_edu as T
+    >>> T.prod(T.tensor([2.0, 3.0, 4.0]))
+    tensor(24.)
+    """
     if dim is None:
         return Prod.apply(input, **dtype_setting(dtype))
     axis = axis_of(dim, input.ndim)

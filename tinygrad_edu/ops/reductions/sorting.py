@@ -66,7 +66,12 @@ _Sort, _Topk, _Mode = (named(op, "values", "indices") for op in ("sort", "topk",
 
 @public()
 def sort(input, dim=-1, descending=False, stable=None):
-    """The elements in order along `dim`, and the indices where they were; equal ones keep their order."""
+    """The elements in order along `dim`, and the indices where they were; equal ones keep their order.
+
+    >>> import tinygrad_edu as T
+    >>> T.sort(T.tensor([3.0, 1.0, 2.0])).values
+    tensor([1., 2., 3.])
+    """
     op = Sort if stable is None else SortStable
     return _Sort(op.apply(input, dim=axis_of(dim, input.ndim), descending=descending))
 
@@ -85,7 +90,12 @@ def argsort(input, dim=-1, descending=False, stable=False):
 
 @public()
 def topk(input, k, dim=-1, largest=True, sorted=True):
-    """The `k` largest (or smallest) elements along `dim`, in order, and their indices."""
+    """The `k` largest (or smallest) elements along `dim`, in order, and their indices.
+
+    >>> import tinygrad_edu as T
+    >>> T.topk(T.tensor([1.0, 5.0, 3.0]), 2).indices
+    tensor([1, 2])
+    """
     axis = axis_of(dim, input.ndim)
     if not 0 <= k <= (input.shape[axis] if input.ndim else 1):
         raise RuntimeError("selected index k out of range")

@@ -140,14 +140,26 @@ def _need_matrix(name, input):
 
 @public(inplace=Tril)
 def tril(input, diagonal=0):
-    """The lower triangle, zeros above it."""
+    """The lower triangle, zeros above it.
+
+    >>> import tinygrad_edu as T
+    >>> T.tril(T.ones(2, 2))
+    tensor([[1., 0.],
+            [1., 1.]])
+    """
     _need_matrix("tril", input)
     return Tril.apply(input, diagonal=diagonal)
 
 
 @public(inplace=Triu)
 def triu(input, diagonal=0):
-    """The upper triangle, zeros below it."""
+    """The upper triangle, zeros below it.
+
+    >>> import tinygrad_edu as T
+    >>> T.triu(T.ones(2, 2))
+    tensor([[1., 1.],
+            [0., 1.]])
+    """
     _need_matrix("triu", input)
     return Triu.apply(input, diagonal=diagonal)
 

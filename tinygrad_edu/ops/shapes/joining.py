@@ -188,7 +188,12 @@ def _check_list(name, tensors):
 
 @public("concat", "concatenate", method=False)
 def cat(tensors, dim=0):
-    """The tensors one after the other along `dim`; their other sizes are equal."""
+    """The tensors one after the other along `dim`; their other sizes are equal.
+
+    >>> import tinygrad_edu as T
+    >>> T.cat([T.zeros(2), T.ones(1)])
+    tensor([0., 0., 1.])
+    """
     _check_list("cat", tensors)
     first = next((t.shape for t in tensors if tuple(t.shape) != (0,)), tensors[0].shape)
     for i, t in enumerate(tensors):
@@ -216,7 +221,13 @@ def cat(tensors, dim=0):
 
 @public(method=False)
 def stack(tensors, dim=0):
-    """Tensors of one shape along a new dimension."""
+    """Tensors of one shape along a new dimension.
+
+    >>> import tinygrad_edu as T
+    >>> T.stack([T.zeros(2), T.ones(2)])
+    tensor([[0., 0.],
+            [1., 1.]])
+    """
     _check_list("stack", tensors)
     first = tuple(tensors[0].shape)
     for i, t in enumerate(tensors):
@@ -254,7 +265,12 @@ def vstack(tensors):
 
 @public(method=False)
 def split(tensor, split_size_or_sections, dim=0):
-    """Views of pieces along `dim`: of one size (the last may be smaller), or of the given sizes."""
+    """Views of pieces along `dim`: of one size (the last may be smaller), or of the given sizes.
+
+    >>> import tinygrad_edu as T
+    >>> [part.tolist() for part in T.split(T.arange(5), 2)]
+    [[0, 1], [2, 3], [4]]
+    """
     axis = axis_of(dim, tensor.ndim)
     n = tensor.shape[axis]
     if isinstance(split_size_or_sections, int):
@@ -282,7 +298,12 @@ bind("split", _split)
 
 @public()
 def chunk(input, chunks, dim=0):
-    """Views of at most `chunks` pieces of equal size along `dim`."""
+    """Views of at most `chunks` pieces of equal size along `dim`.
+
+    >>> import tinygrad_edu as T
+    >>> [part.tolist() for part in T.chunk(T.arange(4), 2)]
+    [[0, 1], [2, 3]]
+    """
     if chunks < 1:
         raise RuntimeError(f"chunk expects `chunks` to be greater than 0, got: {chunks}")
     return split(input, max(-(-input.shape[dim] // chunks), 1), dim)
@@ -312,7 +333,12 @@ def halves(value, dim):
 
 @public(where=(nn_functions,), method=False)
 def pad(input, pad, mode="constant", value=None):
-    """More room at the ends of the last dimensions: `pad` is (before, after) of the last, then of the one before, …"""
+    """More room at the ends of the last dimensions: `pad` is (before, after) of the last, then of the one before, …
+
+    >>> import tinygrad_edu as T
+    >>> T.nn.functional.pad(T.ones(1, 2), (1, 2))
+    tensor([[0., 1., 1., 0., 0.]])
+    """
     if len(pad) % 2:
         raise RuntimeError("Padding length must be divisible by 2")
     count = len(pad) // 2

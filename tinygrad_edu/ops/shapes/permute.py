@@ -75,7 +75,12 @@ class Roll(Op):
 
 @public()
 def permute(input, *dims):
-    """The dimensions in another order."""
+    """The dimensions in another order.
+
+    >>> import tinygrad_edu as T
+    >>> T.permute(T.ones(2, 3, 4), (2, 0, 1)).shape
+    tinygrad_edu.Size([4, 2, 3])
+    """
     order = as_sizes(dims)
     if sorted(d % len(order) for d in order) != list(range(len(input.shape))):
         raise RuntimeError(
@@ -89,7 +94,12 @@ def permute(input, *dims):
 
 @public("swapaxes", "swapdims")
 def transpose(input, dim0, dim1):
-    """Two dimensions exchanged."""
+    """Two dimensions exchanged.
+
+    >>> import tinygrad_edu as T
+    >>> T.transpose(T.ones(2, 3), 0, 1).shape
+    tinygrad_edu.Size([3, 2])
+    """
     for d in (dim0, dim1):
         axis_of(d, len(input.shape))
     return Transpose.apply(input, dim0=dim0, dim1=dim1)

@@ -193,7 +193,13 @@ def view_as(input, other):
 
 @public()
 def reshape(input, *shape):
-    """`input` in another shape: a view where that is possible, else a copy."""
+    """`input` in another shape: a view where that is possible, else a copy.
+
+    >>> import tinygrad_edu as T
+    >>> T.reshape(T.arange(6), (2, 3))
+    tensor([[0, 1, 2],
+            [3, 4, 5]])
+    """
     size = as_sizes(shape)
     if not isinstance(input, Tensor):
         return np.reshape(input, size)
@@ -212,7 +218,12 @@ def reshape_as(input, other):
 
 @public()
 def flatten(input, start_dim=0, end_dim=-1):
-    """The dimensions from `start_dim` to `end_dim` as one."""
+    """The dimensions from `start_dim` to `end_dim` as one.
+
+    >>> import tinygrad_edu as T
+    >>> T.flatten(T.ones(2, 3, 4), start_dim=1).shape
+    tinygrad_edu.Size([2, 12])
+    """
     shape = tuple(input.shape)
     if not shape:
         return reshape(input, (1,))
@@ -226,13 +237,24 @@ def flatten(input, start_dim=0, end_dim=-1):
 
 @public()
 def broadcast_to(input, *size):
-    """`input` repeated to a larger shape, without copying."""
+    """`input` repeated to a larger shape, without copying.
+
+    >>> import tinygrad_edu as T
+    >>> T.broadcast_to(T.tensor([1, 2]), (2, 2))
+    tensor([[1, 2],
+            [1, 2]])
+    """
     return expand(input, *size)
 
 
 @public(where=())
 def expand(input, *size):
-    """`input` repeated along dimensions of size 1 (or new ones in front); -1 keeps a size. No copy."""
+    """`input` repeated along dimensions of size 1 (or new ones in front); -1 keeps a size. No copy.
+
+    >>> import tinygrad_edu as T
+    >>> T.ones(2, 1).expand(2, 3).shape
+    tinygrad_edu.Size([2, 3])
+    """
     target = as_sizes(size)
     shape = input.shape
     if len(target) < len(shape):
@@ -278,13 +300,23 @@ def sum_to_size(input, *size):
 
 @public()
 def unsqueeze(input, dim):
-    """A new dimension of size 1 at `dim`."""
+    """A new dimension of size 1 at `dim`.
+
+    >>> import tinygrad_edu as T
+    >>> T.unsqueeze(T.ones(2, 3), 0).shape
+    tinygrad_edu.Size([1, 2, 3])
+    """
     return Unsqueeze.apply(input, dim=axis_of(dim, len(input.shape) + 1))
 
 
 @public()
 def squeeze(input, dim=None):
-    """Without the dimensions of size 1, or without those of `dim` whose size is 1."""
+    """Without the dimensions of size 1, or without those of `dim` whose size is 1.
+
+    >>> import tinygrad_edu as T
+    >>> T.squeeze(T.ones(2, 1, 3), 1).shape
+    tinygrad_edu.Size([2, 3])
+    """
     if dim is None:
         return Squeeze.apply(input)
     n = len(input.shape)
