@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any, ClassVar
 
-from ..core.node import AccumulateGrad, Node, grad_accumulator, gradient_edge
+from ..core.node import AccumulateGrad, Node, grad_accumulator, gradient_edge, version_of
 from ..core.op import Op
 from ..core.plan import shadow
 from ..core.state import thread
@@ -273,10 +273,6 @@ def pack_all(node: Op, outputs: bool = True) -> None:
             pack(node, slot, by_hooks=True)
 
 
-def _version_of(t: Tensor) -> int:
-    return 0 if t._counter is None else t._counter[0]
-
-
 def keep_outputs(node: Op, target: Tensor) -> None:
     """Keep `target`, to which the output of `node` was written, in the place of that output."""
     assert node._versions is not None
@@ -284,7 +280,7 @@ def keep_outputs(node: Op, target: Tensor) -> None:
         if output_nr is not None:
             kept = shadow(target, output_nr)
             node._kept = (*node._kept[:slot], kept, *node._kept[slot + 1 :])
-            node._versions = (*node._versions[:n], _version_of(kept), *node._versions[n + 1 :])
+            node._versions = (*node._versions[:n], version_of(kept), *node._versions[n + 1 :])
 
 
 class saved_tensors_hooks:

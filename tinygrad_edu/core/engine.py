@@ -18,7 +18,7 @@ import numpy as np
 
 from ..promotion import sum_to_shape
 from ..refusals import refuse_misfit
-from .node import AccumulateGrad, Node
+from .node import FORM_OF_NUMBER, AccumulateGrad, Node
 from .state import everywhere, thread
 from .tensor import Tensor
 
@@ -129,18 +129,20 @@ class Pass:
     def deliver(self, node: Node, grads: Sequence[Any], results: Sequence[Any]) -> None:
         """Send what `node` made of `grads` along its edges; a node for which all has arrived is ready."""
         waiting, inbox, ready = self.waiting, self.inbox, self.ready
-        for receiver, output_nr, grad in zip(node._next, node._next_output, results):  # noqa: B905 - of one length
+        for i, receiver in enumerate(node._next):
             if receiver is None:
                 continue
             left = waiting.get(receiver, 0) - 1
             if left < 0:
                 continue  # nothing that this pass asks for
-            outputs = receiver._outputs
-            box = (inbox.pop(receiver, None) if inbox else None) or [None] * len(outputs)
+            forms = receiver._outputs
+            box = (inbox.pop(receiver, None) if inbox else None) or [None] * len(forms)
+            grad = results[i]
             if grad is not None:
-                shape, dtype = outputs[output_nr]
-                if grad.shape != shape or grad.dtype is not dtype:
-                    grad = self.fitted(node, grad, shape, dtype)
+                output_nr = node._next_output[i]
+                form = forms[output_nr]
+                if FORM_OF_NUMBER.get(type(grad)) is not form and (grad.shape != form[0] or grad.dtype is not form[1]):
+                    grad = self.fitted(node, grad, *form)
                 if box[output_nr] is not None:
                     grad = self.sum(box[output_nr], grad)
                     self.unshared.add(receiver)

@@ -18,13 +18,28 @@ if TYPE_CHECKING:
 else:
     DeclaredOfNode = object
 
-__all__ = ["AccumulateGrad", "Node", "bump_version", "grad_accumulator", "gradient_edge", "sequence"]
+__all__ = [
+    "FORM_OF_NUMBER",
+    "AccumulateGrad",
+    "Form",
+    "Node",
+    "bump_version",
+    "form_of",
+    "grad_accumulator",
+    "gradient_edge",
+    "sequence",
+    "version_of",
+]
 
 # The order in which nodes are made. The engine runs, of those that are ready, the one made last.
 sequence = itertools.count()
 ACCUMULATE_GRAD_SEQUENCE = 2**64 - 1  # a leaf is served as soon as it is ready
 
 Edge = tuple["Node | None", int]
+Form = tuple[tuple[int, ...], Any]  # the shape and dtype of an output, and of the gradient that comes for it
+
+# The form of a 0-d output by the type of the number that it holds. The engine knows it by identity.
+FORM_OF_NUMBER: dict[type, Form] = {kind: ((), np.dtype(kind)) for kind in (np.float16, np.float32, np.float64)}
 
 
 class Node(DeclaredOfNode):
@@ -40,8 +55,8 @@ class Node(DeclaredOfNode):
     _next: tuple[Node | None, ...] = ()
     _next_output: tuple[int, ...] = ()
     _seq: int = 0
-    # The shape and dtype of each output of the forward op, hence of each gradient that comes in (None: any dtype).
-    _outputs: tuple[tuple[tuple[int, ...], Any], ...] = ()
+    # The form of each output of the forward op, hence of each gradient that comes in (a dtype of None: any).
+    _outputs: tuple[Form, ...] = ()
     # None for a node that runs nobody's code but ours. Else what a user has hung around it, see `autograd/hooks.py`; empty
     # where that is a hook of a leaf, or a Function of the user's.
     _around: Any = ()
@@ -98,7 +113,7 @@ class AccumulateGrad(Node):
 
     def expect(self, dtype: np.dtype | None) -> None:
         """Gradients are to come in `dtype`; None: in any."""
-        self._outputs = ((self.variable._data.shape, dtype),)
+        self._outputs = (form_of(self.variable._data.shape, dtype),)
 
     def name(self) -> str:
         return "torch::autograd::AccumulateGrad"
@@ -142,6 +157,12 @@ def grad_accumulator(leaf: Tensor) -> AccumulateGrad:
     return node
 
 
+def form_of(shape: tuple[int, ...], dtype: np.dtype | None) -> Form:
+    """The form of a tensor of this shape and dtype."""
+    number = FORM_OF_NUMBER.get(dtype.type) if shape == () and dtype is not None else None
+    return number if number is not None and number[1] is dtype else (shape, dtype)
+
+
 def gradient_edge(t: Tensor) -> Edge:
     """Where the gradient of `t` goes: its grad_fn and output number, or its AccumulateGrad, or nowhere."""
     node = t.grad_fn if t._view is not None else t._grad_fn
@@ -150,6 +171,11 @@ def gradient_edge(t: Tensor) -> Edge:
     if t._requires_grad:
         return grad_accumulator(t), 0
     return None, 0
+
+
+def version_of(t: Tensor) -> int:
+    """How many in-place writes to the storage of `t` were counted."""
+    return 0 if t._counter is None else t._counter[0]
 
 
 def bump_version(t: Tensor) -> None:

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from .node import AccumulateGrad, gradient_edge, sequence
+from .node import AccumulateGrad, form_of, grad_accumulator, gradient_edge, sequence, version_of
 from .tensor import Tensor, wrap
 
 if TYPE_CHECKING:
@@ -43,8 +43,8 @@ class Plan:
     """For one op and one pattern of inputs: what is kept, under which names, and the rules that are given it."""
 
     __slots__ = (
-        "blank", "computes_alone", "forms", "forward", "frees", "frees_all", "is_plain", "joint", "mask", "names", "op", "pair",
-        "prepares", "promotes", "reads", "records", "rules", "sources", "tensors", "versions", "view", "wanted", "zeros",
+        "blank", "computes_alone", "forms", "forward", "frees", "frees_all", "is_plain", "joint", "keep", "mask", "names", "op",
+        "pair", "prepares", "promotes", "reads", "records", "rules", "sources", "tensors", "versions", "view", "wanted", "zeros",
     )  # fmt: skip
 
     def __init__(self, op: type[Op], kinds: tuple[int, ...]) -> None:
@@ -53,7 +53,8 @@ class Plan:
         # Arrays and numbers alone: a rule that computes, not a user.
         self.computes_alone = not any(kinds)
         self.promotes = op.promotes or op.makes_float
-        self.pair = op.promotes and not op.makes_float and len(kinds) == 2 and NUMBER not in kinds
+        two = op.promotes and len(kinds) == 2 and NUMBER not in kinds
+        self.pair = two and not op.makes_float
         self.prepares = bool(op.without_gradient)
         self.view = op.view
         self.records = WANTED in kinds and op._differentiable
@@ -83,6 +84,8 @@ class Plan:
         self.blank = [None] * len(kinds)
         self.zeros = (0,) * len(kinds)
         self.forms: Any = (((), None),)  # the form of the last output: most nodes share it
+        # What is kept of two tensors, where that is themselves; None where `record` works it out.
+        self.keep: Any = _keeper(self.sources) if two and self.records else None
         # A rule for each input, and nothing kept that has to be unpacked.
         self.is_plain = not (op._joint or self.prepares or op._variadic)
         self.joint = op._joint.function if op._joint is not None else None
@@ -105,6 +108,27 @@ class Plan:
             is_plain = name in op._settings and name not in op.without_gradient
             return (SETTING, op._defaults.get(name)) if is_plain else (NAMED, None)
         return ASIDE if number in op.non_differentiable or op._is_hidden(number) else OUTPUT, number
+
+    def record_two(self, x: Tensor, y: Tensor, result: np.ndarray) -> Op:
+        """`record`, for two tensors of which at least one needs a gradient, and which are no views."""
+        node = new(self.op)
+        node._around, node._plan, node._seq = None, self, next(sequence)
+        to_x, to_y = x._grad_fn, y._grad_fn
+        if to_x is None and x._requires_grad:
+            to_x = grad_accumulator(x)
+        if to_y is None and y._requires_grad:
+            to_y = grad_accumulator(y)
+        node._next = (to_x, to_y)
+        node._next_output = (x.output_nr, y.output_nr) if x.output_nr or y.output_nr else self.zeros
+        forms = self.forms
+        if forms[0][0] != result.shape or forms[0][1] is not result.dtype:
+            forms = self.forms = (form_of(result.shape, result.dtype),)
+        node._outputs = forms
+        node._kept = kept = self.keep(x, y)
+        node._versions = self.versions
+        if self.tensors and (x._counter is not None or y._counter is not None):
+            node._versions = tuple([version_of(t) for t in kept])
+        return node
 
     # --- the forward pass --------------------------------------------------------------------------------------------
 
@@ -133,10 +157,12 @@ class Plan:
             data = outs[0]._data
             forms = self.forms
             if forms[0][0] != data.shape or forms[0][1] is not data.dtype:
-                forms = self.forms = ((data.shape, data.dtype),)
+                forms = self.forms = (form_of(data.shape, data.dtype),)
             node._outputs = forms
         else:
-            node._outputs = tuple([(out._data.shape, out._data.dtype) for out in outs[: self.op.visible_outputs]])
+            node._outputs = tuple(
+                [form_of(out._data.shape, out._data.dtype) for out in outs[: self.op.visible_outputs]]
+            )
         # What the rules will ask for, and the version of each tensor among it.
         kept: list[Any] = []
         written_to = False
@@ -161,9 +187,26 @@ class Plan:
         node._kept = tuple(kept)
         node._versions = self.versions
         if written_to:
-            counters = [kept[slot]._counter for slot, _, _ in self.tensors]
-            node._versions = tuple([0 if counter is None else counter[0] for counter in counters])
+            node._versions = tuple([version_of(kept[slot]) for slot, _, _ in self.tensors])
         return node
+
+
+def _keeper(sources: Sequence[tuple[str, int, Any]]) -> Callable[[Tensor, Tensor], tuple[Any, ...]] | None:
+    """Of two tensors x and y, those that `sources` name, or settings by their defaults; None where they name anything else."""
+    if all(kind == SETTING for _, kind, _ in sources):
+        defaults = tuple([default for _, _, default in sources])
+        return lambda x, y: defaults
+    if all(kind == INPUT for _, kind, _ in sources):
+        return _KEEPERS[tuple([where for _, _, where in sources])]
+    return None
+
+
+_KEEPERS: dict[tuple[int, ...], Callable[[Tensor, Tensor], tuple[Any, ...]]] = {
+    (0,): lambda x, y: (x,),
+    (1,): lambda x, y: (y,),
+    (0, 1): lambda x, y: (x, y),
+    (1, 0): lambda x, y: (y, x),
+}
 
 
 def shadow(out: Tensor, output_nr: int = 0) -> Tensor:

@@ -42,6 +42,7 @@ def public(
     method: bool = True,
     inplace: Any = None,
     operators: tuple[str, ...] = (),
+    of_two: type[core.op.Op] | None = None,
     number_first: bool = False,
 ) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
     """Bind a function of `ops` under its own name and `aliases`, in each table of `where` and as a method of Tensor.
@@ -49,7 +50,7 @@ def public(
     A leading underscore is no part of the name: it is there where the module has another function of that name. The
     function itself is returned as it was: the rules call it with arrays, and no mode sees that. `inplace` is the Op
     whose result the form with an underscore writes into its tensor (or a function that does so); it serves the
-    augmented forms of `operators` too. `number_first` lets a number stand first, as in `pow(2, x)`.
+    augmented forms of `operators` too. `of_two` is the Op that an operator between two tensors is. `number_first` lets a number stand first, as in `pow(2, x)`.
 
     Example:
         @public("multiply", inplace=Mul, operators=("__mul__", "__rmul__"))
@@ -70,7 +71,7 @@ def public(
             if symbol in _UNARY:
                 bind_to_tensor(symbol, _checked(function, name))
             else:
-                _bind_operator(symbol, function, name)
+                _bind_operator(symbol, function, name, of_two)
         if inplace is not None:
             write = inplace if inspect.isfunction(inplace) else _writer(function, inplace)
             for alias in (name, *aliases):
@@ -95,8 +96,15 @@ def operator(symbol: str, name: str | None = None) -> Callable[[Callable[..., An
     return bind
 
 
-def _bind_operator(symbol: str, function: Callable[..., Any], name: str) -> None:
-    call = functools.wraps(function)(core.op.operator(function, _unusual_operands))
+def _bind_operator(symbol: str, function: Callable[..., Any], name: str, op: type[core.op.Op] | None = None) -> None:
+    if op is not None:
+        bound = core.op.operator(op, function, _unusual_operands)
+    else:
+
+        def bound(self: Tensor, other: Any) -> Any:
+            return _unusual_operands(call, function, self, other)
+
+    call = functools.wraps(function)(bound)
     call.__name__ = call.__qualname__ = name
     bind_to_tensor(symbol, call)
 

@@ -201,7 +201,7 @@ def _add_(self, other, *, alpha=1):
     return Add.apply_(self, other, alpha=_number("add", alpha))
 
 
-@public(inplace=_add_, operators=("__add__", "__radd__"), number_first=True)
+@public(inplace=_add_, operators=("__add__", "__radd__"), of_two=Add, number_first=True)
 def add(input, other, *, alpha=1):
     """input + alpha * other, broadcast.
 
@@ -239,7 +239,7 @@ def _sub_(self, other, *, alpha=1):
     return Sub.apply_(self, other, alpha=_number("sub", alpha))
 
 
-@public("subtract", inplace=_sub_, operators=("__sub__",), number_first=True)
+@public("subtract", inplace=_sub_, operators=("__sub__",), of_two=Sub, number_first=True)
 def sub(input, other, *, alpha=1):
     """input - alpha * other, broadcast."""
     _refuse_booleans(input, other)
@@ -261,7 +261,7 @@ def rsub(input, other, *, alpha=1):
     return Rsub.apply(input, other=other, alpha=alpha)
 
 
-@public("multiply", inplace=Mul, operators=("__mul__", "__rmul__"), number_first=True)
+@public("multiply", inplace=Mul, operators=("__mul__", "__rmul__"), of_two=Mul, number_first=True)
 def mul(input, other):
     """input * other, broadcast.
 

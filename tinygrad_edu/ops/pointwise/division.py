@@ -160,7 +160,7 @@ def _check_rounding(mode):
         raise RuntimeError(f"div expected rounding_mode to be one of None, 'trunc', or 'floor' but found '{mode}'")
 
 
-@public("divide", inplace=_div_, operators=("__truediv__",), number_first=True)
+@public("divide", inplace=_div_, operators=("__truediv__",), of_two=Div, number_first=True)
 def div(input, other, *, rounding_mode=None):
     """input / other, broadcast; integers give floats. `rounding_mode` "floor" or "trunc" rounds the quotient."""
     if rounding_mode is None:
