@@ -18,7 +18,7 @@ import numpy as np
 
 from ..promotion import sum_to_shape
 from ..refusals import refuse_misfit
-from .node import FORM_OF_NUMBER, AccumulateGrad, Node
+from .node import AccumulateGrad, Node
 from .state import everywhere, thread
 from .tensor import Tensor
 
@@ -140,11 +140,11 @@ class Pass:
             grad = results[i]
             if grad is not None:
                 output_nr = node._next_output[i]
-                form = forms[output_nr]
-                if FORM_OF_NUMBER.get(type(grad)) is not form and (grad.shape != form[0] or grad.dtype is not form[1]):
-                    grad = self.fitted(node, grad, *form)
+                shape, dtype = forms[output_nr]
+                if grad.shape != shape or grad.dtype is not dtype:
+                    grad = self.fitted(node, grad, shape, dtype)
                 if box[output_nr] is not None:
-                    grad = self.sum(box[output_nr], grad)
+                    grad = box[output_nr] + grad  # of one tensor, which was used twice
                     self.unshared.add(receiver)
                 elif type(receiver) is AccumulateGrad and is_unshared(node, grad, grads, results):
                     self.unshared.add(receiver)
@@ -156,10 +156,6 @@ class Pass:
                 heapq.heappush(ready, (-receiver._seq, receiver, box))
             else:
                 ready.append((-receiver._seq, receiver, box))
-
-    def sum(self, a: Any, b: Any) -> Any:
-        """Two gradients of one tensor, which was used twice."""
-        return a + b
 
     def fitted(self, node: Node, grad: Any, shape: tuple[int, ...], dtype: np.dtype | None) -> Any:
         """`grad` in the shape and dtype of the tensor it belongs to.

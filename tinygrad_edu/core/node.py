@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 import weakref
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -18,28 +18,13 @@ if TYPE_CHECKING:
 else:
     DeclaredOfNode = object
 
-__all__ = [
-    "FORM_OF_NUMBER",
-    "AccumulateGrad",
-    "Form",
-    "Node",
-    "bump_version",
-    "form_of",
-    "grad_accumulator",
-    "gradient_edge",
-    "sequence",
-    "version_of",
-]
+__all__ = ["AccumulateGrad", "Node", "bump_version", "grad_accumulator", "gradient_edge", "sequence", "version_of"]
 
 # The order in which nodes are made. The engine runs, of those that are ready, the one made last.
 sequence = itertools.count()
 ACCUMULATE_GRAD_SEQUENCE = 2**64 - 1  # a leaf is served as soon as it is ready
 
 Edge = tuple["Node | None", int]
-Form = tuple[tuple[int, ...], Any]  # the shape and dtype of an output, and of the gradient that comes for it
-
-# The form of a 0-d output by the type of the number that it holds. The engine knows it by identity.
-FORM_OF_NUMBER: dict[type, Form] = {kind: ((), np.dtype(kind)) for kind in (np.float16, np.float32, np.float64)}
 
 
 class Node(DeclaredOfNode):
@@ -55,8 +40,8 @@ class Node(DeclaredOfNode):
     _next: tuple[Node | None, ...] = ()
     _next_output: tuple[int, ...] = ()
     _seq: int = 0
-    # The form of each output of the forward op, hence of each gradient that comes in (a dtype of None: any).
-    _outputs: tuple[Form, ...] = ()
+    # The shape and dtype of each output of the forward op, hence of each gradient that comes in (None: any dtype).
+    _outputs: tuple[tuple[tuple[int, ...], Any], ...] = ()
     # None for a node that runs nobody's code but ours. Else what a user has hung around it, see `autograd/hooks.py`; empty
     # where that is a hook of a leaf, or a Function of the user's.
     _around: Any = ()
@@ -83,6 +68,8 @@ class Node(DeclaredOfNode):
         # Asked by the engine's heap about nodes of the same sequence number: neither goes first.
         return False
 
+    _step: Callable[[list[Any]], Sequence[Any]]  # `_run` on arrays, where nobody's code runs but ours
+
     # What the engine needs of a node ---------------------------------------------------------------------------------
 
     def _run(self, grads: list[Any], create_graph: bool, wanted: Sequence[bool] | None = None) -> Sequence[Any]:
@@ -92,10 +79,6 @@ class Node(DeclaredOfNode):
         for each edge whether this pass needs its gradient (None: all); built-in ops leave the others out.
         """
         raise NotImplementedError
-
-    def _step(self, grads: list[Any]) -> Sequence[Any]:
-        """`_run` on arrays, within a stretch of nodes that run nobody's code but ours."""
-        return self._run(grads, False)
 
     def _release(self) -> None:
         """Let go of what was saved: this node has run and will not run again."""
@@ -113,7 +96,7 @@ class AccumulateGrad(Node):
 
     def expect(self, dtype: np.dtype | None) -> None:
         """Gradients are to come in `dtype`; None: in any."""
-        self._outputs = (form_of(self.variable._data.shape, dtype),)
+        self._outputs = ((self.variable._data.shape, dtype),)
 
     def name(self) -> str:
         return "torch::autograd::AccumulateGrad"
@@ -155,12 +138,6 @@ def grad_accumulator(leaf: Tensor) -> AccumulateGrad:
         node = AccumulateGrad(leaf)
         leaf._accumulator = weakref.ref(node)
     return node
-
-
-def form_of(shape: tuple[int, ...], dtype: np.dtype | None) -> Form:
-    """The form of a tensor of this shape and dtype."""
-    number = FORM_OF_NUMBER.get(dtype.type) if shape == () and dtype is not None else None
-    return number if number is not None and number[1] is dtype else (shape, dtype)
 
 
 def gradient_edge(t: Tensor) -> Edge:

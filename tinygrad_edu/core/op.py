@@ -19,8 +19,8 @@ from typing import Any
 import numpy as np
 
 from ..promotion import promoted, refuse_mismatch
-from .node import Node, gradient_edge
-from .plan import LEAF, NUMBER, TENSOR, WANTED, Plan
+from .node import Node
+from .plan import LEAF, TENSOR, WANTED, Plan
 from .state import everywhere, thread
 from .tensor import Tensor, wrap
 
@@ -95,12 +95,13 @@ class Op(Node):
     forward: Callable[..., Any]
 
     # What `ops/op.py` adds, and the straight road does not come by -----------------------------------------------------
+    _several: Any  # the end of `apply` for an op of several outputs
     _as_arrays: Any  # the settings with arrays for the tensors among them
     _show: Any  # lets an output be a view of the first input
     _beside: Any  # what the unusual modes add to a run
     _what_to_save: Any  # the names that some needed rule asks for
-    _output: Any  # the number of the output that a rule calls by a name
-    _is_hidden: Any  # whether that output is kept for the rule alone
+    _record: Any  # `Plan.record`, where a gradient cannot be sent to all inputs that ask for one
+    _source: Any  # where what a rule calls by a name comes from
     _named: Any  # what a rule asks for by a name that is no input, output, setting or shape
     _packed: Any  # how that is kept
     _run: Any  # runs the rules of what `_step` does not: what was packed, changed, freed, or is recorded anew
@@ -128,11 +129,7 @@ class Op(Node):
         given = cls._as_arrays(settings) if plan.prepares else settings
         if plan.computes_alone:
             return plan.forward(*arrays, **given)
-        if plan.pair and arrays[0].dtype is arrays[1].dtype:
-            a, b = arrays
-            if a.ndim == 0 == b.ndim and not given:
-                arrays = a[()], b[()]  # with numbers NumPy computes ten times faster than with 0-d arrays
-        elif plan.promotes:
+        if plan.promotes and not (plan.pair and arrays[0].dtype is arrays[1].dtype):
             arrays = promoted(arrays, cls.makes_float)
         now = thread.state
         try:
@@ -158,24 +155,6 @@ class Op(Node):
         return out
 
     @classmethod
-    def _several(cls, plan: Plan, inputs: tuple, settings: dict[str, Any], results: tuple) -> tuple[Tensor, ...]:
-        """The end of `apply` for an op of several outputs."""
-        now = thread.state
-        outs = tuple([wrap(np.asarray(result)) for result in results])
-        if plan.view:
-            for out in outs:
-                cls._show(out, inputs[0], several=True)
-        node = None
-        if plan.records and now.recording:
-            node = plan.record(inputs, settings, outs)
-            for number, out in enumerate(outs[: cls.visible_outputs]):
-                if number not in cls.non_differentiable and out._data.dtype.kind == "f":
-                    out._grad_fn, out.output_nr, out._requires_grad = node, number, True
-        if now.unusual or everywhere.unusual:
-            cls._beside(now, inputs, settings, outs, node)
-        return outs[: cls.visible_outputs]
-
-    @classmethod
     def _planned(cls, pattern: int) -> Plan:
         """A plan for inputs of this pattern: two bits each, behind a leading 1."""
         kinds: list[int] = []
@@ -185,15 +164,6 @@ class Op(Node):
             rest >>= 2
         plan = cls._plans[pattern] = Plan(cls, tuple(kinds))
         return plan
-
-    @classmethod
-    def _record(cls, inputs: Sequence[Any], settings: dict[str, Any], outs: Sequence[Tensor]) -> Op:
-        """The node of a run whose plan is asked for by its edges: wanted is what a gradient can be sent to."""
-        pattern = 1
-        for x in inputs:
-            kind = NUMBER if not isinstance(x, Tensor) else TENSOR if gradient_edge(x)[0] is None else WANTED
-            pattern = pattern << 2 | kind
-        return (cls._plans.get(pattern) or cls._planned(pattern)).record(inputs, settings, outs)
 
     # --- backward -----------------------------------------------------------------------------------------------------
 

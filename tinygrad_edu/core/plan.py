@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from .node import AccumulateGrad, form_of, grad_accumulator, gradient_edge, sequence, version_of
+from .node import AccumulateGrad, grad_accumulator, gradient_edge, sequence, version_of
 from .tensor import Tensor, wrap
 
 if TYPE_CHECKING:
@@ -35,6 +35,14 @@ INPUT, OUTPUT, ASIDE, SIZES, SETTING, NAMED = range(6)
 
 # Where the gradient of what was no result of an op goes.
 LEAF = (AccumulateGrad, type(None))
+
+# What is kept of two tensors, by their numbers.
+KEEPERS: dict[tuple[int, ...], Callable[[Any, Any], tuple[Any, ...]]] = {
+    (0,): lambda x, y: (x,),
+    (1,): lambda x, y: (y,),
+    (0, 1): lambda x, y: (x, y),
+    (1, 0): lambda x, y: (y, x),
+}
 
 new = object.__new__
 
@@ -62,7 +70,7 @@ class Plan:
         self.mask = tuple([kind == WANTED for kind in kinds]) if len(kinds) > 1 else (True,)
         self.wanted = [i for i, kind in enumerate(kinds) if kind == WANTED]
         self.names = op._what_to_save(self.mask) if op._differentiable else ()
-        self.sources = tuple([(name, *self._source(name, kinds)) for name in self.names])
+        self.sources = tuple([(name, *op._source(name)) for name in self.names])
         # Which of what is kept are tensors: the number there, and that of the output, or of the input, that it is.
         self.tensors = tuple(
             [
@@ -84,8 +92,13 @@ class Plan:
         self.blank = [None] * len(kinds)
         self.zeros = (0,) * len(kinds)
         self.forms: Any = (((), None),)  # the form of the last output: most nodes share it
-        # What is kept of two tensors, where that is themselves; None where `record` works it out.
-        self.keep: Any = _keeper(self.sources) if two and self.records else None
+        # How two tensors are kept, or settings by their defaults; None where `record` works it out.
+        self.keep: Any = None
+        if two and self.records and all(kind == INPUT for _, kind, _ in self.sources):
+            self.keep = KEEPERS.get(tuple([where for _, _, where in self.sources]))
+        if two and self.records and all(kind == SETTING for _, kind, _ in self.sources):
+            defaults = tuple([default for _, _, default in self.sources])
+            self.keep = lambda x, y: defaults
         # A rule for each input, and nothing kept that has to be unpacked.
         self.is_plain = not (op._joint or self.prepares or op._variadic)
         self.joint = op._joint.function if op._joint is not None else None
@@ -96,18 +109,6 @@ class Plan:
                 if rule is not None and needed:
                     slots = tuple([self.names.index(name) for name in rule.needs])
                     self.rules.append((i, rule.function, None if rule.needs == self.names else slots))
-
-    def _source(self, name: str, kinds: tuple[int, ...]) -> tuple[int, Any]:
-        op = self.op
-        if name in op._inputs and not op._variadic:
-            return INPUT, op._inputs.index(name)
-        if name.endswith("_sym_sizes") and not op._variadic:
-            return SIZES, op._inputs.index(name.removesuffix("_sym_sizes"))
-        number = None if name in op._settings else op._output(name)
-        if number is None:
-            is_plain = name in op._settings and name not in op.without_gradient
-            return (SETTING, op._defaults.get(name)) if is_plain else (NAMED, None)
-        return ASIDE if number in op.non_differentiable or op._is_hidden(number) else OUTPUT, number
 
     def record_two(self, x: Tensor, y: Tensor, result: np.ndarray) -> Op:
         """`record`, for two tensors of which at least one needs a gradient, and which are no views."""
@@ -122,7 +123,7 @@ class Plan:
         node._next_output = (x.output_nr, y.output_nr) if x.output_nr or y.output_nr else self.zeros
         forms = self.forms
         if forms[0][0] != result.shape or forms[0][1] is not result.dtype:
-            forms = self.forms = (form_of(result.shape, result.dtype),)
+            forms = self.forms = ((result.shape, result.dtype),)
         node._outputs = forms
         node._kept = kept = self.keep(x, y)
         node._versions = self.versions
@@ -130,14 +131,10 @@ class Plan:
             node._versions = tuple([version_of(t) for t in kept])
         return node
 
-    # --- the forward pass --------------------------------------------------------------------------------------------
-
     def record(self, inputs: Sequence[Any], settings: dict[str, Any], outs: Sequence[Tensor]) -> Op:
         """The node of one run of the op: its edges, the form of its outputs, and what its rules will ask for."""
         node = new(self.op)
-        node._around = None
-        node._seq = next(sequence)
-        node._plan = self
+        node._around, node._plan, node._seq = None, self, next(sequence)
         nodes = self.blank.copy()
         numbers = self.zeros
         for i in self.wanted:
@@ -157,12 +154,10 @@ class Plan:
             data = outs[0]._data
             forms = self.forms
             if forms[0][0] != data.shape or forms[0][1] is not data.dtype:
-                forms = self.forms = (form_of(data.shape, data.dtype),)
+                forms = self.forms = ((data.shape, data.dtype),)
             node._outputs = forms
         else:
-            node._outputs = tuple(
-                [form_of(out._data.shape, out._data.dtype) for out in outs[: self.op.visible_outputs]]
-            )
+            node._outputs = tuple([(out._data.shape, out._data.dtype) for out in outs[: self.op.visible_outputs]])
         # What the rules will ask for, and the version of each tensor among it.
         kept: list[Any] = []
         written_to = False
@@ -189,24 +184,6 @@ class Plan:
         if written_to:
             node._versions = tuple([version_of(kept[slot]) for slot, _, _ in self.tensors])
         return node
-
-
-def _keeper(sources: Sequence[tuple[str, int, Any]]) -> Callable[[Tensor, Tensor], tuple[Any, ...]] | None:
-    """Of two tensors x and y, those that `sources` name, or settings by their defaults; None where they name anything else."""
-    if all(kind == SETTING for _, kind, _ in sources):
-        defaults = tuple([default for _, _, default in sources])
-        return lambda x, y: defaults
-    if all(kind == INPUT for _, kind, _ in sources):
-        return _KEEPERS[tuple([where for _, _, where in sources])]
-    return None
-
-
-_KEEPERS: dict[tuple[int, ...], Callable[[Tensor, Tensor], tuple[Any, ...]]] = {
-    (0,): lambda x, y: (x,),
-    (1,): lambda x, y: (y,),
-    (0, 1): lambda x, y: (x, y),
-    (1, 0): lambda x, y: (y, x),
-}
 
 
 def shadow(out: Tensor, output_nr: int = 0) -> Tensor:

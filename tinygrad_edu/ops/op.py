@@ -38,8 +38,9 @@ from ..autograd.hooks import surround
 from ..autograd.inplace import make_view
 from ..autograd.saved_tensor import SavedTensor, pack, pack_all
 from ..autograd.variable import volatile
-from ..core.plan import ASIDE, FREED, INPUT, LEAF, OUTPUT
-from ..core.state import State, quiet, thread
+from ..core.node import gradient_edge
+from ..core.plan import ASIDE, FREED, INPUT, LEAF, NAMED, NUMBER, OUTPUT, SETTING, SIZES, TENSOR, WANTED, Plan
+from ..core.state import State, everywhere, quiet, thread
 from ..core.tensor import NOT_COUNTED, Tensor, wrap
 from ..refusals import BACKWARD_TWICE, modified, refuse_detached
 from .inplace import write
@@ -135,6 +136,46 @@ class Op(core.op.Op):
         return cls.visible_outputs is not None and number >= cls.visible_outputs
 
     # --- what the core leaves a place for -----------------------------------------------------------------------------
+
+    @classmethod
+    def _several(cls, plan: Plan, inputs: tuple, settings: dict[str, Any], results: tuple) -> tuple[Tensor, ...]:
+        """The end of `apply` for an op of several outputs."""
+        now = thread.state
+        outs = tuple([wrap(np.asarray(result)) for result in results])
+        if plan.view:
+            for out in outs:
+                cls._show(out, inputs[0], several=True)
+        node = None
+        if plan.records and now.recording:
+            node = plan.record(inputs, settings, outs)
+            for number, out in enumerate(outs[: cls.visible_outputs]):
+                if number not in cls.non_differentiable and out._data.dtype.kind == "f":
+                    out._grad_fn, out.output_nr, out._requires_grad = node, number, True
+        if now.unusual or everywhere.unusual:
+            cls._beside(now, inputs, settings, outs, node)
+        return outs[: cls.visible_outputs]
+
+    @classmethod
+    def _record(cls, inputs: Sequence[Any], settings: dict[str, Any], outs: Sequence[Tensor]) -> core.op.Op:
+        """The node of a run whose plan is asked for by its edges: wanted is what a gradient can be sent to."""
+        pattern = 1
+        for x in inputs:
+            kind = NUMBER if not isinstance(x, Tensor) else TENSOR if gradient_edge(x)[0] is None else WANTED
+            pattern = pattern << 2 | kind
+        return (cls._plans.get(pattern) or cls._planned(pattern)).record(inputs, settings, outs)
+
+    @classmethod
+    def _source(cls, name: str) -> tuple[int, Any]:
+        """Where what a rule calls by `name` comes from, and its number there."""
+        if name in cls._inputs and not cls._variadic:
+            return INPUT, cls._inputs.index(name)
+        if name.endswith("_sym_sizes") and not cls._variadic:
+            return SIZES, cls._inputs.index(name.removesuffix("_sym_sizes"))
+        number = None if name in cls._settings else cls._output(name)
+        if number is None:
+            is_plain = name in cls._settings and name not in cls.without_gradient
+            return (SETTING, cls._defaults.get(name)) if is_plain else (NAMED, None)
+        return ASIDE if number in cls.non_differentiable or cls._is_hidden(number) else OUTPUT, number
 
     @classmethod
     def _as_arrays(cls, settings: dict[str, Any]) -> dict[str, Any]:
