@@ -43,7 +43,7 @@ def outcome(line: str, engine: Any) -> Any:
         warnings.simplefilter("always")
         warn_of_number.cache_clear()  # once in a process as well
         try:
-            exec(line.replace("\\n", "\n"), names)
+            exec(line.replace("\\n", "\n").replace("{T}", engine.__name__), names)
         except NotImplementedError as error:
             return {"refused": str(error)}
         except Exception as error:

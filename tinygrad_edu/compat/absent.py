@@ -49,8 +49,7 @@ _NAMES = {
         "index_reduce index_reduce_ map2_ map_ module_load mvlgamma_ new_empty_strided polygamma_ record_stream reinforce renorm_ "
         "resize resize_as resize_as_sparse_ slice_inverse solve symeig sparse_dim dense_dim ccol_indices col_indices crow_indices "
         "row_indices indices values sparse_resize_ sparse_resize_and_clear_ sspaddmm to_mkldnn to_padded_tensor triangular_solve "
-        "q_per_channel_axis q_per_channel_scales q_per_channel_zero_points conj_physical_ angle resolve_neg profile_hook_step T_destination "
-        "parametrize parametrizations prune"
+        "q_per_channel_axis q_per_channel_scales q_per_channel_zero_points conj_physical_ angle resolve_neg profile_hook_step T_destination"
     ),
     "device": "mtia xpu_ hpu ipu pin_memory DistributedDataParallel",
 }

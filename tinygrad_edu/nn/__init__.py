@@ -28,6 +28,10 @@ for _family in _FAMILIES:
     globals().update({name: getattr(_family, name) for name in _family.__all__})
     __all__ += _family.__all__
 
+# The hooks of all modules, which PyTorch has in `nn.modules.module`.
+_OF_ALL = [
+    f"register_module_{which}_hook" for which in ("forward", "forward_pre", "full_backward", "full_backward_pre")
+]
 _LATER = {
     **dict.fromkeys(
         [
@@ -78,10 +82,11 @@ _LATER = {
         ],
         "lazy",
     ),
+    **dict.fromkeys(_OF_ALL, "hooks"),
     "DataParallel": "parallel",
     "modules": "modules",
     "parallel": "parallel",
 }
 
 __getattr__ = later(__name__, _LATER, "Write it as a Module of your own, from the layers that are here.")
-__all__ += sorted(_LATER.keys() - {"modules", "parallel"})
+__all__ += sorted(_LATER.keys() - {"modules", "parallel", *_OF_ALL})

@@ -17,8 +17,10 @@ Gradients = tuple[Any, ...]
 class BackwardWatcher:
     """Gathers the gradients at a module's outputs and inputs, and calls its backward hooks with them."""
 
-    def __init__(self, module: Any) -> None:
+    def __init__(self, module: Any, before: list[Any], after: list[Any]) -> None:
         self.module = module
+        # Those of the outputs' gradients, and those of the inputs'; asked for when they are needed, since some may go.
+        self.before, self.after = before, after
         # None: no gradient has come in at the outputs. What reaches the inputs then went round the module, as in a
         # second backward, and is none of the hooks' business.
         self.grad_output: Gradients | None = None
@@ -43,7 +45,7 @@ class BackwardWatcher:
         return _watched((result,), self._outputs_ready, zeros=False)[0]
 
     def _outputs_ready(self, grads: Gradients) -> Gradients:
-        for hook in list(self.module._backward_pre_hooks.values()):
+        for hook in self.before:
             grads = _replaced(
                 hook(self.module, grads), grads, "Backward pre hook returned an invalid number of grad_output"
             )
@@ -56,7 +58,7 @@ class BackwardWatcher:
             UserWarning,
             stacklevel=2,
         )
-        for hook in list(self.module._backward_hooks.values()):
+        for hook in self.after:
             answer = hook(self.module, (None,) * self.inputs, grads)
             if answer is not None and not (isinstance(answer, tuple) and all(g is None for g in answer)):
                 raise RuntimeError(
@@ -68,7 +70,7 @@ class BackwardWatcher:
     def _inputs_ready(self, grads: Gradients) -> Gradients:
         if self.grad_output is None:
             return grads
-        for hook in list(self.module._backward_hooks.values()):
+        for hook in self.after:
             answer = hook(self.module, grads, self.grad_output)
             grads = _replaced(answer, grads, "Backward hook returned an invalid number of grad_input")
         self.grad_output = None

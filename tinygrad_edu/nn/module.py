@@ -16,7 +16,7 @@ from ..autograd.hooks import RemovableHandle, add_hook
 from ..compat import absent
 from ..ops.creation.methods import target_of
 from ..tensor import Tensor, wrap
-from .backward_hooks import BackwardWatcher
+from .hooks import FLAGS, call_with_hooks, everywhere
 from .parameter import Buffer, Parameter, clear_gradient
 from .state import IncompatibleKeys, load
 
@@ -58,7 +58,6 @@ class Module:
 
     # The hooks around saving and loading, by when they are called: made when the first one is registered.
     _state_hooks: dict[str, dict[int, Any]] = {}  # noqa: RUF012 - replaced, never changed
-    _always_called: frozenset[int] = frozenset()
     dump_patches = False
     call_super_init = False
 
@@ -179,41 +178,26 @@ class Module:
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         own = self.__dict__
         if not (
-            own["_forward_hooks"] or own["_forward_pre_hooks"] or own["_backward_hooks"] or own["_backward_pre_hooks"]
+            own["_forward_hooks"]
+            or own["_forward_pre_hooks"]
+            or own["_backward_hooks"]
+            or own["_backward_pre_hooks"]
+            or everywhere
         ):
             return self.forward(*args, **kwargs)
-        for hook, with_kwargs in list(self._forward_pre_hooks.values()):
-            changed = hook(self, args, kwargs) if with_kwargs else hook(self, args)
-            if changed is not None:
-                if with_kwargs:
-                    args, kwargs = changed
-                else:
-                    args = changed if isinstance(changed, tuple) else (changed,)
-        watcher = BackwardWatcher(self) if self._backward_hooks or self._backward_pre_hooks else None
-        if watcher is not None:
-            args = watcher.watch_inputs(args)
-        result = self.forward(*args, **kwargs)
-        for hook, with_kwargs in list(self._forward_hooks.values()):
-            changed = hook(self, args, kwargs, result) if with_kwargs else hook(self, args, result)
-            if changed is not None:
-                result = changed
-        return watcher.watch_outputs(result) if watcher is not None else result
+        return call_with_hooks(self, args, kwargs)
 
     def register_forward_hook(
         self, hook: Callable[..., Any], *, prepend: bool = False, with_kwargs: bool = False, always_call: bool = False
     ) -> RemovableHandle:
         """Call `hook(module, args, output)` after forward; what it returns replaces the output."""
-        if always_call:
-            raise NotImplementedError(
-                "register_forward_hook with always_call is not built: use try and finally around the call."
-            )
-        return _add(self._forward_hooks, (hook, with_kwargs), prepend)
+        return _add(self._forward_hooks, hook, prepend, with_kwargs=with_kwargs, always_call=always_call)
 
     def register_forward_pre_hook(
         self, hook: Callable[..., Any], *, prepend: bool = False, with_kwargs: bool = False
     ) -> RemovableHandle:
         """Call `hook(module, args)` before forward; what it returns replaces the arguments."""
-        return _add(self._forward_pre_hooks, (hook, with_kwargs), prepend)
+        return _add(self._forward_pre_hooks, hook, prepend, with_kwargs=with_kwargs)
 
     def register_backward_hook(self, hook: Callable[..., Any]) -> RemovableHandle:
         """The older form of `register_full_backward_hook`: it sees the gradients of the last node that forward made."""
@@ -551,8 +535,11 @@ class Module:
         return f"{self._get_name()}(\n  " + "\n  ".join(lines + children) + "\n)"
 
 
-def _add(hooks: dict[int, Any], hook: Any, prepend: bool) -> RemovableHandle:
+def _add(hooks: dict[int, Any], hook: Any, prepend: bool, **flags: bool) -> RemovableHandle:
     handle = add_hook(hooks, hook)
+    for flag, value in flags.items():
+        if value:
+            FLAGS[flag].add(handle.id)
     if prepend and isinstance(hooks, OrderedDict):
         hooks.move_to_end(handle.id, last=False)
     return handle

@@ -73,6 +73,9 @@ def vector_to_parameters(vec: Tensor, parameters: Iterable[Tensor]) -> None:
 
 __getattr__ = later(
     __name__,
-    dict.fromkeys(("remove_spectral_norm", "remove_weight_norm", "spectral_norm", "weight_norm"), "weights"),
+    {
+        **dict.fromkeys(("remove_spectral_norm", "remove_weight_norm", "spectral_norm", "weight_norm"), "weights"),
+        **{name: name for name in ("parametrizations", "parametrize", "prune")},
+    },
     "Compute the weight in a Module's forward, as these helpers do.",
 )

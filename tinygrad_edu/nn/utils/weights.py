@@ -28,7 +28,7 @@ class _BeforeForward:
 
 
 def _kept(module: Module, name: str, kind: Any) -> tuple[int, Any]:
-    for key, (hook, _) in module._forward_pre_hooks.items():
+    for key, hook in module._forward_pre_hooks.items():
         if isinstance(hook, kind) and hook.name == name:
             return key, hook
     raise ValueError(f"{kind.__name__} of '{name}' not found in {module}")
