@@ -158,6 +158,9 @@ _LATER = {
     "autocast": "compat.outside.amp",
     "GradScaler": "compat.outside.amp",
     "vmap": "func",
+    **dict.fromkeys(("binomial", "poisson"), "distributions.draws"),
+    "default_generator": "random",
+    "return_types": "return_types",
 }
 
 __getattr__ = later(

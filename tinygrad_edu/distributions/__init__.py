@@ -27,18 +27,31 @@ class Distribution:
 
     has_rsample = False
     _parameters: tuple[str, ...] = ()
+    _each: Any = None
 
-    def __init__(self, batch_shape: Any) -> None:
-        self.batch_shape, self.event_shape = Size(batch_shape), Size()
+    def __init__(self, batch_shape: Any = (), event_shape: Any = (), validate_args: bool | None = None) -> None:
+        self.batch_shape, self.event_shape = Size(batch_shape), Size(event_shape)
+
+    def _extended_shape(self, sample_shape: Any = ()) -> Size:
+        """The shape of draws: `sample_shape`, the batch, the event."""
+        return Size((*sample_shape, *self.batch_shape, *self.event_shape))
+
+    @staticmethod
+    def set_default_validate_args(value: bool) -> None:
+        """Nothing to do: parameters are always looked at, values never."""
 
     def __repr__(self) -> str:
-        given = {name.lstrip("_"): value for name in self._parameters if (value := self.__dict__[name]) is not None}
+        # With those of the one try that a distribution of many holds.
+        own = {**vars(self), **(vars(self._each) if isinstance(self._each, Distribution) else {})}
+        given = {name.lstrip("_"): value for name in self._parameters if (value := own[name]) is not None}
         shown = [f"{name}: {value if value.numel() == 1 else value.size()}" for name, value in given.items()]
         return f"{type(self).__name__}({', '.join(shown)})"
 
     def sample(self, sample_shape: Any = ()) -> Tensor:
         """Draws, in the shape `sample_shape` + `batch_shape`, outside the graph."""
         with no_grad():
+            if type(self)._drawn is Distribution._drawn:
+                return self.rsample(sample_shape)
             return self._drawn((*sample_shape, *self.batch_shape)).detach()
 
     def rsample(self, sample_shape: Any = ()) -> Tensor:
@@ -77,7 +90,7 @@ class Normal(Distribution):
     """
 
     has_rsample = True
-    _parameters = ("loc", "scale")
+    _parameters: tuple[str, ...] = ("loc", "scale")
 
     def __init__(self, loc: Any, scale: Any, validate_args: bool | None = None) -> None:
         self.loc, self.scale = _together(loc, scale)
@@ -149,7 +162,7 @@ class Uniform(Distribution):
 class _ByChance(Distribution):
     """Given by probabilities, or by their logits: the other is computed when it is first asked for."""
 
-    _parameters = ("_probs", "_logits")
+    _parameters: tuple[str, ...] = ("_probs", "_logits")
 
     def __init__(self, probs: Any, logits: Any) -> None:
         if (probs is None) == (logits is None):
@@ -313,6 +326,42 @@ _LATER = dict.fromkeys(
     ],
     "families",
 )
+_LATER |= dict.fromkeys(
+    [
+        "Cauchy",
+        "HalfCauchy",
+        "MixtureSameFamily",
+        "NegativeBinomial",
+        "OneHotCategoricalStraightThrough",
+        "Pareto",
+        "RelaxedBernoulli",
+        "RelaxedOneHotCategorical",
+        "TransformedDistribution",
+        "Weibull",
+    ],
+    "derived",
+)
+_LATER |= dict.fromkeys(
+    [
+        "AbsTransform",
+        "AffineTransform",
+        "ComposeTransform",
+        "ExpTransform",
+        "IndependentTransform",
+        "PowerTransform",
+        "ReshapeTransform",
+        "SigmoidTransform",
+        "SoftmaxTransform",
+        "SoftplusTransform",
+        "StickBreakingTransform",
+        "TanhTransform",
+        "Transform",
+        "identity_transform",
+    ],
+    "transforms",
+)
 __all__ += sorted(_LATER)
+# Modules of PyTorch: two that are here, and others that are found in this one.
+_LATER |= {name: name for name in ("constraints", "transforms", "kl", "normal", "categorical", "distribution")}
 
 __getattr__ = later(__name__, _LATER, "Write it as a Distribution of your own, or as one that is transformed.")

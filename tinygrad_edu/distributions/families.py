@@ -12,7 +12,7 @@ from ..ops import functions as F
 from ..ops import linalg_functions
 from ..ops.creation.factories import as_tensor
 from ..tensor import Size, Tensor, wrap
-from . import Bernoulli, Categorical, Distribution, Normal, _together, kl_divergence, kl_rules
+from . import Bernoulli, Categorical, Distribution, Normal, _together, draws, kl_divergence, kl_rules
 
 __all__ = [
     "Beta", "Binomial", "Chi2", "Dirichlet", "Exponential", "Gamma", "Geometric", "Gumbel", "HalfNormal", "Independent", "Laplace",
@@ -31,13 +31,6 @@ def _positive(name: str, **parameters: Tensor) -> None:
 def _even(shape: Any, kind: Any) -> Any:
     """Numbers spread evenly over (0, 1)."""
     return wrap(np.maximum(random.source(None).uniform(tuple(shape), kind), np.finfo(kind).tiny))
-
-
-def _gamma_draws(concentration: Tensor, shape: Any) -> Any:
-    """Draws of rate 1, outside the graph (Marsaglia and Tsang 2000): not PyTorch's numbers, but its distribution."""
-    alpha = np.broadcast_to(concentration._data, tuple(shape)).astype(np.float64)
-    seed = int(random.source(None).integers(0, 2**31, (1,))[0])
-    return wrap(np.random.default_rng(seed).gamma(alpha).astype(concentration._data.dtype))
 
 
 class Independent(Distribution):
@@ -143,6 +136,8 @@ class MultivariateNormal(Distribution):
 class LogNormal(Normal):
     """What has a normal logarithm."""
 
+    _parameters: tuple[str, ...] = ()
+
     @property
     def mean(self) -> Any:
         """e^(loc + scale²/2)"""
@@ -170,8 +165,9 @@ class LogNormal(Normal):
 class HalfNormal(Distribution):
     """The size of a draw of the normal distribution of mean 0."""
 
+    _parameters: tuple[str, ...] = ()
+
     has_rsample = True
-    _parameters = ("scale",)
 
     def __init__(self, scale: Any, validate_args: bool | None = None) -> None:
         (self.scale,) = _together(scale)
@@ -308,7 +304,7 @@ class Gumbel(Distribution):
 
 
 class _WithoutPath(Distribution):
-    """Draws that are not PyTorch's numbers, and that no gradient passes."""
+    """Draws that no gradient passes."""
 
     def rsample(self, sample_shape: Any = ()) -> Tensor:
         """Refused: the gradient of such a draw is not built."""
@@ -320,7 +316,7 @@ class _WithoutPath(Distribution):
 class Gamma(_WithoutPath):
     """Sums of exponential waits: `concentration` of them, of the given rate."""
 
-    _parameters = ("concentration", "rate")
+    _parameters: tuple[str, ...] = ("concentration", "rate")
 
     def __init__(self, concentration: Any, rate: Any, validate_args: bool | None = None) -> None:
         self.concentration, self.rate = _together(concentration, rate)
@@ -338,7 +334,7 @@ class Gamma(_WithoutPath):
         return self.concentration / self.rate.pow(2)
 
     def _drawn(self, shape: tuple[int, ...]) -> Any:
-        return _gamma_draws(self.concentration, shape) / self.rate.detach()
+        return draws.gamma_draws(self.concentration._data, shape) / self.rate.detach()
 
     def log_prob(self, value: Any) -> Any:
         """a·ln b + (a - 1)·ln x - b·x - ln Γ(a)"""
@@ -354,6 +350,8 @@ class Gamma(_WithoutPath):
 
 class Chi2(Gamma):
     """The sum of the squares of `df` draws of the normal distribution."""
+
+    _parameters = ()
 
     def __init__(self, df: Any, validate_args: bool | None = None) -> None:
         (df,) = _together(df)
@@ -390,7 +388,7 @@ class Dirichlet(_WithoutPath):
         return self.concentration * (total - self.concentration) / (total.pow(2) * (total + 1))
 
     def _drawn(self, shape: tuple[int, ...]) -> Any:
-        drawn = _gamma_draws(self.concentration, (*shape, *self.event_shape))
+        drawn = draws.gamma_draws(self.concentration._data, (*shape, *self.event_shape))
         return drawn / drawn.sum(-1, True)
 
     def log_prob(self, value: Any) -> Any:
@@ -412,8 +410,6 @@ class Beta(_WithoutPath):
         self.concentration1, self.concentration0 = _together(concentration1, concentration0)
         _positive("Beta", concentration1=self.concentration1, concentration0=self.concentration0)
         super().__init__(self.concentration1.shape)
-
-    _parameters = ("concentration1", "concentration0")
 
     def _both(self) -> Dirichlet:
         return Dirichlet(F["stack"]([self.concentration1, self.concentration0], -1))
@@ -453,7 +449,7 @@ class StudentT(_WithoutPath):
 
     def _drawn(self, shape: tuple[int, ...]) -> Any:
         normal = wrap(random.source(None).normal(shape, self.loc._data.dtype))
-        return self.loc + self.scale * normal * (_gamma_draws(self.df / 2, shape) * 2 / self.df).rsqrt()
+        return self.loc + self.scale * normal * (draws.gamma_draws(self.df._data / 2, shape) / 0.5 / self.df).rsqrt()
 
     def log_prob(self, value: Any) -> Any:
         """-½(ν + 1)·ln(1 + y²/ν) - ln scale - ½ ln(πν) - ln Γ(ν/2) + ln Γ((ν + 1)/2)"""
@@ -485,9 +481,7 @@ class Poisson(Distribution):
     variance = mean
 
     def _drawn(self, shape: tuple[int, ...]) -> Any:
-        seed = int(random.source(None).integers(0, 2**31, (1,))[0])
-        rate = np.broadcast_to(self.rate._data, shape)
-        return wrap(np.random.default_rng(seed).poisson(rate).astype(self.rate._data.dtype))
+        return draws.poisson_draws(self.rate._data, shape)
 
     def log_prob(self, value: Any) -> Any:
         """x·ln rate - rate - ln x!"""
@@ -532,6 +526,8 @@ class Geometric(Distribution):
 class Binomial(Distribution):
     """How many of `total_count` tries succeed."""
 
+    _parameters = ("total_count", "_probs", "_logits")
+
     def __init__(
         self, total_count: Any = 1, probs: Any = None, logits: Any = None, validate_args: bool | None = None
     ) -> None:
@@ -560,9 +556,7 @@ class Binomial(Distribution):
         return self.total_count * self.probs * (1 - self.probs)
 
     def _drawn(self, shape: tuple[int, ...]) -> Any:
-        seed = int(random.source(None).integers(0, 2**31, (1,))[0])
-        n, p = (np.broadcast_to(t._data, shape) for t in (self.total_count, self.probs))
-        return wrap(np.random.default_rng(seed).binomial(n.astype(np.int64), p).astype(self.probs._data.dtype))
+        return draws.binomial_draws(self.total_count._data, self.probs._data, shape)
 
     def log_prob(self, value: Any) -> Any:
         """ln (n over x) + x·logit - n·ln(1 + e^logit)"""
@@ -573,6 +567,8 @@ class Binomial(Distribution):
 
 class OneHotCategorical(Categorical):
     """As Categorical, with vectors that are 1 at the class."""
+
+    _parameters: tuple[str, ...] = ()
 
     def __init__(self, probs: Any = None, logits: Any = None, validate_args: bool | None = None) -> None:
         super().__init__(probs, logits)

@@ -68,7 +68,7 @@ class BasePruningMethod(ABC):
         module.register_forward_pre_hook(method)
         return method
 
-    def prune(self, t: Tensor, default_mask: Tensor | None = None, importance_scores: Tensor | None = None) -> Any:
+    def prune(self, t: Any, default_mask: Tensor | None = None, importance_scores: Tensor | None = None) -> Any:
         """`t`, cut by this method."""
         scores = t if importance_scores is None else importance_scores
         return t * self.compute_mask(scores, ops["ones_like"](t) if default_mask is None else default_mask)
@@ -93,7 +93,7 @@ class PruningContainer(BasePruningMethod):
 
     def __init__(self, *args: Any) -> None:
         self._pruning_methods: tuple[BasePruningMethod, ...] = ()
-        methods = args[0] if len(args) == 1 and isinstance(args[0], Iterable) else args
+        methods: Any = args[0] if len(args) == 1 and isinstance(args[0], Iterable) else args
         if methods:
             self._tensor_name = methods[0]._tensor_name
         for method in methods:
@@ -121,7 +121,7 @@ class PruningContainer(BasePruningMethod):
     def __getitem__(self, place: Any) -> Any:
         return self._pruning_methods[place]
 
-    def compute_mask(self, t: Tensor, default_mask: Tensor) -> Tensor:
+    def compute_mask(self, t: Any, default_mask: Any) -> Tensor:
         """That of the last method, which looks at what is left alone."""
         method: Any = self._pruning_methods[-1]
         mask: Any = default_mask.to(dtype=t.dtype)
@@ -151,7 +151,9 @@ class Identity(BasePruningMethod):
 
 
 class _ByAmount(BasePruningMethod):
-    def __init__(self, amount: float) -> None:
+    amount: Any
+
+    def __init__(self, amount: Any) -> None:
         if not isinstance(amount, numbers.Real):
             raise TypeError(f"Invalid type for amount: {amount}. Must be int or float.")
         if (isinstance(amount, numbers.Integral) and amount < 0) or (
@@ -164,7 +166,7 @@ class _ByAmount(BasePruningMethod):
         """How many of `size` are cut."""
         if not isinstance(self.amount, numbers.Integral):
             return round(self.amount * size)
-        if self.amount > size:
+        if int(self.amount) > size:
             raise ValueError(f"amount={self.amount} should be smaller than the number of parameters to prune={size}")
         return int(self.amount)
 

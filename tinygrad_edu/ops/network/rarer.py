@@ -172,12 +172,7 @@ _max_unpool(3)
 @public(where=_NN, method=False)
 def dropout3d(input, p=0.5, training=True, inplace=False):
     """As dropout, of whole channels of volumes (N, C, D, H, W)."""
-    if not 0 <= p <= 1:
-        raise ValueError(f"dropout probability has to be between 0 and 1, but got {p}")
-    if not training:
-        return input
-    kept = functions["bernoulli"](wrap(np.full((*input.shape[:2], *(1,) * (input.ndim - 2)), 1 - p, input._data.dtype)))
-    return input * kept / (1 - p if p < 1 else 1)
+    return nn_functions["dropout2d"](input, p, training, inplace)
 
 
 _SLOPE = 1.7580993408473766  # of SELU: what its output tends to far below 0, with the sign turned
@@ -203,7 +198,9 @@ def _alpha_dropout(input, p, training, shape):
     if p == 1:
         return input * 0
     scale = 1 / math.sqrt((_SLOPE**2 * p + 1) * (1 - p))
-    kept = functions["bernoulli"](wrap(np.full(tuple(shape), 1 - p, input._data.dtype)))
+    from ...random import chance  # which binds to the ops itself
+
+    kept = wrap(chance(np.empty(tuple(shape), input._data.dtype), 1 - p))
     shift = (kept - 1) * (_SLOPE * scale) + _SLOPE * scale * p
     return input * (kept * scale) + shift
 
@@ -213,8 +210,12 @@ def rrelu(input, lower=1.0 / 8, upper=1.0 / 3, training=False, inplace=False):
     """A rectifier whose slope below 0 is drawn in training, and the mean of the two bounds else."""
     if not training:
         return nn_functions["leaky_relu"](input, (lower + upper) / 2)
-    slope = functions["rand"](input.shape, dtype=input.dtype) * (upper - lower) + lower
-    return where(input <= 0, input * slope, input)
+    from ...random import source
+
+    slope = np.ones(input.shape, input._data.dtype)
+    below = input._data <= 0
+    slope[below] = source(None).uniform((int(below.sum()),), np.float64, lower, upper)
+    return input * wrap(slope)
 
 
 # --- losses ----------------------------------------------------------------------------------------------------------------

@@ -1,0 +1,399 @@
+"""Maps with an inverse and a known change of volume, of which flows are made (PyTorch: `torch.distributions.transforms`)."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from ..ops import functions as F
+from ..ops import nn_functions
+from ..tensor import Size, Tensor
+
+__all__ = [
+    "AbsTransform", "AffineTransform", "ComposeTransform", "ExpTransform", "IndependentTransform", "PowerTransform",
+    "ReshapeTransform", "SigmoidTransform", "SoftmaxTransform", "SoftplusTransform", "StickBreakingTransform", "TanhTransform",
+    "Transform", "identity_transform",
+]  # fmt: skip
+
+_softplus = nn_functions["softplus"]
+
+
+class Transform:
+    """The base: `_call`, `_inverse` and `log_abs_det_jacobian` are what subclasses write.
+
+    `event_dims` says of how many dimensions one event is, before and after.
+
+    Example:
+        >>> import tinygrad_edu as T
+        >>> t = T.distributions.transforms.AffineTransform(1.0, 2.0)
+        >>> t(T.tensor(3.0)), t.inv(T.tensor(7.0))
+        (tensor(7.), tensor(3.))
+    """
+
+    bijective = False
+    event_dims: tuple[int, int] = (0, 0)
+
+    def __init__(self, cache_size: int = 0) -> None:
+        if cache_size not in (0, 1):
+            raise ValueError("cache_size must be 0 or 1")
+        self._cache_size, self._kept = cache_size, (None, None)
+
+    def __call__(self, x: Any) -> Any:
+        if self._cache_size and x is self._kept[0]:
+            return self._kept[1]
+        y = self._call(x)
+        if self._cache_size:
+            self._kept = x, y
+        return y
+
+    def _back(self, y: Any) -> Any:
+        if self._cache_size and y is self._kept[1]:
+            return self._kept[0]
+        x = self._inverse(y)
+        if self._cache_size:
+            self._kept = x, y
+        return x
+
+    def _call(self, x: Any) -> Any:
+        raise NotImplementedError
+
+    def _inverse(self, y: Any) -> Any:
+        raise NotImplementedError
+
+    def log_abs_det_jacobian(self, x: Any, y: Any) -> Any:
+        """ln |det dy/dx|"""
+        raise NotImplementedError
+
+    @property
+    def inv(self) -> Transform:
+        """The inverse."""
+        return _Inverse(self)
+
+    def forward_shape(self, shape: Any) -> Any:
+        """The shape of what comes of `shape`."""
+        return shape
+
+    def inverse_shape(self, shape: Any) -> Any:
+        """The shape of what goes in for `shape`."""
+        return shape
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}()"
+
+
+class _Inverse(Transform):
+    def __init__(self, transform: Transform) -> None:
+        super().__init__()
+        self.transform, self.bijective = transform, transform.bijective
+        self.event_dims = transform.event_dims[::-1]
+
+    def __call__(self, x: Any) -> Any:
+        return self.transform._back(x)
+
+    def _back(self, y: Any) -> Any:
+        return self.transform(y)
+
+    def log_abs_det_jacobian(self, x: Any, y: Any) -> Any:
+        return -self.transform.log_abs_det_jacobian(y, x)
+
+    @property
+    def inv(self) -> Transform:
+        return self.transform
+
+    def forward_shape(self, shape: Any) -> Any:
+        return self.transform.inverse_shape(shape)
+
+    def inverse_shape(self, shape: Any) -> Any:
+        return self.transform.forward_shape(shape)
+
+    def __repr__(self) -> str:
+        return f"_InverseTransform({self.transform!r})"
+
+
+def summed(value: Any, dims: int) -> Any:
+    """`value`, summed over its last `dims` dimensions."""
+    return value.sum(tuple(range(-dims, 0))) if dims else value
+
+
+class ComposeTransform(Transform):
+    """Several transforms, one after the other."""
+
+    def __init__(self, parts: list[Transform], cache_size: int = 0) -> None:
+        super().__init__(cache_size)
+        self.parts = list(parts)
+        self.bijective = all(part.bijective for part in self.parts)
+        # As many dimensions as make every part's event whole.
+        before = after = 0
+        for part in self.parts:
+            into, out = part.event_dims
+            more = max(into - after, 0)
+            before, after = before + more, max(after + more, into) + out - into
+        self.event_dims = before, after
+
+    def __call__(self, x: Any) -> Any:
+        for part in self.parts:
+            x = part(x)
+        return x
+
+    def _back(self, y: Any) -> Any:
+        for part in reversed(self.parts):
+            y = part._back(y)
+        return y
+
+    def log_abs_det_jacobian(self, x: Any, y: Any) -> Any:
+        if not self.parts:
+            return F["zeros_like"](x)
+        total: Any = 0
+        event = self.event_dims[0]
+        for part in self.parts:
+            y = part(x)
+            into, out = part.event_dims
+            total = total + summed(part.log_abs_det_jacobian(x, y), event - into)
+            event += out - into
+            x = y
+        return total
+
+    def forward_shape(self, shape: Any) -> Any:
+        for part in self.parts:
+            shape = part.forward_shape(shape)
+        return shape
+
+    def inverse_shape(self, shape: Any) -> Any:
+        for part in reversed(self.parts):
+            shape = part.inverse_shape(shape)
+        return shape
+
+    def __repr__(self) -> str:
+        inside = ",\n    ".join(map(repr, self.parts))
+        return f"ComposeTransform([\n    {inside}\n])"
+
+
+identity_transform = ComposeTransform([])
+
+
+class IndependentTransform(Transform):
+    """The last dimensions as one event: their changes of volume are added."""
+
+    def __init__(self, base_transform: Transform, reinterpreted_batch_ndims: int, cache_size: int = 0) -> None:
+        super().__init__(cache_size)
+        self.base_transform, self.reinterpreted_batch_ndims = base_transform, reinterpreted_batch_ndims
+        self.bijective = base_transform.bijective
+        into, out = base_transform.event_dims
+        self.event_dims = into + reinterpreted_batch_ndims, out + reinterpreted_batch_ndims
+
+    def _call(self, x: Any) -> Any:
+        return self.base_transform(x)
+
+    def _inverse(self, y: Any) -> Any:
+        return self.base_transform._back(y)
+
+    def log_abs_det_jacobian(self, x: Any, y: Any) -> Any:
+        return summed(self.base_transform.log_abs_det_jacobian(x, y), self.reinterpreted_batch_ndims)
+
+    def __repr__(self) -> str:
+        return f"IndependentTransform({self.base_transform!r}, {self.reinterpreted_batch_ndims})"
+
+
+class ReshapeTransform(Transform):
+    """The last dimensions in another shape."""
+
+    bijective = True
+
+    def __init__(self, in_shape: Any, out_shape: Any, cache_size: int = 0) -> None:
+        self.in_shape, self.out_shape = Size(in_shape), Size(out_shape)
+        if math.prod(self.in_shape) != math.prod(self.out_shape):
+            raise ValueError("in_shape, out_shape have different numbers of elements")
+        super().__init__(cache_size)
+        self.event_dims = len(self.in_shape), len(self.out_shape)
+
+    def _batch(self, shape: Any, event: Any) -> tuple[int, ...]:
+        return tuple(shape)[: len(shape) - len(event)]
+
+    def _call(self, x: Any) -> Any:
+        return x.reshape((*self._batch(x.shape, self.in_shape), *self.out_shape))
+
+    def _inverse(self, y: Any) -> Any:
+        return y.reshape((*self._batch(y.shape, self.out_shape), *self.in_shape))
+
+    def log_abs_det_jacobian(self, x: Any, y: Any) -> Any:
+        return x.new_zeros(self._batch(x.shape, self.in_shape))
+
+    def forward_shape(self, shape: Any) -> Any:
+        return Size((*self._batch(shape, self.in_shape), *self.out_shape))
+
+    def inverse_shape(self, shape: Any) -> Any:
+        return Size((*self._batch(shape, self.out_shape), *self.in_shape))
+
+
+class ExpTransform(Transform):
+    """e^x"""
+
+    bijective = True
+
+    def _call(self, x: Any) -> Any:
+        return x.exp()
+
+    def _inverse(self, y: Any) -> Any:
+        return y.log()
+
+    def log_abs_det_jacobian(self, x: Any, y: Any) -> Any:
+        return x
+
+
+class PowerTransform(Transform):
+    """x^exponent"""
+
+    bijective = True
+
+    def __init__(self, exponent: Any, cache_size: int = 0) -> None:
+        super().__init__(cache_size)
+        self.exponent = exponent
+
+    def _call(self, x: Any) -> Any:
+        return x**self.exponent
+
+    def _inverse(self, y: Any) -> Any:
+        return y ** (1 / self.exponent)
+
+    def log_abs_det_jacobian(self, x: Any, y: Any) -> Any:
+        return (self.exponent * y / x).abs().log()
+
+
+def _within(x: Any) -> Any:
+    limits = np.finfo(x._data.dtype)
+    return x.sigmoid().clamp(min=float(limits.tiny), max=float(1.0 - limits.eps))
+
+
+class SigmoidTransform(Transform):
+    """1/(1 + e^-x)"""
+
+    bijective = True
+
+    def _call(self, x: Any) -> Any:
+        return _within(x)
+
+    def _inverse(self, y: Any) -> Any:
+        limits = np.finfo(y._data.dtype)
+        y = y.clamp(min=float(limits.tiny), max=float(1.0 - limits.eps))
+        return y.log() - (-y).log1p()
+
+    def log_abs_det_jacobian(self, x: Any, y: Any) -> Any:
+        return -_softplus(-x) - _softplus(x)
+
+
+class SoftplusTransform(Transform):
+    """ln(1 + e^x)"""
+
+    bijective = True
+
+    def _call(self, x: Any) -> Any:
+        return _softplus(x)
+
+    def _inverse(self, y: Any) -> Any:
+        return (-y).expm1().neg().log() + y
+
+    def log_abs_det_jacobian(self, x: Any, y: Any) -> Any:
+        return -_softplus(-x)
+
+
+class TanhTransform(Transform):
+    """tanh x, whose change of volume is computed so that it does not round to 0."""
+
+    bijective = True
+
+    def _call(self, x: Any) -> Any:
+        return x.tanh()
+
+    def _inverse(self, y: Any) -> Any:
+        return y.atanh()
+
+    def log_abs_det_jacobian(self, x: Any, y: Any) -> Any:
+        return 2.0 * (math.log(2.0) - x - _softplus(-2.0 * x))
+
+
+class AbsTransform(Transform):
+    """|x|"""
+
+    def _call(self, x: Any) -> Any:
+        return x.abs()
+
+    def _inverse(self, y: Any) -> Any:
+        return y
+
+
+class AffineTransform(Transform):
+    """loc + scale·x"""
+
+    bijective = True
+
+    def __init__(self, loc: Any, scale: Any, event_dim: int = 0, cache_size: int = 0) -> None:
+        super().__init__(cache_size)
+        self.loc, self.scale, self.event_dims = loc, scale, (event_dim, event_dim)
+
+    def _call(self, x: Any) -> Any:
+        return self.loc + self.scale * x
+
+    def _inverse(self, y: Any) -> Any:
+        return (y - self.loc) / self.scale
+
+    def log_abs_det_jacobian(self, x: Any, y: Any) -> Any:
+        scale = self.scale
+        if isinstance(scale, Tensor):
+            stretched: Any = F["broadcast_to"](
+                F["abs"](scale).log(), np.broadcast_shapes(tuple(x.shape), tuple(scale.shape))
+            )
+        else:
+            stretched = F["full_like"](x, math.log(abs(scale)))
+        return summed(stretched, self.event_dims[0])
+
+    def forward_shape(self, shape: Any) -> Any:
+        each = (getattr(p, "shape", ()) for p in (self.loc, self.scale))
+        return Size(np.broadcast_shapes(tuple(shape), *map(tuple, each)))
+
+    inverse_shape = forward_shape
+
+
+class SoftmaxTransform(Transform):
+    """e^x, scaled so that it adds up to 1; its inverse is the logarithm."""
+
+    event_dims = (1, 1)
+
+    def _call(self, x: Any) -> Any:
+        probs = (x - x.max(-1, True)[0]).exp()
+        return probs / probs.sum(-1, True)
+
+    def _inverse(self, y: Any) -> Any:
+        return y.log()
+
+
+class StickBreakingTransform(Transform):
+    """K numbers as K + 1 shares that add up to 1: each breaks a part off what is left."""
+
+    bijective = True
+    event_dims = (1, 1)
+
+    @staticmethod
+    def _shift(x: Any, more: int) -> Any:
+        return (x.shape[-1] + more - x.new_ones(x.shape[-1]).cumsum(-1)).log()
+
+    def _call(self, x: Any) -> Any:
+        z = _within(x - self._shift(x, 1))
+        pad = nn_functions["pad"]
+        return pad(z, (0, 1), value=1) * pad((1 - z).cumprod(-1), (1, 0), value=1)
+
+    def _inverse(self, y: Any) -> Any:
+        most = y[..., :-1]
+        left = (1 - most.cumsum(-1)).clamp(min=float(np.finfo(y._data.dtype).tiny))
+        return most.log() - left.log() + self._shift(most, 1)
+
+    def log_abs_det_jacobian(self, x: Any, y: Any) -> Any:
+        x = x - self._shift(x, 1)
+        return (-x + nn_functions["logsigmoid"](x) + y[..., :-1].log()).sum(-1)
+
+    def forward_shape(self, shape: Any) -> Any:
+        return Size((*tuple(shape)[:-1], shape[-1] + 1))
+
+    def inverse_shape(self, shape: Any) -> Any:
+        return Size((*tuple(shape)[:-1], shape[-1] - 1))
