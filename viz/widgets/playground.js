@@ -356,7 +356,7 @@ function renderPlayground({ model, el }) {
     const now = 10 * Math.round(charts.clientWidth / 10);
     if (!now || now === wide) return;
     wide = now;
-    ask(); // the charts are drawn for the room there is
+    if (sequence) ask(); // the charts are drawn for the room there is; a page with no Python is not bothered at once
   });
   measure.observe(charts);
   looked = model.get("frame").looked;

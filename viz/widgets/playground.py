@@ -35,7 +35,7 @@ from viz.widgets.live import Live, interruptible
 SLICE = 0.12  # seconds that the steps for one picture may take
 SMALL, LARGE = 1e-2, 1e2  # of the first layer's gradient by the last's: below and above, it vanishes and it explodes
 DONE = 0.99  # of the points on the right side: the gradients of such a network may be small
-TINY = 1e-5  # of the largest gradient: below, a network that is not done does not move
+TINY = 1e-4  # of the largest gradient: below, a network that is not done hardly moves
 NAMES = plane.LETTERS
 
 
@@ -245,15 +245,20 @@ def _flow(sizes: list[float | None]) -> str:
     if first == 0:
         return "No gradient at all reaches the first layer."
     if max(known) < TINY:
-        return "No layer gets a gradient that is worth the name: it hardly moves."
+        return f"The largest gradient of all layers is {short(max(known))}: the weights hardly move."
     if last == 0:
         return ""
     share = first / last
     if share < SMALL:
-        return f"The gradient vanishes: in the first layer it is {1 / share:,.0f} times smaller than in the last."
+        return f"The gradient vanishes: in the first layer it is {_about(1 / share)} times smaller than in the last."
     if share > LARGE:
-        return f"The gradient explodes: in the first layer it is {share:,.0f} times larger than in the last."
+        return f"The gradient explodes: in the first layer it is {_about(share)} times larger than in the last."
     return ""
+
+
+def _about(number: float) -> str:
+    """A large number in two digits: 15,000,000."""
+    return f"{float(f'{number:.2g}'):,.0f}"
 
 
 def playground(

@@ -6,6 +6,7 @@ window.tinygradEduModules = {};
 // What only Python can answer, by kind of widget: setting it changes nothing, and the page says where it would.
 const NEEDS_PYTHON = {
   "viz.widgets.explorer.Explorer": (state, name) => ["state", "history", "future"].includes(name),
+  "viz.widgets.playground.Playground": (state, name) => name === "asked",
   "viz.widgets.builder.Builder": (state, name) => ["steps", "start"].includes(name),
   "viz.widgets.mistake.MistakeView": (state, name, value) => {
     const { fix, parts } = { ...state, [name]: value };

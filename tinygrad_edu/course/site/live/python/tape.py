@@ -166,6 +166,14 @@ class PyTorch:
         finally:
             _dtype = before
 
+    def same_randomness(self) -> contextlib.AbstractContextManager[None]:
+        """What the playground asks first of an engine that it is to compute with.
+
+        Raises:
+            ModuleNotFoundError: always.
+        """
+        raise ModuleNotFoundError(f"{SAYS}: choose tinygrad_edu here.")
+
     def is_tensor(self, thing: Any) -> bool:
         """None is there."""
         return False
