@@ -31,7 +31,7 @@ sys.path = [place for place in sys.path if Path(place or ".").resolve() != Path(
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tests"))
 
 import torch  # noqa: E402
-from support.diagnosis import broken, healthy, scripts  # noqa: E402
+from support.diagnosis import broken, healthy, scripts, unseen  # noqa: E402
 from torch import nn  # noqa: E402
 from torch.nn import functional as F  # noqa: E402
 from torch.optim.optimizer import register_optimizer_step_post_hook  # noqa: E402
@@ -293,12 +293,13 @@ def torch_audit(program: str) -> str:
 
 def causes() -> None:
     """Print how many causes each tool names, by group of trouble, and what it says of healthy programs."""
-    cases = [*broken.BROKEN, *scripts.SCRIPTS]
+    cases = [*broken.BROKEN, *scripts.SCRIPTS, *unseen.BROKEN]
+    right = [*healthy.HEALTHY, *unseen.HEALTHY]
     rows: dict[str, list[int]] = {"viz": [0] * 8}
     for case in cases:
         kind, line, _ = ours(case.program)
         rows["viz"][case.group] += kind in case.kinds.split() and line in case.lines
-    rows["viz"][0] = sum(ours(each.program)[2] for each in healthy.HEALTHY)
+    rows["viz"][0] = sum(ours(each.program)[2] for each in right)
     for peer in (torchdiag, torch_audit, torchmortem):
         if importlib.util.find_spec(peer.__name__) is None:
             continue
@@ -306,18 +307,14 @@ def causes() -> None:
         for case in cases:
             said = peer(case.program).lower()
             row[case.group] += any(word in said for word in WORDS[case.group])
-        row[0] = sum(bool(peer(each.program)) for each in healthy.HEALTHY)
+        row[0] = sum(bool(peer(each.program)) for each in right)
     counts = [sum(case.group == group for case in cases) for group in range(1, 8)]
     print(
         f"{'':14}"
         + "".join(f"{f'group {group}':>10}" for group in range(1, 8))
         + f"{'all':>10}{'line':>8}{'alarms':>8}"
     )
-    print(
-        f"{'programs':14}"
-        + "".join(f"{count:10}" for count in counts)
-        + f"{len(cases):10}{'':8}{len(healthy.HEALTHY):8}"
-    )
+    print(f"{'programs':14}" + "".join(f"{count:10}" for count in counts) + f"{len(cases):10}{'':8}{len(right):8}")
     for name, row in rows.items():
         line = "yes" if name == "viz" else "no"
         print(f"{name:14}" + "".join(f"{count:10}" for count in row[1:]) + f"{sum(row[1:]):10}{line:>8}{row[0]:8}")

@@ -66,7 +66,8 @@ def state_of(T, model, optimizer):
         "random": (random.getstate(), np.random.get_state()[1].tolist(), T.random.get_rng_state().tolist()),
         "grad mode": (T.is_grad_enabled(), T.get_default_dtype()),
         "methods": [vars(T.nn.Module)[name] for name in ("__call__", "__init__", "train", "zero_grad")]
-        + [T.optim.Adam.step, T.optim.Optimizer.zero_grad, vars(T.autograd.Function)["apply"], T.nn.init.zeros_],
+        + [T.optim.Adam.step, T.optim.Optimizer.zero_grad, vars(T.autograd.Function)["apply"], T.nn.init.zeros_]
+        + [vars(T.optim.lr_scheduler.LRScheduler)["__init__"], vars(T.Tensor).get("grad"), vars(T.Tensor).get("data")],
     }
 
 
@@ -290,3 +291,42 @@ optimizer.step()
     first = viz.diagnose(program, engine=engine).findings[0]
     assert (first.kind, len(first.tensors)) == ("detach", 12)
     assert "body (12 tensors)" in first.message
+
+
+def test_a_closure_is_seen_at_each_of_its_calls():
+    program = """
+import torch
+model = torch.nn.Linear(2, 1)
+optimizer = torch.optim.LBFGS(model.parameters(), max_iter=3)
+def closure():
+    ZERO
+    loss = (model(torch.ones(4, 2)) - 3).pow(2).mean()
+    loss.backward()
+    return loss
+for _ in range(2):
+    optimizer.step(closure)
+"""
+    report = viz.diagnose(program.replace("ZERO", "optimizer.zero_grad()"))
+    assert (report.findings, report.observation.steps) == ([], 2)
+    assert len(report.observation.passes) > 2
+    first = viz.diagnose(program.replace("ZERO", "pass")).findings[0]
+    assert (first.kind, first.line) == ("no-zero-grad", 7)
+
+
+def test_a_model_of_an_earlier_cell_is_none_of_this_one(T, engine):
+    other = T.nn.Linear(2, 2)
+    program = "w = T.ones(2, requires_grad=True)\n(w * w).sum().backward()"
+    assert viz.diagnose(program, engine=engine, inputs={"other": other}).findings == []
+
+
+def test_a_program_hears_nothing_of_what_the_watching_stumbles_over(engine, monkeypatch):
+    from viz.diagnosis.watching.values import Values
+
+    def stumble(*args, **kwargs):
+        raise ValueError("no such thing")
+
+    monkeypatch.setattr(Values, "value", stumble)
+    report = viz.diagnose("w = T.ones(2, requires_grad=True)\n(w * w).sum().backward()\nprint(w.grad)", engine=engine)
+    assert report.error is None
+    assert "2., 2." in report.stdout
+    assert "could not be looked at: ValueError: no such thing" in report.looked_at

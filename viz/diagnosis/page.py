@@ -11,29 +11,29 @@ from viz.diagnosis.report import Report
 from viz.draw import as_html
 from viz.picture.svg import escape
 
+# The class stands twice where JupyterLab has a rule of its own for such an element: ours is to be the stronger one.
 STYLE = (
     """
-.tgv-diagnosis { --ink: #1c2430; --soft: #5b6675; --line: #d5dae1; --paper: #ffffff; --code: #f5f6f8; --bad: #b3261e;
-  --bad-fill: #fdecea; --good: #1b6e3c; --mark: #fff1d0; --forward: #0072b2; --back: #d55e00; color: var(--ink); background: var(--paper); max-width: 960px;
+.tgv-diagnosis { LIGHT; color: var(--ink); background: var(--jp-layout-color0, var(--paper)); max-width: 960px;
   font: 14px/1.5 'Segoe UI', 'Helvetica Neue', Arial, 'DejaVu Sans', sans-serif; padding: 2px 0 }
 @media (prefers-color-scheme: dark) { .tgv-diagnosis { DARK } }
 [data-jp-theme-light="true"] .tgv-diagnosis { LIGHT }
 [data-jp-theme-light="false"] .tgv-diagnosis, .vscode-dark .tgv-diagnosis { DARK }
-.tgv-diagnosis h3 { font-size: 16px; margin: 4px 0 8px }
-.tgv-diagnosis section { border: 1px solid var(--line); border-left: 4px solid var(--soft); border-radius: 4px;
+.tgv-diagnosis.tgv-diagnosis h3 { font-size: 16px; font-weight: bold; margin: 4px 0 8px }
+.tgv-diagnosis.tgv-diagnosis section { border: 1px solid var(--line); border-left: 4px solid var(--soft); border-radius: 4px;
   padding: 8px 14px; margin: 0 0 10px }
-.tgv-diagnosis section.certain { border-left-color: var(--bad) }
-.tgv-diagnosis h4 { font-size: 14px; margin: 0 0 6px; display: flex; gap: 10px; flex-wrap: wrap; align-items: baseline }
-.tgv-diagnosis h4 small { font-weight: normal; color: var(--soft); font-size: 12px }
-.tgv-diagnosis h4 b.sure { background: var(--bad-fill); color: var(--bad); border-radius: 3px; padding: 0 6px; font-size: 12px }
-.tgv-diagnosis pre { background: var(--code); color: var(--ink); margin: 6px 0; padding: 6px 10px; overflow-x: auto;
+.tgv-diagnosis.tgv-diagnosis section.certain { border-left-color: var(--bad) }
+.tgv-diagnosis.tgv-diagnosis h4 { font-size: 14px; font-weight: bold; margin: 0 0 6px; padding: 0; display: flex; gap: 10px; flex-wrap: wrap; align-items: baseline }
+.tgv-diagnosis.tgv-diagnosis h4 small { font-weight: normal; color: var(--soft); font-size: 12px }
+.tgv-diagnosis.tgv-diagnosis h4 b.sure { background: var(--bad-fill); color: var(--bad); border-radius: 3px; padding: 0 6px; font-size: 12px }
+.tgv-diagnosis.tgv-diagnosis pre { background: var(--code); color: var(--ink); margin: 6px 0; padding: 6px 10px; overflow-x: auto;
   font: 13px/1.5 'DejaVu Sans Mono', Consolas, monospace; border-radius: 3px }
-.tgv-diagnosis pre mark { background: var(--mark); color: inherit; display: block }
-.tgv-diagnosis pre del, .tgv-diagnosis pre ins { display: block; text-decoration: none }
-.tgv-diagnosis pre del { color: var(--bad) } .tgv-diagnosis pre ins { color: var(--good) }
-.tgv-diagnosis p { margin: 4px 0 } .tgv-diagnosis .soft { color: var(--soft); font-size: 13px }
-.tgv-diagnosis table { border-collapse: collapse; font-size: 13px; margin: 6px 0 }
-.tgv-diagnosis details { margin: 6px 0 } .tgv-diagnosis summary { cursor: pointer; color: var(--soft) }
+.tgv-diagnosis.tgv-diagnosis pre mark { background: var(--mark); color: inherit; display: block }
+.tgv-diagnosis.tgv-diagnosis pre del, .tgv-diagnosis.tgv-diagnosis pre ins { display: block; text-decoration: none }
+.tgv-diagnosis.tgv-diagnosis pre del { color: var(--bad) } .tgv-diagnosis.tgv-diagnosis pre ins { color: var(--good) }
+.tgv-diagnosis.tgv-diagnosis p { margin: 4px 0 } .tgv-diagnosis .soft { color: var(--soft); font-size: 13px }
+.tgv-diagnosis.tgv-diagnosis table { border-collapse: collapse; font-size: 13px; margin: 6px 0 }
+.tgv-diagnosis.tgv-diagnosis details { margin: 6px 0 } .tgv-diagnosis.tgv-diagnosis summary { cursor: pointer; color: var(--soft) }
 """
     + chart.STYLE
 )

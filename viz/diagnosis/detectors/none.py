@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from viz.diagnosis.finding import Finding, listed
-from viz.diagnosis.observation import Exit, Leaf, Observation, Ran, Seen, Through
+from viz.diagnosis.observation import Exit, Leaf, Observation, Part, Ran, Seen, Through
 
 NEEDS_GRAD = "does not require grad"
 COPIES = {"tensor", "as_tensor", "asarray", "scalar_tensor", "Tensor", "FloatTensor", "new_tensor", "full", "array"}
@@ -294,6 +294,8 @@ def _unused(seen: Observation, unused: list[Leaf], trained: int) -> Iterator[Fin
     for holder, leaves in groups.items():
         names = seen.called(leaf.nr for leaf in leaves)
         part = seen.parts[holder] if holder is not None else None
+        if part is not None and not any(leaf.held for leaf in leaves) and not _took_part(seen, part):
+            continue  # a model of an earlier cell, which this program does not touch
         attribute = (part.path if part else names[0]).rpartition(".")[2]
         asleep = [line for line in seen.places.where_read(attribute) if line not in ran and attribute]
         asleep = [line for line in asleep if "parameters" not in seen.places.code(line)]
@@ -311,6 +313,19 @@ def _unused(seen: Observation, unused: list[Leaf], trained: int) -> Iterator[Fin
             "Use it in forward, or leave it out of the model.", names, asleep[:3], 1,
             share=len(leaves) / max(1, trained),
         )  # fmt: skip
+
+
+def _took_part(seen: Observation, part: Part) -> bool:
+    """Whether a module was made or called in this run, or one that it is in was."""
+    around, found = [part], {part.nr}
+    while around:
+        one = around.pop()
+        if one.called or one.line is not None:
+            return True
+        fresh = set(one.parents) - found
+        found |= fresh
+        around += [seen.parts[nr] for nr in fresh]
+    return False
 
 
 def _rebound_or_non_leaf(seen: Observation) -> Iterator[Finding]:

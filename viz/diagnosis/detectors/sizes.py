@@ -207,7 +207,7 @@ def _of_states(seen: Observation, kind: str, line: int | None, early: float, lat
     fix = (
         "Use an LSTM or GRU, start the recurrent weights orthogonal, or cut the sequence into shorter pieces."
         if kind == "vanishing"
-        else "Clip the gradient before the step, `T.nn.utils.clip_grad_norm_(parameters, 1.0)`, or make the recurrent weights smaller."
+        else "Clip the gradient before the step, `T.nn.utils.clip_grad_norm_(parameters, 1.0)`, or make the weights that repeat smaller."
     )
     return Finding(
         kind, line, False,
