@@ -184,6 +184,7 @@ class Part:
     attribute: str = ""  # the plain attribute it is kept in
     stack: tuple[int, ...] = ()
     eval_line: int | None = None
+    repeated: int = 1  # under how many names one module holds it
     untrained_statistics: int = 0  # calls of a batch norm in evaluation mode with the statistics it was born with
 
 

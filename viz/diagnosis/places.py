@@ -163,6 +163,25 @@ class Places:
         ]
         return min(lines, default=None)
 
+    def where_not_called(self, method: str) -> int | None:
+        """The first line that names a method and leaves out its parentheses: a statement that does nothing."""
+        lines = [
+            node.lineno
+            for node in ast.walk(self.tree)
+            if isinstance(node, ast.Expr) and isinstance(node.value, ast.Attribute) and node.value.attr == method
+        ]
+        return min(lines, default=None)
+
+    def multiplies_a_list(self, line: int | None) -> bool:
+        """Whether a line holds `[…] * n`: one object, n times."""
+        return any(
+            isinstance(node, ast.BinOp)
+            and isinstance(node.op, ast.Mult)
+            and node.lineno <= (line or 0) <= (node.end_lineno or 0)
+            and any(isinstance(side, ast.List) for side in (node.left, node.right))
+            for node in ast.walk(self.tree)
+        )
+
     def where_read(self, name: str) -> list[int]:
         """The lines that read an attribute or a name."""
         return sorted(

@@ -1800,6 +1800,396 @@ for _ in range(3):
     opt.step()
 """,
     ),
+    # the third round
+    Broken(
+        "third: an error silenced by requires_grad_",
+        1,
+        "no-grad",
+        LOADER
+        + """
+model = nn.Linear(6, 2)
+opt = T.optim.SGD(model.parameters(), lr=0.1)
+for xb, yb in loader:
+    with T.no_grad():  #!
+        logits = model(xb)
+    loss = F.cross_entropy(logits, yb)
+    loss.requires_grad_(True)
+    opt.zero_grad()
+    loss.backward()
+    opt.step()
+""",
+    ),
+    Broken(
+        "third: classes compared as numbers",
+        1,
+        "integer-op",
+        SET
+        + """
+model = nn.Linear(6, 2)
+opt = T.optim.Adam(model.parameters(), lr=1e-2)
+for _ in range(3):
+    guess = T.max(model(x), 1)[1].float()  #!
+    loss = F.mse_loss(guess, y.float())
+    loss.requires_grad = True
+    opt.zero_grad()
+    loss.backward()
+    opt.step()
+""",
+    ),
+    Broken(
+        "third: a loss wrapped once more",
+        1,
+        "item new-tensor",
+        SET
+        + """
+model = nn.Linear(6, 1)
+criterion = nn.MSELoss()
+opt = T.optim.Adam(model.parameters(), lr=1e-2)
+def compute():
+    loss = criterion(model(x), target)
+    return T.tensor(loss.item(), requires_grad=True)  #!
+for _ in range(3):
+    opt.zero_grad()
+    compute().backward()
+    opt.step()
+""",
+    ),
+    Broken(
+        "third: a weight that is no Parameter",
+        1,
+        "not-in-optimizer unregistered",
+        SET
+        + """
+class Layer(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.lin = nn.Linear(6, 4)
+        self.mix = T.randn(4, 1, requires_grad=True)  #!
+    def forward(self, x):
+        return T.relu(self.lin(x)) @ self.mix
+m = Layer()
+opt = T.optim.SGD(m.parameters(), lr=0.05)  #!
+for _ in range(3):
+    loss = F.mse_loss(m(x), target)
+    opt.zero_grad()
+    loss.backward()
+    opt.step()
+""",
+    ),
+    Broken(
+        "third: a copy of a leaf given to the optimiser",
+        1,
+        "non-leaf",
+        SET
+        + """
+w = T.randn(6, 1, requires_grad=True).double()  #!
+opt = T.optim.SGD([w], lr=0.1)
+loss = ((x.double() @ w) ** 2).mean()
+loss.backward()
+opt.step()
+""",
+    ),
+    Broken(
+        "third: backward without its parentheses",
+        5,
+        "step-before-backward never-backward",
+        SET
+        + """
+model = nn.Linear(6, 1)
+opt = T.optim.SGD(model.parameters(), lr=0.1)
+for _ in range(3):
+    opt.zero_grad()
+    loss = F.mse_loss(model(x), target)
+    loss.backward  #!
+    opt.step()  #!
+""",
+    ),
+    Broken(
+        "third: a last layer of relu over negatives",
+        2,
+        "dead-relu",
+        SET
+        + """
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.a, self.b = nn.Linear(6, 8), nn.Linear(8, 1)
+        nn.init.constant_(self.b.bias, -20)  #!
+    def forward(self, x):
+        return F.relu(self.b(F.relu(self.a(x))))  #!
+net = Net()
+opt = T.optim.SGD(net.parameters(), lr=0.01)
+for _ in range(3):
+    opt.zero_grad()
+    F.mse_loss(net(x), target.abs()).backward()
+    opt.step()
+""",
+    ),
+    Broken(
+        "third: dropout of everything",
+        2,
+        "dropout-active times-zero",
+        SET
+        + """
+net = nn.Sequential(nn.Linear(6, 8), nn.ReLU(), nn.Dropout(1.0), nn.Linear(8, 1))  #!
+opt = T.optim.SGD(net.parameters(), lr=0.01)
+for _ in range(3):
+    opt.zero_grad()
+    F.mse_loss(net(x), target).backward()
+    opt.step()
+""",
+    ),
+    Broken(
+        "third: a variance below zero",
+        3,
+        "sqrt-at-zero",
+        HEAD
+        + """
+data = T.full((50, 1), 1000.1) + T.linspace(0, 1e-4, 50).unsqueeze(1)
+scale = T.ones(1, requires_grad=True)
+opt = T.optim.SGD([scale], lr=0.1)
+for _ in range(2):
+    v = data * scale
+    std = T.sqrt((v ** 2).mean() - v.mean() ** 2 - 1e-3)  #!
+    loss = (v / std).mean()
+    opt.zero_grad()
+    loss.backward()
+    opt.step()
+""",
+    ),
+    Broken(
+        "third: a divergence from what never happens",
+        3,
+        "zero-by-zero",
+        SET
+        + """
+q = T.tensor([0.5, 0.5, 0.0])
+net = nn.Linear(6, 3)
+opt = T.optim.SGD(net.parameters(), lr=0.1)
+for _ in range(2):
+    p = F.softmax(net(x), dim=1)
+    loss = (p * (p / q).log()).sum(1).mean()  #!
+    opt.zero_grad()
+    loss.backward()
+    opt.step()
+""",
+    ),
+    Broken(
+        "third: softmax by hand",
+        3,
+        "overflow zero-by-zero",
+        SET
+        + """
+net = nn.Linear(6, 3)
+opt = T.optim.SGD(net.parameters(), lr=0.1)
+def softmax(z):
+    e = z.exp()  #!
+    return e / e.sum(1, keepdim=True)  #!
+for _ in range(2):
+    loss = softmax(net(x) * 300)[:, 0].mean()
+    opt.zero_grad()
+    loss.backward()
+    opt.step()
+""",
+    ),
+    Broken(
+        "third: the log of what a sigmoid leaves",
+        3,
+        "log-of-zero",
+        SET
+        + """
+net = nn.Linear(6, 1)
+opt = T.optim.SGD(net.parameters(), lr=0.1)
+for _ in range(2):
+    p = T.sigmoid(net(x) * 100).squeeze(1)
+    t = y.float()
+    loss = -(t * T.log(p) + (1 - t) * T.log(1 - p)).mean()  #!
+    opt.zero_grad()
+    loss.backward()
+    opt.step()
+""",
+    ),
+    Broken(
+        "third: a root as a power",
+        3,
+        "sqrt-at-zero",
+        SET
+        + """
+net = nn.Sequential(nn.Linear(6, 4), nn.ReLU())
+opt = T.optim.SGD(net.parameters(), lr=0.1)
+for _ in range(2):
+    h = (net(x) ** 2).sum(0, keepdim=True) * T.tensor([[1.0, 0.0, 1.0, 1.0]])
+    loss = h.pow(0.5).sum()  #!
+    opt.zero_grad()
+    loss.backward()
+    opt.step()
+""",
+    ),
+    Broken(
+        "third: a rate of 0",
+        5,
+        "rate-too-small",
+        LOADER
+        + """
+net = nn.Linear(6, 1)
+opt = T.optim.SGD(net.parameters(), lr=0.0)  #!
+for xb, yb in regression:
+    opt.zero_grad()
+    F.mse_loss(net(xb), yb).backward()
+    opt.step()
+""",
+    ),
+    Broken(
+        "third: an LSTM's state from batch to batch",
+        6,
+        "state-not-detached",
+        HEAD
+        + """
+lstm, out = nn.LSTM(2, 4, batch_first=True), nn.Linear(4, 1)
+opt = T.optim.Adam([*lstm.parameters(), *out.parameters()], lr=1e-3)
+state = None
+for batch in range(3):
+    seq = T.randn(3, 5, 2)
+    hidden, state = lstm(seq, state)  #!
+    loss = F.mse_loss(out(hidden), seq[..., :1])
+    opt.zero_grad()
+    loss.backward()
+    opt.step()
+""",
+    ),
+    Broken(
+        "third: a state kept by retain_graph",
+        6,
+        "state-not-detached retain-graph",
+        HEAD
+        + """
+cell, out = nn.RNNCell(2, 4), nn.Linear(4, 1)
+h = T.zeros(3, 4)
+total = []
+for t in range(4):
+    step_in = T.randn(3, 2)
+    h = cell(step_in, h)  #!
+    loss = out(h).pow(2).mean()
+    loss.backward(retain_graph=True)  #!
+    for m in (cell, out):
+        for p in m.parameters():
+            p.grad = None
+""",
+    ),
+    Broken(
+        "third: losses in a list, for the mean",
+        6,
+        "graph-grows",
+        LOADER
+        + """
+net = nn.Linear(6, 1)
+opt = T.optim.SGD(net.parameters(), lr=0.05)
+losses = []
+for xb, yb in regression:
+    loss = F.mse_loss(net(xb), yb)
+    opt.zero_grad()
+    loss.backward()
+    opt.step()
+    losses.append(loss)  #!
+mean = sum(losses) / len(losses)
+""",
+    ),
+    Broken(
+        "third: relu in place over a tanh",
+        6,
+        "in-place",
+        SET
+        + """
+net = nn.Linear(6, 4)
+h = T.tanh(net(x))
+g = F.relu(h, inplace=True)  #!
+loss = (g * 2).sum()
+loss.backward()
+""",
+    ),
+    Broken(
+        "third: gradients handed back in the wrong order",
+        7,
+        "wrong-backward",
+        SET
+        + """
+class Mul(T.autograd.Function):
+    @staticmethod
+    def forward(ctx, a, b):
+        ctx.save_for_backward(a, b)
+        return a * b
+    @staticmethod
+    def backward(ctx, g):  #!
+        a, b = ctx.saved_tensors
+        return g * a, g * b  #!
+p, q = T.randn(6, requires_grad=True), T.randn(6, requires_grad=True)
+opt = T.optim.SGD([p, q], lr=0.01)
+for _ in range(3):
+    loss = (Mul.apply(p, q) - 1).pow(2).mean()
+    opt.zero_grad()
+    loss.backward()
+    opt.step()
+""",
+    ),
+    Broken(
+        "third: one layer times three",
+        7,
+        "used-twice",
+        SET
+        + """
+class Net(nn.Module):
+    def __init__(self, depth=3):
+        super().__init__()
+        self.layers = nn.ModuleList([nn.Linear(6, 6)] * depth)  #!
+        self.out = nn.Linear(6, 1)
+    def forward(self, x):
+        for layer in self.layers:
+            x = T.relu(layer(x))
+        return self.out(x)
+net = Net()
+opt = T.optim.Adam(net.parameters(), lr=1e-3)
+for _ in range(3):
+    opt.zero_grad()
+    F.mse_loss(net(x), target).backward()
+    opt.step()
+""",
+    ),
+    Broken(
+        "third: a target that is a view of what changes",
+        5,
+        "zero-before-step",
+        SET
+        + """
+net = nn.Linear(6, 1)
+opt = T.optim.SGD(net.parameters(), lr=0.1)
+def train_step(a, b):
+    loss = F.mse_loss(net(a), b)
+    loss.backward()
+    net.zero_grad()  #!
+    opt.step()
+    return loss.item()
+for i in range(3):
+    train_step(x, target)
+""",
+    ),
+    Broken(
+        "third: a mean over the wrong axis of attention",
+        5,
+        "wrong-dim",
+        HEAD
+        + """
+net = nn.Linear(4, 3)
+xs = T.randn(8, 4)
+labels = T.tensor([0, 1, 2, 0, 1, 2, 0, 1])
+opt = T.optim.SGD(net.parameters(), lr=0.1)
+for _ in range(3):
+    p = net(xs).softmax(0)  #!
+    loss = -p.gather(1, labels[:, None]).log().mean()
+    opt.zero_grad()
+    loss.backward()
+    opt.step()
+""",
+    ),
 ]
 
 HEALTHY = [
@@ -2462,6 +2852,58 @@ for episode in range(4):
     opt.zero_grad()
     loss.backward()
     opt.step()
+""",
+    ),
+    # the third round
+    Healthy(
+        "third: one cell, many steps",
+        HEAD
+        + """
+cell, out = nn.GRUCell(2, 4), nn.Linear(4, 1)
+opt = T.optim.Adam([*cell.parameters(), *out.parameters()], lr=1e-2)
+for _ in range(3):
+    h = T.zeros(3, 4)
+    for t in range(6):
+        h = cell(T.randn(3, 2), h)
+    loss = out(h).pow(2).mean()
+    opt.zero_grad()
+    loss.backward()
+    opt.step()
+""",
+    ),
+    Healthy(
+        "third: a net of shared layers, as ALBERT",
+        SET
+        + """
+layer = nn.Linear(6, 6)
+net = nn.Sequential(layer, nn.Tanh(), layer, nn.Tanh(), nn.Linear(6, 1))
+opt = T.optim.Adam(net.parameters(), lr=1e-2)
+for _ in range(4):
+    loss = F.mse_loss(net(x), target)
+    opt.zero_grad()
+    loss.backward()
+    opt.step()
+""",
+    ),
+    Healthy(
+        "third: an early stop by validation",
+        LOADER
+        + """
+net = nn.Sequential(nn.Linear(6, 8), nn.ReLU(), nn.Dropout(0.1), nn.Linear(8, 2))
+opt = T.optim.Adam(net.parameters(), lr=1e-2)
+best, wait = float("inf"), 0
+for epoch in range(4):
+    net.train()
+    for xb, yb in loader:
+        opt.zero_grad()
+        F.cross_entropy(net(xb), yb).backward()
+        opt.step()
+    net.eval()
+    with T.no_grad():
+        loss = F.cross_entropy(net(x), y).item()
+    best, wait = (loss, 0) if loss < best else (best, wait + 1)
+    if wait > 2:
+        break
 """,
     ),
 ]

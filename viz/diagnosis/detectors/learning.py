@@ -67,6 +67,7 @@ def _order(seen: Observation) -> Iterator[Finding]:
     yield from _emptied(seen)
     yield from _thrown_away(seen)
     passes = [each for each in seen.passes if each.done and each.kind == "backward"]
+    yield from _never_back(seen)
     if seen.optimizers and not any(step.kind == "step" for step in steps) and len(passes) > 2 and seen.error is None:
         held = seen.optimizers[0]
         if not any(write.kind == "update" for leaf in seen.leaves for write in leaf.writes) and held.made_here:
@@ -75,6 +76,22 @@ def _order(seen: Observation) -> Iterator[Finding]:
                 f"{len(passes)} backward passes ran, and the {held.kind} of line {held.line} never took a step.",
                 "Call optimizer.step() after backward().", [], [passes[-1].line or 0, held.line or 0], 5, share=1.0,
             )  # fmt: skip
+
+
+def _never_back(seen: Observation) -> Iterator[Finding]:
+    """Steps without a single backward pass."""
+    steps = [moment for moment in seen.moments if moment.kind == "step"]
+    if seen.passes or len(steps) < 2 or not all(step.empty for step in steps):
+        return
+    line = seen.places.where_not_called("backward")
+    code = seen.places.code(line)
+    how = f" Line {line}, `{code}`, names backward and does not call it." if line else ""
+    yield Finding(
+        "never-backward", line or steps[0].line, True,
+        f"{len(steps)} steps were taken in line {steps[0].line}, and no backward pass ran: no step found a gradient.{how}",
+        "Call backward() before each step: `loss.backward()`.", [], [line or 0, steps[0].line or 0], 5,
+        (code, f"{code}()") if line and code.endswith(".backward") else None, share=1.0,
+    )  # fmt: skip
 
 
 def _adding(seen: Observation, stale: list[Moment]) -> Iterator[Finding]:
@@ -155,7 +172,7 @@ def _held(seen: Observation) -> Iterator[Finding]:
     lost = [
         leaf
         for leaf in seen.leaves
-        if leaf.parameter
+        if (leaf.parameter or (leaf.name and not leaf.asked and _learns_again(seen, leaf)))
         and leaf.requires_grad
         and leaf.nr not in held
         and leaf.gradients
@@ -187,9 +204,15 @@ def _held(seen: Observation) -> Iterator[Finding]:
         f"{listed(names)} got gradients in {len(lost[0].gradients)} backward passes and never changed: no optimiser holds it. "
         + (f"The {seen.optimizers[optimizer].kind} of line {line}, `{seen.places.code(line)}`, holds others." if line else "")
         + whole,
-        "Give it to the optimiser, `model.parameters()`; if it is frozen on purpose, say so: `p.requires_grad_(False)`.",
+        "Give it to the optimiser, `model.parameters()`; if it is frozen on purpose, say so: `p.requires_grad_(False)`."
+        + ("" if lost[0].parameter else " A module knows of Parameters alone: `self.w = T.nn.Parameter(…)`."),
         names, [line or 0], 5, share=len(untouched) / max(1, len(untouched) + len(held)),
     )  # fmt: skip
+
+
+def _learns_again(seen: Observation, leaf: Leaf) -> bool:
+    """Whether more than one backward() brought it a gradient: an input that is only looked at is made anew each time."""
+    return sum(seen.passes[nr - 1].kind == "backward" for nr, _ in leaf.gradients) > 1
 
 
 def _replaced(seen: Observation, leaf: Leaf, idle: list[Leaf]) -> bool:
@@ -337,7 +360,9 @@ def _rate(seen: Observation) -> Iterator[Finding]:
         if not moved or len(own) < 2 or held.rate is None:
             continue
         near = max(moved)
-        if near < SMALL and len(losses) > 1 and abs(losses[-1] - losses[0]) <= STILL * abs(losses[0]):
+        rates = [step.rate for step in own if step.rate is not None]
+        still = len(losses) > 1 and abs(losses[-1] - losses[0]) <= STILL * abs(losses[0])
+        if near < SMALL and (still or (rates and rates[-1] <= rates[0])):  # a warm-up begins small, and rises
             yield Finding(
                 "rate-too-small", held.line, False,
                 f"{len(own)} steps of the {held.kind} moved the weights by {number(near)} of their size at most, and the loss from {losses[0]:.6g} to "

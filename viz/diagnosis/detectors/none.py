@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from viz.diagnosis.finding import Finding, listed
 from viz.diagnosis.observation import Exit, Leaf, Observation, Part, Ran, Seen, Through
 
+NOT_A_LEAF = "can't optimize a non-leaf Tensor"
 NEEDS_GRAD = "does not require grad"
 COPIES = {"tensor", "as_tensor", "asarray", "scalar_tensor", "Tensor", "FloatTensor", "new_tensor", "full", "array"}
 TRIVIAL = {0.0, 1.0, -1.0, 2.0, 0.5}
@@ -348,7 +349,7 @@ def _rebound_or_non_leaf(seen: Observation) -> Iterator[Finding]:
         else:
             text = (
                 f"{code} computes {name} from another tensor (`{op.name}`), so {name} is no leaf. backward() keeps "
-                f"gradients for leaves only: {name}.grad, read in line {line}, is None."
+                f"gradients for leaves only: {name}.grad, wanted in line {line}, is None."
             )
             fix = (
                 f"Make {name} first and switch its gradient on afterwards, as in `{name}.requires_grad_()` on its own "
@@ -356,7 +357,7 @@ def _rebound_or_non_leaf(seen: Observation) -> Iterator[Finding]:
             )
         yield Finding(
             kind, op.line, True, text, fix, [name], [op.line or 0, line or 0], 1, path=[*op.inputs[:1], value.nr],
-            cut=value.nr, share=1.0, explains_error=seen.error is not None and "NoneType" in seen.error["message"],
+            cut=value.nr, share=1.0, explains_error=seen.error is not None and any(word in seen.error["message"] for word in ("NoneType", NOT_A_LEAF)),
         )  # fmt: skip
 
 

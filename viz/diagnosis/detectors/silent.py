@@ -39,6 +39,7 @@ def find(seen: Observation) -> Iterator[Finding]:
     yield from _functions(seen)
     yield from _uphill(seen)
     yield from _used_twice(seen)
+    yield from _repeated(seen)
     yield from _unseeded(seen)
 
 
@@ -180,6 +181,20 @@ def _used_twice(seen: Observation) -> Iterator[Finding]:
                 f"Use {short} in one of the two, if that was meant.", names, [one for one in reversed(lines) if one], 7, change, share=0.6,
             )  # fmt: skip
             break
+
+
+def _repeated(seen: Observation) -> Iterator[Finding]:
+    """A list of one layer, times n: the same weights in each place."""
+    for part in seen.parts:
+        if part.repeated < 2 or not part.called or not seen.places.multiplies_a_list(part.line):
+            continue
+        code = seen.places.code(part.line)
+        yield Finding(
+            "used-twice", part.line, False,
+            f"Line {part.line}, `{code}`, puts one {part.kind} into {part.repeated} places: multiplying a list copies no layer, and all "
+            "of them share its weights.",
+            f"Make one for each place: `[T.nn.{part.kind}(…) for _ in range({part.repeated})]`.", [part.path], [part.line or 0], 7, share=0.6,
+        )  # fmt: skip
 
 
 def _unseeded(seen: Observation) -> Iterator[Finding]:

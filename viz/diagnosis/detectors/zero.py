@@ -144,7 +144,9 @@ def _cause(seen: Observation, each: Through, leaf: Leaf) -> Finding | None:
     return None
 
 
-def _of_op(seen: Observation, op: Ran, out: Seen, given: Seen, chain: list[int]) -> Finding:
+def _of_op(seen: Observation, op: Ran, out: Seen, given: Seen, chain: list[int]) -> Finding | None:
+    if "dropout" in op.name:
+        return None  # how much a dropout drops is told elsewhere
     code = f"Line {op.line}, `{seen.places.code(op.line)}`:"
     path = chain[::-1]
     lines = [op.line or 0]
@@ -222,6 +224,8 @@ def _zero_factor(seen: Observation, op: Ran, given: Seen) -> tuple[str, int | No
             source = other
             for _ in range(6):  # a mask is mostly made by a comparison and a cast
                 maker = seen.maker(source)
+                if maker is not None and "dropout" in maker.name:
+                    return None  # how much a dropout drops is told elsewhere
                 if maker is None or len(maker.inputs) != 1:
                     break
                 source = seen.values[maker.inputs[0]]

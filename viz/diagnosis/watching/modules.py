@@ -53,11 +53,18 @@ class Modules:
                     leaf.line = leaf.line if leaf.line is not None else part.line
                     if leaf.nr not in part.parameters:
                         part.parameters.append(leaf.nr)
+                names = list(module._modules.values())
                 for child in module.children():
                     inner = seen.parts[self.part(child)]
+                    inner.repeated = max(inner.repeated, sum(child is one for one in names))
                     if part.nr not in inner.parents:
                         inner.parents.append(part.nr)
                 for attribute, kept in list(vars(module).items()):
+                    if self.watch.engine.is_tensor(kept) and kept.requires_grad and self.watch.is_leaf(kept):
+                        leaf = seen.leaves[
+                            self.values.leaf(kept)
+                        ]  # no Parameter: nobody who asks for parameters() gets it
+                        leaf.name = leaf.name or f"{path}.{attribute}".lstrip(".")
                     if attribute.startswith("_") or not isinstance(kept, (list, tuple, dict)):
                         continue
                     things = list(kept.values()) if isinstance(kept, dict) else list(kept)

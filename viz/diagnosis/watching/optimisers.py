@@ -76,13 +76,26 @@ class Optimisers:
 
         @functools.wraps(add)
         def add_param_group(optimizer: Any, *args: Any, **kwargs: Any) -> Any:
-            result = add(optimizer, *args, **kwargs)
+            try:
+                result = add(optimizer, *args, **kwargs)
+            except ValueError:
+                self._refused(args)
+                raise
             if self.watch.looking:
                 self.names.harvest(sys._getframe(1))
                 self.held(optimizer, self.watch.stack())
             return result
 
         return add_param_group
+
+    def _refused(self, args: Any) -> None:
+        """An optimiser did not take what it was given: a tensor that is no leaf has no `.grad` for it to use."""
+        line = self.watch.line()
+        with self.watch.aside():
+            for tensor in self.watch.tensors(args):
+                nr = self.values.known(tensor)
+                if nr is not None and line is not None and tensor.requires_grad and not self.watch.is_leaf(tensor):
+                    self.watch.seen.asked_in_vain.append((nr, line))
 
     def around_zero(self, zero: Any) -> Any:
         """`zero_grad()` of an optimiser or a module."""
