@@ -10,7 +10,7 @@ import math
 from bisect import bisect_right
 from collections import Counter
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import groupby, pairwise
 from typing import Any
 
@@ -27,10 +27,12 @@ WIDEST = 210.0  # pixels for one line of text
 TITLE = 22.0  # pixels of the line with an open module's name
 PADDING = 12.0  # around what is in an open module
 PORT = 10.0  # pixels: where what a module is given comes in, and what it returns goes out
-ACROSS = 620.0  # pixels that a row from left to right may have
+ACROSS = 620.0, 1200.0, 0.0  # pixels that a row from left to right may have: what fits a stage best is taken
 MANY = 60  # boxes in one module; more are taken together
 RECURRENT = 3  # runs of one module that make its steps go from left to right
-AT_FIRST = 1100.0, 760.0  # pixels that what is open at first may take
+ROOMS = (900.0, 290.0), (540.0, 430.0)  # pixels of a stage below its program, and beside it, in a notebook
+FEW = 4  # boxes of one level that are tried by themselves
+READABLE = 0.77  # how small what is open at first may be drawn: ten pixels a letter
 SHADES = 7  # of a gradient's size
 
 
@@ -119,8 +121,10 @@ class _Builder:
         self._links(ops)
         self._results()
         self._describe()
-        placed = self._place()
-        return Network(self.units, placed, self._first(placed), self.chain)
+        for key in self.graded:
+            for around in self.chain.get(key, [])[1:]:
+                self.units[around].graded = True
+        return max((self._place(across) for across in ACROSS), key=_tells)
 
     def _divide(self, key: str, ops: list[Op], depth: int) -> list[tuple[str, list[Op], int]]:
         """Make the children of a box: modules one level deeper, single ops, and parts where there are too many."""
@@ -306,45 +310,54 @@ class _Builder:
     def _crossing(self, keys: Iterable[str]) -> list[Value]:
         return [self.graph.values[key] for key in dict.fromkeys(keys)]
 
-    def _place(self) -> list[Placed]:
-        """Lay each box out; those of one structure once."""
-        for key in self.graded:
-            for around in self.chain.get(key, [])[1:]:
-                self.units[around].graded = True
+    def _place(self, across: float) -> Network:
+        """Lay each box out, in a row where that is at most `across` long; those of one structure once."""
+        units = {key: replace(unit) for key, unit in self.units.items()}
         found: list[Placed] = []
         known: dict[Any, int] = {}
-        for unit in self.units.values():
+        for unit in units.values():
             if unit.kind != "module":
                 continue
-            sizes = [self.units[child].size for child in unit.children]
-            titles = [self.units[child].title for child in unit.children if self.units[child].kind == "module"]
+            sizes = [units[child].size for child in unit.children]
+            titles = [units[child].title for child in unit.children if units[child].kind == "module"]
             listed = ("ModuleList", "ModuleDict")  # whose parts run, not they themselves
             again = Counter(title for title in titles if self.graph.modules.get(title, {}).get("class") not in listed)
             in_time = max(again.values(), default=0) >= RECURRENT
             form = tuple(sizes), tuple(unit.links), in_time
             if form not in known:
                 known[form] = len(found)
-                found.append(_laid_out(sizes, unit.links, in_time))
+                found.append(_laid_out(sizes, unit.links, sum(width + 34 for width, _ in sizes) <= across or in_time))
             unit.layout = known[form]
-        return found
+        whole = Network(units, found, [], self.chain)
+        return replace(whole, first=self._first(whole))
 
-    def _first(self, placed: list[Placed]) -> list[str]:
-        """What is open at first: level by level, as long as that fits a stage; a program of one model shows its inside."""
-        whole = Network(self.units, placed, [], self.chain)
-        opened: list[str] = [ROOT]
-        level = [ROOT]
+    def _first(self, whole: Network) -> list[str]:
+        """What is open at first, level by level, as far as a stage shows it whole; of one model alone, its inside."""
+        opened = level = [ROOT]
         while True:
             inside = [key for one in level for key in self.units[one].children if self.units[key].kind == "module"]
             inside = [key for key in inside if len(self.units[key].ops) > 1]
-            if not inside:
-                return opened
-            shown = compose(whole, [*opened, *inside])
-            fits = shown.width <= AT_FIRST[0] and shown.height <= AT_FIRST[1]
             alone = level == [ROOT] and sum(self.units[key].kind == "module" for key in self.units[ROOT].children) == 1
-            if not fits and not alone:
-                return opened
-            opened += inside
-            level = inside
+            if alone or (inside and _scale(compose(whole, [*opened, *inside])) >= READABLE):
+                opened, level = [*opened, *inside], inside
+                continue
+            for key in sorted(inside, key=lambda key: -len(self.units[key].ops))[
+                :FEW
+            ]:  # not all: those that there is room for
+                if _scale(compose(whole, [*opened, key])) >= READABLE:
+                    opened = [*opened, key]
+            return opened
+
+
+def _scale(shown: Shown) -> float:
+    """How small the picture is in the usual room that suits it better."""
+    return max(min(1.0, wide / shown.width, high / shown.height) for wide, high in ROOMS)
+
+
+def _tells(whole: Network) -> tuple[bool, int, float]:
+    """How much of a network is seen at first: whole and readable, then how much is open, then how large."""
+    scale = _scale(compose(whole, whole.first))
+    return scale >= READABLE, len(whole.first) if scale >= READABLE else 0, scale
 
 
 def _deep(op: Op) -> int:
@@ -366,15 +379,14 @@ def _op_rows(graph: Graph, op: Op) -> list[tuple[str, str, str]]:
     return rows
 
 
-def _laid_out(sizes: list[tuple[float, float]], links: list[tuple[int, int]], in_time: bool) -> Placed:
-    """Left to right where that is short, and where the same modules run step by step: a column a step."""
+def _laid_out(sizes: list[tuple[float, float]], links: list[tuple[int, int]], in_a_row: bool) -> Placed:
+    """The boxes from left to right, or one below the other."""
     if len(sizes) == 1:
         ((width, height),) = sizes
         return Placed(width, height, [(width / 2, height / 2)], [])
     boxes = [(f"c{place}", *size) for place, size in enumerate(sizes)]
     ends = [(f"l{place}", f"c{tail}", f"c{head}", 0.0, 0.0) for place, (tail, head) in enumerate(links)]
-    across = sum(width + 34 for width, _ in sizes) <= ACROSS
-    made = layouts.place(boxes, ends, "LR" if across or in_time else "TB")
+    made = layouts.place(boxes, ends, "LR" if in_a_row else "TB")
     spots = [(made.spots[key].x, made.spots[key].y) for key, _, _ in boxes]
     return Placed(made.width, made.height, spots, [made.curves.get(key, []) for key, *_ in ends])
 
