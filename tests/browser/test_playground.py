@@ -14,7 +14,7 @@ from support.harness import complaints
 def notebook(desk: Any) -> Any:
     opened = desk.open(desk.write("playground.ipynb", "import viz\nshown = viz.playground()\nshown"))
     opened.run_all()
-    expect(opened.page.locator(".tgv-playground .tgv-charts > svg")).to_be_attached()
+    expect(opened.page.locator(".tgv-playground .tgv-ground-charts > svg")).to_be_attached()
     return opened
 
 
@@ -51,9 +51,9 @@ def test_it_plays_on_both_engines_side_by_side_and_nothing_moves(root: Any) -> N
     root.get_by_role("button", name="Play").click()
     expect(root.locator(".tgv-counter")).to_have_text(re.compile(r"step \d\d"))
     root.get_by_role("button", name="Pause").click()
-    first, second = root.locator(".tgv-told").all_inner_texts()
+    first, second = root.locator(".tgv-ground-told").all_inner_texts()
     assert first.removeprefix("A ") == second.removeprefix("B ")
-    expect(root.locator(".tgv-plane .run0, .tgv-plane .run1")).to_have_count(2)
+    expect(root.locator(".tgv-ground-plane .run0, .tgv-ground-plane .run1")).to_have_count(2)
     assert places(root) == before
 
 
@@ -64,9 +64,9 @@ def test_keys_train_put_points_and_open_a_step(root: Any) -> None:
     plane.focus()
     for key in ("ArrowRight", "ArrowUp", "Enter"):
         page.keyboard.press(key)
-    expect(root.locator(".tgv-plane .point")).to_have_count(7)
+    expect(root.locator(".tgv-ground-plane .point")).to_have_count(7)
     page.keyboard.press("Delete")
-    expect(root.locator(".tgv-plane .point")).to_have_count(6)
+    expect(root.locator(".tgv-ground-plane .point")).to_have_count(6)
     root.get_by_role("button", name="Play").focus()
     page.keyboard.press("ArrowRight")
     expect(root.locator(".tgv-counter")).to_have_text("step 1")
@@ -81,16 +81,16 @@ def test_keys_train_put_points_and_open_a_step(root: Any) -> None:
 def test_what_cannot_be_is_told_and_the_code_is_what_was_set(root: Any) -> None:
     root.get_by_role("textbox", name="rate (lr)").fill("0")
     root.get_by_role("textbox", name="rate (lr)").press("Enter")
-    expect(root.locator(".tgv-said")).to_have_text("the rate (lr) must be larger than 0 and finite, not 0. With a rate of 0 no parameter moves.")  # fmt: skip
+    expect(root.locator(".tgv-ground-said")).to_have_text("the rate (lr) must be larger than 0 and finite, not 0. With a rate of 0 no parameter moves.")  # fmt: skip
     root.get_by_role("textbox", name="rate (lr)").fill("0.5")
     root.get_by_role("textbox", name="rate (lr)").press("Enter")
-    expect(root.locator(".tgv-said")).to_be_empty()
+    expect(root.locator(".tgv-ground-said")).to_be_empty()
     root.get_by_role("button", name="code").click()
-    expect(root.locator(".tgv-listing")).to_contain_text("lr=0.5")
+    expect(root.locator(".tgv-ground-listing")).to_contain_text("lr=0.5")
     root.get_by_label("zero_grad()").uncheck()
-    expect(root.locator(".tgv-listing")).not_to_contain_text("zero_grad")
+    expect(root.locator(".tgv-ground-listing")).not_to_contain_text("zero_grad")
     root.get_by_label("zero_grad()").check()
-    expect(root.locator(".tgv-listing")).to_contain_text("zero_grad")
+    expect(root.locator(".tgv-ground-listing")).to_contain_text("zero_grad")
     root.get_by_role("button", name="training").click()
 
 

@@ -175,7 +175,7 @@ def _sizes(box: tuple[float, float, float, float], learners: Sequence[Learner | 
     every = math.ceil((high - low) / 5)
     heights = [float(height) for height in range(int(low), int(high) + 1) if height % every == 0]
     panel.axes(
-        "size of the gradient (rms)",
+        "gradient size (rms; pale: at step 1)",
         "layer, from the input to the output",
         [(height, _power(height)) for height in heights],
         counted=True,

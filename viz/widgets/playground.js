@@ -51,6 +51,7 @@ function renderPlayground({ model, el }) {
   let player = null;
   let wide = 0; // pixels that the charts have
   let asked = 0; // when the last question went
+  let drawn = null; // the answer that is on the page
   let told = ""; // what was said last: it is not said again at each picture
   const own = Math.random().toString(36).slice(2, 8);
 
@@ -82,13 +83,17 @@ function renderPlayground({ model, el }) {
   }
 
   function play(wanted) {
-    playing = wanted;
+    showPlaying(wanted);
     if (playing) at = -1;
+    if (playing) ask({ steps: Number(speed.value) });
+    else if (sequence) ask(); // the still of a saved notebook is made when it rests
+  }
+
+  function showPlaying(wanted) {
+    playing = wanted;
     playButton.replaceChildren(icon(playing ? "pause" : "play"));
     playButton.setAttribute("aria-label", playing ? "Pause" : "Play");
     playButton.title = playing ? "Pause (Space)" : "Play (Space)";
-    if (playing) ask({ steps: Number(speed.value) });
-    else if (sequence) ask(); // the still of a saved notebook is made when it rests
   }
 
   function step() {
@@ -116,7 +121,7 @@ function renderPlayground({ model, el }) {
     changed();
   };
   const rows = ROWS.map(([name, text, kind, choices]) => {
-    const row = { name, kind, choices, mark: h("span", { class: "tgv-other", "aria-hidden": "true" }), field: null };
+    const row = { name, kind, choices, mark: h("span", { class: "tgv-ground-other", "aria-hidden": "true" }), field: null };
     const id = `${own}-${name}`;
     if (kind === "switch") {
       row.field = h("input", { type: "checkbox", id, onchange: () => set(name, row.field.checked) });
@@ -130,20 +135,20 @@ function renderPlayground({ model, el }) {
       // JupyterLab takes Enter for itself, and the field would not say that it has changed.
       row.field = h("input", { id, inputmode: "decimal", size: 6, autocomplete: "off", onchange: take, onkeydown: (event) => event.key === "Enter" && take() });
       const turn = (by) => () => set(name, beside(choices, settings[looked][name], by));
-      row.control = h("span", { class: "tgv-count" },
-        h("button", { type: "button", class: "tgv-turn", "aria-label": `less ${text}`, onclick: turn(-1) }, "−"), row.field,
-        h("button", { type: "button", class: "tgv-turn", "aria-label": `more ${text}`, onclick: turn(1) }, "+"));
+      row.control = h("span", { class: "tgv-ground-count" },
+        h("button", { type: "button", class: "tgv-ground-turn", "aria-label": `less ${text}`, onclick: turn(-1) }, "−"), row.field,
+        h("button", { type: "button", class: "tgv-ground-turn", "aria-label": `more ${text}`, onclick: turn(1) }, "+"));
     }
-    row.element = h("div", { class: "tgv-setting" }, h("label", { for: id }, text, row.mark), h("div", {}, row.control));
+    row.element = h("div", { class: "tgv-ground-setting" }, h("label", { for: id }, text, row.mark), h("div", {}, row.control));
     return row;
   });
   const tabs = LETTERS.map((letter, run) => {
-    const tab = h("button", { type: "button", class: `tgv-tab tgv-tab-${letter}`, onclick: () => lookAt(run) });
+    const tab = h("button", { type: "button", class: `tgv-ground-tab tgv-ground-tab-${letter}`, onclick: () => lookAt(run) });
     tab.innerHTML = `<svg class="tgc tgp" width="26" height="8" aria-hidden="true"><path class="path run${run}" d="M0 4H26"/></svg>`;
     tab.append(h("span", {}));
     return tab;
   });
-  const drop = h("button", { type: "button", class: "tgv-drop", "aria-label": "Take setting B away", title: "Take setting B away", onclick: () => {
+  const drop = h("button", { type: "button", class: "tgv-ground-drop", "aria-label": "Take setting B away", title: "Take setting B away", onclick: () => {
     if (!settings[1]) return;
     settings = [settings[0], null];
     looked = 0;
@@ -190,7 +195,7 @@ function renderPlayground({ model, el }) {
     changed();
   } });
   const classButtons = ["class 0", "class 1"].map((text, each) => {
-    const one = h("button", { type: "button", class: "tgv-class", title: "The class of the points that you put", onclick: () => { label = each; drawControls(); } });
+    const one = h("button", { type: "button", class: "tgv-ground-class", title: "The class of the points that you put", onclick: () => { label = each; drawControls(); } });
     one.innerHTML = `<svg class="tgc tgp" width="12" height="12" viewBox="0 0 12 12" aria-hidden="true">${each ? '<rect class="class1" x="2" y="2" width="8" height="8"/>' : '<circle class="class0" cx="6" cy="6" r="4.6"/>'}</svg>`;
     one.append(text);
     return one;
@@ -207,11 +212,11 @@ function renderPlayground({ model, el }) {
 
   const views = ["training", "code"].map((name) => h("button", { type: "button", class: "tgv-choice", onclick: () => show(name) }, name));
   const back = h("button", { type: "button", class: "tgv-text-button", onclick: () => show("training") }, "← back");
-  const charts = h("div", { class: "tgv-charts" });
+  const charts = h("div", { class: "tgv-ground-charts" });
   const copyButton = h("button", { type: "button", class: "tgv-text-button", onclick: () => copy(text(), listing, copyButton) }, "copy");
-  const listing = h("div", { class: "tgv-listing" });
-  const sheet = h("div", { class: "tgv-sheet", hidden: true },
-    h("div", { class: "tgv-sheet-bar" }, h("span", { class: "tgv-label" }, "This is what runs here, to the letter; it runs in any notebook."), h("span", { class: "tgv-spring" }), copyButton), listing);
+  const listing = h("div", { class: "tgv-ground-listing" });
+  const sheet = h("div", { class: "tgv-ground-sheet", hidden: true },
+    h("div", { class: "tgv-ground-sheet-bar" }, h("span", { class: "tgv-label" }, "This is what runs here, to the letter; it runs in any notebook."), h("span", { class: "tgv-spring" }), copyButton), listing);
   const reset = button("first", "Begin anew", "Home", begin);
   const playButton = button("play", "Play", "Space", () => play(!playing));
   const stepButton = button("step", "One step", "→", step);
@@ -223,26 +228,26 @@ function renderPlayground({ model, el }) {
     ask();
   } });
   const counter = h("output", { class: "tgv-counter", "aria-live": "off" });
-  const open = h("button", { type: "button", class: "tgv-text-button tgv-open", onclick: () => {
+  const open = h("button", { type: "button", class: "tgv-text-button tgv-ground-open", onclick: () => {
     if (!model.get("frame").opens) return say("Take a step first: then it can be opened.");
     if (playing) play(false);
     say("The step is run again, with every gradient written down…");
     ask({ open: looked });
   } }, "open this step");
-  const sentences = LETTERS.map(() => h("p", { class: "tgv-told" }));
-  const note = h("p", { class: "tgv-said", role: "status" });
-  const stage = h("div", { class: "tgv-step-stage", hidden: true });
+  const sentences = LETTERS.map(() => h("p", { class: "tgv-ground-told" }));
+  const note = h("p", { class: "tgv-ground-said", role: "status" });
+  const stage = h("div", { class: "tgv-ground-step-stage", hidden: true });
   const dataChoices = h("div", { class: "tgv-choices", role: "group", "aria-label": "Data" }, ...dataButtons);
   const viewChoices = h("div", { class: "tgv-choices", role: "group", "aria-label": "View" }, ...views);
-  const right = h("div", { class: "tgv-right" },
-    h("div", { class: "tgv-scene" }, h("div", { class: "tgv-field" }, plane.element, h("div", { class: "tgv-hand", role: "group", "aria-label": "Points" }, ...classButtons, h("span", { class: "tgv-spring" }), clear)), charts), sheet);
+  const right = h("div", { class: "tgv-ground-right" },
+    h("div", { class: "tgv-ground-scene" }, h("div", { class: "tgv-ground-field" }, plane.element, h("div", { class: "tgv-ground-hand", role: "group", "aria-label": "Points" }, ...classButtons, h("span", { class: "tgv-spring" }), clear)), charts), sheet);
   const body = h("div", { class: "tgv-ground" },
-    h("div", { class: "tgv-settings-column", role: "group", "aria-label": "Settings" },
-      h("div", { class: "tgv-tabs", role: "group", "aria-label": "Setting" }, ...tabs, drop), ...rows.map(({ element }) => element)), right);
+    h("div", { class: "tgv-ground-settings-column", role: "group", "aria-label": "Settings" },
+      h("div", { class: "tgv-ground-tabs", role: "group", "aria-label": "Setting" }, ...tabs, drop), ...rows.map(({ element }) => element)), right);
   const foot = h("div", { class: "tgv-controls" }, reset, playButton, stepButton, speed, h("div", { class: "tgv-scrub" }, slider), counter, open);
   const head = h("div", { class: "tgv-head" }, h("div", { class: "tgv-title" }, "Playground"), dataChoices, h("span", { class: "tgv-spring" }), viewChoices);
   const root = h("div", { class: "tgv tgv-playground", role: "group", "aria-label": "Playground", tabindex: "-1" },
-    head, body, foot, h("div", { class: "tgv-words" }, ...sentences, note), stage);
+    head, body, foot, h("div", { class: "tgv-ground-words" }, ...sentences, note), stage);
   const style = h("div", { hidden: true });
   style.innerHTML = model.get("task").look;
   el.replaceChildren(style, root);
@@ -302,6 +307,15 @@ function renderPlayground({ model, el }) {
   function drawFrame() {
     const frame = model.get("frame");
     const mine = sent !== null && frame.seq === sent.seq;
+    if (sent && frame === drawn) { // a page with no Python gives the old answer once more, and says why itself
+      clearTimeout(slow);
+      sent = next = null;
+      ({ data, points, settings } = model.get("task"));
+      looked = frame.looked;
+      showPlaying(false);
+      drawControls();
+    }
+    drawn = frame;
     if (mine) {
       clearTimeout(slow);
       sent = null;
@@ -319,9 +333,9 @@ function renderPlayground({ model, el }) {
       sentence.replaceChildren(...(both && words ? [h("b", {}, LETTERS[run]), ` ${words}`] : [words]));
     });
     open.setAttribute("aria-disabled", String(!frame.opens));
-    root.classList.toggle("tgv-over", frame.over);
+    root.classList.toggle("tgv-ground-over", frame.over);
     if (mine || frame.said) say(frame.said);
-    note.classList.toggle("tgv-refusal", Boolean(frame.said));
+    note.classList.toggle("tgv-ground-refusal", Boolean(frame.said));
     if (playing && (frame.over || frame.said)) play(false);
     if (next) ask(next);
     else if (mine) tick();
@@ -335,7 +349,7 @@ function renderPlayground({ model, el }) {
     }
     if (view === "stage" || event.defaultPrevented || event.ctrlKey || event.metaKey || event.altKey) return;
     const target = /** @type {HTMLElement} */ (event.target);
-    if (target.matches("input, select, .tgv-plane, .tgv-code") || (event.key === " " && target.tagName === "BUTTON")) return;
+    if (target.matches("input, select, .tgv-ground-plane, .tgv-code") || (event.key === " " && target.tagName === "BUTTON")) return;
     const action = { " ": () => play(!playing), ArrowRight: step, Home: begin }[event.key];
     if (!action) return;
     action();

@@ -22,13 +22,13 @@ export class Plane {
     this.reach = 1;
     this.cross = null;
     this.canvas = h("canvas", { "aria-hidden": "true" });
-    this.drawing = h("div", { class: "tgv-plane-drawing", "aria-hidden": "true" });
+    this.drawing = h("div", { class: "tgv-ground-plane-drawing", "aria-hidden": "true" });
     this.element = h("div", {
-      class: "tgv-plane", role: "application", tabindex: "0", "aria-label": "The plane. Among own points: arrows move a cross, Enter puts a point there, Delete takes the nearest away",
+      class: "tgv-ground-plane", role: "application", tabindex: "0", "aria-label": "The plane. Among own points: arrows move a cross, Enter puts a point there, Delete takes the nearest away",
       onclick: (event) => this.#pressed(event, event.shiftKey), oncontextmenu: (event) => { event.preventDefault(); this.#pressed(event, true); },
       onkeydown: (event) => this.#key(event), onblur: () => this.#moveCross(null),
     }, this.canvas, this.drawing);
-    this.drawing.innerHTML = `<svg class="tgc tgp" viewBox="0 0 ${SIDE} ${SIDE}"><g></g><g></g><path class="tgv-cross" d=""/></svg>`;
+    this.drawing.innerHTML = `<svg class="tgc tgp" viewBox="0 0 ${SIDE} ${SIDE}"><g></g><g></g><path class="tgv-ground-cross" d=""/></svg>`;
     const [lines, dots] = this.drawing.querySelectorAll("g");
     this.lines = lines;
     this.dots = dots;
@@ -43,7 +43,7 @@ export class Plane {
   /** `heat`: for each place how sure the network is of class 1, base64; null where it gives no numbers. */
   show(heat, lines) {
     this.lines.innerHTML = lines;
-    this.element.classList.toggle("tgv-lost", heat === null);
+    this.element.classList.toggle("tgv-ground-lost", heat === null);
     if (heat === null) return;
     const sure = Uint8Array.from(atob(heat), (letter) => letter.charCodeAt(0));
     const size = Math.sqrt(sure.length);
@@ -80,7 +80,7 @@ export class Plane {
   #moveCross(place) {
     this.cross = place?.map((each) => Math.max(-this.reach, Math.min(this.reach, each))) ?? null;
     const [x, y] = (this.cross ?? [0, 0]).map((each, axis) => ((1 + ((axis ? -1 : 1) * each) / this.reach) / 2) * SIDE);
-    this.drawing.querySelector(".tgv-cross").setAttribute("d", this.cross ? `M${x - 9} ${y}h18M${x} ${y - 9}v18` : "");
+    this.drawing.querySelector(".tgv-ground-cross").setAttribute("d", this.cross ? `M${x - 9} ${y}h18M${x} ${y - 9}v18` : "");
   }
 
   /** `points` without the one that is nearest to a place; as they are where none is near. */
