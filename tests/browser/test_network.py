@@ -72,7 +72,6 @@ def test_enter_opens_down_to_single_ops_and_the_gradient_reaches_them(page: Any)
 def test_axe_finds_nothing_in_a_network_with_its_colours(page: Any, theme: str) -> None:
     page.emulate_media(color_scheme=theme)
     page.locator(".tgv-player").press("End")
-    page.wait_for_timeout(300)
     assert complaints(page, ".tgv-player") == []
 
 

@@ -6,7 +6,7 @@ import random
 from typing import Any
 
 import pytest
-from support.harness import complaints
+from support.harness import complaints, rest
 from support.stage_programs import PROGRAMS
 
 SIZES = {"laptop": (1366, 768), "desktop": (1920, 1080)}
@@ -68,7 +68,7 @@ class Bench:
         root = self.page.locator(f".tgv-{widget}:not([data-old])").first
         root.locator(".tgv-stage svg text:visible").first.wait_for()
         self.page.wait_for_function("() => !document.querySelector('.tgv[aria-busy=true]')")
-        self.page.wait_for_timeout(300)
+        rest(self.page, f".tgv-{widget}")
         return root
 
 
@@ -84,7 +84,7 @@ def test_the_whole_graph_is_on_the_stage_and_can_be_read(bench: Any, widget: str
     root = shown.show(widget, PROGRAMS[name])
     for view in ("values", "grad_fn"):
         root.get_by_role("button", name=view, exact=True).click()
-        shown.page.wait_for_timeout(400)
+        rest(shown.page, f".tgv-{widget}")
         seen = root.evaluate(SEEN)
         if view == "values":
             assert seen["labels"] > 0
