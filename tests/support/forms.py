@@ -502,6 +502,8 @@ T.manual_seed(1); D = T.distributions; f = D.TransformedDistribution(D.Independe
 T.manual_seed(1); logits = T.zeros(3, requires_grad=True); T.distributions.RelaxedOneHotCategorical(T.tensor(1.), logits=logits).rsample()[0].backward(); out = logits.grad, T.distributions.OneHotCategoricalStraightThrough(T.tensor([.3, .7])).rsample(), T.poisson(T.tensor([2., 15.])), T.binomial(T.tensor([5., 90.]), T.tensor([.5, .4]))
 class G(T.distributions.Distribution):\n arg_constraints = {}\n def __init__(self, loc): self.loc = loc; super().__init__(loc.shape)\n def rsample(self, sample_shape=()): return self.loc + T.ones(self._extended_shape(sample_shape))\nout = G(T.zeros(2)).sample((2,)), G(T.zeros(2)).rsample()
 from {T}.distributions import constraints as c; out = c.positive.check(T.tensor([1., -1.])), c.simplex.check(T.tensor([.5, .5])), str(c.unit_interval), str(c.real), c.nonnegative_integer.check(T.tensor([1.5, 2.]))
+T.manual_seed(0); m = T.nn.Embedding(4, 3, max_norm=1., norm_type=1); y = m(T.tensor([1, 2, 1])); y.sum().backward(); out = y, m.weight, m.weight.grad, repr(m), T.nn.functional.embedding(T.tensor([0]), m.weight.detach().clone() * 9, max_norm=2.)
+T.manual_seed(0); l = T.nn.Linear(3, 2); o = T.optim.Adafactor(l.parameters(), lr=.1, weight_decay=.01)\nfor _ in range(3): o.zero_grad(); l(T.ones(1, 3)).pow(2).sum().backward(); o.step()\nout = l.weight, l.bias, repr(o), {k: sorted(v) for k, v in o.state_dict()['state'].items()}
 x = T.tensor([1., 2.], requires_grad=True); T.nextafter(x, T.tensor([3., 2.])).sum().backward(); out = x.grad
 """
 

@@ -310,8 +310,9 @@ class Embedding(Module):
         dtype: Any = None,
     ) -> None:
         super().__init__()
-        if max_norm is not None or scale_grad_by_freq or sparse:
-            raise NotImplementedError("Embedding with max_norm, scale_grad_by_freq or sparse is not built.")
+        if scale_grad_by_freq or sparse:
+            raise NotImplementedError("Embedding with scale_grad_by_freq or sparse is not built: leave it out.")
+        self.max_norm, self.norm_type, self.scale_grad_by_freq, self.sparse = max_norm, norm_type, False, False
         if padding_idx is not None and not -num_embeddings <= padding_idx < num_embeddings:
             raise AssertionError("Padding_idx must be within num_embeddings")
         self.num_embeddings, self.embedding_dim = num_embeddings, embedding_dim
@@ -354,11 +355,14 @@ class Embedding(Module):
         )
 
     def forward(self, input: Tensor) -> Tensor:
-        return F.embedding(input, self.weight, self.padding_idx)
+        return F.embedding(input, self.weight, self.padding_idx, self.max_norm, self.norm_type)
 
     def extra_repr(self) -> str:
         shown = f"{self.num_embeddings}, {self.embedding_dim}"
-        return shown if self.padding_idx is None else shown + f", padding_idx={self.padding_idx}"
+        for name, usual in (("padding_idx", None), ("max_norm", None), ("norm_type", 2)):
+            if getattr(self, name) != usual:
+                shown += f", {name}={getattr(self, name)}"
+        return shown
 
 
 class EmbeddingBag(Module):

@@ -68,6 +68,8 @@ class Optimizer:
 
     # What a scheduler asks before its own first step.
     _opt_called = False
+    # True where `_update` applies the weight decay itself.
+    _own_decay = False
     # The hooks that were registered, by when they are called: "step_pre", "load_state_dict_post", …
     _hooks: dict[str, dict[int, Hook]] = {}  # noqa: RUF012 - replaced, never changed
 
@@ -191,7 +193,7 @@ class Optimizer:
                 grad = p._grad._data
                 if group.get("maximize"):
                     grad = -grad
-                if group.get("weight_decay"):
+                if group.get("weight_decay") and not self._own_decay:
                     if group.get("decoupled_weight_decay"):
                         p._data *= 1 - float(group["lr"]) * group["weight_decay"]
                     else:

@@ -6,6 +6,7 @@ import math
 
 import numpy as np
 
+from ...core.node import bump_version
 from ...tensor import Tensor, wrap
 from ..arrays import add_slices
 from ..binding import functions, nn_functions, public
@@ -158,6 +159,14 @@ def bilinear(input1, input2, weight, bias=None):
     return out if bias is None else out + bias
 
 
+def _shorten(weight, rows, max_norm, norm_type):
+    """Scale those of `rows` that are longer than `max_norm` to it, in place."""
+    norms = np.linalg.norm(weight._data[rows], norm_type, axis=1)
+    long = norms > max_norm
+    weight._data[rows[long]] *= (max_norm / (norms[long] + 1e-7)).astype(weight._data.dtype)[:, None]
+    bump_version(weight)
+
+
 @public(where=_NN, method=False)
 def embedding(input, weight, padding_idx=None, max_norm=None, norm_type=2.0, scale_grad_by_freq=False, sparse=False):
     """The rows of `weight` (classes, features) that the integers of `input` name.
@@ -167,8 +176,8 @@ def embedding(input, weight, padding_idx=None, max_norm=None, norm_type=2.0, sca
     tensor([[2.0000, 2.1000],
             [0.0000, 0.1000]])
     """
-    if max_norm is not None or scale_grad_by_freq or sparse:
-        raise NotImplementedError("embedding with max_norm, scale_grad_by_freq or sparse is not built.")
+    if scale_grad_by_freq or sparse:
+        raise NotImplementedError("embedding with scale_grad_by_freq or sparse is not built: leave it out.")
     if input._data.dtype.kind not in "iu":
         raise RuntimeError(
             "Expected tensor for argument #1 'indices' to have one of the following scalar types: Long, Int; but got "
@@ -176,6 +185,8 @@ def embedding(input, weight, padding_idx=None, max_norm=None, norm_type=2.0, sca
         )
     if input._data.size and not (input._data.min() >= 0 and input._data.max() < weight.shape[0]):
         raise IndexError("index out of range in self")
+    if max_norm is not None:
+        _shorten(weight, np.unique(input._data), max_norm, norm_type)
     if padding_idx is not None and padding_idx < 0:
         padding_idx += weight.shape[0]
     return Embedding.apply(weight, indices=input, padding_idx=-1 if padding_idx is None else padding_idx)
