@@ -9,6 +9,7 @@ import pytest
 from support.diagnosis import broken, healthy, scripts, unseen
 
 import viz
+from viz.diagnosis import cause
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -330,3 +331,17 @@ def test_a_program_hears_nothing_of_what_the_watching_stumbles_over(engine, monk
     assert report.error is None
     assert "2., 2." in report.stdout
     assert "could not be looked at: ValueError: no such thing" in report.looked_at
+
+
+def test_the_path_of_a_finding_is_stepped_back_from_the_loss_to_its_cut(engine):
+    report = viz.diagnose(broken.BROKEN[0].program, engine=engine)
+    path = cause.path_of(report.observation, report.findings[0])
+    assert path.graph.ops[path.cut].function == "detach"
+    made = cause.scene(report.observation, path)
+    assert [step["phase"] for step in made["steps"]][-2:] == ["error", "end"]
+    assert made["steps"][-2]["line"] == 12
+    assert made["steps"][-1]["sentence"].endswith(".grad stays None.")
+    view = made["views"]["values"]
+    for picture in (view, *view["others"]):
+        assert len(picture["patches"]) == len(made["steps"])
+        assert picture["svg"].count(" error") == 1

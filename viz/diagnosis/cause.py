@@ -19,6 +19,7 @@ from viz.recording.graph import Graph, Op, Value
 
 MOST = 3  # ops of a path that are shown; what lies between is counted
 VIEW = "values"
+WIDE = 700  # pixels of a picture, from which on a narrower one comes along
 
 
 @dataclass
@@ -140,22 +141,30 @@ def scene(seen: Observation, path: Path) -> dict[str, Any]:
         steps.append(step)
         stage.close()
     stage.patches[0] = {}
+    shown = [_drawn(path, stage, shapes.FULL, 0)]
+    if shown[0]["width"] > WIDE:  # a narrow place takes one that tells less, and all of it
+        shown += [_drawn(path, stage, detail, rank) for rank, detail in enumerate(shapes.DETAILS[1:], 1)]
+    view = {**shown[0], "others": shown[1:]}
+    return {"title": path.title, "views": {VIEW: view}, "steps": steps, "details": details.details(path.graph)}
+
+
+def _drawn(path: Path, stage: Stage, detail: shapes.Detail, rank: int) -> dict[str, Any]:
+    """One picture of the path, as the stage wants it; `rank` says how little it tells."""
     identity = scenes.new_identity()
-    drawing = shapes.drawing(path.graph, VIEW, stage.rooms)
+    drawing = shapes.drawing(path.graph, VIEW, stage.rooms, detail=detail)
     layout = scenes.arrange(drawing)
     first = {path.cut: State("error")} if path.cut is not None else {}
     width, height = svg.canvas(layout, [])
-    shown = {
+    return {
         "svg": svg.write(drawing, layout, identity, first, path.title, details.describe(path.graph)),
         "patches": [translated(patch, drawing) for patch in stage.patches],
         "moves": shown_moves(stage.moves, drawing),
         "id": identity,
-        "rank": 0,
-        "least": drawing.detail.least,
+        "rank": rank,
+        "least": detail.least,
         "width": round(width),
         "height": round(height),
     }
-    return {"title": path.title, "views": {VIEW: shown}, "steps": steps, "details": details.details(path.graph)}
 
 
 def _steps(seen: Observation, path: Path, stage: Stage) -> Iterator[dict[str, Any]]:
