@@ -1,8 +1,12 @@
-"""What is bound to Tensor is declared for the type checker, so that it knows a wrong attribute."""
+"""What is bound to Tensor is declared for the type checker, so that it knows a wrong attribute and what a method gives."""
 
+import inspect
 import re
 
-from support.declare import STUB, names
+import pytest
+from support.declare import STUB, names, results
+
+import tinygrad_edu
 
 
 def test_every_name_that_is_bound_to_tensor_is_declared() -> None:
@@ -12,4 +16,12 @@ def test_every_name_that_is_bound_to_tensor_is_declared() -> None:
 
 
 def test_no_name_lets_every_attribute_pass() -> None:
-    assert "__getattr__" not in STUB.read_text(encoding="utf-8")
+    assert "def __getattr__" not in STUB.read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize("name", ["exp", "add", "sum", "reshape", "mul_", "detach"])
+def test_a_method_is_declared_with_the_result_and_the_parameters_that_it_has(name: str) -> None:
+    declared = re.search(rf"    def {name}\((.*)\) -> (.*): \.\.\.", STUB.read_text(encoding="utf-8"))
+    assert declared is not None and declared[2] == "Tensor" == results()[name]
+    own = list(inspect.signature(getattr(tinygrad_edu.Tensor, name)).parameters)[1:]
+    assert re.findall(r"(\w+): Any", declared[1])[: len(own)] == own

@@ -144,8 +144,9 @@ def unpack_dual(tensor: Tensor, *, level: int | None = None) -> UnpackedDualTens
         primal = tensor.view_as(tensor)
     # A view of a dual tensor without a part in its tangent.
     primal._tangent = (_state.generation, None)
-    if primal._grad_fn is not None:
-        primal._grad_fn._name = "Identity"  # what PyTorch calls this node
+    node: Any = primal._grad_fn
+    if node is not None:
+        node._name = "Identity"  # what PyTorch calls this node
     return UnpackedDualTensor(primal, tangent)
 
 
