@@ -2,8 +2,8 @@
 
 1. `tensor.py`: an array, and what is kept beside it.
 2. `node.py`: an op that was recorded. Edges lead to the nodes of its inputs; `AccumulateGrad` ends a path.
-3. `op.py`: an op is a short class; `apply` computes it and asks for its node.
-4. `plan.py`: what a node keeps for its rules, how it reads that back, and which rules it runs.
+3. `op.py`: an op is a short class; `operator` and `apply` compute it and ask for its node, `_step` runs its rules.
+4. `plan.py`: which rules a node runs, what it keeps for them, and how it is made.
 5. `engine.py`: a backward pass counts, takes the node that is ready, runs it, delivers what comes out.
 6. `state.py`: the modes of a thread, in one object.
 

@@ -1,4 +1,4 @@
-"""A Plan: what one pattern of inputs makes an op keep, how the node reads it back, and which rules it runs.
+"""A Plan: for one pattern of inputs, the rules that an op runs, what it keeps for them, and how its node is made.
 
 Which inputs need a gradient decides which rules run, and the rules decide what is kept. So this is worked out once for each
 op and pattern, and every node of that pattern shares the plan.
