@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import ast
 import inspect
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -116,3 +118,4 @@ def declared(stub: str) -> str:
 
 if __name__ == "__main__":
     STUB.write_text(declared(STUB.read_text(encoding="utf-8")), encoding="utf-8")
+    subprocess.run([sys.executable, "-m", "ruff", "format", "--quiet", STUB], check=True)
