@@ -13,6 +13,7 @@ from typing import Any
 
 import pytest
 from playwright.sync_api import expect
+from support import firefox
 from support.harness import complaints, eventually, new_page
 
 from tinygrad_edu.course.working_copy import lessons_root
@@ -80,7 +81,7 @@ def reader(browser: Any, address: str) -> Iterator[Reader]:
 def page(reader: Reader, address: str) -> Iterator[Any]:
     """A page on which nothing was written; that it asks for nothing outside, and its console is clean, is checked at the end."""
     page = reader.page
-    page.goto(address + "_static/live/modules.json")  # of the same place, and with no Python
+    page.goto(address + "_static/live.css")  # of the same place, and with no Python
     page.evaluate("localStorage.clear()")
     page.set_viewport_size({"width": 1366, "height": 768})
     page.emulate_media(color_scheme="light", reduced_motion="no-preference")
@@ -264,3 +265,19 @@ def test_from_a_disk_it_is_the_page_for_reading_and_says_so(browser: Any, site: 
     page.wait_for_selector("html[data-tgv-ready]", state="attached")
     expect(page.locator(".live-page-bar")).to_contain_text("Opened from a disk")
     page.context.close()
+
+
+def test_in_firefox_the_front_page_plays_and_answers(address: str, tmp_path: Path) -> None:
+    if firefox.path() is None:
+        pytest.skip("no Firefox was found: apt-get install firefox-esr, or https://www.mozilla.org/firefox")
+    with firefox.started(tmp_path) as tab:
+        tab.open(address)
+        tab.wait("document.querySelector('[data-plays] .tgv-controls [aria-label=Pause]')")
+        tab.wait("document.querySelector('html[data-python-ready]')")
+        tab.evaluate(
+            "[...document.querySelectorAll('.tgv-pill')].find((pill) => pill.textContent.includes('no_grad')).click()"
+        )
+        tab.wait("document.querySelector('.output.widget')?.textContent.includes('Line 4 now runs under no_grad')")
+        assert tab.evaluate("document.querySelector('.tgv-badge').dataset.agree") == "true"
+        assert tab.wrong == []
+        assert [url for url in tab.requested if not url.startswith((address, "blob:", "data:"))] == []

@@ -3,13 +3,21 @@
 from __future__ import annotations
 
 import gzip
+import importlib.util
 import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from tinygrad_edu.course.site.live import archive, parts
+from tinygrad_edu.course.site.live import archive, pages, parts
 from tinygrad_edu.course.site.live.needs import parts as parts_of
+
+_spec = importlib.util.spec_from_file_location("tape", pages.HERE / "python" / "tape.py")
+assert _spec is not None
+assert _spec.loader is not None
+tape = importlib.util.module_from_spec(_spec)
+_spec.loader.exec_module(tape)
 
 CASES = {
     "an import alone costs no output": (["import torch\nprint(1)"], [("print(1)", False)]),
@@ -35,12 +43,19 @@ CASES = {
         ["import torch\nimport viz", "viz.draw(torch.ones(1))", "viz.draw(1)"],
         [("import viz", False), ("", True), ("viz.draw(1)", False)],
     ),
+    "a run of training on PyTorch is on no tape": (
+        ["import viz", "viz.train(line, engine='torch')", "viz.record(program, engine='torch')"],
+        [("import viz", False), ("", True), ("viz.record(program, engine='torch')", False)],
+    ),
     "threads are as missing": (["import threading", "threading.Thread()"], [("", False), ("", True)]),
     "a decorator stays with its function": (
         ["import torch", "class C:\n    @staticmethod\n    def f(x):\n        return x"],
         [("", False), ("class C:\n    @staticmethod\n    def f(x):\n        return x", False)],
     ),
-    "a magic command waits for Jupyter": (["%load_ext viz", "%%diagnose\nx = 1"], [("", True), ("", True)]),
+    "a magic command waits for Jupyter, and so do the names below it": (
+        ["%load_ext viz", "%%diagnose\nx = 1", "print(x)", "%time y = 2"],
+        [("", False), ("", True), ("", True), ("", True)],
+    ),
     "an exercise that is no Python yet is handed on": (["def f(:"], [("def f(:", False)]),
 }
 
@@ -48,6 +63,38 @@ CASES = {
 @pytest.mark.parametrize("cells, expected", CASES.values(), ids=CASES)
 def test_a_page_runs_what_needs_no_computer(cells: list[str], expected: list[tuple[str, bool]]) -> None:
     assert [(part.runs, bool(part.needs)) for part in parts_of(cells)] == expected
+
+
+def test_a_cell_below_a_magic_command_says_what_its_program_needs() -> None:
+    (part,) = parts_of(["%%diagnose --engine torch\nimport torch\nx = torch.ones(1)"])
+    assert part.needs == "PyTorch itself"
+
+
+PROGRAM = {
+    "inputs": [{"name": name, "requires_grad": name != "x", "dtype": "float32"} for name in "wbx"],
+    "dtypes": ["float32", "float64"],
+    "lines": [{"first": 4, "names": ["y"]}, {"first": 5, "names": ["L"]}],
+}
+TEXTS = {
+    "Switch `requires_grad` of `w` *and* of `b` off.": [{"requires_grad": {"w": False, "b": False}}],
+    "`requires_grad` of `x` on; leave that on, and `detach` the value `y`.": [
+        {"requires_grad": {"x": True}, "detach": ["y"]}
+    ],
+    "`call it twice`, then switch `retain_graph` on.": [{"retain_graph": True, "backwards": 2}],
+    "Put `no_grad` around the line of `L`, and `retain_grad` on `y`.": [
+        {"no_grad": [4], "retain_grad": ["y"]},
+        {"no_grad": [5], "retain_grad": ["L"]},
+    ],
+    "Nothing in code.": [],
+}
+
+
+@pytest.mark.parametrize("text, expected", TEXTS.items())
+def test_the_switches_that_a_text_names_together_are_recorded_together(text: str, expected: list[Any]) -> None:
+    singles = list(tape._states(PROGRAM))
+    found = list(tape._together(tape._named(singles, PROGRAM, text)))
+    assert [state for state in expected if state not in found] == []
+    assert bool(found) == bool(expected)
 
 
 def test_a_packed_tree_can_be_read_back_and_is_the_same_each_time() -> None:
@@ -60,6 +107,13 @@ def test_a_packed_tree_can_be_read_back_and_is_the_same_each_time() -> None:
         found[name] = body[at : at + size]
         at += size
     assert found == files
+
+
+def test_the_editor_imports_files_and_no_packages() -> None:
+    text = b'import { a } from "@codemirror/view";\nimport "style-mod";\nimport b from "./own.js";'
+    names = {"@codemirror/view": "codemirror__view.js", "style-mod": "style-mod.js"}
+    expected = b'import { a } from "./codemirror__view.js";\nimport "./style-mod.js";\nimport b from "./own.js";'
+    assert pages._with_addresses(text, names, "./") == expected
 
 
 def test_a_wheel_with_another_hash_is_refused(tmp_path: Path) -> None:
@@ -80,6 +134,12 @@ def test_a_package_whose_kept_file_was_changed_is_not_used(tmp_path: Path, monke
     kept.write_bytes(b"changed")
     with pytest.raises(parts.PartError, match="cannot be fetched"):
         parts.files_of(next(package for package in parts.EDITOR if package.name == "crelt"))
+
+
+def test_another_registry_is_asked_where_npm_would_ask_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert parts.GRAPHVIZ.url.startswith("https://registry.npmjs.org/@viz-js/viz/-/viz-")
+    monkeypatch.setenv("NPM_CONFIG_REGISTRY", "https://mirror.example/npm/")
+    assert parts.GRAPHVIZ.url.startswith("https://mirror.example/npm/@viz-js/viz/-/viz-")
 
 
 def test_the_worker_gets_our_packages_and_the_stand_ins_and_no_notebook() -> None:

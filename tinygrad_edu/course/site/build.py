@@ -224,10 +224,10 @@ def _run(path: Path, tape: Path | None = None) -> Notebook:
     from nbclient.exceptions import CellExecutionError
 
     notebook = nbformat.read(path, as_version=4)
-    notebook.cells.append(nbformat.v4.new_code_cell(_LATER))
+    saves = [] if tape is None else [nbformat.v4.new_code_cell(live_pages.save_tape(tape, notebook.cells))]
+    notebook.cells += [nbformat.v4.new_code_cell(_LATER), *saves]
     if tape is not None:
         notebook.cells.insert(0, nbformat.v4.new_code_cell(live_pages.START_TAPE))
-        notebook.cells.append(nbformat.v4.new_code_cell(live_pages.SAVE_TAPE.format(str(tape))))
     settings = {"metadata": {"path": str(path.parent)}}
     try:
         NotebookClient(

@@ -177,11 +177,7 @@ async function makeLive() {
     document.querySelector("article h1")?.after(Object.assign(document.createElement("p"), { className: "live-page-bar", textContent: text }));
     return;
   }
-  const folder = new URL("live/", ROOT);
-  const modules = await (await fetch(new URL("modules.json", folder))).json();
-  const imports = Object.fromEntries(Object.entries(modules).map(([name, file]) => [name, new URL(file, folder).href]));
-  document.head.append(Object.assign(document.createElement("script"), { type: "importmap", textContent: JSON.stringify({ imports }) }));
-  await import(new URL("page.js", folder));
+  await import(new URL("live/page.js", ROOT));
 }
 
 document.documentElement.classList.add("live-page");

@@ -48,8 +48,8 @@ _LEFT_OUT_OF_NUMPY = (
     "/testing/",
     "/distutils/",
 )
-# The pictures need traitlets for their widgets; IPython and ipywidgets have stand-ins in `python/`.
-_PACKAGES = ("tinygrad_edu", "viz", "traitlets")
+# The pictures need traitlets for their widgets, a lesson the time zones; IPython and ipywidgets have stand-ins in `python/`.
+_PACKAGES = ("tinygrad_edu", "viz", "traitlets", "tzdata")
 # Nor what a reader of a page has no use for: the command line, the grader of others' notebooks, files to print.
 _LEFT_OUT_OF_OURS = (
     "/traitlets/config/",

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import ast
 import dis
+import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from types import CodeType
@@ -17,9 +18,11 @@ NEEDED = {
     "threading": "threads",
     "multiprocessing": "other processes",
     "subprocess": "other processes",
-    "zoneinfo": "the time zones of a computer",
+    "tinygrad_edu.course.glossary": "the notebooks of all lessons",
+    "tinygrad_edu.course.progress": "your own files; here your progress is kept on the first page, beside each lesson",
     "tinygrad_edu.course": "your own files",
 }
+_MAGIC = re.compile(r"\s*%%\w+[^\n]*\n")
 
 
 @dataclass(frozen=True)
@@ -45,6 +48,11 @@ def _part(source: str, missing: dict[str, str], whole: set[str]) -> Part:
     try:
         statements = ast.parse(source).body
     except SyntaxError:
+        below = _MAGIC.match(source)
+        if below is not None:
+            return Part("", _below_a_magic(source[below.end() :], missing, whole))
+        if source.strip() == "%load_ext viz":
+            return Part("")  # nothing to show
         if source.lstrip().startswith("%"):
             return Part("", "a magic command of Jupyter's")
         return Part(source)  # an exercise that is to be filled in
@@ -67,12 +75,30 @@ def _part(source: str, missing: dict[str, str], whole: set[str]) -> Part:
     return Part("\n".join(_text(source, statement) for statement in kept), lost)
 
 
+def _below_a_magic(source: str, missing: dict[str, str], whole: set[str]) -> str:
+    """What a cell below a magic command needs; the names that it makes are missing afterwards."""
+    need = _part(source, missing, whole).needs
+    if not need:
+        need = "a magic command of Jupyter's"
+        missing.update(dict.fromkeys((name for one in ast.parse(source).body for name in _binds(one)), need))
+    return need
+
+
 def _text(source: str, statement: ast.stmt) -> str:
     first = min([statement.lineno, *(one.lineno for one in getattr(statement, "decorator_list", []))])
     return "\n".join(source.splitlines()[first - 1 : statement.end_lineno])
 
 
+def _trains(statement: ast.stmt) -> bool:
+    """Whether it trains on PyTorch, named by a text: a program that is recorded is on the tape, and such a run is not."""
+    nodes = list(ast.walk(statement))
+    calls = any(isinstance(node, ast.Call) and ast.unparse(node.func) == "viz.train" for node in nodes)
+    return calls and any(isinstance(node, ast.Constant) and node.value == "torch" for node in nodes)
+
+
 def _imports(statement: ast.stmt) -> Iterator[str]:
+    if _trains(statement):
+        yield NEEDED["torch"]
     for node in ast.walk(statement):
         if isinstance(node, ast.Import):
             names: Iterable[str] = (alias.name for alias in node.names)

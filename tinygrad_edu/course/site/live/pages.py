@@ -31,15 +31,24 @@ _tape.start()
 SAVE_TAPE = """
 import pathlib as _pathlib, sys as _sys
 if "viz.widgets.explorer" in _sys.modules:
-    _tape.press_every_switch()
-_tape.save(_pathlib.Path({!r}))
+    _tape.press_every_switch({texts!r})
+_tape.save(_pathlib.Path({path!r}))
 """
+_BEFORE, _AFTER = 2, 1  # how many cells from an explorer its text may stand
 
 
 def exercises_of(notebook: Notebook) -> list[str]:
     """The exercises that a lesson checks, in its order."""
     found = [id for cell in _code(notebook) for id in _CHECK.findall(cell["source"])]
     return list(dict.fromkeys(found))
+
+
+def save_tape(path: Path, cells: Sequence[Any]) -> str:
+    """The cell that saves the tape of a lesson with these `cells` as `path`."""
+    explorers = [at for at, cell in enumerate(cells) if cell["cell_type"] == "code" and "explore(" in cell["source"]]
+    near = {at for one in explorers for at in range(max(0, one - _BEFORE), one + _AFTER + 1)}
+    texts = [cell["source"] for at, cell in enumerate(cells) if at in near and cell["cell_type"] == "markdown"]
+    return SAVE_TAPE.format(texts=texts, path=str(path))
 
 
 def make_live(notebook: Notebook, name: str, tape: bool, lessons: dict[str, list[str]]) -> None:
@@ -94,17 +103,24 @@ def write_files(folder: Path, first: str, wheel: Path | None = None) -> str:
     }
     files |= {f"later/{name}.pack": archive.packed(content) for name, content in packs.later.items()}
     files |= {path.name: path.read_bytes() for path in (HERE / "page").iterdir()}
-    modules = {}
+    names = {package.name: f"{package.name.replace('/', '__').lstrip('@')}.js" for package in parts.EDITOR}
     for package in parts.EDITOR:
         (content,) = parts.files_of(package).values()
-        file = f"modules/{package.name.replace('/', '__').lstrip('@')}.js"
-        files[file] = content
-        modules[package.name] = file
-    files["modules.json"] = json.dumps(modules).encode()
+        files[f"modules/{names[package.name]}"] = _with_addresses(content, names, "./")
+    files["editor.js"] = _with_addresses(files["editor.js"], names, "./modules/")
     for name, data in files.items():
         (folder / name).parent.mkdir(parents=True, exist_ok=True)
         (folder / name).write_bytes(data)
     return "" if packs.is_compiled else archive.NO_NODE
+
+
+def _with_addresses(module: bytes, names: dict[str, str], folder: str) -> bytes:
+    """A module that imports files in place of packages: an import map comes too late where a page has begun to import."""
+
+    def address(match: re.Match[str]) -> str:
+        return f'{match[1]}"{folder}{names[match[2]]}"' if match[2] in names else match[0]
+
+    return re.sub(r"""(\bfrom\s*|\bimport\s*)["']([^"'.][^"']*)["']""", address, module.decode()).encode()
 
 
 def _short_lock(lock: bytes) -> bytes:

@@ -1,7 +1,7 @@
 """What a live site is made of that others built: which version, from where, and the hash that it must have.
 
-Each part is a file of the npm registry, except NumPy's wheel, which comes with Pyodide's release. They are fetched once and
-kept in the user's cache folder.
+Each part is a file of the npm registry (the variable `NPM_CONFIG_REGISTRY` names another, as it does for npm), except NumPy's
+wheel, which comes with Pyodide's release. They are fetched once and kept in the user's cache folder.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ class Package:
     @property
     def url(self) -> str:
         """Where the registry keeps it."""
-        return f"{REGISTRY}/{self.name}/-/{self.name.rpartition('/')[2]}-{self.version}.tgz"
+        return f"{registry()}/{self.name}/-/{self.name.rpartition('/')[2]}-{self.version}.tgz"
 
 
 PYODIDE = Package(
@@ -139,6 +139,11 @@ EDITOR = (
         ("src/index.js",),
     ),
 )
+
+
+def registry() -> str:
+    """Where packages are fetched: the registry that npm itself would ask, by its own variable."""
+    return (os.environ.get("NPM_CONFIG_REGISTRY") or REGISTRY).rstrip("/")
 
 
 def files_of(package: Package) -> dict[str, bytes]:

@@ -24,6 +24,10 @@ widgets: dict[str, Any] = {}  # by model id: what the page may write to
 _cell = ""  # whose output is being written
 _runs = 0
 
+_NO_MAGIC = (
+    "commands that begin with % are Jupyter's. Here `viz.diagnose(program)` and `viz.record(program).play()` do what "
+    "%%diagnose and %%autograd do to a cell; the program is a text, or a function that takes the engine."
+)
 _FORMS = {
     "_repr_html_": "text/html",
     "_repr_svg_": "image/svg+xml",
@@ -61,7 +65,13 @@ async def run(cell: str, source: str) -> bool:
     return True
 
 
+class UsageError(Exception):
+    """What a cell asks for is not here."""
+
+
 async def _execute(source: str, filename: str) -> None:
+    if source.lstrip().startswith("%"):
+        raise UsageError(_NO_MAGIC)
     tree = ast.parse(source, filename)
     last = tree.body[-1] if tree.body else None
     shown = last.value if isinstance(last, ast.Expr) and not source.rstrip().endswith(";") else None

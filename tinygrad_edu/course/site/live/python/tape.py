@@ -7,13 +7,17 @@ from __future__ import annotations
 
 import contextlib
 import hashlib
+import itertools
 import json
+import re
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
 SAYS = "PyTorch does not run in a browser"
+_LABELS = {"double": "hook ×2", "print": "hook print", "backwards": "call it twice", "zero_grad": "clear .grad between"}
+_MOST_NAMED = 14  # switches of one text
 _dtype = "float32"  # of floats when a program names none
 _recordings: dict[str, str] = {}  # JSON by key
 _version = ""
@@ -52,8 +56,11 @@ def start() -> None:
     Recorder.run = run_and_keep  # type: ignore[method-assign]
 
 
-def press_every_switch() -> None:
-    """Record what each switch of each explorer in this process makes of its program, and the pairs that belong together."""
+def press_every_switch(texts: Sequence[str]) -> None:
+    """Record what each switch of each explorer in this process makes of its program, and those that belong together.
+
+    Those are the switches that one of the `texts` beside an explorer names: a reader presses up to three of them.
+    """
     from ipywidgets.widgets.widget import _instances
 
     from viz import engines
@@ -66,12 +73,45 @@ def press_every_switch() -> None:
         if not isinstance(shown, explorer.Explorer):
             continue
         given = {"input": explorer._asks, **shown._parsed.namespace}
-        for state in _states(shown.program):
+        singles = list(_states(shown.program))
+        together = [several for text in texts for several in _together(_named(singles, shown.program, text))]
+        for state in [*singles, *together]:
             with contextlib.suppress(ProgramError), warnings.catch_warnings():
                 warnings.simplefilter("ignore")
                 edited = edit(shown._parsed, Edits.of(state))
                 with engines.load(engines.TORCH).seeded(explorer.SEED):
                     record(edited.source, engines.TORCH, inputs=given)
+
+
+def _named(states: list[dict[str, Any]], program: dict[str, Any], text: str) -> list[dict[str, Any]]:
+    """Of single switches those that a text names in code: the switch, and a name of the program that it is for."""
+    words = set(re.findall(r"`([^`]+)`", text))
+    lines = {line["first"]: set(line["names"]) for line in program["lines"]}
+
+    def is_named(state: dict[str, Any]) -> bool:
+        ((switch, places),) = state.items()
+        if switch == "hooks":
+            return {_LABELS.get(hook) for hook in places.values()} <= words and words.issuperset(places)
+        if _LABELS.get(switch, switch) not in words:
+            return False
+        if isinstance(places, list | dict):
+            return all(words & lines.get(place, {place}) for place in places)
+        return True
+
+    return [state for state in states if len(state) == 1 and is_named(state)]
+
+
+def _together(singles: list[dict[str, Any]]) -> Iterator[dict[str, Any]]:
+    """Two and three of single switches at once."""
+    for count in (2, 3):
+        for chosen in itertools.combinations(singles[:_MOST_NAMED], count):
+            state: dict[str, Any] = {}
+            for switch, places in (item for one in chosen for item in one.items()):
+                if isinstance(places, list):
+                    state[switch] = [*state.get(switch, []), *places]
+                else:
+                    state[switch] = {**state.get(switch, {}), **places} if isinstance(places, dict) else places
+            yield state
 
 
 def _states(program: dict[str, Any]) -> Iterator[dict[str, Any]]:
@@ -130,22 +170,27 @@ class Player:
         return from_data(json.loads(text))
 
 
+class _Module:
+    """Stands for the module `torch`: what it is called, and no function of it."""
+
+    def __init__(self) -> None:
+        self.__version__ = f"{_version}, recorded"
+
+    @staticmethod
+    def get_default_dtype() -> str:
+        return _dtype
+
+    def __getattr__(self, name: str) -> Any:
+        raise ModuleNotFoundError(f"{SAYS}. tinygrad_edu does.", name="torch")
+
+
 class PyTorch:
     """The engine, as far as it is asked about itself and not to compute."""
 
     name = "torch"
 
-    class module:
-        """Stands for the module `torch`."""
-
-        __version__ = ""
-
-        @staticmethod
-        def get_default_dtype() -> str:
-            return _dtype
-
     def __init__(self) -> None:
-        self.module.__version__ = f"{_version}, recorded"
+        self.module = _Module()
 
     def devices(self) -> dict[str, str]:
         """No GPU, and why."""
