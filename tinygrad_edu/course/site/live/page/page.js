@@ -1,6 +1,5 @@
 // Makes a page live: its cells can be edited and run, by Python in a worker, and its widgets answer. The page is whole
 // before this runs and stays so where Python cannot start.
-import { Editor } from "./editor.js";
 import { Output } from "./output.js";
 import { Python } from "./python.js";
 import * as store from "./store.js";
@@ -9,6 +8,10 @@ const HERE = new URL(".", import.meta.url);
 const about = JSON.parse(document.getElementById("tgv-live-page").textContent);
 const notebook = document.querySelector("article a.download[href$='.ipynb']")?.href;
 const python = new Python(new URL("worker.js", HERE), about.tape && new URL(`tapes/${about.tape}.json`, HERE));
+const savesData = navigator.connection?.saveData; // then Python waits until a cell is run
+if (about.cells.length && !savesData) python.start(); // while the editor is on its way
+const hasCode = ({ id }) => document.querySelector(`.tag_cell-${CSS.escape(id)} > .cell_input`);
+const { Editor } = about.cells.some(hasCode) ? await import("./editor.js") : {};
 
 const element = (tag, properties = {}, ...children) => {
   const made = Object.assign(document.createElement(tag), properties);
@@ -213,10 +216,7 @@ if (cells.length) {
   const place = element("span", { id: "live-progress" });
   place.dataset.page = about.page;
   document.querySelector(".live-page-bar").append(place);
-  if (!navigator.connection?.saveData) {
-    python.start();
-    if (isFront) cells[0].prepare();
-  }
+  if (isFront && !savesData) cells[0].prepare();
 }
 showProgress();
 document.documentElement.setAttribute("data-live", "");

@@ -9,9 +9,16 @@ export class Python {
     this.runs = new Map(); // by cell: {output, finish}
     this.ready = false;
     this.lost = false; // whether what had run is gone
-    this.onState = () => {};
     this.onChecked = () => {};
     this.text = "";
+  }
+
+  #tell = () => {};
+
+  /** Told of every change of state, and of the state that there is. */
+  set onState(listener) {
+    this.#tell = listener;
+    this.#say();
   }
 
   start() {
@@ -54,7 +61,7 @@ export class Python {
   #say(text = this.text) {
     this.text = text;
     const busy = this.runs.size > 0;
-    this.onState({ text: busy && this.ready ? "Python runs …" : text, busy, ready: this.ready });
+    this.#tell({ text: busy && this.ready ? "Python runs …" : text, busy, ready: this.ready });
   }
 
   #hear(message) {
