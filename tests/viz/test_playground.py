@@ -235,6 +235,7 @@ def test_a_run_that_ended_says_why_and_stops_the_page(shown: Any) -> None:
     assert frame["over"]
     assert "too large here" in frame["sentences"][0]
     assert frame["heat"] is None
+    assert ">nan</text>" in frame["charts"] or ">inf</text>" in frame["charts"]
 
 
 def test_unknown_settings_are_named() -> None:

@@ -151,6 +151,12 @@ def _losses(box: tuple[float, float, float, float], learners: Sequence[Learner |
     for index, losses in reversed(runs):
         shown = [(float(step + 1), up(losses[step])) for step in stops(len(losses))]
         drawn.append(panel.line(index, shown))
+        if losses and not math.isfinite(losses[-1]):  # where it ended
+            x, _ = panel.at(len(losses), 0)
+            drawn.append(
+                f'<line class="path run{index}" x1="{x:.1f}" x2="{x:.1f}" y1="{panel.y + 18:g}" y2="{panel.y + panel.high:g}"/>'
+                f'<text class="name" x="{x:.1f}" y="{panel.y + 14:g}" text-anchor="middle">{losses[-1]:g}</text>'
+            )
         seen = losses[min(at, len(losses)) - 1] if losses else math.nan
         if math.isfinite(seen):
             x, y = panel.at(min(at, len(losses)), up(seen))
