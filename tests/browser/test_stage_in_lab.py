@@ -6,7 +6,8 @@ import random
 from typing import Any
 
 import pytest
-from support.harness import complaints, rest
+from playwright.sync_api import expect
+from support.harness import complaints, eventually, rest
 from support.stage_programs import PROGRAMS
 
 SIZES = {"laptop": (1366, 768), "desktop": (1920, 1080)}
@@ -123,3 +124,36 @@ def test_axe_finds_nothing_to_complain_of(bench: Any, widget: str, theme: str) -
     shown.show(widget, PROGRAMS["attention"])
     with shown.notebook.themed(theme):
         assert complaints(shown.page, f".tgv-{widget}") == []
+
+
+@pytest.mark.parametrize("widget", ["explorer", "comparison"])
+def test_a_program_that_runs_modules_opens_with_them_and_they_open_by_a_click(bench: Any, widget: str) -> None:
+    shown, _ = bench
+    root = shown.show(widget, PROGRAMS["mlp"])
+    expect(root.get_by_role("button", name="modules", exact=True)).to_have_attribute("aria-pressed", "true")
+    expect(root.locator(".tgv-network:visible")).to_contain_text("Linear")
+    assert root.evaluate(SEEN)["outside"] == []
+    closed = root.locator(".tgv-network:visible [aria-expanded=false]")
+    before = closed.count()
+    closed.first.click()
+    expect(root.locator(".tgv-network:visible [aria-expanded=true]").first).to_be_visible()
+    eventually(lambda: closed.count() != before, True)
+
+
+def test_an_explorer_is_drawn_for_the_room_that_its_stage_has_and_split_for_its_half(bench: Any) -> None:
+    shown, _ = bench
+    root = shown.show("explorer", PROGRAMS["fan-out"])
+    measured = "from viz.widgets import explorer; print(explorer._rooms[-1])"
+
+    def told() -> bool:
+        width, height = root.locator(".tgv-frame").first.evaluate("one => [one.clientWidth, one.clientHeight]")
+        wide, high = eval(shown.notebook.python(measured))
+        return abs(wide - width) < 0.1 * wide and abs(height - high) < 0.1 * high
+
+    eventually(told, True)
+    root.locator(".tgv-badge").click()
+    expect(root.locator(".tgv-frame svg")).to_have_count(2)
+    eventually(told, True)
+    for side in range(2):
+        expect(root.locator(".tgv-side").nth(side).locator(".tgv-frame .node").first).to_be_visible()
+    root.locator(".tgv-badge").click()

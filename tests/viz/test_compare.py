@@ -7,6 +7,7 @@ import viz
 from viz import engines
 from viz.experiments import compare as module
 from viz.experiments.timing import time_both
+from viz.frames import scene
 from viz.recording.distance import same_text
 from viz.widgets.comparison import ComparisonView
 
@@ -228,3 +229,18 @@ def test_where_pytorch_cannot_begin_a_sentence_stands_in_its_place(monkeypatch, 
     assert "scene" in view.result["sides"][0]
     assert sentence in view.result["sides"][1]["missing"]
     assert "42" in [row["grad"]["tinygrad_edu"] for row in view.result["table"]]
+
+
+def test_where_engines_differ_a_picture_carries_both_numbers_and_elsewhere_one() -> None:
+    program = """
+w = T.tensor(3.0 if T.__name__ == "torch" else 2.0, requires_grad=True)
+x = T.tensor(4.0)
+y = w * x
+L = y * y
+L.backward()"""
+    sides = ComparisonView(viz.compare(program)).result["sides"]
+    ours, theirs = (scene.frame(side["scene"], "values", -1) for side in sides)
+    for numbers in ("2 ≠ 3", "8 ≠ 12", "64 ≠ 144", "grad 16 ≠ 24", "grad 64 ≠ 96"):
+        assert f">{numbers}<" in ours
+    assert ">144 ≠ 64<" in theirs
+    assert ">4<" in ours and "grad 1 ≠" not in ours

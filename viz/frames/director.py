@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from dataclasses import dataclass, field
 
+from viz.frames.beside import Beside, both
 from viz.frames.buffers import Buffers
 from viz.frames.flow import Flow
 from viz.frames.stage import Stage
@@ -34,14 +35,15 @@ class Step:
 
 
 class Director:
-    """Plays a recording once and writes down every step for every view."""
+    """Plays a recording once and writes down every step for every view; `beside` is told where it is something else."""
 
-    def __init__(self, recording: Recording) -> None:
+    def __init__(self, recording: Recording, beside: Recording | None = None) -> None:
         self.recording = recording
+        self._beside = None if beside is None else Beside(recording, beside)
         self.graph = recording.graph
         self.stages = {view: Stage() for view in VIEWS}
         self.steps: list[Step] = []
-        self.flow = Flow(self.graph, self.stages)
+        self.flow = Flow(self.graph, self.stages, self._beside)
         self.layers = self.flow.layers
         self.words = Words(self.graph)
         self._buffers = Buffers(self.words, LISTED)
@@ -166,7 +168,8 @@ class Director:
         self._close(Step(phase, f"{phase.title()}: {names}", sentence("; ".join(words)), events[0].line))
 
     def _appear(self, value: Value) -> None:
-        texts = {"value": grids.words(value.array)}
+        other = self._beside.value(value) if self._beside is not None else None
+        texts = {"value": both(grids.words(value.array), other)}
         if value.array is not None and value.array.shape:
             self.stages["values"].set(f"{value.key}x", "on")
         if value.requires_grad and value.kind == "leaf":
@@ -352,8 +355,9 @@ class Director:
                 self.stages[view].move("at", place, joined(waiting), brief(given))
             self.stages[view].move("into", place, short(given), short(total))
         if leaf is not None:
-            text = NONE if total is None else f"grad {grids.words(total)}".strip()
-            brief_text = "grad: none" if total is None else f"grad {short(total)}"
+            other = self._beside.gradient(leaf, total, event.pass_nr, left=True) if self._beside is not None else None
+            text = NONE if total is None else both(f"grad {grids.words(total)}".strip(), other)
+            brief_text = "grad: none" if total is None else both(f"grad {short(total)}", other, few=True)
             for one in {leaf.key, *(sent.value or leaf.key for sent in waiting)}:  # as it was when it was used, too
                 self._passing(one, "running", "done" if total is None else "done has-grad", grad=text, short=brief_text)
             self.flow.show(leaf, total)

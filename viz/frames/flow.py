@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from viz.frames.beside import Beside, both
 from viz.frames.stage import Stage
 from viz.frames.words import NONE, briefly, joined, product, travels
 from viz.picture import grid as grids
@@ -16,8 +17,10 @@ LAYERS = 8  # gradients of one value that are drawn; more come as text alone
 class Flow:
     """Shows the gradients of one pass after the other on the stages of all views."""
 
-    def __init__(self, graph: Graph, stages: dict[str, Stage]) -> None:
+    def __init__(self, graph: Graph, stages: dict[str, Stage], beside: Beside | None = None) -> None:
         self.graph = graph
+        self.beside = beside
+        self.number = 0  # of the pass
         self.stages = stages
         self.layers: dict[str, list[grids.Grid]] = {}  # the gradients of each value that are drawn
         self.inbox: dict[tuple[str, int], list[Gradient]] = {}  # what has come and waits, per node and output
@@ -32,6 +35,7 @@ class Flow:
     def begin(self, events: list[Event]) -> None:
         """A pass of these events starts."""
         self.inbox.clear()
+        self.number = events[0].pass_nr if events else 0
         self.hooked = {}
         self._expected = {}
         for event in events:
@@ -92,6 +96,8 @@ class Flow:
         text = {"grad": f"grad {grids.words(array)}".strip(), "short": f"grad {short(array)}"}
         if value.key in self.hooked:
             text["grad"] = f"grad {brief(self.hooked[value.key])} → {brief(array)}"
+        other = self.beside.gradient(value, array, self.number) if self.beside is not None else None
+        text = {slot: both(words, other, slot == "short") for slot, words in text.items()}
         if note and grids.grid("", array) is not None:
             text["grad"] += f", {note}"
         elif note:

@@ -8,12 +8,14 @@ from typing import Any
 from viz.frames.director import Director
 from viz.frames.stage import loudness
 from viz.picture import network as networks
+from viz.picture.fit import Room
 from viz.picture.network import SHADES, Network, rms
 from viz.recording.graph import Graph
 from viz.recording.notation import number
 
 LEAST_DECADES = 3  # that the colours span, so that what is alike looks alike
 MOST_DECADES = 8  # what is smaller is rounding noise
+EDGES, LEGEND = 20.0, 26.0  # pixels around a network on a stage, and of the legend below it
 _PASSED_ON = {
     "running": "running",
     "now": "now",
@@ -56,11 +58,15 @@ def told(size: float | None) -> str:
     return "" if size is None else f"grad {number(size, 2)}"
 
 
-def network_view(director: Director, identity: str, theme: str) -> dict[str, Any]:
-    """The network of a recording as plain data: `network` for a stage, `svg` as it is after the last step."""
+def network_view(director: Director, identity: str, theme: str, room: Room | None = None) -> dict[str, Any]:
+    """The network of a recording as plain data: `network` for a stage, `svg` as it is after the last step.
+
+    `room` is the place for it, where there is one alone.
+    """
     graph = director.graph
     runs, totals = _gradients(director)
-    whole = networks.network(graph, [*runs, *totals])
+    inside = None if room is None else (room.width - EDGES, room.height - EDGES - (LEGEND if runs or totals else 0))
+    whole = networks.network(graph, [*runs, *totals], inside)
     scale = Scale([size for sizes in (*runs.values(), *totals.values()) for size, _ in sizes if size is not None])
     patches, last = _patches(director, whole, runs, totals, scale)
     graded = bool(runs or totals)

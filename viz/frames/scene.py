@@ -36,6 +36,7 @@ def scene(
     theme: str = "auto",
     rooms: tuple[Room, ...] = ROOMS,
     kept: Kept | None = None,
+    beside: Recording | None = None,
 ) -> dict[str, Any]:
     """All that a player needs to show `recording`, as plain data; see the contract in the design.
 
@@ -51,10 +52,11 @@ def scene(
         theme: `"auto"`, `"light"` or `"dark"`.
         rooms: the places that the pictures are to fit; a stage takes the one that fits it best.
         kept: the pictures of earlier runs, which are taken again where they fit.
+        beside: what another engine made of the program: where its numbers are others, the picture carries both.
     """
     identity = identity or new_identity()
     kept = kept or Kept()
-    director = Director(recording)
+    director = Director(recording, beside)
     graph = recording.graph
     by_module = MODULES in views and has_modules(graph)
     views = tuple(view for view in views if view != MODULES)
@@ -103,7 +105,7 @@ def scene(
         made["details"].update(levels.details(graph, list(foldings.values()), inner, opened))
         made["details"] = {key: rows for key, rows in made["details"].items() if key in shown}
     if by_module:
-        whole = network.network_view(director, f"{identity}m", theme)
+        whole = network.network_view(director, f"{identity}m", theme, rooms[0] if len(rooms) == 1 else None)
         made["views"] = {MODULES: whole, **made["views"]}
         made["details"].update(network.details(whole["network"]))
     return made

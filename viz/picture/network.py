@@ -98,14 +98,20 @@ def has_modules(graph: Graph) -> bool:
     return any(op.module for op in graph.ops.values())
 
 
-def network(graph: Graph, graded: Iterable[str] = ()) -> Network:
-    """The boxes of a graph whose ops know their modules; of the ops and leaves in `graded` a gradient will be told."""
-    return _Builder(graph, graded).build()
+def network(graph: Graph, graded: Iterable[str] = (), room: tuple[float, float] | None = None) -> Network:
+    """The boxes of a graph whose ops know their modules; of the ops and leaves in `graded` a gradient will be told.
+
+    It is laid out for one `room`, in pixels, where that is given, else for the usual rooms of a stage.
+    """
+    return _Builder(graph, graded, room).build()
 
 
 class _Builder:
-    def __init__(self, graph: Graph, graded: Iterable[str]) -> None:
+    def __init__(self, graph: Graph, graded: Iterable[str], room: tuple[float, float] | None) -> None:
         self.graph = graph
+        self.rooms = ROOMS if room is None else (room,)
+        self.exact = room is not None
+        self.readable = 1.0 if self.exact else READABLE
         self.graded = set(graded)
         self.hidden = inner(graph)
         self.units: dict[str, Unit] = {ROOT: Unit(ROOT, "module", [("name", "name", "program")], None)}
@@ -124,7 +130,10 @@ class _Builder:
         for key in self.graded:
             for around in self.chain.get(key, [])[1:]:
                 self.units[around].graded = True
-        return max((self._place(across) for across in ACROSS), key=_tells)
+        tried = [self._place(across) for across in ACROSS]
+        if self.exact:
+            tried.append(self._place(ACROSS[0], 0.0))  # rows of modules, one below the other
+        return max(tried, key=self._tells)
 
     def _divide(self, key: str, ops: list[Op], depth: int) -> list[tuple[str, list[Op], int]]:
         """Make the children of a box: modules one level deeper, single ops, and parts where there are too many."""
@@ -310,8 +319,11 @@ class _Builder:
     def _crossing(self, keys: Iterable[str]) -> list[Value]:
         return [self.graph.values[key] for key in dict.fromkeys(keys)]
 
-    def _place(self, across: float) -> Network:
-        """Lay each box out, in a row where that is at most `across` long; those of one structure once."""
+    def _place(self, across: float, whole: float | None = None) -> Network:
+        """Lay each box out, in a row where that is at most `across` long (`whole` for the program itself).
+
+        Those of one structure are laid out once.
+        """
         units = {key: replace(unit) for key, unit in self.units.items()}
         found: list[Placed] = []
         known: dict[Any, int] = {}
@@ -323,13 +335,15 @@ class _Builder:
             listed = ("ModuleList", "ModuleDict")  # whose parts run, not they themselves
             again = Counter(title for title in titles if self.graph.modules.get(title, {}).get("class") not in listed)
             in_time = max(again.values(), default=0) >= RECURRENT
-            form = tuple(sizes), tuple(unit.links), in_time
+            most = across if whole is None or unit.key != ROOT else whole
+            in_a_row = in_time or sum(width + 34 for width, _ in sizes) <= most
+            form = tuple(sizes), tuple(unit.links), in_a_row
             if form not in known:
                 known[form] = len(found)
-                found.append(_laid_out(sizes, unit.links, sum(width + 34 for width, _ in sizes) <= across or in_time))
+                found.append(_laid_out(sizes, unit.links, in_a_row))
             unit.layout = known[form]
-        whole = Network(units, found, [], self.chain)
-        return replace(whole, first=self._first(whole))
+        made = Network(units, found, [], self.chain)
+        return replace(made, first=self._first(made))
 
     def _first(self, whole: Network) -> list[str]:
         """What is open at first, level by level, as far as a stage shows it whole; of one model alone, its inside."""
@@ -338,26 +352,24 @@ class _Builder:
             inside = [key for one in level for key in self.units[one].children if self.units[key].kind == "module"]
             inside = [key for key in inside if len(self.units[key].ops) > 1]
             alone = level == [ROOT] and sum(self.units[key].kind == "module" for key in self.units[ROOT].children) == 1
-            if alone or (inside and _scale(compose(whole, [*opened, *inside])) >= READABLE):
+            if alone or (inside and self._scale(compose(whole, [*opened, *inside])) >= self.readable):
                 opened, level = [*opened, *inside], inside
                 continue
             for key in sorted(inside, key=lambda key: -len(self.units[key].ops))[
                 :FEW
             ]:  # not all: those that there is room for
-                if _scale(compose(whole, [*opened, key])) >= READABLE:
+                if self._scale(compose(whole, [*opened, key])) >= self.readable:
                     opened = [*opened, key]
             return opened
 
+    def _scale(self, shown: Shown) -> float:
+        """How small the picture is in the room that suits it best."""
+        return max(min(1.0, wide / shown.width, high / shown.height) for wide, high in self.rooms)
 
-def _scale(shown: Shown) -> float:
-    """How small the picture is in the usual room that suits it better."""
-    return max(min(1.0, wide / shown.width, high / shown.height) for wide, high in ROOMS)
-
-
-def _tells(whole: Network) -> tuple[bool, int, float]:
-    """How much of a network is seen at first: whole and readable, then how much is open, then how large."""
-    scale = _scale(compose(whole, whole.first))
-    return scale >= READABLE, len(whole.first) if scale >= READABLE else 0, scale
+    def _tells(self, whole: Network) -> tuple[bool, int, float]:
+        """How much of a network is seen at first: whole and readable, then how much is open, then how large."""
+        scale = self._scale(compose(whole, whole.first))
+        return scale >= self.readable, len(whole.first) if scale >= self.readable else 0, scale
 
 
 def _deep(op: Op) -> int:

@@ -64,9 +64,13 @@ def shown(
     views: tuple[str, ...],
     kept: Kept | None = None,
     rooms: tuple[Room, ...] = (HALF,),
+    beside: Recording | None = None,
 ) -> dict[str, Any]:
-    """What the browser needs to show one engine's side: its pictures, its error with our sentence, what it printed."""
-    made = scene(recording, identity=identity, views=views, kept=kept, rooms=rooms)
+    """What the browser needs to show one engine's side: its pictures, its error with our sentence, what it printed.
+
+    `beside` is the other engine's recording, where the two differ: the pictures then carry both numbers.
+    """
+    made = scene(recording, identity=identity, views=views, kept=kept, rooms=rooms, beside=beside)
     made["steps"] = [{name: step[name] for name in _TOLD} for step in made["steps"]]
     side: dict[str, Any] = {}
     if recording.graph.values:
@@ -153,6 +157,11 @@ def errors_of(sides: list[dict[str, Any]]) -> list[dict[str, Any]]:
         else:
             told.append({**error, "engines": [side["engine"]]})
     return told
+
+
+def beside(recordings: dict[str, Recording], engine: str, agree: bool | None) -> Recording | None:
+    """The other engine's recording, where the two do not agree: what is to be shown beside this one's numbers."""
+    return None if agree is not False else next(one for name, one in recordings.items() if name != engine)
 
 
 def verdict(

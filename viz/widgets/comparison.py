@@ -12,9 +12,10 @@ from viz.export import bundle
 from viz.export.files import embedded, inlined, page
 from viz.frames import scene
 from viz.frames.director import VIEWS
+from viz.frames.scene import MODULES
 from viz.picture.fit import ROOMS
 from viz.picture.svg import escape
-from viz.telling.account import missing, shown, table, title
+from viz.telling.account import beside, missing, shown, table, title
 from viz.widgets import fallback
 from viz.widgets.live import Live
 
@@ -58,11 +59,14 @@ def _result(comparison: Comparison) -> dict[str, Any]:
     """All that the page shows of a comparison."""
     prefix = scene.new_identity()
     recordings = {CORE: comparison.ours, TORCH: comparison.theirs}
+    agree = None if comparison.missing else comparison.agree
     sides = [
         {
             "engine": engine,
             "title": title(engine, recording.device),
-            **shown(recording, f"{prefix}{engine[0]}", VIEWS, rooms=ROOMS),
+            **shown(
+                recording, f"{prefix}{engine[0]}", (MODULES, *VIEWS), None, ROOMS, beside(recordings, engine, agree)
+            ),
         }
         for engine, recording in recordings.items()
     ]
@@ -70,6 +74,7 @@ def _result(comparison: Comparison) -> dict[str, Any]:
         del recordings[TORCH]
         sides[1] = {"engine": TORCH, "title": sides[1]["title"], "missing": missing(comparison.missing)}
     return {
+        "view": next(iter(sides[0].get("scene", {}).get("views", VIEWS))),
         "source": comparison.ours.source,
         "sides": sides,
         "table": table(recordings),
@@ -86,12 +91,14 @@ def _result(comparison: Comparison) -> dict[str, Any]:
 
 def _stills(result: dict[str, Any], view: str) -> list[str]:
     """The pictures of both sides at their last step."""
-    return [scene.frame(side["scene"], view, -1) for side in result["sides"] if "scene" in side]
+    scenes = [side["scene"] for side in result["sides"] if "scene" in side]
+    return [scene.frame(one, view, -1) for one in scenes if view in one["views"]]
 
 
 # What a widget asks of a kernel; in a page of its own there is none, and nobody else who changes anything.
 _MODEL = """
-const state = { result: JSON.parse(document.getElementById("result").textContent), view: "values", step: -1 };
+const result = JSON.parse(document.getElementById("result").textContent);
+const state = { result, view: result.view, step: -1 };
 const listeners = {};
 const model = {
   get: (name) => state[name],
@@ -107,7 +114,7 @@ renderComparison({ model, el: document.getElementById("comparison") });
 def as_page(comparison: Comparison) -> str:
     """The comparison as one HTML page: both pictures in step, with no kernel and no network."""
     result = _result(comparison)
-    stills = "".join(_stills(result, "values"))
+    stills = "".join(_stills(result, result["view"]))
     body = (
         f'<main id="comparison"><noscript><p>{escape(result["verdict"])}</p></noscript></main>\n'
         f"<noscript><figure>{stills}</figure></noscript>"
@@ -133,7 +140,9 @@ class ComparisonView(Live):
     step = traitlets.Int(-1).tag(sync=True)
 
     def __init__(self, comparison: Comparison, **traits: Any):
-        super().__init__(result=_result(comparison), **traits)
+        result = _result(comparison)
+        traits.setdefault("view", result["view"])
+        super().__init__(result=result, **traits)
 
     def _still(self) -> dict[str, str]:
         """Both pictures and the verdict, as a saved notebook keeps them."""

@@ -9,6 +9,7 @@ import { listen, widget } from "./js/model.js";
 import { Listing } from "./listing.js";
 
 const REMEMBERED = 50; // changes that can be undone
+const MUCH = 0.1; // of a stage's width or height: it is worth another picture
 const SLOW = 700; // milliseconds after which somebody wonders
 const BEGIN = "Press a switch beside a line, drag a number, or edit the code: both engines run again, and the graph answers.";
 const RUNNING = "Running… It waits for a cell that runs. If it never ends: Kernel > Interrupt. If no kernel runs: run this cell again.";
@@ -28,6 +29,7 @@ function renderExplorer({ model, el }) {
   let other = {}; // their other view: {seq, scenes}
   let frame = null; // in which an answer is about to be drawn
   let failed = null; // the line of the listing that raised
+  let measured = null; // a report of the stage's room, about to be made
 
   // --- frame ---
   const choice = (label, onclick, more = {}) => h("button", { type: "button", class: "tgv-choice", onclick, ...more }, label);
@@ -51,7 +53,7 @@ function renderExplorer({ model, el }) {
     model.save_changes();
   };
   const engines = new Engines({ view: model.get("view"), step: model.get("step"), split: model.get("split"),
-    onView: (view) => set("view", view), onSplit: (split) => set("split", split),
+    onView: (view) => set("view", view), onSplit: (split) => set("split", split), onRoom: reportRoom,
     onStep: (step) => {
       model.set("step", step);
       if (!waiting) model.save_changes();
@@ -84,6 +86,16 @@ function renderExplorer({ model, el }) {
   const lesson = h("div", { class: "tgv-lesson", hidden: true }); // a widget of its own, with keys of its own
   el.replaceChildren(root, lesson);
   const releaseKeys = ownTheKeys(root);
+
+  /** Python draws for the room that there is: where it is another by much than the one drawn for, it is told. */
+  function reportRoom(width, height) {
+    clearTimeout(measured);
+    measured = setTimeout(() => {
+      const [wide, high] = model.get("room");
+      if (Math.abs(width - wide) < wide * MUCH && Math.abs(height - high) < high * MUCH) return;
+      set("room", [Math.round(width), Math.round(height)]);
+    }, 120);
+  }
 
   // --- state ---
 
@@ -363,6 +375,7 @@ function renderExplorer({ model, el }) {
   return () => {
     release();
     clearTimeout(slow);
+    clearTimeout(measured);
     cancelAnimationFrame(frame);
     releaseKeys();
     engines.destroy();

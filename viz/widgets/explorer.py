@@ -23,11 +23,13 @@ from viz.experiments.program import Program, ProgramError, parse, reread
 from viz.export import bundle
 from viz.frames import scene
 from viz.frames.director import VIEWS
-from viz.picture.fit import HALF
+from viz.frames.scene import MODULES
+from viz.picture.fit import HALF, Room
 from viz.picture.kept import Kept
+from viz.picture.network import has_modules
 from viz.recording.record import record
 from viz.recording.recording import Recording
-from viz.telling.account import account, errors_of, missing, rewritten, shown, table, title, verdict
+from viz.telling.account import account, beside, errors_of, missing, rewritten, shown, table, title, verdict
 from viz.telling.explain import explain
 from viz.widgets import fallback
 from viz.widgets.code import codes
@@ -40,6 +42,7 @@ _OF_THE_QUESTION = ("seq", "drag", "why", "text")  # what a message of the page 
 _OF_PYTORCH = ("device", "default_dtype")  # what the listing does not say
 _WARNED = 3  # warnings of a run that are shown
 SEED = 0  # where random numbers begin in every run, on both engines: only the change makes a difference
+_rooms = [(round(HALF.width), round(HALF.height))]  # what a page has measured last: the next explorer begins with that
 DEFAULTS = ("float32", "float64", "float16")  # dtypes that PyTorch may make tensors of floats in
 
 
@@ -85,7 +88,8 @@ class Explorer(Live):
     """Shows a program with its switches, and the graph that both engines make of it.
 
     Traits: `state` (what the switches say, by line and name of the program; may be set from Python), `result` (what came
-    of it), `history` (states to go back to), `future` (states that were taken back), `view`, `step` (-1 is the last).
+    of it), `history` (states to go back to), `future` (states that were taken back), `view` ("modules", "values" or
+    "grad_fn"; a program that runs modules begins with them), `step` (-1 is the last), `room` (of the stage, in pixels).
 
     `state["source"]` is the program where it was edited by hand. A page asks for that with `state["text"]`: a whole
     listing, which is read back into a program and its switches.
@@ -103,11 +107,13 @@ class Explorer(Live):
     # Each engine's SVG by view: apart from what the steps change in it, which is all that most answers bring.
     values_pictures: traitlets.Dict[str, str] = traitlets.Dict().tag(sync=True)
     grad_fn_pictures: traitlets.Dict[str, str] = traitlets.Dict().tag(sync=True)
+    modules_pictures: traitlets.Dict[str, str] = traitlets.Dict().tag(sync=True)
     mistake = traitlets.Unicode("").tag(sync=True)  # the name of the one whose lesson is wanted below
     lesson = traitlets.Unicode("").tag(sync=True)  # the widget that is this lesson, by its id
-    view = traitlets.Unicode("values").tag(sync=True)
+    view = traitlets.Unicode("").tag(sync=True)
     split = traitlets.Bool(False).tag(sync=True)  # whether PyTorch's own graph stands beside ours
     step = traitlets.Int(-1).tag(sync=True)
+    room: traitlets.List[int] = traitlets.List().tag(sync=True)  # for one graph, as the page has measured it
 
     _later: asyncio.TimerHandle | None = None  # the other view, about to be drawn
     _lesson: MistakeView | None = None
@@ -120,8 +126,10 @@ class Explorer(Live):
         self._drag: tuple[Any, _Run] | None = None  # a number that is dragged, and what was there before
         self._kept = Kept()
         self._prefix = scene.new_identity()
+        traits.setdefault("room", list(_rooms[-1]))
         super().__init__(program=_description(self._parsed), **traits)
         self.observe(self._asked, "state")
+        self.observe(lambda change: self._at_home(self._fit), "room")
         self.observe(lambda change: self._at_home(self._teach), "mistake")
 
     def _asked(self, change: Any) -> None:
@@ -152,8 +160,28 @@ class Explorer(Live):
         return [name for name in self._parsed.values if name in found | unseen]
 
     def _answer(self) -> None:
-        """Answer with the view that is looked at; the other one is drawn when the answer is on its way."""
-        self._run((self.view,))
+        """Answer with the view that is looked at; the others are drawn when the answer is on its way."""
+        self._run()
+        self._draw_others_soon()
+
+    def _fit(self) -> None:
+        """The stage has another size: draw what ran last for that."""
+        width, height = self.room
+        _rooms[-1] = width, height
+        if not self._recordings or self.result.get("refused"):
+            return
+        sides, pictures = [], {}
+        for side in self.result["sides"]:
+            if "scene" in side:
+                side = {**side, **self._drawn(side["engine"], self._recordings, self.result["verdict"]["agree"])}
+                pictures[side["engine"]] = _taken_out(side["scene"])
+            sides.append(side)
+        with self.hold_sync():
+            self._show(pictures)
+            self.result = {**self.result, "sides": sides}
+        self._draw_others_soon()
+
+    def _draw_others_soon(self) -> None:
         if self._later is not None:
             self._later.cancel()
         try:
@@ -174,16 +202,16 @@ class Explorer(Live):
         if result is not self.result or result.get("refused"):
             return
         scenes = {side["engine"]: side["scene"] for side in result["sides"] if "scene" in side}
-        views = tuple(view for view in VIEWS if any(view not in drawn["views"] for drawn in scenes.values()))
         pictures, others = {}, {}
         for engine, first in scenes.items():
-            recording = self._recordings[engine]
+            views = tuple(view for view in first["offers"] if view not in first["views"])
             made = scene.scene(
-                recording,
+                self._recordings[engine],
                 self._identity(engine),
                 views=views,
                 kept=self._kept,
-                rooms=(HALF,),
+                rooms=(Room(*self.room),),
+                beside=beside(self._recordings, engine, result["verdict"]["agree"]),
             )
             fresh = {key: rows for key, rows in made["details"].items() if key not in first["details"]}
             others[engine], pictures[engine] = {"views": made["views"], "details": fresh}, _taken_out(made)
@@ -202,7 +230,7 @@ class Explorer(Live):
     def _identity(self, engine: str) -> str:
         return f"{self._prefix}{engine[0]}"
 
-    def _run(self, views: tuple[str, ...]) -> None:
+    def _run(self) -> None:
         """Run the program as the page wants it, on both engines, and send what came of it in one message."""
         began = time.perf_counter()
         asked = {name: self.state.get(name) for name in _OF_THE_QUESTION}
@@ -217,12 +245,17 @@ class Explorer(Live):
             edited = edit(self._parsed, Edits.of(state))
             with interruptible():
                 for engine in (CORE, TORCH):
-                    side, recording = self._side(engine, edited, state, views, drawn)
+                    side, recording = self._side(engine, edited, state, drawn)
                     sides.append(side)
                     if recording is not None:
                         recordings[engine] = recording
+                rows = table(recordings)
+                found = verdict(recordings, rows, sides)
+                for side in sides:
+                    if (recording := recordings.get(side["engine"])) is not None:
+                        side.update(self._drawn(side["engine"], recordings, found["agree"]))
                     if "scene" in side:
-                        pictures[engine] = _taken_out(side["scene"])
+                        pictures[side["engine"]] = _taken_out(side["scene"])
         except (ProgramError, KeyboardInterrupt) as error:
             self._refuse(error, program, asked["text"] is not None, result)
             return
@@ -234,9 +267,9 @@ class Explorer(Live):
         result["origin"] = list(edited.origin)
         result["owner"] = list(edited.owner)
         result["sides"] = sides
-        result["table"] = table(recordings)
+        result["table"] = rows
         result["errors"] = errors_of(sides)
-        result["verdict"] = verdict(recordings, result["table"], sides)
+        result["verdict"] = found
         result["account"] = self._told(before, ran, asked["why"] or "") if before.recordings else ""
         first = next(iter(recordings.values()), None)
         result["fixes"] = fixes(self._parsed, state, first.error if first else None)
@@ -309,8 +342,22 @@ class Explorer(Live):
             why or by_hand,
         )
 
+    def _drawn(self, engine: str, recordings: dict[str, Recording], agree: bool | None) -> dict[str, Any]:
+        """What the page shows of a recording, in the view that is looked at."""
+        recording = recordings[engine]
+        by_module = has_modules(recording.graph)
+        if not self.view:
+            self.view = MODULES if by_module else VIEWS[0]
+        offers = (MODULES, *VIEWS) if by_module else VIEWS
+        view = self.view if self.view in offers else VIEWS[0]
+        other = beside(recordings, engine, agree)
+        made = shown(recording, self._identity(engine), (view,), self._kept, (Room(*self.room),), other)
+        if "scene" in made:
+            made["scene"]["offers"] = list(offers)
+        return made
+
     def _side(
-        self, engine: str, edited: Edited, state: dict[str, Any], views: tuple[str, ...], drawn: list[str]
+        self, engine: str, edited: Edited, state: dict[str, Any], drawn: list[str]
     ) -> tuple[dict[str, Any], Recording | None]:
         """One engine's part of the result, and its recording; a sentence in its place where the engine cannot run.
 
@@ -336,7 +383,6 @@ class Explorer(Live):
         if recording.error is not None:
             recording.error["line"] = edited.line_of(recording.error["line"])
         drawn += [name for name in random if name not in drawn]
-        side.update(shown(recording, self._identity(engine), views, self._kept))
         told = dict.fromkeys(f"{one.category.__name__}: {one.message}" for one in warned)
         side["warnings"] = list(told)[:_WARNED]
         about = [f"random numbers begin at seed {SEED} in every run"] if random else []
@@ -352,10 +398,9 @@ class Explorer(Live):
         sentence = self.result.get("account") or "The graph of this program."
         pictures = []
         for side in sides:
-            if self.view in side["scene"]["views"]:
-                svg = getattr(self, f"{self.view}_pictures")[side["engine"]]
-                drawn = {**side["scene"]["views"][self.view], "svg": svg}
-                pictures.append(scene.frame({"views": {self.view: drawn}}, self.view, -1))
+            for view, picture in side["scene"]["views"].items():
+                drawn = {**picture, "svg": getattr(self, f"{view}_pictures")[side["engine"]]}
+                pictures.append(scene.frame({"views": {view: drawn}}, view, -1))
         return {"text/html": fallback.picture(pictures, titles, sentence), "text/plain": f"{titles}: {sentence}"}
 
     def _text(self) -> str:

@@ -13,7 +13,7 @@ from viz.export import bundle
 from viz.frames import scene
 from viz.frames.director import VIEWS
 from viz.picture.fit import ROOMS
-from viz.telling.account import errors_of, missing, shown, table, title, verdict
+from viz.telling.account import beside, errors_of, missing, shown, table, title, verdict
 from viz.widgets import fallback
 from viz.widgets.live import Live
 
@@ -66,30 +66,29 @@ class MistakeView(Live):
     def _part(self, position: int) -> dict[str, Any]:
         """What both engines make of the mistake (-1) or of a fix, and what that fix changes."""
         lesson = self._lesson
-        recordings, sides = {}, []
-        for engine in NAMES:
-            outcome = lesson.outcome(position, engine)
-            side: dict[str, Any] = {"engine": engine, "title": title(engine, "cpu")}
-            if outcome.recording is None:
-                sides.append({**side, "missing": missing(outcome.missing)})
-                continue
-            recordings[engine] = outcome.recording
-            identity = f"{self._prefix}{engine[0]}{position + 1}"
-            side.update(shown(outcome.recording, identity, VIEWS, rooms=ROOMS))
-            if position == AS_WRITTEN and "scene" in side:
-                mark(side["scene"], lesson.marked(outcome.recording))
-            sides.append(side)
+        outcomes = {engine: lesson.outcome(position, engine) for engine in NAMES}
+        recordings = {engine: one.recording for engine, one in outcomes.items() if one.recording is not None}
+        sides: list[dict[str, Any]] = [{"engine": engine, "title": title(engine, "cpu")} for engine in NAMES]
+        for side in sides:
+            if side["engine"] not in recordings:
+                side["missing"] = missing(outcomes[side["engine"]].missing)
         rows = table(recordings)
+        found = verdict(recordings, rows, sides)
+        for side in sides:
+            engine = side["engine"]
+            recording = recordings.get(engine)
+            if recording is None:
+                continue
+            identity = f"{self._prefix}{engine[0]}{position + 1}"
+            side.update(shown(recording, identity, VIEWS, None, ROOMS, beside(recordings, engine, found["agree"])))
+            if position == AS_WRITTEN and "scene" in side:
+                mark(side["scene"], lesson.marked(recording))
         return {
             "sides": sides,
             "table": rows,
-            "verdict": verdict(recordings, rows, sides),
+            "verdict": found,
             "errors": errors_of(sides),
-            "warned": [
-                {"engine": TITLES[name], "said": said}
-                for name in NAMES
-                for said in lesson.outcome(position, name).warned
-            ],
+            "warned": [{"engine": TITLES[name], "said": said} for name in NAMES for said in outcomes[name].warned],
             "changes": [] if position == AS_WRITTEN else [vars(one) for one in lesson.changes(position, CORE)],
         }
 

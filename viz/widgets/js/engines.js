@@ -5,23 +5,30 @@ import { Stage } from "./stage.js";
 import { Stepper } from "./stepper.js";
 import { drawTable } from "./table.js";
 
+const HALF = 340; // pixels: a graph in less is folded to nothing
+const TITLE = 22; // pixels above a picture of a split stage
+
+/** The views that a scene has, or will have: some come later than the others. */
+const offersOf = (scene) => scene.offers ?? Object.keys(scene.views);
+
 export class Engines {
   /**
    * `step` is -1 for the last. `onStep(step)` is told when a reader goes elsewhere, `onView(view)` and `onSplit(split)` what
    * was pressed; `tools` stand in the bar above the split stage.
    *
    * @param {{view?: string, step?: number, split?: boolean, onStep?: (step: number) => void, onView?: (view: string) => void,
-   *   onSplit?: (split: boolean) => void, tools?: HTMLElement[]}} options
+   *   onSplit?: (split: boolean) => void, onRoom?: (width: number, height: number) => void, tools?: HTMLElement[]}} options
    */
-  constructor({ view = "values", step = -1, split = false, onStep = () => {}, onView = () => {}, onSplit = () => {}, tools = [] } = {}) {
+  constructor({ view = "values", step = -1, split = false, onStep = () => {}, onView = () => {}, onSplit = () => {}, onRoom = () => {}, tools = [] } = {}) {
     this.view = view;
+    this.onRoom = onRoom; // told how large the place of one graph is
     this.step = step;
     this.onStep = onStep;
     /** @type {((line: number | null) => void) | null} */
     this.onHere = null; // told the line of the step that is shown
     this.sides = ["graph", "PyTorch's graph"].map((label) => this.#side(label));
-    this.viewButtons = ["values", "grad_fn"].map((name) =>
-      h("button", { type: "button", class: "tgv-choice", onclick: () => onView(name) }, name));
+    this.viewButtons = ["modules", "values", "grad_fn"].map((name) =>
+      h("button", { type: "button", class: "tgv-choice", hidden: name === "modules", onclick: () => onView(name) }, name));
     this.views = h("div", { class: "tgv-choices", role: "group", "aria-label": "View" }, ...this.viewButtons);
     this.badge = h("button", { type: "button", class: "tgv-badge", "aria-expanded": "false", onclick: () => onSplit(!this.split) });
     this.drawerButton = h("button", { type: "button", class: "tgv-text-button", "aria-expanded": "false",
@@ -64,6 +71,7 @@ export class Engines {
     this.#showVerdict(verdict);
     if (!sides.length) return; // nothing has run to its end yet
     sides.forEach((data, index) => { this.sides[index].data = data; });
+    this.#showView();
     drawTable(this.table, sides.filter((side) => side.scene), table);
     this.#drawSides();
     this.#showSteps();
@@ -92,9 +100,10 @@ export class Engines {
     side.note.replaceChildren(...notes);
     side.note.hidden = !notes.length;
     side.box.classList.toggle("tgv-without", !data.scene);
-    if (!data.scene?.views[this.view]) return;
-    side.stage.setHeight(Math.max(120, side.host.clientHeight));
-    side.stage.show(data.scene, this.view, this.#stepOf(data.scene));
+    const view = this.#viewOf(data.scene);
+    if (!view) return;
+    side.stage.setHeight(this.#heightOf(side));
+    side.stage.show(data.scene, view, this.#stepOf(data.scene));
   }
 
   // --- the badge and what is behind it ---
@@ -118,6 +127,7 @@ export class Engines {
     this.split = split;
     this.badge.setAttribute("aria-expanded", String(split));
     this.bar.hidden = !split;
+    this.element.classList.toggle("tgv-split", split);
     for (const side of this.sides) side.title.hidden = !split;
     this.sides[1].box.hidden = !split;
     if (!split) this.setDrawer(false);
@@ -136,13 +146,23 @@ export class Engines {
     this.view = view;
     this.#showView();
     for (const side of this.sides) {
-      if (side.data?.scene?.views[view] && (side === this.sides[0] || this.split)) this.#drawSide(side);
+      if (this.#viewOf(side.data?.scene) && (side === this.sides[0] || this.split)) this.#drawSide(side);
     }
     this.#showSteps();
   }
 
   #showView() {
-    for (const each of this.viewButtons) each.setAttribute("aria-pressed", String(each.textContent === this.view));
+    const offered = new Set(this.#scenes().flatMap(offersOf));
+    if (offered.size) this.viewButtons[0].hidden = !offered.has("modules");
+    const shown = offered.size && !offered.has(this.view) ? "values" : this.view;
+    for (const each of this.viewButtons) each.setAttribute("aria-pressed", String(each.textContent === shown));
+  }
+
+  /** The view of a scene to show: where a program has lost its modules, another one; null where it is still to come. */
+  #viewOf(scene) {
+    if (!scene) return null;
+    const view = offersOf(scene).includes(this.view) ? this.view : "values";
+    return scene.views[view] ? view : null;
   }
 
   /** A view of both scenes that comes later than the scenes: {engine: {views, details}}. */
@@ -215,10 +235,17 @@ export class Engines {
   /** Beside each other where the stage is wide, one above the other where it is not. */
   #arrange() {
     const { clientWidth, clientHeight } = this.panes;
-    this.panes.classList.toggle("tgv-stacked", this.split && clientWidth < clientHeight * 1.1);
+    this.panes.classList.toggle("tgv-stacked", this.split && (clientWidth < clientHeight * 1.1 || clientWidth < 2 * HALF));
     for (const side of this.sides) {
       if (side.box.hidden || !side.stage.svg || !side.host.clientHeight) continue;
-      side.stage.setHeight(Math.max(120, side.host.clientHeight));
+      side.stage.setHeight(this.#heightOf(side));
     }
+    const [{ host }] = this.sides;
+    if (host.clientWidth && host.clientHeight) this.onRoom(host.clientWidth, this.#heightOf(this.sides[0]));
+  }
+
+  /** How high a picture may be; of a split stage the title stands above it. */
+  #heightOf({ host }) {
+    return Math.max(120, host.clientHeight - (this.split ? TITLE : 0));
   }
 }

@@ -85,6 +85,26 @@ export function compose({ units, layouts }, opened) {
   return { width, height, boxes, curves };
 }
 
+/** Which modules are open at first in a place of this size: of those that Python opens, all but the innermost until it fits. */
+export function openAtFirst(net, width, height) {
+  const depths = new Map();
+  const measure = (key, depth) => {
+    for (const child of net.units[key].c ?? []) {
+      if (!net.open.includes(child)) continue;
+      depths.set(child, depth);
+      measure(child, depth + 1);
+    }
+  };
+  measure("root", 0);
+  const opened = new Set(depths.keys());
+  while (opened.size > 1) { // of a program of one model the inside is shown
+    const shown = compose(net, opened);
+    if (shown.width + 20 <= width && shown.height + 20 <= height) break;
+    opened.delete([...opened].reduce((deepest, key) => (depths.get(key) >= depths.get(deepest) ? key : deepest)));
+  }
+  return opened;
+}
+
 /** A curve whose ends are at the edges of their boxes. */
 function docked(points, tail, head) {
   for (const [at, near, { x, y, w, h: high }] of [[0, 1, tail], [points.length - 1, points.length - 2, head]]) {
@@ -129,7 +149,8 @@ export class NetworkStage {
     this.onChange = onChange;
     this.onPoint = onPoint;
     this.maxHeight = maxHeight;
-    this.opened = new Set(opened ?? this.net.open);
+    const width = host.clientWidth || host.parentElement?.clientWidth || 600;
+    this.opened = new Set(opened ?? openAtFirst(this.net, width, maxHeight - (this.net.scale ? 26 : 0)));
     this.step = this.net.patches.length - 1;
     this.style = h("style");
     this.style.textContent = picture.svg.match(/<style>([\s\S]*?)<\/style>/)?.[1] ?? "";
