@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterator
 
-from viz.diagnosis.detectors import finite, learning, memory, none, silent, sizes, zero
+from viz.diagnosis.detectors import comparing, finite, memory, modes, none, optimiser, order, silent, sizes, zero
 from viz.diagnosis.finding import Finding
 from viz.diagnosis.observation import Observation
 
@@ -11,7 +11,10 @@ ALL: tuple[Callable[[Observation], Iterator[Finding]], ...] = (
     zero.find,
     finite.find,
     sizes.find,
-    learning.find,
+    order.find,
+    optimiser.find,
+    comparing.find,
+    modes.find,
     memory.find,
     silent.find,
 )

@@ -1,0 +1,200 @@
+"""What a loss compares: shapes that are broadcast, a softmax over the wrong dimension, labels that it never sees."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+
+from viz.diagnosis.finding import Finding
+from viz.diagnosis.observation import Observation, Seen, Through
+
+LOSSES = {
+    "mse_loss", "l1_loss", "smooth_l1_loss", "huber_loss", "binary_cross_entropy", "binary_cross_entropy_with_logits",
+    "gaussian_nll_loss", "poisson_nll_loss", "soft_margin_loss",
+}  # fmt: skip
+ALL_LOSSES = LOSSES | {
+    "cross_entropy",
+    "nll_loss",
+    "kl_div",
+    "ctc_loss",
+    "hinge_embedding_loss",
+    "cosine_embedding_loss",
+    "margin_ranking_loss",
+}
+DIFFERENCES = {"sub", "__sub__", "__rsub__", "rsub"}
+COMPARISONS = ALL_LOSSES | DIFFERENCES | {"gather", "__getitem__", "cosine_similarity", "pairwise_distance", "cdist"}
+LABELS = (
+    "y",
+    "target",
+    "targets",
+    "label",
+    "labels",
+    "ys",
+    "yb",
+    "truth",
+    "gold",
+    "goal",
+    "goals",
+    "answer",
+    "answers",
+)
+
+
+def find(seen: Observation) -> Iterator[Finding]:
+    """Losses that compare something else than was meant."""
+    yield from _shapes(seen)
+    yield from _dimension(seen)
+    yield from _labels(seen)
+
+
+def _shapes(seen: Observation) -> Iterator[Finding]:
+    told = set()
+    for each in seen.passes:
+        above = seen.above(each.roots)
+        for op in seen.ops:
+            if op.line in told or len(op.inputs) < 2 or not set(op.outputs) & above:
+                continue
+            a, b = seen.values[op.inputs[0]], seen.values[op.inputs[1]]
+            if not (_column_and_row(a.shape, b.shape) and (a.requires_grad != b.requires_grad)):
+                continue
+            sure = op.name in LOSSES
+            if not (
+                sure or (op.name in DIFFERENCES and _compared(seen, op.outputs[0], each, b if a.requires_grad else a))
+            ):
+                continue
+            told.add(op.line)
+            rows = max(a.shape[0], b.shape[0])
+            code = seen.places.code(op.line)
+            names = [one.name for one in (a, b) if one.name]
+            yield Finding(
+                "broadcast-loss", op.line, sure,
+                f"Line {op.line}, `{code}`: shapes {a.shape} and {b.shape} are broadcast to ({rows}, {rows}): each guess is compared "
+                f"with all {rows} targets, and the best guess is their mean.",
+                "Give both the same shape: `y.unsqueeze(1)`, or `guess.squeeze(1)`.", names, [op.line or 0], 5, where=op.where,
+                path=[a.nr, *op.outputs[:1]], cut=op.outputs[0], share=0.9,
+            )  # fmt: skip
+        if told:
+            return
+
+
+def _column_and_row(a: tuple[int, ...], b: tuple[int, ...]) -> bool:
+    long, short = (a, b) if len(a) > len(b) else (b, a)
+    return len(long) == 2 and len(short) == 1 and long[1] == 1 and long[0] == short[0] > 1
+
+
+def _compared(seen: Observation, nr: int, each: Through, target: Seen) -> bool:
+    """Whether a difference is squared or taken as a magnitude, and averaged into the loss, against what is data."""
+    if any(seen.values[one].requires_grad for one in seen.above([target.nr])):
+        return False
+    users = [op for op in seen.ops if nr in op.inputs]
+    shrinks = {
+        "pow",
+        "__pow__",
+        "square",
+        "abs",
+        "mean",
+        "sum",
+        "mul",
+        "__mul__",
+        "__abs__",
+        "norm",
+        "huber_loss",
+        "sub",
+        "float",
+    }
+    return bool(users) and all(op.name in shrinks for op in users)
+
+
+def _dimension(seen: Observation) -> Iterator[Finding]:
+    told = set()
+    for op in seen.ops:
+        if op.name not in ("softmax", "log_softmax") or not op.recorded or op.line in told or not op.outputs:
+            continue
+        value = seen.values[op.outputs[0]]
+        dim = op.options.get("dim", op.options.get("1"))
+        if (
+            not isinstance(dim, int)
+            or isinstance(dim, bool)
+            or len(value.shape) != 2
+            or dim % 2 != 0
+            or value.shape[0] < 2
+        ):
+            continue
+        users = [user for user in seen.ops[op.nr + 1 : op.nr + 12] if value.nr in user.inputs]
+        loss = next(
+            (user for user in users if user.name in ("nll_loss", "kl_div", "cross_entropy", "nll_loss_nd")), None
+        )
+        gathers = next(
+            (user for user in users if user.name in ("gather", "__getitem__", "mul", "__mul__", "log")), None
+        )
+        if loss is None and gathers is None:
+            continue
+        told.add(op.line)
+        code = seen.places.code(op.line)
+        yield Finding(
+            "wrong-dim", op.line, loss is not None,
+            f"Line {op.line}, `{code}`: `{op.name}` over dimension 0 of shape {value.shape} makes each class sum to 1 over the batch, not each row over "
+            "the classes." + (f" `{loss.name}` in line {loss.line} takes rows." if loss else ""),
+            "Take the dimension of the classes: dim=1, or dim=-1.", [value.name] if value.name else [], [op.line or 0], 5,
+            (code, code.replace("dim=0", "dim=1")) if "dim=0" in code else None, op.where, share=0.8,
+        )  # fmt: skip
+
+
+def _labels(seen: Observation) -> Iterator[Finding]:
+    """A tensor that is called like labels and that no loss ever saw."""
+    passes = [each for each in seen.passes if each.kind == "backward" and each.done]
+    if not passes or not seen.steps:
+        return
+    above = seen.above([root for each in passes for root in each.roots])
+    if _compared_with_data(seen, above):
+        return
+    named = [
+        value
+        for value in seen.values
+        if value.name in LABELS and value.leaf is None and value.of_grad is None and value.nr not in above
+    ]
+    reaching = [value.nr for value in seen.values if value.name in LABELS and value.nr in above]
+    if any(not any(seen.values[nr].requires_grad for nr in seen.above([one])) for one in reaching):
+        return  # labels do reach it, under this name or another
+    for value in named:
+        below = [op for op in seen.ops if value.nr in op.inputs]
+        if any(set(op.outputs) & above for op in below):
+            continue
+        last = passes[-1]
+        loss = _loss_line(seen, last)
+        yield Finding(
+            "unused-labels", loss or last.line, False,
+            f"{value.name}, made in line {value.line}, reaches no loss: the model is trained without it. The loss comes from line {loss or last.line}, "
+            f"`{seen.places.code(loss or last.line)}`.",
+            f"Compare the outputs with {value.name}.", [value.name], [loss or last.line or 0, value.line or 0], 5, share=0.5,
+        )  # fmt: skip
+        return
+
+
+def _compared_with_data(seen: Observation, above: set[int]) -> bool:
+    """Whether something on the way to the loss is held against labels, by any name, or against another answer."""
+    learnt: dict[int, bool] = {}
+    for nr in sorted(above):
+        value = seen.values[nr]
+        given = [one.nr for one in seen.inputs(value)]
+        learnt[nr] = value.requires_grad or any(learnt.get(one, False) for one in given)
+        maker = seen.maker(value)
+        if maker is not None and maker.name in COMPARISONS:
+            sides = [one for one in given if math.prod(seen.values[one].shape) > 1]
+            own = [learnt.get(one, False) for one in sides]
+            if any(own) and not all(own):
+                return True
+            # Two answers may be held against each other; an answer against what was made of it teaches nothing.
+            answers = [one for one in given if learnt.get(one, False)]
+            if len(answers) == 2 and not any(b in seen.above([a]) for a, b in (answers, answers[::-1])):
+                return True
+    return False
+
+
+def _loss_line(seen: Observation, each: Through) -> int | None:
+    for nr in sorted(seen.above(each.roots), reverse=True):
+        op = seen.maker(seen.values[nr])
+        if op is not None and op.name in ALL_LOSSES:
+            return op.line
+    roots = [seen.maker(seen.values[nr]) for nr in each.roots]
+    return next((op.line for op in roots if op is not None), None)

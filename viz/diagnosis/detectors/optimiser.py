@@ -1,0 +1,170 @@
+"""What an optimiser holds, and how far its steps go."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Iterator
+
+from viz.diagnosis.finding import Finding, listed, number
+from viz.diagnosis.observation import Held, Leaf, Moment, Observation
+
+SMALL = 1e-6  # a step, against the size of what it changes
+STILL = 1e-5  # a change of the loss over all steps, against the loss
+LARGE = 3.0  # times that a loss grows over five passes or more; batches differ, so over fewer it takes
+AT_ONCE = 100.0
+THROWN = 0.5  # a step, against the size of the weights, that throws them about
+DECAYED = 1e-4  # of the first learning rate
+
+
+def find(seen: Observation) -> Iterator[Finding]:
+    """Parameters that no optimiser moves, and rates that are far off."""
+    yield from _held(seen)
+    yield from _rate(seen)
+
+
+def _held(seen: Observation) -> Iterator[Finding]:
+    if not seen.optimizers or not seen.steps:
+        return
+    held = {nr for optimizer in seen.optimizers for nr in optimizer.leaves}
+    lost = [
+        leaf
+        for leaf in seen.leaves
+        if (leaf.parameter or (leaf.name and not leaf.asked and _learns_again(seen, leaf)))
+        and leaf.requires_grad
+        and leaf.nr not in held
+        and leaf.gradients
+        and not any(write.kind == "update" for write in leaf.writes)
+    ]
+    idle = [leaf for leaf in seen.leaves if leaf.held and not leaf.used and leaf.requires_grad]
+    stale = [leaf for leaf in lost if _replaced(seen, leaf, idle)]
+    if stale:
+        part = seen.parts[stale[0].holder] if stale[0].holder is not None else None
+        line = part.line if part is not None else stale[0].line
+        made = seen.optimizers[0].line
+        names = seen.called(leaf.nr for leaf in stale)
+        yield Finding(
+            "stale-optimizer", line, True,
+            f"Line {line}, `{seen.places.code(line)}`, puts new parameters in place after the optimiser was made in line {made}. It still holds the old "
+            f"ones, which no op uses; {listed(names)} gets gradients and never changes.",
+            "Make the optimiser after the model is complete.", names, [line or 0, made or 0], 5, share=1.0,
+        )  # fmt: skip
+        return
+    if not lost:
+        return
+    names = seen.called(leaf.nr for leaf in lost)
+    untouched = [leaf for leaf in lost if not leaf.writes or all(write.kind == "init" for write in leaf.writes)]
+    optimizer = _nearest(seen, lost)
+    line = seen.optimizers[optimizer].line
+    whole = _by_all(seen, lost, optimizer)
+    yield Finding(
+        "not-in-optimizer", line, False,
+        f"{listed(names)} got gradients in {len(lost[0].gradients)} backward passes and never changed: no optimiser holds it. "
+        + (f"The {seen.optimizers[optimizer].kind} of line {line}, `{seen.places.code(line)}`, holds others." if line else "")
+        + whole,
+        "Give it to the optimiser, `model.parameters()`; if it is frozen on purpose, say so: `p.requires_grad_(False)`."
+        + ("" if lost[0].parameter else " A module knows of Parameters alone: `self.w = T.nn.Parameter(…)`."),
+        names, [line or 0], 5, share=len(untouched) / max(1, len(untouched) + len(held)),
+    )  # fmt: skip
+
+
+def _learns_again(seen: Observation, leaf: Leaf) -> bool:
+    """Whether more than one backward() brought it a gradient: an input that is only looked at is made anew each time."""
+    return sum(seen.passes[nr - 1].kind == "backward" for nr, _ in leaf.gradients) > 1
+
+
+def _replaced(seen: Observation, leaf: Leaf, idle: list[Leaf]) -> bool:
+    """Whether an optimiser holds an unused parameter of the same shape, made before it held this one's place."""
+    if not any(old.shape == leaf.shape or old.parameter for old in idle):
+        return False
+    part = seen.parts[leaf.holder] if leaf.holder is not None else None
+    made = max((held.line or 0) for held in seen.optimizers)
+    return (
+        any(old.shape == leaf.shape for old in idle)
+        and part is not None
+        and (part.line or 0) != 0
+        and made != 0
+        and bool(idle)
+        and part.registered
+    )
+
+
+def _nearest(seen: Observation, lost: list[Leaf]) -> int:
+    """The optimiser that should have held them: of two that hold the same leaves, the later one."""
+    seen_sets: list[frozenset[int]] = []
+    for held in seen.optimizers:
+        if frozenset(held.leaves) in seen_sets:
+            return held.nr
+        seen_sets.append(frozenset(held.leaves))
+    return seen.optimizers[-1].nr if len(seen.optimizers) == 1 else seen.optimizers[0].nr
+
+
+def _by_all(seen: Observation, lost: list[Leaf], optimizer: int) -> str:
+    twice = [
+        held
+        for held in seen.optimizers
+        if held.nr != optimizer and set(held.leaves) == set(seen.optimizers[optimizer].leaves)
+    ]
+    return f" The {twice[0].kind} of line {twice[0].line} holds the same ones." if twice else ""
+
+
+def _rate(seen: Observation) -> Iterator[Finding]:
+    steps = [moment for moment in seen.moments if moment.kind == "step" and not moment.empty]
+    losses = [each.loss for each in seen.passes if each.loss is not None and each.kind == "backward"]
+    lines = {each.line for each in seen.passes if each.kind == "backward"}
+    rated = [held for held in seen.optimizers if held.rate is not None and any(step.who == held.nr for step in steps)]
+    for held in rated:
+        own = [step for step in steps if step.who == held.nr]
+        moved = [step.moved for step in own if step.moved is not None]
+        if not moved or len(own) < 2 or held.rate is None:
+            continue
+        near = max(moved)
+        rates = [step.rate for step in own if step.rate is not None]
+        still = len(losses) > 1 and abs(losses[-1] - losses[0]) <= STILL * abs(losses[0])
+        if near < SMALL and (still or (rates and rates[-1] <= rates[0])):  # a warm-up begins small, and rises
+            yield Finding(
+                "rate-too-small", held.line, False,
+                f"{len(own)} steps of the {held.kind} moved the weights by {number(near)} of their size at most, and the loss from {losses[0]:.6g} to "
+                f"{losses[-1]:.6g}. Its learning rate is {held.rate:g}.",
+                "Try a rate a thousand times larger: 0.1 to 0.01 for SGD, 0.001 for Adam are usual.", seen.called(held.leaves),
+                [held.line or 0], 5, share=0.8,
+            )  # fmt: skip
+        yield from _decayed(seen, held, own)
+    if len(losses) >= 3 and len(lines) == 1 and all(math.isfinite(loss) for loss in losses):
+        grows = sum(b > a for a, b in itertools.pairwise(losses))
+        grown = LARGE if len(losses) >= 5 else AT_ONCE
+        far = max((step.moved or 0.0 for step in steps), default=0.0)
+        steadily = grows >= 0.7 * (len(losses) - 1) or (far > THROWN and abs(losses[-1]) > AT_ONCE * abs(losses[0]))
+        if abs(losses[-1]) > grown * abs(losses[0]) > 0 and steadily and not _ascends(seen):
+            held_by = rated[0] if rated else None
+            update = next((m.line for m in seen.moments if m.kind == "update"), None)
+            line = held_by.line if held_by else update
+            if line is not None or rated:
+                yield Finding(
+                    "rate-too-large", line, False,
+                    f"The loss grows: {number(losses[0])} → {number(losses[1])} → … → {number(losses[-1])}."
+                    + (f" The {held_by.kind} takes steps of {number(max((s.moved or 0) for s in steps))} times the weights' size, at a rate of {held_by.rate:g}." if held_by else ""),
+                    "Make the learning rate ten times smaller, until the loss falls.", [], [line or 0], 5, share=0.8,
+                )  # fmt: skip
+
+
+def _decayed(seen: Observation, held: Held, steps: list[Moment]) -> Iterator[Finding]:
+    """A scheduler that took the rate away in a few steps."""
+    rates = [step.rate for step in steps if step.rate is not None]
+    if not rates or not seen.schedules or rates[0] < max(rates):
+        return
+    tiny = [rate for rate in rates if rate < DECAYED * rates[0]]
+    if 2 * len(tiny) < len(rates) or (steps[-1].moved or 0.0) >= SMALL:
+        return
+    kind, line = seen.schedules[-1]
+    yield Finding(
+        "rate-too-small", line, False,
+        f"The learning rate fell from {rates[0]:g} to {rates[-1]:g} in {len(rates)} steps, by the {kind} of line {line}: "
+        f"the last step moved the weights by {number(steps[-1].moved or 0.0)} of their size.",
+        "Let it decay over the whole training: call its step() once an epoch, or choose a factor nearer to 1.",
+        seen.called(held.leaves), [line or 0, held.line or 0], 5, share=0.8,
+    )  # fmt: skip
+
+
+def _ascends(seen: Observation) -> bool:
+    return any(write.ascent for leaf in seen.leaves for write in leaf.writes)

@@ -1,0 +1,110 @@
+"""zero_grad, backward, step: called in another order than a step needs, or not at all."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from viz.diagnosis.finding import Finding
+from viz.diagnosis.observation import Moment, Observation
+
+
+def find(seen: Observation) -> Iterator[Finding]:
+    """Gradients that add up, that are set back before they are used, or that never come."""
+    steps = [moment for moment in seen.moments if moment.kind in ("step", "update")]
+    yield from _adding(seen, [step for step in steps if step.stale])
+    yield from _emptied(seen)
+    yield from _thrown_away(seen)
+    passes = [each for each in seen.passes if each.done and each.kind == "backward"]
+    yield from _never_back(seen)
+    if seen.optimizers and not any(step.kind == "step" for step in steps) and len(passes) > 2 and seen.error is None:
+        held = seen.optimizers[0]
+        if not any(write.kind == "update" for leaf in seen.leaves for write in leaf.writes) and held.made_here:
+            yield Finding(
+                "never-steps", passes[-1].line, False,
+                f"{len(passes)} backward passes ran, and the {held.kind} of line {held.line} never took a step.",
+                "Call optimizer.step() after backward().", [], [passes[-1].line or 0, held.line or 0], 5, share=1.0,
+            )  # fmt: skip
+
+
+def _never_back(seen: Observation) -> Iterator[Finding]:
+    """Steps without a single backward pass."""
+    steps = [moment for moment in seen.moments if moment.kind == "step"]
+    if seen.passes or len(steps) < 2 or not all(step.empty for step in steps):
+        return
+    line = seen.places.where_not_called("backward")
+    code = seen.places.code(line)
+    how = f" Line {line}, `{code}`, names backward and does not call it." if line else ""
+    yield Finding(
+        "never-backward", line or steps[0].line, True,
+        f"{len(steps)} steps were taken in line {steps[0].line}, and no backward pass ran: no step found a gradient.{how}",
+        "Call backward() before each step: `loss.backward()`.", [], [line or 0, steps[0].line or 0], 5,
+        (code, f"{code}()") if line and code.endswith(".backward") else None, share=1.0,
+    )  # fmt: skip
+
+
+def _adding(seen: Observation, stale: list[Moment]) -> Iterator[Finding]:
+    if not stale:
+        return
+    leaves = sorted({nr for step in stale for nr in step.stale})
+    adding = next((each for each in seen.passes if each.stale & set(leaves)), None)
+    line = adding.line if adding is not None else stale[0].line
+    names = seen.called(leaves)
+    code = seen.places.code(line)
+    target = "optimizer" if seen.optimizers else "each parameter"
+    zero = f"{target}.zero_grad()" if seen.optimizers else "w.grad = None"
+    yield Finding(
+        "no-zero-grad", line, True,
+        f"Line {line}, `{code}`, adds to gradients that a step had used already: nothing set them back. The step in line "
+        f"{stale[0].line} then used the sum, {len(stale)} time{'s' if len(stale) > 1 else ''}.",
+        f"Set the gradients back in each step, before backward(): `{zero}`.", names, [line or 0, stale[0].line or 0], 5,
+        (code, f"{zero}; {code}") if code.endswith("backward()") and seen.optimizers else None, share=0.9,
+    )  # fmt: skip
+
+
+def _emptied(seen: Observation) -> Iterator[Finding]:
+    """Steps that found no gradient: zeroed just before, or taken before backward()."""
+    told = set()
+    for optimizer in seen.optimizers:
+        steps = [m for m in seen.moments if m.kind == "step" and m.who == optimizer.nr]
+        if not steps or not all(step.empty for step in steps) or optimizer.nr in told:
+            continue
+        told.add(optimizer.nr)
+        if not any(each.got.get(leaf) for each in seen.passes for leaf in optimizer.leaves):
+            continue  # none of them ever got one: that is for others to tell
+        step = steps[-1]
+        before = [m for m in seen.moments if m.order < step.order and m.kind == "zero"]
+        last_zero = before[-1] if before else None
+        last_pass = max((e.order for e in seen.passes if e.order < step.order), default=0)
+        first_pass = min((e.order for e in seen.passes), default=0)
+        if steps[0].order < first_pass or last_zero is None or last_pass < (steps[-2].order if len(steps) > 1 else 0):
+            yield Finding(
+                "step-before-backward", step.line, True,
+                f"Line {step.line}, `{seen.places.code(step.line)}`, steps before backward() of its turn: none of {len(steps)} steps found a gradient.",
+                "Call zero_grad(), backward() and step() in this order.", seen.called(optimizer.leaves), [step.line or 0], 5, share=1.0,
+            )  # fmt: skip
+        elif last_zero.order > last_pass:
+            yield Finding(
+                "zero-before-step", last_zero.line, True,
+                f"Line {last_zero.line}, `{seen.places.code(last_zero.line)}`, sets the gradients back between backward() and step(): none of "
+                f"{len(steps)} steps in line {step.line} found one.",
+                "Zero the gradients before backward(), or after step().", seen.called(optimizer.leaves),
+                [last_zero.line or 0, step.line or 0], 5, share=1.0,
+            )  # fmt: skip
+
+
+def _thrown_away(seen: Observation) -> Iterator[Finding]:
+    """Gradients set back before any step used them, while others of the same backward() were used."""
+    lost = {nr for moment in seen.moments for nr in moment.thrown if not seen.passes[nr - 1].used}
+    for line in dict.fromkeys(each.line for each in seen.passes if each.nr in lost):
+        passes = [each.nr for each in seen.passes if each.line == line and each.done]
+        thrown = [nr for nr in passes if nr in lost]
+        zero = next(moment for moment in seen.moments if set(moment.thrown) & set(thrown))
+        if len(thrown) < 2 or not any(seen.passes[nr - 1].used for nr in passes) or len(thrown) < len(passes) / 2:
+            continue
+        yield Finding(
+            "zero-before-step", zero.line, False,
+            f"Line {zero.line}, `{seen.places.code(zero.line)}`, sets back what no step has used: of {len(passes)} passes of line {line}, "
+            f"the gradients of {len(thrown)} were thrown away, and only the last ones before a step count.",
+            "Where gradients are to add up over several batches, set them back after the step alone.", [], [zero.line or 0, line or 0], 5,
+            share=0.9,
+        )  # fmt: skip
