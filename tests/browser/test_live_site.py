@@ -24,6 +24,7 @@ pytest.importorskip("myst_nb")
 LESSON = "01_slopes_and_local_derivatives"
 FIRST = f"{LESSON}/{LESSON}.html"
 READY = "html[data-python-ready]"
+DRESSED = "html[data-live]"  # editors and buttons are there; Python is on its way
 
 
 @pytest.fixture(scope="module")
@@ -245,7 +246,7 @@ def test_what_needs_pytorch_itself_keeps_its_recorded_output_and_says_so(page: A
 
 def test_a_live_page_is_clean_for_axe_in_both_themes(page: Any, address: str) -> None:
     page.goto(address + FIRST)
-    page.wait_for_selector(READY, state="attached")
+    page.wait_for_selector(DRESSED, state="attached")
     for scheme in ("light", "dark"):
         page.emulate_media(color_scheme=scheme)
         assert complaints(page, "article") == []
@@ -255,7 +256,7 @@ def test_a_phone_shows_it_all_without_a_scrollbar_sideways(page: Any, address: s
     page.set_viewport_size({"width": 390, "height": 844})
     for path in ("", FIRST):
         page.goto(address + path)
-        page.wait_for_selector(READY, state="attached")
+        page.wait_for_selector(DRESSED, state="attached")
         eventually(lambda: page.evaluate("document.documentElement.scrollWidth <= innerWidth"), True)
 
 
