@@ -337,6 +337,8 @@ function renderPlayground({ model, el }) {
     if (mine || frame.said) say(frame.said);
     note.classList.toggle("tgv-ground-refusal", Boolean(frame.said));
     if (playing && (frame.over || frame.said)) play(false);
+    // On a live page the question that found no Python is put to this widget, in the place of the one that asked it.
+    if (frame.playing && !sequence && !frame.over) play(true);
     if (next) ask(next);
     else if (mine) tick();
   }

@@ -201,6 +201,7 @@ class Playground(Live):
             "charts": plane.charts(self.learners, at, self._wide),
             "sentences": [self._sentence(run, at) for run, learner in enumerate(self.learners) if learner],
             "said": said,
+            "playing": bool(self.asked.get("playing")) and not said,
             "over": all(learner.ended for learner in self.learners if learner),
             "opens": at > 0 and shown.taken > 0,
         }

@@ -41,7 +41,7 @@ class Model {
 
   /** An explorer waits for the answer with the number of its question: it is given what it shows already. */
   answer(seq) {
-    if (seq === undefined) return;
+    if (seq === undefined || !("result" in this.state)) return;
     for (const name of ["result", "other"]) this.state[name] = JSON.stringify({ ...JSON.parse(this.state[name]), seq });
   }
 
