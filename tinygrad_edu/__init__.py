@@ -160,6 +160,7 @@ _LATER = {
     "vmap": "func",
     **dict.fromkeys(("binomial", "poisson"), "distributions.draws"),
     "default_generator": "random",
+    **dict.fromkeys(("channels_last", "channels_last_3d"), "compat.legacy"),
     "return_types": "return_types",
 }
 

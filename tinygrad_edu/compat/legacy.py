@@ -24,6 +24,7 @@ sys.modules["tinygrad_edu.backends.cudnn"] = backends.cudnn
 
 # What `memory_format=…` may be: `zeros_like(p, memory_format=T.preserve_format)`.
 contiguous_format, preserve_format = "contiguous_format", "preserve_format"
+channels_last, channels_last_3d = "channels_last", "channels_last_3d"
 
 
 def use_deterministic_algorithms(mode: bool, *, warn_only: bool = False) -> None:

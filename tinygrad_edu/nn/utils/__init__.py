@@ -8,12 +8,16 @@ from typing import Any
 
 import numpy as np
 
+from ... import random
 from ...compat.later import later
 from ...ops import functions
 from ...tensor import Tensor, wrap
 from . import rnn
 
-__all__ = ["clip_grad_norm_", "clip_grad_value_", "parameters_to_vector", "rnn", "vector_to_parameters"]
+__all__ = [
+    "clip_grad_norm_", "clip_grad_value_", "clip_grads_with_norm_", "get_total_norm", "parameters_to_vector", "rnn", "skip_init",
+    "vector_to_parameters",
+]  # fmt: skip
 
 
 def _gradients(parameters: Any) -> list[Tensor]:
@@ -37,19 +41,39 @@ def clip_grad_norm_(
     >>> w.grad
     tensor([0.6000, 0.8000])
     """
-    grads = _gradients(parameters)
-    norms = np.array([np.linalg.norm(g._data.reshape(-1), norm_type) for g in grads] or [np.float64(0)])
+    parameters = [parameters] if isinstance(parameters, Tensor) else list(parameters)  # which are walked over twice
+    total = get_total_norm(_gradients(parameters), norm_type, error_if_nonfinite)
+    clip_grads_with_norm_(parameters, max_norm, total)
+    return total
+
+
+def get_total_norm(
+    tensors: Any, norm_type: float = 2.0, error_if_nonfinite: bool = False, foreach: Any = None
+) -> Tensor:
+    """The norm of all tensors together, as if they were one vector."""
+    every = [tensors] if isinstance(tensors, Tensor) else list(tensors)
+    norms = np.array([np.linalg.norm(t._data.reshape(-1), norm_type) for t in every] or [np.float64(0)])
     total = norms.max() if norm_type == math.inf else np.linalg.norm(norms, norm_type)
     if error_if_nonfinite and not np.isfinite(total):
         raise RuntimeError(
             f"The total norm of order {norm_type} for gradients from `parameters` is non-finite, so it cannot be clipped. "
             "To disable this error and scale the gradients by the non-finite norm anyway, set `error_if_nonfinite=False`"
         )
-    factor = max_norm / (total + 1e-6)
-    for g in grads:
+    return wrap(np.asarray(total, every[0]._data.dtype if every else np.float32))
+
+
+def clip_grads_with_norm_(parameters: Any, max_norm: float, total_norm: Tensor, foreach: Any = None) -> None:
+    """Scale all gradients by `max_norm` over `total_norm`, where that is less than 1."""
+    factor = max_norm / (float(total_norm._data) + 1e-6)
+    for g in _gradients(parameters):
         if not factor >= 1:
             g._data *= g._data.dtype.type(factor)
-    return wrap(np.asarray(total, grads[0]._data.dtype if grads else np.float32))
+
+
+def skip_init(module_cls: Any, *args: Any, **kwargs: Any) -> Any:
+    """A module whose parameters are to be set by you; here they are drawn all the same, and no number is used up."""
+    with random.fork_rng():
+        return module_cls(*args, **kwargs)
 
 
 def clip_grad_value_(parameters: Any, clip_value: float, foreach: Any = None) -> None:

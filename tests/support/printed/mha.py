@@ -1,0 +1,25 @@
+import torch
+from torch import nn
+import torch.nn.functional as F
+
+mha = nn.MultiheadAttention(6, 3, dropout=0.0, batch_first=True)
+x = torch.randn(2, 4, 6, requires_grad=True)
+o, w = mha(x, x, x)
+print(o, w)
+causal = torch.triu(torch.ones(4, 4, dtype=torch.bool), 1)
+o, w = mha(x, x, x, attn_mask=causal, average_attn_weights=False)
+print(w.shape, w)
+o, w = mha(x, x, x, key_padding_mask=torch.tensor([[0, 0, 0, 1], [0, 0, 1, 1]]).bool(), need_weights=False)
+print(o, w)
+o.sum().backward()
+print(x.grad)
+fl = torch.zeros(4, 4).masked_fill(causal, float("-inf"))
+print(mha(x, x, x, attn_mask=fl)[0])
+q, k, v = torch.randn(3, 2, 3, 4, 5).unbind(0)
+print(F.scaled_dot_product_attention(q, k, v, is_causal=True))
+print(F.scaled_dot_product_attention(q, k, v, attn_mask=causal.logical_not(), scale=0.5).mean())
+m2 = nn.MultiheadAttention(6, 2, kdim=4, vdim=5)
+print(m2(torch.randn(3, 1, 6), torch.randn(2, 1, 4), torch.randn(2, 1, 5))[0])
+m3 = nn.MultiheadAttention(6, 2, add_bias_kv=True, add_zero_attn=True)
+print(m3(torch.randn(3, 1, 6), torch.randn(2, 1, 6), torch.randn(2, 1, 6))[1])
+print(mha, m2, m3)
