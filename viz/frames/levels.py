@@ -21,7 +21,7 @@ from viz.picture.layout import Layout
 from viz.picture.shapes import Detail, Drawing
 from viz.recording.graph import Graph, Op
 
-Place = Callable[[Callable[[Detail], Drawing]], tuple[Drawing, Layout]]
+Place = Callable[[str, str, Callable[[Detail], Drawing]], tuple[Drawing, Layout]]
 MOST = 80  # levels of one scene: each takes some milliseconds to lay out
 
 
@@ -85,7 +85,8 @@ def pictures(
 
     A level has the identity of the view's own picture and takes its place. Its patches are those of the steps in which
     something in it changes; `own` are those in which that is something that the view's own picture (`top`) has not.
-    `place` is given what draws the level in more or less detail, and gives back a drawing with its positions.
+    `place` is given the view, the fold and what draws the level in more or less detail; it gives back a drawing with its
+    positions.
     """
     stage = director.stages[view]
     rooms = stage.rooms
@@ -99,9 +100,11 @@ def pictures(
         if level.parent is not None and level.parent not in made:
             continue
         drawing, layout = place(
+            view,
+            level.fold.key,
             lambda detail, level=level: shapes.drawing(  # type: ignore[misc]
                 level.graph, view, rooms, director.layers, level.folding, level.border, detail
-            )
+            ),
         )
         patches: dict[int, dict[str, Any]] = {}
         for key in drawing.keys | drawing.alias.keys():

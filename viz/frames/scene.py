@@ -6,6 +6,7 @@ import functools
 import json
 import re
 import secrets
+from collections.abc import Callable
 from typing import Any
 
 from viz.frames import details, levels, network
@@ -95,7 +96,7 @@ def scene(
         inner = levels.levels(graph, *foldings.values())
         shown: set[str] = set()  # what a reader can point at
         room_left = max(LEAST_ROOM, ROOM - len(json.dumps(made, ensure_ascii=False))) // len(views)
-        place = functools.partial(fullest, room=rooms[0])
+        place = functools.partial(_inside, kept, rooms[0])
         for view in views:
             pictures[view]["folds"], within = levels.pictures(
                 director, view, inner, pictures[view]["id"], common[view], place, room_left
@@ -115,6 +116,14 @@ def _drawing(
     director: Director, view: str, texts: dict[str, dict[str, str]], folding: Folding, detail: Detail
 ) -> shapes.Drawing:
     return shapes.drawing(director.graph, view, texts, director.layers, folding, detail=detail)
+
+
+def _inside(
+    kept: Kept, room: Room, view: str, fold: str, make: Callable[[Detail], shapes.Drawing]
+) -> tuple[shapes.Drawing, layouts.Layout]:
+    """The inside of a fold, drawn as it was before where that still fits."""
+    drawing, layout, kept.insides[view, fold, room] = fullest(make, room, before=kept.insides.get((view, fold, room)))
+    return drawing, layout
 
 
 def _picture(director: Director, view: str, placed: Placed, identity: str, theme: str, kept: Kept) -> dict[str, Any]:

@@ -125,20 +125,29 @@ class Fitter:
         return self._placed[key]
 
 
-def fullest(make: Callable[[Detail], Drawing], room: Room, time_limit: float = TIME_LIMIT) -> tuple[Drawing, Layout]:
-    """Of what `make` draws in more or less detail, the drawing that tells most of those that fit a room."""
-    smallest: tuple[float, Drawing, Layout] | None = None
-    for detail in DETAILS:
+Manner = tuple[Detail, str, float]  # detail, direction, the size of the letters that came of them
+
+
+def fullest(
+    make: Callable[[Detail], Drawing], room: Room, time_limit: float = TIME_LIMIT, before: Manner | None = None
+) -> tuple[Drawing, Layout, Manner]:
+    """Of what `make` draws in more or less detail, the drawing that tells most of those that fit a room, and its manner.
+
+    `before` is how it was drawn the last time: that is taken again where it can be read as well.
+    """
+    smallest: tuple[Drawing, Layout, Manner] | None = None
+    tried = [(detail, direction) for detail in DETAILS for direction in ("LR", "TB")]
+    for detail, direction in [before[:2], *tried] if before is not None else tried:
         drawing = make(detail)
-        for direction in ("LR", "TB"):
-            layout = lay_out(drawing, direction, time_limit)
-            letters = _scale(layout, room) * detail.least
-            if letters >= READABLE:
-                return drawing, layout
-            if smallest is None or letters > smallest[0]:
-                smallest = letters, drawing, layout
+        layout = lay_out(drawing, direction, time_limit)
+        letters = _scale(layout, room) * detail.least
+        made = drawing, layout, (detail, direction, letters)
+        if letters >= READABLE or (smallest is None and before is not None and letters >= 0.95 * before[2]):
+            return made
+        if smallest is None or letters > smallest[2][2]:
+            smallest = made
     assert smallest is not None
-    return smallest[1:]
+    return smallest
 
 
 def scale(placed: Placed, room: Room) -> float:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from viz.picture.fit import Choice, Room
+from viz.picture.fit import Choice, Manner, Room
 from viz.picture.shapes import Drawing
 from viz.picture.svg import State
 from viz.picture.theme import text_width
@@ -44,6 +44,8 @@ class Kept:
         self.choices: dict[
             tuple[str, Room], Choice
         ] = {}  # how each view was drawn for a room: no change turns it around
+
+        self.insides: dict[tuple[str, str, Room], Manner] = {}  # the same of what is inside a fold
 
     def rooms(self, graph: Graph, view: str, rooms: dict[str, dict[str, str]]) -> dict[str, dict[str, str]]:
         """`rooms`, each text as wide as it ever was in a graph of this structure."""
