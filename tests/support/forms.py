@@ -504,6 +504,9 @@ class G(T.distributions.Distribution):\n arg_constraints = {}\n def __init__(sel
 from {T}.distributions import constraints as c; out = c.positive.check(T.tensor([1., -1.])), c.simplex.check(T.tensor([.5, .5])), str(c.unit_interval), str(c.real), c.nonnegative_integer.check(T.tensor([1.5, 2.]))
 T.manual_seed(0); m = T.nn.Embedding(4, 3, max_norm=1., norm_type=1); y = m(T.tensor([1, 2, 1])); y.sum().backward(); out = y, m.weight, m.weight.grad, repr(m), T.nn.functional.embedding(T.tensor([0]), m.weight.detach().clone() * 9, max_norm=2.)
 T.manual_seed(0); l = T.nn.Linear(3, 2); o = T.optim.Adafactor(l.parameters(), lr=.1, weight_decay=.01)\nfor _ in range(3): o.zero_grad(); l(T.ones(1, 3)).pow(2).sum().backward(); o.step()\nout = l.weight, l.bias, repr(o), {k: sorted(v) for k, v in o.state_dict()['state'].items()}
+T.manual_seed(0); i = T.nn.init; out = i.xavier_uniform(T.empty(2, 3)), i.kaiming_normal(T.empty(2, 3)), i.constant(T.empty(2), 3), i.orthogonal(T.empty(2, 2)), i.normal(T.empty(2), std=2), i.uniform(T.empty(2))
+x = T.tensor([3., 4.], requires_grad=True); x.pow(2).sum().backward(); out = T.nn.utils.clip_grad_norm([x], 1.), x.grad
+x = T.tensor([3., 4.], requires_grad=True); x.pow(2).sum().backward(); n = T.nn.utils.get_total_norm([x.grad]); T.nn.utils.clip_grads_with_norm_(x, 1., n); out = n, x.grad, T.nn.utils.skip_init(T.nn.Linear, 2, 3).weight.shape[0]
 x = T.tensor([1., 2.], requires_grad=True); T.nextafter(x, T.tensor([3., 2.])).sum().backward(); out = x.grad
 """
 

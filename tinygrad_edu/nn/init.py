@@ -181,4 +181,21 @@ def sparse_(tensor: Tensor, sparsity: float, std: float = 0.01, generator: Any =
     return tensor
 
 
+def _older(name: str) -> Any:
+    """A name without the underscore, as it was until PyTorch 0.4."""
+
+    def call(*args: Any, **kwargs: Any) -> Tensor:
+        warnings.warn(f"`nn.init.{name}` is now deprecated in favor of `nn.init.{name}_`.", FutureWarning, stacklevel=2)
+        return globals()[f"{name}_"](*args, **kwargs)
+
+    call.__name__, call.__doc__ = name, f"The older name of `{name}_`."
+    return call
+
+
+uniform, normal, constant, eye, dirac = map(_older, ("uniform", "normal", "constant", "eye", "dirac"))
+xavier_uniform, xavier_normal = _older("xavier_uniform"), _older("xavier_normal")
+kaiming_uniform, kaiming_normal = _older("kaiming_uniform"), _older("kaiming_normal")
+orthogonal, sparse = _older("orthogonal"), _older("sparse")
+
+
 __getattr__ = later(__name__, {}, "Write the numbers with an in-place op under no_grad.")

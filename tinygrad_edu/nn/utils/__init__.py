@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import warnings
 from collections.abc import Iterable
 from typing import Any
 
@@ -74,6 +75,16 @@ def skip_init(module_cls: Any, *args: Any, **kwargs: Any) -> Any:
     """A module whose parameters are to be set by you; here they are drawn all the same, and no number is used up."""
     with random.fork_rng():
         return module_cls(*args, **kwargs)
+
+
+def clip_grad_norm(*args: Any, **kwargs: Any) -> Tensor:
+    """The older name of `clip_grad_norm_`."""
+    warnings.warn(
+        "`torch.nn.utils.clip_grad_norm` is now deprecated in favor of `torch.nn.utils.clip_grad_norm_`.",
+        FutureWarning,
+        stacklevel=2,
+    )
+    return clip_grad_norm_(*args, **kwargs)
 
 
 def clip_grad_value_(parameters: Any, clip_value: float, foreach: Any = None) -> None:
