@@ -286,8 +286,8 @@ function renderExplorer({ model, el }) {
       see, // first: the words below it are of any length, and it is to stay where it is
       h("b", {}, `${type}${line ? `, line ${line}` : ""}${who}`),
       h("p", {}, explanation),
-      h("p", { class: "tgv-message" }, message),
-      pytorch ? h("p", { class: "tgv-message" }, `PyTorch: ${pytorch}`) : null);
+      h("p", { class: "tgv-message", tabindex: "0" }, message),
+      pytorch ? h("p", { class: "tgv-message", tabindex: "0" }, `PyTorch: ${pytorch}`) : null);
   }
 
   /** A side with its pictures in it: they come apart from it, and only when they change. */
