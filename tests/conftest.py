@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -16,10 +17,11 @@ HERE = Path(__file__).parent
 # else is marked `quick`. The order is the one in which a parallel run starts the files: the longest first.
 OUTER = [
     "browser/test_live_site.py",
-    "browser/test_site.py",
+    "browser/test_stage_in_lab.py",
+    "exercises/test_nbgrader.py",
+    "browser/test_explorer.py",
     "browser",
     "course/test_notebooks.py",
-    "exercises/test_nbgrader.py",
     "exercises/test_sandbox.py",
     "exercises/test_grade.py",
     "course/test_cli.py",
@@ -33,6 +35,7 @@ OUTER = [
     "javascript",
     "autograd/test_reliability.py",
     "ops/test_pytorch_samples.py",
+    "ops/test_derivatives.py",
     "parity",
     "test_quality.py",
     "widgets/test_magic.py",
@@ -41,9 +44,11 @@ OUTER = [
     "exercises/test_check.py",
     "exercises/test_dask.py",
     "exercises/test_answers_in_lessons.py",
+    "course/test_lab.py",
     "course/test_progress.py",
     "course/test_reference.py",
     "test_examples.py",
+    "viz/test_diagnose.py",
     "viz/test_program_file.py",
     "viz/test_sentences.py",
     "viz/test_export.py",
@@ -53,10 +58,6 @@ OUTER = [
 ]
 # Single tests of the outer ring, in files of the inner one.
 OUTER_TESTS = {
-    "test_finite_differences_confirm_the_derivatives_of_both_orders",
-    "test_float32_has_the_value_and_the_gradient_of_pytorch",
-    "test_forward_mode_is_that_of_pytorch_where_it_has_it",
-    "test_the_second_gradient_is_that_of_pytorch",
     "test_products_are_pytorchs",
     "test_jacobian_and_hessian_are_pytorchs",
     "test_gradcheck_judges_as_pytorchs_does",
@@ -84,11 +85,15 @@ OUTER_TESTS = {
     "test_any_name_in_a_recording_gives_a_page_that_a_strict_parser_reads_and_a_well_formed_animation",
     "test_any_name_gives_well_formed_svg_without_a_script",
     "test_a_long_trace_replays",
+    "test_a_trace_replays_as_pytorchs_does_and_warns_where_it_does",
+    "test_any_name_gives_dot_that_graphviz_reads_back",
+    "test_every_op_stands_in_one_box_inside_its_module_and_every_link_ends_at_a_box",
 }
 if missing := [name for name in OUTER if not (HERE / name).exists()]:
     raise pytest.UsageError(f"tests/conftest.py puts files into the outer ring that are not there: {missing}")
 
 
+@cache  # asked for each test, of a hundred files
 def _place(path: Path) -> int | None:
     """Where a file stands in the outer ring; None for one of the inner ring."""
     return next((place for place, name in enumerate(OUTER) if path.is_relative_to(HERE / name)), None)
@@ -117,8 +122,10 @@ def pytest_cmdline_main(config: pytest.Config) -> None:
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_auto_num_workers(config: pytest.Config) -> int:
-    """What `-n auto` is: a process a core that this run may use, and not more than there are long files."""
-    return min(len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1, 8)
+    """What `-n auto` is: a process a core that this run may use, and half as many more where the outer ring is run, which
+    waits for half of its time: for a browser, a kernel, a server, a clock. Not more than there are long files."""
+    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    return min(cores if config.option.markexpr == "quick" else cores + cores // 2, 8)
 
 
 _CRASHED: set[str] = set()
