@@ -138,22 +138,3 @@ def test_a_program_that_runs_modules_opens_with_them_and_they_open_by_a_click(be
     closed.first.click()
     expect(root.locator(".tgv-network:visible [aria-expanded=true]").first).to_be_visible()
     eventually(lambda: closed.count() != before, True)
-
-
-def test_an_explorer_is_drawn_for_the_room_that_its_stage_has_and_split_for_its_half(bench: Any) -> None:
-    shown, _ = bench
-    root = shown.show("explorer", PROGRAMS["fan-out"])
-    measured = "from viz.widgets import explorer; print(explorer._rooms[-1])"
-
-    def told() -> bool:
-        width, height = root.locator(".tgv-frame").first.evaluate("one => [one.clientWidth, one.clientHeight]")
-        wide, high = eval(shown.notebook.python(measured))
-        return abs(wide - width) < 0.1 * wide and abs(height - high) < 0.1 * high
-
-    eventually(told, True)
-    root.locator(".tgv-badge").click()
-    expect(root.locator(".tgv-frame svg")).to_have_count(2)
-    eventually(told, True)
-    for side in range(2):
-        expect(root.locator(".tgv-side").nth(side).locator(".tgv-frame .node").first).to_be_visible()
-    root.locator(".tgv-badge").click()

@@ -6,6 +6,7 @@ import { Stepper } from "./stepper.js";
 import { drawTable } from "./table.js";
 
 const HALF = 340; // pixels: a graph in less is folded to nothing
+const LOWEST = 220; // pixels: in less, one that is panned tells more than one that is folded
 const TITLE = 22; // pixels above a picture of a split stage
 
 /** The views that a scene has, or will have: some come later than the others. */
@@ -241,7 +242,7 @@ export class Engines {
       side.stage.setHeight(this.#heightOf(side));
     }
     const [{ host }] = this.sides;
-    if (host.clientWidth && host.clientHeight) this.onRoom(host.clientWidth, this.#heightOf(this.sides[0]));
+    if (host.clientWidth && host.clientHeight) this.onRoom(host.clientWidth, Math.max(LOWEST, this.#heightOf(this.sides[0])));
   }
 
   /** How high a picture may be; of a split stage the title stands above it. */
