@@ -96,6 +96,77 @@ def test_both_engines_show_the_same_modules(recordings, name):
     assert seen("tinygrad_edu") == seen("torch")
 
 
+def lstm_cell_loop(T):
+    class Loop(T.nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.cell, self.head = T.nn.LSTMCell(4, 6), T.nn.Linear(6, 2)
+
+        def forward(self, x):
+            h = c = T.zeros(3, 6)
+            for t in range(x.shape[0]):
+                h, c = self.cell(x[t], (h, c))
+            return self.head(h)
+
+    model = Loop()
+    loss = model(T.randn(6, 3, 4)).pow(2).mean()
+    loss.backward()
+
+
+def bare_loop(T):
+    cell, x, h = T.nn.RNNCell(3, 4), T.randn(4, 2, 3), T.zeros(2, 4)
+    for t in range(4):
+        h = cell(x[t], h)
+    loss = h.sum()
+    loss.backward()
+
+
+@pytest.mark.parametrize(
+    ("program", "rows"),
+    [
+        (NETWORKS["RNN language model"], {"model.embedding": 4, "model.cell": 4, "model.decoder": 4}),
+        (lstm_cell_loop, {"model.cell": 6}),
+        (bare_loop, {"cell": 4}),
+    ],
+    ids=["language model", "LSTMCell", "no module around"],
+)
+@pytest.mark.parametrize("opened", ["first", "a step"])
+def test_the_steps_of_a_recurrence_are_columns_and_a_module_has_one_row(engine, program, rows, opened):
+    whole = networks.network(viz.record(program, engine=engine).graph)
+    around = {whole.units[key].parent for key in modules_of(whole) if whole.units[key].title in rows}
+    extra = [next(key for key in modules_of(whole) if whole.units[key].title in rows)] if opened == "a step" else []
+    boxes = {box[0].key: box for box in compose(whole, [*whole.first, *around, *extra]).boxes}
+    runs = {
+        title: [key for key, unit in whole.units.items() if unit.title == title and unit.kind == "module"]
+        for title in rows
+    }
+    assert {title: len(keys) for title, keys in runs.items()} == rows
+    for keys in runs.values():
+        assert len({round(boxes[key][2]) for key in keys}) == 1
+    columns = [[boxes[key] for key in step] for step in zip(*runs.values(), strict=True)]
+    for one, other in itertools.pairwise(columns):
+        assert max(x + w / 2 for _, x, _, w, _, _ in one) < min(x - w / 2 for _, x, _, w, _, _ in other)
+    shared = [unit for unit in whole.units.values() if unit.kind == "leaf" and unit.parent in around]
+    assert len({unit.title for unit in shared}) == len(shared) >= 4
+    first = min(x - w / 2 for _, x, _, w, _, _ in columns[0])
+    assert all(boxes[unit.key][1] < first for unit in shared)
+
+
+def test_an_activation_that_is_used_again_and_again_is_no_recurrence(engine):
+    program = """
+act = T.nn.ReLU()
+net = T.nn.Sequential(T.nn.Linear(4, 4), act, T.nn.Linear(4, 4), act, T.nn.Linear(4, 4), act)
+loss = net(T.ones(2, 4)).sum()
+"""
+    whole = networks.network(viz.record(program, engine=engine).graph)
+    net = next(unit for unit in whole.units.values() if unit.title == "net")
+    parts = [
+        networks.Part(unit.size, unit.title, True, "Linear" in str(unit.rows))
+        for unit in map(whole.units.get, net.children)
+    ]
+    assert networks.unrolled(parts, net.links) is None
+
+
 DEEP = """
 layers = [T.nn.Linear(4, 4, bias=False) for _ in range(12)]
 net = T.nn.Sequential(*(part for layer in layers for part in (layer, T.nn.Sigmoid())))

@@ -46,6 +46,16 @@ class Layout:
     note: str = ""  # what the reader should know about how this came about
 
 
+@dataclass
+class Placed:
+    """Where the children of a module stand, from the top left corner, and the curves between them."""
+
+    width: float
+    height: float
+    spots: list[tuple[float, float]]
+    curves: list[list[tuple[float, float]]]
+
+
 class GraphvizMissing(RuntimeError):
     """No Graphviz at all; the message is the command that fixes it."""
 

@@ -17,6 +17,8 @@ from typing import Any
 from viz.picture import layout as layouts
 from viz.picture import svg
 from viz.picture import theme as themes
+from viz.picture.layout import Placed
+from viz.picture.recurrence import LEAST, Part, unrolled
 from viz.picture.shapes import inner
 from viz.picture.theme import SIZE, shorten, text_width
 from viz.recording import notation
@@ -29,7 +31,6 @@ PADDING = 12.0  # around what is in an open module
 PORT = 10.0  # pixels: where what a module is given comes in, and what it returns goes out
 ACROSS = 620.0, 1200.0, 0.0  # pixels that a row from left to right may have: what fits a stage best is taken
 MANY = 60  # boxes in one module; more are taken together
-RECURRENT = 3  # runs of one module that make its steps go from left to right
 ROOMS = (900.0, 290.0), (540.0, 430.0)  # pixels of a stage below its program, and beside it, in a notebook
 FEW = 4  # boxes of one level that are tried by themselves
 READABLE = 0.77  # how small what is open at first may be drawn: ten pixels a letter
@@ -64,16 +65,6 @@ class Unit:
 
 
 LINE = {"name": 18.0, "word": 18.0, "small": 14.0, "tiny": 13.0}  # height of a line of text
-
-
-@dataclass
-class Placed:
-    """Where the children of a module stand, from the top left corner, and the curves between them."""
-
-    width: float
-    height: float
-    spots: list[tuple[float, float]]
-    curves: list[list[tuple[float, float]]]
 
 
 @dataclass
@@ -334,16 +325,23 @@ class _Builder:
             titles = [units[child].title for child in unit.children if units[child].kind == "module"]
             listed = ("ModuleList", "ModuleDict")  # whose parts run, not they themselves
             again = Counter(title for title in titles if self.graph.modules.get(title, {}).get("class") not in listed)
-            in_time = max(again.values(), default=0) >= RECURRENT
+            in_time = max(again.values(), default=0) >= LEAST
             most = across if whole is None or unit.key != ROOT else whole
             in_a_row = in_time or sum(width + 34 for width, _ in sizes) <= most
-            form = tuple(sizes), tuple(unit.links), in_a_row
+            parts = tuple(self._part(units[child], size) for child, size in zip(unit.children, sizes, strict=True))
+            form = parts if in_time else tuple(sizes), tuple(unit.links), in_a_row
             if form not in known:
                 known[form] = len(found)
-                found.append(_laid_out(sizes, unit.links, in_a_row))
+                steps = unrolled(parts, unit.links) if in_time else None
+                found.append(steps or _laid_out(sizes, unit.links, in_a_row))
             unit.layout = known[form]
         made = Network(units, found, [], self.chain)
         return replace(made, first=self._first(made))
+
+    def _part(self, unit: Unit, size: tuple[float, float]) -> Part:
+        runs = unit.kind in ("module", "op", "unrecorded")
+        weighted = unit.kind == "module" and bool(self.graph.modules.get(unit.title, {}).get("parameters"))
+        return Part(size, unit.title if runs else "", runs, weighted)
 
     def _first(self, whole: Network) -> list[str]:
         """What is open at first, level by level, as far as a stage shows it whole; of one model alone, its inside."""
