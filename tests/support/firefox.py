@@ -12,7 +12,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-PATIENCE_S = 60
+PATIENCE_S = 120
 _NAMES = ("firefox", "firefox-esr")
 _PREFERENCES = {
     "app.normandy.enabled": False,
