@@ -220,6 +220,51 @@ y.backward()
     assert recording.tensors["x"]["grad"]["data"] == 2
 
 
+def test_what_a_function_does_is_told_with_the_names_that_the_function_itself_gives(engine):
+    source = """
+class Two(T.autograd.Function):
+    @staticmethod
+    def forward(ctx, x, w1):
+        ctx.save_for_backward(x, w1)
+        return x.mm(w1)
+
+    @staticmethod
+    def backward(ctx, g):
+        a, b = ctx.saved_tensors
+        return g.mm(b.t()), a.t().mm(g)
+
+features, weights = T.ones(2, 3), T.ones(3, 4, requires_grad=True)
+y = Two.apply(features, weights)
+y.sum().backward()
+"""
+    recording = viz.record(source, engine=engine)
+    told = [step["sentence"] for step in recording.scene()["steps"]]
+    assert any(text.startswith("x (2, 3) @ w1 (3, 4) gives") for text in told)
+    assert any("@ g (2, 4) gives" in text for text in told)
+    assert recording.tensors["weights"]["shape"] == [3, 4]
+
+
+@pytest.mark.parametrize("done", ["normal_()", "uniform_(-1, 1)", "fill_(0.5)", "copy_(T.ones(2, 3))", "mul_(2)"])
+def test_what_fills_the_data_of_a_parameter_before_its_first_use_is_no_op(engine, done):
+    source = f"""
+lin = T.nn.Linear(3, 2)
+lin.weight.data.{done}
+lin.bias.data.zero_()
+loss = lin(T.ones(1, 3)).sum()
+loss.backward()
+"""
+    graph = viz.record(source, engine=engine).graph
+    assert [op.name for op in graph.ops.values() if not op.recorded] == []
+    weights = [value for value in graph.values.values() if value.name == "lin.weight"]
+    assert [value.kind for value in weights] == ["leaf"]
+
+
+def test_the_data_of_a_tensor_that_is_in_use_is_told(engine):
+    source = "w = T.ones(2, requires_grad=True)\n(w * 2).sum().backward()\nw.data.mul_(w.grad)"
+    names = [op.name for op in viz.record(source, engine=engine).graph.ops.values() if not op.recorded]
+    assert (names == ["data", "mul_"]) or engine == "tinygrad_edu"
+
+
 def test_a_hook_that_changes_a_gradient_is_an_event_with_both_numbers(engine):
     source = (
         "x = T.tensor(2.0, requires_grad=True)\ny = x * 3\ny.register_hook(lambda g: g * 10)\nL = y * 2\nL.backward()"

@@ -201,7 +201,7 @@ class Director:
         for position, saved in enumerate(op.saved):
             self._set(f"{op.key}s{position}", "")
             self._buffers.set(op, position, "alive" if saved.state == "freed" else saved.state)
-        words = notation.applied(op, self.words.operand)
+        words = notation.applied(op, lambda key: self.words.operand(key, op.called.get(key, "")))
         words += f" gives {', '.join(results)}" if results else ""
         if op.recorded:
             words += f", recorded as {op.name}"

@@ -22,13 +22,16 @@ class Words:
         op = self.graph.ops.get(key)
         return f"{notation.symbol(op)} {op.name}" if op is not None else key
 
-    def operand(self, key: str) -> str:
-        """A value as an op is applied to it: its number or few numbers, else its name and shape."""
+    def operand(self, key: str, name: str = "") -> str:
+        """A value as an op is applied to it: its number or few numbers, else its name and shape.
+
+        `name` is what the function around the op calls it, where that differs.
+        """
         value = self.graph.values[key]
-        text = brief(value.array)
+        text, name = brief(value.array), name or value.title
         if not text:
-            return value.title
-        return f"{value.title} {notation.shape(value.shape)}" if "‖" in text else text
+            return name
+        return f"{name} {notation.shape(value.shape)}" if "‖" in text else text
 
     def saved(self, op: Op, saved: Saved) -> str:
         """What a saved tensor is: a value's name, a number, or `its mask`."""

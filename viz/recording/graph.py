@@ -108,6 +108,8 @@ class Op:
     scope: str = ""
     during: str = "forward"  # forward | backward: ops that a backward pass itself recorded
     module: str = ""  # path of the nn.Module whose forward ran it, such as `model.layers.0`
+    # Inside of a custom Function: what the function itself calls its operands, by the keys of their values.
+    called: dict[str, str] = field(default_factory=dict)
     whole: str = ""  # what a library did in many ops and a program calls one thing: `SGD.step`, `clip_grad_norm_`
 
 

@@ -317,6 +317,8 @@ class Watch:
             name = getattr(getattr(func, "__self__", None), "__name__", "")
             if name not in ("T", "mT", "H", "mH", "data", "real", "imag"):
                 return func(*args, **kwargs)
+            if name == "data" and self._is_filled_by_data(args[0]):
+                return func(*args, **kwargs)
         tensors = self._tensors(args) + self._tensors(kwargs.values())
         if name in ("backward", "grad"):
             return self._through(func, args, kwargs)
@@ -453,6 +455,11 @@ class Watch:
         value.array = self.reader.copy(tensor)
         return True
 
+    def _is_filled_by_data(self, tensor: Any) -> bool:
+        """Whether `.data` is asked for before a parameter is used: what is written to it then makes the parameter."""
+        key = self.reader.known(tensor)
+        return key is None or self._still_made(key)
+
     def _unrecorded(
         self, name: str, line: int | None, inputs: list[str], output: str, arguments: list[Argument]
     ) -> None:
@@ -463,6 +470,8 @@ class Watch:
         op.during = "backward" if self.passes.current is not None else "forward"
         op.inputs = list(dict.fromkeys(inputs))
         op.outputs = [output]
+        if op.scope or op.during == "backward":
+            op.called = self._local_names(sys._getframe(1), op.inputs)
         self.graph.ops[op.key] = op
         value = self.graph.values[output]
         value.op = op.key
@@ -482,6 +491,17 @@ class Watch:
                 below = frame
             frame = frame.f_back
         return ""
+
+    def _local_names(self, frame: FrameType | None, keys: list[str | None]) -> dict[str, str]:
+        """What the function of the program that runs calls these values."""
+        while frame is not None and not self.source.owns(frame):
+            frame = frame.f_back
+        found: dict[str, str] = {}
+        for name, thing in frame.f_locals.items() if frame is not None else ():
+            key = self.reader.known(thing) if self.engine.is_tensor(thing) else None
+            if key is not None and key in keys:
+                found.setdefault(key, name)
+        return found
 
     def _met_op(self, op: Op, node: Any) -> None:
         """A node that is new: note the call that made it, and listen to it."""
