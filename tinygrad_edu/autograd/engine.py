@@ -205,14 +205,14 @@ def run(
     """Send `grads` into the graph at `roots`; return the gradients that arrived at the edges in `captures`."""
     if thread.state.depth == LEVELS:
         return in_another_thread(run, roots, grads, retain_graph, create_graph, captures, targets)
-    task = GraphPass(tuple([node for node, _ in roots]), tuple([nr for _, nr in roots]), grads, retain_graph)
+    task = GraphPass(tuple([node for node, _ in roots]), tuple([nr for _, nr in roots]), retain_graph)
     task.create_graph, task.grad_enabled = create_graph, thread.state.grad_enabled
     task.visits_all = create_graph or thread.state.anomaly
     if not (captures or targets):
-        task.run()
+        task.run(grads)
         return []
     task.look_only_for(captures, targets)
-    task.run()
+    task.run(grads)
     return task.captured
 
 

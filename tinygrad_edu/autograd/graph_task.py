@@ -45,8 +45,11 @@ def current_node() -> Node | None:
 
 def queue_callback(callback: Callable[[], Any]) -> None:
     """Call `callback()` when the backward pass that runs now is done, after those that were queued before it."""
-    if thread.state.task is None:
+    task = thread.state.task
+    if task is None:
         raise RuntimeError(
             "Final callbacks can only be installed during backward pass: queue them in a hook or in the backward of a Function."
         )
-    thread.state.task.callbacks.append(callback)
+    if not task.callbacks:
+        task.callbacks = []
+    task.callbacks.append(callback)

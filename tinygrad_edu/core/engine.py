@@ -9,9 +9,9 @@ recorded, that looks at single nodes or calls hooks, is a subclass: `autograd/en
 
 from __future__ import annotations
 
-import heapq
 import itertools
 from collections.abc import Callable, Sequence
+from heapq import heappop, heappush
 from typing import Any
 
 import numpy as np
@@ -47,13 +47,13 @@ def backward_method(kind: type[Pass], in_full: Callable[..., None]) -> Callable[
             in_full(self, gradient=gradient, retain_graph=retain_graph, create_graph=create_graph, inputs=inputs)
         else:
             one = self._data.dtype.type(1)
-            kind((self._grad_fn,), (self.output_nr,), (one,), bool(retain_graph)).run()
+            kind((self._grad_fn,), (self.output_nr,), bool(retain_graph)).run((one,))
 
     return backward
 
 
 class Pass:
-    """One backward pass. It sends `grads` into the graph at `roots`, and what reaches a leaf is added to its `.grad`.
+    """One backward pass. It enters the graph at `roots`, and what reaches a leaf is added to its `.grad`.
 
     waiting: for each node of this pass, how many gradients it still waits for.
     inbox: for each node that one has reached, and that waits for more, what has arrived, by output.
@@ -70,28 +70,25 @@ class Pass:
 
     visit: Callable[..., None]  # runs a node around which a user's code runs
     finish: Callable[[], None]  # calls the callbacks that were queued
+    callbacks: Sequence[Callable[[], Any]] = ()  # a list, once there is one
 
-    def __init__(
-        self, roots: tuple[Node | None, ...], output_nrs: tuple[int, ...], grads: Sequence[Any], retain_graph: bool
-    ) -> None:
+    def __init__(self, roots: tuple[Node | None, ...], output_nrs: tuple[int, ...], retain_graph: bool) -> None:
         self.id = next(passes)
         self.retain_graph = retain_graph
         self.start = Node()
         self.start._next, self.start._next_output = roots, output_nrs
-        self.grads = grads
         self.waiting = count_dependencies(self.start)
         self.inbox: dict[Node, list[Any]] = {}
         self.ready: list[Entry] = []
         self.unshared: set[Node] = set()
-        self.callbacks: list[Callable[[], Any]] = []
 
-    def run(self) -> None:
-        """Run every node that a gradient reaches."""
+    def run(self, grads: Sequence[Any]) -> None:
+        """Send `grads` in at the roots, and run every node that a gradient reaches."""
         state = thread.state
         outer, state.task = state.task, self
         state.depth += 1
         try:
-            self.send(self.start, (), self.grads)
+            self.send(self.start, (), grads)
             while self.ready:
                 entry = state.quietly(self.stretch)
                 if entry is not None:
@@ -106,17 +103,17 @@ class Pass:
         """Run nodes one after the other, up to one around which a user's code runs: that is left to `visit`."""
         ready, visits_all, frees = self.ready, self.visits_all, not self.retain_graph
         while ready:
-            entry = ready.pop() if len(ready) == 1 else heapq.heappop(ready)
+            entry = heappop(ready)
             _, node, grads = entry
             if visits_all or node._around is not None:
                 return entry
             if type(node) is AccumulateGrad:
                 node.accumulate(grads[0], node in self.unshared)
-                continue
-            results = node._step(grads)
-            if frees:
-                node._release()
-            self.deliver(node, grads, results)
+            else:
+                results = node._step(grads)
+                if frees:
+                    node._release()
+                self.deliver(node, grads, results)
         return None
 
     def send(self, node: Node, grads: Sequence[Any], results: Sequence[Any]) -> None:
@@ -130,32 +127,26 @@ class Pass:
         """Send what `node` made of `grads` along its edges; a node for which all has arrived is ready."""
         waiting, inbox, ready = self.waiting, self.inbox, self.ready
         for i, receiver in enumerate(node._next):
-            if receiver is None:
-                continue
-            left = waiting.get(receiver, 0) - 1
-            if left < 0:
-                continue  # nothing that this pass asks for
-            forms = receiver._outputs
-            box = (inbox.pop(receiver, None) if inbox else None) or [None] * len(forms)
-            grad = results[i]
-            if grad is not None:
-                output_nr = node._next_output[i]
-                shape, dtype = forms[output_nr]
-                if grad.shape != shape or grad.dtype is not dtype:
-                    grad = self.fitted(node, grad, shape, dtype)
-                if box[output_nr] is not None:
-                    grad = box[output_nr] + grad  # of one tensor, which was used twice
-                    self.unshared.add(receiver)
-                elif type(receiver) is AccumulateGrad and is_unshared(node, grad, grads, results):
-                    self.unshared.add(receiver)
-                box[output_nr] = grad
-            if left:
-                waiting[receiver] = left
-                inbox[receiver] = box
-            elif ready:
-                heapq.heappush(ready, (-receiver._seq, receiver, box))
-            else:
-                ready.append((-receiver._seq, receiver, box))
+            if receiver is not None and receiver in waiting:  # else no gradient is asked for there
+                left = waiting[receiver] - 1
+                box = (inbox.pop(receiver, None) if inbox else None) or [None] * len(receiver._outputs)
+                grad = results[i]
+                if grad is not None:
+                    output_nr = node._next_output[i]
+                    shape, dtype = receiver._outputs[output_nr]
+                    if grad.shape != shape or grad.dtype is not dtype:
+                        grad = self.fitted(node, grad, shape, dtype)
+                    if box[output_nr] is not None:
+                        grad = box[output_nr] + grad  # of one tensor, which was used twice
+                        self.unshared.add(receiver)
+                    elif type(receiver) is AccumulateGrad and is_unshared(node, grad, grads, results):
+                        self.unshared.add(receiver)
+                    box[output_nr] = grad
+                if left:
+                    waiting[receiver] = left
+                    inbox[receiver] = box
+                else:
+                    heappush(ready, (-receiver._seq, receiver, box))
 
     def fitted(self, node: Node, grad: Any, shape: tuple[int, ...], dtype: np.dtype | None) -> Any:
         """`grad` in the shape and dtype of the tensor it belongs to.

@@ -132,8 +132,7 @@ class AccumulateGrad(Node):
 
 def grad_accumulator(leaf: Tensor) -> AccumulateGrad:
     """The AccumulateGrad of a leaf: one as long as some graph, or somebody, holds it."""
-    reference = leaf._accumulator
-    node = reference() if reference is not None else None
+    node = leaf._accumulator and leaf._accumulator()
     if node is None:
         node = AccumulateGrad(leaf)
         leaf._accumulator = weakref.ref(node)

@@ -55,9 +55,8 @@ def operator(op: type[Op], function: Callable[..., Any], otherwise: Callable[...
             result = now.running(forward, a, b)
         except ValueError:
             return function(self, other)  # which says what does not fit
-        out = wrap(asarray(result))
-        out._grad_fn, out._requires_grad = plan.record_two(self, other, out._data), True
-        return out
+        array = asarray(result)
+        return wrap(array, plan.record_two(self, other, array))
 
     return call
 
@@ -172,30 +171,24 @@ class Op(Node):
 
     def _step(self, grads: list[Any]) -> Sequence[Any]:
         plan, versions = self._plan, self._versions
-        if versions is None or len(grads) > 1 or not plan.is_plain:
+        grad = grads[0]
+        if grad is None or versions is None or len(grads) > 1 or not plan.is_plain:
             return self._run(grads, False)
         # All that was saved is read, whether a rule comes to need it or not: what was changed in between is always noticed.
-        values: Any = self._kept
-        if plan.reads:
-            values = list(values)
-            for n, slot, position in plan.reads:
-                t = values[slot]
-                counter = t._counter
-                changed = versions[n] != (0 if counter is None else counter[0])
-                if changed or (position is not None and t._grad_fn is None and type(self._next[position]) not in LEAF):
-                    return self._run(grads, False)
-                data = t._data
-                values[slot] = data if data.ndim else data[()]
-        grad = grads[0]
+        values = list(self._kept)
+        for n, slot, position in plan.reads:
+            t = values[slot]
+            changed = t._counter is not None and t._counter[0] != versions[n]
+            if changed or (position is not None and t._grad_fn is None and type(self._next[position]) not in LEAF):
+                return self._run(grads, False)
+            values[slot] = t._data if t._data.ndim else t._data[()]
         results = plan.blank.copy()
-        if grad is not None:
-            for i, rule, slots in plan.rules:
-                results[i] = rule(grad, *values) if slots is None else rule(grad, *[values[slot] for slot in slots])
+        for i, rule, slots in plan.rules:
+            results[i] = rule(grad, *values) if slots is None else rule(grad, *[values[slot] for slot in slots])
         return results
 
     def _release(self) -> None:
-        plan = self._plan
-        if plan.frees_all and self._around is None:
+        if self._plan.frees_all and self._around is None:
             self._kept, self._versions = (), None
-        elif plan.frees:
+        elif self._plan.frees:
             self._release_some()

@@ -44,8 +44,6 @@ KEEPERS: dict[tuple[int, ...], Callable[[Any, Any], tuple[Any, ...]]] = {
     (1, 0): lambda x, y: (y, x),
 }
 
-new = object.__new__
-
 
 class Plan:
     """For one op and one pattern of inputs: what is kept, under which names, and the rules that are given it."""
@@ -112,13 +110,10 @@ class Plan:
 
     def record_two(self, x: Tensor, y: Tensor, result: np.ndarray) -> Op:
         """`record`, for two tensors of which at least one needs a gradient, and which are no views."""
-        node = new(self.op)
+        node = self.op()
         node._around, node._plan, node._seq = None, self, next(sequence)
-        to_x, to_y = x._grad_fn, y._grad_fn
-        if to_x is None and x._requires_grad:
-            to_x = grad_accumulator(x)
-        if to_y is None and y._requires_grad:
-            to_y = grad_accumulator(y)
+        to_x = grad_accumulator(x) if x._grad_fn is None and x._requires_grad else x._grad_fn
+        to_y = grad_accumulator(y) if y._grad_fn is None and y._requires_grad else y._grad_fn
         node._next = (to_x, to_y)
         node._next_output = (x.output_nr, y.output_nr) if x.output_nr or y.output_nr else self.zeros
         forms = self.forms
@@ -126,14 +121,12 @@ class Plan:
             forms = self.forms = ((result.shape, result.dtype),)
         node._outputs = forms
         node._kept = kept = self.keep(x, y)
-        node._versions = self.versions
-        if self.tensors and (x._counter is not None or y._counter is not None):
-            node._versions = tuple([version_of(t) for t in kept])
+        node._versions = self.versions if x._counter is y._counter is None else self.versions_of(kept)
         return node
 
     def record(self, inputs: Sequence[Any], settings: dict[str, Any], outs: Sequence[Tensor]) -> Op:
         """The node of one run of the op: its edges, the form of its outputs, and what its rules will ask for."""
-        node = new(self.op)
+        node = self.op()
         node._around, node._plan, node._seq = None, self, next(sequence)
         nodes = self.blank.copy()
         numbers = self.zeros
@@ -180,10 +173,12 @@ class Plan:
                     written_to = written_to or value._counter != [0]
             kept.append(value)
         node._kept = tuple(kept)
-        node._versions = self.versions
-        if written_to:
-            node._versions = tuple([version_of(kept[slot]) for slot, _, _ in self.tensors])
+        node._versions = self.versions_of(kept) if written_to else self.versions
         return node
+
+    def versions_of(self, kept: Sequence[Any]) -> tuple[int, ...]:
+        """The version of each tensor among what is kept."""
+        return tuple([version_of(kept[slot]) for slot, _, _ in self.tensors])
 
 
 def shadow(out: Tensor, output_nr: int = 0) -> Tensor:

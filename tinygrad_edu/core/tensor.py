@@ -98,14 +98,13 @@ class _NotCounted(list):
 NOT_COUNTED = _NotCounted()
 
 
-def wrap(array: np.ndarray) -> Tensor:
-    """A leaf Tensor over `array`, which is not copied."""
+def wrap(array: np.ndarray, node: Node | None = None) -> Tensor:
+    """A Tensor over `array`, which is not copied: the first output of `node`, or a leaf."""
     t = object.__new__(Tensor)
     t._data = array
-    t._grad_fn = None
-    t._requires_grad = False
-    t._view = None
-    t._counter = None
+    t._grad_fn = node
+    t._requires_grad = node is not None
+    t._view = t._counter = None
     t.output_nr = 0
     return t
 
