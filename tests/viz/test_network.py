@@ -152,6 +152,15 @@ def test_the_steps_of_a_recurrence_are_columns_and_a_module_has_one_row(engine, 
     assert all(boxes[unit.key][1] < first for unit in shared)
 
 
+def test_what_an_lstm_cell_does_is_inside_its_box_on_both_engines():
+    def steps(engine):
+        whole = networks.network(viz.record(lstm_cell_loop, engine=engine).graph)
+        model = next(unit for unit in whole.units.values() if unit.title == "model")
+        return [whole.units[key].title for key in model.children if whole.units[key].kind not in ("leaf", "port")]
+
+    assert steps("tinygrad_edu") == steps("torch")
+
+
 def test_an_activation_that_is_used_again_and_again_is_no_recurrence(engine):
     program = """
 act = T.nn.ReLU()

@@ -9,7 +9,8 @@ from typing import Any
 import numpy as np
 
 from ..ops import functions
-from ..ops.network.recurrent import lstm_layer, lstm_step
+from ..ops.network import recurrent as ops
+from ..overrides import overridable
 from ..tensor import Tensor, wrap
 from . import functional as F
 from . import init
@@ -22,6 +23,8 @@ __all__ = ["GRU", "LSTM", "RNN", "GRUCell", "LSTMCell", "RNNCell"]
 _arange, _cat, _stack, _tanh, _relu, _sigmoid, _where = (
     functions[n] for n in ("arange", "cat", "stack", "tanh", "relu", "sigmoid", "where")
 )
+# A mode sees them run, and so in which module they do.
+lstm_layer, lstm_step = overridable(ops.lstm_layer), overridable(ops.lstm_step)
 
 
 def _lstm(projected: Tensor, state: tuple[Tensor, Tensor], weight: Tensor, bias: Any) -> tuple[Tensor, Tensor]:
