@@ -6,7 +6,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from support.diagnosis import broken, healthy, scripts, unseen
+from support.diagnosis import broken, forum, healthy, scripts, unseen
 
 import viz
 from viz.diagnosis import cause
@@ -14,7 +14,9 @@ from viz.diagnosis import cause
 ROOT = Path(__file__).resolve().parents[2]
 
 
-@pytest.mark.parametrize("case", [*broken.BROKEN, *scripts.SCRIPTS, *unseen.BROKEN], ids=lambda case: case.name)
+@pytest.mark.parametrize(
+    "case", [*broken.BROKEN, *scripts.SCRIPTS, *unseen.BROKEN, *forum.BROKEN], ids=lambda case: case.name
+)
 def test_the_cause_and_its_line_come_first(engine, case):
     report = viz.diagnose(case.program, engine=engine)
     first = report.findings[0]
@@ -22,7 +24,7 @@ def test_the_cause_and_its_line_come_first(engine, case):
     assert report.observation.troubles == []
 
 
-@pytest.mark.parametrize("case", [*healthy.HEALTHY, *unseen.HEALTHY], ids=lambda case: case.name)
+@pytest.mark.parametrize("case", [*healthy.HEALTHY, *unseen.HEALTHY, *forum.HEALTHY], ids=lambda case: case.name)
 def test_nothing_is_called_certain_about_a_program_that_is_right(engine, case):
     report = viz.diagnose(case.program, engine=engine)
     assert report.error is None

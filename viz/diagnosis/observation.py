@@ -150,6 +150,9 @@ class Moment:
     moved: float | None = None
     stack: tuple[int, ...] = ()
     rate: float | None = None  # step: the learning rate then
+    uphill: bool | None = (
+        None  # step: whether it went along the gradients that the pass brought, in place of against them
+    )
     thrown: tuple[int, ...] = ()  # zero: passes whose gradients no step had used
 
 
@@ -163,6 +166,7 @@ class Held:
     rate: float | None
     leaves: list[int] = field(default_factory=list)
     made_here: bool = True
+    maximises: bool = False
     stack: tuple[int, ...] = ()  # the lines that ran when it was made
 
 
@@ -223,6 +227,10 @@ class Observation:
     asked_in_vain: list[tuple[int, int]] = field(
         default_factory=list
     )  # value whose `.grad` was read and is no leaf, line
+    replaced: list[tuple[int, int | None, int]] = field(
+        default_factory=list
+    )  # value given other `.data`, line, ops before
+    hooks: list[tuple[int, int | None]] = field(default_factory=list)  # leaf that the program put a hook on, line
     schedules: list[tuple[str, int | None]] = field(default_factory=list)  # class of a scheduler, line that made it
     troubles: list[str] = field(default_factory=list)  # what the watching itself stumbled over
     error: dict[str, Any] | None = None

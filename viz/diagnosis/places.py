@@ -182,6 +182,14 @@ class Places:
             for node in ast.walk(self.tree)
         )
 
+    def repeats(self, line: int | None) -> bool:
+        """Whether a line fills places in a loop, by a comprehension or from a list, in place of naming each."""
+        kinds = (ast.ListComp, ast.GeneratorExp, ast.Starred)
+        return self.multiplies_a_list(line) or any(
+            isinstance(node, kinds) and node.lineno <= (line or 0) <= (node.end_lineno or 0)
+            for node in ast.walk(self.tree)
+        )
+
     def where_read(self, name: str) -> list[int]:
         """The lines that read an attribute or a name."""
         return sorted(

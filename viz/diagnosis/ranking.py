@@ -12,9 +12,9 @@ ORDER = (
     "not-finite-input", "half-range", "where", "sqrt-at-zero", "norm-at-zero", "log-of-zero", "zero-by-zero", "overflow",
     "not-finite",
     "zero-before-step", "step-before-backward", "no-zero-grad", "stale-optimizer", "not-in-optimizer",
-    "broadcast-loss", "double-softmax", "wrong-dim", "reversed", "times-zero", "flat", "clamp", "dead-relu", "saturated",
+    "broadcast-loss", "double-softmax", "wrong-dim", "wrong-loss", "shuffled-apart", "reversed", "times-zero", "flat", "clamp", "dead-relu", "saturated",
     "equal-units", "used-twice", "graph-grows", "retain-graph",
-    "vanishing", "exploding", "rate-too-large", "rate-too-small", "never-backward", "never-steps", "eval-mode", "frozen-batch-norm",
+    "vanishing", "exploding", "rate-too-large", "rate-too-small", "made-anew", "never-backward", "never-steps", "eval-mode", "frozen-batch-norm",
     "dropout-active", "unused-labels", "unused", "unseeded",
 )  # fmt: skip
 _PLACE = {kind: place for place, kind in enumerate(ORDER)}
@@ -27,7 +27,10 @@ EXPLAINS = {
     "dead-relu": {"times-zero"},
     "exploding": {"not-finite"},
     "unused-labels": {"zero"},
-    "state-not-detached": {"second-backward", "retain-graph"},
+    "state-not-detached": {"second-backward", "retain-graph", "in-place"},
+    "reversed": {"rate-too-large"},
+    "made-anew": {"unseeded"},
+    "wrong-loss": {"reversed", "rate-too-large"},
 }
 
 

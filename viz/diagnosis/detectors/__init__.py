@@ -2,7 +2,19 @@
 
 from collections.abc import Callable, Iterator
 
-from viz.diagnosis.detectors import comparing, finite, memory, modes, none, optimiser, order, silent, sizes, zero
+from viz.diagnosis.detectors import (
+    comparing,
+    finite,
+    memory,
+    modes,
+    none,
+    objective,
+    optimiser,
+    order,
+    silent,
+    sizes,
+    zero,
+)
 from viz.diagnosis.finding import Finding
 from viz.diagnosis.observation import Observation
 
@@ -14,6 +26,7 @@ ALL: tuple[Callable[[Observation], Iterator[Finding]], ...] = (
     order.find,
     optimiser.find,
     comparing.find,
+    objective.find,
     modes.find,
     memory.find,
     silent.find,

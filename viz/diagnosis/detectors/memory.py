@@ -46,7 +46,7 @@ def _growing(seen: Observation) -> Iterator[Finding]:
         op, value = found[0]
         later = [each for each in seen.passes if each.ops > op.nr]
         state = any(set(one.outputs) & seen.behind(each) for one, _ in found for each in later)
-        raised = seen.error is not None and SECOND in seen.error["message"]
+        raised = seen.error is not None and (SECOND in seen.error["message"] or WRITTEN in seen.error["message"])
         code = seen.places.code(line)
         names = list(dict.fromkeys(one.name for _, one in found if one.name))
         called = names[0] if names else "what it makes"
@@ -177,12 +177,44 @@ def _second(seen: Observation) -> Iterator[Finding]:
     assert op is not None
     line = op.line
     name = seen.values[nr].name
+    if (use := _not_to_learn(seen, nr, first, failed, shared)) is not None:
+        yield _left_attached(seen, use, nr, first, failed)
+        return
     yield Finding(
         "second-backward", line, True,
         f"Line {line}, `{seen.places.code(line)}`, ran once, and two backward passes went through it: the one in line {failed.line} found its buffers "
         "gone.",
         "Compute it anew in each step, or detach() it if it is not to learn.", [name] if name else [], [line or 0, failed.line or 0], 6,
         where=op.where, path=[*op.inputs[:1], nr, *failed.roots[:1]], cut=nr, share=1.0, explains_error=True,
+    )  # fmt: skip
+
+
+def _not_to_learn(seen: Observation, nr: int, first: Through, failed: Through, shared: set[int]) -> Ran | None:
+    """The op that took a shared value into the first pass, where the step after that pass changes nothing behind the value."""
+    step = next((m for m in seen.moments if m.kind == "step" and first.order < m.order < failed.order), None)
+    if step is None or step.who >= len(seen.optimizers):
+        return None
+    held = set(seen.optimizers[step.who].leaves)
+    behind = {seen.values[one].leaf for one in seen.above([nr])} - {None}
+    other = {leaf for one in seen.optimizers if one.nr != step.who for leaf in one.leaves}
+    if not behind or behind & held or not behind & other:
+        return None
+    own = seen.behind(first) - shared
+    return next((op for op in seen.ops if nr in op.inputs and set(op.outputs) & own), None)
+
+
+def _left_attached(seen: Observation, use: Ran, nr: int, first: Through, failed: Through) -> Finding:
+    """A generator's picture given to the discriminator's own loss with its history."""
+    line = use.stack[-len(first.stack)] if 0 < len(first.stack) <= len(use.stack) else use.line
+    code, name = seen.places.code(line), seen.values[nr].name or "what it is given"
+    change = (code, code.replace(f"({name})", f"({name}.detach())")) if code.count(f"({name})") == 1 else None
+    return Finding(
+        "second-backward", line, True,
+        f"Line {line}, `{code}`, takes {name} with its history into the loss of line {first.line}, whose step does not change what made "
+        f"{name}. That pass let go of what the nodes had saved, and line {failed.line} found it gone.",
+        f"Hand it on without its history there: `{name}.detach()`.", [name] if seen.values[nr].name else [],
+        [line or 0, first.line or 0, failed.line or 0, seen.values[nr].line or 0], 6, change,
+        path=[nr, *use.outputs[:1]], cut=nr, share=1.0, explains_error=True,
     )  # fmt: skip
 
 

@@ -50,9 +50,10 @@ def links(seen: Observation) -> dict[int, list[int]]:
             elif source.op is not None and source.op >= leaving.op and source.leaf is not None:
                 found.setdefault(source.nr, [])
                 found[source.nr] += [leaving.value] * seen.places.flows(leaving.line, source.line)
-        if leaving.number is not None and leaving.number not in TRIVIAL:
+        if leaving.number is not None:
+            plain = leaving.number in TRIVIAL  # many a number is 1: only what the same line does with it counts
             for op in seen.ops[leaving.op : leaving.op + 200]:
-                if leaving.number in op.options.values():
+                if leaving.number in op.options.values() and (not plain or op.line == leaving.line):
                     for nr in op.outputs:
                         found.setdefault(nr, []).append(leaving.value)
     return found

@@ -21,6 +21,7 @@ def find(seen: Observation) -> Iterator[Finding]:
     """Parameters that no optimiser moves, and rates that are far off."""
     yield from _held(seen)
     yield from _rate(seen)
+    yield from _made_anew(seen)
 
 
 def _held(seen: Observation) -> Iterator[Finding]:
@@ -122,12 +123,15 @@ def _rate(seen: Observation) -> Iterator[Finding]:
         rates = [step.rate for step in own if step.rate is not None]
         still = len(losses) > 1 and abs(losses[-1] - losses[0]) <= STILL * abs(losses[0])
         if near < SMALL and (still or (rates and rates[-1] <= rates[0])):  # a warm-up begins small, and rises
+            asleep = bool(seen.schedules) and not any(rates)  # a rate of 0 that a scheduler set
+            line = seen.schedules[-1][1] if asleep else held.line
             yield Finding(
-                "rate-too-small", held.line, False,
+                "rate-too-small", line, False,
                 f"{len(own)} steps of the {held.kind} moved the weights by {number(near)} of their size at most, and the loss from {losses[0]:.6g} to "
-                f"{losses[-1]:.6g}. Its learning rate is {held.rate:g}.",
+                f"{losses[-1]:.6g}. Its learning rate is {held.rate:g}"
+                + (f", by the {seen.schedules[-1][0]} of line {line}." if asleep else "."),
                 "Try a rate a thousand times larger: 0.1 to 0.01 for SGD, 0.001 for Adam are usual.", seen.called(held.leaves),
-                [held.line or 0], 5, share=0.8,
+                [line or 0, held.line or 0], 5, share=0.8,
             )  # fmt: skip
         yield from _decayed(seen, held, own)
     if len(losses) >= 3 and len(lines) == 1 and all(math.isfinite(loss) for loss in losses):
@@ -146,6 +150,35 @@ def _rate(seen: Observation) -> Iterator[Finding]:
                     + (f" The {held_by.kind} takes steps of {number(max((s.moved or 0) for s in steps))} times the weights' size, at a rate of {held_by.rate:g}." if held_by else ""),
                     "Make the learning rate ten times smaller, until the loss falls.", [], [line or 0], 5, share=0.8,
                 )  # fmt: skip
+
+
+def _made_anew(seen: Observation) -> Iterator[Finding]:
+    """One line that makes an optimiser for each step: its momentum, or the model itself, begins again each time."""
+    lines: dict[int, list[Held]] = {}
+    for held in seen.optimizers:
+        if held.line is not None and held.made_here:
+            lines.setdefault(held.line, []).append(held)
+    for line, found in lines.items():
+        steps = [sum(m.kind == "step" and m.who == held.nr for m in seen.moments) for held in found]
+        if len(found) < 3 or any(count != 1 for count in steps) or found[0].kind == "LBFGS":
+            continue
+        fresh = not any(set(a.leaves) & set(b.leaves) for a, b in itertools.pairwise(found))
+        made = seen.leaves[found[-1].leaves[0]] if found[-1].leaves else None
+        if fresh and made is not None and made.holder is not None:
+            place = seen.parts[made.holder].line
+        else:
+            place = made.line if fresh and made is not None else line
+        text = (
+            "a new model, and what the last one had learnt is gone"
+            if fresh
+            else "a new optimiser, without the momentum and averages of the last"
+        )
+        yield Finding(
+            "made-anew", place, False,
+            f"Line {place}, `{seen.places.code(place)}`, ran {len(found)} times, and one step was taken each time: each step begins with {text}.",
+            "Make the model and its optimiser once, before the loop.", [], [place or 0, line], 5, share=0.8 if fresh else 0.4,
+        )  # fmt: skip
+        return
 
 
 def _decayed(seen: Observation, held: Held, steps: list[Moment]) -> Iterator[Finding]:

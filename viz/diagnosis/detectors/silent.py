@@ -6,7 +6,7 @@ import itertools
 from collections.abc import Iterator
 
 from viz.diagnosis.finding import Finding, listed, number
-from viz.diagnosis.observation import Held, Observation, Ran, Seen
+from viz.diagnosis.observation import Held, Observation, Part, Ran, Seen
 
 KEEPS_NOTHING = {
     "add", "__add__", "sub", "__sub__", "sum", "mean", "view", "reshape", "neg", "__neg__", "cat", "stack", "squeeze", "unsqueeze",
@@ -30,14 +30,25 @@ KEEPS_RESULT = {
     "tanh_",
     "relu_",
 }
+ERRORS = {
+    "mse_loss",
+    "l1_loss",
+    "smooth_l1_loss",
+    "huber_loss",
+    "cross_entropy",
+    "nll_loss",
+    "binary_cross_entropy",
+}  # to be made small
 FAR = 1e-2  # of the gradient, from which on a backward disagrees
 
 
 def find(seen: Observation) -> Iterator[Finding]:
     """Causes that no engine says a word about."""
     yield from _data_writes(seen)
+    yield from _data_replaced(seen)
     yield from _functions(seen)
     yield from _uphill(seen)
+    yield from _steps_uphill(seen)
     yield from _used_twice(seen)
     yield from _repeated(seen)
     yield from _unseeded(seen)
@@ -95,6 +106,24 @@ def _data_writes(seen: Observation) -> Iterator[Finding]:
             break
 
 
+def _data_replaced(seen: Observation) -> Iterator[Finding]:
+    """`h.data = …` of a value that a loss is computed from: the forward pass changes, the backward pass does not know."""
+    told = set()
+    for nr, line, op in seen.replaced:
+        each = next((one for one in seen.passes if one.ops >= op and one.done and nr in seen.behind(one)), None)
+        if each is None or line in told:
+            continue
+        told.add(line)
+        name = seen.values[nr].name
+        yield Finding(
+            "data-write", line, False,
+            f"Line {line}, `{seen.places.code(line)}`, puts other numbers into {name or 'a value'} through .data. What follows computes with them, "
+            f"and backward() in line {each.line} as if nothing had happened there.",
+            f"Give the new value a name, with its history: `{name or 'h'} = …` without .data.", [name] if name else [],
+            [line or 0, each.line or 0], 7, path=[nr], cut=nr, share=0.9,
+        )  # fmt: skip
+
+
 def _behind_data(seen: Observation, value: Seen) -> Seen | None:
     """The value whose memory is written to by way of `.data`; None where it is not."""
     through = False
@@ -148,6 +177,34 @@ def _uphill(seen: Observation) -> Iterator[Finding]:
     )  # fmt: skip
 
 
+def _steps_uphill(seen: Observation) -> Iterator[Finding]:
+    """An optimiser whose every step goes along the gradient, while the loss rises."""
+    losses = [each.loss for each in seen.passes if each.loss is not None and each.kind == "backward"]
+    if len(losses) < 3 or len({each.line for each in seen.passes}) != 1 or not losses[-1] > losses[0]:
+        return
+    for held in seen.optimizers:
+        steps = [m for m in seen.moments if m.kind == "step" and m.who == held.nr and not m.empty]
+        if len(steps) < 3 or not all(step.uphill for step in steps):
+            continue
+        root = seen.maker(seen.values[seen.passes[-1].roots[0]]) if seen.passes[-1].roots else None
+        if held.maximises and (root is None or root.name not in ERRORS):
+            continue  # an objective that is to grow
+        changed = [
+            op.line for op in seen.ops if op.in_place and op.inputs and seen.values[op.inputs[0]].of_grad is not None
+        ]
+        hooked = [line for nr, line in seen.hooks if nr in held.leaves]
+        line = held.line if held.maximises else next(iter((*hooked, *changed)), steps[0].line)
+        yield Finding(
+            "reversed", line, False,
+            f"Each of {len(steps)} steps went along the gradient that backward() brought, in place of against it, and the loss rises: "
+            f"{number(losses[0])} → {number(losses[-1])}. Line {line}, `{seen.places.code(line)}`, "
+            + ("asks for that: maximize=True." if held.maximises else "turns the sign."),
+            "Leave the sign of the gradient to the optimiser, which subtracts it.", seen.called(held.leaves), [line or 0, steps[0].line or 0], 7,
+            share=0.9,
+        )  # fmt: skip
+        return
+
+
 def _used_twice(seen: Observation) -> Iterator[Finding]:
     """A layer that two lines of one forward pass use, beside one of the same shape that none does."""
     for part in seen.parts:
@@ -184,17 +241,25 @@ def _used_twice(seen: Observation) -> Iterator[Finding]:
 
 
 def _repeated(seen: Observation) -> Iterator[Finding]:
-    """A list of one layer, times n: the same weights in each place."""
+    """One layer under several names of one container: the same weights in each place."""
     for part in seen.parts:
-        if part.repeated < 2 or not part.called or not seen.places.multiplies_a_list(part.line):
+        if part.repeated < 2 or not part.called or not _has_weights(seen, part):
             continue
-        code = seen.places.code(part.line)
+        holder = next((one for one in (seen.parts[nr] for nr in part.parents) if one.line is not None), None)
+        line = part.line if holder is None or seen.places.multiplies_a_list(part.line) else holder.line
+        if not seen.places.repeats(line):
+            continue  # one by one, and by name: weights are shared on purpose
+        code = seen.places.code(line)
         yield Finding(
-            "used-twice", part.line, False,
-            f"Line {part.line}, `{code}`, puts one {part.kind} into {part.repeated} places: multiplying a list copies no layer, and all "
+            "used-twice", line, False,
+            f"Line {line}, `{code}`, puts one {part.kind} into {part.repeated} places: a layer is not copied by that, and all "
             "of them share its weights.",
-            f"Make one for each place: `[T.nn.{part.kind}(…) for _ in range({part.repeated})]`.", [part.path], [part.line or 0], 7, share=0.6,
+            f"Make one for each place: `[T.nn.{part.kind}(…) for _ in range({part.repeated})]`.", [part.path], [line or 0, part.line or 0], 7, share=0.6,
         )  # fmt: skip
+
+
+def _has_weights(seen: Observation, part: Part) -> bool:
+    return bool(part.parameters) or any(part.nr in one.parents and _has_weights(seen, one) for one in seen.parts)
 
 
 def _unseeded(seen: Observation) -> Iterator[Finding]:

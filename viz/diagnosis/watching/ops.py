@@ -71,6 +71,8 @@ class Ops:
         elif name == "__set__":
             return self._set(func, args, kwargs)
         elif name in IGNORED:
+            if name == "register_hook":
+                self._hooked(args)
             return func(*args, **kwargs)
         if name in ("backward", "grad"):
             return self.passes.run(func, name, args, kwargs)
@@ -169,6 +171,13 @@ class Ops:
                 line = self.watch.line()
                 if line is not None:
                     self.watch.seen.asked_in_vain.append((nr, line))
+
+    def _hooked(self, args: Any) -> None:
+        """The program puts a hook on a leaf: what it does to a gradient is seen in the steps."""
+        line = self.watch.line()
+        with self.watch.aside():
+            if line is not None and self.watch.engine.is_tensor(args[0]) and self.watch.is_leaf(args[0]):
+                self.watch.seen.hooks.append((self.values.leaf(args[0], line), line))
 
     def _left(self, name: str, tensors: list[Any], result: Any, frame: FrameType) -> None:
         """A value left the engine."""

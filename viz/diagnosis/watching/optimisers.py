@@ -15,7 +15,6 @@ from viz.diagnosis.watching.values import Values
 from viz.diagnosis.watching.watch import Register, Watch
 from viz.diagnosis.watching.writes import Writes
 
-SAMPLE = 64  # numbers of a leaf that are looked at before and after a step
 LARGEST_ROWS = 100_000  # numbers of a matrix whose rows are held beside each other
 
 
@@ -61,6 +60,7 @@ class Optimisers:
         with self.watch.aside():
             for group in optimizer.param_groups:
                 rate = group.get("lr")
+                known.maximises = known.maximises or bool(group.get("maximize"))
                 known.rate = float(rate) if rate is not None else known.rate
                 for tensor in group["params"]:
                     leaf = self.values.leaf(tensor)
@@ -162,7 +162,7 @@ class Optimisers:
     def _before(self, run: _Step, optimizer: Any) -> None:
         with self.watch.aside():
             run.parameters = _parameters(optimizer)
-            run.before = [self._sample(p) for p in run.parameters]
+            run.before = [self.watch.sample(p) for p in run.parameters]
             run.leaves = [self.values.leaf(p) for p in run.parameters]
             self._used(run, optimizer)
 
@@ -179,15 +179,36 @@ class Optimisers:
         seen, line = self.watch.seen, next(iter(run.lines), None)
         with self.watch.aside():
             order = self.watch.following()
+            uphill = self._uphill(run)
             moved = self._moved(run.parameters, run.leaves, run.before, line, order)
             rates = [float(group["lr"]) for group in optimizer.param_groups if group.get("lr") is not None]
             stale, rate = tuple(sorted(run.stale)), max(rates, default=None)
             seen.moments.append(
                 Moment(
-                    "step", line, order, run.held, "", len(seen.passes), run.empty, stale, moved, run.lines, rate=rate
+                    "step",
+                    line,
+                    order,
+                    run.held,
+                    "",
+                    len(seen.passes),
+                    run.empty,
+                    stale,
+                    moved,
+                    run.lines,
+                    rate=rate,
+                    uphill=uphill,
                 )
             )
         seen.steps += 1
+
+    def _uphill(self, run: _Step) -> bool | None:
+        """Whether the step went along the gradients of the last pass; None where it did neither."""
+        along = 0.0
+        for p, nr, old in zip(run.parameters, run.leaves, run.before, strict=True):
+            brought = self.values.brought.pop(nr, None)
+            if brought is not None and brought.shape == old.shape:
+                along += float(np.dot(self.watch.sample(p) - old, brought))
+        return along > 0 if along and np.isfinite(along) else None
 
     def around_schedule(self, init: Any) -> Any:
         """The making of a learning-rate scheduler: which class, in which line."""
@@ -211,7 +232,7 @@ class Optimisers:
         for p, nr, old in zip(parameters, leaves, before, strict=True):
             if p.grad is None:
                 continue
-            new = self._sample(p)
+            new = self.watch.sample(p)
             far = float(np.abs(new - old).max()) if new.size else 0.0
             large = float(np.abs(old).max()) if old.size else 0.0
             furthest, largest = max(furthest, far), max(largest, large)
@@ -222,11 +243,6 @@ class Optimisers:
                 array = self.watch.engine.array(p)
                 leaf.equal_rows.append(bool((array == array[:1]).all()))
         return furthest / largest if largest else None
-
-    def _sample(self, tensor: Any) -> np.ndarray:
-        flat = tensor.detach().reshape(-1)
-        stride = max(1, flat.numel() // SAMPLE)
-        return np.array(self.watch.engine.array(flat[::stride]), dtype=np.float64)
 
 
 def _parameters(optimizer: Any) -> list[Any]:

@@ -23,6 +23,9 @@ class Values:
 
     def __init__(self, watch: Watch) -> None:
         self.watch = watch
+        self.brought: dict[
+            int, Any
+        ] = {}  # leaf: a sample of the last gradient, as the pass brought it, before any hook
         self.gradients = Register()  # each `.grad`: its leaf
         self._leaves = Register()
         self._tensor: dict[int, tuple[Any, int, int]] = {}  # id -> weak reference, value, version
@@ -179,6 +182,8 @@ class Values:
             return
         with self.watch.aside():
             peak = self.watch.peak(gradient) or 0.0
+            if gradient is not None:
+                self.brought[nr] = self.watch.sample(gradient)
             before = current.got.get(nr, 0.0)
             current.got[nr] = math.nan if math.isnan(peak) else max(before, peak)
 

@@ -10,10 +10,13 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
+import numpy as np
+
 from viz.diagnosis.observation import Observation, Through
 from viz.diagnosis.places import Places
 from viz.engines import Engine
 
+SAMPLE = 64  # numbers of a leaf that are looked at before and after a step
 SMALL = 100_000  # numbers, up to which NumPy finds the largest as soon as the engine does
 
 
@@ -77,6 +80,12 @@ class Watch:
     def line(self) -> int | None:
         """The program's line that runs now."""
         return next(iter(self.places.stack(sys._getframe(1))[0]), None)
+
+    def sample(self, tensor: Any) -> np.ndarray:
+        """A few of a tensor's numbers, spread over it, as an array of their own."""
+        flat = tensor.detach().reshape(-1)
+        stride = max(1, flat.numel() // SAMPLE)
+        return np.array(self.engine.array(flat[::stride]), dtype=np.float64)
 
     def version(self, tensor: Any) -> int:
         """How often a tensor was changed in place; 0 where it does not count."""

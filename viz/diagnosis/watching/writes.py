@@ -66,6 +66,8 @@ class Writes:
                     write.ascent = maker.name in ("add", "__add__") and gradients > 0
                     self._stepped_by_hand(leaf.nr, write)
                 leaf.writes.append(write)
+            elif target.requires_grad and (nr := self.values.known(target)) is not None:
+                self.watch.seen.replaced.append((nr, line, len(self.watch.seen.ops)))
         return call()
 
     def _of_gradients(self, inputs: tuple[int, ...]) -> int:

@@ -1,0 +1,284 @@
+"""What a loss is given: scores where it takes probabilities, classes as if they were amounts, the wrong sign, rows out of pairs."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Iterator
+
+from viz.diagnosis.finding import Finding, number
+from viz.diagnosis.observation import Observation, Ran, Seen, Through
+
+LAYERS = {"linear", "addmm", "matmul", "__matmul__", "mm", "bmm", "conv1d", "conv2d"}
+PROBABILITIES = {"softmax", "sigmoid", "sigmoid_", "softmin"}
+AMOUNTS = {"mse_loss", "l1_loss", "smooth_l1_loss", "huber_loss"}
+CASTS = {"float", "to", "type", "double", "type_as"}
+TURNS = {
+    "view",
+    "reshape",
+    "squeeze",
+    "unsqueeze",
+    "flatten",
+    "transpose",
+    "permute",
+    "contiguous",
+    "to",
+    "float",
+    "clone",
+}
+OUTSIDE = "should be between 0 and 1"
+LOGS = {"log_softmax", "logsigmoid", "log_prob"}
+KEEPS_SIGN = {
+    "sum",
+    "mean",
+    "squeeze",
+    "unsqueeze",
+    "view",
+    "reshape",
+    "gather",
+    "__getitem__",
+    "stack",
+    "cat",
+    "flatten",
+    "diagonal",
+    "float",
+}
+TURNS_SIGN = {"neg", "__neg__", "negative"}
+ALWAYS_POSITIVE = AMOUNTS | {"cross_entropy", "binary_cross_entropy", "binary_cross_entropy_with_logits"}
+CLASS_LOSSES = {"cross_entropy", "nll_loss", "multi_margin_loss"}
+TARGETED = CLASS_LOSSES | AMOUNTS | {"binary_cross_entropy", "binary_cross_entropy_with_logits"}
+RUNS_AWAY = 10.0  # times that a loss below zero grows
+
+
+def find(seen: Observation) -> Iterator[Finding]:
+    """Losses of the wrong kind for what they are given."""
+    yield from _scores(seen)
+    yield from _outside(seen)
+    yield from _classes(seen)
+    yield from _sign(seen)
+    yield from _pairs(seen)
+
+
+def _source(seen: Observation, nr: int) -> tuple[Seen, Ran | None]:
+    """A value and its maker, past what only changes its shape."""
+    value = seen.values[nr]
+    maker = seen.maker(value)
+    for _ in range(6):
+        if maker is None or maker.name not in TURNS or not maker.inputs:
+            break
+        value = seen.values[maker.inputs[0]]
+        maker = seen.maker(value)
+    return value, maker
+
+
+def _positive(value: Seen) -> bool:
+    """Whether some number in it is known to be above zero."""
+    return value.peak is not None and value.low is not None and value.peak > max(0.0, -value.low)
+
+
+def _scores(seen: Observation) -> Iterator[Finding]:
+    """nll_loss and kl_div take logarithms of probabilities, which are never above zero."""
+    told = set()
+    for op in seen.ops:
+        if op.name not in ("nll_loss", "kl_div") or not op.inputs or op.line in told:
+            continue
+        value, maker = _source(seen, op.inputs[0])
+        named = maker.name if maker is not None else ""
+        if named in PROBABILITIES and op.name == "nll_loss":
+            continue  # told as a softmax where a log_softmax belongs
+        if not (_positive(value) or named in LAYERS):
+            continue
+        told.add(op.line)
+        code = seen.places.code(op.line)
+        made = f"line {maker.line}, `{named}`, makes" if maker is not None else "it is given"
+        change = None
+        if op.name == "nll_loss" and "nll_loss(" in code:
+            change = code, code.replace("nll_loss(", "cross_entropy(")
+        yield Finding(
+            "wrong-loss", op.line, True,
+            f"Line {op.line}, `{code}`: `{op.name}` takes logarithms of probabilities, which are never above 0. What {made} is none: "
+            f"its size reaches {number(value.peak or 0.0)}, and the loss can fall for ever without a better answer.",
+            "Take log_softmax(scores, dim=1) first, or use cross_entropy (nn.CrossEntropyLoss) on the scores."
+            if op.name == "nll_loss" else "Hand it logarithms: log_softmax(scores, dim=-1) for the first argument.",
+            [value.name] if value.name else [], [op.line or 0, *([maker.line or 0] if maker else [])], 5, change, op.where,
+            [value.nr, *op.outputs[:1]], op.outputs[0] if op.outputs else None, share=0.9,
+        )  # fmt: skip
+
+
+def _outside(seen: Observation) -> Iterator[Finding]:
+    """A binary cross-entropy of what lies outside 0 to 1: the engine refuses it, or the loss has no bottom."""
+    if seen.error is not None and OUTSIDE in seen.error["message"] and seen.error["line"]:
+        line = seen.error["line"]
+        which = "target" if "target" in seen.error["message"] else "input"
+        yield Finding(
+            "wrong-loss", line, True,
+            f"Line {line}, `{seen.places.code(line)}`: binary cross-entropy takes probabilities, and its {which} leaves 0 to 1.",
+            "Use binary_cross_entropy_with_logits (nn.BCEWithLogitsLoss) on the scores, or put a sigmoid before it."
+            if which == "input" else "Give labels of 0 and 1; for more classes use cross_entropy.",
+            [], [line], 5, share=1.0, explains_error=True,
+        )  # fmt: skip
+        return
+    told = set()
+    for op in seen.ops:
+        if not op.name.startswith("binary_cross_entropy") or len(op.inputs) < 2 or op.line in told or not op.recorded:
+            continue
+        target = seen.values[op.inputs[1]]
+        if target.requires_grad or target.peak is None or target.low is None:
+            continue
+        if target.peak <= 1.0 + 1e-6 and target.low >= -1e-6:
+            continue
+        told.add(op.line)
+        span = (
+            f"{number(target.low)} to {number(target.peak)}" if _positive(target) else f"down to {number(target.low)}"
+        )
+        yield Finding(
+            "wrong-loss", op.line, True,
+            f"Line {op.line}, `{seen.places.code(op.line)}`: the labels of `{op.name}` go from {span}. Outside 0 to 1 the loss has no lowest value: "
+            "it falls for ever, and the answers run away with it.",
+            "Give labels of 0 and 1, `(y > 0).float()`; for more classes use cross_entropy.", [target.name] if target.name else [],
+            [op.line or 0, target.line or 0], 5, where=op.where, share=0.9,
+        )  # fmt: skip
+
+
+def _classes(seen: Observation) -> Iterator[Finding]:
+    """Class numbers as amounts: class 2 is not twice class 1."""
+    told = set()
+    for op in seen.ops:
+        if op.name not in AMOUNTS or len(op.inputs) < 2 or not op.recorded or op.line in told:
+            continue
+        value = seen.values[op.inputs[1]]
+        maker = seen.maker(value)
+        for _ in range(6):
+            if value.floating is False or maker is None or maker.name not in TURNS | CASTS or not maker.inputs:
+                break
+            value = seen.values[maker.inputs[0]]
+            maker = seen.maker(value)
+        if "int" not in value.dtype or value.low is None or value.low < 0 or not 2 <= (value.peak or 0) <= 1000:
+            continue
+        if maker is not None and maker.name == "one_hot":
+            continue
+        told.add(op.line)
+        name = value.name or "the target"
+        yield Finding(
+            "wrong-loss", op.line, False,
+            f"Line {op.line}, `{seen.places.code(op.line)}`: `{op.name}` takes {name}, whole numbers from {number(value.low)} to {number(value.peak or 0)} "
+            "made into floats, as amounts. If they are classes, it says that class 2 lies between 1 and 3.",
+            "For classes give one score each, and use cross_entropy(scores, labels) with the labels as they are.",
+            [value.name] if value.name else [], [op.line or 0, value.line or 0], 5, where=op.where, share=0.7,
+        )  # fmt: skip
+
+
+def _sign(seen: Observation) -> Iterator[Finding]:
+    """A loss that falls below zero without end, or that is the negative of one that training makes smaller."""
+    passes = [each for each in seen.passes if each.kind == "backward" and each.done and each.roots]
+    if len({each.line for each in passes}) != 1 or len(passes) < 2 or not seen.steps:
+        return
+    losses = list(
+        itertools.takewhile(lambda loss: not math.isnan(loss), (e.loss for e in passes if e.loss is not None))
+    )
+    if len(losses) < 2 or max(losses[1:]) >= 0:
+        return
+    runs = losses[-1] < -RUNS_AWAY * max(1.0, abs(losses[0])) and len(losses) >= 4
+    runs = runs and all(b < a for a, b in itertools.pairwise(losses))
+    turned = _turned(seen, passes[-1])
+    if turned is None and not runs:
+        return
+    line = turned or _asked_for(seen, passes[-1])
+    code = seen.places.code(line)
+    yield Finding(
+        "reversed", line, False,
+        f"Line {line}, `{code}`, is made smaller by training, though it has no bottom: {number(losses[0])} → {number(losses[-1])} in "
+        f"{len(losses)} passes. What should grow is made to shrink.",
+        "Minimise what should be small: an error as it is, a likelihood or a reward with a minus before it.",
+        [], [line or 0, passes[-1].line or 0], 7, path=passes[-1].roots[:1], share=0.9,
+    )  # fmt: skip
+
+
+def _turned(seen: Observation, each: Through) -> int | None:
+    """The line that gives a loss the wrong sign: minus an error, or a log-likelihood without a minus."""
+    nr, sign = each.roots[0], 1
+    last: int | None = None
+    for _ in range(12):
+        op = seen.maker(seen.values[nr])
+        if op is None:
+            return None
+        if op.name in ALWAYS_POSITIVE:
+            return last if sign < 0 else None
+        if op.name in LOGS:
+            return _asked_for(seen, each) if sign > 0 else None
+        ahead = [one for one in op.inputs if seen.values[one].requires_grad]
+        if len(ahead) != 1:
+            return None
+        if op.name in TURNS_SIGN:
+            sign, last = -sign, op.line
+        elif op.name in ("mul", "__mul__", "__rmul__", "div", "__truediv__"):
+            factor = _sign_of_factor(seen, op, ahead[0])
+            if factor is None:
+                return None
+            if factor < 0:
+                sign, last = -sign, op.line
+        elif op.name not in KEEPS_SIGN:
+            return None
+        nr = ahead[0]
+    return None
+
+
+def _sign_of_factor(seen: Observation, op: Ran, main: int) -> int | None:
+    others = [seen.values[one] for one in op.inputs if one != main]
+    if others:
+        low = others[0].low
+        return 1 if low is not None and low >= 0 else None
+    numbers = [one for one in op.options.values() if isinstance(one, (int, float)) and not isinstance(one, bool)]
+    return (1 if numbers[0] > 0 else -1) if len(numbers) == 1 else None
+
+
+def _asked_for(seen: Observation, each: Through) -> int | None:
+    """The line that makes the loss, in the function that calls backward()."""
+    op = seen.maker(seen.values[each.roots[0]])
+    if op is None:
+        return each.line
+    return op.stack[-len(each.stack)] if 0 < len(each.stack) <= len(op.stack) else op.line
+
+
+def _pairs(seen: Observation) -> Iterator[Finding]:
+    """Inputs and their labels, each taken in a random order of its own."""
+    shuffles = {nr for op in seen.ops if op.name == "randperm" for nr in op.outputs}
+    if not shuffles:
+        return
+    for op in seen.ops:
+        if op.name not in TARGETED or len(op.inputs) < 2 or not op.recorded:
+            continue
+        answers, labels = (_orders(seen, nr, shuffles) for nr in op.inputs[:2])
+        if len(answers) > 1 or len(labels) > 1 or not (answers or labels):
+            continue
+        if set(answers) == set(labels):
+            continue
+        rows = {seen.values[nr].shape for nr in (*answers, *labels)}
+        if len(rows) != 1:
+            continue
+        if answers and labels:
+            _, taken = next(iter(labels.items()))
+            said = f"Line {taken.line}, `{seen.places.code(taken.line)}`, puts the labels in another random order than the inputs have"
+        else:
+            _, taken = next(iter((answers or labels).items()))
+            what, rest = ("inputs", "labels") if answers else ("labels", "inputs")
+            said = f"Line {taken.line}, `{seen.places.code(taken.line)}`, puts the {what} in a random order, and nothing does so with the {rest}"
+        yield Finding(
+            "shuffled-apart", taken.line, False,
+            f"{said}: `{op.name}` in line {op.line} holds each answer against the label of another row.",
+            "Draw one order and take both by it: `order = T.randperm(len(x)); x, y = x[order], y[order]`.",
+            [], [taken.line or 0, op.line or 0], 5, where=taken.where, share=0.9,
+        )  # fmt: skip
+        return
+
+
+def _orders(seen: Observation, nr: int, shuffles: set[int]) -> dict[int, Ran]:
+    """The random orders that the rows of a value were taken in: each with the op that took them."""
+    found: dict[int, Ran] = {}
+    for one in seen.above([nr]):
+        op = seen.maker(seen.values[one])
+        if op is None or op.name not in ("__getitem__", "index_select", "take_along_dim") or len(op.inputs) < 2:
+            continue
+        for order in seen.above(op.inputs[1:]) & shuffles:
+            found.setdefault(order, op)
+    return found
