@@ -259,6 +259,24 @@ loss.backward()
     assert [value.kind for value in weights] == ["leaf"]
 
 
+def test_a_module_whose_self_has_another_name_is_recorded(engine):
+    source = """
+class Net(T.nn.Module):
+    def __init__(me):
+        super().__init__()
+        me.fc = T.nn.Linear(2, 1)
+
+    def forward(me, x):
+        return me.fc(x)
+
+net = Net()
+net(T.ones(1, 2)).sum().backward()
+"""
+    recording = viz.record(source, engine=engine)
+    assert recording.error is None
+    assert "net.fc" in {op.module for op in recording.graph.ops.values()}
+
+
 def test_the_data_of_a_tensor_that_is_in_use_is_told(engine):
     source = "w = T.ones(2, requires_grad=True)\n(w * 2).sum().backward()\nw.data.mul_(w.grad)"
     names = [op.name for op in viz.record(source, engine=engine).graph.ops.values() if not op.recorded]

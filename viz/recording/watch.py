@@ -130,6 +130,8 @@ class Watch:
             if self._names is not None and name not in self._names:
                 continue
             of_module = self.engine.is_module(thing)
+            if of_module and "_parameters" not in vars(thing):  # the first line of its `__init__` has not run yet
+                continue
             if of_module:
                 self._know_modules(name, thing, inside=not outermost)
                 name = self._modules[id(thing)][1]  # a block that a loop goes through is still `model.h.0`
