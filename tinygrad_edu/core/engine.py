@@ -46,8 +46,7 @@ def backward_method(kind: type[Pass], in_full: Callable[..., None]) -> Callable[
         if asks_more or unusual or self._grad_fn is None or self._view is not None or self._data.ndim:
             in_full(self, gradient=gradient, retain_graph=retain_graph, create_graph=create_graph, inputs=inputs)
         else:
-            one = self._data.dtype.type(1)
-            kind((self._grad_fn,), (self.output_nr,), bool(retain_graph)).run((one,))
+            kind((self._grad_fn,), (self.output_nr,), bool(retain_graph)).run((self._data.dtype.type(1),))
 
     return backward
 
@@ -126,7 +125,9 @@ class Pass:
     def deliver(self, node: Node, grads: Sequence[Any], results: Sequence[Any]) -> None:
         """Send what `node` made of `grads` along its edges; a node for which all has arrived is ready."""
         waiting, inbox, ready = self.waiting, self.inbox, self.ready
-        for i, receiver in enumerate(node._next):
+        i = -1  # counted by hand: with `enumerate` the loop takes half as long again
+        for receiver in node._next:
+            i += 1
             if receiver is not None and receiver in waiting:  # else no gradient is asked for there
                 left = waiting[receiver] - 1
                 box = (inbox.pop(receiver, None) if inbox else None) or [None] * len(receiver._outputs)
@@ -134,7 +135,10 @@ class Pass:
                 if grad is not None:
                     output_nr = node._next_output[i]
                     shape, dtype = receiver._outputs[output_nr]
-                    if grad.shape != shape or grad.dtype is not dtype:
+                    # A number of its type fits: to ask its type costs a fifth of its shape and dtype.
+                    if (shape or dtype is None or type(grad) is not dtype.type) and (
+                        grad.shape != shape or grad.dtype is not dtype
+                    ):
                         grad = self.fitted(node, grad, shape, dtype)
                     if box[output_nr] is not None:
                         grad = box[output_nr] + grad  # of one tensor, which was used twice

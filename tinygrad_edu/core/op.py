@@ -170,8 +170,7 @@ class Op(Node):
         return self._name
 
     def _step(self, grads: list[Any]) -> Sequence[Any]:
-        plan, versions = self._plan, self._versions
-        grad = grads[0]
+        plan, versions, grad = self._plan, self._versions, grads[0]
         if grad is None or versions is None or len(grads) > 1 or not plan.is_plain:
             return self._run(grads, False)
         # All that was saved is read, whether a rule comes to need it or not: what was changed in between is always noticed.
