@@ -508,6 +508,11 @@ T.manual_seed(0); i = T.nn.init; out = i.xavier_uniform(T.empty(2, 3)), i.kaimin
 x = T.tensor([3., 4.], requires_grad=True); x.pow(2).sum().backward(); out = T.nn.utils.clip_grad_norm([x], 1.), x.grad
 x = T.tensor([3., 4.], requires_grad=True); x.pow(2).sum().backward(); n = T.nn.utils.get_total_norm([x.grad]); T.nn.utils.clip_grads_with_norm_(x, 1., n); out = n, x.grad, T.nn.utils.skip_init(T.nn.Linear, 2, 3).weight.shape[0]
 x = T.tensor([1., 2.], requires_grad=True); T.nextafter(x, T.tensor([3., 2.])).sum().backward(); out = x.grad
+F = T.nn.functional; T.manual_seed(0); t = T.tensor([[[1., 0, 0], [0, 1, 0]]], requires_grad=True); x = T.rand(1, 1, 28, 28); y = F.grid_sample(x, F.affine_grid(t, (1, 1, 28, 28), align_corners=False), align_corners=False); y.pow(2).sum().backward(); out = y, t.grad, [F.affine_grid(t, (1, 1, n, n), align_corners=False) for n in (7, 16, 224)]
+X = T.linspace(0, 1, 12, dtype=T.float64).unsqueeze(-1); y = T.sin(6 * X); s = T.tensor(.03, requires_grad=True, dtype=T.float64); K = T.exp(-4 * (X - X.T) ** 2) + s * T.eye(12, dtype=T.float64); L = T.linalg.cholesky(K); a = T.cholesky_solve(y, L); (y.T @ a).sum().backward(); out = a, s.grad, T.cholesky_solve(y, L.T, upper=True), T.cholesky_inverse(L), T.cholesky_inverse(L.mT, upper=True)
+D = T.distributions; e = T.eye(2); d, c, p = D.MultivariateNormal(T.zeros(2), e), D.MultivariateNormal(T.zeros(3, 2), precision_matrix=e * 4), D.MultivariateNormal(T.zeros(2), scale_tril=e * 2); out = str(d), str(c), str(p), d.covariance_matrix, c.covariance_matrix, p.precision_matrix, str(c), str(p)
+D = T.distributions; p = T.tensor([.1, .6]); out = [(d.mode, d.cdf(p), d.icdf(p)) for d in (D.Normal(T.tensor([0., 1.]), 2.), D.Uniform(T.tensor([0., -1.]), 3.), D.Laplace(T.tensor([0., 1.]), 2.), D.LogNormal(T.tensor([0., 1.]), 2.), D.Exponential(T.tensor([1., 2.])))], D.Bernoulli(T.tensor([.2, .5, .7])).mode, D.Bernoulli(p).enumerate_support(), D.Categorical(T.tensor([[.2, .8], [.6, .4]])).mode, D.Categorical(T.ones(2, 3)).enumerate_support(expand=False), D.Categorical(T.ones(2, 3)).perplexity(), D.MultivariateNormal(p, scale_tril=T.tensor([[1., 0.], [.5, 2.]])).precision_matrix
+T.manual_seed(0); x = T.randn(20, 3); out = [(s, u.abs(), v.abs(), T.rand(1)) for u, s, v in (T.pca_lowrank(x, q=2), T.svd_lowrank(x.T, 2), T.pca_lowrank(x, center=False))]
 """
 
 FORMS = {

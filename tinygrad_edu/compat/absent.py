@@ -43,7 +43,7 @@ _NAMES = {
     "dtype": "bfloat16 float8_e4m3fn float8_e5m2 float8_e4m3fnuz float8_e5m2fnuz float8_e8m0fnu uint16 uint32 uint64",
     "machinery": "export fx package futures monitor nested masked _dynamo _inductor cpp_extension",
     "transform": "",
-    "decomposition": "lu lu_factor lu_solve ldl_factor ldl_solve svd_lowrank pca_lowrank geqrf ormqr orgqr householder_product lobpcg",
+    "decomposition": "lu lu_factor lu_solve ldl_factor ldl_solve geqrf ormqr orgqr householder_product lobpcg",
     "rare": (
         "as_strided_scatter const_data_ptr dim_order float_power_ hash_tensor heaviside_ i0_ igamma igamma_ igammac igammac_ "
         "index_reduce index_reduce_ map2_ map_ module_load mvlgamma_ new_empty_strided polygamma_ record_stream reinforce renorm_ "

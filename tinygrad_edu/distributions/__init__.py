@@ -67,6 +67,44 @@ class Distribution:
     def _drawn(self, shape: tuple[int, ...]) -> Any:
         raise NotImplementedError
 
+    def _missing(self, what: str) -> NotImplementedError:
+        return NotImplementedError(
+            f"{type(self).__name__} has no {what} here: write it from the distribution's parameters, or use log_prob and sample."
+        )
+
+    @property
+    def mode(self) -> Any:
+        """The most likely value."""
+        raise self._missing("mode")
+
+    def cdf(self, value: Any) -> Any:
+        """How likely a draw is below `value`."""
+        raise self._missing("cdf")
+
+    def icdf(self, value: Any) -> Any:
+        """Below which a draw lies with the probability `value`: the inverse of `cdf`."""
+        raise self._missing("icdf")
+
+    def entropy(self) -> Any:
+        """The mean of -ln p over draws."""
+        raise self._missing("entropy")
+
+    def perplexity(self) -> Any:
+        """e to the power of the entropy."""
+        return self.entropy().exp()
+
+    def enumerate_support(self, expand: bool = True) -> Any:
+        """All values that a draw can have."""
+        raise self._missing("enumerate_support")
+
+    def expand(self, batch_shape: Any, _instance: Any = None) -> Any:
+        """The distribution with its parameters expanded: not built."""
+        raise self._missing("expand")
+
+    def _values(self, count: int, dtype: Any, expand: bool) -> Any:
+        values = F["arange"](count, dtype=dtype).view(-1, *(1 for _ in self.batch_shape))
+        return values.expand(-1, *self.batch_shape) if expand else values
+
     @property
     def stddev(self) -> Any:
         """The root of the variance."""
@@ -123,6 +161,15 @@ class Normal(Distribution):
         """How likely a draw is below `value`."""
         return 0.5 * (1 + ((value - self.loc) * self.scale.reciprocal() / math.sqrt(2)).erf())
 
+    def icdf(self, value: Any) -> Any:
+        """The inverse of `cdf`."""
+        return self.loc + self.scale * (2 * value - 1).erfinv() * math.sqrt(2)
+
+    @property
+    def mode(self) -> Any:
+        """loc"""
+        return self.loc
+
 
 class Uniform(Distribution):
     """Spread evenly over [low, high)."""
@@ -157,6 +204,19 @@ class Uniform(Distribution):
     def entropy(self) -> Any:
         """ln(high - low)"""
         return (self.high - self.low).log()
+
+    def cdf(self, value: Any) -> Any:
+        """(value - low)/(high - low), within 0 and 1."""
+        return ((value - self.low) / (self.high - self.low)).clamp(min=0, max=1)
+
+    def icdf(self, value: Any) -> Any:
+        """The inverse of `cdf`."""
+        return value * (self.high - self.low) + self.low
+
+    @property
+    def mode(self) -> Any:
+        """nan: no value is likelier than others."""
+        return math.nan * self.high
 
 
 class _ByChance(Distribution):
@@ -222,6 +282,15 @@ class Bernoulli(_ByChance):
         """-p·ln p - (1 - p)·ln(1 - p)"""
         return nn_functions["binary_cross_entropy_with_logits"](self.logits, self.probs, reduction="none")
 
+    @property
+    def mode(self) -> Any:
+        """1 or 0, whichever is likelier; nan for a half."""
+        return (self.probs >= 0.5).to(self.probs.dtype).masked_fill(self.probs == 0.5, math.nan)
+
+    def enumerate_support(self, expand: bool = True) -> Any:
+        """0 and 1."""
+        return self._values(2, (self._logits if self._probs is None else self._probs).dtype, expand)
+
 
 class Categorical(_ByChance):
     """The classes 0, 1, … with the probabilities along the last dimension, or e to the power of the logits there.
@@ -266,6 +335,15 @@ class Categorical(_ByChance):
         """-Σ p·ln p"""
         least = float(np.finfo(self.logits._data.dtype).min)
         return -(self.logits.clamp(min=least) * self.probs).sum(-1)
+
+    @property
+    def mode(self) -> Any:
+        """The likeliest class."""
+        return self.probs.argmax(-1)
+
+    def enumerate_support(self, expand: bool = True) -> Any:
+        """All classes."""
+        return self._values(self.probs.shape[-1], None, expand)
 
 
 # How much is lost, for two of other kinds: `families` fills it, and `register_kl`.

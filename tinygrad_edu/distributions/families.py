@@ -54,6 +54,11 @@ class Independent(Distribution):
         return self.base_dist._drawn((*shape, *self.base_dist.batch_shape[len(self.batch_shape) :]))
 
     @property
+    def mode(self) -> Any:
+        """That of each."""
+        return self.base_dist.mode
+
+    @property
     def mean(self) -> Any:
         """That of the base."""
         return self.base_dist.mean
@@ -83,20 +88,25 @@ class MultivariateNormal(Distribution):
     """The normal distribution of vectors, by one of: covariance, precision, the lower Cholesky factor."""
 
     has_rsample = True
-    _parameters = ("loc",)
+    # What was given, or asked for since, is shown and kept.
+    _parameters = ("loc", "_covariance_matrix", "_precision_matrix", "_scale_tril")
 
     def __init__(
         self, loc: Any, covariance_matrix: Any = None, precision_matrix: Any = None, scale_tril: Any = None,
         validate_args: bool | None = None,
     ) -> None:  # fmt: skip
-        if sum(m is not None for m in (covariance_matrix, precision_matrix, scale_tril)) != 1:
+        given = (covariance_matrix, precision_matrix, scale_tril)
+        if sum(m is not None for m in given) != 1:
             raise ValueError("Exactly one of covariance_matrix or precision_matrix or scale_tril may be specified.")
         if scale_tril is None:
-            given = covariance_matrix if precision_matrix is None else linalg_functions["inv"](precision_matrix)
-            scale_tril = linalg_functions["cholesky"](given)
+            covariance = covariance_matrix if precision_matrix is None else linalg_functions["inv"](precision_matrix)
+            scale_tril = linalg_functions["cholesky"](covariance)
         batch = np.broadcast_shapes(tuple(loc.shape[:-1]), tuple(scale_tril.shape[:-2]))
         self.loc = loc.expand((*batch, loc.shape[-1]))
         self.scale_tril = scale_tril.expand((*batch, *scale_tril.shape[-2:]))
+        self._covariance_matrix, self._precision_matrix, self._scale_tril = (
+            m if m is None else m.expand(self.scale_tril.shape) for m in given
+        )
         super().__init__(batch)
         self.event_shape = Size(loc.shape[-1:])
 
@@ -108,7 +118,21 @@ class MultivariateNormal(Distribution):
     @property
     def covariance_matrix(self) -> Any:
         """L·Lᵀ"""
-        return self.scale_tril @ self.scale_tril.mT
+        if self._covariance_matrix is None:
+            self._covariance_matrix = self.scale_tril @ self.scale_tril.mT
+        return self._covariance_matrix
+
+    @property
+    def precision_matrix(self) -> Any:
+        """(L·Lᵀ)⁻¹"""
+        if self._precision_matrix is None:
+            self._precision_matrix = linalg_functions["inv"](self.scale_tril @ self.scale_tril.mT)
+        return self._precision_matrix
+
+    @property
+    def mode(self) -> Any:
+        """loc"""
+        return self.loc
 
     @property
     def variance(self) -> Any:
@@ -139,6 +163,11 @@ class LogNormal(Normal):
     _parameters: tuple[str, ...] = ()
 
     @property
+    def mode(self) -> Any:
+        """e^(loc - scale²)"""
+        return (self.loc - self.scale.square()).exp()
+
+    @property
     def mean(self) -> Any:
         """e^(loc + scale²/2)"""
         return (self.loc + self.scale.pow(2) / 2).exp()
@@ -161,6 +190,14 @@ class LogNormal(Normal):
         """That of the logarithm, and loc."""
         return super().entropy() + self.loc
 
+    def cdf(self, value: Any) -> Any:
+        """That of the normal distribution for ln value."""
+        return super().cdf(value.log())
+
+    def icdf(self, value: Any) -> Any:
+        """The inverse of `cdf`."""
+        return super().icdf(value).exp()
+
 
 class HalfNormal(Distribution):
     """The size of a draw of the normal distribution of mean 0."""
@@ -174,6 +211,11 @@ class HalfNormal(Distribution):
         _positive("HalfNormal", scale=self.scale)
         super().__init__(self.scale.shape)
         self._base = Normal(self.scale * 0, self.scale)
+
+    @property
+    def mode(self) -> Any:
+        """0"""
+        return self.scale * 0
 
     @property
     def mean(self) -> Any:
@@ -209,6 +251,11 @@ class Exponential(Distribution):
         super().__init__(self.rate.shape)
 
     @property
+    def mode(self) -> Any:
+        """0"""
+        return self.rate * 0
+
+    @property
     def mean(self) -> Any:
         """1/rate"""
         return self.rate.reciprocal()
@@ -233,6 +280,10 @@ class Exponential(Distribution):
         """1 - e^(-rate·x)"""
         return 1 - (-self.rate * value).exp()
 
+    def icdf(self, value: Any) -> Any:
+        """-ln(1 - value)/rate"""
+        return -(-value).log1p() / self.rate
+
 
 class Laplace(Distribution):
     """Two exponential distributions back to back."""
@@ -244,6 +295,11 @@ class Laplace(Distribution):
         self.loc, self.scale = _together(loc, scale)
         _positive("Laplace", scale=self.scale)
         super().__init__(self.loc.shape)
+
+    @property
+    def mode(self) -> Any:
+        """loc"""
+        return self.loc
 
     @property
     def mean(self) -> Any:
@@ -268,6 +324,16 @@ class Laplace(Distribution):
         """1 + ln(2·scale)"""
         return 1 + (2 * self.scale).log()
 
+    def cdf(self, value: Any) -> Any:
+        """How likely a draw is below `value`."""
+        apart = value - self.loc
+        return 0.5 - 0.5 * apart.sign() * (-apart.abs() / self.scale).expm1()
+
+    def icdf(self, value: Any) -> Any:
+        """The inverse of `cdf`."""
+        term = value - 0.5
+        return self.loc - self.scale * term.sign() * (-2 * term.abs()).log1p()
+
 
 class Gumbel(Distribution):
     """The largest of many."""
@@ -279,6 +345,11 @@ class Gumbel(Distribution):
         self.loc, self.scale = _together(loc, scale)
         _positive("Gumbel", scale=self.scale)
         super().__init__(self.loc.shape)
+
+    @property
+    def mode(self) -> Any:
+        """loc"""
+        return self.loc
 
     @property
     def mean(self) -> Any:

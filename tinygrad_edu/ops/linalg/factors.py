@@ -308,14 +308,16 @@ def solve_triangular(A, B, *, upper, left=True, unitriangular=False):
 @public()
 def cholesky_solve(input, L, upper=False):
     """The X of A·X = input, from the Cholesky factor L of A."""
-    A = _t(L) @ L if upper else L @ _t(L)
-    return solve(A, input)
+    # By its triangles: their product would square the error.
+    solve_triangular = linalg_functions["solve_triangular"]
+    U = L if upper else _t(L)
+    return solve_triangular(U, solve_triangular(_t(U), input, upper=False), upper=True)
 
 
 @public()
 def cholesky_inverse(input, upper=False):
     """The inverse of the matrix whose Cholesky factor is `input`."""
-    return inv(_t(input) @ input if upper else input @ _t(input))
+    return cholesky_solve(eye(input.shape[-1], dtype=input.dtype), input, upper)
 
 
 @public(where=_BOTH)
@@ -382,3 +384,32 @@ def nuclear_norm(input, keepdim=False):
 def chain_matmul(*matrices):
     """The product of several matrices."""
     return linalg_functions["multi_dot"](list(matrices))
+
+
+@public(method=False)
+def svd_lowrank(A, q=6, niter=2, M=None):
+    """About the q largest singular values of A - M and their vectors, (U, S, V), by `niter` steps from a random start.
+
+    Source: Halko, Martinsson and Tropp, "Finding structure with randomness", algorithm 5.1, arXiv:0909.4061.
+    """
+    A = A if M is None else A - M
+    wide = A.shape[-2] < A.shape[-1]
+    A = _t(A) if wide else A
+    start = functions["randn"](A.shape[-1], 6 if q is None else q, dtype=A.dtype)
+    basis = linalg_functions["qr"](matmul(A, start))[0]
+    for _ in range(2 if niter is None else niter):
+        basis = linalg_functions["qr"](matmul(_t(A), basis))[0]
+        basis = linalg_functions["qr"](matmul(A, basis))[0]
+    U, S, Vh = linalg_functions["svd"](matmul(_t(basis), A), full_matrices=False)
+    U, V = matmul(basis, U), _t(Vh)
+    return (V, S, U) if wide else (U, S, V)
+
+
+@public(method=False)
+def pca_lowrank(A, q=None, center=True, niter=2):
+    """Principal components of rows: `svd_lowrank` of A less the mean of its rows."""
+    least = min(A.shape[-2:])
+    q = min(6, least) if q is None else q
+    if not 0 <= q <= least:
+        raise ValueError(f"q(={q}) must be non-negative integer and not greater than min(m, n)={least}")
+    return svd_lowrank(A - A.mean(-2, keepdim=True) if center else A, q, niter)

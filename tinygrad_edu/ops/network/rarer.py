@@ -338,8 +338,10 @@ def affine_grid(theta, size, align_corners=None):
     kind = theta._data.dtype
 
     def line(n):
-        steps = np.linspace(-1, 1, n) if n > 1 else np.zeros(1)
-        return (steps if align_corners else steps * (n - 1) / n).astype(kind)
+        # Step by step in the dtype of theta, as PyTorch does: the last bit says on which side of a pixel a place lies,
+        # and with it the slope there.
+        steps = functions["linspace"](-1, 1, n, dtype=theta.dtype)._data if n > 1 else np.zeros(1, kind)
+        return steps if align_corners else steps * kind.type(n - 1) / kind.type(n)
 
     base = np.stack([*np.meshgrid(line(width), line(height)), np.ones((height, width), kind)], -1).reshape(1, -1, 3)
     return reshape(wrap(np.repeat(base, batch, 0)) @ theta.transpose(1, 2), (batch, height, width, 2))
@@ -359,7 +361,7 @@ def grid_sample(input, grid, mode="bilinear", padding_mode="zeros", align_corner
     batch, channels, height, width = input.shape
 
     def place(value, n):
-        at = (value + 1) * ((n - 1) / 2) if align_corners else ((value + 1) * n - 1) / 2
+        at = (value + 1) * ((n - 1) / 2) if align_corners else (value + 1) * (n / 2) - 0.5
         return functions["clamp"](at, 0, n - 1) if padding_mode == "border" else at
 
     x, y = place(grid[..., 0], width), place(grid[..., 1], height)
