@@ -14,7 +14,7 @@ ORDER = (
     "zero-before-step", "step-before-backward", "no-zero-grad", "stale-optimizer", "not-in-optimizer",
     "broadcast-loss", "double-softmax", "wrong-dim", "wrong-loss", "shuffled-apart", "reversed", "times-zero", "flat", "clamp", "dead-relu", "saturated",
     "equal-units", "used-twice", "graph-grows", "retain-graph",
-    "vanishing", "exploding", "rate-too-large", "rate-too-small", "made-anew", "never-backward", "never-steps", "eval-mode", "frozen-batch-norm",
+    "vanishing", "exploding", "eval-mode", "rate-too-large", "rate-too-small", "made-anew", "never-backward", "never-steps", "frozen-batch-norm",
     "dropout-active", "unused-labels", "unused", "unseeded",
 )  # fmt: skip
 _PLACE = {kind: place for place, kind in enumerate(ORDER)}

@@ -514,6 +514,139 @@ for _ in range(3):
     opt.step()
 """,
     ),
+    Broken(
+        "forum: Parameters in a plain list",
+        1,
+        "unregistered",
+        """
+import torch
+import torch.nn as nn
+import torch.nn.functional as F
+torch.manual_seed(0)
+
+class Poly(nn.Module):
+    def __init__(self, n):
+        super().__init__()
+        self.coeffs = [nn.Parameter(torch.randn(1)) for _ in range(n)]  #!
+        self.bias = nn.Parameter(torch.zeros(1))
+    def forward(self, x):
+        return sum(c * x ** i for i, c in enumerate(self.coeffs)) + self.bias
+m = Poly(3)
+opt = torch.optim.SGD(m.parameters(), lr=1e-2)
+x = torch.linspace(-1, 1, 20)
+for _ in range(4):
+    loss = F.mse_loss(m(x), torch.sin(x))
+    opt.zero_grad()
+    loss.backward()
+    opt.step()
+""",
+    ),
+    Broken(
+        "forum: a Sigmoid within a wrapped Sequential",
+        2,
+        "double-softmax",
+        """
+import torch
+import torch.nn as nn
+import torch.nn.functional as F
+torch.manual_seed(0)
+
+class D(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.net = nn.Sequential(nn.Linear(4, 8), nn.LeakyReLU(0.2), nn.Linear(8, 1), nn.Sigmoid())  #!
+    def forward(self, x):
+        return self.net(x)
+d = D()
+opt = torch.optim.Adam(d.parameters(), lr=2e-4)
+crit = nn.BCEWithLogitsLoss()
+for _ in range(3):
+    real, fake = torch.randn(8, 4), torch.randn(8, 4) + 2
+    loss = crit(d(real), torch.ones(8, 1)) + crit(d(fake), torch.zeros(8, 1))  #!
+    opt.zero_grad()
+    loss.backward()
+    opt.step()
+""",
+    ),
+    Broken(
+        "forum: a softmax over a row that is masked throughout",
+        3,
+        "zero-by-zero",
+        """
+import torch
+import torch.nn as nn
+import torch.nn.functional as F
+torch.manual_seed(0)
+
+def attend(q, k, v, mask):
+    s = (q @ k.transpose(-2, -1)).masked_fill(mask == 0, float("-inf"))
+    return torch.softmax(s, dim=-1) @ v  #!
+proj = nn.Linear(4, 12)
+opt = torch.optim.Adam(proj.parameters())
+mask = torch.ones(2, 3, 3)
+mask[1, 2] = 0
+for _ in range(2):
+    q, k, v = proj(torch.randn(2, 3, 4)).chunk(3, dim=-1)
+    loss = attend(q, k, v, mask).pow(2).mean()
+    opt.zero_grad()
+    loss.backward()
+    opt.step()
+""",
+    ),
+    Broken(
+        "forum: a trainer that is handed net.eval()",
+        5,
+        "eval-mode frozen-batch-norm",
+        """
+import torch
+import torch.nn as nn
+import torch.nn.functional as F
+torch.manual_seed(0)
+
+class Trainer:
+    def __init__(self, net):
+        self.net = net.eval()  #!
+        self.opt = torch.optim.SGD(net.parameters(), lr=0.1)
+    def train(self, n):
+        for _ in range(n):
+            x = torch.randn(16, 4) * 5 + 3
+            loss = F.mse_loss(self.net(x), x[:, :1])
+            self.opt.zero_grad()
+            loss.backward()
+            self.opt.step()
+Trainer(nn.Sequential(nn.Linear(4, 8), nn.BatchNorm1d(8), nn.ReLU(), nn.Linear(8, 1))).train(4)
+""",
+    ),
+    Broken(
+        "forum: one of two critics used for both",
+        7,
+        "used-twice",
+        """
+import torch
+import torch.nn as nn
+import torch.nn.functional as F
+torch.manual_seed(0)
+
+class Twin(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.q1 = nn.Sequential(nn.Linear(4, 8), nn.ReLU(), nn.Linear(8, 1))
+        self.q2 = nn.Sequential(nn.Linear(4, 8), nn.ReLU(), nn.Linear(8, 1))
+    def forward(self, x):
+        a = self.q1(x)
+        b = self.q1(x)  #!
+        return a, b
+net = Twin()
+opt = torch.optim.Adam(net.parameters())
+for _ in range(3):
+    x, y = torch.randn(6, 4), torch.randn(6, 1)
+    a, b = net(x)
+    loss = F.mse_loss(a, y) + F.mse_loss(b, y)
+    opt.zero_grad()
+    loss.backward()
+    opt.step()
+""",
+    ),
 ]
 
 HEALTHY = [

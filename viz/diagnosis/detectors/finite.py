@@ -45,6 +45,8 @@ def _forward(seen: Observation, each: Through, root: Seen) -> Iterator[Finding]:
         worse = [one for one in seen.inputs(value) if not one.finite]
         if not worse or (value.leaf is not None and value.requires_grad):
             break
+        if _all_masked(seen.maker(value), value, worse[0]):
+            break
         value = worse[0]
     names = seen.called([value.leaf]) if value.leaf is not None else [value.name] if value.name else []
     steps = any(moment.kind in ("step", "update") for moment in seen.moments)
@@ -72,6 +74,12 @@ def _forward(seen: Observation, each: Through, root: Seen) -> Iterator[Finding]:
         f"{_said(root)}.",
         fix, names, [op.line or 0], 3, where=op.where, path=_way(seen, each, value), cut=value.nr, share=1.0,
     )  # fmt: skip
+
+
+def _all_masked(op: Ran | None, value: Seen, given: Seen) -> bool:
+    """Whether a softmax made nan of minus infinity, which masks on purpose: a row with nothing left in it."""
+    nan = value.peak is not None and math.isnan(value.peak)
+    return op is not None and op.name in ("softmax", "log_softmax") and nan and given.low == -math.inf
 
 
 def _said(value: Seen) -> str:
@@ -124,6 +132,12 @@ def _explain(seen: Observation, op: Ran, value: Seen) -> tuple[str, str, str]:
             "half-range",
             f"`{op.name}` passes {LARGEST_HALF:g}, the largest number of float16.{sizes}",
             "Compute this in float32, or scale it down before: `.float()` here, half precision where numbers stay small.",
+        )
+    if op.name in ("softmax", "log_softmax") and low == -math.inf:
+        return (
+            "zero-by-zero",
+            f"a row that `{op.name}` is given is minus infinity throughout: nothing is left to share out, and the row is nan.",
+            "Leave at least one place of each row unmasked, or set such rows to 0 before anything follows.",
         )
     if op.name in ("log", "log2", "log10", "log_", "log1p", "logit"):
         how = "0" if low is not None and low >= 0 else f"{number(low or 0.0)}"

@@ -366,6 +366,7 @@ def _unregistered(seen: Observation) -> Iterator[Finding]:
     """Modules in a plain list: they get gradients, and no optimiser was ever told of them."""
     if not seen.optimizers:
         return
+    yield from _listed_parameters(seen)
     for part in seen.parts:
         if part.registered:
             continue
@@ -384,4 +385,24 @@ def _unregistered(seen: Observation) -> Iterator[Finding]:
             f"does not look into. {listed(names)} got gradients, and no optimiser holds them: they never change.",
             f"Keep them in nn.ModuleList: `self.{part.attribute} = T.nn.ModuleList([…])`.", names, [line or 0, part.line or 0], 1,
             share=1.0,
+        )  # fmt: skip
+
+
+def _listed_parameters(seen: Observation) -> Iterator[Finding]:
+    """Parameters in a plain list of a module."""
+    attributes: dict[str, list[Leaf]] = {}
+    for leaf in seen.leaves:
+        found = re.search(r"\.(\w+)\[[^\]]*\]$", leaf.name)
+        if found and leaf.parameter and leaf.holder is None and leaf.gradients and not (leaf.held or leaf.writes):
+            attributes.setdefault(found[1], []).append(leaf)
+    for attribute, leaves in attributes.items():
+        line = seen.places.where_given(f"self.{attribute}")
+        if line is None:
+            continue
+        names = seen.called(leaf.nr for leaf in leaves)
+        yield Finding(
+            "unregistered", line, True,
+            f"Line {line}, `{seen.places.code(line)}`, keeps parameters in a plain list, which parameters() does not look into. "
+            f"{listed(names)} got gradients, and no optimiser holds them: they never change.",
+            f"Keep them in nn.ParameterList: `self.{attribute} = T.nn.ParameterList([…])`.", names, [line], 1, share=1.0,
         )  # fmt: skip

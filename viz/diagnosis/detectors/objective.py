@@ -249,7 +249,7 @@ def _pairs(seen: Observation) -> Iterator[Finding]:
         if op.name not in TARGETED or len(op.inputs) < 2 or not op.recorded:
             continue
         answers, labels = (_orders(seen, nr, shuffles) for nr in op.inputs[:2])
-        if len(answers) > 1 or len(labels) > 1 or not (answers or labels):
+        if answers is None or labels is None or len(answers) > 1 or len(labels) > 1 or not (answers or labels):
             continue
         if set(answers) == set(labels):
             continue
@@ -272,13 +272,16 @@ def _pairs(seen: Observation) -> Iterator[Finding]:
         return
 
 
-def _orders(seen: Observation, nr: int, shuffles: set[int]) -> dict[int, Ran]:
-    """The random orders that the rows of a value were taken in: each with the op that took them."""
+def _orders(seen: Observation, nr: int, shuffles: set[int]) -> dict[int, Ran] | None:
+    """The random orders that the rows of a value were taken in, with the op that took them; None where rows are mixed."""
     found: dict[int, Ran] = {}
-    for one in seen.above([nr]):
-        op = seen.maker(seen.values[one])
-        if op is None or op.name not in ("__getitem__", "index_select", "take_along_dim") or len(op.inputs) < 2:
+    above = seen.above([nr])
+    makers = [op for one in above if (op := seen.maker(seen.values[one])) is not None]
+    for op in makers:
+        if op.name not in ("__getitem__", "index_select", "take_along_dim") or len(op.inputs) < 2:
             continue
         for order in seen.above(op.inputs[1:]) & shuffles:
+            if any(op.inputs[0] in other.inputs and other is not op for other in makers):
+                return None
             found.setdefault(order, op)
     return found

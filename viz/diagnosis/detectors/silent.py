@@ -208,10 +208,11 @@ def _steps_uphill(seen: Observation) -> Iterator[Finding]:
 def _used_twice(seen: Observation) -> Iterator[Finding]:
     """A layer that two lines of one forward pass use, beside one of the same shape that none does."""
     for part in seen.parts:
-        if part.called or not part.parameters or not part.registered:
+        own = _weights(seen, part)
+        if part.called or not own or not part.registered:
             continue
-        shapes = [seen.leaves[nr].shape for nr in part.parameters]
-        if any(seen.leaves[nr].used for nr in part.parameters):
+        shapes = [seen.leaves[nr].shape for nr in own]
+        if any(seen.leaves[nr].used for nr in own):
             continue
         for twin in seen.parts:
             if (
@@ -221,9 +222,9 @@ def _used_twice(seen: Observation) -> Iterator[Finding]:
                 or not set(twin.parents) & set(part.parents)
             ):
                 continue
-            if [seen.leaves[nr].shape for nr in twin.parameters] != shapes:
+            if [seen.leaves[nr].shape for nr in _weights(seen, twin)] != shapes:
                 continue
-            used = [seen.ops[nr] for leaf in twin.parameters[:1] for nr in seen.leaves[leaf].used_by]
+            used = [seen.ops[nr] for leaf in _weights(seen, twin)[:1] for nr in seen.leaves[leaf].used_by]
             lines = list(dict.fromkeys(_site(op) for op in used))
             if len(lines) < 2:
                 continue
@@ -243,7 +244,7 @@ def _used_twice(seen: Observation) -> Iterator[Finding]:
 def _repeated(seen: Observation) -> Iterator[Finding]:
     """One layer under several names of one container: the same weights in each place."""
     for part in seen.parts:
-        if part.repeated < 2 or not part.called or not _has_weights(seen, part):
+        if part.repeated < 2 or not part.called or not _weights(seen, part):
             continue
         holder = next((one for one in (seen.parts[nr] for nr in part.parents) if one.line is not None), None)
         line = part.line if holder is None or seen.places.multiplies_a_list(part.line) else holder.line
@@ -258,8 +259,10 @@ def _repeated(seen: Observation) -> Iterator[Finding]:
         )  # fmt: skip
 
 
-def _has_weights(seen: Observation, part: Part) -> bool:
-    return bool(part.parameters) or any(part.nr in one.parents and _has_weights(seen, one) for one in seen.parts)
+def _weights(seen: Observation, part: Part) -> list[int]:
+    """The leaves of a module and of all that is in it."""
+    inner = [nr for one in seen.parts if part.nr in one.parents for nr in _weights(seen, one)]
+    return [*part.parameters, *inner]
 
 
 def _unseeded(seen: Observation) -> Iterator[Finding]:

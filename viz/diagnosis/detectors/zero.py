@@ -260,7 +260,7 @@ def _twice_softmax(seen: Observation) -> Iterator[Finding]:
         if maker is None or maker.name not in wanted or maker.line in told:
             continue
         told.add(maker.line)
-        line = maker.line
+        line = _layer(seen, maker)
         code = seen.places.code(line)
         if name == "nll_loss":
             text = f"Line {line}, `{code}`: nll_loss in line {op.line} takes logarithms of probabilities, and is given those of `{maker.name}`."
@@ -278,6 +278,14 @@ def _twice_softmax(seen: Observation) -> Iterator[Finding]:
             "double-softmax", line, True, text, fix, [value.name] if value.name else [], [line or 0, op.line or 0], 2, change,
             maker.where, [*maker.inputs[:1], value.nr, *op.outputs[:1]], value.nr, share=0.9,
         )  # fmt: skip
+
+
+def _layer(seen: Observation, op: Ran) -> int | None:
+    """The line of an op; of a ready-made layer that a line calls without naming it, the line that made the layer."""
+    name = op.name.strip("_")
+    made = seen.parts[op.owner].line if op.library and op.owner is not None else None
+    hidden = name not in seen.places.code(op.line).lower() and name in seen.places.code(made).lower()
+    return made if made is not None and hidden else op.line
 
 
 def _nearly_flat(seen: Observation) -> Iterator[Finding]:
