@@ -113,6 +113,27 @@ def lstm_cell_loop(T):
     loss.backward()
 
 
+def two_layers(T):
+    class Stack(T.nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.low, self.high = T.nn.LSTMCell(3, 4), T.nn.LSTMCell(4, 4)
+            self.head = T.nn.Linear(4, 1)
+
+        def forward(self, x):
+            h = c = k = d = T.zeros(2, 4)
+            total = 0
+            for t in range(5):
+                h, c = self.low(x[t], (h, c))
+                k, d = self.high(h, (k, d))
+                total = total + self.head(k).mean()
+            return total
+
+    model = Stack()
+    loss = model(T.randn(5, 2, 3))
+    loss.backward()
+
+
 def bare_loop(T):
     cell, x, h = T.nn.RNNCell(3, 4), T.randn(4, 2, 3), T.zeros(2, 4)
     for t in range(4):
@@ -126,9 +147,10 @@ def bare_loop(T):
     [
         (NETWORKS["RNN language model"], {"model.embedding": 4, "model.cell": 4, "model.decoder": 4}),
         (lstm_cell_loop, {"model.cell": 6}),
+        (two_layers, {"model.low": 5, "model.high": 5, "model.head": 5}),
         (bare_loop, {"cell": 4}),
     ],
-    ids=["language model", "LSTMCell", "no module around"],
+    ids=["language model", "LSTMCell", "two layers", "no module around"],
 )
 @pytest.mark.parametrize("opened", ["first", "a step"])
 def test_the_steps_of_a_recurrence_are_columns_and_a_module_has_one_row(engine, program, rows, opened):

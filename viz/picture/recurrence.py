@@ -49,7 +49,7 @@ def unrolled(parts: Sequence[Part], links: Sequence[Link]) -> Placed | None:
     beats = _beats(parts, before)
     if not beats:
         return None
-    zones = _zones(parts, before, after, beats)
+    zones = _zones(parts, after, beats)
     return _Grid(parts, links, before, after, zones, len(beats)).place()
 
 
@@ -63,6 +63,11 @@ def _beats(parts: Sequence[Part], before: list[list[int]]) -> list[int]:
     return []
 
 
+def _alike(one: Sequence[str], other: Sequence[str]) -> int:
+    """How many names are the same from the start."""
+    return next((at for at, (a, b) in enumerate(zip(one, other, strict=False)) if a != b), min(len(one), len(other)))
+
+
 def _behind(place: int, before: list[list[int]]) -> set[int]:
     found: set[int] = set()
     waiting = [place]
@@ -74,39 +79,24 @@ def _behind(place: int, before: list[list[int]]) -> set[int]:
     return found
 
 
-def _zones(parts: Sequence[Part], before: list[list[int]], after: list[list[int]], beats: list[int]) -> list[int]:
-    """Of each part the number of its step, or BEFORE, or AFTER."""
-    step_of = {place: step for step, place in enumerate(beats)}
+def _zones(parts: Sequence[Part], after: list[list[int]], beats: list[int]) -> list[int]:
+    """Of each part the number of its step, or BEFORE, or AFTER.
+
+    A loop's body is found in the order of the runs: what stands before the first beat as it does before another one is
+    its head, what follows the last beat as it follows another one is its tail.
+    """
     runs = [place for place, part in enumerate(parts) if part.runs]
-    into: list[set[int]] = [set() for _ in parts]  # the steps that a part leads to, with no other step between
-    for place in reversed(runs):
-        for head in after[place]:
-            into[place] |= {step_of[head]} if head in step_of else into[head]
+    names = [parts[place].name for place in runs]
+    at = [runs.index(beat) for beat in beats]
+    between = [names[one + 1 : other] for one, other in pairwise(at)]
+    head = max(_alike(names[: at[0]][::-1], segment[::-1]) for segment in between)
+    tails = [segment[: len(segment) - _alike(segment[::-1], names[: at[0]][::-1])] for segment in between]
+    last = at[-1] + max(_alike(names[at[-1] + 1 :], tail) for tail in tails)
     zones = [AFTER] * len(parts)
-    for place in runs:
-        steps = {zones[tail] for tail in before[place] if parts[tail].runs} - {BEFORE}
-        if place in step_of:
-            zones[place] = step_of[place]
-        elif AFTER in steps:
-            zones[place] = AFTER
-        elif steps and (into[place] or min(steps) >= max(steps) - 1):  # what joins more steps than two comes after all
-            zones[place] = max(steps)
-        elif not steps and len(into[place]) == 1:
-            zones[place] = min(into[place])
-        elif not steps and into[place]:
-            zones[place] = BEFORE
-    for place in runs:  # what only the last step has, or only the first
-        last = len(beats) - 1
-        if zones[place] == last and not into[place] and place not in step_of:
-            others = {parts[other].name for other in runs if zones[other] == last - 1}
-            late = any(zones[tail] == AFTER for tail in before[place] if parts[tail].runs)
-            if late or parts[place].name not in others:
-                zones[place] = AFTER
-        elif zones[place] == 0 and place not in step_of:
-            others = {parts[other].name for other in runs if zones[other] == 1}
-            early = all(zones[tail] == BEFORE for tail in before[place] if parts[tail].runs)
-            if early and parts[place].name not in others:
-                zones[place] = BEFORE
+    step = 0
+    for number, place in enumerate(runs):
+        step += step + 1 < len(at) and number >= at[step] + 1 + len(tails[step])
+        zones[place] = BEFORE if number < at[0] - head else AFTER if number > last else step
     for place, part in enumerate(parts):
         if not part.runs and after[place]:
             users = {zones[head] for head in after[place]}
