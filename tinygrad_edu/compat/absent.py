@@ -92,12 +92,22 @@ class Switches:
     def __getattr__(self, name: str) -> Any:
         if name.startswith("__"):
             raise AttributeError(name)
-        value = (lambda *args: False) if name.startswith("is_") else Switches()
+        value: Any = (lambda *args: False) if name.startswith("is_") else Switches()
         setattr(self, name, value)
         return value
 
     def __bool__(self) -> bool:
         return False
+
+    def __call__(self, *args: object, **kwargs: object) -> Switches:
+        """A switch that is a function or a context, such as `cuda.sdp_kernel(…)`: nothing is on."""
+        return self
+
+    def __enter__(self) -> Switches:
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        """Nothing was set."""
 
 
 class Device:

@@ -227,7 +227,8 @@ def scaled_dot_product_attention(
     tinygrad_edu.Size([2, 5, 8])
     """
     if enable_gqa:
-        raise NotImplementedError("enable_gqa is not built: repeat the keys and values for each group of heads.")
+        # Grouped queries: each head of keys and values serves several heads of queries.
+        key, value = (functions["repeat_interleave"](x, query.shape[-3] // x.shape[-3], -3) for x in (key, value))
     if attn_mask is not None and is_causal:
         raise RuntimeError("_scaled_dot_product_attention: Explicit attn_mask should not be set when is_causal=True")
     factor = 1 / math.sqrt(query.shape[-1]) if scale is None else scale
