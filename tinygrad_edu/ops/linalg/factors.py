@@ -308,10 +308,9 @@ def solve_triangular(A, B, *, upper, left=True, unitriangular=False):
 @public()
 def cholesky_solve(input, L, upper=False):
     """The X of A·X = input, from the Cholesky factor L of A."""
-    # By its triangles: their product would square the error.
-    solve_triangular = linalg_functions["solve_triangular"]
+    # By its factors: their product would square the error. PyTorch's gradient reaches both sides of a factor's diagonal.
     U = L if upper else _t(L)
-    return solve_triangular(U, solve_triangular(_t(U), input, upper=False), upper=True)
+    return solve(U, solve(_t(U), input))
 
 
 @public()
