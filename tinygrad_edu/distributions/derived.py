@@ -13,7 +13,7 @@ from ..ops import functions as F
 from ..ops import nn_functions
 from ..tensor import Size, Tensor, wrap
 from . import Bernoulli, Categorical, Distribution, _together, draws
-from .families import Exponential, Independent, OneHotCategorical
+from .families import Exponential, Half, Independent, OneHotCategorical
 from .transforms import (
     AffineTransform,
     ComposeTransform,
@@ -117,26 +117,13 @@ class Cauchy(Distribution):
         return math.log(4 * math.pi) + self.scale.log()
 
 
-class HalfCauchy(Distribution):
+class HalfCauchy(Half):
     """How far a Cauchy number is from 0."""
-
-    has_rsample = True
 
     def __init__(self, scale: Any, validate_args: bool | None = None) -> None:
         self._base = Cauchy(0, scale)
         self.scale = self._base.scale
         super().__init__(self.scale.shape)
-
-    def _drawn(self, shape: tuple[int, ...]) -> Any:
-        return self._base._drawn(shape).abs()
-
-    def log_prob(self, value: Any) -> Any:
-        """ln 2 more than Cauchy's, and -inf below 0."""
-        return F["where"](value >= 0, self._base.log_prob(value) + math.log(2), -math.inf)
-
-    def entropy(self) -> Any:
-        """Cauchy's, less ln 2."""
-        return self._base.entropy() - math.log(2)
 
 
 class Weibull(TransformedDistribution):
@@ -189,24 +176,33 @@ class _RelaxedLogit(Distribution):
         return self.temperature.log() + apart - 2 * apart.exp().log1p()
 
 
-class RelaxedBernoulli(TransformedDistribution):
-    """Numbers in (0, 1) that come near to 0 or 1 as the temperature falls; gradients pass them."""
+class _Relaxed(TransformedDistribution):
+    """What comes near to a choice as the temperature falls: numbers that gradients pass, of `_logits`, moved by `_moves`."""
+
+    _logits: type[Distribution]
+    _moves: type[Any]
 
     def __init__(
         self, temperature: Any, probs: Any = None, logits: Any = None, validate_args: bool | None = None
     ) -> None:
-        super().__init__(_RelaxedLogit(temperature, probs, logits), SigmoidTransform())
+        super().__init__(self._logits(temperature, probs, logits), self._moves())
         self.temperature = temperature
 
     @property
     def probs(self) -> Any:
-        """The probability of 1."""
+        """The probability of 1, or of each class."""
         return self.base_dist.each.probs
 
     @property
     def logits(self) -> Any:
-        """ln p - ln(1 - p)"""
+        """ln p - ln(1 - p), or ln p of each class."""
         return self.base_dist.each.logits
+
+
+class RelaxedBernoulli(_Relaxed):
+    """Numbers in (0, 1) that come near to 0 or 1 as the temperature falls; gradients pass them."""
+
+    _logits, _moves = _RelaxedLogit, SigmoidTransform
 
 
 class _RelaxedClasses(Distribution):
@@ -231,24 +227,10 @@ class _RelaxedClasses(Distribution):
         return (score - score.logsumexp(-1, keepdim=True)).sum(-1) + scale
 
 
-class RelaxedOneHotCategorical(TransformedDistribution):
+class RelaxedOneHotCategorical(_Relaxed):
     """Shares that come near to one class as the temperature falls (Gumbel-softmax); gradients pass them."""
 
-    def __init__(
-        self, temperature: Any, probs: Any = None, logits: Any = None, validate_args: bool | None = None
-    ) -> None:
-        super().__init__(_RelaxedClasses(temperature, probs, logits), ExpTransform())
-        self.temperature = temperature
-
-    @property
-    def probs(self) -> Any:
-        """The probabilities of the classes."""
-        return self.base_dist.each.probs
-
-    @property
-    def logits(self) -> Any:
-        """Their logarithms."""
-        return self.base_dist.each.logits
+    _logits, _moves = _RelaxedClasses, ExpTransform
 
 
 class OneHotCategoricalStraightThrough(OneHotCategorical):

@@ -199,12 +199,28 @@ class LogNormal(Normal):
         return super().icdf(value).exp()
 
 
-class HalfNormal(Distribution):
+class Half(Distribution):
+    """The size of a draw of a distribution that is symmetric around 0, its `_base`."""
+
+    has_rsample = True
+    _base: Any
+
+    def _drawn(self, shape: tuple[int, ...]) -> Any:
+        return self._base._drawn(shape).abs()
+
+    def log_prob(self, value: Any) -> Any:
+        """ln 2 more than that of the whole distribution; -inf below 0."""
+        return F["where"](value >= 0, self._base.log_prob(value) + math.log(2), -math.inf)
+
+    def entropy(self) -> Any:
+        """That of the whole distribution, less ln 2."""
+        return self._base.entropy() - math.log(2)
+
+
+class HalfNormal(Half):
     """The size of a draw of the normal distribution of mean 0."""
 
     _parameters: tuple[str, ...] = ()
-
-    has_rsample = True
 
     def __init__(self, scale: Any, validate_args: bool | None = None) -> None:
         (self.scale,) = _together(scale)
@@ -226,17 +242,6 @@ class HalfNormal(Distribution):
     def variance(self) -> Any:
         """scale²·(1 - 2/π)"""
         return self.scale.pow(2) * (1 - 2 / math.pi)
-
-    def _drawn(self, shape: tuple[int, ...]) -> Any:
-        return self._base._drawn(shape).abs()
-
-    def log_prob(self, value: Any) -> Any:
-        """ln 2 and that of the normal distribution; -inf below 0."""
-        return F["where"](value >= 0, self._base.log_prob(value) + math.log(2), -math.inf)
-
-    def entropy(self) -> Any:
-        """That of the normal distribution, less ln 2."""
-        return self._base.entropy() - math.log(2)
 
 
 class Exponential(Distribution):
