@@ -66,7 +66,6 @@ from .compat.legacy import (  # noqa: E402
     contiguous_format,
     get_num_threads,
     preserve_format,
-    set_float32_matmul_precision,
     set_num_threads,
     use_deterministic_algorithms,
 )
@@ -145,6 +144,7 @@ _LATER = {
             "set_default_device",
             "set_default_tensor_type",
             "set_deterministic_debug_mode",
+            "set_float32_matmul_precision",
             "set_flush_denormal",
             "set_num_interop_threads",
             "set_warn_always",

@@ -15,15 +15,19 @@ from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 from .autograd.function import Function
 from .compat.later import later
+from .core.state import thread
 from .nn.module import Module
 from .overrides import FunctionMode
 from .tensor import Tensor
 
-__all__ = ["Frozen", "Slot", "Step", "Traced", "TracerWarning", "trace"]
+__all__ = [
+    "Final", "Frozen", "Slot", "Step", "Traced", "TracerWarning", "annotate", "export", "freeze", "ignore", "is_scripting",
+    "is_tracing", "optimize_for_inference", "script", "script_if_tracing", "trace", "unused",
+]  # fmt: skip
 
 _HERE = str(Path(__file__).parent)
 
@@ -368,6 +372,32 @@ def _keep(outputs: Any, result: Any, values: dict[int, Any]) -> None:
     slots: list[Slot] = []
     _mapped(outputs, Slot, slots.append)
     values.update(zip((slot.number for slot in slots), _tensors(result), strict=True))
+
+
+# --- what programs say to PyTorch's compiler. Nothing is compiled here: functions and modules run as Python, with the same numbers. ---
+
+
+def script(obj: Any, *args: Any, **settings: Any) -> Any:
+    """The function or module itself; also a decorator."""
+    return obj
+
+
+ignore = unused = export = freeze = optimize_for_inference = script_if_tracing = script
+
+
+def is_scripting() -> bool:
+    """False: what runs is Python."""
+    return False
+
+
+def is_tracing() -> bool:
+    """True while `trace` runs a function."""
+    return any(isinstance(mode, _Tracer) for mode in thread.state.modes)
+
+
+def annotate(the_type: Any, the_value: Any) -> Any:
+    """The value itself."""
+    return the_value
 
 
 __getattr__ = later(__name__, {}, "Nothing is compiled here: leave it out.")

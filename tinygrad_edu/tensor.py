@@ -211,9 +211,12 @@ class _Array(Tensor):
         """The address of the first element."""
         return self._data.ctypes.data
 
-    def is_contiguous(self) -> bool:
-        """True if the elements lie in memory in row-major order."""
-        return self._data.flags.c_contiguous
+    def is_contiguous(self, memory_format: Any = None) -> bool:
+        """True if the elements lie in memory in row-major order, or with the channels last if that format is asked for."""
+        array = self._data
+        if memory_format == "channels_last" and array.ndim == 4:
+            array = array.transpose(0, 2, 3, 1)
+        return array.flags.c_contiguous
 
     def is_floating_point(self) -> bool:
         """True for float64, float32 and float16."""

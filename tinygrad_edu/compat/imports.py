@@ -15,122 +15,13 @@ from types import ModuleType
 from typing import Any
 
 from . import absent
+from .homes import home
 
 __all__ = ["install"]
 
 _PACKAGE = __name__.partition(".")[0]
 
-# A module of PyTorch, and where here is what it holds. Whatever stands below a name in `_WHOLE` is found at its home.
-_HOMES = {
-    "Tensor": "tensor",
-    "amp.autocast_mode": "compat.outside.amp",
-    "amp.grad_scaler": "compat.outside.amp",
-    "amp": "compat.outside.amp",
-    "autograd.profiler": "compat.outside.profiler",
-    "cuda.amp": "compat.outside.amp",
-    "cuda.amp.autocast_mode": "compat.outside.amp",
-    "cuda.amp.grad_scaler": "compat.outside.amp",
-    "distributed": "compat.outside.distributed",
-    "functional": "",
-    "hub": "compat.outside.hub",
-    "multiprocessing": "compat.outside.multiprocessing",
-    "nn.parallel": "compat.outside.parallel",
-    "nn.parallel.data_parallel": "compat.outside.parallel",
-    "nn.parallel.distributed": "compat.outside.parallel",
-    "nn.grad": "nn.functional",
-    "onnx": "compat.outside.onnx",
-    "profiler": "compat.outside.profiler",
-    "special": "compat.outside.special",
-    "storage": "compat.storage",
-    "types": "",
-    "utils.data.distributed": "utils.data",
-    "utils.model_zoo": "compat.outside.hub",
-    "utils.tensorboard": "compat.outside.tensorboard",
-    "utils.tensorboard.writer": "compat.outside.tensorboard",
-    "version": "compat.outside.version",
-}
-_WHOLE = {"nn.modules": "nn", "distributions": "distributions", "nn.utils": "nn.utils"}
 _OBJECTS = ("cuda", "mps", "xpu", "accelerator", "backends")  # what is no module, and may be imported as one
-_MODULES_OF_NN = frozenset(
-    [
-        "activation",
-        "adaptive",
-        "batchnorm",
-        "channelshuffle",
-        "container",
-        "conv",
-        "distance",
-        "dropout",
-        "flatten",
-        "fold",
-        "instancenorm",
-        "lazy",
-        "linear",
-        "loss",
-        "module",
-        "normalization",
-        "padding",
-        "pixelshuffle",
-        "pooling",
-        "rnn",
-        "sparse",
-        "transformer",
-        "upsampling",
-        "utils",
-    ]
-)
-_OF_DISTRIBUTIONS = frozenset(
-    [
-        "bernoulli",
-        "beta",
-        "binomial",
-        "categorical",
-        "cauchy",
-        "chi2",
-        "constraint_registry",
-        "constraints",
-        "continuous_bernoulli",
-        "dirichlet",
-        "distribution",
-        "exp_family",
-        "exponential",
-        "fishersnedecor",
-        "gamma",
-        "geometric",
-        "gumbel",
-        "half_cauchy",
-        "half_normal",
-        "independent",
-        "inverse_gamma",
-        "kl",
-        "kumaraswamy",
-        "laplace",
-        "lkj_cholesky",
-        "log_normal",
-        "logistic_normal",
-        "lowrank_multivariate_normal",
-        "mixture_same_family",
-        "multinomial",
-        "multivariate_normal",
-        "negative_binomial",
-        "normal",
-        "one_hot_categorical",
-        "pareto",
-        "poisson",
-        "relaxed_bernoulli",
-        "relaxed_categorical",
-        "studentT",
-        "transformed_distribution",
-        "transforms",
-        "uniform",
-        "utils",
-        "von_mises",
-        "weibull",
-        "wishart",
-    ]
-)
-_OF_NN_UTILS = frozenset(["clip_grad", "convert_parameters"])
-_BELOW = {"nn.modules": _MODULES_OF_NN, "distributions": _OF_DISTRIBUTIONS, "nn.utils": _OF_NN_UTILS}
 
 # Files that are no packages, of which a name may be imported that they have not.
 _FILES = (
@@ -144,16 +35,6 @@ _FILES = (
 )
 
 
-def _home(name: str) -> str | None:
-    """Where here the module `name` of PyTorch is found; None for one that is not built."""
-    if name in _HOMES:
-        return _HOMES[name]
-    if name in _WHOLE:
-        return _WHOLE[name]
-    above, _, last = name.rpartition(".")
-    return _WHOLE[above] if last in _BELOW.get(above, ()) else None
-
-
 class _Elsewhere(Loader):
     """Makes a module that shows what another one holds."""
 
@@ -165,7 +46,14 @@ class _Elsewhere(Loader):
         module.__doc__, module.__path__ = found.__doc__, []  # type: ignore[attr-defined]
         names = getattr(found, "__all__", None)
         module.__all__ = names if names is not None else [n for n in vars(found) if not n.startswith("_")]  # type: ignore[attr-defined]
-        module.__getattr__ = lambda name: getattr(found, name)  # type: ignore[method-assign]
+        below = module.__name__.partition(".")[2]
+
+        def __getattr__(name: str) -> Any:
+            if not hasattr(found, name) and home(f"{below}.{name}") is not None:
+                return importlib.import_module(f"{_PACKAGE}.{below}.{name}")
+            return getattr(found, name)
+
+        module.__getattr__ = __getattr__  # type: ignore[method-assign]
         module.__dir__ = lambda: dir(found)  # type: ignore[method-assign]
 
 
@@ -190,9 +78,8 @@ class _Finder(MetaPathFinder):
         package, _, name = fullname.partition(".")
         if package != _PACKAGE or not name or name.rpartition(".")[2].startswith("__"):
             return None
-        home = _home(name)
-        if home is not None:
-            return ModuleSpec(fullname, _Elsewhere(home), is_package=True)
+        if (place := home(name)) is not None:
+            return ModuleSpec(fullname, _Elsewhere(place), is_package=True)
         if name.partition(".")[0] in _OBJECTS and "amp" not in name:
             return ModuleSpec(fullname, _Object(name), is_package=True)
         # Without a name, so that `from tinygrad_edu import …` does not put Python's own words in the place of these.

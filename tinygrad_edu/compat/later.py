@@ -8,6 +8,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from . import absent
+from .homes import home as home_of
 
 __all__ = ["later"]
 
@@ -15,11 +16,13 @@ __all__ = ["later"]
 def later(module: str, homes: Mapping[str, str], advice: str) -> Callable[[str], Any]:
     """The `__getattr__` of `module`: `homes` says in which module beside it a name lives, `advice` what else to do.
 
-    A name that is the module of its home is that module.
+    A name that is the module of its home is that module; so is one that PyTorch has as a module below this one.
     """
 
     def __getattr__(name: str) -> Any:
         home = homes.get(name)
+        if home is None and home_of(f"{module}.{name}".partition(".")[2]) is not None:
+            return importlib.import_module(f"{module}.{name}")
         if home is None:
             raise AttributeError(absent.sentence(name) or f"{module} has no {name!r}. {advice}")
         found = importlib.import_module(f"{module}.{home}")

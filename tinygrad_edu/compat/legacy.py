@@ -14,7 +14,7 @@ from . import absent, storage, subclasses
 __all__ = [
     "BoolTensor", "ByteTensor", "CharTensor", "DoubleTensor", "FloatTensor", "HalfTensor", "IntTensor", "LongTensor",
     "ShortTensor", "backends", "contiguous_format", "get_num_threads",
-    "preserve_format", "set_float32_matmul_precision", "set_num_threads", "use_deterministic_algorithms",
+    "preserve_format", "set_num_threads", "use_deterministic_algorithms",
 ]  # fmt: skip
 
 backends = absent.Switches()
@@ -38,10 +38,6 @@ def set_num_threads(num: int) -> None:
 def get_num_threads() -> int:
     """1."""
     return 1
-
-
-def set_float32_matmul_precision(precision: str) -> None:
-    """Nothing to do: products of float32 are computed in float32."""
 
 
 def _made(data: tuple[Any, ...], kind: dtype) -> Tensor:

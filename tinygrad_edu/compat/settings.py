@@ -21,7 +21,7 @@ __all__ = [
     "frombuffer", "get_default_device", "get_deterministic_debug_mode", "get_float32_matmul_precision",
     "get_num_interop_threads", "is_deterministic_algorithms_warn_only_enabled", "is_distributed", "is_storage",
     "is_warn_always_enabled", "range", "scalar_tensor", "set_default_device", "set_default_tensor_type",
-    "set_deterministic_debug_mode", "set_flush_denormal", "set_num_interop_threads", "set_warn_always", "typename",
+    "set_deterministic_debug_mode", "set_float32_matmul_precision", "set_flush_denormal", "set_num_interop_threads", "set_warn_always", "typename",
 ]  # fmt: skip
 
 
@@ -170,8 +170,16 @@ def set_deterministic_debug_mode(debug_mode: Any) -> None:
 
 
 def get_float32_matmul_precision() -> str:
-    """ "highest": products of float32 are computed in float32."""
-    return "highest"
+    """What was set last, or "highest"; products of float32 are computed in float32 all the same."""
+    return _set["float32_matmul_precision"]
+
+
+def set_float32_matmul_precision(precision: str) -> None:
+    """Remember the setting, on which nothing depends: "highest", "high" or "medium"."""
+    _set["float32_matmul_precision"] = precision
+
+
+_set = {"float32_matmul_precision": "highest"}
 
 
 def set_flush_denormal(mode: bool) -> bool:

@@ -19,6 +19,8 @@ class Clone(Op):
         if order == "K" and 0 in self.strides and self.dtype.kind == "f":
             # NumPy's copy would put an expanded dimension innermost; as any op does, PyTorch leaves it in its place.
             return np.positive(self)
+        if order == "channels_last":
+            return self.transpose(0, 2, 3, 1).copy("C").transpose(0, 3, 1, 2)
         return self.copy(order)
 
     def grad_self(grad):
@@ -107,7 +109,7 @@ class FillTensor(Op, name="FillBackward3"):
 @public()
 def clone(input, *, memory_format=None):
     """A copy with storage of its own, in the graph."""
-    return Clone.apply(input)
+    return Clone.apply(input, order="channels_last" if memory_format == "channels_last" and input.ndim == 4 else "K")
 
 
 def to_copy(input: Any, dtype: np.dtype) -> Any:

@@ -41,8 +41,18 @@ def _to_numpy_dtype(self: Tensor, d: np.dtype) -> Tensor:
     return self if self._data.dtype == d else to_copy(self, d)
 
 
-def to(self: Tensor, *args: Any, dtype: Any = None, device: Any = None, copy: bool = False, **ignored: Any) -> Tensor:
+def to(
+    self: Tensor,
+    *args: Any,
+    dtype: Any = None,
+    device: Any = None,
+    copy: bool = False,
+    memory_format: Any = None,
+    **ignored: Any,
+) -> Tensor:
     """This tensor in another dtype; itself if it has that dtype already. The only device is the CPU."""
+    if memory_format == "channels_last":
+        self = contiguous(self, memory_format)
     dtype, copy = target_of(args, dtype, device, copy)
     kind = self._data.dtype if dtype is None else dtypes.to_numpy_dtype(dtype)
     if self._data.dtype == kind:
@@ -90,8 +100,10 @@ def type(self: Tensor, dtype: Any = None) -> Any:
 
 
 def contiguous(self: Tensor, memory_format: Any = None) -> Tensor:
-    """Itself if its elements lie in row-major order, else a copy in which they do."""
-    return self if self.is_contiguous() else Clone.apply(self, order="C")
+    """Itself if its elements lie in memory in that order (row-major if none is given), else a copy in which they do."""
+    if self.is_contiguous(memory_format):
+        return self
+    return Clone.apply(self, order="channels_last" if memory_format == "channels_last" and self.ndim == 4 else "C")
 
 
 def __iter__(self: Tensor) -> Iterator[Tensor]:

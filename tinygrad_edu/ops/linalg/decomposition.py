@@ -16,7 +16,7 @@ from ..reductions.extremes import amax, amin
 from ..reductions.norms import vector_norm
 from ..reductions.reduce import sum
 from ..shapes.diagonal import tril
-from ..shapes.permute import transpose
+from ..shapes.permute import movedim, transpose
 from ..shapes.shape import squeeze, unsqueeze
 from .matmul import matmul
 
@@ -222,16 +222,22 @@ def _vector_norm(x, ord=2, dim=None, keepdim=False, *, dtype=None):
 
 @public(where=_LINALG, method=False)
 def matrix_norm(A, ord="fro", dim=(-2, -1), keepdim=False, *, dtype=None):
-    """ "fro": the root of the sum of squares; 1 and inf: the largest sum of sizes of a column, of a row."""
+    """ "fro": the root of the sum of squares; 1 and inf: the largest sum of sizes of a column, of a row; 2 and "nuc": the largest
+    singular value, the sum of all. A negative `ord` takes the smallest in place of the largest.
+    """
     if dtype is not None:
         A = A.to(dtype)
     if A.ndim < 2:
         raise RuntimeError("linalg.matrix_norm: The input tensor A must have at least 2 dimensions.")
     if ord == "fro":
         return vector_norm(A, 2, dim, keepdim)
-    if ord not in (1, -1, math.inf, -math.inf):
-        raise NotImplementedError(f"linalg.matrix_norm with ord={ord!r} is not built: it needs the singular values.")
     rows, columns = (d % A.ndim for d in dim)
+    if ord in (2, -2, "nuc"):
+        values = linalg_functions["svdvals"](movedim(A, (rows, columns), (-2, -1)))
+        out = values.sum(-1) if ord == "nuc" else (amax if ord == 2 else amin)(values, -1)
+        return unsqueeze(unsqueeze(out, min(rows, columns)), max(rows, columns)) if keepdim else out
+    if ord not in (1, -1, math.inf, -math.inf):
+        raise RuntimeError(f"linalg.matrix_norm: Order {ord} not supported.")
     summed, chosen = (rows, columns) if abs(ord) == 1 else (columns, rows)
     sums = vector_norm(A, 1, summed, True)
     extreme = (amax if ord > 0 else amin)(sums, chosen, True)

@@ -7,7 +7,7 @@ import math
 import numpy as np
 
 from ... import dtypes
-from ..binding import public
+from ..binding import linalg_functions, public
 from ..indexing.masking import where
 from ..op import Op
 from ..pointwise.arithmetic import abs
@@ -80,7 +80,7 @@ def norm(input, p="fro", dim=None, keepdim=False, dtype=None):
     if dtype is not None:
         input = input.to(dtype)
     if p == "nuc":
-        raise NotImplementedError("the nuclear norm is not built: it needs the singular values.")
+        return linalg_functions["matrix_norm"](input, "nuc", (-2, -1) if dim is None else dim, keepdim)
     return vector_norm(input, 2 if p in ("fro", None) else p, dim, keepdim)
 
 

@@ -1,0 +1,127 @@
+"""Where here the modules of PyTorch are found: `nn.modules.conv` is `nn`, `profiler` is `compat.outside.profiler`."""
+
+from __future__ import annotations
+
+__all__ = ["home"]
+
+# A module of PyTorch, and where here is what it holds. Whatever stands below a name in `_WHOLE` is found at its home.
+_HOMES = {
+    "Tensor": "tensor",
+    "amp.autocast_mode": "compat.outside.amp",
+    "amp.grad_scaler": "compat.outside.amp",
+    "amp": "compat.outside.amp",
+    "autograd.profiler": "compat.outside.profiler",
+    "cuda.amp": "compat.outside.amp",
+    "cuda.amp.autocast_mode": "compat.outside.amp",
+    "cuda.amp.grad_scaler": "compat.outside.amp",
+    "distributed": "compat.outside.distributed",
+    "functional": "",
+    "hub": "compat.outside.hub",
+    "multiprocessing": "compat.outside.multiprocessing",
+    "nn.parallel": "compat.outside.parallel",
+    "nn.parallel.data_parallel": "compat.outside.parallel",
+    "nn.parallel.distributed": "compat.outside.parallel",
+    "nn.grad": "nn.functional",
+    "onnx": "compat.outside.onnx",
+    "profiler": "compat.outside.profiler",
+    "special": "compat.outside.special",
+    "storage": "compat.storage",
+    "types": "",
+    "utils.benchmark": "compat.outside.benchmark",
+    "utils.data.distributed": "utils.data",
+    "utils.model_zoo": "compat.outside.hub",
+    "utils.tensorboard": "compat.outside.tensorboard",
+    "utils.tensorboard.writer": "compat.outside.tensorboard",
+    "version": "compat.outside.version",
+}
+_WHOLE = {"nn.modules": "nn", "distributions": "distributions", "nn.utils": "nn.utils"}
+_MODULES_OF_NN = frozenset(
+    [
+        "activation",
+        "adaptive",
+        "batchnorm",
+        "channelshuffle",
+        "container",
+        "conv",
+        "distance",
+        "dropout",
+        "flatten",
+        "fold",
+        "instancenorm",
+        "lazy",
+        "linear",
+        "loss",
+        "module",
+        "normalization",
+        "padding",
+        "pixelshuffle",
+        "pooling",
+        "rnn",
+        "sparse",
+        "transformer",
+        "upsampling",
+        "utils",
+    ]
+)
+_OF_DISTRIBUTIONS = frozenset(
+    [
+        "bernoulli",
+        "beta",
+        "binomial",
+        "categorical",
+        "cauchy",
+        "chi2",
+        "constraint_registry",
+        "constraints",
+        "continuous_bernoulli",
+        "dirichlet",
+        "distribution",
+        "exp_family",
+        "exponential",
+        "fishersnedecor",
+        "gamma",
+        "geometric",
+        "gumbel",
+        "half_cauchy",
+        "half_normal",
+        "independent",
+        "inverse_gamma",
+        "kl",
+        "kumaraswamy",
+        "laplace",
+        "lkj_cholesky",
+        "log_normal",
+        "logistic_normal",
+        "lowrank_multivariate_normal",
+        "mixture_same_family",
+        "multinomial",
+        "multivariate_normal",
+        "negative_binomial",
+        "normal",
+        "one_hot_categorical",
+        "pareto",
+        "poisson",
+        "relaxed_bernoulli",
+        "relaxed_categorical",
+        "studentT",
+        "transformed_distribution",
+        "transforms",
+        "uniform",
+        "utils",
+        "von_mises",
+        "weibull",
+        "wishart",
+    ]
+)
+_OF_NN_UTILS = frozenset(["clip_grad", "convert_parameters"])
+_BELOW = {"nn.modules": _MODULES_OF_NN, "distributions": _OF_DISTRIBUTIONS, "nn.utils": _OF_NN_UTILS}
+
+
+def home(name: str) -> str | None:
+    """Where here the module `name` of PyTorch is found; None for one that is not built."""
+    if name in _HOMES:
+        return _HOMES[name]
+    if name in _WHOLE:
+        return _WHOLE[name]
+    above, _, last = name.rpartition(".")
+    return _WHOLE[above] if last in _BELOW.get(above, ()) else None
