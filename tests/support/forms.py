@@ -416,6 +416,24 @@ out = T.cholesky_solve(T.ones(2, 1), T.linalg.cholesky(T.tensor([[2., 1.], [1., 
 out = T.special.expit(T.tensor([1.])), T.special.gammaln(T.tensor([3.])), T.special.psi(T.tensor([3.])), T.special.xlogy(T.tensor([1.]), T.tensor([2.]))
 """
 
+REAL_AND_FACTORS = r"""
+x = T.tensor([1., -2.]); out = x.real is x, T.real(x) is x, x.conj() is x, T.resolve_conj(x) is x, x.is_conj(), T.is_conj(x), x.is_neg(), T.is_neg(x), x.conj_physical_() is x, T.resolve_neg(x) is x
+out = T.angle(T.tensor([1, -2])), T.angle(T.tensor([1., -2., 0., float('nan')])), T.tensor([1, 2]).conj()
+x = T.tensor([[1., 2.], [4., 3.]]); L, p = T.linalg.lu_factor(x); out = T.linalg.lu(x), L, p, T.lu_solve(T.ones(2, 1), L, p), T.lu_unpack(L, p), T.lu_unpack(L, p, unpack_data=False), str(T.linalg.lu_factor_ex(x))
+x = T.tensor([[1., 2.], [4., 3.]]); out = T.lu(x), x.lu(get_infos=True)
+x = T.tensor([[1., 2., 0.], [4., 3., 1.]]); out = T.linalg.lu(x), T.linalg.lu(x.T), T.linalg.lu_factor_ex(T.zeros(2, 2, 2))
+out = T.linalg.lu_factor(T.zeros(3, 2, 2))
+out = T.linalg.lu(T.ones(3))
+x = T.ones(3, 2); i = T.tensor([0, 2, 0]); s = T.arange(6.).reshape(3, 2); out = [x.index_reduce(0, i, s, r, include_self=b) for r in ('prod', 'mean', 'amax', 'amin') for b in (True, False)], x.index_reduce_(0, i, s, 'amax')
+x = T.ones(3, 2, dtype=T.int64); i = T.tensor([0, 2, 0]).int(); s = T.arange(6).reshape(3, 2); out = [x.index_reduce(0, i, s, r, include_self=False) for r in ('prod', 'mean', 'amax', 'amin')]
+x = T.tensor([[1., 2.], [3., 4.]], requires_grad=True); s = T.tensor([[3., 2.], [3., 0.]], requires_grad=True); y = [x.index_reduce(0, T.tensor([1, 1]), s, r) for r in ('prod', 'mean', 'amax', 'amin')]; sum((v * T.tensor([[1., 2.], [3., 4.]])).sum() for v in y).backward(); out = x.grad, s.grad, y[0].grad_fn.name()
+x = T.tensor([1, 2, 3]); out = [x.scatter_reduce(0, T.tensor([0, 0, 2]), T.tensor([5, 6, 7]), r, include_self=b) for r in ('sum', 'prod', 'mean', 'amax', 'amin') for b in (True, False)]
+x = T.tensor([[1., 2., 3.], [2., 4., 6.], [.5, 0., 1.]], dtype=T.float64, requires_grad=True); T.linalg.det(x).backward(); out = x.grad
+T.zeros(2).index_reduce(0, T.tensor([5]), T.ones(1), 'prod')
+x = T.arange(1600).double().mul(.37).sin().reshape(40, 40) + 4 * T.eye(40).double(); b = T.arange(40).double().unsqueeze(1); out = T.linalg.solve_triangular(x, b, upper=True), T.linalg.solve_triangular(x, b, upper=False), T.linalg.lu_solve(*T.linalg.lu_factor(x), b)
+x = T.arange(36).double().mul(.37).sin().reshape(6, 6); out = [T.matrix_exp(x * k) for k in (.01, 1., 5.)]
+"""
+
 LAYERS = r"""
 T.manual_seed(0); m = T.nn.Conv3d(2, 4, 3, padding=1, stride=2); x = T.randn(1, 2, 5, 5, 5, requires_grad=True); y = m(x); y.sum().backward(); out = y, x.grad, m.weight.grad, repr(m)
 T.manual_seed(0); m = T.nn.ConvTranspose3d(2, 3, 2, stride=2); x = T.randn(1, 2, 2, 3, 2, requires_grad=True); y = m(x); y.sum().backward(); out = y, x.grad, repr(m)
@@ -524,6 +542,7 @@ T.manual_seed(0); x = T.randn(20, 3); out = [(s, u.abs(), v.abs(), T.rand(1)) fo
 """
 
 FORMS = {
+    "real numbers and factors": REAL_AND_FACTORS,
     "programs": PROGRAMS,
     "layers": LAYERS,
     "mathematics": MATHEMATICS,

@@ -101,6 +101,13 @@ def S(
 M, V = (3, 4), (4,)
 KINKS = values(-2.0, -1.0, -0.5, 0.0, 0.0, 0.5, 1.0, 2.0)
 
+SPECIAL = [
+    *[S(f"T.special.{name}(a)", a=values(-40.0, -3.0, -0.5, 0.5, 2.0, 29.0)) for name in ("i0", "i0e", "i1", "i1e")],
+    S("T.i0(a)", a=M),
+    S("T.angle(a)", a=M, second=False),
+    S("a.conj() * a.real + T.conj_physical(a)", a=M),
+]
+
 POINTWISE = [
     S("a + b", a=M, b=M),
     S("a + b", a=M, b=V),
@@ -420,6 +427,17 @@ SHAPE = [
     S("a.t().contiguous()", a=M),
 ]
 
+REDUCED = [
+    *[
+        S(f"a.{call}", a=positive(3, 2), b=positive(2, 2), i=index([[0, 2], [0, 1]]), forward=False, second=second)
+        for reduce, second in (("sum", True), ("mean", True), ("prod", True), ("amax", True), ("amin", True))
+        for call in (f"scatter_reduce(0, i, b, {reduce!r})", f"scatter_reduce(0, i, b, {reduce!r}, include_self=False)")
+    ],
+    S("a.clone().scatter_reduce_(1, i, b, 'prod')", a=(2, 3), b=(2, 2), i=index([[0, 0], [2, 1]]), forward=False),
+    S("a.scatter_reduce(0, i, b, 'amax')", a=values(1.0, 2.0), b=values(2.0, 2.0, 1.0), i=index([0, 1, 0]), forward=False, second=False),
+    S("a.scatter_reduce(0, i, b, 'prod')", a=values(0.0, 2.0), b=values(3.0, 2.0, 0.0), i=index([0, 1, 1]), forward=False, second=False),
+]  # fmt: skip
+
 INDEX = [
     S("a[0]", a=M),
     S("a[-1, 2]", a=M),
@@ -561,6 +579,42 @@ DECOMPOSITION = [
     S("T.linalg.cholesky(a @ a.mT + 3 * T.eye(3, dtype=a.dtype), upper=True)", a=(3, 3)),
     S("T.linalg.cholesky(a)", a=values([3.0, 1.0], [1.0, 2.0])),
     S("T.linalg.slogdet(a).logabsdet", a=well_conditioned(3)),
+    S("T.linalg.lu(a)[1]", a=well_conditioned(3), forward=False),
+    S("T.linalg.lu(a)[2]", a=well_conditioned(3), forward=False),
+    S("T.linalg.lu(a).L @ T.linalg.lu(a).U", a=(2, 4, 3), forward=False),
+    S("T.linalg.lu(a).L @ T.linalg.lu(a).U.exp()", a=(3, 4), forward=False),
+    S("T.linalg.lu(a)[1]", a=(4, 2), forward=False),
+    S("T.linalg.lu(a)[2]", a=(2, 3, 2), forward=False),
+    S("T.linalg.lu_factor(a).LU", a=well_conditioned(3), forward=False),
+    S("T.linalg.lu_factor(a).LU", a=(4, 2), forward=False),
+    S("T.linalg.lu_factor_ex(a)[0]", a=(2, 2, 3), forward=False),
+    S("T.linalg.lu_solve(*T.linalg.lu_factor(a), b)", a=well_conditioned(3), b=(3, 2), names=False, forward=False),
+    S(
+        "T.linalg.lu_solve(*T.linalg.lu_factor(a), b, left=False)",
+        a=well_conditioned(3),
+        b=(2, 3),
+        names=False,
+        forward=False,
+    ),
+    S(
+        "T.linalg.lu_solve(*T.linalg.lu_factor(a), b, adjoint=True)",
+        a=well_conditioned(3),
+        b=(3, 2),
+        names=False,
+        forward=False,
+    ),
+    S("T.linalg.solve_triangular(a, b, upper=True)", a=well_conditioned(3), b=(3, 2)),
+    S("T.linalg.solve_triangular(a, b, upper=False, unitriangular=True)", a=well_conditioned(3, 2), b=(2, 3, 2)),
+    S("T.linalg.solve_triangular(a, b, upper=False, left=False)", a=well_conditioned(3), b=(2, 3)),
+    S("T.linalg.qr(a)[1].abs()", a=(2, 4), forward=False),
+    S("T.linalg.qr(a)[0].abs() @ T.linalg.qr(a)[1].abs()", a=(2, 3, 4), forward=False, names=False),
+    S("T.linalg.qr(a, 'complete')[1].abs()", a=(2, 3), forward=False),
+    S("T.linalg.svd(a)[1]", a=(3, 2), forward=False),
+    S("T.linalg.svd(a)[0][:, :2].abs()", a=(3, 2), forward=False, second=False),
+    S("T.linalg.svd(a)[2][:2].abs()", a=(2, 4), forward=False, second=False),
+    S("T.linalg.matrix_norm(a, 'nuc')", a=(2, 3, 4), names=False, forward=False),
+    S("T.linalg.matrix_norm(a, 2, keepdim=True)", a=(2, 3, 4), names=False, forward=False),
+    S("T.linalg.matrix_norm(a, -2, dim=(0, 1))", a=(2, 3, 4), names=False, forward=False),
     S("T.linalg.vector_norm(a, 3)", a=M),
     S("T.linalg.matrix_norm(a)", a=M),
     S("T.linalg.matrix_norm(a, 1)", a=M, names=False),
@@ -869,11 +923,13 @@ NOT_NUMBERS = [
 
 SAMPLES = [
     *POINTWISE,
+    *SPECIAL,
     *EXPONENTIAL,
     *ACTIVATION,
     *REDUCE,
     *SHAPE,
     *INDEX,
+    *REDUCED,
     *INPLACE,
     *LINALG,
     *DECOMPOSITION,
@@ -887,6 +943,16 @@ SAMPLES = [
 
 # Calls that PyTorch refuses, and the type of its error.
 REFUSED = [
+    S("T.linalg.qr(a, 'complete')[0].sum().backward()", a=(3, 2)),
+    S("T.linalg.lu(a, pivot=False)", a=M),
+    S("T.linalg.lu_factor(a)", a=values([0.0, 0.0], [0.0, 0.0])),
+    S("T.linalg.vander(a, N=1)", a=V),
+    S("T.imag(a)", a=V),
+    S("a.imag", a=V),
+    S("a.index_reduce(0, i, b, 'sum')", a=(3, 2), b=(2, 2), i=index([0, 2])),
+    S("a.index_reduce(0, i, b, 'prod')", a=(3, 2), b=(3, 2), i=index([0, 2])),
+    S("a.index_reduce(0, i, b, 'prod')", a=(3, 2), b=(2, 3), i=index([0, 2])),
+    S("a.scatter_reduce(0, i, b, 'most')", a=(3, 2), b=(2, 2), i=index([[0, 2]])),
     S("F.unfold(a, 5)", a=(1, 2, 4, 4)),
     S("F.fold(a, (4, 4), 2)", a=(1, 8, 7)),
     S("F.fold(a, (4, 4), 2)", a=(1, 7, 9)),

@@ -26,8 +26,8 @@ _SUBJECTS = {
 
 _NAMES = {
     "complex": (
-        "complex complex32 complex64 complex128 cfloat cdouble chalf polar view_as_complex view_as_real real imag conj "
-        "conj_physical resolve_conj is_conj fft stft istft eig eigvals"
+        "complex complex32 complex64 complex128 cfloat cdouble chalf polar view_as_complex view_as_real fft "
+        "stft istft eig eigvals"
     ),
     "sparse": (
         "sparse sparse_coo sparse_csr sparse_csc sparse_bsr sparse_bsc sparse_coo_tensor sparse_csr_tensor "
@@ -43,13 +43,13 @@ _NAMES = {
     "dtype": "bfloat16 float8_e4m3fn float8_e5m2 float8_e4m3fnuz float8_e5m2fnuz float8_e8m0fnu uint16 uint32 uint64",
     "machinery": "export fx package futures monitor nested masked _dynamo _inductor cpp_extension",
     "transform": "",
-    "decomposition": "lu lu_factor lu_solve ldl_factor ldl_solve geqrf ormqr orgqr householder_product lobpcg",
+    "decomposition": "ldl_factor ldl_solve geqrf ormqr orgqr householder_product lobpcg",
     "rare": (
-        "as_strided_scatter const_data_ptr dim_order float_power_ hash_tensor heaviside_ i0_ igamma igamma_ igammac igammac_ "
-        "index_reduce index_reduce_ map2_ map_ module_load mvlgamma_ new_empty_strided polygamma_ record_stream reinforce renorm_ "
+        "as_strided_scatter const_data_ptr dim_order float_power_ hash_tensor heaviside_ igamma igamma_ igammac igammac_ "
+        "map2_ map_ module_load mvlgamma_ new_empty_strided polygamma_ record_stream reinforce renorm_ "
         "resize resize_as resize_as_sparse_ slice_inverse solve symeig sparse_dim dense_dim ccol_indices col_indices crow_indices "
         "row_indices indices values sparse_resize_ sparse_resize_and_clear_ sspaddmm to_mkldnn to_padded_tensor triangular_solve "
-        "q_per_channel_axis q_per_channel_scales q_per_channel_zero_points conj_physical_ angle resolve_neg profile_hook_step T_destination"
+        "q_per_channel_axis q_per_channel_scales q_per_channel_zero_points profile_hook_step T_destination"
     ),
     "device": "mtia xpu_ hpu ipu pin_memory DistributedDataParallel",
 }

@@ -155,7 +155,7 @@ for _name in [
 # Questions with one answer here, and functions that are methods as well.
 for _name in ("ipu", "maia", "mkldnn", "mps", "mtia", "nested", "sparse_csr", "vulkan", "xla", "xpu"):
     bind(f"is_{_name}", False)
-for _name, _answer in {"is_neg": False, "is_distributed": False}.items():
+for _name, _answer in {"is_distributed": False}.items():
     bind(_name, lambda self, _answer=_answer: _answer)
 for _name in ("hardshrink", "histogram", "unsafe_chunk", "unsafe_split", "unsafe_split_with_sizes"):
     if _name in functions:

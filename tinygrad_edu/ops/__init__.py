@@ -9,8 +9,8 @@ from __future__ import annotations
 from . import composed, rarer
 from .binding import functions, linalg_functions, nn_functions
 from .creation import copies, factories, methods
-from .indexing import gather, index, masking
-from .linalg import decomposition, distance, einsum, factors, matmul
+from .indexing import gather, index, masking, reducing
+from .linalg import decomposition, distance, einsum, factors, lu, matmul
 from .network import (
     activation,
     convolution,
@@ -36,6 +36,7 @@ from .pointwise import (
     error_function,
     exponential,
     powers,
+    real,
     rounding,
     special,
     trigonometric,
@@ -73,6 +74,7 @@ __all__ = [
     "linalg_functions",
     "linear",
     "loss",
+    "lu",
     "masking",
     "matmul",
     "methods",
@@ -85,9 +87,11 @@ __all__ = [
     "powers",
     "rarer",
     "rarer_layers",
+    "real",
     "rectifier",
     "recurrent",
     "reduce",
+    "reducing",
     "repetition",
     "resampling",
     "rounding",

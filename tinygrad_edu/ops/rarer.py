@@ -13,7 +13,7 @@ from ..tensor import Tensor, wrap
 from .binding import functions, nn_functions, public
 from .composed import quantile
 from .creation.factories import plain
-from .indexing.gather import scatter_add, take
+from .indexing.gather import take
 from .indexing.index import narrow, select
 from .indexing.masking import where
 from .linalg.matmul import bmm
@@ -364,49 +364,6 @@ def histogram(input, bins, *, range=None, weight=None, density=False):
     counts, limits = np.histogram(input._data.reshape(-1), edges, range, density=density, weights=weights)
     kind = input._data.dtype
     return named("histogram", "hist", "bin_edges")((wrap(counts.astype(kind)), wrap(limits.astype(kind))))
-
-
-def _scatter_reduce(self, dim, index, src, reduce, *, include_self=True):
-    axis = axis_of(dim, self.ndim)
-    if reduce == "sum":
-        start = self if include_self else _without(self, axis, index, 0.0)
-        return scatter_add(start, axis, index, src)
-    if reduce == "mean":
-        total = scatter_add(self if include_self else _without(self, axis, index, 0.0), axis, index, src)
-        count = np.full(self.shape, 1.0 if include_self else 0.0, self._data.dtype)
-        grid = list(np.indices(index.shape))
-        grid[axis] = index._data
-        np.add.at(count, tuple(grid), 1)
-        return total / wrap(np.maximum(count, 1))
-    if reduce not in ("amax", "amin", "prod"):
-        raise RuntimeError(f"reduce argument must be either sum, prod, mean, amax or amin, got {reduce}")
-    if self.requires_grad or src.requires_grad:
-        raise NotImplementedError(
-            f"the gradient of scatter_reduce with reduce={reduce!r} is not built: sum and mean have one."
-        )
-    combine, neutral = {
-        "amax": (np.maximum, -np.inf), "amin": (np.minimum, np.inf), "prod": (np.multiply, 1),
-    }[reduce]  # fmt: skip
-    out = (self if include_self else _without(self, axis, index, neutral))._data.copy()
-    grid = list(np.indices(index.shape))
-    grid[axis] = index._data
-    combine.at(out, tuple(grid), src._data[tuple(slice(n) for n in index.shape)])
-    return wrap(out)
-
-
-def _without(self, axis, index, value):
-    """`self` with `value` wherever something is put."""
-    return functions["scatter"](self, axis, index, value)
-
-
-def _scatter_reduce_(self, dim, index, src, reduce, *, include_self=True):
-    return self.copy_(_scatter_reduce(self, dim, index, src, reduce, include_self=include_self))
-
-
-@public(inplace=_scatter_reduce_)
-def scatter_reduce(input, dim, index, src, reduce, *, include_self=True):
-    """`input` with src[i][j] combined at [i][index[i][j]]: "sum", "prod", "mean", "amax" or "amin"."""
-    return _scatter_reduce(input, dim, index, src, reduce, include_self=include_self)
 
 
 # --- products --------------------------------------------------------------------------------------------------------

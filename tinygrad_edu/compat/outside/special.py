@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from ...ops import functions
+from ...ops.pointwise import special as pointwise
 
 _OTHER_NAMES = {"expit": "sigmoid", "gammaln": "lgamma", "psi": "digamma", "multigammaln": "mvlgamma"}
 _SAME = frozenset(
@@ -33,6 +34,8 @@ _SAME = frozenset(
 
 
 def __getattr__(name: str) -> Any:
+    if name in ("i0e", "i1", "i1e"):
+        return getattr(pointwise, name)
     known = _OTHER_NAMES.get(name, name if name in _SAME else "")
     if known in functions:
         return functions[known]

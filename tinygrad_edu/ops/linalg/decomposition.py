@@ -19,6 +19,7 @@ from ..shapes.diagonal import tril
 from ..shapes.permute import movedim, transpose
 from ..shapes.shape import squeeze, unsqueeze
 from .matmul import matmul
+from .triangular import solve_triangular
 
 _LINALG, _BOTH = (linalg_functions,), (linalg_functions, functions)
 
@@ -57,7 +58,13 @@ def _cofactors(A):
     """det A · A⁻ᵀ, recorded where A is."""
     plain = getattr(A, "_data", A)
     if np.any(np.linalg.det(plain) == 0):
-        raise NotImplementedError("the gradient of det at a singular matrix is not built: it needs all minors.")
+        if A is not plain:
+            raise NotImplementedError("the second gradient of det at a singular matrix is not built.")
+        # By A = U·diag(S)·Vh, which every matrix has: for each singular value the product of the others.
+        U, S, Vh = np.linalg.svd(A)
+        others = np.where(np.eye(S.shape[-1], dtype=bool), 1, S[..., None, :]).prod(-1)
+        turn = np.linalg.det(U) * np.linalg.det(Vh)
+        return (turn[..., None, None] * (U * others[..., None, :]) @ Vh).astype(A.dtype)
     return unsqueeze(unsqueeze(LinalgDet.apply(A), -1), -1) * _t(LinalgInvEx.apply(A))
 
 
@@ -117,12 +124,12 @@ class LinalgCholeskyEx(Op):
     def grad_A(grad, L, upper):
         grad, L = (_t(grad), _t(L)) if upper else (grad, L)
         inner = _half_lower(_t(L) @ tril(grad))
-        outer = LinalgSolveEx.apply(_t(L), LinalgSolveEx.apply(L, inner, left=False), left=True)
-        return (outer + _t(outer)) * 0.5
+        inner = (inner + _t(inner)) * 0.5
+        return solve_triangular(L, solve_triangular(_t(L), inner, upper=True), upper=False, left=False)
 
     def jvp(tangent, L, upper):
         L = _t(L) if upper else L
-        inner = LinalgSolveEx.apply(_t(L), LinalgSolveEx.apply(L, tangent, left=True), left=False)
+        inner = solve_triangular(_t(L), solve_triangular(L, tangent, upper=False), upper=True, left=False)
         moved = L @ _half_lower(inner)
         return _t(moved) if upper else moved
 

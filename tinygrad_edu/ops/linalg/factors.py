@@ -14,11 +14,13 @@ from ..indexing.masking import where
 from ..op import Op
 from ..reductions.norms import vector_norm
 from ..reductions.reduce import sum
-from ..shapes.diagonal import diagonal, tril, triu
+from ..shapes.diagonal import diagonal, tril
+from ..shapes.joining import cat
 from ..shapes.permute import transpose
 from ..shapes.shape import reshape, squeeze, unsqueeze
-from .decomposition import LinalgSolveEx, inv, solve
+from .decomposition import inv, solve
 from .matmul import matmul
+from .triangular import solve_triangular
 
 _LINALG, _BOTH = (linalg_functions,), (linalg_functions, functions)
 
@@ -64,17 +66,21 @@ class LinalgEigh(Op):
 
 
 class LinalgSvd(Op):
-    """A = U·diag(S)·Vh with S ≥ 0, from the largest; of m x n only the first min(m, n) columns of U and rows of Vh."""
+    """A = U·diag(S)·Vh with S ≥ 0, from the largest; of m x n only the first min(m, n) columns of U and rows of Vh, or all."""
 
     results = ("U", "S", "Vh")
 
-    def forward(A):
-        found = np.linalg.svd(A, full_matrices=False)
+    def forward(A, *, full_matrices):
+        found = np.linalg.svd(A, full_matrices=full_matrices)
         return tuple(part.astype(A.dtype) for part in found)
 
     # Townsend, "Differentiating the singular value decomposition" (2016)
     def gradients(grad, needs_input_grad, U, S, Vh):
         g_u, g_s, g_vh = grad
+        # The rest of U or Vh is any basis: what it tells of A is left out, as in PyTorch.
+        k = S.shape[-1]
+        U, Vh = U[..., :, :k], Vh[..., :k, :]
+        g_u, g_vh = None if g_u is None else g_u[..., :, :k], None if g_vh is None else g_vh[..., :k, :]
         inner = 0.0 if g_s is None else _on_diagonal(g_s)
         squares = _differences(S * S)
         row, column = unsqueeze(S, -2), unsqueeze(S, -1)
@@ -110,12 +116,21 @@ class LinalgQr(Op):
         if mode == "r":
             raise RuntimeError(
                 "The derivative of linalg.qr depends on Q, which is not computed when mode='r'. "
-                "Please use linalg.qr(A, mode='reduced') if you are going to require gradients"
+                "Please use linalg.qr(A, mode='reduced') if you are going to differentiate through linalg.qr."
             )
-        if Q.shape[-1] != R.shape[-1]:
-            raise NotImplementedError(
-                "the gradient of qr is built for as many rows as columns, or more, and mode 'reduced'."
-            )
+        m, n = Q.shape[-2], R.shape[-1]
+        if mode == "complete" and m > n:
+            raise RuntimeError("The QR decomposition is not differentiable when mode='complete' and nrows > ncols.")
+        if m < n:
+            # A = [X, Y] with X = Q·U and Y = Q·V: what Q and V tell of Y, and Q and U of X.
+            U, V = R[..., :, :m], R[..., :, m:]
+            to_q, to_u, to_y = g_q, None, None
+            if g_r is not None:
+                to_u, to_v = g_r[..., :, :m], g_r[..., :, m:]
+                more = (Q @ V) @ _t(to_v)
+                to_q, to_y = more if g_q is None else g_q + more, Q @ to_v
+            to_x = LinalgQr.gradients((to_q, to_u), needs_input_grad, Q, U, mode)[0]
+            return [cat([to_x, (Q @ V) * 0 if to_y is None else to_y], -1)]
         middle = 0.0
         if g_r is not None:
             middle = R @ _t(g_r)
@@ -124,7 +139,7 @@ class LinalgQr(Op):
         # The lower triangle mirrored to the upper one.
         mirrored = tril(middle) + _t(tril(middle, -1))
         whole = Q @ mirrored if g_q is None else g_q + Q @ mirrored
-        return [_t(LinalgSolveEx.apply(R, _t(whole), left=True))]
+        return [solve_triangular(_t(R), whole, upper=False, left=False)]
 
 
 class LinalgPinv(Op):
@@ -199,14 +214,7 @@ def eigvalsh(A, UPLO="L"):
 @public(where=_LINALG, method=False)
 def svd(A, full_matrices=True, *, driver=None):
     """A = U·diag(S)·Vh with the singular values S, from the largest."""
-    m, n = A.shape[-2:]
-    if full_matrices and m != n:
-        if A.requires_grad:
-            raise NotImplementedError(
-                "the gradient of svd is built for full_matrices=False: the rest of U or Vh is any basis."
-            )
-        return _Svd(wrap(x) for x in np.linalg.svd(A._data, full_matrices=True))
-    return _Svd(LinalgSvd.apply(A))
+    return _Svd(LinalgSvd.apply(A, full_matrices=full_matrices))
 
 
 @public(where=(functions,))
@@ -219,7 +227,7 @@ def _svd(input, some=True, compute_uv=True):
 @public(where=_LINALG, method=False)
 def svdvals(A, *, driver=None):
     """The singular values, from the largest."""
-    return LinalgSvd.apply(A)[1]
+    return LinalgSvd.apply(A, full_matrices=False)[1]
 
 
 @public(where=_LINALG, method=False)
@@ -296,13 +304,9 @@ def cond(A, p=None):
 
 
 @public(where=_LINALG, method=False)
-def solve_triangular(A, B, *, upper, left=True, unitriangular=False):
+def _solve_triangular(A, B, *, upper, left=True, unitriangular=False):
     """The X of A·X = B for a triangle A; what is on its other side, and a diagonal of ones, is not looked at."""
-    triangle = triu(A) if upper else tril(A)
-    if unitriangular:
-        ones = eye(A.shape[-1], dtype=A.dtype)
-        triangle = triangle - _on_diagonal(diagonal(triangle, 0, -2, -1)) + ones
-    return solve(triangle, B, left=left)
+    return solve_triangular(A, B, upper=upper, left=left, unitriangular=unitriangular)
 
 
 @public()
@@ -310,7 +314,11 @@ def cholesky_solve(input, L, upper=False):
     """The X of A·X = input, from the Cholesky factor L of A."""
     # By its factors: their product would square the error. PyTorch's gradient reaches both sides of a factor's diagonal.
     U = L if upper else _t(L)
-    return solve(U, solve(_t(U), input))
+    return (
+        solve(U, solve(_t(U), input))
+        if L.requires_grad
+        else solve_triangular(U, solve_triangular(_t(U), input, upper=False), upper=True)
+    )
 
 
 @public()
@@ -322,8 +330,9 @@ def cholesky_inverse(input, upper=False):
 @public(where=_BOTH)
 def matrix_exp(input):
     """e to the power of a matrix: Σ Aᵏ/k!, of A halved until it is small, and squared as often."""
-    most = float(np.abs(input._data).sum(-1).max(initial=0))
-    halvings = max(0, math.ceil(math.log2(most)) + 1) if most > 0 and math.isfinite(most) else 0
+    # Up to here eighteen terms are exact to the last digit; each halving less is a squaring less, and its error.
+    most = float(np.abs(input._data).sum(-2).max(initial=0)) / (3.01 if input._data.dtype.itemsize < 8 else 1.09)
+    halvings = max(0, math.ceil(math.log2(most))) if most > 0 and math.isfinite(most) else 0
     small = input * 0.5**halvings
     term = total = eye(input.shape[-1], dtype=input.dtype) + small * 0
     for k in range(1, 19):
@@ -344,6 +353,8 @@ def _diagonal(A, *, offset=0, dim1=-2, dim2=-1):
 def vander(x, *, N=None):
     """The powers 0 to N - 1 of each element, a row each."""
     x = x if x.ndim else reshape(x, (1,))
+    if N is not None and N < 2:
+        raise RuntimeError("N must be greater than 1.")
     count = x.shape[-1] if N is None else N
     return unsqueeze(x, -1) ** wrap(np.arange(count))
 

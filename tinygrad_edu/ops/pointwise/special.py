@@ -7,9 +7,12 @@ import math
 import numpy as np
 
 from ..binding import public
+from ..indexing.masking import where
 from ..op import Op, elementwise
+from .arithmetic import sign
 from .error_function import erf_of
 from .exponential import exp
+from .trigonometric import cos
 
 # B₂, B₄, … over (2k)!, as the sum of Euler and Maclaurin has them.
 _BERNOULLI = [1 / 12, -1 / 720, 1 / 30240, -1 / 1209600, 1 / 47900160, -691 / 1307674368000, 1 / 74724249600]
@@ -141,23 +144,82 @@ class Sinc(FloatOp):
 
     # (cos πs - sinc s)/s, 0 at 0
     def grad_self(grad, self):
-        from ..indexing.masking import where
-        from .trigonometric import cos
-
         safe = where(self == 0, 1.0, self)
         return grad * where(self == 0, 0.0, (cos(safe * math.pi) - sinc(safe)) / safe)
 
     jvp = elementwise
 
 
+def _scaled_bessel(order, x):
+    """e^(-|x|)·Iₙ(x) for the order 0 or 1: the power series, whose terms are all of one sign, and for large x the asymptotic one."""
+    size = np.abs(x.astype(np.float64))
+    near = np.minimum(size, _FAR)
+    term = total = (near / 2) ** order
+    square = near * near / 4
+    for k in range(1, 80):
+        term = term * square / (k * (k + order))
+        total = total + term
+    far = np.maximum(size, _FAR)
+    part = tail = np.ones_like(far)
+    for k in range(1, 24):
+        part = part * ((2 * k - 1) ** 2 - 4 * order**2) / (8 * k * far)
+        tail = tail + part
+    scaled = np.where(size <= _FAR, total * np.exp(-near), tail / np.sqrt(2 * math.pi * far))
+    return np.copysign(scaled, x) if order else scaled
+
+
+_FAR = 30.0
+
+
 class I0(FloatOp):
     """The modified Bessel function of the first kind, of order 0."""
 
     def forward(self):
-        return np.i0(self).astype(self.dtype)
+        return (_scaled_bessel(0, self) * np.exp(np.abs(self.astype(np.float64)))).astype(self.dtype)
 
-    def grad_self(grad):
-        raise NotImplementedError("the gradient of i0 is not built: it is the Bessel function of order 1.")
+    def grad_self(grad, self):
+        return grad * I1.apply(self)
+
+    jvp = elementwise
+
+
+class I0E(FloatOp, name="SpecialI0EBackward0"):
+    """e^(-|s|)·I₀(s)"""
+
+    def forward(self):
+        return _scaled_bessel(0, self).astype(self.dtype)
+
+    def grad_self(grad, self, result):
+        return grad * (I1E.apply(self) - sign(self) * result)
+
+    jvp = elementwise
+
+
+class I1(FloatOp, name="SpecialI1Backward0"):
+    """The same of order 1."""
+
+    def forward(self):
+        return (_scaled_bessel(1, self) * np.exp(np.abs(self.astype(np.float64)))).astype(self.dtype)
+
+    # I₀(s) - I₁(s)/s, 1/2 at 0
+    def grad_self(grad, self, result):
+        safe = where(self == 0, 1.0, self)
+        return grad * where(self == 0, 0.5, I0.apply(self) - result / safe)
+
+    jvp = elementwise
+
+
+class I1E(FloatOp, name="SpecialI1EBackward0"):
+    """e^(-|s|)·I₁(s)"""
+
+    def forward(self):
+        return _scaled_bessel(1, self).astype(self.dtype)
+
+    def grad_self(grad, self, result):
+        safe = where(self == 0, 1.0, self)
+        return grad * where(self == 0, 0.5, I0E.apply(self) - result * (sign(self) + 1 / safe))
+
+    jvp = elementwise
 
 
 # --- functions -------------------------------------------------------------------------------------------------------
@@ -195,10 +257,25 @@ def sinc(input):
     return Sinc.apply(input)
 
 
-@public()
+@public(inplace=I0)
 def i0(input):
     """The modified Bessel function of the first kind, of order 0."""
     return I0.apply(input)
+
+
+def i0e(input):
+    """e^(-|input|)·I₀(input), which does not overflow."""
+    return I0E.apply(input)
+
+
+def i1(input):
+    """The modified Bessel function of the first kind, of order 1."""
+    return I1.apply(input)
+
+
+def i1e(input):
+    """e^(-|input|)·I₁(input), which does not overflow."""
+    return I1E.apply(input)
 
 
 @public()

@@ -1,0 +1,66 @@
+"""Systems of equations with a triangle, solved row after row: as exact as their numbers allow, in batches."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ..op import Op
+from ..shapes.diagonal import tril, triu
+from ..shapes.permute import transpose
+
+# Up to how many rows are solved one by one; larger triangles are cut into blocks, which are products of matrices.
+_ROWS = 24
+
+
+class LinalgSolveTriangular(Op):
+    """X with A·X = B, or X·A = B, for a triangle A; its other side is not looked at, nor a diagonal of ones."""
+
+    def forward(A, B, *, upper, left, unitriangular):
+        if not left:
+            solved = LinalgSolveTriangular.forward(
+                A.swapaxes(-2, -1), B.swapaxes(-2, -1), upper=not upper, left=True, unitriangular=unitriangular
+            )
+            return np.ascontiguousarray(solved.swapaxes(-2, -1))
+        shape = (*np.broadcast_shapes(A.shape[:-2], B.shape[:-2]), *B.shape[-2:])
+        out = np.array(np.broadcast_to(B, shape))
+        if upper:
+            # From the last row to the first it is a lower triangle.
+            _solve_lower(A[..., ::-1, ::-1], out[..., ::-1, :], unitriangular)
+        else:
+            _solve_lower(A, out, unitriangular)
+        return out
+
+    # dB = A⁻ᵀ·dX,  dA = -dB·Xᵀ, of which the triangle counts
+    def gradients(grad, needs_input_grad, A, result, upper, left, unitriangular):
+        settings = {"upper": not upper, "left": left, "unitriangular": unitriangular}
+        to_b = LinalgSolveTriangular.apply(transpose(A, -2, -1), grad, **settings)
+        turned = transpose(result, -2, -1)
+        to_a = -(to_b @ turned) if left else -(turned @ to_b)
+        to_a = triu(to_a, int(unitriangular)) if upper else tril(to_a, -int(unitriangular))
+        return [to_a if needs_input_grad[0] else None, to_b if needs_input_grad[1] else None]
+
+    def jvp(A_tangent, B_tangent, A, result, upper, left, unitriangular):
+        part = triu(A_tangent, int(unitriangular)) if upper else tril(A_tangent, -int(unitriangular))
+        moved = part @ result if left else result @ part
+        return LinalgSolveTriangular.apply(A, B_tangent - moved, upper=upper, left=left, unitriangular=unitriangular)
+
+
+def _solve_lower(triangle, out, unitriangular):
+    """Replace `out` by the solution, for a lower triangle."""
+    n = triangle.shape[-1]
+    if n > _ROWS:
+        half = n // 2
+        _solve_lower(triangle[..., :half, :half], out[..., :half, :], unitriangular)
+        out[..., half:, :] -= triangle[..., half:, :half] @ out[..., :half, :]
+        _solve_lower(triangle[..., half:, half:], out[..., half:, :], unitriangular)
+        return
+    for i in range(n):
+        if i:
+            out[..., i, :] -= (triangle[..., i : i + 1, :i] @ out[..., :i, :])[..., 0, :]
+        if not unitriangular:
+            out[..., i, :] /= triangle[..., i, i, None]
+
+
+def solve_triangular(A, B, *, upper, left=True, unitriangular=False):
+    """The X of A·X = B (or X·A = B), for rules and functions alike."""
+    return LinalgSolveTriangular.apply(A, B, upper=upper, left=left, unitriangular=unitriangular)
