@@ -280,7 +280,7 @@ def test_both_engines_are_quoted_in_their_own_words() -> None:
 
 def test_a_silent_mistake_says_that_it_is() -> None:
     assert "tinygrad_edu: raises nothing: a silent mistake" in repr(viz.mistake("NaN from where"))
-    assert "The gradients are never set back (silent)" in repr(viz.mistakes())
+    assert "The gradients are never reset (silent)" in repr(viz.mistakes())
 
 
 def test_a_missing_pytorch_is_a_sentence_in_its_place(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -146,7 +146,7 @@ loss.backward()""",
 NO_ZERO_GRAD = Mistake(
     3,
     "no zero_grad",
-    "The gradients are never set back",
+    "The gradients are never reset",
     "backward() adds to what is in .grad. Without zero_grad the second step uses the sum of two gradients, the tenth "
     "the sum of ten: the path swings around the minimum, and nothing is raised.",
     """\
@@ -218,7 +218,7 @@ y.backward()""",
 GRAD_IS_NONE = Mistake(
     5,
     "grad is None",
-    ".grad is None: the name belongs to a tensor that is no leaf",
+    ".grad is None: the name belongs to a tensor that is not a leaf",
     "Only leaves keep a gradient. to(), a cast, or w = w - … gives a new tensor, the result of an op, and the name now "
     "belongs to that one; the leaf that gets the gradient has no name any more.",
     """\
@@ -644,7 +644,7 @@ y.sum().backward()""",
 NON_STATIC = Mistake(
     14,
     "non-static Function",
-    "A Function with methods of an instance",
+    "A Function with instance methods",
     "A Function is never made: forward and backward are static methods, ctx takes the place of self, and apply calls "
     "it. The form with an instance is from before PyTorch 0.4.",
     """\
