@@ -147,6 +147,11 @@ def category(d: np.dtype) -> int:
     return "bif".index("i" if d.kind == "u" else d.kind)
 
 
+def number(x: Any) -> Any:
+    """A scalar of NumPy as the Python number that PyTorch takes it for, whose type does not widen a tensor's."""
+    return x if not isinstance(x, np.generic) else float(x) if isinstance(x, np.bool_) else x.item()
+
+
 def promote(operands: tuple[Any, ...] | list[Any]) -> np.dtype:
     """The NumPy dtype in which PyTorch computes an op over arrays and Python numbers.
 

@@ -29,8 +29,10 @@ def promoted(arrays: list[Any], makes_float: bool) -> list[Any]:
                 return arrays
     elif len(arrays) == 1 and arrays[0].dtype.kind == "f":
         return arrays
+    # Beside a tensor a scalar of NumPy is a number.
+    arrays = [dtypes.number(a) for a in arrays]
     for a in arrays:
-        if a is not None and not isinstance(a, np.ndarray | np.generic | int | float):
+        if a is not None and not isinstance(a, np.ndarray | int | float):
             raise TypeError(f"argument must be Tensor or Number, not {type(a).__name__}. Make a tensor with tensor(…).")
     common = dtypes.promote(arrays)
     if makes_float and common.kind != "f":
@@ -39,7 +41,7 @@ def promoted(arrays: list[Any], makes_float: bool) -> list[Any]:
         a
         if a is None
         else a.astype(common, copy=False)
-        if isinstance(a, np.ndarray | np.generic)
+        if isinstance(a, np.ndarray)
         # As in PyTorch a number that an integer type cannot hold wraps around, and does not change the type.
         else np.asarray(a).astype(common)
         for a in arrays

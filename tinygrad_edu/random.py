@@ -164,6 +164,7 @@ def normal(
 
     No gradient passes a draw: a mean or a deviation that requires grad gets zeros.
     """
+    mean, std = dtypes.number(mean), dtypes.number(std)
     if isinstance(std, Tensor):
         if (std._data < 0).any():
             raise RuntimeError("normal expects all elements of std >= 0.0")

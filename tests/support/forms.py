@@ -151,6 +151,9 @@ out = str(T.result_type(1, 2))[-5:]
 out = str(T.result_type(T.tensor([1]), 1.0))[-7:]
 out = str(T.result_type(1.0, T.tensor(1.0, dtype=T.float64)))[-7:]
 out = str(T.result_type(True, 1))[-5:]
+out = [f(t, n) for n in (np.float64(2.5), np.float32(2.5), np.int64(2), np.bool_(True)) for t in (T.ones([]), T.ones(2), T.ones([], dtype=T.int32), T.ones(2, dtype=T.bool), T.ones([], dtype=T.float64)) for f in (lambda t, n: t * n, lambda t, n: n * t, lambda t, n: t + n, lambda t, n: t / n, lambda t, n: t ** n, lambda t, n: T.add(t, n), lambda t, n: T.where(t > 0, t, n))]
+out = [f(t, n) for n in (np.float64(2.5), np.int64(2), 2.5, 2) for t in (T.ones(2), T.ones(2, dtype=T.int32), T.ones(2, dtype=T.bool)) for f in (lambda t, n: t.clamp(max=n), lambda t, n: t.clamp(n), lambda t, n: t.clamp_min(n), lambda t, n: t % n, lambda t, n: t.fmod(n), lambda t, n: T.pow(t, n))]
+n = np.float64(2.5); out = T.full((2,), n), T.full((2,), np.int32(3)), T.ones(2).lerp(T.zeros(2), n), T.ones(2).add(T.ones(2), alpha=n), T.normal(0., n, (2,)).dtype.itemsize, T.nn.Parameter(T.ones([]) * np.log(1 / 0.07))
 """
 
 WHOLE_NUMBERS = """

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from .. import core, overrides
+from .. import core, dtypes, overrides
 from ..compat import absent
 from ..core.state import everywhere, thread
 from ..overrides import overridable
@@ -33,7 +33,6 @@ _HOMES = {
 
 _UNARY = ("__neg__", "__abs__", "__invert__")
 _OPERANDS = (int, float, np.ndarray, np.generic)
-_OF_NUMPY = (np.ndarray, np.generic)
 
 
 def public(
@@ -118,8 +117,10 @@ def _unusual_operands(call: Callable[..., Any], function: Callable[..., Any], se
         if not isinstance(other, _OPERANDS):
             absent.refuse_tensors_of_pytorch((other,))
             return NotImplemented
-        if isinstance(other, _OF_NUMPY) and not modes:
-            other = wrap(np.asarray(other))
+        if isinstance(other, np.ndarray) and not modes:
+            other = wrap(other)
+        elif isinstance(other, np.generic):
+            other = dtypes.number(other)
     return overrides.dispatch(call, (self, other), {}) if modes else function(self, other)
 
 
@@ -142,6 +143,9 @@ def _checked(function: Callable[..., Any], name: str, number_first: bool = False
                 if kwargs:
                     args, kwargs = _arranged(args, kwargs, rest)
                     return function(*args, **kwargs)
+                for arg in args:
+                    if isinstance(arg, np.generic):
+                        return function(*map(dtypes.number, args))
                 return function(*args)
             return without_tensor_first(args, kwargs)
         except Exception:
@@ -175,7 +179,7 @@ def _arranged(
         kwargs["dim"] = kwargs.pop("axis")
     if "keepdims" in kwargs:
         kwargs["keepdim"] = kwargs.pop("keepdims")
-    return args, kwargs
+    return tuple(map(dtypes.number, args)), {name: dtypes.number(value) for name, value in kwargs.items()}
 
 
 def _any_tensor(values: tuple[Any, ...]) -> bool:

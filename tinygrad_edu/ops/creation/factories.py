@@ -227,6 +227,7 @@ def full(size: Any, fill_value: Any, *, dtype: Any = None, device: Any = None, r
     tensor([7., 7.])
     """
     size = (size,) if isinstance(size, int) else size
+    fill_value = dtypes.number(fill_value)
     kind = as_array(fill_value).dtype if dtype is None else dtypes.to_numpy_dtype(dtype)
     value = fill_value._data if isinstance(fill_value, Tensor) else fitted(fill_value, kind)
     return _finish(np.full(shape_of((size,)), value, kind), requires_grad, device)
@@ -364,7 +365,10 @@ def eye(n: int, m: int | None = None, *, dtype: Any = None, device: Any = None, 
 
 def as_operand(x: Any) -> Any:
     """A Python number as a 0-d tensor of the dtype it stands for."""
-    return x if isinstance(x, Tensor) else wrap(np.asarray(x, dtypes.promote([x])))
+    if isinstance(x, Tensor):
+        return x
+    x = dtypes.number(x)
+    return wrap(np.asarray(x, dtypes.promote([x])))
 
 
 def as_number(value: Any, like: np.ndarray) -> Any:

@@ -7,6 +7,7 @@ import warnings
 
 import numpy as np
 
+from ... import dtypes
 from ...tensor import Tensor, bind, wrap
 from ..arrays import choose
 from ..binding import functions, public
@@ -168,6 +169,7 @@ def _where(condition, input=None, other=None):
         )
     if input is None and other is None:
         return tuple(wrap(i) for i in np.nonzero(condition._data))
+    input, other = dtypes.number(input), dtypes.number(other)
     for name, x in (("input", input), ("other", other)):
         if not isinstance(x, Tensor | int | float):
             raise TypeError(f"where(): argument '{name}' must be Tensor or Number, not {type(x).__name__}")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from ... import dtypes
 from ...tensor import Tensor
 from ..binding import public
 from ..creation.factories import as_number
@@ -15,6 +16,7 @@ from ..operands import need_tensor
 class Clamp(Op, name="ClampBackward1"):
     def forward(self, *, min=None, max=None):
         # The upper bound wins where both cross; nan stays nan.
+        self = _widened(self, min, max)
         out = self if min is None else np.maximum(self, as_number(min, self))
         return (
             out.copy() if max is None and min is None else out if max is None else np.minimum(out, as_number(max, self))
@@ -52,6 +54,7 @@ class ClampTensor(Op, name="ClampBackward0"):
 
 class ClampMin(Op):
     def forward(self, *, min):
+        self = _widened(self, min)
         return np.maximum(self, as_number(min, self))
 
     def grad_self(grad, self, min):
@@ -62,6 +65,7 @@ class ClampMin(Op):
 
 class ClampMax(Op):
     def forward(self, *, max):
+        self = _widened(self, max)
         return np.minimum(self, as_number(max, self))
 
     def grad_self(grad, self, max):
@@ -152,6 +156,13 @@ def _between(value, min, max):
     if max is not None:
         inside = inside & ((value <= max) | (value != value))
     return inside
+
+
+def _widened(array, *bounds):
+    """Whole numbers in the dtype of bounds that are of a higher category."""
+    if array.dtype.kind == "f":
+        return array
+    return array.astype(dtypes.promote([array, *map(dtypes.number, bounds)]), copy=False)
 
 
 def isfinite(input):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from ... import dtypes
 from ...tensor import Tensor, bind
 from ..binding import operator, public
 from ..creation.factories import zeros_like
@@ -89,7 +90,7 @@ class Remainder(Op):
 
     def forward(self, *, other):
         _refuse_zero(other, self)
-        return np.remainder(self, other)
+        return np.remainder(self, other, dtype=dtypes.promote([self, other]))
 
     def grad_self(grad):
         return grad
@@ -121,7 +122,7 @@ class Fmod(Op):
 
     def forward(self, *, other):
         _refuse_zero(other, self)
-        return np.fmod(self, other)
+        return np.fmod(self, other, dtype=dtypes.promote([self, other]))
 
     def grad_self(grad):
         return grad
