@@ -189,6 +189,12 @@ class Explorer(Live):
         except RuntimeError:  # no event loop: a script, where nobody waits
             self._draw_other(self.result)
 
+    def draw_now(self) -> None:
+        """Draw at once what would be drawn a moment later: the views that are not looked at."""
+        if self._later is not None:
+            self._later.cancel()
+            self._draw_other(self.result)
+
     def close(self) -> None:
         """Take the explorer off the page, and let go of all that it has recorded."""
         if self._later is not None:
@@ -199,6 +205,7 @@ class Explorer(Live):
         super().close()
 
     def _draw_other(self, result: dict[str, Any]) -> None:
+        self._later = None
         if result is not self.result or result.get("refused"):
             return
         scenes = {side["engine"]: side["scene"] for side in result["sides"] if "scene" in side}

@@ -14,35 +14,37 @@ import re
 import shutil
 import sys
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from ..working_copy import Notebook, update_working_copy
-from . import reference
+from . import reference, running
 from .live import pages as live_pages
 from .live.parts import PartError
 
 HERE = Path(__file__).parent
 TITLE = "Autograd made visible"
-CELL_LIMIT_S = 600
+T = TypeVar("T")
 _WIDGET = "application/vnd.jupyter.widget-view+json"
 _STATES = "application/vnd.jupyter.widget-state+json"
 _STILL = 'class="tgv-fallback"'  # how `viz` marks the still that it shows in front of a widget
 _LIST = ".tinygrad-edu-site"  # in a site, the names of its files
 
 # Run after a lesson: what a widget would ask Python for later, a page must hold now. Each fix of a mistake is such, and so
-# is the view of an explorer that nobody looked at: it is drawn a moment after the other (timers run in their order). What a
-# widget sends between two cells is written down by nobody, so each says once more what it holds.
+# is the view of an explorer that nobody looked at. What a widget sends between two cells is written down by nobody, so each
+# says once more what it holds.
 _LATER = """
-import asyncio, sys
+import sys
 if "ipywidgets" in sys.modules:
     from ipywidgets.widgets.widget import _instances
     for shown in list(_instances.values()):
         if "viz.widgets.mistake" in sys.modules and isinstance(shown, sys.modules["viz.widgets.mistake"].MistakeView):
             for shown.fix in reversed(range(-1, len(shown.lesson["fixes"]))):
                 pass
-    await asyncio.sleep(1)
+        if "viz.widgets.explorer" in sys.modules and isinstance(shown, sys.modules["viz.widgets.explorer"].Explorer):
+            shown.draw_now()
     for shown in list(_instances.values()):
         shown.send_state()
 """
@@ -102,50 +104,61 @@ def build(
         lessons = [path for path in _in_reading_order(copied) if not only or path.name.startswith(tuple(only))]
         if not lessons:
             raise SiteError(f"no lesson's name starts with {' or '.join(only)}")
-        if live:
-            _write_live_files(static / "live", numpy_wheel, progress)
-            _write(copied / "index.ipynb", _front_page())
-        shown = [*lessons, copied / "index.ipynb"] if live else lessons
         contents = _LESSONS % _toctree(lessons, copied) + ("" if only else reference.write(pages))
-        exercises = {path.stem: live_pages.exercises_of(_read(path)) for path in lessons}
-        widgets = _Live(static / "widgets")
-        for number, path in enumerate(shown):
-            if progress:
-                _tell(number, len(shown), path.stem)
-            name = path.relative_to(copied)
-            notebook = _run(path, static / "live" / "tapes" / f"{path.stem}.json" if live else None)
-            widgets.bring_to_life(notebook)
-            _hide_sources(notebook)
-            _unlink_absent(notebook, path.parent, lessons)
-            if path in lessons:
-                notebook["cells"].append(_download(name))
-                (pages / "download" / name).parent.mkdir(parents=True, exist_ok=True)
-                shutil.copy(path, pages / "download" / name)
-            if live:
-                live_pages.make_live(notebook, path.stem, tape=True, lessons=exercises)
-            if path.stem == "index":
-                notebook["cells"].append(_markdown("lessons", contents))
-            _write(pages / name, notebook)
-        if progress:
-            _tell(len(shown), len(shown), "pages and search")
-        if not live:
+        if live:
+            given = _or_site_error(live_pages.gathered, numpy_wheel)
+            _write(copied / "index.ipynb", _front_page())
+            with ThreadPoolExecutor(1) as beside:  # the lessons
+                files = beside.submit(live_pages.write_files, static / "live", _FRONT, given)
+                _write_pages([*lessons, copied / "index.ipynb"], copied, pages, static, contents, progress, live)
+                said = _or_site_error(files.result)
+            if said and progress:
+                print(said, file=sys.stderr)
+        else:
+            _write_pages(lessons, copied, pages, static, contents, progress, live)
             text = f"# {TITLE}\n\n{_ABOUT}{_READING}\n\n{contents}"
             (pages / "index.md").write_text(text, encoding="utf-8")
         for file in ("live.js", "live.css"):
             shutil.copy(HERE / file, static / file)
+        if progress:
+            _tell(len(lessons), len(lessons), "pages and search")
         _sphinx(pages, made, static, Path(scratch) / "doctrees")
         _replace(out, made)
     return out / "index.html"
 
 
-def _write_live_files(folder: Path, numpy_wheel: Path | None, progress: bool) -> None:
-    (folder / "tapes").mkdir(parents=True)
+def _write_pages(
+    notebooks: Sequence[Path], copied: Path, pages: Path, static: Path, contents: str, progress: bool, live: bool
+) -> None:
+    """Run the notebooks, and write each as Sphinx reads it; of a live site, the first page is the last of them."""
+    lessons = [path for path in notebooks if path.stem != "index"]
+    exercises = {path.stem: live_pages.exercises_of(_read(path)) for path in lessons}
+    widgets = _Live(static / "widgets")
+    (static / "live" / "tapes").mkdir(parents=True, exist_ok=True)
+    for number, path in enumerate(notebooks):
+        if progress:
+            _tell(number, len(notebooks), path.stem)
+        name = path.relative_to(copied)
+        notebook = _run(path, static / "live" / "tapes" / f"{path.stem}.json" if live else None)
+        widgets.bring_to_life(notebook)
+        _hide_sources(notebook)
+        _unlink_absent(notebook, path.parent, lessons)
+        if path in lessons:
+            notebook["cells"].append(_download(name))
+            (pages / "download" / name).parent.mkdir(parents=True, exist_ok=True)
+            shutil.copy(path, pages / "download" / name)
+        else:
+            notebook["cells"].append(_markdown("lessons", contents))
+        if live:
+            live_pages.make_live(notebook, path.stem, tape=True, lessons=exercises)
+        _write(pages / name, notebook)
+
+
+def _or_site_error(work: Callable[..., T], *given: Any) -> T:
     try:
-        said = live_pages.write_files(folder, _FRONT, numpy_wheel)
+        return work(*given)
     except PartError as error:
         raise SiteError(str(error)) from None
-    if said and progress:
-        print(said, file=sys.stderr)
 
 
 def _toctree(lessons: Sequence[Path], root: Path) -> str:
@@ -218,33 +231,20 @@ def _tell(number: int, total: int, doing: str) -> None:
 
 
 def _run(path: Path, tape: Path | None = None) -> Notebook:
-    """The notebook with its outputs and the state of its widgets, run in its own folder; PyTorch's answers on `tape`."""
+    """The notebook with its outputs and the state of its widgets; PyTorch's answers on `tape`."""
     import nbformat
-    from nbclient import NotebookClient
-    from nbclient.exceptions import CellExecutionError
 
     notebook = nbformat.read(path, as_version=4)
-    saves = [] if tape is None else [nbformat.v4.new_code_cell(live_pages.save_tape(tape, notebook.cells))]
-    notebook.cells += [nbformat.v4.new_code_cell(_LATER), *saves]
-    if tape is not None:
-        notebook.cells.insert(0, nbformat.v4.new_code_cell(live_pages.START_TAPE))
-    settings = {"metadata": {"path": str(path.parent)}}
+    saves = [] if tape is None else [live_pages.save_tape(tape, notebook.cells)]
+    starts = [] if tape is None else [live_pages.START_TAPE]
+    own = slice(len(starts), len(starts) + len(notebook.cells))
+    code = nbformat.v4.new_code_cell
+    notebook.cells = [*map(code, starts), *notebook.cells, *map(code, [_LATER, *saves])]
     try:
-        NotebookClient(
-            notebook,
-            timeout=CELL_LIMIT_S,
-            startup_timeout=CELL_LIMIT_S,
-            iopub_timeout=CELL_LIMIT_S,  # after four seconds it would go on without an output that is late
-            store_widget_state=True,
-            shutdown_kernel="immediate",  # it has nothing to save, and would take two seconds for it
-            resources=settings,
-            extra_arguments=["--IPKernelApp.log_level=40"],  # it warns of sockets that only this machine sees
-        ).execute()
-    except CellExecutionError as error:
+        running.run(notebook, path.parent)
+    except running.CellError as error:
         raise SiteError(f"{path.name} does not run: {error}") from error
-    notebook.cells.pop()
-    if tape is not None:
-        del notebook.cells[0], notebook.cells[-1]
+    notebook.cells = notebook.cells[own]
     return dict(notebook)
 
 

@@ -6,6 +6,7 @@ import gzip
 import json
 import re
 from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -74,22 +75,47 @@ def _code(notebook: Notebook) -> Sequence[Any]:
     return [cell for cell in notebook["cells"] if cell["cell_type"] == "code"]
 
 
-def write_files(folder: Path, first: str, wheel: Path | None = None) -> str:
+@dataclass(frozen=True)
+class Given:
+    """What others built: Pyodide's files, NumPy's wheel for it, Graphviz, and the modules of the editor by package."""
+
+    python: dict[str, bytes]
+    numpy: bytes
+    graphviz: bytes
+    editor: dict[str, bytes]
+
+
+def gathered(wheel: Path | None = None) -> Given:
+    """All parts that a live site needs, from the cache or the network.
+
+    Args:
+        wheel: NumPy for Pyodide, where it is not to be fetched.
+
+    Raises:
+        PartError: one of them cannot be had.
+    """
+    python = parts.files_of(parts.PYODIDE)
+    numpy = parts.numpy_wheel(python["pyodide-lock.json"], wheel)
+    graphviz = parts.files_of(parts.GRAPHVIZ)["dist/viz.js"]
+    editor = {package.name: next(iter(parts.files_of(package).values())) for package in parts.EDITOR}
+    return Given(python, numpy, graphviz, editor)
+
+
+def write_files(folder: Path, first: str, given: Given) -> str:
     """Write all that a live page loads into `folder`, and return what there is to say about it, if anything.
 
     Args:
         folder: to write to.
         first: the cell of the site's first page: what it needs is loaded at the start.
-        wheel: NumPy for Pyodide, where it is not to be fetched.
+        given: the parts that others built.
 
     Raises:
-        PartError: something of it cannot be had.
+        PartError: Node.js is there, and could not prepare the site's Python.
     """
-    python = parts.files_of(parts.PYODIDE)
-    graphviz = parts.files_of(parts.GRAPHVIZ)["dist/viz.js"]
+    python, graphviz = given.python, given.graphviz
     trees = {
         "library": archive.library(python["python_stdlib.zip"]),
-        "numpy": archive.numpy(parts.numpy_wheel(python["pyodide-lock.json"], wheel)),
+        "numpy": archive.numpy(given.numpy),
         "ours": archive.ours(),
     }
     packs = archive.prepared(python, graphviz, trees, first, _PRESSES)
@@ -103,10 +129,9 @@ def write_files(folder: Path, first: str, wheel: Path | None = None) -> str:
     }
     files |= {f"later/{name}.pack": archive.packed(content) for name, content in packs.later.items()}
     files |= {path.name: path.read_bytes() for path in (HERE / "page").iterdir()}
-    names = {package.name: f"{package.name.replace('/', '__').lstrip('@')}.js" for package in parts.EDITOR}
-    for package in parts.EDITOR:
-        (content,) = parts.files_of(package).values()
-        files[f"modules/{names[package.name]}"] = _with_addresses(content, names, "./")
+    names = {package: f"{package.replace('/', '__').lstrip('@')}.js" for package in given.editor}
+    for package, content in given.editor.items():
+        files[f"modules/{names[package]}"] = _with_addresses(content, names, "./")
     files["editor.js"] = _with_addresses(files["editor.js"], names, "./modules/")
     for name, data in files.items():
         (folder / name).parent.mkdir(parents=True, exist_ok=True)

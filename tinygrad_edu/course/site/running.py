@@ -1,0 +1,90 @@
+"""Runs notebooks for the site, each in a Jupyter kernel of its own.
+
+Most of a lesson's time would be the imports of PyTorch and of Jupyter's kernel. So one process imports them and computes
+nothing, and every kernel is a fork of it. Where no process can be forked, each kernel imports them by itself.
+"""
+
+from __future__ import annotations
+
+import multiprocessing
+import os
+from pathlib import Path
+from typing import Any
+
+from jupyter_client.manager import AsyncKernelManager
+from jupyter_client.provisioning import LocalProvisioner
+from nbclient import NotebookClient
+from nbclient.exceptions import CellExecutionError as CellError
+
+CELL_LIMIT_S = 600
+# Not `viz`, nor what asks at its import whether a notebook imports it.
+_IMPORTED_ONCE = ["torch", "tinygrad_edu", "ipykernel.kernelapp", __name__]
+_way = "forkserver" if "forkserver" in multiprocessing.get_all_start_methods() else "spawn"
+_processes: Any = multiprocessing.get_context(_way)
+
+__all__ = ["CellError", "run"]
+
+
+def run(notebook: Any, folder: Path) -> None:
+    """Run a notebook in `folder`; its cells get their outputs, its metadata the state of its widgets.
+
+    Raises:
+        CellError: a cell raises.
+    """
+    manager = AsyncKernelManager()
+    manager.provisioner = _Forked(parent=manager, kernel_spec=manager.kernel_spec)
+    client = NotebookClient(
+        notebook,
+        km=manager,
+        timeout=CELL_LIMIT_S,
+        startup_timeout=CELL_LIMIT_S,
+        iopub_timeout=CELL_LIMIT_S,  # after four seconds it would go on without an output that is late
+        store_widget_state=True,
+        shutdown_kernel="immediate",  # it has nothing to save, and would take two seconds for it
+        resources={"metadata": {"path": str(folder)}},
+        extra_arguments=["--IPKernelApp.log_level=40"],  # it warns of sockets that only this machine sees
+    )
+    client.execute(cleanup_kc=True)
+
+
+class _Kernel(_processes.Process):  # type: ignore[misc,name-defined]
+    """A kernel's process, with the methods of a `Popen` that Jupyter asks for."""
+
+    stdin = stdout = stderr = None
+
+    def __init__(self, arguments: list[str], folder: str, environment: dict[str, str]) -> None:
+        super().__init__()
+        self.given = arguments, folder, environment
+
+    def run(self) -> None:
+        from ipykernel.kernelapp import IPKernelApp
+
+        arguments, folder, environment = self.given
+        os.environ.clear()
+        os.environ.update(environment)
+        os.chdir(folder)
+        if hasattr(os, "setsid"):
+            os.setsid()  # Ctrl+C is for the one who builds
+        IPKernelApp.launch_instance(argv=[*arguments, f"--IPKernelApp.parent_handle={os.getppid()}"])
+
+    def poll(self) -> int | None:
+        return self.exitcode
+
+    def wait(self) -> int | None:
+        self.join()
+        return self.exitcode
+
+    def send_signal(self, number: int) -> None:
+        if self.pid is not None:
+            os.kill(self.pid, number)
+
+
+class _Forked(LocalProvisioner):
+    """Starts that process in the place of a command."""
+
+    async def launch_kernel(self, cmd: list[str], **kwargs: Any) -> Any:
+        _processes.set_forkserver_preload(_IMPORTED_ONCE)
+        self.process = _Kernel(cmd[cmd.index("-f") :], kwargs["cwd"], kwargs["env"])
+        self.process.start()
+        self.pid = self.process.pid
+        return self.connection_info
