@@ -160,6 +160,17 @@ def test_the_heart_reads_in_one_evening() -> None:
     assert sum(len(path.read_text(encoding="utf-8").splitlines()) for path in HEART) < 1000
 
 
+def test_only_the_heart_reads_what_may_be_a_number_in_the_place_of_an_array() -> None:
+    """`Tensor._value` may be either. The property `_data` is an array, so nobody can forget that it was a number."""
+    outside = [path for path in MODULES if path not in HEART]
+    read = [path.name for path in outside for node in ast.walk(ast.parse(path.read_bytes())) if _is_value(node)]
+    assert read == []
+
+
+def _is_value(node: ast.AST) -> bool:
+    return isinstance(node, ast.Attribute) and node.attr == "_value"
+
+
 def test_the_heart_calls_nothing_that_a_layer_around_it_binds() -> None:
     """What is bound to Tensor and Node from outside is no name that the core reads, arrays' own names apart."""
     trees = [ast.parse(path.read_bytes()) for path in HEART]

@@ -150,6 +150,7 @@ ARRAYS = {
     "a slice": lambda: np.arange(6.0)[1:5:2],
     "transposed": lambda: np.arange(6.0).reshape(2, 3).T,
     "a number": lambda: np.array(2.5),
+    "a matrix, which multiplies otherwise": lambda: np.matrix([[1.0, 2.0], [3.0, 4.0]]),
     "reversed": lambda: np.arange(3.0)[::-1],
     "swapped bytes": lambda: np.arange(3, dtype=">f8" if sys.byteorder == "little" else "<f8"),
     "text": lambda: np.array(["a"]),
@@ -165,7 +166,8 @@ def test_from_numpy_takes_and_refuses_what_pytorchs_does(name: str) -> None:
     def program(T):
         array = ARRAYS[name]()
         t = T.from_numpy(array)
-        return t.tolist(), t.stride(), str(t.dtype).rpartition(".")[2], np.shares_memory(t.numpy(), array)
+        dtype = str(t.dtype).rpartition(".")[2]
+        return t.tolist(), t.stride(), dtype, np.shares_memory(t.numpy(), array), (t * t).tolist()
 
     assert outcome(program, T) == outcome(program, torch)
 

@@ -1,6 +1,7 @@
 """The engine: in which order nodes run, what accumulates where, what is freed when, and where a pass may start and end."""
 
 import re
+import sys
 import threading
 
 import numpy as np
@@ -958,3 +959,60 @@ def test_a_derivative_that_does_not_exist_is_an_error_when_it_is_asked_for(T):
         different = different if isinstance(different, tuple) else (different,)
         found.append([different, attempt(different[0].sum().backward), T.unique(x.detach(), **settings)])
     return found, T.unique(T.tensor([3, 1, 3]))
+
+
+# --- results without a dimension -------------------------------------------------------------------------------------
+
+# How else one gets at the storage of a result: whoever writes there writes to the result.
+WINDOWS = {
+    "itself": lambda T, y: y.mul_(10.0),
+    "detach": lambda T, y: y.detach().mul_(10.0),
+    "data": lambda T, y: y.data.mul_(10.0),
+    "a view": lambda T, y: y.view(1).mul_(10.0),
+    "a view of its detach": lambda T, y: y.detach().view(1)[0].mul_(10.0),
+    "the array": lambda T, y: np.multiply(y.detach().numpy(), 10.0, out=y.detach().numpy()),
+    "fill_": lambda T, y: y.detach().fill_(10.0),
+    "copy_": lambda T, y: y.detach().copy_(T.tensor(10.0)),
+    "new data": lambda T, y: setattr(y, "data", T.tensor(10.0, dtype=T.float64)),
+    "an index": lambda T, y: y.detach().__setitem__((), 10.0),
+}
+
+
+@pytest.mark.parametrize("window", WINDOWS)
+@pytest.mark.parametrize("seen", [False, True], ids=["nobody looked", "somebody looked"])
+def test_a_result_without_a_dimension_is_one_storage_for_all_that_show_it(window, seen) -> None:
+    @same_on_both
+    def program(T):
+        x, w = leaf(T, 2.0), leaf(T, 3.0)
+        y = x * w
+        kept = y * w  # keeps y for its own gradient
+        before = y.item() if seen else None
+        WINDOWS[window](T, y)
+        after = y * 1.0, y + y, y * w
+        attempted = attempt(kept.backward)
+        return before, y, y._version, after, attempted, x.grad, w.grad
+
+    program()
+
+
+def test_threads_that_look_at_a_result_at_once_get_one_array() -> None:
+    w = leaf(tinygrad_edu, 2.0)
+    results = [w * w for _ in range(300)]
+    barrier = threading.Barrier(4)
+    arrays: list[list[np.ndarray]] = []
+
+    def look() -> None:
+        barrier.wait()
+        arrays.append([y.detach().numpy() for y in results])
+
+    interval = sys.getswitchinterval()
+    sys.setswitchinterval(1e-6)
+    try:
+        threads = [threading.Thread(target=look) for _ in range(4)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+    finally:
+        sys.setswitchinterval(interval)
+    assert all(np.shares_memory(a, b) for others in arrays[1:] for a, b in zip(arrays[0], others, strict=True))

@@ -1,6 +1,6 @@
 """The heart of tinygrad_edu: what `y = w * x; y.backward()` runs, and nothing else. It reads in one evening, in this order:
 
-1. `tensor.py`: an array, and what is kept beside it.
+1. `tensor.py`: an array, or a number until somebody asks for the array, and what is kept beside it.
 2. `node.py`: an op that was recorded. Edges lead to the nodes of its inputs; `AccumulateGrad` ends a path.
 3. `op.py`: an op is a short class; `operator` and `apply` compute it and ask for its node, `_step` runs its rules.
 4. `plan.py`: which rules a node runs, what it keeps for them, and how it is made.

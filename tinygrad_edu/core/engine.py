@@ -43,10 +43,10 @@ def backward_method(kind: type[Pass], in_full: Callable[..., None]) -> Callable[
         state = thread.state
         asks_more = gradient is not None or create_graph or inputs is not None
         unusual = state.unusual or everywhere.unusual or everywhere.modes_seen or state.task is not None
-        if asks_more or unusual or self._grad_fn is None or self._view is not None or self._data.ndim:
+        if asks_more or unusual or self._grad_fn is None or self._view is not None or self._value.ndim:
             in_full(self, gradient=gradient, retain_graph=retain_graph, create_graph=create_graph, inputs=inputs)
         else:
-            kind((self._grad_fn,), (self.output_nr,), bool(retain_graph)).run((self._data.dtype.type(1),))
+            kind((self._grad_fn,), (self.output_nr,), bool(retain_graph)).run((self._value.dtype.type(1),))
 
     return backward
 
@@ -77,7 +77,7 @@ class Pass:
         self.start = Node()
         self.start._next, self.start._next_output = roots, output_nrs
         self.waiting = count_dependencies(self.start)
-        self.inbox: dict[Node, list[Any]] = {}
+        self.inbox: dict[Node, Any] = {}
         self.ready: list[Entry] = []
         self.unshared: set[Node] = set()
 
@@ -102,8 +102,7 @@ class Pass:
         """Run nodes one after the other, up to one around which a user's code runs: that is left to `visit`."""
         ready, visits_all, frees = self.ready, self.visits_all, not self.retain_graph
         while ready:
-            entry = heappop(ready)
-            _, node, grads = entry
+            _, node, grads = entry = heappop(ready)
             if visits_all or node._around is not None:
                 return entry
             if type(node) is AccumulateGrad:
@@ -128,13 +127,12 @@ class Pass:
         i = -1  # counted by hand: with `enumerate` the loop takes half as long again
         for receiver in node._next:
             i += 1
-            if receiver is not None and receiver in waiting:  # else no gradient is asked for there
-                left = waiting[receiver] - 1
-                box = (inbox.pop(receiver, None) if inbox else None) or [None] * len(receiver._outputs)
-                grad = results[i]
+            if receiver is not None and (left := waiting.get(receiver)):  # else no gradient is asked for there
+                forms, grad = receiver._outputs, results[i]
+                box: Any = (inbox and inbox.pop(receiver, None)) or ([None] if len(forms) == 1 else [None] * len(forms))
                 if grad is not None:
                     output_nr = node._next_output[i]
-                    shape, dtype = receiver._outputs[output_nr]
+                    shape, dtype = forms[output_nr]
                     # A number of its type fits: to ask its type costs a fifth of its shape and dtype.
                     if (shape or dtype is None or type(grad) is not dtype.type) and (
                         grad.shape != shape or grad.dtype is not dtype
@@ -146,11 +144,11 @@ class Pass:
                     elif type(receiver) is AccumulateGrad and is_unshared(node, grad, grads, results):
                         self.unshared.add(receiver)
                     box[output_nr] = grad
-                if left:
-                    waiting[receiver] = left
-                    inbox[receiver] = box
-                else:
+                if left == 1:
                     heappush(ready, (-receiver._seq, receiver, box))
+                else:
+                    waiting[receiver] = left - 1
+                    inbox[receiver] = box
 
     def fitted(self, node: Node, grad: Any, shape: tuple[int, ...], dtype: np.dtype | None) -> Any:
         """`grad` in the shape and dtype of the tensor it belongs to.
@@ -166,14 +164,14 @@ class Pass:
 def count_dependencies(start: Node) -> dict[Any, int]:
     """For every node reachable from `start`: how many edges lead to it."""
     waiting: dict[Any, int] = {}
-    stack = [start]
-    while stack:
-        for node in stack.pop()._next:
-            if node in waiting:
-                waiting[node] += 1
-            elif node is not None:
-                waiting[node] = 1
-                stack.append(node)
+    reached = [start]
+    for node in reached:  # which grows on the way
+        for receiver in node._next:
+            if receiver in waiting:
+                waiting[receiver] += 1
+            elif receiver is not None:
+                waiting[receiver] = 1
+                reached.append(receiver)
     return waiting
 
 

@@ -92,11 +92,11 @@ class AccumulateGrad(Node):
     def __init__(self, variable: Tensor) -> None:
         self.variable = variable
         self._around = () if self.is_hooked() else None
-        self.expect(variable._data.dtype if variable._grad_dtype is ... else variable._grad_dtype)
+        self.expect(variable._value.dtype if variable._grad_dtype is ... else variable._grad_dtype)
 
     def expect(self, dtype: np.dtype | None) -> None:
         """Gradients are to come in `dtype`; None: in any."""
-        self._outputs = ((self.variable._data.shape, dtype),)
+        self._outputs = ((self.variable._value.shape, dtype),)
 
     def name(self) -> str:
         return "torch::autograd::AccumulateGrad"
@@ -113,11 +113,11 @@ class AccumulateGrad(Node):
         if leaf._grad_fn is not None:
             raise RuntimeError(MOVED_INTO_THE_GRAPH)
         total = leaf._grad
-        expected = (leaf if total is None else total)._data.shape
+        expected = (leaf if total is None else total)._value.shape
         if grad.shape != expected:
             refuse_other_shape(expected, grad.shape)
         if total is None:
-            leaf._grad = wrap(grad if owned and type(grad) is np.ndarray else np.array(grad, order="C"))
+            leaf._grad = wrap(grad if owned or isinstance(grad, np.generic) else np.array(grad, order="C"))
         else:
             if total._counter is NOT_COUNTED and not thread.state.inference:
                 raise RuntimeError(REFUSED_UPDATE)

@@ -36,6 +36,9 @@ INPUT, OUTPUT, ASIDE, SIZES, SETTING, NAMED = range(6)
 # Where the gradient of what was no result of an op goes.
 LEAF = (AccumulateGrad, type(None))
 
+# The forms of a node whose output is a number.
+FORMS_OF_NUMBERS = {kind: (((), np.dtype(kind)),) for kind in (np.float16, np.float32, np.float64)}
+
 # What is kept of two tensors, by their numbers.
 KEEPERS: dict[tuple[int, ...], Callable[[Any, Any], tuple[Any, ...]]] = {
     (0,): lambda x, y: (x,),
@@ -89,7 +92,7 @@ class Plan:
         self.frees_all = self.frees and all(kind in (INPUT, OUTPUT, ASIDE) for _, kind, _ in self.sources)
         self.blank = [None] * len(kinds)
         self.zeros = (0,) * len(kinds)
-        self.forms: Any = (((), None),)  # the form of the last output: most nodes share it
+        self.forms: Any = (((), None),)
         # How two tensors are kept, or settings by their defaults; None where `record` works it out.
         self.keep: Any = None
         if two and self.records and all(kind == INPUT for _, kind, _ in self.sources):
@@ -100,15 +103,15 @@ class Plan:
         # A rule for each input, and nothing kept that has to be unpacked.
         self.is_plain = not (op._joint or self.prepares or op._variadic)
         self.joint = op._joint.function if op._joint is not None else None
-        # For each input that needs a gradient: its number, its rule, and which of what is kept it is given (None: all).
-        self.rules: list[tuple[int, Callable[..., Any], tuple[int, ...] | None]] = []
+        # For each input that needs a gradient: its number, its rule, and which of what is kept it is given.
+        self.rules: list[tuple[int, Callable[..., Any], tuple[int, ...]]] = []
         if self.joint is None and op._differentiable:
             for i, (rule, needed) in enumerate(zip(op._rules, self.mask, strict=True)):
                 if rule is not None and needed:
                     slots = tuple([self.names.index(name) for name in rule.needs])
-                    self.rules.append((i, rule.function, None if rule.needs == self.names else slots))
+                    self.rules.append((i, rule.function, slots))
 
-    def record_two(self, x: Tensor, y: Tensor, result: np.ndarray) -> Op:
+    def record_two(self, x: Tensor, y: Tensor, result: Any) -> Op:
         """`record`, for two tensors of which at least one needs a gradient, and which are no views."""
         node = self.op()
         node._around, node._plan, node._seq = None, self, next(sequence)
@@ -116,10 +119,7 @@ class Plan:
         to_y = grad_accumulator(y) if y._grad_fn is None and y._requires_grad else y._grad_fn
         node._next = (to_x, to_y)
         node._next_output = (x.output_nr, y.output_nr) if x.output_nr or y.output_nr else self.zeros
-        forms = self.forms
-        if forms[0][0] != result.shape or forms[0][1] is not result.dtype:
-            forms = self.forms = ((result.shape, result.dtype),)
-        node._outputs = forms
+        node._outputs = FORMS_OF_NUMBERS.get(type(result)) or self.forms_of(result)
         node._kept = kept = self.keep(x, y)
         node._versions = self.versions if x._counter is y._counter is None else self.versions_of(kept)
         return node
@@ -144,11 +144,7 @@ class Plan:
         node._next = tuple(nodes)
         node._next_output = numbers
         if len(outs) == 1:
-            data = outs[0]._data
-            forms = self.forms
-            if forms[0][0] != data.shape or forms[0][1] is not data.dtype:
-                forms = self.forms = ((data.shape, data.dtype),)
-            node._outputs = forms
+            node._outputs = self.forms_of(outs[0]._data)
         else:
             node._outputs = tuple([(out._data.shape, out._data.dtype) for out in outs[: self.op.visible_outputs]])
         # What the rules will ask for, and the version of each tensor among it.
@@ -175,6 +171,12 @@ class Plan:
         node._kept = tuple(kept)
         node._versions = self.versions_of(kept) if written_to else self.versions
         return node
+
+    def forms_of(self, array: np.ndarray) -> tuple[tuple[tuple[int, ...], Any], ...]:
+        """The forms of a node with this output. Most nodes of a plan share them."""
+        if self.forms[0][0] != array.shape or self.forms[0][1] is not array.dtype:
+            self.forms = ((array.shape, array.dtype),)
+        return self.forms
 
     def versions_of(self, kept: Sequence[Any]) -> tuple[int, ...]:
         """The version of each tensor among what is kept."""

@@ -6,6 +6,7 @@ what an array is asked, `autograd` the hooks and `backward`, `ops` the operators
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
@@ -26,7 +27,7 @@ class Tensor(Declared):
     """An n-dimensional array that autograd can follow. Make one with `tensor`, `zeros`, `ones`, `rand`, …"""
 
     # These six are set on each tensor as it is made, in this order: an attribute of the instance is read faster.
-    _data: np.ndarray
+    _value: Any  # the array; or the number that an op on 0-d tensors gave, until somebody asks for `_data`
     _grad_fn: Node | None = None
     # True for leaves that ask for a gradient and for every result that was recorded.
     _requires_grad: bool = False
@@ -52,6 +53,18 @@ class Tensor(Declared):
 
     # The historical flag, see autograd/variable.py. It is copied and pickled along, so it is no annotated attribute.
     _volatile = False
+
+    @property
+    def _data(self) -> np.ndarray:
+        """The array. A number becomes one here, for good: the core alone reads `_value`, which may still be a number."""
+        if type(self._value) is not np.ndarray:
+            with first_asked:
+                self._value = np.asarray(self._value)
+        return self._value
+
+    @_data.setter
+    def _data(self, array: np.ndarray) -> None:
+        self._value = array
 
     @property
     def grad_fn(self) -> Node | None:
@@ -97,11 +110,15 @@ class _NotCounted(list):
 
 NOT_COUNTED = _NotCounted()
 
+# So that of two threads which ask for the array of a number at once, both get the same one.
+first_asked = threading.RLock()
+new = object.__new__
 
-def wrap(array: np.ndarray, node: Node | None = None) -> Tensor:
-    """A Tensor over `array`, which is not copied: the first output of `node`, or a leaf."""
-    t = object.__new__(Tensor)
-    t._data = array
+
+def wrap(value: Any, node: Node | None = None) -> Tensor:
+    """A Tensor over an array, which is not copied, or over a number: the first output of `node`, or a leaf."""
+    t = new(Tensor)
+    t._value = value
     t._grad_fn = node
     t._requires_grad = node is not None
     t._view = t._counter = None

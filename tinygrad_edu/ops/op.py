@@ -280,7 +280,7 @@ class Op(core.op.Op):
         results: list[Any] = [None] * len(self._next)
         for i, rule, slots in plan.rules:
             if self._next[i] is not None and (wanted is None or wanted[i]):
-                results[i] = rule(grad, *(values if slots is None else [values[slot] for slot in slots]))
+                results[i] = rule(grad, *[values[slot] for slot in slots])
         return results
 
     def _recorded(self) -> list[Any]:

@@ -216,7 +216,8 @@ def from_numpy(array: np.ndarray) -> Tensor:
             UserWarning,
             stacklevel=2,
         )
-    return wrap(array)
+    # Of a subclass, such as `np.matrix`, the tensor has the memory and not the operators.
+    return wrap(np.asarray(array))
 
 
 def full(size: Any, fill_value: Any, *, dtype: Any = None, device: Any = None, requires_grad: bool = False) -> Tensor:
