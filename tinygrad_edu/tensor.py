@@ -106,10 +106,12 @@ class _Array(Tensor):
             raise TypeError(
                 "new(): data must be a sequence (got float): Tensor([1.5]) holds the number, tensor(1.5) too."
             )
-        elif len(data) == 1 and not isinstance(data[0], int | Size):
+        elif len(data) == 1 and not isinstance(data[0], int | np.integer | Size):
             new._data = np.array(as_array(data[0]), dtype=kind.numpy)
-        elif all(isinstance(n, int) for n in data) or isinstance(data[0], Size):
-            new._data = np.zeros(data if not data or isinstance(data[0], int) else data[0], dtype=kind.numpy)
+        elif all(isinstance(n, int | np.integer) for n in data) or isinstance(data[0], Size):
+            new._data = np.zeros(
+                data if not data or isinstance(data[0], int | np.integer) else data[0], dtype=kind.numpy
+            )
             if not data:
                 new._data = new._data.reshape(-1)[:0]
         else:

@@ -540,6 +540,13 @@ x = T.arange(24.).reshape(2, 3, 2, 2).requires_grad_(); y = x.contiguous(memory_
 A = T.tensor([[1., 2., 3.], [4., 5., 7.]], dtype=T.float64, requires_grad=True); out = [(n := T.linalg.matrix_norm(A, o), T.autograd.grad(n, A)) for o in ('nuc', 2, -2, 1, 'fro')], T.norm(A, p='nuc'), T.linalg.norm(A, 2), T.linalg.matrix_norm(T.arange(24.).reshape(2, 3, 4), 2, dim=(0, 2), keepdim=True)
 T.linalg.matrix_norm(T.eye(2), 3)
 T.set_float32_matmul_precision('high'); a = T.get_float32_matmul_precision(); T.set_float32_matmul_precision('highest'); out = a, T.get_float32_matmul_precision()
+n = np.int64; x = T.arange(6.).reshape(2, 3); out = x.sum(n(0)), x.sum((n(0), 1)), x.mean(np.int32(1)), x.var(n(0)), x.T.chunk(n(3)), x.logsumexp(n(0)), x.roll(n(1), n(0)), T.Tensor(n(2), 3).shape, T.Tensor(n(2)).shape, T.zeros((n(2), n(3))), x.movedim(n(0), n(1))
+n, f = np.int64, T.nn.functional; out = T.nn.MaxPool2d(n(2))(T.ones(1, 1, 4, 4)), T.nn.LayerNorm(n(3))(T.arange(6.).reshape(2, 3)), f.conv2d(T.ones(1, 1, 4, 4), T.ones(1, 1, 3, 3), stride=n(2), padding=n(1)), f.avg_pool2d(T.ones(1, 1, 4, 4), n(2)), T.nn.LSTM(n(2), n(3), n(1))(T.ones(1, 1, 2))[0].shape
+i = T.tensor([1, 2]); out = 1 << i, 8 >> i, i << 1, i >> i, 3 & i, i ^ True
+T.ones(2) & 1
+T.tensor([1, 2]) | 1.5
+1.5 << T.tensor([1])
+~T.ones(2)
 D = T.distributions; p = T.tensor([.1, .6]); out = [(d.mode, d.cdf(p), d.icdf(p)) for d in (D.Normal(T.tensor([0., 1.]), 2.), D.Uniform(T.tensor([0., -1.]), 3.), D.Laplace(T.tensor([0., 1.]), 2.), D.LogNormal(T.tensor([0., 1.]), 2.), D.Exponential(T.tensor([1., 2.])))], D.Bernoulli(T.tensor([.2, .5, .7])).mode, D.Bernoulli(p).enumerate_support(), D.Categorical(T.tensor([[.2, .8], [.6, .4]])).mode, D.Categorical(T.ones(2, 3)).enumerate_support(expand=False), D.Categorical(T.ones(2, 3)).perplexity(), D.MultivariateNormal(p, scale_tril=T.tensor([[1., 0.], [.5, 2.]])).precision_matrix
 T.manual_seed(0); x = T.randn(20, 3); out = [(s, u.abs(), v.abs(), T.rand(1)) for u, s, v in (T.pca_lowrank(x, q=2), T.svd_lowrank(x.T, 2), T.pca_lowrank(x, center=False))]
 """

@@ -147,7 +147,7 @@ def tensor_split(input, indices_or_sections, dim=0):
     n = input.shape[axis]
     if isinstance(indices_or_sections, Tensor):
         indices_or_sections = indices_or_sections.tolist()
-    if isinstance(indices_or_sections, int):
+    if isinstance(indices_or_sections, int | np.integer):
         if indices_or_sections <= 0:
             raise RuntimeError(f"number of sections must be larger than 0, got {indices_or_sections}")
         size, more = divmod(n, indices_or_sections)
@@ -331,7 +331,7 @@ def gradient(input, *, spacing=1, dim=None, edge_order=1):
     """The slopes of a function from its values, along each dimension: by both neighbours, at the edges by one."""
     if edge_order != 1:
         raise NotImplementedError("gradient with edge_order=2 is not built: use 1.")
-    dims = range(input.ndim) if dim is None else [dim] if isinstance(dim, int) else dim
+    dims = range(input.ndim) if dim is None else [dim] if isinstance(dim, int | np.integer) else dim
     spacing = 1 if spacing is None else spacing
     axes = [axis_of(d, input.ndim) for d in dims]
     steps = list(spacing) if isinstance(spacing, tuple | list) else [spacing] * len(axes)

@@ -227,7 +227,7 @@ def full(size: Any, fill_value: Any, *, dtype: Any = None, device: Any = None, r
     >>> T.full((2,), 7.0)
     tensor([7., 7.])
     """
-    size = (size,) if isinstance(size, int) else size
+    size = (size,) if isinstance(size, int | np.integer) else size
     fill_value = dtypes.number(fill_value)
     kind = as_array(fill_value).dtype if dtype is None else dtypes.to_numpy_dtype(dtype)
     value = fill_value._data if isinstance(fill_value, Tensor) else fitted(fill_value, kind)

@@ -5,6 +5,8 @@ from __future__ import annotations
 import builtins
 import math
 
+import numpy as np
+
 from ..binding import public
 from ..shapes.permute import permute
 from ..shapes.shape import axis_of, broadcast_to, reshape
@@ -27,10 +29,10 @@ def inner(input, other):
 @public(method=False)
 def tensordot(a, b, dims=2):
     """The sums of products over pairs of dimensions: the last `dims` of `a` with the first of `b`, or as listed."""
-    if isinstance(dims, int):
+    if isinstance(dims, int | np.integer):
         left, right = list(range(a.ndim - dims, a.ndim)), list(range(dims))
     else:
-        left, right = ([d] if isinstance(d, int) else list(d) for d in dims)
+        left, right = ([d] if isinstance(d, int | np.integer) else list(d) for d in dims)
     left, right = [axis_of(d, a.ndim) for d in left], [axis_of(d, b.ndim) for d in right]
     for i, j in zip(left, right, strict=True):
         if a.shape[i] == 1 != b.shape[j]:

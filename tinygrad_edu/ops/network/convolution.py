@@ -203,7 +203,7 @@ class ConvolutionTransposed(Op, name="ConvolutionBackward0"):
 
 def as_tuple(value, n):
     """One number for each of `n` dimensions."""
-    values = (value,) if isinstance(value, int) else tuple(value)
+    values = (value,) if isinstance(value, int | np.integer) else tuple(value)
     return values * n if len(values) == 1 else values
 
 

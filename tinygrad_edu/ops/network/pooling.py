@@ -208,7 +208,7 @@ def _window_arguments(name, input, kernel_size, stride, padding):
     if input.ndim not in (3, 4):
         raise RuntimeError(f"{name}: Expected 3D or 4D input (batch of images), but got {list(input.shape)}")
     kernel = as_tuple(kernel_size, 2)
-    stride = kernel if stride is None or stride == () else as_tuple(stride, 2)
+    stride = kernel if stride is None or (isinstance(stride, tuple) and not stride) else as_tuple(stride, 2)
     padding = as_tuple(padding, 2)
     for s in stride:
         if s < 1:
@@ -300,7 +300,9 @@ def adaptive_avg_pool2d(input, output_size):
     """Means of `output_size` windows that cover each image evenly; None keeps a size."""
     if input.ndim < 3:
         raise ValueError(f"Input dimension should be at least 3, but got {input.ndim}.")
-    sizes = (output_size,) * 2 if output_size is None or isinstance(output_size, int) else tuple(output_size)
+    sizes = (
+        (output_size,) * 2 if output_size is None or isinstance(output_size, int | np.integer) else tuple(output_size)
+    )
     if len(sizes) != 2 or min(n or 0 for n in sizes) < 0:
         raise RuntimeError(f"adaptive_avg_pool2d: output_size must be 2 numbers that are not negative, but got {sizes}")
     sizes = tuple(n if m is None else m for n, m in zip(input.shape[-2:], sizes, strict=True))

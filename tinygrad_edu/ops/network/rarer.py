@@ -85,7 +85,11 @@ def _adaptive(name, dims, reduce):
     def pool(input, output_size, return_indices=False):
         if return_indices:
             raise NotImplementedError(f"{name} with return_indices is not built: leave it out.")
-        sizes = (output_size,) * dims if output_size is None or isinstance(output_size, int) else tuple(output_size)
+        sizes = (
+            (output_size,) * dims
+            if output_size is None or isinstance(output_size, int | np.integer)
+            else tuple(output_size)
+        )
         sizes = [n if m is None else m for n, m in zip(input.shape[-dims:], sizes, strict=True)]
         rows = []
         for place in itertools.product(*(range(m) for m in sizes)):

@@ -144,4 +144,4 @@ def logsumexp(input, dim, keepdim=False):
     >>> T.logsumexp(T.tensor([1000.0, 1000.0]), dim=0)
     tensor(1000.6932)
     """
-    return Logsumexp.apply(input, dim=(dim,) if isinstance(dim, int) else tuple(dim), keepdim=keepdim)
+    return Logsumexp.apply(input, dim=(dim,) if isinstance(dim, int | np.integer) else tuple(dim), keepdim=keepdim)

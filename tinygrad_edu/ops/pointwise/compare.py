@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from ... import dtypes
 from ...overrides import overridable
 from ...tensor import Tensor, bind
 from ..binding import operator, public
@@ -46,29 +47,37 @@ class Ge(_Compare):
         return np.greater_equal(self, other)
 
 
+def _whole(name, self, other):
+    """The operands, if both are whole numbers: only these have bits."""
+    kind = np.result_type(self, other)
+    if kind.kind == "f":
+        raise NotImplementedError(f'"{name}_cpu" not implemented for {dtypes.from_numpy_dtype(kind).legacy_name!r}')
+    return self, other
+
+
 class BitwiseAnd(_Compare):
     def forward(self, other):
-        return np.bitwise_and(self, other)
+        return np.bitwise_and(*_whole("bitwise_and", self, other))
 
 
 class BitwiseOr(_Compare):
     def forward(self, other):
-        return np.bitwise_or(self, other)
+        return np.bitwise_or(*_whole("bitwise_or", self, other))
 
 
 class BitwiseXor(_Compare):
     def forward(self, other):
-        return np.bitwise_xor(self, other)
+        return np.bitwise_xor(*_whole("bitwise_xor", self, other))
 
 
 class BitwiseLeftShift(_Compare):
     def forward(self, other):
-        return np.left_shift(self, other)
+        return np.left_shift(*_whole("lshift", self, other))
 
 
 class BitwiseRightShift(_Compare):
     def forward(self, other):
-        return np.right_shift(self, other)
+        return np.right_shift(*_whole("rshift", self, other))
 
 
 class BitwiseNot(Op):
@@ -207,9 +216,21 @@ def bitwise_right_shift(input, other):
     return BitwiseRightShift.apply(input, other)
 
 
+@operator("__rlshift__")
+def __rlshift__(self, other):
+    return bitwise_left_shift(other, self)
+
+
+@operator("__rrshift__")
+def __rrshift__(self, other):
+    return bitwise_right_shift(other, self)
+
+
 @public(inplace=BitwiseNot, operators=("__invert__",))
 def bitwise_not(input):
     """~input."""
+    if input.dtype.is_floating_point:
+        raise TypeError("~ (operator.invert) is only implemented on integer and Boolean-type tensors")
     return BitwiseNot.apply(input)
 
 

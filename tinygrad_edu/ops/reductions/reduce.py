@@ -23,7 +23,7 @@ def normalized_dims(dim, ndim):
     if dim is None or (isinstance(dim, tuple | list) and not dim):
         return tuple(range(ndim))
     axes = []
-    for d in (dim,) if isinstance(dim, int) else dim:
+    for d in (dim,) if isinstance(dim, int | np.integer) else dim:
         axis = axis_of(d, ndim)
         if axis in axes:
             raise RuntimeError(f"dim {axis} appears multiple times in the list of dims")
@@ -49,7 +49,7 @@ def numel_along(sizes, dim):
 
 
 def as_dims(dim):
-    return () if dim is None else (dim,) if isinstance(dim, int) else tuple(dim)
+    return () if dim is None else (dim,) if isinstance(dim, int | np.integer) else tuple(dim)
 
 
 def summed(array, dtype):

@@ -273,7 +273,7 @@ def split(tensor, split_size_or_sections, dim=0):
     """
     axis = axis_of(dim, tensor.ndim)
     n = tensor.shape[axis]
-    if isinstance(split_size_or_sections, int):
+    if isinstance(split_size_or_sections, int | np.integer):
         if split_size_or_sections < 0 or (split_size_or_sections == 0 and n):
             raise RuntimeError(f"split expects split_size be non-negative, but got split_size={split_size_or_sections}")
         return Split.apply(tensor, split_size=split_size_or_sections, dim=axis)

@@ -125,7 +125,7 @@ def movedim(input, source, destination):
     """The dimensions `source` at the places `destination`, the others in their order."""
     n = input.ndim
     source, destination = (
-        tuple(axis_of(d, n) for d in ((x,) if isinstance(x, int) else x)) for x in (source, destination)
+        tuple(axis_of(d, n) for d in ((x,) if isinstance(x, int | np.integer) else x)) for x in (source, destination)
     )
     if len(source) != len(destination):
         raise RuntimeError(
@@ -169,7 +169,7 @@ def flipud(input):
 @public()
 def roll(input, shifts, dims=()):
     """The elements moved along `dims`, those pushed out coming in at the other end."""
-    shifts, dims = ((x,) if isinstance(x, int) else tuple(x or ()) for x in (shifts, dims))
+    shifts, dims = ((x,) if isinstance(x, int | np.integer) else tuple(x or ()) for x in (shifts, dims))
     if not shifts:
         raise RuntimeError("`shifts` required")
     if (dims or len(shifts) > 1) and len(shifts) != len(dims):
