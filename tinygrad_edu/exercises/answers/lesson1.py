@@ -17,15 +17,16 @@ def mean_of_two_slopes(f, x, eps):
 
 
 @central_difference.wrong(
-    "This is the one-sided difference: it starts at x. A central difference looks as far to the left of x as to the "
-    "right, and its error shrinks with eps² instead of eps."
+    "This is the one-sided difference: it starts at x. A central difference looks equally far to the left and right of "
+    "x, and its error shrinks with eps² instead of eps."
 )
 def one_sided(f, x, eps):
     return (f(x + eps) - f(x)) / eps
 
 
 @central_difference.wrong(
-    "This is the one-sided difference, to the left: it ends at x. A central difference looks as far to the right."
+    "This is the one-sided difference, to the left: it ends at x. A central difference also looks equally far to the "
+    "right."
 )
 def one_sided_backward(f, x, eps):
     return (f(x) - f(x - eps)) / eps
@@ -43,22 +44,22 @@ def missing_parentheses(f, x, eps):
     return (f(x + eps) - f(x - eps)) / 2 * eps
 
 
-@central_difference.wrong("You divided by 2 alone: the width of the interval is 2·eps, and eps is missing.")
+@central_difference.wrong("You divided only by 2. The interval is 2·eps wide, so eps is missing.")
 def forgets_eps(f, x, eps):
     return (f(x + eps) - f(x - eps)) / 2
 
 
-@central_difference.wrong("The sign is turned round: a slope is the value on the right minus the value on the left.")
+@central_difference.wrong("The sign is reversed: a slope is the value on the right minus the value on the left.")
 def left_minus_right(f, x, eps):
     return (f(x - eps) - f(x + eps)) / (2 * eps)
 
 
-@central_difference.wrong("You added the two values: a slope is made of their difference.")
+@central_difference.wrong("You added the two values. A slope needs their difference.")
 def plus_for_minus(f, x, eps):
     return (f(x + eps) + f(x - eps)) / (2 * eps)
 
 
-@central_difference.wrong("Your points are half a step away from x, so the interval is eps wide, and not 2·eps.")
+@central_difference.wrong("Your points are half a step away from x, so the interval is eps wide instead of 2·eps.")
 def half_steps(f, x, eps):
     return (f(x + eps / 2) - f(x - eps / 2)) / (2 * eps)
 
@@ -108,7 +109,7 @@ def swapped(grad_output, a, b):
 
 
 @mul_backward.wrong(
-    "You returned the local derivatives alone. Each is multiplied by grad_output, the gradient that arrives from above."
+    "You returned only the local derivatives. Multiply each by grad_output, the gradient that arrives from above."
 )
 def ignores_grad_output(grad_output, a, b):
     return b, a
@@ -126,7 +127,7 @@ def adds(grad_output, a, b):
     return grad_output + b, grad_output + a
 
 
-@mul_backward.wrong("You multiplied by both factors: seen from a, the slope of a·b is b alone.")
+@mul_backward.wrong("You multiplied by both factors. Seen from a, the slope of a·b is just b.")
 def multiplies_by_both(grad_output, a, b):
     return grad_output * a * b, grad_output * a * b
 
@@ -168,15 +169,15 @@ def masked(grad_output, x):
 
 
 @relu_backward.wrong(
-    "You tested the sign of grad_output. What decides is the sign of x, the input of the forward pass: where x > 0 the "
-    "gradient goes through, whatever its own sign."
+    "You tested the sign of grad_output. The sign of x, the input of the forward pass, decides: where x > 0 the "
+    "gradient passes, whatever its sign."
 )
 def tests_grad_output(grad_output, x):
     return grad_output if grad_output > 0 else 0.0
 
 
 @relu_backward.wrong(
-    "You returned relu's derivative, 0 or 1, without the gradient that arrives from above: multiply by grad_output."
+    "You returned relu's derivative, 0 or 1, without the gradient that arrives from above. Multiply by grad_output."
 )
 def derivative_alone(grad_output, x):
     return 1.0 if x > 0 else 0.0
@@ -189,18 +190,18 @@ def value_for_derivative(grad_output, x):
     return grad_output * max(x, 0.0)
 
 
-@relu_backward.wrong("At x = 0 PyTorch takes the derivative 0: test x > 0, not x >= 0.")
+@relu_backward.wrong("At x = 0 PyTorch uses the derivative 0: test x > 0, not x >= 0.")
 def one_at_zero(grad_output, x):
     return grad_output if x >= 0 else 0.0
 
 
-@relu_backward.wrong("It is the wrong way round: the gradient goes through where x > 0 and stops where it is not.")
+@relu_backward.wrong("This is the wrong way round: the gradient passes where x > 0, and stops everywhere else.")
 def inverted(grad_output, x):
     return 0.0 if x > 0 else grad_output
 
 
 @relu_backward.criterion(
-    "Where x > 0 the gradient goes through, where x < 0 it stops",
+    "Where x > 0 the gradient passes, and where x < 0 it stops",
     points=2,
     cases=[(2.0, 3.0), (2.0, -1.0), (-2.0, 3.0), (-2.0, -1.0), (3.0, 0.25), (3.0, -0.25)],
     random=lambda rng: (round(rng.uniform(0.5, 3), 2) * int(rng.choice([-1, 1])), round(rng.uniform(-3, 3), 2)),

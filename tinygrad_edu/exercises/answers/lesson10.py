@@ -20,30 +20,29 @@ def divided(noise):
     return noise / (inputs / 2) ** 0.5
 
 
-@he_weight.wrong(
-    "You counted the rows: those are the outputs. What a row adds up are its inputs, and they are the columns."
-)
+@he_weight.wrong("You counted the rows: those are the outputs. A row adds up its inputs, and those are the columns.")
 def by_outputs(noise):
     return noise * np.sqrt(2 / noise.shape[0])
 
 
 @he_weight.wrong(
-    "This keeps the size through a layer alone. The ReLU behind it sets half of the values to 0 and so halves their mean square: "
-    "the variance must be twice as large."
+    "This preserves the size through a layer without ReLU. The ReLU sets half of the values to 0, which halves their "
+    "mean square. So the variance must be twice as large."
 )
 def without_relu(noise):
     return noise * np.sqrt(1 / noise.shape[1])
 
 
 @he_weight.wrong(
-    "2 / inputs is the variance that the weights shall have. Noise is multiplied by the standard deviation, which is its root."
+    "2 / inputs is the variance that the weights should have. Multiply the noise by the standard deviation, which is "
+    "its square root."
 )
 def by_the_variance(noise):
     return noise * (2 / noise.shape[1])
 
 
 @he_weight.wrong(
-    "This is Xavier's middle between what suits the forward and the backward pass. Here the inputs alone count, and the ReLU."
+    "This is Xavier's compromise between the forward and the backward pass. Here only the inputs and the ReLU count."
 )
 def xavier(noise):
     return noise * np.sqrt(2 / sum(noise.shape))
@@ -54,12 +53,12 @@ def grows(noise):
     return noise * np.sqrt(noise.shape[1] / 2)
 
 
-@he_weight.wrong("You divided by the number of all weights. A row adds up only its own: as many as there are columns.")
+@he_weight.wrong("You divided by the number of all weights. A row adds up only its own weights: one for each column.")
 def by_all(noise):
     return noise * np.sqrt(2 / noise.size)
 
 
-@he_weight.wrong("The root is of 2 / inputs as a whole; you took it of the inputs alone.")
+@he_weight.wrong("Take the root of the whole fraction 2 / inputs. You took it of the inputs only.")
 def root_of_inputs(noise):
     return noise * (2 / np.sqrt(noise.shape[1]))
 
@@ -79,7 +78,7 @@ def scaled(answer, noise):
 
 
 @he_weight.criterion(
-    "Through twenty such layers with a ReLU the mean square stays what it was, about",
+    "Through twenty such layers with a ReLU, the mean square stays about the same",
     cases=[(32,), (50,)],
 )
 def kept(answer, width):
@@ -114,8 +113,8 @@ def step_by_step(grad_output, x, w):
 
 
 @residual_backward.wrong(
-    "You followed the way through tanh and left out the shortcut: x also goes straight into the sum. What comes along both ways "
-    "adds up."
+    "You followed the path through tanh and left out the shortcut: x also goes straight into the sum. The gradients of "
+    "both paths add up."
 )
 def without_the_shortcut(grad_output, x, w):
     slope = 1 - math.tanh(w * x) ** 2
@@ -123,7 +122,7 @@ def without_the_shortcut(grad_output, x, w):
 
 
 @residual_backward.wrong(
-    "You followed the shortcut alone: x also goes through w · x and tanh. What comes along both ways adds up."
+    "You followed only the shortcut: x also goes through w · x and tanh. The gradients of both paths add up."
 )
 def shortcut_alone(grad_output, x, w):
     slope = 1 - math.tanh(w * x) ** 2
@@ -131,35 +130,32 @@ def shortcut_alone(grad_output, x, w):
 
 
 @residual_backward.wrong(
-    "You added the 1 of the shortcut as it is. It is a slope like the other one: the gradient that arrives is multiplied by it."
+    "You added the 1 of the shortcut unchanged. It is a slope like the other one: multiply it by the gradient that "
+    "arrives."
 )
 def one_as_it_is(grad_output, x, w):
     slope = 1 - math.tanh(w * x) ** 2
     return 1 + grad_output * w * slope, grad_output * x * slope
 
 
-@residual_backward.wrong("The gradient that arrives, grad_output, is missing: these are the local derivatives alone.")
+@residual_backward.wrong("The gradient that arrives, grad_output, is missing: these are only the local derivatives.")
 def ignores_grad_output(grad_output, x, w):
     slope = 1 - math.tanh(w * x) ** 2
     return 1 + w * slope, x * slope
 
 
-@residual_backward.wrong("The slope of tanh is missing: 1 − tanh², at the place w · x.")
+@residual_backward.wrong("The slope of tanh is missing: 1 − tanh², at w · x.")
 def without_the_slope(grad_output, x, w):
     return grad_output * (1 + w), grad_output * x
 
 
-@residual_backward.wrong(
-    "You took the slope of tanh at x. What goes into tanh is w · x, and its slope is the one there."
-)
+@residual_backward.wrong("You took the slope of tanh at x. The input of tanh is w · x, so take the slope there.")
 def slope_at_x(grad_output, x, w):
     slope = 1 - math.tanh(x) ** 2
     return grad_output * (1 + w * slope), grad_output * x * slope
 
 
-@residual_backward.wrong(
-    "The slope of tanh is 1 − tanh(w · x)²: the square is of what comes out of tanh, not of what goes in."
-)
+@residual_backward.wrong("The slope of tanh is 1 − tanh(w · x)²: square the output of tanh, not its input.")
 def square_of_the_input(grad_output, x, w):
     slope = 1 - (w * x) ** 2
     return grad_output * (1 + w * slope), grad_output * x * slope
@@ -172,14 +168,14 @@ def without_the_square(grad_output, x, w):
 
 
 @residual_backward.wrong(
-    "You squared y, which has x in it already. The slope of tanh is 1 minus the square of tanh(w · x) alone."
+    "You squared y, which already contains x. The slope of tanh is 1 minus the square of tanh(w · x) only."
 )
 def square_of_the_output(grad_output, x, w):
     slope = 1 - (x + math.tanh(w * x)) ** 2
     return grad_output * (1 + w * slope), grad_output * x * slope
 
 
-@residual_backward.wrong("w gets a gradient of the shortcut, too, in yours. The shortcut adds x, and w is not in it.")
+@residual_backward.wrong("Your w also gets a gradient from the shortcut. The shortcut adds x, and w is not part of it.")
 def shortcut_for_w(grad_output, x, w):
     slope = 1 - math.tanh(w * x) ** 2
     return grad_output * (1 + w * slope), grad_output * (1 + x * slope)
@@ -201,7 +197,7 @@ def local(answer, grad_output, x, w):
 
 
 @residual_backward.criterion(
-    "The gradient that arrives is multiplied by both ways together",
+    "The gradient that arrives is multiplied by the sum of both paths",
     points=2,
     cases=[(2.0, 0.5, 1.5), (-3.0, 1.0, -0.5), (0.5, -0.25, 3.0)],
     random=lambda rng: tuple(rng.uniform(-2, 2, size=3).round(2).tolist()),

@@ -36,7 +36,7 @@ class ValueWithList(Start):
         return type(self)(self.data * other.data, any(v.requires_grad for v in both), both)
 
 
-@record_parents.wrong("You recorded one parent. Both factors made the product, so both stand in `parents`.")
+@record_parents.wrong("You recorded one parent. Both factors made the product, so both belong in `parents`.")
 class DropsOne(Start):
     def __mul__(self, other):
         return type(self)(self.data * other.data, self.requires_grad or other.requires_grad, (self,))
@@ -62,20 +62,20 @@ class RecordsNumbers(Start):
         return type(self)(self.data * other.data, self.requires_grad or other.requires_grad, (self.data, other.data))
 
 
-@record_parents.wrong("You used a set: in a * a the factor stands twice, and both places receive a gradient.")
+@record_parents.wrong("You used a set. In a * a the factor appears twice, and both places receive a gradient.")
 class ParentsAsSet(Start):
     def __mul__(self, other):
         parents = tuple(sorted({self, other}, key=lambda v: v is not self))
         return type(self)(self.data * other.data, self.requires_grad or other.requires_grad, parents)
 
 
-@record_parents.wrong("The product has no parents: hand the two factors on, as the third argument of Value.")
+@record_parents.wrong("The product has no parents: pass the two factors as the third argument of Value.")
 class ForgetsParents(Start):
     def __mul__(self, other):
         return type(self)(self.data * other.data, self.requires_grad or other.requires_grad)
 
 
-@record_parents.wrong("The product came back as a plain number. Make a Value of it, which can remember its parents.")
+@record_parents.wrong("You returned the product as a plain number. Make it a Value, which can remember its parents.")
 class ReturnsANumber(Start):
     def __mul__(self, other):
         return self.data * other.data
@@ -117,26 +117,26 @@ def result(T, name):
 
 predict_leaf.right(LEAVES)
 predict_leaf.wrong(
-    "A leaf is what no recorded op made, and that is also every tensor that requires no grad: `is_leaf` is True for "
-    "it.",
+    "A leaf is a tensor that no recorded op made. So every tensor that requires no grad is a leaf too: its `is_leaf` "
+    "is True.",
     name="only_what_requires_grad",
 )(LEAVES | {"constant": False, "constant_product": False, "under_no_grad": False, "detached": False})
 predict_leaf.wrong(
-    "Not every op is recorded: where nothing requires grad, under no_grad, and after detach() there is no grad_fn, so "
+    "Not every op is recorded. If nothing requires grad, under no_grad, and after detach() there is no grad_fn, so "
     "the result is a leaf.",
     name="every_result_has_a_history",
 )(LEAVES | {"constant_product": False, "under_no_grad": False, "detached": False})
 predict_leaf.wrong(
     "A cast that changes the dtype is an op like any other: the result is a new tensor with a grad_fn, and .grad "
-    "stays on the tensor it was made from.",
+    "belongs to the original tensor.",
     name="a_cast_is_the_same_tensor",
 )(LEAVES | {"cast": True})
 predict_leaf.wrong(
-    "`.to()` a dtype that the tensor already has returns the very same tensor: nothing was computed.",
+    "`.to()` with the dtype that the tensor already has returns the very same tensor: nothing was computed.",
     name="every_to_makes_a_new_tensor",
 )(LEAVES | {"cast_to_itself": False})
 predict_leaf.wrong(
-    "`w = w - …` does not change the tensor, it gives its name to another: the result of the subtraction.",
+    "`w = w - …` does not change the tensor. It gives its name to another tensor: the result of the subtraction.",
     name="the_name_is_the_tensor",
 )(LEAVES | {"rebound": True})
 
@@ -175,16 +175,17 @@ def stacked(T, w, b, x, y):
 
 
 @line_loss.wrong(
-    "The graph is cut at w: `w.item()`, `w.detach()` and `w.data` take the number out, so no gradient finds its way back to w. "
-    "Compute with w itself."
+    "The graph is cut at w: `w.item()`, `w.detach()` and `w.data` take the number out, so no gradient can get back to "
+    "w. Compute with w itself."
 )
 def item(T, w, b, x, y):
     return ((w.item() * x + b - y) ** 2).mean()
 
 
 @line_loss.wrong(
-    "The loss has no graph behind it. `T.tensor([...])` copies the numbers into a new tensor, a leaf without history: to put "
-    "tensors together use T.stack, or compute with whole tensors. Under no_grad or after detach() nothing is recorded either."
+    "The loss has no graph behind it. `T.tensor([...])` copies the numbers into a new tensor, a leaf without history. "
+    "To put tensors together, use T.stack, or compute with whole tensors. Under no_grad or after detach() nothing is "
+    "recorded either."
 )
 def new_tensor(T, w, b, x, y):
     predicted = T.tensor([(w * x[i] + b).item() for i in range(len(x))])
@@ -192,9 +193,9 @@ def new_tensor(T, w, b, x, y):
 
 
 @line_loss.wrong(
-    "The loss requires grad and has no graph behind it: `loss.requires_grad = True`, or a new tensor made with "
-    "`requires_grad=True`, silences the error and fixes nothing. The loss is a leaf of its own, and the gradient ends there. Look for "
-    "the line where the numbers were copied."
+    "The loss requires grad but has no graph behind it: `loss.requires_grad = True`, or a new tensor made with "
+    "`requires_grad=True`, silences the error and fixes nothing. The loss is now a leaf, and the gradient ends there. "
+    "Look for the line where the numbers were copied."
 )
 def requires_grad_on_the_loss(T, w, b, x, y):
     loss = new_tensor(T, w, b, x, y)
@@ -203,14 +204,14 @@ def requires_grad_on_the_loss(T, w, b, x, y):
 
 
 @line_loss.wrong(
-    "You returned a plain number: `.item()` and `float()` copy it out of the graph. The loss stays a tensor, so that "
-    "backward() can start from it."
+    "You returned a plain number: `.item()` and `float()` copy it out of the graph. The loss must stay a tensor, so "
+    "that backward() can start from it."
 )
 def plain_number(T, w, b, x, y):
     return ((w * x + b - y) ** 2).mean().item()
 
 
-@line_loss.wrong("This is the sum of the squares. Their mean is asked for: it does not grow with the number of points.")
+@line_loss.wrong("This is the sum of the squares. Return their mean: it does not grow with the number of points.")
 def sum_for_mean(T, w, b, x, y):
     return ((w * x + b - y) ** 2).sum()
 
@@ -251,27 +252,28 @@ def probability_of_the_target(T, scores, target):
 
 
 @class_loss.wrong(
-    "argmax gives a whole number: it does not move when a score moves a little, so it has no gradient, and `requires_grad = True` on "
-    "such a loss only silences the error. Use the score of the target against all scores."
+    "argmax gives an integer. It does not move when a score moves a little, so it has no gradient, and `requires_grad "
+    "= True` on such a loss only silences the error. Compare the score of the target with all scores."
 )
 def argmax(T, scores, target):
     return T.tensor(float(scores.argmax().item() != target))
 
 
 @class_loss.wrong(
-    "The value is right, and no graph is behind it: `detach()`, `.item()`, `T.tensor(…)` or no_grad cut the way back to the scores."
+    "The value is right, but there is no graph behind it: `detach()`, `.item()`, `T.tensor(…)` or no_grad cut the way "
+    "back to the scores."
 )
 def cut_from_the_scores(T, scores, target):
     return log_softmax(T, scores, target).detach()
 
 
-@class_loss.wrong("This is the probability of the target: a loss must fall when it rises. Take minus its logarithm.")
+@class_loss.wrong("This is the probability of the target. A loss must fall when it rises. Take minus its logarithm.")
 def probability(T, scores, target):
     e = T.exp(scores)
     return e[target] / e.sum()
 
 
-@class_loss.wrong("The sign is turned round: this grows as the target's score rises, and a loss must fall.")
+@class_loss.wrong("The sign is reversed: this grows as the target's score rises, but a loss must fall.")
 def log_likelihood(T, scores, target):
     return scores[target] - T.log(T.exp(scores).sum())
 
@@ -283,7 +285,7 @@ def logarithm_before_sum(T, scores, target):
     return T.log(T.exp(scores)).sum() - scores[target]
 
 
-@class_loss.wrong("The target's score is added, and should be subtracted: the loss falls as it rises.")
+@class_loss.wrong("You added the target's score. Subtract it: the loss falls as the score rises.")
 def plus_the_score(T, scores, target):
     return T.log(T.exp(scores).sum()) + scores[target]
 
@@ -328,12 +330,12 @@ def looked_up_twice(tape, ops, values):
     return last
 
 
-@replay.wrong("The inputs of a step were handed over in another order: y - x is not x - y. Keep the order of the tape.")
+@replay.wrong("You passed the inputs of a step in another order: y - x is not x - y. Keep the order of the tape.")
 def inputs_in_another_order(tape, ops, values):
     return in_a_copy([(result, op, inputs[::-1]) for result, op, inputs in tape], ops, values)
 
 
-@replay.wrong("You returned every value that was computed. The value of the last step is asked for.")
+@replay.wrong("You returned every value that was computed. Return only the value of the last step.")
 def all_values(tape, ops, values):
     known = dict(values)
     for result, op, inputs in tape:
@@ -342,15 +344,15 @@ def all_values(tape, ops, values):
 
 
 @replay.wrong(
-    "You returned the result of the first step: is a `return` inside of the loop? The tape goes on to its end."
+    "You returned the result of the first step. Is there a `return` inside the loop? Run the tape to its end."
 )
 def stops_after_one_step(tape, ops, values):
     return in_a_copy(tape[:1], ops, values)
 
 
 @replay.wrong(
-    "The numbers are right, but the results were written into `values`, which is the caller's. Replayed with the same dict, a tape "
-    "would find its own old results there. Work on a copy."
+    "The numbers are right, but you wrote the results into `values`, which belongs to the caller. If the tape is "
+    "replayed with the same dict, it finds its old results there. Work on a copy."
 )
 def writes_into_values(tape, ops, values):
     for result, op, inputs in tape:
@@ -358,7 +360,7 @@ def writes_into_values(tape, ops, values):
     return values[tape[-1][0]]
 
 
-@replay.wrong("A step was given the *names* of its inputs. Look up what each name stands for now.")
+@replay.wrong("You passed a step the *names* of its inputs. Look up the current value of each name.")
 def hands_names_over(tape, ops, values):
     known = dict(values)
     for result, op, inputs in tape:

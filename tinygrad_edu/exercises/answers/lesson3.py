@@ -66,8 +66,8 @@ def reversed_postorder(root, inputs):
 
 
 @topological_order.wrong(
-    "This is preorder: a node comes as soon as it is first met. But a node must wait until everything that uses it "
-    "has run, or it passes on a gradient that is not complete yet."
+    "This is preorder: each node comes as soon as it is first met. But a node must wait until everything that uses it "
+    "has run. Otherwise it passes on an incomplete gradient."
 )
 def preorder(root, inputs):
     order = []
@@ -83,8 +83,8 @@ def preorder(root, inputs):
 
 
 @topological_order.wrong(
-    "This goes level by level: a node comes as soon as it is first met, from above. But one that is met early may be used "
-    "late, and has to wait for all that uses it."
+    "This goes level by level: each node comes as soon as it is first met from above. But a node that is met early may "
+    "be used late, and it has to wait for everything that uses it."
 )
 def level_by_level(root, inputs):
     order = [root]
@@ -94,7 +94,8 @@ def level_by_level(root, inputs):
 
 
 @topological_order.wrong(
-    "A node comes once for every path to it. Remember what was visited: it runs once, with the sum of what arrives."
+    "A node comes once for every path to it. Remember which nodes you visited: each runs once, with the sum of what "
+    "arrives."
 )
 def visits_twice(root, inputs):
     order, stack = [], [root]
@@ -105,8 +106,8 @@ def visits_twice(root, inputs):
 
 
 @topological_order.wrong(
-    "Some nodes never become ready: you count a node's inputs where you should count its uses, that is how many nodes "
-    "wait to send it a gradient. In a diamond the two numbers differ."
+    "Some nodes never become ready: you count a node's inputs where you should count its uses, which are the gradients "
+    "it waits for. In a diamond the two numbers differ."
 )
 def counts_inputs_for_uses(root, inputs):
     waiting, order, ready = {name: len(inputs[name]) for name in inputs}, [], [root]
@@ -120,14 +121,14 @@ def counts_inputs_for_uses(root, inputs):
 
 
 @topological_order.wrong(
-    "The order is turned round: this is the order of the forward pass, inputs first. Backward starts at the root."
+    "The order is reversed: this is the order of the forward pass, inputs first. Backward starts at the root."
 )
 def forward_order(root, inputs):
     return by_counting_uses(root, inputs)[::-1]
 
 
 @topological_order.wrong(
-    "You took the nodes as they stand in the dict. A graph may be written down in any order: start at the root and follow "
+    "You took the nodes in the order of the dict. A dict may list a graph in any order: start at the root and follow "
     "the inputs."
 )
 def as_it_is_written(root, inputs):
@@ -135,14 +136,14 @@ def as_it_is_written(root, inputs):
 
 
 @topological_order.wrong(
-    "The nodes without inputs are left out. They are the leaves: the gradient that arrives there is what backward is for, and "
+    "You left out the nodes without inputs. They are the leaves: backward exists to deliver their gradients, and "
     "`AccumulateGrad` is a node like the others."
 )
 def leaves_left_out(root, inputs):
     return [name for name in by_counting_uses(root, inputs) if inputs[name]]
 
 
-@topological_order.wrong("The root is left out. It is the first to run: it receives the seed.")
+@topological_order.wrong("You left out the root. It runs first: it receives the seed.")
 def root_left_out(root, inputs):
     return by_counting_uses(root, inputs)[1:]
 
@@ -186,21 +187,21 @@ smallest_graph.wrong(
     "In a chain there is only one order. Something must be used twice before an order can be wrong.", name="chain"
 )(CHAIN)
 smallest_graph.wrong(
-    "In a tree nothing is used twice: every node has its whole gradient as soon as it is met.", name="tree"
+    "In a tree nothing is used twice: every node has its complete gradient as soon as it is met.", name="tree"
 )(TREE)
 smallest_graph.wrong(
-    "Something is used twice here, but all that use it come before it in this order, so it has the sum in time. A node must "
-    "be met early and used late.",
+    "Something is used twice here, but everything that uses it comes before it in this order, so its sum is complete "
+    "in time. A node must be met early and used late.",
     name="diamond",
 )(DIAMOND)
 smallest_graph.wrong(
-    "A node is met too early here, and no harm is done: it has no inputs, so it hands nothing on, and what arrives late is "
-    "still added. Give it something to hand on.",
+    "A node is met too early here, but it does no harm. It has no inputs, so it passes nothing on, and what arrives "
+    "late is still added. Give it an input to pass its gradient to.",
     name="early_and_harmless",
 )({"L": ["a", "b"], "b": ["a"], "a": []})
 smallest_graph.wrong(
-    "`L` uses nothing here: each node stands with the nodes that it was *computed from*, and `L`, the result, with its inputs. "
-    "Turn the arrows round.",
+    "`L` uses nothing here. Each node lists the nodes that it was *computed from*, and `L`, the result, lists its "
+    "inputs. Reverse the arrows.",
     name="reversed_arrows",
 )({"x": ["a"], "a": ["L", "b"], "b": ["L"], "L": []})
 smallest_graph.wrong(
@@ -210,9 +211,7 @@ smallest_graph.wrong(
 smallest_graph.wrong("This goes in a circle: a node would wait for its own result.", name="circle")(
     {"L": ["a"], "a": ["L"]}
 )
-smallest_graph.wrong("There is no L: the root of the graph is to have this name.", name="no_root")(
-    {"a": ["b"], "b": []}
-)
+smallest_graph.wrong("There is no L. The root of the graph must have this name.", name="no_root")({"a": ["b"], "b": []})
 
 
 def what_it_shows(graph):
@@ -242,7 +241,7 @@ def what_it_shows(graph):
 
 
 @smallest_graph.criterion(
-    "Level by level from L, some node hands on its gradient before all of it is there, and no smaller graph shows it",
+    "Level by level from L, some node passes on its gradient before it is complete, and no smaller graph shows this",
     points=2,
     cases=[()],
     measure=what_it_shows,
@@ -283,7 +282,7 @@ def accumulate_by_pulling(order, inputs, local):
     return grads
 
 
-@backward_pass.wrong("A node used twice receives two gradients, and their sum counts: write `+=`, not `=`.")
+@backward_pass.wrong("A node that is used twice receives two gradients, and you need their sum: write `+=`, not `=`.")
 def assigns(order, inputs, local):
     grads = {name: 0.0 for name in order}
     grads[order[0]] = 1.0
@@ -302,7 +301,9 @@ def seed_is_zero(order, inputs, local):
     return grads
 
 
-@backward_pass.wrong("Every node started with gradient 1. Only the root does; the others start from 0.")
+@backward_pass.wrong(
+    "You started every node with the gradient 1. Only the root starts with 1; the others start with 0."
+)
 def seed_everywhere(order, inputs, local):
     grads = {name: 1.0 for name in order}
     for name in order:
@@ -312,8 +313,7 @@ def seed_everywhere(order, inputs, local):
 
 
 @backward_pass.wrong(
-    "You passed on the local derivative alone. The chain rule multiplies it by the gradient that the node itself "
-    "received."
+    "You passed on only the local derivative. The chain rule multiplies it by the gradient that the node received."
 )
 def local_alone(order, inputs, local):
     grads = {name: 0.0 for name in order}
@@ -325,7 +325,7 @@ def local_alone(order, inputs, local):
 
 
 @backward_pass.wrong(
-    "In x*x the input stands twice, and each place passes its own gradient. A dict or a set of inputs keeps only one "
+    "In x*x the input appears twice, and each place sends its own gradient. A dict or a set of inputs keeps only one "
     "of them."
 )
 def square_counted_once(order, inputs, local):
@@ -338,8 +338,9 @@ def square_counted_once(order, inputs, local):
 
 
 @backward_pass.wrong(
-    "Only the root handed its gradient on. Either the loop ended after one node, with a `return` inside of it, or it went through "
-    "the order from its end, where the nodes have received nothing yet. Backward starts at the root, which is the first."
+    "Only the root passed its gradient on. Either a `return` inside the loop ended it after one node, or the loop went "
+    "through the order from its end, where the nodes have received nothing yet. Backward starts at the root, which "
+    "comes first."
 )
 def from_the_end(order, inputs, local):
     grads = {name: 0.0 for name in order}
@@ -350,7 +351,9 @@ def from_the_end(order, inputs, local):
     return grads
 
 
-@backward_pass.wrong("You returned the gradients of the leaves. That of every node is asked for, the root's 1 too.")
+@backward_pass.wrong(
+    "You returned the gradients of the leaves. Return the gradient of every node, including the root's 1."
+)
 def leaves_alone(order, inputs, local):
     return {name: grad for name, grad in accumulate(order, inputs, local).items() if not inputs[name]}
 
@@ -363,7 +366,7 @@ def along_a_chain(answer, order, inputs, local):
 
 
 @backward_pass.criterion(
-    "What arrives on several paths is summed",
+    "Gradients that arrive on several paths are summed",
     points=2,
     cases=[
         (["L", "a", "b", "x"], DIAMOND, {"L": [2.0, 3.0], "a": [5.0], "b": [7.0], "x": []}),
@@ -408,8 +411,8 @@ def asked_for(T, w, x):
 
 
 @every_gradient.wrong(
-    "Values in between have None: the engine drops their gradients as soon as they were handed on. Call `retain_grad()` on each "
-    "*before* backward(), or ask `autograd.grad` for them."
+    "Values in between have None: the engine drops their gradients as soon as it has passed them on. Call "
+    "`retain_grad()` on each *before* backward(), or ask `autograd.grad` for them."
 )
 def nothing_retained(T, w, x):
     p = w * x
@@ -426,14 +429,14 @@ def loss_not_retained(T, w, x):
     return retained(T, w, x) | {"L": None}
 
 
-@every_gradient.wrong("You returned the values of the forward pass. Their gradients are asked for.")
+@every_gradient.wrong("You returned the values of the forward pass. Return their gradients.")
 def values(T, w, x):
     p = w * x
     d = p - 1
     return {"w": w.detach(), "p": p.detach(), "d": d.detach(), "L": (d**2).detach()}
 
 
-@every_gradient.wrong("Everything got the gradient of w. Each value has a slope of its own: retain it there.")
+@every_gradient.wrong("Everything got the gradient of w. Each value has its own slope: retain it there.")
 def one_for_all(T, w, x):
     (((w * x) - 1) ** 2).backward()
     return {name: w.grad for name in ("w", "p", "d", "L")}
@@ -466,18 +469,18 @@ def in_one_line(T, y, seen):
 
 
 @halve_gradient.wrong(
-    "The hook returned nothing, and so the gradient went on as it came: a hook changes it by what it *returns*."
+    "The hook returned nothing, so the gradient went on unchanged. A hook changes it by what it *returns*."
 )
 def only_looks(T, y, seen):
     return y.register_hook(lambda grad: seen.append(grad))
 
 
-@halve_gradient.wrong("Nothing was put into `seen`: append the gradient there, as it arrived.")
+@halve_gradient.wrong("Nothing was put into `seen`: append the gradient as it arrived.")
 def only_halves(T, y, seen):
     return y.register_hook(lambda grad: grad / 2)
 
 
-@halve_gradient.wrong("You put the halved gradient into `seen`; what *arrived* belongs there.")
+@halve_gradient.wrong("You put the halved gradient into `seen`. Put the gradient that *arrived* there.")
 def sees_the_half(T, y, seen):
     def hook(grad):
         seen.append(grad / 2)
@@ -487,8 +490,8 @@ def sees_the_half(T, y, seen):
 
 
 @halve_gradient.wrong(
-    "The hook changed the gradient in place. It is not yours: what was handed to somebody else is halved with it. Return a new "
-    "tensor."
+    "The hook changed the gradient in place. It does not belong to the hook: others may hold the same tensor, and "
+    "theirs is halved too. Return a new tensor."
 )
 def halves_in_place(T, y, seen):
     def hook(grad):
@@ -499,13 +502,13 @@ def halves_in_place(T, y, seen):
 
 
 @halve_gradient.wrong(
-    "The handle is missing: return what `register_hook` gives, or nobody can take the hook away again."
+    "The handle is missing: return what `register_hook` returns, or nobody can remove the hook again."
 )
 def no_handle(T, y, seen):
     with_a_function(T, y, seen)
 
 
-@halve_gradient.wrong("The gradient was doubled on its way. Half of it is to go on.")
+@halve_gradient.wrong("You doubled the gradient. Let half of it pass.")
 def doubles(T, y, seen):
     return y.register_hook(lambda grad: seen.append(grad.clone()) or grad * 2)
 
@@ -521,7 +524,7 @@ def on_its_way(answer, T, x, grad_output):
     return {"seen": seen, "x.grad": x.grad, "what is beside it": other.grad, "what was handed in": grad_output}
 
 
-@halve_gradient.criterion("The handle takes the hook away", cases=[(3.0,)])
+@halve_gradient.criterion("The handle removes the hook", cases=[(3.0,)])
 def taken_away(answer, T, x):
     x = T.tensor(x, requires_grad=True)
     y, seen = x * 2, []

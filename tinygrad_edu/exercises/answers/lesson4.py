@@ -40,7 +40,7 @@ def axis_by_axis(grad, shape):
 
 
 @unbroadcast.wrong(
-    "You returned grad as it came, in the shape of the result. An element that was repeated receives a gradient from "
+    "You returned grad unchanged, in the shape of the result. An element that was repeated receives a gradient from "
     "every copy: sum them."
 )
 def no_sum(grad, shape):
@@ -59,14 +59,14 @@ def takes_the_first(grad, shape):
     return grad
 
 
-@unbroadcast.wrong("You averaged the copies' gradients. The chain rule sums over all paths: no division.")
+@unbroadcast.wrong("You averaged the gradients of the copies. The chain rule sums over all paths, without division.")
 def mean_of_the_copies(grad, shape):
     grad = grad.mean(axis=tuple(range(grad.ndim - len(shape))))
     return grad.mean(axis=tuple(i for i, n in enumerate(shape) if n == 1), keepdims=True)
 
 
 @unbroadcast.wrong(
-    "You summed over the wrong axis. Broadcasting lines shapes up at their *last* axis; the missing axes are in front."
+    "You summed over the wrong axis. Broadcasting aligns shapes at their *last* axis; the missing axes are in front."
 )
 def aligned_at_the_first_axis(grad, shape):
     grad = grad.sum(axis=tuple(range(len(shape), grad.ndim)))
@@ -75,7 +75,7 @@ def aligned_at_the_first_axis(grad, shape):
 
 
 @unbroadcast.wrong(
-    "An axis of size 1 was summed away. The gradient has the shape of the input: keep it, `keepdims=True`."
+    "You summed an axis of size 1 away. The gradient has the shape of the input: keep the axis with `keepdims=True`."
 )
 def axis_dropped(grad, shape):
     grad = grad.sum(axis=tuple(range(grad.ndim - len(shape))))
@@ -197,16 +197,16 @@ def by_einsum(grad_output, a, b):
 
 
 @matmul_backward.wrong(
-    "In each of the two products a transpose is missing. Write the shapes down: the gradient of a has the shape of a, that of b "
-    "the shape of b."
+    "A transpose is missing in each of the two products. Write down the shapes: the gradient of a has the shape of a, "
+    "and the gradient of b has the shape of b."
 )
 def no_transpose(grad_output, a, b):
     return grad_output @ b, a @ grad_output
 
 
 @matmul_backward.wrong(
-    "The order of the products is swapped; matrices do not commute. The gradient of a keeps grad_output on the left, "
-    "as a stands left of b."
+    "You swapped the order of the factors, but matrices do not commute. The gradient of a has grad_output on the left, "
+    "just as a is left of b."
 )
 def order_swapped(grad_output, a, b):
     return b.T @ grad_output, grad_output @ a.T
@@ -219,7 +219,7 @@ def element_by_element(grad_output, a, b):
     return grad_output * b, grad_output * a
 
 
-@matmul_backward.wrong("The two gradients are exchanged: the first belongs to a.")
+@matmul_backward.wrong("The two gradients are swapped: the first belongs to a.")
 def exchanged(grad_output, a, b):
     return a.T @ grad_output, grad_output @ b.T
 
@@ -265,8 +265,8 @@ def as_pytorch_in_another_order(output, gradient=None):
 
 
 @first_gradient.wrong(
-    "A vector was taken for its sum, silently: that is what starting with ones means. PyTorch raises a RuntimeError, "
-    "because which gradient you want is for you to say."
+    "You silently took the sum of a vector: that is what starting with ones means. PyTorch raises a RuntimeError "
+    "instead, because you must say which gradient you want."
 )
 def silently_summed(output, gradient=None):
     if gradient is None:
@@ -275,7 +275,7 @@ def silently_summed(output, gradient=None):
 
 
 @first_gradient.wrong(
-    "A tensor with one element counts as a scalar, whatever its number of axes: [1.0] needs no gradient either."
+    "A tensor with one element counts as a scalar, however many axes it has: [1.0] needs no gradient either."
 )
 def refuses_one_element(output, gradient=None):
     if gradient is None and output.shape != ():
@@ -289,8 +289,8 @@ def any_shape(output, gradient=None):
 
 
 @first_gradient.wrong(
-    "You compared how many numbers there are. The *shapes* must be equal: a gradient of shape (4,) does not fit an output of "
-    "shape (2, 2)."
+    "You compared the number of elements. The *shapes* must be equal: a gradient of shape (4,) does not fit an output "
+    "of shape (2, 2)."
 )
 def compares_sizes(output, gradient=None):
     return (
@@ -298,14 +298,12 @@ def compares_sizes(output, gradient=None):
     )
 
 
-@first_gradient.wrong(
-    "You returned ones although a gradient was given: it is the user's gradient that backward starts with."
-)
+@first_gradient.wrong("You returned ones although the user gave a gradient. Backward starts with that gradient.")
 def ignores_the_gradient(output, gradient=None):
     return np.ones_like(as_pytorch(output, gradient))
 
 
-@first_gradient.wrong("The seed of a scalar is 1, dL/dL, and not the value of L.")
+@first_gradient.wrong("The seed of a scalar is dL/dL = 1, not the value of L.")
 def seed_is_the_value(output, gradient=None):
     return as_pytorch(output, gradient) * output if gradient is None else as_pytorch(output, gradient)
 
@@ -321,7 +319,7 @@ def vector(answer, output):
 
 
 @first_gradient.criterion(
-    "A gradient that is given must fit",
+    "The gradient that the user gives must fit",
     cases=[
         (counting(2), np.array([0.5, 0.0])),
         (np.array(5.0), np.array(2.0)),

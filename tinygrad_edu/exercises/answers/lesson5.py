@@ -43,7 +43,7 @@ def with_an_optimizer(T, w, batches, lr, epochs):
 
 
 @train.wrong(
-    "The gradient is never zeroed: backward() *adds* into w.grad, so each step takes the sum of all gradients so far. "
+    "The gradient is never zeroed: backward() *adds* into w.grad, so each step uses the sum of all gradients so far. "
     "Zero it before each backward()."
 )
 def never_zeroed(T, w, batches, lr, epochs):
@@ -56,8 +56,8 @@ def never_zeroed(T, w, batches, lr, epochs):
 
 
 @train.wrong(
-    "You zero the gradient once an epoch. Every batch makes a step of its own, so every batch needs it zeroed: "
-    "move it into the inner loop."
+    "You zero the gradient once per epoch. Every batch takes its own step, so zero it for every batch: move that line "
+    "into the inner loop."
 )
 def zeroed_per_epoch(T, w, batches, lr, epochs):
     for _ in range(epochs):
@@ -91,7 +91,7 @@ def uphill(T, w, batches, lr, epochs):
     return w
 
 
-@train.wrong("You took one step an epoch, with the gradients of all batches. Each batch makes a step of its own.")
+@train.wrong("You took one step per epoch, with the gradients of all batches. Each batch takes its own step.")
 def one_step_an_epoch(T, w, batches, lr, epochs):
     for _ in range(epochs):
         w.grad = None
@@ -103,26 +103,26 @@ def one_step_an_epoch(T, w, batches, lr, epochs):
 
 
 @train.wrong(
-    "The loops are swapped: you took all epochs of the first batch before the second. An epoch goes over all batches, so the "
-    "loop over the batches stands inside."
+    "The loops are swapped: you ran all epochs of the first batch before the second batch. An epoch goes over all "
+    "batches, so the loop over the batches belongs inside."
 )
 def loops_swapped(T, w, batches, lr, epochs):
     return plain_loop(T, w, [batch for batch in batches for _ in range(epochs)], lr, 1)
 
 
-@train.wrong("The loss is the *mean* of the squared errors; with their sum a large batch makes a larger step.")
+@train.wrong("The loss is the *mean* of the squared errors. With their sum, a large batch takes a larger step.")
 def sum_for_mean(T, w, batches, lr, epochs):
     return plain_loop(T, w, [(x * len(x) ** 0.5, y * len(x) ** 0.5) for x, y in batches], lr, epochs)
 
 
-@train.wrong("Only the first batch of each epoch was used. Is a `return` or a `break` inside of the loop?")
+@train.wrong("You used only the first batch of each epoch. Is there a `return` or a `break` inside the loop?")
 def first_batch_alone(T, w, batches, lr, epochs):
     return plain_loop(T, w, batches[:1], lr, epochs)
 
 
 @train.wrong(
-    "`w = w - …` gives the name w to the result of a subtraction, which is no leaf: its .grad stays None, and the next "
-    "step fails. Change w in place, under no_grad."
+    "`w = w - …` gives the name w to the result of a subtraction, which is not a leaf. Its .grad stays None, and the "
+    "next step fails. Change w in place, under no_grad."
 )
 def rebinds(T, w, batches, lr, epochs):
     for _ in range(epochs):
@@ -173,7 +173,7 @@ def through_data(T, w, lr):
 
 
 @sgd_step.wrong(
-    "`w = w - …` is an op of the graph: its result is no leaf, and its .grad stays None from the next step on. "
+    "`w = w - …` is an op of the graph. Its result is not a leaf, and its .grad stays None from the next step on. "
     "Change w in place, under no_grad."
 )
 def update_in_the_graph(T, w, lr):
@@ -181,8 +181,8 @@ def update_in_the_graph(T, w, lr):
 
 
 @sgd_step.wrong(
-    "Another tensor was moved, one that requires no grad: what `w - …` gives under no_grad, or a copy. The next backward() finds "
-    "nothing to train in it, and w is where it was. Change w in place: `w -= …`."
+    "You moved another tensor, which requires no grad: the result of `w - …` under no_grad, or a copy. The next "
+    "backward() finds nothing to train in it, and w did not move. Change w in place: `w -= …`."
 )
 def rebinding_under_no_grad(T, w, lr):
     with T.no_grad():
@@ -190,8 +190,8 @@ def rebinding_under_no_grad(T, w, lr):
 
 
 @sgd_step.wrong(
-    "The new tensor is a leaf that requires grad, but it is not the parameter any more: the model and the optimizer "
-    "still hold the old one. Change w in place."
+    "The new tensor is a leaf that requires grad, but it is no longer the parameter: the model and the optimizer still "
+    "hold the old tensor. Change w in place."
 )
 def a_new_parameter(T, w, lr):
     return (w - lr * w.grad).detach().requires_grad_()
@@ -212,7 +212,7 @@ def whole_gradient(T, w, lr):
 
 
 @sgd_step.wrong(
-    "A leaf that requires grad may not be changed in place while gradients are recorded: do it under no_grad."
+    "You may not change a leaf that requires grad in place while gradients are recorded. Do it under no_grad."
 )
 def outside_of_no_grad(T, w, lr):
     w -= lr * w.grad
@@ -262,8 +262,8 @@ def detached(T, losses):
 
 
 @log_loss.wrong(
-    "`total += loss` builds a graph over all steps, and with it every step's saved tensors stay in memory. "
-    "Add `loss.item()` or `loss.detach()`."
+    "`total += loss` builds a graph over all steps, so the saved tensors of every step stay in memory. Add "
+    "`loss.item()` or `loss.detach()`."
 )
 def keeps_every_graph(T, losses):
     total, n = 0.0, 0
@@ -274,8 +274,7 @@ def keeps_every_graph(T, losses):
 
 
 @log_loss.wrong(
-    "Until the end every step's graph was held, by the total or by a list of the losses. Take the number out at every "
-    "step."
+    "The total, or a list of the losses, kept the graph of every step until the end. Take the number out at every step."
 )
 def detaches_at_the_end(T, losses):
     return keeps_every_graph(T, losses).detach()
@@ -286,19 +285,19 @@ def total_for_mean(T, losses):
     return sum(loss.item() for loss in losses)
 
 
-@log_loss.wrong("You returned a list of the losses. Their mean is one number: the sum divided by how many there are.")
+@log_loss.wrong("You returned a list of the losses. Their mean is one number: the sum divided by their count.")
 def a_list(T, losses):
     return [loss.item() for loss in losses]
 
 
-@log_loss.wrong("You returned the last loss. The mean of all of them is asked for.")
+@log_loss.wrong("You returned the last loss. Return the mean of all of them.")
 def the_last(T, losses):
     for loss in losses:
         last = loss.item()
     return last
 
 
-@log_loss.criterion("The mean of the losses comes back", cases=[([1.0, 3.0],), ([2.0, 0.5, 0.5],)])
+@log_loss.criterion("The result is the mean of the losses", cases=[([1.0, 3.0],), ([2.0, 0.5, 0.5],)])
 def mean_value(answer, T, values):
     class Losses:  # made while they are asked for, and counted by whoever wants to
         def __iter__(self):
@@ -408,16 +407,16 @@ def divided_by_samples(T, w, micro_batches):
 
 
 @accumulate_gradients.wrong(
-    "backward() ran once, for all of them: until then the graph of every micro-batch is kept, and saving that memory "
-    "is what micro-batches are for. Call backward() once for each."
+    "backward() ran once, for all of them. Until then the graph of every micro-batch stays in memory, although "
+    "micro-batches are meant to save memory. Call backward() once for each."
 )
 def one_backward(T, w, micro_batches):
     (sum(((w * x - y) ** 2).mean() for x, y in micro_batches) / len(micro_batches)).backward()
 
 
 @accumulate_gradients.wrong(
-    "You called backward() for the sum so far in each round: the first micro-batch counts again each time. Call it for the loss "
-    "of this micro-batch alone."
+    "You called backward() on the running sum each time, so the first micro-batch counts again and again. Call it only "
+    "on the loss of the current micro-batch."
 )
 def running_sum(T, w, micro_batches):
     total = 0.0

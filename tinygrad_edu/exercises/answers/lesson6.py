@@ -19,8 +19,8 @@ def parameter_detached(T, w1, w2, w3, x):
 
 
 @freeze_middle.wrong(
-    "The path ends at the middle layer, so w1 gets no gradient: its computation stands under no_grad, or what goes in or comes out "
-    "is detached. Freeze the parameter, not the computation: its input must stay connected."
+    "The path ends at the middle layer, so w1 gets no gradient: the layer is computed under no_grad, or its input or "
+    "output is detached. Freeze the parameter, not the computation: its input must stay connected."
 )
 def under_no_grad(T, w1, w2, w3, x):
     h = T.tanh(w1 * x)
@@ -30,7 +30,7 @@ def under_no_grad(T, w1, w2, w3, x):
 
 
 @freeze_middle.wrong(
-    "No parameter receives a gradient: all of them are frozen, or the whole computation was not recorded. Only w2 was to be frozen."
+    "No parameter receives a gradient: all of them are frozen, or nothing was recorded. Freeze only w2."
 )
 def freezes_all(T, w1, w2, w3, x):
     for w in (w1, w2, w3):
@@ -43,12 +43,12 @@ def freezes_nothing(T, w1, w2, w3, x):
     return w3 * T.tanh(w2 * T.tanh(w1 * x))
 
 
-@freeze_middle.wrong("The first layer was frozen; the middle one is w2.")
+@freeze_middle.wrong("You froze the first layer. The middle one is w2.")
 def freezes_the_first(T, w1, w2, w3, x):
     return w3 * T.tanh(w2 * T.tanh(w1.detach() * x))
 
 
-@freeze_middle.criterion("The output is that of all three layers", cases=[(0.5, 2.0, -1.0, 1.0)])
+@freeze_middle.criterion("The output is the output of all three layers", cases=[(0.5, 2.0, -1.0, 1.0)])
 def layers_value(answer, T, w1, w2, w3, x):
     w1, w2, w3 = (T.tensor(w, requires_grad=True) for w in (w1, w2, w3))
     return answer(T, w1, w2, w3, T.tensor(x)).detach()
@@ -79,15 +79,15 @@ def detach_of_an_alias(T, y):
 
 
 @stop_gradient.wrong(
-    "`.data` gives the same numbers with a version counter of its own: a later in-place change goes unnoticed, and "
-    "the gradient is silently wrong. `detach()` shares the counter, and backward() raises."
+    "`.data` gives the same numbers with a new version counter: a later in-place change goes unnoticed, and the "
+    "gradient is silently wrong. `detach()` shares the counter, so backward() raises."
 )
 def data(T, y):
     return y.data
 
 
 @stop_gradient.wrong(
-    "Gradients still flow through the result. `clone()` is an op of the graph like any other, and no_grad matters only for "
+    "Gradients still flow through the result. `clone()` is an op of the graph like any other, and no_grad affects only "
     "what is computed under it: y was computed before."
 )
 def clone(T, y):
@@ -101,9 +101,7 @@ def copy(T, y):
     return y.detach().clone()
 
 
-@stop_gradient.wrong(
-    "`requires_grad = False` can be set on a leaf alone; a result of an op is taken out by `detach()`."
-)
+@stop_gradient.wrong("You can set `requires_grad = False` only on a leaf. For the result of an op, use `detach()`.")
 def requires_grad_false(T, y):
     y.requires_grad = False
     return y
@@ -145,21 +143,21 @@ def target_under_no_grad(T, w, state, reward, next_state, gamma):
 
 
 @td_loss.wrong(
-    "Nothing is detached: the target moves towards the prediction too. The target must count as a constant; detach it."
+    "Nothing is detached, so the target also moves towards the prediction. The target must count as a constant: detach "
+    "it."
 )
 def nothing_detached(T, w, state, reward, next_state, gamma):
     return (w * state - (reward + gamma * w * next_state)) ** 2
 
 
-@td_loss.wrong(
-    "The wrong branch is detached: the prediction `w * state` is what learns, the target is what must stand still."
-)
+@td_loss.wrong("The wrong branch is detached: the prediction `w * state` must learn, and the target must stand still.")
 def wrong_branch(T, w, state, reward, next_state, gamma):
     return ((w * state).detach() - (reward + gamma * w * next_state)) ** 2
 
 
 @td_loss.wrong(
-    "No gradient is left, and nothing learns: both branches are detached, or all is computed under no_grad. Detach the target alone."
+    "No gradient is left, so nothing learns: both branches are detached, or everything is computed under no_grad. "
+    "Detach only the target."
 )
 def both_detached(T, w, state, reward, next_state, gamma):
     return (w.detach() * state - (reward + gamma * w.detach() * next_state)) ** 2
@@ -207,8 +205,9 @@ def detached_after_backward(T, w, inputs):
 
 
 @truncated_rnn.wrong(
-    "Each loss went back through all the steps before it, and so the gradient is another one. That is what `retain_graph=True` "
-    "does, or one backward() for the sum of the losses, slower with each step. Detach the state."
+    "Each loss went back through all the steps before it, so the gradient is different. This happens with "
+    "`retain_graph=True`, or with one backward() for the sum of the losses, and it is slower with each step. Detach "
+    "the state."
 )
 def retain_graph(T, w, inputs):
     h = T.tensor(0.0)
@@ -219,8 +218,8 @@ def retain_graph(T, w, inputs):
 
 
 @truncated_rnn.wrong(
-    "The state still carries the last step's graph, whose buffers are freed: 'Trying to backward through the graph a "
-    "second time'. Detach the state before the next step."
+    "The state still carries the last step's graph, whose saved tensors are freed: 'Trying to backward through the "
+    "graph a second time'. Detach the state before the next step."
 )
 def state_not_detached(T, w, inputs):
     h = T.tensor(0.0)
@@ -230,9 +229,7 @@ def state_not_detached(T, w, inputs):
     return h
 
 
-@truncated_rnn.wrong(
-    "The state is computed under no_grad, so w never learns how it made the state. Detach the *old* state only."
-)
+@truncated_rnn.wrong("You compute the state under no_grad, so w gets no gradient from it. Detach only the *old* state.")
 def state_under_no_grad(T, w, inputs):
     h = T.tensor(0.0)
     for x in inputs:
@@ -274,8 +271,8 @@ def rounded_under_no_grad(T, x):
 
 
 @straight_through.wrong(
-    "The value is right, and no gradient comes back to x: all of it is detached, or computed under no_grad. Only the *difference* "
-    "between rounded and x is detached, so that x itself carries the gradient."
+    "The value is right, but no gradient comes back to x: everything is detached, or computed under no_grad. Detach "
+    "only the *difference* between the rounded value and x, so that x itself carries the gradient."
 )
 def all_detached(T, x):
     return (x + T.round(x) - x).detach()
@@ -286,13 +283,14 @@ def plain_round(T, x):
     return T.round(x)
 
 
-@straight_through.wrong("The gradient is right, but the value is x itself: it was to be rounded in the forward pass.")
+@straight_through.wrong("The gradient is right, but the value is x itself. Round it in the forward pass.")
 def not_rounded(T, x):
     return x * 1.0
 
 
 @straight_through.wrong(
-    "The two are exchanged: the value is x, and the gradient that of round, 0. What is outside of `detach()` carries the gradient."
+    "The two are swapped: the value is x, and the gradient is that of round, 0. The part outside `detach()` carries "
+    "the gradient."
 )
 def exchanged(T, x):
     return T.round(x) + (x - T.round(x)).detach()
@@ -304,7 +302,7 @@ def rounded(answer, T, x):
 
 
 @straight_through.criterion(
-    "The gradient goes straight through", points=2, cases=[([0.3], [1.0]), ([0.3, 1.75], [2.0, -1.0])]
+    "The gradient passes straight through", points=2, cases=[([0.3], [1.0]), ([0.3, 1.75], [2.0, -1.0])]
 )
 def through(answer, T, x, weights):
     x = T.tensor(x, requires_grad=True)
@@ -340,30 +338,30 @@ def in_inference_mode(T, model, x):
 
 
 @without_volatile.wrong(
-    "The model was recorded while it ran: `detach()`, `.item()` or a block *afterwards* throw a graph away that was already built, "
-    "with all that it saved. The call itself must stand where recording is off. That x requires no grad is not enough: the "
-    "model's own parameters do."
+    "The model was recorded while it ran: `detach()`, `.item()` or a block *afterwards* throws away a graph that was "
+    "already built, with everything it saved. Make the call itself where recording is off. It is not enough that x "
+    "requires no grad, because the model's parameters do."
 )
 def detached_afterwards(T, model, x):
     return model(x).detach().item()
 
 
 @without_volatile.wrong(
-    "Recording stays off for all that follows: `set_grad_enabled(False)` on a line of its own holds until somebody turns it back. "
-    "In a `with` block it ends with the block."
+    "Recording stays off for everything that follows: `set_grad_enabled(False)` on a separate line holds until "
+    "somebody turns it on again. In a `with` block it ends with the block."
 )
 def switched_off_for_good(T, model, x):
     T.set_grad_enabled(False)
     return model(x).item()
 
 
-@without_volatile.wrong("A tensor came back. `y.data[0]` was a plain number; today that is `y.item()`.")
+@without_volatile.wrong("You returned a tensor. `y.data[0]` was a plain number; today you write `y.item()`.")
 def a_tensor(T, model, x):
     with T.no_grad():
         return model(x)
 
 
-@without_volatile.wrong("`x` requires grad now, and did not before: hand the model the tensor as it is.")
+@without_volatile.wrong("`x` requires grad now, but did not before: pass the model the tensor as it is.")
 def turns_requires_grad_on(T, model, x):
     x.requires_grad_(True)
     with T.no_grad():
@@ -378,7 +376,7 @@ def number(answer, T, w, x):
 
 
 @without_volatile.criterion(
-    "Nothing is recorded while the model runs, and everything is afterwards", points=2, cases=[(2.0, 3.0)]
+    "Nothing is recorded while the model runs, and recording works again afterwards", points=2, cases=[(2.0, 3.0)]
 )
 def recorded(answer, T, w, x):
     recording = []

@@ -25,18 +25,17 @@ RAISES = {name: raises(program) for name, program in RAISE_PROGRAMS.items()}
 
 predict_raise.right(RAISES)
 predict_raise.wrong(
-    "Not every in-place change raises: backward() raises when a node needs a *saved* tensor that was changed. "
-    "Ask of each op what its derivative needs.",
+    "Not every in-place change raises: backward() raises when a node needs a *saved* tensor that was changed. Ask "
+    "what the derivative of each op needs.",
     name="any_in_place_raises",
 )(dict.fromkeys(RAISES, True))
 predict_raise.wrong(
-    "Some of them do raise: exp saves its own result, a product saves its factors. Change one of those, and "
-    "backward() finds another version than the one that was saved.",
+    "Some of them do raise: exp saves its own result, and a product saves its factors. If one of those changes, "
+    "backward() finds a version that differs from the saved one.",
     name="nothing_raises",
 )(dict.fromkeys(RAISES, False))
 predict_raise.wrong(
-    "exp and relu save their *result*, for their derivative is written with it: exp(x)' = exp(x). Changing the result "
-    "raises.",
+    "exp and relu save their *result*, because their derivative uses it: exp(x)' = exp(x). Changing the result raises.",
     name="ops_save_inputs_only",
 )(RAISES | {"exp": False, "relu": False})
 predict_raise.wrong(
@@ -44,12 +43,13 @@ predict_raise.wrong(
     name="every_op_saves_its_result",
 )(RAISES | {"times_two": True, "square": True})
 predict_raise.wrong(
-    "Under no_grad a leaf may be changed in place: nothing is recorded, and that is how an optimizer moves a parameter.",
+    "Under no_grad you may change a leaf in place: nothing is recorded, and that is how an optimizer moves a "
+    "parameter.",
     name="no_grad_does_not_help",
 )(RAISES | {"leaf_under_no_grad": True})
 predict_raise.wrong(
-    "A leaf that requires grad may not be changed in place while gradients are recorded: its old value would have "
-    "no name any more. Under no_grad it may: that is how an optimizer does it.",
+    "You may not change a leaf that requires grad in place while gradients are recorded: its old value would be lost. "
+    "Under no_grad you may, and that is how an optimizer does it.",
     name="a_leaf_is_like_any_other",
 )(RAISES | {"leaf": False})
 
@@ -98,8 +98,8 @@ class SavedAsPair:
 
 
 @version_check.wrong(
-    "A changed tensor came back: nothing compared its version when it was *used*, in unpack. A check in `__init__` comes too early, "
-    "for nothing has happened by then."
+    "You returned a changed tensor: nothing compared its version when it was *used*, in unpack. A check in `__init__` "
+    "comes too early, because nothing has happened by then."
 )
 class ChecksWhenSaving:
     def __init__(self, tensor):
@@ -113,7 +113,7 @@ class ChecksWhenSaving:
 
 @version_check.wrong(
     "You compared with version 0. A tensor may have been changed before it was saved, and that is fine: remember the "
-    "version that it had then."
+    "version it had at that time."
 )
 class ComparesWithZero:
     def __init__(self, tensor):
@@ -126,7 +126,7 @@ class ComparesWithZero:
 
 
 @version_check.wrong(
-    "You saved a copy. It can never go stale, but every saved tensor then costs memory again: save the tensor and its "
+    "You saved a copy. It can never go stale, but it costs memory for every saved tensor. Save the tensor and its "
     "version."
 )
 class SavesACopy:
@@ -138,8 +138,8 @@ class SavesACopy:
 
 
 @version_check.wrong(
-    "You compared numbers. Memory that was written is changed, whatever stands in it now: a version is one integer, and tells it "
-    "without a copy."
+    "You compared numbers. Memory that was written to counts as changed, whatever it contains now. A version is one "
+    "integer, and it notices a write without a copy."
 )
 class ComparesNumbers:
     def __init__(self, tensor):
@@ -152,8 +152,8 @@ class ComparesNumbers:
 
 
 @version_check.wrong(
-    "What came back shares the tensor's memory and is another tensor: a view, or what `detach()` made. Keep the very tensor, "
-    "and give it back."
+    "The result shares the tensor's memory but is another tensor: a view, or the result of `detach()`. Keep the very "
+    "same tensor, and return it."
 )
 class SavesADetached:
     def __init__(self, tensor):
@@ -165,7 +165,7 @@ class SavesADetached:
         return self.tensor
 
 
-@version_check.wrong("The check is turned round: it raises when nothing has happened, and lets a changed tensor pass.")
+@version_check.wrong("The check is reversed: it raises when nothing has happened, and lets a changed tensor pass.")
 class TurnedRound(Saved):
     def unpack(self):
         if self.tensor._version == self.version:
@@ -212,21 +212,21 @@ def by_mask(grad_output, start, stop):
 
 
 @write_backward.wrong(
-    "The base was not rerouted: you passed grad_output on as if nothing had been written. The old numbers in the view "
-    "are gone, so the gradient of the base is 0 there."
+    "You passed grad_output on as if nothing had been written. The old numbers in the view are gone, so the gradient "
+    "of the base is 0 there."
 )
 def base_not_rerouted(grad_output, start, stop):
     return grad_output, grad_output[start:stop]
 
 
 @write_backward.wrong(
-    "The value that was written receives the gradient of the places where it was written, not of the whole base."
+    "The written value receives the gradient of the places where it was written, not of the whole base."
 )
 def whole_gradient_for_the_value(grad_output, start, stop):
     return split(grad_output, start, stop)[0], grad_output
 
 
-@write_backward.wrong("It is the wrong way round: the base keeps its gradient outside of the view, and has 0 inside.")
+@write_backward.wrong("This is the wrong way round: the base keeps its gradient outside the view, and has 0 inside.")
 def zero_outside(grad_output, start, stop):
     grad_base = np.zeros_like(grad_output)
     grad_base[start:stop] = grad_output[start:stop]
@@ -234,8 +234,8 @@ def zero_outside(grad_output, start, stop):
 
 
 @write_backward.wrong(
-    "You read the value's gradient where you had written the zeros already. Read it from grad_output, and write the zeros "
-    "into a copy."
+    "You read the value's gradient after you had written the zeros there. Read it from grad_output, and write the "
+    "zeros into a copy."
 )
 def zeroes_in_place(grad_output, start, stop):
     grad_output[start:stop] = 0.0
@@ -243,8 +243,8 @@ def zeroes_in_place(grad_output, start, stop):
 
 
 @write_backward.wrong(
-    "The numbers are right, but they were written into grad_output. It is not yours to change: another node may be given "
-    "the same array. Write into a copy."
+    "The numbers are right, but you wrote them into grad_output. Do not change it: another node may receive the same "
+    "array. Write into a copy."
 )
 def writes_into_grad_output(grad_output, start, stop):
     grad_value = grad_output[start:stop].copy()
@@ -253,7 +253,7 @@ def writes_into_grad_output(grad_output, start, stop):
 
 
 @write_backward.criterion(
-    "base[start:stop] = value sends each place's gradient to whoever made it",
+    "base[start:stop] = value sends the gradient of each place to the value that made it",
     points=2,
     cases=[(np.array([1.0, 2.0]), 0, 1), (np.array([1.0, 2.0, 3.0]), 1, 3), (np.array([4.0, 5.0]), 0, 2)],
     random=lambda rng: (rng.normal(size=5).round(1), 1, int(rng.integers(2, 5))),
@@ -262,7 +262,7 @@ def rerouted(answer, grad_output, start, stop):
     return answer(grad_output, start, stop)
 
 
-@write_backward.criterion("grad_output is left as it was", cases=[(np.array([1.0, 2.0]), 0, 1)])
+@write_backward.criterion("grad_output is unchanged", cases=[(np.array([1.0, 2.0]), 0, 1)])
 def untouched(answer, grad_output, start, stop):
     something = answer(grad_output, start, stop)
     return None if something is None else grad_output
@@ -285,7 +285,7 @@ def step_by_step(T, t):
 
 
 @may_write.wrong(
-    "The check for leaves is missing: a leaf that requires grad may not be written while gradients are recorded."
+    "The check for leaves is missing: nobody may write to a leaf that requires grad while gradients are recorded."
 )
 def no_check(T, t):
     return True
@@ -297,21 +297,21 @@ def forgets_the_base(T, t):
 
 
 @may_write.wrong(
-    "Under no_grad a leaf may be written: nothing is recorded, and that is how an optimizer moves a parameter."
+    "Under no_grad you may write to a leaf: nothing is recorded, and that is how an optimizer moves a parameter."
 )
 def forgets_no_grad(T, t):
     base = t if t._base is None else t._base
     return not (base.is_leaf and base.requires_grad)
 
 
-@may_write.wrong("A leaf that requires no grad has no history to lose: it may be written.")
+@may_write.wrong("A leaf that requires no grad has no history to lose: you may write to it.")
 def refuses_every_leaf(T, t):
     base = t if t._base is None else t._base
     return not (T.is_grad_enabled() and base.is_leaf)
 
 
 @may_write.criterion(
-    "Leaves, results and views are told apart",
+    "Leaves, results and views are distinguished",
     points=2,
     cases=[
         *(

@@ -63,7 +63,7 @@ class KeepsItOnCtx(Function):
         return grad_output * ctx.y
 
 
-@exp.wrong("You returned exp(x) alone: multiply by grad_output, the gradient that arrives.")
+@exp.wrong("You returned only exp(x). Multiply by grad_output, the gradient that arrives.")
 class IgnoresGradOutput(Function):
     @staticmethod
     def forward(ctx, x):
@@ -88,7 +88,7 @@ class MultipliesByTheInput(Function):
         return grad_output * ctx.saved_tensors[0]
 
 
-@exp.wrong("`ctx.saved_tensors` is a tuple, also when it holds a single tensor: take the tensor out of it.")
+@exp.wrong("`ctx.saved_tensors` is a tuple, even if it holds a single tensor: take the tensor out of it.")
 class ForgetsToUnpack(Function):
     @staticmethod
     def forward(ctx, x):
@@ -188,8 +188,8 @@ class ScaledAddIfNeeded(ScaledAddForward):
 
 
 @scaled_add.wrong(
-    "backward returned too few gradients: one for every argument of forward, in the same order, and None for k, "
-    "which is no tensor."
+    "backward returned too few gradients. Return one for every argument of forward, in the same order, and None for k, "
+    "which is not a tensor."
 )
 class OneGradient(ScaledAddForward):
     @staticmethod
@@ -198,8 +198,8 @@ class OneGradient(ScaledAddForward):
 
 
 @scaled_add.wrong(
-    "b received no gradient: `None` means 'this argument has none', and the engine believes it without a word. "
-    "It belongs to k alone."
+    "b received no gradient: `None` means 'this argument has none', and the engine believes it silently. Only k gets "
+    "None."
 )
 class WrongNone(ScaledAddForward):
     @staticmethod
@@ -222,8 +222,8 @@ class ScalesTheFirst(ScaledAddForward):
 
 
 @scaled_add.wrong(
-    "k is kept in a place that all calls share: the class, or a global name. The next call overwrites it. `ctx` belongs to one "
-    "call: write `ctx.k = k`."
+    "You keep k in a place that all calls share: the class, or a global name. The next call overwrites it. `ctx` "
+    "belongs to one call: write `ctx.k = k`."
 )
 class KeepsKOnTheClass(Function):
     @staticmethod
@@ -237,7 +237,8 @@ class KeepsKOnTheClass(Function):
 
 
 @scaled_add.wrong(
-    "`ctx.needs_input_grad` was asked for the wrong argument, or once for all: it has an entry for each argument of forward."
+    "You read `ctx.needs_input_grad` for the wrong argument, or once for all arguments. It has an entry for each "
+    "argument of forward."
 )
 class AsksTheWrongArgument(ScaledAddForward):
     @staticmethod
@@ -306,8 +307,8 @@ class NodeWithNone:
 
 
 @freeing.wrong(
-    "The second pass was refused although nothing is missing: the rule of x + 1 needs no saved tensor. PyTorch raises "
-    "only when a node needs what was freed."
+    "You refused the second pass although nothing is missing: the rule of x + 1 needs no saved tensor. PyTorch raises "
+    "only if a node needs what was freed."
 )
 class RefusesEverySecondPass:
     def __init__(self, rule, saved):
@@ -322,9 +323,7 @@ class RefusesEverySecondPass:
         return result
 
 
-@freeing.wrong(
-    "Nothing is freed: after a pass the saved tensors are to be let go, unless retain_graph says to keep them."
-)
+@freeing.wrong("Nothing is freed: release the saved tensors after a pass, unless retain_graph says to keep them.")
 class NeverFrees:
     def __init__(self, rule, saved):
         self.rule, self.saved = rule, saved
@@ -333,21 +332,21 @@ class NeverFrees:
         return self.rule(grad, *self.saved)
 
 
-@freeing.wrong("retain_graph=True was ignored: it asks to keep what was saved for another pass.")
+@freeing.wrong("You ignored retain_graph=True: it asks the node to keep the saved tensors for another pass.")
 class IgnoresRetainGraph(NodeWithNone):
     def run(self, grad, retain_graph=False):
         return super().run(grad)
 
 
-@freeing.wrong("`rule` takes what was saved as arguments of their own, not as a list: `self.rule(grad, *self.saved)`.")
+@freeing.wrong("`rule` takes the saved values as separate arguments, not as a list: `self.rule(grad, *self.saved)`.")
 class PassesTheList(NodeWithNone):
     def run(self, grad, retain_graph=False):
         return self.rule(grad, self.saved)
 
 
 @freeing.wrong(
-    "The second pass began although something was gone, and the rule missed it. Remember that it was freed, and raise a "
-    "RuntimeError first."
+    "The second pass began although something was freed, and the rule missed it. Remember that it was freed, and raise "
+    "a RuntimeError first."
 )
 class ForgetsThatItFreed(NodeWithNone):
     def run(self, grad, retain_graph=False):
@@ -370,7 +369,7 @@ def first_pass(answer, rule, saved, grad):
 
 
 @freeing.criterion(
-    "A second pass raises where something was freed, and only there",
+    "A second pass raises if something was freed, and only then",
     points=2,
     cases=[(*case, kept) for case in (("times", [3.0]), ("plus", [])) for kept in (False, True, None)],
 )
@@ -381,7 +380,7 @@ def second_pass(answer, rule, saved, retain_graph):
     return node.run(2.0)
 
 
-@freeing.criterion("What was saved is let go after the pass", cases=[(False,), (True,)])
+@freeing.criterion("The saved tensors are released after the pass", cases=[(False,), (True,)])
 def let_go(answer, retain_graph):
     class Big:
         pass
@@ -465,15 +464,17 @@ def input_through_the_transpose(grad_output, x, weight):
     return grad_output @ weight.t(), grad_output.t() @ x, grad_output.sum(0)
 
 
-@linear.wrong("The bias received no gradient: it takes part in the result, so `None` is wrong for it, and silent.")
+@linear.wrong(
+    "The bias received no gradient. It is part of the result, so `None` is wrong for it, and no error tells you."
+)
 @with_rule
 def none_for_bias(grad_output, x, weight):
     return grad_output @ weight, grad_output.t() @ x, None
 
 
 @linear.wrong(
-    "The gradient of the bias came in the shape of grad_output. The engine sums it to fit, and says nothing; in your rule it is a "
-    "mistake all the same. The bias was added to each row: sum over the rows."
+    "The gradient of the bias has the shape of grad_output. The engine silently sums it to fit, but your rule is still "
+    "wrong. The bias was added to each row: sum over the rows."
 )
 @with_rule
 def bias_not_summed(grad_output, x, weight):
@@ -481,8 +482,8 @@ def bias_not_summed(grad_output, x, weight):
 
 
 @linear.wrong(
-    "Tensors were kept as attributes of ctx: after an in-place change of one the gradient is silently wrong. "
-    "`save_for_backward` remembers their versions, and backward() raises."
+    "You kept tensors as attributes of ctx: after an in-place change of one of them, the gradient is silently wrong. "
+    "`save_for_backward` remembers their versions, so backward() raises."
 )
 class KeepsTensorsOnCtx(Function):
     @staticmethod
@@ -573,7 +574,8 @@ def by_calls(T, name):
 
 
 @register_cube.wrong(
-    "The op has a name and no rule: a custom op is opaque, autograd does not look inside. Give it one with `register_autograd`."
+    "The op has a name but no rule. A custom op is opaque: autograd does not look inside. Give it a rule with "
+    "`register_autograd`."
 )
 def no_rule(T, name):
     @T.library.custom_op(name, mutates_args=())
@@ -603,14 +605,14 @@ def forgets_the_three(T, name):
 
 
 @register_cube.wrong(
-    "The op computes with PyTorch's or our own ops under another name: nothing was registered as the op that was asked for. Return "
-    "what `custom_op` gives."
+    "The function computes x³ from other ops, but nothing was registered under the name that was asked for. Return "
+    "what `custom_op` returns."
 )
 def not_registered(T, name):
     return lambda x: x * x * x
 
 
-@register_cube.criterion("The op is x³, and it is one node of its own", cases=[([2.0],), ([1.0, -3.0],)])
+@register_cube.criterion("The op is x³, and it is one separate node", cases=[([2.0],), ([1.0, -3.0],)])
 def one_node(answer, T, x):
     op = answer(T, "exercise::cube")
     if op is None:

@@ -84,8 +84,7 @@ class WritesIntoItsInput(ZeroFirst):
 
 
 @zero_first.wrong(
-    "backward wrote into grad_output. It is not yours to change: another node may receive the same tensor. Work on a "
-    "clone."
+    "backward wrote into grad_output. Do not change it: another node may receive the same tensor. Work on a clone."
 )
 class WritesIntoGradOutput(ZeroFirstForward):
     @staticmethod
@@ -95,7 +94,7 @@ class WritesIntoGradOutput(ZeroFirstForward):
 
 
 @zero_first.criterion(
-    "The first n columns of the result are 0, and x is as before",
+    "The first n columns of the result are 0, and x is unchanged",
     cases=[
         ([[1.0, 2.0]], 1),
         ([[1.0, 2.0], [3.0, 4.0]], 1),
@@ -110,7 +109,7 @@ def zero_first_value(answer, T, x, n):
 
 
 @zero_first.criterion(
-    "Their gradient is 0, and grad_output is as before",
+    "Their gradient is 0, and grad_output is unchanged",
     points=2,
     cases=[
         ([[1.0, 2.0]], 1, [[3.0, 4.0]]),
@@ -179,7 +178,7 @@ class NoSign(AbsDotForward):
         return grad_output * v, grad_output * u
 
 
-@abs_dot.wrong("The gradients are exchanged: the derivative of u·v with respect to u is v.")
+@abs_dot.wrong("The gradients are swapped: the derivative of u·v with respect to u is v.")
 class Exchanged(AbsDotForward):
     @staticmethod
     def backward(ctx, grad_output):
@@ -189,7 +188,7 @@ class Exchanged(AbsDotForward):
 
 
 @abs_dot.wrong(
-    "You took the sign of each product. The absolute value stands outside of the sum: there is one sign, that of u·v."
+    "You took the sign of each product. The absolute value is outside the sum: there is one sign, the sign of u·v."
 )
 class SignOfEachProduct(AbsDotForward):
     @staticmethod
@@ -200,7 +199,8 @@ class SignOfEachProduct(AbsDotForward):
 
 
 @abs_dot.wrong(
-    "Where u · v is 0 you took one side's slope, or divided by 0. The sign of 0 is 0, and so is the gradient there, as in PyTorch."
+    "Where u · v is 0, you took the slope of one side, or divided by 0. The sign of 0 is 0, and so is the gradient "
+    "there, as in PyTorch."
 )
 class OneSideAtZero(AbsDotForward):
     @staticmethod
@@ -211,8 +211,8 @@ class OneSideAtZero(AbsDotForward):
 
 
 @abs_dot.wrong(
-    "Tensors were kept as attributes of ctx: after an in-place change of one the gradient is silently wrong. "
-    "`save_for_backward` remembers their versions, and backward() raises."
+    "You kept tensors as attributes of ctx: after an in-place change of one of them, the gradient is silently wrong. "
+    "`save_for_backward` remembers their versions, so backward() raises."
 )
 class KeepsTensorsOnCtx(Function):
     @staticmethod
@@ -271,25 +271,25 @@ def in_a_loop(F, x):
 
 
 @apply_twice.wrong(
-    "A Function is not called and has no instances: its methods are static, and `apply` is what records the node."
+    "You do not call a Function, and it has no instances: its methods are static, and `apply` records the node."
 )
 def calls_an_instance(F, x):
     return F()(F()(x))
 
 
-@apply_twice.wrong("`F.forward` computes the value and records no node: your own backward is never asked. Use `apply`.")
+@apply_twice.wrong("`F.forward` computes the value but records no node, so your backward never runs. Use `apply`.")
 def calls_forward(F, x):
     return F.forward(None, F.forward(None, x))
 
 
 @apply_twice.wrong(
-    "`F(x)` makes an instance, and a Function has none: its methods are static. `F.apply(x)` records the node."
+    "`F(x)` makes an instance, but a Function has none: its methods are static. `F.apply(x)` records the node."
 )
 def calls_the_class(F, x):
     return F(F(x))
 
 
-@apply_twice.wrong("This is what one application gives. The second must be handed the result of the first.")
+@apply_twice.wrong("This is the result of one application. Apply F to that result again.")
 def applied_once(F, x):
     return F.apply(x)
 

@@ -52,7 +52,7 @@ def in_float32(f, x, eps=1e-6):
     return grad
 
 
-@numerical_gradient.wrong("Only one entry was moved. Every entry has a slope of its own: move each in turn.")
+@numerical_gradient.wrong("You moved only one entry. Every entry has its own slope: move each in turn.")
 def one_entry(f, x, eps=1e-6):
     x = x.astype(np.float64)
     grad = np.zeros(x.shape)
@@ -63,8 +63,8 @@ def one_entry(f, x, eps=1e-6):
 
 
 @numerical_gradient.wrong(
-    "All entries were moved at once: that is the slope along the diagonal, the sum of all partial derivatives. Move "
-    "one at a time."
+    "You moved all entries at once: that is the slope along the diagonal, the sum of all partial derivatives. Move one "
+    "at a time."
 )
 def all_at_once(f, x, eps=1e-6):
     x = x.astype(np.float64)
@@ -72,7 +72,7 @@ def all_at_once(f, x, eps=1e-6):
 
 
 @numerical_gradient.wrong(
-    "An entry was moved and not put back as it was: what is measured after it is measured elsewhere, and the caller's x is left "
+    "You moved an entry and did not put it back: the next slopes are measured at another point, and the caller's x is "
     "changed. Work on a copy, and put each entry back."
 )
 def mutates_its_input(f, x, eps=1e-6):
@@ -87,7 +87,7 @@ def mutates_its_input(f, x, eps=1e-6):
     return grad
 
 
-@numerical_gradient.wrong("You looked to one side only. From both sides the error shrinks with eps² instead of eps.")
+@numerical_gradient.wrong("You looked at one side only. From both sides the error shrinks with eps² instead of eps.")
 def one_sided(f, x, eps=1e-6):
     x = x.astype(np.float64)
     units = np.eye(x.size).reshape(x.size, *x.shape)
@@ -124,14 +124,15 @@ def slopes(answer, f, x, eps):
 
 
 @numerical_gradient.criterion(
-    "float32 input is checked as exactly as float64", cases=[("(x ** 2).sum()", np.array([1.0, 3.0], dtype=np.float32))]
+    "float32 input is measured as accurately as float64",
+    cases=[("(x ** 2).sum()", np.array([1.0, 3.0], dtype=np.float32))],
 )
 def from_float32(answer, f, x):
     return np.asarray(answer(function_of_x(f), x.copy()), dtype=np.float64)
 
 
 @numerical_gradient.criterion(
-    "x is left as it was",
+    "x is unchanged",
     cases=[
         ("(x ** 2).sum()", np.array([1.0, 2.0]), 1e-6),
         ("x[0] * x[1]", np.array([1.0, 2.0]), 0.5),
@@ -183,8 +184,8 @@ class CubeByPower(Function):
 
 
 @cube.wrong(
-    "The first gradient is right, and the second finds no way back to x. Either backward took numbers out of the graph "
-    "(`.item()`, `.detach()`, `.data`), or it used something that forward computed, such as a saved x²: forward is not "
+    "The first gradient is right, but the second finds no way back to x. Either backward took numbers out of the graph "
+    "(`.item()`, `.detach()`, `.data`), or it used something that forward computed, such as a saved x². forward is not "
     "recorded, so that is a constant. Save x, and compute x² in backward."
 )
 class TakesNumbersOut(Cube):
@@ -220,8 +221,8 @@ class ForgetsTheThree(Cube):
 
 
 @cube.wrong(
-    "`grad_output` was detached in backward. The gradient is linear in it, and a graph that goes on after the cube reaches the "
-    "second gradient through it: keep it as it came."
+    "You detached `grad_output` in backward. The gradient is linear in it, and if the graph goes on after the cube, "
+    "the second gradient flows through it. Use it unchanged."
 )
 class DetachesGradOutput(Cube):
     @staticmethod
@@ -274,29 +275,29 @@ def with_grad_outputs(T, f, x, v):
 
 
 @hvp.wrong(
-    "What was to be differentiated has no graph behind it. A gradient has one only with `create_graph=True`, and only as it came: "
-    "detached it is a number without history."
+    "You differentiate something that has no graph behind it. A gradient has a graph only with `create_graph=True`, "
+    "and only if you do not detach it."
 )
 def no_create_graph(T, f, x, v):
     (grad,) = T.autograd.grad(f(x), x)
     return T.autograd.grad((grad * v).sum(), x)[0]
 
 
-@hvp.wrong("v is left out: this is the sum of the Hessian's rows. Take the product with v before the second gradient.")
+@hvp.wrong("You left out v: this is the sum of the Hessian's rows. Multiply by v before the second gradient.")
 def without_v(T, f, x, v):
     (grad,) = T.autograd.grad(f(x), x, create_graph=True)
     return T.autograd.grad(grad.sum(), x)[0]
 
 
 @hvp.wrong(
-    "This is the gradient times v, element by element: it was differentiated once. The Hessian needs a second pass."
+    "This is the gradient times v, element by element. You differentiated once. The Hessian needs a second pass."
 )
 def first_order_only(T, f, x, v):
     (grad,) = T.autograd.grad(f(x), x)
     return grad * v
 
 
-@hvp.wrong("This is the slope along v, a number: gradient · v. Its gradient with respect to x is what is asked for.")
+@hvp.wrong("This is the slope along v, a number: gradient · v. Return its gradient with respect to x.")
 def directional_derivative(T, f, x, v):
     (grad,) = T.autograd.grad(f(x), x)
     return (grad * v).sum()
@@ -343,7 +344,7 @@ def masks_only_the_output(T, x):
     return T.where(x > 0, T.sqrt(x), T.zeros_like(x))
 
 
-@safe_sqrt.wrong("Adding a small number changes every value, and leaves a huge slope at 0. Mask the input instead.")
+@safe_sqrt.wrong("A small number added to x changes every value, and leaves a huge slope at 0. Mask the input instead.")
 def adds_epsilon(T, x):
     return T.sqrt(T.where(x > 0, x, T.zeros_like(x)) + 1e-2)
 
@@ -356,15 +357,15 @@ def plain_sqrt(T, x):
 
 
 @safe_sqrt.wrong(
-    "The gradient at 0 is infinite: `clamp` and its like put 0 where x was negative, and 0 is just where the root has no slope. "
-    "Let the root run on a number that it can take, such as 1, and choose afterwards."
+    "The gradient at 0 is infinite: `clamp` and similar functions put 0 where x was negative, and the root has no "
+    "slope at 0. Give the root a safe number, such as 1, and choose afterwards."
 )
 def clamped(T, x):
     return T.sqrt(T.clamp(x, min=0.0))
 
 
 @safe_sqrt.wrong(
-    "What goes into the root is safe now, but the value there is the root of the stand-in: choose 0 afterwards."
+    "The input of the root is safe now, but the value there is the root of the replacement number: choose 0 afterwards."
 )
 def masks_the_input_alone(T, x):
     return T.sqrt(T.where(x > 0, x, T.ones_like(x)))
