@@ -8,7 +8,9 @@ from collections.abc import Callable
 
 import numpy as np
 
-__all__ = ["add_slices", "choose", "flat_places", "in_blocks", "sum_at"]
+from ..promotion import sum_over
+
+__all__ = ["add_rows", "add_slices", "are_small", "choose", "flat_places", "in_blocks", "largest", "sum_at", "sum_kept"]
 
 # So many elements of a few arrays stay in the processor's cache.
 _BLOCK = 32_768
@@ -47,6 +49,30 @@ def in_blocks(formula: Callable) -> Callable:
     return compute
 
 
+def are_small(scores):
+    """True if the exponentials of all scores can be summed as they are, with none too large or lost.
+
+    Else the largest is taken off first, which of 512 rows of 16 takes NumPy 50 us, and this question 3.
+    """
+    return scores.size > 0 and scores.dtype.char in "fd" and scores.min() > -60 and scores.max() < 60
+
+
+def largest(array, axis):
+    """The largest along `axis`, which stays with size 1; nan where there is one."""
+    n = array.shape[axis]
+    if axis % array.ndim < array.ndim - 1 or array.dtype.char not in "fd" or not 0 < n < 512:
+        return array.max(axis=axis, keepdims=True)
+    # To look for its place takes a sixth of the time.
+    rows = array.reshape(-1, n)
+    return rows[np.arange(len(rows)), rows.argmax(axis=1)].reshape(*array.shape[:-1], 1)
+
+
+def sum_kept(array, axis):
+    """The sum along `axis`, which stays with size 1."""
+    axis %= array.ndim
+    return sum_over(array, (axis,)).reshape(*array.shape[:axis], 1, *array.shape[axis + 1 :])
+
+
 def flat_places(index, dim, size):
     """The number, counted in rows, of each element that `index` names along `dim`, all other dimensions in step."""
     where = np.array(index, np.int64)
@@ -70,6 +96,22 @@ def add_slices(out, dim, index, values):
         places = np.arange(outer)[:, None, None] * n + (places % max(n, 1))[:, None]
         places = places * inner + np.arange(inner)
     np.add.at(out.reshape(-1), places.reshape(-1), values.reshape(-1))
+
+
+def add_rows(size, index, values):
+    """Zeros (n, features) to which the rows of `values` are added at the rows that `index` names, repeated ones summed.
+
+    Of few rows as a product with a matrix that has a one where a row goes: 128 of 32 in 6 us, not 16. There infinity
+    would come to every row, as 0·∞ is nan.
+    """
+    n, features = size
+    where = index.reshape(-1)
+    rows = values.reshape(-1, features)
+    if rows.dtype.char in "fd" and n * len(where) <= 2**16 and math.isfinite(np.vdot(rows, rows)):
+        return (np.arange(n)[:, None] == where).astype(rows.dtype) @ rows
+    out = np.zeros(size, values.dtype)
+    add_slices(out, 0, index, values)
+    return out
 
 
 def sum_at(size, indices, values):

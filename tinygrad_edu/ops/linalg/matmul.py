@@ -80,6 +80,9 @@ class _AddProduct(Op):
         product = mat1 @ mat2
         if alpha != 1:
             product *= product.dtype.type(alpha)
+        if beta == 1 and self.dtype is product.dtype and self.ndim <= product.ndim:
+            product += self
+            return product
         # A `self` that nan or infinity fill is not to be seen when beta is 0.
         return product if beta == 0 else (self if beta == 1 else self.dtype.type(beta) * self) + product
 

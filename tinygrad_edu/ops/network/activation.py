@@ -11,7 +11,7 @@ from ..binding import functions, nn_functions, public
 from ..indexing.masking import where
 from ..op import Op, elementwise
 from ..pointwise.arithmetic import abs
-from ..pointwise.error_function import erf, erf_of
+from ..pointwise.error_function import erf, normal_cdf
 from ..pointwise.exponential import exp, sigmoid
 from ..pointwise.trigonometric import tanh
 from .rectifier import in_place_or_not
@@ -55,26 +55,62 @@ class Celu(Op):
 class Gelu(Op):
     """s·Φ(s), with Φ the normal distribution, or its approximation by tanh."""
 
-    @in_blocks
+    results = ("output", "_cdf")
+    visible_outputs = 1
+
     def forward(self, *, approximate="none"):
         if approximate == "tanh":
-            return 0.5 * self * (1 + np.tanh(_INNER * (self + _CUBE * (self * self * self))))
-        out = erf_of(self * math.sqrt(0.5))
-        out += 1
-        out *= 0.5 * self
-        return out
+            return _gelu_by_tanh(self), np.empty(0, self.dtype)
+        if self.size > _KEPT:
+            return _gelu(self), np.empty(0, self.dtype)
+        cdf = normal_cdf(self)
+        return self * cdf, cdf
 
     # Φ(s) + s·φ(s)
-    @in_blocks
-    def grad_self(grad, self, approximate):
+    def grad_self(grad, self, approximate, _cdf):
         if approximate == "tanh":
-            t = tanh(_INNER * (self + _CUBE * (self * self * self)))
-            slope = _INNER * (1 + 3 * _CUBE * (self * self))
-            return grad * (0.5 * (1 + t) + 0.5 * self * ((1 - t * t) * slope))
-        density = exp(self * self * -0.5) * (1 / math.sqrt(2 * math.pi))
-        return grad * (0.5 * (1 + erf(self * math.sqrt(0.5))) + self * density)
+            return _gelu_grad_by_tanh(grad, self)
+        if isinstance(_cdf, np.ndarray) and isinstance(self, np.ndarray) and _cdf.size:
+            # What the forward pass computed costs as much as all the rest.
+            slope = self * self
+            slope *= -0.5
+            np.exp(slope, out=slope)
+            slope *= self
+            slope *= _DENSITY
+            slope += _cdf
+            slope *= grad
+            return slope
+        return _gelu_grad(grad, self)
 
     jvp = elementwise
+
+
+# Of so many numbers Φ is kept for the backward pass.
+_KEPT = 32_768
+_DENSITY = 1 / math.sqrt(2 * math.pi)
+
+
+@in_blocks
+def _gelu(s):
+    return s * normal_cdf(s)
+
+
+@in_blocks
+def _gelu_grad(grad, s):
+    density = exp(s * s * -0.5) * _DENSITY
+    return grad * (0.5 * (1 + erf(s * math.sqrt(0.5))) + s * density)
+
+
+@in_blocks
+def _gelu_by_tanh(s):
+    return 0.5 * s * (1 + np.tanh(_INNER * (s + _CUBE * (s * s * s))))
+
+
+@in_blocks
+def _gelu_grad_by_tanh(grad, s):
+    t = tanh(_INNER * (s + _CUBE * (s * s * s)))
+    slope = _INNER * (1 + 3 * _CUBE * (s * s))
+    return grad * (0.5 * (1 + t) + 0.5 * s * ((1 - t * t) * slope))
 
 
 _INNER = math.sqrt(2 / math.pi)
@@ -204,7 +240,7 @@ def gelu(input, *, approximate="none"):
     """
     if approximate not in ("none", "tanh"):
         raise RuntimeError("approximate argument must be either none or tanh.")
-    return Gelu.apply(input, approximate=approximate)
+    return Gelu.apply(input, approximate=approximate)[0]
 
 
 @public(where=_NN, method=False)

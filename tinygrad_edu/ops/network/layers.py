@@ -2,22 +2,23 @@
 
 from __future__ import annotations
 
+import functools
 import math
 
 import numpy as np
 
 from ...core.node import bump_version
 from ...tensor import Tensor, wrap
-from ..arrays import add_slices
+from ..arrays import add_rows, are_small, largest, sum_kept
 from ..binding import functions, nn_functions, public
 from ..linalg.einsum import einsum
 from ..linalg.matmul import addmm, matmul
 from ..op import Op
 from ..reductions.reduce import sum
 from ..shapes.permute import t, transpose
-from ..shapes.shape import reshape
+from ..shapes.shape import View, reshape
 from .normalization import dropout
-from .softmax import safe_softmax
+from .softmax import safe_softmax, sum_along
 
 _NN, _BOTH = (nn_functions,), (functions, nn_functions)
 
@@ -28,7 +29,7 @@ class Embedding(Op):
     without_gradient = ("indices",)
 
     def forward(weight, *, indices, padding_idx):
-        return weight[indices]
+        return weight.take(indices, axis=0)
 
     def grad_weight(grad, weight_sym_sizes, indices, padding_idx):
         return EmbeddingBack.apply(grad, size=weight_sym_sizes, indices=indices, padding_idx=padding_idx)
@@ -43,8 +44,7 @@ class EmbeddingBack(Op, name="EmbeddingDenseBackwardBackward0"):
     without_gradient = ("indices",)
 
     def forward(self, *, size, indices, padding_idx):
-        out = np.zeros(size, self.dtype)
-        add_slices(out, 0, indices, self)
+        out = add_rows(size, indices, self)
         if padding_idx >= 0:
             out[padding_idx] = 0
         return out
@@ -82,14 +82,19 @@ def _contract(equation, *operands):
 class ScaledDotProductAttention(Op, name="ScaledDotProductFlashAttentionForCpuBackward0"):
     """softmax(scale·q·kᵀ)·v, each query seeing all keys, or those up to its own place."""
 
-    def forward(query, key, value, *, is_causal, scale):
-        return _weights(query, key, is_causal, scale) @ value
+    results = ("output", "_weights")
+    visible_outputs = 1
 
-    def gradients(grad, needs_input_grad, query, key, value, is_causal, scale):
-        weights = _recorded_weights(query, key, is_causal, scale)
+    def forward(query, key, value, *, is_causal, scale):
+        weights = _weights(query, key, is_causal, scale)
+        # The weights of long sequences are computed anew in the backward pass: they grow with the square of the length.
+        return weights @ value, weights if weights.size <= _FEW_WEIGHTS else np.empty(0, weights.dtype)
+
+    def gradients(grad, needs_input_grad, query, key, value, is_causal, scale, _weights):
+        weights = _recorded_weights(query, key, is_causal, scale, _weights)
         to_weights = matmul(grad, transpose(value, -2, -1))
         weighted = to_weights * weights
-        to_scores = (weighted - weights * sum(weighted, -1, True)) * scale
+        to_scores = (weighted - weights * sum_along(weighted, -1)) * scale
         return [
             matmul(to_scores, key) if needs_input_grad[0] else None,
             matmul(transpose(to_scores, -2, -1), query) if needs_input_grad[1] else None,
@@ -103,6 +108,11 @@ class ScaledDotProductAttention(Op, name="ScaledDotProductFlashAttentionForCpuBa
         return matmul(weighted - weights * sum(weighted, -1, True), value) + matmul(weights, value_tangent)
 
 
+# So many weights of an attention are kept for the backward pass, as 4 MB of float32.
+_FEW_WEIGHTS = 2**20
+
+
+@functools.lru_cache(maxsize=2)
 def _causal(queries, keys):
     return np.tri(queries, keys, dtype=bool)
 
@@ -110,17 +120,23 @@ def _causal(queries, keys):
 def _weights(query, key, is_causal, scale):
     scores = query @ key.swapaxes(-2, -1)
     scores *= query.dtype.type(scale)
-    if is_causal:
-        scores[..., ~_causal(*scores.shape[-2:])] = -np.inf
-    scores -= scores.max(axis=-1, keepdims=True)
-    np.exp(scores, out=scores)
-    scores /= scores.sum(axis=-1, keepdims=True)
+    seen = _causal(*scores.shape[-2:]) if is_causal else None
+    if are_small(scores):
+        np.exp(scores, out=scores)
+        if seen is not None:
+            scores *= seen
+    else:
+        if seen is not None:
+            scores[..., ~seen] = -np.inf
+        scores -= largest(scores, -1)
+        np.exp(scores, out=scores)
+    scores /= sum_kept(scores, -1)
     return scores
 
 
-def _recorded_weights(query, key, is_causal, scale):
+def _recorded_weights(query, key, is_causal, scale, kept=None):
     if not isinstance(query, Tensor) and not isinstance(key, Tensor):
-        return _weights(query, key, is_causal, scale)
+        return kept if kept is not None and kept.size else _weights(query, key, is_causal, scale)
     scores = matmul(query, transpose(key, -2, -1)) * scale
     if is_causal:
         scores = scores.masked_fill(wrap(~_causal(*scores.shape[-2:])), -math.inf)
@@ -147,8 +163,9 @@ def linear(input, weight, bias=None):
         return matmul(input, t(weight))
     if input.ndim == 2:
         return addmm(bias, input, t(weight))
-    rows = addmm(bias, reshape(input, (-1, input.shape[-1])), t(weight))
-    return reshape(rows, (*input.shape[:-1], weight.shape[0]))
+    sizes = input._data.shape
+    rows = reshape(input, (math.prod(sizes[:-1]), sizes[-1]))
+    return View.apply(addmm(bias, rows, t(weight)), size=(*sizes[:-1], weight._data.shape[0]))
 
 
 @public(where=_BOTH, method=False)
@@ -233,7 +250,7 @@ def scaled_dot_product_attention(
         raise RuntimeError("_scaled_dot_product_attention: Explicit attn_mask should not be set when is_causal=True")
     factor = 1 / math.sqrt(query.shape[-1]) if scale is None else scale
     if attn_mask is None and dropout_p == 0 and query.ndim == 4:
-        return ScaledDotProductAttention.apply(query, key, value, is_causal=is_causal, scale=factor)
+        return ScaledDotProductAttention.apply(query, key, value, is_causal=is_causal, scale=factor)[0]
     # As PyTorch does, the root of the scale goes to each side.
     root = math.sqrt(factor)
     scores = matmul(query * root, transpose(key, -2, -1) * root)

@@ -6,6 +6,7 @@ import math
 
 import numpy as np
 
+from ...promotion import ones, sum_over
 from ...tensor import wrap
 from ..binding import functions, nn_functions, public
 from ..op import Op
@@ -22,16 +23,52 @@ def _normalized_grad(grad, hat, rstd, axes):
     return (grad - mean(grad, axes, True) - hat * mean(grad * hat, axes, True)) * rstd
 
 
+def _normalized_grads_of_rows(grad, hat, rstd, weight):
+    """The same for weight·hat, each row by itself, and the gradients of the weight and of a bias; `hat` is overwritten.
+
+    In place, with sums that are products of matrices: of 128 rows of 32 it takes 20 us, the formula above 65.
+    """
+    n = len(weight)
+    every_row = ones(len(grad), grad.dtype)
+    moment = grad * hat
+    to_weight, to_bias = every_row @ moment, every_row @ grad
+    mean_grad, mean_moment = grad @ weight, moment @ weight
+    mean_grad /= n
+    mean_moment /= n
+    to_input = np.multiply(grad, weight, out=moment)
+    to_input -= mean_grad[:, None]
+    hat *= mean_moment[:, None]
+    to_input -= hat
+    to_input *= rstd
+    return to_input, to_weight, to_bias
+
+
+def _in_rows(array, n):
+    """True if the sums of rows of `n` may be products of matrices: those of float16 are slow, and long ones round more."""
+    return type(array) is np.ndarray and array.dtype.char in "fd" and 0 < n <= 4096 and array.size > 0
+
+
 def _statistics(array, axes, eps):
     """The mean over `axes`, one over the deviation, and the array with both taken off."""
+    sizes = tuple([1 if axis in axes else size for axis, size in enumerate(array.shape)])
     if not array.size:
         # An empty batch has neither.
-        none = np.full([1 if axis in axes else size for axis, size in enumerate(array.shape)], np.nan, array.dtype)
+        none = np.full(sizes, np.nan, array.dtype)
         return none, none, array.copy()
-    centre = array.mean(axis=axes, keepdims=True)
-    hat = array - centre
-    variance = np.square(hat).mean(axis=axes, keepdims=True)
-    rstd = 1 / np.sqrt(variance + array.dtype.type(eps))
+    if array.dtype == np.float16:
+        centre = array.mean(axis=axes, keepdims=True)
+        hat = array - centre
+        rstd = 1 / np.sqrt(np.square(hat).mean(axis=axes, keepdims=True) + array.dtype.type(eps))
+    else:
+        n = array.size // math.prod(sizes)
+        centre = sum_over(array, axes).reshape(sizes)
+        centre /= n
+        hat = array - centre
+        rstd = sum_over(np.square(hat), axes).reshape(sizes)
+        rstd /= n
+        rstd += eps
+        np.sqrt(rstd, out=rstd)
+        np.reciprocal(rstd, out=rstd)
     hat *= rstd
     return centre, rstd, hat
 
@@ -138,7 +175,7 @@ class NativeLayerNorm(Op):
     visible_outputs = 1
 
     def forward(input, weight, bias, *, normalized_shape, eps):
-        axes = tuple(range(-len(normalized_shape), 0))
+        axes = tuple(range(input.ndim - len(normalized_shape), input.ndim))
         centre, rstd, out = _statistics(input, axes, eps)
         if weight is not None:
             out *= weight
@@ -148,6 +185,16 @@ class NativeLayerNorm(Op):
 
     def gradients(grad, needs_input_grad, input, weight, normalized_shape, eps, result1, result2):
         grad = grad[0] if isinstance(grad, list) else grad
+        n = math.prod(normalized_shape)
+        if _in_rows(grad, n) and isinstance(input, np.ndarray):
+            centre, rstd = result1.reshape(-1, 1), result2.reshape(-1, 1)
+            hat, _ = _normalized(input.reshape(-1, n), (), eps, centre, rstd)
+            each = ones(n, grad.dtype) if weight is None else weight.reshape(-1)
+            grads = _normalized_grads_of_rows(grad.reshape(-1, n), hat, rstd, each)
+            if len(normalized_shape) > 1:  # else they are in shape, and a leaf may keep them as they are
+                grads = (grads[0], *[g.reshape(normalized_shape) for g in grads[1:]])
+            to_input, *others = [g if needed else None for g, needed in zip(grads, needs_input_grad, strict=True)]
+            return [None if to_input is None else to_input.reshape(input.shape), *others]
         axes = tuple(range(-len(normalized_shape), 0))
         leading = tuple(range(len(input.shape) - len(normalized_shape)))
         hat, rstd = _normalized(input, axes, eps, result1, result2)

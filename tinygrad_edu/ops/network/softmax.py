@@ -5,11 +5,17 @@ from __future__ import annotations
 import numpy as np
 
 from ... import dtypes
+from ..arrays import are_small, largest, sum_kept
 from ..binding import functions, nn_functions, public
 from ..op import Op, elementwise
 from ..pointwise.exponential import exp
 from ..reductions.reduce import normalized_dims, restore_dims, sum
 from ..shapes.shape import axis_of
+
+
+def sum_along(value, dim):
+    """The sum along `dim`, which stays with size 1, of an array or a Tensor."""
+    return sum_kept(value, dim) if isinstance(value, np.ndarray) else sum(value, dim, True)
 
 
 class Softmax(Op):
@@ -18,15 +24,17 @@ class Softmax(Op):
     def forward(self, *, dim):
         if not self.ndim:
             return np.ones_like(self)
+        if not self.size:
+            return self.copy()
         # Less the largest, which changes nothing but keeps the exponentials finite.
-        e = np.exp(self - self.max(axis=dim, keepdims=True)) if self.size else self.copy()
-        e /= e.sum(axis=dim, keepdims=True)
+        e = np.exp(self if are_small(self) else self - largest(self, dim))
+        e /= sum_kept(e, dim)
         return e
 
     # The Jacobian diag(r) - r·rᵀ is symmetric: the rule for gradients serves tangents as well.
     def grad_self(grad, result, dim):
         weighted = grad * result
-        return weighted - result * sum(weighted, dim, True)
+        return weighted - result * sum_along(weighted, dim)
 
     jvp = elementwise
 
@@ -47,12 +55,14 @@ class LogSoftmax(Op):
     def forward(self, *, dim):
         if not self.ndim:
             return np.zeros_like(self)
-        shifted = self - self.max(axis=dim, keepdims=True) if self.size else self.copy()
-        shifted -= np.log(np.exp(shifted).sum(axis=dim, keepdims=True))
+        if not self.size:
+            return self.copy()
+        shifted = self - largest(self, dim)
+        shifted -= np.log(sum_kept(np.exp(shifted), dim))
         return shifted
 
     def grad_self(grad, result, dim):
-        return grad - exp(result) * sum(grad, dim, True)
+        return grad - exp(result) * sum_along(grad, dim)
 
     def jvp(tangent, result, dim):
         return tangent - sum(tangent * exp(result), dim, True)

@@ -24,6 +24,9 @@ _ERF_SINGLE = (
     1.41854251e-07, -5.66850781e-06, 8.76375010e-05, -6.19785048e-04, -1.91830438e-04, 1.02769056e-01, 1.12837927e00,
 )  # fmt: skip
 
+# The same for erf(x/√2).
+_CDF_SINGLE = tuple(c * 0.5 ** (power + 0.5) for power, c in zip(range(6, -1, -1), _ERF_SINGLE, strict=True))
+
 _ERFC_TO_8 = (
     (2.46196981473530512524e-10, 5.64189564831068821977e-1, 7.46321056442269912687e0, 4.86371970985681366614e1,
      1.96520832956077098242e2, 5.26445194995477358631e2, 9.34528527171957607540e2, 1.02755188689515710272e3,
@@ -41,8 +44,9 @@ _ERFC_FROM_8 = (
 
 def _polynomial(x, coefficients):
     """By Horner's rule."""
-    out = np.full_like(x, coefficients[0])
-    for c in coefficients[1:]:
+    out = x * coefficients[0]
+    out += coefficients[1]
+    for c in coefficients[2:]:
         out *= x
         out += c
     return out
@@ -62,13 +66,28 @@ def _erfc_of_large(x):
     return np.exp(-x * x) * ratio
 
 
+def _tanh_of(x, coefficients, most):
+    """tanh(x·p(x²)), with no x² above `most`: what is larger goes to ±1."""
+    squared = np.asarray(np.square(x, dtype=np.float32))
+    np.minimum(squared, most, out=squared)
+    out = np.asarray(_polynomial(squared, coefficients))
+    out *= x
+    return np.tanh(out, out=out)
+
+
+def normal_cdf(x):
+    """Φ(x) = (1 + erf(x/√2))/2 of an array, the distribution function of the normal distribution."""
+    out = erf_of(x * math.sqrt(0.5)) if x.dtype == np.float64 else _tanh_of(x, _CDF_SINGLE, 32)
+    out *= 0.5
+    out += 0.5
+    return out.astype(x.dtype, copy=False)
+
+
 @in_blocks
 def erf_of(x):
     """The error function of an array."""
     if x.dtype != np.float64:
-        near = np.asarray(np.clip(x, -4, 4, dtype=np.float32))
-        near *= _polynomial(near * near, _ERF_SINGLE)
-        return np.tanh(near, out=near).astype(x.dtype, copy=False)
+        return _tanh_of(x, _ERF_SINGLE, 16).astype(x.dtype, copy=False)
     size = np.abs(x)
     small = np.minimum(size, 1.0)
     out = small * _ratio(small * small, _ERF)

@@ -91,7 +91,7 @@ def _joined(grads, size, pieces, dim):
         g if g is not None else _zeros((*size[:dim], n, *size[dim + 1 :]), known)
         for g, n in zip(grads, pieces, strict=True)
     ]
-    return cat(filled, dim)
+    return np.concatenate(filled, axis=dim) if isinstance(known, np.ndarray) else cat(filled, dim)
 
 
 class Unbind(Op):

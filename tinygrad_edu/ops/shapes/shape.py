@@ -26,10 +26,10 @@ class View(Op):
 
     def forward(self, *, size):
         # `copy=False` refuses where the elements would have to move.
-        return np.reshape(self, size, copy=False) if self.shape != size else self.view()
+        return self.reshape(size, copy=False) if self.shape != size else self.view()
 
     def grad_self(grad, self_sym_sizes):
-        return reshape(grad, self_sym_sizes)
+        return grad.reshape(self_sym_sizes)
 
     jvp = linear
 
@@ -40,10 +40,10 @@ class ReshapeAlias(Op):
     view = True
 
     def forward(self, *, size):
-        return np.reshape(self, size, copy=False)
+        return self.reshape(size, copy=False)
 
     def grad_self(grad, self_sym_sizes):
-        return reshape(grad, self_sym_sizes)
+        return grad.reshape(self_sym_sizes)
 
     jvp = linear
 
@@ -55,7 +55,7 @@ class UnsafeView(Op):
         return self.reshape(size)
 
     def grad_self(grad, self_sym_sizes):
-        return reshape(grad, self_sym_sizes)
+        return grad.reshape(self_sym_sizes)
 
     jvp = linear
 
@@ -152,21 +152,19 @@ def as_sizes(size):
     """`*size` given one by one or as one tuple."""
     if len(size) == 1 and isinstance(size[0], tuple | list):
         size = size[0]
-    return tuple(int(n) for n in size)
+    return tuple(map(int, size))
 
 
 def _resolve(size, numel):
     """Replace the one -1 in `size`; an error where the sizes do not fit the number of elements."""
-    known = 1
-    for n in size:
-        known *= n if n != -1 else 1
-    if size.count(-1) > 1:
-        raise RuntimeError("only one dimension can be inferred")
     if -1 in size:
+        known = math.prod([n for n in size if n != -1])
+        if size.count(-1) > 1:
+            raise RuntimeError("only one dimension can be inferred")
         if known == 0 or numel % known:
             raise RuntimeError(f"shape '{list(size)}' is invalid for input of size {numel}")
         return tuple(numel // known if n == -1 else n for n in size)
-    if known != numel:
+    if math.prod(size) != numel:
         raise RuntimeError(f"shape '{list(size)}' is invalid for input of size {numel}")
     return size
 
@@ -203,6 +201,8 @@ def reshape(input, *shape):
     tensor([[0, 1, 2],
             [3, 4, 5]])
     """
+    if type(input) is np.ndarray:
+        return input.reshape(*shape)
     size = as_sizes(shape)
     if not isinstance(input, Tensor):
         return np.reshape(input, size)
