@@ -113,10 +113,11 @@ class Module:
                 self.__dict__[table].pop(name, None)
 
     def __getattr__(self, name: str) -> Any:
-        for table in ("_parameters", "_buffers", "_modules"):
-            found = self.__dict__.get(table, {})
-            if name in found:
-                return found[name]
+        own = self.__dict__
+        if "_modules" in own:  # else `__init__` has not run
+            for found in (own["_parameters"], own["_modules"], own["_buffers"]):
+                if name in found:
+                    return found[name]
         why = absent.sentence(name)
         raise AttributeError(why or f"'{type(self).__name__}' object has no attribute '{name}'")
 

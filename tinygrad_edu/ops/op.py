@@ -50,6 +50,11 @@ from .tangents import elementwise, linear, push_tangents
 __all__ = ["Op", "elementwise", "linear"]
 
 
+# What is kept as a tensor; what of a setting is none.
+_TENSORS = (INPUT, OUTPUT, ASIDE)
+_PLAIN = (int, float, bool, str, type(None))
+
+
 class Rule:
     """One `grad_…` function, and the names of what it needs beside the incoming gradient."""
 
@@ -316,13 +321,20 @@ class Op(core.op.Op):
         return out
 
     def _release_some(self) -> None:
-        goes = [
-            self._lets_go(name, value) or kind in (INPUT, OUTPUT, ASIDE)
-            for (name, kind, _), value in zip(self._plan.sources, self._kept, strict=True)
-        ]
-        if any(goes):
-            self._kept = tuple([FREED if gone else value for gone, value in zip(goes, self._kept, strict=True)])
-            self._versions = None
+        kept = list(self._kept)
+        freed = False
+        for slot, (name, kind, _) in enumerate(self._plan.sources):
+            value = kept[slot]
+            if kind in _TENSORS and (value is None or isinstance(value, Tensor)):
+                goes = True
+            elif kind == SIZES or type(value) in _PLAIN:
+                goes = kind in _TENSORS
+            else:
+                goes = self._lets_go(name, value) or kind in _TENSORS
+            if goes:
+                kept[slot], freed = FREED, True
+        if freed:
+            self._kept, self._versions = tuple(kept), None
 
     @classmethod
     def _lets_go(cls, name: str, value: Any) -> bool:

@@ -76,8 +76,8 @@ class NllLoss(Op):
     without_gradient = ("target", "weight")
 
     def forward(self, *, target, weight, reduction, ignore_index):
-        picked, share = _picked(target, weight, ignore_index, self)
-        loss = -self.reshape(_rows(self))[picked] * share
+        places, share = _picked(target, weight, ignore_index, self)
+        loss = self.reshape(-1).take(places) * -share
         total = share.sum(dtype=self.dtype)
         if reduction == "none":
             return loss.reshape(target.shape), total
@@ -116,23 +116,30 @@ def _rows(scores):
 
 
 def _picked(target, weight, ignore_index, scores):
-    """Where the targets are in the scores of shape _rows, and what each counts: its weight, or 0 if it is ignored."""
+    """Where the targets are among all scores in a row, and what each counts: its weight, or 0 if it is ignored."""
     n, classes, places = _rows(scores)
-    flat = target.reshape(n, places)
-    kept = flat != ignore_index
-    safe = flat * kept
-    if safe.size and not (safe.min() >= 0 and safe.max() < classes):
-        raise IndexError(f"Target {safe[(safe < 0) | (safe >= classes)].flat[0]} is out of bounds.")
-    share = kept.astype(scores.dtype) if weight is None else np.where(kept, weight[safe], scores.dtype.type(0))
-    return (np.arange(n)[:, None], safe, np.arange(places)), share
+    safe = target.reshape(n, places)
+    kept = None
+    if not (safe.size and safe.min() >= 0 and safe.max() < classes) or 0 <= ignore_index < classes:
+        kept = safe != ignore_index
+        safe = safe * kept
+        if safe.size and not (safe.min() >= 0 and safe.max() < classes):
+            raise IndexError(f"Target {safe[(safe < 0) | (safe >= classes)].flat[0]} is out of bounds.")
+    share = np.ones(safe.shape, scores.dtype) if weight is None else weight[safe]
+    if kept is not None:
+        share = np.where(kept, share, scores.dtype.type(0))
+    where = np.arange(0, n * classes * places, classes * places)[:, None] + safe * places
+    if places > 1:
+        where += np.arange(places)
+    return where, share
 
 
 def _slope(sizes, target, weight, ignore_index, dtype):
     """-w[t] at each target, 0 elsewhere: the loss is linear in its input."""
     target, weight = (getattr(x, "_data", x) for x in (target, weight))
     out = np.zeros(sizes, dtype)
-    picked, share = _picked(target, weight, ignore_index, out)
-    out.reshape(_rows(out))[picked] -= share
+    places, share = _picked(target, weight, ignore_index, out)
+    out.reshape(-1)[places] = -share
     return out
 
 

@@ -306,8 +306,10 @@ def layer_norm(input, normalized_shape, weight=None, bias=None, eps=1e-5):
     >>> T.nn.functional.layer_norm(T.tensor([[1.0, 2.0, 3.0]]), (3,))
     tensor([[-1.2247,  0.0000,  1.2247]])
     """
-    _last_axes(input, normalized_shape)
-    return NativeLayerNorm.apply(input, weight, bias, normalized_shape=tuple(normalized_shape), eps=eps)[0]
+    sizes = tuple(normalized_shape)
+    if not sizes or input._data.shape[-len(sizes) :] != sizes:
+        _last_axes(input, normalized_shape)
+    return NativeLayerNorm.apply(input, weight, bias, normalized_shape=sizes, eps=eps)[0]
 
 
 def _last_axes(input, normalized_shape):

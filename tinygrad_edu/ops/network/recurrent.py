@@ -68,34 +68,46 @@ class LstmLayer(Op, name="LstmLayerBackward0"):
     visible_outputs = 4
 
     def forward(sequence, hidden, cell, weight_ih, weight_hh, bias_ih, bias_hh):
-        projected = _project(sequence, weight_ih, bias_ih, bias_hh)
-        (length, batch, _), n = projected.shape, hidden.shape[1]
-        outputs, cells = (np.empty((length, batch, n), projected.dtype) for _ in range(2))
-        # Gate by gate, (4, N, H), each whole in memory, and in place: a third less time than slices of (N, 4·H).
-        gates = np.ascontiguousarray(projected.reshape(length, batch, 4, n).swapaxes(1, 2))
-        weight = np.ascontiguousarray(weight_hh.reshape(4, n, n).swapaxes(1, 2))
-        for step, row in enumerate(gates):
-            row += hidden @ weight
-            i, f, g, o = row
-            squashed = np.tanh(g)
-            np.negative(row, out=row)
-            np.exp(row, out=row)
-            row += 1
-            np.reciprocal(row, out=row)
-            g[...] = squashed
-            cell = np.add(f * cell, i * g, out=cells[step])
-            hidden = np.multiply(o, np.tanh(cell), out=outputs[step])
-        return outputs, cells, hidden.copy(), cell.copy(), gates
+        (length, batch, _), n = sequence.shape, hidden.shape[1]
+        # Transposed, (H, N) for each gate, and in the order i, f, o, g with the first three negated: so a step is one product
+        # of matrices, three gates are one exponential, and every gate is whole in memory. A step calls NumPy 11 times.
+        weight, projected = (
+            _sorted_gates(weight_hh),
+            _sorted_gates(weight_ih) @ sequence.reshape(length * batch, sequence.shape[2]).T,
+        )
+        if bias_ih is not None:
+            projected += _sorted_gates(bias_ih + bias_hh)[:, None]
+        gates = np.ascontiguousarray(projected.reshape(4 * n, length, batch).swapaxes(0, 1))
+        outputs, cells = (np.empty((length, n, batch), gates.dtype) for _ in range(2))
+        hidden, cell, added = hidden.T, cell.T, np.empty((n, batch), gates.dtype)
+        for row, shown, now in zip(gates, outputs, cells, strict=True):
+            row += weight @ hidden
+            three = row[: 3 * n]
+            np.exp(three, three)
+            three += 1
+            np.reciprocal(three, three)
+            i, f, o, g = row.reshape(4, n, batch)
+            np.tanh(g, g)
+            np.multiply(f, cell, now)
+            np.multiply(i, g, added)
+            now += added
+            np.tanh(now, shown)
+            shown *= o
+            hidden, cell = shown, now
+        outputs, cells = (np.ascontiguousarray(x.swapaxes(1, 2)) for x in (outputs, cells))
+        return outputs, cells, outputs[-1].copy(), cells[-1].copy(), gates.reshape(length, 4, n, batch)
 
     # Back through time: from the last step to the first, each step hands on what its hidden state and cell are due.
     def gradients(
         grad, needs_input_grad, sequence, hidden, cell, weight_ih, weight_hh, bias_ih, bias_hh, outputs, cells, gates
     ):
         # The kept gates have no history: for a gradient that is to be differentiated again they are computed anew.
-        if not isinstance(sequence, np.ndarray):
-            gates = None
+        if all(isinstance(x, np.ndarray) for x in (sequence, weight_ih, weight_hh)):
+            return _back_through_time(
+                grad, needs_input_grad, sequence, hidden, cell, weight_ih, weight_hh, outputs, cells, gates
+            )
         before, into, show, keep = _derivatives(
-            sequence, hidden, cell, weight_ih, weight_hh, bias_ih, bias_hh, outputs, cells, gates
+            sequence, hidden, cell, weight_ih, weight_hh, bias_ih, bias_hh, outputs, cells
         )
         to_outputs, to_cells, to_hidden, to_cell = grad
         to_hidden = zeros_like(hidden) if to_hidden is None else to_hidden
@@ -128,7 +140,7 @@ class LstmLayer(Op, name="LstmLayerBackward0"):
         sequence, hidden, cell, weight_ih, weight_hh, bias_ih, bias_hh, outputs, cells,
     ):  # fmt: skip
         before, into, show, keep = _derivatives(
-            sequence, hidden, cell, weight_ih, weight_hh, bias_ih, bias_hh, outputs, cells, None
+            sequence, hidden, cell, weight_ih, weight_hh, bias_ih, bias_hh, outputs, cells
         )
         dgates = _project(dsequence, weight_ih, dbias_ih, dbias_hh) + _project(sequence, dweight_ih, None, None)
         dgates = dgates + before @ transpose(dweight_hh, 0, 1)
@@ -152,16 +164,77 @@ def _project(sequence, weight, *biases):
     return reshape(rows, (*sequence.shape[:2], weight.shape[0]))
 
 
-def _derivatives(sequence, hidden, cell, weight_ih, weight_hh, bias_ih, bias_hh, outputs, cells, gates):
+def _sorted_gates(weight):
+    """The rows of the gates i, f, g, o in the order -i, -f, -o, g."""
+    n = len(weight) // 4
+    out = np.empty_like(weight, order="C")
+    np.negative(weight[: 2 * n], out[: 2 * n])
+    np.negative(weight[3 * n :], out[2 * n : 3 * n])
+    out[3 * n :] = weight[2 * n : 3 * n]
+    return out
+
+
+def _back_through_time(grad, needs_input_grad, sequence, hidden, cell, weight_ih, weight_hh, outputs, cells, gates):
+    """The rule of LstmLayer on arrays, in the layout of its forward pass and in place: half the time of the formula."""
+    length, _, n, batch = gates.shape
+    to_outputs, to_cells, to_hidden, to_cell = (None if g is None else g.swapaxes(-1, -2) for g in grad)
+    now = np.ascontiguousarray(cells.swapaxes(1, 2))
+    i, f, o, g = (gates[:, k] for k in range(4))
+    squashed = np.tanh(now)
+    # The derivatives of the cell by the gates i, f, g and of the output by o; of the output by the cell.
+    into = np.empty_like(gates)
+    np.subtract(1, gates[:, :3], into[:, :3])
+    into[:, :3] *= gates[:, :3]
+    into[:, 3] = into[:, 2]
+    into[:, 0] *= g
+    into[0, 1] *= cell.T
+    into[1:, 1] *= now[:-1]
+    into[:, 3] *= squashed
+    slope = into[:, 2]
+    np.multiply(g, g, slope)
+    np.subtract(1, slope, slope)
+    slope *= i
+    squashed *= squashed
+    show = np.subtract(1, squashed, squashed)
+    show *= o
+    # From here on `into` becomes the gradients of the gates.
+    back = np.ascontiguousarray(weight_hh.T)
+    to_hidden = np.zeros((n, batch), gates.dtype) if to_hidden is None else to_hidden.copy()
+    to_cell = np.zeros((n, batch), gates.dtype) if to_cell is None else to_cell.copy()
+    for step in range(length - 1, -1, -1):
+        row, shown = into[step], show[step]
+        if to_outputs is not None:
+            to_hidden += to_outputs[step]
+        shown *= to_hidden
+        to_cell += shown
+        if to_cells is not None:
+            to_cell += to_cells[step]
+        row[:3] *= to_cell
+        row[3] *= to_hidden
+        to_hidden = back @ row.reshape(4 * n, batch)
+        to_cell *= f[step]
+    # (4·H, L·N): the weights get their gradients from all steps at once.
+    to_gates = into.reshape(length, 4 * n, batch).swapaxes(0, 1).reshape(4 * n, length * batch)
+    before = np.concatenate((hidden[None], outputs[:-1])).reshape(length * batch, n)
+    to_bias = to_gates.sum(1)
+    return [
+        (to_gates.T @ weight_ih).reshape(sequence.shape) if needs_input_grad[0] else None,
+        to_hidden.T,
+        to_cell.T,
+        to_gates @ sequence.reshape(length * batch, sequence.shape[2]),
+        to_gates @ before,
+        to_bias,
+        to_bias,
+    ]
+
+
+def _derivatives(sequence, hidden, cell, weight_ih, weight_hh, bias_ih, bias_hh, outputs, cells):
     """Of all steps at once: the hidden state before each; the derivatives of its cell by the gates i, f, g and of its
     output by the gate o, (L, N, 4·H); of its output by its cell; and of its cell by the cell before."""
     before = cat((hidden[None], outputs[:-1]))
     cell_before = cat((cell[None], cells[:-1]))
-    if gates is None:
-        projected = _project(sequence, weight_ih, bias_ih, bias_hh)
-        i, f, g, o = _gates(projected + before @ transpose(weight_hh, 0, 1))
-    else:
-        i, f, g, o = (gates[:, k] for k in range(4))
+    projected = _project(sequence, weight_ih, bias_ih, bias_hh)
+    i, f, g, o = _gates(projected + before @ transpose(weight_hh, 0, 1))
     squashed = tanh(cells)
     into = cat((g * (i * (1 - i)), cell_before * (f * (1 - f)), i * (1 - g * g), squashed * (o * (1 - o))), 2)
     return before, into, o * (1 - squashed * squashed), f

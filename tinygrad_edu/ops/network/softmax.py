@@ -15,7 +15,7 @@ from ..shapes.shape import axis_of
 
 def sum_along(value, dim):
     """The sum along `dim`, which stays with size 1, of an array or a Tensor."""
-    return sum_kept(value, dim) if isinstance(value, np.ndarray) else sum(value, dim, True)
+    return sum_kept(value, dim) if isinstance(value, np.ndarray) and value.ndim else sum(value, dim, True)
 
 
 class Softmax(Op):
