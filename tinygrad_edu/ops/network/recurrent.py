@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from ...promotion import sum_over
 from ..creation.factories import zeros_like
 from ..op import Op
 from ..pointwise.exponential import sigmoid
@@ -68,25 +69,22 @@ class LstmLayer(Op, name="LstmLayerBackward0"):
     visible_outputs = 4
 
     def forward(sequence, hidden, cell, weight_ih, weight_hh, bias_ih, bias_hh):
-        (length, batch, _), n = sequence.shape, hidden.shape[1]
-        # Transposed, (H, N) for each gate, and in the order i, f, o, g with the first three negated: so a step is one product
-        # of matrices, three gates are one exponential, and every gate is whole in memory. A step calls NumPy 11 times.
-        weight, projected = (
-            _sorted_gates(weight_hh),
-            _sorted_gates(weight_ih) @ sequence.reshape(length * batch, sequence.shape[2]).T,
-        )
+        (length, batch, width), n = sequence.shape, hidden.shape[1]
+        # Gate by gate, (4, N, H), each whole in memory, in the order i, f, o, g with the first three negated: so that three
+        # gates are one exponential. Parts are cut before the loop, which does nothing but call NumPy, 11 times a step.
+        gates = sequence.reshape(length * batch, width) @ np.ascontiguousarray(_sorted_gates(weight_ih).swapaxes(1, 2))
         if bias_ih is not None:
-            projected += _sorted_gates(bias_ih + bias_hh)[:, None]
-        gates = np.ascontiguousarray(projected.reshape(4 * n, length, batch).swapaxes(0, 1))
-        outputs, cells = (np.empty((length, n, batch), gates.dtype) for _ in range(2))
-        hidden, cell, added = hidden.T, cell.T, np.empty((n, batch), gates.dtype)
-        for row, shown, now in zip(gates, outputs, cells, strict=True):
-            row += weight @ hidden
-            three = row[: 3 * n]
+            gates += _sorted_gates(bias_ih + bias_hh).swapaxes(1, 2)
+        gates = np.ascontiguousarray(gates.reshape(4, length, batch, n).swapaxes(0, 1))
+        weight = np.ascontiguousarray(_sorted_gates(weight_hh).swapaxes(1, 2))
+        outputs, cells = (np.empty((length, batch, n), gates.dtype) for _ in range(2))
+        added = np.empty((batch, n), gates.dtype)
+        parts = gates, gates[:, :3], *[gates[:, k] for k in range(4)], outputs, cells
+        for row, three, i, f, o, g, shown, now in zip(*parts, strict=True):
+            row += hidden @ weight
             np.exp(three, three)
             three += 1
             np.reciprocal(three, three)
-            i, f, o, g = row.reshape(4, n, batch)
             np.tanh(g, g)
             np.multiply(f, cell, now)
             np.multiply(i, g, added)
@@ -94,8 +92,7 @@ class LstmLayer(Op, name="LstmLayerBackward0"):
             np.tanh(now, shown)
             shown *= o
             hidden, cell = shown, now
-        outputs, cells = (np.ascontiguousarray(x.swapaxes(1, 2)) for x in (outputs, cells))
-        return outputs, cells, outputs[-1].copy(), cells[-1].copy(), gates.reshape(length, 4, n, batch)
+        return outputs, cells, hidden.copy(), cell.copy(), gates
 
     # Back through time: from the last step to the first, each step hands on what its hidden state and cell are due.
     def gradients(
@@ -165,64 +162,68 @@ def _project(sequence, weight, *biases):
 
 
 def _sorted_gates(weight):
-    """The rows of the gates i, f, g, o in the order -i, -f, -o, g."""
-    n = len(weight) // 4
-    out = np.empty_like(weight, order="C")
-    np.negative(weight[: 2 * n], out[: 2 * n])
-    np.negative(weight[3 * n :], out[2 * n : 3 * n])
-    out[3 * n :] = weight[2 * n : 3 * n]
+    """The rows of the gates i, f, g, o as -i, -f, -o, g: (4, H, features)."""
+    i, f, g, o = weight.reshape(4, len(weight) // 4, -1)
+    out = np.empty((4, *g.shape), weight.dtype)
+    for gate, place in zip((i, f, o), out, strict=False):
+        np.negative(gate, place)
+    out[3] = g
     return out
 
 
 def _back_through_time(grad, needs_input_grad, sequence, hidden, cell, weight_ih, weight_hh, outputs, cells, gates):
-    """The rule of LstmLayer on arrays, in the layout of its forward pass and in place: half the time of the formula."""
-    length, _, n, batch = gates.shape
-    to_outputs, to_cells, to_hidden, to_cell = (None if g is None else g.swapaxes(-1, -2) for g in grad)
-    now = np.ascontiguousarray(cells.swapaxes(1, 2))
+    """The rule of LstmLayer on arrays, in place, gate by gate as its forward pass: half the time of the formula."""
+    length, _, batch, n = gates.shape
+    to_outputs, to_cells, to_hidden, to_cell = grad
     i, f, o, g = (gates[:, k] for k in range(4))
-    squashed = np.tanh(now)
+    squashed = np.tanh(cells)
     # The derivatives of the cell by the gates i, f, g and of the output by o; of the output by the cell.
-    into = np.empty_like(gates)
+    into = np.empty(gates.shape, gates.dtype)
+    by_i, by_f, by_g, by_o = (into[:, k] for k in range(4))
     np.subtract(1, gates[:, :3], into[:, :3])
     into[:, :3] *= gates[:, :3]
-    into[:, 3] = into[:, 2]
-    into[:, 0] *= g
-    into[0, 1] *= cell.T
-    into[1:, 1] *= now[:-1]
-    into[:, 3] *= squashed
-    slope = into[:, 2]
-    np.multiply(g, g, slope)
-    np.subtract(1, slope, slope)
-    slope *= i
+    np.multiply(by_g, squashed, by_o)
+    by_i *= g
+    by_f[0] *= cell
+    by_f[1:] *= cells[:-1]
+    np.multiply(g, g, by_g)
+    np.subtract(1, by_g, by_g)
+    by_g *= i
     squashed *= squashed
     show = np.subtract(1, squashed, squashed)
     show *= o
     # From here on `into` becomes the gradients of the gates.
-    back = np.ascontiguousarray(weight_hh.T)
-    to_hidden = np.zeros((n, batch), gates.dtype) if to_hidden is None else to_hidden.copy()
-    to_cell = np.zeros((n, batch), gates.dtype) if to_cell is None else to_cell.copy()
-    for step in range(length - 1, -1, -1):
-        row, shown = into[step], show[step]
-        if to_outputs is not None:
-            to_hidden += to_outputs[step]
+    weight = weight_hh.reshape(4, n, n)
+    to_hidden = np.zeros((batch, n), gates.dtype) if to_hidden is None else to_hidden.copy()
+    to_cell = np.zeros((batch, n), gates.dtype) if to_cell is None else to_cell.copy()
+    steps = [x[::-1] for x in (into, into[:, :3], by_o, show, f)]
+    none = (None,) * length
+    for row, three, last, shown, kept, due, due_to_cell in zip(
+        *steps,
+        none if to_outputs is None else to_outputs[::-1],
+        none if to_cells is None else to_cells[::-1],
+        strict=True,
+    ):
+        if due is not None:
+            to_hidden += due
         shown *= to_hidden
         to_cell += shown
-        if to_cells is not None:
-            to_cell += to_cells[step]
-        row[:3] *= to_cell
-        row[3] *= to_hidden
-        to_hidden = back @ row.reshape(4 * n, batch)
-        to_cell *= f[step]
-    # (4·H, L·N): the weights get their gradients from all steps at once.
-    to_gates = into.reshape(length, 4 * n, batch).swapaxes(0, 1).reshape(4 * n, length * batch)
+        if due_to_cell is not None:
+            to_cell += due_to_cell
+        three *= to_cell
+        last *= to_hidden
+        to_hidden = np.add.reduce(row @ weight, 0)
+        to_cell *= kept
+    # (L·N, 4·H): the weights get their gradients from all steps at once.
+    to_gates = into.swapaxes(1, 2).reshape(length * batch, 4 * n)
     before = np.concatenate((hidden[None], outputs[:-1])).reshape(length * batch, n)
-    to_bias = to_gates.sum(1)
+    to_bias = sum_over(to_gates, (0,))
     return [
-        (to_gates.T @ weight_ih).reshape(sequence.shape) if needs_input_grad[0] else None,
-        to_hidden.T,
-        to_cell.T,
-        to_gates @ sequence.reshape(length * batch, sequence.shape[2]),
-        to_gates @ before,
+        (to_gates @ weight_ih).reshape(sequence.shape) if needs_input_grad[0] else None,
+        to_hidden,
+        to_cell,
+        to_gates.T @ sequence.reshape(length * batch, sequence.shape[2]),
+        to_gates.T @ before,
         to_bias,
         to_bias,
     ]
