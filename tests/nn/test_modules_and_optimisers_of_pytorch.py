@@ -19,9 +19,7 @@ NOT_BUILT = {"LinearCrossEntropyLoss", "FractionalMaxPool2d", "FractionalMaxPool
 REFUSED = {("MaxPool3d", "return_indices")}
 EACH = 3  # of the samples of a module, spread over all of them: some have hundreds
 MODULES = {info.module_cls.__name__: info for info in module_db}
-OPTIMIZERS = {
-    info.optim_cls.__name__: info for info in optim_db if info.optim_cls.__name__ not in ("Muon", "SparseAdam")
-}
+OPTIMIZERS = {info.optim_cls.__name__: info for info in optim_db if info.optim_cls.__name__ != "SparseAdam"}
 
 
 def ours(value: Any) -> Any:

@@ -123,7 +123,7 @@ def test_an_import_of_what_is_not_built_says_what_to_do(name: str) -> None:
     "statement",
     [
         "from tinygrad_edu import vmap_of_something", "from tinygrad_edu.nn import NoSuchLayer", "import tinygrad_edu.fft",
-        "from tinygrad_edu.nn.functional import no_such_function", "from tinygrad_edu.optim import Muon",
+        "from tinygrad_edu.nn.functional import no_such_function", "from tinygrad_edu.optim import SparseAdam",
         "from tinygrad_edu.linalg import eig", "from tinygrad_edu.utils.data import DataPipe",
     ],
 )  # fmt: skip

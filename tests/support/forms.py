@@ -419,6 +419,36 @@ out = T.cholesky_solve(T.ones(2, 1), T.linalg.cholesky(T.tensor([[2., 1.], [1., 
 out = T.special.expit(T.tensor([1.])), T.special.gammaln(T.tensor([3.])), T.special.psi(T.tensor([3.])), T.special.xlogy(T.tensor([1.]), T.tensor([2.]))
 """
 
+SCALING_AND_SIZES = r"""
+s = T.amp.GradScaler('cpu', growth_interval=2); p = T.ones(2, requires_grad=True); o = T.optim.SGD([p], lr=.1); log = []\nfor i in range(4): o.zero_grad(); s.scale((p ** 2).sum() * (float('inf') if i == 2 else 1.)).backward(); s.step(o); s.update(); log.append((s.get_scale(), p.tolist()))\nout = log, s.state_dict(), s.is_enabled(), s.get_growth_interval()
+s = T.amp.GradScaler('cpu', init_scale=8.); p = T.ones(2, requires_grad=True); o = T.optim.Adam([p]); s.scale(p.sum()).backward(); s.unscale_(o); g = p.grad.clone(); s.step(o); s.update(4.); t = T.amp.GradScaler('cpu'); t.load_state_dict(s.state_dict()); out = g, p, t.get_scale(), s.scale([p, (p,)])[1][0]
+s = T.amp.GradScaler('cpu'); p = T.ones(2, requires_grad=True); o = T.optim.SGD([p], lr=.1); s.scale(p.sum()).backward(); s.unscale_(o); s.unscale_(o)
+s = T.amp.GradScaler('cpu'); p = T.ones(2, requires_grad=True); o = T.optim.SGD([p], lr=.1); s.scale(p.sum()).backward(); s.step(o); s.step(o)
+s = T.amp.GradScaler('cpu'); s.step(T.optim.SGD([T.ones(2, requires_grad=True)], lr=.1))
+s = T.amp.GradScaler('cpu'); s.scale(T.ones(1)); s.update()
+s = T.amp.GradScaler('cpu', growth_factor=.5)
+T.manual_seed(0); m = T.nn.AdaptiveLogSoftmaxWithLoss(16, 12, [4, 8], div_value=2., head_bias=True); x = T.randn(6, 16, requires_grad=True); o, l = m(x, T.tensor([1, 7, 11, 3, 8, 4])); l.backward(); out = o, l, x.grad, m.log_prob(x), m.predict(x), repr(m), [p.grad for p in m.parameters()], m(x[0], T.tensor(5)).loss
+m = T.nn.AdaptiveLogSoftmaxWithLoss(16, 12, [4, 8]); m(T.ones(2, 16), T.tensor([1, 12]))
+m = T.nn.AdaptiveLogSoftmaxWithLoss(16, 12, [8, 4])
+m = T.nn.AdaptiveLogSoftmaxWithLoss(16, 12, [4]); m(T.ones(2, 16), T.tensor([1]))
+T.manual_seed(0); m = T.nn.SyncBatchNorm.convert_sync_batchnorm(T.nn.Sequential(T.nn.Conv2d(1, 2, 3), T.nn.BatchNorm2d(2), T.nn.Sequential(T.nn.BatchNorm2d(2, affine=False), T.nn.InstanceNorm2d(2)))); y = m(T.randn(2, 1, 6, 6)); out = y, repr(m), list(m.state_dict()), m[1].running_var, isinstance(m[1], T.nn.SyncBatchNorm)
+F = T.nn.functional; x = T.arange(16.).reshape(1, 1, 4, 4); out = [F.interpolate(x, size=s, mode='bicubic', align_corners=a) for s in (3, 6, (1, 7)) for a in (None, True)], F.interpolate(x, scale_factor=.6, mode='bicubic'), F.interpolate(x, scale_factor=1.7, mode='bicubic', recompute_scale_factor=True), [F.interpolate(x, size=s, mode=m, antialias=True) for s in (2, 3, 7) for m in ('bilinear', 'bicubic')]
+F = T.nn.functional; x = T.arange(16.).reshape(1, 1, 4, 4); out = [F.interpolate(x, size=s, mode=m) for s in (2, 3, 7) for m in ('nearest-exact', 'area')], F.interpolate(x[0], size=7, mode='nearest-exact'), F.interpolate(x.reshape(1, 1, 4, 2, 2), size=3, mode='trilinear'), F.interpolate(x.reshape(1, 1, 4, 2, 2), scale_factor=(2, 1.5, 1), mode='nearest'), F.interpolate(x.reshape(1, 1, 4, 2, 2), size=3, mode='trilinear', align_corners=True)
+F = T.nn.functional; out = F.interpolate(T.ones(1, 1, 4), size=6, mode='bicubic')
+F = T.nn.functional; out = F.interpolate(T.ones(1, 1, 4, 4), size=6, mode='trilinear')
+F = T.nn.functional; out = F.interpolate(T.ones(1, 1, 4), size=6, mode='foo')
+F = T.nn.functional; out = F.interpolate(T.ones(1, 1, 4, 4), size=6, antialias=True)
+m = T.nn.Upsample(scale_factor=2, mode='bicubic'); out = m(T.arange(4.).reshape(1, 1, 2, 2)), repr(m)
+out = T.nn.functional.binary_cross_entropy(T.tensor([.2]), T.tensor([1.5]))
+m = T.nn.Linear(1, 1); m.weight = T.ones(1, 1)
+m = T.nn.Linear(1, 1); m.weight = 3
+m = T.nn.Sequential(T.nn.Linear(1, 1)); setattr(m, '0', T.ones(1, dtype=T.float64))
+m = T.nn.BatchNorm1d(1); m.running_mean = 3
+T.manual_seed(0); w = T.nn.Parameter(T.randn(4, 3)); o = T.optim.Muon([w], lr=.1)\nfor _ in range(4): o.zero_grad(); (w @ T.arange(6.).reshape(3, 2)).pow(2).sum().backward(); o.step()\nout = w, o.state_dict(), repr(o)
+T.manual_seed(0); w = T.nn.Parameter(T.randn(3, 5)); o = T.optim.Muon([w], lr=.1, nesterov=False, adjust_lr_fn='match_rms_adamw', weight_decay=0.)\nfor _ in range(4): o.zero_grad(); (w @ T.arange(10.).reshape(5, 2)).pow(2).sum().backward(); o.step()\nout = w
+o = T.optim.Muon([T.ones(3, requires_grad=True)])
+"""
+
 REAL_AND_FACTORS = r"""
 x = T.tensor([1., -2.]); out = x.real is x, T.real(x) is x, x.conj() is x, T.resolve_conj(x) is x, x.is_conj(), T.is_conj(x), x.is_neg(), T.is_neg(x), x.conj_physical_() is x, T.resolve_neg(x) is x
 out = T.angle(T.tensor([1, -2])), T.angle(T.tensor([1., -2., 0., float('nan')])), T.tensor([1, 2]).conj()
@@ -552,6 +582,7 @@ T.manual_seed(0); x = T.randn(20, 3); out = [(s, u.abs(), v.abs(), T.rand(1)) fo
 """
 
 FORMS = {
+    "scaling and sizes": SCALING_AND_SIZES,
     "real numbers and factors": REAL_AND_FACTORS,
     "programs": PROGRAMS,
     "layers": LAYERS,

@@ -790,6 +790,26 @@ RANDOM = [
 ]
 
 RESAMPLED = [
+    *[
+        S(f"F.interpolate(a, {call})", a=shape)
+        for shape, calls in (
+            ((1, 2, 3), ("size=5", "size=2, mode='nearest-exact'", "size=5, mode='linear'")),
+            (
+                (2, 1, 3, 4),
+                (
+                    "scale_factor=2",
+                    "size=(2, 5), mode='bilinear'",
+                    "size=(2, 5), mode='bicubic'",
+                    "size=2, mode='bicubic', align_corners=True",
+                    "size=2, mode='bilinear', antialias=True",
+                    "size=(5, 3), mode='bicubic', antialias=True",
+                    "size=(5, 3), mode='nearest-exact'",
+                ),
+            ),
+            ((1, 1, 2, 3, 2), ("size=4", "size=(3, 2, 4), mode='trilinear'", "size=3, mode='nearest-exact'")),
+        )
+        for call in calls
+    ],
     S("F.unfold(a, 2)", a=(2, 3, 4, 5)),
     S("F.unfold(a, (2, 3), dilation=2, padding=(1, 2), stride=(2, 1))", a=(1, 2, 4, 5)),
     S("F.unfold(a, 2)", a=(3, 4, 4), names=False),
@@ -800,12 +820,12 @@ RESAMPLED = [
     S("F.pixel_shuffle(a, 2)", a=(2, 8, 2, 3), names=False),
     S("F.pixel_unshuffle(a, 2)", a=(2, 2, 4, 6), names=False),
     S("F.channel_shuffle(a, 2)", a=(2, 4, 3), names=False),
-    S("F.interpolate(a, scale_factor=2)", a=(1, 2, 3, 4), names=False),
-    S("F.interpolate(a, size=(5, 3))", a=(1, 2, 3, 4), names=False),
-    S("F.interpolate(a, 7, mode='linear')", a=(1, 2, 4), names=False),
-    S("F.interpolate(a, scale_factor=1.7, mode='bilinear')", a=(1, 2, 3, 4), names=False),
-    S("F.interpolate(a, scale_factor=1.7, mode='bilinear', recompute_scale_factor=True)", a=(1, 2, 3, 4), names=False),
-    S("F.interpolate(a, (2, 6), mode='bilinear', align_corners=True)", a=(1, 2, 3, 4), names=False),
+    S("F.interpolate(a, scale_factor=2)", a=(1, 2, 3, 4)),
+    S("F.interpolate(a, size=(5, 3))", a=(1, 2, 3, 4)),
+    S("F.interpolate(a, 7, mode='linear')", a=(1, 2, 4)),
+    S("F.interpolate(a, scale_factor=1.7, mode='bilinear')", a=(1, 2, 3, 4)),
+    S("F.interpolate(a, scale_factor=1.7, mode='bilinear', recompute_scale_factor=True)", a=(1, 2, 3, 4)),
+    S("F.interpolate(a, (2, 6), mode='bilinear', align_corners=True)", a=(1, 2, 3, 4)),
     S("a.masked_scatter(m, b)", a=M, b=(8,), m=mask([True, False, False, True])),
     S("a.masked_scatter(m, b)", a=(4,), b=(3, 3), m=mask([[True, False, True, True], [False, True, False, False]])),
     S("(a * 1).masked_scatter_(m, b * 2)", a=M, b=(8,), m=mask([True, False, False, True])),

@@ -86,21 +86,20 @@ class Module:
         elif name in own.get("_parameters", ()):
             if value is not None:
                 raise TypeError(
-                    f"cannot assign '{type(value).__name__}' as parameter '{name}' (torch.nn.Parameter or None expected). "
+                    f"cannot assign '{_kind(value)}' as parameter '{name}' (torch.nn.Parameter or None expected). "
                     "Wrap it: nn.Parameter(…)."
                 )
             self._parameters[name] = None
         elif name in own.get("_modules", ()):
             if value is not None:
                 raise TypeError(
-                    f"cannot assign '{type(value).__name__}' as child module '{name}' (torch.nn.Module or None expected)"
+                    f"cannot assign '{_kind(value)}' as child module '{name}' (torch.nn.Module or None expected)"
                 )
             self._modules[name] = None
         elif name in own.get("_buffers", ()):
             if value is not None and not isinstance(value, Tensor):
                 raise TypeError(
-                    f"cannot assign '{type(value).__name__}' object to buffer '{name}' (torch.Tensor, torch.nn.Buffer or None "
-                    "required)"
+                    f"cannot assign '{_kind(value)}' as buffer '{name}' (torch.nn.Buffer, torch.Tensor or None expected)"
                 )
             self._buffers[name] = value
         else:
@@ -534,6 +533,12 @@ class Module:
         if not lines and not children:
             return f"{self._get_name()}()"
         return f"{self._get_name()}(\n  " + "\n  ".join(lines + children) + "\n)"
+
+
+def _kind(value: Any) -> str:
+    """What PyTorch's messages call the type of a value: of a tensor that of its elements."""
+    plain = type(value) is Tensor
+    return f"torch.{value.dtype.legacy_name}Tensor" if plain else type(value).__name__
 
 
 def _add(hooks: dict[int, Any], hook: Any, prepend: bool, **flags: bool) -> RemovableHandle:

@@ -10,13 +10,14 @@ from . import functional as F
 from .layers import _Conv, _ConvTranspose, _Dropout
 from .losses import _loss
 from .module import Module
+from .norms import _BatchNorm, _InstanceNorm
 from .pooling import AvgPool2d, _AdaptivePool, _MaxPool
 
 __all__ = [
     "AdaptiveAvgPool3d", "AdaptiveMaxPool1d", "AdaptiveMaxPool2d", "AdaptiveMaxPool3d", "AlphaDropout", "AvgPool3d", "CTCLoss",
     "Conv3d", "ConvTranspose3d", "Dropout3d", "FeatureAlphaDropout", "LPPool1d", "LPPool2d", "LocalResponseNorm", "MaxPool3d",
     "MaxUnpool1d", "MaxUnpool2d", "MaxUnpool3d", "MultiLabelMarginLoss", "MultiLabelSoftMarginLoss", "MultiMarginLoss", "NLLLoss2d",
-    "RReLU", "Softmax2d", "TripletMarginWithDistanceLoss",
+    "RReLU", "Softmax2d", "SyncBatchNorm", "TripletMarginWithDistanceLoss",
 ]  # fmt: skip
 
 
@@ -214,3 +215,51 @@ MultiLabelMarginLoss = _loss("MultiLabelMarginLoss", "multilabel_margin_loss")
 MultiLabelSoftMarginLoss = _loss("MultiLabelSoftMarginLoss", "multilabel_soft_margin_loss")
 TripletMarginWithDistanceLoss = _loss("TripletMarginWithDistanceLoss", "triplet_margin_with_distance_loss")
 NLLLoss2d = _loss("NLLLoss2d", "nll_loss")
+
+
+class SyncBatchNorm(_BatchNorm):
+    """BatchNorm over what several processes compute together; with one process alone, as here, BatchNorm."""
+
+    def __init__(
+        self,
+        num_features: int,
+        eps: float = 1e-5,
+        momentum: float | None = 0.1,
+        affine: bool = True,
+        track_running_stats: bool = True,
+        process_group: Any = None,
+        device: Any = None,
+        dtype: Any = None,
+        *,
+        bias: bool = True,
+    ) -> None:
+        super().__init__(num_features, eps, momentum, affine, track_running_stats, device, dtype, bias=bias)
+        self.process_group = process_group
+
+    def _check(self, input: Tensor) -> None:
+        if input.ndim < 2:
+            raise ValueError(f"expected at least 2D input (got {input.ndim}D input)")
+        if not input.shape[1]:
+            raise ValueError("SyncBatchNorm number of input channels should be non-zero")
+
+    @classmethod
+    def convert_sync_batchnorm(cls, module: Module, process_group: Any = None) -> Module:
+        """`module` with a SyncBatchNorm, of the same parameters, in the place of each BatchNorm."""
+        made: Any = module
+        if isinstance(module, _BatchNorm) and not isinstance(module, _InstanceNorm):
+            made = cls(
+                module.num_features,
+                module.eps,
+                module.momentum,
+                module.affine,
+                module.track_running_stats,
+                process_group,
+            )
+            if module.affine:
+                made.weight, made.bias = module.weight, module.bias
+            for name, buffer in module._buffers.items():
+                made._buffers[name] = buffer
+            made.training = module.training
+        for name, child in module.named_children():
+            made.add_module(name, cls.convert_sync_batchnorm(child, process_group))
+        return made

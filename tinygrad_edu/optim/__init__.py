@@ -14,7 +14,7 @@ from .sgd import SGD
 # What is imported when it is first asked for: the module of each.
 _LATER = {
     name: name.lower()
-    for name in ("ASGD", "Adadelta", "Adafactor", "Adamax", "LBFGS", "NAdam", "RAdam", "Rprop", "swa_utils")
+    for name in ("ASGD", "Adadelta", "Adafactor", "Adamax", "LBFGS", "Muon", "NAdam", "RAdam", "Rprop", "swa_utils")
 }
 
 __all__ = ["SGD", "Adagrad", "Adam", "AdamW", "Optimizer", "RMSprop", "lr_scheduler", *_LATER]

@@ -7,7 +7,7 @@ import warnings
 from collections.abc import Callable
 from typing import Any
 
-from ...tensor import Tensor
+from .scaling import GradScaler
 
 __all__ = ["GradScaler", "autocast", "custom_bwd", "custom_fwd", "is_autocast_available"]
 
@@ -43,49 +43,6 @@ class autocast:
 
     def __call__(self, function: Callable[..., Any]) -> Callable[..., Any]:
         return function
-
-
-class GradScaler:
-    """The scaler of PyTorch without a GPU: disabled, it hands everything on."""
-
-    def __init__(
-        self, device: str = "cuda", init_scale: float = 2.0**16, *args: Any, enabled: bool = True, **kwargs: Any
-    ) -> None:
-        if enabled:
-            warnings.warn(
-                "torch.cuda.amp.GradScaler is enabled, but CUDA is not available.  Disabling.",
-                UserWarning,
-                stacklevel=2,
-            )
-
-    def is_enabled(self) -> bool:
-        """False."""
-        return False
-
-    def scale(self, outputs: Any) -> Any:
-        """The outputs themselves."""
-        return outputs
-
-    def unscale_(self, optimizer: Any) -> None:
-        """Nothing to do."""
-
-    def step(self, optimizer: Any, *args: Any, **kwargs: Any) -> Any:
-        """The optimiser's own step."""
-        return optimizer.step(*args, **kwargs)
-
-    def update(self, new_scale: Tensor | float | None = None) -> None:
-        """Nothing to do."""
-
-    def get_scale(self) -> float:
-        """1."""
-        return 1.0
-
-    def state_dict(self) -> dict[str, Any]:
-        """Nothing is kept."""
-        return {}
-
-    def load_state_dict(self, state_dict: dict[str, Any]) -> None:
-        """Nothing to do."""
 
 
 def is_autocast_available(device_type: str) -> bool:

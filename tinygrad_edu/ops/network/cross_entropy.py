@@ -262,6 +262,8 @@ def binary_cross_entropy(input, target, weight=None, size_average=None, reduce=N
         raise RuntimeError(f"Found dtype {target.dtype.legacy_name} but expected {input.dtype.legacy_name}")
     if input._data.size and not (input._data.min() >= 0 and input._data.max() <= 1):
         raise RuntimeError("all elements of input should be between 0 and 1")
+    if target._data.size and not (target._data.min() >= 0 and target._data.max() <= 1):
+        raise RuntimeError("all elements of target should be between 0 and 1")
     return BinaryCrossEntropy.apply(input, target, weight, reduction=reduction)
 
 

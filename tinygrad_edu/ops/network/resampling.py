@@ -7,10 +7,8 @@ import math
 
 import numpy as np
 
-from ...tensor import wrap
+from ..arrays import add_slices
 from ..binding import functions, nn_functions, public
-from ..indexing.gather import index_select
-from ..linalg.matmul import matmul
 from ..op import Op, linear
 from ..shapes.permute import permute, transpose
 from ..shapes.shape import reshape, squeeze, unsqueeze
@@ -141,6 +139,71 @@ def channel_shuffle(input, groups):
     return reshape(parts, (n, channels, *places))
 
 
+class _Resample(Op, name="UpsampleBackward0"):
+    """Each dimension after the second read at places, or multiplied by a matrix; `ways` holds one of these for each."""
+
+    def forward(self, *, ways, size):
+        out = self
+        last = self.ndim - 1
+        for d, way in enumerate(ways, start=2):
+            if way.ndim == 1:
+                out = np.take(out, way, axis=d)
+            elif d == last:
+                out = out @ way.T
+            else:
+                out = np.moveaxis(np.moveaxis(out, d, -1) @ way.T, -1, d)
+        return np.ascontiguousarray(out)
+
+    jvp = linear
+
+
+class _Spread(Op, name="UpsampleBackwardBackward0"):
+    """The transpose of `_Resample`: what each new pixel was sent goes to those that it was made of."""
+
+    def forward(self, *, ways, size):
+        out = self
+        for d, way in enumerate(ways, start=2):
+            if way.ndim == 1:
+                shape = (*out.shape[:d], size[d], *out.shape[d + 1 :])
+                room = np.zeros(shape, self.dtype)
+                add_slices(room, d, way, np.ascontiguousarray(out))
+                out = room
+            else:
+                out = np.moveaxis(np.moveaxis(out, d, -1) @ way, -1, d)
+        return np.ascontiguousarray(out)
+
+    jvp = linear
+
+
+def _resampler(kind):
+    """The op of one mode, and its transpose, under PyTorch's names."""
+
+    class Forward(_Resample, name=f"Upsample{kind}Backward0"):
+        forward = _Resample.forward
+
+        def grad_self(grad, ways, size):
+            return Backward.apply(grad, ways=ways, size=size)
+
+    class Backward(_Spread, name=f"Upsample{kind}BackwardBackward0"):
+        forward = _Spread.forward
+
+        def grad_self(grad, ways, size):
+            return Forward.apply(grad, ways=ways, size=size)
+
+    return Forward
+
+
+_RESAMPLERS = {
+    (mode, n): _resampler(kind)
+    for mode, n, kind in (
+        ("nearest", 1, "Nearest1D"), ("nearest", 2, "Nearest2D"), ("nearest", 3, "Nearest3D"),
+        ("nearest-exact", 1, "NearestExact1D"), ("nearest-exact", 2, "NearestExact2D"), ("nearest-exact", 3, "NearestExact3D"),
+        ("linear", 1, "Linear1D"), ("bilinear", 2, "Bilinear2D"), ("trilinear", 3, "Trilinear3D"), ("bicubic", 2, "Bicubic2D"),
+        ("bilinear antialias", 2, "Bilinear2DAa"), ("bicubic antialias", 2, "Bicubic2DAa"),
+    )
+}  # fmt: skip
+
+
 @public(where=_NN, method=False)
 def interpolate(
     input,
@@ -151,56 +214,121 @@ def interpolate(
     recompute_scale_factor=None,
     antialias=False,
 ):
-    """Sequences (N, C, L) or images (N, C, H, W) in another size: each pixel repeated ("nearest"), or lines between them.
+    """Sequences (N, C, L), images (N, C, H, W) or volumes in another size.
+
+    Modes: "nearest" and "nearest-exact" repeat pixels, "linear", "bilinear" and "trilinear" draw lines between them,
+    "bicubic" curves, "area" takes means.
 
     Raises:
-        NotImplementedError: another mode than "nearest", "linear" or "bilinear".
+        NotImplementedError: the mode does not go with the number of dimensions.
     """
     n = input.ndim - 2
-    if mode not in ("nearest", {1: "linear", 2: "bilinear"}.get(n)) or antialias:
-        raise NotImplementedError(
-            f"interpolate: mode={mode!r} of a {input.ndim}-D input is not built. There are 'nearest', 'linear' (3-D) and "
-            "'bilinear' (4-D)."
+    near = mode in ("nearest", "nearest-exact")
+    if (size is None) == (scale_factor is None):
+        raise ValueError("only one of size or scale_factor should be defined, and one of them has to be")
+    if (near or mode == "area") and align_corners is not None:
+        raise ValueError(
+            "align_corners option can only be set with the interpolating modes: linear | bilinear | bicubic"
         )
-    if mode != "nearest" and input._data.dtype.kind != "f":
+    if antialias and (mode not in ("bilinear", "bicubic") or n != 2):
+        raise ValueError(
+            "Anti-alias option is restricted to bilinear and bicubic modes and requires a 4-D tensor as input"
+        )
+    if mode != "area" and (mode, n) not in _RESAMPLERS:
+        if mode == "lanczos":
+            raise NotImplementedError(
+                "interpolate with mode='lanczos' is not built: use 'bicubic', with antialias=True."
+            )
+        needs = {"linear": 3, "bilinear": 4, "trilinear": 5}.get(mode)
+        if needs and n in (1, 2, 3):
+            raise NotImplementedError(f"Got {input.ndim}D input, but {mode} mode needs {needs}D input")
+        raise NotImplementedError(
+            f"Input Error: Only 3D, 4D and 5D input Tensors supported (got {input.ndim}D) for the modes: nearest | linear | "
+            f"bilinear | bicubic | trilinear | lanczos | area | nearest-exact (got {mode})"
+        )
+    if not near and input._data.dtype.kind != "f":
         raise NotImplementedError(
             f"\"upsample_{mode}\" not implemented for '{input.dtype.legacy_name}'. Convert first: t.float(), and round() after."
         )
-    if (size is None) == (scale_factor is None):
-        raise ValueError("only one of size or scale_factor should be defined, and one of them has to be")
-    if mode == "nearest" and align_corners is not None:
-        raise ValueError("align_corners option can only be set with the interpolating modes: linear | bilinear")
     if size is None:
         factors = (scale_factor,) * n if isinstance(scale_factor, int | float) else tuple(scale_factor)
         sizes = [math.floor(m * f) for m, f in zip(input.shape[2:], factors, strict=True)]
     else:
         sizes, factors = as_tuple(size, n), (None,) * n
+    if mode == "area":
+        pool = nn_functions[f"adaptive_avg_pool{n}d"]
+        return pool(input, tuple(sizes) if n > 1 else sizes[0])
     if recompute_scale_factor:
         factors = (None,) * n
-    for d, (new, factor) in enumerate(zip(sizes, factors, strict=True), start=2):
-        old = input.shape[d]
+    kind = input._data.dtype
+    ways = []
+    for old, new, factor in zip(input.shape[2:], sizes, factors, strict=True):
         step = old / new if factor is None else 1 / factor
-        if mode == "nearest":
-            places = np.minimum(np.floor(np.arange(new) * step).astype(np.int64), old - 1)
-            input = index_select(input, d, wrap(places))
+        if near:
+            # In single precision, as PyTorch does: where a place falls between two pixels, the last bit decides.
+            shift = np.float32(0.5 if mode == "nearest-exact" else 0)
+            at = (np.arange(new, dtype=np.float32) + shift) * np.float32(step)
+            ways.append(np.minimum(np.floor(at).astype(np.int64), old - 1))
+        elif antialias:
+            ways.append(_wide(old, new, step, align_corners, mode == "bicubic").astype(kind))
+        elif mode == "bicubic":
+            ways.append(_curves(old, new, step, align_corners).astype(kind))
         else:
-            weights = wrap(_lines(old, new, step, align_corners).astype(input._data.dtype))
-            # The last dimension is a product from the right, the one before it from the left.
-            input = matmul(input, transpose(weights, 0, 1)) if d == n + 1 else matmul(weights, input)
-    return input
+            ways.append(_lines(old, new, step, align_corners).astype(kind))
+    op = _RESAMPLERS[mode + " antialias" if antialias else mode, n]
+    return op.apply(input, ways=tuple(ways), size=tuple(input.shape))
+
+
+def _places_between(old, new, step, align_corners):
+    """Where among the old pixels the middle of each new one lies."""
+    if align_corners:
+        return np.arange(new) * ((old - 1) / (new - 1) if new > 1 else 0.0)
+    return (np.arange(new) + 0.5) * step - 0.5
 
 
 def _lines(old, new, step, align_corners):
     """How much each of `old` pixels counts for each of `new` ones, between whose middles a line is drawn."""
-    if align_corners:
-        at = np.arange(new) * ((old - 1) / (new - 1) if new > 1 else 0.0)
-    else:
-        at = np.maximum((np.arange(new) + 0.5) * step - 0.5, 0)
+    at = np.maximum(_places_between(old, new, step, align_corners), 0)
     before = np.minimum(at.astype(np.int64), old - 1)
     share = at - before
     out = np.zeros((new, old))
     out[np.arange(new), before] += 1 - share
     out[np.arange(new), np.minimum(before + 1, old - 1)] += share
+    return out
+
+
+def _cubic(x, a):
+    """Keys' kernel: 1 at 0, 0 at the other whole numbers, smooth between, 0 from 2 on."""
+    x = np.abs(x)
+    near = ((a + 2) * x - (a + 3)) * x * x + 1
+    far = ((a * x - 5 * a) * x + 8 * a) * x - 4 * a
+    return np.where(x <= 1, near, np.where(x < 2, far, 0.0))
+
+
+def _curves(old, new, step, align_corners):
+    """As `_lines`, with a curve through four pixels; those at the edge stand for what is beyond it."""
+    at = _places_between(old, new, step, align_corners)
+    before = np.floor(at).astype(np.int64)
+    out = np.zeros((new, old))
+    for k in range(-1, 3):
+        np.add.at(out, (np.arange(new), np.clip(before + k, 0, old - 1)), _cubic(at - before - k, -0.75))
+    return out
+
+
+def _wide(old, new, step, align_corners, cubic):
+    """As `_lines` and `_curves`, with a kernel that is wider where the image gets smaller, so that no pixel is left out."""
+    if align_corners:
+        step = (old - 1) / (new - 1) if new > 1 else 0.0
+    widen = max(step, 1.0)
+    reach = (2.0 if cubic else 1.0) * widen
+    out = np.zeros((new, old))
+    for i in range(new):
+        middle = step * (i + 0.5)
+        places = np.arange(max(int(middle - reach + 0.5), 0), min(int(middle + reach + 0.5), old))
+        x = (places - middle + 0.5) / widen
+        weights = _cubic(x, -0.5) if cubic else np.maximum(1 - np.abs(x), 0)
+        total = weights.sum()
+        out[i, places] = weights / total if total else weights
     return out
 
 
