@@ -343,6 +343,10 @@ class _Array(Tensor):
             raise RuntimeError(f"requires_grad must be a bool, not {type(value).__name__}")
         self.requires_grad_(value)
 
+    @requires_grad.deleter  # type: ignore[no-redef]
+    def requires_grad(self) -> None:
+        raise RuntimeError("requires_grad must be a bool. Set it to False instead of deleting it.")
+
     def requires_grad_(self, requires_grad: bool = True) -> Tensor:
         """Ask for a gradient at this leaf, or stop asking; returns the tensor.
 

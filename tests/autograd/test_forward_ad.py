@@ -665,3 +665,11 @@ def test_a_tangent_carries_no_tangent_of_its_own(T):
     with T.autograd.forward_ad.dual_level():
         dual = T.autograd.forward_ad.make_dual(x, t)
         return attempt(lambda: T.autograd.forward_ad.make_dual(x * 2, dual))
+
+
+def test_a_result_with_a_tangent_is_not_written_into_out() -> None:
+    with T.autograd.forward_ad.dual_level():
+        dual = T.autograd.forward_ad.make_dual(T.ones(2), T.ones(2))
+        for first, out in ((dual, T.ones(2)), (T.ones(2), dual)):
+            with pytest.raises(NotImplementedError, match="it is an out= function"):
+                T.add(first, T.ones(2), out=out)

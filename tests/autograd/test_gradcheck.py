@@ -311,13 +311,18 @@ def test_contradictions_of_gradgradcheck_are_too(arguments: dict) -> None:
     agree(lambda T: T.autograd.gradgradcheck(lambda x: x, double(T, 1), **arguments))
 
 
+def test_what_is_not_built_is_refused_by_a_sentence() -> None:
+    with pytest.raises(NotImplementedError, match=r"not built\. Leave it out"):
+        T.autograd.gradcheck(lambda x: x * 2, double(T, 2), masked=True)
+
+
 @pytest.mark.parametrize(
-    "arguments",
-    [{"check_batched_grad": True}, {"check_forward_ad": True, "check_batched_forward_grad": True}, {"masked": True}],
+    "settings", [{}, {"fast_mode": True}, {"check_forward_ad": True, "check_batched_forward_grad": True}]
 )
-def test_what_is_not_built_is_refused_by_a_sentence(arguments: dict) -> None:
-    with pytest.raises(NotImplementedError, match=r"not built\. Leave (it|them) out"):
-        T.autograd.gradcheck(lambda x: x * 2, double(T, 2), **arguments)
+def test_a_batch_of_gradients_is_checked_as_well(settings: dict) -> None:
+    assert agree(
+        lambda T: T.autograd.gradcheck(lambda x: (x.exp(), x * 2), double(T, 2), check_batched_grad=True, **settings)
+    )
 
 
 def test_the_gradients_at_the_outputs_may_be_given() -> None:

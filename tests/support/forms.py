@@ -419,6 +419,14 @@ out = T.cholesky_solve(T.ones(2, 1), T.linalg.cholesky(T.tensor([[2., 1.], [1., 
 out = T.special.expit(T.tensor([1.])), T.special.gammaln(T.tensor([3.])), T.special.psi(T.tensor([3.])), T.special.xlogy(T.tensor([1.]), T.tensor([2.]))
 """
 
+OF_AUTOGRAD = r"""
+x = T.ones(1, requires_grad=True); del x.requires_grad
+out = T.autograd.SavedTensor()
+x = T.rand(2, requires_grad=True); o = x.clone()\nwith T.no_grad(): x.set_(T.ones(2))\nT.autograd.grad(o.sum(), x)
+with T.inference_mode(): x = T.ones(1, 2, 3, requires_grad=True); x.resize_(1, 2)\nout = x.shape[1]
+y = T.ones(2, requires_grad=True) * 2; m = y.grad_fn._input_metadata[0]; out = m.dtype == T.float32, tuple(m.shape)
+"""
+
 SCALING_AND_SIZES = r"""
 s = T.amp.GradScaler('cpu', growth_interval=2); p = T.ones(2, requires_grad=True); o = T.optim.SGD([p], lr=.1); log = []\nfor i in range(4): o.zero_grad(); s.scale((p ** 2).sum() * (float('inf') if i == 2 else 1.)).backward(); s.step(o); s.update(); log.append((s.get_scale(), p.tolist()))\nout = log, s.state_dict(), s.is_enabled(), s.get_growth_interval()
 s = T.amp.GradScaler('cpu', init_scale=8.); p = T.ones(2, requires_grad=True); o = T.optim.Adam([p]); s.scale(p.sum()).backward(); s.unscale_(o); g = p.grad.clone(); s.step(o); s.update(4.); t = T.amp.GradScaler('cpu'); t.load_state_dict(s.state_dict()); out = g, p, t.get_scale(), s.scale([p, (p,)])[1][0]
@@ -582,6 +590,7 @@ T.manual_seed(0); x = T.randn(20, 3); out = [(s, u.abs(), v.abs(), T.rand(1)) fo
 """
 
 FORMS = {
+    "of autograd": OF_AUTOGRAD,
     "scaling and sizes": SCALING_AND_SIZES,
     "real numbers and factors": REAL_AND_FACTORS,
     "programs": PROGRAMS,

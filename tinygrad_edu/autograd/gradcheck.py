@@ -56,7 +56,9 @@ def gradcheck(
         check_forward_ad, check_backward_ad: which modes to check.
         fast_mode: compare one random projection of the Jacobians instead of every element.
         check_grad_dtypes: kept for PyTorch's signature; the engine brings every gradient to the dtype of its input.
-        check_batched_grad, check_batched_forward_grad, masked: not built, refused.
+        check_batched_grad: also compare a batch of gradients with each by itself.
+        check_batched_forward_grad: kept for PyTorch's signature; here a batch of tangents is one after the other.
+        masked: not built, refused.
 
     Returns:
         True if all agree.
@@ -83,10 +85,12 @@ def gradcheck(
         check_forward_ad or not check_batched_forward_grad,
         "Setting check_batched_forward_grad=True requires check_forward_ad to be True",
     )
-    _refuse_unbuilt(check_batched_grad or check_batched_forward_grad, bool(masked))
+    _refuse_unbuilt(bool(masked))
     check = _Check(func, _as_tuple(inputs), eps, atol, rtol, nondet_tol)
     try:
         check.run(check_backward_ad, check_forward_ad, fast_mode, check_undefined_grad)
+        if check_batched_grad:
+            check.check_batched_gradients()
     except GradcheckError:
         if raise_exception:
             raise
@@ -180,12 +184,7 @@ def _require(condition: bool, message: str) -> None:
         raise AssertionError(message)
 
 
-def _refuse_unbuilt(batched: bool, masked: bool) -> None:
-    if batched:
-        raise NotImplementedError(
-            "check_batched_grad and check_batched_forward_grad need vmap, which is not built. Leave them out: the "
-            "gradients themselves are checked without it."
-        )
+def _refuse_unbuilt(masked: bool) -> None:
     if masked:
         raise NotImplementedError(
             "masked=True is about the unspecified elements of sparse tensors, and these are not built. Leave it out."
@@ -270,6 +269,26 @@ class _Check:
             self.check_zero_gradients()
             if undefined:
                 self.check_undefined_gradients()
+
+    def check_batched_gradients(self) -> None:
+        """Compare a batch of gradients, sent back at once, with each of them by itself."""
+        random = np.random.default_rng(0)
+        inputs = [self.inputs[i] for i in self.moving]
+        results = _as_tuple(self.func(*self.inputs))
+        for output in (results[j] for j in self.places):
+            batch = wrap(random.uniform(-1, 1, (3, *output._data.shape)).astype(output._data.dtype))
+            settings = {"retain_graph": True, "allow_unused": True}
+            together = engine.grad(output, inputs, batch, is_grads_batched=True, **settings)
+            for k in range(3):
+                alone = engine.grad(output, inputs, wrap(batch._data[k]), **settings)
+                for number, one, many in zip(self.moving, alone, together, strict=True):
+                    if one is None or many is None:
+                        continue
+                    if not np.allclose(one._data, many._data[k], rtol=self.rtol, atol=self.atol, equal_nan=True):
+                        raise GradcheckError(
+                            f"While computing batched gradients for input {number}: a batch of gradients gives other values than "
+                            "each by itself."
+                        )
 
     # --- the numerical side -------------------------------------------------------------------------------------------
 

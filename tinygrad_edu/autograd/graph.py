@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from .. import dtypes
 from ..core.node import AccumulateGrad, Node, bump_version, gradient_edge
 from ..core.state import thread
 from ..core.tensor import NOT_COUNTED, Tensor, wrap
@@ -39,7 +40,7 @@ class TensorMeta(NamedTuple):
     """What a gradient must look like when it arrives."""
 
     shape: tuple[int, ...]
-    dtype: np.dtype | None
+    dtype: dtypes.dtype | None
 
 
 class GradientEdge(NamedTuple):
@@ -118,7 +119,10 @@ class _Face(Node):
 
     @property
     def _input_metadata(self) -> tuple[TensorMeta, ...]:
-        return tuple(TensorMeta(*output) for output in self._outputs)
+        return tuple(
+            TensorMeta(shape, None if dtype is None or dtype.kind == "O" else dtypes.from_numpy_dtype(dtype))
+            for shape, dtype in self._outputs
+        )
 
     def _sequence_nr(self) -> int:
         """The order in which this node was made."""

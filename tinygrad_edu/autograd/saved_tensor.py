@@ -41,8 +41,13 @@ class SavedTensor:
     freed: ClassVar[SavedTensor]
     nothing: ClassVar[SavedTensor]
 
-    def __init__(self, tensor: Tensor, node: Node | None = None) -> None:
+    def __init__(self, tensor: Tensor | None = None, node: Node | None = None) -> None:
         """Save `tensor`; `node` is given when the tensor is an output of that node."""
+        if tensor is None:
+            raise RuntimeError(
+                "Trying to create a SavedTensor object from Python is forbidden. Ops make them, and Function's "
+                "save_for_backward."
+            )
         if tensor._counter is NOT_COUNTED and thread.state.grad_enabled:
             NOT_COUNTED[0]
         self._unpack: Callable | None = None

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from ..core.node import bump_version
+from ..core.state import thread
 from ..dtypes import dtype, from_numpy_dtype
 from ..ops.creation.factories import shape_of
 from ..overrides import overridable
@@ -93,7 +94,7 @@ def resize_(self: Tensor, *sizes: Any, memory_format: Any = None) -> Tensor:
     Raises:
         RuntimeError: the tensor requires grad.
     """
-    if self.requires_grad:
+    if self.requires_grad and not thread.state.inference:
         raise RuntimeError("cannot resize variables that require grad: use reshape, which is recorded.")
     shape = shape_of(sizes)
     flat, count = self._data.reshape(-1), math.prod(shape)
@@ -115,6 +116,7 @@ def set_(self: Tensor, source: Tensor | None = None) -> Tensor:
         raise NotImplementedError("set_ is built for a tensor: give one, or bind the tensor to the name.")
     with_elements = wrap(self._data[:0].reshape(-1)[:0]) if source is None else source
     self.data = with_elements
+    self._accumulator = None  # a graph that was made before is about another tensor
     bump_version(self)
     return self
 

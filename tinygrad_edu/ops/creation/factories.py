@@ -13,8 +13,9 @@ from typing import Any
 import numpy as np
 
 from ... import dtypes
+from ...autograd import forward_ad
 from ...compat import absent
-from ...core.state import thread
+from ...core.state import everywhere, thread
 from ...core.tensor import NOT_COUNTED
 from ...tensor import Tensor, as_array, bind, device, wrap
 
@@ -107,6 +108,11 @@ def write_out(result: Any, out: Any, name: str) -> Any:
         return type(result)([write_out(r, o, name) for r, o in zip(result, out, strict=True)])
     if not isinstance(out, Tensor):
         raise TypeError(f"argument 'out' must be Tensor, not {type(out).__name__}")
+    if everywhere.unusual and any(forward_ad.tangent_of(t) is not None for t in (result, out)):
+        raise NotImplementedError(
+            f"Trying to use forward AD with {name}_out that does not support it because it is an out= function. Bind the result "
+            "to a name instead."
+        )
     if out.requires_grad or result.requires_grad:
         raise RuntimeError(
             f"{name}(): functions with out=... arguments don't support automatic differentiation, but one of the arguments "
