@@ -152,6 +152,21 @@ _LATER = {
         ],
         "compat.settings",
     ),
+    **dict.fromkeys(
+        [
+            "adjoint",
+            "batch_norm",
+            "celu_",
+            "constant_pad_nd",
+            "dropout_",
+            "embedding",
+            "fill",
+            "group_norm",
+            "instance_norm",
+        ],
+        "compat.lower",
+    ),
+    **dict.fromkeys(["selu_", "threshold_"], "compat.lower"),
     **{
         n: n for n in ("amp", "distributed", "func", "hub", "multiprocessing", "onnx", "profiler", "special", "version")
     },

@@ -585,6 +585,9 @@ T.ones(2) & 1
 T.tensor([1, 2]) | 1.5
 1.5 << T.tensor([1])
 ~T.ones(2)
+x = T.arange(6.).reshape(1, 2, 3).requires_grad_(); y = T.batch_norm(x, None, None, None, None, True, .1, 1e-5, False); y[0, 0, 0].backward(); out = y, x.grad, T.instance_norm(x, None, None, None, None, True, .1, 1e-5, False), T.group_norm(x, 2), T.adjoint(x), T.constant_pad_nd(x, (1, 1), 2.), T.fill(x.detach(), 3.), T.embedding(T.eye(3), T.tensor([2, 0]))
+x = T.tensor([-1., 2.]); out = T.selu_(x.clone()), T.celu_(x.clone(), 2.), T.threshold_(x.clone(), 0., 5.), T.dropout_(x.clone(), .5, False)
+x = T.arange(4.).reshape(1, 1, 2, 2); F = T.nn.functional; out = F.upsample_nearest(x, scale_factor=2), F.upsample_bilinear(x, size=(3, 3))
 D = T.distributions; p = T.tensor([.1, .6]); out = [(d.mode, d.cdf(p), d.icdf(p)) for d in (D.Normal(T.tensor([0., 1.]), 2.), D.Uniform(T.tensor([0., -1.]), 3.), D.Laplace(T.tensor([0., 1.]), 2.), D.LogNormal(T.tensor([0., 1.]), 2.), D.Exponential(T.tensor([1., 2.])))], D.Bernoulli(T.tensor([.2, .5, .7])).mode, D.Bernoulli(p).enumerate_support(), D.Categorical(T.tensor([[.2, .8], [.6, .4]])).mode, D.Categorical(T.ones(2, 3)).enumerate_support(expand=False), D.Categorical(T.ones(2, 3)).perplexity(), D.MultivariateNormal(p, scale_tril=T.tensor([[1., 0.], [.5, 2.]])).precision_matrix
 T.manual_seed(0); x = T.randn(20, 3); out = [(s, u.abs(), v.abs(), T.rand(1)) for u, s, v in (T.pca_lowrank(x, q=2), T.svd_lowrank(x.T, 2), T.pca_lowrank(x, center=False))]
 """

@@ -18,7 +18,7 @@ from .layers import add_parameters
 from .module import Module
 from .utils.rnn import PackedSequence, pack_padded_sequence, pad_packed_sequence
 
-__all__ = ["GRU", "LSTM", "RNN", "GRUCell", "LSTMCell", "RNNCell"]
+__all__ = ["GRU", "LSTM", "RNN", "GRUCell", "LSTMCell", "RNNBase", "RNNCell", "RNNCellBase"]
 
 _arange, _cat, _stack, _tanh, _relu, _sigmoid, _where = (
     functions[n] for n in ("arange", "cat", "stack", "tanh", "relu", "sigmoid", "where")
@@ -51,7 +51,9 @@ def _rnn(nonlinearity: Any) -> Any:
 _STEPS = {"LSTM": _lstm, "GRU": _gru, "tanh": _rnn(_tanh), "relu": _rnn(_relu)}
 
 
-class _Recurrent(Module):
+class RNNBase(Module):
+    """What RNN, LSTM and GRU share."""
+
     _gates = 1
     _states = 1
 
@@ -257,7 +259,7 @@ def _dropped(sequence: Tensor, p: float, lengths: Any) -> Tensor:
     return pad_packed_sequence(packed._replace(data=F.dropout(packed.data, p)))[0]
 
 
-class RNN(_Recurrent):
+class RNN(RNNBase):
     """h = tanh(W_ih·x + b_ih + W_hh·h + b_hh) at each step of sequences (L, N, input_size), or packed ones.
 
     Returns the outputs (L, N, directions·hidden_size) and the last states (num_layers·directions, N, hidden_size).
@@ -283,7 +285,7 @@ class RNN(_Recurrent):
         self.nonlinearity = nonlinearity
 
 
-class LSTM(_Recurrent):
+class LSTM(RNNBase):
     """As RNN, with a cell and gates for what to take in, to forget and to show. Returns (outputs, (h, c)).
 
     >>> import tinygrad_edu as T
@@ -296,7 +298,7 @@ class LSTM(_Recurrent):
     _states = 2
 
 
-class GRU(_Recurrent):
+class GRU(RNNBase):
     """As RNN, with a state that is renewed in parts, by two gates.
 
     >>> import tinygrad_edu as T
@@ -308,7 +310,9 @@ class GRU(_Recurrent):
     _gates = 3
 
 
-class _Cell(Module):
+class RNNCellBase(Module):
+    """What RNNCell, LSTMCell and GRUCell share."""
+
     _gates = 1
     _mode = ""
 
@@ -352,7 +356,7 @@ class _Cell(Module):
         )
 
 
-class RNNCell(_Cell):
+class RNNCell(RNNCellBase):
     """One step of an RNN: from (N, input_size) and (N, hidden_size) to (N, hidden_size).
 
     >>> import tinygrad_edu as T
@@ -378,7 +382,7 @@ class RNNCell(_Cell):
         return super().forward(input, hx)
 
 
-class LSTMCell(_Cell):
+class LSTMCell(RNNCellBase):
     """One step of an LSTM: from (N, input_size) and (h, c) to (h, c), each (N, hidden_size).
 
     >>> import tinygrad_edu as T
@@ -391,7 +395,7 @@ class LSTMCell(_Cell):
     _mode = "LSTM"
 
 
-class GRUCell(_Cell):
+class GRUCell(RNNCellBase):
     """One step of a GRU: from (N, input_size) and (N, hidden_size) to (N, hidden_size).
 
     >>> import tinygrad_edu as T

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
+import warnings
 
 import numpy as np
 
@@ -336,3 +337,25 @@ def _wide(old, new, step, align_corners, cubic):
 def upsample(input, size=None, scale_factor=None, mode="nearest", align_corners=None):
     """The older name of `interpolate`."""
     return interpolate(input, size, scale_factor, mode, align_corners)
+
+
+@public(where=_NN, method=False)
+def upsample_nearest(input, size=None, scale_factor=None):
+    """The older name of `interpolate` with mode "nearest"."""
+    warnings.warn(
+        "`nn.functional.upsample_nearest` is deprecated. Use `nn.functional.interpolate` instead.",
+        UserWarning,
+        stacklevel=2,
+    )
+    return interpolate(input, size, scale_factor, "nearest")
+
+
+@public(where=_NN, method=False)
+def upsample_bilinear(input, size=None, scale_factor=None):
+    """The older name of `interpolate` with mode "bilinear" and aligned corners."""
+    warnings.warn(
+        "`nn.functional.upsample_bilinear` is deprecated. Use `nn.functional.interpolate` instead.",
+        UserWarning,
+        stacklevel=2,
+    )
+    return interpolate(input, size, scale_factor, "bilinear", True)
