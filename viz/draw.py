@@ -29,8 +29,8 @@ from viz.recording.graph import Graph
 from viz.recording.reader import Reader, about_module, tensors_in
 
 ACCEPTED = (
-    "viz.draw takes a tensor of PyTorch or tinygrad_edu, a list, tuple or dict of tensors, or an nn.Module; "
-    "got {}. A graph hangs on a tensor: pass the result of your computation, such as the loss"
+    "viz.draw takes a tensor of PyTorch or tinygrad_edu, a list, tuple or dict of tensors, or an nn.Module; got {}. A "
+    "graph belongs to a tensor: pass the result of your computation, such as the loss"
 )
 
 
@@ -144,7 +144,7 @@ def _know_modules(graph: Graph, module: Any) -> bool:
 
 def _folded(drawing: Drawing, graph: Graph) -> str:
     count = sum(box.kind == "fold" for box in drawing.boxes)
-    return f"{len(graph.ops):,} ops, folded into {len(drawing.boxes)} boxes to be read." if count else ""
+    return f"{len(graph.ops):,} ops, folded into {len(drawing.boxes)} boxes so that you can read them." if count else ""
 
 
 def as_html(picture: str, description: str) -> str:
@@ -276,7 +276,7 @@ def _note(graph: Graph) -> str:
         return ""
     root = graph.values[graph.roots[0]]
     if root.requires_grad:
-        return "A leaf: it was not computed from anything that requires grad, so there is nothing behind it."
+        return "This is a leaf: it was not computed from anything that requires grad, so there is nothing behind it."
     return (
         "There is no more to draw: this tensor requires no grad, so no graph was recorded. Either nothing it was "
         "computed from requires grad, or it was computed under no_grad, or it was detached."

@@ -235,7 +235,7 @@ class Torch(Engine):
         if self.module.cuda.is_available():
             return ""
         if self.module.version.cuda is None:
-            return "This PyTorch was built for the CPU alone."
+            return "This PyTorch was built for the CPU only."
         return "PyTorch finds no CUDA GPU on this machine."
 
 

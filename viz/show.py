@@ -56,7 +56,7 @@ def save_comparison(comparison: Comparison, path: str | os.PathLike[str]) -> Pat
 
     target = Path(path)
     if target.suffix.lower() != ".html":
-        raise ValueError(f"{target.name!r}: a comparison is saved as .html; a picture of one engine is viz.record's")
+        raise ValueError(f"{target.name!r}: a comparison is saved as .html; for a picture of one engine use viz.record")
     target.write_text(as_page(comparison), encoding="utf-8")
     return target
 

@@ -60,7 +60,9 @@ def draw_trace(traced: Traced, theme: str = "auto") -> Picture:
     name_values(graph)
     picture = Picture(graph, "values", theme, f"The trace of {traced.name}")
     if traced.frozen:
-        picture.caption = "Dotted: asked once, while the trace was made. No replay asks again; the answer is frozen."
+        picture.caption = (
+            "Dotted: Python asked this once, while the trace was made. No replay asks again; the answer is frozen."
+        )
     return picture
 
 

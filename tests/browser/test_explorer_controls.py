@@ -172,7 +172,7 @@ def test_a_value_of_several_lines_has_toggles_of_its_own_on_each(desk: Any) -> N
     hands.press(2, "detach")
     expect(hands.menu(2).get_by_role("button", name="detach")).to_have_attribute("aria-pressed", "true")
     expect(hands.menu(3).get_by_role("button", name="detach")).to_have_attribute("aria-pressed", "false")
-    expect(hands.account).to_contain_text("h of line 2 is now cut from its past")
+    expect(hands.account).to_contain_text("h of line 2 is now cut off from its history")
     hands.agrees("w", "6", "6", "✓")
 
 

@@ -66,7 +66,7 @@ def test_a_tensor_without_a_graph_is_drawn_alone_and_says_why(T):
 
 
 def test_a_leaf_that_requires_grad_says_that_it_is_one(T):
-    assert "A leaf" in " ".join(viz.draw(T.tensor(3.0, requires_grad=True)).notes)
+    assert "This is a leaf" in " ".join(viz.draw(T.tensor(3.0, requires_grad=True)).notes)
 
 
 @pytest.mark.parametrize("bad", [3, None, [1], {}, "x", (), object()])

@@ -95,7 +95,7 @@ def test_what_does_not_fit_stays_closed_and_says_so(recording, monkeypatch):
     assert sum(len(one["packed"]) for one in folds.values()) < 60_000
     assert all(one["parent"] is None or one["parent"] in folds for one in folds.values())
     closed = [dict(rows)["inside"] for rows in scene["details"].values() if rows[0][0] == "folded"]
-    assert "too large to carry along" in closed
+    assert "too large to include" in closed
 
 
 @pytest.mark.parametrize("count", [200, 2_000, 20_000])

@@ -72,7 +72,7 @@ def test_the_users_own_random_numbers_and_dtype_are_left_alone() -> None:
     [
         ({"lr": 0}, "larger than 0 and finite, not 0. With a rate of 0 no parameter moves"),
         ({"lr": "nan"}, "larger than 0 and finite, not nan"),
-        ({"lr": "fast"}, "must be a number, and 'fast' is none"),
+        ({"lr": "fast"}, "must be a number, not 'fast'"),
         ({"lr": -1}, "not −1"),
         ({"layers": 21}, "a whole number from 0 to 20, not 21"),
         ({"width": 2.5}, "a whole number from 1 to 64, not 2.5"),
@@ -128,7 +128,7 @@ def test_a_recorded_step_is_the_step_that_was_taken(engine: str) -> None:
     assert recording.error is None
     assert recording.tensors["loss"]["value"]["data"] == pytest.approx(learner.losses[4], rel=1e-6)
     assert learner.taken == 7
-    with pytest.raises(IndexError, match="step 8 has not been taken"):
+    with pytest.raises(IndexError, match="step 8 has not run yet"):
         learner.recording(8)
 
 

@@ -69,9 +69,9 @@ def test_compare_writes_a_page_of_both_engines(folder, monkeypatch):
     ("arguments", "given", "said"),
     [
         (["draw", "-"], "x = 1", "name the file to write with -o"),
-        (["play", "broken.ipynb"], None, "broken.ipynb is no notebook"),
-        (["draw", "-", "-o", "a.svg"], '{"cells": 3}', "- is no notebook"),
-        (["draw", "bytes.py"], None, "no text that Python reads"),
+        (["play", "broken.ipynb"], None, "broken.ipynb is not a notebook"),
+        (["draw", "-", "-o", "a.svg"], '{"cells": 3}', "- is not a notebook"),
+        (["draw", "bytes.py"], None, "not text that Python can read"),
         (["compare", "script.py", "-o", "both.png"], None, "saved as .html"),
         (["compare", "."], None, "directory"),
     ],

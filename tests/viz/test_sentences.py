@@ -156,7 +156,7 @@ def test_what_a_hook_does_is_told_where_its_gradient_goes_on(engine):
         engine,
     )
     assert "a hook on y sees 1 and leaves it; × 2 receives 1 and sends 1 · 2 = 2 to x." in told
-    assert told[-3] == "3 + 2 = 5 has arrived at x. A hook on x makes 50 of it, and that goes on."
+    assert told[-3] == "3 + 2 = 5 has arrived at x. A hook on x turns it into 50 and passes that on."
     assert told[-2] == "3 + 2 = 5 have met in the inbox of x; AccumulateGrad runs once and adds 50 into x.grad."
 
 
@@ -181,7 +181,7 @@ def test_the_step_of_a_hook_shows_the_gradient_before_and_after_it(engine):
 def test_a_hook_on_the_root_comes_before_the_pass_has_its_first_gradient(engine):
     told = sentences("x = T.tensor(3.0, requires_grad=True)\nx.register_hook(lambda g: g * 10)\nx.backward()", engine)
     assert told[2].startswith("The backward pass starts at x with the gradient 1:")
-    assert told[-3] == "1 has arrived at x. A hook on x makes 10 of it, and that goes on."
+    assert told[-3] == "1 has arrived at x. A hook on x turns it into 10 and passes that on."
     assert told[-2] == "AccumulateGrad adds 10 into x.grad."
 
 
@@ -280,4 +280,4 @@ def test_what_a_hook_takes_over_is_not_said_to_be_kept(engine):
     with T.autograd.graph.saved_tensors_hooks(lambda t: t.item(), T.tensor):
         y = x * x
     """
-    assert told(program, engine)[-1].endswith("; what it saves for the backward pass is handed to a hook.")
+    assert told(program, engine)[-1].endswith("; a hook receives what it saves for the backward pass.")

@@ -190,7 +190,7 @@ def number(T: Any) -> Iterator[Any]:
         (returns, TypeError, "the program yields nothing, it returns NoneType: write"),
         (nothing, ValueError, "the program ends before its first yield: write"),
         (alone, TypeError, r"the program yields Tensor, not \(loss, parameters\): write"),
-        (several, ValueError, r"the loss should be one number, and this one has shape \[2\]: sum or average it"),
+        (several, ValueError, r"the loss should be one number, but it has shape \[2\]: sum or average it"),
         (frozen, ValueError, "parameter 'w' does not require grad, so there is no gradient to show"),
         (number, TypeError, "parameter 'w' is float, not a tensor of tinygrad_edu"),
     ],
@@ -310,8 +310,8 @@ def test_a_second_interrupt_does_not_wait_for_an_endless_step() -> None:
     training = viz.train(endless, steps=2, progress=False)
     with pytest.raises(KeyboardInterrupt):
         training.run(3)
-    assert training.runs[0].ended == "it was interrupted in the middle of step 2"
-    assert repr(training).endswith("Here it ends: it was interrupted in the middle of step 2.")
+    assert training.runs[0].ended == "it was interrupted during step 2"
+    assert repr(training).endswith("Here it ends: it was interrupted during step 2.")
 
 
 def test_any_number_of_interrupts_between_two_steps_end_the_run_and_nothing_else() -> None:

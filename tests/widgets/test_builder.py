@@ -63,7 +63,7 @@ def test_requires_grad_is_a_click_too() -> None:
     "step", [["system", "w"], ["mul", "w"], ["mul", "w", "nobody"], ["backward", "w"], ["exp", "w); print(w"]], ids=str
 )
 def test_what_is_no_click_of_this_builder_never_becomes_code(step: list[str]) -> None:
-    with pytest.raises(traitlets.TraitError, match="no step of this builder"):
+    with pytest.raises(traitlets.TraitError, match="not a step of this builder"):
         built(step)
 
 
@@ -75,7 +75,7 @@ def test_a_start_from_a_browser_is_a_name_or_nothing() -> None:
 def test_it_says_when_it_is_full() -> None:
     builder = built(*[["exp", "x"]] * len(NAMES))
     assert builder.result["full"]
-    with pytest.raises(traitlets.TraitError, match="no step"):
+    with pytest.raises(traitlets.TraitError, match="not a step"):
         builder.steps = [*builder.steps, ["exp", "x"]]
 
 
@@ -83,5 +83,5 @@ def test_it_says_when_it_is_full() -> None:
     ("values", "requires_grad"), [({}, []), ({"for": 1.0}, []), ({"w": 1.0}, ["v"]), ({"T": 1}, [])]
 )
 def test_odd_beginnings_are_refused(values: dict[str, float], requires_grad: list[str]) -> None:
-    with pytest.raises(ValueError, match=r"name|begin"):
+    with pytest.raises(ValueError, match=r"name|start"):
         build(values, requires_grad)

@@ -54,14 +54,14 @@ def test_both_engines_build_the_same_graph_and_the_same_gradients():
         ({"retain_grad": ["d"]}, "d", "−0.6"),
         ({"requires_grad": {"x": True}}, "x", "−0.18"),
         ({"requires_grad": {"w": False}}, "w", "None: requires no grad"),
-        ({"no_grad": [5]}, "w", "None: no gradient has come"),
-        ({"inference_mode": [5]}, "w", "None: no gradient has come"),
-        ({"detach": ["d"]}, "w", "None: no gradient has come"),
+        ({"no_grad": [5]}, "w", "None: no gradient has arrived"),
+        ({"inference_mode": [5]}, "w", "None: no gradient has arrived"),
+        ({"detach": ["d"]}, "w", "None: no gradient has arrived"),
         ({"hooks": {"d": "double"}}, "w", "−2.4"),
         ({"backwards": 2, "retain_graph": True}, "w", "−2.4"),
         ({"backwards": 2, "retain_graph": True, "zero_grad": True}, "w", "−1.2"),
         ({"values": {"x": 3}}, "w", "0"),
-        ({"values": {"x": [1, 2]}, "no_grad": [], "backwards": 1}, "w", "None: no gradient has come"),
+        ({"values": {"x": [1, 2]}, "no_grad": [], "backwards": 1}, "w", "None: no gradient has arrived"),
         ({"dtypes": {"w": "float64"}}, "w", "−1.2"),
         ({"dtypes": {"x": "int64"}}, "w", "−1.2"),
     ],
@@ -92,7 +92,7 @@ def test_a_toggle_gives_the_same_gradient_on_both_engines(state, name, expected)
             {"default_dtype": "float64"},
             "PyTorch makes tensors of float64: the same graph, and the same gradients; tensors of float64.",
         ),
-        ({"create_graph": True}, "The backward pass is itself recorded: the pass has left 6 nodes of its own"),
+        ({"create_graph": True}, "The backward pass is itself recorded: the pass has left 6 new nodes"),
         ({"values": {"w": 1.0}}, "w is 1: w.grad was −1.2, is 4.4; b.grad was −0.6, is 2.2."),
     ],
 )
@@ -117,7 +117,7 @@ def test_a_toggle_stands_for_the_value_of_its_own_line():
     assert explorer.result["account"] == "h.grad of line 5 is now kept: h.grad was None, is 2."
     explorer.state = {"detach": ["h@2"]}
     assert explorer.result["account"].startswith(
-        "h.grad of line 5 is no longer kept, h of line 2 is now cut from its past"
+        "h.grad of line 5 is no longer kept, h of line 2 is now cut off from its history"
     )
 
 
@@ -132,7 +132,7 @@ def test_the_passes_of_a_program_show_what_it_asks_for():
     assert explorer.program["passes"] == {"retain_graph": True, "create_graph": False}
     explorer.state = {"retain_graph": False}
     assert explorer.result["code"][5] == "h.backward(retain_graph=False)"
-    assert explorer.result["account"].startswith("The graph is let go after each pass: line 7 now raises RuntimeError")
+    assert explorer.result["account"].startswith("The graph is freed after each pass: line 7 now raises RuntimeError")
     explorer.state = explorer.result["fixes"][0]["state"]
     assert "the error is gone" in explorer.result["account"]
 

@@ -169,7 +169,7 @@ def test_a_number_dragged_in_any_line_is_named():
     explorer = viz.explore(PROGRAM)
     for seq, number in enumerate(("2", "3"), 1):
         explorer.state = {"text": PROGRAM.replace("- 1.0", f"- {number}.0"), "drag": "a", "seq": seq}
-    assert explorer.result["account"].startswith("Line 9 has 3.0 in the place of 1.0: w.grad was")
+    assert explorer.result["account"].startswith("Line 9 has 3.0 instead of 1.0: w.grad was")
 
 
 def test_after_a_reset_the_sentence_is_about_the_reset():

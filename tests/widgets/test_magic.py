@@ -263,7 +263,7 @@ def test_an_endless_loop_is_interrupted_and_the_next_cell_works(shell, shown, fo
         signal.setitimer(signal.ITIMER_REAL, 0)
         signal.signal(signal.SIGALRM, before)
     assert isinstance(result.error_in_exec, KeyboardInterrupt)
-    assert "It was stopped by hand." in output.stdout
+    assert "You stopped it." in output.stdout
     assert "viz/" not in re.sub(r"\x1b\[[\d;]*m", "", output.stdout)
     assert any(rows[0][1] == "z" for rows in shown[0].scene["details"].values() if rows)
     shell.run_cell(f"%%autograd --engine {engine}\nq = w * 5\nq.item()").raise_error()

@@ -170,7 +170,7 @@ def test_a_function_that_needs_more_than_the_engine_is_refused():
 @pytest.mark.parametrize(
     ("source", "edits", "message"),
     [
-        (LINE, {"no_grad": frozenset({1})}, "line 1: no statement"),
+        (LINE, {"no_grad": frozenset({1})}, "line 1: there is no statement here"),
         ("a = T.ones(2)\nb = a * 2", {"detach": frozenset({"b@1"})}, "line 1: no line computes b"),
         (LINE, {"requires_grad": {"q": True}}, "no input is called q"),
         (LINE, {"retain_grad": frozenset({"q"})}, "no line computes q"),
@@ -189,7 +189,7 @@ def test_source_that_is_not_python_says_the_line():
 
 
 def test_what_is_no_program_is_a_type_error():
-    with pytest.raises(TypeError, match="a source string or a function taking the engine module, not int"):
+    with pytest.raises(TypeError, match="a source string or a function that takes the engine module, not int"):
         parse(3)
 
 

@@ -186,14 +186,16 @@ class _Editor:
         if known.shape is None:
             raise ProgramError(f"the shape of {name} is not written out as numbers, so it cannot be set", known.line)
         if not all(type(size) is int and size >= 0 for size in shape) or math.prod(shape) > MOST:
-            raise ProgramError(f"a shape is whole numbers from 0, of {MOST} elements at most; not {shape}", known.line)
+            raise ProgramError(
+                f"a shape must be whole numbers from 0, with at most {MOST} elements, not {shape}", known.line
+            )
         first, *rest = sizes_of(self._maker_of(name))
         self._replace(first, repr(tuple(shape)), end=rest[-1] if rest else first)
 
     def _set_dtype(self, name: str, dtype: str) -> None:
         known, maker = self._input(name), self._maker_of(name)
         if dtype not in DTYPES:
-            raise ProgramError(f"no dtype is called {dtype}; there are {', '.join(DTYPES)}", known.line)
+            raise ProgramError(f"no dtype is called {dtype}; the dtypes are {', '.join(DTYPES)}", known.line)
         if name_of(maker) == "Tensor":
             raise ProgramError("Tensor(…) takes no dtype; write tensor(…), which does", known.line)
         keyword = keyword_of(maker, "dtype")
@@ -300,7 +302,7 @@ class _Editor:
         for statement in self.statements:
             if statement.lineno <= line <= (statement.end_lineno or statement.lineno):
                 return statement
-        raise ProgramError("no statement stands here", line)
+        raise ProgramError("there is no statement here", line)
 
     def _indent(self, line: int) -> str:
         row = self.rows[line - 1]

@@ -32,7 +32,7 @@ def _second_backward(program: Program, state: dict[str, Any]) -> list[_Way]:
     found: list[_Way] = [
         (
             "keep the graph: retain_graph=True",
-            "what nodes saved stays alive for the second pass, and takes memory; gradients are added up",
+            "what the nodes saved stays in memory for the second pass; the gradients add up",
             {"retain_graph": True},
         )
     ]
@@ -45,7 +45,7 @@ def _no_graph(program: Program, state: dict[str, Any]) -> list[_Way]:
     modes = (name for name in ("no_grad", "inference_mode") if state.get(name))
     found: list[_Way] = [(f"take {name} away", "the lines are recorded again", {name: []}) for name in modes]
     if state.get("detach"):
-        found.append(("do not detach", "the value keeps its past", {"detach": []}))
+        found.append(("do not detach", "the value keeps its history", {"detach": []}))
     wanted = state.get("requires_grad") or {}
     if not any(wanted.get(i.name, i.requires_grad) for i in program.inputs):
         floats = [i for i in program.inputs if i.value is None or "." in repr(i.value)]
@@ -61,14 +61,14 @@ def _no_graph(program: Program, state: dict[str, Any]) -> list[_Way]:
 def _not_kept(program: Program, state: dict[str, Any]) -> list[_Way]:
     found = _no_graph(program, state)
     if state.get("retain_grad"):
-        found.insert(0, ("keep no gradient here", "there is none to keep", {"retain_grad": []}))
+        found.insert(0, ("do not keep a gradient here", "there is none to keep", {"retain_grad": []}))
     return found[:3]
 
 
 def _no_hook(program: Program, state: dict[str, Any]) -> list[_Way]:
     found = _no_graph(program, state)
     if state.get("hooks"):
-        found.insert(0, ("take the hook away", "there is no gradient for it to see", {"hooks": {}}))
+        found.insert(0, ("remove the hook", "no gradient arrives here", {"hooks": {}}))
     return found[:3]
 
 
@@ -77,9 +77,9 @@ def _inference(program: Program, state: dict[str, Any]) -> list[_Way]:
     if not lines:
         return []
     return [
-        ("use no_grad instead", "not recorded either, but fit for a graph later on",
+        ("use no_grad instead", "not recorded either, but usable in a graph later",
          {"inference_mode": [], "no_grad": sorted({*(state.get("no_grad") or []), *lines})}),
-        ("take inference_mode away", "the lines are recorded", {"inference_mode": []}),
+        ("remove inference_mode", "the lines are recorded", {"inference_mode": []}),
     ]  # fmt: skip
 
 

@@ -143,7 +143,7 @@ class MistakeLesson:
         for engine in NAMES:
             outcome = self.outcome(position, engine)
             where = f" ({outcome.place})" if outcome.place else ""
-            lines.append(f"{TITLES[engine]}{where}: {outcome.said or 'raises nothing: a silent mistake'}")
+            lines.append(f"{TITLES[engine]}{where}: {outcome.said or 'raises no error: a silent mistake'}")
         return lines
 
 
@@ -186,7 +186,7 @@ def mistake(name: str | int) -> MistakeLesson:
     if recognised is not None:
         return MistakeLesson(recognised)
     if len(str(name)) > _LONGEST // 6:  # a message, and no name that was misspelt
-        raise ValueError("this message is about none of the common mistakes; viz.mistakes() lists them")
+        raise ValueError("this message does not match any of the common mistakes; viz.mistakes() lists them")
     names = [known.name for known in MISTAKES]
     near = difflib.get_close_matches(str(name), names, n=3, cutoff=0.3) or names
     raise ValueError(f"no mistake is called {name!r}; there is {', '.join(map(repr, near))} (all: viz.mistakes())")

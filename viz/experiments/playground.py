@@ -125,7 +125,7 @@ def _checked(name: str, value: Any) -> Any:
     try:
         number = float(value)
     except (TypeError, ValueError):
-        raise ValueError(f"{_SPOKEN.get(name, name)} must be a number, and {value!r} is none") from None
+        raise ValueError(f"{_SPOKEN.get(name, name)} must be a number, not {value!r}") from None
     if name == "lr":
         if not 0 < number < math.inf:
             why = " With a rate of 0 no parameter moves." if number == 0 else ""
@@ -168,12 +168,12 @@ def points_of(given: Iterable[Any]) -> tuple[Point, ...]:
         try:
             x, y, label = (float(part) for part in one)
         except (TypeError, ValueError):
-            raise ValueError(f"a point is (x, y, class), such as (0.5, -0.2, 1), and {one!r} is none") from None
+            raise ValueError(f"a point is (x, y, class), such as (0.5, -0.2, 1), not {one!r}") from None
         if not (abs(x) <= REACH and abs(y) <= REACH and label in (0, 1)):
-            raise ValueError(f"{one!r}: x and y lie between -{REACH} and {REACH}, and the class is 0 or 1")
+            raise ValueError(f"{one!r}: x and y must be between -{REACH} and {REACH}, and the class must be 0 or 1")
         points.append((round(x, 3), round(y, 3), int(label)))
     if len(points) > OWN:
-        raise ValueError(f"{len(points)} points are more than the {OWN} that are good to look at")
+        raise ValueError(f"{len(points)} points are too many; {OWN} is the most that a picture can show well")
     return tuple(points)
 
 
@@ -301,7 +301,7 @@ class Learner:
 
     def __post_init__(self) -> None:
         if self.data == "own" and not self.points:
-            raise ValueError("There are no points to learn yet: press in the plane to put some there.")
+            raise ValueError("There are no points to learn yet. Click in the plane to add some.")
         self.text = program(self.setting, self.data, self.points)
         tree = ast.parse(self.text)
         loop = cast(ast.For, tree.body.pop())
@@ -359,12 +359,12 @@ class Learner:
 
     def _why(self) -> str:
         """What makes a loss that is no number."""
-        said = "the numbers have grown past what float32 can hold, and nothing can be learned from here."
+        said = "the numbers have grown beyond what float32 can hold, so learning cannot go on."
         if not self.setting.zero_grad:
             return f"{said} Without zero_grad the gradients of all steps add up: switch it on."
         if self.setting.init == "large":
-            return f"{said} Start with smaller weights, or take a smaller rate than {short(self.setting.lr)}."
-        return f"{said} A rate of {short(self.setting.lr)} is too large here: take a smaller one."
+            return f"{said} Start with smaller weights, or use a smaller rate than {short(self.setting.lr)}."
+        return f"{said} A rate of {short(self.setting.lr)} is too large here: use a smaller one."
 
     def _run_pass(self, names: dict[str, Any], number: int) -> None:
         names["step"] = number
@@ -412,7 +412,7 @@ class Learner:
             IndexError: that pass has not been made.
         """
         if not 1 <= number <= self.taken:
-            raise IndexError(f"step {number} has not been taken; there are {self.taken}")
+            raise IndexError(f"step {number} has not run yet; {self.taken} steps have")
         names = self._begun()
         for each in range(number - 1):
             self._run_pass(names, each)

@@ -104,7 +104,7 @@ def parse(program: str | Callable[..., Any]) -> Program:
         text, engine_name, namespace = _body_of(program)
         return _parse(spread(text), engine_name, namespace)
     raise TypeError(
-        f"a program is a source string or a function taking the engine module, not {type(program).__name__}"
+        f"a program is a source string or a function that takes the engine module, not {type(program).__name__}"
     )
 
 
@@ -153,13 +153,13 @@ def _body_of(function: Callable[..., Any]) -> tuple[str, str, dict[str, Any]]:
         text = textwrap.dedent(inspect.getsource(function))
         tree = ast.parse(text)
     except (OSError, TypeError, SyntaxError) as error:
-        raise ProgramError(f"the source of {name} cannot be read ({error}); give it as a string") from None
+        raise ProgramError(f"the source of {name} cannot be read ({error}); pass it as a string") from None
     node = tree.body[0]
     if not isinstance(node, ast.FunctionDef):
-        raise ProgramError(f"{name} is no plain `def`; give its source as a string")
+        raise ProgramError(f"{name} is not a plain `def`; pass its source as a string")
     parameters = [*node.args.posonlyargs, *node.args.args]
     if not parameters:
-        raise ProgramError(f"{name} takes no argument; its first is the engine module: def {name}(T):")
+        raise ProgramError(f"{name} takes no argument; its first argument must be the engine module: def {name}(T):")
     body = [s for s in node.body if not (isinstance(s, ast.Expr) and isinstance(s.value, ast.Constant))]
     if not body:
         raise ProgramError(f"the body of {name} is empty")
@@ -176,7 +176,7 @@ def _body_of(function: Callable[..., Any]) -> tuple[str, str, dict[str, Any]]:
     inner = [n for s in body if s is not end for n in _walk_here(s) if isinstance(n, ast.Return)]
     if inner or not body:
         line = inner[0].lineno if inner else None
-        raise ProgramError(f"{name} returns before its end; only a `return` that closes it can be left out", line)
+        raise ProgramError(f"{name} returns before its end; only a `return` at the very end can be left out", line)
     text = textwrap.dedent("\n".join(rows[body[0].lineno - 1 : body[-1].end_lineno]))
     engine_name = parameters[0].arg
     outer = inspect.getclosurevars(function)

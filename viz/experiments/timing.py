@@ -18,9 +18,9 @@ from viz.recording.record import namespace_for
 RUNS = 7  # after one that is not counted
 LONGEST = 2.0  # seconds for all of them
 MEANING = (
-    "Both were run {runs} times, the median is shown. At the size of a teaching program this is what it costs to start "
-    "each op, not to compute it: a GPU is started op by op from Python too, and waits most of the time. It pays off "
-    "where one op has some hundred thousand numbers."
+    "Both ran {runs} times; this is the median. A teaching program is so small that this time goes into starting each "
+    "op, not into computing it. A GPU is also started op by op from Python, and waits most of the time. It pays off "
+    "when one op has some hundred thousand numbers."
 )
 
 

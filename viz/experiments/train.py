@@ -103,7 +103,7 @@ class Training:
             ValueError: `steps` is negative.
         """
         if steps < 0:
-            raise ValueError(f"steps must not be negative, and {steps} is")
+            raise ValueError(f"steps must not be negative, but it is {steps}")
         with self._steadily():
             bar: _Bar | None = None
             for done, total in self._advance(steps):
@@ -145,7 +145,7 @@ class Training:
             except StopIteration:
                 run.ended = f"the program ends after {len(run.steps)} steps"
             except KeyboardInterrupt:
-                run.ended = f"it was interrupted in the middle of step {len(run.steps)}"
+                run.ended = f"it was interrupted during step {len(run.steps)}"
                 raise
             except Exception as error:
                 if not run.steps:  # one that cannot even begin is no run
@@ -262,7 +262,7 @@ class Training:
             else:
                 slope = "None" if steepness is None else short(steepness)
                 told.append(f"{name}: norm {short(size)}, of its grad {slope}")
-        astray = "" if math.isfinite(at.loss) else " The steps were too large: this is no number to go on from."
+        astray = "" if math.isfinite(at.loss) else " The steps were too large: training cannot go on from this number."
         end = f" Here it ends: {run.ended}." if run.ended and step == len(run.steps) - 1 else ""
         return f"Step {step}: loss = {short(at.loss)}. {'; '.join(told)}.{astray}{end}"
 
@@ -342,9 +342,7 @@ def _number(loss: Any, engine: Engine) -> float:
         raise TypeError(f"the loss should be a tensor of {engine.name}, not {type(loss).__name__}")
     array = engine.array(loss)
     if array.size != 1:
-        raise ValueError(
-            f"the loss should be one number, and this one has shape {list(array.shape)}: sum or average it"
-        )
+        raise ValueError(f"the loss should be one number, but it has shape {list(array.shape)}: sum or average it")
     return float(array.reshape(-1)[0])
 
 

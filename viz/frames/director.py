@@ -208,7 +208,7 @@ class Director:
             kept = Counter(self.words.saved(op, saved) for saved in op.saved)
             names = [f"{name} twice" if count == 2 else name for name, count in kept.items()]
             if any(saved.state == "packed" for saved in op.saved):
-                words += "; what it saves for the backward pass is handed to a hook"
+                words += "; a hook receives what it saves for the backward pass"
             elif kept:
                 words += f", which keeps {listed(names)} for the backward pass"
         else:
@@ -298,7 +298,7 @@ class Director:
             met = joined(waiting) if first and 1 < len(waiting) <= 4 else ""
             self.flow.change(value, met, before, after)
             self._passing(value.key, "now", "done")
-            words = f"{met}{' = ' if met else ''}{brief(before)} has arrived at {value.title}. A hook on {value.title} makes {brief(after)} of it, and that goes on."
+            words = f"{met}{' = ' if met else ''}{brief(before)} has arrived at {value.title}. A hook on {value.title} turns it into {brief(after)} and passes that on."
             ready = [self.words.node(key) for key in event.ready]
             self._close(Step("backward", f"Backward: a hook on {value.title}", words, event.line, ready))
 

@@ -71,7 +71,7 @@ def details(graph: Graph, foldings: list[Folding], found: list[Level], opened: s
         rows = [["folded", f"{one.title(graph)} {one.place}".strip()], ["ops", f"{len(one.ops):,}"]]
         if one.leaves:
             rows.append(["leaves", f"{len(one.leaves):,}"])
-        rows.append(["inside", "a click or Enter opens it" if one.key in opened else "too large to carry along"])
+        rows.append(["inside", "a click or Enter opens it" if one.key in opened else "too large to include"])
         about[one.key] = rows
     return about
 

@@ -19,9 +19,7 @@ from viz.picture.scopes import Scope, held
 TIME_LIMIT = 10.0  # seconds for one layout
 TITLE = 14.0  # pixels of a frame's title
 IN_PROCESS = 400  # boxes and links together; larger ones go to a process of their own, which can be ended
-MISSING = (
-    "No Graphviz found. Pictures need one: pip install pygraphviz (its wheel brings Graphviz along, no more is needed)"
-)
+MISSING = "Graphviz was not found, and pictures need it: pip install pygraphviz (its wheel includes Graphviz)"
 
 
 @dataclass
@@ -82,7 +80,9 @@ def place(
         layout = _read(_run(source, "dot", time_limit, len(boxes) + len(links)), boxes, links, scopes)
     except subprocess.TimeoutExpired:
         layout = simple(boxes, links)
-        layout.note = f"Laid out in plain rows: Graphviz needed more than {time_limit:g} seconds for this graph."
+        layout.note = (
+            f"This graph is laid out in plain rows, because Graphviz needed more than {time_limit:g} seconds for it."
+        )
         return layout
     if scopes and not _framed(layout, boxes, scopes):
         return place(boxes, links, direction, loose, time_limit)

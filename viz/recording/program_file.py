@@ -46,7 +46,7 @@ def read(path: Path) -> Program:
         encoding, _ = tokenize.detect_encoding(io.BytesIO(data).readline)
         text = io.TextIOWrapper(io.BytesIO(data), encoding).read()
     except (SyntaxError, UnicodeDecodeError) as error:
-        raise ValueError(f"{path} is no text that Python reads: {error}") from None
+        raise ValueError(f"{path} is not text that Python can read: {error}") from None
     if path.suffix == ".ipynb" or (path == STDIN and text.lstrip().startswith("{")):
         return _notebook(text, path)
     return Program(text)
@@ -73,7 +73,7 @@ def _notebook(text: str, path: Path) -> Program:
         cells = [cell for cell in json.loads(text)["cells"] if cell["cell_type"] == "code"]
         sources = ["".join(cell["source"]) for cell in cells]
     except (ValueError, KeyError, TypeError):
-        raise ValueError(f"{path} is no notebook: it is not JSON with a list of cells") from None
+        raise ValueError(f"{path} is not a notebook: it is not JSON with a list of cells") from None
     lines: list[str] = []
     made = Program("")
     for number, source in enumerate(sources, 1):

@@ -18,7 +18,7 @@ from viz.recording.recording import Recording
 from viz.telling.common_mistakes import recognise
 from viz.telling.explain import explain
 
-NOTHING = "No line makes a tensor, so there is no graph. Begin with one: w = T.tensor(3.0, requires_grad=True)"
+NOTHING = "No line makes a tensor, so there is no graph. Start with one: w = T.tensor(3.0, requires_grad=True)"
 NOT_YET = "It stops before it has made a tensor, so there is no graph."
 PRINTED = 2000  # characters of what a program printed, its end
 _TOLD = ("phase", "title", "sentence", "line")  # of a step: there is no room for the engine's bookkeeping
@@ -100,9 +100,9 @@ def gradient(tensor: dict[str, Any]) -> str:
     if not tensor["requires_grad"]:
         return "None: requires no grad"
     if tensor["is_leaf"]:
-        return "None: no gradient has come"
+        return "None: no gradient has arrived"
     if tensor["retains_grad"]:
-        return "None: kept, but none has come"
+        return "None: kept, but none has arrived"
     return "None: not a leaf, not kept"
 
 
@@ -136,7 +136,7 @@ def table(recordings: dict[str, Recording]) -> list[dict[str, Any]]:
 def _differs(ours: dict[str, Any] | None, theirs: dict[str, Any] | None, rounded: float) -> str:
     """What differs between a tensor of one engine and of the other, in words; empty where nothing does."""
     if ours is None or theirs is None:
-        return "" if ours is theirs else "only one engine came so far"
+        return "" if ours is theirs else "only one engine got so far"
     numbers = ("value", "grad")
     found = apart(ours, theirs, rounded)
     return "; ".join(name if name in numbers else f"{name}: {ours[name]} and {theirs[name]}" for name in found)
@@ -221,7 +221,7 @@ def rewritten(old: Sequence[str], new: Sequence[str], owner: Sequence[int]) -> s
         numbers = [_NUMBER.findall(one[0]) for one in (gone, come)]
         changed = [pair for pair in zip(*numbers, strict=False) if pair[0] != pair[1]]
         if len(changed) == 1 and _NUMBER.sub("0", gone[0]) == _NUMBER.sub("0", come[0]):
-            return f"Line {first} has {changed[0][1]} in the place of {changed[0][0]}"
+            return f"Line {first} has {changed[0][1]} instead of {changed[0][0]}"
         return f"Line {first} is rewritten"
     return f"The program is rewritten from line {first} on"
 
@@ -259,7 +259,7 @@ def _cause(was: dict[str, Any], now: dict[str, Any]) -> str:
         told += [f"Line {line} no longer runs under {name}" for line in _new(now, was, name)]
     for name, what, on, off in (
         ("retain_grad", ".grad", "is now kept", "is no longer kept"),
-        ("detach", "", "is now cut from its past", "is joined to its past again"),
+        ("detach", "", "is now cut off from its history", "is connected to its history again"),
     ):
         told += [f"{_value(item, what)} {on}" for item in _new(was, now, name)]
         told += [f"{_value(item, what)} {off}" for item in _new(now, was, name)]
@@ -270,7 +270,7 @@ def _cause(was: dict[str, Any], now: dict[str, Any]) -> str:
         if value is not None and old is not None and sizes(value) != sizes(old):
             told.append(f"{name} has the shape {sizes(value)}")
         else:
-            told.append(f"{name} is back at its own value" if value is None else f"{name} is {numbers(value)}")
+            told.append(f"{name} has its own value again" if value is None else f"{name} is {numbers(value)}")
     for name, shape in _differences(was, now, "shapes"):
         told.append(f"{name} has {'its own shape again' if shape is None else f'the shape {tuple(shape)}'}")
     for name, dtype in _differences(was, now, "dtypes"):
@@ -287,7 +287,7 @@ def _cause(was: dict[str, Any], now: dict[str, Any]) -> str:
             else f"{_value(name)} has no hook any more"
         )
     for name, on, off in (
-        ("retain_graph", "The graph is kept after the first pass", "The graph is let go after each pass"),
+        ("retain_graph", "The graph is kept after the first pass", "The graph is freed after each pass"),
         ("create_graph", "The backward pass is itself recorded", "The backward pass is not recorded"),
         ("zero_grad", "Gradients are cleared between the passes", "Gradients are not cleared between the passes"),
         ("anomaly", "Anomaly mode is on", "Anomaly mode is off"),
@@ -355,7 +355,7 @@ def _pass_effects(before: Recording, after: Recording) -> list[str]:
     old, new = len(_recorded(before, "backward")), len(_recorded(after, "backward"))
     if old == new:
         return []
-    left = f"has left {new} node{'' if new == 1 else 's'} of its own, and can be differentiated again"
+    left = f"has left {new} new node{'' if new == 1 else 's'}, and can be differentiated again"
     return [f"the pass {left}" if new else "the pass has left no nodes"]
 
 

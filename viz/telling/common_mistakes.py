@@ -69,8 +69,8 @@ SECOND_BACKWARD = Mistake(
     1,
     "second backward",
     "A second backward() through the same graph",
-    "The first backward() let go of what this node had saved, so a second pass finds nothing to multiply with. "
-    "Compute the result anew; only where both passes need the very same numbers, keep them with retain_graph=True.",
+    "The first backward() freed what this node had saved, so a second pass has nothing to multiply by. Compute the "
+    "result again. Use retain_graph=True only if both passes need the very same numbers.",
     """\
 w = T.tensor(2.0, requires_grad=True)
 area = w * w  # once, before the loop
@@ -88,7 +88,7 @@ for x in (1.0, 3.0):
                 ("area = w * w  # once, before the loop\n", ""),
                 ("loss = area * x", "area = w * w\n    loss = area * x"),
             ),
-            "Each step has a graph of its own, of the w of that step.",
+            "Each step has its own graph, built from the w of that step.",
         ),
         Fix(
             "one backward() of the sum",
@@ -97,12 +97,12 @@ for x in (1.0, 3.0):
                 ("    with T.no_grad():\n        w -=", "with T.no_grad():\n    w -="),
                 ("    w.grad = None", "w.grad = None"),
             ),
-            "One pass goes through the shared part once, with both gradients added up; it is one larger step.",
+            "One pass goes through the shared part once, with both gradients added up. It is one larger step.",
         ),
         Fix(
             "loss.backward(retain_graph=True)",
             (("loss.backward()", "loss.backward(retain_graph=True)"),),
-            "The first error goes and the next one comes: the saved w is still there, but the step has changed it.",
+            "The first error goes, but another one comes: the saved w is still there, but the step has changed it.",
             WRONG,
         ),
     ),
@@ -113,8 +113,8 @@ DOES_NOT_REQUIRE_GRAD = Mistake(
     2,
     "does not require grad",
     "element 0 of tensors does not require grad",
-    "No graph hangs on this tensor: nothing that led to it requires grad, or its past was cut off by item(), "
-    "torch.tensor(), detach() or no_grad. Look for the cut and take it away.",
+    "This tensor has no graph: nothing that led to it requires grad, or item(), torch.tensor(), detach() or no_grad "
+    "cut its history off. Look for the cut and remove it.",
     """\
 w = T.tensor(2.0, requires_grad=True)
 y = w * 3
@@ -125,17 +125,17 @@ loss.backward()""",
         Fix(
             "compute with the tensor itself",
             (("T.tensor((y.item() - 5) ** 2)", "(y - 5) ** 2"),),
-            "Every op from w to the loss is recorded, and the gradient finds its way back.",
+            "Every op from w to the loss is recorded, so the gradient can get back to w.",
         ),
         Fix(
             "a loss function of tensors",
             (("T.tensor((y.item() - 5) ** 2)", "T.nn.functional.mse_loss(y, T.tensor(5.0))"),),
-            "The same loss as one op; only the target is a new tensor, and that needs no gradient.",
+            "The same loss as one op. Only the target is a new tensor, and it needs no gradient.",
         ),
         Fix(
             "loss.requires_grad = True",
             (("loss.backward()", "loss.requires_grad = True\nloss.backward()"),),
-            "The error goes, and nothing learns: the loss is a leaf now, with no way back to w.",
+            "The error goes, but nothing learns: the loss is a leaf now, with no way back to w.",
             WRONG,
         ),
     ),
@@ -147,8 +147,8 @@ NO_ZERO_GRAD = Mistake(
     3,
     "no zero_grad",
     "The gradients are never reset",
-    "backward() adds to what is in .grad. Without zero_grad the second step uses the sum of two gradients, the tenth "
-    "the sum of ten: the path swings around the minimum, and nothing is raised.",
+    "backward() adds to what is in .grad. Without zero_grad the second step uses the sum of two gradients, and the "
+    "tenth the sum of ten. The path swings around the minimum, and no error is raised.",
     """\
 w = T.tensor(0.0, requires_grad=True)
 for step in range(2):
@@ -175,7 +175,7 @@ for step in range(2):
         Fix(
             "a smaller learning rate",
             (("0.4 *", "0.1 *"),),
-            "The swings get slower, the sum stays: the second step still uses both gradients.",
+            "The swings get slower, but the sum stays: the second step still uses both gradients.",
             WRONG,
         ),
     ),
@@ -186,8 +186,8 @@ IN_PLACE = Mistake(
     4,
     "in-place on a saved value",
     "A tensor that backward needs was changed in place",
-    "A node had saved this tensor for its backward, and it was changed in place afterwards; its version number gives "
-    "that away. Change a copy instead, or make a new tensor.",
+    "A node had saved this tensor for its backward, and it was changed in place afterwards: its version number shows "
+    "that. Change a copy instead, or make a new tensor.",
     """\
 x = T.tensor(1.0, requires_grad=True)
 y = x.exp()
@@ -198,17 +198,17 @@ y.backward()""",
         Fix(
             "a new tensor: y = y + 1",
             (("y += 1", "y = y + 1"),),
-            "exp keeps its own result as it was; the sum is another tensor.",
+            "exp keeps its own result unchanged, and the sum is a new tensor.",
         ),
         Fix(
             "change a copy",
             (("y += 1", "y = y.clone()\ny += 1"),),
-            "The clone is changed, what exp saved is not.",
+            "This changes the clone, but not what exp saved.",
         ),
         Fix(
             "y.data += 1",
             (("y += 1", "y.data += 1"),),
-            "The error goes, and the gradient is wrong without a word: backward multiplies with e + 1 instead of e.",
+            "The error goes, but the gradient is silently wrong: backward multiplies by e + 1 instead of e.",
             WRONG,
         ),
     ),
@@ -219,8 +219,8 @@ GRAD_IS_NONE = Mistake(
     5,
     "grad is None",
     ".grad is None: the name belongs to a tensor that is not a leaf",
-    "Only leaves keep a gradient. to(), a cast, or w = w - … gives a new tensor, the result of an op, and the name now "
-    "belongs to that one; the leaf that gets the gradient has no name any more.",
+    "Only leaves keep a gradient. to(), a cast, or w = w - … makes a new tensor, the result of an op, and the name "
+    "now belongs to that tensor. The leaf that gets the gradient no longer has a name.",
     """\
 w = T.tensor([1.0, 2.0], requires_grad=True).to(T.float64)
 loss = (w * w).sum()
@@ -229,25 +229,25 @@ print(w.is_leaf, w.grad)""",
     ".to(T.float64)",
     (
         Fix(
-            "make the leaf as it is to be",
+            "make the leaf with its final dtype",
             (("[1.0, 2.0], requires_grad=True).to(T.float64)", "[1.0, 2.0], dtype=T.float64, requires_grad=True)"),),
             "w is the leaf itself, and gets its gradient.",
         ),
         Fix(
             "require grad last",
             (("[1.0, 2.0], requires_grad=True).to(T.float64)", "[1.0, 2.0]).to(T.float64).requires_grad_()"),),
-            "The cast is no op of the graph yet, so its result is a leaf.",
+            "The cast is not yet an op of the graph, so its result is a leaf.",
         ),
         Fix(
             "w.retain_grad()",
             (("loss = (w", "w.retain_grad()\nloss = (w"),),
-            "Good for looking: w keeps its gradient too. An optimizer still cannot step on what is no leaf.",
+            "Good for a look: w keeps its gradient, too. But an optimizer cannot update a tensor that is not a leaf.",
             TELLS,
         ),
         Fix(
             "w.requires_grad_(True)",
             (("loss = (w", "w.requires_grad_(True)\nloss = (w"),),
-            "It required grad already. It is still no leaf, and .grad is still None.",
+            "It required grad already. It is still not a leaf, and .grad is still None.",
             WRONG,
         ),
     ),
@@ -259,8 +259,8 @@ TOTAL_LOSS = Mistake(
     6,
     "total += loss",
     "total += loss keeps the graph of every step",
-    "The sum of losses is itself an op, so total hangs on the graph of every step, and all that was saved on the way "
-    "stays in memory as long as total does. Add up numbers, not tensors.",
+    "The sum of losses is itself an op, so total refers to the graph of every step, and everything that was saved "
+    "there stays in memory as long as total does. Add up numbers, not tensors.",
     """\
 w = T.tensor(2.0, requires_grad=True)
 total = 0.0
@@ -274,12 +274,12 @@ print(total)""",
         Fix(
             "total += loss.item()",
             (("total += loss", "total += loss.item()"),),
-            "total is a number of Python's; the graph of a step goes when its loss goes.",
+            "total is a Python number. The graph of a step goes when its loss goes.",
         ),
         Fix(
             "total += loss.detach()",
             (("total += loss", "total += loss.detach()"),),
-            "total is a tensor without a past: no copy from the device in each step, and no graph.",
+            "total is a tensor without a history: no copy from the device in each step, and no graph.",
         ),
         Fix(
             "del loss",
@@ -295,8 +295,8 @@ STATE_NOT_DETACHED = Mistake(
     7,
     "state not detached",
     "The state of a recurrent network is not detached",
-    "The state h comes out of the last step with its whole past. The second backward() runs into the graph of the "
-    "first step, which was freed. Cut it off where a new stretch of time begins: h = h.detach().",
+    "The state h comes out of the last step with its whole history. The second backward() runs into the graph of the "
+    "first step, which was freed. Cut the history off where a new stretch of time begins: h = h.detach().",
     """\
 w = T.tensor(0.5, requires_grad=True)
 h = T.tensor(1.0)
@@ -322,8 +322,8 @@ for x in (1.0, 2.0):
         Fix(
             "loss.backward(retain_graph=True)",
             (("loss.backward()", "loss.backward(retain_graph=True)"),),
-            "No error, but the pass of step n goes back through all n steps: each one is slower and keeps more, until "
-            "memory ends.",
+            "No error, but the pass of step n goes back through all n steps. Each one is slower and keeps more, until "
+            "the memory is full.",
             WRONG,
         ),
     ),
@@ -334,8 +334,8 @@ CTX_ATTRIBUTE = Mistake(
     8,
     "ctx attribute",
     "ctx.y = y instead of save_for_backward",
-    "Autograd knows nothing of what is stored as an attribute of ctx. It is the same memory as the result, and when "
-    "that is changed in place, backward multiplies with the changed numbers: 271.8 for 2.718, and nothing is raised.",
+    "Autograd knows nothing about an attribute of ctx. It shares the memory of the result. If the result is changed "
+    "in place, backward multiplies by the changed numbers: 271.8 instead of 2.718, and no error is raised.",
     """\
 class Exp(T.autograd.Function):
     @staticmethod
@@ -361,7 +361,8 @@ y.backward()""",
                 ("ctx.y = y", "ctx.save_for_backward(y)"),
                 ("return grad * ctx.y", "(y,) = ctx.saved_tensors\n        return grad * y"),
             ),
-            "The version of a saved tensor is checked when it is used, so the change is told instead of used.",
+            "The version of a saved tensor is checked when it is used, so you get an error instead of a wrong "
+            "gradient.",
             TELLS,
         ),
         Fix(
@@ -376,7 +377,7 @@ y.backward()""",
         Fix(
             "ctx.y = y.detach()",
             (("ctx.y = y", "ctx.y = y.detach()"),),
-            "A detached tensor has no past, but the same memory: still 271.8.",
+            "A detached tensor has no history, but the same memory: still 271.8.",
             WRONG,
         ),
     ),
@@ -387,8 +388,9 @@ DETACH_DATA = Mistake(
     9,
     "detach, no_grad and .data",
     "detach, no_grad and .data confused",
-    "no_grad: what runs in it is not recorded. detach(): a tensor of the same numbers without a past. .data: the same, "
-    "but without the version counter, so a change through it is seen by nobody, and the gradient is silently wrong.",
+    "no_grad: what runs inside is not recorded. detach(): a tensor with the same numbers and no history. .data: the "
+    "same, but without the version counter. So nobody notices a change made through it, and the gradient is silently "
+    "wrong.",
     """\
 w = T.tensor(2.0, requires_grad=True)
 loss = w * w
@@ -399,23 +401,23 @@ loss.backward()""",
         Fix(
             "change it after backward(), under no_grad",
             (("w.data *= 10\nloss.backward()", "loss.backward()\nwith T.no_grad():\n    w *= 10"),),
-            "The gradient is that of the loss that was computed, and w is ten times what it was.",
+            "The gradient is that of the loss that was computed, and w is ten times as large afterwards.",
         ),
         Fix(
             "change a copy",
             (("w.data *= 10", "large = w.detach().clone()\nlarge *= 10"),),
-            "clone() has memory of its own; w stays as the graph knows it.",
+            "clone() has its own memory; w stays as the graph knows it.",
         ),
         Fix(
             "under no_grad instead of .data",
             (("w.data *= 10", "with T.no_grad():\n    w *= 10"),),
-            "no_grad does not hide the change from the version counter: the mistake is told.",
+            "no_grad does not hide the change from the version counter, so the mistake raises an error.",
             TELLS,
         ),
         Fix(
             "w.detach().mul_(10)",
             (("w.data *= 10", "w.detach().mul_(10)"),),
-            "detach() shares memory and version counter: w changes all the same, and backward says so.",
+            "detach() shares the memory and the version counter. w changes anyway, and backward says so.",
             TELLS,
         ),
     ),
@@ -442,15 +444,15 @@ WRONG_NUMBER = Mistake(
     10,
     "wrong number of gradients",
     "backward returns too few gradients, or too many",
-    "backward returns one gradient for each argument of forward, in the same order, and None for what is no tensor or "
-    "has no gradient.",
+    "backward returns one gradient for each argument of forward, in the same order. It returns None for an argument "
+    "that is not a tensor or has no gradient.",
     _SCALED_ADD.format("grad, ctx.k * grad"),
     "return grad, ctx.k * grad",
     (
         Fix(
             "None for the number k",
             (("return grad, ctx.k * grad", "return grad, ctx.k * grad, None"),),
-            "Three arguments, three entries.",
+            "Three arguments need three entries.",
         ),
         Fix(
             "do not pass k",
@@ -459,12 +461,12 @@ WRONG_NUMBER = Mistake(
                 ("ctx.k * grad", "3.0 * grad"),
                 ("apply(a, b, 3.0)", "apply(a, b)"),
             ),
-            "Two arguments, two gradients; k is written into the Function.",
+            "Two arguments need two gradients; k is written into the Function.",
         ),
         Fix(
             "None where it does not fit",
             (("return grad, ctx.k * grad", "return grad, None, ctx.k * grad"),),
-            "The count is right, the order is not: a number cannot have a gradient.",
+            "The count is right, but the order is not: a number cannot have a gradient.",
             WRONG,
         ),
     ),
@@ -475,8 +477,8 @@ WRONG_NONE = Mistake(
     10,
     "wrong None",
     "backward returns None where there is a gradient",
-    "None means: no gradient flows here, and the engine believes it. b.grad stays None, b never learns, nothing is "
-    "raised. Only a comparison with finite differences finds it.",
+    "None means that no gradient flows here, and the engine believes it. b.grad stays None, b never learns, and no "
+    "error is raised. Only a comparison with finite differences finds it.",
     _SCALED_ADD.format("grad, None, None"),
     "return grad, None, None",
     (
@@ -498,7 +500,7 @@ WRONG_NONE = Mistake(
         Fix(
             "b.requires_grad_()",
             (("y = ScaledAdd", "b.requires_grad_()\ny = ScaledAdd"),),
-            "b requires grad already; what is missing is what backward returns.",
+            "b requires grad already. The missing part is what backward returns.",
             WRONG,
         ),
     ),
@@ -509,8 +511,8 @@ UN_BROADCAST = Mistake(
     11,
     "forgotten un-broadcast",
     "The gradient of a broadcast tensor is not summed",
-    "b is one row, used for all three: its gradient is the sum over the rows. A backward of the engine sums by itself, "
-    "also for your own Function; whoever hands gradients on by hand has to do it.",
+    "b is one row, used for all three: its gradient is the sum over the rows. The engine sums by itself, also for "
+    "your own Function. If you pass gradients on by hand, you have to sum.",
     """\
 X = T.tensor([[1.0, 2.0], [3.0, 4.0], [5.0, 6.0]])
 b = T.tensor([1.0, 2.0], requires_grad=True)
@@ -523,7 +525,7 @@ b.grad = grad_y""",
         Fix(
             "sum over what was broadcast",
             (("b.grad = grad_y", "b.grad = grad_y.sum(0)"),),
-            "Each element of b was used once a row, so the rows' gradients add up.",
+            "Each element of b was used once per row, so the gradients of the rows add up.",
         ),
         Fix(
             "let backward() do it",
@@ -533,7 +535,7 @@ b.grad = grad_y""",
         Fix(
             "take the mean over the rows",
             (("b.grad = grad_y", "b.grad = grad_y.mean(0)"),),
-            "The shape fits and the error goes, but it is a third of the gradient.",
+            "The shape fits and the error goes, but the result is a third of the gradient.",
             WRONG,
         ),
     ),
@@ -563,8 +565,8 @@ DOUBLE_BACKWARD = Mistake(
     12,
     "double backward over a saved intermediate",
     "The second derivative misses a path: an intermediate was saved",
-    "forward runs without recording, so a tensor made in it is a constant to whoever differentiates backward. "
-    "The first derivative is right, the second is not, and nothing is raised: x⁴ at 2 has 48, not 24.",
+    "forward runs without recording, so a tensor made in it is a constant when backward is differentiated. The first "
+    "derivative is right, but the second is not, and no error is raised: for x⁴ at 2 it is 48, not 24.",
     _CUBE,
     "ctx.save_for_backward(square)",
     (
@@ -589,13 +591,13 @@ DOUBLE_BACKWARD = Mistake(
                 ("T.tensor(2.0,", "T.tensor(2.0, dtype=T.float64,"),
                 ("y = x * Cube", "T.autograd.gradcheck(Cube.apply, x)\nT.autograd.gradgradcheck(Cube.apply, x)\ny = x * Cube"),
             ),
-            "gradcheck passes, for the first derivative is right; gradgradcheck does not.",
+            "gradcheck passes, because the first derivative is right; gradgradcheck fails.",
             TELLS,
         ),
         Fix(
             "ctx.square = square",
             (("ctx.save_for_backward(square)", "ctx.square = square"), ("(square,) = ctx.saved_tensors", "square = ctx.square")),
-            "Stored elsewhere, it is a constant all the same.",
+            "It is stored elsewhere, but it is still a constant.",
             WRONG,
         ),
     ),
@@ -607,8 +609,8 @@ WHERE_NAN = Mistake(
     13,
     "NaN from where",
     "NaN from the branch of where that was not taken",
-    "where computes both branches, and backward goes through both: the branch not taken gets the gradient 0, "
-    "and 0 times the infinite slope of sqrt at 0 is NaN. Mask what goes in, not what comes out.",
+    "where computes both branches, and backward goes through both. The branch not taken gets the gradient 0, and 0 "
+    "times the infinite slope of sqrt at 0 is NaN. Mask the input, not the output.",
     """\
 x = T.tensor([0.0, 4.0], requires_grad=True)
 y = T.where(x > 0, T.sqrt(x), 0.0)
@@ -623,18 +625,18 @@ y.sum().backward()""",
         Fix(
             "clamp the input",
             (("T.sqrt(x)", "T.sqrt(x.clamp(min=1e-12))"),),
-            "The slope is large, but finite, and 0 times it is 0.",
+            "The slope is large but finite, and 0 times that is 0.",
         ),
         Fix(
             "detect_anomaly",
             (("y = T.where", "with T.autograd.detect_anomaly():\n    y = T.where"), ("\ny.sum()", "\n    y.sum()")),
-            "The pass stops at the node that made the NaN, and its forward line is told.",
+            "The pass stops at the node that made the NaN, and names its forward line.",
             TELLS,
         ),
         Fix(
             "mask the output",
             (("y.sum()", "y = y * (x > 0)\ny.sum()"),),
-            "The value is 0 there already. The gradient 0 goes back, meets the infinite slope, and is NaN again.",
+            "The value is 0 there already. The gradient 0 goes back, meets the infinite slope, and becomes NaN again.",
             WRONG,
         ),
     ),
@@ -645,8 +647,8 @@ NON_STATIC = Mistake(
     14,
     "non-static Function",
     "A Function with instance methods",
-    "A Function is never made: forward and backward are static methods, ctx takes the place of self, and apply calls "
-    "it. The form with an instance is from before PyTorch 0.4.",
+    "A Function has no instances: forward and backward are static methods, ctx takes the place of self, and apply "
+    "calls forward. The form with an instance is older than PyTorch 0.4.",
     """\
 class Exp(T.autograd.Function):
     def forward(self, x):
@@ -669,12 +671,12 @@ y.backward()""",
                 ("    def backward(self, grad):\n        (x,) = self.", "    @staticmethod\n    def backward(ctx, grad):\n        (x,) = ctx."),
                 ("Exp()(x)", "Exp.apply(x)"),
             ),
-            "apply makes the ctx and the node, and records it.",
+            "apply makes ctx and the node, and records the node.",
         ),
         Fix(
             "the op itself",
             (("Exp()(x)", "x.exp()"),),
-            "Where all that is done has a backward already, no Function is needed.",
+            "If every op in it already has a backward rule, you need no Function.",
         ),
         Fix(
             "static methods, but Exp()(x)",
@@ -682,7 +684,7 @@ y.backward()""",
                 ("    def forward(self, x):\n        self.", "    @staticmethod\n    def forward(ctx, x):\n        ctx."),
                 ("    def backward(self, grad):\n        (x,) = self.", "    @staticmethod\n    def backward(ctx, grad):\n        (x,) = ctx."),
             ),
-            "The same error: it is the call of an instance that is refused.",
+            "The same error: calling an instance is not allowed.",
             WRONG,
         ),
     ),
@@ -693,8 +695,8 @@ LEAF_IN_PLACE = Mistake(
     15,
     "leaf in-place",
     "A leaf that requires grad is changed in place",
-    "A leaf is where gradients end; changed by a recorded op it would be none any more. A step of training is no part "
-    "of the graph: take it under no_grad.",
+    "A leaf is where gradients end. If a recorded op changed it, it would no longer be a leaf. A training step is not "
+    "part of the graph: take it under no_grad.",
     """\
 w = T.tensor(2.0, requires_grad=True)
 loss = (w - 3) ** 2
@@ -705,7 +707,7 @@ w -= 0.1 * w.grad""",
         Fix(
             "under no_grad",
             (("w -= 0.1 * w.grad", "with T.no_grad():\n    w -= 0.1 * w.grad"),),
-            "w is changed, nothing is recorded, and w is the leaf it was.",
+            "w changes, nothing is recorded, and w is still the same leaf.",
         ),
         Fix(
             "an optimizer",
@@ -715,7 +717,7 @@ w -= 0.1 * w.grad""",
         Fix(
             "w = w - 0.1 * w.grad",
             (("w -= 0.1 * w.grad", "w = w - 0.1 * w.grad"),),
-            "The error goes, but w is the result of an op now: in the next step its .grad is None.",
+            "The error goes, but now w is the result of an op: in the next step its .grad is None.",
             WRONG,
         ),
     ),
@@ -727,7 +729,8 @@ VIEW_IN_PLACE = Mistake(
     15,
     "view of a leaf",
     "A leaf that requires grad is changed through a view",
-    "w[0] is a view: it shares the memory of w, so writing to it changes the leaf. The same rule as for the leaf itself.",
+    "w[0] is a view: it shares the memory of w, so writing to it changes the leaf. The same rule holds as for the "
+    "leaf itself.",
     """\
 w = T.tensor([1.0, 2.0], requires_grad=True)
 loss = (w * w).sum()
@@ -738,7 +741,7 @@ loss.backward()""",
         Fix(
             "write to a copy",
             (("loss = (w * w).sum()\nw[0] = 0.0", "v = w.clone()\nv[0] = 0.0\nloss = (v * v).sum()"),),
-            "The write is part of the graph: no gradient comes back to what was overwritten.",
+            "The write is part of the graph. No gradient goes back to what was overwritten.",
         ),
         Fix(
             "under no_grad, before it is used",
@@ -748,7 +751,7 @@ loss.backward()""",
         Fix(
             "w.data[0] = 0.0",
             (("w[0] = 0.0", "w.data[0] = 0.0"),),
-            "The error goes, and the gradient is that of another loss than the one computed.",
+            "The error goes, but the gradient belongs to a different loss than the computed one.",
             WRONG,
         ),
     ),
@@ -759,8 +762,9 @@ loss.backward()""",
 INTEGER_LEAF = Mistake(
     15,
     "integer leaf",
-    "An integer tensor is asked for a gradient",
-    "Only floating point numbers have slopes: an integer cannot be changed a little. Write 2.0 for 2, or give a dtype.",
+    "An integer tensor is asked to require a gradient",
+    "Only floating-point numbers have slopes: an integer cannot change by a little. Write 2.0 instead of 2, or give a "
+    "dtype.",
     """\
 w = T.tensor([1, 2], requires_grad=True)
 loss = (w * w).sum()
@@ -768,11 +772,11 @@ loss.backward()""",
     "[1, 2]",
     (
         Fix("write 1.0", (("[1, 2]", "[1.0, 2.0]"),), "The numbers are float32, and have gradients."),
-        Fix("dtype=T.float32", (("[1, 2],", "[1, 2], dtype=T.float32,"),), "The same, for numbers that come as integers."),
+        Fix("dtype=T.float32", (("[1, 2],", "[1, 2], dtype=T.float32,"),), "The same for numbers that arrive as integers."),
         Fix(
             "leave requires_grad out",
             (("[1, 2], requires_grad=True", "[1, 2]"),),
-            "This error goes; the next one is “element 0 of tensors does not require grad”.",
+            "This error goes, and the next one is “element 0 of tensors does not require grad”.",
             WRONG,
         ),
     ),
@@ -783,8 +787,8 @@ NOT_A_SCALAR = Mistake(
     15,
     "backward of a non-scalar",
     "backward() of a tensor with several elements",
-    "backward() starts from the number 1, and that fits a scalar alone. Make one number of the tensor first, "
-    "or pass a gradient of the same shape.",
+    "backward() starts from the number 1, which fits only a scalar. Reduce the tensor to one number first, or pass a "
+    "gradient of the same shape.",
     """\
 x = T.tensor([1.0, 2.0], requires_grad=True)
 y = x * x
@@ -800,12 +804,12 @@ y.backward()""",
         Fix(
             "pass a gradient",
             (("y.backward()", "y.backward(T.ones(2))"),),
-            "The weight of each element; ones give the sum.",
+            "This gives a weight to each element. Ones give the sum.",
         ),
         Fix(
             "y[0].backward()",
             (("y.backward()", "y[0].backward()"),),
-            "One number, so no error, but the other elements are left out.",
+            "It is one number, so there is no error, but the other elements are left out.",
             WRONG,
         ),
     ),

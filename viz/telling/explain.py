@@ -10,19 +10,20 @@ from viz.telling.common_mistakes import recognise
 _RULES: list[tuple[str, str]] = [
     (
         r"[Cc]an't call numpy\(\) on Tensor that requires grad",
-        "NumPy records nothing, so the graph would be cut here: write detach().numpy() where that is what you want.",
+        "NumPy records nothing, so the graph would be cut here. If you want that, write detach().numpy().",
     ),
     (
         r"can't retain_grad on Tensor that has requires_grad=False",
-        "This value has no gradient to keep: it was computed where nothing requires grad, or under no_grad.",
+        "This value has no gradient to keep: nothing it was computed from requires grad, or it was computed under "
+        "no_grad.",
     ),
     (
         r"cannot register a hook on a tensor that doesn't require grad",
-        "A hook waits for a gradient, and none will come here: this value requires no grad.",
+        "A hook waits for a gradient, but none will arrive here: this value requires no grad.",
     ),
     (
         r"[Ii]nference tensors?",
-        "A tensor made in inference_mode can never be part of a graph; use no_grad where it is needed later.",
+        "A tensor made in inference_mode can never be part of a graph. If you need it in a graph later, use no_grad.",
     ),
     (
         r"appears to not have been used in the graph|not have been used",
@@ -30,40 +31,45 @@ _RULES: list[tuple[str, str]] = [
     ),
     (
         r"you can only change requires_grad flags of leaf",
-        "requires_grad is the user's to set on leaves alone; detach() makes a new leaf.",
+        "You can set requires_grad only on a leaf; detach() makes a new leaf.",
     ),
     (
         r"shape mismatch|must match the size|cannot be multiplied|mat1 and mat2|not broadcastable",
-        "The two shapes do not fit together; compare them from the right, each pair must be equal or 1.",
+        "The two shapes do not fit together. Compare them from the right: the sizes in each pair must be equal, or "
+        "one of them must be 1.",
     ),
     (
         r"must have the same dtype|expected scalar type|have the same dtype, but got",
-        "These tensors have different dtypes, and a matrix product converts none: write t.to(other.dtype) for one.",
+        "These tensors have different dtypes, and a matrix product does not convert them. Write t.to(other.dtype) for "
+        "one of them.",
     ),
     (
         r"with a bool tensor is not supported",
-        "Booleans are added and multiplied, but not subtracted; make numbers of them with float().",
+        "You can add and multiply booleans, but not subtract them. Convert them to numbers with float().",
     ),
     (
         r"cannot be converted to Scalar|only one element tensors can be converted",
-        "One number is asked for, and this tensor has more of them: reduce it first, as with sum() or mean().",
+        "This needs one number, but the tensor has more. Reduce it first, for example with sum() or mean().",
     ),
     (
         r"not implemented for '(Long|Int|Short|Char|Byte|Bool|Half)'",
-        "This op has no form for numbers of that dtype; make them float32 first.",
+        "This op does not support that dtype. Convert to float32 first.",
     ),
     (
         r"module '(tinygrad_edu)[\w.]*' has no attribute",
-        "tinygrad_edu has nothing of this name. If PyTorch runs the line, it is left out here (docs/differences.md says what is); "
-        "else look for a name that is misspelt.",
+        "tinygrad_edu has nothing with this name. If PyTorch runs the line, it is missing here on purpose (see "
+        "docs/differences.md). Otherwise look for a misspelt name.",
     ),
-    (r"[Oo]ut of memory|OutOfMemory", "The device has no room for this; make the inputs smaller or use the CPU."),
+    (
+        r"[Oo]ut of memory|OutOfMemory",
+        "The device has too little memory for this. Make the inputs smaller, or use the CPU.",
+    ),
     (r"Function .* returned nan values", "Anomaly mode found the node that made NaN; its forward line is marked."),
 ]
 _TYPES = {
-    "NameError": "A name is used before any line gives it a value.",
-    "AttributeError": "The object has no such attribute; look for a name that is misspelt.",
-    "KeyboardInterrupt": "It was stopped by hand.",
+    "NameError": "This name is used before any line gives it a value.",
+    "AttributeError": "The object has no such attribute. Look for a misspelt name.",
+    "KeyboardInterrupt": "You stopped it.",
     "SyntaxError": "Python cannot read this line.",
 }
 

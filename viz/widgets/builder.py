@@ -71,7 +71,7 @@ class Builder(Live):
             if op == "backward" and not given:
                 continue
             if op not in OPS or len(given) != OPS[op][1] or not names.issuperset(given) or not free:
-                raise traitlets.TraitError(f"no step of this builder: {step!r}")
+                raise traitlets.TraitError(f"not a step of this builder: {step!r}")
             names.add(free.pop(0))
         return list(proposal["value"])
 
@@ -178,9 +178,9 @@ def build(values: Mapping[str, float], requires_grad: Sequence[str] = (), engine
         if not _is_name(name):
             raise ValueError(f"{name!r} cannot be the name of a value here")
     if not values:
-        raise ValueError("a graph needs a value to begin with, such as build({'w': 3.0})")
+        raise ValueError("a graph needs a value to start with, such as build({'w': 3.0})")
     unknown = set(requires_grad) - set(values)
     if unknown:
-        raise ValueError(f"requires_grad names {', '.join(sorted(unknown))}, and values does not")
+        raise ValueError(f"requires_grad names {', '.join(sorted(unknown))}, but values does not")
     start = [{"name": name, "value": value, "requires_grad": name in requires_grad} for name, value in values.items()]
     return Builder(start, engine)

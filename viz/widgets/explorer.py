@@ -392,7 +392,7 @@ class Explorer(Live):
         drawn += [name for name in random if name not in drawn]
         told = dict.fromkeys(f"{one.category.__name__}: {one.message}" for one in warned)
         side["warnings"] = list(told)[:_WARNED]
-        about = [f"random numbers begin at seed {SEED} in every run"] if random else []
+        about = [f"random numbers start from seed {SEED} in every run"] if random else []
         if engine == TORCH:
             about += [f"{name.upper()}: {reason}" for name, reason in self.program["devices"].items() if reason]
         side["about"] = " · ".join(about)
@@ -416,7 +416,7 @@ class Explorer(Live):
 
 def _asks(prompt: object = "") -> str:
     """What `input` is to a program that runs again at every change, with nobody there to answer."""
-    raise RuntimeError("input() would ask at every change of a toggle; write the value into the program instead")
+    raise RuntimeError("input() would ask at every change of a switch; write the value into the program instead")
 
 
 def _count_from_zero(recording: Recording) -> None:

@@ -188,7 +188,7 @@ export class Listing {
         () => this.flip(`retain_grad of ${name}, ${at}`, "retain_grad", tensorOf(name))));
     }
     for (const name of names) {
-      controls.push(pill(`detach${several(name)}`, `Cut ${name} from its past`, () => this.has("detach", tensorOf(name)),
+      controls.push(pill(`detach${several(name)}`, `Cut ${name} off from its history`, () => this.has("detach", tensorOf(name)),
         () => this.flip(`detach ${name}, ${at}`, "detach", tensorOf(name)), true));
       for (const hook of ["double", "print"]) {
         const on = () => this.state.hooks?.[tensorOf(name)] === hook;

@@ -73,7 +73,7 @@ class Playground(Live):
             ValueError: `steps` is negative.
         """
         if steps < 0:
-            raise ValueError(f"steps must not be negative, and {steps} is")
+            raise ValueError(f"steps must not be negative, but it is {steps}")
         self._advance(steps, seconds=float("inf"))
         self._at = -1
         self.frame = self._frame()
@@ -86,7 +86,7 @@ class Playground(Live):
     def _learner(self, run: int) -> Learner:
         found = self.learners[run] if 0 <= run < len(self.learners) else None
         if found is None:
-            raise IndexError(f"there is no run {run}; run 1 is there when a second setting is")
+            raise IndexError(f"there is no run {run}; run 1 exists only with a second setting")
         return found
 
     # --- what the page asks of it ---
@@ -211,7 +211,7 @@ class Playground(Live):
         learner = self._learner(run)
         at = min(at, learner.taken)
         if not at:
-            return "Nothing is learned yet: these are the weights that it starts with."
+            return "Nothing is learned yet: these are the first weights."
         right = learner.right(learner.nearest(at))
         parts = [f"loss {short(learner.losses[at - 1])}, {right:.0%} of the points on the right side."]
         if at == learner.taken and learner.ended:

@@ -57,7 +57,7 @@ def predict(
     if right not in choices:
         raise ValueError(f"the right choice {right!r} is not among {', '.join(map(repr, choices))}")
     if covers < 0:
-        raise ValueError(f"covers is the number of cells that follow, so it cannot be {covers}")
+        raise ValueError(f"covers is the number of following cells to cover, so it cannot be {covers}")
     pairs: list[Any] = [[text, reply] for text, reply in choices.items()]
     svg = reveal.svg if reveal else ""
     return Prediction(question=question, choices=pairs, right=right, reveal=svg, covers=covers)

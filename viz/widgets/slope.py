@@ -50,7 +50,7 @@ def slope(
     6.0
     """
     if not low < high:
-        raise ValueError(f"low must be below high, and {low:g} is not below {high:g}")
+        raise ValueError(f"low must be below high, but {low:g} is not below {high:g}")
     spread = (high - low) / SAMPLES
     curve = [(low + i * spread, float(f(low + i * spread))) for i in range(SAMPLES + 1)]
     heights = [y for _, y in curve if math.isfinite(y)]
