@@ -419,6 +419,18 @@ out = T.cholesky_solve(T.ones(2, 1), T.linalg.cholesky(T.tensor([[2., 1.], [1., 
 out = T.special.expit(T.tensor([1.])), T.special.gammaln(T.tensor([3.])), T.special.psi(T.tensor([3.])), T.special.xlogy(T.tensor([1.]), T.tensor([2.]))
 """
 
+WINDOWS = r"""
+T.manual_seed(0); x = T.arange(72.).reshape(1, 2, 6, 6); m = T.nn.FractionalMaxPool2d(2, output_size=3, return_indices=True); out = m(x), T.rand(1), repr(m), T.nn.FractionalMaxPool3d(2, output_ratio=(.5, .5, .5))(x.reshape(1, 1, 3, 4, 6)), T.rand(1)
+m = T.nn.FractionalMaxPool2d(2)
+m = T.nn.FractionalMaxPool2d(2, output_size=2, output_ratio=.5)
+m = T.nn.FractionalMaxPool2d(2, output_ratio=1.5)
+out = T.nn.functional.fractional_max_pool2d(T.ones(1, 1, 4, 4), 2, output_size=5)
+x = T.tensor([[[[1., float('nan'), 3., float('nan')], [-float('inf')] * 4, [2., 2., 2., 2.], [0., 1., 1., 0.]]]]); F = T.nn.functional; out = F.adaptive_max_pool2d(x, 2, return_indices=True), F.adaptive_max_pool2d(x, (4, 1), return_indices=True), F.max_pool3d(x.unsqueeze(0), (1, 2, 2), return_indices=True), F.max_pool3d(x.unsqueeze(0), (1, 2, 2), padding=(0, 1, 1), return_indices=True)
+x = T.arange(64.).reshape(1, 1, 4, 4, 4); m = T.nn.MaxPool3d(2, return_indices=True); y, i = m(x); out = y, i, T.nn.MaxUnpool3d(2)(y, i), repr(T.nn.LPPool3d(2, 3)), T.nn.LPPool3d(2, 2)(x), T.nn.AvgPool3d(2, ceil_mode=True)(x)
+T.nn.functional.max_pool3d(T.ones(1, 1, 1, 1, 1), 2)
+T.nn.functional.avg_pool3d(T.ones(1, 1, 4, 4, 4), 2, padding=2)
+"""
+
 OF_AUTOGRAD = r"""
 x = T.ones(1, requires_grad=True); del x.requires_grad
 out = T.autograd.SavedTensor()
@@ -593,6 +605,7 @@ T.manual_seed(0); x = T.randn(20, 3); out = [(s, u.abs(), v.abs(), T.rand(1)) fo
 """
 
 FORMS = {
+    "windows": WINDOWS,
     "of autograd": OF_AUTOGRAD,
     "scaling and sizes": SCALING_AND_SIZES,
     "real numbers and factors": REAL_AND_FACTORS,

@@ -789,6 +789,26 @@ RANDOM = [
     S("T.randint_like(a, 3, 4)", a=constant()),
 ]
 
+WINDOWS = [
+    *[
+        S(code, a=(2, 2, 5, 4, 6))
+        for code in (
+            "F.max_pool3d(a, 2)", "F.max_pool3d(a, (2, 3, 2), stride=(1, 2, 3), padding=1, ceil_mode=True)",
+            "F.max_pool3d(a, 2, dilation=2)", "F.max_pool3d(a, 2, return_indices=True)", "F.avg_pool3d(a, 2)",
+            "F.avg_pool3d(a, (3, 2, 2), stride=2, padding=1, ceil_mode=True)", "F.avg_pool3d(a, 3, 2, 1, count_include_pad=False)",
+            "F.avg_pool3d(a, 2, divisor_override=3)", "F.adaptive_avg_pool3d(a, (2, 3, None))", "F.adaptive_max_pool3d(a, 2)",
+            "F.adaptive_max_pool3d(a, (2, 3, 4), return_indices=True)", "F.lp_pool3d(a, 2, 2)",
+        )
+    ],
+    S("F.max_pool3d(a, 2)", a=(2, 4, 4, 4)),
+    S("F.avg_pool3d(a, 2)", a=(2, 4, 4, 4)),
+    S("F.adaptive_max_pool2d(a, (3, 2), return_indices=True)", a=(2, 3, 5, 4)),
+    S("F.adaptive_max_pool1d(a, 2, return_indices=True)", a=(2, 3, 5)),
+    S("F.fractional_max_pool2d(a, 2, output_size=(3, 2), _random_samples=r)", a=(2, 3, 6, 5), r=unit_constant(2, 3, 2)),
+    S("F.fractional_max_pool2d(a, (2, 3), output_ratio=(.5, .6), return_indices=True, _random_samples=r)", a=(2, 3, 6, 5), r=unit_constant(2, 3, 2)),
+    S("F.fractional_max_pool3d(a, 2, output_size=(3, 2, 4), _random_samples=r)", a=(1, 2, 6, 5, 7), r=unit_constant(1, 2, 3)),
+]  # fmt: skip
+
 RESAMPLED = [
     *[
         S(f"F.interpolate(a, {call})", a=shape)
@@ -957,6 +977,7 @@ SAMPLES = [
     *LOSS,
     *RANDOM,
     *RESAMPLED,
+    *WINDOWS,
     *COMPOSED,
     *NOT_NUMBERS,
 ]

@@ -15,7 +15,7 @@ from .pooling import AvgPool2d, _AdaptivePool, _MaxPool
 
 __all__ = [
     "AdaptiveAvgPool3d", "AdaptiveMaxPool1d", "AdaptiveMaxPool2d", "AdaptiveMaxPool3d", "AlphaDropout", "AvgPool3d", "CTCLoss",
-    "Conv3d", "ConvTranspose3d", "Dropout3d", "FeatureAlphaDropout", "LPPool1d", "LPPool2d", "LocalResponseNorm", "MaxPool3d",
+    "Conv3d", "ConvTranspose3d", "Dropout3d", "FeatureAlphaDropout", "FractionalMaxPool2d", "FractionalMaxPool3d", "LPPool1d", "LPPool2d", "LPPool3d", "LocalResponseNorm", "MaxPool3d",
     "MaxUnpool1d", "MaxUnpool2d", "MaxUnpool3d", "MultiLabelMarginLoss", "MultiLabelSoftMarginLoss", "MultiMarginLoss", "NLLLoss2d",
     "RReLU", "Softmax2d", "SyncBatchNorm", "TripletMarginWithDistanceLoss",
 ]  # fmt: skip
@@ -113,6 +113,58 @@ class LPPool2d(_LPPool):
     """The p-norm of each window of images."""
 
     _function: Any = staticmethod(F.lp_pool2d)
+
+
+class LPPool3d(_LPPool):
+    """The p-norm of each window of volumes."""
+
+    _function: Any = staticmethod(F.lp_pool3d)
+
+
+class _FractionalMaxPool(Module):
+    _dims = 2
+    _function: Any = None
+
+    def __init__(
+        self,
+        kernel_size: Any,
+        output_size: Any = None,
+        output_ratio: Any = None,
+        return_indices: bool = False,
+        _random_samples: Any = None,
+    ) -> None:
+        super().__init__()
+        name, dims = type(self).__name__, self._dims
+        self.kernel_size = as_tuple(kernel_size, dims)
+        self.return_indices = return_indices
+        self.register_buffer("_random_samples", _random_samples)
+        self.output_size = None if output_size is None else as_tuple(output_size, dims)
+        one = isinstance(output_ratio, int | float)
+        self.output_ratio = (output_ratio,) * dims if one else output_ratio
+        if output_size is None and output_ratio is None:
+            raise ValueError(f"{name} requires specifying either an output size, or a pooling ratio")
+        if output_size is not None and output_ratio is not None:
+            raise ValueError("only one of output_size and output_ratio may be specified")
+        if self.output_ratio is not None and not all(0 < r < 1 for r in self.output_ratio):
+            raise ValueError(f"output_ratio must be between 0 and 1 (got {output_ratio})")
+
+    def forward(self, input: Tensor) -> Any:
+        return type(self)._function(
+            input, self.kernel_size, self.output_size, self.output_ratio, self.return_indices, self._random_samples
+        )
+
+
+class FractionalMaxPool2d(_FractionalMaxPool):
+    """The largest of windows of images whose steps are drawn at random (Graham 2014)."""
+
+    _function: Any = staticmethod(F.fractional_max_pool2d)
+
+
+class FractionalMaxPool3d(_FractionalMaxPool):
+    """The same, of volumes."""
+
+    _dims = 3
+    _function: Any = staticmethod(F.fractional_max_pool3d)
 
 
 class _MaxUnpool(Module):

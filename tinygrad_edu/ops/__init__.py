@@ -23,6 +23,7 @@ from .network import (
     recurrent,
     resampling,
     softmax,
+    volumes,
 )
 from .network import (
     rarer as rarer_layers,
@@ -101,5 +102,6 @@ __all__ = [
     "special",
     "trigonometric",
     "turning",
+    "volumes",
     "windows",
 ]  # fmt: skip

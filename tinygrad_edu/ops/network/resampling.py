@@ -8,7 +8,6 @@ import warnings
 
 import numpy as np
 
-from ..arrays import add_slices
 from ..binding import functions, nn_functions, public
 from ..op import Op, linear
 from ..shapes.permute import permute, transpose
@@ -140,53 +139,80 @@ def channel_shuffle(input, groups):
     return reshape(parts, (n, channels, *places))
 
 
-class _Resample(Op, name="UpsampleBackward0"):
-    """Each dimension after the second read at places, or multiplied by a matrix; `ways` holds one of these for each."""
+class Taps:
+    """For one dimension: which elements each new one is made of, (new, taps), -1 for none, and how much each counts."""
+
+    __slots__ = ("places", "weights")
+
+    def __init__(self, places, weights=None):
+        self.places, self.weights = places, weights
+
+
+class Resample(Op, name="UpsampleBackward0"):
+    """Each dimension from the last one on: every new element a sum of a few old ones. `ways` has the `Taps` of the last ones."""
 
     def forward(self, *, ways, size):
         out = self
-        last = self.ndim - 1
-        for d, way in enumerate(ways, start=2):
-            if way.ndim == 1:
-                out = np.take(out, way, axis=d)
-            elif d == last:
-                out = out @ way.T
-            else:
-                out = np.moveaxis(np.moveaxis(out, d, -1) @ way.T, -1, d)
-        return np.ascontiguousarray(out)
+        for back, way in enumerate(reversed(ways), start=1):
+            axis = self.ndim - back
+            if (way.places < 0).any():
+                out = np.concatenate([out, np.zeros_like(np.take(out, [0], axis))], axis)  # what -1 points at
+            out = _summed(out, way, axis, back)
+        return out
 
     jvp = linear
 
 
-class _Spread(Op, name="UpsampleBackwardBackward0"):
-    """The transpose of `_Resample`: what each new pixel was sent goes to those that it was made of."""
+def _summed(array, way, axis, back):
+    total = None
+    for t in range(way.places.shape[1]):
+        part = np.take(array, way.places[:, t], axis)
+        if way.weights is not None:
+            part = part * way.weights[:, t].astype(array.dtype).reshape(-1, *(1,) * (back - 1))
+        total = part if total is None else total + part
+    return total
+
+
+class Spread(Op, name="UpsampleBackwardBackward0"):
+    """The transpose of `Resample`: what each new element was sent goes to those that it was made of."""
 
     def forward(self, *, ways, size):
         out = self
-        for d, way in enumerate(ways, start=2):
-            if way.ndim == 1:
-                shape = (*out.shape[:d], size[d], *out.shape[d + 1 :])
-                room = np.zeros(shape, self.dtype)
-                add_slices(room, d, way, np.ascontiguousarray(out))
-                out = room
-            else:
-                out = np.moveaxis(np.moveaxis(out, d, -1) @ way, -1, d)
-        return np.ascontiguousarray(out)
+        for back, way in enumerate(reversed(ways), start=1):
+            axis = self.ndim - back
+            room = np.zeros((*out.shape[:axis], size[axis], *out.shape[axis + 1 :]), self.dtype)
+            for t in range(way.places.shape[1]):
+                part = out
+                if way.weights is not None:
+                    part = out * way.weights[:, t].astype(out.dtype).reshape(-1, *(1,) * (back - 1))
+                _add_at(room, axis, way.places[:, t], part)
+            out = room
+        return out
 
     jvp = linear
+
+
+def _add_at(room, axis, places, values):
+    """Add the slices of `values` to those of `room` at `places`, which never fall; -1 is no place."""
+    if (places < 0).any():
+        values, places = np.compress(places >= 0, values, axis), places[places >= 0]
+    if not len(places):
+        return
+    different, first = np.unique(places, return_index=True)
+    room[(slice(None),) * axis + (different,)] += np.add.reduceat(values, first, axis)
 
 
 def _resampler(kind):
     """The op of one mode, and its transpose, under PyTorch's names."""
 
-    class Forward(_Resample, name=f"Upsample{kind}Backward0"):
-        forward = _Resample.forward
+    class Forward(Resample, name=f"Upsample{kind}Backward0"):
+        forward = Resample.forward
 
         def grad_self(grad, ways, size):
             return Backward.apply(grad, ways=ways, size=size)
 
-    class Backward(_Spread, name=f"Upsample{kind}BackwardBackward0"):
-        forward = _Spread.forward
+    class Backward(Spread, name=f"Upsample{kind}BackwardBackward0"):
+        forward = Spread.forward
 
         def grad_self(grad, ways, size):
             return Forward.apply(grad, ways=ways, size=size)
@@ -261,7 +287,6 @@ def interpolate(
         return pool(input, tuple(sizes) if n > 1 else sizes[0])
     if recompute_scale_factor:
         factors = (None,) * n
-    kind = input._data.dtype
     ways = []
     for old, new, factor in zip(input.shape[2:], sizes, factors, strict=True):
         step = old / new if factor is None else 1 / factor
@@ -269,13 +294,13 @@ def interpolate(
             # In single precision, as PyTorch does: where a place falls between two pixels, the last bit decides.
             shift = np.float32(0.5 if mode == "nearest-exact" else 0)
             at = (np.arange(new, dtype=np.float32) + shift) * np.float32(step)
-            ways.append(np.minimum(np.floor(at).astype(np.int64), old - 1))
+            ways.append(Taps(np.minimum(np.floor(at).astype(np.int64), old - 1)[:, None]))
         elif antialias:
-            ways.append(_wide(old, new, step, align_corners, mode == "bicubic").astype(kind))
+            ways.append(_wide(old, new, step, align_corners, mode == "bicubic"))
         elif mode == "bicubic":
-            ways.append(_curves(old, new, step, align_corners).astype(kind))
+            ways.append(_curves(old, new, step, align_corners))
         else:
-            ways.append(_lines(old, new, step, align_corners).astype(kind))
+            ways.append(_lines(old, new, step, align_corners))
     op = _RESAMPLERS[mode + " antialias" if antialias else mode, n]
     return op.apply(input, ways=tuple(ways), size=tuple(input.shape))
 
@@ -292,10 +317,7 @@ def _lines(old, new, step, align_corners):
     at = np.maximum(_places_between(old, new, step, align_corners), 0)
     before = np.minimum(at.astype(np.int64), old - 1)
     share = at - before
-    out = np.zeros((new, old))
-    out[np.arange(new), before] += 1 - share
-    out[np.arange(new), np.minimum(before + 1, old - 1)] += share
-    return out
+    return Taps(np.stack([before, np.minimum(before + 1, old - 1)], 1), np.stack([1 - share, share], 1))
 
 
 def _cubic(x, a):
@@ -308,12 +330,9 @@ def _cubic(x, a):
 
 def _curves(old, new, step, align_corners):
     """As `_lines`, with a curve through four pixels; those at the edge stand for what is beyond it."""
-    at = _places_between(old, new, step, align_corners)
-    before = np.floor(at).astype(np.int64)
-    out = np.zeros((new, old))
-    for k in range(-1, 3):
-        np.add.at(out, (np.arange(new), np.clip(before + k, 0, old - 1)), _cubic(at - before - k, -0.75))
-    return out
+    at = _places_between(old, new, step, align_corners)[:, None]
+    places = np.floor(at).astype(np.int64) + np.arange(-1, 3)
+    return Taps(np.clip(places, 0, old - 1), _cubic(at - places, -0.75))
 
 
 def _wide(old, new, step, align_corners, cubic):
@@ -322,15 +341,13 @@ def _wide(old, new, step, align_corners, cubic):
         step = (old - 1) / (new - 1) if new > 1 else 0.0
     widen = max(step, 1.0)
     reach = (2.0 if cubic else 1.0) * widen
-    out = np.zeros((new, old))
-    for i in range(new):
-        middle = step * (i + 0.5)
-        places = np.arange(max(int(middle - reach + 0.5), 0), min(int(middle + reach + 0.5), old))
-        x = (places - middle + 0.5) / widen
-        weights = _cubic(x, -0.5) if cubic else np.maximum(1 - np.abs(x), 0)
-        total = weights.sum()
-        out[i, places] = weights / total if total else weights
-    return out
+    middle = step * (np.arange(new) + 0.5)
+    start = np.maximum((middle - reach + 0.5).astype(np.int64), 0)
+    end = np.minimum((middle + reach + 0.5).astype(np.int64), old)
+    places = start[:, None] + np.arange((end - start).max(initial=1))
+    x = (places - middle[:, None] + 0.5) / widen
+    weights = np.where(places < end[:, None], _cubic(x, -0.5) if cubic else np.maximum(1 - np.abs(x), 0), 0.0)
+    return Taps(np.where(places < end[:, None], places, -1), weights / weights.sum(1, keepdims=True))
 
 
 @public(where=_NN, method=False)

@@ -1,0 +1,314 @@
+"""The largest or the mean of windows: of volumes, of windows that cover evenly, and of windows drawn at random."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from ..binding import functions, nn_functions, public
+from ..indexing.gather import put_along, take_along
+from ..op import Op, linear
+from ..shapes.shape import reshape, squeeze, unsqueeze
+from .convolution import as_tuple
+from .pooling import _count
+from .resampling import Resample, Spread, Taps
+
+_NN, _BOTH = (nn_functions,), (functions, nn_functions)
+
+
+# --- the largest -------------------------------------------------------------------------------------------------------
+
+
+class _Largest(Op, name="MaxPoolBackward0"):
+    """The element of each window that is at the place `at` among the last `dims` dimensions, and the place."""
+
+    def forward(self, *, at, dims):
+        leading = self.shape[: self.ndim - dims]
+        flat = np.take_along_axis(self.reshape(*leading, -1), at.reshape(*leading, -1), -1)
+        return flat.reshape(at.shape), at
+
+    def jvp(tangent, dims, result1):
+        leading = tuple(tangent.shape[: tangent.ndim - dims])
+        flat = take_along(reshape(tangent, (*leading, -1)), len(leading), reshape(result1, (*leading, -1)))
+        return reshape(flat, tuple(result1.shape)), None
+
+
+def _named(kind):
+    class Largest(_Largest, name=f"{kind}Backward0"):
+        non_differentiable = (1,)
+        forward = _Largest.forward
+
+        # Asked for its shape alone, and kept, hence checked, as PyTorch does.
+        def grad_self(grad, self, dims, result1):
+            grad, sizes = grad[0], tuple(self.shape)
+            leading, inner = sizes[: len(sizes) - dims], sizes[len(sizes) - dims :]
+            flat = (*leading, math.prod(grad.shape[len(leading) :]))
+            room = (*leading, math.prod(inner))
+            return reshape(put_along(reshape(grad, flat), room, len(leading), reshape(result1, flat)), sizes)
+
+        jvp = _Largest.jvp
+
+    return Largest
+
+
+_OPS = {
+    kind: _named(kind)
+    for kind in (
+        "MaxPool3DWithIndices", "AdaptiveMaxPool2D", "AdaptiveMaxPool3D", "FractionalMaxPool2D", "FractionalMaxPool3D",
+    )
+}  # fmt: skip
+
+
+def _chosen(op, input, windows):
+    """The largest of each window, and its place. `windows` holds for each dimension which elements each window has, (counts,
+    room), -1 where it has fewer; with a first dimension, each of the planes has windows of its own."""
+    dims = len(windows)
+    array = input._data
+    sizes, leading = array.shape[array.ndim - dims :], array.shape[: array.ndim - dims]
+    flat = array.reshape(-1, math.prod(sizes))
+    counts = [w.shape[-2] for w in windows]
+    at = np.zeros((1, *(1,) * (2 * dims)), np.int64)
+    there = np.ones((1, *(1,) * (2 * dims)), bool)
+    for d, (window, n) in enumerate(zip(windows, sizes, strict=True)):
+        shape = [window.shape[0] if window.ndim == 3 else 1, *(1,) * (2 * dims)]
+        shape[1 + d], shape[1 + dims + d] = window.shape[-2:]
+        spread = window.reshape(shape)
+        at, there = at * n + np.maximum(spread, 0), there & (spread >= 0)
+    at, there = (x.reshape(len(x), math.prod(counts), -1) for x in np.broadcast_arrays(at, there))
+    planes = np.arange(len(flat))[:, None, None]
+    values = flat[planes, at]
+    there = np.broadcast_to(there, values.shape)
+    nan = there & (values != values)
+    score = np.where(there & ~nan, values, -np.inf)
+    # The first of equals; a nan before any number, of several the last: as PyTorch's loop finds them.
+    winner = score.argmax(-1)
+    winner = np.where(_at(there, winner), winner, there.argmax(-1))
+    winner = np.where(nan.any(-1), values.shape[-1] - 1 - nan[..., ::-1].argmax(-1), winner)
+    places = _at(np.broadcast_to(at, values.shape), winner)
+    return _OPS[op].apply(input, at=places.reshape(*leading, *counts), dims=dims)
+
+
+def _at(values, place):
+    """Of each row the element at its place."""
+    return np.take_along_axis(values, place[..., None], -1)[..., 0]
+
+
+def _out_of_room(sizes, counts):
+    shown = ["x".join(map(str, x)) for x in (sizes, (sizes[0], *counts))]
+    raise RuntimeError(
+        f"Given input size: ({shown[0]}). Calculated output size: ({shown[1]}). Output size is too small"
+    )
+
+
+def _arguments(name, input, kernel_size, stride, padding):
+    if input.ndim not in (4, 5):
+        raise RuntimeError(f"{name}: Expected 4D or 5D (batch mode) tensor for input, but got: {list(input.shape)}")
+    kernel, padding = as_tuple(kernel_size, 3), as_tuple(padding, 3)
+    stride = kernel if stride is None or stride == () else as_tuple(stride, 3)
+    for p, k in zip(padding, kernel, strict=True):
+        if p > k // 2:
+            raise RuntimeError(
+                f"pad should be at most half of effective kernel size, but got pad={p}, kernel_size={k} and dilation=1"
+            )
+    return kernel, stride, padding
+
+
+@public(where=_BOTH, method=False)
+def max_pool3d(input, kernel_size, stride=None, padding=0, dilation=1, ceil_mode=False, return_indices=False):
+    """The largest of each window of volumes (N, C, D, H, W); with `return_indices` also where it is."""
+    kernel, stride, padding = _arguments("max_pool3d", input, kernel_size, stride, padding)
+    dilation = as_tuple(dilation, 3)
+    windows = []
+    for n, k, s, p, d in zip(input.shape[-3:], kernel, stride, padding, dilation, strict=True):
+        at = np.arange(max(_count(n, k, s, p, d, ceil_mode), 0))[:, None] * s - p + np.arange(k) * d
+        windows.append(np.where((at >= 0) & (at < n), at, -1))
+    if any(not len(w) for w in windows):
+        _out_of_room(tuple(input.shape[-4:]), [len(w) for w in windows])
+    values, places = _chosen("MaxPool3DWithIndices", input, windows)
+    return (values, places) if return_indices else values
+
+
+nn_functions["max_pool3d_with_indices"] = lambda *args, **kwargs: max_pool3d(
+    *args, **{**kwargs, "return_indices": True}
+)
+
+
+def _evenly(n, m):
+    """Which elements each of m windows has that cover n evenly: window i from ⌊i·n/m⌋ to ⌈(i + 1)·n/m⌉."""
+    start, end = np.arange(m) * n // m, -(-(np.arange(m) + 1) * n // m)
+    at = start[:, None] + np.arange((end - start).max(initial=0))
+    return np.where(at < end[:, None], at, -1)
+
+
+def _adaptive_sizes(input, output_size, dims):
+    sizes = (output_size,) * dims if output_size is None or isinstance(output_size, int) else tuple(output_size)
+    return [n if m is None else m for n, m in zip(input.shape[-dims:], sizes, strict=True)]
+
+
+@public(where=_BOTH, method=False)
+def adaptive_max_pool1d(input, output_size, return_indices=False):
+    """The largest of `output_size` windows that cover sequences evenly."""
+    size = output_size if isinstance(output_size, int) else output_size[0]
+    found = _adaptive_max(unsqueeze(input, -2), (1, size), 2)
+    values, places = (squeeze(x, -2) for x in found)
+    return (values, places) if return_indices else values
+
+
+def _adaptive_max(input, output_size, dims):
+    sizes = _adaptive_sizes(input, output_size, dims)
+    windows = [_evenly(n, m) for n, m in zip(input.shape[-dims:], sizes, strict=True)]
+    return _chosen(f"AdaptiveMaxPool{dims}D", input, windows)
+
+
+@public(where=_NN, method=False)
+def adaptive_max_pool2d(input, output_size, return_indices=False):
+    """The largest of windows that cover images evenly, as many as `output_size` says."""
+    values, places = _adaptive_max(input, output_size, 2)
+    return (values, places) if return_indices else values
+
+
+@public(where=_NN, method=False)
+def adaptive_max_pool3d(input, output_size, return_indices=False):
+    """The largest of windows that cover volumes evenly, as many as `output_size` says."""
+    values, places = _adaptive_max(input, output_size, 3)
+    return (values, places) if return_indices else values
+
+
+def _fractional(name, dims, input, kernel_size, output_size, output_ratio, return_indices, samples):
+    """Graham, "Fractional max-pooling" (2014), arXiv:1412.6071: windows at steps that vary, drawn for each channel."""
+    if output_size is None and output_ratio is None:
+        raise ValueError(f"{name} requires specifying either an output_size or an output_ratio")
+    sizes = input.shape[-dims:]
+    if output_size is None:
+        ratios = (output_ratio,) * dims if isinstance(output_ratio, int | float) else tuple(output_ratio)
+        counts = [int(n * r) for n, r in zip(sizes, ratios, strict=True)]
+    else:
+        counts = as_tuple(output_size, dims)
+    kernel = as_tuple(kernel_size, dims)
+    planes = input.shape[-dims - 1]
+    batch = input.shape[0] if input.ndim == dims + 2 else 1
+    for what, n, m, k in zip(("time", "height", "width")[3 - dims :], sizes, counts, kernel, strict=True):
+        if m + k - 1 > n - (dims == 3):
+            raise RuntimeError(
+                f"{name}{'_out' if dims == 3 else ''}(): pool {what} {k} too large relative to input {what} {n}"
+            )
+    if samples is None:
+        samples = functions["rand"](batch, planes, dims, dtype=input.dtype)
+    drawn = samples._data.reshape(-1, dims)
+    windows = []
+    for d, (n, m, k) in enumerate(zip(sizes, counts, kernel, strict=True)):
+        # PyTorch's two dimensions take the draws from the last one on, its three from the first.
+        sample = drawn[:, dims - 1 - d if dims == 2 else d][:, None]
+        start = np.full((len(drawn), m), n - k, np.int64)
+        if m > 1:
+            step = sample.dtype.type(n - k) / sample.dtype.type(m - 1)
+            steps = np.arange(m - 1, dtype=sample.dtype)
+            start[:, :-1] = ((steps + sample) * step).astype(np.int64) - (sample * step).astype(np.int64)
+        windows.append(start[:, :, None] + np.arange(k))
+    values, places = _chosen(f"FractionalMaxPool{dims}D", input, windows)
+    return (values, places) if return_indices else values
+
+
+@public(where=_NN, method=False)
+def fractional_max_pool2d(
+    input, kernel_size, output_size=None, output_ratio=None, return_indices=False, _random_samples=None
+):
+    """The largest of windows of images whose steps are drawn at random, so that any size can be reached."""
+    return _fractional(
+        "fractional_max_pool2d", 2, input, kernel_size, output_size, output_ratio, return_indices, _random_samples
+    )
+
+
+@public(where=_NN, method=False)
+def fractional_max_pool3d(
+    input, kernel_size, output_size=None, output_ratio=None, return_indices=False, _random_samples=None
+):
+    """The same, of volumes."""
+    return _fractional(
+        "fractional_max_pool3d", 3, input, kernel_size, output_size, output_ratio, return_indices, _random_samples
+    )
+
+
+# --- the mean ----------------------------------------------------------------------------------------------------------
+
+
+class _Mean(Op, name="MeanOfWindowsBackward0"):
+    """Sums along each dimension over how many elements each window counts."""
+
+    def forward(self, *, ways, size, divisor):
+        return Resample.forward(self, ways=ways, size=size) / divisor
+
+    jvp = linear
+
+
+class _Share(Op, name="MeanOfWindowsBackwardBackward0"):
+    """The transpose: each value goes in equal parts to the elements it is the mean of."""
+
+    def forward(self, *, ways, size, divisor):
+        return Spread.forward(self / divisor, ways=ways, size=size)
+
+    jvp = linear
+
+
+def _named_mean(kind):
+    class Mean(_Mean, name=f"{kind}Backward0"):
+        forward = _Mean.forward
+
+        # Asked for its shape alone, and kept, hence checked, as PyTorch does.
+        def grad_self(grad, self, ways, size, divisor):
+            return Share.apply(grad, ways=ways, size=size, divisor=divisor)
+
+    class Share(_Share, name=f"{kind}BackwardBackward0"):
+        forward = _Share.forward
+
+        def grad_self(grad, ways, size, divisor):
+            return Mean.apply(grad, ways=ways, size=size, divisor=divisor)
+
+    return Mean
+
+
+AvgPool3D, AdaptiveAvgPool3D = _named_mean("AvgPool3D"), _named_mean("AdaptiveAvgPool3D")
+
+
+def _means(op, input, windows, numbers):
+    """The mean of each window of volumes, with or without a batch; it counts `numbers` elements along each dimension."""
+    ways = tuple(Taps(w) for w in windows)
+    divisor = (np.einsum("i,j,k->ijk", *numbers) if isinstance(numbers, list) else numbers).astype(input._data.dtype)
+    return op.apply(input, ways=ways, size=tuple(input.shape), divisor=divisor)
+
+
+@public(where=_NN, method=False)
+def avg_pool3d(
+    input, kernel_size, stride=None, padding=0, ceil_mode=False, count_include_pad=True, divisor_override=None
+):
+    """The mean of each window of volumes (N, C, D, H, W)."""
+    kernel, stride, padding = _arguments("avg_pool3d", input, kernel_size, stride, padding)
+    if divisor_override == 0:
+        raise RuntimeError("divisor must be not zero")
+    windows, numbers = [], []
+    for n, k, s, p in zip(input.shape[-3:], kernel, stride, padding, strict=True):
+        start = np.arange(max(_count(n, k, s, p, 1, ceil_mode), 0)) * s - p
+        at = start[:, None] + np.arange(k)
+        windows.append(np.where((at >= 0) & (at < n), at, -1))
+        end = np.minimum(start + k, n + p)
+        numbers.append(end - start if count_include_pad else np.minimum(end, n) - np.maximum(start, 0))
+    if any(not len(w) for w in windows):
+        _out_of_room(tuple(input.shape[-4:]), [len(w) for w in windows])
+    return _means(AvgPool3D, input, windows, numbers if divisor_override is None else np.asarray(divisor_override))
+
+
+@public(where=_NN, method=False)
+def adaptive_avg_pool3d(input, output_size):
+    """Means of windows that cover volumes evenly, as many as `output_size` says."""
+    windows = [_evenly(n, m) for n, m in zip(input.shape[-3:], _adaptive_sizes(input, output_size, 3), strict=True)]
+    return _means(AdaptiveAvgPool3D, input, windows, [(w >= 0).sum(1) for w in windows])
+
+
+@public(where=_NN, method=False)
+def lp_pool3d(input, norm_type, kernel_size, stride=None, ceil_mode=False):
+    """The p-norm of each window of volumes."""
+    pooled = avg_pool3d(functions["pow"](input, norm_type), kernel_size, stride, 0, ceil_mode)
+    room = math.prod(as_tuple(kernel_size, 3))
+    size = functions["sign"](pooled) * functions["relu"](functions["abs"](pooled))
+    return functions["pow"](size * room, 1.0 / norm_type)
