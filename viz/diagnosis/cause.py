@@ -187,7 +187,7 @@ def _steps(seen: Observation, path: Path, stage: Stage) -> Iterator[dict[str, An
             yield _step(
                 "error",
                 "No gradient",
-                f"No gradient ever came to {path.graph.values[hop.out].title}: nothing that leads there was recorded.",
+                f"No gradient ever reached {path.graph.values[hop.out].title}: nothing that leads there was recorded.",
                 op.line,
             )
             break
@@ -215,13 +215,13 @@ def _at_the_cut(path: Path, hop: Hop, at: str, stage: Stage) -> dict[str, Any]:
     stage.set(hop.op, "error")
     came = f"receives numbers up to {_size(arrived)}" if arrived is not None else "receives no gradient"
     if not op.recorded:
-        text = f"{at} was not recorded: there is no node that a gradient could go through."
+        text = f"{at} was not recorded: there is no node for a gradient to pass through."
     elif path.finding.group == 2:
         _comes_back(hop, stage, 0.0)
-        text = f"{at} {came} and sends only zeros on."
+        text = f"{at} {came} and passes on only zeros."
     elif path.finding.group == 3:
         _comes_back(hop, stage, math.nan)
-        text = f"{at} {came}; what it sends on is not finite, or its result is not."
+        text = f"{at} {came}; the gradient that it passes on, or its result, is not finite."
     else:
         text = f"{at} {came}: this is where it goes wrong."
     stage.set(hop.op, "error")

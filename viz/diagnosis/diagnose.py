@@ -30,8 +30,8 @@ from viz.recording.source import Source
 
 LIMIT = 60.0  # seconds that a program may take
 ACCEPTED = (
-    "viz.diagnose takes a program: its source text, a function that takes the engine (`def program(T): …`), a training step "
-    "without arguments (`def step(): …`), or a loss that is there already; got {}"
+    "viz.diagnose takes a program: its source text, a function that takes the engine (`def program(T): …`), a training "
+    "step without arguments (`def step(): …`), or a loss that exists already; got {}"
 )
 
 
@@ -72,9 +72,9 @@ def diagnose(
     ('detach', 2)
     """
     if isinstance(steps, bool) or not isinstance(steps, int) or steps < 1:
-        raise ValueError(f"steps is how often a training step runs: a whole number from 1, and not {steps!r}")
+        raise ValueError(f"steps is how often a training step runs: a whole number from 1, not {steps!r}")
     if not limit > 0:
-        raise ValueError(f"limit is a number of seconds above 0, and not {limit!r}")
+        raise ValueError(f"limit is a number of seconds above 0, not {limit!r}")
     found = engines.of(program_or_step)
     if found is not None and found.is_tensor(program_or_step):
         return finished.diagnose_loss(found, program_or_step, model, optimizer)
@@ -108,7 +108,7 @@ def _check(program: Any) -> None:
     if engines.of(program) is not None:
         raise TypeError(
             ACCEPTED.format(f"a module, {type(program).__name__}")
-            + ". A module alone has not done anything: give the step that trains it, viz.diagnose(step, model=model)"
+            + ". A module alone does nothing: give the step that trains it, viz.diagnose(step, model=model)"
         )
     if isinstance(program, Path):
         raise TypeError(ACCEPTED.format(f"a path. Give the file's text: viz.diagnose({program!r}.read_text())"))
@@ -117,8 +117,8 @@ def _check(program: Any) -> None:
     if len(_required(program)) > 1:
         names = ", ".join(_required(program))
         raise TypeError(
-            f"a training step is called without arguments, and a program with the engine alone; this one needs {names}. "
-            "Wrap it: viz.diagnose(lambda: step(batch))"
+            f"a training step takes no arguments, and a program takes only the engine; this one needs {names}. Wrap "
+            "it: viz.diagnose(lambda: step(batch))"
         )
 
 
@@ -252,8 +252,8 @@ class Run:
                     observer.learn(namespace)
         except TimeUp:
             self.raised = TimeoutError(
-                f"the program had not ended after {self._limit:g} seconds and was stopped; what was seen until then is told. "
-                "Let it run fewer steps, or give it longer: limit=…"
+                f"the program had not ended after {self._limit:g} seconds, so it was stopped. The report covers what "
+                "was seen until then. Let it run fewer steps, or give it more time: limit=…"
             )
         if isinstance(self.raised, SystemExit) and not self.raised.code:
             self.raised = None  # it ended itself, as a script may

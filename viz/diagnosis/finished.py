@@ -14,8 +14,9 @@ from viz.engines import ACCUMULATE, Engine
 from viz.recording.source import Source
 
 NO_GRAPH = (
-    "this tensor has no graph: it requires no grad. Give the loss itself, before item() or detach(); or give the program that "
-    "makes it, viz.diagnose(program), which is watched from its first line and can name the one that cut the graph"
+    "this tensor has no graph: it requires no grad. Give the loss itself, before item() or detach(); or give the "
+    "program that makes it: viz.diagnose(program) watches it from its first line and can name the line that cut the "
+    "graph"
 )
 
 
@@ -65,14 +66,15 @@ def _read(engine: Engine, loss: Any, model: Any, optimizer: Any, reached: dict[i
     if not math.isfinite(value):
         yield Finding(
             "not-finite", None, True, f"The loss is {value}.",
-            "Give the program itself, and the first op that made it so is named with its line.", group=3, share=1.0,
+            "Give the program itself: the report then names the first op that caused this, with "
+            "its line.", group=3, share=1.0,
         )  # fmt: skip
     missing = [name for name, tensor in named if tensor.requires_grad and id(tensor) not in reached]
     if missing:
         yield Finding(
             "cut", None, True,
             f"No path of the graph leads from the loss to {listed(missing)}: backward() will leave "
-            f"{'its' if len(missing) == 1 else 'their'} .grad as it is, None at first.",
+            f"{'its' if len(missing) == 1 else 'their'} .grad unchanged, which is None at first.",
             "Give the program that makes the loss, viz.diagnose(program): it names the line that cut the path.",
             missing, group=1, share=len(missing) / len(named),
         )  # fmt: skip
@@ -80,7 +82,8 @@ def _read(engine: Engine, loss: Any, model: Any, optimizer: Any, reached: dict[i
     if frozen:
         yield Finding(
             "requires-grad-off", None, False, f"requires_grad is off for {listed(frozen)}.",
-            "Switch it on for what is to learn: p.requires_grad_(True).", frozen, group=1, share=len(frozen) / len(named),
+            "Switch it on for everything that should learn: "
+            "p.requires_grad_(True).", frozen, group=1, share=len(frozen) / len(named),
         )  # fmt: skip
     for kind, group, fits, text in (
         ("not-finite", 3, lambda peak: not math.isfinite(peak), "is not finite"),
@@ -100,7 +103,7 @@ def _read(engine: Engine, loss: Any, model: Any, optimizer: Any, reached: dict[i
         ]
         if lost:
             yield Finding(
-                "not-in-optimizer", None, False, f"The loss reaches {listed(lost)}, and the optimiser does not hold it.",
+                "not-in-optimizer", None, False, f"The loss reaches {listed(lost)}, but the optimiser does not hold it.",
                 "Make the optimiser from model.parameters(), after the model is complete.", lost, group=5,
                 share=len(lost) / len(named),
             )  # fmt: skip
@@ -111,7 +114,7 @@ def _read(engine: Engine, loss: Any, model: Any, optimizer: Any, reached: dict[i
         high = max(sizes, key=lambda each: each[1])
         yield Finding(
             "vanishing", None, False,
-            f"The gradient of {low[0]} is {number(low[1])} at most, that of {high[0]} {number(high[1])}.",
+            f"The gradient of {low[0]} is at most {number(low[1])}, and that of {high[0]} is {number(high[1])}.",
             "Give the program itself, viz.diagnose(program): it names the line where it falls.", [low[0]], group=4,
         )  # fmt: skip
 

@@ -106,7 +106,9 @@ def _compare(
                 if far > worst:
                     worst = far
                     missing = gradient is None
-                    text = f"for input {place} its backward gives {float(told[at]):.6g}; moving that number by hand gives {slope:.6g}"
+                    text = (
+                        f"for input {place} its backward gives {float(told[at]):.6g}; the measured slope is {slope:.6g}"
+                    )
     except Exception:
         return None
     if not asked:

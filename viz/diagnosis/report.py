@@ -65,9 +65,9 @@ class Report:
         ]
         told = f"Looked at {', '.join(parts[:-1])} and {parts[-1]}, on {self.engine}."
         if seen.cut:
-            told += f" After {len(seen.ops):,} ops the program ran on unseen."
+            told += f" After {len(seen.ops):,} ops the program ran on unobserved."
         if seen.troubles:
-            told += f" {_count(len(seen.troubles), 'thing')} could not be looked at: {seen.troubles[0]}."
+            told += f" {_count(len(seen.troubles), 'thing')} could not be examined: {seen.troubles[0]}."
         return told
 
     @cached_property
@@ -146,7 +146,7 @@ class Report:
         """How much was found, in one sentence."""
         if not self.findings:
             ended = " up to its error" if self.error is not None else ""
-            return f"Nothing was found{ended}: every parameter that is to learn was checked for {len(GROUPS)} kinds of trouble."
+            return f"Nothing was found{ended}: every parameter that should learn was checked for {len(GROUPS)} kinds of problems."
         sure = sum(finding.certain for finding in self.findings)
         if len(self.findings) == 1:
             return f"1 finding, {'certain' if sure else 'likely'}."

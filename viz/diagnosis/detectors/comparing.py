@@ -135,7 +135,8 @@ def _dimension(seen: Observation) -> Iterator[Finding]:
             "wrong-dim", op.line, loss is not None,
             f"Line {op.line}, `{code}`: `{op.name}` over dimension 0 of shape {value.shape} makes each class sum to 1 over the batch, not each row over "
             "the classes." + (f" `{loss.name}` in line {loss.line} takes rows." if loss else ""),
-            "Take the dimension of the classes: dim=1, or dim=-1.", [value.name] if value.name else [], [op.line or 0], 5,
+            "Use the dimension of the classes: dim=1, or "
+            "dim=-1.", [value.name] if value.name else [], [op.line or 0], 5,
             (code, code.replace("dim=0", "dim=1")) if "dim=0" in code else None, op.where, share=0.8,
         )  # fmt: skip
 
@@ -164,8 +165,8 @@ def _labels(seen: Observation) -> Iterator[Finding]:
         loss = _loss_line(seen, last)
         yield Finding(
             "unused-labels", loss or last.line, False,
-            f"{value.name}, made in line {value.line}, reaches no loss: the model is trained without it. The loss comes from line {loss or last.line}, "
-            f"`{seen.places.code(loss or last.line)}`.",
+            f"{value.name}, made in line {value.line}, is not used in the loss: the model is trained without it. The "
+            f"loss comes from line {loss or last.line}, `{seen.places.code(loss or last.line)}`.",
             f"Compare the outputs with {value.name}.", [value.name], [loss or last.line or 0, value.line or 0], 5, share=0.5,
         )  # fmt: skip
         return

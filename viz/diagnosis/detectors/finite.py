@@ -58,9 +58,10 @@ def _forward(seen: Observation, each: Through, root: Seen) -> Iterator[Finding]:
         line = value.line
         yield Finding(
             "not-finite-input", line, True,
-            f"{listed(names) if names else 'A tensor'}, made in line {line}, `{seen.places.code(line)}`, holds numbers that are "
-            f"not finite before anything is computed with it. They reach the loss of line {each.line}.",
-            "Look for missing numbers in the data and drop or fill them: `x = T.nan_to_num(x)`, or leave the rows out.",
+            f"{listed(names) if names else 'A tensor'}, made in line {line}, `{seen.places.code(line)}`, contains "
+            "numbers that are not finite before anything is computed with it. They reach the loss of line "
+            f"{each.line}.",
+            "Look for missing numbers in the data. Fill them with `x = T.nan_to_num(x)`, or drop the rows.",
             names, [line or 0, each.line or 0], 3, path=_way(seen, each, value), cut=value.nr, share=1.0,
         )  # fmt: skip
         return
@@ -109,7 +110,8 @@ def _diverged(seen: Observation, each: Through, names: list[str]) -> Iterator[Fi
     line = held.line if held else next((m.line for m in seen.moments if m.kind == "update"), each.line)
     yield Finding(
         "rate-too-large", line, False,
-        f"The loss went {_walk(losses)} before it was no finite number: each step throws {listed(names)} further than the last."
+        f"The loss went {_walk(losses)} before it stopped being finite: each step throws {listed(names)} further than "
+        "the last."
         + (f" The learning rate of line {line} is {held.rate:g}." if held and held.rate is not None else ""),
         "Make the learning rate ten times smaller, or clip the gradient before the step.", names, [line or 0, each.line or 0], 5,
         share=1.0,
@@ -130,28 +132,30 @@ def _explain(seen: Observation, op: Ran, value: Seen) -> tuple[str, str, str]:
     if value.dtype in ("float16", "half") and op.name not in ("log", "sqrt", "rsqrt"):
         return (
             "half-range",
-            f"`{op.name}` passes {LARGEST_HALF:g}, the largest number of float16.{sizes}",
-            "Compute this in float32, or scale it down before: `.float()` here, half precision where numbers stay small.",
+            f"`{op.name}` exceeds {LARGEST_HALF:g}, the largest number of float16.{sizes}",
+            "Compute this in float32, or scale it down first. Use `.float()` here, and half precision where numbers "
+            "stay small.",
         )
     if op.name in ("softmax", "log_softmax") and low == -math.inf:
         return (
             "zero-by-zero",
-            f"a row that `{op.name}` is given is minus infinity throughout: nothing is left to share out, and the row is nan.",
-            "Leave at least one place of each row unmasked, or set such rows to 0 before anything follows.",
+            f"a row of the input of `{op.name}` is minus infinity everywhere: no probability is left to distribute, "
+            "and the row is nan.",
+            "Leave at least one place of each row unmasked, or set such rows to 0 before you use them.",
         )
     if op.name in ("log", "log2", "log10", "log_", "log1p", "logit"):
         how = "0" if low is not None and low >= 0 else f"{number(low or 0.0)}"
         return (
             "log-of-zero",
-            f"`{op.name}` was given {how}, where it has no finite value.",
-            "Use the function that takes the logarithm itself (log_softmax, cross_entropy, binary_cross_entropy_with_logits), "
-            "or keep away from 0: `T.log(p + 1e-8)`.",
+            f"`{op.name}` received {how}, where it has no finite value.",
+            "Use the function that includes the logarithm (log_softmax, cross_entropy, "
+            "binary_cross_entropy_with_logits), or keep away from 0: `T.log(p + 1e-8)`.",
         )
     if op.name in ("sqrt", "rsqrt", "sqrt_"):
         return (
             "sqrt-at-zero",
-            f"`{op.name}` was given {number(low) if low is not None else 'a number below 0'}.",
-            "Keep what stands under the root above 0: `T.sqrt(x.clamp(min=0) + 1e-8)`.",
+            f"`{op.name}` received {number(low) if low is not None else 'a number below 0'}.",
+            "Keep the input of the root above 0: `T.sqrt(x.clamp(min=0) + 1e-8)`.",
         )
     if op.name in (
         "div",
@@ -194,7 +198,7 @@ def _explain(seen: Observation, op: Ran, value: Seen) -> tuple[str, str, str]:
         return (
             "zero-by-zero",
             f"`{op.name}` of {'nothing' if any(0 in one.shape for one in given) else 'one number'} divides by 0.",
-            "Ask for its length first, or use unbiased=False.",
+            "Check its length first, or use unbiased=False.",
         )
     return (
         "not-finite",
@@ -220,8 +224,9 @@ def _backward(seen: Observation, each: Through, bad: list[int]) -> Iterator[Find
         kind = "where"
         line = op.line
         text = (
-            f"Line {op.line}, `{seen.places.code(op.line)}`: `{op.name}` has no finite slope for some of its inputs, and `{hidden[0].name}` in "
-            f"line {where} hides that going forward only. Going back, 0 × infinity is nan."
+            f"Line {op.line}, `{seen.places.code(op.line)}`: `{op.name}` has no finite slope for some of its inputs, "
+            f"and `{hidden[0].name}` in line {where} hides that only in the forward pass. In the backward pass, 0 × "
+            "infinity is nan."
         )
         fix = "Make the input safe as well, before the op: `T.where(x > 0, x, T.ones_like(x))` inside, the same condition outside."
     elif op.name in NORMS or "norm" in op.name:
@@ -232,8 +237,8 @@ def _backward(seen: Observation, each: Through, bad: list[int]) -> Iterator[Find
         kind, line = "sqrt-at-zero", op.line
         low = min((one.low for one in given if one.low is not None), default=0.0)
         text = (
-            f"Line {line}, `{seen.places.code(line)}`: `{op.name}` at {number(low)}. Its slope there is infinite, and the chain rule makes "
-            "infinity, or nan where it is multiplied by 0."
+            f"Line {line}, `{seen.places.code(line)}`: `{op.name}` at {number(low)}. Its slope there is infinite. The "
+            "chain rule turns that into infinity, or into nan where it is multiplied by 0."
         )
         fix = "Keep away from 0: `T.sqrt(x + 1e-8)`."
     elif op.name in ("log", "log2", "log10"):
@@ -247,14 +252,14 @@ def _backward(seen: Observation, each: Through, bad: list[int]) -> Iterator[Find
     else:
         half = value.dtype == "float16" or any(one.dtype == "float16" for one in given)
         kind, line = ("half-range" if half else "not-finite"), op.line
-        text = f"Line {line}, `{seen.places.code(line)}`: the gradient that `{op.name}` sends on is not finite, the one it got is."
+        text = f"Line {line}, `{seen.places.code(line)}`: the gradient that `{op.name}` passes on is not finite, but the one it received is."
         fix = (
             "Compute this in float32, or scale the loss before backward() and unscale the gradients after it."
             if half
             else "Look at the inputs of this line: one of them is where the function has no slope."
         )
     yield Finding(
-        kind, line, True, text + f" The loss is finite ({number(each.loss or 0.0)}), the gradient of {listed(names)} is not.", fix,
+        kind, line, True, text + f" The loss is finite ({number(each.loss or 0.0)}), but the gradient of {listed(names)} is not.", fix,
         names, [line or 0, where or 0] if where else [line or 0], 3, where=op.where,
         path=_way(seen, each, value) or [value.nr], cut=value.nr, share=1.0,
     )  # fmt: skip

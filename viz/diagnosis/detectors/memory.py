@@ -55,17 +55,18 @@ def _growing(seen: Observation) -> Iterator[Finding]:
             place = _in_loop(seen, op, later[0].stack, names)
             yield Finding(
                 "state-not-detached", place, True,
-                f"Line {place}, `{seen.places.code(place)}`, takes {called} from before the last backward pass, with its whole history: the graph of each step hangs on "
-                f"that of the one before ({times} step{'s' if times > 1 else ''} seen)."
-                + (" backward() then met a part whose buffers were gone." if raised else ""),
+                f"Line {place}, `{seen.places.code(place)}`, uses {called} from before the last backward pass, with "
+                f"its whole history: the graph of each step is attached to that of the step before ({times} "
+                f"step{'s' if times > 1 else ''} seen)."
+                + (" backward() then reached a part whose saved tensors were freed." if raised else ""),
                 f"Cut the history between the steps: `{called} = {called}.detach()`. retain_graph=True would only make it longer.",
                 names, [line], 6, where=op.where, path=[value.nr, *op.outputs[:1]], cut=value.nr, share=1.0, explains_error=raised,
             )  # fmt: skip
         else:
             yield Finding(
                 "graph-grows", line, True,
-                f"Line {line}, `{code}`, adds to {called} with its history: the graphs of all steps hang together and none is freed ({times + 1} "
-                "so far).",
+                f"Line {line}, `{code}`, adds to {called} with its history: the graphs of all steps are connected, "
+                f"and none is freed ({times + 1} so far).",
                 "Keep the number alone: `.item()`, or `.detach()`.", names, [line], 6, _with_item(code), op.where,
                 [value.nr, *op.outputs[:1]], value.nr, 0.7,
             )  # fmt: skip
@@ -129,7 +130,7 @@ def _retained(seen: Observation) -> Iterator[Finding]:
             "retain-graph", line, True,
             f"Line {line}, `{code}`, keeps the graph and all that is saved in it; no later pass went through it ({len(passes)} "
             f"pass{'es' if len(passes) > 1 else ''}).",
-            "Leave retain_graph out.", [], [line or 0], 6, (code, bare) if bare != code else None, share=0.5,
+            "Remove retain_graph.", [], [line or 0], 6, (code, bare) if bare != code else None, share=0.5,
         )  # fmt: skip
 
 
@@ -151,10 +152,14 @@ def _second(seen: Observation) -> Iterator[Finding]:
         first = next(each for each in before if again[0] in seen.behind(each))
         yield Finding(
             "second-backward", failed.line, True,
-            f"Line {failed.line}, `{seen.places.code(failed.line)}`, goes back through the graph that line {first.line} went through already: the first "
-            "pass let go of what the nodes had saved.",
-            "Compute the loss anew before the second backward(); only where both passes need the same numbers, "
-            "retain_graph=True in the first.", [], [failed.line or 0, first.line or 0], 6, share=1.0, explains_error=True,
+            f"Line {failed.line}, `{seen.places.code(failed.line)}`, goes back through the graph that line "
+            f"{first.line} already went through: the first pass freed what the nodes had saved.",
+            "Compute the loss again "
+            "before the second "
+            "backward(). Use "
+            "retain_graph=True in the "
+            "first only if both passes "
+            "need the same numbers.", [], [failed.line or 0, first.line or 0], 6, share=1.0, explains_error=True,
         )  # fmt: skip
         return
     if not shared:
@@ -182,9 +187,10 @@ def _second(seen: Observation) -> Iterator[Finding]:
         return
     yield Finding(
         "second-backward", line, True,
-        f"Line {line}, `{seen.places.code(line)}`, ran once, and two backward passes went through it: the one in line {failed.line} found its buffers "
-        "gone.",
-        "Compute it anew in each step, or detach() it if it is not to learn.", [name] if name else [], [line or 0, failed.line or 0], 6,
+        f"Line {line}, `{seen.places.code(line)}`, ran once, but two backward passes went through it: the one in line "
+        f"{failed.line} found its saved tensors freed.",
+        "Compute it again in each step, or detach() it if "
+        "it should not learn.", [name] if name else [], [line or 0, failed.line or 0], 6,
         where=op.where, path=[*op.inputs[:1], nr, *failed.roots[:1]], cut=nr, share=1.0, explains_error=True,
     )  # fmt: skip
 
@@ -210,9 +216,9 @@ def _left_attached(seen: Observation, use: Ran, nr: int, first: Through, failed:
     change = (code, code.replace(f"({name})", f"({name}.detach())")) if code.count(f"({name})") == 1 else None
     return Finding(
         "second-backward", line, True,
-        f"Line {line}, `{code}`, takes {name} with its history into the loss of line {first.line}, whose step does not change what made "
-        f"{name}. That pass let go of what the nodes had saved, and line {failed.line} found it gone.",
-        f"Hand it on without its history there: `{name}.detach()`.", [name] if seen.values[nr].name else [],
+        f"Line {line}, `{code}`, takes {name} with its history into the loss of line {first.line}, whose step does "
+        f"not change what made {name}. That pass freed what the nodes had saved, and line {failed.line} needs it.",
+        f"Pass it on without its history there: `{name}.detach()`.", [name] if seen.values[nr].name else [],
         [line or 0, first.line or 0, failed.line or 0, seen.values[nr].line or 0], 6, change,
         path=[nr, *use.outputs[:1]], cut=nr, share=1.0, explains_error=True,
     )  # fmt: skip
@@ -224,9 +230,10 @@ def _in_one_step(seen: Observation, first: Through, failed: Through, shared: set
     name = trunk.name or f"what line {trunk.line} computes"
     return Finding(
         "second-backward", first.line, True,
-        f"Line {first.line}, `{seen.places.code(first.line)}`, and line {failed.line}, `{seen.places.code(failed.line)}`, both go back through "
-        f"{name}: the first let go of what its nodes had saved, and the second found it gone.",
-        "Add the losses up and go back once, `(a + b).backward()`; or retain_graph=True in the first.",
+        f"Line {first.line}, `{seen.places.code(first.line)}`, and line {failed.line}, "
+        f"`{seen.places.code(failed.line)}`, both go back through {name}: the first freed what its nodes had saved, "
+        "and the second needs it.",
+        "Add the losses up and go back once, `(a + b).backward()`, or use retain_graph=True in the first.",
         [trunk.name] if trunk.name else [], [first.line or 0, failed.line or 0, trunk.line or 0], 6,
         path=[trunk.nr, *failed.roots[:1]], cut=trunk.nr, share=1.0, explains_error=True,
     )  # fmt: skip
@@ -281,9 +288,9 @@ def _written(seen: Observation) -> Iterator[Finding]:
         return
     yield Finding(
         "in-place", line, True,
-        f"Line {line}, `{seen.places.code(line)}`, writes over {name or 'a value'} ({how}), which an op before it had saved for backward(): line "
-        f"{failed.line} refused to go on with the wrong numbers.",
-        "Make a new value in place of writing: `x = x + 1` for `x += 1`; or write after backward().", [name] if name else [],
+        f"Line {line}, `{seen.places.code(line)}`, writes over {name or 'a value'} ({how}), which an earlier op had "
+        f"saved for backward(): line {failed.line} refused to compute with the wrong numbers.",
+        "Make a new value instead: `x = x + 1` for `x += 1`. Or write after backward().", [name] if name else [],
         [line or 0, failed.line or 0], 6, _out_of_place(seen.places.code(line)), where, share=1.0, explains_error=True,
     )  # fmt: skip
 

@@ -58,8 +58,9 @@ def _unborn_statistics(seen: Observation) -> Iterator[Finding]:
         "frozen-batch-norm", line, False,
         f"{listed(names)} ran in evaluation mode in {found[0].untrained_statistics} training passes"
         + (f", since line {line}, `{seen.places.code(line)}`" if line else "")
-        + ". Its running mean is still 0 and its variance 1, as at birth: it never normalised anything.",
-        "Leave it in training mode, model.train(); freeze its statistics only where they were learnt before.", names, [line or 0], 5,
+        + ". Its running mean is still 0 and its variance 1, as at the start: it never normalised anything.",
+        "Leave it in training mode, model.train(). Freeze its statistics only if they were "
+        "learnt before.", names, [line or 0], 5,
         share=0.7,
     )  # fmt: skip
 
@@ -101,16 +102,16 @@ def _dropout(seen: Observation) -> Iterator[Finding]:
         )
         heavy = isinstance(p, float) and p >= 0.9 and op.recorded
         if evaluating and not op.library:
-            text = "drops values although its module is in evaluation mode: F.dropout does not know of it."
-            fix = "Say so: `F.dropout(x, p, training=self.training)`, or use the module nn.Dropout."
+            text = "drops values although its module is in evaluation mode: F.dropout does not know the mode."
+            fix = "Pass the mode: `F.dropout(x, p, training=self.training)`, or use the module nn.Dropout."
         elif last and to_loss and op.recorded:
             text = f"drops outputs right before the loss: {p:.0%} of what is compared with the targets is 0."
             fix = "Put dropout between hidden layers, never on the outputs."
         elif heavy:
             text = f"drops {p:.0%} of what comes in: hardly anything is left to learn from."
-            fix = "Use a p between 0.1 and 0.5: it is the share that is dropped, not what is kept."
+            fix = "Use a p between 0.1 and 0.5: p is the share that is dropped, not the share that is kept."
         elif not op.grad_on and op.owner is not None and seen.steps and not evaluating:
-            text = "drops values in a forward pass under no_grad: what is evaluated is not the whole model."
+            text = "drops values in a forward pass under no_grad: this does not evaluate the whole model."
             fix = "Call model.eval() before evaluating, and model.train() after it."
         else:
             continue

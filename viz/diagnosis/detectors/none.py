@@ -164,29 +164,29 @@ def _near_grad(seen: Observation, nr: int) -> bool:
 
 
 SAYS = {
-    "detach": "{code} calls detach(): the numbers go on, the way back to {names} does not.",
-    "data": "{code} reads .data: the numbers go on, the way back to {names} does not, and nothing is checked.",
-    "item": "{code} makes a Python number of a tensor. A number has no history, so no gradient comes back to {names}.",
-    "numpy": "{code} leaves for NumPy, which records nothing: no gradient comes back to {names}.",
+    "detach": "{code} calls detach(): the numbers go on, but the way back to {names} ends here.",
+    "data": "{code} reads .data: the numbers go on, but the way back to {names} ends here, and nothing is checked.",
+    "item": "{code} turns a tensor into a Python number. A number has no history, so no gradient comes back to {names}.",
+    "numpy": "{code} goes to NumPy, which records nothing: no gradient comes back to {names}.",
     "new-tensor": "{code} makes a new tensor out of numbers. It is a leaf with no history, so no gradient comes back to {names}.",
     "no-grad": "{code} switches recording off: `{op}` in line {at} ran under it, and no gradient comes back to {names}.",
     "inference-mode": "{code} switches recording off for good: `{op}` in line {at} ran under it, and no gradient comes back to {names}.",
-    "integer-op": "{code} gives whole numbers or truth values (`{op}`), which have no slope: no gradient comes back to {names}.",
+    "integer-op": "{code} returns integers or booleans (`{op}`), which have no slope: no gradient comes back to {names}.",
     "requires-grad-off": "{code} switches requires_grad off for {names}, so autograd records nothing for it.",
-    "rebound": "{code} makes a new tensor and gives it the parameter's name. The new one is no leaf that requires grad: {names} gets no further gradient.",
-    "wrong-backward": "{code}: what this Function gives back has no gradient, so none comes back to {names}.",
+    "rebound": "{code} makes a new tensor and gives it the parameter's name. The new tensor is not a leaf that requires grad: {names} gets no further gradient.",
+    "wrong-backward": "{code}: the result of this Function has no gradient, so none comes back to {names}.",
     "cut": "{code}: `{op}` was not recorded, so no gradient comes back to {names}.",
 }
 FIXES = {
-    "detach": "Leave .detach() out where the gradient is to pass.",
-    "data": "Compute with the tensor itself in place of .data.",
+    "detach": "Remove .detach() where the gradient should pass.",
+    "data": "Compute with the tensor itself instead of .data.",
     "item": "Compute the loss from the tensor itself; call item() only to print.",
-    "numpy": "Use the engine's own function of the same name; leave for NumPy only to print or plot.",
-    "new-tensor": "Join tensors with stack() or cat(), which are recorded: `T.stack(losses)` in place of `T.tensor(losses)`.",
-    "no-grad": "Move what is to learn out of the no_grad block.",
-    "inference-mode": "Move what is to learn out of the inference_mode block.",
+    "numpy": "Use the engine's function of the same name. Go to NumPy only to print or plot.",
+    "new-tensor": "Join tensors with stack() or cat(), which are recorded: `T.stack(losses)` instead of `T.tensor(losses)`.",
+    "no-grad": "Move the part that should learn out of the no_grad block.",
+    "inference-mode": "Move the part that should learn out of the inference_mode block.",
     "integer-op": "Use a loss with a slope, such as cross_entropy on the scores; count hits only to report them.",
-    "requires-grad-off": "Leave requires_grad on for what is to learn: `p.requires_grad_(True)`.",
+    "requires-grad-off": "Keep requires_grad on for everything that should learn: `p.requires_grad_(True)`.",
     "rebound": "Write into the parameter: `with T.no_grad(): w -= lr * w.grad`, or use an optimiser.",
     "wrong-backward": "Return a differentiable output, with a gradient for each input that needs one.",
     "cut": "Keep every op between the parameter and the loss recorded.",
@@ -202,9 +202,9 @@ def _cut_finding(
     text = SAYS[cut.kind].format(
         code=code, names=listed(names), op=cut.op.name if cut.op else "", at=cut.op.line if cut.op else cut.line
     )
-    text += f" No backward pass of {len(seen.passes)} brought it a gradient."
+    text += f" None of {len(seen.passes)} backward passes gave it a gradient."
     if failed is not None:
-        text += " backward() itself was refused, for nothing that led to the loss requires grad."
+        text += " backward() itself raised an error, because nothing that led to the loss requires grad."
     held = all(leaf.held for leaf in leaves)
     alone = not seen.optimizers and any(leaf.asked for leaf in leaves)
     certain = failed is not None or ((held or alone or not seen.optimizers) and not _on_purpose(seen, cut, leaves))
@@ -257,8 +257,8 @@ def _never_asked(
         yield Finding(
             "requires-grad-off", line, True,
             SAYS["requires-grad-off"].format(code=f"Line {line}, `{seen.places.code(line)}`,", names=listed(names))
-            + " Nothing else that led to the loss requires grad, so backward() was refused.",
-            "Freeze before you add what is to learn, or switch it on again: `p.requires_grad_(True)`.",
+            + " Nothing else that led to the loss requires grad, so backward() raised an error.",
+            "Freeze before you add the part that should learn, or switch it on again: `p.requires_grad_(True)`.",
             names, [line] if line else [], 1, share=1.0, explains_error=True,
         )  # fmt: skip
         return
@@ -281,9 +281,9 @@ def _never_asked(
         change = code, f"{code[:-1]}, requires_grad=True)"
     yield Finding(
         "requires-grad-off", first.line, True,
-        f"Nothing that led to the loss requires grad, so nothing was recorded and backward() was refused. {listed(names)} "
-        f"{'is' if len(names) == 1 else 'are'} made without requires_grad, first in line {first.line}.",
-        "Say which tensors are to learn when you make them: requires_grad=True.",
+        "Nothing that led to the loss requires grad, so nothing was recorded and backward() raised an error. "
+        f"{listed(names)} {'is' if len(names) == 1 else 'are'} made without requires_grad, first in line {first.line}.",
+        "Mark the tensors that should learn when you make them: requires_grad=True.",
         names, [value.line for value in alike if value.line], 1, change, share=1.0, explains_error=True,
     )  # fmt: skip
 
@@ -307,7 +307,7 @@ def _unused(seen: Observation, unused: list[Leaf], trained: int) -> Iterator[Fin
             f"line {asleep[0]}, `{seen.places.code(asleep[0])}`, never ran"
             + (f", for line {condition} decides otherwise" if condition else "")
             if asleep
-            else "no op was ever given it"
+            else "no op ever received it"
         )
         yield Finding(
             "unused", line, False,
@@ -349,12 +349,12 @@ def _rebound_or_non_leaf(seen: Observation) -> Iterator[Finding]:
             fix = FIXES["rebound"]
         else:
             text = (
-                f"{code} computes {name} from another tensor (`{op.name}`), so {name} is no leaf. backward() keeps "
-                f"gradients for leaves only: {name}.grad, wanted in line {line}, is None."
+                f"{code} computes {name} from another tensor (`{op.name}`), so {name} is not a leaf. backward() keeps "
+                f"gradients only for leaves: {name}.grad, read in line {line}, is None."
             )
             fix = (
-                f"Make {name} first and switch its gradient on afterwards, as in `{name}.requires_grad_()` on its own "
-                f"line; or call {name}.retain_grad() before backward() to look at it."
+                f"Make {name} first and switch its gradient on afterwards, with `{name}.requires_grad_()` on a "
+                f"separate line. Or call {name}.retain_grad() before backward() to look at the gradient."
             )
         yield Finding(
             kind, op.line, True, text, fix, [name], [op.line or 0, line or 0], 1, path=[*op.inputs[:1], value.nr],
@@ -382,7 +382,7 @@ def _unregistered(seen: Observation) -> Iterator[Finding]:
         yield Finding(
             "unregistered", line, True,
             f"Line {line}, `{seen.places.code(line)}`, keeps modules in a plain {'list'} of {owner.kind}, which parameters() "
-            f"does not look into. {listed(names)} got gradients, and no optimiser holds them: they never change.",
+            f"does not look into. {listed(names)} got gradients, but no optimiser holds them: they never change.",
             f"Keep them in nn.ModuleList: `self.{part.attribute} = T.nn.ModuleList([…])`.", names, [line or 0, part.line or 0], 1,
             share=1.0,
         )  # fmt: skip
@@ -403,6 +403,6 @@ def _listed_parameters(seen: Observation) -> Iterator[Finding]:
         yield Finding(
             "unregistered", line, True,
             f"Line {line}, `{seen.places.code(line)}`, keeps parameters in a plain list, which parameters() does not look into. "
-            f"{listed(names)} got gradients, and no optimiser holds them: they never change.",
+            f"{listed(names)} got gradients, but no optimiser holds them: they never change.",
             f"Keep them in nn.ParameterList: `self.{attribute} = T.nn.ParameterList([…])`.", names, [line], 1, share=1.0,
         )  # fmt: skip

@@ -96,10 +96,11 @@ def _scores(seen: Observation) -> Iterator[Finding]:
             change = code, code.replace("nll_loss(", "cross_entropy(")
         yield Finding(
             "wrong-loss", op.line, True,
-            f"Line {op.line}, `{code}`: `{op.name}` takes logarithms of probabilities, which are never above 0. What {made} is none: "
-            f"its size reaches {number(value.peak or 0.0)}, and the loss can fall for ever without a better answer.",
+            f"Line {op.line}, `{code}`: `{op.name}` takes logarithms of probabilities, which are never above 0. What "
+            f"{made} is not a logarithm: its size reaches {number(value.peak or 0.0)}, and the loss can fall forever "
+            "without a better answer.",
             "Take log_softmax(scores, dim=1) first, or use cross_entropy (nn.CrossEntropyLoss) on the scores."
-            if op.name == "nll_loss" else "Hand it logarithms: log_softmax(scores, dim=-1) for the first argument.",
+            if op.name == "nll_loss" else "Pass it logarithms: log_softmax(scores, dim=-1) as the first argument.",
             [value.name] if value.name else [], [op.line or 0, *([maker.line or 0] if maker else [])], 5, change, op.where,
             [value.nr, *op.outputs[:1]], op.outputs[0] if op.outputs else None, share=0.9,
         )  # fmt: skip
@@ -112,7 +113,8 @@ def _outside(seen: Observation) -> Iterator[Finding]:
         which = "target" if "target" in seen.error["message"] else "input"
         yield Finding(
             "wrong-loss", line, True,
-            f"Line {line}, `{seen.places.code(line)}`: binary cross-entropy takes probabilities, and its {which} leaves 0 to 1.",
+            f"Line {line}, `{seen.places.code(line)}`: binary cross-entropy takes probabilities, but its {which} is "
+            "outside 0 to 1.",
             "Use binary_cross_entropy_with_logits (nn.BCEWithLogitsLoss) on the scores, or put a sigmoid before it."
             if which == "input" else "Give labels of 0 and 1; for more classes use cross_entropy.",
             [], [line], 5, share=1.0, explains_error=True,
@@ -133,8 +135,8 @@ def _outside(seen: Observation) -> Iterator[Finding]:
         )
         yield Finding(
             "wrong-loss", op.line, True,
-            f"Line {op.line}, `{seen.places.code(op.line)}`: the labels of `{op.name}` go from {span}. Outside 0 to 1 the loss has no lowest value: "
-            "it falls for ever, and the answers run away with it.",
+            f"Line {op.line}, `{seen.places.code(op.line)}`: the labels of `{op.name}` go from {span}. Outside 0 to 1 "
+            "the loss has no lowest value: it falls forever, and the outputs grow without bound.",
             "Give labels of 0 and 1, `(y > 0).float()`; for more classes use cross_entropy.", [target.name] if target.name else [],
             [op.line or 0, target.line or 0], 5, where=op.where, share=0.9,
         )  # fmt: skip
@@ -161,9 +163,10 @@ def _classes(seen: Observation) -> Iterator[Finding]:
         name = value.name or "the target"
         yield Finding(
             "wrong-loss", op.line, False,
-            f"Line {op.line}, `{seen.places.code(op.line)}`: `{op.name}` takes {name}, whole numbers from {number(value.low)} to {number(value.peak or 0)} "
-            "made into floats, as amounts. If they are classes, it says that class 2 lies between 1 and 3.",
-            "For classes give one score each, and use cross_entropy(scores, labels) with the labels as they are.",
+            f"Line {op.line}, `{seen.places.code(op.line)}`: `{op.name}` treats {name}, integers from "
+            f"{number(value.low)} to {number(value.peak or 0)} converted to floats, as amounts. If they are classes, "
+            "this means that class 2 lies between 1 and 3.",
+            "For classes, output one score for each, and use cross_entropy(scores, labels) with the labels unchanged.",
             [value.name] if value.name else [], [op.line or 0, value.line or 0], 5, where=op.where, share=0.7,
         )  # fmt: skip
 
@@ -187,9 +190,9 @@ def _sign(seen: Observation) -> Iterator[Finding]:
     code = seen.places.code(line)
     yield Finding(
         "reversed", line, False,
-        f"Line {line}, `{code}`, is made smaller by training, though it has no bottom: {number(losses[0])} → {number(losses[-1])} in "
-        f"{len(losses)} passes. What should grow is made to shrink.",
-        "Minimise what should be small: an error as it is, a likelihood or a reward with a minus before it.",
+        f"Line {line}, `{code}`, gets smaller in training, although it has no lower bound: {number(losses[0])} → "
+        f"{number(losses[-1])} in {len(losses)} passes. Training shrinks what should grow.",
+        "Minimise what should be small: an error as it is, and a likelihood or a reward with a minus sign.",
         [], [line or 0, passes[-1].line or 0], 7, path=passes[-1].roots[:1], share=0.9,
     )  # fmt: skip
 
@@ -258,15 +261,15 @@ def _pairs(seen: Observation) -> Iterator[Finding]:
             continue
         if answers and labels:
             _, taken = next(iter(labels.items()))
-            said = f"Line {taken.line}, `{seen.places.code(taken.line)}`, puts the labels in another random order than the inputs have"
+            said = f"Line {taken.line}, `{seen.places.code(taken.line)}`, puts the labels in a different random order than the inputs"
         else:
             _, taken = next(iter((answers or labels).items()))
             what, rest = ("inputs", "labels") if answers else ("labels", "inputs")
-            said = f"Line {taken.line}, `{seen.places.code(taken.line)}`, puts the {what} in a random order, and nothing does so with the {rest}"
+            said = f"Line {taken.line}, `{seen.places.code(taken.line)}`, puts the {what} in a random order, but not the {rest}"
         yield Finding(
             "shuffled-apart", taken.line, False,
-            f"{said}: `{op.name}` in line {op.line} holds each answer against the label of another row.",
-            "Draw one order and take both by it: `order = T.randperm(len(x)); x, y = x[order], y[order]`.",
+            f"{said}: `{op.name}` in line {op.line} compares each answer with the label of another row.",
+            "Draw one order and use it for both: `order = T.randperm(len(x)); x, y = x[order], y[order]`.",
             [], [taken.line or 0, op.line or 0], 5, where=taken.where, share=0.9,
         )  # fmt: skip
         return

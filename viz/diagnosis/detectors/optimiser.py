@@ -46,8 +46,9 @@ def _held(seen: Observation) -> Iterator[Finding]:
         names = seen.called(leaf.nr for leaf in stale)
         yield Finding(
             "stale-optimizer", line, True,
-            f"Line {line}, `{seen.places.code(line)}`, puts new parameters in place after the optimiser was made in line {made}. It still holds the old "
-            f"ones, which no op uses; {listed(names)} gets gradients and never changes.",
+            f"Line {line}, `{seen.places.code(line)}`, creates new parameters after the optimiser was made in line "
+            f"{made}. The optimiser still holds the old ones, which no op uses. {listed(names)} gets gradients but "
+            "never changes.",
             "Make the optimiser after the model is complete.", names, [line or 0, made or 0], 5, share=1.0,
         )  # fmt: skip
         return
@@ -60,11 +61,12 @@ def _held(seen: Observation) -> Iterator[Finding]:
     whole = _by_all(seen, lost, optimizer)
     yield Finding(
         "not-in-optimizer", line, False,
-        f"{listed(names)} got gradients in {len(lost[0].gradients)} backward passes and never changed: no optimiser holds it. "
+        f"{listed(names)} got gradients in {len(lost[0].gradients)} backward passes but never changed: no optimiser "
+        "holds it. "
         + (f"The {seen.optimizers[optimizer].kind} of line {line}, `{seen.places.code(line)}`, holds others." if line else "")
         + whole,
-        "Give it to the optimiser, `model.parameters()`; if it is frozen on purpose, say so: `p.requires_grad_(False)`."
-        + ("" if lost[0].parameter else " A module knows of Parameters alone: `self.w = T.nn.Parameter(…)`."),
+        "Give it to the optimiser, `model.parameters()`. If it is frozen on purpose, say so: `p.requires_grad_(False)`."
+        + ("" if lost[0].parameter else " A module registers only Parameters: `self.w = T.nn.Parameter(…)`."),
         names, [line or 0], 5, share=len(untouched) / max(1, len(untouched) + len(held)),
     )  # fmt: skip
 
@@ -127,10 +129,11 @@ def _rate(seen: Observation) -> Iterator[Finding]:
             line = seen.schedules[-1][1] if asleep else held.line
             yield Finding(
                 "rate-too-small", line, False,
-                f"{len(own)} steps of the {held.kind} moved the weights by {number(near)} of their size at most, and the loss from {losses[0]:.6g} to "
-                f"{losses[-1]:.6g}. Its learning rate is {held.rate:g}"
+                f"{len(own)} steps of the {held.kind} moved the weights by at most {number(near)} of their size, and "
+                f"the loss from {losses[0]:.6g} to {losses[-1]:.6g}. Its learning rate is {held.rate:g}"
                 + (f", by the {seen.schedules[-1][0]} of line {line}." if asleep else "."),
-                "Try a rate a thousand times larger: 0.1 to 0.01 for SGD, 0.001 for Adam are usual.", seen.called(held.leaves),
+                "Try a rate a thousand times larger. Usual rates are 0.1 to 0.01 for SGD "
+                "and 0.001 for Adam.", seen.called(held.leaves),
                 [line or 0, held.line or 0], 5, share=0.8,
             )  # fmt: skip
         yield from _decayed(seen, held, own)
@@ -175,7 +178,8 @@ def _made_anew(seen: Observation) -> Iterator[Finding]:
         )
         yield Finding(
             "made-anew", place, False,
-            f"Line {place}, `{seen.places.code(place)}`, ran {len(found)} times, and one step was taken each time: each step begins with {text}.",
+            f"Line {place}, `{seen.places.code(place)}`, ran {len(found)} times, with one step each time: each step "
+            f"starts with {text}.",
             "Make the model and its optimiser once, before the loop.", [], [place or 0, line], 5, share=0.8 if fresh else 0.4,
         )  # fmt: skip
         return
@@ -194,7 +198,7 @@ def _decayed(seen: Observation, held: Held, steps: list[Moment]) -> Iterator[Fin
         "rate-too-small", line, False,
         f"The learning rate fell from {rates[0]:g} to {rates[-1]:g} in {len(rates)} steps, by the {kind} of line {line}: "
         f"the last step moved the weights by {number(steps[-1].moved or 0.0)} of their size.",
-        "Let it decay over the whole training: call its step() once an epoch, or choose a factor nearer to 1.",
+        "Let it decay over the whole training: call its step() once per epoch, or choose a factor closer to 1.",
         seen.called(held.leaves), [line or 0, held.line or 0], 5, share=0.8,
     )  # fmt: skip
 

@@ -33,10 +33,11 @@ def _never_back(seen: Observation) -> Iterator[Finding]:
         return
     line = seen.places.where_not_called("backward")
     code = seen.places.code(line)
-    how = f" Line {line}, `{code}`, names backward and does not call it." if line else ""
+    how = f" Line {line}, `{code}`, names backward but does not call it." if line else ""
     yield Finding(
         "never-backward", line or steps[0].line, True,
-        f"{len(steps)} steps were taken in line {steps[0].line}, and no backward pass ran: no step found a gradient.{how}",
+        f"{len(steps)} steps were taken in line {steps[0].line}, but no backward pass ran: no step found a "
+        f"gradient.{how}",
         "Call backward() before each step: `loss.backward()`.", [], [line or 0, steps[0].line or 0], 5,
         (code, f"{code}()") if line and code.endswith(".backward") else None, share=1.0,
     )  # fmt: skip
@@ -54,9 +55,9 @@ def _adding(seen: Observation, stale: list[Moment]) -> Iterator[Finding]:
     zero = f"{target}.zero_grad()" if seen.optimizers else "w.grad = None"
     yield Finding(
         "no-zero-grad", line, True,
-        f"Line {line}, `{code}`, adds to gradients that a step had used already: nothing set them back. The step in line "
+        f"Line {line}, `{code}`, adds to gradients that a step had already used: nothing reset them. The step in line "
         f"{stale[0].line} then used the sum, {len(stale)} time{'s' if len(stale) > 1 else ''}.",
-        f"Set the gradients back in each step, before backward(): `{zero}`.", names, [line or 0, stale[0].line or 0], 5,
+        f"Reset the gradients in each step, before backward(): `{zero}`.", names, [line or 0, stale[0].line or 0], 5,
         (code, f"{zero}; {code}") if code.endswith("backward()") and seen.optimizers else None, share=0.9,
     )  # fmt: skip
 
@@ -79,14 +80,15 @@ def _emptied(seen: Observation) -> Iterator[Finding]:
         if steps[0].order < first_pass or last_zero is None or last_pass < (steps[-2].order if len(steps) > 1 else 0):
             yield Finding(
                 "step-before-backward", step.line, True,
-                f"Line {step.line}, `{seen.places.code(step.line)}`, steps before backward() of its turn: none of {len(steps)} steps found a gradient.",
+                f"Line {step.line}, `{seen.places.code(step.line)}`, steps before the backward() of the same "
+                f"iteration: none of {len(steps)} steps found a gradient.",
                 "Call zero_grad(), backward() and step() in this order.", seen.called(optimizer.leaves), [step.line or 0], 5, share=1.0,
             )  # fmt: skip
         elif last_zero.order > last_pass:
             yield Finding(
                 "zero-before-step", last_zero.line, True,
-                f"Line {last_zero.line}, `{seen.places.code(last_zero.line)}`, sets the gradients back between backward() and step(): none of "
-                f"{len(steps)} steps in line {step.line} found one.",
+                f"Line {last_zero.line}, `{seen.places.code(last_zero.line)}`, resets the gradients between "
+                f"backward() and step(): none of {len(steps)} steps in line {step.line} found one.",
                 "Zero the gradients before backward(), or after step().", seen.called(optimizer.leaves),
                 [last_zero.line or 0, step.line or 0], 5, share=1.0,
             )  # fmt: skip
@@ -103,8 +105,10 @@ def _thrown_away(seen: Observation) -> Iterator[Finding]:
             continue
         yield Finding(
             "zero-before-step", zero.line, False,
-            f"Line {zero.line}, `{seen.places.code(zero.line)}`, sets back what no step has used: of {len(passes)} passes of line {line}, "
-            f"the gradients of {len(thrown)} were thrown away, and only the last ones before a step count.",
-            "Where gradients are to add up over several batches, set them back after the step alone.", [], [zero.line or 0, line or 0], 5,
+            f"Line {zero.line}, `{seen.places.code(zero.line)}`, resets gradients that no step has used: of "
+            f"{len(passes)} passes of line {line}, the gradients of {len(thrown)} were thrown away, and only the last "
+            "ones before a step count.",
+            "If gradients should add up over several batches, reset them only "
+            "after the step.", [], [zero.line or 0, line or 0], 5,
             share=0.9,
         )  # fmt: skip

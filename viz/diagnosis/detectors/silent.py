@@ -99,7 +99,8 @@ def _data_writes(seen: Observation) -> Iterator[Finding]:
                 f"Line {op.line}, `{seen.places.code(op.line)}`, writes through .data over {listed(names) if names else 'a value'} that `{user.name}` in line "
                 f"{user.line} had saved. Nothing is checked there: backward() in line {each.line} computed with the new numbers, and its "
                 "gradients are wrong.",
-                "Write after backward(), or write under no_grad() without .data: then the engine refuses a gradient that would be wrong.",
+                "Write after backward(), or write under no_grad() without .data: then the engine raises an error "
+                "instead of computing a wrong gradient.",
                 names, [op.line or 0, user.line or 0, each.line or 0], 7, where=op.where, path=[source.nr, *user.outputs[:1]], cut=source.nr,
                 share=0.9,
             )  # fmt: skip
@@ -117,8 +118,8 @@ def _data_replaced(seen: Observation) -> Iterator[Finding]:
         name = seen.values[nr].name
         yield Finding(
             "data-write", line, False,
-            f"Line {line}, `{seen.places.code(line)}`, puts other numbers into {name or 'a value'} through .data. What follows computes with them, "
-            f"and backward() in line {each.line} as if nothing had happened there.",
+            f"Line {line}, `{seen.places.code(line)}`, puts other numbers into {name or 'a value'} through .data. The "
+            f"lines below compute with them, but backward() in line {each.line} computes as if nothing had happened.",
             f"Give the new value a name, with its history: `{name or 'h'} = …` without .data.", [name] if name else [],
             [line or 0, each.line or 0], 7, path=[nr], cut=nr, share=0.9,
         )  # fmt: skip
@@ -150,10 +151,11 @@ def _functions(seen: Observation) -> Iterator[Finding]:
         yield Finding(
             "wrong-backward", line, not stands_in,
             f"The backward of {check.name}{f' in line {line}' if line else ''} {what} what its own forward does: {check.text}."
-            + (" The sign is turned round." if check.opposite else "")
+            + (" The sign is reversed." if check.opposite else "")
             + (" The forward is flat there, so this may be a straight-through estimator." if check.flat else "")
-            + (" The forward gives back its input, so this may be meant." if check.identity and not check.flat else ""),
-            "Hold it against numbers while you write it: `T.autograd.gradcheck(F.apply, inputs)` in float64.", [check.name],
+            + (" The forward returns its input, so this may be intended." if check.identity and not check.flat else ""),
+            "Check it against measured slopes while you write it: `T.autograd.gradcheck(F.apply, "
+            "inputs)` in float64.", [check.name],
             [line or 0, *([span[1]] if span else []), check.call or 0], 7, share=0.9 if not stands_in else 0.2,
         )  # fmt: skip
 
@@ -173,7 +175,9 @@ def _uphill(seen: Observation) -> Iterator[Finding]:
         "reversed", line, False,
         f"Line {line}, `{code}`, adds the gradient to {listed(names)}, which goes uphill: {number(losses[0])} → {number(losses[-1])} in {len(losses)} "
         "passes.",
-        "Subtract it, to make the loss smaller.", names, [line or 0], 7, (code, code.replace("+=", "-=")) if "+=" in code else None, share=0.9,
+        "Subtract it to "
+        "make the loss "
+        "smaller.", names, [line or 0], 7, (code, code.replace("+=", "-=")) if "+=" in code else None, share=0.9,
     )  # fmt: skip
 
 
@@ -196,9 +200,9 @@ def _steps_uphill(seen: Observation) -> Iterator[Finding]:
         line = held.line if held.maximises else next(iter((*hooked, *changed)), steps[0].line)
         yield Finding(
             "reversed", line, False,
-            f"Each of {len(steps)} steps went along the gradient that backward() brought, in place of against it, and the loss rises: "
-            f"{number(losses[0])} → {number(losses[-1])}. Line {line}, `{seen.places.code(line)}`, "
-            + ("asks for that: maximize=True." if held.maximises else "turns the sign."),
+            f"Each of {len(steps)} steps went along the gradient from backward() instead of against it, and the loss "
+            f"rises: {number(losses[0])} → {number(losses[-1])}. Line {line}, `{seen.places.code(line)}`, "
+            + ("asks for that: maximize=True." if held.maximises else "reverses the sign."),
             "Leave the sign of the gradient to the optimiser, which subtracts it.", seen.called(held.leaves), [line or 0, steps[0].line or 0], 7,
             share=0.9,
         )  # fmt: skip
@@ -236,7 +240,8 @@ def _used_twice(seen: Observation) -> Iterator[Finding]:
             yield Finding(
                 "used-twice", line, False,
                 f"Lines {' and '.join(str(one) for one in lines)} both use {twin.path}, and nothing uses {part.path}, which has the same shape.",
-                f"Use {short} in one of the two, if that was meant.", names, [one for one in reversed(lines) if one], 7, change, share=0.6,
+                f"Use {short} in one of the "
+                "two, if that was intended.", names, [one for one in reversed(lines) if one], 7, change, share=0.6,
             )  # fmt: skip
             break
 
@@ -253,8 +258,8 @@ def _repeated(seen: Observation) -> Iterator[Finding]:
         code = seen.places.code(line)
         yield Finding(
             "used-twice", line, False,
-            f"Line {line}, `{code}`, puts one {part.kind} into {part.repeated} places: a layer is not copied by that, and all "
-            "of them share its weights.",
+            f"Line {line}, `{code}`, puts one {part.kind} into {part.repeated} places: this does not copy the layer, "
+            "so all of them share its weights.",
             f"Make one for each place: `[T.nn.{part.kind}(…) for _ in range({part.repeated})]`.", [part.path], [line or 0, part.line or 0], 7, share=0.6,
         )  # fmt: skip
 
@@ -287,8 +292,9 @@ def _unseeded(seen: Observation) -> Iterator[Finding]:
         code = seen.places.code(maker)
         yield Finding(
             "unseeded", maker, False,
-            f"Line {line} begins the same training {len(found)} times, and line {maker}, `{code}`, from other random numbers each time: the first "
-            f"loss is {number(began[0].loss)} in one run and {number(began[1].loss or 0.0)} in another. Part of what differs between them is chance.",
+            f"Line {line} starts the same training {len(found)} times, and line {maker}, `{code}`, starts from other "
+            f"random numbers each time: the first loss is {number(began[0].loss)} in one run and "
+            f"{number(began[1].loss or 0.0)} in another. Part of what differs between them is chance.",
             "Seed before each run that you compare, `T.manual_seed(0)`, and give a shuffling loader its own generator; or average over "
             "several seeds.", [], [maker, line], 7, share=0.1,
         )  # fmt: skip

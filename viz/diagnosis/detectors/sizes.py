@@ -157,8 +157,8 @@ def _finding(
             f"{number(factor)} of itself each time: from {number(begins)} to {number(ends)}. {listed(names)} gets {number(size)}, where another gets {number(other)}."
         )
         fix = (
-            "Use relu or tanh in place of sigmoid, weights of the size 1/sqrt(n) (nn.init.xavier_uniform_), a residual x + f(x), or "
-            "normalization between the layers; in a recurrence an LSTM or GRU."
+            "Use relu or tanh instead of sigmoid, weights of the size 1/sqrt(n) (nn.init.xavier_uniform_), a residual "
+            "x + f(x), or normalization between the layers; in a recurrence an LSTM or GRU."
         )
     else:
         text = (

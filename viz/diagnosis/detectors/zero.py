@@ -154,19 +154,21 @@ def _of_op(seen: Observation, op: Ran, out: Seen, given: Seen, chain: list[int])
     if op.name in FLAT:
         kind, certain = "flat", True
         text = f"{code} `{op.name}` is flat: its slope is 0 everywhere, so no gradient passes."
-        fix = "Use a smooth stand-in (tanh, sigmoid), or a straight-through estimator: `x + (x.round() - x).detach()`."
+        fix = (
+            "Use a smooth replacement (tanh, sigmoid), or a straight-through estimator: `x + (x.round() - x).detach()`."
+        )
     elif op.name in ("softmax", "log_softmax") and _one_class(op, out):
         kind, certain = "saturated", True
         text = f"{code} `{op.name}` over a dimension of length 1 is constant, so its slope is 0."
-        fix = "For one output use sigmoid with binary_cross_entropy_with_logits; softmax needs two classes or more."
+        fix = "For one output use sigmoid with binary_cross_entropy_with_logits; softmax needs at least two classes."
     elif op.name in CLAMPS and op.name not in RELUS:
         kind = "clamp"
         text = f"{code} `{op.name}` holds every number at its bound (its input reaches {number(given.peak or 0)}), and its slope is 0 there."
-        fix = "Scale what goes in, so that it lies within the bounds, or clamp only what you report."
+        fix = "Scale the input so that it lies within the bounds, or clamp only what you report."
     elif op.name in RELUS:
         kind = "dead-relu"
         text = f"{code} `{op.name}` gives 0 for every input it saw, and its slope is 0 there."
-        fix = "Begin with a bias of 0 and a smaller learning rate, or use leaky_relu."
+        fix = "Start with a bias of 0 and a smaller learning rate, or use leaky_relu."
         writer = _writer(seen, given)
         if writer:
             line, lines = writer, [writer, *lines]
@@ -179,24 +181,24 @@ def _of_op(seen: Observation, op: Ran, out: Seen, given: Seen, chain: list[int])
         kind = "times-zero"
         what, source = zero
         text = f"{code} `{op.name}` multiplies by {what}, which is 0 everywhere."
-        fix = "Look at where that 0 comes from: a weight of the loss, a mask that lets nothing through, a layer that begins at 0."
+        fix = "Find out where that 0 comes from: a weight of the loss, a mask that lets nothing through, or a layer that starts at 0."
         if source and source != line:
             lines = [op.line or 0, source]
     elif op.name in CHOICES:
         kind = "times-zero"
-        text = f"{code} `{op.name}` chooses nothing of what it was given: no gradient passes."
+        text = f"{code} `{op.name}` selects nothing from its input: no gradient passes."
         fix = "Look at the condition: it lets nothing through."
     elif "norm" in op.name and out.peak == 0:
         kind = "norm-at-zero"
         text = f"{code} `{op.name}` of a vector of zeros has a corner, where its slope is taken as 0."
-        fix = "Compare squared distances, or begin where the two are not the same."
+        fix = "Compare squared distances, or start where the two are not the same."
     elif op.name.endswith(".apply"):
         kind = "wrong-backward"
-        text = f"{code} the backward of this Function gives zeros."
-        fix = "Hold it against numbers with gradcheck."
+        text = f"{code} the backward of this Function returns zeros."
+        fix = "Check it with gradcheck."
     else:
         kind = "zero"
-        text = f"{code} `{op.name}` got a gradient and sent only zeros on."
+        text = f"{code} `{op.name}` received a gradient and passed on only zeros."
         fix = "Look at its inputs: the function is flat there."
     return Finding(kind, line, certain, text, fix, [], lines, 2, where=op.where, path=path, cut=out.nr)
 
@@ -263,14 +265,14 @@ def _twice_softmax(seen: Observation) -> Iterator[Finding]:
         line = _layer(seen, maker)
         code = seen.places.code(line)
         if name == "nll_loss":
-            text = f"Line {line}, `{code}`: nll_loss in line {op.line} takes logarithms of probabilities, and is given those of `{maker.name}`."
-            fix = "Use log_softmax in place of softmax, or cross_entropy on the scores."
+            text = f"Line {line}, `{code}`: nll_loss in line {op.line} takes logarithms of probabilities, but receives the output of `{maker.name}`."
+            fix = "Use log_softmax instead of softmax, or cross_entropy on the scores."
         else:
             text = (
                 f"Line {line}, `{code}`: `{name}` in line {op.line} takes the scores themselves and applies {'softmax' if 'entropy_with' not in name else 'sigmoid'} "
                 f"itself. After `{maker.name}` all scores lie between 0 and 1, and the gradient is a fraction of what it should be."
             )
-            fix = f"Hand the scores to `{name}` as they are; use `{maker.name}` only to report probabilities."
+            fix = f"Pass the scores to `{name}` unchanged, and use `{maker.name}` only to report probabilities."
         change = None
         if code.count("log_softmax") == 0 and code.count("softmax(") == 1 and name == "nll_loss":
             change = code, code.replace("softmax(", "log_softmax(")
@@ -323,8 +325,9 @@ def _equal_units(seen: Observation) -> Iterator[Finding]:
         names = seen.called([leaf.nr])
         yield Finding(
             "equal-units", line, True,
-            f"All {leaf.shape[0]} rows of {listed(names)} are the same, and after {len(same)} steps they still are: equal weights get "
-            "equal gradients, so the layer is as good as one unit.",
-            "Begin with random numbers, as layers do by themselves; a constant is for biases only.", names, [line or 0], 2,
+            f"All {leaf.shape[0]} rows of {listed(names)} are the same, and they still are after {len(same)} steps. "
+            "Equal weights get equal gradients, so the layer works like a single unit.",
+            "Start with random numbers, as layers do by default. Use a constant only for "
+            "biases.", names, [line or 0], 2,
             share=0.5,
         )  # fmt: skip
