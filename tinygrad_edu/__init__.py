@@ -172,6 +172,7 @@ _LATER = {
     },
     "autocast": "compat.outside.amp",
     "GradScaler": "compat.outside.amp",
+    **dict.fromkeys(("get_autocast_dtype", "is_autocast_cpu_enabled", "is_autocast_enabled"), "compat.outside.amp"),
     "vmap": "func",
     **dict.fromkeys(("binomial", "poisson"), "distributions.draws"),
     "default_generator": "random",

@@ -215,8 +215,13 @@ class finfo:
     """Machine limits of a floating-point type: `bits`, `eps`, `max`, `min`, `tiny`, `smallest_normal`, `resolution`."""
 
     def __init__(self, type: dtype | None = None) -> None:
-        info = np.finfo((type or _default).numpy)
         self.dtype = (type or _default).name
+        if type is bfloat16:
+            self.bits, self.eps, self.resolution = 16, 0.0078125, 0.01
+            self.max, self.tiny = 3.3895313892515355e38, 1.1754943508222875e-38
+            self.min, self.smallest_normal = -self.max, self.tiny
+            return
+        info = np.finfo((type or _default).numpy)
         self.bits = int(info.bits)
         self.eps, self.max, self.min = float(info.eps), float(info.max), float(info.min)
         self.tiny = self.smallest_normal = float(info.tiny)

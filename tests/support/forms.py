@@ -432,6 +432,12 @@ T.nn.functional.avg_pool3d(T.ones(1, 1, 4, 4, 4), 2, padding=2)
 """
 
 OF_AUTOGRAD = r"""
+x = T.rand(1, 1, 4, requires_grad=True); n = T.nn.functional.interpolate(x, size=6, mode='linear').grad_fn; out = n.name(), n._saved_output_size, n._saved_align_corners, n._saved_scales, n._saved_self_sym_sizes
+x = T.rand(1, 1, 4, 4, requires_grad=True); n = T.nn.functional.interpolate(x, scale_factor=2, mode='nearest').grad_fn; out = n._saved_output_size, n._saved_scales_h, n._saved_scales_w, hasattr(n, '_saved_align_corners')
+x = T.rand(1, 1, 4, 4, 4, requires_grad=True); F = T.nn.functional; n = F.avg_pool3d(x, 2).grad_fn; m = F.max_pool3d(x, 2).grad_fn; out = n._saved_kernel_size, n._saved_stride, n._saved_divisor_override, n._saved_count_include_pad, m._saved_dilation, m._saved_ceil_mode
+x = T.tensor([[1., 1.], [1., 1.], [2., 1.]], requires_grad=True); out = [T.unique_consecutive(x, return_inverse=True, return_counts=True, dim=d) for d in (0, 1, None)], T.unique_consecutive(x).grad_fn.name()
+out = T.is_autocast_enabled(), T.is_autocast_cpu_enabled(), str(T.get_autocast_dtype('cpu')), str(T.finfo(T.bfloat16)), T.finfo(T.bfloat16).max, T.finfo(T.bfloat16).bits
+b = T.backends; out = b.cudnn.enabled, b.cudnn.benchmark, b.cudnn.deterministic, b.cudnn.allow_tf32, b.cuda.matmul.allow_tf32, b.mkldnn.is_available(), b.mkl.is_available(), b.cudnn.version(), b.cudnn.is_available(), b.mps.is_available()
 x = T.ones(1, requires_grad=True); del x.requires_grad
 out = T.autograd.SavedTensor()
 x = T.rand(2, requires_grad=True); o = x.clone()\nwith T.no_grad(): x.set_(T.ones(2))\nT.autograd.grad(o.sum(), x)

@@ -89,6 +89,9 @@ class Switches:
     __path__: list[str] = []  # noqa: RUF012
     __spec__ = None
 
+    def __init__(self, **known: Any) -> None:
+        vars(self).update(known)
+
     def __getattr__(self, name: str) -> Any:
         if name.startswith("__"):
             raise AttributeError(name)

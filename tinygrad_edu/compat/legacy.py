@@ -17,7 +17,13 @@ __all__ = [
     "preserve_format", "set_num_threads", "use_deterministic_algorithms",
 ]  # fmt: skip
 
-backends = absent.Switches()
+# What PyTorch's switches show at first, where a program may print them.
+backends = absent.Switches(
+    cudnn=absent.Switches(enabled=True, benchmark=False, deterministic=False, allow_tf32=True, version=lambda: None),
+    mkldnn=absent.Switches(enabled=True, is_available=lambda: True),
+    cuda=absent.Switches(matmul=absent.Switches(allow_tf32=False)),
+    **{name: absent.Switches(is_available=lambda: True) for name in ("mkl", "openmp")},
+)
 # So that it may be imported as well: `import tinygrad_edu.backends.cudnn as cudnn`.
 sys.modules["tinygrad_edu.backends"] = backends  # type: ignore[assignment]
 sys.modules["tinygrad_edu.backends.cudnn"] = backends.cudnn

@@ -233,21 +233,36 @@ def put(input, index, source, accumulate=False):
     return reshape(functions["index_put"](flat, places, reshape(source, (-1,)), accumulate), input.shape)
 
 
+class UniqueConsecutive(Op):
+    """The elements, or the slices along `dim`, that differ from the one before; the place of each among them; how many there are."""
+
+    non_differentiable = (1, 2)
+
+    def forward(self, *, dim):
+        rows = self.reshape(-1, 1) if dim is None else np.moveaxis(self, dim, 0).reshape(self.shape[dim], -1)
+        first = np.ones(len(rows), bool)
+        first[1:] = (rows[1:] != rows[:-1]).any(1)
+        chosen = self.reshape(-1)[first] if dim is None else np.compress(first, self, dim)
+        place = np.cumsum(first) - 1
+        return (
+            chosen,
+            place.reshape(self.shape) if dim is None else place,
+            np.diff(np.append(np.flatnonzero(first), len(rows))),
+        )
+
+    def grad_self(grad):
+        raise NotImplementedError(
+            "the derivative for 'unique_consecutive' is not implemented. Which elements are equal changes by jumps; pick them by "
+            "an index instead."
+        )
+
+
 @public()
 def unique_consecutive(input, return_inverse=False, return_counts=False, dim=None):
-    """The elements without those that equal the one before."""
-    if dim is not None:
-        raise NotImplementedError(
-            "unique_consecutive along a dimension is not built: compare neighbours with != and any()."
-        )
-    flat = input._data.reshape(-1)
-    first = np.concatenate([[True], flat[1:] != flat[:-1]]) if flat.size else np.zeros(0, bool)
-    results = [wrap(flat[first])]
-    if return_inverse:
-        results.append(wrap((np.cumsum(first) - 1).reshape(input.shape)))
-    if return_counts:
-        results.append(wrap(np.diff(np.append(np.flatnonzero(first), flat.size))))
-    return results[0] if len(results) == 1 else tuple(results)
+    """The elements, or the slices along `dim`, without those that equal the one before."""
+    found = UniqueConsecutive.apply(input, dim=None if dim is None else axis_of(dim, input.ndim))
+    kept = tuple(x for x, wanted in zip(found, (True, return_inverse, return_counts), strict=True) if wanted)
+    return kept[0] if len(kept) == 1 else kept
 
 
 @public()

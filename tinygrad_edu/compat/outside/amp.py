@@ -7,6 +7,7 @@ import warnings
 from collections.abc import Callable
 from typing import Any
 
+from ... import dtypes
 from .scaling import GradScaler
 
 __all__ = ["GradScaler", "autocast", "custom_bwd", "custom_fwd", "is_autocast_available"]
@@ -48,6 +49,26 @@ class autocast:
 def is_autocast_available(device_type: str) -> bool:
     """False: see `autocast`."""
     return False
+
+
+def is_autocast_enabled(device_type: str = "cuda") -> bool:
+    """False: see `autocast`."""
+    return False
+
+
+def is_autocast_cpu_enabled() -> bool:
+    """The older form of `is_autocast_enabled("cpu")`."""
+    warnings.warn(
+        "torch.is_autocast_cpu_enabled() is deprecated. Please use torch.is_autocast_enabled('cpu') instead.",
+        DeprecationWarning,
+        stacklevel=2,
+    )
+    return False
+
+
+def get_autocast_dtype(device_type: str) -> Any:
+    """What PyTorch's autocast computes in: bfloat16 on the CPU, float16 on a GPU."""
+    return dtypes.bfloat16 if device_type == "cpu" else dtypes.float16
 
 
 def custom_fwd(fwd: Callable[..., Any] | None = None, **settings: Any) -> Any:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import itertools
 import math
 import warnings
@@ -202,26 +203,40 @@ def _add_at(room, axis, places, values):
     room[(slice(None),) * axis + (different,)] += np.add.reduceat(values, first, axis)
 
 
-def _resampler(kind):
-    """The op of one mode, and its transpose, under PyTorch's names."""
+def told(function, given, settings=()):
+    """`function` under a signature of these names: what a rule asks for is kept, and shown by the node, under its name."""
+    kinds = ((given, inspect.Parameter.POSITIONAL_OR_KEYWORD), (settings, inspect.Parameter.KEYWORD_ONLY))
+    function.__signature__ = inspect.Signature([inspect.Parameter(n, kind) for names, kind in kinds for n in names])
+    return function
+
+
+def _resampler(kind, n):
+    """The op of one mode, and its transpose, under PyTorch's names, with what PyTorch's nodes show."""
+    scales = ("scales",) if n == 1 else ("scales_d", "scales_h", "scales_w")[3 - n :]
+    shown = ("output_size", *(() if "Nearest" in kind else ("align_corners",)), *scales)
 
     class Forward(Resample, name=f"Upsample{kind}Backward0"):
-        forward = Resample.forward
+        def forward(self, *, _ways, **about):
+            return Resample.forward(self, ways=_ways, size=None)
 
-        def grad_self(grad, ways, size):
-            return Backward.apply(grad, ways=ways, size=size)
+        def grad_self(grad, size, *about):
+            return Backward.apply(grad, _ways=about[-1], _size=size)
+
+        forward = told(forward, ("self",), (*shown, "_ways"))
+        grad_self = told(grad_self, ("grad", "self_sym_sizes", *shown, "_ways"))
 
     class Backward(Spread, name=f"Upsample{kind}BackwardBackward0"):
-        forward = Spread.forward
+        def forward(self, *, _ways, _size):
+            return Spread.forward(self, ways=_ways, size=_size)
 
-        def grad_self(grad, ways, size):
-            return Forward.apply(grad, ways=ways, size=size)
+        def grad_self(grad, _ways, _size):
+            return Forward.apply(grad, _ways=_ways, **dict.fromkeys(shown))
 
     return Forward
 
 
 _RESAMPLERS = {
-    (mode, n): _resampler(kind)
+    (mode, n): _resampler(kind, n)
     for mode, n, kind in (
         ("nearest", 1, "Nearest1D"), ("nearest", 2, "Nearest2D"), ("nearest", 3, "Nearest3D"),
         ("nearest-exact", 1, "NearestExact1D"), ("nearest-exact", 2, "NearestExact2D"), ("nearest-exact", 3, "NearestExact3D"),
@@ -302,7 +317,10 @@ def interpolate(
         else:
             ways.append(_lines(old, new, step, align_corners))
     op = _RESAMPLERS[mode + " antialias" if antialias else mode, n]
-    return op.apply(input, ways=tuple(ways), size=tuple(input.shape))
+    about = {} if near else {"align_corners": bool(align_corners)}
+    names = ("scales",) if n == 1 else ("scales_d", "scales_h", "scales_w")[3 - n :]
+    about |= {name: None if f is None else float(f) for name, f in zip(names, factors, strict=True)}
+    return op.apply(input, output_size=tuple(sizes), _ways=tuple(ways), **about)
 
 
 def _places_between(old, new, step, align_corners):

@@ -12,7 +12,7 @@ from ..op import Op, linear
 from ..shapes.shape import reshape, squeeze, unsqueeze
 from .convolution import as_tuple
 from .pooling import _count
-from .resampling import Resample, Spread, Taps
+from .resampling import Resample, Spread, Taps, told
 
 _NN, _BOTH = (nn_functions,), (functions, nn_functions)
 
@@ -21,46 +21,54 @@ _NN, _BOTH = (nn_functions,), (functions, nn_functions)
 
 
 class _Largest(Op, name="MaxPoolBackward0"):
-    """The element of each window that is at the place `at` among the last `dims` dimensions, and the place."""
+    """The element of each window that is at the place `_at` among the last `_dims` dimensions, and the place."""
 
-    def forward(self, *, at, dims):
-        leading = self.shape[: self.ndim - dims]
-        flat = np.take_along_axis(self.reshape(*leading, -1), at.reshape(*leading, -1), -1)
-        return flat.reshape(at.shape), at
+    def forward(self, *, _at, _dims):
+        leading = self.shape[: self.ndim - _dims]
+        flat = np.take_along_axis(self.reshape(*leading, -1), _at.reshape(*leading, -1), -1)
+        return flat.reshape(_at.shape), _at
 
-    def jvp(tangent, dims, result1):
-        leading = tuple(tangent.shape[: tangent.ndim - dims])
+    def jvp(tangent, _dims, result1):
+        leading = tuple(tangent.shape[: tangent.ndim - _dims])
         flat = take_along(reshape(tangent, (*leading, -1)), len(leading), reshape(result1, (*leading, -1)))
         return reshape(flat, tuple(result1.shape)), None
 
 
-def _named(kind):
+def _named(kind, shown):
     class Largest(_Largest, name=f"{kind}Backward0"):
         non_differentiable = (1,)
-        forward = _Largest.forward
+
+        def forward(self, *, _at, _dims, **about):
+            return _Largest.forward(self, _at=_at, _dims=_dims)
 
         # Asked for its shape alone, and kept, hence checked, as PyTorch does.
-        def grad_self(grad, self, dims, result1):
-            grad, sizes = grad[0], tuple(self.shape)
+        def grad_self(grad, self, result1, *about):
+            grad, sizes, dims = grad[0], tuple(self.shape), about[-1]
             leading, inner = sizes[: len(sizes) - dims], sizes[len(sizes) - dims :]
             flat = (*leading, math.prod(grad.shape[len(leading) :]))
             room = (*leading, math.prod(inner))
             return reshape(put_along(reshape(grad, flat), room, len(leading), reshape(result1, flat)), sizes)
 
+        forward = told(forward, ("self",), (*shown, "_at", "_dims"))
+        grad_self = told(grad_self, ("grad", "self", "result1", *shown, "_dims"))
         jvp = _Largest.jvp
 
     return Largest
 
 
 _OPS = {
-    kind: _named(kind)
-    for kind in (
-        "MaxPool3DWithIndices", "AdaptiveMaxPool2D", "AdaptiveMaxPool3D", "FractionalMaxPool2D", "FractionalMaxPool3D",
-    )
-}  # fmt: skip
+    kind: _named(kind, shown)
+    for kind, shown in {
+        "MaxPool3DWithIndices": ("kernel_size", "stride", "padding", "dilation", "ceil_mode"),
+        "AdaptiveMaxPool2D": (),
+        "AdaptiveMaxPool3D": (),
+        "FractionalMaxPool2D": ("kernel_size", "output_size"),
+        "FractionalMaxPool3D": ("kernel_size", "output_size"),
+    }.items()
+}
 
 
-def _chosen(op, input, windows):
+def _chosen(op, input, windows, **about):
     """The largest of each window, and its place. `windows` holds for each dimension which elements each window has, (counts,
     room), -1 where it has fewer; with a first dimension, each of the planes has windows of its own."""
     dims = len(windows)
@@ -86,7 +94,7 @@ def _chosen(op, input, windows):
     winner = np.where(_at(there, winner), winner, there.argmax(-1))
     winner = np.where(nan.any(-1), values.shape[-1] - 1 - nan[..., ::-1].argmax(-1), winner)
     places = _at(np.broadcast_to(at, values.shape), winner)
-    return _OPS[op].apply(input, at=places.reshape(*leading, *counts), dims=dims)
+    return _OPS[op].apply(input, _at=places.reshape(*leading, *counts), _dims=dims, **about)
 
 
 def _at(values, place):
@@ -117,6 +125,7 @@ def _arguments(name, input, kernel_size, stride, padding):
 @public(where=_BOTH, method=False)
 def max_pool3d(input, kernel_size, stride=None, padding=0, dilation=1, ceil_mode=False, return_indices=False):
     """The largest of each window of volumes (N, C, D, H, W); with `return_indices` also where it is."""
+    given = stride
     kernel, stride, padding = _arguments("max_pool3d", input, kernel_size, stride, padding)
     dilation = as_tuple(dilation, 3)
     windows = []
@@ -125,7 +134,14 @@ def max_pool3d(input, kernel_size, stride=None, padding=0, dilation=1, ceil_mode
         windows.append(np.where((at >= 0) & (at < n), at, -1))
     if any(not len(w) for w in windows):
         _out_of_room(tuple(input.shape[-4:]), [len(w) for w in windows])
-    values, places = _chosen("MaxPool3DWithIndices", input, windows)
+    about = {
+        "kernel_size": kernel,
+        "stride": () if given is None else stride,
+        "padding": padding,
+        "dilation": dilation,
+        "ceil_mode": ceil_mode,
+    }
+    values, places = _chosen("MaxPool3DWithIndices", input, windows, **about)
     return (values, places) if return_indices else values
 
 
@@ -206,7 +222,7 @@ def _fractional(name, dims, input, kernel_size, output_size, output_ratio, retur
             steps = np.arange(m - 1, dtype=sample.dtype)
             start[:, :-1] = ((steps + sample) * step).astype(np.int64) - (sample * step).astype(np.int64)
         windows.append(start[:, :, None] + np.arange(k))
-    values, places = _chosen(f"FractionalMaxPool{dims}D", input, windows)
+    values, places = _chosen(f"FractionalMaxPool{dims}D", input, windows, kernel_size=kernel, output_size=tuple(counts))
     return (values, places) if return_indices else values
 
 
@@ -233,49 +249,46 @@ def fractional_max_pool3d(
 # --- the mean ----------------------------------------------------------------------------------------------------------
 
 
-class _Mean(Op, name="MeanOfWindowsBackward0"):
-    """Sums along each dimension over how many elements each window counts."""
+def _named_mean(kind, shown):
+    class Mean(Op, name=f"{kind}Backward0"):
+        """Sums along each dimension over how many elements each window counts."""
 
-    def forward(self, *, ways, size, divisor):
-        return Resample.forward(self, ways=ways, size=size) / divisor
-
-    jvp = linear
-
-
-class _Share(Op, name="MeanOfWindowsBackwardBackward0"):
-    """The transpose: each value goes in equal parts to the elements it is the mean of."""
-
-    def forward(self, *, ways, size, divisor):
-        return Spread.forward(self / divisor, ways=ways, size=size)
-
-    jvp = linear
-
-
-def _named_mean(kind):
-    class Mean(_Mean, name=f"{kind}Backward0"):
-        forward = _Mean.forward
+        def forward(self, *, _ways, _divisor, **about):
+            return Resample.forward(self, ways=_ways, size=None) / _divisor
 
         # Asked for its shape alone, and kept, hence checked, as PyTorch does.
-        def grad_self(grad, self, ways, size, divisor):
-            return Share.apply(grad, ways=ways, size=size, divisor=divisor)
+        def grad_self(grad, self, *about):
+            return Share.apply(grad, _ways=about[-2], _divisor=about[-1], _size=tuple(self.shape))
 
-    class Share(_Share, name=f"{kind}BackwardBackward0"):
-        forward = _Share.forward
+        forward = told(forward, ("self",), (*shown, "_ways", "_divisor"))
+        grad_self = told(grad_self, ("grad", "self", *shown, "_ways", "_divisor"))
+        jvp = linear
 
-        def grad_self(grad, ways, size, divisor):
-            return Mean.apply(grad, ways=ways, size=size, divisor=divisor)
+    class Share(Op, name=f"{kind}BackwardBackward0"):
+        """The transpose: each value goes in equal parts to the elements it is the mean of."""
+
+        def forward(self, *, _ways, _divisor, _size):
+            return Spread.forward(self / _divisor, ways=_ways, size=_size)
+
+        def grad_self(grad, _ways, _divisor):
+            return Mean.apply(grad, _ways=_ways, _divisor=_divisor, **dict.fromkeys(shown))
+
+        jvp = linear
 
     return Mean
 
 
-AvgPool3D, AdaptiveAvgPool3D = _named_mean("AvgPool3D"), _named_mean("AdaptiveAvgPool3D")
+AvgPool3D = _named_mean(
+    "AvgPool3D", ("kernel_size", "stride", "padding", "ceil_mode", "count_include_pad", "divisor_override")
+)
+AdaptiveAvgPool3D = _named_mean("AdaptiveAvgPool3D", ())
 
 
-def _means(op, input, windows, numbers):
+def _means(op, input, windows, numbers, **about):
     """The mean of each window of volumes, with or without a batch; it counts `numbers` elements along each dimension."""
     ways = tuple(Taps(w) for w in windows)
     divisor = (np.einsum("i,j,k->ijk", *numbers) if isinstance(numbers, list) else numbers).astype(input._data.dtype)
-    return op.apply(input, ways=ways, size=tuple(input.shape), divisor=divisor)
+    return op.apply(input, _ways=ways, _divisor=divisor, **about)
 
 
 @public(where=_NN, method=False)
@@ -283,6 +296,7 @@ def avg_pool3d(
     input, kernel_size, stride=None, padding=0, ceil_mode=False, count_include_pad=True, divisor_override=None
 ):
     """The mean of each window of volumes (N, C, D, H, W)."""
+    given = stride
     kernel, stride, padding = _arguments("avg_pool3d", input, kernel_size, stride, padding)
     if divisor_override == 0:
         raise RuntimeError("divisor must be not zero")
@@ -295,7 +309,15 @@ def avg_pool3d(
         numbers.append(end - start if count_include_pad else np.minimum(end, n) - np.maximum(start, 0))
     if any(not len(w) for w in windows):
         _out_of_room(tuple(input.shape[-4:]), [len(w) for w in windows])
-    return _means(AvgPool3D, input, windows, numbers if divisor_override is None else np.asarray(divisor_override))
+    about = {
+        "kernel_size": kernel,
+        "stride": () if given is None else stride,
+        "padding": padding,
+        "ceil_mode": ceil_mode,
+    }
+    about |= {"count_include_pad": count_include_pad, "divisor_override": divisor_override}
+    counted = numbers if divisor_override is None else np.asarray(divisor_override)
+    return _means(AvgPool3D, input, windows, counted, **about)
 
 
 @public(where=_NN, method=False)
