@@ -19,6 +19,11 @@ def test_no_name_lets_every_attribute_pass() -> None:
     assert "def __getattr__" not in STUB.read_text(encoding="utf-8")
 
 
+@pytest.mark.parametrize("name", ["__add__", "__mul__", "__matmul__", "__mod__"])
+def test_an_operator_is_declared(name: str) -> None:
+    assert f"    def {name}(" in STUB.read_text(encoding="utf-8")
+
+
 @pytest.mark.parametrize("name", ["exp", "add", "sum", "reshape", "mul_", "detach"])
 def test_a_method_is_declared_with_the_result_and_the_parameters_that_it_has(name: str) -> None:
     declared = re.search(rf"    def {name}\((.*)\) -> (.*): \.\.\.", STUB.read_text(encoding="utf-8"))

@@ -42,6 +42,7 @@ NOT_BOUND = {
     "__dict__",
     "__weakref__",
     "__doc__",
+    "__module__",
     "__annotations__",
     "__abstractmethods__",
     "_volatile",
@@ -59,7 +60,7 @@ def names() -> list[str]:
         for node in ast.walk(tree)
         if isinstance(node, ast.AnnAssign) and isinstance(node.target, ast.Name)
     }
-    kept = [name for name in vars(tensor) if name not in vars(object) and not name.startswith("__m")]
+    kept = [name for name in vars(tensor) if name not in vars(object)]
     absent = {name for name in kept if type(vars(tensor)[name]).__name__ == "_Absent"}
     return sorted(set(kept) - own - absent - NOT_BOUND)
 

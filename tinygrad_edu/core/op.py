@@ -98,6 +98,7 @@ class Op(Node):
     _as_arrays: Any  # the settings with arrays for the tensors among them
     _show: Any  # lets an output be a view of the first input
     _beside: Any  # what the unusual modes add to a run
+    jvp: Any  # how tangents travel in forward mode
     _what_to_save: Any  # the names that some needed rule asks for
     _record: Any  # `Plan.record`, where a gradient cannot be sent to all inputs that ask for one
     _source: Any  # where what a rule calls by a name comes from

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import builtins
+from typing import Literal
 
 import numpy as np
 
@@ -140,7 +141,7 @@ def histc(input, bins=100, min=0, max=0):
 @public(method=False)
 def searchsorted(sorted_sequence, values, *, out_int32=False, right=False, side=None, sorter=None):
     """At which places `values` would have to be put in, so that the sequence stays sorted (or is, by `sorter`)."""
-    where_ = "right" if right or side == "right" else "left"
+    where_: Literal["left", "right"] = "right" if right or side == "right" else "left"
     rows, wanted = sorted_sequence._data, np.asarray(getattr(values, "_data", values))
     if sorter is not None:
         rows = np.take_along_axis(rows, sorter._data, -1)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -12,13 +12,11 @@ from ..autograd.inplace import check_inplace, rebase_history, refuse_shared_memo
 from ..autograd.saved_tensor import keep_outputs, pack_all
 from ..autograd.variable import volatile
 from ..core.node import bump_version, gradient_edge
+from ..core.op import Op
 from ..core.state import quiet, thread
 from ..core.tensor import Tensor, wrap
 from .operands import as_arrays, check_fits, promoted, refuse_mismatch
 from .tangents import push_tangents
-
-if TYPE_CHECKING:
-    from .op import Op
 
 __all__ = ["write"]
 
@@ -30,7 +28,7 @@ def write(op: type[Op], target: Tensor, others: tuple, settings: dict[str, Any])
     inputs = (target, *others)
     if volatile.seen and volatile.reaches(inputs):
         check_inplace(target, target.requires_grad)
-        return volatile.write(op.apply_, *inputs, **settings)
+        return volatile.write(lambda t, *rest, **given: write(op, t, rest, given), *inputs, **settings)
     state = thread.state
     differentiable = target._data.dtype.kind == "f" and op._differentiable
     record = differentiable and state.recording and any(isinstance(x, Tensor) and x.requires_grad for x in inputs)

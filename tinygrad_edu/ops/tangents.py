@@ -4,13 +4,11 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from ..autograd import forward_ad
+from ..core.op import Op
 from ..tensor import Tensor
-
-if TYPE_CHECKING:
-    from .op import Op
 
 __all__ = ["elementwise", "linear", "push_tangents"]
 

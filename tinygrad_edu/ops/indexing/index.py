@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import operator
 import warnings
+from typing import Any
 
 import numpy as np
 
@@ -302,7 +303,7 @@ def _window(input, key):
             raise TypeError(
                 "new(): invalid data type 'str'. An index is made of whole numbers, slices, None, … or booleans."
             )
-        rest = slice(None)
+        rest: Any = slice(None)
         if item is None:
             out = unsqueeze(out, dim)
         elif isinstance(item, slice):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import builtins
 import math
+from typing import Any
 
 import numpy as np
 
@@ -30,7 +31,7 @@ def inner(input, other):
 def tensordot(a, b, dims=2):
     """The sums of products over pairs of dimensions: the last `dims` of `a` with the first of `b`, or as listed."""
     if isinstance(dims, int | np.integer):
-        left, right = list(range(a.ndim - dims, a.ndim)), list(range(dims))
+        left, right = [*range(a.ndim - int(dims), a.ndim)], [*range(int(dims))]
     else:
         left, right = ([d] if isinstance(d, int | np.integer) else list(d) for d in dims)
     left, right = [axis_of(d, a.ndim) for d in left], [axis_of(d, b.ndim) for d in right]
@@ -83,7 +84,8 @@ def einsum(equation, *operands):
     term, value = _diagonals(terms[0], operands[0])
     for i in range(1, len(operands)):
         later = set(output).union(*terms[i + 1 :])
-        term, value = _contract(term, value, *_diagonals(terms[i], operands[i]), later, sizes)
+        other_term, other = _diagonals(terms[i], operands[i])
+        term, value = _contract(term, value, other_term, other, later, sizes)
     gone = tuple(d for d, label in enumerate(term) if label not in output)
     if gone:
         value = value.sum(gone)
@@ -127,7 +129,7 @@ def _parse(equation, operands):
 
 
 def _sizes_of(terms, operands):
-    sizes = {}
+    sizes: dict[Any, int] = {}
     for term, operand in zip(terms, operands, strict=True):
         for label, n in zip(term, operand.shape, strict=True):
             if sizes.get(label, 1) not in (1, n) and n != 1:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import numpy as np
 
@@ -106,9 +107,10 @@ class LinalgQr(Op):
     results = ("Q", "R")
 
     def forward(A, *, mode):
+        factors: Any = np.linalg.qr(A, mode)
         if mode == "r":
-            return np.zeros(0, A.dtype), np.linalg.qr(A, mode).astype(A.dtype)
-        Q, R = np.linalg.qr(A, mode)
+            return np.zeros(0, A.dtype), factors.astype(A.dtype)
+        Q, R = factors
         return Q.astype(A.dtype), R.astype(A.dtype)
 
     def gradients(grad, needs_input_grad, Q, R, mode):

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import itertools
 import math
+from typing import Any
 
 import numpy as np
 
@@ -45,7 +46,7 @@ def _columns(array, kernel, counts, stride, padding, dilation, groups):
     n, channels, *sizes = array.shape
     room = np.zeros((channels, *(m + 2 * p for m, p in zip(sizes, padding, strict=True)), n), array.dtype)
     room[_inner(sizes, padding)] = np.moveaxis(array, 0, -1)
-    out = np.empty((channels, *kernel, *counts, n), array.dtype)
+    out: Any = np.empty((channels, *kernel, *counts, n), array.dtype)
     for offsets in itertools.product(*map(range, kernel)):
         out[(slice(None), *offsets)] = room[(slice(None), *_window(offsets, counts, stride, dilation))]
     return out.reshape(groups, channels // groups * math.prod(kernel), math.prod(counts) * n)

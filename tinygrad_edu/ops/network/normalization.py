@@ -294,7 +294,8 @@ def instance_norm(
     out = batch_norm(folded, *running, weight, bias, use_input_stats, momentum, eps)
     if use_input_stats and running_mean is not None:
         for kept, each in zip((running_mean, running_var), running, strict=True):
-            kept._data[...] = each._data.reshape(n, channels).mean(axis=0)
+            if each is not None:
+                kept._data[...] = each._data.reshape(n, channels).mean(axis=0)
     return reshape(out, tuple(input.shape))
 
 

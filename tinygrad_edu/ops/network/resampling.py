@@ -6,6 +6,7 @@ import inspect
 import itertools
 import math
 import warnings
+from typing import Any
 
 import numpy as np
 
@@ -24,7 +25,7 @@ class Im2Col(Op, name="Im2ColBackward0"):
     def forward(self, *, kernel_size, dilation, padding, stride):
         room = np.pad(self, ((0, 0), (0, 0), *((p, p) for p in padding)))
         counts = _places(self.shape[2:], kernel_size, dilation, padding, stride)
-        out = np.empty((*self.shape[:2], *kernel_size, *counts), self.dtype)
+        out: Any = np.empty((*self.shape[:2], *kernel_size, *counts), self.dtype)
         for offsets in itertools.product(*map(range, kernel_size)):
             out[(slice(None), slice(None), *offsets)] = room[(..., *_window(offsets, counts, stride, dilation))]
         return out.reshape(self.shape[0], self.shape[1] * math.prod(kernel_size), math.prod(counts))
@@ -45,9 +46,10 @@ class Col2Im(Op, name="Col2ImBackward0"):
         columns = self.reshape(n, channels, *kernel_size, *counts)
         room = np.zeros((n, channels, *(m + 2 * p for m, p in zip(output_size, padding, strict=True))), self.dtype)
         for offsets in itertools.product(*map(range, kernel_size)):
-            window = (..., *_window(offsets, counts, stride, dilation))
+            window: Any = (..., *_window(offsets, counts, stride, dilation))
             room[window] += columns[(slice(None), slice(None), *offsets)]
-        return room[(..., *(slice(p, p + m) for m, p in zip(output_size, padding, strict=True)))].copy()
+        inner: Any = (..., *(slice(p, p + m) for m, p in zip(output_size, padding, strict=True)))
+        return room[inner].copy()
 
     def grad_self(grad, kernel_size, dilation, padding, stride):
         return Im2Col.apply(grad, kernel_size=kernel_size, dilation=dilation, padding=padding, stride=stride)

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 
@@ -16,7 +18,7 @@ from ..operands import need_tensor
 from .exponential import FloatOp, log
 
 # Powers that are a few products and roots, of which NumPy knows but the square.
-_SIMPLE = {
+_SIMPLE: dict[float, Callable[[Any], Any]] = {
     3: lambda s: s * s * s,
     0.5: np.sqrt,
     -0.5: lambda s: 1 / np.sqrt(s),
