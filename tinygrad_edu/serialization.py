@@ -7,10 +7,13 @@ stand in the pickle as text, so neither writing nor reading needs PyTorch.
 
 from __future__ import annotations
 
+import codecs
+import contextlib
 import io
 import pickle
 import sys
-from collections import OrderedDict
+from collections import Counter, OrderedDict
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -24,7 +27,7 @@ from .tensor import Size, Tensor, device, wrap
 if TYPE_CHECKING:
     import zipfile  # loaded where it is needed: few programs save
 
-__all__ = ["load", "save"]
+__all__ = ["add_safe_globals", "clear_safe_globals", "get_safe_globals", "load", "safe_globals", "save"]
 
 _STORAGES = {
     f"{d.legacy_name}Storage": d
@@ -147,7 +150,7 @@ class _Reader(pickle.Unpickler):
         super().__init__(io.BytesIO(archive.read(f"{self.root}data.pkl")))
 
     def find_class(self, module: str, name: str) -> Any:
-        known = _KNOWN.get((module, name))
+        known = _KNOWN.get((module, name)) or _trusted.get(f"{module}.{name}")
         if known is not None:
             return known
         if module == "torch" and absent.sentence(name.removesuffix("Storage").lower()):
@@ -183,11 +186,48 @@ _KNOWN: dict[tuple[str, str], Any] = {
     ("torch", "Size"): Size,
     ("torch", "device"): device,
     ("collections", "OrderedDict"): OrderedDict,
-    ("__builtin__", "set"): set,
-    ("builtins", "set"): set,
+    ("collections", "Counter"): Counter,
+    ("_codecs", "encode"): codecs.encode,
+    **{(home, kind.__name__): kind for home in ("__builtin__", "builtins") for kind in (set, bytearray, complex)},
     **{("torch", name): d for name, d in _STORAGES.items()},
     **{("torch", d.name): d for d in _STORAGES.values()},
 }
+
+
+# What a program allows beyond these, by name.
+_trusted: dict[str, Any] = {}
+
+
+def _named(safe_globals: list[Any]) -> dict[str, Any]:
+    pairs = [x if isinstance(x, tuple) else (x, f"{x.__module__}.{x.__qualname__}") for x in safe_globals]
+    return {name: thing for thing, name in pairs}
+
+
+def add_safe_globals(safe_globals: list[Any]) -> None:
+    """Let files of weights hold these classes and functions; a pair says under which name."""
+    _trusted.update(_named(safe_globals))
+
+
+def get_safe_globals() -> list[Any]:
+    """What `add_safe_globals` was given."""
+    return list(_trusted.values())
+
+
+def clear_safe_globals() -> None:
+    """Allow nothing beyond PyTorch's names again."""
+    _trusted.clear()
+
+
+@contextlib.contextmanager
+def safe_globals(safe_globals: list[Any]) -> Iterator[None]:
+    """`add_safe_globals` for as long as the block runs."""
+    before = dict(_trusted)
+    add_safe_globals(safe_globals)
+    try:
+        yield
+    finally:
+        _trusted.clear()
+        _trusted.update(before)
 
 
 def load(

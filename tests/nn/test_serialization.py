@@ -5,6 +5,8 @@ from __future__ import annotations
 import io
 import os
 import pickle
+from collections import Counter
+from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
@@ -121,3 +123,17 @@ def test_what_cannot_be_read_is_refused_by_a_sentence() -> None:
         T.load(io.BytesIO(b"no archive"))
     with pytest.raises(NotImplementedError, match="CPU alone"):
         T.load(io.BytesIO(), map_location="cuda")
+
+
+def test_weights_hold_counters_and_what_a_program_trusts() -> None:
+    scheduler = {"milestones": Counter([2, 4]), "bytes": bytearray(b"x"), "number": 1j, "set": {1}}
+    assert through(torch, T, scheduler) == through(T, T, scheduler) == scheduler
+    for E in ENGINES:
+        with pytest.raises(pickle.UnpicklingError, match=r"Weights only load failed[\s\S]*Fraction"):
+            through(E, E, Fraction(1, 2))
+        with E.serialization.safe_globals([Fraction]):
+            assert through(E, E, Fraction(1, 2)) == Fraction(1, 2)
+        E.serialization.add_safe_globals([Fraction])
+        assert through(E, E, Fraction(1, 2)) == Fraction(1, 2)
+        E.serialization.clear_safe_globals()
+        assert E.serialization.get_safe_globals() == []

@@ -608,6 +608,14 @@ x = T.tensor([-1., 2.]); out = T.selu_(x.clone()), T.celu_(x.clone(), 2.), T.thr
 x = T.arange(4.).reshape(1, 1, 2, 2); F = T.nn.functional; out = F.upsample_nearest(x, scale_factor=2), F.upsample_bilinear(x, size=(3, 3))
 D = T.distributions; p = T.tensor([.1, .6]); out = [(d.mode, d.cdf(p), d.icdf(p)) for d in (D.Normal(T.tensor([0., 1.]), 2.), D.Uniform(T.tensor([0., -1.]), 3.), D.Laplace(T.tensor([0., 1.]), 2.), D.LogNormal(T.tensor([0., 1.]), 2.), D.Exponential(T.tensor([1., 2.])))], D.Bernoulli(T.tensor([.2, .5, .7])).mode, D.Bernoulli(p).enumerate_support(), D.Categorical(T.tensor([[.2, .8], [.6, .4]])).mode, D.Categorical(T.ones(2, 3)).enumerate_support(expand=False), D.Categorical(T.ones(2, 3)).perplexity(), D.MultivariateNormal(p, scale_tril=T.tensor([[1., 0.], [.5, 2.]])).precision_matrix
 T.manual_seed(0); x = T.randn(20, 3); out = [(s, u.abs(), v.abs(), T.rand(1)) for u, s, v in (T.pca_lowrank(x, q=2), T.svd_lowrank(x.T, 2), T.pca_lowrank(x, center=False))]
+nn = T.nn; from importlib import import_module as m; b = m(nn.__name__ + '.modules.batchnorm'); out = [[isinstance(l, k) for k in (b._BatchNorm, b._NormBase, m(nn.__name__ + '.modules.instancenorm')._InstanceNorm, m(nn.__name__ + '.modules.conv')._ConvNd, nn.RNNBase, m(nn.__name__ + '.modules.dropout')._DropoutNd)] for l in (nn.BatchNorm2d(2), nn.InstanceNorm2d(2), nn.Conv1d(1, 1, 1), nn.ConvTranspose2d(1, 1, 1), nn.GRU(1, 1), nn.Dropout2d())]
+u = T.nn.modules.utils; out = u._pair(3), u._triple((1, 2, 3)), u._ntuple(2)('ab'), u._reverse_repeat_tuple((1, 2), 2), len(T.nn.modules.transformer._get_clones(T.nn.Linear(1, 1), 3)), T.nn.modules.module._addindent('a\nb', 2)
+L = type('L', (T.nn.modules.loss._WeightedLoss,), {'forward': lambda self, x: (x * self.weight).mean()}); out = L(T.ones(2))(T.ones(2)), L(T.ones(2)).reduction, L(T.ones(2), reduction='sum').reduction, list(L(T.ones(2)).state_dict()), isinstance(T.nn.MSELoss(), T.nn.modules.loss._Loss)
+L = type('L', (T.nn.modules.loss._Loss,), {'forward': lambda self, x: x.sum() if self.reduction == 'sum' else x}); x = T.ones(2); out = L()(x), L(reduction='sum')(x), L(size_average=False).reduction
+r = T.nn.RNN(2, 3, 2, 'relu'); l = T.nn.LSTM(2, 4, bidirectional=True, proj_size=3); out = r.mode, l.mode, r._flat_weights_names, l._all_weights, [w.shape for row in l.all_weights for w in row], T.nn.RNNBase('GRU', 2, 3).weight_ih_l0.shape
+sd = T.nn.Sequential(T.nn.BatchNorm1d(2), T.nn.Linear(2, 2)).state_dict(); out = dict(sd._metadata), T.nn.Sequential(T.nn.BatchNorm1d(2), T.nn.Linear(2, 2)).load_state_dict({k: v for k, v in sd.items() if 'tracked' not in k})
+sd = T.nn.Sequential(T.nn.BatchNorm1d(2)).state_dict(); del sd['0.num_batches_tracked']; T.nn.Sequential(T.nn.BatchNorm1d(2)).load_state_dict(sd)
+m = T.nn.Sequential(T.nn.Linear(2, 3)); m.load_state_dict({'0.weight': T.ones(2, 2), '0.x': T.ones(1), 'y.z': T.ones(1), '0.bias.q': T.ones(1)})
 """
 
 FORMS = {

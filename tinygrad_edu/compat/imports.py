@@ -49,7 +49,7 @@ class _Elsewhere(Loader):
         below = module.__name__.partition(".")[2]
 
         def __getattr__(name: str) -> Any:
-            if not hasattr(found, name) and home(f"{below}.{name}") is not None:
+            if home(f"{below}.{name}") is not None:
                 return importlib.import_module(f"{_PACKAGE}.{below}.{name}")
             return getattr(found, name)
 

@@ -32,6 +32,18 @@ for _family in _FAMILIES:
 _OF_ALL = [
     f"register_module_{which}_hook" for which in ("forward", "forward_pre", "full_backward", "full_backward_pre")
 ]
+# What programs import from `torch.nn.modules`: the classes below the layers, and helpers.
+_BELOW = {
+    **dict.fromkeys(["_BatchNorm", "_InstanceNorm", "_NormBase"], "norms"),
+    **dict.fromkeys(["_ConvNd", "_ConvTransposeNd", "_DropoutNd"], "layers"),
+    **dict.fromkeys(["_Loss", "_WeightedLoss"], "losses"),
+    **dict.fromkeys(
+        ["_IncompatibleKeys", "_addindent", "_get_activation_fn", "_get_clones", "_ntuple", "_pair", "_quadruple"],
+        "bases",
+    ),
+    **dict.fromkeys(["_reverse_repeat_tuple", "_single", "_triple"], "bases"),
+    "NonDynamicallyQuantizableLinear": "attention",
+}
 _LATER = {
     **dict.fromkeys(
         [
@@ -88,10 +100,11 @@ _LATER = {
     ),
     **dict.fromkeys(_OF_ALL, "hooks"),
     "AdaptiveLogSoftmaxWithLoss": "adaptive",
+    **_BELOW,
     "DataParallel": "parallel",
     "modules": "modules",
     "parallel": "parallel",
 }
 
 __getattr__ = later(__name__, _LATER, "Write it as a Module of your own, from the layers that are here.")
-__all__ += sorted(_LATER.keys() - {"modules", "parallel", *_OF_ALL})
+__all__ += sorted(_LATER.keys() - {"modules", "parallel", *_OF_ALL, *_BELOW})

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from ..autograd.grad_mode import no_grad
 from ..ops import functions
 from ..tensor import Tensor
 from . import functional as F
@@ -126,8 +127,13 @@ class PReLU(Module):
 
     def __init__(self, num_parameters: int = 1, init: float = 0.25, device: Any = None, dtype: Any = None) -> None:
         super().__init__()
-        self.num_parameters = num_parameters
+        self.num_parameters, self.init = num_parameters, init
         self.weight = Parameter(functions["full"]((num_parameters,), init, dtype=dtype, device=device))
+
+    def reset_parameters(self) -> None:
+        """Set the slopes to `init` again."""
+        with no_grad():
+            self.weight.fill_(self.init)
 
     def forward(self, input: Tensor) -> Tensor:
         return F.prelu(input, self.weight)

@@ -77,9 +77,13 @@ class Bilinear(Module):
     ) -> None:
         super().__init__()
         self.in1_features, self.in2_features, self.out_features = in1_features, in2_features, out_features
-        bound = 1 / math.sqrt(in1_features)
         weight = out_features, in1_features, in2_features
         add_parameters(self, device, dtype, weight=weight, bias=out_features if bias else None)
+        self.reset_parameters()
+
+    def reset_parameters(self) -> None:
+        """Draw the weights anew."""
+        bound = 1 / math.sqrt(self.weight.shape[1])
         for p in self.parameters():
             init.uniform_(p, -bound, bound)
 
@@ -93,9 +97,9 @@ class Bilinear(Module):
         )
 
 
-class _Conv(Module):
+class _ConvNd(Module):
     _dims = 1
-    _transposed = False
+    transposed = False
     _function: Any = None
     _padding_modes: tuple[str, ...] = ("zeros", "reflect", "replicate", "circular")
 
@@ -140,7 +144,7 @@ class _Conv(Module):
                 f"padding_mode must be one of {self._padding_modes}, but got padding_mode={padding_mode!r}"
             )
         self.output_padding = as_tuple(output_padding, n)
-        channels = (in_channels, out_channels // groups) if self._transposed else (out_channels, in_channels // groups)
+        channels = (in_channels, out_channels // groups) if self.transposed else (out_channels, in_channels // groups)
         weight = *channels, *self.kernel_size
         add_parameters(self, device, dtype, weight=weight, bias=out_channels if bias else None)
         self.reset_parameters()
@@ -154,11 +158,19 @@ class _Conv(Module):
             init.uniform_(self.bias, -bound, bound)
 
     def forward(self, input: Tensor) -> Tensor:
+        return self._conv_forward(input, self.weight, self.bias)
+
+    def _conv_forward(self, input: Tensor, weight: Tensor, bias: Tensor | None) -> Tensor:
+        """The convolution by other weights, with this layer's settings: what subclasses call."""
         convolve = self._function or (F.conv1d if self._dims == 1 else F.conv2d)
         padding = self.padding
         if self.padding_mode != "zeros":
             input, padding = F.pad(input, self._widths(), mode=self.padding_mode), 0
-        return convolve(input, self.weight, self.bias, self.stride, padding, self.dilation, self.groups)
+        return convolve(input, weight, bias, self.stride, padding, self.dilation, self.groups)
+
+    @property
+    def _reversed_padding_repeated_twice(self) -> list[int]:
+        return self._widths()
 
     def _widths(self) -> list[int]:
         """How wide the room is before and after each dimension, the last one first."""
@@ -184,7 +196,7 @@ class _Conv(Module):
         return shown if self.padding_mode == "zeros" else shown + f", padding_mode={self.padding_mode}"
 
 
-class Conv1d(_Conv):
+class Conv1d(_ConvNd):
     """Kernels that slide over sequences (N, in_channels, L).
 
     >>> import tinygrad_edu as T
@@ -193,7 +205,7 @@ class Conv1d(_Conv):
     """
 
 
-class Conv2d(_Conv):
+class Conv2d(_ConvNd):
     """Kernels that slide over images (N, in_channels, H, W).
 
     >>> import tinygrad_edu as T
@@ -207,8 +219,8 @@ class Conv2d(_Conv):
     _dims = 2
 
 
-class _ConvTranspose(_Conv):
-    _transposed = True
+class _ConvTransposeNd(_ConvNd):
+    transposed = True
     _padding_modes = ("zeros",)
 
     def __init__(
@@ -257,11 +269,11 @@ class _ConvTranspose(_Conv):
         return rest
 
 
-class ConvTranspose1d(_ConvTranspose):
+class ConvTranspose1d(_ConvTransposeNd):
     """The transpose of Conv1d: from (N, in_channels, L) to longer sequences."""
 
 
-class ConvTranspose2d(_ConvTranspose):
+class ConvTranspose2d(_ConvTransposeNd):
     """The transpose of Conv2d: from (N, in_channels, H, W) to larger images.
 
     >>> import tinygrad_edu as T
@@ -451,7 +463,7 @@ class EmbeddingBag(Module):
         return shown if self.padding_idx is None else shown + f", padding_idx={self.padding_idx}"
 
 
-class _Dropout(Module):
+class _DropoutNd(Module):
     _function: Any = None
 
     def __init__(self, p: float = 0.5, inplace: bool = False) -> None:
@@ -467,7 +479,7 @@ class _Dropout(Module):
         return f"p={self.p}, inplace={self.inplace}"
 
 
-class Dropout(_Dropout):
+class Dropout(_DropoutNd):
     """In training, each element 0 with probability p and else divided by 1 - p.
 
     >>> import tinygrad_edu as T
@@ -481,13 +493,13 @@ class Dropout(_Dropout):
     _function: Any = staticmethod(F.dropout)
 
 
-class Dropout1d(_Dropout):
+class Dropout1d(_DropoutNd):
     """As Dropout, of whole channels of sequences (N, C, L)."""
 
     _function: Any = staticmethod(F.dropout1d)
 
 
-class Dropout2d(_Dropout):
+class Dropout2d(_DropoutNd):
     """As Dropout, of whole channels of images (N, C, H, W)."""
 
     _function: Any = staticmethod(F.dropout2d)

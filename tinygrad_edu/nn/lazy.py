@@ -129,7 +129,7 @@ class _LazyConv(_Lazy):
 
     def _shapes(self) -> dict[str, tuple[int, ...]]:
         channels = (self.in_channels, self.out_channels // self.groups)
-        if not self._transposed:
+        if not self.transposed:
             channels = (self.out_channels, self.in_channels // self.groups)
         return {"weight": (*channels, *self.kernel_size), "bias": (self.out_channels,)}
 
@@ -142,7 +142,7 @@ class _LazyNorm(_Lazy):
         self._begin("weight", "bias")
 
     def _axis(self, input: Tensor) -> int:
-        self._check(input)
+        self._check_input_dim(input)
         return 1 if input.ndim == max(self._dims) or input.ndim == 2 else 0
 
     def _shapes(self) -> dict[str, tuple[int, ...]]:

@@ -18,11 +18,18 @@ __all__ = [
 ]  # fmt: skip
 
 
+def _settings(*names: str, **defaults: Any) -> inspect.Signature:
+    """The arguments of a loss that a program derives from one of the two classes below."""
+    kind = inspect.Parameter.POSITIONAL_OR_KEYWORD
+    given = {**dict.fromkeys(names), **defaults}
+    return inspect.Signature([inspect.Parameter(name, kind, default=value) for name, value in given.items()])
+
+
 class _Loss(Module):
     """A loss function, and the settings it is called with. Tensors among them are buffers."""
 
     _function: Any = None
-    _signature: inspect.Signature
+    _signature = _settings("size_average", "reduce", reduction="mean")
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__()
@@ -46,6 +53,12 @@ class _Loss(Module):
 
     def forward(self, *tensors: Tensor, **named: Tensor) -> Tensor:
         return type(self)._function(*tensors, **named, **{name: getattr(self, name) for name in self._settings})
+
+
+class _WeightedLoss(_Loss):
+    """A loss with a weight for each class, as a buffer."""
+
+    _signature = _settings("weight", "size_average", "reduce", reduction="mean")
 
 
 def _loss(name: str, function: str, without: str = "") -> type[_Loss]:

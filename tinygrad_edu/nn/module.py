@@ -18,7 +18,7 @@ from ..ops.creation.methods import target_of
 from ..tensor import Tensor, wrap
 from .hooks import FLAGS, call_with_hooks, everywhere
 from .parameter import Buffer, Parameter, clear_gradient
-from .state import IncompatibleKeys, load
+from .state import IncompatibleKeys, load, load_part
 
 __all__ = ["Module"]
 
@@ -59,6 +59,7 @@ class Module:
     # The hooks around saving and loading, by when they are called: made when the first one is registered.
     _state_hooks: dict[str, dict[int, Any]] = {}  # noqa: RUF012 - replaced, never changed
     dump_patches = False
+    _version = 1
     call_super_init = False
 
     def forward(self, *args: Any, **kwargs: Any) -> Any:
@@ -330,19 +331,36 @@ class Module:
                 value if given == "prefix" else prefix,
                 value if given == "keep_vars" else keep_vars,
             )
-        out: dict[str, Any] = OrderedDict() if destination is None else destination
+        out: Any = destination
+        if destination is None:
+            out = OrderedDict()
+            out._metadata = OrderedDict()
+        metadata = {"version": self._version}
+        if hasattr(out, "_metadata"):
+            out._metadata[prefix[:-1]] = metadata
         for hook in self._state_hooks_at("state_dict_pre"):
             hook(self, prefix, keep_vars)
-        for name, value in self._saved_entries():
-            out[f"{prefix}{name}"] = value if keep_vars else value.detach()
-        if self._has_extra_state():
-            out[f"{prefix}_extra_state"] = self.get_extra_state()
+        self._save_to_state_dict(out, prefix, keep_vars)
         for name, module in self._modules.items():
             if module is not None:
                 module.state_dict(destination=out, prefix=f"{prefix}{name}.", keep_vars=keep_vars)
         for hook in self._state_hooks_at("state_dict_post"):
-            hook(self, out, prefix, {"version": 1})
+            hook(self, out, prefix, metadata)
         return out
+
+    def _save_to_state_dict(self, destination: dict[str, Any], prefix: str, keep_vars: bool) -> None:
+        """Add what this module holds itself; subclasses extend it."""
+        for name, value in self._saved_entries():
+            destination[f"{prefix}{name}"] = value if keep_vars else value.detach()
+        if self._has_extra_state():
+            destination[f"{prefix}_extra_state"] = self.get_extra_state()
+
+    def _load_from_state_dict(
+        self, state_dict: Any, prefix: str, local_metadata: Any, strict: bool, missing_keys: list[str],
+        unexpected_keys: list[str], error_msgs: list[str],
+    ) -> None:  # fmt: skip
+        """Take what this module holds itself; subclasses extend it, to convert what an older version saved."""
+        load_part(self, state_dict, prefix, local_metadata, strict, missing_keys, unexpected_keys, error_msgs)
 
     def _has_extra_state(self) -> bool:
         return type(self).get_extra_state is not Module.get_extra_state
@@ -412,8 +430,9 @@ class Module:
         """Set training mode (dropout drops, batch norm measures) here and inside."""
         if not isinstance(mode, bool):
             raise ValueError("training mode is expected to be boolean")
-        for module in self.modules():
-            module.training = mode
+        self.training = mode
+        for module in self.children():
+            module.train(mode)  # which a subclass may extend, as to keep its norms in evaluation mode
         return self
 
     def eval(self) -> Module:
@@ -442,15 +461,25 @@ class Module:
             fn(module)
         return self
 
-    def _convert(self, kind: np.dtype) -> Module:
-        for module in self.modules():
-            for value in (*module._parameters.values(), *module._buffers.values()):
-                if value is not None and value._data.dtype.kind == "f":
-                    value._data = value._data.astype(kind, copy=False)
-                    value._accumulator = None
-                    if value._grad is not None:
-                        value._grad = wrap(value._grad._data.astype(kind, copy=False))
+    def _apply(self, fn: Callable[[Tensor], Tensor], recurse: bool = True) -> Module:
+        """Put what `fn` makes of each parameter, gradient and buffer in its place; subclasses extend it to tensors of their own."""
+        for module in self.children() if recurse else ():
+            module._apply(fn)
+        for p in self._parameters.values():
+            if p is not None:
+                p._data, p._accumulator = fn(p.detach())._data, None
+                if p._grad is not None:
+                    p._grad = wrap(fn(p._grad)._data)
+        for name, buffer in self._buffers.items():
+            if buffer is not None:
+                self._buffers[name] = fn(buffer)
         return self
+
+    def _convert(self, kind: np.dtype) -> Module:
+        def converted(t: Tensor) -> Tensor:
+            return wrap(t._data.astype(kind)) if t._data.dtype.kind == "f" and t._data.dtype != kind else t
+
+        return self._apply(converted)
 
     def to(
         self, *args: Any, dtype: Any = None, device: Any = None, non_blocking: bool = False, memory_format: Any = None

@@ -41,7 +41,8 @@ def _reset_affine(module: Module) -> None:
             init.zeros_(module.bias)
 
 
-class _BatchNorm(Module):
+class _NormBase(Module):
+    _version = 2  # the first one did not count the batches
     _dims: tuple[int, ...] = ()
 
     def __init__(
@@ -77,8 +78,21 @@ class _BatchNorm(Module):
         self.reset_running_stats()
         _reset_affine(self)
 
+    def _check_input_dim(self, input: Tensor) -> None:
+        if input.ndim not in self._dims:
+            wanted = " or ".join(f"{n}D" for n in self._dims)
+            raise ValueError(f"expected {wanted} input (got {input.ndim}D input)")
+
+    def extra_repr(self) -> str:
+        return (
+            f"{self.num_features}, eps={self.eps}, momentum={self.momentum}, affine={self.affine}, "
+            f"bias={self.bias is not None}, track_running_stats={self.track_running_stats}"
+        )
+
+
+class _BatchNorm(_NormBase):
     def forward(self, input: Tensor) -> Tensor:
-        self._check(input)
+        self._check_input_dim(input)
         momentum = self.momentum
         if self.training and self.track_running_stats:
             self.num_batches_tracked._data[...] += 1
@@ -92,17 +106,6 @@ class _BatchNorm(Module):
             input, self.running_mean if keep else None, self.running_var if keep else None, self.weight, self.bias, measure,
             0.0 if momentum is None else momentum, self.eps,
         )  # fmt: skip
-
-    def _check(self, input: Tensor) -> None:
-        if input.ndim not in self._dims:
-            wanted = " or ".join(f"{n}D" for n in self._dims)
-            raise ValueError(f"expected {wanted} input (got {input.ndim}D input)")
-
-    def extra_repr(self) -> str:
-        return (
-            f"{self.num_features}, eps={self.eps}, momentum={self.momentum}, affine={self.affine}, "
-            f"bias={self.bias is not None}, track_running_stats={self.track_running_stats}"
-        )
 
 
 class BatchNorm1d(_BatchNorm):
@@ -137,7 +140,7 @@ class BatchNorm3d(_BatchNorm):
     _dims = (5,)
 
 
-class _InstanceNorm(_BatchNorm):
+class _InstanceNorm(_NormBase):
     """Each channel of each sample by its own mean and deviation; a sample may come without the batch."""
 
     def __init__(
@@ -156,7 +159,7 @@ class _InstanceNorm(_BatchNorm):
 
     def forward(self, input: Tensor) -> Tensor:
         alone = input.ndim == min(self._dims)
-        self._check(input)
+        self._check_input_dim(input)
         batch = input.unsqueeze(0) if alone else input
         measure = self.training or not self.track_running_stats
         out = F.instance_norm(

@@ -7,10 +7,10 @@ from typing import Any
 from ..ops.network.convolution import as_tuple
 from ..tensor import Tensor
 from . import functional as F
-from .layers import _Conv, _ConvTranspose, _Dropout
+from .layers import _ConvNd, _ConvTransposeNd, _DropoutNd
 from .losses import _loss
 from .module import Module
-from .norms import _BatchNorm, _InstanceNorm
+from .norms import _BatchNorm
 from .pooling import AvgPool2d, _AdaptivePool, _MaxPool
 
 __all__ = [
@@ -21,14 +21,14 @@ __all__ = [
 ]  # fmt: skip
 
 
-class Conv3d(_Conv):
+class Conv3d(_ConvNd):
     """Kernels that slide over volumes (N, in_channels, D, H, W)."""
 
     _dims = 3
     _function = staticmethod(F.conv3d)
 
 
-class ConvTranspose3d(_ConvTranspose):
+class ConvTranspose3d(_ConvTransposeNd):
     """The transpose of Conv3d: from (N, in_channels, D, H, W) to larger volumes."""
 
     _dims = 3
@@ -206,19 +206,19 @@ class MaxUnpool3d(_MaxUnpool):
     _function: Any = staticmethod(F.max_unpool3d)
 
 
-class Dropout3d(_Dropout):
+class Dropout3d(_DropoutNd):
     """As Dropout, of whole channels of volumes (N, C, D, H, W)."""
 
     _function: Any = staticmethod(F.dropout3d)
 
 
-class AlphaDropout(_Dropout):
+class AlphaDropout(_DropoutNd):
     """Dropout for SELU: mean and variance stay."""
 
     _function: Any = staticmethod(F.alpha_dropout)
 
 
-class FeatureAlphaDropout(_Dropout):
+class FeatureAlphaDropout(_DropoutNd):
     """As AlphaDropout, of whole channels."""
 
     _function: Any = staticmethod(F.feature_alpha_dropout)
@@ -288,7 +288,7 @@ class SyncBatchNorm(_BatchNorm):
         super().__init__(num_features, eps, momentum, affine, track_running_stats, device, dtype, bias=bias)
         self.process_group = process_group
 
-    def _check(self, input: Tensor) -> None:
+    def _check_input_dim(self, input: Tensor) -> None:
         if input.ndim < 2:
             raise ValueError(f"expected at least 2D input (got {input.ndim}D input)")
         if not input.shape[1]:
@@ -298,7 +298,7 @@ class SyncBatchNorm(_BatchNorm):
     def convert_sync_batchnorm(cls, module: Module, process_group: Any = None) -> Module:
         """`module` with a SyncBatchNorm, of the same parameters, in the place of each BatchNorm."""
         made: Any = module
-        if isinstance(module, _BatchNorm) and not isinstance(module, _InstanceNorm):
+        if isinstance(module, _BatchNorm):
             made = cls(
                 module.num_features,
                 module.eps,

@@ -48,17 +48,16 @@ def _rnn(nonlinearity: Any) -> Any:
     return step
 
 
-_STEPS = {"LSTM": _lstm, "GRU": _gru, "tanh": _rnn(_tanh), "relu": _rnn(_relu)}
+_STEPS = {"LSTM": _lstm, "GRU": _gru, "RNN_TANH": _rnn(_tanh), "RNN_RELU": _rnn(_relu)}
+_GATES = {"LSTM": 4, "GRU": 3, "RNN_TANH": 1, "RNN_RELU": 1}
 
 
 class RNNBase(Module):
-    """What RNN, LSTM and GRU share."""
-
-    _gates = 1
-    _states = 1
+    """What RNN, LSTM and GRU have in common; `mode` is "LSTM", "GRU", "RNN_TANH" or "RNN_RELU"."""
 
     def __init__(
         self,
+        mode: str,
         input_size: int,
         hidden_size: int,
         num_layers: int = 1,
@@ -69,11 +68,11 @@ class RNNBase(Module):
         proj_size: int = 0,
         device: Any = None,
         dtype: Any = None,
-        *,
-        mode: str = "",
     ) -> None:
         super().__init__()
-        if proj_size and not isinstance(self, LSTM):
+        if mode not in _GATES:
+            raise ValueError(f"Unrecognized RNN mode: {mode}")
+        if proj_size and mode != "LSTM":
             raise ValueError("proj_size argument is only supported for LSTM, not RNN or GRU")
         if proj_size < 0:
             raise ValueError("proj_size should be a positive integer or zero to disable projections")
@@ -97,11 +96,12 @@ class RNNBase(Module):
                 f"greater than 1, but got dropout={dropout} and num_layers={num_layers}",
                 stacklevel=2,
             )
-        self.mode = mode or type(self).__name__
+        self.mode = mode
         self.input_size, self.hidden_size, self.num_layers, self.bias = input_size, hidden_size, num_layers, bias
         self.batch_first, self.dropout, self.bidirectional = batch_first, float(dropout), bidirectional
         self.proj_size = proj_size
-        rows, shown = self._gates * hidden_size, proj_size or hidden_size
+        self._all_weights: list[list[str]] = []
+        rows, shown = _GATES[mode] * hidden_size, proj_size or hidden_size
         for layer in range(num_layers):
             width = input_size if layer == 0 else shown * self._directions
             for suffix in self._suffixes(layer):
@@ -109,7 +109,21 @@ class RNNBase(Module):
                 biases = {f"bias_ih{suffix}": rows, f"bias_hh{suffix}": rows} if bias else {}
                 projection = {f"weight_hr{suffix}": (proj_size, hidden_size)} if proj_size else {}
                 add_parameters(self, device, dtype, **weights, **biases, **projection)
+                self._all_weights.append([*weights, *biases, *projection])
         self.reset_parameters()
+
+    @property
+    def all_weights(self) -> list[list[Any]]:
+        """The parameters of each layer and direction."""
+        return [[getattr(self, name) for name in names] for names in self._all_weights]
+
+    @property
+    def _flat_weights_names(self) -> list[str]:
+        return [name for names in self._all_weights for name in names]
+
+    @property
+    def _flat_weights(self) -> list[Any]:
+        return [getattr(self, name) for name in self._flat_weights_names]
 
     @property
     def _directions(self) -> int:
@@ -144,7 +158,7 @@ class RNNBase(Module):
             sequence, last = sequence.squeeze(1), [s.squeeze(1) for s in last]
         elif self.batch_first:
             sequence = sequence.transpose(0, 1)
-        return sequence, tuple(last) if self._states > 1 else last[0]
+        return sequence, tuple(last) if self.mode == "LSTM" else last[0]
 
     def _of_packed(self, packed: PackedSequence, hx: Any) -> Any:
         """As of padded sequences, each of which ends where it is cut; states come and go in the order of the batch."""
@@ -158,12 +172,12 @@ class RNNBase(Module):
         if back is not None:
             last = [s.index_select(1, back) for s in last]
         data = pack_padded_sequence(sequence, lengths).data
-        return packed._replace(data=data), tuple(last) if self._states > 1 else last[0]
+        return packed._replace(data=data), tuple(last) if self.mode == "LSTM" else last[0]
 
     def _layers(self, sequence: Tensor, states: list[Any], lengths: Any) -> tuple[Tensor, list[Tensor]]:
         """Of sequences (L, N, features), and of their lengths where they differ: the last layer's outputs (L, N, H), and the
         last states of all layers (layers, N, H)."""
-        finals: list[list[Tensor]] = [[] for _ in range(self._states)]
+        finals: list[list[Tensor]] = [[] for _ in range(1 + (self.mode == "LSTM"))]
         for layer in range(self.num_layers):
             outputs = []
             for direction, suffix in enumerate(self._suffixes(layer)):
@@ -191,11 +205,11 @@ class RNNBase(Module):
     def _initial(self, hx: Any, sequence: Tensor, batched: bool) -> list[Any]:
         size = (self.num_layers * self._directions, sequence.shape[1])
         # Of an LSTM with a projection the output is narrower than the cell.
-        sizes = [(*size, self.proj_size or self.hidden_size), (*size, self.hidden_size)][: self._states]
+        sizes = [(*size, self.proj_size or self.hidden_size), (*size, self.hidden_size)][: 1 + (self.mode == "LSTM")]
         if hx is None:
             zeros = [wrap(np.zeros(s[1:], sequence._data.dtype)) for s in sizes]
             return [(zero,) * size[0] for zero in zeros]
-        states = list(hx) if self._states > 1 else [hx]
+        states = list(hx) if self.mode == "LSTM" else [hx]
         states = states if batched else [s.unsqueeze(1) for s in states]
         for s, expected in zip(states, sizes, strict=True):
             if tuple(s.shape) != expected:
@@ -281,7 +295,7 @@ class RNN(RNNBase):
     ) -> None:
         if nonlinearity not in ("tanh", "relu"):
             raise ValueError(f"Unknown nonlinearity '{nonlinearity}'. Select from 'tanh' or 'relu'.")
-        super().__init__(input_size, hidden_size, num_layers, *args, mode=nonlinearity, **kwargs)
+        super().__init__(f"RNN_{nonlinearity.upper()}", input_size, hidden_size, num_layers, *args, **kwargs)
         self.nonlinearity = nonlinearity
 
 
@@ -294,8 +308,8 @@ class LSTM(RNNBase):
     (tinygrad_edu.Size([2, 7, 5]), tinygrad_edu.Size([1, 2, 5]), tinygrad_edu.Size([1, 2, 5]))
     """
 
-    _gates = 4
-    _states = 2
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__("LSTM", *args, **kwargs)
 
 
 class GRU(RNNBase):
@@ -307,7 +321,8 @@ class GRU(RNNBase):
     (tinygrad_edu.Size([2, 7, 5]), tinygrad_edu.Size([1, 2, 5]))
     """
 
-    _gates = 3
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__("GRU", *args, **kwargs)
 
 
 class RNNCellBase(Module):
@@ -324,7 +339,11 @@ class RNNCellBase(Module):
         rows = self._gates * hidden_size
         weights = {"weight_ih": (rows, input_size), "weight_hh": (rows, hidden_size)}
         add_parameters(self, device, dtype, **weights, bias_ih=rows if bias else None, bias_hh=rows if bias else None)
-        bound = 1 / math.sqrt(hidden_size)
+        self.reset_parameters()
+
+    def reset_parameters(self) -> None:
+        """Draw the weights anew."""
+        bound = 1 / math.sqrt(self.hidden_size) if self.hidden_size > 0 else 0
         for p in self.parameters():
             init.uniform_(p, -bound, bound)
 
@@ -344,7 +363,7 @@ class RNNCellBase(Module):
             states = tuple(wrap(np.zeros((x.shape[0], self.hidden_size), x._data.dtype)) for _ in range(1 + pair))
         else:
             states = tuple(s if batched else s.unsqueeze(0) for s in given)
-        step = _STEPS[self._mode or self.nonlinearity]
+        step = _STEPS[self._mode or f"RNN_{self.nonlinearity.upper()}"]
         out = step(F.linear(x, self.weight_ih, self.bias_ih), states, self.weight_hh, self.bias_hh)
         out = tuple(s if batched else s.squeeze(0) for s in out)
         return out if pair else out[0]

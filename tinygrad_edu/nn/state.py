@@ -10,7 +10,7 @@ import numpy as np
 from ..core.node import bump_version
 from ..tensor import Size, Tensor, wrap
 
-__all__ = ["IncompatibleKeys", "load"]
+__all__ = ["IncompatibleKeys", "load", "load_part"]
 
 
 class IncompatibleKeys(NamedTuple):
@@ -29,48 +29,70 @@ def load(module: Any, state_dict: Any, strict: bool, assign: bool) -> Incompatib
     """Copy values into the parameters and buffers of `module` by path, as `Module.load_state_dict` says."""
     if not isinstance(state_dict, Mapping):
         raise TypeError(f"Expected state_dict to be dict-like, got {type(state_dict)}.")
-    state_dict = dict(state_dict)
-    before: tuple[list[str], list[str], list[str]] = [], [], []
-    for path, part in module.named_modules(remove_duplicate=False):
-        prefix = f"{path}." if path else ""
-        for hook in part._state_hooks_at("load_pre"):
-            hook(part, state_dict, prefix, {"version": 1}, strict, *before)
-        if part._has_extra_state() and f"{prefix}_extra_state" in state_dict:
-            part.set_extra_state(state_dict.pop(f"{prefix}_extra_state"))
-    own = {
-        f"{path}.{name}" if path else name: t
-        for path, part in module.named_modules(remove_duplicate=False)
-        for name, t in part._saved_entries()
-    }
-    # Batches were not counted before PyTorch 0.4.1: files of that time, and programs, leave them out.
-    missing = [key for key in own if key not in state_dict and not key.endswith("num_batches_tracked")]
-    unexpected = [key for key in state_dict if key not in own]
-    missing, unexpected, errors = before[0] + missing, before[1] + unexpected, before[2]
-    found = IncompatibleKeys(missing, unexpected)
-    for _, part in module.named_modules(remove_duplicate=False):
+    versions = getattr(state_dict, "_metadata", {})
+    found = IncompatibleKeys([], [])
+    errors: list[str] = []
+
+    def visit(part: Any, entries: dict[str, Any], prefix: str) -> None:
+        metadata = {**versions.get(prefix[:-1], {}), "assign_to_params_buffers": assign}
+        part._load_from_state_dict(entries, prefix, metadata, True, *found, errors)
+        for name, child in part._modules.items():
+            if child is not None:
+                inner = f"{prefix}{name}."
+                visit(child, {key: value for key, value in entries.items() if key.startswith(inner)}, inner)
         for hook in part._state_hooks_at("load_post"):
             hook(part, found)
-    for what, keys in (("Missing", missing), ("Unexpected", unexpected)):
+
+    visit(module, dict(state_dict), "")
+    for what, keys in (("Unexpected", found.unexpected_keys), ("Missing", found.missing_keys)):
         if strict and keys:
-            errors.append(f"{what} key(s) in state_dict: {', '.join(map(repr, keys))}. ".replace("'", '"'))
-    for key, target in own.items():
-        if key not in state_dict:
-            continue
-        value = state_dict[key]
-        array = value._data if isinstance(value, Tensor) else np.asarray(value)
-        if hasattr(target, "materialize"):
-            target.materialize(array.shape)
-        if array.shape != target._data.shape:
-            errors.append(
-                f"size mismatch for {key}: copying a param with shape {Size(array.shape)} from checkpoint, the shape "
-                f"in current model is {target.shape}."
-            )
-        elif assign:
-            target.data = wrap(array)
-        else:
-            # A write, so that what saved the old value is refused in backward.
-            target._data[...] = array
-            bump_version(target)
+            errors.insert(0, f"{what} key(s) in state_dict: {', '.join(map(repr, keys))}. ".replace("'", '"'))
     if errors:
         raise RuntimeError(f"Error(s) in loading state_dict for {type(module).__name__}:\n\t" + "\n\t".join(errors))
     return found
+
+
+def load_part(
+    part: Any, state_dict: dict[str, Any], prefix: str, metadata: dict[str, Any], strict: bool,
+    missing: list[str], unexpected: list[str], errors: list[str],
+) -> None:  # fmt: skip
+    """Copy what one module holds itself: what `Module._load_from_state_dict` does, which programs extend."""
+    for hook in part._state_hooks_at("load_pre"):
+        hook(part, state_dict, prefix, metadata, strict, missing, unexpected, errors)
+    own = dict(part._saved_entries())
+    for name, target in own.items():
+        key = prefix + name
+        if key in state_dict:
+            _take(key, target, state_dict[key], metadata.get("assign_to_params_buffers", False), errors)
+        # Batches were not counted before PyTorch 0.4.1: files of that time, and programs, leave them out.
+        elif strict and (name != "num_batches_tracked" or metadata.get("version", 1) >= 2):
+            missing.append(key)
+    extra = f"{prefix}_extra_state"
+    if part._has_extra_state():
+        if extra in state_dict:
+            part.set_extra_state(state_dict[extra])
+        elif strict:
+            missing.append(extra)
+        own["_extra_state"] = None
+    for key in state_dict if strict else ():
+        if key.startswith(prefix):
+            name, _, inner = key[len(prefix) :].partition(".")
+            if name not in (part._modules if inner else own):
+                unexpected.append(key)
+
+
+def _take(key: str, target: Tensor, value: Any, assign: bool, errors: list[str]) -> None:
+    array = value._data if isinstance(value, Tensor) else np.asarray(value)
+    if hasattr(target, "materialize"):
+        target.materialize(array.shape)
+    if array.shape != target._data.shape:
+        errors.append(
+            f"size mismatch for {key}: copying a param with shape {Size(array.shape)} from checkpoint, the shape "
+            f"in current model is {target.shape}."
+        )
+    elif assign:
+        target.data = wrap(array)
+    else:
+        # A write, so that what saved the old value is refused in backward.
+        target._data[...] = array
+        bump_version(target)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import copy
 import warnings
 from typing import Any
 
@@ -14,7 +13,7 @@ from ..tensor import Tensor
 from . import functional as F
 from . import init
 from .attention import MultiheadAttention
-from .containers import ModuleList
+from .bases import _get_activation_fn, _get_clones
 from .layers import Dropout, Linear
 from .module import Module
 from .norms import LayerNorm
@@ -69,21 +68,21 @@ class TransformerEncoderLayer(Module):
             setattr(self, f"norm{number}", LayerNorm(d_model, layer_norm_eps, True, bias, device, dtype))
         for number in parts:
             setattr(self, f"dropout{number}", Dropout(dropout))
-        self.activation = _activation(activation)
+        self.activation = _get_activation_fn(activation) if isinstance(activation, str) else activation
 
     def forward(
         self, src: Any, src_mask: Any = None, src_key_padding_mask: Any = None, is_causal: bool = False
     ) -> Tensor:
         if self.norm_first:
-            src = src + self._attend(self.norm1(src), src_mask, src_key_padding_mask)
-            return src + self._feed(self.norm2(src))
-        src = self.norm1(src + self._attend(src, src_mask, src_key_padding_mask))
-        return self.norm2(src + self._feed(src))
+            src = src + self._sa_block(self.norm1(src), src_mask, src_key_padding_mask)
+            return src + self._ff_block(self.norm2(src))
+        src = self.norm1(src + self._sa_block(src, src_mask, src_key_padding_mask))
+        return self.norm2(src + self._ff_block(src))
 
-    def _attend(self, x: Any, mask: Any, padding: Any) -> Tensor:
+    def _sa_block(self, x: Any, mask: Any, padding: Any, is_causal: bool = False) -> Tensor:
         return self.dropout1(self.self_attn(x, x, x, attn_mask=mask, key_padding_mask=padding, need_weights=False)[0])
 
-    def _feed(self, x: Any) -> Tensor:
+    def _ff_block(self, x: Any) -> Tensor:
         return self.dropout2(self.linear2(self.dropout(self.activation(self.linear1(x)))))
 
 
@@ -114,25 +113,19 @@ class TransformerDecoderLayer(TransformerEncoderLayer):
     ) -> Tensor:
         to_self, to_memory = (tgt_mask, tgt_key_padding_mask), (memory, memory_mask, memory_key_padding_mask)
         if self.norm_first:
-            tgt = tgt + self._attend(self.norm1(tgt), *to_self)
-            tgt = tgt + self._look(self.norm2(tgt), *to_memory)
-            return tgt + self._feed(self.norm3(tgt))
-        tgt = self.norm1(tgt + self._attend(tgt, *to_self))
-        tgt = self.norm2(tgt + self._look(tgt, *to_memory))
-        return self.norm3(tgt + self._feed(tgt))
+            tgt = tgt + self._sa_block(self.norm1(tgt), *to_self)
+            tgt = tgt + self._mha_block(self.norm2(tgt), *to_memory)
+            return tgt + self._ff_block(self.norm3(tgt))
+        tgt = self.norm1(tgt + self._sa_block(tgt, *to_self))
+        tgt = self.norm2(tgt + self._mha_block(tgt, *to_memory))
+        return self.norm3(tgt + self._ff_block(tgt))
 
-    def _look(self, x: Any, memory: Any, mask: Any, padding: Any) -> Tensor:
+    def _mha_block(self, x: Any, memory: Any, mask: Any, padding: Any, is_causal: bool = False) -> Tensor:
         seen = self.multihead_attn(x, memory, memory, attn_mask=mask, key_padding_mask=padding, need_weights=False)[0]
         return self.dropout2(seen)
 
-    def _feed(self, x: Any) -> Tensor:
+    def _ff_block(self, x: Any) -> Tensor:
         return self.dropout3(self.linear2(self.dropout(self.activation(self.linear1(x)))))
-
-
-def _activation(given: Any) -> Any:
-    if isinstance(given, str) and given not in ("relu", "gelu"):
-        raise RuntimeError(f"activation should be relu/gelu, not {given}")
-    return {"relu": F.relu, "gelu": F.gelu}.get(given, given)
 
 
 def _needs_padding(layer: Any) -> str:
@@ -171,7 +164,7 @@ class TransformerEncoder(Module):
         mask_check: bool = True,
     ) -> None:
         super().__init__()
-        self.layers = ModuleList(copy.deepcopy(encoder_layer) for _ in range(num_layers))
+        self.layers = _get_clones(encoder_layer, num_layers)
         self.num_layers, self.norm = num_layers, norm
         self.enable_nested_tensor, self.mask_check = enable_nested_tensor, mask_check
         why_not = _needs_padding(encoder_layer)
@@ -208,7 +201,7 @@ class TransformerDecoder(Module):
 
     def __init__(self, decoder_layer: Any, num_layers: int, norm: Any = None) -> None:
         super().__init__()
-        self.layers = ModuleList(copy.deepcopy(decoder_layer) for _ in range(num_layers))
+        self.layers = _get_clones(decoder_layer, num_layers)
         self.num_layers, self.norm = num_layers, norm
 
     def forward(
@@ -259,10 +252,13 @@ class Transformer(Module):
         self.decoder = custom_decoder or TransformerDecoder(
             TransformerDecoderLayer(*layer), num_decoder_layers, LayerNorm(*norm)
         )
+        self._reset_parameters()
+        self.d_model, self.nhead, self.batch_first = d_model, nhead, batch_first
+
+    def _reset_parameters(self) -> None:
         for p in self.parameters():
             if p.ndim > 1:
                 init.xavier_uniform_(p)
-        self.d_model, self.nhead, self.batch_first = d_model, nhead, batch_first
 
     def forward(
         self,

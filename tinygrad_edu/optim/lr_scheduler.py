@@ -693,6 +693,11 @@ class ReduceLROnPlateau(LRScheduler):
         self.cooldown_counter = self.num_bad_epochs = self.last_epoch = 0
         self._last_lr = self._rates()
 
+    @property
+    def in_cooldown(self) -> bool:
+        """True while bad epochs are not counted, after the rate was lowered."""
+        return self.cooldown_counter > 0
+
     def _is_better(self, value: float) -> bool:
         sign = 1 if self.mode == "max" else -1
         margin = sign * self.threshold

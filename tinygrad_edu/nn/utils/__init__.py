@@ -53,6 +53,7 @@ def get_total_norm(
 ) -> Tensor:
     """The norm of all tensors together, as if they were one vector."""
     every = [tensors] if isinstance(tensors, Tensor) else list(tensors)
+    norm_type = float(norm_type)  # which may be the text "inf"
     norms = np.array([np.linalg.norm(t._data.reshape(-1), norm_type) for t in every] or [np.float64(0)])
     total = norms.max() if norm_type == math.inf else np.linalg.norm(norms, norm_type)
     if error_if_nonfinite and not np.isfinite(total):

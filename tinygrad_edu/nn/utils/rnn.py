@@ -57,6 +57,27 @@ class PackedSequence(NamedTuple):
     sorted_indices: Any = None
     unsorted_indices: Any = None
 
+    def to(self, *args: Any, **kwargs: Any) -> PackedSequence:
+        """The same sequences, their data in another dtype."""
+        return self._replace(data=self.data.to(*args, **kwargs))
+
+    def cpu(self) -> PackedSequence:
+        """The sequences themselves: they are on the CPU already."""
+        return self
+
+    def float(self) -> PackedSequence:
+        """The data as float32."""
+        return self.to(self.data.float().dtype)
+
+    def double(self) -> PackedSequence:
+        """The data as float64."""
+        return self.to(self.data.double().dtype)
+
+    @property
+    def is_cuda(self) -> bool:
+        """False: everything is on the CPU."""
+        return False
+
 
 def _steps(lengths: np.ndarray) -> tuple[Tensor, Tensor]:
     """The step and the sequence of each row of packed data, for lengths from the longest to the shortest."""

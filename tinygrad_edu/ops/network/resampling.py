@@ -319,7 +319,7 @@ def interpolate(
         else:
             ways.append(_lines(old, new, step, align_corners))
     op = _RESAMPLERS[mode + " antialias" if antialias else mode, n]
-    about = {} if near else {"align_corners": bool(align_corners)}
+    about: dict[str, Any] = {} if near else {"align_corners": bool(align_corners)}
     names = ("scales",) if n == 1 else ("scales_d", "scales_h", "scales_w")[3 - n :]
     about |= {name: None if f is None else float(f) for name, f in zip(names, factors, strict=True)}
     return op.apply(input, output_size=tuple(sizes), _ways=tuple(ways), **about)

@@ -78,6 +78,14 @@ class DataLoader:
             batch_sampler = BatchSampler(sampler, batch_size, drop_last)
         self.dataset, self.batch_size, self.drop_last, self.generator = dataset, batch_size, drop_last, generator
         self.sampler, self.batch_sampler, self.num_workers = sampler, batch_sampler, num_workers
+        self.pin_memory, self.pin_memory_device, self.timeout, self.in_order = (
+            pin_memory,
+            pin_memory_device,
+            timeout,
+            in_order,
+        )
+        self.worker_init_fn, self.multiprocessing_context = worker_init_fn, multiprocessing_context
+        self.prefetch_factor, self.persistent_workers = prefetch_factor, persistent_workers
         batched = batch_sampler is not None or batch_size is not None
         self.collate_fn = collate_fn or (default_collate if batched else default_convert)
 
@@ -99,8 +107,9 @@ class DataLoader:
             for number in self.sampler:
                 yield self.dataset[number]
         else:
+            at_once = getattr(self.dataset, "__getitems__", None)  # a data set may read a batch in one go
             for numbers in self.batch_sampler:
-                yield [self.dataset[number] for number in numbers]
+                yield at_once(numbers) if at_once else [self.dataset[number] for number in numbers]
 
     def __len__(self) -> int:
         if self._iterable and self.batch_size is not None:
