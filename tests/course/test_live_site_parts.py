@@ -53,8 +53,12 @@ CASES = {
         [("", False), ("class C:\n    @staticmethod\n    def f(x):\n        return x", False)],
     ),
     "a magic command waits for Jupyter, and so do the names below it": (
-        ["%load_ext viz", "%%diagnose\nx = 1", "print(x)", "%time y = 2"],
-        [("", False), ("", True), ("", True), ("", True)],
+        ["%%timeit\nx = 1", "print(x)", "%time y = 2"],
+        [("", True), ("", True), ("", True)],
+    ),
+    "our own magics run, but for what they ask of PyTorch": (
+        ["%load_ext viz", "%%autograd\nx = 1", "%%diagnose --engine torch\ny = x", "print(x)", "print(y)"],
+        [("", False), ("%%autograd\nx = 1", False), ("", True), ("print(x)", False), ("", True)],
     ),
     "an exercise that is no Python yet is handed on": (["def f(:"], [("def f(:", False)]),
 }

@@ -22,7 +22,8 @@ NEEDED = {
     "tinygrad_edu.course.progress": "your own files; here your progress is kept on the first page, beside each lesson",
     "tinygrad_edu.course": "your own files",
 }
-_MAGIC = re.compile(r"\s*%%\w+[^\n]*\n")
+_MAGIC = re.compile(r"\s*%%(\w+)([^\n]*)\n")
+_LIVE = ("autograd", "diagnose")  # the magics of ours, which a page has too
 
 
 @dataclass(frozen=True)
@@ -50,9 +51,12 @@ def _part(source: str, missing: dict[str, str], whole: set[str]) -> Part:
     except SyntaxError:
         below = _MAGIC.match(source)
         if below is not None:
-            return Part("", _below_a_magic(source[below.end() :], missing, whole))
+            need = _below_a_magic(below, source[below.end() :], missing, whole)
+            return Part("", need) if need else Part(source)
         if source.strip() == "%load_ext viz":
             return Part("")  # nothing to show
+        if source.lstrip().startswith("%autograd "):
+            return Part(source)
         if source.lstrip().startswith("%"):
             return Part("", "a magic command of Jupyter's")
         return Part(source)  # an exercise that is to be filled in
@@ -75,11 +79,15 @@ def _part(source: str, missing: dict[str, str], whole: set[str]) -> Part:
     return Part("\n".join(_text(source, statement) for statement in kept), lost)
 
 
-def _below_a_magic(source: str, missing: dict[str, str], whole: set[str]) -> str:
-    """What a cell below a magic command needs; the names that it makes are missing afterwards."""
-    need = _part(source, missing, whole).needs
-    if not need:
+def _below_a_magic(magic: re.Match[str], source: str, missing: dict[str, str], whole: set[str]) -> str:
+    """What a cell below a magic command needs, if anything; the names that it makes are missing then."""
+    part = _part(source, missing, whole)
+    need = part.needs
+    if not need and ("torch" in magic[2] or part.runs != source):
+        need = NEEDED["torch"]
+    if not need and magic[1] not in _LIVE:
         need = "a magic command of Jupyter's"
+    if need:
         missing.update(dict.fromkeys((name for one in ast.parse(source).body for name in _binds(one)), need))
     return need
 

@@ -10,7 +10,6 @@ import base64
 import contextlib
 import inspect
 import io
-import linecache
 import sys
 import traceback
 import types
@@ -22,12 +21,8 @@ _main = types.ModuleType("__main__")  # where the cells of the page live
 namespace = _main.__dict__
 widgets: dict[str, Any] = {}  # by model id: what the page may write to
 _cell = ""  # whose output is being written
-_runs = 0
+shell: Any = None  # what stands for IPython's; the worker makes it
 
-_NO_MAGIC = (
-    "commands that begin with % are Jupyter's. Here `viz.diagnose(program)` and `viz.record(program).play()` do what "
-    "%%diagnose and %%autograd do to a cell; the program is a text, or a function that takes the engine."
-)
 _FORMS = {
     "_repr_html_": "text/html",
     "_repr_svg_": "image/svg+xml",
@@ -50,28 +45,28 @@ class _Stream(io.TextIOBase):
 
 async def run(cell: str, source: str) -> bool:
     """Run one cell, send what it shows, and say whether it came to its end."""
-    global _cell, _runs
+    global _cell
     _cell = cell
-    _runs += 1
-    filename = f"<ipython-input-{_runs}>"
-    linecache.cache[filename] = len(source), None, source.splitlines(keepends=True), filename
+    filename = shell.begin(source)
     sys.modules["__main__"] = _main
     with contextlib.redirect_stdout(_Stream("stdout")), contextlib.redirect_stderr(_Stream("stderr")):
         try:
-            await _execute(source, filename)
+            value = await _execute(source, filename)
+            if value is not None:
+                namespace["_"] = value
+                show(value, is_result=True)
+            shell.end(source, value, well=True)
         except BaseException as error:
             _tell(error, filename)
             return False
     return True
 
 
-class UsageError(Exception):
-    """What a cell asks for is not here."""
-
-
-async def _execute(source: str, filename: str) -> None:
+async def _execute(source: str, filename: str) -> Any:
+    """Run a cell, and give the value of its last line where that is an expression."""
     if source.lstrip().startswith("%"):
-        raise UsageError(_NO_MAGIC)
+        value = shell.magic(source)
+        return None if source.rstrip().endswith(";") else value
     tree = ast.parse(source, filename)
     last = tree.body[-1] if tree.body else None
     shown = last.value if isinstance(last, ast.Expr) and not source.rstrip().endswith(";") else None
@@ -80,12 +75,9 @@ async def _execute(source: str, filename: str) -> None:
     flags = ast.PyCF_ALLOW_TOP_LEVEL_AWAIT
     if tree.body:
         await _done(eval(compile(tree, filename, "exec", flags, dont_inherit=True), namespace))
-    if shown is not None:
-        expression = compile(ast.Expression(shown), filename, "eval", flags, dont_inherit=True)
-        value = await _done(eval(expression, namespace))
-        if value is not None:
-            namespace["_"] = value
-            show(value, is_result=True)
+    if shown is None:
+        return None
+    return await _done(eval(compile(ast.Expression(shown), filename, "eval", flags, dont_inherit=True), namespace))
 
 
 async def _done(value: Any) -> Any:

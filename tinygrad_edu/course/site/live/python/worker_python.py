@@ -6,6 +6,7 @@ import json
 
 import kernel
 import later
+import shell
 import tape
 import the_page  # registered by worker.js
 
@@ -15,6 +16,7 @@ later.look_there_too()
 import differences  # noqa: E402 imports what may not be among what is loaded at the start
 
 differences.put_in_place()
+kernel.shell = shell.Shell(kernel.namespace)  # from here on: before, `import viz` would load all magics
 
 
 async def run(cell: str, source: str) -> bool:

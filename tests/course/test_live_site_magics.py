@@ -1,0 +1,80 @@
+"""The Python of a live page, run here with its stand-ins: `%%autograd` and `%%diagnose` are served with no IPython."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from typing import Any
+
+import pytest
+
+from tinygrad_edu.course.site.live import pages
+
+CELLS = {
+    "a tensor": "import tinygrad_edu as tg\nw = tg.tensor(2.0, requires_grad=True)",
+    "autograd": "%%autograd\nL = w * w * 3\nL.backward()\nL",
+    "silent": "%%autograd --step\nL = w * w * 3;",
+    "compare": "%%autograd --compare\nT.tensor(2.0) * 3",
+    "torch": "%%autograd --engine torch\nT.ones(2)",
+    "diagnose": "%%diagnose\nL = (w * 2).detach()\nL.backward()",
+    "on": "%autograd on",
+    "watched": "z = w * 5",
+    "off": "%autograd off",
+    "alone": "z = w * 5",
+    "another": "%%time\nx = 1",
+    "no option": "%%autograd --foo\nx = 1",
+    "no Python": "%%autograd\nx = (",
+    "raises": "%%autograd\nx = 1 / 0",
+}
+# Only Graphviz is the one of this machine: in a page it is JavaScript.
+RUNS = """
+import asyncio, json, sys, types
+import pygraphviz
+sys.path.insert(0, sys.argv[1])
+sent = []
+sys.modules["the_page"] = types.SimpleNamespace(send=lambda text: sent.append(json.loads(text)))
+import worker_python
+assert "viz.magic" not in sys.modules, "what no first picture needs"
+for name, source in json.load(sys.stdin).items():
+    sent.clear()
+    well = asyncio.run(worker_python.run("cell", source))
+    kinds = [one.get("kind", "").rpartition(".")[2] for one in sent if one["type"] == "open"]
+    shown = [text for one in sent for text in [one.get("text", ""), *one.get("data", {}).values()] if isinstance(text, str)]
+    print(json.dumps([name, well, kinds, "\\n".join(shown)]))
+"""
+
+
+@pytest.fixture(scope="module")
+def told() -> dict[str, Any]:
+    """By cell: whether it came to its end, the widgets that it shows, all texts."""
+    command = [sys.executable, "-c", RUNS, str(pages.HERE / "python")]
+    done = subprocess.run(command, input=json.dumps(CELLS), capture_output=True, text=True, timeout=120, check=False)
+    assert done.returncode == 0, done.stderr
+    return {name: tuple(rest) for name, *rest in map(json.loads, done.stdout.splitlines())}
+
+
+@pytest.mark.parametrize(
+    ("name", "well", "widgets", "says"),
+    [
+        ("autograd", True, ["Player"], "tensor(12., grad_fn=<MulBackward0>)"),
+        ("silent", True, ["Player"], ""),
+        ("compare", True, ["ComparisonView"], ""),
+        ("torch", False, [], "PyTorch does not run in a browser"),
+        ("diagnose", False, [], "detach"),
+        ("on", True, [], ""),
+        ("watched", True, [], "MulBackward0: w to z"),
+        ("alone", True, [], ""),
+        ("another", False, [], "a page has %%autograd, %%diagnose"),
+        ("no option", False, [], "UsageError: unrecognized arguments: --foo"),
+        ("no Python", False, [], "is not Python"),
+        ("raises", False, ["Player"], 'line 2, in <module>\n    x = 1 / 0'),
+    ],
+)  # fmt: skip
+def test_a_magic_does_in_a_page_what_it_does_in_jupyter(
+    told: dict[str, Any], name: str, well: bool, widgets: list[str], says: str
+) -> None:
+    assert told[name][:2] == (well, widgets), told[name][2][-500:]
+    assert says in told[name][2]
+    assert "tensor(" not in told["silent"][2].rpartition("</figure>")[2]
+    assert "MulBackward0" not in told["alone"][2]

@@ -1,0 +1,1 @@
+"""What `viz.magic` asks of IPython's core."""

@@ -1,0 +1,86 @@
+"""Stands for IPython's shell, as far as `viz.magic` and a check ask for it: magics, the cells that ran, who hears of a cell."""
+
+from __future__ import annotations
+
+import linecache
+import re
+from types import SimpleNamespace
+from typing import Any
+
+_MAGIC = re.compile(r"\s*(%%?)(\w+)[ \t]*([^\n]*)\n?(.*)", re.DOTALL)
+_OTHERS = (
+    "of the commands that begin with %, a page has %%autograd, %%diagnose and %autograd, each at the top of its cell. "
+    "The others are Jupyter's."
+)
+
+
+def filename(number: int) -> str:
+    """What a traceback calls the cell that ran as this one."""
+    return f"<ipython-input-{number}>"
+
+
+class Shell:
+    """What IPython's is to a magic."""
+
+    def __init__(self, namespace: dict[str, Any]) -> None:
+        self.user_ns = namespace
+        self._magics: dict[tuple[str, str], Any] = {}
+        self._listeners: list[Any] = []
+        self.history_manager = SimpleNamespace(input_hist_parsed=[""])
+        self.compile = SimpleNamespace(cache=self._cache)
+        self.magics_manager = SimpleNamespace(registry={})
+        self.events = SimpleNamespace(
+            register=lambda event, listener: self._listeners.append(listener),
+            unregister=lambda event, listener: self._listeners.remove(listener),
+        )
+        namespace["In"] = self.history_manager.input_hist_parsed
+
+    def begin(self, source: str) -> str:
+        """A cell is about to run; what its code is called."""
+        self.history_manager.input_hist_parsed.append(source)
+        return self._cache(source, len(self.history_manager.input_hist_parsed) - 1)
+
+    @staticmethod
+    def _cache(source: str, number: int) -> str:
+        name = filename(number)
+        linecache.cache[name] = len(source), None, source.splitlines(keepends=True), name
+        return name
+
+    def end(self, source: str, value: Any, well: bool) -> None:
+        """A cell has run."""
+        if source.lstrip().startswith("%"):
+            return  # what follows a cell is for those in Python
+        for listener in list(self._listeners):
+            listener(SimpleNamespace(info=SimpleNamespace(raw_cell=source), success=well, result=value))
+
+    @staticmethod
+    def transform_cell(source: str) -> str:
+        """A cell in Python: nothing else can stand below a magic here."""
+        return source
+
+    def register_magics(self, magics: Any) -> None:
+        """Take the magics of a class."""
+        made = self.magics_manager.registry[magics.__name__] = magics(self)
+        for name in dir(magics):
+            for marks in getattr(getattr(magics, name), "marks", ()):
+                self._magics[marks, name] = getattr(made, name)
+
+    def magic(self, source: str) -> Any:
+        """Run a cell that begins with a magic, and give its value.
+
+        Raises:
+            UsageError: there is none of that name here.
+        """
+        from IPython.core.error import UsageError
+
+        import viz
+
+        viz.load_ipython_extension(self)
+        found = _MAGIC.fullmatch(source)
+        marks, name, line, cell = found.groups() if found is not None else ("", "", "", "")
+        if (marks, name, line.strip()) == ("%", "load_ext", "viz") and not cell.strip():
+            return None
+        magic = self._magics.get((marks, name))
+        if magic is None or (marks == "%" and cell.strip()):
+            raise UsageError(_OTHERS)
+        return magic(line, cell) if marks == "%%" else magic(line)
