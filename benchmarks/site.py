@@ -129,11 +129,21 @@ def measure(folder: Path) -> dict[str, float]:
     return found
 
 
+def given(arguments: list[str]) -> Path | None:
+    """The folder that is named; a live site lies there, or nothing is measured."""
+    if not arguments:
+        return None
+    folder = Path(arguments[0])
+    if not (folder / "_static" / "live" / "pyodide.mjs").is_file() or not (folder / LESSON).is_file():
+        sys.exit(f"{folder} holds no live site with all lessons: write one with `tinygrad-edu site --live -o {folder}`")
+    return folder
+
+
 def main() -> None:
     """Print every number, a line for each, and all of them as JSON."""
     before = os.getloadavg()[0]
     with tempfile.TemporaryDirectory() as scratch:
-        folder = Path(sys.argv[1]) if len(sys.argv) > 1 else build(Path(scratch) / "site", live=True).parent
+        folder = given(sys.argv[1:]) or build(Path(scratch) / "site", live=True).parent
         found = measure(folder)
     print(f"{os.cpu_count()} cores, load {before:.1f} before and {os.getloadavg()[0]:.1f} after")
     for name, value in found.items():

@@ -158,6 +158,16 @@ def test_the_front_page_stands_still_where_motion_is_unwanted(page: Any, address
     expect(page.locator("[data-plays]")).to_have_count(0)
 
 
+WATCH_FOR_EMPTY_FRAMES = """() => {
+    window.emptyFrames = 0;
+    const look = () => {
+        window.emptyFrames += !document.querySelector(".tgv-explorer .tgv-frame svg");
+        requestAnimationFrame(look);
+    };
+    requestAnimationFrame(look);
+}"""
+
+
 def test_the_first_press_of_a_switch_is_answered_and_nothing_moves_under_it(page: Any, address: str) -> None:
     fetched: list[str] = []
     page.on("request", lambda request: fetched.append(request.url))
@@ -165,15 +175,81 @@ def test_the_first_press_of_a_switch_is_answered_and_nothing_moves_under_it(page
     page.wait_for_selector(READY, state="attached")
     explorer = page.locator(".tgv-explorer")
     before = explorer.bounding_box()
+    page.evaluate(WATCH_FOR_EMPTY_FRAMES)
     explorer.get_by_role("button", name="no_grad").first.click()
     live = page.locator(".output.widget")
     expect(live).to_contain_text("Line 4 now runs under no_grad")
     expect(live).to_contain_text("PyTorch")
     expect(live).not_to_contain_text("does not run in a browser, and this change")
     assert explorer.bounding_box() == before
+    assert page.evaluate("window.emptyFrames") == 0, "the live widget takes the recorded one's place in one frame"
     live.get_by_role("button", name="undo").click()
     expect(live.get_by_role("button", name="no_grad").first).to_have_attribute("aria-pressed", "false")
     assert [url for url in fetched if "/later/" in url] == [], "what a first picture needs is loaded at the start"
+
+
+# Presses each switch that stands beside a line, waits for the answer, and presses it again; what the badge said, by switch.
+EVERY_SWITCH = """async () => {
+    const found = {};
+    const pills = () => [...document.querySelectorAll(".output.widget .tgv-row .tgv-pill")];
+    const answered = async (before) => {
+        for (let waited = 0; waited < 10_000; waited += 10) {
+            if (document.querySelector(".output.widget .tgv-account").textContent !== before) return;
+            await new Promise((resolve) => setTimeout(resolve, 10));
+        }
+        throw new Error("no answer");
+    };
+    const press = async (index) => {
+        const before = document.querySelector(".output.widget .tgv-account").textContent;
+        pills()[index].click();
+        await answered(before);
+    };
+    for (let index = 0; index < pills().length; index++) {
+        await press(index);
+        const badge = document.querySelector(".tgv-badge");
+        found[`${index} ${pills()[index].textContent}`] = [badge.dataset.agree, badge.textContent.includes("PyTorch")];
+        await press(index);
+    }
+    return found;
+}"""
+
+
+def test_every_switch_beside_a_line_is_answered_by_both_engines(page: Any, address: str) -> None:
+    page.goto(address)
+    page.wait_for_selector(READY, state="attached")
+    page.locator(".tgv-explorer").get_by_role("button", name="no_grad").first.click()
+    live = page.locator(".output.widget")
+    expect(live).to_contain_text("Line 4 now runs under no_grad")
+    live.get_by_role("button", name="undo").click()
+    expect(live.get_by_role("button", name="no_grad").first).to_have_attribute("aria-pressed", "false")
+    found = page.evaluate(EVERY_SWITCH)
+    assert len(found) >= 9
+    assert {switch: said for switch, said in found.items() if said != ["true", True]} == {}
+
+
+def test_a_cell_below_a_magic_of_ours_is_played(page: Any, address: str) -> None:
+    page.goto(address + FIRST)
+    id = page.evaluate("JSON.parse(document.getElementById('tgv-live-page').textContent).cells[0].id")
+    write(page, id, "%%autograd\nw = T.tensor(2.0, requires_grad=True)\nL = w * w * 3\nL.backward()\nprint(w.grad)")
+    run(page, id)
+    shown = cell(page, id).locator(".cell_output")
+    expect(shown).to_contain_text("tensor(12.)")
+    expect(shown.locator(".tgv-player .tgv-frame svg")).to_be_visible()
+
+
+def test_the_playground_trains_in_the_page(page: Any, address: str) -> None:
+    lesson = "10_deep_networks"
+    page.goto(f"{address}{lesson}/{lesson}.html")
+    page.wait_for_selector(READY, state="attached")
+    place = page.locator(".cell:has(.tgv-playground)").first
+    place.locator(".live-bar button").first.click()
+    ground = place.locator(".output.widget .tgv-playground")
+    at = ground.locator(".tgv-counter")
+    expect(at).to_contain_text("step")
+    before = at.inner_text()
+    ground.get_by_role("button", name="Play", exact=True).click()
+    expect(at).not_to_have_text(before)
+    ground.get_by_role("button", name="Pause", exact=True).click()
 
 
 def test_a_wrong_answer_gets_its_hint_and_a_right_one_its_points(page: Any, address: str) -> None:
@@ -245,19 +321,42 @@ def test_what_needs_pytorch_itself_keeps_its_recorded_output_and_says_so(page: A
 
 
 def test_a_live_page_is_clean_for_axe_in_both_themes(page: Any, address: str) -> None:
-    page.goto(address + FIRST)
-    page.wait_for_selector(DRESSED, state="attached")
-    for scheme in ("light", "dark"):
-        page.emulate_media(color_scheme=scheme)
-        assert complaints(page, "article") == []
-
-
-def test_a_phone_shows_it_all_without_a_scrollbar_sideways(page: Any, address: str) -> None:
-    page.set_viewport_size({"width": 390, "height": 844})
     for path in ("", FIRST):
         page.goto(address + path)
         page.wait_for_selector(DRESSED, state="attached")
-        eventually(lambda: page.evaluate("document.documentElement.scrollWidth <= innerWidth"), True)
+        for scheme in ("light", "dark"):
+            page.emulate_media(color_scheme=scheme, reduced_motion="reduce")
+            assert complaints(page, "article") == []
+
+
+OUTSIDE_THE_STAGE = """() => {
+    const { left, right } = document.querySelector(".tgv-frame").getBoundingClientRect();
+    const boxes = [...document.querySelectorAll(".tgv-frame svg text")].map((one) => one.getBoundingClientRect());
+    return boxes.filter((box) => box.width && (box.left < left || box.right > right)).length;
+}"""
+
+
+def test_a_phone_shows_it_all_without_a_scrollbar_sideways(page: Any, address: str) -> None:
+    page.emulate_media(reduced_motion="reduce")
+    for width, height in ((390, 844), (360, 740)):
+        page.set_viewport_size({"width": width, "height": height})
+        for path in (FIRST, ""):
+            page.goto(address + path)
+            page.wait_for_selector(DRESSED, state="attached")
+            eventually(lambda: page.evaluate("document.documentElement.scrollWidth <= innerWidth"), True)
+        page.wait_for_selector("html[data-tgv-ready]", state="attached")
+        eventually(lambda: page.evaluate(OUTSIDE_THE_STAGE), 0)
+
+
+def test_on_a_phone_the_graph_is_on_the_first_screen_and_stop_stays_in_reach(page: Any, address: str) -> None:
+    page.set_viewport_size({"width": 390, "height": 844})
+    page.goto(address)
+    page.wait_for_selector("html[data-tgv-ready]", state="attached")
+    expect(page.locator(".tgv-frame svg")).to_be_in_viewport(ratio=1)
+    page.goto(address + FIRST)
+    page.wait_for_selector(DRESSED, state="attached")
+    page.evaluate("scrollTo(0, document.documentElement.scrollHeight / 2)")
+    expect(page.get_by_role("button", name="Stop")).to_be_in_viewport(ratio=1)
 
 
 def test_from_a_disk_it_is_the_page_for_reading_and_says_so(browser: Any, site: Path) -> None:

@@ -33,6 +33,7 @@ class Room:
 # What a stage has beside its program in JupyterLab at 1366 x 768, below the program there, and at 1920 x 1080; on a phone.
 LAPTOP, STRIP, DESKTOP, PHONE = Room(600, 400), Room(900, 280), Room(1100, 560), Room(330, 420)
 HALF = Room(500, 420)  # the stage of an explorer there, beside a listing with its switches
+POCKET = Room(320, 256)  # the stage of an explorer on a phone
 ROOMS = (LAPTOP, STRIP, DESKTOP, PHONE)
 
 

@@ -116,6 +116,7 @@ class Explorer(Live):
     room: traitlets.List[int] = traitlets.List().tag(sync=True)  # for one graph, as the page has measured it
 
     _later: asyncio.TimerHandle | None = None  # the other view, about to be drawn
+    _also: tuple[Room, ...] = ()  # what is drawn for beside `room`
     _lesson: MistakeView | None = None
     _settling = False  # whether the state that changes is one that has run
 
@@ -129,7 +130,7 @@ class Explorer(Live):
         traits.setdefault("room", list(_rooms[-1]))
         super().__init__(program=_description(self._parsed), **traits)
         self.observe(self._asked, "state")
-        self.observe(lambda change: self._at_home(self._fit), "room")
+        self.observe(lambda change: self._at_home(self._measured), "room")
         self.observe(lambda change: self._at_home(self._teach), "mistake")
 
     def _asked(self, change: Any) -> None:
@@ -164,10 +165,13 @@ class Explorer(Live):
         self._run()
         self._draw_others_soon()
 
-    def _fit(self) -> None:
+    def _measured(self) -> None:
         """The stage has another size: draw what ran last for that."""
         width, height = self.room
         _rooms[-1] = width, height
+        self._fit()
+
+    def _fit(self) -> None:
         if not self._recordings or self.result.get("refused"):
             return
         sides, pictures = [], {}
@@ -189,8 +193,10 @@ class Explorer(Live):
         except RuntimeError:  # no event loop: a script, where nobody waits
             self._draw_other(self.result)
 
-    def draw_now(self) -> None:
-        """Draw at once what would be drawn a moment later: the views that are not looked at."""
+    def draw_for(self, *rooms: Room) -> None:
+        """Draw at once every view for other rooms too, for a page behind which no Python can be asked later."""
+        self._also = rooms
+        self._fit()
         if self._later is not None:
             self._later.cancel()
             self._draw_other(self.result)
@@ -217,7 +223,7 @@ class Explorer(Live):
                 self._identity(engine),
                 views=views,
                 kept=self._kept,
-                rooms=(Room(*self.room),),
+                rooms=(Room(*self.room), *self._also),
                 beside=beside(self._recordings, engine, result["verdict"]["agree"]),
             )
             fresh = {key: rows for key, rows in made["details"].items() if key not in first["details"]}
@@ -358,7 +364,7 @@ class Explorer(Live):
         offers = (MODULES, *VIEWS) if by_module else VIEWS
         view = self.view if self.view in offers else VIEWS[0]
         other = beside(recordings, engine, agree)
-        made = shown(recording, self._identity(engine), (view,), self._kept, (Room(*self.room),), other)
+        made = shown(recording, self._identity(engine), (view,), self._kept, (Room(*self.room), *self._also), other)
         if "scene" in made:
             made["scene"]["offers"] = list(offers)
         return made

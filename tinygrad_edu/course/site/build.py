@@ -33,7 +33,7 @@ _STILL = 'class="tgv-fallback"'  # how `viz` marks the still that it shows in fr
 _LIST = ".tinygrad-edu-site"  # in a site, the names of its files
 
 # Run after a lesson: what a widget would ask Python for later, a page must hold now. Each fix of a mistake is such, and so
-# is the view of an explorer that nobody looked at. What a widget sends between two cells is written down by nobody, so each
+# is the view of an explorer that nobody looked at, and its picture on a phone. What a widget sends between two cells is written down by nobody, so each
 # says once more what it holds.
 _LATER = """
 import sys
@@ -44,7 +44,7 @@ if "ipywidgets" in sys.modules:
             for shown.fix in reversed(range(-1, len(shown.lesson["fixes"]))):
                 pass
         if "viz.widgets.explorer" in sys.modules and isinstance(shown, sys.modules["viz.widgets.explorer"].Explorer):
-            shown.draw_now()
+            shown.draw_for(sys.modules["viz.picture.fit"].POCKET)
     for shown in list(_instances.values()):
         shown.send_state()
 """

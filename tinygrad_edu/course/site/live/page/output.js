@@ -10,6 +10,7 @@ export class Output {
     this.python = python;
     this.handles = new Map();
     this.fresh = false;
+    this.written = Promise.resolve(); // one message after the other, and a widget when its code is there
   }
 
   get place() {
@@ -27,7 +28,9 @@ export class Output {
     this.place.style.minHeight = `${this.place.offsetHeight}px`; // nothing below jumps while the cell runs
   }
 
-  end() {
+  /** When this is done, all that came stands on the page. */
+  async end() {
+    await this.written;
     this.#clear();
     this.place.style.minHeight = "";
   }
@@ -48,11 +51,15 @@ export class Output {
   }
 
   write(message) {
+    this.written = this.written.then(() => this.#write(message)).catch((error) => console.error(error));
+  }
+
+  async #write(message) {
     const { type } = message;
     if (type === "stream") this.#stream(message);
     else if (type === "error") this.#text(this.#add("traceback"), message.text);
     else if (type === "clear") this.place.replaceChildren();
-    else if (type === "display" || type === "update") this.#show(message);
+    else if (type === "display" || type === "update") await this.#show(message);
   }
 
   #text(part, text) {
@@ -68,11 +75,14 @@ export class Output {
     this.#text(this.stream.part, this.stream.text);
   }
 
-  #show({ data, handle, type }) {
-    const model = data["application/vnd.jupyter.widget-view+json"]?.model_id;
-    if (model) {
-      this.model = this.python.models.get(model); // the last one shown
-      mount(this.#add("widget"), this.model);
+  async #show({ data, handle, type }) {
+    const id = data["application/vnd.jupyter.widget-view+json"]?.model_id;
+    if (id) {
+      const model = this.python.models.get(id);
+      if (!model) return; // closed by now
+      const code = await model.loaded; // until then what was there before stays
+      this.model = model; // the last one shown
+      await mount(this.#add("widget"), model, code);
       return;
     }
     if (data["text/html"]?.includes(STILL)) return; // the widget itself comes next

@@ -48,8 +48,8 @@ class Cell {
     if (this.prepared) {
       this.output.begin();
       for (const message of this.prepared) this.output.write(message);
-      this.output.end();
       this.prepared = null;
+      await this.output.end();
     }
     const asked = this.asked;
     this.asked = null;
@@ -126,7 +126,7 @@ class Cell {
     this.say(python.ready ? "Runs …" : "Waits for Python …");
     if (!keepsRecorded) this.output?.begin();
     const well = await python.run(this.id, this.program, keepsRecorded ? null : this.output);
-    this.output?.end();
+    await this.output?.end();
     this.ran = well;
     if (well === null) this.say("Stopped. The cells above run again before the next one.");
     else if (keepsRecorded) this.say(`Shows what was recorded: it needs ${this.needs}. The rest of it has run.`);

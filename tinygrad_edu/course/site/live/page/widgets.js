@@ -1,6 +1,6 @@
 // A widget whose Python is in the worker: the same module as in JupyterLab, given a model of ours.
 
-const modules = new Map(); // by its text: every explorer of a page shares one
+const modules = new Map(); // promises by a module's text: every explorer of a page shares one
 
 function moduleOf(text) {
   if (!modules.has(text)) modules.set(text, import(URL.createObjectURL(new Blob([text], { type: "text/javascript" }))));
@@ -20,6 +20,7 @@ export class RemoteModel {
     Object.assign(this, { id: model, state, module, style, send });
     this.changed = {};
     this.listeners = new Map();
+    this.loaded = moduleOf(module); // while its cell still runs
   }
 
   get(name) {
@@ -59,12 +60,10 @@ export class RemoteModel {
   }
 }
 
-/** Show a widget in `place`. */
-export async function mount(place, model) {
-  if (!model) return;
+/** Show a widget in `place`, once `loaded` has given its code. */
+export async function mount(place, model, { default: widget }) {
   addStyle(model.style);
   const el = document.createElement("div");
   place.replaceChildren(el);
-  const { default: widget } = await moduleOf(model.module);
   await widget.render({ model, el, experimental: {} });
 }
