@@ -17,10 +17,10 @@ from . import dtypes
 from .compat.later import later
 from .generator import Generator
 from .ops.binding import functions
-from .ops.creation.factories import plain, shape_of, zeros_like
+from .ops.creation.factories import finish, plain, shape_of, zeros_like
 from .ops.op import Op, elementwise
 from .overrides import overridable
-from .tensor import Tensor, bind, wrap
+from .tensor import Tensor, bind
 
 __all__ = ["default_generator", "fork_rng", "get_rng_state", "initial_seed", "manual_seed", "seed", "set_rng_state"]
 
@@ -102,8 +102,7 @@ def _kind(dtype: Any) -> np.dtype:
 
 
 def _made(array: np.ndarray, requires_grad: bool = False) -> Tensor:
-    out = wrap(np.asarray(array))
-    return out.requires_grad_() if requires_grad else out
+    return finish(np.asarray(array), requires_grad)
 
 
 def rand(
@@ -215,10 +214,10 @@ def multinomial(input: Tensor, num_samples: int, replacement: bool = False, *, g
         reached = np.cumsum(weights, axis=-1)
         reached /= reached[..., -1:]
         even = source(generator).uniform((*weights.shape[:-1], num_samples))
-        return wrap((reached[..., None, :] < even[..., None]).sum(axis=-1))
+        return _made((reached[..., None, :] < even[..., None]).sum(axis=-1))
     # The first to arrive, where each waits for a time of the exponential distribution: no index comes twice.
     rate = weights / exponential(weights.shape, generator).astype(weights.dtype)
-    return wrap(np.argsort(-rate, axis=-1, kind="stable")[..., :num_samples])
+    return _made(np.argsort(-rate, axis=-1, kind="stable")[..., :num_samples])
 
 
 def rand_like(

@@ -432,6 +432,8 @@ T.nn.functional.avg_pool3d(T.ones(1, 1, 4, 4, 4), 2, padding=2)
 """
 
 OF_AUTOGRAD = r"""
+with T.inference_mode(): made = [T.rand(2), T.randn(2), T.randint(3, (2,)), T.randperm(3), T.rand_like(T.ones(2)), T.normal(0., 1., (2,)), T.multinomial(T.ones(3), 2), T.from_numpy(np.ones(2)), T.zeros(2)]\nout = [m.is_inference() for m in made]
+with T.inference_mode(): z = T.rand(2)\n(z * T.ones(2, requires_grad=True)).sum().backward()
 x = T.rand(1, 1, 4, requires_grad=True); n = T.nn.functional.interpolate(x, size=6, mode='linear').grad_fn; out = n.name(), n._saved_output_size, n._saved_align_corners, n._saved_scales, n._saved_self_sym_sizes
 x = T.rand(1, 1, 4, 4, requires_grad=True); n = T.nn.functional.interpolate(x, scale_factor=2, mode='nearest').grad_fn; out = n._saved_output_size, n._saved_scales_h, n._saved_scales_w, hasattr(n, '_saved_align_corners')
 x = T.rand(1, 1, 4, 4, 4, requires_grad=True); F = T.nn.functional; n = F.avg_pool3d(x, 2).grad_fn; m = F.max_pool3d(x, 2).grad_fn; out = n._saved_kernel_size, n._saved_stride, n._saved_divisor_override, n._saved_count_include_pad, m._saved_dilation, m._saved_ceil_mode

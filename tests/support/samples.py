@@ -789,6 +789,14 @@ RANDOM = [
     S("T.randint_like(a, 3, 4)", a=constant()),
 ]
 
+PLACES = [
+    S(f"F.grid_sample(a, g, mode={mode!r}, padding_mode={pad!r}, align_corners={corners})", a=(2, 2, 4, 5), g=within(-1.9, 1.9, 2, 3, 4, 2),
+      names=False)
+    for mode in ("bilinear", "nearest", "bicubic")
+    for pad in ("zeros", "border", "reflection")
+    for corners in (True, False)
+]  # fmt: skip
+
 WINDOWS = [
     *[
         S(code, a=(2, 2, 5, 4, 6))
@@ -978,12 +986,15 @@ SAMPLES = [
     *RANDOM,
     *RESAMPLED,
     *WINDOWS,
+    *PLACES,
     *COMPOSED,
     *NOT_NUMBERS,
 ]
 
 # Calls that PyTorch refuses, and the type of its error.
 REFUSED = [
+    S("F.grid_sample(a, g, mode='other')", a=(1, 1, 2, 2), g=(1, 2, 2, 2)),
+    S("F.grid_sample(a, g, padding_mode='other')", a=(1, 1, 2, 2), g=(1, 2, 2, 2)),
     S("T.linalg.qr(a, 'complete')[0].sum().backward()", a=(3, 2)),
     S("T.linalg.lu(a, pivot=False)", a=M),
     S("T.linalg.lu_factor(a)", a=values([0.0, 0.0], [0.0, 0.0])),

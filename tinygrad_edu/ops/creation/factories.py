@@ -145,7 +145,8 @@ strided = _Layout()
 bind("layout", property(lambda self: strided))
 
 
-def _finish(array: np.ndarray, requires_grad: bool, where: Any) -> Tensor:
+def finish(array: np.ndarray, requires_grad: bool = False, where: Any = None) -> Tensor:
+    """A new tensor over `array`, in inference mode one of its own."""
     check_device(where)
     out = wrap(array)
     if thread.state.inference:
@@ -189,7 +190,7 @@ def tensor(
         wide = as_array(data, np.dtype(np.float64))
         if not np.all((wide >= low) & (wide <= high)):
             raise _overflow(kind.name, kind)
-    return _finish(as_array(data, kind).copy(), requires_grad, device)
+    return finish(as_array(data, kind).copy(), requires_grad, device)
 
 
 def as_tensor(data: Any, dtype: Any = None, device: Any = None) -> Tensor:
@@ -197,7 +198,7 @@ def as_tensor(data: Any, dtype: Any = None, device: Any = None) -> Tensor:
     if isinstance(data, Tensor):
         return data if dtype is None else data.to(dtype)
     array = as_array(data, None if dtype is None else dtypes.to_numpy_dtype(dtype))
-    return _finish(array, False, device)
+    return finish(array, False, device)
 
 
 def from_numpy(array: np.ndarray) -> Tensor:
@@ -223,7 +224,7 @@ def from_numpy(array: np.ndarray) -> Tensor:
             stacklevel=2,
         )
     # Of a subclass, such as `np.matrix`, the tensor has the memory and not the operators.
-    return wrap(np.asarray(array))
+    return finish(np.asarray(array))
 
 
 def full(size: Any, fill_value: Any, *, dtype: Any = None, device: Any = None, requires_grad: bool = False) -> Tensor:
@@ -237,7 +238,7 @@ def full(size: Any, fill_value: Any, *, dtype: Any = None, device: Any = None, r
     fill_value = dtypes.number(fill_value)
     kind = as_array(fill_value).dtype if dtype is None else dtypes.to_numpy_dtype(dtype)
     value = fill_value._data if isinstance(fill_value, Tensor) else fitted(fill_value, kind)
-    return _finish(np.full(shape_of((size,)), value, kind), requires_grad, device)
+    return finish(np.full(shape_of((size,)), value, kind), requires_grad, device)
 
 
 def zeros(*size: Any, dtype: Any = None, device: Any = None, requires_grad: bool = False) -> Tensor:
@@ -248,7 +249,7 @@ def zeros(*size: Any, dtype: Any = None, device: Any = None, requires_grad: bool
     tensor([[0., 0., 0.],
             [0., 0., 0.]])
     """
-    return _finish(np.zeros(shape_of(size), _np(dtype)), requires_grad, device)
+    return finish(np.zeros(shape_of(size), _np(dtype)), requires_grad, device)
 
 
 def ones(*size: Any, dtype: Any = None, device: Any = None, requires_grad: bool = False) -> Tensor:
@@ -258,7 +259,7 @@ def ones(*size: Any, dtype: Any = None, device: Any = None, requires_grad: bool 
     >>> T.ones(2, dtype=T.int64)
     tensor([1, 1])
     """
-    return _finish(np.ones(shape_of(size), _np(dtype)), requires_grad, device)
+    return finish(np.ones(shape_of(size), _np(dtype)), requires_grad, device)
 
 
 # Memory that holds what it held is of no use to a learner: empty tensors are zeros.
@@ -315,7 +316,7 @@ def arange(
     if kind.kind != "f":
         start, end, step = int(start), int(end), int(step)
     count = math.ceil((end - start) / step)
-    return _finish((start + step * np.arange(count)).astype(kind), requires_grad, device)
+    return finish((start + step * np.arange(count)).astype(kind), requires_grad, device)
 
 
 def _number(value: Any) -> Any:
@@ -340,7 +341,7 @@ def linspace(
         fitted(edge, kind)
     if kind.kind in "iu":
         start, end = int(start), int(end)
-    return _finish(np.linspace(start, end, steps).astype(kind), requires_grad, device)
+    return finish(np.linspace(start, end, steps).astype(kind), requires_grad, device)
 
 
 def ends(start: Any, end: Any, steps: int) -> tuple[Any, Any]:
@@ -367,7 +368,7 @@ def eye(n: int, m: int | None = None, *, dtype: Any = None, device: Any = None, 
     for name, size in (("n", n), ("m", n if m is None else m)):
         if size < 0:
             raise RuntimeError(f"{name} must be greater or equal to 0, got {size}")
-    return _finish(np.eye(n, m, dtype=_np(dtype)), requires_grad, device)
+    return finish(np.eye(n, m, dtype=_np(dtype)), requires_grad, device)
 
 
 def as_operand(x: Any) -> Any:

@@ -273,22 +273,58 @@ def affine_grid(theta, size, align_corners=None):
     return reshape(wrap(np.repeat(base, batch, 0)) @ theta.transpose(1, 2), (batch, height, width, 2))
 
 
+def _reflected(at, low, high):
+    """Places beyond `low` and `high` thrown back between them, as often as it takes."""
+    span = high - low
+    if span <= 0:
+        return at * 0.0
+    away = abs(at - low)
+    times = np.floor(away._data / span)
+    back = away - wrap((times * span).astype(away._data.dtype))
+    return where(wrap(times % 2 == 0), back + low, span - back + low)
+
+
+def _inside(at, n):
+    """Places moved to the edge; there the slope is 0, as in PyTorch."""
+    return where(wrap(at._data <= 0), 0.0, where(wrap(at._data >= n - 1), float(n - 1), at))
+
+
+def _padded_place(at, n, padding_mode, align_corners):
+    if padding_mode == "reflection":
+        at = _reflected(at, 0.0, float(n - 1)) if align_corners else _reflected(at, -0.5, n - 0.5)
+    return at if padding_mode == "zeros" else _inside(at, n)
+
+
+def _cubic_weights(t):
+    """How much the four pixels around a place count that is `t` behind the second of them."""
+
+    def near(x):
+        return ((x * 1.25) - 2.25) * x * x + 1
+
+    def far(x):
+        return ((x * -0.75 + 3.75) * x - 6.0) * x + 3.0
+
+    return far(t + 1), near(t), near(1 - t), far(2 - t)
+
+
 @public(where=_NN, method=False)
 def grid_sample(input, grid, mode="bilinear", padding_mode="zeros", align_corners=None):
     """Images (N, C, H, W) read at the places of `grid` (N, h, w, 2), from -1 to 1: between pixels, or the nearest."""
-    if mode not in ("bilinear", "nearest"):
-        raise NotImplementedError(f"grid_sample with mode={mode!r} is not built: use 'bilinear' or 'nearest'.")
-    if padding_mode not in ("zeros", "border"):
-        raise NotImplementedError(
-            f"grid_sample with padding_mode={padding_mode!r} is not built: use 'zeros' or 'border'."
-        )
+    for name, value, known in (
+        ("mode", mode, ("bilinear", "nearest", "bicubic")), ("padding_mode", padding_mode, ("zeros", "border", "reflection")),
+    ):  # fmt: skip
+        if value not in known:
+            raise ValueError(
+                f"nn.functional.grid_sample(): expected {name} to be '{known[0]}', '{known[1]}' or '{known[2]}', but got: "
+                f"'{value}'"
+            )
     if input.ndim != 4:
         raise NotImplementedError("grid_sample of volumes is not built: give images (N, C, H, W).")
     batch, channels, height, width = input.shape
 
     def place(value, n):
         at = (value + 1) * ((n - 1) / 2) if align_corners else (value + 1) * (n / 2) - 0.5
-        return functions["clamp"](at, 0, n - 1) if padding_mode == "border" else at
+        return at if mode == "bicubic" else _padded_place(at, n, padding_mode, align_corners)
 
     x, y = place(grid[..., 0], width), place(grid[..., 1], height)
 
@@ -305,6 +341,21 @@ def grid_sample(input, grid, mode="bilinear", padding_mode="zeros", align_corner
         return read(np.rint(x._data).astype(np.int64), np.rint(y._data).astype(np.int64))
     left, top = np.floor(x._data).astype(np.int64), np.floor(y._data).astype(np.int64)
     across, down = (unsqueeze(a - wrap(b.astype(a._data.dtype)), 1) for a, b in ((x, left), (y, top)))
+    if mode == "bicubic":
+
+        def whole(at, n):
+            moved = _padded_place(wrap(at.astype(input._data.dtype)), n, padding_mode, align_corners)
+            return moved._data.astype(np.int64)
+
+        rows = []
+        for i in range(-1, 3):
+            row = whole(top + i, height)
+            taps = [
+                read(whole(left + j, width), row) * w for j, w in zip(range(-1, 3), _cubic_weights(across), strict=True)
+            ]
+            rows.append(taps[0] + taps[1] + taps[2] + taps[3])
+        parts = [row * w for row, w in zip(rows, _cubic_weights(down), strict=True)]
+        return parts[0] + parts[1] + parts[2] + parts[3]
     return (
         read(left, top) * (1 - across) * (1 - down)
         + read(left + 1, top) * across * (1 - down)
