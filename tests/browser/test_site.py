@@ -237,7 +237,7 @@ def test_a_folder_that_holds_something_else_is_left_alone(tmp_path: Path) -> Non
     from tinygrad_edu.course.site import SiteError, build
 
     (tmp_path / "thesis.txt").write_text("mine")
-    with pytest.raises(SiteError, match="holds files that are no site"):
+    with pytest.raises(SiteError, match="contains files that do not belong to a site"):
         build(tmp_path)
     assert [path.name for path in tmp_path.iterdir()] == ["thesis.txt"]
 

@@ -286,7 +286,7 @@ def test_a_site_is_not_written_over_something_else(tmp_path: Path) -> None:
     (tmp_path / "thesis.txt").write_text("mine")
     done = call("site", "-o", str(tmp_path))
     assert done.returncode == 2
-    assert "no site written" in done.stderr
+    assert "the site was not written" in done.stderr
     assert [path.name for path in tmp_path.iterdir()] == ["thesis.txt"]
 
 
@@ -294,7 +294,7 @@ def test_a_site_that_has_no_place_is_refused_before_the_lessons_are_run(tmp_path
     (tmp_path / "file").write_text("")
     done = call("site", "-o", str(tmp_path / "file" / "site"), "--only", "no such lesson")
     assert (done.returncode, "Traceback" in done.stderr) == (2, False)
-    assert "no site written" in done.stderr
+    assert "the site was not written" in done.stderr
     assert "lesson" not in done.stderr
 
 

@@ -60,8 +60,8 @@ ODD = {
     "exiting": (exits, "It raised SystemExit: 0"),
     "wrong arguments": (lambda x: x, "It is called as relu_backward(grad_output, x)."),
     "no function": (0.5, "Wrong type: `relu_backward` should be a function, and it is of type float."),
-    "a string": (lambda grad_output, x: "1", "Wrong type: a number was expected, and a string came."),
-    "too many values": (lambda grad_output, x: (1, 2), "Wrong type: a number was expected, and a tuple or list came."),
+    "a string": (lambda grad_output, x: "1", "Wrong type: expected a number, but got a string."),
+    "too many values": (lambda grad_output, x: (1, 2), "Wrong type: expected a number, but got a tuple or list."),
     "NaN": (lambda grad_output, x: float("nan"), "There is NaN"),
     "endless loop": (loop_that_catches_everything, "Endless loop?"),
     "an error whose message has no end": (raises(EndlessMessage), "Endless loop?"),
@@ -81,8 +81,8 @@ def test_each_odd_answer_has_its_own_message(what):
 @pytest.mark.parametrize(
     ("answer", "message"),
     [
-        (lambda grad_output, a, b: grad_output * b, "Wrong type: 2 values should come back, and a number did."),
-        (lambda grad_output, a, b: (grad_output * b,), "Wrong shape: 2 values should come back, and 1 did."),
+        (lambda grad_output, a, b: grad_output * b, "Wrong type: expected 2 values, but got a number."),
+        (lambda grad_output, a, b: (grad_output * b,), "Wrong shape: expected 2 values, but got 1."),
         (lambda grad_output, a, b: (grad_output * b, None), "Value 2 of 2: It returned nothing"),
     ],
 )
@@ -226,8 +226,8 @@ def raises_nameless(grad_output, x):
     [
         (Nameless, "it is of type Nameless."),
         (SpeaksOnNoTerms, "it is of type SpeaksOnNoTerms."),
-        (lambda: lambda grad_output, x: Nameless(), "a value of type Nameless came"),
-        (lambda: lambda grad_output, x: SpeaksOnNoTerms(), "a value of type SpeaksOnNoTerms came"),
+        (lambda: lambda grad_output, x: Nameless(), "but got a value of type Nameless"),
+        (lambda: lambda grad_output, x: SpeaksOnNoTerms(), "but got a value of type SpeaksOnNoTerms"),
         (lambda: raises_nameless, "It raised NamelessError: told"),
     ],
     ids=["an instance", "a mute instance", "a result", "a mute result", "an error"],
@@ -268,7 +268,7 @@ def test_of_a_dict_the_entries_that_are_missing_or_differ_are_named():
 
 def test_where_several_answers_are_right_it_is_not_said_that_one_differs_from_the_other():
     text = repr(check("topological_order", lambda root, inputs: sorted(inputs)))
-    assert "On this input it is not so." in text
+    assert "On this input this does not hold." in text
 
 
 def test_how_an_answer_is_called_is_only_said_when_the_call_itself_failed():

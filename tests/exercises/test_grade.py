@@ -39,9 +39,9 @@ def test_each_student_gets_the_points_that_were_earned(submit, tmp_path, capsys)
 
 ODD = {
     "an empty file": (b"", 0, "is empty"),
-    "no notebook": (b"print('hello')", 0, "is no notebook, or a damaged one"),
-    "half a notebook": (json.dumps(notebook()).encode()[:500], 0, "is no notebook, or a damaged one"),
-    "another course's notebook": (notebook() | {"cells": [cell("x = 1", "task1")]}, 0, "holds no answer"),
+    "no notebook": (b"print('hello')", 0, "is not a notebook, or it is damaged"),
+    "half a notebook": (json.dumps(notebook()).encode()[:500], 0, "is not a notebook, or it is damaged"),
+    "another course's notebook": (notebook() | {"cells": [cell("x = 1", "task1")]}, 0, "contains no answer"),
     "cells that are no cells": (notebook() | {"cells": [1, None, "x", *notebook()["cells"]]}, 9, ""),
     "half a character in a message": (notebook(mul="raise ValueError('\ud800')"), 6, "The cell "),
     "a cell copied": (notebook(extra=[cell(MUL, "mul_backward")]), 9, "2 cells carry this id; the one that counts"),
@@ -58,7 +58,7 @@ ODD = {
         notebook()
         | {"cells": [c | {"cell_type": "markdown"} if c["source"] == MUL else c for c in notebook()["cells"]]},
         6,
-        "mul_backward: its cell is no code cell any more.",
+        "mul_backward: its cell is no longer a code cell.",
     ),
     "a hundred thousand cells": (
         notebook(extra=[cell(f"x{i} = {i}") for i in range(100_000)]),
@@ -70,7 +70,7 @@ ODD = {
     "metadata nested too deep to read": (
         json.dumps(notebook() | {"metadata": 0}).replace('"metadata": 0', f'"metadata": {"[" * 99999}').encode(),
         0,
-        "is no notebook, or a damaged one",
+        "is not a notebook, or it is damaged",
     ),
     "more parts than any notebook has": (
         b'{"cells": [' + b"{}," * 1_100_000 + b"0]}",
@@ -85,7 +85,7 @@ ODD = {
     "the format of before 2015": (
         {"nbformat": 3, "worksheets": [{"cells": []}], "metadata": {}},
         0,
-        "is in a format of before 2015",
+        "is in a format from before 2015",
     ),
     "another system's line ends and a byte order mark": (
         b"\xef\xbb\xbf" + json.dumps(notebook()).replace("\\n", "\\r\\n").encode(),
@@ -96,7 +96,7 @@ ODD = {
         notebook(mul="mul_backward <- function(g, a, b) c(g * b, g * a)")
         | {"metadata": {"kernelspec": {"name": "ir"}}},
         6,
-        "The cell is no Python, in line 1",
+        "The cell is not valid Python, in line 1",
     ),
     "a name in letters of another width": (notebook(mul=MUL.replace("_", "\uff3f", 1)), 9, ""),
     "cells with one id": (notebook() | {"cells": [c | {"id": "same"} for c in notebook()["cells"]]}, 9, ""),
@@ -285,7 +285,7 @@ def test_a_link_is_not_followed_and_that_is_said(submit, tmp_path):
     (folder / "eve" / "lesson1.ipynb").symlink_to(folder / "ada" / "lesson1.ipynb")
     run(folder, tmp_path / "out")
     assert points(tmp_path / "out") == {"ada": 9, "eve": 0}
-    assert "is a link, and was not followed" in gradebook(tmp_path / "out")["eve"]["notes"]
+    assert "is a link and was not followed" in gradebook(tmp_path / "out")["eve"]["notes"]
 
 
 def test_a_second_start_grades_only_what_is_new_and_gives_the_same_grades(submit, tmp_path, monkeypatch):
@@ -354,7 +354,7 @@ def test_results_that_a_full_disk_or_a_lost_power_cut_off_are_graded_anew_and_th
 def test_where_no_sandbox_can_be_started_nobody_is_given_a_grade(submit, tmp_path, capsys, monkeypatch):
     monkeypatch.setattr(outside, "_command", lambda: [sys.executable, "-c", ""])
     assert run(submit(ada=notebook()), tmp_path / "out") == 2
-    assert "not graded to the end: the inside of the sandbox did not start" in capsys.readouterr().err
+    assert "grading did not finish: the inside of the sandbox did not start" in capsys.readouterr().err
     assert not (tmp_path / "out" / "results.jsonl").exists()
 
 
@@ -450,7 +450,7 @@ def test_what_cannot_be_graded_is_said_in_a_sentence(tmp_path, capsys):
 def test_where_nothing_can_be_written_it_says_so(submit, tmp_path, capsys):
     (tmp_path / "taken").write_text("a file")
     assert run(submit(ada=notebook()), tmp_path / "taken") == 2
-    assert "not graded to the end" in capsys.readouterr().err
+    assert "grading did not finish" in capsys.readouterr().err
 
 
 def test_the_bar_counts_to_the_end(monkeypatch):

@@ -261,11 +261,11 @@ ENDINGS = {
         "The cell raised E in line 3: ",
     ),
     "gigabytes for the judge": ("import os\nwhile True: os.write(3, b'x' * 65536)", TOO_MUCH),
-    "no Python": ("def mul_backward(:", "The cell is no Python, in line 1: "),
-    "a null byte": ("x = '\0'", "The cell is no Python"),
+    "no Python": ("def mul_backward(:", "The cell is not valid Python, in line 1: "),
+    "a null byte": ("x = '\0'", "The cell is not valid Python"),
     "half a function": (
         "def mul_backward(grad_output, a, b):",
-        "The cell is no Python, in line 1: expected an indented",
+        "The cell is not valid Python, in line 1: expected an indented",
     ),
     "another name": (RIGHT.replace("mul_b", "mulb"), "The cell defines no `mul_backward`."),
     "the stub of the release": (

@@ -68,7 +68,7 @@ def test_compare_writes_a_page_of_both_engines(folder, monkeypatch):
 @pytest.mark.parametrize(
     ("arguments", "given", "said"),
     [
-        (["draw", "-"], "x = 1", "name the file to write with -o"),
+        (["draw", "-"], "x = 1", "name the output file with -o"),
         (["play", "broken.ipynb"], None, "broken.ipynb is not a notebook"),
         (["draw", "-", "-o", "a.svg"], '{"cells": 3}', "- is not a notebook"),
         (["draw", "bytes.py"], None, "not text that Python can read"),

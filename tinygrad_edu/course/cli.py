@@ -37,21 +37,19 @@ def _add_lab(commands: argparse._SubParsersAction) -> None:
     parser = commands.add_parser(
         "lab",
         help="open JupyterLab on your working copy of the lessons",
-        description="Open JupyterLab on your working copy of the lessons. What you edit there is never overwritten. "
-        "Any other option goes to `jupyter lab`.",
+        description="Open JupyterLab on your working copy of the lessons. Your edits there are never overwritten. Any "
+        "other option goes to `jupyter lab`.",
         allow_abbrev=False,
     )
     parser.add_argument("--dir", type=Path, default=Path(DEFAULT_DIR), help="the working copy (default: ./%(default)s)")
     parser.add_argument("--no-browser", action="store_true", help="do not open a browser; the address is printed")
-    parser.add_argument(
-        "--port", type=_port, default=DEFAULT_PORT, help="where to look for a free port from (default: %(default)s)"
-    )
+    parser.add_argument("--port", type=_port, default=DEFAULT_PORT, help="the first port to try (default: %(default)s)")
     parser.set_defaults(run=_lab)
 
 
 def _port(text: str) -> int:
     if not (text.isascii() and text.isdecimal()) or int(text) > 65535:
-        raise argparse.ArgumentTypeError(f"a port is a number from 0 to 65535, and not {text!r}")
+        raise argparse.ArgumentTypeError(f"a port is a number from 0 to 65535, not {text!r}")
     return int(text)
 
 
@@ -84,8 +82,8 @@ def _add_release(commands: argparse._SubParsersAction) -> None:
     parser = commands.add_parser(
         "release",
         help="write the lessons as students get them, without answers",
-        description="Write the lessons as students get them: without answers, hidden tests and outputs. What was edited "
-        "in the folder since the last release is not overwritten.",
+        description="Write the lessons as students get them: without answers, hidden tests and outputs. Files that "
+        "were edited in the folder since the last release are not overwritten.",
     )
     parser.add_argument("dir", type=Path, help="the folder to write to")
     parser.add_argument("--source", type=Path, help="instructor versions to release (default: this course's lessons)")
@@ -117,9 +115,11 @@ def _add_site(commands: argparse._SubParsersAction) -> None:
         "--live", action="store_true", help="let the reader's browser run Python: cells, checks, switches"
     )
     parser.add_argument(
-        "--numpy", type=Path, metavar="WHEEL", help="NumPy's wheel for Pyodide, in place of fetching it"
+        "--numpy", type=Path, metavar="WHEEL", help="a local NumPy wheel for Pyodide, instead of fetching it"
     )
-    parser.add_argument("--only", nargs="+", default=[], metavar="LESSON", help="lessons by the start of their name")
+    parser.add_argument(
+        "--only", nargs="+", default=[], metavar="LESSON", help="build only lessons whose names start like this"
+    )
     parser.add_argument("--no-progress", action="store_true", help="show no progress bar")
     parser.set_defaults(run=_site)
 
@@ -132,13 +132,13 @@ def _site(arguments: argparse.Namespace) -> int:
         out = arguments.folder or arguments.out
         print(build(out, arguments.only, progress, live=arguments.live, numpy_wheel=arguments.numpy))
     except (OSError, SiteError) as error:
-        print(f"no site written: {error}", file=sys.stderr)
+        print(f"the site was not written: {error}", file=sys.stderr)
         return 2
     return 0
 
 
 def _add_doctor(commands: argparse._SubParsersAction) -> None:
-    parser = commands.add_parser("doctor", help="say what of this installation works and what does not")
+    parser = commands.add_parser("doctor", help="check what works in this installation and what does not")
     parser.set_defaults(run=_doctor)
 
 
@@ -173,7 +173,7 @@ def _add_pictures(commands: argparse._SubParsersAction) -> None:
         parser.add_argument(
             "program",
             type=Path,
-            help="a Python script, a notebook, or - for standard input; in it `torch` and `T` are the engine",
+            help="a Python script, a notebook, or - for standard input; inside it, `torch` and `T` are the engine",
         )
 
 
@@ -183,7 +183,7 @@ def _save(arguments: argparse.Namespace) -> int:
 
     path: Path = arguments.program
     if path == program_file.STDIN and arguments.out is None:
-        print("nothing saved: name the file to write with -o", file=sys.stderr)
+        print("nothing was saved: name the output file with -o", file=sys.stderr)
         return 2
     out = arguments.out or path.with_suffix(arguments.suffix)
     try:
@@ -222,17 +222,24 @@ def _add_diagnose(commands: argparse._SubParsersAction) -> None:
     parser = commands.add_parser(
         "diagnose",
         help="say why a gradient is None, zero or nan, or why a model does not learn, and name the line",
-        description="Run a program under observation and say why a gradient is None, zero or nan, or why a model does not "
-        "learn: each cause with its line, what was seen and the fix. Exit status 1 where something was found.",
+        description="Run a program under observation and say why a gradient is None, zero or nan, or why a model does "
+        "not learn: each cause with its line, what was seen, and the fix. The exit status is 1 if "
+        "something was found.",
     )
     parser.add_argument("program", type=Path, help="a Python script, a notebook, or - for standard input")
     parser.add_argument("--json", action="store_true", help="print the report as JSON")
     parser.add_argument("-o", "--out", type=Path, help="also write the report, as .html or .json")
     parser.add_argument(
-        "--engine", choices=("torch", "tinygrad_edu"), help="what it runs on (default: the one that it imports)"
+        "--engine",
+        choices=("torch", "tinygrad_edu"),
+        help="the engine to run on (default: the one that the program imports)",
     )
     parser.add_argument(
-        "--limit", type=float, default=60.0, metavar="SECONDS", help="when to stop it (default: %(default)g)"
+        "--limit",
+        type=float,
+        default=60.0,
+        metavar="SECONDS",
+        help="stop the program after this time (default: %(default)g)",
     )
     parser.set_defaults(run=_diagnose)
 
@@ -258,7 +265,7 @@ def _diagnose(arguments: argparse.Namespace) -> int:
 def _add_check(commands: argparse._SubParsersAction) -> None:
     from ..exercises.grading.grade import add_check_arguments, check_main
 
-    parser = commands.add_parser("check", help="check the answers in your notebook, here in the terminal")
+    parser = commands.add_parser("check", help="check the answers in your notebook from the terminal")
     add_check_arguments(parser)
     parser.set_defaults(run=check_main)
 
@@ -269,8 +276,8 @@ def _add_grade(commands: argparse._SubParsersAction) -> None:
     parser = commands.add_parser(
         "grade",
         help="grade submitted notebooks",
-        description="Grade submitted notebooks: each answer runs in a sandbox and is judged outside of it. "
-        "Started again, it goes on where it was.",
+        description="Grade submitted notebooks: each answer runs in a sandbox and is judged outside it. If you start "
+        "it again, it goes on where it stopped.",
     )
     add_arguments(parser)
     parser.set_defaults(run=main)

@@ -152,7 +152,7 @@ def _torch() -> Finding:
     found = _package("torch")
     found.needed = False
     if not found.good:
-        found.detail += "; without it the core and its pictures work, the comparison does not"
+        found.detail += "; without it the core and its pictures work, but not the comparison"
     return found
 
 

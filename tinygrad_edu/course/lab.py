@@ -36,7 +36,7 @@ def start(directory: Path, port: int, browser: bool, passed_on: Sequence[str]) -
         report_update(update_working_copy(directory), directory)
     except OSError as error:
         raise SystemExit(
-            f"The lessons cannot be put into {directory}: {error}. Choose another folder with --dir."
+            f"The lessons cannot be written to {directory}: {error}. Choose another folder with --dir."
         ) from error
     chosen = free_port(port)
     if chosen != port:
@@ -82,7 +82,7 @@ def report_update(update: Update, directory: Path) -> None:
     kept = f"{count(update.kept)} with your edits kept" if update.kept else ""
     print(f"Lessons in {directory}: " + (", ".join(filter(None, [*done, kept])) or "up to date"))
     for edited, newer in update.beside:
-        print(f"  {edited} has your edits and stays; its newer version is beside it: {newer}")
+        print(f"    {edited} has your edits, so it stays; its newer version is beside it: {newer}")
 
 
 def free_port(wanted: int) -> int:

@@ -64,7 +64,7 @@ def students_version(notebook: Notebook) -> Notebook:
         raise NotImplementedError()
     """
     if not _is_notebook(notebook):
-        raise ValueError("it is no notebook: cells with a type and a source are missing")
+        raise ValueError("it is not a notebook: cells with a type and a source are missing")
     notebook = copy.deepcopy(notebook)
     for cell in notebook["cells"]:
         source = _as_text(cell["source"])

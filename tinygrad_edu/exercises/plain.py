@@ -77,7 +77,7 @@ def _encode(value: Any, depth: int, room: _Room) -> Data:
     for base in (list, tuple, dict):
         if issubclass(kind, base):
             if depth >= MAX_DEPTH or not room.takes(base.__len__(value)):
-                return {"object": base.__name__, "text": f"a {base.__name__} with more in it than any answer has"}
+                return {"object": base.__name__, "text": f"a {base.__name__} with more elements than any answer has"}
             if base is dict:
                 items = list(dict.items(value))
                 return {"dict": [[_encode(k, depth + 1, room), _encode(v, depth + 1, room)] for k, v in items]}

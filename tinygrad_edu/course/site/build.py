@@ -199,7 +199,7 @@ def _check_folder(out: Path) -> None:
     """
     out.mkdir(parents=True, exist_ok=True)
     if not (out / _LIST).exists() and any(not path.name.startswith(".") for path in out.iterdir()):
-        raise SiteError(f"{out} holds files that are no site: name an empty folder with -o")
+        raise SiteError(f"{out} contains files that do not belong to a site: name an empty folder with -o")
 
 
 def _replace(out: Path, made: Path) -> None:

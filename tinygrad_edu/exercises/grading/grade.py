@@ -30,8 +30,9 @@ from .hand_over import SYSTEMS, hand_over
 from .submissions import Submission, lesson_of, read_submissions
 
 NOT_STARTED = (
-    "Nothing was graded. Submissions are other people's programs: they could use what is named above. Grade where nothing is "
-    "missing, for example on Linux, or say --unprotected if you trust them and this machine holds nothing worth stealing."
+    "Nothing was graded. Submissions are other people's programs: they could use what is named above. Grade where "
+    "nothing is missing, for example on Linux. Or add --unprotected if you trust the submissions and this machine "
+    "holds nothing worth stealing."
 )
 
 Result = dict[str, Any]  # of one submission: plain data, as it stands in results.jsonl
@@ -177,7 +178,7 @@ def _client(scheduler: str) -> Any:
         # Before there is a client: one that could not start can wait for itself for ever when it is collected.
         distributed.comm.get_address_host(scheduler)
     except ValueError as error:
-        raise OSError(f"{scheduler!r} is no address of a Dask cluster, such as tcp://host:8786: {error}") from error
+        raise OSError(f"{scheduler!r} is not an address of a Dask cluster, such as tcp://host:8786: {error}") from error
     return distributed.Client(scheduler)
 
 
@@ -224,7 +225,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "submissions", type=Path, nargs="?", help="a folder of notebooks or of folders, a zip, or one notebook"
     )
-    parser.add_argument("--lesson", type=int, help="the lesson to grade (default: the one most answers belong to)")
+    parser.add_argument("--lesson", type=int, help="the lesson to grade (default: the one that most answers belong to)")
     parser.add_argument("--out", type=Path, default=Path("grades"), help="where results go (default: ./%(default)s)")
     parser.add_argument(
         "--jobs", type=int, default=os.cpu_count() or 1, help="sandboxes at a time (default: %(default)s)"
@@ -238,7 +239,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--for",
         dest="system",
         choices=SYSTEMS,
-        help="write what this system runs to grade --lesson, into --out, and grade nothing",
+        help="write the files that this system needs to grade --lesson into --out, and grade nothing",
     )
     parser.add_argument("--no-progress", action="store_true", help="show no progress bar")
 
@@ -247,7 +248,7 @@ def main(arguments: argparse.Namespace) -> int:
     """Run `tinygrad-edu grade`; its exit status."""
     exercises: Mapping = all_exercises()
     if arguments.system and arguments.lesson not in {exercise.lesson for exercise in exercises.values()}:
-        print("name the lesson that is to be graded with --lesson", file=sys.stderr)
+        print("name the lesson to grade with --lesson", file=sys.stderr)
         return 2
     if arguments.system:
         print(f"wrote {hand_over(arguments.system, arguments.lesson, arguments.out)}")
@@ -284,7 +285,7 @@ def main(arguments: argparse.Namespace) -> int:
             ready=ready,
         )
     except (OSError, ModuleNotFoundError) as error:  # no room to write, no cluster at that address, no Dask
-        print(f"not graded to the end: {error}", file=sys.stderr)
+        print(f"grading did not finish: {error}", file=sys.stderr)
         return 2
     finally:
         for sandbox in ready:

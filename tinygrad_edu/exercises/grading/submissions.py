@@ -103,7 +103,7 @@ def _files(path: Path) -> Iterator[tuple[str, bytes | str | None]]:
         for file in files:
             name = file.relative_to(path).as_posix()
             if file.is_symlink():
-                yield name, f"{quoted(file.name)} is a link, and was not followed."
+                yield name, f"{quoted(file.name)} is a link and was not followed."
             elif file.is_dir():
                 yield name, None
             elif not file.is_file():
@@ -161,7 +161,7 @@ def _zipped(file: Path | io.BytesIO, folder: str, nested: bool = False) -> Itera
                 content = f"{quoted(entry.filename)} is damaged or locked."
             room -= len(content)
             if room < 0:
-                yield inside, "The archive holds more than any submission, and was not read to its end."
+                yield inside, "The archive contains more than any submission and was not read to its end."
                 return
             if len(content) > MAX_FILE:
                 content = f"{quoted(entry.filename)} is larger than any notebook."
@@ -220,14 +220,17 @@ def _answers(name: str, content: bytes | str, exercises: Mapping[str, Exercise])
     if not content.strip():
         return {}, [f"{quoted(name)} is empty."]
     if sum(map(content.count, (b"[", b"{", b","))) > MAX_PARTS:
-        return {}, [f"{quoted(name)} has more parts than any notebook, and was not read."]
+        return {}, [f"{quoted(name)} has more parts than any notebook and was not read."]
     try:
         notebook = json.loads(content)
         if isinstance(notebook, dict) and "worksheets" in notebook:
-            return {}, [f"{quoted(name)} is in a format of before 2015: open it in Jupyter, save it, and hand that in."]
+            return {}, [
+                f"{quoted(name)} is in a format from before 2015: open it in Jupyter, save it, and hand in the new "
+                "file."
+            ]
         cells = [_cell(cell) for cell in notebook["cells"]]
     except (ValueError, KeyError, TypeError, RecursionError):
-        return {}, [f"{quoted(name)} is no notebook, or a damaged one."]
+        return {}, [f"{quoted(name)} is not a notebook, or it is damaged."]
     code = [(id, source) for kind, id, source in cells if kind == "code" and source.strip()]
     elsewhere = {id for kind, id, _ in cells if kind != "code"}
     lengthy = sum(len(source) for _, source in code) > MAX_CODE
@@ -236,13 +239,13 @@ def _answers(name: str, content: bytes | str, exercises: Mapping[str, Exercise])
         place, note = place_of_answer(exercise.id, exercise.name, code)
         if place is None:
             if exercise.id in elsewhere:
-                notes.append(f"{exercise.id}: its cell is no code cell any more.")
+                notes.append(f"{exercise.id}: its cell is no longer a code cell.")
             continue
         if note:
             notes.append(f"{exercise.id}: {note}.")
         source = code[place][1]
         if len(source) > MAX_CODE:
-            notes.append(f"{exercise.id}: its cell is longer than any answer, and was not run.")
+            notes.append(f"{exercise.id}: its cell is longer than any answer and was not run.")
             continue
         if lengthy:
             notes.append(
@@ -262,7 +265,7 @@ def _answers(name: str, content: bytes | str, exercises: Mapping[str, Exercise])
     if lengthy:
         notes.append("There is more code than in any lesson; each answer was graded without the other cells.")
     if not answers:
-        notes.append(f"{quoted(name)} holds no answer to any exercise.")
+        notes.append(f"{quoted(name)} contains no answer to any exercise.")
     return answers, notes
 
 
@@ -291,7 +294,7 @@ def place_of_answer(id: str, name: str, code: list[tuple[str, str]]) -> tuple[in
         return place, f"no cell carries this id; one that defines `{name}` was graded"
     if len(marked) > 1:
         return place, f"{len(marked)} cells carry this id; the one that counts at the check was graded"
-    return place, "" if place in marked else "the answer stands in a cell of its own, beside the one that was given"
+    return place, "" if place in marked else "the answer is in a separate cell, beside the given one"
 
 
 def place_of_check(id: str, code: list[tuple[str, str]]) -> int:

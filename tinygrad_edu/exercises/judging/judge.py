@@ -237,7 +237,7 @@ def _failure(
     message = "Not answered yet." if blank else difference(expected, got)
     if criterion.measure is not None and plain.kind_of(got) not in ("an error", "no end", "None"):
         # There may be other right answers than the one expected.
-        message = f"{'On this input it' if names else 'It'} is not so."
+        message = f"{'On this input this' if names else 'This'} does not hold."
     if "raised TypeError" in message and "argument" in message and not got["line"]:
         message += f" It is called as {exercise.signature}."
     return Failure(
@@ -261,35 +261,35 @@ def difference(expected: Data, got: Data) -> str:
     """One sentence on how `got` differs from `expected`, the first thing to know about it.
 
     >>> difference({"tuple": [1.0, 2.0]}, {"tuple": [1.0]})
-    'Wrong shape: 2 values should come back, and 1 did.'
+    'Wrong shape: expected 2 values, but got 1.'
     """
     ours, theirs = plain.kind_of(expected), plain.kind_of(got)
     if theirs == "no end" != ours:
-        return "Endless loop? It was still running when its time was up, and was stopped."
+        return "Endless loop? It was still running when its time was up, so it was stopped."
     if theirs == "an error":
         line = f" in line {got['line']} of your answer" if got.get("line") else ""
         where = f"It raised {plain.show(got).rstrip('.')}{line}."
-        return where if ours != "an error" else f"{where} The error should be another one: {expected['raised']}."
+        return where if ours != "an error" else f"{where} It should raise {expected['raised']} instead."
     if ours == "an error":
-        return f"It should raise {expected['raised']} here, and it did not."
+        return f"It should raise {expected['raised']} here, but it did not."
     if got is None and ours == "a tensor":
-        return "None came for a tensor. Is a `return` missing, or did no gradient arrive?"
+        return "You returned None instead of a tensor. Is a `return` missing, or did no gradient arrive?"
     if got is None:
         return "It returned nothing (None). Is a `return` missing?"
     xs, ys = plain.items(expected, got), plain.items(got, expected)
     if xs is not None and ys is not None:
         if len(xs) != len(ys):
-            return f"Wrong shape: {_count(len(xs))} should come back, and {len(ys)} did."
+            return f"Wrong shape: expected {_count(len(xs))}, but got {len(ys)}."
         index = next((i for i, (x, y) in enumerate(zip(xs, ys, strict=True)) if not plain.same(x, y)), 0)
         return f"Value {index + 1} of {len(xs)}: {difference(xs[index], ys[index])}" if xs else "The values differ."
     if theirs == ours == "a dict":
         return _difference_of_dicts(dict(map(_named, expected["dict"])), dict(map(_named, got["dict"])))
     if xs is not None and theirs != ours:
-        return f"Wrong type: {_count(len(xs))} should come back, and {theirs} did."
+        return f"Wrong type: expected {_count(len(xs))}, but got {theirs}."
     if theirs != ours:
-        return f"Wrong type: {ours} was expected, and {theirs} came."
+        return f"Wrong type: expected {ours}, but got {theirs}."
     if plain.shape_of(expected) != plain.shape_of(got):
-        return f"Wrong shape: {_shape(expected)} was expected, and {_shape(got)} came."
+        return f"Wrong shape: expected {_shape(expected)}, but got {_shape(got)}."
     if any(x != x for x in plain.numbers(got) or []) and not any(x != x for x in plain.numbers(expected) or []):
         return "There is NaN (not a number) in the result. Where is 0 / 0, inf - inf or 0 · inf computed?"
     return "The numbers differ." if plain.numbers(got) is not None else "The answers differ."

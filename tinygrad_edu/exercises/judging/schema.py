@@ -62,7 +62,7 @@ def _trouble(exercise: Exercise, probed: Data) -> Trouble:
     if absent:
         more = f" While grading, {absent} cannot be imported."
     if kind == "syntax":
-        return Trouble(f"The cell is no Python{where and f',{where}'}: {message}.", teacher)
+        return Trouble(f"The cell is not valid Python{where and f',{where}'}: {message}.", teacher)
     if kind == "raised":
         return Trouble(f"The cell raised {name}{where}: {message}{more}", teacher)
     if kind == "absent":

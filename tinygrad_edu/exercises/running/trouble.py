@@ -1,19 +1,19 @@
 """Why an answer could not be probed, as kinds: the process that runs it names one, and writes no sentence of its own."""
 
 TOLD_INSIDE = {
-    "syntax": "The cell is no Python",
+    "syntax": "The cell is not valid Python",
     "raised": "The cell raised an error",
     "endless": "Endless loop? The cell was still running when its time was up",
-    "absent": "The cell does not define what is asked for",
+    "absent": "The cell does not define the name that the exercise asks for",
 }
 """Kinds that may come out of the sandbox, with what a teacher reads of them. The details are the student's to read."""
 
 TOLD_OUTSIDE = {
-    "lost": "The sandbox was lost twice while this answer ran, and was started anew for the next",
-    "too long": "Endless loop? It was still running when its time was up, and was stopped",
+    "lost": "The sandbox was lost twice while this answer ran, and was started again for the next answer",
+    "too long": "Endless loop? It was still running when its time was up, so it was stopped",
     "ended": "It ended the process before there was a result: os._exit, a signal, or no memory left",
     "too much": "It sent more data than any answer has",
-    "unreadable": "The answer gave no result that can be read",
+    "unreadable": "The answer gave no readable result",
     "no answer": "No cell with an answer was found",
     "not answered": "Not answered yet",
     "judge's time": "Its result could not be judged in time",

@@ -25,7 +25,7 @@ from .parts import PartError
 
 HERE = Path(__file__).parent
 PREPARE_LIMIT_S = 600
-NO_NODE = "no Node.js was found, so the site's Python must compile what it imports: its first picture comes later"
+NO_NODE = "no Node.js was found, so the site's Python must compile what it imports, and its first picture appears later"
 
 Files = dict[str, bytes]  # by path
 

@@ -205,7 +205,7 @@ def _kept_or_fetched(kept: Path, url: str, hash_of: Callable[[bytes], str], expe
         try:
             with urllib.request.urlopen(url, timeout=FETCH_LIMIT_S) as answer:
                 data = answer.read()
-            trouble = "its hash is not the one that it must have, and nothing of it was used"
+            trouble = "its hash is wrong, so it was not used"
         except OSError as error:
             trouble = str(error)
     else:
