@@ -1,4 +1,4 @@
-"""The heart of tinygrad_edu: what `y = w * x; y.backward()` runs, and nothing else. It reads in one evening, in this order:
+"""The heart of tinygrad_edu: what `y = w * x; y.backward()` runs, and nothing else. Read it in this order:
 
 1. `tensor.py`: an array, or a number until somebody asks for the array, and what is kept beside it.
 2. `node.py`: an op that was recorded. Edges lead to the nodes of its inputs; `AccumulateGrad` ends a path.
@@ -8,6 +8,6 @@
 6. `state.py`: the modes of a thread, in one object.
 
 Nothing here knows what is built around it: hooks, views and in-place writes, saved-tensor hooks, anomaly mode, forward
-mode, gradients of gradients. They subclass what is here, or hang an object where a class below leaves a place for one, and
-cost nothing until somebody uses them.
+mode, gradients of gradients. These subclass the classes here, or attach an object where a class leaves a place for one.
+They cost nothing until somebody uses them.
 """

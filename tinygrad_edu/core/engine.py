@@ -1,10 +1,10 @@
 """The engine: runs the nodes of the graph backward, each once, when all its gradients have arrived.
 
-How many gradients a node waits for is counted first, by one walk over the graph. Then the node that is ready and was made
-last runs, delivers its results along its edges, and lets go of what it saved. Nothing here is recursive.
+First, one walk over the graph counts how many gradients each node waits for. Then, of the nodes that are ready, the one
+made last runs, delivers its results along its edges, and frees what it saved. Nothing here is recursive.
 
-Gradients are arrays; those of 0-d tensors are NumPy's numbers, with which NumPy computes ten times faster. A pass that is
-recorded, that looks at single nodes or calls hooks, is a subclass: `autograd/engine.py`.
+Gradients are arrays. Those of 0-d tensors are NumPy scalars, because NumPy computes ten times faster with them. A pass
+that is recorded, looks at single nodes, or calls hooks is a subclass: see `autograd/engine.py`.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ passes = itertools.count()
 
 
 def backward_method(kind: type[Pass], in_full: Callable[..., None]) -> Callable[..., None]:
-    """`Tensor.backward`: a pass of this `kind` from a scalar. What is asked for beyond that is left to `in_full`."""
+    """`Tensor.backward`: a pass of this `kind` from a scalar. `in_full` does everything beyond that."""
 
     def backward(
         self: Tensor,
@@ -99,7 +99,7 @@ class Pass:
             state.depth -= 1
 
     def stretch(self) -> Entry | None:
-        """Run nodes one after the other, up to one around which a user's code runs: that is left to `visit`."""
+        """Run nodes one after the other, up to one around which a user's code runs: `visit` runs that one."""
         ready, visits_all, frees = self.ready, self.visits_all, not self.retain_graph
         while ready:
             _, node, grads = entry = heappop(ready)
@@ -122,9 +122,9 @@ class Pass:
             thread.state.quietly(self.deliver, node, grads, results)
 
     def deliver(self, node: Node, grads: Sequence[Any], results: Sequence[Any]) -> None:
-        """Send what `node` made of `grads` along its edges; a node for which all has arrived is ready."""
+        """Send the results that `node` computed from `grads` along its edges; a node that is complete is ready."""
         waiting, inbox, ready = self.waiting, self.inbox, self.ready
-        i = -1  # counted by hand: with `enumerate` the loop takes half as long again
+        i = -1  # counted by hand: with `enumerate` the loop takes 1.5 times as long
         for receiver in node._next:
             i += 1
             if receiver is not None and (left := waiting.get(receiver)):  # else no gradient is asked for there
@@ -133,7 +133,7 @@ class Pass:
                 if grad is not None:
                     output_nr = node._next_output[i]
                     shape, dtype = forms[output_nr]
-                    # A number of its type fits: to ask its type costs a fifth of its shape and dtype.
+                    # A number of the right type fits: checking the type costs a fifth of checking shape and dtype.
                     if (shape or dtype is None or type(grad) is not dtype.type) and (
                         grad.shape != shape or grad.dtype is not dtype
                     ):
@@ -176,7 +176,7 @@ def count_dependencies(start: Node) -> dict[Any, int]:
 
 
 def is_unshared(node: Node, grad: Any, came_in: Sequence[Any], results: Sequence[Any]) -> bool:
-    """True if nobody but the engine holds the array `grad`, which `node` has just made, and it goes to one place alone."""
+    """True if only the engine holds the array `grad`, which `node` has just made, and it goes to one place only."""
     if not node.makes_new_arrays or node._around or type(grad) is not np.ndarray or grad.base is not None:
         return False
     places = 0

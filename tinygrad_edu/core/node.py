@@ -1,4 +1,4 @@
-"""Nodes and edges: what a recorded op is in the graph, and where gradients flow."""
+"""Nodes and edges: how a recorded op appears in the graph, and where gradients flow."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ else:
 
 __all__ = ["AccumulateGrad", "Node", "bump_version", "grad_accumulator", "gradient_edge", "sequence", "version_of"]
 
-# The order in which nodes are made. The engine runs, of those that are ready, the one made last.
+# The order in which nodes are made. Of the nodes that are ready, the engine runs the one made last.
 sequence = itertools.count()
 ACCUMULATE_GRAD_SEQUENCE = 2**64 - 1  # a leaf is served as soon as it is ready
 
@@ -42,13 +42,13 @@ class Node(DeclaredOfNode):
     _seq: int = 0
     # The shape and dtype of each output of the forward op, hence of each gradient that comes in (None: any dtype).
     _outputs: tuple[tuple[tuple[int, ...], Any], ...] = ()
-    # None for a node that runs nobody's code but ours. Else what a user has hung around it, see `autograd/hooks.py`; empty
+    # None for a node that runs only our own code. Else what a user has hung around it, see `autograd/hooks.py`; empty
     # where that is a hook of a leaf, or a Function of the user's.
     _around: Any = ()
     _metadata: dict[Any, Any] | None = None
     # In forward mode: the tangents of the outputs, for the outputs that the node saves.
     _tangents_of_outputs: dict[int, Any] | None = None
-    # True if `_run` gives arrays that nobody else holds, so that a leaf may keep one as its `.grad` without a copy.
+    # True if `_run` returns arrays that nobody else holds, so that a leaf may keep one as its `.grad` without a copy.
     makes_new_arrays = False
 
     def name(self) -> str:
@@ -65,7 +65,7 @@ class Node(DeclaredOfNode):
         self._next_output = tuple([output_nr for _, output_nr in edges])
 
     def __lt__(self, other: Node) -> bool:
-        # Asked by the engine's heap about nodes of the same sequence number: neither goes first.
+        # The engine's heap asks this about nodes with the same sequence number: neither goes first.
         return False
 
     _step: Callable[[list[Any]], Sequence[Any]]  # `_run` on arrays, where nobody's code runs but ours
@@ -73,15 +73,15 @@ class Node(DeclaredOfNode):
     # What the engine needs of a node ---------------------------------------------------------------------------------
 
     def _run(self, grads: list[Any], create_graph: bool, wanted: Sequence[bool] | None = None) -> Sequence[Any]:
-        """The gradients of the inputs, given those of the outputs (None where nothing came).
+        """The gradients of the inputs, given those of the outputs (None where nothing arrived).
 
-        They are arrays, or Tensors under `create_graph`, where everything done to them is recorded anew. `wanted` tells
-        for each edge whether this pass needs its gradient (None: all); built-in ops leave the others out.
+        They are arrays, or Tensors under `create_graph`, where everything done to them is recorded anew. `wanted` says
+        for each edge whether this pass needs its gradient (None: all). Built-in ops skip the others.
         """
         raise NotImplementedError
 
     def _release(self) -> None:
-        """Let go of what was saved: this node has run and will not run again."""
+        """Free what was saved: this node has run and will not run again."""
 
 
 class AccumulateGrad(Node):
@@ -95,7 +95,7 @@ class AccumulateGrad(Node):
         self.expect(variable._value.dtype if variable._grad_dtype is ... else variable._grad_dtype)
 
     def expect(self, dtype: np.dtype | None) -> None:
-        """Gradients are to come in `dtype`; None: in any."""
+        """Gradients must arrive in `dtype`; None: in any dtype."""
         self._outputs = ((self.variable._value.shape, dtype),)
 
     def name(self) -> str:
@@ -121,7 +121,7 @@ class AccumulateGrad(Node):
         else:
             if total._counter is NOT_COUNTED and not thread.state.inference:
                 raise RuntimeError(REFUSED_UPDATE)
-            # In place: who holds the old gradient sees the new one, and a graph that saved it will notice.
+            # In place: a holder of the old gradient sees the new one, and a graph that saved it will notice.
             np.add(total._data, grad, out=total._data)
             bump_version(total)
 
@@ -131,7 +131,7 @@ class AccumulateGrad(Node):
 
 
 def grad_accumulator(leaf: Tensor) -> AccumulateGrad:
-    """The AccumulateGrad of a leaf: one as long as some graph, or somebody, holds it."""
+    """The AccumulateGrad of a leaf: always the same one while a graph, or somebody, holds it."""
     node = leaf._accumulator and leaf._accumulator()
     if node is None:
         node = AccumulateGrad(leaf)
@@ -140,7 +140,7 @@ def grad_accumulator(leaf: Tensor) -> AccumulateGrad:
 
 
 def gradient_edge(t: Tensor) -> Edge:
-    """Where the gradient of `t` goes: its grad_fn and output number, or its AccumulateGrad, or nowhere."""
+    """Where the gradient of `t` goes: to its grad_fn and output number, to its AccumulateGrad, or nowhere."""
     node = t.grad_fn if t._view is not None else t._grad_fn
     if node is not None:
         return node, t.output_nr
@@ -150,7 +150,7 @@ def gradient_edge(t: Tensor) -> Edge:
 
 
 def version_of(t: Tensor) -> int:
-    """How many in-place writes to the storage of `t` were counted."""
+    """The number of in-place writes to the storage of `t` so far."""
     return 0 if t._counter is None else t._counter[0]
 
 

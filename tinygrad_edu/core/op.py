@@ -7,8 +7,8 @@
         def grad_other(grad, self): return grad * self
 
 `forward` computes on arrays, `grad_<input>` is the rule of one input. The rules are written once and used twice: in the
-plain pass they get arrays, under `create_graph` Tensors, which record what is done to them. How to write an op, and what
-else its class may say, is told in `ops/op.py`.
+plain pass they get arrays, under `create_graph` Tensors, which record what is done to them. `ops/op.py` says how to
+write an op, and what else its class may say.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ asarray, ndarray = np.asarray, np.ndarray
 
 
 def operator(op: type[Op], function: Callable[..., Any], otherwise: Callable[..., Any]) -> Callable[..., Any]:
-    """A method of Tensor for an operator, such as `__mul__`: what `apply` does, for two tensors of one type that is recorded.
+    """A method of Tensor for an operator, such as `__mul__`. It does what `apply` does, for two tensors of one type.
 
     Other tensors go to `function`, which is `mul`; numbers, and whatever a function mode is to see, to `otherwise`.
     """
@@ -170,7 +170,7 @@ class Op(Node):
         plan, versions, grad = self._plan, self._versions, grads[0]
         if grad is None or versions is None or len(grads) > 1 or not plan.is_plain:
             return self._run(grads, False)
-        # All that was saved is read, whether a rule comes to need it or not: what was changed in between is always noticed.
+        # Everything that was saved is read, whether a rule needs it or not, so that every change in between is noticed.
         values, results = [*self._kept], plan.blank.copy()
         for n, slot, position in plan.reads:
             t = values[slot]

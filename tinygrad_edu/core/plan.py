@@ -3,9 +3,9 @@
 Which inputs need a gradient decides which rules run, and the rules decide what is kept. So this is worked out once for each
 op and pattern, and every node of that pattern shares the plan.
 
-What is kept of an input is the tensor itself, beside the version it had: the rule gets its array, and a write in between is
-noticed. Of an output it is a shadow, a tensor on the same storage with the same counter: the output itself holds the node,
-so that neither would ever be freed.
+Of an input, the plan keeps the tensor itself together with its version: the rule gets its array, and a write in between
+is noticed. Of an output, it keeps a shadow, a tensor on the same storage with the same counter. The output itself holds
+the node, so neither would ever be freed.
 """
 
 from __future__ import annotations
@@ -26,14 +26,14 @@ __all__ = ["FREED", "LEAF", "NUMBER", "TENSOR", "WANTED", "Plan", "shadow"]
 # What an input is, two bits of a pattern.
 NUMBER, TENSOR, WANTED = 0, 1, 2
 
-# Stands among what is kept where something was let go.
+# Marks a kept value that was freed.
 FREED: Any = object()
 
 # Where what is kept comes from: an input, an output, an output that has no gradient; an input's shape, a setting of no
 # tensors; anything else.
 INPUT, OUTPUT, ASIDE, SIZES, SETTING, NAMED = range(6)
 
-# Where the gradient of what was no result of an op goes.
+# Where the gradient of a tensor goes that is not the result of an op.
 LEAF = (AccumulateGrad, type(None))
 
 # The forms of a node whose output is a number.
@@ -49,7 +49,7 @@ KEEPERS: dict[tuple[int, ...], Callable[[Any, Any], tuple[Any, ...]]] = {
 
 
 class Plan:
-    """For one op and one pattern of inputs: what is kept, under which names, and the rules that are given it."""
+    """For one op and one pattern of inputs: what is kept, under which names, and the rules that receive it."""
 
     __slots__ = (
         "blank", "computes_alone", "forms", "forward", "frees", "frees_all", "is_plain", "joint", "keep", "mask", "names", "op",
@@ -112,7 +112,7 @@ class Plan:
                     self.rules.append((i, rule.function, slots))
 
     def record_two(self, x: Tensor, y: Tensor, result: Any) -> Op:
-        """`record`, for two tensors of which at least one needs a gradient, and which are no views."""
+        """`record`, for two tensors that are not views and of which at least one needs a gradient."""
         node = self.op()
         node._around, node._plan, node._seq = None, self, next(sequence)
         to_x = grad_accumulator(x) if x._grad_fn is None and x._requires_grad else x._grad_fn

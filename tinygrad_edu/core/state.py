@@ -1,4 +1,4 @@
-"""The modes of a thread, in one object, so that an op asks once what holds where it runs."""
+"""The modes of a thread, in one object, so that an op needs to look only once."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import numpy as np
 __all__ = ["State", "everywhere", "quiet", "standing_modes", "thread"]
 
 
-# The function modes that every thread begins with.
+# The function modes that every thread starts with.
 standing_modes: list[Any] = []
 
 
@@ -32,8 +32,8 @@ def _mode(name: str) -> Any:
 class State:
     """What one thread has switched on. The layers around the core set it; an op reads `recording` and `unusual`.
 
-    `recording` follows from two modes: grad mode is on, inference mode is off. `unusual` is true while anything is in force
-    that ops ask about only then.
+    `recording` follows from two modes: grad mode is on, inference mode is off. `unusual` is true while anything unusual
+    is in force: ops look at the details only then.
     """
 
     __slots__ = (
@@ -48,7 +48,7 @@ class State:
     keep_versions = _mode("_keep_versions")  # who copies saved tensors that are about to be changed
 
     def __init__(self) -> None:
-        # Every thread starts with recording on and nothing else, whatever the thread that started it has set.
+        # Every thread starts with recording on and nothing else, whatever the thread that started it had set.
         self._grad_enabled = self.recording = self.multithreading = self.check_nan = True
         self._inference = self._anomaly = self.unusual = self.is_quiet = False
         self._saved_hooks: tuple[Any, ...] = ()
@@ -68,7 +68,7 @@ class State:
         self.unusual = bool(self._inference or self._anomaly or self._saved_hooks or self._keep_versions is not None)
 
     def quietly(self, function: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
-        """The result of `function`, computed without NumPy's warnings: NaN and infinity flow without a word, as in PyTorch."""
+        """The result of `function`, without NumPy's warnings: NaN and infinity flow silently, as in PyTorch."""
         if self.is_quiet:
             return function(*args, **kwargs)
         self.is_quiet = True
@@ -87,9 +87,9 @@ thread = _Thread()
 
 
 class _Everywhere:
-    """What holds in all threads alike: `unusual` is true while anything does that ops ask about only then.
+    """What is in force in all threads: `unusual` is true while anything is.
 
-    `modes_seen`: a function mode was entered, in some thread and at some time, so that threads are to be asked for theirs.
+    `modes_seen`: some thread entered a function mode at some time, so each thread must check its own.
     """
 
     __slots__ = ("_in_force", "modes_seen", "unusual")
@@ -99,7 +99,7 @@ class _Everywhere:
         self.unusual = self.modes_seen = False
 
     def now(self, what: str, is_so: bool) -> None:
-        """Say that `what` is in force from now on, or is so no more."""
+        """Say that `what` is in force from now on, or no longer is."""
         self._in_force = self._in_force | {what} if is_so else self._in_force - {what}
         self.unusual = bool(self._in_force)
 

@@ -1,7 +1,7 @@
 """The Tensor: an array, and what autograd keeps beside it.
 
-This is the lowest layer. The layers above give Tensor its methods, each where its subject lives: `tinygrad_edu/tensor.py`
-what an array is asked, `autograd` the hooks and `backward`, `ops` the operators and the mathematics.
+This is the lowest layer. The layers above give Tensor its methods: `tinygrad_edu/tensor.py` those of an array,
+`autograd` the hooks and `backward`, `ops` the operators and the mathematics.
 """
 
 from __future__ import annotations
@@ -29,17 +29,17 @@ class Tensor(Declared):
     # These six are set on each tensor as it is made, in this order: an attribute of the instance is read faster.
     _value: Any  # the array; or the number that an op on 0-d tensors gave, until somebody asks for `_data`
     _grad_fn: Node | None = None
-    # True for leaves that ask for a gradient and for every result that was recorded.
+    # True for leaves that require a gradient and for every result that was recorded.
     _requires_grad: bool = False
     # For a view: what it knows of the tensor whose storage it shows.
     _view: View | None = None
-    # The count of in-place writes, in a list shared by all tensors that share the storage. None: never written, no views.
+    # The count of in-place writes, in a list that all tensors on the storage share. None: never written, no views.
     _counter: list[int] | None = None
     output_nr: int = 0
 
     # What differs from these defaults is set when somebody asks for it.
     _grad: Tensor | None = None
-    # The AccumulateGrad of a leaf, weakly: it lives as long as some graph leads to it.
+    # A weak reference to the AccumulateGrad of a leaf: it lives as long as some graph leads to it.
     _accumulator: Any = None
     # Hooks of a leaf; those of an intermediate result live on its node, as in PyTorch.
     _hooks: dict[int, Any] | None = None
@@ -56,7 +56,7 @@ class Tensor(Declared):
 
     @property
     def _data(self) -> np.ndarray:
-        """The array. A number becomes one here, for good: the core alone reads `_value`, which may still be a number."""
+        """The array. A number becomes one here, for good. Only the core reads `_value`, which may be a number."""
         if type(self._value) is not np.ndarray:
             with first_asked:
                 self._value = np.asarray(self._value)
@@ -75,7 +75,7 @@ class Tensor(Declared):
 
     @property
     def requires_grad(self) -> bool:
-        """True if gradients flow to this tensor: it is a leaf that asks for them, or was computed from one that does."""
+        """True if gradients flow to this tensor: a leaf that requires them, or a result computed from one."""
         return self._requires_grad or (self._view is not None and self._view.base._requires_grad)
 
     @requires_grad.setter
@@ -98,7 +98,7 @@ class View:
     version: int
 
     def follow(self, view: Tensor) -> None:
-        """Bring the history of `view` up to date, where its storage was written to."""
+        """Bring the history of `view` up to date if its storage was written to."""
 
 
 class _NotCounted(list):
@@ -110,7 +110,7 @@ class _NotCounted(list):
 
 NOT_COUNTED = _NotCounted()
 
-# So that of two threads which ask for the array of a number at once, both get the same one.
+# So that two threads that ask for the array of a number at the same time get the same one.
 first_asked = threading.RLock()
 new = object.__new__
 
