@@ -39,7 +39,7 @@ TOO_LATE = """() => {
 
 @pytest.fixture(scope="module")
 def notebook(desk: Any) -> Any:
-    opened = desk.open(desk.write("late.ipynb", *CELLS))
+    opened = desk.open(desk.write("late.ipynb", *CELLS), own_page=True)  # it makes every module of the page late
     opened.page.evaluate(TOO_LATE)
     opened.run_all()
     return opened

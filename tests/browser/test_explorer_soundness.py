@@ -27,7 +27,7 @@ RESTARTED = """async () => {
 def notebook(desk: Any) -> Any:
     compared = f"viz.compare('{PROGRAM}\\nL.backward()')"
     cells = [f"import viz\nviz.explore('{PROGRAM}')", compared, f"viz.record('{PROGRAM}').play()"]
-    opened = desk.open(desk.write("soundness.ipynb", *cells))
+    opened = desk.open(desk.write("soundness.ipynb", *cells), own_page=True)  # a test loads the page anew
     opened.run_all()
     opened.page.locator(".tgv-explorer svg .node").first.wait_for()
     return opened

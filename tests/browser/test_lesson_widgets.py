@@ -62,7 +62,7 @@ predict("What is `2 + 2`?", {"4": "Yes.", "5": "One too many."}, right="4", cove
 def test_after_the_first_shift_and_enter_the_picture_and_its_play_button_are_in_sight(desk) -> None:
     start = desk.lab.root / "00_start_here.ipynb"
     shutil.copy(LESSONS / "00_start_here" / start.name, start)
-    notebook = desk.open(start)
+    notebook = desk.open(start, own_page=True)
     notebook.page.locator(".jp-CodeCell .cm-content").first.click()
     notebook.page.keyboard.press("Shift+Enter")
     view = notebook.page.locator(".jp-WindowedPanel-outer").first.bounding_box()

@@ -23,8 +23,6 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-import nbformat
-
 from tinygrad_edu.course.doctor import browser_for_tests
 
 PATIENCE_S = 120  # what a slow, loaded machine may take for anything before it is called wrong
@@ -191,15 +189,44 @@ def _stop(server: subprocess.Popen[bytes]) -> None:
         server.wait()
 
 
+# In place of the launcher, which JupyterLab opens where nothing else is.
+_SHOW_ANOTHER = """async name => {
+    const app = window.jupyterapp;
+    const panel = await app.commands.execute("docmanager:open", { path: name, factory: "Notebook" });
+    for (const other of [...app.shell.widgets("main")]) if (other !== panel) other.dispose();
+    app.shell.activateById(panel.id);
+}"""
+# Whether the page is as it was: nothing open, no question asked.
+_PUT_AWAY = """async () => {
+    const { shell } = window.jupyterapp;
+    if (document.querySelector(".jp-Dialog, body > .lm-Menu")) return false;
+    for (const panel of [...shell.widgets("main")]) {
+        if (panel.context) panel.context.model.dirty = false;
+        panel.dispose();
+    }
+    await new Promise(resolve => setTimeout(resolve, 100)); // what its widgets say when they go is theirs
+    return document.body.dataset.jpThemeLight === "true";
+}"""
+
+
 @dataclass
 class Notebook:
     """A notebook open in the browser, its kernel running."""
 
     page: Any
     path: Path
+    size: tuple[int, int] | None = None  # of its page, if that may show other notebooks afterwards
+    closed: bool = False
     errors: list[str] = field(default_factory=list)
     # Words that are no fault of ours. The one here anywidget says of a page so busy that a module came after two seconds.
     expected: list[str] = field(default_factory=lambda: ["[anywidget] Failed to initialize model."])
+
+    def heard(self, message: Any) -> None:
+        if message.type == "error":
+            self.errors.append(message.text)
+
+    def raised(self, error: Any) -> None:
+        self.errors.append(str(error))
 
     def faults(self) -> list[str]:
         """What the console said that it should not have."""
@@ -265,25 +292,42 @@ class Notebook:
 
 
 class Desk:
-    """Opens notebooks in pages of its own and collects what their consoles say."""
+    """Opens notebooks in pages and collects what their consoles say.
 
-    def __init__(self, browser: Any, lab: Lab):
+    JupyterLab takes longer to load than most tests take, so a page whose notebook was put away shows the next one. `free`
+    holds these pages by their size; several desks may share it.
+    """
+
+    def __init__(self, browser: Any, lab: Lab, free: dict[tuple[int, int], list[Any]] | None = None):
         self.browser = browser
         self.lab = lab
+        self.free = {} if free is None else free
         self.notebooks: list[Notebook] = []
 
     def open(
-        self, path: Path, *, width: int = 1366, height: int = 768, kernel: bool = True, **context: Any
+        self, path: Path, *, width: int = 1366, height: int = 768, kernel: bool = True, own_page: bool = False
     ) -> Notebook:
-        """Open a notebook (a path in the lab's folder), and wait until its kernel answers."""
-        page = new_page(self.browser, viewport={"width": width, "height": height}, **context)
-        notebook = Notebook(page, path)
-        self.notebooks.append(notebook)
-        page.on("console", lambda message: message.type == "error" and notebook.errors.append(message.text))
-        page.on("pageerror", lambda error: notebook.errors.append(str(error)))
+        """Open a notebook (a path in the lab's folder), and wait until its kernel answers.
+
+        `own_page` loads JupyterLab for this notebook alone: for a test that is about loading, or that leaves traces in the page.
+        """
         name = path.relative_to(self.lab.root).as_posix()
-        page.goto(f"{self.lab.url}/lab/tree/{name}?reset", wait_until="domcontentloaded")
-        page.wait_for_function("window.jupyterapp?.shell?.currentWidget?.content?.model?.cells")
+        waiting = [] if own_page or not kernel else self.free.get((width, height), [])
+        reused = bool(waiting)
+        page = waiting.pop() if reused else new_page(self.browser, viewport={"width": width, "height": height})
+        notebook = Notebook(page, path, size=None if own_page or not kernel else (width, height))
+        self.notebooks.append(notebook)
+        page.on("console", notebook.heard)
+        page.on("pageerror", notebook.raised)
+        if reused:
+            page.evaluate(_SHOW_ANOTHER, name)
+        else:
+            page.goto(f"{self.lab.url}/lab/tree/{name}?reset", wait_until="domcontentloaded")
+        page.wait_for_function(
+            "name => { const shown = window.jupyterapp?.shell?.currentWidget;"
+            " return shown?.context?.path === name && shown.content?.model?.cells; }",
+            arg=name,
+        )
         page.evaluate(
             """async (kernel) => {
                 const panel = window.jupyterapp.shell.currentWidget;
@@ -297,8 +341,24 @@ class Desk:
         page.locator(".jp-Notebook .jp-Cell").first.wait_for()
         return notebook
 
+    def put_away(self, notebook: Notebook) -> None:
+        """Close a notebook; its page waits for another one, where it is as it was at first."""
+        page, size = notebook.page, notebook.size
+        if notebook.closed:
+            return
+        notebook.closed = True
+        page.remove_listener("console", notebook.heard)
+        page.remove_listener("pageerror", notebook.raised)
+        as_it_was = size is not None and page.viewport_size == {"width": size[0], "height": size[1]}
+        if as_it_was and page.evaluate(_PUT_AWAY):
+            self.free.setdefault(size, []).append(page)
+        else:
+            page.context.close()
+
     def write(self, name: str, *cells: str) -> Path:
         """A new notebook in the lab's folder with these code cells; one that starts with `#!md` is Markdown."""
+        import nbformat  # it takes a second, in every process that reads the tests
+
         notebook = nbformat.v4.new_notebook()
         notebook.metadata["kernelspec"] = {"name": "python3", "display_name": "Python 3", "language": "python"}
         for cell in cells:
@@ -311,4 +371,4 @@ class Desk:
 
     def close(self) -> None:
         for notebook in self.notebooks:
-            notebook.page.context.close()
+            self.put_away(notebook)
