@@ -1,0 +1,16 @@
+"""What PyTorch keeps for its own tests. Loading it loads PyTorch's compiler, for seconds: so within a test, not above it."""
+
+from __future__ import annotations
+
+import importlib
+from typing import Any
+
+from hypothesis import settings
+
+
+def pytorchs_own(module: str) -> Any:
+    """A module of `torch.testing._internal`."""
+    profile = settings.get_current_profile_name()
+    loaded = importlib.import_module(f"torch.testing._internal.{module}")
+    settings.load_profile(profile)  # it loads one of its own, for every test that runs after this one
+    return loaded
