@@ -30,7 +30,7 @@ def test_each_student_gets_the_points_that_were_earned(submit, tmp_path, capsys)
         bob=notebook(mul=MUL.replace("grad_output * b, grad_output * a", "b, a"), relu=STUB),
         eve=notebook(central="import os\nos._exit(0)", mul="while True: pass"),
     )
-    assert run(folder, tmp_path / "out") == 0
+    assert run(folder, tmp_path / "out", "--jobs", "2") == 0
     table = gradebook(tmp_path / "out")
     assert {name: int(row["points"]) for name, row in table.items()} == {"ada": 9, "bob": 4, "eve": 3}
     assert "relu_backward: Not answered yet." in table["bob"]["notes"]
@@ -116,7 +116,7 @@ def odd_class(tmp_path_factory):
     """The gradebook of a class in which each but one handed in something odd."""
     folder, out = tmp_path_factory.mktemp("odd"), tmp_path_factory.mktemp("graded")
     write_submissions(folder, ada=notebook(), **{what: content for what, (content, *_) in ODD.items()})
-    assert run(folder, out, "--lesson", "1") == 0
+    assert run(folder, out, "--lesson", "1", "--jobs", "2") == 0
     return gradebook(out)
 
 
@@ -312,7 +312,7 @@ def test_a_changed_submission_is_graded_anew(submit, tmp_path):
 
 def test_a_grader_killed_at_any_moment_loses_nothing_and_grades_nothing_twice(submit, tmp_path):
     folder, out = submit(**{f"student{i:02}": notebook() for i in range(40)}), tmp_path / "out"
-    code = "import sys; from support.grading import run; run(*sys.argv[1:])"
+    code = "import sys; from support.grading import run; run(*sys.argv[1:], '--jobs', '2')"
     command = [sys.executable, "-c", code, str(folder), str(out)]
     for _ in range(2):
         process = subprocess.Popen(command, stdout=subprocess.DEVNULL, env=environment())
@@ -326,7 +326,7 @@ def test_a_grader_killed_at_any_moment_loses_nothing_and_grades_nothing_twice(su
         process.wait()
     with log.open("a") as file:
         file.write('{"student": "student00", "cut o')  # a line that the kill cut off
-    run(folder, out)
+    run(folder, out, "--jobs", "2")
     students = [json.loads(line)["student"] for line in log.read_text().splitlines()]
     assert sorted(students) == [f"student{i:02}" for i in range(40)]
     assert {int(row["points"]) for row in gradebook(out).values()} == {9}
@@ -371,7 +371,7 @@ def dies(*arguments):
     os.kill(os.getpid(), signal.SIGKILL)
 grade.{moment} = dies
 sys.stderr.isatty = lambda: True
-run(*sys.argv[1:])
+run(*sys.argv[1:], "--jobs", "2")
 """
     command = [sys.executable, "-c", code, str(folder), str(out)]
     assert subprocess.run(command, capture_output=True, env=environment()).returncode == -signal.SIGKILL
