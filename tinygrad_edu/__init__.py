@@ -82,12 +82,22 @@ cuda, mps, xpu, accelerator = (absent.Device(name) for name in ("cuda", "mps", "
 
 
 def is_tensor(obj: Any) -> Any:
-    """True if `obj` is a Tensor."""
+    """True if `obj` is a Tensor.
+
+    >>> import tinygrad_edu as T
+    >>> T.is_tensor([1, 2])
+    False
+    """
     return isinstance(obj, Tensor)
 
 
 def numel(input: Tensor) -> Any:
-    """The number of elements."""
+    """The number of elements.
+
+    >>> import tinygrad_edu as T
+    >>> T.numel(T.zeros(2, 3))
+    6
+    """
     return input.numel()
 
 

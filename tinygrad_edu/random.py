@@ -108,14 +108,26 @@ def _made(array: np.ndarray, requires_grad: bool = False) -> Tensor:
 def rand(
     *size: Any, generator: Any = None, dtype: Any = None, device: Any = None, requires_grad: bool = False
 ) -> Tensor:
-    """Numbers spread evenly over [0, 1)."""
+    """Numbers spread evenly over [0, 1).
+
+    >>> import tinygrad_edu as T
+    >>> _ = T.manual_seed(0)
+    >>> T.rand(3)
+    tensor([0.4963, 0.7682, 0.0885])
+    """
     return _made(source(generator).uniform(shape_of(size), _kind(dtype)), requires_grad)
 
 
 def randn(
     *size: Any, generator: Any = None, dtype: Any = None, device: Any = None, requires_grad: bool = False
 ) -> Tensor:
-    """Numbers of the normal distribution with mean 0 and variance 1."""
+    """Numbers of the normal distribution with mean 0 and variance 1.
+
+    >>> import tinygrad_edu as T
+    >>> _ = T.manual_seed(0)
+    >>> T.randn(3)
+    tensor([ 1.5410, -0.2934, -2.1788])
+    """
     return _made(source(generator).normal(shape_of(size), _kind(dtype)), requires_grad)
 
 
@@ -129,7 +141,13 @@ def randint(
     device: Any = None,
     requires_grad: bool = False,
 ) -> Tensor:
-    """Integers from `low` (0) up to but not including `high`."""
+    """Integers from `low` (0) up to but not including `high`.
+
+    >>> import tinygrad_edu as T
+    >>> _ = T.manual_seed(0)
+    >>> T.randint(0, 10, (4,))
+    tensor([4, 9, 3, 0])
+    """
     if size is None and isinstance(high, tuple | list):
         low, high, size = 0, low, high
     if high is None:
@@ -145,7 +163,13 @@ def randint(
 def randperm(
     n: int, *, generator: Any = None, dtype: Any = None, device: Any = None, requires_grad: bool = False
 ) -> Tensor:
-    """0 to n - 1 in random order."""
+    """0 to n - 1 in random order.
+
+    >>> import tinygrad_edu as T
+    >>> _ = T.manual_seed(0)
+    >>> T.randperm(5)
+    tensor([4, 0, 1, 3, 2])
+    """
     return _made(source(generator).permutation(n).astype(_kind(dtype or dtypes.int64), copy=False), requires_grad)
 
 
@@ -162,6 +186,11 @@ def normal(
     """Numbers of normal distributions with the given means and deviations, numbers or tensors.
 
     No gradient passes a draw: a mean or a deviation that requires grad gets zeros.
+
+    >>> import tinygrad_edu as T
+    >>> _ = T.manual_seed(0)
+    >>> T.normal(0.0, 1.0, (2,))
+    tensor([ 1.5410, -0.2934])
     """
     mean, std = dtypes.number(mean), dtypes.number(std)
     if isinstance(std, Tensor):
@@ -178,7 +207,12 @@ def normal(
 
 
 def bernoulli(input: Tensor, p: float | None = None, *, generator: Any = None) -> Tensor:
-    """1 with the probability that `input` gives (or `p`, in the shape of `input`), else 0."""
+    """1 with the probability that `input` gives (or `p`, in the shape of `input`), else 0.
+
+    >>> import tinygrad_edu as T
+    >>> T.bernoulli(T.tensor([0.0, 1.0]))
+    tensor([0., 1.])
+    """
     return Bernoulli.apply(input, p=input._data if p is None else p, generator=generator)
 
 
@@ -193,7 +227,12 @@ def exponential(shape: Any, generator: Any = None) -> np.ndarray:
 
 
 def multinomial(input: Tensor, num_samples: int, replacement: bool = False, *, generator: Any = None) -> Tensor:
-    """Indices drawn with the weights in each row of `input`."""
+    """Indices drawn with the weights in each row of `input`.
+
+    >>> import tinygrad_edu as T
+    >>> T.multinomial(T.tensor([0.0, 1.0, 0.0]), 3, replacement=True)
+    tensor([1, 1, 1])
+    """
     weights = input._data
     if weights.ndim not in (1, 2):
         raise RuntimeError("prob_dist must be 1 or 2 dim")
@@ -223,14 +262,24 @@ def multinomial(input: Tensor, num_samples: int, replacement: bool = False, *, g
 def rand_like(
     input: Tensor, *, generator: Any = None, dtype: Any = None, device: Any = None, requires_grad: bool = False
 ) -> Tensor:
-    """As `rand`, in the shape and dtype of `input`."""
+    """As `rand`, in the shape and dtype of `input`.
+
+    >>> import tinygrad_edu as T
+    >>> T.rand_like(T.zeros(2, 3)).shape
+    tinygrad_edu.Size([2, 3])
+    """
     return rand(input._data.shape, generator=generator, dtype=dtype or input.dtype, requires_grad=requires_grad)
 
 
 def randn_like(
     input: Tensor, *, generator: Any = None, dtype: Any = None, device: Any = None, requires_grad: bool = False
 ) -> Tensor:
-    """As `randn`, in the shape and dtype of `input`."""
+    """As `randn`, in the shape and dtype of `input`.
+
+    >>> import tinygrad_edu as T
+    >>> T.randn_like(T.zeros(2, 3)).shape
+    tinygrad_edu.Size([2, 3])
+    """
     return randn(input._data.shape, generator=generator, dtype=dtype or input.dtype, requires_grad=requires_grad)
 
 

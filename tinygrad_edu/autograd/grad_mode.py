@@ -24,7 +24,13 @@ F = TypeVar("F", bound=Callable[..., Any])
 
 
 def is_grad_enabled() -> bool:
-    """True if ops that run now in this thread are recorded."""
+    """True if ops that run now in this thread are recorded.
+
+    >>> import tinygrad_edu as T
+    >>> with T.no_grad():
+    ...     print(T.is_grad_enabled())
+    False
+    """
     return thread.state.grad_enabled
 
 

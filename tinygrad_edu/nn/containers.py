@@ -186,7 +186,13 @@ class ModuleDict(_ByName):
 
 
 class ParameterDict(_ByName):
-    """A dictionary of parameters that are found; tensors become parameters."""
+    """A dictionary of parameters that are found; tensors become parameters.
+
+    >>> import tinygrad_edu as T
+    >>> weights = T.nn.ParameterDict({"left": T.zeros(2), "right": T.zeros(3)})
+    >>> [name for name, _ in weights.named_parameters()]
+    ['left', 'right']
+    """
 
     def __init__(self, parameters: Any = None) -> None:
         super().__init__(parameters)

@@ -270,7 +270,12 @@ class _ConvTransposeNd(_ConvNd):
 
 
 class ConvTranspose1d(_ConvTransposeNd):
-    """The transpose of Conv1d: from (N, in_channels, L) to longer sequences."""
+    """The transpose of Conv1d: from (N, in_channels, L) to longer sequences.
+
+    >>> import tinygrad_edu as T
+    >>> T.nn.ConvTranspose1d(3, 2, kernel_size=4, stride=2)(T.zeros(1, 3, 5)).shape
+    tinygrad_edu.Size([1, 2, 12])
+    """
 
 
 class ConvTranspose2d(_ConvTransposeNd):
@@ -494,13 +499,24 @@ class Dropout(_DropoutNd):
 
 
 class Dropout1d(_DropoutNd):
-    """As Dropout, of whole channels of sequences (N, C, L)."""
+    """As Dropout, of whole channels of sequences (N, C, L).
+
+    >>> import tinygrad_edu as T
+    >>> T.nn.Dropout1d(p=0.5).eval()(T.ones(1, 2, 2))
+    tensor([[[1., 1.],
+             [1., 1.]]])
+    """
 
     _function: Any = staticmethod(F.dropout1d)
 
 
 class Dropout2d(_DropoutNd):
-    """As Dropout, of whole channels of images (N, C, H, W)."""
+    """As Dropout, of whole channels of images (N, C, H, W).
+
+    >>> import tinygrad_edu as T
+    >>> T.nn.Dropout2d(p=0.5).eval()(T.ones(1, 1, 1, 2))
+    tensor([[[[1., 1.]]]])
+    """
 
     _function: Any = staticmethod(F.dropout2d)
 

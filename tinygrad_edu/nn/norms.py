@@ -135,7 +135,12 @@ class BatchNorm2d(_BatchNorm):
 
 
 class BatchNorm3d(_BatchNorm):
-    """Each channel (N, C, D, H, W) by its mean and deviation over the batch."""
+    """Each channel (N, C, D, H, W) by its mean and deviation over the batch.
+
+    >>> import tinygrad_edu as T
+    >>> T.nn.BatchNorm3d(4)(T.randn(2, 4, 3, 3, 3)).shape
+    tinygrad_edu.Size([2, 4, 3, 3, 3])
+    """
 
     _dims = (5,)
 
@@ -169,7 +174,12 @@ class _InstanceNorm(_NormBase):
 
 
 class InstanceNorm1d(_InstanceNorm):
-    """Each channel of each sequence (C, L) by its own mean and deviation."""
+    """Each channel of each sequence (C, L) by its own mean and deviation.
+
+    >>> import tinygrad_edu as T
+    >>> T.nn.InstanceNorm1d(1)(T.tensor([[[1.0, 3.0]]]))
+    tensor([[[-1.0000,  1.0000]]])
+    """
 
     _dims = (2, 3)
 
@@ -186,7 +196,12 @@ class InstanceNorm2d(_InstanceNorm):
 
 
 class InstanceNorm3d(_InstanceNorm):
-    """Each channel of each volume (C, D, H, W) by its own mean and deviation."""
+    """Each channel of each volume (C, D, H, W) by its own mean and deviation.
+
+    >>> import tinygrad_edu as T
+    >>> T.nn.InstanceNorm3d(4)(T.randn(2, 4, 3, 3, 3)).shape
+    tinygrad_edu.Size([2, 4, 3, 3, 3])
+    """
 
     _dims = (4, 5)
 

@@ -54,15 +54,73 @@ def _pads(base: type[_Pad], name: str, mode: str, doc: str) -> list[Any]:
     ]
 
 
-ZeroPad1d, ZeroPad2d, ZeroPad3d = _pads(_Pad, "Zero", "constant", "Zeros around.")
-ConstantPad1d, ConstantPad2d, ConstantPad3d = _pads(_ConstantPad, "Constant", "constant", "One number around.")
-ReflectionPad1d, ReflectionPad2d, ReflectionPad3d = _pads(_Pad, "Reflection", "reflect", "Mirrored at the edges.")
-ReplicationPad1d, ReplicationPad2d, ReplicationPad3d = _pads(_Pad, "Replication", "replicate", "The edges repeated.")
-CircularPad1d, CircularPad2d, CircularPad3d = _pads(_Pad, "Circular", "circular", "Begun again from the other side.")
+ZeroPad1d, ZeroPad2d, ZeroPad3d = _pads(
+    _Pad,
+    "Zero",
+    "constant",
+    """Zeros around.
+
+    >>> import tinygrad_edu as T
+    >>> T.nn.ZeroPad1d((1, 2))(T.tensor([[1.0, 2.0, 3.0]]))
+    tensor([[0., 1., 2., 3., 0., 0.]])
+    """,
+)
+ConstantPad1d, ConstantPad2d, ConstantPad3d = _pads(
+    _ConstantPad,
+    "Constant",
+    "constant",
+    """One number around.
+
+    >>> import tinygrad_edu as T
+    >>> T.nn.ConstantPad1d((1, 2), 9.0)(T.tensor([[1.0, 2.0, 3.0]]))
+    tensor([[9., 1., 2., 3., 9., 9.]])
+    """,
+)
+ReflectionPad1d, ReflectionPad2d, ReflectionPad3d = _pads(
+    _Pad,
+    "Reflection",
+    "reflect",
+    """Mirrored at the edges.
+
+    >>> import tinygrad_edu as T
+    >>> T.nn.ReflectionPad1d(2)(T.tensor([[1.0, 2.0, 3.0]]))
+    tensor([[3., 2., 1., 2., 3., 2., 1.]])
+    """,
+)
+ReplicationPad1d, ReplicationPad2d, ReplicationPad3d = _pads(
+    _Pad,
+    "Replication",
+    "replicate",
+    """The edges repeated.
+
+    >>> import tinygrad_edu as T
+    >>> T.nn.ReplicationPad1d(2)(T.tensor([[1.0, 2.0, 3.0]]))
+    tensor([[1., 1., 1., 2., 3., 3., 3.]])
+    """,
+)
+CircularPad1d, CircularPad2d, CircularPad3d = _pads(
+    _Pad,
+    "Circular",
+    "circular",
+    """Begun again from the other side.
+
+    >>> import tinygrad_edu as T
+    >>> T.nn.CircularPad1d(1)(T.tensor([[1.0, 2.0, 3.0]]))
+    tensor([[3., 1., 2., 3., 1.]])
+    """,
+)
 
 
 class Unfold(Module):
-    """The windows of images (N, C, H, W) as columns (N, elements of a window, windows)."""
+    """The windows of images (N, C, H, W) as columns (N, elements of a window, windows).
+
+    >>> import tinygrad_edu as T
+    >>> T.nn.Unfold(kernel_size=2)(T.arange(9.0).reshape(1, 1, 3, 3))
+    tensor([[[0., 1., 3., 4.],
+             [1., 2., 4., 5.],
+             [3., 4., 6., 7.],
+             [4., 5., 7., 8.]]])
+    """
 
     def __init__(self, kernel_size: Any, dilation: Any = 1, padding: Any = 0, stride: Any = 1) -> None:
         super().__init__()
@@ -76,7 +134,14 @@ class Unfold(Module):
 
 
 class Fold(Unfold):
-    """Columns, as Unfold makes them, added where their windows lie: (N, C, *output_size)."""
+    """Columns, as Unfold makes them, added where their windows lie: (N, C, *output_size).
+
+    >>> import tinygrad_edu as T
+    >>> T.nn.Fold(output_size=(3, 3), kernel_size=(2, 2))(T.ones(1, 4, 4))
+    tensor([[[[1., 2., 1.],
+              [2., 4., 2.],
+              [1., 2., 1.]]]])
+    """
 
     def __init__(
         self, output_size: Any, kernel_size: Any, dilation: Any = 1, padding: Any = 0, stride: Any = 1
@@ -111,7 +176,12 @@ class PixelShuffle(Module):
 
 
 class PixelUnshuffle(Module):
-    """r×r pixels become the channels of one: from (N, C, H·r, W·r) to (N, C·r², H, W)."""
+    """r×r pixels become the channels of one: from (N, C, H·r, W·r) to (N, C·r², H, W).
+
+    >>> import tinygrad_edu as T
+    >>> T.nn.PixelUnshuffle(2)(T.zeros(1, 1, 4, 4)).shape
+    tinygrad_edu.Size([1, 4, 2, 2])
+    """
 
     def __init__(self, downscale_factor: int) -> None:
         super().__init__()
@@ -125,7 +195,12 @@ class PixelUnshuffle(Module):
 
 
 class ChannelShuffle(Module):
-    """The channels of all groups in turn."""
+    """The channels of all groups in turn.
+
+    >>> import tinygrad_edu as T
+    >>> T.nn.ChannelShuffle(2)(T.arange(4).reshape(1, 4, 1, 1)).flatten()
+    tensor([0, 2, 1, 3])
+    """
 
     def __init__(self, groups: int) -> None:
         super().__init__()
@@ -170,14 +245,26 @@ class Upsample(Module):
 
 
 class UpsamplingNearest2d(Upsample):
-    """Upsample with mode="nearest"."""
+    """Upsample with mode="nearest".
+
+    >>> import tinygrad_edu as T
+    >>> T.nn.UpsamplingNearest2d(scale_factor=2)(T.tensor([[[[1.0, 3.0]]]]))
+    tensor([[[[1., 1., 3., 3.],
+              [1., 1., 3., 3.]]]])
+    """
 
     def __init__(self, size: Any = None, scale_factor: Any = None) -> None:
         super().__init__(size, scale_factor)
 
 
 class UpsamplingBilinear2d(Upsample):
-    """Upsample with mode="bilinear", the corners kept."""
+    """Upsample with mode="bilinear", the corners kept.
+
+    >>> import tinygrad_edu as T
+    >>> T.nn.UpsamplingBilinear2d(scale_factor=2)(T.tensor([[[[1.0, 3.0]]]]))
+    tensor([[[[1.0000, 1.6667, 2.3333, 3.0000],
+              [1.0000, 1.6667, 2.3333, 3.0000]]]])
+    """
 
     def __init__(self, size: Any = None, scale_factor: Any = None) -> None:
         super().__init__(size, scale_factor, "bilinear", True)

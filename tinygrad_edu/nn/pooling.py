@@ -99,7 +99,12 @@ class AvgPool2d(Module):
 
 
 class AvgPool1d(Module):
-    """The mean of each window of sequences (N, C, L)."""
+    """The mean of each window of sequences (N, C, L).
+
+    >>> import tinygrad_edu as T
+    >>> T.nn.AvgPool1d(2)(T.tensor([[1.0, 3.0, 5.0, 7.0]]))
+    tensor([[2., 6.]])
+    """
 
     def __init__(
         self,
@@ -137,7 +142,12 @@ class _AdaptivePool(Module):
 
 
 class AdaptiveAvgPool1d(_AdaptivePool):
-    """Means of as many windows as asked for: from (N, C, L) to (N, C, output_size)."""
+    """Means of as many windows as asked for: from (N, C, L) to (N, C, output_size).
+
+    >>> import tinygrad_edu as T
+    >>> T.nn.AdaptiveAvgPool1d(2)(T.tensor([[1.0, 3.0, 5.0, 7.0]]))
+    tensor([[2., 6.]])
+    """
 
     _function: Any = staticmethod(F.adaptive_avg_pool1d)
 

@@ -197,7 +197,13 @@ class TransformerEncoder(Module):
 
 
 class TransformerDecoder(Module):
-    """Copies of a decoder's layer, one after the other, and a norm at the end if one is given."""
+    """Copies of a decoder's layer, one after the other, and a norm at the end if one is given.
+
+    >>> import tinygrad_edu as T
+    >>> layer = T.nn.TransformerDecoderLayer(d_model=8, nhead=2)
+    >>> T.nn.TransformerDecoder(layer, num_layers=2)(T.zeros(4, 3, 8), T.zeros(5, 3, 8)).shape
+    tinygrad_edu.Size([4, 3, 8])
+    """
 
     def __init__(self, decoder_layer: Any, num_layers: int, norm: Any = None) -> None:
         super().__init__()
@@ -221,7 +227,13 @@ class TransformerDecoder(Module):
 
 
 class Transformer(Module):
-    """An encoder of the source, and a decoder of the target that looks at what the encoder made."""
+    """An encoder of the source, and a decoder of the target that looks at what the encoder made.
+
+    >>> import tinygrad_edu as T
+    >>> model = T.nn.Transformer(d_model=8, nhead=2, num_encoder_layers=1, num_decoder_layers=1, dim_feedforward=16)
+    >>> model(T.zeros(5, 3, 8), T.zeros(4, 3, 8)).shape
+    tinygrad_edu.Size([4, 3, 8])
+    """
 
     def __init__(
         self,

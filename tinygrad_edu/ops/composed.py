@@ -37,7 +37,12 @@ _NN, _LINALG = (nn_functions,), (linalg_functions,)
 
 @public()
 def quantile(input, q, dim=None, keepdim=False, *, interpolation="linear"):
-    """The number below which the share `q` of the elements lies, along `dim`; one for each `q` of a vector."""
+    """The number below which the share `q` of the elements lies, along `dim`; one for each `q` of a vector.
+
+    >>> import tinygrad_edu as T
+    >>> T.quantile(T.tensor([1.0, 2.0, 3.0, 4.0]), 0.5)
+    tensor(2.5000)
+    """
     if interpolation not in ("linear", "lower", "higher", "midpoint", "nearest"):
         raise RuntimeError(
             f"quantile() interpolation must be one of linear, lower, higher, midpoint or nearest, but got {interpolation}"
@@ -71,14 +76,24 @@ def quantile(input, q, dim=None, keepdim=False, *, interpolation="linear"):
 
 @public()
 def nanmean(input, dim=None, keepdim=False, *, dtype=None):
-    """The mean of what is not nan."""
+    """The mean of what is not nan.
+
+    >>> import tinygrad_edu as T
+    >>> T.nanmean(T.tensor([1.0, T.nan, 3.0]))
+    tensor(2.)
+    """
     count = sum(wrap((~np.isnan(input._data)).astype(input._data.dtype)), dim, keepdim)
     return nansum(input, dim, keepdim, dtype=dtype) / count
 
 
 @public()
 def diff(input, n=1, dim=-1, prepend=None, append=None):
-    """The differences of neighbours along `dim`, `n` times."""
+    """The differences of neighbours along `dim`, `n` times.
+
+    >>> import tinygrad_edu as T
+    >>> T.diff(T.tensor([1.0, 4.0, 9.0]))
+    tensor([3., 5.])
+    """
     axis = axis_of(dim, input.ndim)
     if not input.ndim:
         raise RuntimeError("diff expects input to be at least one-dimensional")
@@ -98,7 +113,13 @@ def diff(input, n=1, dim=-1, prepend=None, append=None):
 
 @public()
 def cov(input, *, correction=1, fweights=None, aweights=None):
-    """The covariances of variables, a row each."""
+    """The covariances of variables, a row each.
+
+    >>> import tinygrad_edu as T
+    >>> T.cov(T.tensor([[1.0, 2.0, 3.0], [1.0, 0.0, -1.0]]))
+    tensor([[ 1., -1.],
+            [-1.,  1.]])
+    """
     if input.ndim > 2:
         raise RuntimeError(
             f"cov(): expected input to have two or fewer dimensions but got an input with {input.ndim} dimensions"
@@ -120,7 +141,13 @@ def cov(input, *, correction=1, fweights=None, aweights=None):
 
 @public()
 def corrcoef(input):
-    """The correlations of variables, a row each."""
+    """The correlations of variables, a row each.
+
+    >>> import tinygrad_edu as T
+    >>> T.corrcoef(T.tensor([[1.0, 2.0, 3.0], [2.0, 4.0, 6.0]]))
+    tensor([[1., 1.],
+            [1., 1.]])
+    """
     covariance = cov(input)
     if not covariance.ndim:
         return covariance / covariance
@@ -130,7 +157,12 @@ def corrcoef(input):
 
 @public()
 def histc(input, bins=100, min=0, max=0):
-    """How many elements fall into each of `bins` parts of [min, max], or of the range of the elements."""
+    """How many elements fall into each of `bins` parts of [min, max], or of the range of the elements.
+
+    >>> import tinygrad_edu as T
+    >>> T.histc(T.tensor([1.0, 2.0, 1.0]), bins=3, min=0, max=3)
+    tensor([0., 2., 1.])
+    """
     low, high = (input._data.min(), input._data.max()) if min == max else (min, max)
     return wrap(np.histogram(input._data, bins, (low, high))[0].astype(input._data.dtype))
 
@@ -140,7 +172,12 @@ def histc(input, bins=100, min=0, max=0):
 
 @public(method=False)
 def searchsorted(sorted_sequence, values, *, out_int32=False, right=False, side=None, sorter=None):
-    """At which places `values` would have to be put in, so that the sequence stays sorted (or is, by `sorter`)."""
+    """At which places `values` would have to be put in, so that the sequence stays sorted (or is, by `sorter`).
+
+    >>> import tinygrad_edu as T
+    >>> T.searchsorted(T.tensor([1.0, 2.0, 3.0]), T.tensor([0.5, 2.5]))
+    tensor([0, 2])
+    """
     where_: Literal["left", "right"] = "right" if right or side == "right" else "left"
     rows, wanted = sorted_sequence._data, np.asarray(getattr(values, "_data", values))
     if sorter is not None:
@@ -155,7 +192,12 @@ def searchsorted(sorted_sequence, values, *, out_int32=False, right=False, side=
 
 @public(method=False, number_first=True)
 def bucketize(input, boundaries, *, out_int32=False, right=False):
-    """In which of the intervals between `boundaries` each element lies."""
+    """In which of the intervals between `boundaries` each element lies.
+
+    >>> import tinygrad_edu as T
+    >>> T.bucketize(T.tensor([0.5, 2.5]), T.tensor([1.0, 2.0, 3.0]))
+    tensor([0, 2])
+    """
     if boundaries.ndim != 1:
         raise RuntimeError(f"boundaries tensor must be 1 dimension, but got dim({boundaries.ndim})")
     return searchsorted(boundaries, input, out_int32=out_int32, right=right)
@@ -163,14 +205,25 @@ def bucketize(input, boundaries, *, out_int32=False, right=False):
 
 @public(method=False, number_first=True)
 def isin(elements, test_elements, *, assume_unique=False, invert=False):
-    """True where an element is one of `test_elements`."""
+    """True where an element is one of `test_elements`.
+
+    >>> import tinygrad_edu as T
+    >>> T.isin(T.tensor([1, 2, 3]), T.tensor([2, 5]))
+    tensor([False,  True, False])
+    """
     among = np.asarray(getattr(test_elements, "_data", test_elements))
     return wrap(np.asarray(np.isin(getattr(elements, "_data", elements), among, invert=invert)))
 
 
 @public()
 def argwhere(input):
-    """The indices of the elements that are not 0, a row each."""
+    """The indices of the elements that are not 0, a row each.
+
+    >>> import tinygrad_edu as T
+    >>> T.argwhere(T.tensor([[0, 1], [2, 0]]))
+    tensor([[0, 1],
+            [1, 0]])
+    """
     return input.nonzero()
 
 
@@ -179,7 +232,12 @@ def argwhere(input):
 
 @public()
 def ravel(input):
-    """All elements in one dimension."""
+    """All elements in one dimension.
+
+    >>> import tinygrad_edu as T
+    >>> T.ravel(T.tensor([[1, 2], [3, 4]]))
+    tensor([1, 2, 3, 4])
+    """
     return reshape(input, (-1,))
 
 
@@ -203,13 +261,23 @@ atleast_3d = _at_least(
 
 @public(method=False)
 def broadcast_tensors(*tensors):
-    """Views of the tensors in the shape that they have together."""
+    """Views of the tensors in the shape that they have together.
+
+    >>> import tinygrad_edu as T
+    >>> [t.shape for t in T.broadcast_tensors(T.ones(3, 1), T.ones(2))]
+    [tinygrad_edu.Size([3, 2]), tinygrad_edu.Size([3, 2])]
+    """
     sizes = np.broadcast_shapes(*(tuple(t.shape) for t in tensors))
     return tuple(expand(t, sizes) for t in tensors)
 
 
 def broadcast_shapes(*shapes):
-    """The shape that tensors of these shapes have together."""
+    """The shape that tensors of these shapes have together.
+
+    >>> import tinygrad_edu as T
+    >>> T.broadcast_shapes((3, 1), (2,))
+    tinygrad_edu.Size([3, 2])
+    """
     try:
         return Size(np.broadcast_shapes(*shapes))
     except ValueError:
@@ -223,19 +291,36 @@ functions["broadcast_shapes"] = broadcast_shapes
 
 @public(method=False)
 def column_stack(tensors):
-    """Side by side, vectors as columns."""
+    """Side by side, vectors as columns.
+
+    >>> import tinygrad_edu as T
+    >>> T.column_stack((T.tensor([1, 2]), T.tensor([3, 4])))
+    tensor([[1, 3],
+            [2, 4]])
+    """
     return cat([t if t.ndim > 1 else reshape(t, (-1, 1)) for t in tensors], 1)
 
 
 @public(method=False)
 def dstack(tensors):
-    """One behind the other, along the third dimension."""
+    """One behind the other, along the third dimension.
+
+    >>> import tinygrad_edu as T
+    >>> T.dstack((T.tensor([1, 2]), T.tensor([3, 4]))).shape
+    tinygrad_edu.Size([1, 2, 2])
+    """
     return cat(list(atleast_3d(list(tensors))), 2)
 
 
 @public()
 def rot90(input, k=1, dims=(0, 1)):
-    """Turned by 90 degrees `k` times, in the plane of two dimensions."""
+    """Turned by 90 degrees `k` times, in the plane of two dimensions.
+
+    >>> import tinygrad_edu as T
+    >>> T.rot90(T.tensor([[1, 2], [3, 4]]))
+    tensor([[2, 4],
+            [1, 3]])
+    """
     if len(dims) != 2:
         raise RuntimeError(f"expected total rotation dims == 2, but got dims = {len(dims)}")
     if input.ndim < 2:
@@ -253,7 +338,13 @@ def rot90(input, k=1, dims=(0, 1)):
 
 @public(method=False)
 def block_diag(*tensors):
-    """The matrices along the diagonal, zeros elsewhere."""
+    """The matrices along the diagonal, zeros elsewhere.
+
+    >>> import tinygrad_edu as T
+    >>> T.block_diag(T.ones(1, 1), T.tensor([[2.0, 3.0]]))
+    tensor([[1., 0., 0.],
+            [0., 2., 3.]])
+    """
     blocks = [atleast_2d(t) for t in tensors]
     width, before, rows = builtins.sum(b.shape[1] for b in blocks), 0, []
     for block in blocks:
@@ -264,7 +355,15 @@ def block_diag(*tensors):
 
 @public(method=False)
 def cartesian_prod(*tensors):
-    """Each combination of an element of every vector, a row each."""
+    """Each combination of an element of every vector, a row each.
+
+    >>> import tinygrad_edu as T
+    >>> T.cartesian_prod(T.tensor([1, 2]), T.tensor([3, 4]))
+    tensor([[1, 3],
+            [1, 4],
+            [2, 3],
+            [2, 4]])
+    """
     if len(tensors) == 1:
         return tensors[0]
     return stack([reshape(grid, (-1,)) for grid in meshgrid(*tensors, indexing="ij")], 1)
@@ -286,7 +385,12 @@ _indices("triu_indices", np.triu_indices)
 
 
 def logspace(start, end, steps, base=10.0, *, dtype=None, device=None, requires_grad=False):
-    """`steps` powers of `base`, from base^start to base^end, evenly spaced in the exponent."""
+    """`steps` powers of `base`, from base^start to base^end, evenly spaced in the exponent.
+
+    >>> import tinygrad_edu as T
+    >>> T.logspace(0, 2, steps=3)
+    tensor([  1.,  10., 100.])
+    """
     kind = linspace(0, 1, 1, dtype=dtype, device=device)._data.dtype
     out = wrap((base ** np.linspace(*ends(start, end, steps), steps)).astype(kind))
     return out.requires_grad_() if requires_grad else out
@@ -300,7 +404,12 @@ functions["logspace"] = logspace
 
 @public()
 def vdot(input, other):
-    """The product of two vectors: for real numbers the same as `dot`."""
+    """The product of two vectors: for real numbers the same as `dot`.
+
+    >>> import tinygrad_edu as T
+    >>> T.vdot(T.tensor([1.0, 2.0]), T.tensor([3.0, 4.0]))
+    tensor(11.)
+    """
     return dot(input, other)
 
 
@@ -334,7 +443,12 @@ def cross(input, other, *, dim=-1):
 
 @public()
 def _cross(input, other, dim=None):
-    """The vector at right angles to two others, along the first dimension of size 3."""
+    """The vector at right angles to two others, along the first dimension of size 3.
+
+    >>> import tinygrad_edu as T
+    >>> T.cross(T.tensor([1.0, 0.0, 0.0]), T.tensor([0.0, 1.0, 0.0]), dim=0)
+    tensor([0., 0., 1.])
+    """
     if dim is None:
         dim = next((d for d, n in enumerate(input.shape) if n == 3), None)
         if dim is None:
@@ -344,13 +458,23 @@ def _cross(input, other, dim=None):
 
 @public()
 def dist(input, other, p=2):
-    """‖input - other‖"""
+    """‖input - other‖
+
+    >>> import tinygrad_edu as T
+    >>> T.dist(T.tensor([0.0, 0.0]), T.tensor([3.0, 4.0]))
+    tensor(5.)
+    """
     return vector_norm(input - other, p)
 
 
 @public(method=False)
 def cdist(x1, x2, p=2.0, compute_mode="use_mm_for_euclid_dist_if_necessary"):
-    """The distance of each row of `x1` to each row of `x2`."""
+    """The distance of each row of `x1` to each row of `x2`.
+
+    >>> import tinygrad_edu as T
+    >>> T.cdist(T.tensor([[0.0, 0.0]]), T.tensor([[3.0, 4.0], [0.0, 1.0]]))
+    tensor([[5., 1.]])
+    """
     if x1.shape[-1] != x2.shape[-1]:
         raise RuntimeError(f"X1 and X2 must have the same number of columns. X1: {x1.shape[-1]} X2: {x2.shape[-1]}")
     return vector_norm(unsqueeze(x1, -2) - unsqueeze(x2, -3), p, -1)
@@ -358,25 +482,45 @@ def cdist(x1, x2, p=2.0, compute_mode="use_mm_for_euclid_dist_if_necessary"):
 
 @public(number_first=True)
 def float_power(input, exponent):
-    """input ** exponent, in float64."""
+    """input ** exponent, in float64.
+
+    >>> import tinygrad_edu as T
+    >>> T.float_power(T.tensor([2, 3]), 2)
+    tensor([4., 9.], dtype=tinygrad_edu.float64)
+    """
     return pow(*(x.to(dtypes.float64) if isinstance(x, Tensor) else x for x in (input, exponent)))
 
 
 @public()
 def positive(input):
-    """The tensor itself."""
+    """The tensor itself.
+
+    >>> import tinygrad_edu as T
+    >>> T.positive(T.tensor([1.0, -2.0]))
+    tensor([ 1., -2.])
+    """
     return input
 
 
 @public(inplace=lambda self: self.mul_(np.pi / 180))
 def deg2rad(input):
-    """Degrees as radians."""
+    """Degrees as radians.
+
+    >>> import tinygrad_edu as T
+    >>> T.deg2rad(T.tensor([0.0, 180.0]))
+    tensor([0.0000, 3.1416])
+    """
     return mul(input, np.pi / 180)
 
 
 @public(inplace=lambda self: self.mul_(180 / np.pi))
 def rad2deg(input):
-    """Radians as degrees."""
+    """Radians as degrees.
+
+    >>> import tinygrad_edu as T
+    >>> T.rad2deg(T.tensor([0.0, 3.141592653589793]))
+    tensor([  0., 180.])
+    """
     return mul(input, 180 / np.pi)
 
 
@@ -392,7 +536,13 @@ def logdet(input):
 
 @public(where=_NN, method=False)
 def gumbel_softmax(logits, tau=1, hard=False, eps=1e-10, dim=-1):
-    """A softmax of scores with random numbers added: a draw of a class that gradients pass; `hard` gives 0 and 1."""
+    """A softmax of scores with random numbers added: a draw of a class that gradients pass; `hard` gives 0 and 1.
+
+    >>> import tinygrad_edu as T
+    >>> _ = T.manual_seed(0)
+    >>> T.nn.functional.gumbel_softmax(T.zeros(1, 3), hard=True).sum()
+    tensor(1.)
+    """
     noise = wrap(np.zeros_like(logits._data)).exponential_().log()
     soft = softmax((logits - noise) / tau, dim)
     if not hard:
@@ -419,6 +569,11 @@ def embedding_bag(
     """The sums, means or largest of the rows that each bag names: bags are the rows of `input`, or begin at `offsets`.
 
     With `include_last_offset` the last offset is where the last bag ends; rows of number `padding_idx` count for nothing.
+
+    >>> import tinygrad_edu as T
+    >>> table = T.tensor([[1.0, 2.0], [3.0, 4.0]])
+    >>> T.nn.functional.embedding_bag(T.tensor([[0, 1]]), table)
+    tensor([[2., 3.]])
     """
     if mode not in ("sum", "mean", "max"):
         raise ValueError("mode has to be one of sum, mean or max")

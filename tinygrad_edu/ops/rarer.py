@@ -50,7 +50,12 @@ def _operand(value, like):
 
 @public(inplace=lambda self, other: self.copy_(copysign(self, other)))
 def copysign(input, other):
-    """|input| with the sign of `other`."""
+    """|input| with the sign of `other`.
+
+    >>> import tinygrad_edu as T
+    >>> T.copysign(T.tensor([1.0, 2.0]), T.tensor([-1.0, 1.0]))
+    tensor([-1.,  2.])
+    """
     input = input if input.is_floating_point() else input.float()
     sign = np.copysign(1, getattr(other, "_data", other)).astype(input._data.dtype)
     return abs(input) * wrap(np.asarray(sign))
@@ -58,13 +63,23 @@ def copysign(input, other):
 
 @public()
 def fmax(input, other):
-    """The larger of two elements; the other one where one is nan."""
+    """The larger of two elements; the other one where one is nan.
+
+    >>> import tinygrad_edu as T
+    >>> T.fmax(T.tensor([1.0, T.nan]), T.tensor([0.0, 2.0]))
+    tensor([1., 2.])
+    """
     return where((input >= other) | (other != other), input, other)
 
 
 @public()
 def fmin(input, other):
-    """The smaller of two elements; the other one where one is nan."""
+    """The smaller of two elements; the other one where one is nan.
+
+    >>> import tinygrad_edu as T
+    >>> T.fmin(T.tensor([1.0, T.nan]), T.tensor([0.0, 2.0]))
+    tensor([0., 2.])
+    """
     return where((input <= other) | (other != other), input, other)
 
 
@@ -83,7 +98,12 @@ def ldexp(input, other):
 
 @public()
 def heaviside(input, values):
-    """0 below 0, 1 above, `values` at 0."""
+    """0 below 0, 1 above, `values` at 0.
+
+    >>> import tinygrad_edu as T
+    >>> T.heaviside(T.tensor([-1.0, 0.0, 2.0]), T.tensor(0.5))
+    tensor([0.0000, 0.5000, 1.0000])
+    """
     if input.dtype is not values.dtype:
         raise RuntimeError("heaviside is not yet implemented for tensors with different dtypes.")
     return wrap(np.heaviside(input._data, values._data).astype(input._data.dtype))
@@ -91,13 +111,23 @@ def heaviside(input, values):
 
 @public(inplace=lambda self, other: self.copy_(gcd(self, other)))
 def gcd(input, other):
-    """The greatest common divisor."""
+    """The greatest common divisor.
+
+    >>> import tinygrad_edu as T
+    >>> T.gcd(T.tensor([12, 18]), T.tensor(8))
+    tensor([4, 2])
+    """
     return wrap(np.gcd(input._data, other._data))
 
 
 @public(inplace=lambda self, other: self.copy_(lcm(self, other)))
 def lcm(input, other):
-    """The least common multiple."""
+    """The least common multiple.
+
+    >>> import tinygrad_edu as T
+    >>> T.lcm(T.tensor([4, 6]), T.tensor(10))
+    tensor([20, 30])
+    """
     return wrap(np.lcm(input._data, other._data))
 
 
@@ -142,7 +172,12 @@ def isreal(input):
 
 @public()
 def tensor_split(input, indices_or_sections, dim=0):
-    """Parts along `dim`: so many of nearly equal size, or cut before the given indices."""
+    """Parts along `dim`: so many of nearly equal size, or cut before the given indices.
+
+    >>> import tinygrad_edu as T
+    >>> T.tensor_split(T.arange(5), 2)
+    (tensor([0, 1, 2]), tensor([3, 4]))
+    """
     axis = axis_of(dim, input.ndim)
     n = input.shape[axis]
     if isinstance(indices_or_sections, Tensor):
@@ -259,7 +294,12 @@ class UniqueConsecutive(Op):
 
 @public()
 def unique_consecutive(input, return_inverse=False, return_counts=False, dim=None):
-    """The elements, or the slices along `dim`, without those that equal the one before."""
+    """The elements, or the slices along `dim`, without those that equal the one before.
+
+    >>> import tinygrad_edu as T
+    >>> T.unique_consecutive(T.tensor([1, 1, 2, 1]))
+    tensor([1, 2, 1])
+    """
     found = UniqueConsecutive.apply(input, dim=None if dim is None else axis_of(dim, input.ndim))
     kept = tuple(x for x, wanted in zip(found, (True, return_inverse, return_counts), strict=True) if wanted)
     return kept[0] if len(kept) == 1 else kept
@@ -319,7 +359,12 @@ def nanquantile(input, q, dim=None, keepdim=False, *, interpolation="linear"):
 
 @public("trapz", method=False)
 def trapezoid(y, x=None, *, dx=1.0, dim=-1):
-    """The integral of `y` by trapezes, over the places `x` or steps of `dx`."""
+    """The integral of `y` by trapezes, over the places `x` or steps of `dx`.
+
+    >>> import tinygrad_edu as T
+    >>> T.trapezoid(T.tensor([1.0, 2.0, 3.0]))
+    tensor(4.)
+    """
     return sum(_trapezes(y, x, dx, dim), dim)
 
 
@@ -343,7 +388,12 @@ def _trapezes(y, x, dx, dim):
 
 @public(method=False)
 def gradient(input, *, spacing=1, dim=None, edge_order=1):
-    """The slopes of a function from its values, along each dimension: by both neighbours, at the edges by one."""
+    """The slopes of a function from its values, along each dimension: by both neighbours, at the edges by one.
+
+    >>> import tinygrad_edu as T
+    >>> T.gradient(T.tensor([1.0, 4.0, 9.0]))
+    (tensor([3., 4., 5.]),)
+    """
     if edge_order != 1:
         raise NotImplementedError("gradient with edge_order=2 is not built: use 1.")
     dims = range(input.ndim) if dim is None else [dim] if isinstance(dim, int | np.integer) else dim
@@ -398,7 +448,14 @@ def addbmm(input, batch1, batch2, *, beta=1, alpha=1):
 
 @public(method=False)
 def vander(x, N=None, increasing=False):
-    """The powers of each element, a row each, from the highest (or the lowest, `increasing`)."""
+    """The powers of each element, a row each, from the highest (or the lowest, `increasing`).
+
+    >>> import tinygrad_edu as T
+    >>> T.vander(T.tensor([1, 2, 3]))
+    tensor([[1, 1, 1],
+            [4, 2, 1],
+            [9, 3, 1]])
+    """
     count = x.shape[0] if N is None else N
     powers = np.arange(count) if increasing else np.arange(count)[::-1].copy()
     return pow(unsqueeze(x, -1), wrap(powers))
@@ -406,7 +463,14 @@ def vander(x, N=None, increasing=False):
 
 @public(method=False)
 def combinations(input, r=2, with_replacement=False):
-    """The choices of `r` elements of a vector, a row each, in order."""
+    """The choices of `r` elements of a vector, a row each, in order.
+
+    >>> import tinygrad_edu as T
+    >>> T.combinations(T.tensor([1, 2, 3]))
+    tensor([[1, 2],
+            [1, 3],
+            [2, 3]])
+    """
     choose = itertools.combinations_with_replacement if with_replacement else itertools.combinations
     rows = np.array(list(choose(range(len(input)), r)), np.int64).reshape(-1, r)
     return input[wrap(rows)]

@@ -108,7 +108,13 @@ class FillTensor(Op, name="FillBackward3"):
 
 @public()
 def clone(input, *, memory_format=None):
-    """A copy with storage of its own, in the graph."""
+    """A copy with storage of its own, in the graph.
+
+    >>> import tinygrad_edu as T
+    >>> x = T.tensor(2.0, requires_grad=True)
+    >>> x.clone()
+    tensor(2., grad_fn=<CloneBackward0>)
+    """
     return Clone.apply(input, order="channels_last" if memory_format == "channels_last" and input.ndim == 4 else "K")
 
 

@@ -194,7 +194,12 @@ def tensor(
 
 
 def as_tensor(data: Any, dtype: Any = None, device: Any = None) -> Tensor:
-    """`data` as a tensor: itself if it is one of that dtype, sharing memory if it is an array, else a copy."""
+    """`data` as a tensor: itself if it is one of that dtype, sharing memory if it is an array, else a copy.
+
+    >>> import tinygrad_edu as T
+    >>> T.as_tensor([1, 2, 3])
+    tensor([1, 2, 3])
+    """
     if isinstance(data, Tensor):
         return data if dtype is None else data.to(dtype)
     array = as_array(data, None if dtype is None else dtypes.to_numpy_dtype(dtype))
@@ -202,7 +207,13 @@ def as_tensor(data: Any, dtype: Any = None, device: Any = None) -> Tensor:
 
 
 def from_numpy(array: np.ndarray) -> Tensor:
-    """A tensor on the memory of `array`: a write to one is seen in the other."""
+    """A tensor on the memory of `array`: a write to one is seen in the other.
+
+    >>> import tinygrad_edu as T
+    >>> import numpy
+    >>> T.from_numpy(numpy.array([1.0, 2.0]))
+    tensor([1., 2.], dtype=tinygrad_edu.float64)
+    """
     if not isinstance(array, np.ndarray):
         raise TypeError(f"expected np.ndarray (got {type(array).__name__})")
     if not array.dtype.isnative:
@@ -269,7 +280,12 @@ empty = zeros
 def full_like(
     input: Tensor, fill_value: Any, *, dtype: Any = None, device: Any = None, requires_grad: bool = False
 ) -> Tensor:
-    """A tensor of the shape and dtype of `input` with `fill_value` everywhere."""
+    """A tensor of the shape and dtype of `input` with `fill_value` everywhere.
+
+    >>> import tinygrad_edu as T
+    >>> T.full_like(T.zeros(2), 3.0)
+    tensor([3., 3.])
+    """
     return full(input.shape, fill_value, dtype=dtype or input.dtype, device=device, requires_grad=requires_grad)
 
 
@@ -286,7 +302,12 @@ def zeros_like(input: Any, *, dtype: Any = None, device: Any = None, requires_gr
 
 
 def ones_like(input: Tensor, *, dtype: Any = None, device: Any = None, requires_grad: bool = False) -> Tensor:
-    """Ones of the shape and dtype of `input`."""
+    """Ones of the shape and dtype of `input`.
+
+    >>> import tinygrad_edu as T
+    >>> T.ones_like(T.tensor([1.0, 2.0]))
+    tensor([1., 1.])
+    """
     return full_like(input, 1, dtype=dtype, device=device, requires_grad=requires_grad)
 
 

@@ -20,7 +20,13 @@ from .copies import Clone, clone, to_copy
 
 
 def detach(self: Tensor) -> Tensor:
-    """The same values on the same storage, outside the graph; a write to one is a write to the other, and is counted."""
+    """The same values on the same storage, outside the graph; a write to one is a write to the other, and is counted.
+
+    >>> import tinygrad_edu as T
+    >>> w = T.tensor(2.0, requires_grad=True)
+    >>> T.detach(w * 3)
+    tensor(6.)
+    """
     out = wrap(self._data)
     if self._counter is None:
         self._counter = [0]

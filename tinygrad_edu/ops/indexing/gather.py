@@ -288,7 +288,13 @@ def gather(input, dim, index, *, sparse_grad=False):
 
 @public()
 def take_along_dim(input, indices, dim=None):
-    """As gather, broadcasting `indices` and `input` against each other along the other dimensions."""
+    """As gather, broadcasting `indices` and `input` against each other along the other dimensions.
+
+    >>> import tinygrad_edu as T
+    >>> T.take_along_dim(T.tensor([[3, 1], [2, 4]]), T.tensor([[1, 0], [0, 1]]), dim=1)
+    tensor([[1, 3],
+            [2, 4]])
+    """
     if dim is None:
         input, indices, dim = reshape(input, (-1,)), indices.reshape(-1), 0
     axis = axis_of(dim, input.ndim)
@@ -341,7 +347,12 @@ def _scatter_(self, dim, index, src=None, *, value=None, reduce=None):
 
 @public(inplace=_scatter_)
 def scatter(input, dim, index, src=None, *, value=None, reduce=None):
-    """`input` with result[i][index[i][j]] = src[i][j] for dim = 1, and so for each dimension."""
+    """`input` with result[i][index[i][j]] = src[i][j] for dim = 1, and so for each dimension.
+
+    >>> import tinygrad_edu as T
+    >>> T.scatter(T.zeros(3), 0, T.tensor([2, 0]), T.tensor([1.0, 5.0]))
+    tensor([5., 0., 1.])
+    """
     return _scatter("apply", input, dim, index, src, value, reduce)
 
 
@@ -357,7 +368,12 @@ def _scatter_add_(self, dim, index, src):
 
 @public(inplace=_scatter_add_)
 def scatter_add(input, dim, index, src):
-    """`input` with src[i][j] added at [i][index[i][j]] for dim = 1, and so for each dimension."""
+    """`input` with src[i][j] added at [i][index[i][j]] for dim = 1, and so for each dimension.
+
+    >>> import tinygrad_edu as T
+    >>> T.scatter_add(T.zeros(3), 0, T.tensor([2, 0, 2]), T.tensor([1.0, 5.0, 2.0]))
+    tensor([5., 0., 3.])
+    """
     return _scatter_add("apply", input, dim, index, src)
 
 
@@ -408,7 +424,12 @@ def _index_add_(self, dim, index, source, *, alpha=1):
 
 @public(inplace=_index_add_)
 def index_add(input, dim, index, source, *, alpha=1):
-    """`input` with alpha * source added to its slices `index`."""
+    """`input` with alpha * source added to its slices `index`.
+
+    >>> import tinygrad_edu as T
+    >>> T.index_add(T.zeros(3), 0, T.tensor([0, 2, 0]), T.tensor([1.0, 2.0, 3.0]))
+    tensor([4., 0., 2.])
+    """
     return _with_source(IndexAdd, "apply", "index_add", RuntimeError, input, dim, index, source, alpha=alpha)
 
 
@@ -418,7 +439,12 @@ def _index_copy_(self, dim, index, source):
 
 @public(inplace=_index_copy_)
 def index_copy(input, dim, index, source):
-    """`input` with `source` for its slices `index`."""
+    """`input` with `source` for its slices `index`.
+
+    >>> import tinygrad_edu as T
+    >>> T.index_copy(T.zeros(3), 0, T.tensor([2]), T.tensor([5.0]))
+    tensor([0., 0., 5.])
+    """
     return _with_source(IndexCopy, "apply", "index_copy", IndexError, input, dim, index, source)
 
 
@@ -439,13 +465,23 @@ def _index_fill_(self, dim, index, value):
 
 @public(inplace=_index_fill_)
 def index_fill(input, dim, index, value):
-    """`input` with a number, or a tensor of one, in its slices `index`."""
+    """`input` with a number, or a tensor of one, in its slices `index`.
+
+    >>> import tinygrad_edu as T
+    >>> T.index_fill(T.zeros(3), 0, T.tensor([0, 2]), 1.0)
+    tensor([1., 0., 1.])
+    """
     return _index_fill("apply", input, dim, index, value)
 
 
 @public()
 def take(input, index):
-    """The elements with the numbers `index`, counted in row-major order; negative ones from the end."""
+    """The elements with the numbers `index`, counted in row-major order; negative ones from the end.
+
+    >>> import tinygrad_edu as T
+    >>> T.take(T.tensor([[1, 2], [3, 4]]), T.tensor([0, 3]))
+    tensor([1, 4])
+    """
     places, n = checked_index("take", index), input.numel()
     outside = places[(places < -n) | (places >= n)]
     if outside.size:

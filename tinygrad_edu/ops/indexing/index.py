@@ -173,7 +173,12 @@ def index_put(input, indices, values, accumulate=False):
 
 @public()
 def select(input, dim, index):
-    """The slice at `index` along `dim`, without that dimension."""
+    """The slice at `index` along `dim`, without that dimension.
+
+    >>> import tinygrad_edu as T
+    >>> T.select(T.tensor([[1, 2], [3, 4]]), 0, 1)
+    tensor([3, 4])
+    """
     shape = input.shape
     if not shape:
         raise IndexError("select() cannot be applied to a 0-dim tensor.")
@@ -186,7 +191,12 @@ def select(input, dim, index):
 
 @public()
 def narrow(input, dim, start, length):
-    """`length` positions from `start` on, along `dim`."""
+    """`length` positions from `start` on, along `dim`.
+
+    >>> import tinygrad_edu as T
+    >>> T.narrow(T.tensor([1, 2, 3, 4]), 0, 1, 2)
+    tensor([2, 3])
+    """
     if not input.shape:
         raise RuntimeError("narrow() cannot be applied to a 0-dim tensor.")
     axis = axis_of(dim, len(input.shape))

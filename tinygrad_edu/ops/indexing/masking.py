@@ -230,14 +230,24 @@ def _check_source(input, mask, source):
 
 @public(inplace=_masked_scatter_)
 def masked_scatter(input, mask, source):
-    """The elements of `source`, in order, where `mask` holds; input elsewhere."""
+    """The elements of `source`, in order, where `mask` holds; input elsewhere.
+
+    >>> import tinygrad_edu as T
+    >>> T.masked_scatter(T.zeros(3), T.tensor([True, False, True]), T.tensor([1.0, 2.0]))
+    tensor([1., 0., 2.])
+    """
     _check_source(input, mask, source)
     return MaskedScatter.apply(input, source, mask=mask)
 
 
 @public()
 def masked_select(input, mask):
-    """The elements where `mask` holds, as a vector."""
+    """The elements where `mask` holds, as a vector.
+
+    >>> import tinygrad_edu as T
+    >>> T.masked_select(T.tensor([1, 2, 3]), T.tensor([True, False, True]))
+    tensor([1, 3])
+    """
     if mask._data.dtype != np.bool_:
         raise RuntimeError("masked_select: expected BoolTensor for mask")
     return MaskedSelect.apply(input, mask=mask)
@@ -245,7 +255,13 @@ def masked_select(input, mask):
 
 @public()
 def nonzero(input, *, as_tuple=False):
-    """The indices of the elements that are not 0, a row each; with `as_tuple` a vector for each dimension."""
+    """The indices of the elements that are not 0, a row each; with `as_tuple` a vector for each dimension.
+
+    >>> import tinygrad_edu as T
+    >>> T.nonzero(T.tensor([0, 3, 0, 5]))
+    tensor([[1],
+            [3]])
+    """
     found = np.nonzero(np.atleast_1d(input._data))
     if as_tuple:
         return tuple(wrap(i) for i in found)

@@ -187,14 +187,26 @@ functions["inverse"] = linalg_functions["inverse"]
 
 @public(where=_BOTH)
 def det(A):
-    """The determinant of a square matrix, or of each in a batch."""
+    """The determinant of a square matrix, or of each in a batch.
+
+    >>> import tinygrad_edu as T
+    >>> T.det(T.tensor([[1.0, 2.0], [3.0, 4.0]]))
+    tensor(-2.)
+    """
     _square("det", A)
     return LinalgDet.apply(A)
 
 
 @public(where=_BOTH)
 def slogdet(A):
-    """The sign of the determinant and the logarithm of its size."""
+    """The sign of the determinant and the logarithm of its size.
+
+    >>> import tinygrad_edu as T
+    >>> T.slogdet(T.tensor([[1.0, 2.0], [3.0, 4.0]]))
+    tinygrad_edu.return_types.linalg_slogdet(
+    sign=tensor(-1.),
+    logabsdet=tensor(0.6931))
+    """
     _square("slogdet", A)
     return _Slogdet(LinalgSlogdet.apply(A))
 
@@ -216,7 +228,13 @@ def solve(A, B, *, left=True):
 
 @public(where=_BOTH)
 def cholesky(A, *, upper=False):
-    """The lower triangle L with A = L·Lᵀ (or its transpose), for a symmetric positive definite A."""
+    """The lower triangle L with A = L·Lᵀ (or its transpose), for a symmetric positive definite A.
+
+    >>> import tinygrad_edu as T
+    >>> T.linalg.cholesky(T.tensor([[4.0, 2.0], [2.0, 2.0]]))
+    tensor([[2., 0.],
+            [1., 1.]])
+    """
     _square("cholesky", A)
     return LinalgCholeskyEx.apply(A, upper=upper)
 
@@ -262,7 +280,13 @@ def _norm(A, ord=None, dim=None, keepdim=False, *, dtype=None):
 
 @public(where=_BOTH)
 def matrix_power(A, n):
-    """A·A·…·A, `n` times; the inverse's for negative `n`."""
+    """A·A·…·A, `n` times; the inverse's for negative `n`.
+
+    >>> import tinygrad_edu as T
+    >>> T.matrix_power(T.tensor([[1.0, 1.0], [0.0, 1.0]]), 3)
+    tensor([[1., 3.],
+            [0., 1.]])
+    """
     _square("matrix_power", A)
     if n < 0:
         return matrix_power(inv(A), -n)

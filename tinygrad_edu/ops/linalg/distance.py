@@ -37,7 +37,12 @@ def _direction(x, dim, eps):
 
 @public(where=_BOTH, method=False)
 def pairwise_distance(x1, x2, p=2.0, eps=1e-6, keepdim=False):
-    """‖x1 - x2 + eps‖ along the last dimension."""
+    """‖x1 - x2 + eps‖ along the last dimension.
+
+    >>> import tinygrad_edu as T
+    >>> T.nn.functional.pairwise_distance(T.tensor([[0.0, 0.0]]), T.tensor([[3.0, 4.0]]))
+    tensor([5.0000])
+    """
     return vector_norm(x1 - x2 + eps, p, -1, keepdim)
 
 

@@ -16,7 +16,12 @@ from .matmul import bmm, mm, unsafe_view
 
 @public()
 def inner(input, other):
-    """The sums of products along the last dimension of both."""
+    """The sums of products along the last dimension of both.
+
+    >>> import tinygrad_edu as T
+    >>> T.inner(T.tensor([1.0, 2.0]), T.tensor([3.0, 4.0]))
+    tensor(11.)
+    """
     if input.ndim == 0 or other.ndim == 0:
         return input * other
     if input.shape[-1] != other.shape[-1]:
@@ -29,7 +34,12 @@ def inner(input, other):
 
 @public(method=False)
 def tensordot(a, b, dims=2):
-    """The sums of products over pairs of dimensions: the last `dims` of `a` with the first of `b`, or as listed."""
+    """The sums of products over pairs of dimensions: the last `dims` of `a` with the first of `b`, or as listed.
+
+    >>> import tinygrad_edu as T
+    >>> T.tensordot(T.ones(2, 3), T.ones(3, 4), dims=1).shape
+    tinygrad_edu.Size([2, 4])
+    """
     if isinstance(dims, int | np.integer):
         left, right = [*range(a.ndim - int(dims), a.ndim)], [*range(int(dims))]
     else:
@@ -56,7 +66,12 @@ def tensordot(a, b, dims=2):
 
 @public()
 def kron(input, other):
-    """The Kronecker product: each element of `input` times all of `other`, in blocks."""
+    """The Kronecker product: each element of `input` times all of `other`, in blocks.
+
+    >>> import tinygrad_edu as T
+    >>> T.kron(T.tensor([1, 10]), T.tensor([1, 2]))
+    tensor([ 1,  2, 10, 20])
+    """
     n = max(input.ndim, other.ndim)
     a, b = ((1,) * (n - x.ndim) + tuple(x.shape) for x in (input, other))
     wide_a = unsafe_view(input, tuple(m for size in a for m in (size, 1)))

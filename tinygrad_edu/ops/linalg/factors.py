@@ -221,7 +221,12 @@ def svd(A, full_matrices=True, *, driver=None):
 
 @public(where=(functions,))
 def _svd(input, some=True, compute_uv=True):
-    """input = U·diag(S)·Vᵀ: the older form, which gives V, not its transpose."""
+    """input = U·diag(S)·Vᵀ: the older form, which gives V, not its transpose.
+
+    >>> import tinygrad_edu as T
+    >>> T.svd(T.tensor([[3.0, 0.0], [0.0, 2.0]])).S
+    tensor([3., 2.])
+    """
     U, S, Vh = svd(input, not some)
     return _OldSvd((U, S, _t(Vh)))
 
@@ -331,7 +336,13 @@ def cholesky_inverse(input, upper=False):
 
 @public(where=_BOTH)
 def matrix_exp(input):
-    """e to the power of a matrix: Σ Aᵏ/k!, of A halved until it is small, and squared as often."""
+    """e to the power of a matrix: Σ Aᵏ/k!, of A halved until it is small, and squared as often.
+
+    >>> import tinygrad_edu as T
+    >>> T.matrix_exp(T.zeros(2, 2))
+    tensor([[1., 0.],
+            [0., 1.]])
+    """
     # Up to here eighteen terms are exact to the last digit; each halving less is a squaring less, and its error.
     most = float(np.abs(input._data).sum(-2).max(initial=0)) / (3.01 if input._data.dtype.itemsize < 8 else 1.09)
     halvings = max(0, math.ceil(math.log2(most))) if most > 0 and math.isfinite(most) else 0

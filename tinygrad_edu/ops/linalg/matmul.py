@@ -184,7 +184,12 @@ def dot(input, tensor):
 
 @public()
 def mv(input, vec):
-    """A matrix times a vector."""
+    """A matrix times a vector.
+
+    >>> import tinygrad_edu as T
+    >>> T.mv(T.tensor([[1.0, 2.0], [3.0, 4.0]]), T.tensor([1.0, 1.0]))
+    tensor([3., 7.])
+    """
     a, b = _array(input), _array(vec)
     if a.ndim != 2 or b.ndim != 1:
         raise RuntimeError(f"vector + matrix @ vector expected, got {b.ndim}, {a.ndim}, {b.ndim}")
@@ -198,7 +203,12 @@ def mv(input, vec):
 
 @public()
 def mm(input, mat2):
-    """The product of two matrices."""
+    """The product of two matrices.
+
+    >>> import tinygrad_edu as T
+    >>> T.mm(T.tensor([[1.0, 2.0]]), T.tensor([[3.0], [4.0]]))
+    tensor([[11.]])
+    """
     a, b = _array(input), _array(mat2)
     if a.ndim != 2:
         raise RuntimeError("self must be a matrix")
@@ -233,7 +243,13 @@ def bmm(input, mat2):
 
 @public(inplace=Addmm)
 def addmm(input, mat1, mat2, *, beta=1, alpha=1):
-    """beta * input + alpha * mat1·mat2."""
+    """beta * input + alpha * mat1·mat2.
+
+    >>> import tinygrad_edu as T
+    >>> T.addmm(T.ones(2), T.eye(2), T.tensor([[1.0, 2.0], [3.0, 4.0]]))
+    tensor([[2., 3.],
+            [4., 5.]])
+    """
     _check_product(_array(mat1), _array(mat2))
     return Addmm.apply(input, mat1, mat2, beta=beta, alpha=alpha)
 
@@ -247,7 +263,12 @@ def addmv(input, mat, vec, *, beta=1, alpha=1):
 
 @public(inplace=Baddbmm)
 def baddbmm(input, batch1, batch2, *, beta=1, alpha=1):
-    """beta * input + alpha * the products of two batches."""
+    """beta * input + alpha * the products of two batches.
+
+    >>> import tinygrad_edu as T
+    >>> T.baddbmm(T.zeros(1), T.ones(2, 1, 3), T.ones(2, 3, 1)).shape
+    tinygrad_edu.Size([2, 1, 1])
+    """
     _check_batches(_array(batch1), _array(batch2))
     return Baddbmm.apply(input, batch1, batch2, beta=beta, alpha=alpha)
 

@@ -226,7 +226,12 @@ def selu(input, inplace=False):
 
 @public(where=_BOTH, method=False)
 def celu(input, alpha=1.0, inplace=False):
-    """max(0, x) + min(0, alpha * (e^(x/alpha) - 1))."""
+    """max(0, x) + min(0, alpha * (e^(x/alpha) - 1)).
+
+    >>> import tinygrad_edu as T
+    >>> T.nn.functional.celu(T.tensor([-1.0, 2.0]))
+    tensor([-0.6321,  2.0000])
+    """
     return in_place_or_not(Celu, input, inplace, alpha=alpha)
 
 
@@ -278,7 +283,12 @@ def softplus(input, beta=1.0, threshold=20.0):
 
 @public(where=_NN, method=False)
 def logsigmoid(input):
-    """ln sigmoid(x), exact for large negative x."""
+    """ln sigmoid(x), exact for large negative x.
+
+    >>> import tinygrad_edu as T
+    >>> T.nn.functional.logsigmoid(T.tensor([0.0, 2.0]))
+    tensor([-0.6931, -0.1269])
+    """
     return LogSigmoid.apply(input)
 
 
@@ -295,7 +305,12 @@ def softsign(input):
 
 @public(where=_NN, method=False)
 def tanhshrink(input):
-    """x - tanh(x)."""
+    """x - tanh(x).
+
+    >>> import tinygrad_edu as T
+    >>> T.nn.functional.tanhshrink(T.tensor([0.0, 1.0]))
+    tensor([0.0000, 0.2384])
+    """
     return input - tanh(input)
 
 

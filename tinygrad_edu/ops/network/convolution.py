@@ -318,11 +318,21 @@ def _conv_transpose(n, input, weight, bias, stride, padding, output_padding, gro
 
 @public(where=_BOTH, method=False)
 def conv_transpose1d(input, weight, bias=None, stride=1, padding=0, output_padding=0, groups=1, dilation=1):
-    """The transpose of conv1d: spreads each element over a kernel (in, out/groups, k)."""
+    """The transpose of conv1d: spreads each element over a kernel (in, out/groups, k).
+
+    >>> import tinygrad_edu as T
+    >>> T.nn.functional.conv_transpose1d(T.tensor([[[1.0, 2.0]]]), T.ones(1, 1, 2), stride=2)
+    tensor([[[1., 1., 2., 2.]]])
+    """
     return _conv_transpose(1, input, weight, bias, stride, padding, output_padding, groups, dilation)
 
 
 @public(where=_BOTH, method=False)
 def conv_transpose2d(input, weight, bias=None, stride=1, padding=0, output_padding=0, groups=1, dilation=1):
-    """The transpose of conv2d: spreads each pixel over a kernel (in, out/groups, kh, kw)."""
+    """The transpose of conv2d: spreads each pixel over a kernel (in, out/groups, kh, kw).
+
+    >>> import tinygrad_edu as T
+    >>> T.nn.functional.conv_transpose2d(T.zeros(1, 3, 4, 4), T.zeros(3, 2, 2, 2), stride=2).shape
+    tinygrad_edu.Size([1, 2, 8, 8])
+    """
     return _conv_transpose(2, input, weight, bias, stride, padding, output_padding, groups, dilation)

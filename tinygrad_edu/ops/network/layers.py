@@ -170,7 +170,12 @@ def linear(input, weight, bias=None):
 
 @public(where=_BOTH, method=False)
 def bilinear(input1, input2, weight, bias=None):
-    """input1·weight[o]·input2ᵀ + bias[o], along the last dimensions: `weight` is (out, in1, in2)."""
+    """input1·weight[o]·input2ᵀ + bias[o], along the last dimensions: `weight` is (out, in1, in2).
+
+    >>> import tinygrad_edu as T
+    >>> T.nn.functional.bilinear(T.ones(1, 2), T.ones(1, 3), T.ones(4, 2, 3)).shape
+    tinygrad_edu.Size([1, 4])
+    """
     left, right = (reshape(x, (-1, x.shape[-1])) for x in (input1, input2))
     out = reshape(Trilinear.apply(left, weight, right), (*input1.shape[:-1], weight.shape[0]))
     return out if bias is None else out + bias

@@ -226,21 +226,36 @@ def huber_loss(input, target, reduction="mean", delta=1.0, weight=None):
 
 @public(where=_NN, method=False)
 def soft_margin_loss(input, target, size_average=None, reduce=None, reduction="mean"):
-    """The mean of ln(1 + e^(-t·x)), for targets 1 and -1."""
+    """The mean of ln(1 + e^(-t·x)), for targets 1 and -1.
+
+    >>> import tinygrad_edu as T
+    >>> T.nn.functional.soft_margin_loss(T.tensor([2.0, -1.0]), T.tensor([1.0, -1.0]))
+    tensor(0.2201)
+    """
     refuse_mismatch([input.shape, target.shape])
     return SoftMarginLoss.apply(input, target=target, reduction=checked_reduction(size_average, reduce, reduction))
 
 
 @public(where=_BOTH, method=False)
 def margin_ranking_loss(input1, input2, target, margin=0.0, size_average=None, reduce=None, reduction="mean"):
-    """The mean of max(0, -t·(x1 - x2) + margin)."""
+    """The mean of max(0, -t·(x1 - x2) + margin).
+
+    >>> import tinygrad_edu as T
+    >>> T.nn.functional.margin_ranking_loss(T.tensor([1.0]), T.tensor([2.0]), T.tensor([1.0]), margin=0.5)
+    tensor(1.5000)
+    """
     reduction = checked_reduction(size_average, reduce, reduction)
     return reduce_loss(clamp_min(-target * (input1 - input2) + margin, 0), reduction)
 
 
 @public(where=_NN, method=False)
 def gaussian_nll_loss(input, target, var, full=False, eps=1e-6, reduction="mean"):
-    """The mean of ½·(ln var + (input - target)²/var): how unlikely the target is, for a normal distribution."""
+    """The mean of ½·(ln var + (input - target)²/var): how unlikely the target is, for a normal distribution.
+
+    >>> import tinygrad_edu as T
+    >>> T.nn.functional.gaussian_nll_loss(T.tensor([1.0]), T.tensor([3.0]), var=T.tensor([1.0]))
+    tensor(2.)
+    """
     if isinstance(var, int | float):
         var = full_like(input, var)
     if (var._data < 0).any():
@@ -262,7 +277,12 @@ def gaussian_nll_loss(input, target, var, full=False, eps=1e-6, reduction="mean"
 def poisson_nll_loss(
     input, target, log_input=True, full=False, size_average=None, eps=1e-8, reduce=None, reduction="mean"
 ):
-    """The mean of e^x - t·x, or of x - t·ln x: how unlikely the count t is, for a Poisson distribution."""
+    """The mean of e^x - t·x, or of x - t·ln x: how unlikely the count t is, for a Poisson distribution.
+
+    >>> import tinygrad_edu as T
+    >>> T.nn.functional.poisson_nll_loss(T.tensor([0.0]), T.tensor([2.0]))
+    tensor(1.)
+    """
     reduction = checked_reduction(size_average, reduce, reduction)
     loss = exp(input) - target * input if log_input else input - target * log(input + eps)
     if full:
@@ -273,7 +293,13 @@ def poisson_nll_loss(
 
 @public(where=_BOTH, method=False)
 def cosine_embedding_loss(input1, input2, target, margin=0.0, size_average=None, reduce=None, reduction="mean"):
-    """The mean of 1 - cos where t is 1, of max(0, cos - margin) where it is -1."""
+    """The mean of 1 - cos where t is 1, of max(0, cos - margin) where it is -1.
+
+    >>> import tinygrad_edu as T
+    >>> a, b = T.tensor([[1.0, 0.0]]), T.tensor([[0.0, 1.0]])
+    >>> T.nn.functional.cosine_embedding_loss(a, b, T.tensor([1.0]))
+    tensor(1.)
+    """
     reduction = checked_reduction(size_average, reduce, reduction)
     dot = sum(input1 * input2, -1)
     cosine = dot / sqrt((sum(input1 * input1, -1) + 1e-12) * (sum(input2 * input2, -1) + 1e-12))
@@ -283,7 +309,12 @@ def cosine_embedding_loss(input1, input2, target, margin=0.0, size_average=None,
 
 @public(where=_BOTH, method=False)
 def hinge_embedding_loss(input, target, margin=1.0, size_average=None, reduce=None, reduction="mean"):
-    """The mean of x where t is 1, of max(0, margin - x) where it is -1."""
+    """The mean of x where t is 1, of max(0, margin - x) where it is -1.
+
+    >>> import tinygrad_edu as T
+    >>> T.nn.functional.hinge_embedding_loss(T.tensor([0.3, 0.3]), T.tensor([1.0, -1.0]))
+    tensor(0.5000)
+    """
     reduction = checked_reduction(size_average, reduce, reduction)
     far = where(target != 1, clamp_min(margin - input, 0), 0.0)
     near = where(target != -1, input, 0.0)

@@ -263,7 +263,14 @@ class NativeGroupNorm(Op):
 
 @public(where=_NN, method=False)
 def batch_norm(input, running_mean, running_var, weight=None, bias=None, training=False, momentum=0.1, eps=1e-5):
-    """Each channel by its mean and deviation over the batch (training) or by the running ones, then weight and bias."""
+    """Each channel by its mean and deviation over the batch (training) or by the running ones, then weight and bias.
+
+    >>> import tinygrad_edu as T
+    >>> x = T.tensor([[1.0], [3.0]])
+    >>> T.nn.functional.batch_norm(x, None, None, training=True)
+    tensor([[-1.0000],
+            [ 1.0000]])
+    """
     if input.ndim < 2:
         raise RuntimeError(f"expected at least 2D input (got {input.ndim}D input)")
     if training and math.prod(input.shape) == input.shape[1]:
@@ -283,7 +290,12 @@ def batch_norm(input, running_mean, running_var, weight=None, bias=None, trainin
 def instance_norm(
     input, running_mean=None, running_var=None, weight=None, bias=None, use_input_stats=True, momentum=0.1, eps=1e-5
 ):
-    """Each channel of each sample by its own mean and deviation, then weight and bias."""
+    """Each channel of each sample by its own mean and deviation, then weight and bias.
+
+    >>> import tinygrad_edu as T
+    >>> T.nn.functional.instance_norm(T.tensor([[[1.0, 3.0]]]))
+    tensor([[[-1.0000,  1.0000]]])
+    """
     n, channels = input.shape[:2]
     if use_input_stats and math.prod(input.shape[2:]) == 1:
         raise ValueError(f"Expected more than 1 spatial element when training, got input size {input.shape}")
@@ -331,7 +343,12 @@ def _last_axes(input, normalized_shape):
 
 @public(where=_NN, method=False)
 def group_norm(input, num_groups, weight=None, bias=None, eps=1e-5):
-    """By mean and deviation over groups of channels, then weight and bias for each channel."""
+    """By mean and deviation over groups of channels, then weight and bias for each channel.
+
+    >>> import tinygrad_edu as T
+    >>> T.nn.functional.group_norm(T.tensor([[1.0, 3.0, 2.0, 6.0]]), num_groups=2)
+    tensor([[-1.0000,  1.0000, -1.0000,  1.0000]])
+    """
     if input.ndim < 2:
         raise RuntimeError(f"Expected at least 2 dimensions for input tensor but received {input.ndim}")
     if input.shape[1] % num_groups:
@@ -344,7 +361,12 @@ def group_norm(input, num_groups, weight=None, bias=None, eps=1e-5):
 
 @public(where=_BOTH, method=False)
 def rms_norm(input, normalized_shape, weight=None, eps=None):
-    """By the root of the mean square over the last dimensions, then weight."""
+    """By the root of the mean square over the last dimensions, then weight.
+
+    >>> import tinygrad_edu as T
+    >>> T.nn.functional.rms_norm(T.tensor([3.0, 4.0]), (2,))
+    tensor([0.8485, 1.1314])
+    """
     axes = _last_axes(input, normalized_shape)
     # A square is soon past what float16 can hold.
     wide = input.float() if input._data.dtype == np.float16 else input
@@ -356,7 +378,12 @@ def rms_norm(input, normalized_shape, weight=None, eps=None):
 
 @public(where=_NN, method=False)
 def normalize(input, p=2.0, dim=1, eps=1e-12):
-    """input / max(‖input‖, eps) along `dim`."""
+    """input / max(‖input‖, eps) along `dim`.
+
+    >>> import tinygrad_edu as T
+    >>> T.nn.functional.normalize(T.tensor([[3.0, 4.0]]))
+    tensor([[0.6000, 0.8000]])
+    """
     return input / expand_as(vector_norm(input, p, dim, True).clamp_min(eps), input)
 
 
@@ -371,7 +398,12 @@ def _dropped(input, shape, p, inplace):
 
 @public(where=_BOTH, method=False)
 def dropout(input, p=0.5, training=True, inplace=False):
-    """In training, each element 0 with probability `p` and else divided by 1 - p."""
+    """In training, each element 0 with probability `p` and else divided by 1 - p.
+
+    >>> import tinygrad_edu as T
+    >>> T.nn.functional.dropout(T.ones(3), p=0.5, training=False)
+    tensor([1., 1., 1.])
+    """
     _check_probability(p)
     if not training or p == 0:
         return input

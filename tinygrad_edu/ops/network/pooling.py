@@ -257,7 +257,12 @@ def max_pool2d(input, kernel_size, stride=None, padding=0, dilation=1, ceil_mode
 
 @public(where=_BOTH, method=False)
 def max_pool1d(input, kernel_size, stride=None, padding=0, dilation=1, ceil_mode=False, return_indices=False):
-    """As max_pool2d, of a batch of sequences."""
+    """As max_pool2d, of a batch of sequences.
+
+    >>> import tinygrad_edu as T
+    >>> T.nn.functional.max_pool1d(T.tensor([[1.0, 3.0, 5.0, 4.0]]), 2)
+    tensor([[3., 5.]])
+    """
     _need_sequences("max_pool1d", input)
     as_row = [x if x is None else (1, *as_tuple(x, 1)) for x in (kernel_size, stride, dilation)]
     result = max_pool2d(
@@ -288,7 +293,12 @@ def avg_pool2d(
 
 @public(where=_BOTH, method=False)
 def avg_pool1d(input, kernel_size, stride=None, padding=0, ceil_mode=False, count_include_pad=True):
-    """As avg_pool2d, of a batch of sequences."""
+    """As avg_pool2d, of a batch of sequences.
+
+    >>> import tinygrad_edu as T
+    >>> T.nn.functional.avg_pool1d(T.tensor([[1.0, 3.0, 5.0, 7.0]]), 2)
+    tensor([[2., 6.]])
+    """
     _need_sequences("avg_pool1d", input)
     kernel, step = (x if x is None else (1, *as_tuple(x, 1)) for x in (kernel_size, stride))
     pooled = avg_pool2d(unsqueeze(input, -2), kernel, step, (0, *as_tuple(padding, 1)), ceil_mode, count_include_pad)
@@ -297,7 +307,12 @@ def avg_pool1d(input, kernel_size, stride=None, padding=0, ceil_mode=False, coun
 
 @public(where=_NN, method=False)
 def adaptive_avg_pool2d(input, output_size):
-    """Means of `output_size` windows that cover each image evenly; None keeps a size."""
+    """Means of `output_size` windows that cover each image evenly; None keeps a size.
+
+    >>> import tinygrad_edu as T
+    >>> T.nn.functional.adaptive_avg_pool2d(T.ones(1, 3, 8, 8), 1).shape
+    tinygrad_edu.Size([1, 3, 1, 1])
+    """
     if input.ndim < 3:
         raise ValueError(f"Input dimension should be at least 3, but got {input.ndim}.")
     sizes = (
@@ -313,7 +328,12 @@ def adaptive_avg_pool2d(input, output_size):
 
 @public(where=_BOTH, method=False)
 def adaptive_avg_pool1d(input, output_size):
-    """As adaptive_avg_pool2d, of a batch of sequences."""
+    """As adaptive_avg_pool2d, of a batch of sequences.
+
+    >>> import tinygrad_edu as T
+    >>> T.nn.functional.adaptive_avg_pool1d(T.tensor([[1.0, 3.0, 5.0, 7.0]]), 2)
+    tensor([[2., 6.]])
+    """
     _need_sequences("adaptive_avg_pool1d", input)
     if len(as_tuple(output_size, 1)) != 1 or min(as_tuple(output_size, 1)) < 0:
         raise RuntimeError(

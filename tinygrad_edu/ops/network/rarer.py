@@ -27,7 +27,12 @@ _NN, _BOTH = (nn_functions,), (functions, nn_functions)
 
 @public(where=_BOTH, method=False)
 def conv3d(input, weight, bias=None, stride=1, padding=0, dilation=1, groups=1):
-    """Slide kernels (out, in/groups, kd, kh, kw) over a batch of volumes (N, in, D, H, W)."""
+    """Slide kernels (out, in/groups, kd, kh, kw) over a batch of volumes (N, in, D, H, W).
+
+    >>> import tinygrad_edu as T
+    >>> T.nn.functional.conv3d(T.zeros(1, 2, 4, 4, 4), T.zeros(3, 2, 2, 2, 2)).shape
+    tinygrad_edu.Size([1, 3, 3, 3, 3])
+    """
     return _conv("conv3d", 3, input, weight, bias, stride, padding, dilation, groups)
 
 
@@ -42,7 +47,12 @@ def conv_transpose3d(input, weight, bias=None, stride=1, padding=0, output_paddi
 
 @public(where=_NN, method=False)
 def lp_pool1d(input, norm_type, kernel_size, stride=None, ceil_mode=False):
-    """The p-norm of each window of sequences."""
+    """The p-norm of each window of sequences.
+
+    >>> import tinygrad_edu as T
+    >>> T.nn.functional.lp_pool1d(T.tensor([[3.0, 4.0]]), norm_type=2, kernel_size=2)
+    tensor([[5.]])
+    """
     pooled = nn_functions["avg_pool1d"](pow(input, norm_type), kernel_size, stride, 0, ceil_mode)
     return _root(pooled * as_tuple(kernel_size, 1)[0], norm_type)
 
@@ -133,7 +143,12 @@ def _alpha_dropout(input, p, training, shape):
 
 @public(where=_BOTH, method=False)
 def rrelu(input, lower=1.0 / 8, upper=1.0 / 3, training=False, inplace=False):
-    """A rectifier whose slope below 0 is drawn in training, and the mean of the two bounds else."""
+    """A rectifier whose slope below 0 is drawn in training, and the mean of the two bounds else.
+
+    >>> import tinygrad_edu as T
+    >>> T.nn.functional.rrelu(T.tensor([-6.0, 2.0]), lower=0.1, upper=0.3, training=False)
+    tensor([-1.2000,  2.0000])
+    """
     if not training:
         return nn_functions["leaky_relu"](input, (lower + upper) / 2)
     from ...random import source
@@ -149,7 +164,12 @@ def rrelu(input, lower=1.0 / 8, upper=1.0 / 3, training=False, inplace=False):
 
 @public(where=_NN, method=False)
 def multi_margin_loss(input, target, p=1, margin=1.0, weight=None, size_average=None, reduce=None, reduction="mean"):
-    """The mean over the other classes of max(0, margin - x[target] + x[class])^p."""
+    """The mean over the other classes of max(0, margin - x[target] + x[class])^p.
+
+    >>> import tinygrad_edu as T
+    >>> T.nn.functional.multi_margin_loss(T.tensor([[0.1, 0.9]]), T.tensor([1]))
+    tensor(0.1000)
+    """
     reduction = checked_reduction(size_average, reduce, reduction)
     if p not in (1, 2):
         raise ValueError("only p == 1 and p == 2 supported")
@@ -181,7 +201,12 @@ def multilabel_margin_loss(input, target, size_average=None, reduce=None, reduct
 
 @public(where=_NN, method=False)
 def multilabel_soft_margin_loss(input, target, weight=None, size_average=None, reduce=None, reduction="mean"):
-    """The mean over the classes of the binary cross entropy of the logits."""
+    """The mean over the classes of the binary cross entropy of the logits.
+
+    >>> import tinygrad_edu as T
+    >>> T.nn.functional.multilabel_soft_margin_loss(T.tensor([[0.0, 2.0]]), T.tensor([[1.0, 1.0]]))
+    tensor(0.4100)
+    """
     reduction = checked_reduction(size_average, reduce, reduction)
     logsigmoid = nn_functions["logsigmoid"]
     loss = -(target * logsigmoid(input) + (1 - target) * logsigmoid(-input))
@@ -194,7 +219,13 @@ def multilabel_soft_margin_loss(input, target, weight=None, size_average=None, r
 def triplet_margin_with_distance_loss(
     anchor, positive, negative, *, distance_function=None, margin=1.0, swap=False, reduction="mean"
 ):
-    """The mean of max(0, d(a, p) - d(a, n) + margin), for a distance of one's own."""
+    """The mean of max(0, d(a, p) - d(a, n) + margin), for a distance of one's own.
+
+    >>> import tinygrad_edu as T
+    >>> a, p, n = T.zeros(1, 2), T.ones(1, 2), T.tensor([[3.0, 4.0]])
+    >>> T.nn.functional.triplet_margin_with_distance_loss(a, p, n)
+    tensor(0.)
+    """
     distance = distance_function or pairwise_distance
     near, far = distance(anchor, positive), distance(anchor, negative)
     if swap:
@@ -259,7 +290,12 @@ def _ctc(scores, labels, blank):
 
 @public(where=_NN, method=False)
 def affine_grid(theta, size, align_corners=None):
-    """Where each pixel of an image of `size` (N, C, H, W) is taken from, under the maps theta (N, 2, 3): (N, H, W, 2)."""
+    """Where each pixel of an image of `size` (N, C, H, W) is taken from, under the maps theta (N, 2, 3): (N, H, W, 2).
+
+    >>> import tinygrad_edu as T
+    >>> T.nn.functional.affine_grid(T.eye(2, 3).unsqueeze(0), (1, 1, 2, 2), align_corners=True).shape
+    tinygrad_edu.Size([1, 2, 2, 2])
+    """
     batch, _, height, width = size
     kind = theta._data.dtype
 

@@ -223,7 +223,12 @@ def leaky_relu(input, negative_slope=0.01, inplace=False):
 
 @public(where=_BOTH)
 def prelu(input, weight):
-    """input above 0, weight * input below; `weight` is one number, or one for each channel (dimension 1)."""
+    """input above 0, weight * input below; `weight` is one number, or one for each channel (dimension 1).
+
+    >>> import tinygrad_edu as T
+    >>> T.nn.functional.prelu(T.tensor([-2.0, 3.0]), T.tensor([0.1]))
+    tensor([-0.2000,  3.0000])
+    """
     channels = weight.numel()
     if channels != 1 and (input.ndim < 2 or input.shape[1] != channels):
         size = input.shape[1] if input.ndim > 1 else 1
@@ -253,25 +258,45 @@ def hardtanh(input, min_val=-1.0, max_val=1.0, inplace=False):
 
 @public(where=_NN, method=False)
 def relu6(input, inplace=False):
-    """min(max(x, 0), 6)."""
+    """min(max(x, 0), 6).
+
+    >>> import tinygrad_edu as T
+    >>> T.nn.functional.relu6(T.tensor([-1.0, 3.0, 8.0]))
+    tensor([0., 3., 6.])
+    """
     return in_place_or_not(Hardtanh, input, inplace, min_val=0.0, max_val=6.0)
 
 
 @public(where=_NN, method=False)
 def hardsigmoid(input, inplace=False):
-    """min(max(x + 3, 0), 6) / 6."""
+    """min(max(x + 3, 0), 6) / 6.
+
+    >>> import tinygrad_edu as T
+    >>> T.nn.functional.hardsigmoid(T.tensor([-4.0, 0.0, 1.5]))
+    tensor([0.0000, 0.5000, 0.7500])
+    """
     return in_place_or_not(Hardsigmoid, input, inplace)
 
 
 @public(where=_NN, method=False)
 def hardswish(input, inplace=False):
-    """x·hardsigmoid(x)."""
+    """x·hardsigmoid(x).
+
+    >>> import tinygrad_edu as T
+    >>> T.nn.functional.hardswish(T.tensor([-4.0, 0.0, 3.0]))
+    tensor([-0., 0., 3.])
+    """
     return in_place_or_not(Hardswish, input, inplace)
 
 
 @public(where=_NN, method=False)
 def softshrink(input, lambd=0.5):
-    """x moved by `lambd` toward 0, and 0 within it."""
+    """x moved by `lambd` toward 0, and 0 within it.
+
+    >>> import tinygrad_edu as T
+    >>> T.nn.functional.softshrink(T.tensor([-1.0, 0.2, 2.0]))
+    tensor([-0.5000,  0.0000,  1.5000])
+    """
     if lambd < 0:
         raise RuntimeError(f"lambda must be greater or equal to 0, but found to be {lambd}.")
     return Softshrink.apply(input, lambd=lambd)
@@ -279,11 +304,21 @@ def softshrink(input, lambd=0.5):
 
 @public(where=_NN, method=False)
 def hardshrink(input, lambd=0.5):
-    """x beyond ±`lambd`, and 0 within."""
+    """x beyond ±`lambd`, and 0 within.
+
+    >>> import tinygrad_edu as T
+    >>> T.nn.functional.hardshrink(T.tensor([-1.0, 0.2, 2.0]))
+    tensor([-1.,  0.,  2.])
+    """
     return Hardshrink.apply(input, lambd=lambd)
 
 
 @public(where=_BOTH, method=False)
 def threshold(input, threshold, value, inplace=False):
-    """x above `threshold`, `value` elsewhere."""
+    """x above `threshold`, `value` elsewhere.
+
+    >>> import tinygrad_edu as T
+    >>> T.nn.functional.threshold(T.tensor([0.5, 2.0]), 1.0, 0.0)
+    tensor([0., 2.])
+    """
     return in_place_or_not(Threshold, input, inplace, threshold=threshold, value=value)

@@ -95,19 +95,37 @@ def _patches(op, input, dims, kernel_size, dilation, padding, stride, **settings
 
 @public(where=_NN, method=False)
 def unfold(input, kernel_size, dilation=1, padding=0, stride=1):
-    """The windows of images (N, C, H, W) as columns: (N, C·kernel elements, places)."""
+    """The windows of images (N, C, H, W) as columns: (N, C·kernel elements, places).
+
+    >>> import tinygrad_edu as T
+    >>> T.nn.functional.unfold(T.arange(9.0).reshape(1, 1, 3, 3), 2).shape
+    tinygrad_edu.Size([1, 4, 4])
+    """
     return _patches(Im2Col, input, 4, kernel_size, dilation, padding, stride)
 
 
 @public(where=_NN, method=False)
 def fold(input, output_size, kernel_size, dilation=1, padding=0, stride=1):
-    """Images of `output_size`, to which each column is added where its window lies: the transpose of `unfold`."""
+    """Images of `output_size`, to which each column is added where its window lies: the transpose of `unfold`.
+
+    >>> import tinygrad_edu as T
+    >>> T.nn.functional.fold(T.ones(1, 4, 4), output_size=(3, 3), kernel_size=(2, 2))
+    tensor([[[[1., 2., 1.],
+              [2., 4., 2.],
+              [1., 2., 1.]]]])
+    """
     return _patches(Col2Im, input, 3, kernel_size, dilation, padding, stride, output_size=as_tuple(output_size, 2))
 
 
 @public(where=_BOTH, method=False)
 def pixel_shuffle(input, upscale_factor):
-    """(…, C·r², H, W) to (…, C, H·r, W·r): the channels of a pixel become r×r pixels."""
+    """(…, C·r², H, W) to (…, C, H·r, W·r): the channels of a pixel become r×r pixels.
+
+    >>> import tinygrad_edu as T
+    >>> T.pixel_shuffle(T.arange(4.0).reshape(1, 4, 1, 1), 2)
+    tensor([[[[0., 1.],
+              [2., 3.]]]])
+    """
     *leading, channels, height, width = input.shape
     r = upscale_factor
     if channels % (r * r):
@@ -265,6 +283,10 @@ def interpolate(
 
     Raises:
         NotImplementedError: the mode does not go with the number of dimensions.
+
+    >>> import tinygrad_edu as T
+    >>> T.nn.functional.interpolate(T.tensor([[[1.0, 3.0]]]), scale_factor=2)
+    tensor([[[1., 1., 3., 3.]]])
     """
     n = input.ndim - 2
     near = mode in ("nearest", "nearest-exact")

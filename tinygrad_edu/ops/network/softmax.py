@@ -137,7 +137,12 @@ def log_softmax(input, dim=None, *, dtype=None, _stacklevel=3):
 
 @public(where=(nn_functions,), method=False)
 def softmin(input, dim=None, *, dtype=None):
-    """softmax(-x)."""
+    """softmax(-x).
+
+    >>> import tinygrad_edu as T
+    >>> T.nn.functional.softmin(T.tensor([0.0, 1.0]), dim=0)
+    tensor([0.7311, 0.2689])
+    """
     return softmax(-input, dim, dtype=dtype)
 
 

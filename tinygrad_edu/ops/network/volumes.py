@@ -164,7 +164,12 @@ def _adaptive_sizes(input, output_size, dims):
 
 @public(where=_BOTH, method=False)
 def adaptive_max_pool1d(input, output_size, return_indices=False):
-    """The largest of `output_size` windows that cover sequences evenly."""
+    """The largest of `output_size` windows that cover sequences evenly.
+
+    >>> import tinygrad_edu as T
+    >>> T.nn.functional.adaptive_max_pool1d(T.tensor([[1.0, 3.0, 5.0, 7.0]]), 2)
+    tensor([[3., 7.]])
+    """
     size = output_size if isinstance(output_size, int) else output_size[0]
     found = _adaptive_max(unsqueeze(input, -2), (1, size), 2)
     values, places = (squeeze(x, -2) for x in found)

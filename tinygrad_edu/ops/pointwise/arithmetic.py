@@ -241,7 +241,12 @@ def _sub_(self, other, *, alpha=1):
 
 @public("subtract", inplace=_sub_, operators=("__sub__",), of_two=Sub, number_first=True)
 def sub(input, other, *, alpha=1):
-    """input - alpha * other, broadcast."""
+    """input - alpha * other, broadcast.
+
+    >>> import tinygrad_edu as T
+    >>> T.sub(T.tensor([5.0, 6.0]), T.tensor([1.0, 2.0]), alpha=2)
+    tensor([3., 2.])
+    """
     _refuse_booleans(input, other)
     return Sub.apply(input, other, alpha=_number("sub", alpha))
 
@@ -274,19 +279,34 @@ def mul(input, other):
 
 @public("negative", inplace=Neg, operators=("__neg__",))
 def neg(input):
-    """-input."""
+    """-input.
+
+    >>> import tinygrad_edu as T
+    >>> T.neg(T.tensor([1.0, -2.0]))
+    tensor([-1.,  2.])
+    """
     return Neg.apply(input)
 
 
 @public(inplace=Addcmul)
 def addcmul(input, tensor1, tensor2, *, value=1):
-    """input + value * tensor1 * tensor2."""
+    """input + value * tensor1 * tensor2.
+
+    >>> import tinygrad_edu as T
+    >>> T.addcmul(T.tensor([1.0, 1.0]), T.tensor([2.0, 3.0]), T.tensor([4.0, 5.0]), value=0.1)
+    tensor([1.8000, 2.5000])
+    """
     return Addcmul.apply(input, tensor1, tensor2, value=value)
 
 
 @public(inplace=Addcdiv)
 def addcdiv(input, tensor1, tensor2, *, value=1):
-    """input + value * tensor1 / tensor2."""
+    """input + value * tensor1 / tensor2.
+
+    >>> import tinygrad_edu as T
+    >>> T.addcdiv(T.tensor([1.0, 1.0]), T.tensor([2.0, 3.0]), T.tensor([4.0, 6.0]))
+    tensor([1.5000, 1.5000])
+    """
     for t in (tensor1, tensor2):
         if t._data.dtype.kind != "f":
             raise RuntimeError(
@@ -304,7 +324,12 @@ def _lerp_(self, end, weight):
 
 @public(inplace=_lerp_)
 def lerp(input, end, weight):
-    """input + weight * (end - input)."""
+    """input + weight * (end - input).
+
+    >>> import tinygrad_edu as T
+    >>> T.lerp(T.tensor([0.0, 10.0]), T.tensor([1.0, 20.0]), 0.5)
+    tensor([ 0.5000, 15.0000])
+    """
     _need_same_dtype(input, end)
     if isinstance(weight, int | float):
         return Lerp.apply(input, end, weight=weight)

@@ -208,7 +208,12 @@ def _clamp_min_(self, min):
 
 @public(inplace=_clamp_min_)
 def clamp_min(input, min):
-    """input, or `min` where that is larger."""
+    """input, or `min` where that is larger.
+
+    >>> import tinygrad_edu as T
+    >>> T.clamp_min(T.tensor([-1.0, 2.0]), 0.0)
+    tensor([0., 2.])
+    """
     return ClampMinTensor.apply(input, min) if isinstance(min, Tensor) else ClampMin.apply(input, min=min)
 
 
@@ -218,7 +223,12 @@ def _clamp_max_(self, max):
 
 @public(inplace=_clamp_max_)
 def clamp_max(input, max):
-    """input, or `max` where that is smaller."""
+    """input, or `max` where that is smaller.
+
+    >>> import tinygrad_edu as T
+    >>> T.clamp_max(T.tensor([-1.0, 2.0]), 0.0)
+    tensor([-1.,  0.])
+    """
     return ClampMaxTensor.apply(input, max) if isinstance(max, Tensor) else ClampMax.apply(input, max=max)
 
 
@@ -235,11 +245,21 @@ def maximum(input, other):
 
 @public()
 def minimum(input, other):
-    """The smaller of two, element by element; at a tie both get half of the gradient."""
+    """The smaller of two, element by element; at a tie both get half of the gradient.
+
+    >>> import tinygrad_edu as T
+    >>> T.minimum(T.tensor([1.0, 5.0]), T.tensor([2.0, 3.0]))
+    tensor([1., 3.])
+    """
     return Minimum.apply(input, need_tensor("minimum", other))
 
 
 @public(inplace=NanToNum)
 def nan_to_num(input, nan=None, posinf=None, neginf=None):
-    """`nan` (0) for nan, and `posinf`, `neginf` (the largest finite numbers) for the infinities."""
+    """`nan` (0) for nan, and `posinf`, `neginf` (the largest finite numbers) for the infinities.
+
+    >>> import tinygrad_edu as T
+    >>> T.nan_to_num(T.tensor([1.0, T.nan]))
+    tensor([1., 0.])
+    """
     return NanToNum.apply(input, nan=nan, posinf=posinf, neginf=neginf)

@@ -152,55 +152,100 @@ class Isclose(Op):
 @operator("__eq__")
 @public()
 def eq(input, other):
-    """True where input == other."""
+    """True where input == other.
+
+    >>> import tinygrad_edu as T
+    >>> T.eq(T.tensor([1, 2]), T.tensor([1, 3]))
+    tensor([ True, False])
+    """
     return Eq.apply(input, other)
 
 
 @public("not_equal", operators=("__ne__",))
 def ne(input, other):
-    """True where input != other."""
+    """True where input != other.
+
+    >>> import tinygrad_edu as T
+    >>> T.ne(T.tensor([1, 2, 3]), 2)
+    tensor([ True, False,  True])
+    """
     return Ne.apply(input, other)
 
 
 @public("less", operators=("__lt__",))
 def lt(input, other):
-    """True where input < other."""
+    """True where input < other.
+
+    >>> import tinygrad_edu as T
+    >>> T.lt(T.tensor([1, 2, 3]), 2)
+    tensor([ True, False, False])
+    """
     return Lt.apply(input, other)
 
 
 @public("less_equal", operators=("__le__",))
 def le(input, other):
-    """True where input <= other."""
+    """True where input <= other.
+
+    >>> import tinygrad_edu as T
+    >>> T.le(T.tensor([1, 2, 3]), 2)
+    tensor([ True,  True, False])
+    """
     return Le.apply(input, other)
 
 
 @public("greater", operators=("__gt__",))
 def gt(input, other):
-    """True where input > other."""
+    """True where input > other.
+
+    >>> import tinygrad_edu as T
+    >>> T.gt(T.tensor([1, 2, 3]), 2)
+    tensor([False, False,  True])
+    """
     return Gt.apply(input, other)
 
 
 @public("greater_equal", operators=("__ge__",))
 def ge(input, other):
-    """True where input >= other."""
+    """True where input >= other.
+
+    >>> import tinygrad_edu as T
+    >>> T.ge(T.tensor([1, 2, 3]), 2)
+    tensor([False,  True,  True])
+    """
     return Ge.apply(input, other)
 
 
 @public(inplace=BitwiseAnd, operators=("__and__", "__rand__"), number_first=True)
 def bitwise_and(input, other):
-    """input & other."""
+    """input & other.
+
+    >>> import tinygrad_edu as T
+    >>> T.bitwise_and(T.tensor([6, 5]), 3)
+    tensor([2, 1])
+    """
     return BitwiseAnd.apply(input, other)
 
 
 @public(inplace=BitwiseOr, operators=("__or__", "__ror__"), number_first=True)
 def bitwise_or(input, other):
-    """input | other."""
+    """input | other.
+
+    >>> import tinygrad_edu as T
+    >>> T.bitwise_or(T.tensor([6, 5]), 3)
+    tensor([7, 7])
+    """
     return BitwiseOr.apply(input, other)
 
 
 @public(inplace=BitwiseXor, operators=("__xor__", "__rxor__"), number_first=True)
 def bitwise_xor(input, other):
-    """input ^ other."""
+    """input ^ other.
+
+    >>> import tinygrad_edu as T
+    >>> T.bitwise_xor(T.tensor([6, 5]), 3)
+    tensor([5, 6])
+    """
     return BitwiseXor.apply(input, other)
 
 
@@ -228,7 +273,12 @@ def __rrshift__(self, other):
 
 @public(inplace=BitwiseNot, operators=("__invert__",))
 def bitwise_not(input):
-    """~input."""
+    """~input.
+
+    >>> import tinygrad_edu as T
+    >>> T.bitwise_not(T.tensor([0, 5]))
+    tensor([-1, -6])
+    """
     if input.dtype.is_floating_point:
         raise TypeError("~ (operator.invert) is only implemented on integer and Boolean-type tensors")
     return BitwiseNot.apply(input)
@@ -236,25 +286,45 @@ def bitwise_not(input):
 
 @public(inplace=LogicalAnd)
 def logical_and(input, other):
-    """True where neither is 0."""
+    """True where neither is 0.
+
+    >>> import tinygrad_edu as T
+    >>> T.logical_and(T.tensor([True, False]), T.tensor([True, True]))
+    tensor([ True, False])
+    """
     return LogicalAnd.apply(input, need_tensor("logical_and", other))
 
 
 @public(inplace=LogicalOr)
 def logical_or(input, other):
-    """True where one is not 0."""
+    """True where one is not 0.
+
+    >>> import tinygrad_edu as T
+    >>> T.logical_or(T.tensor([True, False]), T.tensor([False, False]))
+    tensor([ True, False])
+    """
     return LogicalOr.apply(input, need_tensor("logical_or", other))
 
 
 @public(inplace=LogicalXor)
 def logical_xor(input, other):
-    """True where exactly one is not 0."""
+    """True where exactly one is not 0.
+
+    >>> import tinygrad_edu as T
+    >>> T.logical_xor(T.tensor([True, False]), T.tensor([True, True]))
+    tensor([False,  True])
+    """
     return LogicalXor.apply(input, need_tensor("logical_xor", other))
 
 
 @public(inplace=LogicalNot)
 def logical_not(input):
-    """True where input is 0."""
+    """True where input is 0.
+
+    >>> import tinygrad_edu as T
+    >>> T.logical_not(T.tensor([True, False]))
+    tensor([False,  True])
+    """
     return LogicalNot.apply(input)
 
 
@@ -267,37 +337,67 @@ for _compare, *_names in (
 
 @public()
 def isnan(input):
-    """True where input is not a number."""
+    """True where input is not a number.
+
+    >>> import tinygrad_edu as T
+    >>> T.isnan(T.tensor([1.0, T.nan]))
+    tensor([False,  True])
+    """
     return _Test.apply(input, holds=np.isnan)
 
 
 @public()
 def isinf(input):
-    """True where input is infinite."""
+    """True where input is infinite.
+
+    >>> import tinygrad_edu as T
+    >>> T.isinf(T.tensor([1.0, T.inf]))
+    tensor([False,  True])
+    """
     return _Test.apply(input, holds=np.isinf)
 
 
 @public()
 def isfinite(input):
-    """True where input is a number and not infinite."""
+    """True where input is a number and not infinite.
+
+    >>> import tinygrad_edu as T
+    >>> T.isfinite(T.tensor([1.0, T.inf]))
+    tensor([ True, False])
+    """
     return _Test.apply(input, holds=np.isfinite)
 
 
 @public()
 def signbit(input):
-    """True where input is negative."""
+    """True where input is negative.
+
+    >>> import tinygrad_edu as T
+    >>> T.signbit(T.tensor([-3.0, 2.0]))
+    tensor([ True, False])
+    """
     return _Test.apply(input, holds=np.signbit)
 
 
 @public()
 def equal(input, other):
-    """True if both have the same shape and the same elements."""
+    """True if both have the same shape and the same elements.
+
+    >>> import tinygrad_edu as T
+    >>> T.equal(T.tensor([1, 2]), T.tensor([1, 2]))
+    True
+    """
     return input._data.shape == other._data.shape and bool(np.array_equal(input._data, other._data))
 
 
 @public()
 def isclose(input, other, rtol=1e-05, atol=1e-08, equal_nan=False):
-    """True where |input - other| <= atol + rtol * |other|."""
+    """True where |input - other| <= atol + rtol * |other|.
+
+    >>> import tinygrad_edu as T
+    >>> T.isclose(T.tensor([1.0, 2.0]), T.tensor([1.0 + 1e-9, 2.1]))
+    tensor([ True, False])
+    """
     for name, tolerance in (("rtol", rtol), ("atol", atol)):
         if tolerance < 0:
             raise RuntimeError(f"{name} must be greater than or equal to zero, but got {tolerance}")
@@ -306,5 +406,10 @@ def isclose(input, other, rtol=1e-05, atol=1e-08, equal_nan=False):
 
 @public()
 def allclose(input, other, rtol=1e-05, atol=1e-08, equal_nan=False):
-    """True if |input - other| <= atol + rtol * |other| everywhere."""
+    """True if |input - other| <= atol + rtol * |other| everywhere.
+
+    >>> import tinygrad_edu as T
+    >>> T.allclose(T.tensor([0.1 + 0.2]), T.tensor([0.3]))
+    True
+    """
     return bool(np.allclose(input._data, other._data, rtol=rtol, atol=atol, equal_nan=equal_nan))

@@ -163,7 +163,12 @@ def _check_rounding(mode):
 
 @public("divide", inplace=_div_, operators=("__truediv__",), of_two=Div, number_first=True)
 def div(input, other, *, rounding_mode=None):
-    """input / other, broadcast; integers give floats. `rounding_mode` "floor" or "trunc" rounds the quotient."""
+    """input / other, broadcast; integers give floats. `rounding_mode` "floor" or "trunc" rounds the quotient.
+
+    >>> import tinygrad_edu as T
+    >>> T.div(T.tensor([7.0, -7.0]), 2, rounding_mode="floor")
+    tensor([ 3., -4.])
+    """
     if rounding_mode is None:
         return Div.apply(input, other)
     _check_rounding(rounding_mode)
@@ -185,7 +190,12 @@ def __rdiv__(self, other):
 @operator("__floordiv__")
 @public(inplace=FloorDivide, number_first=True)
 def floor_divide(input, other):
-    """⌊input / other⌋."""
+    """⌊input / other⌋.
+
+    >>> import tinygrad_edu as T
+    >>> T.floor_divide(T.tensor([7.0, -7.0]), 2)
+    tensor([ 3., -4.])
+    """
     return FloorDivide.apply(input, other)
 
 
@@ -199,7 +209,12 @@ def __rfloordiv__(self, other):
 
 @public(inplace=Reciprocal)
 def reciprocal(input):
-    """1 / input."""
+    """1 / input.
+
+    >>> import tinygrad_edu as T
+    >>> T.reciprocal(T.tensor([2.0, 4.0]))
+    tensor([0.5000, 0.2500])
+    """
     return Reciprocal.apply(input)
 
 
@@ -211,7 +226,12 @@ def _remainder_(self, other):
 
 @public(inplace=_remainder_, operators=("__mod__",), number_first=True)
 def remainder(input, other):
-    """What dividing `input` by `other` leaves, with the sign of `other`, as Python's %."""
+    """What dividing `input` by `other` leaves, with the sign of `other`, as Python's %.
+
+    >>> import tinygrad_edu as T
+    >>> T.remainder(T.tensor([7.0, -7.0]), 3)
+    tensor([1., 2.])
+    """
     if isinstance(other, int | float):
         return Remainder.apply(input, other=other)
     return RemainderTensor.apply(input, other)
@@ -230,7 +250,12 @@ def _fmod_(self, other):
 
 @public(inplace=_fmod_)
 def fmod(input, other):
-    """What dividing `input` by `other` leaves, with the sign of `input`, as C's fmod."""
+    """What dividing `input` by `other` leaves, with the sign of `input`, as C's fmod.
+
+    >>> import tinygrad_edu as T
+    >>> T.fmod(T.tensor([7.0, -7.0]), 3)
+    tensor([ 1., -1.])
+    """
     if isinstance(other, int | float):
         return Fmod.apply(input, other=other)
     return FmodTensor.apply(input, other)

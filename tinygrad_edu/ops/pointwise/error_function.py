@@ -125,11 +125,21 @@ class Erfc(FloatOp):
 
 @public(inplace=Erf)
 def erf(input):
-    """The error function 2/√π·∫₀ˣ e^(-t²) dt."""
+    """The error function 2/√π·∫₀ˣ e^(-t²) dt.
+
+    >>> import tinygrad_edu as T
+    >>> T.erf(T.tensor([0.0, 1.0]))
+    tensor([0.0000, 0.8427])
+    """
     return Erf.apply(input)
 
 
 @public(inplace=Erfc)
 def erfc(input):
-    """1 - erf(x), exact for large x."""
+    """1 - erf(x), exact for large x.
+
+    >>> import tinygrad_edu as T
+    >>> T.erfc(T.tensor([0.0, 1.0]))
+    tensor([1.0000, 0.1573])
+    """
     return Erfc.apply(input)

@@ -166,13 +166,23 @@ def exp(input):
 
 @public(inplace=Exp2)
 def exp2(input):
-    """2 to the power of input."""
+    """2 to the power of input.
+
+    >>> import tinygrad_edu as T
+    >>> T.exp2(T.tensor([0.0, 3.0]))
+    tensor([1., 8.])
+    """
     return Exp2.apply(input)
 
 
 @public(inplace=Expm1)
 def expm1(input):
-    """eˣ - 1, exact near 0."""
+    """eˣ - 1, exact near 0.
+
+    >>> import tinygrad_edu as T
+    >>> T.expm1(T.tensor([0.0, 1.0]))
+    tensor([0.0000, 1.7183])
+    """
     return Expm1.apply(input)
 
 
@@ -189,31 +199,56 @@ def log(input):
 
 @public(inplace=Log2)
 def log2(input):
-    """The logarithm to base 2."""
+    """The logarithm to base 2.
+
+    >>> import tinygrad_edu as T
+    >>> T.log2(T.tensor([1.0, 8.0]))
+    tensor([0., 3.])
+    """
     return Log2.apply(input)
 
 
 @public(inplace=Log10)
 def log10(input):
-    """The logarithm to base 10."""
+    """The logarithm to base 10.
+
+    >>> import tinygrad_edu as T
+    >>> T.log10(T.tensor([1.0, 1000.0]))
+    tensor([0.0000, 3.0000])
+    """
     return Log10.apply(input)
 
 
 @public(inplace=Log1p)
 def log1p(input):
-    """ln(1 + x), exact near 0."""
+    """ln(1 + x), exact near 0.
+
+    >>> import tinygrad_edu as T
+    >>> T.log1p(T.tensor([0.0, 1.0]))
+    tensor([0.0000, 0.6931])
+    """
     return Log1p.apply(input)
 
 
 @public(inplace=Xlogy, number_first=True)
 def xlogy(input, other):
-    """input * ln(other), and 0 where `input` is 0."""
+    """input * ln(other), and 0 where `input` is 0.
+
+    >>> import tinygrad_edu as T
+    >>> T.xlogy(T.tensor([0.0, 2.0]), T.tensor([0.0, 1.0]))
+    tensor([0., 0.])
+    """
     return Xlogy.apply(input, other)
 
 
 @public()
 def logaddexp(input, other):
-    """ln(e^input + e^other), without overflow."""
+    """ln(e^input + e^other), without overflow.
+
+    >>> import tinygrad_edu as T
+    >>> T.logaddexp(T.tensor([0.0]), T.tensor([0.0]))
+    tensor([0.6931])
+    """
     return Logaddexp.apply(input, need_tensor("logaddexp", other))
 
 
@@ -230,5 +265,10 @@ def sigmoid(input):
 
 @public(inplace=Logit)
 def logit(input, eps=None):
-    """ln(x / (1 - x)), the inverse of the sigmoid; `eps` keeps x within [eps, 1 - eps]."""
+    """ln(x / (1 - x)), the inverse of the sigmoid; `eps` keeps x within [eps, 1 - eps].
+
+    >>> import tinygrad_edu as T
+    >>> T.logit(T.tensor([0.5, 0.9]))
+    tensor([0.0000, 2.1972])
+    """
     return Logit.apply(input, eps=eps)

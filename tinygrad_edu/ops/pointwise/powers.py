@@ -158,7 +158,12 @@ def __rpow__(self, other):
 
 @public(inplace=lambda self: Pow.apply_(self, exponent=2))
 def square(input):
-    """input²."""
+    """input².
+
+    >>> import tinygrad_edu as T
+    >>> T.square(T.tensor([2.0, -3.0]))
+    tensor([4., 9.])
+    """
     return Pow.apply(input, exponent=2)
 
 
@@ -175,11 +180,21 @@ def sqrt(input):
 
 @public(inplace=Rsqrt)
 def rsqrt(input):
-    """1 / √input."""
+    """1 / √input.
+
+    >>> import tinygrad_edu as T
+    >>> T.rsqrt(T.tensor([1.0, 4.0]))
+    tensor([1.0000, 0.5000])
+    """
     return Rsqrt.apply(input)
 
 
 @public(inplace=Hypot)
 def hypot(input, other):
-    """√(input² + other²), without overflow."""
+    """√(input² + other²), without overflow.
+
+    >>> import tinygrad_edu as T
+    >>> T.hypot(T.tensor([3.0]), T.tensor([4.0]))
+    tensor([5.])
+    """
     return Hypot.apply(input, need_tensor("hypot", other))

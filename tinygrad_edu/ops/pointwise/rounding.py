@@ -76,31 +76,56 @@ class Frac(Op):
 
 @public(inplace=Sign)
 def sign(input):
-    """-1, 0 or 1."""
+    """-1, 0 or 1.
+
+    >>> import tinygrad_edu as T
+    >>> T.sign(T.tensor([-3.0, 0.0, 2.0]))
+    tensor([-1.,  0.,  1.])
+    """
     return Sign.apply(input)
 
 
 @public(inplace=Sgn)
 def sgn(input):
-    """As `sign`: for real numbers the same."""
+    """As `sign`: for real numbers the same.
+
+    >>> import tinygrad_edu as T
+    >>> T.sgn(T.tensor([-3.0, 0.0, 2.0]))
+    tensor([-1.,  0.,  1.])
+    """
     return Sgn.apply(input)
 
 
 @public(inplace=Floor)
 def floor(input):
-    """The largest integer not above."""
+    """The largest integer not above.
+
+    >>> import tinygrad_edu as T
+    >>> T.floor(T.tensor([0.2, -0.2]))
+    tensor([ 0., -1.])
+    """
     return Floor.apply(input)
 
 
 @public(inplace=Ceil)
 def ceil(input):
-    """The smallest integer not below."""
+    """The smallest integer not below.
+
+    >>> import tinygrad_edu as T
+    >>> T.ceil(T.tensor([0.2, -0.2]))
+    tensor([1., -0.])
+    """
     return Ceil.apply(input)
 
 
 @public("fix", inplace=Trunc)
 def trunc(input):
-    """Without the fraction."""
+    """Without the fraction.
+
+    >>> import tinygrad_edu as T
+    >>> T.trunc(T.tensor([1.7, -1.7]))
+    tensor([ 1., -1.])
+    """
     return Trunc.apply(input)
 
 
@@ -110,11 +135,21 @@ def _round_(self, *, decimals=None):
 
 @public(inplace=_round_)
 def round(input, *, decimals=None):
-    """The nearest integer, or multiple of 10**-decimals; halves go to the even one."""
+    """The nearest integer, or multiple of 10**-decimals; halves go to the even one.
+
+    >>> import tinygrad_edu as T
+    >>> T.round(T.tensor([0.5, 1.5, 2.6]))
+    tensor([0., 2., 3.])
+    """
     return Round.apply(input) if decimals is None else RoundDecimals.apply(input, decimals=decimals)
 
 
 @public(inplace=Frac)
 def frac(input):
-    """The fraction, with the sign of `input`."""
+    """The fraction, with the sign of `input`.
+
+    >>> import tinygrad_edu as T
+    >>> T.frac(T.tensor([1.5, -1.5]))
+    tensor([ 0.5000, -0.5000])
+    """
     return Frac.apply(input)

@@ -227,13 +227,23 @@ class I1E(FloatOp, name="SpecialI1EBackward0"):
 
 @public(inplace=Lgamma)
 def lgamma(input):
-    """ln |Γ(input)|."""
+    """ln |Γ(input)|.
+
+    >>> import tinygrad_edu as T
+    >>> T.lgamma(T.tensor([1.0, 5.0]))
+    tensor([0.0000, 3.1781])
+    """
     return Lgamma.apply(input)
 
 
 @public(inplace=Digamma)
 def digamma(input):
-    """ψ(input), the derivative of lgamma."""
+    """ψ(input), the derivative of lgamma.
+
+    >>> import tinygrad_edu as T
+    >>> T.digamma(T.tensor([1.0, 2.0]))
+    tensor([-0.5772,  0.4228])
+    """
     return Digamma.apply(input)
 
 
@@ -247,13 +257,23 @@ def polygamma(n, input):
 
 @public(inplace=Erfinv)
 def erfinv(input):
-    """Where the error function has the value `input`, between -1 and 1."""
+    """Where the error function has the value `input`, between -1 and 1.
+
+    >>> import tinygrad_edu as T
+    >>> T.erfinv(T.tensor([0.0, 0.5]))
+    tensor([0.0000, 0.4769])
+    """
     return Erfinv.apply(input)
 
 
 @public(inplace=Sinc)
 def sinc(input):
-    """sin πx/(πx), 1 at 0."""
+    """sin πx/(πx), 1 at 0.
+
+    >>> import tinygrad_edu as T
+    >>> T.sinc(T.tensor([0.0, 0.5]))
+    tensor([1.0000, 0.6366])
+    """
     return Sinc.apply(input)
 
 

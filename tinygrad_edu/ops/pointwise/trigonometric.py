@@ -176,49 +176,89 @@ def sin(input):
 
 @public(inplace=Cos)
 def cos(input):
-    """The cosine of an angle in radians."""
+    """The cosine of an angle in radians.
+
+    >>> import tinygrad_edu as T
+    >>> T.cos(T.tensor([0.0, 3.141592653589793]))
+    tensor([ 1., -1.])
+    """
     return Cos.apply(input)
 
 
 @public(inplace=Tan)
 def tan(input):
-    """The tangent of an angle in radians."""
+    """The tangent of an angle in radians.
+
+    >>> import tinygrad_edu as T
+    >>> T.tan(T.tensor([0.0, 0.7853981633974483]))
+    tensor([0., 1.])
+    """
     return Tan.apply(input)
 
 
 @public("arcsin", inplace=Asin)
 def asin(input):
-    """The angle in radians whose sine is `input`."""
+    """The angle in radians whose sine is `input`.
+
+    >>> import tinygrad_edu as T
+    >>> T.asin(T.tensor([0.0, 1.0]))
+    tensor([0.0000, 1.5708])
+    """
     return Asin.apply(input)
 
 
 @public("arccos", inplace=Acos)
 def acos(input):
-    """The angle in radians whose cosine is `input`."""
+    """The angle in radians whose cosine is `input`.
+
+    >>> import tinygrad_edu as T
+    >>> T.acos(T.tensor([1.0, 0.0]))
+    tensor([0.0000, 1.5708])
+    """
     return Acos.apply(input)
 
 
 @public("arctan", inplace=Atan)
 def atan(input):
-    """The angle in radians whose tangent is `input`."""
+    """The angle in radians whose tangent is `input`.
+
+    >>> import tinygrad_edu as T
+    >>> T.atan(T.tensor([0.0, 1.0]))
+    tensor([0.0000, 0.7854])
+    """
     return Atan.apply(input)
 
 
 @public("arctan2", inplace=Atan2)
 def atan2(input, other):
-    """The angle in radians of the point (other, input)."""
+    """The angle in radians of the point (other, input).
+
+    >>> import tinygrad_edu as T
+    >>> T.atan2(T.tensor([1.0, -1.0]), T.tensor([1.0, -1.0]))
+    tensor([ 0.7854, -2.3562])
+    """
     return Atan2.apply(input, need_tensor("atan2", other))
 
 
 @public(inplace=Sinh)
 def sinh(input):
-    """The hyperbolic sine."""
+    """The hyperbolic sine.
+
+    >>> import tinygrad_edu as T
+    >>> T.sinh(T.tensor([0.0, 1.0]))
+    tensor([0.0000, 1.1752])
+    """
     return Sinh.apply(input)
 
 
 @public(inplace=Cosh)
 def cosh(input):
-    """The hyperbolic cosine."""
+    """The hyperbolic cosine.
+
+    >>> import tinygrad_edu as T
+    >>> T.cosh(T.tensor([0.0, 1.0]))
+    tensor([1.0000, 1.5431])
+    """
     return Cosh.apply(input)
 
 
@@ -235,17 +275,32 @@ def tanh(input):
 
 @public("arcsinh", inplace=Asinh)
 def asinh(input):
-    """The inverse of sinh."""
+    """The inverse of sinh.
+
+    >>> import tinygrad_edu as T
+    >>> T.asinh(T.tensor([0.0, 1.0]))
+    tensor([0.0000, 0.8814])
+    """
     return Asinh.apply(input)
 
 
 @public("arccosh", inplace=Acosh)
 def acosh(input):
-    """The inverse of cosh."""
+    """The inverse of cosh.
+
+    >>> import tinygrad_edu as T
+    >>> T.acosh(T.tensor([1.0, 2.0]))
+    tensor([0.0000, 1.3170])
+    """
     return Acosh.apply(input)
 
 
 @public("arctanh", inplace=Atanh)
 def atanh(input):
-    """The inverse of tanh."""
+    """The inverse of tanh.
+
+    >>> import tinygrad_edu as T
+    >>> T.atanh(T.tensor([0.0, 0.5]))
+    tensor([0.0000, 0.5493])
+    """
     return Atanh.apply(input)

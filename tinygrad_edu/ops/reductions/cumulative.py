@@ -129,13 +129,23 @@ def _cumprod_(self, dim, *, dtype=None):
 
 @public(inplace=_cumprod_)
 def cumprod(input, dim, *, dtype=None):
-    """The product so far, at each step along `dim`."""
+    """The product so far, at each step along `dim`.
+
+    >>> import tinygrad_edu as T
+    >>> T.cumprod(T.tensor([1.0, 2.0, 3.0]), dim=0)
+    tensor([1., 2., 6.])
+    """
     return Cumprod.apply(input, dim=axis_of(dim, input.ndim), **dtype_setting(dtype))
 
 
 @public()
 def logcumsumexp(input, dim):
-    """ln Σ e^x so far, at each step along `dim`, without overflow."""
+    """ln Σ e^x so far, at each step along `dim`, without overflow.
+
+    >>> import tinygrad_edu as T
+    >>> T.logcumsumexp(T.tensor([0.0, 0.0]), dim=0)
+    tensor([0.0000, 0.6931])
+    """
     return Logcumsumexp.apply(input, dim=axis_of(dim, input.ndim))
 
 
@@ -144,11 +154,21 @@ _Cummax, _Cummin = (named(op, "values", "indices") for op in ("cummax", "cummin"
 
 @public()
 def cummax(input, dim):
-    """The largest element so far, at each step along `dim`, and its index."""
+    """The largest element so far, at each step along `dim`, and its index.
+
+    >>> import tinygrad_edu as T
+    >>> T.cummax(T.tensor([1.0, 3.0, 2.0]), dim=0).values
+    tensor([1., 3., 3.])
+    """
     return _Cummax(Cummax.apply(input, dim=axis_of(dim, input.ndim)))
 
 
 @public()
 def cummin(input, dim):
-    """The smallest element so far, at each step along `dim`, and its index."""
+    """The smallest element so far, at each step along `dim`, and its index.
+
+    >>> import tinygrad_edu as T
+    >>> T.cummin(T.tensor([3.0, 1.0, 2.0]), dim=0).values
+    tensor([3., 1., 1.])
+    """
     return _Cummin(Cummin.apply(input, dim=axis_of(dim, input.ndim)))

@@ -183,13 +183,23 @@ def max(input, dim=None, keepdim=False, *, other=None):
 
 @public()
 def min(input, dim=None, keepdim=False, *, other=None):
-    """The smallest element; along `dim`, the smallest ones and their indices; of two tensors, the smaller elements."""
+    """The smallest element; along `dim`, the smallest ones and their indices; of two tensors, the smaller elements.
+
+    >>> import tinygrad_edu as T
+    >>> T.min(T.tensor([[3.0, 1.0], [2.0, 4.0]]), dim=1).indices
+    tensor([1, 0])
+    """
     return _extreme("min", Min, MinDim, minimum, _Min, input, dim if other is None else other, keepdim)
 
 
 @public()
 def median(input, dim=None, keepdim=False):
-    """The element in the middle (the lower of two); along `dim` with its index."""
+    """The element in the middle (the lower of two); along `dim` with its index.
+
+    >>> import tinygrad_edu as T
+    >>> T.median(T.tensor([4.0, 1.0, 3.0, 2.0]))
+    tensor(2.)
+    """
     if dim is None:
         return Median.apply(input)
     _need_elements("median", input, dim)
@@ -198,7 +208,14 @@ def median(input, dim=None, keepdim=False):
 
 @public()
 def kthvalue(input, k, dim=-1, keepdim=False):
-    """The k-th smallest element along `dim`, and its index."""
+    """The k-th smallest element along `dim`, and its index.
+
+    >>> import tinygrad_edu as T
+    >>> T.kthvalue(T.tensor([3.0, 1.0, 2.0]), 2)
+    tinygrad_edu.return_types.kthvalue(
+    values=tensor(2.),
+    indices=tensor(2))
+    """
     axis = axis_of(dim, input.ndim)
     if not 1 <= k <= (input.shape[axis] if input.ndim else 1):
         raise RuntimeError(f"kthvalue(): selected number k out of range for dimension {axis}")
@@ -207,21 +224,38 @@ def kthvalue(input, k, dim=-1, keepdim=False):
 
 @public()
 def amax(input, dim=(), keepdim=False):
-    """The largest element along `dim`; elements that tie share the gradient."""
+    """The largest element along `dim`; elements that tie share the gradient.
+
+    >>> import tinygrad_edu as T
+    >>> T.amax(T.tensor([[1.0, 5.0], [3.0, 2.0]]), dim=1)
+    tensor([5., 3.])
+    """
     _need_elements("amax", input, dim)
     return Amax.apply(input, dim=as_dims(dim), keepdim=keepdim)
 
 
 @public()
 def amin(input, dim=(), keepdim=False):
-    """The smallest element along `dim`; elements that tie share the gradient."""
+    """The smallest element along `dim`; elements that tie share the gradient.
+
+    >>> import tinygrad_edu as T
+    >>> T.amin(T.tensor([[1.0, 5.0], [3.0, 2.0]]), dim=1)
+    tensor([1., 2.])
+    """
     _need_elements("amin", input, dim)
     return Amin.apply(input, dim=as_dims(dim), keepdim=keepdim)
 
 
 @public()
 def aminmax(input, *, dim=None, keepdim=False):
-    """The smallest and the largest element."""
+    """The smallest and the largest element.
+
+    >>> import tinygrad_edu as T
+    >>> T.aminmax(T.tensor([3.0, 1.0, 2.0]))
+    tinygrad_edu.return_types.aminmax(
+    min=tensor(1.),
+    max=tensor(3.))
+    """
     dims = () if dim is None else (dim,)
     return _Aminmax((amin(input, dims, keepdim), amax(input, dims, keepdim)))
 
@@ -242,7 +276,12 @@ def argmax(input, dim=None, keepdim=False):
 
 @public()
 def argmin(input, dim=None, keepdim=False):
-    """The index of the smallest element, in the flattened tensor or along `dim`."""
+    """The index of the smallest element, in the flattened tensor or along `dim`.
+
+    >>> import tinygrad_edu as T
+    >>> T.argmin(T.tensor([3.0, 1.0, 2.0]))
+    tensor(1)
+    """
     _need_elements("argmin", input, dim)
     return _Position.apply(
         input, find=np.argmin, dim=None if dim is None else axis_of(dim, input.ndim), keepdim=keepdim

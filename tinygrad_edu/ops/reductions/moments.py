@@ -140,13 +140,23 @@ def std(input, dim=None, unbiased=True, keepdim=False, *, correction=None):
 
 @public(method=False)
 def var_mean(input, dim=None, unbiased=True, keepdim=False, *, correction=None):
-    """The variance and the mean."""
+    """The variance and the mean.
+
+    >>> import tinygrad_edu as T
+    >>> T.var_mean(T.tensor([1.0, 2.0, 3.0]))
+    (tensor(1.), tensor(2.))
+    """
     need_float("var_mean", input)
     return VarMean.apply(input, keepdim=keepdim, **_spread_arguments("var_mean", input, dim, unbiased, correction))
 
 
 @public(method=False)
 def std_mean(input, dim=None, unbiased=True, keepdim=False, *, correction=None):
-    """The root of the variance, and the mean."""
+    """The root of the variance, and the mean.
+
+    >>> import tinygrad_edu as T
+    >>> T.std_mean(T.tensor([1.0, 2.0, 3.0]))
+    (tensor(1.), tensor(2.))
+    """
     need_float("std_mean", input)
     return StdMean.apply(input, keepdim=keepdim, **_spread_arguments("std_mean", input, dim, unbiased, correction))

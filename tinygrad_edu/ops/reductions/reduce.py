@@ -222,7 +222,12 @@ def sum(input, dim=None, keepdim=False, *, dtype=None):
 
 @public()
 def nansum(input, dim=None, keepdim=False, *, dtype=None):
-    """The sum, with nan counted as 0."""
+    """The sum, with nan counted as 0.
+
+    >>> import tinygrad_edu as T
+    >>> T.nansum(T.tensor([1.0, T.nan, 3.0]))
+    tensor(4.)
+    """
     if dtype is not None:
         input = input.to(dtype)
     return Nansum.apply(input, dim=None if dim is None else as_dims(dim), keepdim=keepdim)
@@ -265,19 +270,34 @@ def prod(input, dim=None, keepdim=False, *, dtype=None):
 
 @public()
 def all(input, dim=None, keepdim=False):
-    """True if every element is."""
+    """True if every element is.
+
+    >>> import tinygrad_edu as T
+    >>> T.all(T.tensor([[True, False], [True, True]]), dim=1)
+    tensor([False,  True])
+    """
     return _Counted.apply(input, count=np.all, dim=dim, keepdim=keepdim)
 
 
 @public()
 def any(input, dim=None, keepdim=False):
-    """True if some element is."""
+    """True if some element is.
+
+    >>> import tinygrad_edu as T
+    >>> T.any(T.tensor([[True, False], [False, False]]), dim=1)
+    tensor([ True, False])
+    """
     return _Counted.apply(input, count=np.any, dim=dim, keepdim=keepdim)
 
 
 @public()
 def count_nonzero(input, dim=None):
-    """How many elements are not 0."""
+    """How many elements are not 0.
+
+    >>> import tinygrad_edu as T
+    >>> T.count_nonzero(T.tensor([0, 1, 2]))
+    tensor(2)
+    """
     return _Counted.apply(input, count=_count_nonzero, dim=dim, keepdim=False)
 
 

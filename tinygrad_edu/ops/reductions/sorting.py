@@ -84,7 +84,12 @@ def msort(input):
 
 @public()
 def argsort(input, dim=-1, descending=False, stable=False):
-    """The indices that put the elements in order along `dim`."""
+    """The indices that put the elements in order along `dim`.
+
+    >>> import tinygrad_edu as T
+    >>> T.argsort(T.tensor([3.0, 1.0, 2.0]))
+    tensor([1, 2, 0])
+    """
     return sort(input, dim, descending)[1]
 
 
@@ -132,7 +137,12 @@ class Mode(Chosen):
 
 @public()
 def mode(input, dim=-1, keepdim=False):
-    """The element met most often along `dim` (of equals the smallest), and its index."""
+    """The element met most often along `dim` (of equals the smallest), and its index.
+
+    >>> import tinygrad_edu as T
+    >>> T.mode(T.tensor([1, 2, 2, 3])).values
+    tensor(2)
+    """
     axis = axis_of(dim, input.ndim)
     if input.ndim and not input.shape[axis]:
         raise IndexError(f"mode(): Expected reduction dim {axis} to have non-zero size.")
@@ -169,7 +179,12 @@ class UniqueDim(Op):
 
 @public()
 def unique(input, sorted=True, return_inverse=False, return_counts=False, dim=None):
-    """The different elements in order; with the place of each element among them, and how often each occurs."""
+    """The different elements in order; with the place of each element among them, and how often each occurs.
+
+    >>> import tinygrad_edu as T
+    >>> T.unique(T.tensor([3, 1, 3]))
+    tensor([1, 3])
+    """
     found = Unique2.apply(input) if dim is None else UniqueDim.apply(input, dim=dim)
     kept = tuple(x for x, wanted in zip(found, (True, return_inverse, return_counts), strict=True) if wanted)
     return kept[0] if len(kept) == 1 else kept
@@ -177,7 +192,12 @@ def unique(input, sorted=True, return_inverse=False, return_counts=False, dim=No
 
 @public()
 def bincount(input, weights=None, minlength=0):
-    """How often each of 0, 1, 2, … occurs in a vector of integers, or the sum of `weights` there."""
+    """How often each of 0, 1, 2, … occurs in a vector of integers, or the sum of `weights` there.
+
+    >>> import tinygrad_edu as T
+    >>> T.bincount(T.tensor([0, 1, 1, 3]))
+    tensor([1, 2, 0, 1])
+    """
     array = input._data
     if array.dtype.kind not in "iu":
         kind = dtypes.from_numpy_dtype(array.dtype).legacy_name

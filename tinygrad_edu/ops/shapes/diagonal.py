@@ -106,7 +106,12 @@ class Trace(Op):
 
 @public()
 def diagonal(input, offset=0, dim1=0, dim2=1):
-    """The elements (i, i + offset) of two dimensions, as a view."""
+    """The elements (i, i + offset) of two dimensions, as a view.
+
+    >>> import tinygrad_edu as T
+    >>> T.diagonal(T.tensor([[1, 2], [3, 4]]))
+    tensor([1, 4])
+    """
     n = input.ndim
     axes = axis_of(dim1, n), axis_of(dim2, n)
     if axes[0] == axes[1]:
@@ -116,7 +121,12 @@ def diagonal(input, offset=0, dim1=0, dim2=1):
 
 @public()
 def diag_embed(input, offset=0, dim1=-2, dim2=-1):
-    """The last dimension on the diagonal of new matrices."""
+    """The last dimension on the diagonal of new matrices.
+
+    >>> import tinygrad_edu as T
+    >>> T.diag_embed(T.tensor([[1, 2], [3, 4]])).shape
+    tinygrad_edu.Size([2, 2, 2])
+    """
     n = input.ndim + 1
     if axis_of(dim1, n) == axis_of(dim2, n):
         raise RuntimeError(f"diagonal dimensions cannot be identical {dim1}, {dim2}")
@@ -125,7 +135,13 @@ def diag_embed(input, offset=0, dim1=-2, dim2=-1):
 
 @public()
 def diag(input, diagonal=0):
-    """The diagonal of a matrix; of a vector, the matrix with it on the diagonal."""
+    """The diagonal of a matrix; of a vector, the matrix with it on the diagonal.
+
+    >>> import tinygrad_edu as T
+    >>> T.diag(T.tensor([1, 2]))
+    tensor([[1, 0],
+            [0, 2]])
+    """
     if input.ndim == 1:
         return DiagEmbed.apply(input, offset=diagonal, dim1=0, dim2=1)
     if input.ndim != 2:
@@ -166,7 +182,12 @@ def triu(input, diagonal=0):
 
 @public()
 def trace(input):
-    """The sum of the diagonal of a matrix."""
+    """The sum of the diagonal of a matrix.
+
+    >>> import tinygrad_edu as T
+    >>> T.trace(T.tensor([[1.0, 2.0], [3.0, 4.0]]))
+    tensor(5.)
+    """
     if input.ndim != 2:
         raise RuntimeError("trace: expected a matrix")
     return Trace.apply(input)

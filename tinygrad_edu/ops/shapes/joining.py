@@ -247,7 +247,12 @@ def _at_least(n, t):
 
 @public(method=False)
 def hstack(tensors):
-    """Side by side: along dimension 1, vectors along 0."""
+    """Side by side: along dimension 1, vectors along 0.
+
+    >>> import tinygrad_edu as T
+    >>> T.hstack((T.tensor([1, 2]), T.tensor([3])))
+    tensor([1, 2, 3])
+    """
     _check_list("hstack", tensors)
     tensors = [_at_least(1, t) for t in tensors]
     return cat(tensors, 0 if tensors[0].ndim == 1 else 1)
@@ -255,7 +260,13 @@ def hstack(tensors):
 
 @public("row_stack", method=False)
 def vstack(tensors):
-    """One above the other; vectors become rows."""
+    """One above the other; vectors become rows.
+
+    >>> import tinygrad_edu as T
+    >>> T.vstack((T.tensor([1, 2]), T.tensor([3, 4])))
+    tensor([[1, 2],
+            [3, 4]])
+    """
     _check_list("vstack", tensors)
     return cat([_at_least(2, t) for t in tensors], 0)
 
@@ -317,7 +328,12 @@ def split_with_sizes(input, split_sizes, dim=0):
 
 @public()
 def unbind(input, dim=0):
-    """Views of the slices along `dim`, without that dimension."""
+    """Views of the slices along `dim`, without that dimension.
+
+    >>> import tinygrad_edu as T
+    >>> T.unbind(T.tensor([[1, 2], [3, 4]]))
+    (tensor([1, 2]), tensor([3, 4]))
+    """
     return Unbind.apply(input, dim=axis_of(dim, input.ndim))
 
 

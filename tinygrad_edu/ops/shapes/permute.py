@@ -109,7 +109,13 @@ def transpose(input, dim0, dim1):
 
 @public()
 def t(input):
-    """The transpose of a matrix; vectors and numbers stay."""
+    """The transpose of a matrix; vectors and numbers stay.
+
+    >>> import tinygrad_edu as T
+    >>> T.t(T.tensor([[1, 2], [3, 4]]))
+    tensor([[1, 3],
+            [2, 4]])
+    """
     if type(input) is np.ndarray:
         return input.T
     check_transposable("t", input)
@@ -126,7 +132,12 @@ def check_transposable(name, input):
 
 @public("moveaxis")
 def movedim(input, source, destination):
-    """The dimensions `source` at the places `destination`, the others in their order."""
+    """The dimensions `source` at the places `destination`, the others in their order.
+
+    >>> import tinygrad_edu as T
+    >>> T.movedim(T.zeros(2, 3, 4), 0, 2).shape
+    tinygrad_edu.Size([3, 4, 2])
+    """
     n = input.ndim
     source, destination = (
         tuple(axis_of(d, n) for d in ((x,) if isinstance(x, int | np.integer) else x)) for x in (source, destination)
@@ -147,7 +158,13 @@ def movedim(input, source, destination):
 
 @public()
 def flip(input, *dims):
-    """The elements in reverse order along `dims`."""
+    """The elements in reverse order along `dims`.
+
+    >>> import tinygrad_edu as T
+    >>> T.flip(T.tensor([[1, 2], [3, 4]]), dims=(1,))
+    tensor([[2, 1],
+            [4, 3]])
+    """
     axes = tuple(axis_of(d, len(input.shape)) for d in as_sizes(dims))
     if len(set(axes)) != len(axes):
         raise RuntimeError("dim appears multiple times in the list of dims")
@@ -156,7 +173,13 @@ def flip(input, *dims):
 
 @public()
 def fliplr(input):
-    """Columns in reverse order."""
+    """Columns in reverse order.
+
+    >>> import tinygrad_edu as T
+    >>> T.fliplr(T.tensor([[1, 2], [3, 4]]))
+    tensor([[2, 1],
+            [4, 3]])
+    """
     if input.ndim < 2:
         raise RuntimeError("Input must be >= 2-d.")
     return flip(input, 1)
@@ -164,7 +187,13 @@ def fliplr(input):
 
 @public()
 def flipud(input):
-    """Rows in reverse order."""
+    """Rows in reverse order.
+
+    >>> import tinygrad_edu as T
+    >>> T.flipud(T.tensor([[1, 2], [3, 4]]))
+    tensor([[3, 4],
+            [1, 2]])
+    """
     if input.ndim < 1:
         raise RuntimeError("Input must be >= 1-d.")
     return flip(input, 0)
@@ -172,7 +201,12 @@ def flipud(input):
 
 @public()
 def roll(input, shifts, dims=()):
-    """The elements moved along `dims`, those pushed out coming in at the other end."""
+    """The elements moved along `dims`, those pushed out coming in at the other end.
+
+    >>> import tinygrad_edu as T
+    >>> T.roll(T.tensor([1, 2, 3]), 1)
+    tensor([3, 1, 2])
+    """
     shifts, dims = ((x,) if isinstance(x, int | np.integer) else tuple(x or ()) for x in (shifts, dims))
     if not shifts:
         raise RuntimeError("`shifts` required")

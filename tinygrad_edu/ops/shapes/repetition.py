@@ -48,14 +48,24 @@ def repeat(input, *repeats):
 
 @public()
 def tile(input, *dims):
-    """As `repeat`, with ones for the dimensions that `dims` leaves out in front."""
+    """As `repeat`, with ones for the dimensions that `dims` leaves out in front.
+
+    >>> import tinygrad_edu as T
+    >>> T.tile(T.tensor([1, 2]), (2,))
+    tensor([1, 2, 1, 2])
+    """
     dims = as_sizes(dims)
     return Repeat.apply(input, repeats=(1,) * (input.ndim - len(dims)) + dims)
 
 
 @public()
 def repeat_interleave(input, repeats, dim=None, *, output_size=None):
-    """Each element, or each slice along `dim`, repeated `repeats` times in its place."""
+    """Each element, or each slice along `dim`, repeated `repeats` times in its place.
+
+    >>> import tinygrad_edu as T
+    >>> T.repeat_interleave(T.tensor([1, 2]), 2)
+    tensor([1, 1, 2, 2])
+    """
     if dim is None:
         input, dim = reshape(input, (-1,)), 0
     axis = axis_of(dim, input.ndim)
@@ -69,7 +79,14 @@ def repeat_interleave(input, repeats, dim=None, *, output_size=None):
 
 @public(method=False)
 def meshgrid(*tensors, indexing=None):
-    """For vectors of coordinates, the coordinates of each point of the grid they span."""
+    """For vectors of coordinates, the coordinates of each point of the grid they span.
+
+    >>> import tinygrad_edu as T
+    >>> rows, columns = T.meshgrid(T.tensor([1, 2]), T.tensor([3, 4, 5]), indexing="ij")
+    >>> rows
+    tensor([[1, 1, 1],
+            [2, 2, 2]])
+    """
     if len(tensors) == 1 and isinstance(tensors[0], tuple | list):
         tensors = tuple(tensors[0])
     if indexing not in (None, "ij", "xy"):

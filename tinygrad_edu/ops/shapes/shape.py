@@ -330,7 +330,13 @@ def squeeze(input, dim=None):
 
 @public()
 def unflatten(input, dim, sizes):
-    """One dimension as several, of the given sizes (one may be -1)."""
+    """One dimension as several, of the given sizes (one may be -1).
+
+    >>> import tinygrad_edu as T
+    >>> T.unflatten(T.arange(6), 0, (2, 3))
+    tensor([[0, 1, 2],
+            [3, 4, 5]])
+    """
     axis = axis_of(dim, input.ndim)
     n, sizes = input.shape[axis], tuple(sizes)
     known = math.prod(s for s in sizes if s != -1)
