@@ -177,7 +177,7 @@ def mistake(name: str | int) -> MistakeLesson:
     >>> viz.mistake("RuntimeError: element 0 of tensors does not require grad and does not have a grad_fn").name
     'does not require grad'
     >>> viz.mistake("wrong None").changes(0)
-    [Change(what='b.grad', before='None: no gradient has come', after='3')]
+    [Change(what='b.grad', before='None: no gradient has arrived', after='3')]
     """
     for known in MISTAKES:
         if name in (known.name, known.number):
