@@ -201,7 +201,7 @@ def rewritten(old: Sequence[str], new: Sequence[str], owner: Sequence[int]) -> s
     `owner` is the line of the program that each line of `new` is shown at.
 
     >>> rewritten(["a = x * 2", "b = a"], ["a = x * 3", "b = a"], [1, 2]), rewritten(["a = 1"], ["a = 1", "b = a"], [1, 2])
-    ('Line 1 has 3 in the place of 2', 'Line 2 is new')
+    ('Line 1 has 3 instead of 2', 'Line 2 is new')
     """
     start = 0
     while start < min(len(old), len(new)) and old[start] == new[start]:
