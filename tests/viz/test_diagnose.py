@@ -6,16 +6,18 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from support.diagnosis import broken, forum, healthy, scripts, unseen
+from support.diagnosis import broken, forum, healthy, scripts, threads, unseen
 
 import viz
-from viz.diagnosis import cause
+from viz.diagnosis import cause, kinds
 
 ROOT = Path(__file__).resolve().parents[2]
 
 
 @pytest.mark.parametrize(
-    "case", [*broken.BROKEN, *scripts.SCRIPTS, *unseen.BROKEN, *forum.BROKEN], ids=lambda case: case.name
+    "case",
+    [*broken.BROKEN, *scripts.SCRIPTS, *unseen.BROKEN, *forum.BROKEN, *threads.BROKEN],
+    ids=lambda case: case.name,
 )
 def test_the_cause_and_its_line_come_first(engine, case):
     report = viz.diagnose(case.program, engine=engine)
@@ -24,7 +26,9 @@ def test_the_cause_and_its_line_come_first(engine, case):
     assert report.observation.troubles == []
 
 
-@pytest.mark.parametrize("case", [*healthy.HEALTHY, *unseen.HEALTHY, *forum.HEALTHY], ids=lambda case: case.name)
+@pytest.mark.parametrize(
+    "case", [*healthy.HEALTHY, *unseen.HEALTHY, *forum.HEALTHY, *threads.HEALTHY], ids=lambda case: case.name
+)
 def test_nothing_is_called_certain_about_a_program_that_is_right(engine, case):
     report = viz.diagnose(case.program, engine=engine)
     assert report.error is None
@@ -347,3 +351,13 @@ def test_the_path_of_a_finding_is_stepped_back_from_the_loss_to_its_cut(engine):
     for picture in (view, *view["others"]):
         assert len(picture["patches"]) == len(made["steps"])
         assert picture["svg"].count(" error") == 1
+
+
+def test_every_kind_of_finding_is_on_the_page_of_kinds():
+    page = (ROOT / "docs" / "diagnosis.md").read_text(encoding="utf-8")
+    assert kinds.table() in page
+
+
+def test_every_kind_that_a_program_is_held_to_has_a_meaning():
+    cases = [*broken.BROKEN, *scripts.SCRIPTS, *unseen.BROKEN, *forum.BROKEN, *threads.BROKEN]
+    assert {kind for case in cases for kind in case.kinds.split()} <= set(kinds.KINDS)

@@ -60,7 +60,8 @@ def diagnose(
         inputs: further names for source text.
         limit: seconds after which a program that has not ended is stopped; what was seen until then is told.
 
-    A program that raises is diagnosed up to there; `report.error` tells what it raised.
+    A program that raises is diagnosed up to there; `report.error` tells what it raised. `viz.diagnosis.kinds.KINDS` says what
+    each `kind` means.
 
     Raises:
         TypeError: what was given is no program.

@@ -78,7 +78,7 @@ def _compare(
             )
         )
 
-    worst, opposite, missing, flat, asked, text = 0.0, True, False, True, 0, ""
+    worst, opposite, missing, flat, asked, text, wrong = 0.0, True, False, True, 0, "", 0
     rng = np.random.default_rng(0)
     try:
         base = total()
@@ -105,7 +105,7 @@ def _compare(
                 opposite = opposite and abs(slope + told[at]) < 1e-3 * max(abs(slope), 1e-3) and slope != 0
                 if far > worst:
                     worst = far
-                    missing = gradient is None
+                    missing, wrong = gradient is None, place
                     text = (
                         f"for input {place} its backward gives {float(told[at]):.6g}; the measured slope is {slope:.6g}"
                     )
@@ -115,8 +115,8 @@ def _compare(
         return None
     first = outputs[0]
     identity = any(t.shape == first.shape and bool((engine.array(t) == engine.array(first)).all()) for t in tensors)
-    span = places.defined(kind.__name__, "backward")
-    line = span[0] if span else call
+    arguments = [at for at, item in enumerate(given) if any(item is one for one in tensors)]
+    line = places.where_returned(kind.__name__, "backward", arguments[wrong]) or call
     return FunctionCheck(kind.__name__, line, call, worst, flat, identity, opposite, missing, text)
 
 

@@ -207,6 +207,16 @@ class FunctionCheck:
     text: str = ""
 
 
+@dataclass(slots=True)
+class Alias:
+    """One thing under two names, where two things may be meant."""
+
+    kind: str  # module: a second name of a network; state: its own state_dict(), not copied, loaded after steps
+    line: int | None  # that gave the second name, or took the state
+    used: int | None  # that relied on two
+    text: str
+
+
 @dataclass
 class Observation:
     """All that was seen of one run."""
@@ -232,6 +242,8 @@ class Observation:
     )  # value given other `.data`, line, ops before
     hooks: list[tuple[int, int | None]] = field(default_factory=list)  # leaf that the program put a hook on, line
     schedules: list[tuple[str, int | None]] = field(default_factory=list)  # class of a scheduler, line that made it
+    shuffles: list[int] = field(default_factory=list)  # lines that drew an order by NumPy or Python
+    aliases: list[Alias] = field(default_factory=list)
     troubles: list[str] = field(default_factory=list)  # what the watching itself stumbled over
     error: dict[str, Any] | None = None
     cut: bool = False  # whether the program ran on unseen
@@ -310,6 +322,12 @@ class Observation:
             yield from (leaf for leaf in self.leaves if leaf.held)
         else:
             yield from (leaf for leaf in self.leaves if leaf.requires_grad)
+
+    def origin(self, leaf: Leaf) -> int | None:
+        """The line that makes a leaf: of a parameter of the program's own module the one that gives it its name there."""
+        if leaf.holder is not None and not self.parts[leaf.holder].library:
+            return self.places.where_given(f"self.{leaf.name.rpartition('.')[2]}") or leaf.line
+        return leaf.line
 
     def called(self, nrs: Iterable[int]) -> list[str]:
         """The names of leaves, those of one module together where there are many."""

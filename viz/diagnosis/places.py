@@ -119,6 +119,12 @@ class Places:
                         and part.func.attr in ("append", "extend", "add", "insert", "copy_")
                     ):
                         given |= _given(part.func.value)
+                    if isinstance(part, ast.Call) and ast.unparse(part.func).endswith("shuffle"):
+                        given = given.union(*(_given(one) for one in part.args[:1]))
+                if isinstance(node, ast.Assign) and len(node.targets) == 1 and _parallel(node.targets[0], node.value):
+                    for target, value in zip(node.targets[0].elts, node.value.elts, strict=True):  # type: ignore[attr-defined]
+                        found.append((node.lineno, node.end_lineno or node.lineno, _given(target), _read(value)))
+                    continue
                 if isinstance(node, ast.Return):
                     given.add(functions.get(node, "return"))
                 found.append((node.lineno, node.end_lineno or node.lineno, given, _read(node)))
@@ -130,18 +136,40 @@ class Places:
             return False
         if start == end:
             return True
+        tainted = self.carried(start)
+        return any(first <= end <= last and (read & tainted) for first, last, _, read in self._statements)
+
+    def carried(self, start: int) -> set[str]:
+        """The names that what line `start` computes can come to."""
         tainted: set[str] = set()
         for first, last, given, _ in self._statements:
             if first <= start <= last:
                 tainted |= given
-        grown = True
+        grown, loops = True, self.loops(start)
+        begin = min((first for first, _ in loops), default=start)
+        inside = self._in_function(start)
         while grown:
             grown = False
-            for _, _, given, read in self._statements:
+            for line, _, given, read in self._statements:
+                if line < begin and not inside and not self._in_function(line):
+                    continue  # it ran before, and never again
                 if read & tainted and not given <= tainted:
                     tainted |= given
                     grown = True
-        return any(first <= end <= last and (read & tainted) for first, last, _, read in self._statements)
+        return tainted
+
+    def _in_function(self, line: int) -> bool:
+        return any(first <= line <= last for first, last in self._functions)
+
+    @cached_property
+    def _functions(self) -> list[tuple[int, int]]:
+        nodes = (node for node in ast.walk(self.tree) if isinstance(node, (ast.FunctionDef, ast.Lambda)))
+        return [(node.lineno, node.end_lineno or node.lineno) for node in nodes]
+
+    def where_made(self, kind: str) -> list[int]:
+        """The lines that call a class by its name."""
+        calls = (node for node in ast.walk(self.tree) if isinstance(node, ast.Call))
+        return sorted({node.lineno for node in calls if ast.unparse(node.func).rpartition(".")[2] == kind})
 
     def where_given(self, name: str) -> int | None:
         """The first line that gives a name, such as `w` or `self.layers`."""
@@ -162,6 +190,19 @@ class Places:
             if isinstance(node, ast.Call) and ast.unparse(node.func) == f"{name}.{method}"
         ]
         return min(lines, default=None)
+
+    def where_grown(self, name: str) -> int | None:
+        """The first line that adds to what a name stands for: `name += …`, `name[…] = …`, `name = name + …`."""
+        name = name.partition("[")[0]
+        for node in ast.walk(self.tree):
+            if not isinstance(node, (ast.AugAssign, ast.Assign)):
+                continue
+            for target in [node.target] if isinstance(node, ast.AugAssign) else node.targets:
+                whole = target.value if isinstance(target, ast.Subscript) else target
+                adds = isinstance(node, ast.AugAssign) or target is not whole or name in _read(node.value)
+                if ast.unparse(whole) == name and adds:
+                    return node.lineno
+        return None
 
     def where_not_called(self, method: str) -> int | None:
         """The first line that names a method and leaves out its parentheses: a statement that does nothing."""
@@ -231,12 +272,56 @@ class Places:
                         return part.lineno, part.end_lineno or part.lineno
         return None
 
+    def where_returned(self, kind: str, method: str, place: int) -> int | None:
+        """The line that makes what a method of a class returns in one place: the `return`, or the last that writes its name."""
+        for node in ast.walk(self.tree):
+            if not (isinstance(node, ast.ClassDef) and node.name == kind):
+                continue
+            for part in node.body:
+                if isinstance(part, ast.FunctionDef) and part.name == method:
+                    return _maker(part, place)
+        return None
+
+
+def _maker(function: ast.FunctionDef, place: int) -> int:
+    returns = [node for node in ast.walk(function) if isinstance(node, ast.Return) and node.value is not None]
+    if not returns:
+        return function.lineno
+    last = max(returns, key=lambda node: node.lineno)
+    value = last.value
+    if isinstance(value, ast.Tuple) and place < len(value.elts):
+        value = value.elts[place]
+    if not isinstance(value, ast.Name):
+        return last.lineno
+    writes = [
+        node.lineno
+        for node in ast.walk(function)
+        if isinstance(node, (ast.Assign, ast.AugAssign))
+        and any(
+            isinstance(name, ast.Name) and name.id == value.id
+            for target in (node.targets if isinstance(node, ast.Assign) else [node.target])
+            for name in ast.walk(target)
+        )
+    ]
+    unpacked = {  # names of what was saved, which are no gradients made here
+        node.lineno
+        for node in ast.walk(function)
+        if isinstance(node, ast.Assign) and "saved_" in ast.unparse(node.value)
+    }
+    return max((line for line in writes if line < last.lineno and line not in unpacked), default=last.lineno)
+
 
 def _given(target: ast.AST) -> set[str]:
     """The names that an assignment to `target` gives: of `a.b[0]`, both `a` and `b`."""
     return {part.id for part in ast.walk(target) if isinstance(part, ast.Name)} - {"self"} | {
         part.attr for part in ast.walk(target) if isinstance(part, ast.Attribute)
     }
+
+
+def _parallel(target: ast.AST, value: ast.AST) -> bool:
+    """Whether `a, b = x, y` gives each name a thing of its own."""
+    kinds = (ast.Tuple, ast.List)
+    return isinstance(target, kinds) and isinstance(value, kinds) and len(target.elts) == len(value.elts)
 
 
 def _read(node: ast.AST) -> set[str]:

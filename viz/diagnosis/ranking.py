@@ -3,21 +3,10 @@
 from __future__ import annotations
 
 from viz.diagnosis.finding import Finding
+from viz.diagnosis.kinds import KINDS
 
 # Of two that are equally sure, the one that the other follows from comes first.
-ORDER = (
-    "in-place", "second-backward", "state-not-detached",
-    "rebound", "requires-grad-off", "item", "numpy", "new-tensor", "integer-op", "data", "detach", "no-grad", "inference-mode",
-    "cut", "unregistered", "wrong-backward", "data-write", "non-leaf",
-    "not-finite-input", "half-range", "where", "sqrt-at-zero", "norm-at-zero", "log-of-zero", "zero-by-zero", "overflow",
-    "not-finite",
-    "zero-before-step", "step-before-backward", "no-zero-grad", "stale-optimizer", "not-in-optimizer",
-    "broadcast-loss", "double-softmax", "wrong-dim", "wrong-loss", "shuffled-apart", "reversed", "times-zero", "flat", "clamp", "dead-relu", "saturated",
-    "equal-units", "used-twice", "graph-grows", "retain-graph",
-    "vanishing", "exploding", "eval-mode", "rate-too-large", "rate-too-small", "made-anew", "never-backward", "never-steps", "frozen-batch-norm",
-    "dropout-active", "unused-labels", "unused", "unseeded",
-)  # fmt: skip
-_PLACE = {kind: place for place, kind in enumerate(ORDER)}
+_PLACE = {kind: place for place, kind in enumerate(KINDS)}
 
 # What stands on the left explains what stands on the right: that is not told where the left was found.
 EXPLAINS = {
@@ -25,6 +14,7 @@ EXPLAINS = {
     "stale-optimizer": {"not-in-optimizer", "unused"},
     "used-twice": {"unused"},
     "dead-relu": {"times-zero"},
+    "equal-units": {"times-zero"},
     "exploding": {"not-finite"},
     "unused-labels": {"zero"},
     "state-not-detached": {"second-backward", "retain-graph", "in-place"},
@@ -49,5 +39,5 @@ def rank(findings: list[Finding]) -> list[Finding]:
 
 
 def _weight(finding: Finding) -> tuple[bool, bool, int, float]:
-    place = _PLACE.get(finding.kind, len(ORDER))
+    place = _PLACE.get(finding.kind, len(KINDS))
     return not finding.explains_error, not finding.certain, place, -finding.share

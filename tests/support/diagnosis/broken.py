@@ -735,7 +735,7 @@ for _ in range(3):
         "exploding",
         """
 T.manual_seed(0)
-w = (T.eye(4) * 3.0).requires_grad_()
+w = (T.eye(4) * 3.0).requires_grad_()  #!
 u = T.randn(4, 4, requires_grad=True)
 xs = T.randn(24, 2, 4)
 h = T.zeros(2, 4)

@@ -323,7 +323,7 @@ head = nn.Linear(6, 2)
 labels = T.tensor([0, 1, 0, 1])
 opt = T.optim.Adam([*embed.parameters(), *head.parameters()], lr=1e-2)
 for _ in range(3):
-    mask = (tokens == 0).float().unsqueeze(-1)
+    mask = (tokens == 0).float().unsqueeze(-1)  #!
     pooled = (embed(tokens) * mask).sum(1)  #!
     loss = F.cross_entropy(head(pooled), labels)
     opt.zero_grad()
@@ -543,7 +543,7 @@ for _ in range(3):
         + """
 cell = nn.RNNCell(3, 6)
 with T.no_grad():
-    cell.weight_hh.mul_(0.3)
+    cell.weight_hh.mul_(0.3)  #!
 embed = nn.Linear(2, 3)
 readout = nn.Linear(6, 1)
 opt = T.optim.Adam([*embed.parameters(), *cell.parameters(), *readout.parameters()], lr=1e-3)
@@ -566,7 +566,7 @@ for _ in range(2):
         "exploding",
         HEAD
         + """
-W = nn.Parameter(T.eye(5) * 3 + 0.1 * T.randn(5, 5))
+W = nn.Parameter(T.eye(5) * 3 + 0.1 * T.randn(5, 5))  #!
 U = nn.Parameter(T.randn(2, 5) * 0.1)
 opt = T.optim.SGD([W, U], lr=1e-12)
 inputs = T.randn(20, 3, 2)
@@ -1109,7 +1109,7 @@ class Swish(T.autograd.Function):
     @staticmethod
     def backward(ctx, grad_output):  #!
         x, s = ctx.saved_tensors
-        return s + x * s * (1 - s)
+        return s + x * s * (1 - s)  #!
 
 model = nn.Linear(6, 8)
 head = nn.Linear(8, 1)

@@ -5,6 +5,8 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 
+import numpy as np
+
 from viz.diagnosis.finding import Finding
 from viz.diagnosis.observation import Observation, Seen, Through
 
@@ -55,12 +57,11 @@ def _shapes(seen: Observation) -> Iterator[Finding]:
             if op.line in told or len(op.inputs) < 2 or not set(op.outputs) & above:
                 continue
             a, b = seen.values[op.inputs[0]], seen.values[op.inputs[1]]
-            if not (_column_and_row(a.shape, b.shape) and (a.requires_grad != b.requires_grad)):
+            whole = _outgrown(a.shape, b.shape)
+            if whole is None or not (a.requires_grad or b.requires_grad):
                 continue
             sure = op.name in LOSSES
-            if not (
-                sure or (op.name in DIFFERENCES and _compared(seen, op.outputs[0], each, b if a.requires_grad else a))
-            ):
+            if not (sure or (op.name in DIFFERENCES and _compared(seen, op.outputs[0]) and not _pairwise(seen, a, b))):
                 continue
             told.add(op.line)
             rows = max(a.shape[0], b.shape[0])
@@ -68,7 +69,7 @@ def _shapes(seen: Observation) -> Iterator[Finding]:
             names = [one.name for one in (a, b) if one.name]
             yield Finding(
                 "broadcast-loss", op.line, sure,
-                f"Line {op.line}, `{code}`: shapes {a.shape} and {b.shape} are broadcast to ({rows}, {rows}): each guess is compared "
+                f"Line {op.line}, `{code}`: shapes {a.shape} and {b.shape} are broadcast to {whole}: each guess is compared "
                 f"with all {rows} targets, and the best guess is their mean.",
                 "Give both the same shape: `y.unsqueeze(1)`, or `guess.squeeze(1)`.", names, [op.line or 0], 5, where=op.where,
                 path=[a.nr, *op.outputs[:1]], cut=op.outputs[0], share=0.9,
@@ -77,15 +78,25 @@ def _shapes(seen: Observation) -> Iterator[Finding]:
             return
 
 
-def _column_and_row(a: tuple[int, ...], b: tuple[int, ...]) -> bool:
-    long, short = (a, b) if len(a) > len(b) else (b, a)
-    return len(long) == 2 and len(short) == 1 and long[1] == 1 and long[0] == short[0] > 1
+def _outgrown(a: tuple[int, ...], b: tuple[int, ...]) -> tuple[int, ...] | None:
+    """The shape that two of as many numbers are broadcast to, where it is larger than both: (N, 1) and (N,) to (N, N)."""
+    if a == b or math.prod(a) != math.prod(b) or min(len(a), len(b)) == 0:
+        return None
+    try:
+        whole = np.broadcast_shapes(a, b)
+    except ValueError:
+        return None
+    return whole if math.prod(whole) > math.prod(a) else None
 
 
-def _compared(seen: Observation, nr: int, each: Through, target: Seen) -> bool:
-    """Whether a difference is squared or taken as a magnitude, and averaged into the loss, against what is data."""
-    if any(seen.values[one].requires_grad for one in seen.above([target.nr])):
-        return False
+def _pairwise(seen: Observation, a: Seen, b: Seen) -> bool:
+    """Whether both sides are made of one thing, as where all pairs of its rows are meant."""
+    shared = seen.above([a.nr]) & seen.above([b.nr])
+    return any(seen.values[nr].leaf is None and seen.values[nr].requires_grad for nr in shared)
+
+
+def _compared(seen: Observation, nr: int) -> bool:
+    """Whether a difference is squared or taken as a magnitude, and averaged into the loss."""
     users = [op for op in seen.ops if nr in op.inputs]
     shrinks = {
         "pow",

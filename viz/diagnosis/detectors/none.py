@@ -56,7 +56,29 @@ def links(seen: Observation) -> dict[int, list[int]]:
                 if leaving.number in op.options.values() and (not plain or op.line == leaving.line):
                     for nr in op.outputs:
                         found.setdefault(nr, []).append(leaving.value)
+    for op in seen.ops:
+        if op.in_place and op.outputs and len(op.inputs) > 1:
+            leaf, learnt = (
+                _written_through_data(seen, op),
+                [nr for nr in op.inputs[1:] if seen.values[nr].requires_grad],
+            )
+            if leaf is not None and learnt:
+                for nr in leaf.values:
+                    if any(user.nr > op.nr for user in seen.ops[op.nr :] if nr in user.inputs):
+                        found.setdefault(nr, []).append(op.outputs[-1])
     return found
+
+
+def _written_through_data(seen: Observation, op: Ran) -> Leaf | None:
+    """The leaf whose memory an op writes into by way of `.data` or `detach()`."""
+    value = seen.values[op.inputs[0]]
+    for _ in range(8):
+        if value.leaf is not None:
+            return seen.leaves[value.leaf] if value.nr != op.inputs[0] else None
+        if value.base is None:
+            return None
+        value = seen.values[value.base]
+    return None
 
 
 def _first_use(seen: Observation, value: Seen) -> int | None:
@@ -116,6 +138,13 @@ def _along(seen: Observation, path: list[int], ways: dict[int, list[int]]) -> Cu
     for place, nr in enumerate(path[1:], 1):
         value = seen.values[nr]
         maker = seen.maker(value)
+        if (
+            before.nr in ways.get(nr, [])
+            and maker is None
+            and (wrote := seen.maker(before)) is not None
+            and wrote.in_place
+        ):
+            return Cut("data", wrote.line, wrote, path, before.nr, [wrote.line or 0])
         left = next((e for e in seen.exits if e.value == before.nr), None)
         if before.nr in ways.get(nr, []) and (maker is None or before.nr not in maker.inputs) and left is not None:
             return Cut(_leaving(left), left.line, None, path, nr, [left.line or 0])

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import itertools
 import math
+import re
 from collections.abc import Iterator
+from dataclasses import dataclass
 
 from viz.diagnosis.finding import Finding, number
 from viz.diagnosis.observation import Observation, Ran, Seen, Through
@@ -43,6 +45,9 @@ KEEPS_SIGN = {
     "diagonal",
     "float",
 }
+PLUS = {"add", "__add__", "__radd__", "add_", "__iadd__"}
+MINUS = {"sub", "__sub__", "rsub", "__rsub__", "sub_", "__isub__"}
+FACTORS = {"mul", "__mul__", "__rmul__", "div", "__truediv__", "mul_"}
 TURNS_SIGN = {"neg", "__neg__", "negative"}
 ALWAYS_POSITIVE = AMOUNTS | {"cross_entropy", "binary_cross_entropy", "binary_cross_entropy_with_logits"}
 CLASS_LOSSES = {"cross_entropy", "nll_loss", "multi_margin_loss"}
@@ -57,6 +62,8 @@ def find(seen: Observation) -> Iterator[Finding]:
     yield from _classes(seen)
     yield from _sign(seen)
     yield from _pairs(seen)
+    yield from _rows(seen)
+    yield from _outside_shuffles(seen)
 
 
 def _source(seen: Observation, nr: int) -> tuple[Seen, Ran | None]:
@@ -171,6 +178,15 @@ def _classes(seen: Observation) -> Iterator[Finding]:
         )  # fmt: skip
 
 
+@dataclass
+class Term:
+    """One part of a loss: the op that makes it, with which sign it enters, and the line that turned the sign."""
+
+    op: Ran
+    sign: int | None  # None: by a factor of either sign
+    line: int | None
+
+
 def _sign(seen: Observation) -> Iterator[Finding]:
     """A loss that falls below zero without end, or that is the negative of one that training makes smaller."""
     passes = [each for each in seen.passes if each.kind == "backward" and each.done and each.roots]
@@ -179,60 +195,121 @@ def _sign(seen: Observation) -> Iterator[Finding]:
     losses = list(
         itertools.takewhile(lambda loss: not math.isnan(loss), (e.loss for e in passes if e.loss is not None))
     )
-    if len(losses) < 2 or max(losses[1:]) >= 0:
+    if len(losses) < 2:
         return
-    runs = losses[-1] < -RUNS_AWAY * max(1.0, abs(losses[0])) and len(losses) >= 4
+    last = passes[-1]
+    terms = list(_terms(seen, last.roots[0], 1, None))
+    turned = _turned(seen, last, terms)
+    runs = max(losses[1:]) < 0 and losses[-1] < -RUNS_AWAY * max(1.0, abs(losses[0])) and len(losses) >= 4
     runs = runs and all(b < a for a, b in itertools.pairwise(losses))
-    turned = _turned(seen, passes[-1])
     if turned is None and not runs:
         return
-    line = turned or _asked_for(seen, passes[-1])
+    line = turned or _asked_for(seen, last)
     code = seen.places.code(line)
     yield Finding(
         "reversed", line, False,
         f"Line {line}, `{code}`, gets smaller in training, although it has no lower bound: {number(losses[0])} → "
         f"{number(losses[-1])} in {len(losses)} passes. Training shrinks what should grow.",
         "Minimise what should be small: an error as it is, and a likelihood or a reward with a minus sign.",
-        [], [line or 0, passes[-1].line or 0], 7, path=passes[-1].roots[:1], share=0.9,
+        [], [line or 0, last.line or 0], 7, path=last.roots[:1], share=0.9,
     )  # fmt: skip
 
 
-def _turned(seen: Observation, each: Through) -> int | None:
-    """The line that gives a loss the wrong sign: minus an error, or a log-likelihood without a minus."""
-    nr, sign = each.roots[0], 1
-    last: int | None = None
-    for _ in range(12):
-        op = seen.maker(seen.values[nr])
-        if op is None:
-            return None
-        if op.name in ALWAYS_POSITIVE:
-            return last if sign < 0 else None
-        if op.name in LOGS:
-            return _asked_for(seen, each) if sign > 0 else None
-        ahead = [one for one in op.inputs if seen.values[one].requires_grad]
+def _terms(seen: Observation, nr: int, sign: int | None, line: int | None, far: int = 0) -> Iterator[Term]:
+    """The errors and likelihoods that a loss is the sum of, as far as it is one."""
+    op = seen.maker(seen.values[nr])
+    if op is None or far > 16:
+        return
+    if op.name in ALWAYS_POSITIVE | LOGS or _normalised(seen, op):
+        yield Term(op, sign, line)
+        return
+    ahead = [one for one in op.inputs if seen.values[one].requires_grad]
+    if op.name in TURNS_SIGN:
+        sign, line = _times(sign, -1), op.line
+    elif op.name in FACTORS:
         if len(ahead) != 1:
-            return None
-        if op.name in TURNS_SIGN:
-            sign, last = -sign, op.line
-        elif op.name in ("mul", "__mul__", "__rmul__", "div", "__truediv__"):
-            factor = _sign_of_factor(seen, op, ahead[0])
-            if factor is None:
-                return None
-            if factor < 0:
-                sign, last = -sign, op.line
-        elif op.name not in KEEPS_SIGN:
-            return None
-        nr = ahead[0]
+            return
+        factor = _sign_of_factor(seen, op, ahead[0])
+        if factor == 0:
+            return
+        sign, line = _times(sign, factor), op.line if factor == -1 else line
+    elif op.name in MINUS:
+        turned = op.inputs[:1] if op.name in ("rsub", "__rsub__") else op.inputs[1:]
+        for one in ahead:
+            minus = one in turned
+            yield from _terms(seen, one, _times(sign, -1) if minus else sign, op.line if minus else line, far + 1)
+        return
+    elif op.name not in KEEPS_SIGN | PLUS:
+        return
+    for one in ahead:
+        yield from _terms(seen, one, sign, line, far + 1)
+
+
+def _times(sign: int | None, factor: int | None) -> int | None:
+    return None if sign is None or factor is None else sign * factor
+
+
+def _normalised(seen: Observation, op: Ran) -> bool:
+    """Whether an op takes the logarithm of the sum from scores, which leaves logarithms of probabilities."""
+    makers = [seen.maker(seen.values[nr]) for nr in op.inputs[1:]]
+    return op.name in MINUS and any(maker is not None and maker.name == "logsumexp" for maker in makers)
+
+
+def _turned(seen: Observation, each: Through, terms: list[Term]) -> int | None:
+    """The line that gives a loss the wrong sign: minus an error, or a log-likelihood without a minus."""
+    errors = [term for term in terms if term.op.name in ALWAYS_POSITIVE]
+    alone = len({(term.op.line, term.op.name) for term in terms}) == 1
+    for term in terms:
+        if term.op.name not in ALWAYS_POSITIVE:
+            # A factor of either sign is an advantage or a reward: it belongs to the likelihood, not to its minus.
+            if _plus(seen, each, term) and not errors:
+                return _asked_for(seen, each) if alone else term.line or term.op.line
+        elif term.sign == -1 and (alone or (len(seen.optimizers) == 1 and _grows(seen, term.op))):
+            return term.line
     return None
+
+
+def _plus(seen: Observation, each: Through, term: Term) -> bool:
+    if term.sign == 1:
+        return True
+    if term.sign == -1:
+        return False
+    nr, minuses = each.roots[0], 0
+    for _ in range(16):  # the minuses on the way to it, whatever the factors are
+        op = seen.maker(seen.values[nr])
+        if op is None or op is term.op:
+            break
+        ahead = [one for one in op.inputs if term.op.outputs[0] in seen.above([one])]
+        if not ahead:
+            return False
+        minus = op.name in TURNS_SIGN or (op.name in FACTORS and _sign_of_factor(seen, op, ahead[0]) == -1)
+        if op.name in MINUS:
+            minus = ahead[0] in (op.inputs[:1] if op.name in ("rsub", "__rsub__") else op.inputs[1:])
+        minuses += minus
+        nr = ahead[0]
+    return minuses % 2 == 0
+
+
+def _grows(seen: Observation, op: Ran) -> bool:
+    """Whether what an op makes became larger from its first run to its last."""
+    sizes = [
+        seen.values[one.outputs[0]].peak
+        for one in seen.ops
+        if one.line == op.line and one.name == op.name and one.outputs
+    ]
+    known = [size for size in sizes if size is not None and math.isfinite(size)]
+    return len(known) > 2 and known[-1] > 1.02 * known[0]
 
 
 def _sign_of_factor(seen: Observation, op: Ran, main: int) -> int | None:
     others = [seen.values[one] for one in op.inputs if one != main]
     if others:
-        low = others[0].low
-        return 1 if low is not None and low >= 0 else None
+        low, peak = others[0].low, others[0].peak
+        if low is not None and low >= 0:
+            return 1
+        return -1 if low is not None and peak is not None and math.prod(others[0].shape) == 1 else None
     numbers = [one for one in op.options.values() if isinstance(one, (int, float)) and not isinstance(one, bool)]
-    return (1 if numbers[0] > 0 else -1) if len(numbers) == 1 else None
+    return (1 if numbers[0] > 0 else -1) if len(numbers) == 1 else 0
 
 
 def _asked_for(seen: Observation, each: Through) -> int | None:
@@ -288,3 +365,82 @@ def _orders(seen: Observation, nr: int, shuffles: set[int]) -> dict[int, Ran] | 
                 return None
             found.setdefault(order, op)
     return found
+
+
+def _rows(seen: Observation) -> Iterator[Finding]:
+    """Rows that were taken one by one, as a loader does: other ones of the labels than of the inputs."""
+    for op in seen.ops:
+        if op.name not in TARGETED or len(op.inputs) < 2 or not op.recorded:
+            continue
+        answers, labels = (_taken(seen, nr) for nr in op.inputs[:2])
+        if len(answers) != 1 or len(labels) != 1 or set(answers) == set(labels):
+            continue
+        (a, given), (b, wanted) = next(iter(answers.items())), next(iter(labels.items()))
+        rows, own = [nr for nr, _ in given], [nr for nr, _ in wanted]
+        if (
+            len(rows) != len(own)
+            or len(rows) < 2
+            or rows == own
+            or seen.values[a].shape[:1] != seen.values[b].shape[:1]
+        ):
+            continue
+        taken = wanted[0][1]
+        shuffling = [line for line in seen.places.where_made("DataLoader") if "shuffle" in seen.places.code(line)]
+        line = shuffling[-1] if shuffling else taken.line
+        yield Finding(
+            "shuffled-apart", line, False,
+            f"`{op.name}` in line {op.line} holds the answers for rows {rows[:4]}… against the labels of rows {own[:4]}…: line {line}, "
+            f"`{seen.places.code(line)}`, takes the labels in an order of their own.",
+            "Put inputs and labels into one data set, and shuffle that: `TensorDataset(x, y)`.",
+            [], [line or 0, *shuffling[:-1], op.line or 0], 5, where=taken.where, share=0.9,
+        )  # fmt: skip
+        return
+
+
+def _taken(seen: Observation, nr: int) -> dict[int, list[tuple[int, Ran]]]:
+    """From which data, and which rows of them in order, a value comes that was put together row by row."""
+    found: dict[int, list[tuple[int, Ran]]] = {}
+    for one in sorted(seen.above([nr])):
+        op = seen.maker(seen.values[one])
+        if op is not None and op.name == "__getitem__" and len(op.inputs) == 1:
+            row, source = op.options.get("1"), seen.values[op.inputs[0]]
+            if isinstance(row, int) and not isinstance(row, bool) and not source.requires_grad:
+                found.setdefault(source.nr, []).append((row, op))
+    return found
+
+
+def _outside_shuffles(seen: Observation) -> Iterator[Finding]:
+    """Orders drawn by NumPy or by Python: one that came to the inputs and not to the labels, or the other way round."""
+    if not seen.shuffles:
+        return
+    carried = {line: seen.places.carried(line) for line in dict.fromkeys(seen.shuffles)}
+    for op in seen.ops:
+        if op.name not in TARGETED or len(op.inputs) < 2 or not op.recorded:
+            continue
+        answers, labels = (_data_names(seen, nr) for nr in op.inputs[:2])
+        for line, names in carried.items():
+            if not answers or not labels or bool(answers & names) == bool(labels & names):
+                continue
+            others = [
+                one for one in carried if one != line and bool(answers & carried[one]) != bool(labels & carried[one])
+            ]
+            place = max(line, *others) if others else line
+            what, rest = ("inputs", "labels") if answers & carried[place] else ("labels", "inputs")
+            yield Finding(
+                "shuffled-apart", place, False,
+                f"Line {place}, `{seen.places.code(place)}`, puts the {what} in a random order that the {rest} do not have: `{op.name}` in line "
+                f"{op.line} holds each answer against the label of another row.",
+                "Draw one order and take both by it: `order = np.random.permutation(len(x)); x, y = x[order], y[order]`.",
+                sorted(answers & names or labels & names), [place, *others, op.line or 0], 5, share=0.9,
+            )  # fmt: skip
+            return
+
+
+def _data_names(seen: Observation, nr: int) -> set[str]:
+    """The names of the data that a value comes from, parameters left out."""
+    above = (seen.values[one] for one in seen.above([nr]))
+    return {
+        re.split(r"[\[.]", value.name)[0]
+        for value in above
+        if value.name and value.leaf is None and not value.requires_grad
+    }

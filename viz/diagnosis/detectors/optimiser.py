@@ -22,6 +22,7 @@ def find(seen: Observation) -> Iterator[Finding]:
     yield from _held(seen)
     yield from _rate(seen)
     yield from _made_anew(seen)
+    yield from _held_twice(seen)
 
 
 def _held(seen: Observation) -> Iterator[Finding]:
@@ -78,18 +79,10 @@ def _learns_again(seen: Observation, leaf: Leaf) -> bool:
 
 def _replaced(seen: Observation, leaf: Leaf, idle: list[Leaf]) -> bool:
     """Whether an optimiser holds an unused parameter of the same shape, made before it held this one's place."""
-    if not any(old.shape == leaf.shape or old.parameter for old in idle):
-        return False
     part = seen.parts[leaf.holder] if leaf.holder is not None else None
-    made = max((held.line or 0) for held in seen.optimizers)
-    return (
-        any(old.shape == leaf.shape for old in idle)
-        and part is not None
-        and (part.line or 0) != 0
-        and made != 0
-        and bool(idle)
-        and part.registered
-    )
+    if part is None or not part.line or not part.registered or not any(held.line for held in seen.optimizers):
+        return False
+    return any(old.shape == leaf.shape or (leaf.name and f".{old.name}".endswith(f".{leaf.name}")) for old in idle)
 
 
 def _nearest(seen: Observation, lost: list[Leaf]) -> int:
@@ -181,6 +174,25 @@ def _made_anew(seen: Observation) -> Iterator[Finding]:
             f"Line {place}, `{seen.places.code(place)}`, ran {len(found)} times, with one step each time: each step "
             f"starts with {text}.",
             "Make the model and its optimiser once, before the loop.", [], [place or 0, line], 5, share=0.8 if fresh else 0.4,
+        )  # fmt: skip
+        return
+
+
+def _held_twice(seen: Observation) -> Iterator[Finding]:
+    """One parameter that two optimisers move in turn, each for a loss of its own."""
+    for a, b in itertools.permutations(seen.optimizers, 2):
+        own, all_of = set(a.leaves), set(b.leaves)
+        if not own or not own <= all_of or (own == all_of and a.nr > b.nr) or a.line == b.line:
+            continue
+        turns = [m.who for m in seen.moments if m.kind == "step" and not m.empty and m.who in (a.nr, b.nr)]
+        changes = sum(x != y for x, y in itertools.pairwise(turns))
+        if changes < 2:
+            continue
+        yield Finding(
+            "held-twice", b.line, False,
+            f"The {b.kind} of line {b.line}, `{seen.places.code(b.line)}`, holds {listed(seen.called(own))}, which the {a.kind} of line {a.line} holds too: "
+            "both move it, one after the other, and undo each other's work.",
+            "Give each parameter to one optimiser alone.", seen.called(own), [b.line or 0, a.line or 0], 5, share=len(own) / len(all_of),
         )  # fmt: skip
         return
 

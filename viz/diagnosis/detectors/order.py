@@ -47,7 +47,7 @@ def _adding(seen: Observation, stale: list[Moment]) -> Iterator[Finding]:
     if not stale:
         return
     leaves = sorted({nr for step in stale for nr in step.stale})
-    adding = next((each for each in seen.passes if each.stale & set(leaves)), None)
+    adding = next((each for each in seen.passes if each.stale & set(leaves) & set(each.got)), None)
     line = adding.line if adding is not None else stale[0].line
     names = seen.called(leaves)
     code = seen.places.code(line)

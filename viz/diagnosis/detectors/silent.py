@@ -6,7 +6,7 @@ import itertools
 from collections.abc import Iterator
 
 from viz.diagnosis.finding import Finding, listed, number
-from viz.diagnosis.observation import Held, Observation, Part, Ran, Seen
+from viz.diagnosis.observation import FunctionCheck, Held, Observation, Part, Ran, Seen
 
 KEEPS_NOTHING = {
     "add", "__add__", "sub", "__sub__", "sum", "mean", "view", "reshape", "neg", "__neg__", "cat", "stack", "squeeze", "unsqueeze",
@@ -52,6 +52,7 @@ def find(seen: Observation) -> Iterator[Finding]:
     yield from _used_twice(seen)
     yield from _repeated(seen)
     yield from _unseeded(seen)
+    yield from _aliases(seen)
 
 
 def _data_writes(seen: Observation) -> Iterator[Finding]:
@@ -142,6 +143,7 @@ def _behind_data(seen: Observation, value: Seen) -> Seen | None:
 
 def _functions(seen: Observation) -> Iterator[Finding]:
     for check in seen.functions:
+        yield from _turned_round(seen, check, check.line)
         if check.worst < FAR or (check.flat and not check.missing) or (check.identity and not check.missing):
             continue  # the slope of what is flat, or of what gives back its input, is only ever changed on purpose
         span = seen.places.defined(check.name, "backward")
@@ -158,6 +160,46 @@ def _functions(seen: Observation) -> Iterator[Finding]:
             "inputs)` in float64.", [check.name],
             [line or 0, *([span[1]] if span else []), check.call or 0], 7, share=0.9 if not stands_in else 0.2,
         )  # fmt: skip
+
+
+def _turned_round(seen: Observation, check: FunctionCheck, line: int | None) -> Iterator[Finding]:
+    """A Function that turns the gradient round: meant where something else teaches what stands before it."""
+    name = f"{check.name}.apply"
+    each = next((one for one in reversed(seen.passes) if one.done and one.kind == "backward"), None)
+    if not (check.opposite and check.identity) or each is None:
+        return
+    turned = {nr for op in seen.ops if op.name == name for nr in op.outputs}
+    straight = seen.above(each.roots, lambda value: value.nr not in turned)
+    behind = seen.above([nr for nr in seen.behind(each) if nr in turned])
+    only = [leaf for leaf in seen.trained() if set(leaf.values) & behind and not set(leaf.values) & straight]
+    if not only or len({one.line for one in seen.passes}) > 1:
+        return
+    yield Finding(
+        "reversed", line, False,
+        f"Line {line}, `{seen.places.code(line)}`, turns every gradient round, and nothing else teaches {listed(seen.called(leaf.nr for leaf in only))}: "
+        "it learns to make the loss larger.",
+        "Hand the gradient on as it is; a reversal belongs between features and an adversary, where another loss teaches the features.",
+        seen.called(leaf.nr for leaf in only), [line or 0, check.call or 0], 7, share=0.8,
+    )  # fmt: skip
+
+
+def _aliases(seen: Observation) -> Iterator[Finding]:
+    """Two names for one network or one state, where a copy was meant."""
+    for one in seen.aliases:
+        code = seen.places.code(one.line)
+        if one.kind == "state":
+            yield Finding(
+                "alias", one.line, True,
+                f"Line {one.line}, `{code}`, takes the state {one.text}, without a copy: it holds the very tensors that the steps went on "
+                f"changing. Line {one.used}, `{seen.places.code(one.used)}`, loads what is there already.",
+                "Copy it when you take it: `copy.deepcopy(model.state_dict())`.", [], [one.line or 0, one.used or 0], 7, share=0.8,
+            )  # fmt: skip
+        elif seen.steps:
+            yield Finding(
+                "alias", one.line, False,
+                f"Line {one.line}, `{code}`: {one.text} are two names of one network. Whatever changes one changes the other.",
+                "Make a copy: `copy.deepcopy(…)`, or a second network with load_state_dict().", [], [one.line or 0], 7, share=0.7,
+            )  # fmt: skip
 
 
 def _uphill(seen: Observation) -> Iterator[Finding]:
@@ -278,7 +320,8 @@ def _unseeded(seen: Observation) -> Iterator[Finding]:
             runs.setdefault(held.line, []).append(held)
     for line, found in runs.items():
         first, second = found[0], found[-1]
-        compared = first.rate != second.rate or first.stack[-1:] != second.stack[-1:]  # no folds, nor an ensemble
+        compared = first.rate != second.rate or first.stack[-1:] != second.stack[-1:]
+        compared = compared or (_same_data(seen, first, second) and not _both_used(seen, first, second))
         shapes = [[seen.leaves[nr].shape for nr in held.leaves] for held in (first, second)]
         if len(found) < 2 or shapes[0] != shapes[1] or not compared:
             continue
@@ -299,6 +342,22 @@ def _unseeded(seen: Observation) -> Iterator[Finding]:
             "several seeds.", [], [maker, line], 7, share=0.1,
         )  # fmt: skip
         return
+
+
+def _same_data(seen: Observation, *runs: Held) -> bool:
+    """Whether the first thing that each run computes with is the same data: folds have each their own."""
+    begun = []
+    for held in runs:
+        first = next((seen.ops[nr] for nr in seen.leaves[held.leaves[0]].used_by if seen.ops[nr].recorded), None)
+        given = [seen.values[nr] for nr in first.inputs if seen.values[nr].leaf is None] if first is not None else []
+        begun.append([(value.shape, value.peak, value.low) for value in given])
+    return bool(begun[0]) and begun[0] == begun[-1]
+
+
+def _both_used(seen: Observation, *runs: Held) -> bool:
+    """Whether all are asked after the last pass, as the members of an ensemble are."""
+    end = max((each.ops for each in seen.passes), default=0)
+    return all(any(nr >= end for nr in seen.leaves[held.leaves[0]].used_by) for held in runs)
 
 
 def _site(op: Ran) -> int | None:

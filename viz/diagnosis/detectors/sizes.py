@@ -4,15 +4,19 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
+from viz.diagnosis.detectors.zero import layer_line
 from viz.diagnosis.finding import Finding, listed, number
-from viz.diagnosis.observation import Leaf, Observation, Through
+from viz.diagnosis.observation import Leaf, Observation, Ran, Through
 
 VANISHES = 1e-5  # of the largest gradient among the leaves, or along one path, under which it is called vanished
 EXPLODES = 1e5
+TINY = 0.3  # of a gradient: what a layer of weights lets pass when they are too small
+SQUASHES = {"sigmoid", "tanh", "sigmoid_", "tanh_", "softmax", "logsigmoid", "hardsigmoid", "hardtanh", "softsign"}
+SOUND = ("xavier", "kaiming", "orthogonal", "eye", "dirac")
 DEEP = 6  # ops of one line, or of lines that repeat, before a fall is a matter of depth
 
 
@@ -22,6 +26,7 @@ class Fall:
 
     factors: list[float] = field(default_factory=list)
     names: list[str] = field(default_factory=list)
+    ops: list[Ran] = field(default_factory=list)
     where: tuple[str, int] | None = None
 
     @property
@@ -112,17 +117,44 @@ def _along(
         op = seen.maker(seen.values[later])
         if op is None or not arrived.get(later) or not arrived.get(sooner):
             continue
-        line = _place(seen, op.line, op.owner, op.library)
-        fall = lines.setdefault(line, Fall())
+        fall = lines.setdefault(op.line, Fall())
         fall.factors.append(math.log(arrived[sooner] / arrived[later]))
         fall.names.append(op.name)
+        fall.ops.append(op)
         fall.where = fall.where or op.where
     return [arrived.get(nr, 0.0) for nr in path], lines
 
 
-def _place(seen: Observation, line: int | None, owner: int | None, library: bool) -> int | None:
-    """The line of an op; of one inside a ready-made module, the line that made the module, if that is another."""
-    return line
+def _to_change(seen: Observation, fall: Fall, down: bool) -> int | None:
+    """The line to change: what squashes, by name; or who gave the weights their size; None where that is the line itself."""
+    squashing, weighing, weights = 0.0, 0.0, []
+    squashers = []
+    for op, factor in zip(fall.ops, fall.factors, strict=True):
+        if op.name in SQUASHES:
+            squashing += factor
+            squashers.append(op)
+        elif own := [
+            leaf for nr in op.inputs if (leaf := seen.values[nr].leaf) is not None and len(seen.values[nr].shape) > 1
+        ]:
+            weighing += factor
+            weights += own
+    given = Counter(line for nr in weights if (line := _sized(seen, seen.leaves[nr])) is not None)
+    if given and (not down or weighing < squashing or weighing < len(weights) * math.log(TINY)):
+        return given.most_common(1)[0][0]
+    if squashers and down and squashing < weighing:
+        return layer_line(seen, squashers[-1])
+    return None
+
+
+def _sized(seen: Observation, leaf: Leaf) -> int | None:
+    """The line that gave a weight its size by a number of its own; None where a layer, or a usual initialiser, chose it."""
+    if len(leaf.shape) < 2:
+        return None
+    written = [write for write in leaf.writes if write.kind in ("init", "write") and write.line and write.after == 0]
+    if written:
+        last = written[-1]
+        return None if last.name.startswith(SOUND) else last.line
+    return seen.origin(leaf) if leaf.holder is None or seen.parts[leaf.holder].library is False else None
 
 
 def _deep(lines: dict[int | None, Fall]) -> bool:
@@ -148,28 +180,34 @@ def _finding(
     names = seen.called([leaf.nr])
     writer = next((w.line for w in reversed(leaf.writes) if w.kind in ("init", "write") and w.line), None)
     made = leaf.line
-    line = worst
-    around = [line for line in (worst, writer, made) if line]
+    line = _to_change(seen, fall, kind == "vanishing") or worst
+    around = [line for line in (line, worst, writer, made) if line]
     verb = "shrinks" if kind == "vanishing" else "grows"
     if kind == "vanishing":
         text = (
-            f"Line {line}, `{seen.places.code(line)}`, runs {repeats} times on the way from the loss to {listed(names)}, and the gradient {verb} to "
+            f"Line {worst}, `{seen.places.code(worst)}`, runs {repeats} times on the way from the loss to {listed(names)}, and the gradient {verb} to "
             f"{number(factor)} of itself each time: from {number(begins)} to {number(ends)}. {listed(names)} gets {number(size)}, where another gets {number(other)}."
         )
+        text += _by(seen, line, worst)
         fix = (
             "Use relu or tanh instead of sigmoid, weights of the size 1/sqrt(n) (nn.init.xavier_uniform_), a residual "
             "x + f(x), or normalization between the layers; in a recurrence an LSTM or GRU."
         )
     else:
         text = (
-            f"Line {line}, `{seen.places.code(line)}`, runs {repeats} times on the way from the loss to {listed(names)}, and the gradient {verb} {number(factor)} "
+            f"Line {worst}, `{seen.places.code(worst)}`, runs {repeats} times on the way from the loss to {listed(names)}, and the gradient {verb} {number(factor)} "
             f"times each time: from {number(begins)} to {number(ends)}. {listed(names)} gets {number(size)}."
         )
+        text += _by(seen, line, worst)
         fix = (
             "Make the weights smaller (nn.init.kaiming_uniform_), normalize between the layers, or clip: "
             "`T.nn.utils.clip_grad_norm_(model.parameters(), 1.0)` between backward() and step()."
         )
     return Finding(kind, line, False, text, fix, names, around, 4, where=fall.where, share=0.6)
+
+
+def _by(seen: Observation, line: int | None, worst: int | None) -> str:
+    return f" What makes it so is line {line}, `{seen.places.code(line)}`." if line != worst else ""
 
 
 def _within(seen: Observation, each: Through, arrived: dict[int, float]) -> tuple[int | None, float, float]:
@@ -209,9 +247,16 @@ def _of_states(seen: Observation, kind: str, line: int | None, early: float, lat
         if kind == "vanishing"
         else "Clip the gradient before the step, `T.nn.utils.clip_grad_norm_(parameters, 1.0)`, or make the weights that repeat smaller."
     )
+    fall = Fall()
+    for op in seen.ops:
+        if op.line == line and op.recorded:
+            fall.ops.append(op)
+            out, into = seen.values[op.outputs[0]], [seen.values[nr] for nr in op.inputs if seen.values[nr].grad]
+            fall.factors.append(math.log(max(one.grad or 1.0 for one in into) / out.grad) if into and out.grad else 0.0)
+    change = _to_change(seen, fall, kind == "vanishing") or line
     return Finding(
-        kind, line, False,
+        kind, change, False,
         f"The gradient of what line {line}, `{seen.places.code(line)}`, computes {verb} from repetition to repetition: {number(early)} "
-        f"at the last one, {number(late)} at the first.",
-        fix, [], [line or 0], 4, share=0.6,
+        f"at the last one, {number(late)} at the first." + _by(seen, change, line),
+        fix, [], [change or 0, line or 0], 4, share=0.6,
     )  # fmt: skip

@@ -26,6 +26,7 @@ CLAMPS = {"clamp", "clip", "clamp_", "clamp_min", "clamp_max", "minimum", "maxim
 SQUASHES = {"sigmoid", "tanh", "softmax", "log_softmax", "sigmoid_", "tanh_", "erf", "softmin", "logsigmoid"}
 BOUNDED = {"sigmoid", "tanh", "sigmoid_", "tanh_"}
 FAR_OUT = 20.0  # an input at which a sigmoid or tanh is flat in single precision
+ONE_OF_ALL = 0.999  # a share that a softmax gives to one, and next to nothing to the others
 HARDLY = 0.02  # of a gradient: the most that a nearly saturated op lets pass
 PRODUCTS = {
     "mul",
@@ -179,11 +180,16 @@ def _of_op(seen: Observation, op: Ran, out: Seen, given: Seen, chain: list[int])
         fix = "Scale the inputs to about 1 (subtract the mean, divide by the deviation), or make the weights smaller."
     elif op.name in PRODUCTS and (zero := _zero_factor(seen, op, given)) is not None:
         kind = "times-zero"
-        what, source = zero
+        what, source, weight = zero
         text = f"{code} `{op.name}` multiplies by {what}, which is 0 everywhere."
         fix = "Find out where that 0 comes from: a weight of the loss, a mask that lets nothing through, or a layer that starts at 0."
         if source and source != line:
-            lines = [op.line or 0, source]
+            text += f" It is made in line {source}, `{seen.places.code(source)}`."
+            line, lines = source, [source, op.line or 0]
+        if weight is not None and all(peak == 0 for _, peak in weight.gradients):
+            kind = "equal-units"
+            text += " Its own gradient is 0 too, so it stays as it is: layers that begin at the same constant learn nothing."
+            fix = "Begin with random numbers, as layers do by themselves; a constant is for biases only."
     elif op.name in CHOICES:
         kind = "times-zero"
         text = f"{code} `{op.name}` selects nothing from its input: no gradient passes."
@@ -219,21 +225,28 @@ def _writer(seen: Observation, value: Seen) -> int | None:
     return None
 
 
-def _zero_factor(seen: Observation, op: Ran, given: Seen) -> tuple[str, int | None] | None:
+def _zero_factor(seen: Observation, op: Ran, given: Seen) -> tuple[str, int | None, Leaf | None] | None:
+    """What a product is multiplied by, the line that made it, and the weight that it is, if it is one that learns."""
     for nr in op.inputs:
         other = seen.values[nr]
         if other.nr != given.nr and other.peak == 0:
-            source = other
+            source, line = other, None
+            if other.leaf is not None:
+                leaf = seen.leaves[other.leaf]
+                written = [write.line for write in leaf.writes if write.kind in ("init", "write") and write.line]
+                learns = leaf if leaf.requires_grad and leaf.held + leaf.gradients else None
+                return other.name or "a weight", next(iter(written), seen.origin(leaf)), learns
             for _ in range(6):  # a mask is mostly made by a comparison and a cast
                 maker = seen.maker(source)
                 if maker is not None and "dropout" in maker.name:
                     return None  # how much a dropout drops is told elsewhere
+                line = line or (source.line if source.line != op.line else None)
                 if maker is None or len(maker.inputs) != 1:
                     break
                 source = seen.values[maker.inputs[0]]
-            return other.name or f"the tensor of line {other.line}", other.line
+            return other.name or f"the tensor of line {other.line}", line, None
     if any(item == 0 and not isinstance(item, bool) for item in op.options.values()):
-        return "the number 0", None
+        return "the number 0", None, None
     return None
 
 
@@ -262,7 +275,7 @@ def _twice_softmax(seen: Observation) -> Iterator[Finding]:
         if maker is None or maker.name not in wanted or maker.line in told:
             continue
         told.add(maker.line)
-        line = _layer(seen, maker)
+        line = layer_line(seen, maker)
         code = seen.places.code(line)
         if name == "nll_loss":
             text = f"Line {line}, `{code}`: nll_loss in line {op.line} takes logarithms of probabilities, but receives the output of `{maker.name}`."
@@ -282,7 +295,7 @@ def _twice_softmax(seen: Observation) -> Iterator[Finding]:
         )  # fmt: skip
 
 
-def _layer(seen: Observation, op: Ran) -> int | None:
+def layer_line(seen: Observation, op: Ran) -> int | None:
     """The line of an op; of a ready-made layer that a line calls without naming it, the line that made the layer."""
     name = op.name.strip("_")
     made = seen.parts[op.owner].line if op.library and op.owner is not None else None
@@ -294,15 +307,19 @@ def _nearly_flat(seen: Observation) -> Iterator[Finding]:
     """A sigmoid or tanh whose inputs are so large that hardly any gradient passes, though not quite none."""
     lines: dict[int | None, list[tuple[Ran, float, float]]] = {}
     for op in seen.ops:
-        if op.name in BOUNDED and op.recorded and op.inputs and op.outputs:
+        choosing = op.name == "softmax"
+        if (op.name in BOUNDED or choosing) and op.recorded and op.inputs and op.outputs:
             given, out = seen.values[op.inputs[0]], seen.values[op.outputs[0]]
-            if out.grad and given.grad and (given.peak or 0.0) > FAR_OUT:
+            if choosing and (out.peak or 0.0) < ONE_OF_ALL:
+                continue
+            if out.grad and given.grad is not None and (given.peak or 0.0) > FAR_OUT:
                 lines.setdefault(op.line, []).append((op, given.grad / out.grad, given.peak or 0.0))
     for line, found in lines.items():
         shares = sorted(share for _, share, _ in found)
-        if len(found) < 2 or shares[len(shares) // 2] > HARDLY:
-            continue
         op, _, peak = found[-1]
+        most = HARDLY if op.name in BOUNDED else HARDLY / 20
+        if len(found) < 2 or max(shares[len(shares) // 2], found[0][1]) > most:  # not where a step drove it there
+            continue
         yield Finding(
             "saturated", line, False,
             f"Line {line}, `{seen.places.code(line)}`: `{op.name}` is nearly saturated. Its input reaches {number(peak)} in size, and of the "
@@ -321,7 +338,9 @@ def _equal_units(seen: Observation) -> Iterator[Finding]:
             continue
         if not any(seen.ops[nr].name in LAYERS for nr in leaf.used_by):
             continue
-        line = next((write.line for write in leaf.writes if write.kind in ("init", "write") and write.line), leaf.line)
+        line = next(
+            (write.line for write in leaf.writes if write.kind in ("init", "write") and write.line), seen.origin(leaf)
+        )
         names = seen.called([leaf.nr])
         yield Finding(
             "equal-units", line, True,

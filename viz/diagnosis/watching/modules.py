@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import functools
+import sys
 from typing import Any
 
-from viz.diagnosis.observation import Moment, Part
+from viz.diagnosis.observation import Alias, Moment, Part
 from viz.diagnosis.watching.values import Values
-from viz.diagnosis.watching.watch import Register, Watch
+from viz.diagnosis.watching.watch import Register, Watch, weak
 
 WIDEST = 256  # things in a plain list of a module that are looked at
 
@@ -24,6 +25,10 @@ class Modules:
         self.watch = watch
         self.values = values
         self._parts = Register()
+        self._states: dict[
+            int, tuple[Any, int | None, int]
+        ] = {}  # state_dicts: reference, line, steps before the first of it
+        self._first_states: dict[int | None, int] = {}
         self._training = 0  # calls of train() under way: one goes through all modules inside
 
     def part(self, module: Any, line: int | None = None, stack: tuple[int, ...] = ()) -> int:
@@ -94,6 +99,38 @@ class Modules:
 
     # what takes the place of nn.Module's methods
 
+    def around_state(self, state_dict: Any) -> Any:
+        """`state_dict()`: which line took it, and after how many steps."""
+
+        @functools.wraps(state_dict)
+        def wrapped(module: Any, *args: Any, **kwargs: Any) -> Any:
+            found = state_dict(module, *args, **kwargs)
+            if self.watch.looking and self.watch.places.source.owns(sys._getframe(1)):
+                line = self.watch.line()
+                first = self._first_states.setdefault(line, self.watch.seen.steps)
+                self._states[id(found)] = weak(found), line, first
+            return found
+
+        return wrapped
+
+    def around_load(self, load: Any) -> Any:
+        """`load_state_dict()`: a state that was not copied is the module's own memory, and loading it changes nothing."""
+
+        @functools.wraps(load)
+        def wrapped(module: Any, state: Any, *args: Any, **kwargs: Any) -> Any:
+            reference, line, steps = self._states.get(id(state), (lambda: None, None, 0))
+            if self.watch.looking and reference() is state and self.watch.seen.steps > steps:
+                with self.watch.aside():
+                    storage, own = self.watch.engine.storage, dict(module.named_parameters())
+                    if own and all(name in state and storage(state[name]) == storage(one) for name, one in own.items()):
+                        taken = self.watch.seen.steps - steps
+                        path = self.watch.seen.parts[self.part(module)].path or type(module).__name__
+                        text = f"of {path}, {taken} steps earlier"
+                        self.watch.seen.aliases.append(Alias("state", line, self.watch.line(), text))
+            return load(module, state, *args, **kwargs)
+
+        return wrapped
+
     def around_call(self, call: Any) -> Any:
         """`module(…)`: which module's forward runs."""
 
@@ -104,7 +141,7 @@ class Modules:
             nr = self.part(module)
             part = self.watch.seen.parts[nr]
             if not part.called and not self.watch.running:
-                self.know(module)
+                self.know(module, part.path if part.path != part.kind else "")
             part.called += 1
             part.training = bool(module.training)
             if not part.training and part.kind.startswith("BatchNorm") and self.watch.module.is_grad_enabled():

@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+import re
 from types import FrameType, FunctionType
 from typing import Any
 
+from viz.diagnosis.observation import Alias
 from viz.diagnosis.watching.modules import Modules
 from viz.diagnosis.watching.values import Values
 from viz.diagnosis.watching.watch import Watch
 from viz.recording.reader import tensors_in
 
+COPY = re.compile(
+    r"target|teacher|old|ema|frozen|ref|prev|best|momentum|copy|backup|initial|anchor|slow|key|snapshot|saved"
+)
 NAMING_PASSES = 5  # backward passes at which the program's variables are looked through
 
 
@@ -62,6 +67,7 @@ class Names:
                 continue
             if engine.is_module(thing):
                 self.modules.know(thing, name)
+                self._also_called(thing, name, variables)
                 continue
             if isinstance(thing, type) or callable(thing):
                 continue
@@ -77,6 +83,17 @@ class Names:
                         value.op is None and value.leaf is None and value.name == name
                     ):  # no call showed where it was made
                         value.line = self._line_of(name) or value.line
+
+    def _also_called(self, module: Any, name: str, variables: dict[str, Any]) -> None:
+        """A network under a second name that speaks of a copy, such as `target`."""
+        if not COPY.search(name.lower()):
+            return
+        other = next((key for key, one in variables.items() if one is module and not COPY.search(key.lower())), None)
+        seen = self.watch.seen
+        if other is None or any(one.text.startswith(f"{name} ") for one in seen.aliases):
+            return
+        line = self.watch.places.where_given(name) or self.watch.places.where_given(f"self.{name}")
+        seen.aliases.append(Alias("module", line, None, f"{name} and {other}"))
 
     def _line_of(self, name: str) -> int | None:
         """The first line that gives a name."""
@@ -104,7 +121,8 @@ class Names:
             if len({self._pass_of(nr) for nr in nrs}) > 1:
                 places = self.watch.places
                 called = (places.where_called(name, method) for method in ("append", "add", "extend", "insert"))
-                seen.kept.append((name, len(nrs), next((line for line in called if line), None)))
+                line = next((line for line in called if line), None) or places.where_grown(name)
+                seen.kept.append((name, len(nrs), line))
 
     def _pass_of(self, nr: int) -> int:
         made = self.watch.seen.values[nr].op or 0

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import sys
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -46,6 +47,7 @@ class Optimisers:
         self.values = values
         self.writes = writes
         self.names = names
+        self.met: Callable[[type], None] = lambda kind: None
         self._numbers = Register()
 
     def held(self, optimizer: Any, stack: tuple[int, ...] = (), made_here: bool = True) -> int:
@@ -81,6 +83,8 @@ class Optimisers:
             except ValueError:
                 self._refused(args)
                 raise
+            if self.watch.active:
+                self.met(type(optimizer))
             if self.watch.looking:
                 self.names.harvest(sys._getframe(1))
                 self.held(optimizer, self.watch.stack())

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import functools
+import random
 import sys
 import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
+
+import numpy as np
 
 from viz.diagnosis.functions import check_function
 from viz.diagnosis.observation import Moment, Write
@@ -30,9 +33,17 @@ def surrounded(watch: Watch, ops: Ops, modules: Modules, optimisers: Optimisers)
     replaced.put(nn.Module, "zero_grad", optimisers.around_zero)
     replaced.put(optim.Optimizer, "zero_grad", optimisers.around_zero)
     replaced.put(optim.Optimizer, "add_param_group", optimisers.around_group)
-    for kind in _below(optim.Optimizer):
-        if "step" in vars(kind) or kind is optim.Optimizer:
-            replaced.put(kind, "step", optimisers.around_step)
+    stepping: set[type] = set()
+
+    def watch_steps(kind: type) -> None:
+        for one in kind.__mro__:
+            if "step" in vars(one) and one not in stepping:
+                stepping.add(one)
+                replaced.put(one, "step", optimisers.around_step)
+
+    optimisers.met = watch_steps  # a class that the program defines, or that is imported when it is asked for
+    for kind in (optim.Optimizer, *_below(optim.Optimizer)):
+        watch_steps(kind)
     replaced.put(optim.lr_scheduler.LRScheduler, "__init__", optimisers.around_schedule)
     replaced.put(engine.function_type, "apply", lambda apply: classmethod(around.apply(apply.__func__)))
     tensor_type: Any = engine.tensor_type
@@ -47,6 +58,17 @@ def surrounded(watch: Watch, ops: Ops, modules: Modules, optimisers: Optimisers)
     for name in dir(nn.init):
         if name.endswith("_") and not name.startswith("_") and callable(getattr(nn.init, name)):
             replaced.put(nn.init, name, functools.partial(around.initialiser, name))
+    for owner, names in ((np.random, ("shuffle", "permutation")), (random, ("shuffle",))):
+        for name in names:
+            replaced.put(owner, name, around.shuffle)
+    drawing = _shuffling(watch)
+    replaced.put(
+        np.random,
+        "default_rng",
+        lambda make: functools.wraps(make)(lambda *a, **k: drawing(make(*a, **k).bit_generator)),
+    )
+    replaced.put(nn.Module, "state_dict", modules.around_state)
+    replaced.put(nn.Module, "load_state_dict", modules.around_load)
     for name in ("manual_seed", "seed"):
         replaced.put(engine.module, name, around.seed)
     try:
@@ -54,6 +76,27 @@ def surrounded(watch: Watch, ops: Ops, modules: Modules, optimisers: Optimisers)
             yield
     finally:
         replaced.undo()
+
+
+def _shuffling(watch: Watch) -> type[np.random.Generator]:
+    """A generator of NumPy that tells where it draws an order."""
+
+    class Generator(np.random.Generator):
+        def shuffle(self, *args: Any, **kwargs: Any) -> Any:
+            _drew(watch)
+            return super().shuffle(*args, **kwargs)
+
+        def permutation(self, *args: Any, **kwargs: Any) -> Any:
+            _drew(watch)
+            return super().permutation(*args, **kwargs)
+
+    return Generator
+
+
+def _drew(watch: Watch) -> None:
+    line = watch.line() if watch.looking and watch.places.source.owns(sys._getframe(2)) else None
+    if line is not None and line not in watch.seen.shuffles:
+        watch.seen.shuffles.append(line)
 
 
 class _Replaced:
@@ -119,6 +162,16 @@ class _Around:
                 leaf = watch.seen.leaves[values.leaf(tensor)]
                 leaf.writes.append(Write("init", name, lines[0], len(watch.seen.passes), watch.following()))
             return result
+
+        return wrapped
+
+    def shuffle(self, shuffle: Any) -> Any:
+        """`shuffle` and `permutation` of NumPy and Python."""
+
+        @functools.wraps(shuffle)
+        def wrapped(*args: Any, **kwargs: Any) -> Any:
+            _drew(self.watch)
+            return shuffle(*args, **kwargs)
 
         return wrapped
 

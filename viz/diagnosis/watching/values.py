@@ -77,7 +77,10 @@ class Values:
         if before is not None:
             value.name = before.name
             value.line = value.line if op is not None else before.line
-        value.leaf = self._leaves[tensor]
+        recorded = op is not None and tensor.requires_grad and not self.watch.is_leaf(tensor)
+        value.leaf = (
+            None if recorded else self._leaves[tensor]
+        )  # inside a Function's forward its result looks like a leaf
         if value.leaf is None and tensor.requires_grad and self.watch.is_leaf(tensor):
             value.leaf = self.leaf(tensor, line)
         if value.leaf is not None:

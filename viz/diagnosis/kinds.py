@@ -1,0 +1,102 @@
+"""The kinds of findings: what each name means, in the order in which one that others follow from comes first."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from viz.diagnosis.finding import GROUPS
+
+
+@dataclass(frozen=True)
+class Kind:
+    """A cause by name.
+
+    Attributes:
+        group: the trouble that it shows as, see `GROUPS` in `finding`.
+        meaning: the cause, in one sentence.
+        line: what stands in the line that a finding of it names.
+    """
+
+    group: int
+    meaning: str
+    line: str
+
+
+KINDS = {
+    "in-place": Kind(6, "A tensor that backward() needs was written over.", "the write"),
+    "second-backward": Kind(
+        6, "backward() goes through a graph whose buffers an earlier pass has freed.",
+        "the second backward(), the value computed once, or the first of two passes of one step",
+    ),
+    "state-not-detached": Kind(6, "A recurrent state carries the graph of the steps before.", "where the training loop hands the state on"),
+    "rebound": Kind(1, "An update makes a new tensor and gives it the parameter's name.", "the update"),
+    "requires-grad-off": Kind(1, "requires_grad is off for what is to learn.", "where it is switched off, or where the tensor is made"),
+    "item": Kind(1, "A tensor becomes a Python number: item(), float(), tolist().", "the call"),
+    "numpy": Kind(1, "A computation goes through NumPy.", "where it leaves for NumPy"),
+    "new-tensor": Kind(1, "torch.tensor(…) of tensors makes one without a history.", "the call"),
+    "integer-op": Kind(1, "argmax, a comparison, a cast to integers: no slope.", "the op"),
+    "data": Kind(1, "A value is read, or a weight is filled, through .data.", "the use of .data"),
+    "detach": Kind(1, "detach() on the way to the loss.", "the call"),
+    "no-grad": Kind(1, "Part of the forward pass runs under no_grad.", "the with, the decorator, or set_grad_enabled(False)"),
+    "inference-mode": Kind(1, "Part of the forward pass runs under inference_mode.", "the with or the decorator"),
+    "cut": Kind(1, "Some other op that was not recorded.", "the op"),
+    "unregistered": Kind(1, "Modules or parameters in a plain list or dict, which parameters() does not look into.", "the list or dict"),
+    "wrong-backward": Kind(7, "A custom Function's backward disagrees with numbers.", "what its backward returns, where that is made"),
+    "data-write": Kind(7, "A write through .data to what backward() needs: wrong gradients without an error.", "the write"),
+    "non-leaf": Kind(1, ".grad of a tensor that was computed from another.", "where the tensor is computed"),
+    "not-finite-input": Kind(3, "The data hold a nan or an infinity.", "where they come in"),
+    "half-range": Kind(3, "A number leaves the range of half precision.", "the op"),
+    "where": Kind(3, "where() hides a nan or an infinity in the forward pass alone.", "the where"),
+    "sqrt-at-zero": Kind(3, "The slope of a square root, or of a power, at 0.", "the op"),
+    "norm-at-zero": Kind(3, "A norm, or a distance, of zeros.", "the op"),
+    "log-of-zero": Kind(3, "The logarithm of 0 or below.", "the op"),
+    "zero-by-zero": Kind(3, "0 divided by 0, or by 0.", "the division"),
+    "overflow": Kind(3, "A number too large for its type, as exp() makes them.", "the op"),
+    "not-finite": Kind(3, "Some other op makes the first nan or infinity.", "the op"),
+    "zero-before-step": Kind(5, "zero_grad() between backward() and step().", "the zero_grad()"),
+    "step-before-backward": Kind(5, "step() before the backward() of its turn.", "the step()"),
+    "no-zero-grad": Kind(5, "Gradients add up over the steps: zero_grad() is missing.", "the backward() that adds"),
+    "stale-optimizer": Kind(5, "The optimiser holds parameters that were replaced after it was made.", "the replacement"),
+    "not-in-optimizer": Kind(5, "Parameters with gradients that no optimiser holds.", "where the optimiser is made"),
+    "broadcast-loss": Kind(5, "A loss broadcasts its two sides, such as (N,) and (N, 1).", "the loss, or the difference"),
+    "double-softmax": Kind(2, "softmax or sigmoid before a loss that applies it itself.", "the softmax or sigmoid"),
+    "wrong-dim": Kind(5, "softmax over the batch in place of the classes.", "the softmax"),
+    "wrong-loss": Kind(5, "A loss that does not fit what it is given, such as nll_loss of scores.", "the loss"),
+    "shuffled-apart": Kind(5, "Inputs and labels in different random orders.", "the shuffle that only one of them has"),
+    "reversed": Kind(7, "The loss, or the gradient, has the wrong sign.", "where the sign is turned, or where a minus is missing"),
+    "times-zero": Kind(2, "A product with 0, or a mask that lets nothing through.", "where the 0 or the mask is made"),
+    "flat": Kind(2, "sign, round, floor: flat steps.", "the op"),
+    "clamp": Kind(2, "clamp holds every number at its bound.", "the clamp"),
+    "dead-relu": Kind(2, "A relu that gives 0 for every input.", "what set the weights before it, or the relu"),
+    "saturated": Kind(2, "A saturated sigmoid, tanh or softmax.", "the op"),
+    "equal-units": Kind(2, "Weights that begin equal, and so stay equal.", "the initialisation"),
+    "held-twice": Kind(5, "Two optimisers move the same parameters in turn.", "the optimiser that holds too much"),
+    "alias": Kind(7, "A target network or a saved state that is no copy.", "where the second name is given"),
+    "used-twice": Kind(7, "One layer in several places, where each was to have its own.", "the second use, or the list that repeats it"),
+    "graph-grows": Kind(6, "A sum or a list keeps the graph of every step.", "where it is added"),
+    "retain-graph": Kind(6, "retain_graph=True without need.", "the backward()"),
+    "vanishing": Kind(4, "Gradients shrink from layer to layer.", "the initialisation or activation that makes them, or the layers' call"),
+    "exploding": Kind(4, "Gradients grow from layer to layer.", "the initialisation that makes them, or the layers' call"),
+    "eval-mode": Kind(5, "Training steps in evaluation mode.", "the eval()"),
+    "rate-too-large": Kind(5, "The loss grows from step to step.", "where the optimiser is made, or the update"),
+    "rate-too-small": Kind(5, "The steps move nothing.", "where the optimiser, or the scheduler, is made"),
+    "made-anew": Kind(5, "A new optimiser or model for each step.", "where it is made"),
+    "never-backward": Kind(5, "Steps without any backward().", "the step()"),
+    "never-steps": Kind(5, "Backward passes without any step().", "the backward()"),
+    "frozen-batch-norm": Kind(5, "A batch norm that learns in evaluation mode and never saw a batch.", "the eval()"),
+    "dropout-active": Kind(5, "Dropout in evaluation, on the outputs, or of nearly everything.", "the dropout, or where it is made"),
+    "unused-labels": Kind(5, "The labels do not reach the loss.", "the loss"),
+    "zero": Kind(2, "Some other op sends only zeros back.", "the op"),
+    "unused": Kind(1, "Parameters that no op was given, as in a branch not taken.", "the condition, or where the layer is made"),
+    "unseeded": Kind(7, "Two runs that are compared begin with different random numbers.", "where the weights are made"),
+}  # fmt: skip
+
+
+def table() -> str:
+    """The kinds as Markdown, by their groups."""
+    rows = ["| kind | what it means | the line that it names |", "| --- | --- | --- |"]
+    for group, trouble in GROUPS.items():
+        rows.append(f"| **{trouble}** | | |")
+        own = {name: kind for name, kind in KINDS.items() if kind.group == group}
+        rows += [f"| `{name}` | {kind.meaning} | {kind.line} |" for name, kind in own.items()]
+    return "\n".join(rows)
