@@ -522,6 +522,297 @@ for dropout in ("a", "b"):
 print(results)
 """,
     ),
+    Broken(
+        "thread: weights filled with the same value in conv",
+        2,
+        "equal-units",
+        """
+import torch
+import torch.nn as nn
+torch.manual_seed(0)
+conv = nn.Conv2d(1, 4, 3)
+conv.weight.data = torch.full_like(conv.weight, 0.1)  #!
+conv.bias.data.zero_()
+fc = nn.Linear(4, 2)
+nn.init.constant_(fc.weight, 0.5)  #!
+opt = torch.optim.SGD([*conv.parameters(), *fc.parameters()], lr=0.1)
+x, y = torch.rand(12, 1, 8, 8), torch.randint(0, 2, (12,))
+for i in range(5):
+    h = torch.relu(conv(x)).mean((2, 3))
+    loss = nn.functional.cross_entropy(fc(h), y)
+    opt.zero_grad(); loss.backward(); opt.step()
+""",
+    ),
+    Broken(
+        "thread: transformer stack without residual and norm small init",
+        4,
+        "vanishing",
+        """
+import torch
+import torch.nn as nn
+torch.manual_seed(0)
+class Layer(nn.Module):
+    def __init__(self, d):
+        super().__init__()
+        self.q, self.k, self.v, self.o = (nn.Linear(d, d) for _ in range(4))
+    def forward(self, x):
+        a = torch.softmax(self.q(x) @ self.k(x).transpose(-2, -1) / x.shape[-1] ** 0.5, -1)
+        return torch.tanh(self.o(a @ self.v(x)))  #!
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.layers = nn.ModuleList(Layer(8) for _ in range(12))
+        self.head = nn.Linear(8, 2)
+    def forward(self, x):
+        for l in self.layers:
+            x = l(x)  #!
+        return self.head(x.mean(1))
+net = Net()
+opt = torch.optim.Adam(net.parameters())
+x, y = torch.randn(4, 5, 8), torch.randint(0, 2, (4,))
+for i in range(3):
+    loss = nn.functional.cross_entropy(net(x), y)
+    opt.zero_grad(); loss.backward(); opt.step()
+""",
+    ),
+    Broken(
+        "thread: gan generator backward retain needed missing",
+        6,
+        "second-backward",
+        """
+import torch
+import torch.nn as nn
+torch.manual_seed(0)
+G, D = nn.Linear(2, 3), nn.Linear(3, 1)
+oG, oD = torch.optim.SGD(G.parameters(), lr=0.1), torch.optim.SGD(D.parameters(), lr=0.1)
+for i in range(2):
+    fake = torch.tanh(G(torch.randn(4, 2)))
+    d = D(fake).mean() - D(torch.randn(4, 3)).mean()  #!
+    oD.zero_grad()
+    d.backward()
+    g = -D(fake).mean()
+    oG.zero_grad()
+    g.backward()
+    oG.step()
+    oD.step()
+""",
+    ),
+    Broken(
+        "thread: normalise weights through data after forward",
+        7,
+        "data-write",
+        """
+import torch
+import torch.nn as nn
+torch.manual_seed(0)
+proto = nn.Parameter(torch.randn(5, 4))
+enc = nn.Linear(6, 4)
+opt = torch.optim.SGD([proto, *enc.parameters()], lr=0.1)
+x, y = torch.randn(12, 6), torch.randint(0, 5, (12,))
+for i in range(3):
+    logits = enc(x) @ proto.t()
+    proto.data /= proto.data.norm(dim=1, keepdim=True)  #!
+    loss = nn.functional.cross_entropy(logits, y)
+    opt.zero_grad(); loss.backward(); opt.step()
+""",
+    ),
+    Broken(
+        "thread: two runs only the loader differs",
+        7,
+        "unseeded",
+        """
+import copy
+import torch
+import torch.nn as nn
+from torch.utils.data import DataLoader, TensorDataset
+torch.manual_seed(0)
+base = nn.Linear(4, 1)
+x = torch.randn(64, 4)
+ds = TensorDataset(x, x.sum(1, keepdim=True))
+def fit(lr):
+    net = copy.deepcopy(base)
+    opt = torch.optim.SGD(net.parameters(), lr=lr)
+    for xb, yb in DataLoader(ds, batch_size=16, shuffle=True):  #!
+        loss = (net(xb) - yb).pow(2).mean()
+        opt.zero_grad(); loss.backward(); opt.step()
+    return loss.item()
+print(fit(0.01), fit(0.02))
+""",
+    ),
+    Broken(
+        "thread: python random shuffle of labels list",
+        7,
+        "shuffled-apart",
+        """
+import random
+import torch
+import torch.nn as nn
+torch.manual_seed(0)
+random.seed(0)
+xs = [torch.randn(4) for _ in range(20)]
+ys = [int(x.sum() > 0) for x in xs]
+random.shuffle(ys)  #!
+X, Y = torch.stack(xs), torch.tensor(ys)
+net = nn.Linear(4, 2)
+opt = torch.optim.SGD(net.parameters(), lr=0.5)
+for i in range(5):
+    loss = nn.functional.cross_entropy(net(X), Y)
+    opt.zero_grad(); loss.backward(); opt.step()
+""",
+    ),
+    Broken(
+        "thread: self attribute plain tensor not Parameter",
+        1,
+        "unregistered",
+        """
+import torch
+import torch.nn as nn
+torch.manual_seed(0)
+class Scale(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.fc = nn.Linear(4, 1)
+        self.alpha = torch.ones(1, requires_grad=True)  #!
+    def forward(self, x):
+        return self.alpha * self.fc(x)
+m = Scale()
+opt = torch.optim.SGD(m.parameters(), lr=0.1)
+x = torch.randn(8, 4)
+for i in range(3):
+    loss = (m(x) - 1).pow(2).mean()
+    opt.zero_grad(); loss.backward(); opt.step()
+""",
+    ),
+    Broken(
+        "thread: max pool over padding of large constant",
+        2,
+        "times-zero",
+        """
+import torch
+import torch.nn as nn
+torch.manual_seed(0)
+conv = nn.Conv1d(1, 3, 3)
+fc = nn.Linear(3, 2)
+opt = torch.optim.SGD([*conv.parameters(), *fc.parameters()], lr=0.1)
+x, y = torch.randn(10, 1, 8), torch.randint(0, 2, (10,))
+for i in range(3):
+    h = conv(x)
+    h = torch.cat([h, torch.full((10, 3, 2), 50.0)], dim=2)  #!
+    p = h.max(dim=2).values  #!
+    loss = nn.functional.cross_entropy(fc(p), y)
+    opt.zero_grad(); loss.backward(); opt.step()
+""",
+    ),
+    Broken(
+        "thread: one output softmax classifier",
+        2,
+        "saturated",
+        """
+import torch
+import torch.nn as nn
+torch.manual_seed(0)
+net = nn.Sequential(nn.Linear(4, 1), nn.Softmax(dim=1))  #!
+opt = torch.optim.SGD(net.parameters(), lr=0.1)
+x, y = torch.randn(10, 4), torch.randint(0, 2, (10, 1)).float()
+for i in range(3):
+    loss = nn.functional.binary_cross_entropy(net(x), y)
+    opt.zero_grad(); loss.backward(); opt.step()
+""",
+    ),
+    Broken(
+        "thread: parameters re-created by to-double replaced",
+        5,
+        "stale-optimizer",
+        """
+import torch
+import torch.nn as nn
+torch.manual_seed(0)
+net = nn.Linear(3, 1)
+opt = torch.optim.SGD(net.parameters(), lr=0.1)
+net.weight = nn.Parameter(net.weight.detach().clone() * 0.5)  #!
+x = torch.randn(16, 3); y = x.sum(1, keepdim=True)
+for i in range(4):
+    loss = nn.functional.mse_loss(net(x), y)
+    opt.zero_grad(); loss.backward(); opt.step()
+""",
+    ),
+    Broken(
+        "thread: momentum buffer of graph: loss appended with tuple",
+        6,
+        "graph-grows",
+        """
+import torch
+import torch.nn as nn
+from collections import deque
+torch.manual_seed(0)
+net = nn.Linear(3, 1)
+opt = torch.optim.SGD(net.parameters(), lr=0.1)
+recent = deque(maxlen=100)
+for i in range(5):
+    x = torch.randn(8, 3)
+    loss = (net(x) - x.sum(1, keepdim=True)).pow(2).mean()
+    opt.zero_grad(); loss.backward(); opt.step()
+    recent.append((i, loss))  #!
+""",
+    ),
+    Broken(
+        "thread: in-place add to leaf that requires grad",
+        6,
+        "in-place",
+        """
+import torch
+w = torch.randn(3, requires_grad=True)
+x = torch.randn(5, 3)
+loss = (x @ w).pow(2).mean()
+loss.backward()
+w -= 0.1 * w.grad  #!
+""",
+    ),
+    Broken(
+        "thread: test permuted separately",
+        7,
+        "shuffled-apart",
+        """
+import torch
+import torch.nn as nn
+torch.manual_seed(0)
+x = torch.randn(40, 3); y = x.sum(1, keepdim=True)
+net = nn.Linear(3, 1)
+opt = torch.optim.SGD(net.parameters(), lr=0.05)
+for ep in range(3):
+    for i in range(0, 40, 10):
+        xb = x[torch.randperm(40)][i:i + 10]  #!
+        yb = y[torch.randperm(40)][i:i + 10]  #!
+        loss = (net(xb) - yb).pow(2).mean()
+        opt.zero_grad(); loss.backward(); opt.step()
+""",
+    ),
+    Broken(
+        "thread: list comprehension of the same Linear ModuleList",
+        7,
+        "used-twice",
+        """
+import torch
+import torch.nn as nn
+torch.manual_seed(0)
+class Heads(nn.Module):
+    def __init__(self, n=3):
+        super().__init__()
+        head = nn.Linear(4, 4)
+        self.heads = nn.ModuleList()
+        for _ in range(n):
+            self.heads.append(head)  #!
+        self.out = nn.Linear(12, 2)
+    def forward(self, x):
+        return self.out(torch.cat([torch.relu(h(x)) for h in self.heads], 1))
+m = Heads()
+opt = torch.optim.Adam(m.parameters())
+x, y = torch.randn(10, 4), torch.randint(0, 2, (10,))
+for i in range(3):
+    loss = nn.functional.cross_entropy(m(x), y)
+    opt.zero_grad(); loss.backward(); opt.step()
+""",
+    ),
 ]
 
 HEALTHY = [
@@ -588,6 +879,98 @@ for i in range(4):
     z1, z2 = f(X + 0.1 * torch.randn_like(X)), f(X + 0.1 * torch.randn_like(X))
     loss = D(h(z1), z2) / 2 + D(h(z2), z1) / 2
     opt.zero_grad(); loss.backward(); opt.step()
+""",
+    ),
+    Healthy(
+        "thread: soft actor critic like entropy",
+        """
+import torch
+import torch.nn as nn
+torch.manual_seed(0)
+pi = nn.Linear(4, 3); q = nn.Linear(4, 3)
+op, oq = torch.optim.Adam(pi.parameters()), torch.optim.Adam(q.parameters())
+for it in range(4):
+    s, r = torch.randn(16, 4), torch.randn(16)
+    a = torch.randint(0, 3, (16, 1))
+    lq = (q(s).gather(1, a).squeeze(1) - r).pow(2).mean()
+    oq.zero_grad(); lq.backward(); oq.step()
+    lp = torch.log_softmax(pi(s), -1)
+    loss = (lp.exp() * (0.2 * lp - q(s).detach())).sum(1).mean()
+    op.zero_grad(); loss.backward(); op.step()
+""",
+    ),
+    Healthy(
+        "thread: numpy permutation of both",
+        """
+import numpy as np
+import torch
+import torch.nn as nn
+torch.manual_seed(0)
+rng = np.random.default_rng(0)
+X = rng.normal(size=(40, 3)).astype("float32")
+Y = (X.sum(1) > 0).astype("int64")
+net = nn.Linear(3, 2)
+opt = torch.optim.Adam(net.parameters(), lr=1e-2)
+for ep in range(3):
+    order = rng.permutation(len(X))
+    for i in range(0, 40, 10):
+        idx = order[i:i + 10]
+        xb, yb = torch.from_numpy(X[idx]), torch.from_numpy(Y[idx])
+        loss = nn.functional.cross_entropy(net(xb), yb)
+        opt.zero_grad(); loss.backward(); opt.step()
+""",
+    ),
+    Healthy(
+        "thread: minimax adversarial training with minus",
+        """
+import torch
+import torch.nn as nn
+torch.manual_seed(0)
+feat, cls, adv = nn.Linear(4, 6), nn.Linear(6, 2), nn.Linear(6, 2)
+o1 = torch.optim.SGD([*feat.parameters(), *cls.parameters()], lr=0.05); o2 = torch.optim.SGD(adv.parameters(), lr=0.05)
+x, y, d = torch.randn(20, 4), torch.randint(0, 2, (20,)), torch.randint(0, 2, (20,))
+ce = nn.functional.cross_entropy
+for i in range(4):
+    o2.zero_grad(); ce(adv(feat(x).detach()), d).backward(); o2.step()
+    h = feat(x)
+    loss = ce(cls(h), y) - 0.1 * ce(adv(h), d)
+    o1.zero_grad(); loss.backward(); o1.step()
+""",
+    ),
+    Healthy(
+        "thread: best checkpoint with deepcopy",
+        """
+import copy
+import torch
+import torch.nn as nn
+torch.manual_seed(0)
+net = nn.Linear(4, 1)
+opt = torch.optim.SGD(net.parameters(), lr=0.1)
+best, state = 1e9, None
+for i in range(6):
+    x = torch.randn(8, 4)
+    loss = (net(x) - x.sum(1, keepdim=True)).pow(2).mean()
+    opt.zero_grad(); loss.backward(); opt.step()
+    if loss.item() < best:
+        best, state = loss.item(), copy.deepcopy(net.state_dict())
+net.load_state_dict(state)
+""",
+    ),
+    Healthy(
+        "thread: ensemble of three",
+        """
+import torch
+import torch.nn as nn
+torch.manual_seed(0)
+x = torch.randn(30, 3); y = x.sum(1, keepdim=True)
+nets = [nn.Sequential(nn.Linear(3, 8), nn.Tanh(), nn.Linear(8, 1)) for _ in range(3)]
+for net in nets:
+    opt = torch.optim.Adam(net.parameters(), lr=1e-2)
+    for _ in range(4):
+        loss = nn.functional.mse_loss(net(x), y)
+        opt.zero_grad(); loss.backward(); opt.step()
+with torch.no_grad():
+    print(torch.stack([net(x) for net in nets]).mean(0).shape)
 """,
     ),
 ]

@@ -61,7 +61,7 @@ def _shapes(seen: Observation) -> Iterator[Finding]:
             if whole is None or not (a.requires_grad or b.requires_grad):
                 continue
             sure = op.name in LOSSES
-            if not (sure or (op.name in DIFFERENCES and _compared(seen, op.outputs[0]) and not _pairwise(seen, a, b))):
+            if not (sure or (op.name in DIFFERENCES and compared(seen, op.outputs[0]) and not _pairwise(seen, a, b))):
                 continue
             told.add(op.line)
             rows = max(a.shape[0], b.shape[0])
@@ -95,7 +95,7 @@ def _pairwise(seen: Observation, a: Seen, b: Seen) -> bool:
     return any(seen.values[nr].leaf is None and seen.values[nr].requires_grad for nr in shared)
 
 
-def _compared(seen: Observation, nr: int) -> bool:
+def compared(seen: Observation, nr: int) -> bool:
     """Whether a difference is squared or taken as a magnitude, and averaged into the loss."""
     users = [op for op in seen.ops if nr in op.inputs]
     shrinks = {

@@ -9,6 +9,7 @@ from viz.diagnosis.finding import Finding
 from viz.diagnosis.observation import Observation, Ran, Seen, Through
 
 SECOND = "backward through the graph a second time"
+LEAF_WRITTEN = "used in an in-place operation"
 WRITTEN = "modified by an inplace operation"
 
 
@@ -172,6 +173,9 @@ def _second(seen: Observation) -> Iterator[Finding]:
         )
     ]
     first = before[-1]
+    if (use := _thrown_away(seen, first, failed, shared)) is not None:
+        yield _left_attached(seen, use, max(shared), first, failed)
+        return
     if first.line != failed.line and not any(
         m.kind in ("step", "update") and first.order < m.order < failed.order for m in seen.moments
     ):
@@ -209,6 +213,23 @@ def _not_to_learn(seen: Observation, nr: int, first: Through, failed: Through, s
     return next((op for op in seen.ops if nr in op.inputs and set(op.outputs) & own), None)
 
 
+def _thrown_away(seen: Observation, first: Through, failed: Through, shared: set[int]) -> Ran | None:
+    """The op that took a shared value into the first pass, whose gradients for all behind it were set back at once."""
+    zero = next(
+        (m for m in seen.moments if m.kind == "zero" and first.order < m.order < failed.order and m.who >= 0), None
+    )
+    if zero is None or first.nr not in zero.thrown:
+        return None
+    top = max(shared)
+    behind = {
+        leaf for one in seen.above([top]) if (leaf := seen.values[one].leaf) is not None and seen.leaves[leaf].held
+    }
+    if not behind or not behind <= set(seen.optimizers[zero.who].leaves) or not behind & set(first.got):
+        return None
+    own = seen.behind(first) - shared
+    return next((op for op in seen.ops if top in op.inputs and set(op.outputs) & own), None)
+
+
 def _left_attached(seen: Observation, use: Ran, nr: int, first: Through, failed: Through) -> Finding:
     """A generator's picture given to the discriminator's own loss with its history."""
     line = use.stack[-len(first.stack)] if 0 < len(first.stack) <= len(use.stack) else use.line
@@ -216,8 +237,8 @@ def _left_attached(seen: Observation, use: Ran, nr: int, first: Through, failed:
     change = (code, code.replace(f"({name})", f"({name}.detach())")) if code.count(f"({name})") == 1 else None
     return Finding(
         "second-backward", line, True,
-        f"Line {line}, `{code}`, takes {name} with its history into the loss of line {first.line}, whose step does "
-        f"not change what made {name}. That pass freed what the nodes had saved, and line {failed.line} needs it.",
+        f"Line {line}, `{code}`, takes {name} with its history into the loss of line {first.line}, which is not meant to "
+        f"change what made {name}. That pass freed what the nodes had saved, and line {failed.line} needs it.",
         f"Pass it on without its history there: `{name}.detach()`.", [name] if seen.values[nr].name else [],
         [line or 0, first.line or 0, failed.line or 0, seen.values[nr].line or 0], 6, change,
         path=[nr, *use.outputs[:1]], cut=nr, share=1.0, explains_error=True,
@@ -241,6 +262,15 @@ def _in_one_step(seen: Observation, first: Through, failed: Through, shared: set
 
 def _written(seen: Observation) -> Iterator[Finding]:
     """backward() met a saved tensor that had been written to: which write it was."""
+    if seen.error is not None and LEAF_WRITTEN in seen.error["message"] and seen.error["line"]:
+        line = seen.error["line"]
+        code = seen.places.code(line)
+        yield Finding(
+            "in-place", line, True,
+            f"Line {line}, `{code}`, writes into a leaf that requires grad, and autograd records: the value before would be lost.",
+            "Write under no_grad, as an optimiser does: `with T.no_grad(): …`; or into a clone() of it.", [], [line], 6, share=1.0, explains_error=True,
+        )  # fmt: skip
+        return
     failed = next((each for each in seen.passes if WRITTEN in each.raised), None)
     if failed is None:
         return

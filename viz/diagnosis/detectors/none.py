@@ -325,8 +325,8 @@ def _unused(seen: Observation, unused: list[Leaf], trained: int) -> Iterator[Fin
     for holder, leaves in groups.items():
         names = seen.called(leaf.nr for leaf in leaves)
         part = seen.parts[holder] if holder is not None else None
-        if part is not None and not any(leaf.held for leaf in leaves) and not _took_part(seen, part):
-            continue  # a model of an earlier cell, which this program does not touch
+        if part is not None and not any(leaf.held for leaf in leaves) and not _was_called(seen, part):
+            continue  # a model of an earlier cell, or one that others are copied from
         attribute = (part.path if part else names[0]).rpartition(".")[2]
         asleep = [line for line in seen.places.where_read(attribute) if line not in ran and attribute]
         asleep = [line for line in asleep if "parameters" not in seen.places.code(line)]
@@ -346,12 +346,12 @@ def _unused(seen: Observation, unused: list[Leaf], trained: int) -> Iterator[Fin
         )  # fmt: skip
 
 
-def _took_part(seen: Observation, part: Part) -> bool:
-    """Whether a module was made or called in this run, or one that it is in was."""
+def _was_called(seen: Observation, part: Part) -> bool:
+    """Whether a module was called in this run, or one that it is in was."""
     around, found = [part], {part.nr}
     while around:
         one = around.pop()
-        if one.called or one.line is not None:
+        if one.called:
             return True
         fresh = set(one.parents) - found
         found |= fresh
@@ -396,6 +396,7 @@ def _unregistered(seen: Observation) -> Iterator[Finding]:
     if not seen.optimizers:
         return
     yield from _listed_parameters(seen)
+    yield from _plain_attributes(seen)
     for part in seen.parts:
         if part.registered:
             continue
@@ -434,4 +435,31 @@ def _listed_parameters(seen: Observation) -> Iterator[Finding]:
             f"Line {line}, `{seen.places.code(line)}`, keeps parameters in a plain list, which parameters() does not look into. "
             f"{listed(names)} got gradients, but no optimiser holds them: they never change.",
             f"Keep them in nn.ParameterList: `self.{attribute} = T.nn.ParameterList([…])`.", names, [line], 1, share=1.0,
+        )  # fmt: skip
+
+
+def _plain_attributes(seen: Observation) -> Iterator[Finding]:
+    """A tensor that learns and is an attribute of a module, and no Parameter."""
+    modules = {part.path for part in seen.parts if part.path}
+    for leaf in seen.leaves:
+        owner, _, attribute = leaf.name.rpartition(".")
+        passes = {nr for nr, _ in leaf.gradients}
+        if (
+            leaf.parameter
+            or leaf.held
+            or leaf.writes
+            or len(passes) < 2
+            or owner not in modules | {""}
+            or not attribute
+        ):
+            continue
+        line = seen.places.where_given(f"self.{attribute}")
+        if line is None:
+            continue
+        code = seen.places.code(line)
+        yield Finding(
+            "unregistered", line, True,
+            f"Line {line}, `{code}`, makes a tensor that learns and is no Parameter: parameters() leaves it out. {leaf.name} got gradients in "
+            f"{len(passes)} backward passes, and no optimiser holds it: it never changes.",
+            f"Make it a Parameter: `self.{attribute} = T.nn.Parameter(…)`.", [leaf.name], [line], 1, share=1.0,
         )  # fmt: skip

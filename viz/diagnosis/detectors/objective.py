@@ -8,6 +8,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from viz.diagnosis.detectors.comparing import compared
 from viz.diagnosis.finding import Finding, number
 from viz.diagnosis.observation import Observation, Ran, Seen, Through
 
@@ -320,15 +321,29 @@ def _asked_for(seen: Observation, each: Through) -> int | None:
     return op.stack[-len(each.stack)] if 0 < len(each.stack) <= len(op.stack) else op.line
 
 
+def _compared_sides(seen: Observation) -> Iterator[tuple[Ran, int, int]]:
+    """Each op that holds answers against labels: a loss, or a difference that is squared or taken as a magnitude."""
+    for op in seen.ops:
+        if len(op.inputs) < 2 or not op.recorded:
+            continue
+        a, b = op.inputs[:2]
+        if op.name in TARGETED:
+            yield op, a, b
+        elif (
+            op.name in MINUS
+            and seen.values[a].requires_grad != seen.values[b].requires_grad
+            and compared(seen, op.outputs[0])
+        ):
+            yield (op, a, b) if seen.values[a].requires_grad else (op, b, a)
+
+
 def _pairs(seen: Observation) -> Iterator[Finding]:
     """Inputs and their labels, each taken in a random order of its own."""
     shuffles = {nr for op in seen.ops if op.name == "randperm" for nr in op.outputs}
     if not shuffles:
         return
-    for op in seen.ops:
-        if op.name not in TARGETED or len(op.inputs) < 2 or not op.recorded:
-            continue
-        answers, labels = (_orders(seen, nr, shuffles) for nr in op.inputs[:2])
+    for op, *sides in _compared_sides(seen):
+        answers, labels = (_orders(seen, nr, shuffles) for nr in sides)
         if answers is None or labels is None or len(answers) > 1 or len(labels) > 1 or not (answers or labels):
             continue
         if set(answers) == set(labels):
@@ -369,10 +384,8 @@ def _orders(seen: Observation, nr: int, shuffles: set[int]) -> dict[int, Ran] | 
 
 def _rows(seen: Observation) -> Iterator[Finding]:
     """Rows that were taken one by one, as a loader does: other ones of the labels than of the inputs."""
-    for op in seen.ops:
-        if op.name not in TARGETED or len(op.inputs) < 2 or not op.recorded:
-            continue
-        answers, labels = (_taken(seen, nr) for nr in op.inputs[:2])
+    for op, *sides in _compared_sides(seen):
+        answers, labels = (_taken(seen, nr) for nr in sides)
         if len(answers) != 1 or len(labels) != 1 or set(answers) == set(labels):
             continue
         (a, given), (b, wanted) = next(iter(answers.items())), next(iter(labels.items()))
@@ -414,10 +427,8 @@ def _outside_shuffles(seen: Observation) -> Iterator[Finding]:
     if not seen.shuffles:
         return
     carried = {line: seen.places.carried(line) for line in dict.fromkeys(seen.shuffles)}
-    for op in seen.ops:
-        if op.name not in TARGETED or len(op.inputs) < 2 or not op.recorded:
-            continue
-        answers, labels = (_data_names(seen, nr) for nr in op.inputs[:2])
+    for op, *sides in _compared_sides(seen):
+        answers, labels = (_data_names(seen, nr) for nr in sides)
         for line, names in carried.items():
             if not answers or not labels or bool(answers & names) == bool(labels & names):
                 continue

@@ -38,11 +38,18 @@ def _held(seen: Observation) -> Iterator[Finding]:
         and leaf.gradients
         and not any(write.kind == "update" for write in leaf.writes)
     ]
-    idle = [leaf for leaf in seen.leaves if leaf.held and not leaf.used and leaf.requires_grad]
+    idle = [
+        leaf
+        for leaf in seen.leaves
+        if leaf.held
+        and leaf.requires_grad
+        and not leaf.gradients
+        and not any(seen.ops[nr].recorded for nr in leaf.used_by)
+    ]
     stale = [leaf for leaf in lost if _replaced(seen, leaf, idle)]
     if stale:
         part = seen.parts[stale[0].holder] if stale[0].holder is not None else None
-        line = part.line if part is not None else stale[0].line
+        line = seen.places.where_given(stale[0].name) or (part.line if part is not None else stale[0].line)
         made = seen.optimizers[0].line
         names = seen.called(leaf.nr for leaf in stale)
         yield Finding(

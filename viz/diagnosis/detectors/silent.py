@@ -6,7 +6,7 @@ import itertools
 from collections.abc import Iterator
 
 from viz.diagnosis.finding import Finding, listed, number
-from viz.diagnosis.observation import FunctionCheck, Held, Observation, Part, Ran, Seen
+from viz.diagnosis.observation import FunctionCheck, Held, Observation, Part, Ran, Seen, Through
 
 KEEPS_NOTHING = {
     "add", "__add__", "sub", "__sub__", "sum", "mean", "view", "reshape", "neg", "__neg__", "cat", "stack", "squeeze", "unsqueeze",
@@ -64,6 +64,9 @@ def _data_writes(seen: Observation) -> Iterator[Finding]:
         if source is None:
             continue
         values = {source.nr} if source.leaf is None else set(seen.leaves[source.leaf].values)
+        for value in seen.values:  # views of it, such as w.t()
+            if value.base in values and value.requires_grad:
+                values.add(value.nr)
         for each in seen.passes:
             if each.ops <= op.nr or not each.done:
                 continue
@@ -295,7 +298,10 @@ def _repeated(seen: Observation) -> Iterator[Finding]:
             continue
         holder = next((one for one in (seen.parts[nr] for nr in part.parents) if one.line is not None), None)
         line = part.line if holder is None or seen.places.multiplies_a_list(part.line) else holder.line
-        if not seen.places.repeats(line):
+        if holder is not None and not seen.places.repeats(line):
+            added = seen.places.where_called(f"self.{holder.path.rpartition('.')[2]}", "append")
+            line = added if seen.places.loops(added) else line
+        if not (seen.places.repeats(line) or seen.places.loops(line)):
             continue  # one by one, and by name: weights are shared on purpose
         code = seen.places.code(line)
         yield Finding(
@@ -320,6 +326,9 @@ def _unseeded(seen: Observation) -> Iterator[Finding]:
             runs.setdefault(held.line, []).append(held)
     for line, found in runs.items():
         first, second = found[0], found[-1]
+        turns = [m.who for m in seen.moments if m.kind == "step" and m.who in (first.nr, second.nr)]
+        if turns != sorted(turns):
+            continue  # two parts of one training, which take their steps in turn
         compared = first.rate != second.rate or first.stack[-1:] != second.stack[-1:]
         compared = compared or (_same_data(seen, first, second) and not _both_used(seen, first, second))
         shapes = [[seen.leaves[nr].shape for nr in held.leaves] for held in (first, second)]
@@ -331,7 +340,7 @@ def _unseeded(seen: Observation) -> Iterator[Finding]:
         seeds = [moment for moment in seen.moments if moment.kind == "seed" and moment.order > began[0].order]
         if seeds:
             continue
-        maker = seen.leaves[first.leaves[0]].line or line
+        maker = _drawn(seen, first, second, began[1]) or seen.leaves[first.leaves[0]].line or line
         code = seen.places.code(maker)
         yield Finding(
             "unseeded", maker, False,
@@ -344,14 +353,36 @@ def _unseeded(seen: Observation) -> Iterator[Finding]:
         return
 
 
+def _drawn(seen: Observation, first: Held, second: Held, begun: Through) -> int | None:
+    """Where two runs begin with the same weights: the line that drew the data, or their order, for the second."""
+    begins = [_first_taken(seen, held, of_leaf=True) for held in (first, second)]
+    if not begins[0] or begins[0] != begins[1]:
+        return None
+    loaders = [one for one in seen.places.where_made("DataLoader") if "shuffle=True" in seen.places.code(one)]
+    if loaders:
+        return loaders[-1]
+    drawn = [
+        op
+        for op in seen.ops[: begun.ops]
+        if op.name in ("randperm", "randn", "rand", "randint", "randn_like", "rand_like")
+    ]
+    orders = [op for op in drawn if op.name == "randperm"]
+    return (orders or drawn)[-1].line if drawn else None
+
+
 def _same_data(seen: Observation, *runs: Held) -> bool:
     """Whether the first thing that each run computes with is the same data: folds have each their own."""
-    begun = []
-    for held in runs:
-        first = next((seen.ops[nr] for nr in seen.leaves[held.leaves[0]].used_by if seen.ops[nr].recorded), None)
-        given = [seen.values[nr] for nr in first.inputs if seen.values[nr].leaf is None] if first is not None else []
-        begun.append([(value.shape, value.peak, value.low) for value in given])
+    begun = [_first_taken(seen, held, of_leaf=False) for held in runs]
     return bool(begun[0]) and begun[0] == begun[-1]
+
+
+def _first_taken(
+    seen: Observation, held: Held, of_leaf: bool
+) -> list[tuple[tuple[int, ...], float | None, float | None]]:
+    """The size of what the first recorded op of a run's first parameter takes: the parameters, or the data."""
+    first = next((seen.ops[nr] for nr in seen.leaves[held.leaves[0]].used_by if seen.ops[nr].recorded), None)
+    taken = (seen.values[nr] for nr in (first.inputs if first is not None else ()))
+    return [(value.shape, value.peak, value.low) for value in taken if (value.leaf is not None) == of_leaf]
 
 
 def _both_used(seen: Observation, *runs: Held) -> bool:

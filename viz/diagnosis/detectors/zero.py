@@ -25,6 +25,7 @@ RELUS = {"relu", "relu_", "relu6", "threshold", "hardtanh", "hardswish", "hardsi
 CLAMPS = {"clamp", "clip", "clamp_", "clamp_min", "clamp_max", "minimum", "maximum", "hardtanh"}
 SQUASHES = {"sigmoid", "tanh", "softmax", "log_softmax", "sigmoid_", "tanh_", "erf", "softmin", "logsigmoid"}
 BOUNDED = {"sigmoid", "tanh", "sigmoid_", "tanh_"}
+LOST = 1e-20  # a gradient below which what follows is 0 for want of digits: it vanished before
 FAR_OUT = 20.0  # an input at which a sigmoid or tanh is flat in single precision
 ONE_OF_ALL = 0.999  # a share that a softmax gives to one, and next to nothing to the others
 HARDLY = 0.02  # of a gradient: the most that a nearly saturated op lets pass
@@ -52,10 +53,20 @@ CHOICES = {
     "gather",
     "index_select",
     "__getitem__",
-    "max_pool2d",
     "max_pool1d",
+    "max_pool2d",
+    "max_pool3d",
+    "adaptive_max_pool1d",
+    "adaptive_max_pool2d",
+    "max",
+    "min",
+    "amax",
+    "amin",
+    "topk",
     "dropout",
 }
+JOINS = {"cat", "concat", "concatenate", "stack", "pad", "hstack", "vstack"}
+SATURATING = 4.0  # an input from which on a sigmoid, tanh or softmax can pass nothing at all
 LAYERS = {
     "linear",
     "matmul",
@@ -64,6 +75,8 @@ LAYERS = {
     "addmm",
     "__rmatmul__",
     "einsum",
+    "conv1d",
+    "conv2d",
 }  # where a row, or a column, is a unit
 CLASS_LOSSES = {"cross_entropy", "cross_entropy_loss"}
 TURNS = {
@@ -136,7 +149,7 @@ def _cause(seen: Observation, each: Through, leaf: Leaf) -> Finding | None:
             got = arrived.get(before.nr)
             now = arrived.get(nr, 0.0 if nr in values else None)
             op = seen.maker(before)
-            if got and now == 0 and op is not None:
+            if got and now == 0 and op is not None and (got > LOST or arrived.get(root) == got):
                 return _of_op(seen, op, before, seen.values[nr], chain)
             before = seen.values[nr]
         first = arrived.get(root)
@@ -151,7 +164,10 @@ def _of_op(seen: Observation, op: Ran, out: Seen, given: Seen, chain: list[int])
     code = f"Line {op.line}, `{seen.places.code(op.line)}`:"
     path = chain[::-1]
     lines = [op.line or 0]
-    line, certain = op.line, False
+    line, certain = layer_line(seen, op), False
+    chooser = _chooser(seen, op, out, chain)
+    if line != op.line:
+        code, lines = f"Line {line}, `{seen.places.code(line)}`:", [line or 0, *lines]
     if op.name in FLAT:
         kind, certain = "flat", True
         text = f"{code} `{op.name}` is flat: its slope is 0 everywhere, so no gradient passes."
@@ -174,7 +190,7 @@ def _of_op(seen: Observation, op: Ran, out: Seen, given: Seen, chain: list[int])
         if writer:
             line, lines = writer, [writer, *lines]
             text += f" Its input comes from what line {writer}, `{seen.places.code(writer)}`, wrote."
-    elif op.name in SQUASHES:
+    elif op.name in SQUASHES and (given.peak is None or given.peak > SATURATING):
         kind = "saturated"
         text = f"{code} `{op.name}` is saturated: its input reaches {number(given.peak or 0)} in size, where its slope is 0."
         fix = "Scale the inputs to about 1 (subtract the mean, divide by the deviation), or make the weights smaller."
@@ -190,6 +206,14 @@ def _of_op(seen: Observation, op: Ran, out: Seen, given: Seen, chain: list[int])
             kind = "equal-units"
             text += " Its own gradient is 0 too, so it stays as it is: layers that begin at the same constant learn nothing."
             fix = "Begin with random numbers, as layers do by themselves; a constant is for biases only."
+    elif chooser is not None:
+        kind = "times-zero"
+        line, lines = layer_line(seen, chooser), [chooser.line or 0, op.line or 0]
+        text = (
+            f"Line {line}, `{seen.places.code(line)}`: `{chooser.name}` chooses nothing of {given.name or 'what line ' + str(given.line) + ' computes'}, "
+            f"which `{op.name}` in line {op.line} put beside larger numbers: no gradient passes."
+        )
+        fix = "Look at what stands beside it: padding must never win, so fill with -inf for a maximum."
     elif op.name in CHOICES:
         kind = "times-zero"
         text = f"{code} `{op.name}` selects nothing from its input: no gradient passes."
@@ -207,6 +231,15 @@ def _of_op(seen: Observation, op: Ran, out: Seen, given: Seen, chain: list[int])
         text = f"{code} `{op.name}` received a gradient and passed on only zeros."
         fix = "Look at its inputs: the function is flat there."
     return Finding(kind, line, certain, text, fix, [], lines, 2, where=op.where, path=path, cut=out.nr)
+
+
+def _chooser(seen: Observation, op: Ran, out: Seen, chain: list[int]) -> Ran | None:
+    """The op that takes some of what `op` put together, and leaves out all of the part that a gradient is missing for."""
+    if op.name not in JOINS:
+        return None
+    place = chain.index(out.nr)
+    later = (seen.maker(seen.values[nr]) for nr in reversed(chain[:place]))
+    return next((one for one in later if one is not None and one.name in CHOICES), None)
 
 
 def _one_class(op: Ran, out: Seen) -> bool:
@@ -313,7 +346,7 @@ def _nearly_flat(seen: Observation) -> Iterator[Finding]:
             if choosing and (out.peak or 0.0) < ONE_OF_ALL:
                 continue
             if out.grad and given.grad is not None and (given.peak or 0.0) > FAR_OUT:
-                lines.setdefault(op.line, []).append((op, given.grad / out.grad, given.peak or 0.0))
+                lines.setdefault(layer_line(seen, op), []).append((op, given.grad / out.grad, given.peak or 0.0))
     for line, found in lines.items():
         shares = sorted(share for _, share, _ in found)
         op, _, peak = found[-1]

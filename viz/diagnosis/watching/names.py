@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import deque
 from types import FrameType, FunctionType
 from typing import Any
 
@@ -105,7 +106,7 @@ class Names:
         """Note which variables keep values of earlier steps, with their graphs."""
         seen = self.watch.seen
         for name, thing in list(variables.items()):
-            if name.startswith("__") or not isinstance(thing, (list, tuple, dict, set)):
+            if name.startswith("__") or not isinstance(thing, (list, tuple, dict, set, deque)):
                 continue
             if any(name == known for known, _, _ in seen.kept):
                 continue
@@ -114,7 +115,7 @@ class Names:
                 continue
             kept = [
                 tensor
-                for tensor in self.watch.tensors([list(thing) if isinstance(thing, set) else thing])
+                for tensor in self.watch.tensors([list(thing) if isinstance(thing, (set, deque)) else thing])
                 if tensor.requires_grad and not tensor.is_leaf
             ]
             nrs = [nr for tensor in kept if (nr := self.values.known(tensor)) is not None]

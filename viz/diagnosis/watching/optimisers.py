@@ -243,7 +243,7 @@ class Optimisers:
             leaf = seen.leaves[nr]
             leaf.writes.append(Write("step", "step", line, len(seen.passes), order, far / large if large else None))
             leaf.size = large
-            if len(p.shape) == 2 and p.shape[0] > 1 and p.numel() <= LARGEST_ROWS:
+            if len(p.shape) >= 2 and p.shape[0] > 1 and p.numel() <= LARGEST_ROWS:
                 array = self.watch.engine.array(p)
                 leaf.equal_rows.append(bool((array == array[:1]).all()))
         return furthest / largest if largest else None
