@@ -618,6 +618,16 @@ r = T.nn.RNN(2, 3, 2, 'relu'); l = T.nn.LSTM(2, 4, bidirectional=True, proj_size
 sd = T.nn.Sequential(T.nn.BatchNorm1d(2), T.nn.Linear(2, 2)).state_dict(); out = dict(sd._metadata), T.nn.Sequential(T.nn.BatchNorm1d(2), T.nn.Linear(2, 2)).load_state_dict({k: v for k, v in sd.items() if 'tracked' not in k})
 sd = T.nn.Sequential(T.nn.BatchNorm1d(2)).state_dict(); del sd['0.num_batches_tracked']; T.nn.Sequential(T.nn.BatchNorm1d(2)).load_state_dict(sd)
 m = T.nn.Sequential(T.nn.Linear(2, 3)); m.load_state_dict({'0.weight': T.ones(2, 2), '0.x': T.ones(1), 'y.z': T.ones(1), '0.bias.q': T.ones(1)})
+D = T.distributions; out = [str(d.support) for d in (D.Normal(0., 1.), D.Uniform(0., 2.), D.Categorical(T.ones(3)), D.Bernoulli(T.tensor(.5)), D.TransformedDistribution(D.Normal(0., 1.), [D.transforms.TanhTransform()]), D.Independent(D.Normal(T.zeros(2), 1.), 1), D.MultivariateNormal(T.zeros(2), T.eye(2)), D.Dirichlet(T.ones(2)), D.Beta(1., 1.), D.LogNormal(0., 1.), D.OneHotCategorical(T.ones(3)), D.Poisson(1.), D.Gamma(1., 1.), D.Pareto(1., 1.), D.Multinomial(3, T.ones(2)))]
+D = T.distributions; T.manual_seed(0); out = [(d.sample((2,)), d.batch_shape, d.event_shape) for d in (D.Normal(0., 1.).expand([3]), D.Categorical(logits=T.ones(3)).expand((2,)), D.Independent(D.Normal(T.zeros(2), 1.), 1).expand((4,)), D.MultivariateNormal(T.zeros(2), T.eye(2)).expand((3,)), D.OneHotCategorical(T.ones(3)).expand((2,)), D.LogNormal(0., 1.).expand((2,)))]
+T.distributions.Normal(T.tensor([0., 1.]), T.tensor([1., -1.]))
+T.distributions.Categorical(T.tensor([-1., 2.]))
+T.distributions.Categorical(logits=T.tensor([float('nan'), 2.]))
+D = T.distributions; D.Normal(0., 1.)._validate_sample(T.tensor(float('nan')))
+D = T.distributions; out = D.Normal(T.tensor([0.]), T.tensor([-1.]), validate_args=False).scale, D.Categorical(T.ones(2, 3)).param_shape, D.Categorical(T.ones(2, 3)).mean, str(D.Normal.arg_constraints), D.StudentT(T.tensor([1., 1.5, 3.])).mean, D.StudentT(T.tensor([1., 1.5, 3.])).variance, D.Cauchy(0., 1.).mean
+u = T.distributions.utils; c = T.distributions.constraints; e = T.eye(2); out = u.broadcast_all(T.ones(2), 3), u.broadcast_all(1., T.ones(2, dtype=T.float64)), u.probs_to_logits(T.tensor([.2, .8])), u.logits_to_probs(T.tensor([.2, .8]), True), u.clamp_probs(T.tensor([0., 1.])), [k.check(e) for k in (c.positive_definite, c.one_hot, c.lower_cholesky, c.symmetric)], c.is_dependent(c.dependent)
+E = type('E', (T.distributions.Distribution,), {'arg_constraints': {'rate': T.distributions.constraints.positive}, 'support': T.distributions.constraints.nonnegative, '__init__': lambda self, rate: (self.__dict__.update(rate=rate), T.distributions.Distribution.__init__(self, rate.shape))[0] and None, 'log_prob': lambda self, v: (self._validate_sample(v), self.rate.log() - self.rate * v)[1]}); out = E(T.ones(2)).log_prob(T.ones(2)); E(T.tensor([-1.]))
+T.manual_seed(0); T.autograd.gradgradcheck(lambda a, b: (a * b, a.sum()), (T.ones(3, dtype=T.float64, requires_grad=True), T.ones(3, dtype=T.float64, requires_grad=True))); out = T.rand(2)
 """
 
 FORMS = {

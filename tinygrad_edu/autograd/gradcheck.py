@@ -146,8 +146,7 @@ def gradgradcheck(
     arguments = _as_tuple(inputs)
     if grad_outputs is None:
         outputs = [o for o in _as_tuple(func(*arguments)) if o.requires_grad]
-        random = np.random.default_rng(0)
-        directions = tuple(_random_gradient(o, random, gen_non_contig_grad_outputs) for o in outputs)
+        directions = tuple(_random_gradient(o, gen_non_contig_grad_outputs) for o in outputs)
     else:
         directions = _as_tuple(grad_outputs)
     # Forward mode hands in tensors that have lost the flag: it is set again inside.
@@ -195,13 +194,12 @@ def _as_tuple(x: Any) -> tuple[Any, ...]:
     return tuple(x) if isinstance(x, tuple | list) else (x,)
 
 
-def _random_gradient(output: Tensor, random: np.random.Generator, spread_out: bool) -> Tensor:
-    shape = output._data.shape
-    if spread_out and shape:
-        values = random.uniform(-1, 1, (*shape[:-1], 2 * shape[-1]))[..., ::2]
-    else:
-        values = random.uniform(-1, 1, shape)
-    return wrap(values.astype(output._data.dtype, copy=False)).requires_grad_()
+def _random_gradient(output: Tensor, spread_out: bool) -> Tensor:
+    """Numbers in [-1, 1], drawn from the user's random state as PyTorch draws them."""
+    values = wrap(np.empty_like(output._data, order="C")).uniform_(-1, 1)._data
+    if spread_out and values.ndim:
+        values = np.repeat(values, 2, axis=-1)[..., ::2]
+    return wrap(values).requires_grad_()
 
 
 class _UndefinedGrad(Function):

@@ -5,7 +5,9 @@ Here are those that lessons use: normal, uniform, Bernoulli, categorical. `famil
 
 from __future__ import annotations
 
+import copy
 import math
+import warnings
 from collections.abc import Callable
 from typing import Any
 
@@ -18,6 +20,7 @@ from ..ops import functions as F
 from ..ops import nn_functions
 from ..ops.creation.factories import as_tensor
 from ..tensor import Size, Tensor, wrap
+from . import constraints
 
 __all__ = ["Bernoulli", "Categorical", "Distribution", "Normal", "Uniform", "kl_divergence", "register_kl"]
 
@@ -25,12 +28,72 @@ __all__ = ["Bernoulli", "Categorical", "Distribution", "Normal", "Uniform", "kl_
 class Distribution:
     """The base: `_drawn(shape)` and `log_prob` are what subclasses write."""
 
-    has_rsample = False
+    has_rsample = has_enumerate_support = False
+    arg_constraints: Any = {}  # noqa: RUF012 - replaced, never changed
     _parameters: tuple[str, ...] = ()
     _each: Any = None
+    _validate_args = __debug__
 
     def __init__(self, batch_shape: Any = (), event_shape: Any = (), validate_args: bool | None = None) -> None:
         self.batch_shape, self.event_shape = Size(batch_shape), Size(event_shape)
+        if validate_args is not None:
+            self._validate_args = validate_args
+        if self._validate_args:
+            for name, constraint in self.arg_constraints.items():
+                self._check_parameter(name, constraint)
+
+    def _check_parameter(self, name: str, constraint: Any) -> None:
+        """Raise if a parameter that was given is not what it must be."""
+        value = self.__dict__.get(name, self.__dict__.get(f"_{name}"))
+        if value is None or constraints.is_dependent(constraint) or constraint.check(value).all():
+            return
+        raise ValueError(
+            f"Expected parameter {name} ({type(value).__name__} of shape {tuple(value.shape)}) of distribution {self!r} to "
+            f"satisfy the constraint {constraint!r}, but found invalid values:\n{value}"
+        )
+
+    def _validate_sample(self, value: Any) -> None:
+        """Raise if `value` can be no draw: what `log_prob` of a subclass may begin with.
+
+        Raises:
+            ValueError: it is no tensor, its shape does not fit, or it is not in `support`.
+        """
+        if not isinstance(value, Tensor):
+            raise ValueError("The value argument to log_prob must be a Tensor")
+        start = len(value.shape) - len(self.event_shape)
+        if tuple(value.shape[start:]) != tuple(self.event_shape):
+            raise ValueError(
+                f"The right-most size of value must match event_shape: {value.shape} vs {self.event_shape}."
+            )
+        for i, j in zip(reversed(value.shape), reversed(self.batch_shape + self.event_shape), strict=False):
+            if i != j and 1 not in (i, j):
+                raise ValueError(
+                    f"Value is not broadcastable with batch_shape+event_shape: {value.shape} vs "
+                    f"{self.batch_shape + self.event_shape}."
+                )
+        if not self.support.check(value).all():
+            raise ValueError(
+                f"Expected value argument ({type(value).__name__} of shape {tuple(value.shape)}) to be within the support "
+                f"({self.support!r}) of the distribution {self!r}, but found invalid values:\n{value}"
+            )
+
+    @property
+    def _batch_shape(self) -> Size:
+        return self.batch_shape
+
+    @property
+    def _event_shape(self) -> Size:
+        return self.event_shape
+
+    @property
+    def support(self) -> Any:
+        """Where draws lie."""
+        raise self._missing("support")
+
+    def sample_n(self, n: int) -> Tensor:
+        """`n` draws."""
+        warnings.warn("sample_n(n) will be deprecated. Use .sample((n,)) instead.", FutureWarning, stacklevel=2)
+        return self.sample((n,))
 
     def _extended_shape(self, sample_shape: Any = ()) -> Size:
         """The shape of draws: `sample_shape`, the batch, the event."""
@@ -38,7 +101,8 @@ class Distribution:
 
     @staticmethod
     def set_default_validate_args(value: bool) -> None:
-        """Nothing to do: parameters are always looked at, values never."""
+        """Look at the parameters of distributions to come, or not. Values are not looked at."""
+        Distribution._validate_args = value
 
     def __repr__(self) -> str:
         # With those of the one try that a distribution of many holds.
@@ -73,6 +137,16 @@ class Distribution:
         )
 
     @property
+    def mean(self) -> Any:
+        """The mean of draws."""
+        raise self._missing("mean")
+
+    @property
+    def variance(self) -> Any:
+        """The mean of the squared distance to the mean."""
+        raise self._missing("variance")
+
+    @property
     def mode(self) -> Any:
         """The most likely value."""
         raise self._missing("mode")
@@ -98,8 +172,15 @@ class Distribution:
         raise self._missing("enumerate_support")
 
     def expand(self, batch_shape: Any, _instance: Any = None) -> Any:
-        """The distribution with its parameters expanded: not built."""
-        raise self._missing("expand")
+        """The distribution with its parameters expanded to another batch."""
+        if any(isinstance(part, Distribution) for part in vars(self).values()):
+            raise self._missing("expand")
+        new, before = copy.copy(self), len(self.batch_shape)
+        new.batch_shape = Size(batch_shape)
+        for name, value in vars(self).items():
+            if isinstance(value, Tensor):
+                new.__dict__[name] = value.expand((*new.batch_shape, *value.shape[before:]))
+        return new
 
     def _values(self, count: int, dtype: Any, expand: bool) -> Any:
         values = F["arange"](count, dtype=dtype).view(-1, *(1 for _ in self.batch_shape))
@@ -108,7 +189,7 @@ class Distribution:
     @property
     def stddev(self) -> Any:
         """The root of the variance."""
-        return self.variance.sqrt()  # type: ignore[attr-defined]
+        return self.variance.sqrt()
 
 
 def _together(*parameters: Any) -> Any:
@@ -129,12 +210,12 @@ class Normal(Distribution):
 
     has_rsample = True
     _parameters: tuple[str, ...] = ("loc", "scale")
+    arg_constraints: Any = {"loc": constraints.real, "scale": constraints.positive}  # noqa: RUF012
+    support: Any = constraints.real
 
     def __init__(self, loc: Any, scale: Any, validate_args: bool | None = None) -> None:
         self.loc, self.scale = _together(loc, scale)
-        if not (self.scale._data > 0).all():
-            raise ValueError("Expected parameter scale of distribution Normal to satisfy the constraint GreaterThan(0)")
-        super().__init__(self.loc.shape)
+        super().__init__(self.loc.shape, validate_args=validate_args)
 
     @property
     def mean(self) -> Any:
@@ -184,6 +265,11 @@ class Uniform(Distribution):
         super().__init__(self.low.shape)
 
     @property
+    def support(self) -> Any:
+        """From `low` to `high`."""
+        return constraints.interval(self.low, self.high)
+
+    @property
     def mean(self) -> Any:
         """(low + high)/2"""
         return (self.high + self.low) / 2
@@ -223,12 +309,18 @@ class _ByChance(Distribution):
     """Given by probabilities, or by their logits: the other is computed when it is first asked for."""
 
     _parameters: tuple[str, ...] = ("_probs", "_logits")
+    has_enumerate_support = True
 
-    def __init__(self, probs: Any, logits: Any) -> None:
+    def __init__(self, probs: Any, logits: Any, validate_args: bool | None = None) -> None:
         if (probs is None) == (logits is None):
             raise ValueError("Either `probs` or `logits` must be specified, but not both.")
         self._probs, self._logits = probs, logits
-        super().__init__((logits if probs is None else probs).shape)
+        super().__init__((logits if probs is None else probs).shape, validate_args=validate_args)
+
+    @property
+    def param_shape(self) -> Size:
+        """The shape of what was given."""
+        return (self._logits if self._probs is None else self._probs).shape
 
     def _kept(self, name: str, compute: Callable[[], Any]) -> Any:
         if self.__dict__[name] is None:
@@ -246,9 +338,12 @@ class _ByChance(Distribution):
 class Bernoulli(_ByChance):
     """1 with probability `probs`, else 0."""
 
+    arg_constraints: Any = {"probs": constraints.unit_interval, "logits": constraints.real}  # noqa: RUF012
+    support: Any = constraints.boolean
+
     def __init__(self, probs: Any = None, logits: Any = None, validate_args: bool | None = None) -> None:
         probs, logits = (p if p is None or isinstance(p, Tensor) else as_tensor(float(p)) for p in (probs, logits))
-        super().__init__(probs, logits)
+        super().__init__(probs, logits, validate_args)
 
     @property
     def probs(self) -> Any:
@@ -301,13 +396,30 @@ class Categorical(_ByChance):
         tensor(0.7500)
     """
 
+    arg_constraints: Any = {  # noqa: RUF012
+        "probs": constraints.simplex,
+        "logits": constraints.real_vector,
+    }
+
     def __init__(self, probs: Any = None, logits: Any = None, validate_args: bool | None = None) -> None:
-        super().__init__(probs, logits)
-        self.batch_shape = self.batch_shape[:-1]
         if probs is not None:
-            self._probs = probs / probs.sum(-1, keepdim=True)
-        else:
-            self._logits = logits - logits.logsumexp(dim=-1, keepdim=True)
+            probs = probs / probs.sum(-1, keepdim=True)
+        elif logits is not None:
+            logits = logits - logits.logsumexp(dim=-1, keepdim=True)
+        super().__init__(probs, logits, validate_args)
+        self.batch_shape = self.batch_shape[:-1]
+
+    @property
+    def support(self) -> Any:
+        """The classes."""
+        return constraints.integer_interval(0, self.param_shape[-1] - 1)
+
+    @property
+    def mean(self) -> Any:
+        """nan: classes have no order."""
+        return F["full"](self.batch_shape, math.nan, dtype=self.probs.dtype)
+
+    variance = mean
 
     @property
     def probs(self) -> Any:
@@ -440,6 +552,6 @@ _LATER |= dict.fromkeys(
 )
 __all__ += sorted(_LATER)
 # Modules of PyTorch: two that are here, and others that are found in this one.
-_LATER |= {name: name for name in ("constraints", "transforms", "kl", "normal", "categorical", "distribution")}
+_LATER |= {name: name for name in ("transforms", "kl", "normal", "categorical", "distribution")}
 
 __getattr__ = later(__name__, _LATER, "Write it as a Distribution of your own, or as one that is transformed.")

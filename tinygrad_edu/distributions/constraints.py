@@ -5,9 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from ..ops import linalg_functions
+
 __all__ = [
-    "Constraint", "boolean", "greater_than", "greater_than_eq", "half_open_interval", "integer_interval", "interval", "less_than",
-    "nonnegative", "nonnegative_integer", "positive", "positive_integer", "real", "real_vector", "simplex", "unit_interval",
+    "Constraint", "boolean", "dependent", "dependent_property", "greater_than", "greater_than_eq", "half_open_interval",
+    "independent", "integer_interval", "interval", "is_dependent", "less_than", "lower_cholesky", "lower_triangular", "multinomial",
+    "nonnegative", "nonnegative_integer", "one_hot", "positive", "positive_definite", "positive_integer",
+    "positive_semidefinite", "real", "real_vector", "simplex", "square", "symmetric", "unit_interval",
 ]  # fmt: skip
 
 
@@ -77,6 +81,73 @@ def integer_interval(lower_bound: Any, upper_bound: Any) -> Constraint:
     )
 
 
+def independent(base_constraint: Constraint, reinterpreted_batch_ndims: int) -> Constraint:
+    """The same at all places of the last dimensions."""
+    dims = tuple(range(-reinterpreted_batch_ndims, 0))
+    return Constraint(
+        f"IndependentConstraint({base_constraint!r}, {reinterpreted_batch_ndims})",
+        lambda v: base_constraint.check(v).all(dims) if dims else base_constraint.check(v),
+        base_constraint.is_discrete,
+        base_constraint.event_dim + reinterpreted_batch_ndims,
+    )
+
+
+def multinomial(upper_bound: Any) -> Constraint:
+    """Counts along the last dimension, together no more than a bound."""
+    return Constraint("Multinomial", lambda v: (v >= 0).all(-1) & (v.sum(-1) <= upper_bound), discrete=True, dim=1)
+
+
+class _Dependent(Constraint):
+    """A region that depends on other parameters: none can be told without them."""
+
+    def __call__(self, *, is_discrete: bool = False, event_dim: int = 0) -> _Dependent:
+        return _Dependent("Dependent", None, is_discrete, event_dim)
+
+    def check(self, value: Any) -> Any:
+        """Refused."""
+        raise ValueError("Cannot determine validity of dependent constraint")
+
+
+class dependent_property(property, _Dependent):
+    """A property whose value is a constraint: a decorator, as `property`."""
+
+    def __init__(self, fn: Any = None, *, is_discrete: bool = False, event_dim: int = 0) -> None:
+        property.__init__(self, fn)
+        Constraint.__init__(self, "Dependent", None, is_discrete, event_dim)
+
+    def __call__(self, fn: Any) -> dependent_property:  # type: ignore[override]
+        return dependent_property(fn, is_discrete=self.is_discrete, event_dim=self.event_dim)
+
+
+def is_dependent(constraint: Any) -> bool:
+    """True for a region that depends on other parameters."""
+    return isinstance(constraint, _Dependent)
+
+
+def _is_square(v: Any) -> Any:
+    rows = v.shape[-2:]
+    return (v == v).all(-1).all(-1) if rows[0] == rows[1] else (v != v).all(-1).all(-1)
+
+
+def _is_symmetric(v: Any) -> Any:
+    return ((v - v.mT).abs() <= 1e-6 + 1e-5 * v.abs()).all(-1).all(-1) if v.shape[-1] == v.shape[-2] else _is_square(v)
+
+
+def _by_eigenvalues(v: Any, within: Callable[[Any], Any]) -> Any:
+    # A definite matrix has a Cholesky factor, and positive eigenvalues.
+    return _is_symmetric(v) & within(linalg_functions["eigvalsh"](v)).all(-1)
+
+
+dependent = _Dependent("Dependent")
+one_hot = Constraint("OneHot", lambda v: ((v == 0) | (v == 1)).all(-1) & (v.sum(-1) == 1), discrete=True, dim=1)
+square = Constraint("Square", _is_square, dim=2)
+symmetric = Constraint("Symmetric", _is_symmetric, dim=2)
+lower_triangular = Constraint("LowerTriangular", lambda v: (v.tril() == v).all(-1).all(-1), dim=2)
+lower_cholesky = Constraint(
+    "LowerCholesky", lambda v: (v.tril() == v).all(-1).all(-1) & (v.diagonal(dim1=-2, dim2=-1) > 0).all(-1), dim=2
+)
+positive_definite = Constraint("PositiveDefinite", lambda v: _by_eigenvalues(v, lambda e: e > 0), dim=2)
+positive_semidefinite = Constraint("PositiveSemidefinite", lambda v: _by_eigenvalues(v, lambda e: e >= 0), dim=2)
 positive = greater_than(0.0)
 nonnegative = greater_than_eq(0.0)
 unit_interval = interval(0.0, 1.0)

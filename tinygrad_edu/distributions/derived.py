@@ -12,7 +12,7 @@ from ..autograd.grad_mode import no_grad
 from ..ops import functions as F
 from ..ops import nn_functions
 from ..tensor import Size, Tensor, wrap
-from . import Bernoulli, Categorical, Distribution, _together, draws
+from . import Bernoulli, Categorical, Distribution, _together, constraints, draws
 from .families import Exponential, Half, Independent, OneHotCategorical
 from .transforms import (
     AffineTransform,
@@ -59,6 +59,11 @@ class TransformedDistribution(Distribution):
         self.event_shape = Size(out[len(out) - event :])
         self.has_rsample = base.has_rsample
 
+    @property
+    def support(self) -> Any:
+        """What the last transform leads to."""
+        return self.transforms[-1].codomain if self.transforms else self.base_dist.support
+
     def _through(self, x: Any) -> Any:
         for transform in self.transforms:
             x = transform(x)
@@ -94,12 +99,22 @@ class TransformedDistribution(Distribution):
 class Cauchy(Distribution):
     """The ratio of two normal numbers: it has no mean."""
 
+    support: Any = constraints.real
+
     has_rsample = True
     _parameters = ("loc", "scale")
 
     def __init__(self, loc: Any, scale: Any, validate_args: bool | None = None) -> None:
         self.loc, self.scale = _together(loc, scale)
         super().__init__(self.loc.shape)
+
+    @property
+    def mean(self) -> Any:
+        """nan: there is none."""
+        return math.nan * self.loc
+
+    variance = mean
+    mode = property(lambda self: self.loc)
 
     def _drawn(self, shape: tuple[int, ...]) -> Any:
         return self.loc + wrap(np.zeros(shape, self.loc._data.dtype)).cauchy_() * self.scale
@@ -120,6 +135,8 @@ class Cauchy(Distribution):
 class HalfCauchy(Half):
     """How far a Cauchy number is from 0."""
 
+    support: Any = constraints.nonnegative
+
     def __init__(self, scale: Any, validate_args: bool | None = None) -> None:
         self._base = Cauchy(0, scale)
         self.scale = self._base.scale
@@ -128,6 +145,8 @@ class HalfCauchy(Half):
 
 class Weibull(TransformedDistribution):
     """scale·x^(1/concentration), of an exponential wait x."""
+
+    support: Any = constraints.positive
 
     _parameters = ("scale", "concentration")
 
@@ -147,6 +166,11 @@ class Pareto(TransformedDistribution):
     def __init__(self, scale: Any, alpha: Any, validate_args: bool | None = None) -> None:
         self.scale, self.alpha = _together(scale, alpha)
         super().__init__(Exponential(self.alpha), [ExpTransform(), AffineTransform(0, self.scale)])
+
+    @property
+    def support(self) -> Any:
+        """From `scale` on."""
+        return constraints.greater_than_eq(self.scale)
 
 
 def _bounded(probs: Any) -> Any:
@@ -202,6 +226,8 @@ class _Relaxed(TransformedDistribution):
 class RelaxedBernoulli(_Relaxed):
     """Numbers in (0, 1) that come near to 0 or 1 as the temperature falls; gradients pass them."""
 
+    support: Any = constraints.unit_interval
+
     _logits, _moves = _RelaxedLogit, SigmoidTransform
 
 
@@ -230,6 +256,8 @@ class _RelaxedClasses(Distribution):
 class RelaxedOneHotCategorical(_Relaxed):
     """Shares that come near to one class as the temperature falls (Gumbel-softmax); gradients pass them."""
 
+    support: Any = constraints.simplex
+
     _logits, _moves = _RelaxedClasses, ExpTransform
 
 
@@ -246,6 +274,8 @@ class OneHotCategoricalStraightThrough(OneHotCategorical):
 
 class NegativeBinomial(Distribution):
     """How many successes come before `total_count` failures."""
+
+    support: Any = constraints.nonnegative_integer
 
     _parameters = ("total_count", "_probs", "_logits")
 

@@ -12,7 +12,7 @@ from ..ops import functions as F
 from ..ops import linalg_functions
 from ..ops.creation.factories import as_tensor
 from ..tensor import Size, Tensor, wrap
-from . import Bernoulli, Categorical, Distribution, Normal, _together, draws, kl_divergence, kl_rules
+from . import Bernoulli, Categorical, Distribution, Normal, _together, constraints, draws, kl_divergence, kl_rules
 
 __all__ = [
     "Beta", "Binomial", "Chi2", "Dirichlet", "Exponential", "Gamma", "Geometric", "Gumbel", "HalfNormal", "Independent", "Laplace",
@@ -50,6 +50,19 @@ class Independent(Distribution):
         self.event_shape = Size((*shape[len(shape) - count :], *base_distribution.event_shape))
         self.has_rsample = base_distribution.has_rsample
 
+    @property
+    def support(self) -> Any:
+        """That of the base, at all places of an event."""
+        inner = self.base_dist.support
+        return (
+            constraints.independent(inner, self.reinterpreted_batch_ndims) if self.reinterpreted_batch_ndims else inner
+        )
+
+    def expand(self, batch_shape: Any, _instance: Any = None) -> Independent:
+        """The base expanded to another batch."""
+        own = self.event_shape[: self.reinterpreted_batch_ndims]
+        return Independent(self.base_dist.expand((*batch_shape, *own)), self.reinterpreted_batch_ndims)
+
     def _drawn(self, shape: tuple[int, ...]) -> Any:
         return self.base_dist._drawn((*shape, *self.base_dist.batch_shape[len(self.batch_shape) :]))
 
@@ -86,6 +99,8 @@ class Independent(Distribution):
 
 class MultivariateNormal(Distribution):
     """The normal distribution of vectors, by one of: covariance, precision, the lower Cholesky factor."""
+
+    support: Any = constraints.real_vector
 
     has_rsample = True
     # What was given, or asked for since, is shown and kept.
@@ -160,6 +175,8 @@ class MultivariateNormal(Distribution):
 class LogNormal(Normal):
     """What has a normal logarithm."""
 
+    support: Any = constraints.positive
+
     _parameters: tuple[str, ...] = ()
 
     @property
@@ -220,6 +237,8 @@ class Half(Distribution):
 class HalfNormal(Half):
     """The size of a draw of the normal distribution of mean 0."""
 
+    support: Any = constraints.nonnegative
+
     _parameters: tuple[str, ...] = ()
 
     def __init__(self, scale: Any, validate_args: bool | None = None) -> None:
@@ -246,6 +265,8 @@ class HalfNormal(Half):
 
 class Exponential(Distribution):
     """The wait for what happens `rate` times in a unit of time."""
+
+    support: Any = constraints.nonnegative
 
     has_rsample = True
     _parameters = ("rate",)
@@ -292,6 +313,8 @@ class Exponential(Distribution):
 
 class Laplace(Distribution):
     """Two exponential distributions back to back."""
+
+    support: Any = constraints.real
 
     has_rsample = True
     _parameters = ("loc", "scale")
@@ -343,6 +366,8 @@ class Laplace(Distribution):
 class Gumbel(Distribution):
     """The largest of many."""
 
+    support: Any = constraints.real
+
     has_rsample = True
     _parameters = ("loc", "scale")
 
@@ -391,6 +416,8 @@ class _WithoutPath(Distribution):
 
 class Gamma(_WithoutPath):
     """Sums of exponential waits: `concentration` of them, of the given rate."""
+
+    support: Any = constraints.nonnegative
 
     _parameters: tuple[str, ...] = ("concentration", "rate")
 
@@ -442,6 +469,8 @@ class Chi2(Gamma):
 class Dirichlet(_WithoutPath):
     """Shares that add up to 1."""
 
+    support: Any = constraints.simplex
+
     _parameters = ("concentration",)
 
     def __init__(self, concentration: Any, validate_args: bool | None = None) -> None:
@@ -482,6 +511,8 @@ class Dirichlet(_WithoutPath):
 class Beta(_WithoutPath):
     """A share of 1, with `concentration1` for it and `concentration0` against it."""
 
+    support: Any = constraints.unit_interval
+
     def __init__(self, concentration1: Any, concentration0: Any, validate_args: bool | None = None) -> None:
         self.concentration1, self.concentration0 = _together(concentration1, concentration0)
         _positive("Beta", concentration1=self.concentration1, concentration0=self.concentration0)
@@ -516,6 +547,8 @@ class Beta(_WithoutPath):
 class StudentT(_WithoutPath):
     """The normal distribution with heavier tails, by `df` degrees of freedom."""
 
+    support: Any = constraints.real
+
     _parameters = ("df", "loc", "scale")
 
     def __init__(self, df: Any, loc: Any = 0.0, scale: Any = 1.0, validate_args: bool | None = None) -> None:
@@ -526,6 +559,19 @@ class StudentT(_WithoutPath):
     def _drawn(self, shape: tuple[int, ...]) -> Any:
         normal = wrap(random.source(None).normal(shape, self.loc._data.dtype))
         return self.loc + self.scale * normal * (draws.gamma_draws(self.df._data / 2, shape) / 0.5 / self.df).rsqrt()
+
+    @property
+    def mean(self) -> Any:
+        """loc, where there is a mean: with more than one degree of freedom."""
+        return self.loc.masked_fill(self.df <= 1, math.nan)
+
+    mode = property(lambda self: self.loc)
+
+    @property
+    def variance(self) -> Any:
+        """scale²·ν/(ν - 2); infinite up to two degrees of freedom, none up to one."""
+        spread = self.scale**2 * self.df / (self.df - 2)
+        return spread.masked_fill(self.df <= 2, math.inf).masked_fill(self.df <= 1, math.nan)
 
     def log_prob(self, value: Any) -> Any:
         """-½(ν + 1)·ln(1 + y²/ν) - ln scale - ½ ln(πν) - ln Γ(ν/2) + ln Γ((ν + 1)/2)"""
@@ -542,6 +588,8 @@ class StudentT(_WithoutPath):
 
 class Poisson(Distribution):
     """How often something happens that happens `rate` times in the mean."""
+
+    support: Any = constraints.nonnegative_integer
 
     _parameters = ("rate",)
 
@@ -567,6 +615,8 @@ class Poisson(Distribution):
 
 class Geometric(Distribution):
     """How many tries of probability `probs` fail before one succeeds."""
+
+    support: Any = constraints.nonnegative_integer
 
     _parameters = ("probs",)
 
@@ -612,6 +662,11 @@ class Binomial(Distribution):
         super().__init__(self._each.probs.shape)
 
     @property
+    def support(self) -> Any:
+        """From 0 to `total_count`."""
+        return constraints.integer_interval(0, self.total_count)
+
+    @property
     def probs(self) -> Any:
         """The probability of a success."""
         return self._each.probs
@@ -644,6 +699,8 @@ class Binomial(Distribution):
 class OneHotCategorical(Categorical):
     """As Categorical, with vectors that are 1 at the class."""
 
+    support: Any = constraints.one_hot
+
     _parameters: tuple[str, ...] = ()
 
     def __init__(self, probs: Any = None, logits: Any = None, validate_args: bool | None = None) -> None:
@@ -675,6 +732,11 @@ class Multinomial(Distribution):
         self.total_count, self._each = total_count, Categorical(probs, logits)
         super().__init__(self._each.batch_shape)
         self.event_shape = Size(self._each.probs.shape[-1:])
+
+    @property
+    def support(self) -> Any:
+        """Counts, `total_count` together."""
+        return constraints.multinomial(self.total_count)
 
     @property
     def probs(self) -> Any:

@@ -10,6 +10,7 @@ import numpy as np
 from ..ops import functions as F
 from ..ops import nn_functions
 from ..tensor import Size, Tensor
+from . import constraints
 
 __all__ = [
     "AbsTransform", "AffineTransform", "ComposeTransform", "ExpTransform", "IndependentTransform", "PowerTransform",
@@ -33,6 +34,8 @@ class Transform:
     """
 
     bijective = False
+    domain: Any = constraints.real
+    codomain: Any = constraints.real
     event_dims: tuple[int, int] = (0, 0)
 
     def __init__(self, cache_size: int = 0) -> None:
@@ -230,6 +233,8 @@ class ReshapeTransform(Transform):
 class ExpTransform(Transform):
     """e^x"""
 
+    codomain: Any = constraints.positive
+
     bijective = True
 
     def _call(self, x: Any) -> Any:
@@ -244,6 +249,9 @@ class ExpTransform(Transform):
 
 class PowerTransform(Transform):
     """x^exponent"""
+
+    domain: Any = constraints.positive
+    codomain: Any = constraints.positive
 
     bijective = True
 
@@ -269,6 +277,8 @@ def _within(x: Any) -> Any:
 class SigmoidTransform(Transform):
     """1/(1 + e^-x)"""
 
+    codomain: Any = constraints.unit_interval
+
     bijective = True
 
     def _call(self, x: Any) -> Any:
@@ -286,6 +296,8 @@ class SigmoidTransform(Transform):
 class SoftplusTransform(Transform):
     """ln(1 + e^x)"""
 
+    codomain: Any = constraints.positive
+
     bijective = True
 
     def _call(self, x: Any) -> Any:
@@ -301,6 +313,8 @@ class SoftplusTransform(Transform):
 class TanhTransform(Transform):
     """tanh x, whose change of volume is computed so that it does not round to 0."""
 
+    codomain: Any = constraints.interval(-1.0, 1.0)
+
     bijective = True
 
     def _call(self, x: Any) -> Any:
@@ -315,6 +329,8 @@ class TanhTransform(Transform):
 
 class AbsTransform(Transform):
     """|x|"""
+
+    codomain: Any = constraints.positive
 
     def _call(self, x: Any) -> Any:
         return x.abs()
@@ -358,6 +374,9 @@ class AffineTransform(Transform):
 class SoftmaxTransform(Transform):
     """e^x, scaled so that it adds up to 1; its inverse is the logarithm."""
 
+    domain: Any = constraints.real_vector
+    codomain: Any = constraints.simplex
+
     event_dims = (1, 1)
 
     def _call(self, x: Any) -> Any:
@@ -370,6 +389,9 @@ class SoftmaxTransform(Transform):
 
 class StickBreakingTransform(Transform):
     """K numbers as K + 1 shares that add up to 1: each breaks a part off what is left."""
+
+    domain: Any = constraints.real_vector
+    codomain: Any = constraints.simplex
 
     bijective = True
     event_dims = (1, 1)
