@@ -432,6 +432,9 @@ T.nn.functional.avg_pool3d(T.ones(1, 1, 4, 4, 4), 2, padding=2)
 """
 
 OF_AUTOGRAD = r"""
+x = T.arange(12.).view(3, 4); y = x[1:, 1:]; out = x.as_strided((2, 2), (1, 2)), y.as_strided((2, 2), (1, 2)), y.as_strided((2, 2), (1, 2), 0), T.as_strided(x.t(), (3, 4), (4, 1)), y.as_strided((2, 2), (1, 2)).storage_offset()
+x = T.arange(12.).view(3, 4); x.as_strided((3,), (5,)).zero_(); out = x, x._version
+x = T.arange(12.).view(3, 4); x.as_strided((3, 4), (5, 1))
 with T.inference_mode(): made = [T.rand(2), T.randn(2), T.randint(3, (2,)), T.randperm(3), T.rand_like(T.ones(2)), T.normal(0., 1., (2,)), T.multinomial(T.ones(3), 2), T.from_numpy(np.ones(2)), T.zeros(2)]\nout = [m.is_inference() for m in made]
 with T.inference_mode(): z = T.rand(2)\n(z * T.ones(2, requires_grad=True)).sum().backward()
 x = T.rand(1, 1, 4, requires_grad=True); n = T.nn.functional.interpolate(x, size=6, mode='linear').grad_fn; out = n.name(), n._saved_output_size, n._saved_align_corners, n._saved_scales, n._saved_self_sym_sizes

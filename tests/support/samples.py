@@ -421,8 +421,9 @@ SHAPE = [
     S("T.meshgrid(a, b, indexing='ij')", a=(3,), b=V),
     S("T.meshgrid(a, b, indexing='xy')", a=(3,), b=V),
     S("a.sum_to_size(1, 4)", a=M),
-    # Of a view, as a dual tensor is, as_strided is refused.
-    S("a.as_strided((2, 2), (1, 4), 1)", a=M, names=False, forward=False),
+    S("a.as_strided((2, 2), (1, 4), 1)", a=M, names=False),
+    S("a.view(-1).as_strided((2, 5), (2, 1))", a=M, names=False),
+    S("a[1:].as_strided((2, 3), (4, 1), 5)", a=M, names=False),
     S("a.contiguous()", a=M),
     S("a.t().contiguous()", a=M),
 ]

@@ -86,12 +86,28 @@ def unfold(input, dimension, size, step):
 def as_strided(input, size, stride, storage_offset=None):
     """A window on the storage of `input`, by size, stride and offset in elements."""
     if input._view is not None:
-        raise NotImplementedError("as_strided of a view is not built: take it of the base tensor.")
+        input, storage_offset = _source_of_window(input, tuple(size), tuple(stride), storage_offset)
     if any(n > 1 and step == 0 for n, step in zip(input.shape, input.stride(), strict=True)):
         raise NotImplementedError(
             "as_strided of a tensor whose elements share memory, as after expand(), is not built: clone() it first."
         )
     return AsStrided.apply(input, **window_settings(input, size, stride, storage_offset))
+
+
+def _source_of_window(view, size, stride, storage_offset):
+    """Which tensor to take the window of, and where it begins there: the view itself if the window lies within it, else
+    its base, whose storage it is."""
+    base, start = view._view.base, view.storage_offset()
+    offset = start if storage_offset is None else storage_offset
+    needed = 1 + sum((n - 1) * s for n, s in zip(size, stride, strict=False))
+    if view._data.flags.c_contiguous and offset >= start and offset - start + needed <= view._data.size:
+        return view, offset - start
+    if view.requires_grad or not base._data.flags.c_contiguous:
+        raise NotImplementedError(
+            "as_strided of a view, beyond the elements that it shows, is not built where gradients flow: take it of the base "
+            "tensor."
+        )
+    return base, offset
 
 
 def window_settings(input, size, stride, storage_offset):
