@@ -160,7 +160,7 @@ class Loud(T.autograd.Function):
     ("function", "message"),
     [
         (lambda x: Loud.apply(x) * 2, "A custom Function cannot be replayed"),
-        (lambda x: x * x.data, "in a way that is not written down"),
+        (lambda x: x * x.data, "in a way that the trace does not record"),
         (lambda x: 3.0, "Only tensors, lists, tuples of tensors"),
         (lambda x: {"x": x}, "Only tensors, lists, tuples of tensors"),
         (lambda x: None, "The traced function didn't return any values!"),

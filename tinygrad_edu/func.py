@@ -330,7 +330,7 @@ def vmap(
             results.append(func(*_filled(args, sample), **kwargs))
         if not results:
             raise ValueError(
-                "vmap: a batch of no samples tells nothing of the result's shape. Call it with one at least."
+                "vmap: an empty batch says nothing about the shape of the result. Call it with at least one sample."
             )
         outs = [_leaves(r) for r in results]
         for leaf in outs[0]:

@@ -92,14 +92,15 @@ class Traced:
             RuntimeError: an input has another shape or dtype than the example: sizes are frozen too.
         """
         if len(inputs) != len(self.inputs):
-            raise TypeError(f"{self.name}() takes {len(self.inputs)} input(s), as it was traced, and got {len(inputs)}")
+            raise TypeError(f"{self.name}() takes {len(self.inputs)} input(s), as it was traced, but got {len(inputs)}")
         for name, given, (shape, dtype) in zip(self.inputs, inputs, self.made, strict=False):
             if not isinstance(given, Tensor):
                 raise TypeError(f"{self.name}(): {name} must be a Tensor, not {type(given).__name__}")
             if tuple(given.shape) != shape or given.dtype != dtype:
                 raise RuntimeError(
-                    f"{name} has shape {tuple(given.shape)} and {given.dtype}, and the trace was made with shape {shape} "
-                    f"and {dtype}. What Python did with the sizes is frozen in it: trace again with such an input."
+                    f"{name} has shape {tuple(given.shape)} and {given.dtype}, but the trace was made with shape "
+                    f"{shape} and {dtype}. What Python did with the sizes is frozen in the trace: trace again with "
+                    "such an input."
                 )
         values: dict[int, Any] = {**dict(enumerate(inputs)), **self.constants}
         for step in self.steps:
@@ -231,8 +232,8 @@ class _Tracer(FunctionMode):
         """Run an op and write it down, with a slot for each tensor."""
         if _inside_function():
             raise RuntimeError(
-                "A custom Function cannot be replayed: its ops would be, with their own gradients in the place of its "
-                "backward. Trace what comes before it and what comes after."
+                "A custom Function cannot be replayed: a replay would run its ops, with their gradients instead of its "
+                "backward. Trace the parts before and after it."
             )
         given, named = self.with_slots(args), self.with_slots(kwargs)
         result = func(*args, **kwargs)
@@ -263,8 +264,8 @@ class _Tracer(FunctionMode):
         if id(tensor) not in self.slots:
             if id(tensor) not in self.before:
                 raise RuntimeError(
-                    "A tensor came into the traced function in a way that is not written down, so that it cannot be made "
-                    "again: out of .data or .grad. Compute it with the ops of tensors."
+                    "A tensor came into the traced function in a way that the trace does not record, such as .data or "
+                    ".grad, so a replay cannot make it. Compute it with tensor ops."
                 )
             if tensor.requires_grad and id(tensor) not in self.lent:
                 raise RuntimeError(
@@ -284,8 +285,8 @@ class _Tracer(FunctionMode):
         self.traced.frozen.append(Frozen(what, self.slot(tensor), value, frame.f_lineno, len(self.traced.steps)))
         known = _KNOWN.get(what, f"Converting a tensor to a Python {what}")
         warnings.warn(
-            f"{known} might cause the trace to be incorrect. We can't record the data "
-            f"flow of Python values: {value!r} is what it is for this input, and is now frozen for every other.",
+            f"{known} might cause the trace to be incorrect. We can't record the data flow of Python values: "
+            f"{value!r} is the value for this input, and it is now frozen for every other input.",
             TracerWarning,
             stacklevel=depth,
         )
@@ -300,8 +301,8 @@ class _Tracer(FunctionMode):
         tensors = list(result) if isinstance(result, (tuple, list)) else [result]
         if not tensors or not all(isinstance(each, Tensor) for each in tensors):
             raise RuntimeError(
-                "Only tensors, lists, tuples of tensors can be output from traced functions: anything else is a value of "
-                f"Python's, frozen as it was. This one returned {type(result).__name__}."
+                "Only tensors, lists, tuples of tensors can be output from traced functions: anything else is a "
+                f"Python value, frozen as it was. This one returned {type(result).__name__}."
             )
         self.traced.output = self.with_slots(result)
         return self.traced

@@ -81,8 +81,8 @@ class CustomOpDef:
         changed = [bound.arguments[name] for name in self._mutates]
         if any(t.requires_grad for t in changed):
             raise RuntimeError(
-                f"{self._qualname}: a tensor that requires grad cannot be changed by a custom op, which has no gradient "
-                "for that. Change a detach()ed copy."
+                f"{self._qualname}: a custom op cannot change a tensor that requires grad, because it has no gradient "
+                "for the change. Change a detach()ed copy."
             )
         with no_grad():
             self._fn(*bound.args, **bound.kwargs)

@@ -9,7 +9,8 @@ True
 
 `viz.draw(loss)` draws the graph behind a tensor of either engine. `viz.explore(program)` gives every line its switches.
 `viz.train(program)` shows where a training loop goes; `viz.playground()` is a small network to play with. `viz.diagnose(program)` says why a gradient is None, zero or nan, or
-why a model does not learn, with the line. `viz.mistakes()` lists what learners get wrong most; `viz.mistake(name)` shows one.
+why a model does not learn, with the line. `viz.mistakes()` lists the mistakes that learners make most often;
+`viz.mistake(name)` shows one.
 """
 
 import importlib
@@ -50,7 +51,7 @@ __all__ = [
 ]
 
 
-# These wait until they are asked for: a script that draws needs neither them nor Jupyter.
+# These are imported on demand: a script that draws needs neither them nor Jupyter.
 _ELSEWHERE = {
     "Report": "viz.diagnosis.report",
     "diagnose": "viz.diagnosis.diagnose",

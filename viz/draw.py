@@ -1,4 +1,4 @@
-"""`draw`: the picture of the graph behind tensors that are there already. Nothing is run, nothing is changed."""
+"""`draw`: the picture of the graph behind existing tensors. It runs nothing and changes nothing."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ ACCEPTED = (
 
 @dataclass
 class Picture:
-    """One drawn graph; shows itself in Jupyter, IPython and VS Code, and saves itself in many formats."""
+    """One drawn graph. It shows itself in Jupyter, IPython and VS Code, and can be saved in many formats."""
 
     graph: Graph
     view: str = "values"
@@ -86,7 +86,7 @@ class Picture:
 
     @property
     def notes(self) -> list[str]:
-        """What the picture says below itself: why there is no more, or how it was laid out."""
+        """The notes below the picture: why it shows no more, or how it was laid out."""
         said = " ".join(filter(None, (self.graph.note, _folded(self._drawing, self.graph), self.layout.note)))
         said = " ".join(filter(None, (self.caption, said)))
         return textwrap.wrap(said, max(60, int(self.layout.width / 6.6))) if said else []
@@ -106,7 +106,7 @@ class Picture:
 
 @dataclass
 class NetworkPicture(Picture):
-    """A network drawn by its modules, as boxes in boxes; in a notebook a click opens one in its place."""
+    """A network drawn by its modules, as nested boxes; in a notebook a click opens a box in place."""
 
     @cached_property
     def _network(self) -> tuple[dict[str, Any], dict[str, tuple[str, str]], list[str] | None, Network]:
@@ -130,7 +130,7 @@ class NetworkPicture(Picture):
 
 
 def _know_modules(graph: Graph, module: Any) -> bool:
-    """Tell each op which module it belongs to, by the names of parameters; whether there is more than one place."""
+    """Assign each op to its module, by the names of parameters; return whether there is more than one module."""
     if module is not None:
         graph.modules = {path: about_module(one) for path, one in module.named_modules() if path}
     ops = list(graph.ops.values())
@@ -148,7 +148,7 @@ def _folded(drawing: Drawing, graph: Graph) -> str:
 
 
 def as_html(picture: str, description: str) -> str:
-    """HTML that shows an SVG inline where scripts run, and as an image where they are taken out.
+    """HTML that shows an SVG inline where scripts run, and as an image where they are removed.
 
     An untrusted notebook, and GitHub, strip `<svg>` but leave the words in it; an `<img>` survives everywhere. Where
     the page is trusted a script puts the SVG itself in the image's place, so that it follows the page's theme.
@@ -174,11 +174,10 @@ def draw(
 
     Args:
         thing: a tensor, a list, tuple or dict of tensors, or a module (its parameters).
-        names: name -> tensor, for what has no variable in the caller.
-        module: a module whose parameters lend their names.
-        view: `"modules"` for boxes in boxes, which a click opens (what is drawn where `module` is given), `"values"` for
-            variables and ops, `"grad_fn"` for PyTorch's own nodes.
-        theme: `"auto"` follows the page, `"light"` and `"dark"` do not.
+        names: name -> tensor, for tensors that have no variable in the caller. module: a module whose parameters give
+        the names. view: `"modules"` for nested boxes that a click opens (the default with `module`), `"values"` for
+        variables and ops, `"grad_fn"` for PyTorch's own nodes. theme: `"auto"` follows the page, `"light"` and `"dark"`
+        do not.
 
     Raises:
         TypeError: `thing` holds no tensor.

@@ -1,7 +1,7 @@
 """The two engines behind one small face; the only file of `viz` that names either of them.
 
 Both speak PyTorch's public graph protocol, so the rest of `viz` reads tensors and nodes without asking whose they are.
-What remains different is kept here: where the module is, how to see every op, and how to get at raw numbers.
+The remaining differences are here: where the module is, how to see every op, and how to read the raw numbers.
 """
 
 from __future__ import annotations
@@ -115,7 +115,7 @@ class Engine(ABC):
 
     @contextmanager
     def on_one_thread(self) -> Iterator[None]:
-        """A context for what is so small that sharing it among threads takes longer than doing it."""
+        """A context for work so small that sharing it among threads takes longer than doing it."""
         yield
 
     @abstractmethod
@@ -134,10 +134,10 @@ class Engine(ABC):
 
     @contextmanager
     def seeded(self, seed: int, device: str = "cpu") -> Iterator[Callable[[], list[str]]]:
-        """A context in which random numbers begin at `seed`; outside of it they go on as if none had been drawn.
+        """A context in which random numbers start from `seed`; outside it they go on as if none had been drawn.
 
-        Those of a GPU do so where it is in use, and where `device` says that it will be. Gives a function that tells which
-        of `random`, `numpy` and the engine have been asked for any.
+        This includes a GPU that is in use, or that `device` names. Yields a function that says which of `random`,
+        `numpy` and the engine were asked for random numbers.
         """
         sources = self._random_sources(device)
         states = {name: source.get() for name, source in sources.items()}

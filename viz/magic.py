@@ -30,9 +30,10 @@ BOTH = "This cell uses both engines; the picture shows {shown}'s part. For the o
 
 
 class Named(set[str]):
-    """The names that belong to a cell: a notebook holds many tensors, and those that it does not name are not part of it.
+    """The names that belong to a cell: a notebook has many tensors, and those that the cell does not name are not part
+    of it.
 
-    Neither is what stands under a name that the cell gives anew, such as the loss when a cell runs again.
+    Nor is the old value of a name that the cell assigns again, such as the loss when a cell runs again.
     """
 
     def __init__(self, tree: ast.Module, namespace: dict[str, Any]) -> None:
@@ -83,7 +84,7 @@ class Cell(Recorder):
         self.result: Any = None
 
     def execute(self, namespace: dict[str, Any]) -> None:
-        """Run the cell, with `T` as the engine for its time where the notebook means nothing else by that name."""
+        """Run the cell, with `T` as the engine meanwhile, unless the notebook uses that name for something else."""
         missing = object()
         before = namespace.get("T", missing)
         tree = ast.parse(f"\n{self.source.text}", self.source.filename)
@@ -105,7 +106,7 @@ class Cell(Recorder):
                 namespace["T"] = before
 
     def record(self) -> Recording:
-        """Run the cell and give back what happened; what it raised is in `raised`, as it would be without us."""
+        """Run the cell and return what happened; its error is in `raised`, as it would be without us."""
         try:
             recording = self.run({})
         except Exception:
@@ -208,7 +209,7 @@ class AutogradMagics(Magics):
         return code
 
     def _show(self, text: str, code: str, engine: str, step: int, mixed: bool) -> Any:
-        """Run the cell, show what it printed, its player and what there is to say; give back or raise what it does."""
+        """Run the cell; show what it printed, its player, and any notes; return or raise what the cell does."""
         __tracebackhide__ = True
         running = Cell(text, code, engines.load(engine), self.shell)
         recording = running.record()
@@ -250,7 +251,7 @@ class AutogradMagics(Magics):
 
 
 def used_engines(source: str, namespace: dict[str, Any]) -> list[str]:
-    """The engines whose modules or tensors `source` names, by whatever name the notebook gave them; PyTorch last."""
+    """The engines whose modules or tensors `source` names, under any name that the notebook gave them; PyTorch last."""
     tree = ast.parse(source)
     names = _names(tree)
     for node in ast.walk(tree):

@@ -1,7 +1,7 @@
 """The one door through which data learn to show, play and save themselves.
 
-A recording, a picture, a comparison are data, and know neither the widgets nor the files that are made of them. Both are
-built on the data; here, at the end of the line, they are bound to it as methods.
+A recording, a picture and a comparison are data. They know neither the widgets nor the files that are made from them.
+Both are built on the data; here, at the end of the line, they are bound to it as methods.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from viz.recording.recording import Recording
 if TYPE_CHECKING:
     from viz.widgets.player import Player
 
-# Widgets are imported when one is asked for: a script that draws needs no Jupyter.
+# Widgets are imported on demand: a script that draws needs no Jupyter.
 
 
 def play(recording: Recording, **options: Any) -> Player:
@@ -33,7 +33,7 @@ def play(recording: Recording, **options: Any) -> Player:
 
 
 def picture(recording: Recording, step: int | None = None, view: str = "values", theme: str = "auto") -> Picture:
-    """One step as a picture that shows and saves itself; the last step when none is given.
+    """One step as a picture that shows and saves itself; the last step by default.
 
     Raises:
         IndexError: there is no such step.
@@ -42,12 +42,12 @@ def picture(recording: Recording, step: int | None = None, view: str = "values",
 
 
 def bundle_of_network(picture: NetworkPicture, include: Any = None, exclude: Any = None) -> dict[str, str]:
-    """The network, live: a click opens a box in its place."""
+    """The network, live: a click opens a box in place."""
     return {"text/html": files.figure(picture), "text/plain": repr(picture)}
 
 
 def save_comparison(comparison: Comparison, path: str | os.PathLike[str]) -> Path:
-    """Write one HTML page: both pictures in step, and all that was compared. It needs no kernel and no network.
+    """Write one HTML page: both pictures in step, and everything that was compared. It needs no kernel and no network.
 
     Raises:
         ValueError: the suffix of `path` is not `.html`.

@@ -1,4 +1,4 @@
-"""The picture of a static graph: the ops that `tinygrad_edu.jit.trace` wrote down, and what is frozen between them."""
+"""The picture of a static graph: the ops that `tinygrad_edu.jit.trace` recorded, and what is frozen between them."""
 
 from __future__ import annotations
 

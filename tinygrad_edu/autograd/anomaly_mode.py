@@ -25,7 +25,7 @@ __all__ = [
 
 
 def is_anomaly_enabled() -> bool:
-    """True if nodes that are made now remember their forward line."""
+    """True if new nodes remember their forward line."""
     return thread.state.anomaly
 
 
@@ -35,7 +35,7 @@ def is_anomaly_check_nan_enabled() -> bool:
 
 
 def set_anomaly_enabled(enabled: bool, check_nan: bool = True) -> None:
-    """Switch anomaly mode on or off until it is switched again."""
+    """Switch anomaly mode on or off until the next call."""
     thread.state.anomaly, thread.state.check_nan = bool(enabled), bool(check_nan)
 
 
@@ -44,7 +44,7 @@ class set_detect_anomaly:
 
     Args:
         mode: on or off.
-        check_nan: let a backward pass raise at the node that first gives NaN.
+        check_nan: let a backward pass raise at the first node that returns NaN.
     """
 
     def __init__(self, mode: bool, check_nan: bool = True) -> None:
@@ -61,8 +61,8 @@ class set_detect_anomaly:
 class detect_anomaly:
     """Inside, a failing backward pass warns with the forward line of the node that failed, and a NaN gradient raises.
 
-    The forward pass has to run inside as well, since that is when the lines are remembered. It costs time: for debugging
-    alone.
+    The forward pass has to run inside as well, since that is when the lines are remembered. It costs time: use it only
+    for debugging.
 
     Example:
         >>> import tinygrad_edu as T
@@ -116,7 +116,7 @@ def tell_forward_line(node: Node) -> None:
         try:
             warnings.warn(text, UserWarning, stacklevel=5)
         except UserWarning as warning:
-            # Where warnings are errors, the error of the pass itself goes on all the same.
+            # If warnings are errors, the error of the pass itself must still go on.
             sys.stderr.write(f"UserWarning: {warning}\n")
         told = told.metadata.get("parent_")
         if told is not None:

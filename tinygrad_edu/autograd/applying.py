@@ -1,4 +1,4 @@
-"""What `Function.apply` does: runs `forward`, gives its outputs their history, and their tangents in forward mode."""
+"""What `Function.apply` does: it runs `forward` and gives its outputs a history, and tangents in forward mode."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from .variable import volatile
 if TYPE_CHECKING:
     from .function import BackwardCFunction, Function
 
-# Stands for the form of an output that is no tensor.
+# Marks the form of an output that is not a tensor.
 _NO_TENSOR: tuple[tuple[int, ...], np.dtype] = ((), np.dtype(object))
 
 __all__ = ["apply"]
@@ -71,7 +71,7 @@ def apply(cls: type[Function], split: bool, args: tuple[Any, ...]) -> Any:
         if forward_ad.any_tangent(tensors):
             _apply_jvp(cls, node, args, outputs)
     finally:
-        # Also when a hook on what is saved raises: an output among these would hold its node, and be held by it.
+        # Also when a hook on a saved tensor raises: a saved output would hold its node, and the node would hold it.
         node.to_save = node.dirty_tensors = node.non_differentiable = None
     return outputs[0] if single else tuple(outputs)
 
@@ -82,7 +82,7 @@ def _is_output(t: Tensor, node: BackwardCFunction) -> bool:
 
 
 def _with_history(node: BackwardCFunction, raw: Sequence[Any], inputs: Sequence[Tensor], record: bool) -> list[Any]:
-    """What `forward` returned, as the user gets it: with `node` as its history where it has one."""
+    """What `forward` returned, as the user gets it: with `node` as its history if it has one."""
     input_ids = {id(t) for t in inputs}
     dirty_ids = {id(t) for t in node.dirty_tensors or ()}
     non_differentiable_ids = {id(t) for t in node.non_differentiable or ()}
@@ -108,7 +108,8 @@ def _with_history(node: BackwardCFunction, raw: Sequence[Any], inputs: Sequence[
                     _rebase_dirty(out, node, number, len(raw))
                 else:
                     if is_input:
-                        # An input returned as it is becomes a new tensor on the same storage, with a history of its own.
+                        # An input that is returned unchanged becomes a new tensor on the same storage, with a separate
+                        # history.
                         out = _alias(out)
                     out._grad_fn, out.output_nr, out._requires_grad = node, number, True
                     if out._view is not None and out._counter is not None:
@@ -152,7 +153,7 @@ def _rebase_dirty(t: Tensor, node: BackwardCFunction, number: int, n_outputs: in
     """`forward` has changed its input `t` in place: `node` becomes its history, and that of its base."""
     if t._grad_fn is None and t.requires_grad:
         raise RuntimeError(
-            "a leaf Variable that requires grad has been used in an in-place operation. Its value before would be lost: "
+            "a leaf Variable that requires grad has been used in an in-place operation. Its old value would be lost: "
             "work on a clone()."
         )
     if t._view is not None and n_outputs > 1:
@@ -164,7 +165,7 @@ def _rebase_dirty(t: Tensor, node: BackwardCFunction, number: int, n_outputs: in
             "does the other operations)."
         )
     inplace.check_inplace(t, record=True)
-    # A gradient that was kept belongs to the value before.
+    # A kept gradient belongs to the old value.
     t._grad = None
     # The form of the output is known now, and the history of a base needs it.
     node._outputs = ((t._data.shape, t._data.dtype),) * n_outputs
@@ -191,13 +192,13 @@ def _apply_jvp(cls: type[Function], node: BackwardCFunction, args: tuple[Any, ..
     if len(results) != len(outputs):
         raise RuntimeError(
             f"Function's jvp returned an invalid number of forward gradients (expected {len(outputs)} but got "
-            f"{len(results)}). jvp of {cls.__name__} returns one tangent for each output of forward."
+            f"{len(results)}). jvp of {cls.__name__} must return one tangent for each output of forward."
         )
     for i, (out, tangent) in enumerate(zip(outputs, results, strict=True)):
         if tangent is not None and not isinstance(tangent, Tensor):
             raise RuntimeError(
                 f"expected Variable or None (got {type(tangent).__name__}) for grad output {i}. jvp of {cls.__name__} "
-                "returns tensors."
+                "must return tensors."
             )
         if (
             not isinstance(out, Tensor)
@@ -212,8 +213,8 @@ def _apply_jvp(cls: type[Function], node: BackwardCFunction, args: tuple[Any, ..
             continue
         if tangent is None:
             raise RuntimeError(
-                f"Function's jvp returned None for output {i}, which is differentiable. jvp of {cls.__name__} returns a "
-                "tangent for it; zeros where it does not move."
+                f"Function's jvp returned None for output {i}, which is differentiable. jvp of {cls.__name__} must "
+                "return a tangent for it, or zeros if it does not move."
             )
         if any(out is d for d in node.dirty_tensors or ()):
             moving = forward_ad.tangent_of(out)

@@ -1,8 +1,8 @@
-"""What starts a backward pass: `backward` and `grad`; and the pass that does all that the plain one of the core does not.
+"""`backward` and `grad` start a backward pass; `GraphPass` does what the plain pass of the core does not.
 
-The plain pass, `core/engine.py`, runs built-in ops on arrays. `GraphPass` is left the nodes around which a user's code runs.
-Under `create_graph` gradients are Tensors, and the rules of the nodes, written once, record what they do: the gradient is
-then itself the end of a graph. Hooks always see Tensors.
+The plain pass, `core/engine.py`, runs built-in ops on arrays. `GraphPass` runs the nodes around which a user's code
+runs. Under `create_graph` gradients are Tensors. The rules of the nodes are the same, and they record what they do, so
+that the gradient is itself the end of a graph. Hooks always see Tensors.
 """
 
 from __future__ import annotations
@@ -37,14 +37,14 @@ Edge = tuple[Node, int]
 class GraphPass(Pass):
     """A pass in full: with hooks and custom Functions, on Tensors under `create_graph`, or for the sake of some nodes alone.
 
-    captures: edges whose gradients are handed out, in `captured`.
+    captures: edges whose gradients are returned, in `captured`.
     targets: nodes to run. With captures or targets, `is_partial`, only the nodes on a path to one of them run; else all do,
         and gradients that reach a leaf are added to its `.grad`.
     """
 
     is_partial = False
     captured: list[Any]
-    # Grad mode inside: on where the pass itself is recorded.
+    # Grad mode inside: on if the pass itself is recorded.
     grad_enabled = False
 
     def look_only_for(self, captures: Sequence[Edge], targets: Sequence[Node]) -> None:
@@ -56,12 +56,12 @@ class GraphPass(Pass):
             self.capture_at.setdefault(node, []).append((position, output_nr))
         ends = {*self.capture_at, *targets}
         needed = nodes_leading_to(ends, self.waiting)
-        # A node that is only looked at stops the gradient there, unless something behind it is wanted as well.
+        # At a node that is only a target, the gradient stops, unless something behind it is wanted as well.
         self.executed = {n for n in needed if n not in ends or any(m in needed for m in n._next)}
         self.executed |= set(targets)
         roots = self.start._next
         if len(roots) == 1 and roots[0] is not None:
-            # As in PyTorch a single root is visited in any case: its hooks are called, also where it leads to no end.
+            # As in PyTorch, a single root is always visited: its hooks are called even if it leads to no end.
             needed.add(roots[0])
         self.waiting = {node: self.waiting[node] for node in needed}
 
@@ -76,7 +76,7 @@ class GraphPass(Pass):
         return grad if dtype is None else grad._to_numpy_dtype(dtype)
 
     def visit(self, node: Node, box: list[Any]) -> None:
-        """Run one node with all that hangs around it, in the engine's grad mode. What a hook switches ends with the visit."""
+        """Run one node and the hooks around it, in the engine's grad mode. What a hook switches ends with it."""
         state = thread.state
         mode, hooks = state.grad_enabled, state.saved_hooks
         if mode is not self.grad_enabled:
@@ -91,7 +91,7 @@ class GraphPass(Pass):
 
     def finish(self) -> None:
         with _recording(self.grad_enabled):
-            # One may queue another, which the same loop then comes to.
+            # One may queue another, which the same loop then reaches.
             for callback in self.callbacks:
                 callback()
 
@@ -105,7 +105,7 @@ class GraphPass(Pass):
         if self.is_partial:
             stops = node not in self.executed
             if not stops:
-                # Where the node runs as well, what is handed out is the gradient before the hooks, as in PyTorch.
+                # If the node runs as well, the captured gradient is the one before the hooks, as in PyTorch.
                 self._capture(node, box)
             wanted = [edge in self.waiting for edge in node._next]
         if node._around:
@@ -132,7 +132,7 @@ class GraphPass(Pass):
         self.send(node, box, results)
 
     def _validated(self, node: Node, results: Sequence[Any]) -> Sequence[Any]:
-        """Each gradient in the shape and dtype of the tensor it belongs to: so hooks see them."""
+        """Each gradient in the shape and dtype of its tensor, as hooks must see it."""
         if len(results) != len(node._next):
             raise RuntimeError(
                 f"Function {node.name()} returned an invalid number of gradients - got {len(results)}, but expected "
@@ -170,7 +170,7 @@ class GraphPass(Pass):
         was_first = leaf._grad is None
         self._accumulate(node, box[0], owned)
         if was_first and leaf._grad is not None:
-            # As in PyTorch: where nothing was there before, the gradient that came is the leaf's `.grad` from now on.
+            # As in PyTorch: if there was none before, the gradient that arrived is now the leaf's `.grad`.
             box = [leaf._grad if self.create_graph else leaf._grad._data]
         for hook in list((leaf._post_accumulate_hooks or {}).values()):
             result = hook(leaf)
@@ -185,7 +185,7 @@ class GraphPass(Pass):
         leaf = node.variable
         if self.create_graph and grad is not None:
             if thread.state.grad_enabled and leaf._requires_grad and leaf._grad_fn is None:
-                # Recorded, as any op: the gradient itself is part of a graph.
+                # Recorded like any op: the gradient itself is part of a graph.
                 like = np.empty_like(leaf._data, dtype=grad._data.dtype)
                 leaf._grad = wrap(like).copy_(grad) if leaf._grad is None else leaf._grad + grad
                 return
@@ -248,7 +248,7 @@ def _roots(tensors: tuple[Any, ...], grads: tuple[Any, ...], create_graph: bool)
     """The edges at which a pass starts, and the gradient that enters at each."""
     if len(grads) != len(tensors):
         raise RuntimeError(f"got {len(tensors)} tensors and {len(grads)} gradients")
-    # As in PyTorch, all gradients are looked at before the first edge.
+    # As in PyTorch, all gradients are checked before the first edge.
     entering = [_root_gradient(i, t, grad) for i, (t, grad) in enumerate(zip(tensors, grads, strict=True))]
     edges: list[Edge] = []
     for i, t in enumerate(tensors):
@@ -278,13 +278,14 @@ def _ends(inputs: tuple[Any, ...]) -> list[Edge]:
             )
         else:
             node, output_nr = gradient_edge(t)
-            # A view made under no_grad requires grad as its base does, and no graph leads to it: a node of no graph.
+            # A view made under no_grad requires grad as its base does, but no graph leads to it: it gets a node without
+            # a graph.
             edges.append((node if node is not None else Node(), output_nr))
     return edges
 
 
 def _root_gradient(i: int, t: Any, grad: Any) -> Tensor | None:
-    """The gradient given at root `i`, checked; 1 for a scalar where none is given."""
+    """The gradient given at root `i`, checked; 1 for a scalar if none is given."""
     if isinstance(t, GradientEdge):
         shape, dtype = t.node._outputs[t.output_nr]
     elif isinstance(t, Tensor):
@@ -328,7 +329,7 @@ def backward(
         grad_tensors: the gradient at each, of its shape; None for a scalar means 1.
         retain_graph: keep what the nodes saved, so that they can run again. Default: the value of `create_graph`.
         create_graph: record the pass itself, so that the gradients can be differentiated.
-        inputs: add to the `.grad` of these alone; a non-leaf among them retains its gradient.
+        inputs: add only to the `.grad` of these; a non-leaf among them retains its gradient.
 
     Raises:
         RuntimeError: no gradient can start here, or a saved tensor is gone or was changed in place.
@@ -377,7 +378,7 @@ def _warn_of_cycle() -> None:
 
 
 def _for_each_row(outputs: Any, inputs: Any, grad_outputs: Any, retain_graph: bool, **settings: Any) -> tuple[Any, ...]:
-    """The gradients for each row of `grad_outputs`, stacked: a pass each, where PyTorch makes one of all."""
+    """The gradients for each row of `grad_outputs`, stacked: one pass per row, where PyTorch runs a single pass."""
     several = isinstance(grad_outputs, list | tuple)
     vectors = list(grad_outputs) if several else [grad_outputs]
     for i, (o, v) in enumerate(zip([outputs] if isinstance(outputs, Tensor) else outputs, vectors, strict=True)):
@@ -414,8 +415,8 @@ def grad(
         outputs, inputs: Tensors or GradientEdges, one or a sequence. Inputs may be intermediate results.
         grad_outputs: the gradient at each output; None for a scalar means 1.
         retain_graph, create_graph: as in `backward`.
-        allow_unused: give None for an input that no output depends on, instead of an error.
-        materialize_grads: give zeros for such an input.
+        allow_unused: return None for an input that no output depends on, instead of an error. materialize_grads: return
+        zeros for such an input.
 
     Returns:
         One gradient for each input, of its shape.
@@ -483,7 +484,7 @@ def grad(
 
 @contextmanager
 def _recording(create_graph: bool) -> Iterator[None]:
-    """The engine's grad mode: on under `create_graph`, whatever mode the caller is in, and restored at the end."""
+    """The engine's grad mode: on under `create_graph`, whatever the caller's mode, and restored at the end."""
     state = thread.state
     before = state.grad_enabled
     state.grad_enabled = create_graph

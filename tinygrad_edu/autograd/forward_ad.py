@@ -1,7 +1,7 @@
 """Forward mode: a tensor carries a tangent, and every op pushes it on. Exact directional derivatives in one pass.
 
-A tangent is laid out in memory as its tensor is, and the tangent of a view is a view of the tangent of its base. So an
-in-place write to one of them is seen, values and tangents alike, in the other.
+A tangent has the memory layout of its tensor, and the tangent of a view is a view of the tangent of its base. So an
+in-place write to a base or a view changes both, values and tangents alike.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ __all__ = ["UnpackedDualTensor", "dual_level", "enter_dual_level", "exit_dual_le
 
 
 class _Level:
-    """The level: 0 while it is open, else there is none. Its generation makes tangents of closed levels void."""
+    """The level: 0 while it is open, otherwise there is none. Its generation makes tangents of closed levels void."""
 
     open = False
     generation = 0
@@ -45,7 +45,7 @@ def enter_dual_level() -> int:
     """
     if _state.open:
         raise RuntimeError(
-            "Nested forward mode AD is not supported at the moment. For a second derivative take reverse mode inside: "
+            "Nested forward mode AD is not supported at the moment. For a second derivative use reverse mode inside: "
             "autograd.grad(…, create_graph=True) of a dual tensor."
         )
     _state.open = True
@@ -93,8 +93,8 @@ def make_dual(tensor: Tensor, tangent: Tensor, *, level: int | None = None) -> T
     """A view of `tensor` that carries `tangent`, of the same shape.
 
     Raises:
-        RuntimeError: no level is open, the shapes differ, or `tensor` carries a tangent already.
-        ValueError: one of the two does not hold floating-point numbers.
+        RuntimeError: no level is open, the shapes differ, or `tensor` already carries a tangent. ValueError: one of the
+        two does not contain floating-point numbers.
 
     >>> import tinygrad_edu as T
     >>> import tinygrad_edu.autograd.forward_ad as fwAD
@@ -115,21 +115,21 @@ def make_dual(tensor: Tensor, tangent: Tensor, *, level: int | None = None) -> T
     if tangent_of(tensor) is not None:
         raise RuntimeError(
             "Making a dual Tensor based on a Tensor that already has a forward gradient at the same level 0 is not "
-            "supported. Take unpack_dual(tensor).primal first."
+            "supported. Use unpack_dual(tensor).primal first."
         )
     if tangent_of(tangent) is not None:
         raise RuntimeError(
-            "Setting a forward grad that itself has a forward gradient at the same level 0 is not supported. Take "
+            "Setting a forward grad that itself has a forward gradient at the same level 0 is not supported. Use "
             "unpack_dual(tangent).primal first."
         )
     strides = _strides(tensor._data)
     if tensor._data.size and 0 in strides and _strides(tangent._data) != strides:
         raise RuntimeError(
-            "unsupported operation: more than one element of the written-to tensor refers to a single memory location. A "
-            "tangent lies in memory as its tensor does, and this one is expanded: make a clone() dual."
+            "unsupported operation: more than one element of the written-to tensor refers to a single memory location. "
+            "A tangent has the memory layout of its tensor, and this tensor is expanded: make a clone() dual."
         )
     dual = tensor.view_as(tensor)
-    # In inference mode nothing is followed, tangents neither.
+    # In inference mode nothing is tracked, not even tangents.
     if not thread.state.inference:
         set_tangent(dual, tangent)
     return dual
@@ -151,7 +151,7 @@ def unpack_dual(tensor: Tensor, *, level: int | None = None) -> UnpackedDualTens
 
 
 class _set_fwd_grad_enabled:
-    """Inside, tangents are pushed on, or are not."""
+    """Inside, tangents are pushed on, or not."""
 
     def __init__(self, mode: bool) -> None:
         self.mode = mode
@@ -196,7 +196,7 @@ def set_tangent(t: Tensor, tangent: Tensor) -> None:
 
 
 def remember_tangent(t: Tensor) -> None:
-    """Let the node that computed `t` know its tangent, for the backward pass in which it finds `t` again."""
+    """Give the tangent of `t` to the node that computed it, for the backward pass in which it finds `t` again."""
     node = t._grad_fn
     if node is not None:
         if node._tangents_of_outputs is None:
@@ -205,7 +205,7 @@ def remember_tangent(t: Tensor) -> None:
 
 
 def write_tangent(t: Tensor, tangent: Tensor) -> None:
-    """`t` was written to in place: so is its tangent, and with it those of its base and of the base's other views."""
+    """`t` was written to in place: write its tangent too, and with it those of its base and of the base's other views."""
     with _set_fwd_grad_enabled(False):
         old = tangent_of(t)
         if old is None and t._view is not None:
@@ -220,7 +220,7 @@ def write_tangent(t: Tensor, tangent: Tensor) -> None:
 
 
 def any_tangent(inputs: Iterable[Any]) -> bool:
-    """True if one of `inputs` carries a tangent that is to be pushed on."""
+    """True if one of `inputs` carries a tangent that must be pushed on."""
     return (
         _state.open
         and _state.enabled

@@ -1,4 +1,4 @@
-"""`Function`: a differentiable op written by the user, and `ctx`, through which its two halves speak."""
+"""`Function`: a differentiable op written by the user, and `ctx`, which connects its two halves."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ class FunctionCtx:
 
     needs_input_grad: tuple[bool, ...] = ()
     materialize_grads = True
-    # What forward, or setup_context, has asked for; None again once that is done.
+    # What forward, or setup_context, asked for; None again once that is done.
     to_save: tuple[Tensor | None, ...] | None = None
     saved_for_forward: tuple[Tensor | None, ...] | None = None
     dirty_tensors: tuple[Tensor, ...] | None = None
@@ -44,14 +44,14 @@ class FunctionCtx:
     def save_for_backward(self, *tensors: Tensor | None) -> None:
         """Keep inputs or outputs (or None) for `backward`, where `saved_tensors` gives them back.
 
-        Unlike attributes (`ctx.y = y`) they are freed after backward, make no reference cycles, and an in-place change
-        in between is noticed. For what is no tensor use attributes.
+        Unlike attributes (`ctx.y = y`), they are freed after backward, make no reference cycles, and an in-place change
+        in between is noticed. Use attributes for anything that is not a tensor.
         """
         for i, t in enumerate(tensors):
             if t is not None and not isinstance(t, Tensor):
                 raise TypeError(
                     f"save_for_backward can only save variables, but argument {i} is of type {type(t).__name__}. Keep "
-                    "what is no tensor as an attribute: ctx.k = k."
+                    "anything that is not a tensor as an attribute: ctx.k = k."
                 )
         self.to_save = tensors
 
@@ -68,7 +68,7 @@ class FunctionCtx:
         self.non_differentiable = args
 
     def mark_shared_storage(self, *pairs: Any) -> None:
-        """Gone, as in PyTorch: tensors that share storage are found without it."""
+        """Deprecated, as in PyTorch: tensors that share storage are found without it."""
         warnings.warn(
             "mark_shared_storage is deprecated. Tensors with shared storages are automatically tracked.",
             FutureWarning,
@@ -81,14 +81,14 @@ class FunctionCtx:
 
 
 class BackwardCFunction(FunctionCtx, Node):
-    """The node of a custom Function. Every Function class has a subclass of its own, `<its name>Backward`."""
+    """The node of a custom Function. Every Function class has its own subclass, `<its name>Backward`."""
 
     _forward_cls: type[Function]
     _kept: tuple[SavedTensor | None, ...] = ()
     _was_freed = False
     _was_cleared = False
     _in_jvp = False
-    # For each argument of forward, the number of its edge; None for what is no tensor.
+    # For each argument of forward, the number of its edge; None for anything that is not a tensor.
     _edge_of_argument: tuple[int | None, ...] = ()
 
     def name(self) -> str:
@@ -102,7 +102,7 @@ class BackwardCFunction(FunctionCtx, Node):
         """The tensors given to `save_for_backward`.
 
         Raises:
-            RuntimeError: they have been freed by a first backward, or one was changed in place since.
+            RuntimeError: a first backward has freed them, or one was changed in place since.
         """
         if self._was_cleared:
             raise RuntimeError(
@@ -139,7 +139,7 @@ class BackwardCFunction(FunctionCtx, Node):
         tensors = [self._grad_as_tensor(i, g) for i, g in enumerate(grads)]
         state = thread.state
         previous = state.grad_enabled
-        # Under a pass that is not recorded it computes with Tensors all the same where tangents are to flow.
+        # In a pass that is not recorded it still computes with Tensors if tangents must flow.
         state.grad_enabled = create_graph and previous
         try:
             results = self.apply(*tensors)
@@ -161,14 +161,14 @@ class BackwardCFunction(FunctionCtx, Node):
         if not isinstance(results, tuple):
             results = (results,)
         expected = len(self._edge_of_argument)
-        # PyTorch forgives Nones too many at the end.
+        # PyTorch accepts extra Nones at the end.
         while len(results) > expected and results[-1] is None:
             results = results[:-1]
         if len(results) != expected:
             raise RuntimeError(
                 f"function {self.name()} returned an incorrect number of gradients (expected {expected}, got "
-                f"{len(results)}). backward returns one gradient for each argument of forward after ctx, and None for "
-                "those that have none."
+                f"{len(results)}). backward must return one gradient for each argument of forward after ctx, and None "
+                "for those that have none."
             )
         by_edge: list[Tensor | None] = []
         for position, (grad, edge) in enumerate(zip(results, self._edge_of_argument, strict=True)):
@@ -189,7 +189,7 @@ class BackwardCFunction(FunctionCtx, Node):
         return by_edge
 
     def _release(self) -> None:
-        # A node that saved nothing may run again; one that did has lost it.
+        # A node that saved nothing may run again; one that saved something has lost it.
         if self._kept or self._was_cleared:
             self._was_freed = True
             self._kept = ()
@@ -200,8 +200,8 @@ def _backward_rule(cls: type[Function]) -> Callable[..., Any]:
     has_vjp = cls.vjp is not Function.vjp
     if has_backward and has_vjp:
         raise RuntimeError(
-            f"Implementing both 'backward' and 'vjp' for a custom Function is not allowed. {cls.__name__} should have one "
-            "of them: they are two names of the same rule."
+            f"Implementing both 'backward' and 'vjp' for a custom Function is not allowed. {cls.__name__} should have "
+            "only one of them: they are two names for the same rule."
         )
     return cls.vjp if has_vjp else cls.backward
 
@@ -218,9 +218,9 @@ class FunctionMeta(type):
 class Function(metaclass=FunctionMeta):
     """A differentiable op of your own: subclass it, write `forward` and `backward` as static methods, call `apply`.
 
-    Two forms are known. `forward(ctx, *args)` computes and keeps what backward needs; or `forward(*args)` computes alone
-    and `setup_context(ctx, inputs, output)` keeps. `backward(ctx, *grad_outputs)` returns one gradient for each argument
-    of forward, None for those without.
+    There are two forms. `forward(ctx, *args)` computes, and keeps what backward needs. Or `forward(*args)` only
+    computes, and `setup_context(ctx, inputs, output)` keeps. `backward(ctx, *grad_outputs)` returns one gradient for
+    each argument of forward, and None for those without.
 
     Example:
         >>> from tinygrad_edu import tensor
@@ -243,7 +243,7 @@ class Function(metaclass=FunctionMeta):
     # Settings of a subclass: `saved_tensors` may be read once and is gone then; `backward` gets its gradients in one list.
     clear_saved_tensors_on_access = False
     boxed_grads_call = False
-    # For torch.func.vmap alone, which is not built: it may be set, and changes nothing.
+    # Only for torch.func.vmap, which is not built: you may set it, but it changes nothing.
     generate_vmap_rule = False
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
@@ -281,7 +281,7 @@ class Function(metaclass=FunctionMeta):
 
     @staticmethod
     def vjp(ctx: Any, *grad_outputs: Any) -> Any:
-        """Another name of `backward`: the product of a vector with the Jacobian."""
+        """Another name for `backward`: the product of a vector with the Jacobian."""
         raise NotImplementedError(
             "You must implement either the backward or vjp method for your custom autograd.Function to use it with "
             "backward mode AD."
@@ -296,7 +296,7 @@ class Function(metaclass=FunctionMeta):
 
     @staticmethod
     def vmap(info: Any, in_dims: tuple[Any, ...], *args: Any) -> Any:
-        """The rule for a batch of calls at once. It may be written, for PyTorch; nothing here calls it."""
+        """The rule for a batch of calls at once. You may write it for PyTorch; nothing here calls it."""
         raise NotImplementedError(
             "To use autograd.Function with vmap, you must either override the vmap staticmethod or set "
             "generate_vmap_rule=True. In tinygrad_edu there is no vmap: call apply once for each element of the batch."
@@ -333,7 +333,7 @@ def _refuse_legacy(cls: type[Function]) -> None:
 
 
 def once_differentiable(fn: Callable[..., Any]) -> Callable[..., Any]:
-    """Decorates a `backward` that cannot be differentiated again: a second backward through it raises, never lies."""
+    """Decorates a `backward` that cannot be differentiated again: a second backward through it raises an error."""
 
     @functools.wraps(fn)
     def wrapper(ctx: Any, *args: Any, **kwargs: Any) -> Any:
@@ -348,7 +348,7 @@ def once_differentiable(fn: Callable[..., Any]) -> Callable[..., Any]:
 
 
 class Error(Node):
-    """Stands where a graph would be that nobody wrote: it raises when a backward pass reaches it."""
+    """Takes the place of a graph that does not exist: it raises when a backward pass reaches it."""
 
     @classmethod
     def behind(cls, tensors: tuple[Tensor | None, ...]) -> tuple[Tensor | None, ...]:
@@ -372,7 +372,7 @@ class Error(Node):
 
 
 class InplaceFunction(Function):
-    """An old name, kept for old programs: a Function. What it changes in place it tells by `ctx.mark_dirty`."""
+    """An old name for a Function, kept for old programs. It reports in-place changes with `ctx.mark_dirty`."""
 
     def __init__(self, inplace: bool = False) -> None:
         super().__init__()
@@ -380,7 +380,7 @@ class InplaceFunction(Function):
 
 
 class NestedIOFunction(Function):
-    """An old name, kept for old programs: a Function. Nested lists of tensors as arguments, once its use, are refused."""
+    """An old name for a Function, kept for old programs. It refuses its old purpose, nested lists of tensors."""
 
     @staticmethod
     def forward(*args: Any, **kwargs: Any) -> Any:

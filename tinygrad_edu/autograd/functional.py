@@ -19,7 +19,7 @@ Tensors = tuple[Tensor, ...]
 
 
 def _as_tensors(given: Any, what: str, function: str) -> tuple[bool, Tensors]:
-    """`given` as a tuple, and whether it was one; an error where something in it is no Tensor."""
+    """`given` as a tuple, and whether it was one; an error if something in it is not a Tensor."""
     if not isinstance(given, tuple):
         if not isinstance(given, Tensor):
             raise TypeError(
@@ -54,7 +54,7 @@ def _unpacked(tensors: Sequence[Any], as_tuple: bool) -> Any:
 def _vector(
     v: Any, function: str, create_graph: bool, like: Tensors, like_is_tuple: bool, missing: str
 ) -> Tensors | None:
-    """The vector of a product, checked against what it multiplies; None where that is one number, whose vector is 1."""
+    """The vector of a product, checked against what it multiplies; None if that is one number, whose vector is 1."""
     if v is None:
         if len(like) != 1 or like[0].numel() != 1:
             raise RuntimeError(missing)
@@ -157,9 +157,9 @@ def vjp(
     Args:
         func: takes Tensors, returns a Tensor or a tuple of them.
         inputs: a Tensor or a tuple of them.
-        v: one Tensor for each output, of its shape; may be left out where the output is one number.
-        create_graph: let the result be differentiated again.
-        strict: an error where an output depends on no input, instead of zeros.
+        v: one Tensor for each output, of its shape; you may leave it out if the output is one number. create_graph:
+        allow the result to be differentiated again. strict: raise an error if an output depends on no input, instead of
+        returning zeros.
 
     Returns:
         The outputs of `func`, and the product: one Tensor for each input.
@@ -265,7 +265,8 @@ def hvp(
 ) -> tuple[Any, Any]:
     """The product H·v of the Hessian of `func`, which returns one number, with a vector: three backward passes.
 
-    Where H is symmetric, as it is for functions that are twice continuously differentiable, `vhp` gives the same sooner.
+    If H is symmetric, as it is for functions that are twice continuously differentiable, `vhp` gives the same result
+    faster.
 
     The arguments and the result are those of `vhp`.
 
@@ -329,7 +330,7 @@ def jacobian(
         inputs: a Tensor or a tuple of them.
         create_graph: let the result be differentiated again.
         strict: an error where an output depends on no input, instead of zeros.
-        vectorize: taken, and nothing depends on it: rows, or columns, are computed one after the other.
+        vectorize: accepted without effect: rows, or columns, are computed one after the other.
         strategy: "reverse-mode", a backward pass for each element of the outputs; or "forward-mode", a run of `func` for
             each element of the inputs, better where there are fewer of these.
 

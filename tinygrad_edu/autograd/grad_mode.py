@@ -1,4 +1,4 @@
-"""Grad modes: whether the ops that run now are recorded. Per thread, restored when the block ends, however it ends."""
+"""Grad modes: whether ops are recorded. Each thread has its own mode, and a block restores it, also after an error."""
 
 from __future__ import annotations
 
@@ -40,10 +40,10 @@ def is_inference_mode_enabled() -> bool:
 
 
 class _Mode:
-    """What all modes share: a context manager that is a decorator too, of functions, generators and coroutines."""
+    """What all modes share: a context manager that is also a decorator of functions, generators and coroutines."""
 
     def clone(self) -> _Mode:
-        """A mode of the same setting, for one call of a decorated function (calls may nest, or run in threads)."""
+        """A mode with the same setting, for one call of a decorated function (calls may nest, or run in threads)."""
         return type(self)()
 
     def __enter__(self) -> None:
@@ -79,7 +79,7 @@ class _Mode:
         return call  # type: ignore[return-value]
 
     def _around_generator(self, function: F) -> F:
-        """The mode holds while the generator's own code runs, and not while its caller's does."""
+        """The mode holds while the generator's code runs, but not while its caller's code runs."""
 
         @functools.wraps(function)
         def call(*args: Any, **kwargs: Any) -> Any:
@@ -118,7 +118,7 @@ class _GradMode(_Mode):
 
 
 class no_grad(_GradMode):
-    """Ops inside are computed and not recorded: their results do not require grad.
+    """Ops inside are computed but not recorded: their results do not require grad.
 
     A context manager and a decorator (with or without a call): `with no_grad(): …`, `@no_grad()`, `@no_grad`.
 
@@ -138,7 +138,7 @@ class no_grad(_GradMode):
 
 
 class enable_grad(_GradMode):
-    """Ops inside are recorded, also within a `no_grad` block. A context manager and a decorator, as `no_grad`.
+    """Ops inside are recorded, also within a `no_grad` block. A context manager and a decorator, like `no_grad`.
 
     >>> import tinygrad_edu as T
     >>> w = T.tensor(3.0, requires_grad=True)
@@ -176,7 +176,7 @@ class set_grad_enabled(_GradMode):
         thread.state.grad_enabled = self.mode
 
     def __call__(self, function: F) -> F:
-        # Used as a decorator the flag holds inside the function alone.
+        # As a decorator, the flag holds only inside the function.
         thread.state.grad_enabled = self.previous
         return super().__call__(function)
 
@@ -218,7 +218,7 @@ class inference_mode(_Mode):
 
 
 class set_multithreading_enabled(_Mode):
-    """Taken so that PyTorch's programs run: here every backward pass runs in the thread that asks for it, in any case."""
+    """Accepted so that PyTorch programs run. Here every backward pass runs in the thread that asks for it."""
 
     def __init__(self, mode: bool) -> None:
         self.mode = bool(mode)
@@ -236,5 +236,5 @@ class set_multithreading_enabled(_Mode):
 
 
 def is_multithreading_enabled() -> bool:
-    """What `set_multithreading_enabled` was told in this thread, True at first; nothing depends on it."""
+    """The value that `set_multithreading_enabled` got in this thread, True at first; nothing depends on it."""
     return thread.state.multithreading

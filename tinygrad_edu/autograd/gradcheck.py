@@ -1,8 +1,8 @@
-"""`gradcheck`: are the gradients that a function's backward gives those that small steps of its inputs show?
+"""`gradcheck`: does a function's backward return the gradients that small steps of its inputs show?
 
 The numerical Jacobian comes from central differences, the analytical one from the backward rules (or from forward mode),
-row by row. Fast mode compares one random projection of both, `vᵀ·J·u`, which costs two runs of the function an input
-instead of two an element.
+row by row. Fast mode compares one random projection of both, `vᵀ·J·u`, which costs two runs of the function per input
+instead of two per element.
 """
 
 from __future__ import annotations
@@ -49,16 +49,14 @@ def gradcheck(
         func: takes the inputs, returns a Tensor or a tuple of Tensors.
         inputs: a Tensor or a tuple; those that require grad are checked, and should be float64.
         eps: the size of a step; the interval is 2·eps wide.
-        atol, rtol: how far the two may be apart: atol + rtol·|numerical|.
+        atol, rtol: the largest difference allowed: atol + rtol·|numerical|.
         raise_exception: False: return False instead of raising a GradcheckError.
-        nondet_tol: how far two backward passes on the same gradient may be apart.
-        check_undefined_grad: also check that outputs that get no gradient are taken as zeros.
-        check_forward_ad, check_backward_ad: which modes to check.
-        fast_mode: compare one random projection of the Jacobians instead of every element.
-        check_grad_dtypes: kept for PyTorch's signature; the engine brings every gradient to the dtype of its input.
-        check_batched_grad: also compare a batch of gradients with each by itself.
-        check_batched_forward_grad: kept for PyTorch's signature; here a batch of tangents is one after the other.
-        masked: not built, refused.
+        nondet_tol: how far two backward passes on the same gradient may differ. check_undefined_grad: also check that
+        outputs without a gradient count as zeros. check_forward_ad, check_backward_ad: which modes to check. fast_mode:
+        compare one random projection of the Jacobians instead of every element. check_grad_dtypes: kept for PyTorch's
+        signature; the engine brings every gradient to the dtype of its input. check_batched_grad: also compare a batch
+        of gradients with each by itself. check_batched_forward_grad: kept for PyTorch's signature; here the tangents of
+        a batch run one after the other. masked: refused, because it is not built.
 
     Returns:
         True if all agree.
@@ -117,11 +115,11 @@ def gradgradcheck(
     fast_mode: bool = False,
     masked: bool = False,
 ) -> bool:
-    """Check the gradients of the gradients of `func`, as `gradcheck` checks its gradients.
+    """Check the gradients of the gradients of `func`, just as `gradcheck` checks its gradients.
 
     Args:
         grad_outputs: the gradients at the outputs, themselves checked as inputs; random ones in [-1, 1] by default.
-        gen_non_contig_grad_outputs: let these random ones be spread out in memory.
+        gen_non_contig_grad_outputs: make these random ones non-contiguous in memory.
         check_rev_over_rev, check_fwd_over_rev: differentiate the backward pass in reverse or in forward mode.
 
     The other arguments, the result and the errors are those of `gradcheck`.
@@ -149,7 +147,7 @@ def gradgradcheck(
         directions = tuple(_random_gradient(o, gen_non_contig_grad_outputs) for o in outputs)
     else:
         directions = _as_tuple(grad_outputs)
-    # Forward mode hands in tensors that have lost the flag: it is set again inside.
+    # Forward mode passes in tensors that have lost the flag: it is set again inside.
     moving = [isinstance(x, Tensor) and x.requires_grad for x in arguments + directions]
 
     def gradients(*all_arguments: Any) -> tuple[Tensor, ...]:
@@ -186,7 +184,7 @@ def _require(condition: bool, message: str) -> None:
 def _refuse_unbuilt(masked: bool) -> None:
     if masked:
         raise NotImplementedError(
-            "masked=True is about the unspecified elements of sparse tensors, and these are not built. Leave it out."
+            "masked=True is about the unspecified elements of sparse tensors, which are not built. Leave it out."
         )
 
 
@@ -329,10 +327,10 @@ class _Check:
         return [np.zeros(n) if g is None else g._data.reshape(-1).copy() for g, n in zip(grads, sizes, strict=True)]
 
     def backward_twice(self, output: Tensor, directions: np.ndarray) -> list[np.ndarray]:
-        """vᵀ·J for each row of `directions`, computed twice to see that it comes out the same."""
+        """vᵀ·J for each row of `directions`, computed twice to see that both results are the same."""
         passes = []
         for _ in range(2):
-            # A node of its own above the output, so that a pass starts at a tensor nobody else knows.
+            # A separate node above the output, so that a pass starts at a tensor that nobody else knows.
             copy = output.clone()
             rows = [self.vjp(copy, v) for v in directions]
             passes.append(
@@ -400,7 +398,7 @@ class _Check:
         ]
 
     def compare_projections(self, forward_mode: bool) -> None:
-        # A generator of its own leaves the user's random state alone.
+        # A separate generator leaves the user's random state alone.
         random = np.random.default_rng(0)
         us = [_unit(self.inputs[i], random) for i in self.moving]
         vs = [_unit(o, random) for o in self.outputs]

@@ -37,7 +37,7 @@ __all__ = [
 
 
 class TensorMeta(NamedTuple):
-    """What a gradient must look like when it arrives."""
+    """The shape and dtype that a gradient must have when it arrives."""
 
     shape: tuple[int, ...]
     dtype: dtypes.dtype | None
@@ -74,7 +74,7 @@ def get_gradient_edge(tensor: Tensor) -> GradientEdge:
 
 
 def increment_version(tensor: Tensor | Sequence[Tensor]) -> None:
-    """Say that the tensor was written to by means that autograd did not see, so that saved uses of it raise.
+    """Say that the tensor was written to in a way that autograd did not see, so that saved uses of it raise.
 
     >>> import tinygrad_edu as T
     >>> t = T.zeros(2)
@@ -88,7 +88,7 @@ def increment_version(tensor: Tensor | Sequence[Tensor]) -> None:
 
 
 def _call(self: Node, *grads: Tensor) -> Any:
-    """Run this node alone on gradients of its outputs; the graph behind it is not touched."""
+    """Run only this node on gradients of its outputs; the graph behind it is not touched."""
     if len(grads) != len(self._outputs):
         raise TypeError(
             f"expected {len(self._outputs)} arguments, got {len(grads)} instead: {self.name()} takes one gradient for "
@@ -107,14 +107,14 @@ class _Face(Node):
 
     @property
     def metadata(self) -> dict[Any, Any]:
-        """A dict for whatever the user wants to keep beside this node."""
+        """A dict for anything that the user wants to keep with this node."""
         if self._metadata is None:
             self._metadata = {}
         return self._metadata
 
     @property
     def requires_grad(self) -> bool:
-        """Always True: what needs no gradient has no node."""
+        """Always True: a tensor that needs no gradient has no node."""
         return True
 
     @property

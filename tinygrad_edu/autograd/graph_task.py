@@ -1,4 +1,4 @@
-"""The backward pass that runs now, for those who ask from inside it: hooks, anomaly mode, checkpointing."""
+"""The backward pass that runs now, for code that asks from inside it: hooks, anomaly mode, checkpointing."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def will_execute(node: Node) -> bool:
 
 
 def runs_for_some_inputs() -> bool:
-    """True in a backward pass that was asked for the gradients of certain inputs, and runs no other nodes."""
+    """True in a backward pass that computes the gradients of certain inputs only, and runs no other nodes."""
     task = thread.state.task
     return task is not None and task.is_partial
 
@@ -44,7 +44,7 @@ def current_node() -> Node | None:
 
 
 def queue_callback(callback: Callable[[], Any]) -> None:
-    """Call `callback()` when the backward pass that runs now is done, after those that were queued before it."""
+    """Call `callback()` when the current backward pass is done, after the callbacks that were queued before it."""
     task = thread.state.task
     if task is None:
         raise RuntimeError(

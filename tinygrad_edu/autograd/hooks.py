@@ -17,7 +17,7 @@ __all__ = ["Around", "RemovableHandle", "add_hook", "around", "surround"]
 
 
 class RemovableHandle:
-    """What registering a hook returns: `remove()` takes the hook away; as a context manager it does so at the end."""
+    """What registering a hook returns: `remove()` removes the hook; as a context manager it does so at the end."""
 
     _ids = itertools.count()
 
@@ -26,7 +26,7 @@ class RemovableHandle:
         self._hooks: dict[int, Any] | None = hooks
 
     def remove(self) -> None:
-        """Take the hook away; a second call does nothing."""
+        """Remove the hook; a second call does nothing."""
         if self._hooks is not None:
             self._hooks.pop(self.id, None)
             self._hooks = None
@@ -46,7 +46,7 @@ def add_hook(hooks: dict[int, Any], hook: Any) -> RemovableHandle:
 
 
 class Around:
-    """What users have hung around a node. A node that has one leaves the straight road of the engine, see `Pass.visit`."""
+    """The hooks that users have put on a node. Such a node leaves the straight road of the engine: see `Pass.visit`."""
 
     __slots__ = ("post", "pre", "retaining", "tensors")
 
@@ -74,7 +74,7 @@ def surround(node: Node) -> Around:
 
 
 def leave_the_road(leaf: Tensor) -> None:
-    """Let the engine see that a hook of `leaf` is to be called, where its AccumulateGrad is made already."""
+    """Tell the engine to call a hook of `leaf`, if its AccumulateGrad already exists."""
     node = leaf._accumulator and leaf._accumulator()
     if node is not None and node._around is None:
         node._around = ()
@@ -102,7 +102,7 @@ def register_hook(self: Tensor, hook: Callable[[Tensor], Tensor | None]) -> Remo
     """Call `hook(grad)` when the gradient of this tensor is complete; a tensor it returns replaces the gradient.
 
     Returns:
-        A handle whose `remove()` takes the hook away.
+        A handle whose `remove()` removes the hook.
 
     Raises:
         RuntimeError: the tensor requires no gradient.
@@ -152,7 +152,7 @@ def retain_grad(self: Tensor) -> None:
             "can't retain_grad on Tensor that has requires_grad=False: no gradient will ever arrive here. Set "
             "requires_grad=True on it, or on what it is computed from."
         )
-    # As in PyTorch, a view whose base was written to since does not learn of its new history here.
+    # As in PyTorch, a view whose base was written to since does not get its new history here.
     if self._grad_fn is None or self._retains_grad:
         return
     node = self.grad_fn
@@ -180,8 +180,8 @@ def _hook_name(hook: Any) -> str:
 def _check_hook_result(hook: Any, before: Tensor | None, after: Any) -> None:
     if not isinstance(after, Tensor):
         raise TypeError(
-            f"expected Variable, but hook returned '{type(after).__name__}'. A hook returns a Tensor to replace the "
-            "gradient, or None to leave it."
+            f"expected Variable, but hook returned '{type(after).__name__}'. A hook must return a Tensor that replaces "
+            "the gradient, or None to keep it."
         )
     if before is None:
         raise RuntimeError(
@@ -211,7 +211,7 @@ def call_hooks(hooks: dict[int, Any], grad: Any, create_graph: bool) -> Any:
 
 
 def call_tensor_hooks(node: Node, box: list[Any], create_graph: bool) -> None:
-    """Hooks of the tensors this node computed, then `retain_grad`: what is kept is what the hooks left."""
+    """Run the hooks of the tensors this node computed, then `retain_grad`, which keeps what the hooks returned."""
     for output_nr, hooks in around(node).tensors.items():
         box[output_nr] = call_hooks(hooks, box[output_nr], create_graph)
     for output_nr, reference in around(node).retaining.items():
@@ -219,7 +219,7 @@ def call_tensor_hooks(node: Node, box: list[Any], create_graph: bool) -> None:
         grad = box[output_nr]
         if tensor is None or grad is None:
             continue
-        # A copy, or a sum: what is kept is shared with nobody.
+        # A copy, or a sum: nobody shares the kept gradient.
         value = grad if isinstance(grad, Tensor) else wrap(np.asarray(grad))
         kept: Any = tensor._grad
         tensor._grad = value.clone() if kept is None else kept + value
@@ -247,8 +247,8 @@ def call_post_hooks(node: Node, results: Sequence[Any], box: list[Any], create_g
 def _hook_tuple(hook: Any, result: Any, before: tuple[Any, ...]) -> tuple[Any, ...]:
     if not isinstance(result, tuple):
         raise TypeError(
-            f"expected tuple, but hook returned '{type(result).__name__}'. A hook on a node returns a tuple with one "
-            "gradient for each it was given, or None to leave them."
+            f"expected tuple, but hook returned '{type(result).__name__}'. A hook on a node must return a tuple with "
+            "one gradient for each that it received, or None to keep them."
         )
     if len(result) != len(before):
         raise RuntimeError(

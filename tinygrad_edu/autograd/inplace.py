@@ -148,13 +148,14 @@ def check_inplace(t: Tensor, record: bool) -> None:
         _refuse_forbidden_view(t, view, indirect=False)
         if t.requires_grad and view.base._grad_fn is None:
             raise RuntimeError(
-                "a view of a leaf Variable that requires grad is being used in an in-place operation. Change a clone() of "
-                "it, or work under no_grad if the change is not to be differentiated, as an optimiser does."
+                "a view of a leaf Variable that requires grad is being used in an in-place operation. Change a clone() "
+                "of it. Or work under no_grad, as an optimiser does, if the change should not be differentiated."
             )
     if t.requires_grad and t._grad_fn is None:
         raise RuntimeError(
-            "a leaf Variable that requires grad is being used in an in-place operation. Its value before would be lost: "
-            "change a clone() of it, or work under no_grad if the change is not to be differentiated, as an optimiser does."
+            "a leaf Variable that requires grad is being used in an in-place operation. Its old value would be lost: "
+            "change a clone() of it. Or work under no_grad, as an optimiser does, if the change should not be "
+            "differentiated."
         )
 
 
@@ -180,7 +181,7 @@ def refuse_shared_memory(t: Tensor, others: Sequence[Any]) -> None:
 
 
 def _owner(array: np.ndarray) -> Any:
-    """The array whose memory `array` shows: NumPy makes a view of a view a view of that."""
+    """The array whose memory `array` shows: in NumPy a view of a view is a view of that array."""
     return array if array.base is None else array.base
 
 
@@ -189,7 +190,7 @@ def _steps(array: np.ndarray) -> list[int]:
 
 
 def _is_dense(array: np.ndarray) -> bool:
-    """True if the elements lie side by side in memory, in whatever order of dimensions."""
+    """True if the elements are contiguous in memory, in any order of dimensions."""
     expected = array.itemsize
     for stride, size in sorted((s, n) for s, n in zip(array.strides, array.shape, strict=True) if n != 1):
         if stride != expected:
@@ -258,5 +259,5 @@ class CopySlices(Node):
         return [before.reshape(shape) if wanted is None or wanted[0] else None, *others]
 
     def _release(self) -> None:
-        # Let go, not released: where a gradient was recorded, the node stands in that graph by itself and runs there.
+        # Dropped, not released: if a gradient was recorded, the node is part of that graph by itself and runs there.
         self._node = self._index = None

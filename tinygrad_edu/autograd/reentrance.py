@@ -1,6 +1,6 @@
-"""A backward pass inside a backward pass, and another inside that: every so many of them go on in a thread of their own.
+"""Backward passes inside backward passes: at certain depths they continue in a new thread.
 
-Each level stands on Python's stack, which has an end; a new thread begins a new stack. PyTorch does the same.
+Each level takes room on Python's stack, which is limited; a new thread has a new stack. PyTorch does the same.
 """
 
 from __future__ import annotations
@@ -15,9 +15,9 @@ from ..core.state import thread as this_thread
 
 __all__ = ["LEVELS", "in_another_thread"]
 
-# Passes inside one another that one thread takes. Few enough that a level may be thirty calls deep.
+# The number of nested passes in one thread. It is small enough that a level may be thirty calls deep.
 LEVELS = 20
-# Passes inside one another in all. A rule that starts a pass through itself would never end.
+# The number of nested passes in total. A rule that starts a pass through itself would never end.
 MOST = 10_000
 
 
@@ -31,8 +31,8 @@ def in_another_thread(function: Callable[..., Any], *args: Any) -> Any:
     below = state.below + state.depth
     if below >= MOST:
         raise RecursionError(
-            f"maximum recursion depth exceeded: {below} backward passes inside one another. Does a backward, or a hook, start "
-            "a pass that comes to itself again?"
+            f"maximum recursion depth exceeded: {below} backward passes inside one another. Does a backward, or a "
+            "hook, start a pass that reaches itself again?"
         )
     results: list[Any] = []
     errors: list[BaseException] = []

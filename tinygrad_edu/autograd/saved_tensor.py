@@ -37,7 +37,7 @@ class SavedTensor:
 
     __slots__ = ("_array", "_counter", "_leaf", "_node", "_output_nr", "_tensor", "_unpack", "_version")
 
-    # Stand where something was saved that has been let go, and where nothing was.
+    # Mark a saved value that has been freed, and a place where nothing was saved.
     freed: ClassVar[SavedTensor]
     nothing: ClassVar[SavedTensor]
 
@@ -98,7 +98,7 @@ class SavedTensor:
             state.keep_versions.track(self)
 
     def register_hooks(self, pack_hook: Callable, unpack_hook: Callable) -> None:
-        """Keep `pack_hook(tensor)` instead of the tensor, and give `unpack_hook` of it back when it is needed."""
+        """Keep `pack_hook(tensor)` instead of the tensor, and return `unpack_hook` of it when it is needed."""
         if self._tensor is _FREED:
             raise RuntimeError(
                 "Calling register_hooks on a saved tensor after it has been freed. Specify retain_graph=True in the first "
@@ -130,7 +130,7 @@ class SavedTensor:
                 "be modified by in-place operations as this can lead to unexpected side-effects. Please open an issue if "
                 "you need to perform in-place operations on the input to a pack hook."
             )
-        # The tensor itself is let go; what is left is where it stands in the graph.
+        # The tensor itself is dropped; only its place in the graph is left.
         original = self._tensor
         self._tensor = (
             (packed, gradient_edge(original), original.requires_grad) if self._node is None else (packed, None, True)
@@ -157,7 +157,7 @@ class SavedTensor:
         """The array as it was saved.
 
         Raises:
-            RuntimeError: it has been freed, or changed in place since.
+            RuntimeError: it was freed, or changed in place since.
         """
         return self.for_backward()._data
 
@@ -211,7 +211,7 @@ class SavedTensor:
 
     @property
     def data(self) -> Any:
-        """What is kept, as it is: the tensor, or what a pack hook made of it; None once it is freed."""
+        """What is kept: the tensor, or what a pack hook made of it; None once it is freed."""
         if self._tensor is _FREED:
             return None
         if self._unpack is not None:
@@ -220,17 +220,17 @@ class SavedTensor:
 
     @property
     def unpack_hook(self) -> Callable | None:
-        """The hook that gives the tensor back from `data`; None without hooks."""
+        """The hook that restores the tensor from `data`; None without hooks."""
         return None if self._tensor is _FREED else self._unpack
 
     def free(self) -> None:
-        """Let go of the tensor; a later use raises."""
+        """Free the tensor; a later use raises."""
         self._tensor = _FREED
         self._array = None
 
 
 class _Nothing(SavedTensor):
-    """Stands where a node could have saved a tensor, and no gradient that is wanted needs it."""
+    """Marks a tensor that a node could have saved, but that no wanted gradient needs."""
 
     __slots__ = ()
 

@@ -113,7 +113,7 @@ def resize_as_(self: Tensor, the_template: Tensor, memory_format: Any = None) ->
 def set_(self: Tensor, source: Tensor | None = None) -> Tensor:
     """Show the memory of `source` from now on, in its shape; without one, no elements."""
     if source is not None and not isinstance(source, Tensor):
-        raise NotImplementedError("set_ is built for a tensor: give one, or bind the tensor to the name.")
+        raise NotImplementedError("set_ accepts only a tensor: pass one, or bind the tensor to the name.")
     with_elements = wrap(self._data[:0].reshape(-1)[:0]) if source is None else source
     self.data = with_elements
     self._accumulator = None  # a graph that was made before is about another tensor

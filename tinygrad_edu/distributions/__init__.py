@@ -554,4 +554,4 @@ __all__ += sorted(_LATER)
 # Modules of PyTorch: two that are here, and others that are found in this one.
 _LATER |= {name: name for name in ("transforms", "kl", "normal", "categorical", "distribution")}
 
-__getattr__ = later(__name__, _LATER, "Write it as a Distribution of your own, or as one that is transformed.")
+__getattr__ = later(__name__, _LATER, "Write your own Distribution, or transform one that exists.")

@@ -410,7 +410,8 @@ class _WithoutPath(Distribution):
     def rsample(self, sample_shape: Any = ()) -> Tensor:
         """Refused: the gradient of such a draw is not built."""
         raise NotImplementedError(
-            f"{type(self).__name__}.rsample is not built: its draws have no gradient here. Use sample() and log_prob()."
+            f"{type(self).__name__}.rsample is not built: its samples have no gradient here. Use sample() and "
+            "log_prob()."
         )
 
 
@@ -775,7 +776,7 @@ class Multinomial(Distribution):
 
 def _independent(p: Independent, q: Independent) -> Any:
     if p.reinterpreted_batch_ndims != q.reinterpreted_batch_ndims:
-        raise NotImplementedError("kl_divergence of two Independent of different numbers of dimensions is not built.")
+        raise NotImplementedError("kl_divergence of two Independent with different numbers of dimensions is not built.")
     return p._added(kl_divergence(p.base_dist, q.base_dist))
 
 

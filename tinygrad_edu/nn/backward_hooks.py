@@ -34,8 +34,8 @@ class BackwardWatcher:
     def watch_outputs(self, result: Any) -> Any:
         if not isinstance(result, Tensor | tuple):
             warnings.warn(
-                "For backward hooks to be called, module output should be a Tensor or a tuple of Tensors but received "
-                f"{type(result)}: its gradients pass unseen.",
+                "For backward hooks to be called, module output should be a Tensor or a tuple of Tensors but "
+                f"received {type(result)}: the hooks do not see its gradients.",
                 UserWarning,
                 stacklevel=3,
             )
@@ -53,8 +53,8 @@ class BackwardWatcher:
             self.grad_output = grads
             return grads
         warnings.warn(
-            "Full backward hook is firing when gradients are computed with respect to module outputs since no inputs require "
-            "gradients: the hook is told of the outputs alone.",
+            "Full backward hook is firing when gradients are computed with respect to module outputs since no inputs "
+            "require gradients: the hook sees only the gradients of the outputs.",
             UserWarning,
             stacklevel=2,
         )
@@ -62,8 +62,8 @@ class BackwardWatcher:
             answer = hook(self.module, (None,) * self.inputs, grads)
             if answer is not None and not (isinstance(answer, tuple) and all(g is None for g in answer)):
                 raise RuntimeError(
-                    "Backward hook for Modules where no input requires gradient should always return None or None for all "
-                    "gradients: there is nothing that its answer could replace."
+                    "Backward hook for Modules where no input requires gradient should always return None or None for "
+                    "all gradients: there is nothing that its result could replace."
                 )
         return grads
 

@@ -27,8 +27,8 @@ class UninitializedParameter(Parameter):
     def shape(self) -> Any:
         """Refused: a shape is not known yet."""
         raise RuntimeError(
-            "Can't access the shape of an uninitialized parameter or buffer. Call the module on an input first: that tells the "
-            "size."
+            "Can't access the shape of an uninitialized parameter or buffer. Call the module on an input first: that "
+            "determines the size."
         )
 
     def materialize(self, shape: Any, device: Any = None, dtype: Any = None) -> None:

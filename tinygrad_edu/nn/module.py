@@ -73,7 +73,7 @@ class Module:
         if isinstance(value, Parameter | Module | Buffer) and "_parameters" not in own:
             kind = "parameters" if isinstance(value, Parameter) else "module"
             raise AttributeError(
-                f"cannot assign {kind} before Module.__init__() call. Begin __init__ with super().__init__()."
+                f"cannot assign {kind} before Module.__init__() call. Start __init__ with super().__init__()."
             )
         if isinstance(value, Parameter):
             self._forget(name, keep="_parameters")

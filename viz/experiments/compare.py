@@ -27,10 +27,10 @@ SEED = 0  # where random numbers begin on both engines, so that both draw the sa
 
 @dataclass
 class Difference:
-    """One thing that was compared: what it is about, what each engine has, and whether that is the same.
+    """One compared item: what it is about, what each engine has, and whether both are the same.
 
-    For numbers, `difference` is the largest between two that stand for each other, and `tolerance` what is allowed:
-    absolute up to 1, relative to the larger of the two past it.
+    For numbers, `difference` is the largest difference between corresponding numbers, and `tolerance` is what is
+    allowed: absolute up to 1, and relative to the larger of the two above that.
     """
 
     what: str  # value | grad | tensor | output | error | engine; of the graph: node | edge | saved | order | tensor
@@ -51,10 +51,10 @@ class Difference:
 class Comparison:
     """What both engines made of one program.
 
-    `table` has all that was compared, `differences` what is not the same and decides, `details` what is not the same in
-    how the graph is kept (names of nodes, edges, what is saved, versions). `nodes` are the keys of ops that stand for each
-    other. `timing` is there when PyTorch computed elsewhere than on the CPU. Where PyTorch is not installed, or has no
-    memory left before the program begins, `missing` says so, and `theirs` is empty.
+    `table` has everything that was compared. `differences` has the differences that decide, and `details` those in how
+    the graph is kept (names of nodes, edges, saved values, versions). `nodes` are the keys of corresponding ops.
+    `timing` is set when PyTorch did not compute on the CPU. If PyTorch is not installed, or has no memory left before
+    the program starts, `missing` says so, and `theirs` is empty.
     """
 
     ours: Recording
@@ -76,12 +76,12 @@ class Comparison:
 
     @property
     def differences(self) -> list[Difference]:
-        """What decides and is not the same."""
+        """The differences that decide."""
         return [compared for compared in self.table if not compared.agree and not compared.detail]
 
     @property
     def details(self) -> list[Difference]:
-        """What is not the same in how the engines keep the graph: it changes no value, no gradient and no error."""
+        """Differences in how the engines keep the graph: they change no value, no gradient and no error."""
         return [compared for compared in self.table if not compared.agree and compared.detail]
 
     @property
@@ -92,7 +92,7 @@ class Comparison:
 
     @property
     def verdict(self) -> str:
-        """What came of it, in a sentence; where only one engine runs the program, which part the other cannot, and why."""
+        """The result in a sentence; if only one engine runs the program, what the other cannot do, and why."""
         if self.missing:
             return f"Only {CORE} has run. PyTorch: {self.missing}"
         if self.agree:
@@ -117,14 +117,14 @@ class Comparison:
 
 
 def compare(program: str | Callable[..., Any], device: str = "cpu", inputs: dict[str, Any] | None = None) -> Comparison:
-    """Run a program on both engines and hold them against each other, node by node.
+    """Run a program on both engines and compare them, node by node.
 
-    Random numbers begin at the same seed on both; PyTorch's on a GPU are others all the same.
+    Random numbers start from the same seed on both, but PyTorch's numbers on a GPU still differ.
 
     Args:
         program: as for `record`.
-        device: where PyTorch computes; ours computes on the CPU. Elsewhere than there, both are timed as well.
-        inputs: as for `record`; each engine gets copies, a tensor of either engine as a leaf of its own.
+        device: where PyTorch computes; ours computes on the CPU. For any other device, both are timed as well. inputs:
+        as for `record`; each engine gets copies, and a tensor of either engine becomes a new leaf.
 
     Raises:
         ValueError: PyTorch cannot use the device; the message says why.

@@ -22,7 +22,7 @@ _LONGEST = 600  # characters of a message that are shown
 
 @dataclass
 class Outcome:
-    """What an engine made of a program: its recording, and the warnings that it gave; or why it could not run."""
+    """The result of a program on an engine: its recording and its warnings, or why it could not run."""
 
     recording: Recording | None
     warned: list[str] = field(default_factory=list)
@@ -62,7 +62,7 @@ class Change:
 
 
 class MistakeLesson:
-    """A mistake that can be run, told and shown; what `viz.mistake` gives.
+    """A mistake that can be run, told and shown: the result of `viz.mistake`.
 
     Attributes:
         mistake: the program, what is wrong with it, and the fixes, as data.
@@ -84,7 +84,7 @@ class MistakeLesson:
         return None if position < 0 else self.mistake.fixes[position]
 
     def program(self, position: int = -1) -> str:
-        """The program with the fix at `position` in it; the mistake itself when none is given."""
+        """The program with the fix at `position` in it; the mistake itself by default."""
         return self.mistake.fixed(self.fix(position))
 
     def outcome(self, position: int = -1, engine: str = CORE) -> Outcome:

@@ -31,9 +31,10 @@ Numbers = dict[str, list[float]]
 
 @dataclass
 class Step:
-    """Where a run is: the loss, and of each parameter its numbers and its gradient's (None where there is none).
+    """The state of a run: the loss, and for each parameter its numbers and those of its gradient (None if there is
+    none).
 
-    `values` and `gradients` leave out parameters of more than 100 numbers; `norms` and `gradient_norms` have all.
+    `values` and `gradients` leave out parameters with more than 100 numbers; `norms` and `gradient_norms` have all.
     """
 
     loss: float
@@ -56,7 +57,7 @@ class Run:
 
 
 class Training:
-    """What `viz.train` gives: `runs`, the program's own first; `run(steps)` goes on, `add(lr=…)` puts another beside it."""
+    """The result of `viz.train`: `runs`, the program's own first; `run(steps)` goes on, `add(lr=…)` adds another run."""
 
     _ipython_display_: ClassVar[Callable[..., None]]  # bound by `viz/show.py`
 
@@ -72,7 +73,7 @@ class Training:
         self._stepping = False
 
     def add(self, **settings: Any) -> Run:
-        """Another run with other settings, brought to where the others are.
+        """Add a run with other settings, and bring it to the step of the others.
 
         Raises:
             TypeError: the program takes no such argument; the message says which it takes.
@@ -82,7 +83,7 @@ class Training:
         return run
 
     def begin(self, **settings: Any) -> Run:
-        """As `add`, but the new run takes its first step when `run` or `slices` goes on."""
+        """Like `add`, but the new run takes its first step when `run` or `slices` goes on."""
         unknown = sorted(set(settings) - set(self.settings))
         if unknown:
             known = ", ".join(self.settings) or "none: give it keyword arguments with a default, such as lr=0.1"
@@ -284,9 +285,9 @@ def train(
             `backward()` and before the parameters move. `loss` is a function without arguments that computes the loss
             (with it the surface can be drawn), or a tensor of one element; `parameters` is a dict of tensors, or a
             module. Its keyword arguments with a default, such as `lr=0.1, zero_grad=True`, become controls.
-        steps: how many to take now; `run` takes more.
+        steps: how many steps to take now; `run` takes more.
         engine: `"tinygrad_edu"` or `"torch"`.
-        beside: further runs, each with the arguments that are other there: `[{"zero_grad": False}]`.
+        beside: further runs, each with the arguments that differ: `[{"zero_grad": False}]`.
         progress: whether a bar is shown while it runs.
 
     Raises:

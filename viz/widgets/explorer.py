@@ -1,4 +1,4 @@
-"""The explorer: one program, toggles over it, and what both engines make of each change."""
+"""The explorer: one program, its switches, and what both engines do after each change."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ _TEXT: dict[str, Any] = {"sync": True, "to_json": _as_text, "from_json": _from_t
 
 
 def explore(program: str | Callable[..., Any], **options: Any) -> Explorer:
-    """A program that can be changed, by switches or by hand: see what both engines make of each change.
+    """A program that you can change, by switches or by hand, to see what both engines do after each change.
 
     Args:
         program: source text in which `T` is the engine, or a function that takes the engine first.
@@ -85,7 +85,7 @@ def explore(program: str | Callable[..., Any], **options: Any) -> Explorer:
 
 
 class Explorer(Live):
-    """Shows a program with its switches, and the graph that both engines make of it.
+    """Shows a program with its switches, and the graph that both engines build for it.
 
     Traits: `state` (what the switches say, by line and name of the program; may be set from Python), `result` (what came
     of it), `history` (states to go back to), `future` (states that were taken back), `view` ("modules", "values" or

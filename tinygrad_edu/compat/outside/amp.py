@@ -13,8 +13,8 @@ from .scaling import GradScaler
 __all__ = ["GradScaler", "autocast", "custom_bwd", "custom_fwd", "is_autocast_available"]
 
 _NO_CPU = (
-    "autocast on the CPU computes in bfloat16, which is not built here. Leave it out (enabled=False), or use .half() on the "
-    "tensors that are to be float16."
+    "autocast on the CPU computes in bfloat16, which is not built here. Leave it out (enabled=False), or use .half() "
+    "on the tensors that should be float16."
 )
 
 

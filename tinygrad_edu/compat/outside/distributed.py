@@ -27,7 +27,8 @@ def is_initialized() -> bool:
 def init_process_group(*args: Any, **kwargs: Any) -> None:
     """Refused: there is one process."""
     raise NotImplementedError(
-        "init_process_group: sharing work among processes is not built here. Leave it out: the program runs in one process."
+        "init_process_group: sharing work among processes is not built here. Leave it out: the program then runs in "
+        "one process."
     )
 
 

@@ -159,4 +159,4 @@ def unpack_sequence(packed_sequences: PackedSequence) -> list[Tensor]:
     return unpad_sequence(*pad_packed_sequence(packed_sequences, batch_first=True), batch_first=True)
 
 
-__getattr__ = later(__name__, {}, "It is no part of what programs use of it, and not built here.")
+__getattr__ = later(__name__, {}, "Programs do not use it, and it is not built here.")

@@ -53,8 +53,8 @@ def shape_of(size: tuple[Any, ...]) -> tuple[int, ...]:
     for n in shape:
         if n < 0:
             raise RuntimeError(
-                f"Trying to create tensor with negative dimension {n}: {list(shape)}. A size counts elements; -1 for what is "
-                "left is for view and reshape alone."
+                f"Trying to create tensor with negative dimension {n}: {list(shape)}. A size counts elements; -1 for "
+                "the remaining size works only in view and reshape."
             )
     return shape
 
@@ -154,8 +154,8 @@ def finish(array: np.ndarray, requires_grad: bool = False, where: Any = None) ->
     if requires_grad:
         if not out.is_floating_point():
             raise RuntimeError(
-                f"Only Tensors of floating point and complex dtype can require gradients, and this one would hold {out.dtype}. "
-                "Write the numbers with a point, as in tensor([1., 2.]), or pass a dtype."
+                "Only Tensors of floating point and complex dtype can require gradients, and this one would be "
+                f"{out.dtype}. Write the numbers with a decimal point, as in tensor([1., 2.]), or pass a dtype."
             )
         out.requires_grad_()
     return out
