@@ -25,6 +25,8 @@ class Adagrad(Optimizer):
     tensor([0.9000], requires_grad=True)
     """
 
+    _elementwise = True
+
     def __init__(
         self,
         params: Iterable[Any],

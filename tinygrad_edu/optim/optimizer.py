@@ -7,6 +7,7 @@ import functools
 import warnings
 from collections import OrderedDict, defaultdict
 from collections.abc import Callable, Iterable
+from operator import is_
 from typing import Any
 
 import numpy as np
@@ -16,6 +17,7 @@ from ..autograd.hooks import RemovableHandle, add_hook
 from ..core.node import bump_version
 from ..nn.parameter import clear_gradient
 from ..tensor import Tensor, wrap
+from .together import Together
 
 __all__ = ["Optimizer", "register_optimizer_step_post_hook", "register_optimizer_step_pre_hook"]
 
@@ -68,6 +70,8 @@ class Optimizer:
 
     # What a scheduler asks before its own first step.
     _opt_called = False
+    # True where `_update` treats each element by itself, and keeps of a parameter arrays like it and the number of steps.
+    _elementwise = False
     # True where `_update` applies the weight decay itself.
     _own_decay = False
     # The hooks that were registered, by when they are called: "step_pre", "load_state_dict_post", …
@@ -186,22 +190,41 @@ class Optimizer:
         if closure is not None:
             with grad_mode.enable_grad():
                 loss = closure()
-        for group in self.param_groups:
-            for p in group["params"]:
-                if p._grad is None:
-                    continue
-                grad = p._grad._data
-                if group.get("maximize"):
-                    grad = -grad
-                if group.get("weight_decay") and not self._own_decay:
-                    if group.get("decoupled_weight_decay"):
-                        p._data *= 1 - float(group["lr"]) * group["weight_decay"]
-                    else:
-                        grad = grad + group["weight_decay"] * p._data
-                self._update(p._data, grad, self.state[p], group)
+        for number, group in enumerate(self.param_groups):
+            params = [p for p in group["params"] if p._grad is not None]
+            together = self._as_one(number, params) if self._elementwise and len(params) > 1 else None
+            if together is not None:
+                grads = together.gather()
+                self._change(together.flat, grads, together.state, group)
+                together.scatter()
+            else:
+                for p in params:
+                    self._change(p._data, p._grad._data, self.state[p], group)  # type: ignore[union-attr]
+            for p in params:
                 # A write that autograd is to know of: what saved this parameter has lost its value.
                 bump_version(p)
         return loss
+
+    def _as_one(self, number: int, params: list[Tensor]) -> Together | None:
+        """The parameters of a group that can be changed as one, which is so if they were the same in the step before."""
+        known = self.__dict__.setdefault("_together", {})
+        states = [self.state[p] for p in params]
+        before = known.get(number)
+        if isinstance(before, Together) and before.holds(params, states):
+            return before
+        again = isinstance(before, list) and len(before) == len(params) and all(map(is_, before, params))
+        known[number] = Together(params, states) if again and Together.fits(params, states) else params
+        return known[number] if isinstance(known[number], Together) else None
+
+    def _change(self, p: np.ndarray, grad: np.ndarray, state: dict[str, Any], group: dict[str, Any]) -> None:
+        if group.get("maximize"):
+            grad = -grad
+        if group.get("weight_decay") and not self._own_decay:
+            if group.get("decoupled_weight_decay"):
+                p *= 1 - float(group["lr"]) * group["weight_decay"]
+            else:
+                grad = grad + group["weight_decay"] * p
+        self._update(p, grad, state, group)
 
     def _update(self, p: np.ndarray, grad: np.ndarray, state: dict[str, Any], group: dict[str, Any]) -> None:
         raise NotImplementedError

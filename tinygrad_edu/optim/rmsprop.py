@@ -24,6 +24,8 @@ class RMSprop(Optimizer):
     tensor([5.9605e-08], requires_grad=True)
     """
 
+    _elementwise = True
+
     def __init__(
         self,
         params: Iterable[Any],

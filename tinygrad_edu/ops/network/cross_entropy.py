@@ -77,8 +77,12 @@ class NllLoss(Op):
 
     def forward(self, *, target, weight, reduction, ignore_index):
         places, share = _picked(target, weight, ignore_index, self)
-        loss = self.reshape(-1).take(places) * -share
-        total = share.sum(dtype=self.dtype)
+        loss = -self.reshape(-1).take(places)
+        if share is None:
+            total = self.dtype.type(loss.size)
+        else:
+            loss *= share
+            total = share.sum(dtype=self.dtype)
         if reduction == "none":
             return loss.reshape(target.shape), total
         return (loss.sum() / total if reduction == "mean" else loss.sum()), total
@@ -116,19 +120,20 @@ def _rows(scores):
 
 
 def _picked(target, weight, ignore_index, scores):
-    """Where the targets are among all scores in a row, and what each counts: its weight, or 0 if it is ignored."""
+    """Where the targets are among all scores in a row, and what each counts: its weight, or 0 if it is ignored; None: all 1."""
     n, classes, places = _rows(scores)
-    safe = target.reshape(n, places)
-    kept = None
+    safe = target.reshape(n, places).astype(np.int64, copy=False)
+    share = None
     if not (safe.size and safe.min() >= 0 and safe.max() < classes) or 0 <= ignore_index < classes:
         kept = safe != ignore_index
         safe = safe * kept
         if safe.size and not (safe.min() >= 0 and safe.max() < classes):
             raise IndexError(f"Target {safe[(safe < 0) | (safe >= classes)].flat[0]} is out of bounds.")
-    share = np.ones(safe.shape, scores.dtype) if weight is None else weight[safe]
-    if kept is not None:
-        share = np.where(kept, share, scores.dtype.type(0))
-    where = np.arange(0, n * classes * places, classes * places)[:, None] + safe * places
+        share = kept.astype(scores.dtype)
+    if weight is not None:
+        share = weight[safe] if share is None else np.where(kept, weight[safe], scores.dtype.type(0))
+    where = safe * places
+    where += np.arange(0, n * classes * places, classes * places)[:, None]
     if places > 1:
         where += np.arange(places)
     return where, share
@@ -139,7 +144,7 @@ def _slope(sizes, target, weight, ignore_index, dtype):
     target, weight = (getattr(x, "_data", x) for x in (target, weight))
     out = np.zeros(sizes, dtype)
     places, share = _picked(target, weight, ignore_index, out)
-    out.reshape(-1)[places] = -share
+    out.reshape(-1)[places] = -1 if share is None else -share
     return out
 
 

@@ -205,7 +205,8 @@ def embedding(input, weight, padding_idx=None, max_norm=None, norm_type=2.0, sca
             "Expected tensor for argument #1 'indices' to have one of the following scalar types: Long, Int; but got "
             f"{input.dtype.legacy_name} instead"
         )
-    if input._data.size and not (input._data.min() >= 0 and input._data.max() < weight.shape[0]):
+    indices = input._data
+    if indices.size and not (indices.min() >= 0 and indices.max() < weight._data.shape[0]):
         raise IndexError("index out of range in self")
     if max_norm is not None:
         _shorten(weight, np.unique(input._data), max_norm, norm_type)

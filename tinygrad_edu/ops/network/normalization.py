@@ -55,20 +55,40 @@ def _statistics(array, axes, eps):
         # An empty batch has neither.
         none = np.full(sizes, np.nan, array.dtype)
         return none, none, array.copy()
+    n = array.size // math.prod(sizes)
     if array.dtype == np.float16:
         centre = array.mean(axis=axes, keepdims=True)
         hat = array - centre
         rstd = 1 / np.sqrt(np.square(hat).mean(axis=axes, keepdims=True) + array.dtype.type(eps))
-    else:
-        n = array.size // math.prod(sizes)
-        centre = sum_over(array, axes).reshape(sizes)
-        centre /= n
-        hat = array - centre
-        rstd = sum_over(np.square(hat), axes).reshape(sizes)
-        rstd /= n
-        rstd += eps
-        np.sqrt(rstd, out=rstd)
-        np.reciprocal(rstd, out=rstd)
+        hat *= rstd
+        return centre, rstd, hat
+    centre = sum_over(array, axes).reshape(sizes)
+    centre /= n
+    hat = array - centre
+    rstd = sum_over(np.square(hat), axes).reshape(sizes)
+    _inverse_root(rstd, n, eps)
+    hat *= rstd
+    return centre, rstd, hat
+
+
+def _inverse_root(squares, n, eps):
+    """1/√(squares/n + eps), in place."""
+    squares /= n
+    squares += eps
+    np.sqrt(squares, squares)
+    np.reciprocal(squares, squares)
+
+
+def _statistics_of_rows(rows, eps):
+    """The same of each row of a matrix: (rows, 1), (rows, 1) and (rows, n)."""
+    n = rows.shape[1]
+    centre = rows @ ones(n, rows.dtype)
+    centre /= n
+    centre = centre[:, None]
+    hat = rows - centre
+    rstd = np.vecdot(hat, hat)
+    _inverse_root(rstd, n, eps)
+    rstd = rstd[:, None]
     hat *= rstd
     return centre, rstd, hat
 
@@ -176,7 +196,13 @@ class NativeLayerNorm(Op):
 
     def forward(input, weight, bias, *, normalized_shape, eps):
         axes = tuple(range(input.ndim - len(normalized_shape), input.ndim))
-        centre, rstd, out = _statistics(input, axes, eps)
+        n = math.prod(normalized_shape)
+        if _in_rows(input, n):
+            centre, rstd, out = _statistics_of_rows(input.reshape(-1, n), eps)
+            sizes = (*input.shape[: axes[0]], *(1,) * len(axes))
+            centre, rstd, out = centre.reshape(sizes), rstd.reshape(sizes), out.reshape(input.shape)
+        else:
+            centre, rstd, out = _statistics(input, axes, eps)
         if weight is not None:
             out *= weight
         if bias is not None:

@@ -72,11 +72,11 @@ class LstmLayer(Op, name="LstmLayerBackward0"):
         (length, batch, width), n = sequence.shape, hidden.shape[1]
         # Gate by gate, (4, N, H), each whole in memory, in the order i, f, o, g with the first three negated: so that three
         # gates are one exponential. Parts are cut before the loop, which does nothing but call NumPy, 11 times a step.
-        gates = sequence.reshape(length * batch, width) @ np.ascontiguousarray(_sorted_gates(weight_ih).swapaxes(1, 2))
+        gates = sequence.reshape(length * batch, width) @ _sorted_gates(weight_ih.reshape(4, n, width).swapaxes(1, 2))
         if bias_ih is not None:
-            gates += _sorted_gates(bias_ih + bias_hh).swapaxes(1, 2)
+            gates += _sorted_gates((bias_ih + bias_hh).reshape(4, 1, n))
         gates = np.ascontiguousarray(gates.reshape(4, length, batch, n).swapaxes(0, 1))
-        weight = np.ascontiguousarray(_sorted_gates(weight_hh).swapaxes(1, 2))
+        weight = _sorted_gates(weight_hh.reshape(4, n, n).swapaxes(1, 2))
         outputs, cells = (np.empty((length, batch, n), gates.dtype) for _ in range(2))
         added = np.empty((batch, n), gates.dtype)
         parts = gates, gates[:, :3], *[gates[:, k] for k in range(4)], outputs, cells
@@ -161,13 +161,10 @@ def _project(sequence, weight, *biases):
     return reshape(rows, (*sequence.shape[:2], weight.shape[0]))
 
 
-def _sorted_gates(weight):
-    """The rows of the gates i, f, g, o as -i, -f, -o, g: (4, H, features)."""
-    i, f, g, o = weight.reshape(4, len(weight) // 4, -1)
-    out = np.empty((4, *g.shape), weight.dtype)
-    for gate, place in zip((i, f, o), out, strict=False):
-        np.negative(gate, place)
-    out[3] = g
+def _sorted_gates(weights):
+    """A copy of the weights of the gates i, f, g, o in the order -i, -f, -o, g."""
+    out = weights.take((0, 1, 3, 2), axis=0)
+    np.negative(out[:3], out[:3])
     return out
 
 
@@ -192,30 +189,26 @@ def _back_through_time(grad, needs_input_grad, sequence, hidden, cell, weight_ih
     squashed *= squashed
     show = np.subtract(1, squashed, squashed)
     show *= o
-    # From here on `into` becomes the gradients of the gates.
-    weight = weight_hh.reshape(4, n, n)
+    # The gradients of the gates, (N, 4·H) for each step: the weights get theirs from all steps at once.
+    to_gates = np.empty((length, batch, 4, n), gates.dtype)
+    by_gate = to_gates.swapaxes(1, 2)
+    rows = to_gates.reshape(length, batch, 4 * n)
     to_hidden = np.zeros((batch, n), gates.dtype) if to_hidden is None else to_hidden.copy()
     to_cell = np.zeros((batch, n), gates.dtype) if to_cell is None else to_cell.copy()
-    steps = [x[::-1] for x in (into, into[:, :3], by_o, show, f)]
-    none = (None,) * length
-    for row, three, last, shown, kept, due, due_to_cell in zip(
-        *steps,
-        none if to_outputs is None else to_outputs[::-1],
-        none if to_cells is None else to_cells[::-1],
-        strict=True,
-    ):
-        if due is not None:
-            to_hidden += due
+    parts = [x[::-1] for x in (into[:, :3], by_o, show, f, by_gate[:, :3], by_gate[:, 3], rows)]
+    due = [(None,) * length if x is None else x[::-1] for x in (to_outputs, to_cells)]
+    for three, last, shown, kept, to_three, to_last, row, due_to_hidden, due_to_cell in zip(*parts, *due, strict=True):
+        if due_to_hidden is not None:
+            to_hidden += due_to_hidden
         shown *= to_hidden
         to_cell += shown
         if due_to_cell is not None:
             to_cell += due_to_cell
-        three *= to_cell
-        last *= to_hidden
-        to_hidden = np.add.reduce(row @ weight, 0)
+        np.multiply(three, to_cell, to_three)
+        np.multiply(last, to_hidden, to_last)
+        to_hidden = row @ weight_hh
         to_cell *= kept
-    # (L·N, 4·H): the weights get their gradients from all steps at once.
-    to_gates = into.swapaxes(1, 2).reshape(length * batch, 4 * n)
+    to_gates = to_gates.reshape(length * batch, 4 * n)
     before = np.concatenate((hidden[None], outputs[:-1])).reshape(length * batch, n)
     to_bias = sum_over(to_gates, (0,))
     return [
