@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
+import enum
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -13,7 +16,25 @@ from . import init
 from .layers import Linear, add_parameters
 from .module import Module
 
-__all__ = ["MultiheadAttention"]
+__all__ = ["MultiheadAttention"]  # the two beside it are found in `nn.attention` alone, as in PyTorch
+
+
+class SDPBackend(enum.Enum):
+    """PyTorch's kernels of attention, by name: here there is one."""
+
+    ERROR = -1
+    MATH = 0
+    FLASH_ATTENTION = 1
+    EFFICIENT_ATTENTION = 2
+    CUDNN_ATTENTION = 3
+    OVERRIDEABLE = 4
+
+
+@contextlib.contextmanager
+def sdpa_kernel(backends: Any, set_priority: bool = False) -> Iterator[None]:
+    """A block in which attention runs as always: whichever kernels are allowed, the numbers are the same."""
+    yield
+
 
 _PROJECTIONS = ("q_proj_weight", "k_proj_weight", "v_proj_weight")
 

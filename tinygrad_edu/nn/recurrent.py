@@ -157,7 +157,8 @@ class RNNBase(Module):
         if not batched:
             sequence, last = sequence.squeeze(1), [s.squeeze(1) for s in last]
         elif self.batch_first:
-            sequence = sequence.transpose(0, 1)
+            # An LSTM's node needs its result as it is; PyTorch turns the others' in place.
+            sequence = sequence.transpose(0, 1) if self.mode == "LSTM" else sequence.transpose_(0, 1)
         return sequence, tuple(last) if self.mode == "LSTM" else last[0]
 
     def _of_packed(self, packed: PackedSequence, hx: Any) -> Any:

@@ -65,6 +65,16 @@ def _hooked(step: Callable[..., Any]) -> Callable[..., Any]:
     return call
 
 
+class _RequiredParameter:
+    """What stands for a setting that each group must give itself."""
+
+    def __repr__(self) -> str:
+        return "<required parameter>"
+
+
+required = _RequiredParameter()
+
+
 class Optimizer:
     """The base of all optimisers: subclasses write `_update(p, grad, state, group)`, on arrays, or a `step` of their own."""
 
@@ -135,6 +145,8 @@ class Optimizer:
                 stacklevel=3,
             )
         for name, default in self.defaults.items():
+            if default is required and name not in group:
+                raise ValueError(f"parameter group didn't specify a value of required optimization parameter {name}")
             group.setdefault(name, default)
         self.param_groups.append(group)
 
