@@ -1,4 +1,4 @@
-"""tinygrad_edu: PyTorch's autograd, small enough to read. What it names, it names as PyTorch does.
+"""tinygrad_edu: PyTorch's autograd, small enough to read, with PyTorch's names.
 
 >>> import tinygrad_edu as T
 >>> w = T.tensor(3.0, requires_grad=True)
@@ -117,7 +117,7 @@ def is_inference(input: Tensor) -> Any:
 
 
 def promote_types(type1: dtype, type2: dtype) -> dtype:
-    """The smallest dtype that holds what either holds, by PyTorch's rules."""
+    """The smallest dtype that can hold the values of both, by PyTorch's rules."""
     return result_type(ops.factories.zeros(1, dtype=type1), ops.factories.zeros(1, dtype=type2))
 
 
@@ -127,11 +127,11 @@ def can_cast(from_: dtype, to: dtype) -> Any:
 
 
 def compile(model: Any = None, **settings: Any) -> Any:
-    """The model itself, or a decorator that returns the function itself: the numbers are the same, and nothing is compiled."""
+    """Return the model itself, or a decorator that returns its function: nothing is compiled."""
     return model if model is not None else lambda function: function
 
 
-# What is imported when it is first asked for: settings and older names, and modules that programs import.
+# Imported on first use: settings and older names, and modules that programs import.
 _LATER = {
     **dict.fromkeys(
         [

@@ -1,4 +1,4 @@
-"""The glossary: every term with the sentence that introduces it, gathered from the lessons themselves."""
+"""The glossary: every term with the sentence that introduces it, collected from the lessons themselves."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ class Entry:
 
 
 class Glossary(tuple[Entry, ...]):
-    """The entries in alphabetical order; shows itself in a notebook and in a terminal."""
+    """The entries in alphabetical order; they show themselves in a notebook and in a terminal."""
 
     def __repr__(self) -> str:
         return "\n".join(f"{entry.text} (lesson {entry.lesson})" for entry in self)

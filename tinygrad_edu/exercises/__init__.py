@@ -1,4 +1,4 @@
-"""Exercises: `check("mul_backward", mul_backward)` tells at once what is right, and which mistake was made."""
+"""Exercises: `check("mul_backward", mul_backward)` says at once what is right, and which mistake was made."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ __all__ = ["all_exercises", "check", "get"]
 
 
 def check(id: str, answer: object) -> Report:
-    """Grade `answer` to exercise `id`, here and now; the report shows itself.
+    """Grade `answer` to exercise `id` at once; the report shows itself.
 
-    It never raises for what the answer does, and it ends an endless loop. Raises `KeyError` for an unknown `id`.
+    It never raises because of the answer, and it stops an endless loop. Raises `KeyError` for an unknown `id`.
 
     >>> check("mul_backward", lambda grad_output, a, b: (grad_output * b, grad_output * a)).passed
     True
@@ -44,7 +44,7 @@ def check(id: str, answer: object) -> Report:
 
 
 def get(id: str) -> Exercise:
-    """The exercise called `id`; raises `KeyError` with the nearest names when there is none.
+    """The exercise called `id`; raises `KeyError` with the nearest names if there is none.
 
     >>> get("mul_backward").lesson
     1

@@ -1,4 +1,4 @@
-"""An exercise as data: what is asked, right answers, wrong answers with their hints, and what is checked.
+"""An exercise as data: the task, right answers, wrong answers with their hints, and what is checked.
 
     add_backward = Exercise("add_backward", "add_backward(grad_output, a, b)", lesson=1)
 
@@ -12,7 +12,7 @@
     def probe(answer, grad_output, a, b):
         return answer(grad_output, a, b)
 
-A probe is sent to the sandbox as source text, so it uses its parameters and the names of `probe.namespace()` alone.
+A probe is sent to the sandbox as source text, so it may use only its parameters and the names of `probe.namespace()`.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ Answer = TypeVar("Answer")
 
 @dataclass(frozen=True)
 class Misconception:
-    """A wrong answer that students really give, and the sentence that sets it right."""
+    """A wrong answer that students really give, and the hint that corrects it."""
 
     name: str
     answer: Any
@@ -46,9 +46,9 @@ class Misconception:
 
 @dataclass(frozen=True, eq=False)
 class Criterion:
-    """A property of a right answer: its points are earned when every case shows it.
+    """A property of a right answer: it earns its points if every case shows it.
 
-    Where many observations are right (every topological order), `measure(observed, *case)` says what counts of one.
+    If many observations are right (every topological order), `measure(observed, *case)` returns the part that counts.
     It runs beside the judge, never beside the student's code.
     """
 
@@ -74,7 +74,7 @@ class Criterion:
 
 @dataclass(eq=False)
 class Exercise:
-    """One question of a lesson, with all that is needed to grade it.
+    """One question of a lesson, with everything that is needed to grade it.
 
     `id` is also the name that the answer must have in its cell, unless `name` says otherwise. `engines` are the modules
     that a probe's parameter `T` stands for, one run each.
@@ -97,16 +97,16 @@ class Exercise:
 
     @property
     def points(self) -> int:
-        """What a right answer earns."""
+        """The points that a right answer earns."""
         return sum(criterion.points for criterion in self.criteria)
 
     @property
     def available(self) -> tuple[str, ...]:
-        """Those of its engines that are installed here: without PyTorch an exercise is graded on the core alone."""
+        """Those of its engines that are installed here: without PyTorch an exercise is graded on the core only."""
         return tuple(engine for engine in self.engines if importlib.util.find_spec(engine))
 
     def right(self, answer: Answer) -> Answer:
-        """Add a right answer; the first is the reference that all others are held against."""
+        """Add a right answer; the first is the reference for all others."""
         self.rights.append(answer)
         return answer
 
@@ -136,14 +136,14 @@ class Exercise:
         return add
 
     def picture(self, draw: Callable) -> Callable:
-        """Decorate `draw(T, *case)`, which returns tensors by name; the graph behind the last is drawn in the report."""
+        """Decorate `draw(T, *case)`, which returns tensors by name; the report draws the graph behind the last one."""
         self.drawing = draw
         return draw
 
 
 @functools.cache
 def source_of(probe: Callable) -> str:
-    """The source of a probe without its decorators, to be run where its lesson must not be."""
+    """The source of a probe without its decorators, which runs where its lesson must not be present."""
     tree = ast.parse(textwrap.dedent(inspect.getsource(probe)))
     function = tree.body[0]
     assert isinstance(function, ast.FunctionDef)

@@ -255,7 +255,7 @@ class Op(core.op.Op):
             return inputs[cls._inputs.index(source)]._data.size
         if name in cls._defaults:
             return cls._defaults[name]
-        raise TypeError(f"{cls._name}: a rule asks for {name!r}, which is no input, result or setting of the op")
+        raise TypeError(f"{cls._name}: a rule asks for {name!r}, which is not an input, result or setting of the op")
 
     # --- what is kept is read, and the rules are run, where that is not plain --------------------------------------------
 

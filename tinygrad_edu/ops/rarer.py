@@ -404,7 +404,7 @@ def gradient(input, *, spacing=1, dim=None, edge_order=1):
     for axis, step in zip(axes, steps, strict=True):
         n = input.shape[axis]
         if isinstance(step, Tensor):
-            raise NotImplementedError("gradient with places of its own is not built: use a number for spacing.")
+            raise NotImplementedError("gradient with explicit coordinates is not built: use a number for spacing.")
         inner = (narrow(input, axis, 2, n - 2) - narrow(input, axis, 0, n - 2)) / (2 * step)
         first = (narrow(input, axis, 1, 1) - narrow(input, axis, 0, 1)) / step
         last = (narrow(input, axis, n - 1, 1) - narrow(input, axis, n - 2, 1)) / step

@@ -1,4 +1,4 @@
-"""`diagnose`: runs a program under observation, puts everything back, and says why it does not learn as meant."""
+"""`diagnose`: runs a program under observation, restores everything, and says why it does not learn as intended."""
 
 from __future__ import annotations
 
@@ -47,24 +47,24 @@ def diagnose(
 ) -> Report:
     """Say why a gradient is None, zero or nan, or why a model does not learn: each cause with its line and what was seen.
 
-    Nothing is changed: weights, gradients, optimisers, modes, hooks and random numbers are afterwards as they were before;
-    version counters alone have counted on.
+    Nothing changes: weights, gradients, optimisers, modes, hooks and random numbers are restored afterwards. Only
+    version counters keep their new values.
 
     Args:
         program_or_step: source text; a function that takes the engine's module first; a training step without arguments,
-            which is run `steps` times; or a loss, of whose finished graph is told what can still be seen.
-        model: the module that is trained, where it is not found by the program's own names.
+            which runs `steps` times; or a loss, whose finished graph still shows a part of the story.
+        model: the module that is trained, if the program's names do not show it.
         optimizer: its optimiser, likewise.
-        steps: how often a training step is run; a program is run once.
-        engine: `"torch"` or `"tinygrad_edu"` for source text; found out from its imports, the model or the optimiser if None.
+        steps: how often a training step runs; a program runs once.
+        engine: `"torch"` or `"tinygrad_edu"` for source text; None: taken from its imports, the model or the optimiser.
         inputs: further names for source text.
-        limit: seconds after which a program that has not ended is stopped; what was seen until then is told.
+        limit: seconds after which a program is stopped; the report covers what was seen until then.
 
-    A program that raises is diagnosed up to there; `report.error` tells what it raised. `viz.diagnosis.kinds.KINDS` says what
-    each `kind` means.
+    A program that raises is diagnosed up to that point; `report.error` has the error. `viz.diagnosis.kinds.KINDS` says
+    what each `kind` means.
 
     Raises:
-        TypeError: what was given is no program.
+        TypeError: the argument is not a program.
         ValueError: a number of steps below 1, a limit that is not positive, an empty program, or a file's name for its text.
 
     >>> import viz
@@ -172,7 +172,7 @@ def _names_module(function: Callable[..., Any], engine: Engine) -> bool:
 
 
 class _Clock:
-    """What is left of the time that a program may take, by the clock on the wall."""
+    """The rest of the time that a program may take, by the clock."""
 
     def __init__(self, seconds: float) -> None:
         self._end = time.monotonic() + seconds
@@ -184,7 +184,7 @@ class _Clock:
 
 
 class Run:
-    """One run of a program under observation, after which everything is as it was.
+    """One run of a program under observation, after which everything is restored.
 
     Args:
         engine: what it runs on.
@@ -194,7 +194,7 @@ class Run:
         model: the module that is trained, if it was named.
         optimizer: its optimiser, if it was named.
         limit: seconds that it may take.
-        namespace: where source text runs, and is to leave its names; a new one if None.
+        namespace: where source text runs and leaves its names; a new one if None.
         execute: runs the source text in the namespace, where that is more than `exec`.
     """
 
@@ -226,7 +226,7 @@ class Run:
         self._calls = 0
 
     def report(self) -> Report:
-        """Run the program, put everything back, and report."""
+        """Run the program, restore everything, and report."""
         keep = list(self._given)
         if self.source.function is not None:
             keep += found_in(self.engine, self.source.function)
@@ -276,7 +276,7 @@ class Run:
         return namespace_for(self.engine, given)
 
     def _introduce(self, observer: Observer, things: list[Any]) -> None:
-        """Tell the observer of what was there before."""
+        """Tell the observer what existed before."""
         for thing in things:
             observer.introduce(thing, "model" if thing is self._model else "")
             if thing is self._model:
@@ -321,7 +321,7 @@ class Run:
         return {"type": kind, "message": legible(message), "line": line}
 
     def conclude(self, seen: Observation) -> Report:
-        """What the detectors make of an observation, the most likely cause first."""
+        """What the detectors conclude from an observation, the most likely cause first."""
         return Report(seen, rank(list(_all(seen))), self._output.getvalue(), self._calls)
 
 
@@ -329,7 +329,7 @@ def _all(seen: Observation) -> Iterator[Finding]:
     for detector in ALL:
         try:
             yield from detector(seen)
-        except Exception as error:  # one that stumbles does not silence the others
+        except Exception as error:  # one that fails does not silence the others
             seen.troubles.append(f"{detector.__module__}: {type(error).__name__}: {error}")
 
 

@@ -27,9 +27,9 @@ class Report:
 
     Attributes:
         findings: what was found.
-        error: what the program raised, as a dict of `type`, `message` and `line`; None where it ran to its end.
+        error: what the program raised, as a dict of `type`, `message` and `line`; None if it ran to its end.
         stdout: what the program printed.
-        observation: all that was seen, as light data.
+        observation: everything that was seen, as compact data.
     """
 
     save: ClassVar[Callable[..., Path]]
@@ -49,7 +49,7 @@ class Report:
 
     @property
     def looked_at(self) -> str:
-        """What was looked at, in one sentence."""
+        """What was examined, in one sentence."""
         seen = self.observation
         if self._looked_at:
             return f"Looked at {self._looked_at}."
@@ -123,11 +123,11 @@ class Report:
 
     @property
     def concerns_sizes(self) -> bool:
-        """Whether what was found is a matter of sizes: gradients that vanish, explode, are zero or no numbers."""
+        """Whether the findings are about sizes: gradients that vanish, explode, are zero or not finite."""
         return bool(self.layers.rows) and any(finding.group in (2, 3, 4) for finding in self.findings)
 
     def told(self, text: str) -> str:
-        """A sentence with its lines as whoever wrote the program counts them."""
+        """A sentence with line numbers as the program's author counts them."""
 
         def placed(found: re.Match[str]) -> str:
             place = self.place(int(found[2]))
@@ -143,7 +143,7 @@ class Report:
 
     @property
     def headline(self) -> str:
-        """How much was found, in one sentence."""
+        """The number of findings, in one sentence."""
         if not self.findings:
             ended = " up to its error" if self.error is not None else ""
             return f"Nothing was found{ended}: every parameter that should learn was checked for {len(GROUPS)} kinds of problems."

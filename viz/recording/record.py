@@ -1,7 +1,7 @@
 """Runs a program under observation and writes down what autograd did, as plain data.
 
-Every op is seen as it runs (`watch`), every node by its own hooks (`passes`). Values are copied when they exist. No
-object of the engine survives in the `Recording`.
+`watch` sees every op as it runs, and `passes` sees every node through its hooks. Values are copied as soon as they
+exist. No object of the engine survives in the `Recording`.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ PRINTED = 100_000  # characters of a program's output that are kept
 
 
 class Printed(io.StringIO):
-    """What a program prints, up to a bound: one that prints a gigabyte is recorded all the same."""
+    """What a program prints, up to a limit: a program that prints a gigabyte can still be recorded."""
 
     def write(self, text: str) -> int:
         room = PRINTED - self.tell()
@@ -57,7 +57,7 @@ def record(
         device: where tensors are made when the program does not say; `"cuda"` for PyTorch on a GPU.
         inputs: further names for the program (arrays become tensors); for a function, its keyword arguments.
 
-    An exception in the program is no exception here: the recording ends with it, and `recording.error` tells it.
+    An exception in the program is not raised here: the recording ends with it, and `recording.error` has it.
 
     Raises:
         TypeError: `program` is neither text nor callable.
@@ -80,7 +80,7 @@ def record(
 
 
 def namespace_for(engine: Engine, given: dict[str, Any]) -> dict[str, Any]:
-    """Where source text runs: the engine is `T` and `torch`, and importing either engine gives this one."""
+    """The namespace of source text: the engine is `T` and `torch`, and importing either engine gives this one."""
 
     def import_for_engine(name: str, globals=None, locals=None, fromlist=(), level=0):
         top, _, rest = name.partition(".")
@@ -102,7 +102,7 @@ class Recorder:
         device: where tensors are made when the program does not say.
         namespace: where source text runs; a new one with `T` and `torch` when not given.
         names: the only variables to look at; None for all.
-        limit: how many events to write down; past it the program runs on, unseen. None for all.
+        limit: how many events to record; after that the program runs on unobserved. None for all.
     """
 
     def __init__(
@@ -123,7 +123,7 @@ class Recorder:
 
     @property
     def cut(self) -> int | None:
-        """The line from which on nothing was written down, because of the limit; None where all was."""
+        """The line at which recording stopped because of the limit; None if everything was recorded."""
         return self._watch.cut
 
     def execute(self, namespace: dict[str, Any]) -> None:
@@ -131,7 +131,7 @@ class Recorder:
         exec(compile(self.source.text, self.source.filename, "exec", dont_inherit=True), namespace)
 
     def run(self, inputs: dict[str, Any]) -> Recording:
-        """Run the program once and give back what happened."""
+        """Run the program once and return what happened."""
         module = self.engine.module
         given = {
             name: module.tensor(item, device=self.device) if isinstance(item, (np.ndarray, np.generic)) else item

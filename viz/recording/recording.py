@@ -72,7 +72,7 @@ class Recording:
 
 
 def finite(thing: Any) -> Any:
-    """`thing` with infinities and NaN as the strings that `float` reads back: JSON has no word for them."""
+    """`thing` with infinities and NaN as strings that `float` reads back, because JSON cannot express them."""
     if isinstance(thing, float) and thing - thing != 0:
         return repr(thing)
     if isinstance(thing, dict):
@@ -86,7 +86,7 @@ def load(path: str | os.PathLike[str]) -> Recording:
     """Read back a recording saved as JSON; reads data, runs nothing.
 
     Raises:
-        ValueError: the file is no recording, is damaged, or was written by a newer version.
+        ValueError: the file is not a recording, is damaged, or was written by a newer version.
 
     >>> import tempfile, pathlib, viz
     >>> path = pathlib.Path(tempfile.mkdtemp(), "flow.json")
@@ -102,7 +102,7 @@ def load(path: str | os.PathLike[str]) -> Recording:
 
 
 def from_data(data: Any, where: str = "data") -> Recording:
-    """A recording from what `json.loads` gave.
+    """A recording from the result of `json.loads`.
 
     Raises:
         ValueError: it does not have the form of a recording; the message names the first thing that is wrong.

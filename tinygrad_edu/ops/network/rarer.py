@@ -355,7 +355,7 @@ def grid_sample(input, grid, mode="bilinear", padding_mode="zeros", align_corner
                 f"'{value}'"
             )
     if input.ndim != 4:
-        raise NotImplementedError("grid_sample of volumes is not built: give images (N, C, H, W).")
+        raise NotImplementedError("grid_sample of volumes is not built: pass images (N, C, H, W).")
     batch, channels, height, width = input.shape
 
     def place(value, n):

@@ -65,8 +65,8 @@ class FloorDivide(Op, name="torch::autograd::NotImplemented"):
 
     def gradients(grad, needs_input_grad):
         raise RuntimeError(
-            "derivative for aten::floor_divide is not implemented. It is 0 wherever there is one; div(a, b, "
-            "rounding_mode='floor') has that."
+            "derivative for aten::floor_divide is not implemented. It is 0 wherever it exists; div(a, b, "
+            "rounding_mode='floor') has that gradient."
         )
 
 
