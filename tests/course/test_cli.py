@@ -298,6 +298,14 @@ def test_a_site_that_has_no_place_is_refused_before_the_lessons_are_run(tmp_path
     assert "lesson" not in done.stderr
 
 
+def test_a_site_is_not_written_into_a_file_nor_with_a_wheel_that_nothing_loads(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("mine")
+    done = call("site", "-o", str(tmp_path / "file"))
+    assert (done.returncode, "is a file: name a folder" in done.stderr) == (2, True)
+    done = call("site", "-o", str(tmp_path / "site"), "--numpy", "numpy.whl")
+    assert (done.returncode, "add --live" in done.stderr) == (2, True)
+
+
 def test_every_command_and_option_in_the_documentation_is_there() -> None:
     text = "\n".join(path.read_text() for path in (ROOT / "README.md", *(ROOT / "docs").glob("*.md")))
     written = {line.split("#")[0].strip() for line in re.findall(r"tinygrad-edu ([a-z][^`\n]*)", text)}

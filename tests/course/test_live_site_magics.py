@@ -39,7 +39,7 @@ assert "viz.magic" not in sys.modules, "what no first picture needs"
 for name, source in json.load(sys.stdin).items():
     sent.clear()
     well = asyncio.run(worker_python.run("cell", source))
-    kinds = [one.get("kind", "").rpartition(".")[2] for one in sent if one["type"] == "open"]
+    kinds = [one["code"].split()[0].rpartition(".")[2] for one in sent if one["type"] == "open"]
     shown = [text for one in sent for text in [one.get("text", ""), *one.get("data", {}).values()] if isinstance(text, str)]
     print(json.dumps([name, well, kinds, "\\n".join(shown)]))
 """

@@ -127,6 +127,9 @@ def _add_site(commands: argparse._SubParsersAction) -> None:
 def _site(arguments: argparse.Namespace) -> int:
     from .site import SiteError, build
 
+    if arguments.numpy is not None and not arguments.live:
+        print("no site written: --numpy is for a live site: add --live", file=sys.stderr)
+        return 2
     try:
         progress = not arguments.no_progress and sys.stderr.isatty()
         out = arguments.folder or arguments.out

@@ -197,6 +197,8 @@ def _check_folder(out: Path) -> None:
 
     One that cannot be made raises `OSError` here, and not after all lessons were run.
     """
+    if out.is_file():
+        raise SiteError(f"{out} is a file: name a folder with -o")
     out.mkdir(parents=True, exist_ok=True)
     if not (out / _LIST).exists() and any(not path.name.startswith(".") for path in out.iterdir()):
         raise SiteError(f"{out} contains files that do not belong to a site: name an empty folder with -o")

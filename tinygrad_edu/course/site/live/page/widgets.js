@@ -1,10 +1,10 @@
 // A widget whose Python is in the worker: the same module as in JupyterLab, given a model of ours.
 
-const modules = new Map(); // promises by a module's text: every explorer of a page shares one
+const modules = new Map(); // promises: every explorer of a page shares one, and Python sends its text once
 
-function moduleOf(text) {
-  if (!modules.has(text)) modules.set(text, import(URL.createObjectURL(new Blob([text], { type: "text/javascript" }))));
-  return modules.get(text);
+function moduleOf(code, text) {
+  if (text) modules.set(code, import(URL.createObjectURL(new Blob([text], { type: "text/javascript" }))));
+  return modules.get(code);
 }
 
 function addStyle(text) {
@@ -16,11 +16,12 @@ function addStyle(text) {
 
 /** What anywidget calls a model: traits, kept in step with Python. */
 export class RemoteModel {
-  constructor({ model, state, module, style }, send) {
-    Object.assign(this, { id: model, state, module, style, send });
+  constructor({ model, state, code, module, style }, send) {
+    Object.assign(this, { id: model, state, send });
     this.changed = {};
     this.listeners = new Map();
-    this.loaded = moduleOf(module); // while its cell still runs
+    this.loaded = moduleOf(code, module); // while its cell still runs
+    if (style) addStyle(style);
   }
 
   get(name) {
@@ -62,7 +63,6 @@ export class RemoteModel {
 
 /** Show a widget in `place`, once `loaded` has given its code. */
 export async function mount(place, model, { default: widget }) {
-  addStyle(model.style);
   const el = document.createElement("div");
   place.replaceChildren(el);
   await widget.render({ model, el, experimental: {} });

@@ -10,6 +10,8 @@ from typing import Any
 import kernel
 import traitlets
 
+_told: set[str] = set()  # whose code and style the page has: some are as large as all the rest of a lesson
+
 
 class AnyWidget(traitlets.HasTraits):
     """As `anywidget.AnyWidget`: traits tagged `sync=True` are those of the page's model, `_esm` and `_css` show it."""
@@ -32,16 +34,11 @@ class AnyWidget(traitlets.HasTraits):
             return
         self.comm = self.model_id
         kernel.widgets[self.model_id] = self
-        kernel.send(
-            {
-                "type": "open",
-                "model": self.model_id,
-                "module": str(self._esm),
-                "style": str(self._css),
-                "kind": f"{type(self).__module__}.{type(self).__qualname__}",
-                "state": self._state(self._synced()),
-            }
-        )
+        texts = {"module": str(self._esm), "style": str(self._css)}
+        code = f"{type(self).__module__}.{type(self).__qualname__} {hash(tuple(texts.values()))}"
+        message = {"type": "open", "model": self.model_id, "code": code, "state": self._state(self._synced())}
+        kernel.send(message if code in _told else {**message, **texts})
+        _told.add(code)
         self.observe(self._changed, self._synced())
 
     def close(self) -> None:
