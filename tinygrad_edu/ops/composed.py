@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import builtins
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 
@@ -36,7 +36,7 @@ _NN, _LINALG = (nn_functions,), (linalg_functions,)
 
 
 @public()
-def quantile(input, q, dim=None, keepdim=False, *, interpolation="linear"):
+def quantile(input, q, dim=None, keepdim: bool = False, *, interpolation: str = "linear") -> Tensor:
     """The number below which the share `q` of the elements lies, along `dim`; one for each `q` of a vector.
 
     >>> import tinygrad_edu as T
@@ -75,7 +75,7 @@ def quantile(input, q, dim=None, keepdim=False, *, interpolation="linear"):
 
 
 @public()
-def nanmean(input, dim=None, keepdim=False, *, dtype=None):
+def nanmean(input, dim=None, keepdim: bool = False, *, dtype=None) -> Tensor:
     """The mean of what is not nan.
 
     >>> import tinygrad_edu as T
@@ -87,7 +87,7 @@ def nanmean(input, dim=None, keepdim=False, *, dtype=None):
 
 
 @public()
-def diff(input, n=1, dim=-1, prepend=None, append=None):
+def diff(input, n=1, dim=-1, prepend=None, append=None) -> Tensor:
     """The differences of neighbours along `dim`, `n` times.
 
     >>> import tinygrad_edu as T
@@ -112,7 +112,7 @@ def diff(input, n=1, dim=-1, prepend=None, append=None):
 
 
 @public()
-def cov(input, *, correction=1, fweights=None, aweights=None):
+def cov(input, *, correction=1, fweights=None, aweights=None) -> Tensor:
     """The covariances of variables, a row each.
 
     >>> import tinygrad_edu as T
@@ -140,7 +140,7 @@ def cov(input, *, correction=1, fweights=None, aweights=None):
 
 
 @public()
-def corrcoef(input):
+def corrcoef(input) -> Tensor:
     """The correlations of variables, a row each.
 
     >>> import tinygrad_edu as T
@@ -156,7 +156,7 @@ def corrcoef(input):
 
 
 @public()
-def histc(input, bins=100, min=0, max=0):
+def histc(input, bins=100, min=0, max=0) -> Tensor:
     """How many elements fall into each of `bins` parts of [min, max], or of the range of the elements.
 
     >>> import tinygrad_edu as T
@@ -171,7 +171,9 @@ def histc(input, bins=100, min=0, max=0):
 
 
 @public(method=False)
-def searchsorted(sorted_sequence, values, *, out_int32=False, right=False, side=None, sorter=None):
+def searchsorted(
+    sorted_sequence, values, *, out_int32: bool = False, right: bool = False, side=None, sorter=None
+) -> Tensor:
     """At which places `values` would have to be put in, so that the sequence stays sorted (or is, by `sorter`).
 
     >>> import tinygrad_edu as T
@@ -191,7 +193,7 @@ def searchsorted(sorted_sequence, values, *, out_int32=False, right=False, side=
 
 
 @public(method=False, number_first=True)
-def bucketize(input, boundaries, *, out_int32=False, right=False):
+def bucketize(input, boundaries, *, out_int32: bool = False, right: bool = False) -> Tensor:
     """In which of the intervals between `boundaries` each element lies.
 
     >>> import tinygrad_edu as T
@@ -204,7 +206,7 @@ def bucketize(input, boundaries, *, out_int32=False, right=False):
 
 
 @public(method=False, number_first=True)
-def isin(elements, test_elements, *, assume_unique=False, invert=False):
+def isin(elements, test_elements, *, assume_unique: bool = False, invert: bool = False) -> Tensor:
     """True where an element is one of `test_elements`.
 
     >>> import tinygrad_edu as T
@@ -216,7 +218,7 @@ def isin(elements, test_elements, *, assume_unique=False, invert=False):
 
 
 @public()
-def argwhere(input):
+def argwhere(input) -> Tensor:
     """The indices of the elements that are not 0, a row each.
 
     >>> import tinygrad_edu as T
@@ -231,7 +233,7 @@ def argwhere(input):
 
 
 @public()
-def ravel(input):
+def ravel(input) -> Tensor:
     """All elements in one dimension.
 
     >>> import tinygrad_edu as T
@@ -290,7 +292,7 @@ functions["broadcast_shapes"] = broadcast_shapes
 
 
 @public(method=False)
-def column_stack(tensors):
+def column_stack(tensors) -> Tensor:
     """Side by side, vectors as columns.
 
     >>> import tinygrad_edu as T
@@ -302,7 +304,7 @@ def column_stack(tensors):
 
 
 @public(method=False)
-def dstack(tensors):
+def dstack(tensors) -> Tensor:
     """One behind the other, along the third dimension.
 
     >>> import tinygrad_edu as T
@@ -313,7 +315,7 @@ def dstack(tensors):
 
 
 @public()
-def rot90(input, k=1, dims=(0, 1)):
+def rot90(input, k=1, dims=(0, 1)) -> Tensor:
     """Turned by 90 degrees `k` times, in the plane of two dimensions.
 
     >>> import tinygrad_edu as T
@@ -403,7 +405,7 @@ functions["logspace"] = logspace
 
 
 @public()
-def vdot(input, other):
+def vdot(input, other) -> Tensor:
     """The product of two vectors: for real numbers the same as `dot`.
 
     >>> import tinygrad_edu as T
@@ -414,13 +416,13 @@ def vdot(input, other):
 
 
 @public(where=_LINALG, method=False)
-def vecdot(x, y, *, dim=-1):
+def vecdot(x, y, *, dim=-1) -> Any:
     """The products of vectors along `dim`."""
     return sum(x * y, dim)
 
 
 @public(where=_LINALG, method=False)
-def multi_dot(tensors):
+def multi_dot(tensors) -> Any:
     """The product of several matrices."""
     out = tensors[0]
     for matrix in tensors[1:]:
@@ -429,7 +431,7 @@ def multi_dot(tensors):
 
 
 @public(where=_LINALG, method=False)
-def cross(input, other, *, dim=-1):
+def cross(input, other, *, dim=-1) -> Tensor:
     """The vector at right angles to two others, in three dimensions."""
     if input.ndim != other.ndim:
         raise RuntimeError("linalg.cross: inputs must have the same number of dimensions.")
@@ -442,7 +444,7 @@ def cross(input, other, *, dim=-1):
 
 
 @public()
-def _cross(input, other, dim=None):
+def _cross(input, other, dim=None) -> Tensor:
     """The vector at right angles to two others, along the first dimension of size 3.
 
     >>> import tinygrad_edu as T
@@ -457,7 +459,7 @@ def _cross(input, other, dim=None):
 
 
 @public()
-def dist(input, other, p=2):
+def dist(input, other, p=2) -> Tensor:
     """‖input - other‖
 
     >>> import tinygrad_edu as T
@@ -468,7 +470,7 @@ def dist(input, other, p=2):
 
 
 @public(method=False)
-def cdist(x1, x2, p=2.0, compute_mode="use_mm_for_euclid_dist_if_necessary"):
+def cdist(x1, x2, p: float = 2.0, compute_mode: str = "use_mm_for_euclid_dist_if_necessary") -> Any:
     """The distance of each row of `x1` to each row of `x2`.
 
     >>> import tinygrad_edu as T
@@ -481,7 +483,7 @@ def cdist(x1, x2, p=2.0, compute_mode="use_mm_for_euclid_dist_if_necessary"):
 
 
 @public(number_first=True)
-def float_power(input, exponent):
+def float_power(input, exponent) -> Tensor:
     """input ** exponent, in float64.
 
     >>> import tinygrad_edu as T
@@ -492,7 +494,7 @@ def float_power(input, exponent):
 
 
 @public()
-def positive(input):
+def positive(input) -> Tensor:
     """The tensor itself.
 
     >>> import tinygrad_edu as T
@@ -503,7 +505,7 @@ def positive(input):
 
 
 @public(inplace=lambda self: self.mul_(np.pi / 180))
-def deg2rad(input):
+def deg2rad(input) -> Tensor:
     """Degrees as radians.
 
     >>> import tinygrad_edu as T
@@ -514,7 +516,7 @@ def deg2rad(input):
 
 
 @public(inplace=lambda self: self.mul_(180 / np.pi))
-def rad2deg(input):
+def rad2deg(input) -> Tensor:
     """Radians as degrees.
 
     >>> import tinygrad_edu as T
@@ -525,7 +527,7 @@ def rad2deg(input):
 
 
 @public()
-def logdet(input):
+def logdet(input) -> Tensor:
     """The logarithm of the determinant, nan where that is negative."""
     sign, size = slogdet(input)
     return where(sign < 0, float("nan"), size) if (sign._data < 0).any() else size
@@ -535,7 +537,7 @@ def logdet(input):
 
 
 @public(where=_NN, method=False)
-def gumbel_softmax(logits, tau=1, hard=False, eps=1e-10, dim=-1):
+def gumbel_softmax(logits, tau=1, hard: bool = False, eps: float = 1e-10, dim=-1) -> Tensor:
     """A softmax of scores with random numbers added: a draw of a class that gradients pass; `hard` gives 0 and 1.
 
     >>> import tinygrad_edu as T
@@ -558,14 +560,14 @@ def embedding_bag(
     weight,
     offsets=None,
     max_norm=None,
-    norm_type=2.0,
-    scale_grad_by_freq=False,
-    mode="mean",
-    sparse=False,
+    norm_type: float = 2.0,
+    scale_grad_by_freq: bool = False,
+    mode: str = "mean",
+    sparse: bool = False,
     per_sample_weights=None,
-    include_last_offset=False,
+    include_last_offset: bool = False,
     padding_idx=None,
-):
+) -> Any:
     """The sums, means or largest of the rows that each bag names: bags are the rows of `input`, or begin at `offsets`.
 
     With `include_last_offset` the last offset is where the last bag ends; rows of number `padding_idx` count for nothing.

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
+from typing import Any
 
 import numpy as np
 
@@ -49,7 +50,7 @@ def _operand(value, like):
 
 
 @public(inplace=lambda self, other: self.copy_(copysign(self, other)))
-def copysign(input, other):
+def copysign(input, other) -> Tensor:
     """|input| with the sign of `other`.
 
     >>> import tinygrad_edu as T
@@ -62,7 +63,7 @@ def copysign(input, other):
 
 
 @public()
-def fmax(input, other):
+def fmax(input, other) -> Tensor:
     """The larger of two elements; the other one where one is nan.
 
     >>> import tinygrad_edu as T
@@ -73,7 +74,7 @@ def fmax(input, other):
 
 
 @public()
-def fmin(input, other):
+def fmin(input, other) -> Tensor:
     """The smaller of two elements; the other one where one is nan.
 
     >>> import tinygrad_edu as T
@@ -84,20 +85,20 @@ def fmin(input, other):
 
 
 @public()
-def logaddexp2(input, other):
+def logaddexp2(input, other) -> Tensor:
     """log₂(2^input + 2^other)."""
     factor = math.log(2)
     return functions["logaddexp"](input * factor, other * factor) / factor
 
 
 @public(inplace=lambda self, other: self.copy_(ldexp(self, other)))
-def ldexp(input, other):
+def ldexp(input, other) -> Tensor:
     """input·2^other."""
     return mul(input, pow(2.0, _operand(other, input)))
 
 
 @public()
-def heaviside(input, values):
+def heaviside(input, values) -> Tensor:
     """0 below 0, 1 above, `values` at 0.
 
     >>> import tinygrad_edu as T
@@ -110,7 +111,7 @@ def heaviside(input, values):
 
 
 @public(inplace=lambda self, other: self.copy_(gcd(self, other)))
-def gcd(input, other):
+def gcd(input, other) -> Tensor:
     """The greatest common divisor.
 
     >>> import tinygrad_edu as T
@@ -121,7 +122,7 @@ def gcd(input, other):
 
 
 @public(inplace=lambda self, other: self.copy_(lcm(self, other)))
-def lcm(input, other):
+def lcm(input, other) -> Tensor:
     """The least common multiple.
 
     >>> import tinygrad_edu as T
@@ -132,13 +133,13 @@ def lcm(input, other):
 
 
 @public(inplace=lambda self, other: self.copy_(nextafter(self, other)))
-def nextafter(input, other):
+def nextafter(input, other) -> Tensor:
     """The next number that the dtype holds, from input towards other."""
     return Nextafter.apply(input, other)
 
 
 @public()
-def frexp(input):
+def frexp(input) -> Any:
     """The mantissa and the exponent: input = mantissa·2^exponent."""
     if not input.is_floating_point():
         raise RuntimeError("torch.frexp() only supports floating-point dtypes")
@@ -150,19 +151,19 @@ def frexp(input):
 
 
 @public()
-def isneginf(input):
+def isneginf(input) -> Tensor:
     """True where the element is -inf."""
     return input == -math.inf
 
 
 @public()
-def isposinf(input):
+def isposinf(input) -> Tensor:
     """True where the element is inf."""
     return input == math.inf
 
 
 @public()
-def isreal(input):
+def isreal(input) -> Tensor:
     """True: there are no complex numbers here."""
     return wrap(np.ones(input.shape, bool))
 
@@ -171,7 +172,7 @@ def isreal(input):
 
 
 @public()
-def tensor_split(input, indices_or_sections, dim=0):
+def tensor_split(input, indices_or_sections, dim=0) -> Any:
     """Parts along `dim`: so many of nearly equal size, or cut before the given indices.
 
     >>> import tinygrad_edu as T
@@ -220,13 +221,13 @@ for _name in ("split", "chunk", "split_with_sizes"):
 
 
 @public()
-def narrow_copy(input, dim, start, length):
+def narrow_copy(input, dim, start, length) -> Tensor:
     """As narrow, a copy."""
     return narrow(input, dim, start, length).clone()
 
 
 @public()
-def slice_scatter(input, src, dim=0, start=None, end=None, step=1):
+def slice_scatter(input, src, dim=0, start=None, end=None, step=1) -> Tensor:
     """A copy of `input` with `src` for a slice of it."""
     out = input.clone()
     axis = axis_of(dim, input.ndim)
@@ -235,7 +236,7 @@ def slice_scatter(input, src, dim=0, start=None, end=None, step=1):
 
 
 @public()
-def select_scatter(input, src, dim, index):
+def select_scatter(input, src, dim, index) -> Tensor:
     """A copy of `input` with `src` at one index along `dim`."""
     out = input.clone()
     select(out, dim, index).copy_(src)
@@ -243,7 +244,7 @@ def select_scatter(input, src, dim, index):
 
 
 @public()
-def diagonal_scatter(input, src, offset=0, dim1=0, dim2=1):
+def diagonal_scatter(input, src, offset=0, dim1=0, dim2=1) -> Tensor:
     """A copy of `input` with `src` on a diagonal."""
     out = input.clone()
     diagonal(out, offset, dim1, dim2).copy_(src)
@@ -251,7 +252,7 @@ def diagonal_scatter(input, src, offset=0, dim1=0, dim2=1):
 
 
 @public()
-def diagflat(input, offset=0):
+def diagflat(input, offset=0) -> Tensor:
     """A matrix with the elements on its diagonal."""
     return functions["diag"](reshape(input, (-1,)), offset)
 
@@ -261,7 +262,7 @@ def _put_(self, index, source, accumulate=False):
 
 
 @public(inplace=_put_)
-def put(input, index, source, accumulate=False):
+def put(input, index, source, accumulate: bool = False) -> Tensor:
     """A copy of `input` with `source` at the numbers `index`, counted in row-major order."""
     flat = reshape(input, (-1,))
     places = (reshape(index, (-1,)),)
@@ -293,7 +294,7 @@ class UniqueConsecutive(Op):
 
 
 @public()
-def unique_consecutive(input, return_inverse=False, return_counts=False, dim=None):
+def unique_consecutive(input, return_inverse: bool = False, return_counts: bool = False, dim=None) -> Any:
     """The elements, or the slices along `dim`, without those that equal the one before.
 
     >>> import tinygrad_edu as T
@@ -306,7 +307,7 @@ def unique_consecutive(input, return_inverse=False, return_counts=False, dim=Non
 
 
 @public()
-def nonzero_static(input, *, size, fill_value=-1):
+def nonzero_static(input, *, size, fill_value=-1) -> Tensor:
     """As nonzero, of `size` rows: cut, or filled up."""
     found = np.argwhere(input._data)
     out = np.full((size, input.ndim), fill_value, np.int64)
@@ -315,7 +316,7 @@ def nonzero_static(input, *, size, fill_value=-1):
 
 
 @public(method=False)
-def unravel_index(indices, shape):
+def unravel_index(indices, shape) -> Any:
     """The index along each dimension of elements that are numbered in row-major order."""
     return tuple(
         wrap(i) for i in np.unravel_index(indices._data, tuple(shape) if not isinstance(shape, int) else (shape,))
@@ -326,7 +327,7 @@ def unravel_index(indices, shape):
 
 
 @public()
-def nanmedian(input, dim=None, keepdim=False):
+def nanmedian(input, dim=None, keepdim: bool = False) -> Any:
     """The median of the elements that are not nan."""
     filled = where(input != input, math.inf, input)
     if dim is None:
@@ -342,7 +343,7 @@ def nanmedian(input, dim=None, keepdim=False):
 
 
 @public()
-def nanquantile(input, q, dim=None, keepdim=False, *, interpolation="linear"):
+def nanquantile(input, q, dim=None, keepdim: bool = False, *, interpolation: str = "linear") -> Tensor:
     """The quantile of the elements that are not nan: along a dimension, row by row."""
     count = () if not isinstance(q, Tensor) or not q.ndim else (q.shape[0],)
     axis = 0 if dim is None else axis_of(dim, input.ndim)
@@ -358,7 +359,7 @@ def nanquantile(input, q, dim=None, keepdim=False, *, interpolation="linear"):
 
 
 @public("trapz", method=False)
-def trapezoid(y, x=None, *, dx=1.0, dim=-1):
+def trapezoid(y, x=None, *, dx: float = 1.0, dim=-1) -> Tensor:
     """The integral of `y` by trapezes, over the places `x` or steps of `dx`.
 
     >>> import tinygrad_edu as T
@@ -369,7 +370,7 @@ def trapezoid(y, x=None, *, dx=1.0, dim=-1):
 
 
 @public(method=False)
-def cumulative_trapezoid(y, x=None, *, dx=1.0, dim=-1):
+def cumulative_trapezoid(y, x=None, *, dx: float = 1.0, dim=-1) -> Tensor:
     """The integral of `y` by trapezes so far, at each step."""
     return functions["cumsum"](_trapezes(y, x, dx, dim), axis_of(dim, y.ndim))
 
@@ -387,7 +388,7 @@ def _trapezes(y, x, dx, dim):
 
 
 @public(method=False)
-def gradient(input, *, spacing=1, dim=None, edge_order=1):
+def gradient(input, *, spacing=1, dim=None, edge_order=1) -> Any:
     """The slopes of a function from its values, along each dimension: by both neighbours, at the edges by one.
 
     >>> import tinygrad_edu as T
@@ -413,7 +414,7 @@ def gradient(input, *, spacing=1, dim=None, edge_order=1):
 
 
 @public()
-def renorm(input, p, dim, maxnorm):
+def renorm(input, p, dim, maxnorm) -> Tensor:
     """Each slice along `dim` scaled so that its norm is at most `maxnorm`."""
     axis = axis_of(dim, input.ndim)
     others = tuple(d for d in range(input.ndim) if d != axis)
@@ -422,7 +423,7 @@ def renorm(input, p, dim, maxnorm):
 
 
 @public(method=False)
-def histogram(input, bins, *, range=None, weight=None, density=False):
+def histogram(input, bins, *, range=None, weight=None, density: bool = False) -> Any:
     """How many elements are in each bin, and the edges of the bins."""
     edges = bins._data if isinstance(bins, Tensor) else bins
     weights = None if weight is None else weight._data.reshape(-1)
@@ -435,19 +436,19 @@ def histogram(input, bins, *, range=None, weight=None, density=False):
 
 
 @public(inplace=lambda self, vec1, vec2, *, beta=1, alpha=1: self.copy_(addr(self, vec1, vec2, beta=beta, alpha=alpha)))
-def addr(input, vec1, vec2, *, beta=1, alpha=1):
+def addr(input, vec1, vec2, *, beta=1, alpha=1) -> Tensor:
     """beta·input + alpha·(vec1 ⊗ vec2)."""
     return input * beta + functions["outer"](vec1, vec2) * alpha
 
 
 @public(inplace=lambda self, b1, b2, *, beta=1, alpha=1: self.copy_(addbmm(self, b1, b2, beta=beta, alpha=alpha)))
-def addbmm(input, batch1, batch2, *, beta=1, alpha=1):
+def addbmm(input, batch1, batch2, *, beta=1, alpha=1) -> Tensor:
     """beta·input + alpha·Σ batch1ᵢ·batch2ᵢ."""
     return input * beta + sum(bmm(batch1, batch2), 0) * alpha
 
 
 @public(method=False)
-def vander(x, N=None, increasing=False):
+def vander(x, N=None, increasing: bool = False) -> Tensor:
     """The powers of each element, a row each, from the highest (or the lowest, `increasing`).
 
     >>> import tinygrad_edu as T
@@ -462,7 +463,7 @@ def vander(x, N=None, increasing=False):
 
 
 @public(method=False)
-def combinations(input, r=2, with_replacement=False):
+def combinations(input, r=2, with_replacement: bool = False) -> Tensor:
     """The choices of `r` elements of a vector, a row each, in order.
 
     >>> import tinygrad_edu as T
@@ -477,7 +478,7 @@ def combinations(input, r=2, with_replacement=False):
 
 
 @public(method=False)
-def pdist(input, p=2.0):
+def pdist(input, p: float = 2.0) -> Tensor:
     """The distances between all pairs of rows."""
     i, j = np.triu_indices(input.shape[0], 1)
     return vector_norm(input[wrap(i)] - input[wrap(j)], p, (-1,))

@@ -107,7 +107,7 @@ class FillTensor(Op, name="FillBackward3"):
 
 
 @public()
-def clone(input, *, memory_format=None):
+def clone(input, *, memory_format=None) -> Tensor:
     """A copy with storage of its own, in the graph.
 
     >>> import tinygrad_edu as T

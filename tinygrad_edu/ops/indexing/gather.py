@@ -265,7 +265,7 @@ def checked_index(name, index, ndim=None, size=None):
 
 
 @public()
-def gather(input, dim, index, *, sparse_grad=False):
+def gather(input, dim, index, *, sparse_grad: bool = False) -> Tensor:
     """result[i][j] = input[i][index[i][j]] for dim = 1, and so for each dimension.
 
     >>> import tinygrad_edu as T
@@ -287,7 +287,7 @@ def gather(input, dim, index, *, sparse_grad=False):
 
 
 @public()
-def take_along_dim(input, indices, dim=None):
+def take_along_dim(input, indices, dim=None) -> Tensor:
     """As gather, broadcasting `indices` and `input` against each other along the other dimensions.
 
     >>> import tinygrad_edu as T
@@ -346,7 +346,7 @@ def _scatter_(self, dim, index, src=None, *, value=None, reduce=None):
 
 
 @public(inplace=_scatter_)
-def scatter(input, dim, index, src=None, *, value=None, reduce=None):
+def scatter(input, dim, index, src=None, *, value=None, reduce=None) -> Tensor:
     """`input` with result[i][index[i][j]] = src[i][j] for dim = 1, and so for each dimension.
 
     >>> import tinygrad_edu as T
@@ -367,7 +367,7 @@ def _scatter_add_(self, dim, index, src):
 
 
 @public(inplace=_scatter_add_)
-def scatter_add(input, dim, index, src):
+def scatter_add(input, dim, index, src) -> Tensor:
     """`input` with src[i][j] added at [i][index[i][j]] for dim = 1, and so for each dimension.
 
     >>> import tinygrad_edu as T
@@ -389,7 +389,7 @@ def _slices(name, input, dim, index, from_end=False):
 
 
 @public()
-def index_select(input, dim, index):
+def index_select(input, dim, index) -> Tensor:
     """The slices of `input` that the vector `index` names, along `dim`: a copy.
 
     >>> import tinygrad_edu as T
@@ -423,7 +423,7 @@ def _index_add_(self, dim, index, source, *, alpha=1):
 
 
 @public(inplace=_index_add_)
-def index_add(input, dim, index, source, *, alpha=1):
+def index_add(input, dim, index, source, *, alpha=1) -> Tensor:
     """`input` with alpha * source added to its slices `index`.
 
     >>> import tinygrad_edu as T
@@ -438,7 +438,7 @@ def _index_copy_(self, dim, index, source):
 
 
 @public(inplace=_index_copy_)
-def index_copy(input, dim, index, source):
+def index_copy(input, dim, index, source) -> Tensor:
     """`input` with `source` for its slices `index`.
 
     >>> import tinygrad_edu as T
@@ -464,7 +464,7 @@ def _index_fill_(self, dim, index, value):
 
 
 @public(inplace=_index_fill_)
-def index_fill(input, dim, index, value):
+def index_fill(input, dim, index, value) -> Tensor:
     """`input` with a number, or a tensor of one, in its slices `index`.
 
     >>> import tinygrad_edu as T
@@ -475,7 +475,7 @@ def index_fill(input, dim, index, value):
 
 
 @public()
-def take(input, index):
+def take(input, index) -> Tensor:
     """The elements with the numbers `index`, counted in row-major order; negative ones from the end.
 
     >>> import tinygrad_edu as T

@@ -166,13 +166,13 @@ def _index_put_(self, indices, values, accumulate=False):
 
 
 @public(inplace=_index_put_)
-def index_put(input, indices, values, accumulate=False):
+def index_put(input, indices, values, accumulate: bool = False) -> Tensor:
     """A copy of `input` with `values` written at `indices` (added to, with `accumulate`)."""
     return IndexPut.apply(input, _values(values, input), indices=_index_arrays(indices), accumulate=accumulate)
 
 
 @public()
-def select(input, dim, index):
+def select(input, dim, index) -> Tensor:
     """The slice at `index` along `dim`, without that dimension.
 
     >>> import tinygrad_edu as T
@@ -190,7 +190,7 @@ def select(input, dim, index):
 
 
 @public()
-def narrow(input, dim, start, length):
+def narrow(input, dim, start, length) -> Tensor:
     """`length` positions from `start` on, along `dim`.
 
     >>> import tinygrad_edu as T

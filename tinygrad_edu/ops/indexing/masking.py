@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import warnings
+from typing import Any
 
 import numpy as np
 
@@ -145,7 +146,7 @@ def where(condition, input, other):
 
 
 @public(method=False)
-def _where(condition, input=None, other=None):
+def _where(condition, input=None, other=None) -> Any:
     """`input` where `condition` holds, `other` elsewhere; with `condition` alone, the indices where it holds.
 
     >>> import tinygrad_edu as T
@@ -192,7 +193,7 @@ def _masked_fill_(self, mask, value):
 
 
 @public(inplace=_masked_fill_)
-def masked_fill(input, mask, value):
+def masked_fill(input, mask, value) -> Tensor:
     """`value` where `mask` holds, input elsewhere.
 
     >>> import tinygrad_edu as T
@@ -229,7 +230,7 @@ def _check_source(input, mask, source):
 
 
 @public(inplace=_masked_scatter_)
-def masked_scatter(input, mask, source):
+def masked_scatter(input, mask, source) -> Tensor:
     """The elements of `source`, in order, where `mask` holds; input elsewhere.
 
     >>> import tinygrad_edu as T
@@ -241,7 +242,7 @@ def masked_scatter(input, mask, source):
 
 
 @public()
-def masked_select(input, mask):
+def masked_select(input, mask) -> Tensor:
     """The elements where `mask` holds, as a vector.
 
     >>> import tinygrad_edu as T
@@ -254,7 +255,7 @@ def masked_select(input, mask):
 
 
 @public()
-def nonzero(input, *, as_tuple=False):
+def nonzero(input, *, as_tuple: bool = False) -> Any:
     """The indices of the elements that are not 0, a row each; with `as_tuple` a vector for each dimension.
 
     >>> import tinygrad_edu as T

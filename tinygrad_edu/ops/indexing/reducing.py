@@ -6,6 +6,7 @@ import warnings
 
 import numpy as np
 
+from ...tensor import Tensor
 from ..arrays import flat_places
 from ..binding import public
 from ..op import Op
@@ -130,7 +131,7 @@ def _scatter_reduce_(self, dim, index, src, reduce, *, include_self=True):
 
 
 @public(inplace=_scatter_reduce_)
-def scatter_reduce(input, dim, index, src, reduce, *, include_self=True):
+def scatter_reduce(input: Tensor, dim, index, src, reduce, *, include_self: bool = True) -> Tensor:
     """`input` with src[i][j] combined at [i][index[i][j]]: "sum", "prod", "mean", "amax" or "amin"."""
     return ScatterReduce.apply(input, src, **_scattered(input, dim, index, src, reduce, include_self))
 
@@ -169,6 +170,6 @@ def _index_reduce_(self, dim, index, source, reduce, *, include_self=True):
 
 
 @public(inplace=_index_reduce_)
-def index_reduce(input, dim, index, source, reduce, *, include_self=True):
+def index_reduce(input: Tensor, dim, index, source, reduce, *, include_self: bool = True) -> Tensor:
     """`input` with the slices of `source` combined with its slices `index` along `dim`: "prod", "mean", "amax" or "amin"."""
     return IndexReduce.apply(input, source, **_indexed(input, dim, index, source, reduce, include_self))

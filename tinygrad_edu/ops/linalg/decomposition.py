@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import numpy as np
 
 from ... import dtypes
 from ...return_types import named
+from ...tensor import Tensor
 from ..binding import functions, linalg_functions, public
 from ..creation.factories import zeros_like
 from ..indexing.masking import where
@@ -176,7 +178,7 @@ def _square(name, A):
 
 
 @public("inverse", where=_LINALG)
-def inv(A):
+def inv(A: Tensor) -> Any:
     """The inverse of a square matrix, or of each in a batch."""
     _square("inv", A)
     return LinalgInvEx.apply(A)
@@ -186,7 +188,7 @@ functions["inverse"] = linalg_functions["inverse"]
 
 
 @public(where=_BOTH)
-def det(A):
+def det(A: Tensor) -> Tensor:
     """The determinant of a square matrix, or of each in a batch.
 
     >>> import tinygrad_edu as T
@@ -198,7 +200,7 @@ def det(A):
 
 
 @public(where=_BOTH)
-def slogdet(A):
+def slogdet(A: Tensor) -> Any:
     """The sign of the determinant and the logarithm of its size.
 
     >>> import tinygrad_edu as T
@@ -212,7 +214,7 @@ def slogdet(A):
 
 
 @public(where=_LINALG, method=False)
-def solve(A, B, *, left=True):
+def solve(A: Tensor, B, *, left: bool = True) -> Any:
     """X with A·X = B; with `left=False`, X·A = B. B is a vector, or a matrix."""
     _square("solve", A)
     vector = B.ndim == 1 or (B.ndim == A.ndim - 1 and tuple(B.shape) == tuple(A.shape[:-1]))
@@ -227,7 +229,7 @@ def solve(A, B, *, left=True):
 
 
 @public(where=_BOTH)
-def cholesky(A, *, upper=False):
+def cholesky(A: Tensor, *, upper: bool = False) -> Tensor:
     """The lower triangle L with A = L·Lᵀ (or its transpose), for a symmetric positive definite A.
 
     >>> import tinygrad_edu as T
@@ -240,13 +242,13 @@ def cholesky(A, *, upper=False):
 
 
 @public(where=_LINALG, method=False)
-def _vector_norm(x, ord=2, dim=None, keepdim=False, *, dtype=None):
+def _vector_norm(x, ord=2, dim=None, keepdim: bool = False, *, dtype=None) -> Any:
     """(Σ|x|^ord)^(1/ord) of all elements, or along `dim`."""
     return vector_norm(x if dtype is None else x.to(dtype), ord, dim, keepdim)
 
 
 @public(where=_LINALG, method=False)
-def matrix_norm(A, ord="fro", dim=(-2, -1), keepdim=False, *, dtype=None):
+def matrix_norm(A: Tensor, ord="fro", dim=(-2, -1), keepdim: bool = False, *, dtype=None) -> Any:
     """ "fro": the root of the sum of squares; 1 and inf: the largest sum of sizes of a column, of a row; 2 and "nuc": the largest
     singular value, the sum of all. A negative `ord` takes the smallest in place of the largest.
     """
@@ -270,7 +272,7 @@ def matrix_norm(A, ord="fro", dim=(-2, -1), keepdim=False, *, dtype=None):
 
 
 @public(where=_LINALG, method=False)
-def _norm(A, ord=None, dim=None, keepdim=False, *, dtype=None):
+def _norm(A: Tensor, ord=None, dim=None, keepdim: bool = False, *, dtype=None) -> Any:
     """The norm of a vector or, if `ord` is given for two dimensions, of a matrix."""
     matrix = (isinstance(dim, tuple | list) and len(dim) == 2) or (dim is None and ord is not None and A.ndim == 2)
     if ord is not None and matrix:
@@ -279,7 +281,7 @@ def _norm(A, ord=None, dim=None, keepdim=False, *, dtype=None):
 
 
 @public(where=_BOTH)
-def matrix_power(A, n):
+def matrix_power(A, n) -> Any:
     """A·A·…·A, `n` times; the inverse's for negative `n`.
 
     >>> import tinygrad_edu as T

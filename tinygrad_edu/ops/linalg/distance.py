@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from ...tensor import Tensor
 from ..binding import functions, nn_functions, public
 from ..network.loss import checked_reduction, reduce_loss
 from ..pointwise.clamp import clamp_min, minimum
@@ -15,7 +16,7 @@ _BOTH = (functions, nn_functions)
 
 
 @public(where=_BOTH, method=False)
-def cosine_similarity(x1, x2, dim=1, eps=1e-8):
+def cosine_similarity(x1, x2, dim=1, eps: float = 1e-8) -> Tensor:
     """The cosine of the angle between two tensors along `dim`.
 
     >>> import tinygrad_edu as T
@@ -36,7 +37,7 @@ def _direction(x, dim, eps):
 
 
 @public(where=_BOTH, method=False)
-def pairwise_distance(x1, x2, p=2.0, eps=1e-6, keepdim=False):
+def pairwise_distance(x1, x2, p: float = 2.0, eps: float = 1e-6, keepdim: bool = False) -> Tensor:
     """‖x1 - x2 + eps‖ along the last dimension.
 
     >>> import tinygrad_edu as T
@@ -51,14 +52,14 @@ def triplet_margin_loss(
     anchor,
     positive,
     negative,
-    margin=1.0,
-    p=2.0,
-    eps=1e-6,
-    swap=False,
+    margin: float = 1.0,
+    p: float = 2.0,
+    eps: float = 1e-6,
+    swap: bool = False,
     size_average=None,
     reduce=None,
-    reduction="mean",
-):
+    reduction: str = "mean",
+) -> Tensor:
     """The mean of max(0, ‖a - p‖ - ‖a - n‖ + margin).
 
     >>> import tinygrad_edu as T

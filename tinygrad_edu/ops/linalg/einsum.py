@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from ...tensor import Tensor
 from ..binding import public
 from ..shapes.permute import permute
 from ..shapes.shape import axis_of, broadcast_to, reshape
@@ -15,7 +16,7 @@ from .matmul import bmm, mm, unsafe_view
 
 
 @public()
-def inner(input, other):
+def inner(input: Tensor, other) -> Tensor:
     """The sums of products along the last dimension of both.
 
     >>> import tinygrad_edu as T
@@ -33,7 +34,7 @@ def inner(input, other):
 
 
 @public(method=False)
-def tensordot(a, b, dims=2):
+def tensordot(a, b, dims=2) -> Any:
     """The sums of products over pairs of dimensions: the last `dims` of `a` with the first of `b`, or as listed.
 
     >>> import tinygrad_edu as T
@@ -65,7 +66,7 @@ def tensordot(a, b, dims=2):
 
 
 @public()
-def kron(input, other):
+def kron(input: Tensor, other) -> Tensor:
     """The Kronecker product: each element of `input` times all of `other`, in blocks.
 
     >>> import tinygrad_edu as T
@@ -80,7 +81,7 @@ def kron(input, other):
 
 
 @public(method=False)
-def einsum(equation, *operands):
+def einsum(equation, *operands) -> Any:
     """Sums of products by Einstein's rule: "ij,jk->ik" is the product of matrices. Operands are contracted in turn.
 
     >>> import tinygrad_edu as T

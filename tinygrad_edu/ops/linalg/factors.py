@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from ...return_types import named
-from ...tensor import wrap
+from ...tensor import Tensor, wrap
 from ..binding import functions, linalg_functions, public
 from ..creation.factories import eye
 from ..indexing.masking import where
@@ -202,25 +202,25 @@ _SolveEx = named("linalg_solve_ex", "result", "info")
 
 
 @public(where=_LINALG, method=False)
-def eigh(A, UPLO="L"):
+def eigh(A: Tensor, UPLO: str = "L") -> Any:
     """The eigenvalues, from the smallest, and the eigenvectors of a symmetric matrix."""
     return _Eigh(LinalgEigh.apply(A, lower=UPLO == "L"))
 
 
 @public(where=_LINALG, method=False)
-def eigvalsh(A, UPLO="L"):
+def eigvalsh(A: Tensor, UPLO: str = "L") -> Any:
     """The eigenvalues of a symmetric matrix, from the smallest."""
     return eigh(A, UPLO).eigenvalues
 
 
 @public(where=_LINALG, method=False)
-def svd(A, full_matrices=True, *, driver=None):
+def svd(A: Tensor, full_matrices: bool = True, *, driver=None) -> Any:
     """A = U·diag(S)·Vh with the singular values S, from the largest."""
     return _Svd(LinalgSvd.apply(A, full_matrices=full_matrices))
 
 
 @public(where=(functions,))
-def _svd(input, some=True, compute_uv=True):
+def _svd(input: Tensor, some: bool = True, compute_uv: bool = True) -> Any:
     """input = U·diag(S)·Vᵀ: the older form, which gives V, not its transpose.
 
     >>> import tinygrad_edu as T
@@ -232,37 +232,37 @@ def _svd(input, some=True, compute_uv=True):
 
 
 @public(where=_LINALG, method=False)
-def svdvals(A, *, driver=None):
+def svdvals(A: Tensor, *, driver=None) -> Any:
     """The singular values, from the largest."""
     return LinalgSvd.apply(A, full_matrices=False)[1]
 
 
 @public(where=_LINALG, method=False)
-def qr(A, mode="reduced"):
+def qr(A: Tensor, mode: str = "reduced") -> Any:
     """A = Q·R with orthonormal columns Q and an upper triangle R; mode "complete" fills Q up to a square."""
     return _Qr(LinalgQr.apply(A, mode=mode))
 
 
 @public(where=(functions,))
-def _qr(input, some=True):
+def _qr(input: Tensor, some: bool = True) -> Any:
     """input = Q·R: the older form."""
     return _OldQr(qr(input, "reduced" if some else "complete"))
 
 
 @public(where=_LINALG, method=False)
-def _pinv(A, *, atol=None, rtol=None, hermitian=False):
+def _pinv(A: Tensor, *, atol=None, rtol=None, hermitian: bool = False) -> Any:
     """The pseudoinverse: A⁺ = (AᵀA)⁻¹Aᵀ for a matrix whose columns are independent."""
     return LinalgPinv.apply(A, atol=atol, rtol=rtol, hermitian=hermitian)
 
 
 @public()
-def pinverse(input, rcond=1e-15):
+def pinverse(input: Tensor, rcond: float = 1e-15) -> Tensor:
     """The pseudoinverse of a matrix; singular values up to `rcond` times the largest count as 0."""
     return LinalgPinv.apply(input, atol=None, rtol=rcond, hermitian=False)
 
 
 @public(where=_BOTH)
-def lstsq(input, b, rcond=None, *, driver=None):
+def lstsq(input: Tensor, b, rcond=None, *, driver=None) -> Any:
     """The X for which |input·X - b| is smallest; a named tuple (solution, residuals, rank, singular_values)."""
     if driver not in (None, "gels", "gelsy", "gelsd", "gelss"):
         raise RuntimeError(
@@ -291,7 +291,7 @@ def lstsq(input, b, rcond=None, *, driver=None):
 
 
 @public(where=_LINALG, method=False)
-def matrix_rank(A, tol=None, *, atol=None, rtol=None, hermitian=False):
+def matrix_rank(A: Tensor, tol=None, *, atol=None, rtol=None, hermitian: bool = False) -> Any:
     """How many rows of the matrix are independent."""
     limit = tol if tol is not None else atol
     if rtol is not None:
@@ -300,7 +300,7 @@ def matrix_rank(A, tol=None, *, atol=None, rtol=None, hermitian=False):
 
 
 @public(where=_LINALG, method=False)
-def cond(A, p=None):
+def cond(A: Tensor, p=None) -> Any:
     """How much the matrix can enlarge relative errors: the norm times that of the inverse (p = 2 by default)."""
     if p in (None, 2, -2):
         values = svdvals(A)
@@ -311,13 +311,13 @@ def cond(A, p=None):
 
 
 @public(where=_LINALG, method=False)
-def _solve_triangular(A, B, *, upper, left=True, unitriangular=False):
+def _solve_triangular(A: Tensor, B, *, upper, left: bool = True, unitriangular: bool = False) -> Any:
     """The X of A·X = B for a triangle A; what is on its other side, and a diagonal of ones, is not looked at."""
     return solve_triangular(A, B, upper=upper, left=left, unitriangular=unitriangular)
 
 
 @public()
-def cholesky_solve(input, L, upper=False):
+def cholesky_solve(input: Tensor, L, upper: bool = False) -> Tensor:
     """The X of A·X = input, from the Cholesky factor L of A."""
     # By its factors: their product would square the error. PyTorch's gradient reaches both sides of a factor's diagonal.
     U = L if upper else _t(L)
@@ -329,13 +329,13 @@ def cholesky_solve(input, L, upper=False):
 
 
 @public()
-def cholesky_inverse(input, upper=False):
+def cholesky_inverse(input: Tensor, upper: bool = False) -> Tensor:
     """The inverse of the matrix whose Cholesky factor is `input`."""
     return cholesky_solve(eye(input.shape[-1], dtype=input.dtype), input, upper)
 
 
 @public(where=_BOTH)
-def matrix_exp(input):
+def matrix_exp(input: Tensor) -> Tensor:
     """e to the power of a matrix: Σ Aᵏ/k!, of A halved until it is small, and squared as often.
 
     >>> import tinygrad_edu as T
@@ -357,13 +357,13 @@ def matrix_exp(input):
 
 
 @public(where=_LINALG, method=False)
-def _diagonal(A, *, offset=0, dim1=-2, dim2=-1):
+def _diagonal(A: Tensor, *, offset=0, dim1=-2, dim2=-1) -> Tensor:
     """The diagonals of matrices, as a view."""
     return diagonal(A, offset, dim1, dim2)
 
 
 @public(where=_LINALG, method=False)
-def vander(x, *, N=None):
+def vander(x, *, N=None) -> Tensor:
     """The powers 0 to N - 1 of each element, a row each."""
     x = x if x.ndim else reshape(x, (1,))
     if N is not None and N < 2:
@@ -373,32 +373,32 @@ def vander(x, *, N=None):
 
 
 @public(where=_LINALG, method=False)
-def cholesky_ex(A, *, upper=False, check_errors=False):
+def cholesky_ex(A: Tensor, *, upper: bool = False, check_errors: bool = False) -> Any:
     """The Cholesky factor, and 0 for a success; see `cholesky`."""
     factor = linalg_functions["cholesky"](A, upper=upper)
     return _CholeskyEx((factor, wrap(np.zeros(A.shape[:-2], np.int32))))
 
 
 @public(where=_LINALG, method=False)
-def inv_ex(A, *, check_errors=False):
+def inv_ex(A: Tensor, *, check_errors: bool = False) -> Any:
     """The inverse, and 0 for a success; see `inv`."""
     return _InvEx((inv(A), wrap(np.zeros(A.shape[:-2], np.int32))))
 
 
 @public(where=_LINALG, method=False)
-def solve_ex(A, B, *, left=True, check_errors=False):
+def solve_ex(A: Tensor, B, *, left: bool = True, check_errors: bool = False) -> Any:
     """The solution, and 0 for a success; see `solve`."""
     return _SolveEx((solve(A, B, left=left), wrap(np.zeros(A.shape[:-2], np.int32))))
 
 
 @public(method=False)
-def frobenius_norm(input, dim=None, keepdim=False):
+def frobenius_norm(input: Tensor, dim=None, keepdim: bool = False) -> Tensor:
     """The root of the sum of all squares."""
     return vector_norm(input, 2, dim, keepdim)
 
 
 @public(method=False)
-def nuclear_norm(input, keepdim=False):
+def nuclear_norm(input: Tensor, keepdim: bool = False) -> Tensor:
     """The sum of the singular values."""
     return svdvals(input).sum(-1)
 
@@ -410,7 +410,7 @@ def chain_matmul(*matrices):
 
 
 @public(method=False)
-def svd_lowrank(A, q=6, niter=2, M=None):
+def svd_lowrank(A: Tensor, q=6, niter=2, M=None) -> Any:
     """About the q largest singular values of A - M and their vectors, (U, S, V), by `niter` steps from a random start.
 
     Source: Halko, Martinsson and Tropp, "Finding structure with randomness", algorithm 5.1, arXiv:0909.4061.
@@ -429,7 +429,7 @@ def svd_lowrank(A, q=6, niter=2, M=None):
 
 
 @public(method=False)
-def pca_lowrank(A, q=None, center=True, niter=2):
+def pca_lowrank(A: Tensor, q=None, center: bool = True, niter=2) -> Any:
     """Principal components of rows: `svd_lowrank` of A less the mean of its rows."""
     least = min(A.shape[-2:])
     q = min(6, least) if q is None else q

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import warnings
+from typing import Any
 
 import numpy as np
 
 from ...return_types import named
-from ...tensor import wrap
+from ...tensor import Tensor, wrap
 from ..binding import linalg_functions, public
 from ..op import Op
 from ..shapes.diagonal import tril, triu
@@ -177,7 +178,7 @@ def _checked(name, A, pivot):
 
 
 @public(where=_LINALG, method=False)
-def lu(A, *, pivot=True):
+def lu(A: Tensor, *, pivot: bool = True) -> Any:
     """A = P·L·U: P exchanges rows, L has ones on its diagonal and zeros above, U zeros below."""
     _checked("linalg.lu", A, pivot)
     L, U, P = LinalgLu.apply(A)
@@ -185,7 +186,7 @@ def lu(A, *, pivot=True):
 
 
 @public(where=_LINALG, method=False)
-def lu_factor_ex(A, *, pivot=True, check_errors=False):
+def lu_factor_ex(A: Tensor, *, pivot: bool = True, check_errors: bool = False) -> Any:
     """L and U in one matrix, the exchanges of rows, and the number of the first 0 on the diagonal of U (0: none)."""
     _checked("torch.linalg.lu_factor", A, pivot)
     LU, pivots, info = LinalgLuFactorEx.apply(A)
@@ -195,7 +196,7 @@ def lu_factor_ex(A, *, pivot=True, check_errors=False):
 
 
 @public(where=_LINALG, method=False)
-def lu_factor(A, *, pivot=True):
+def lu_factor(A: Tensor, *, pivot: bool = True) -> Any:
     """L and U in one matrix, and the exchanges of rows: what `lu_solve` takes."""
     return _LuFactor(lu_factor_ex(A, pivot=pivot, check_errors=True)[:2])
 
@@ -211,7 +212,7 @@ def _refuse_zero(info):
 
 
 @public(where=_LINALG, method=False)
-def _lu_solve(LU, pivots, B, *, left=True, adjoint=False):
+def _lu_solve(LU, pivots, B, *, left: bool = True, adjoint: bool = False) -> Tensor:
     """The X of A·X = B (X·A = B with `left=False`, Aᵀ for A with `adjoint`), from what `lu_factor` made of A."""
     if not left:
         return _t(_lu_solve(LU, pivots, _t(B), adjoint=not adjoint))
@@ -223,7 +224,7 @@ def _lu_solve(LU, pivots, B, *, left=True, adjoint=False):
 
 
 @public()
-def lu_solve(b, LU_data, LU_pivots):
+def lu_solve(b, LU_data, LU_pivots) -> Tensor:
     """The older form of `linalg.lu_solve`."""
     warnings.warn(
         "torch.lu_solve is deprecated in favor of torch.linalg.lu_solveand will be removed in a future PyTorch release.\n"
@@ -236,7 +237,7 @@ def lu_solve(b, LU_data, LU_pivots):
 
 
 @public(method=False)
-def lu_unpack(LU_data, LU_pivots, unpack_data=True, unpack_pivots=True):
+def lu_unpack(LU_data, LU_pivots, unpack_data: bool = True, unpack_pivots: bool = True) -> Any:
     """P, L and U of what `lu_factor` made; what is not asked for is empty."""
     L, U, P = LuUnpack.apply(LU_data, LU_pivots=LU_pivots)
     none = wrap(np.zeros(0, LU_data._data.dtype))
@@ -244,7 +245,7 @@ def lu_unpack(LU_data, LU_pivots, unpack_data=True, unpack_pivots=True):
 
 
 @public()
-def _lu(A, pivot=True, get_infos=False, out=None):
+def _lu(A: Tensor, pivot: bool = True, get_infos: bool = False, out=None) -> Any:
     """The older form of `linalg.lu_factor`."""
     warnings.warn(
         "torch.lu is deprecated in favor of torch.linalg.lu_factor / torch.linalg.lu_factor_ex and will be removed in a future "

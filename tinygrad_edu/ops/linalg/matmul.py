@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import numpy as np
 
@@ -163,7 +164,7 @@ def _check_product(a, b):
 
 
 @public()
-def dot(input, tensor):
+def dot(input, tensor) -> Tensor:
     """The sum of products of two vectors.
 
     >>> import tinygrad_edu as T
@@ -183,7 +184,7 @@ def dot(input, tensor):
 
 
 @public()
-def mv(input, vec):
+def mv(input, vec) -> Tensor:
     """A matrix times a vector.
 
     >>> import tinygrad_edu as T
@@ -202,7 +203,7 @@ def mv(input, vec):
 
 
 @public()
-def mm(input, mat2):
+def mm(input, mat2) -> Tensor:
     """The product of two matrices.
 
     >>> import tinygrad_edu as T
@@ -230,7 +231,7 @@ def _check_batches(a, b):
 
 
 @public()
-def bmm(input, mat2):
+def bmm(input, mat2) -> Tensor:
     """The products of two batches of matrices.
 
     >>> import tinygrad_edu as T
@@ -242,7 +243,7 @@ def bmm(input, mat2):
 
 
 @public(inplace=Addmm)
-def addmm(input, mat1, mat2, *, beta=1, alpha=1):
+def addmm(input, mat1, mat2, *, beta=1, alpha=1) -> Tensor:
     """beta * input + alpha * mat1·mat2.
 
     >>> import tinygrad_edu as T
@@ -255,14 +256,14 @@ def addmm(input, mat1, mat2, *, beta=1, alpha=1):
 
 
 @public(inplace=Addmv)
-def addmv(input, mat, vec, *, beta=1, alpha=1):
+def addmv(input, mat, vec, *, beta=1, alpha=1) -> Tensor:
     """beta * input + alpha * mat·vec."""
     _same_dtype(mat, vec)
     return Addmv.apply(input, mat, vec, beta=beta, alpha=alpha)
 
 
 @public(inplace=Baddbmm)
-def baddbmm(input, batch1, batch2, *, beta=1, alpha=1):
+def baddbmm(input, batch1, batch2, *, beta=1, alpha=1) -> Tensor:
     """beta * input + alpha * the products of two batches.
 
     >>> import tinygrad_edu as T
@@ -275,7 +276,7 @@ def baddbmm(input, batch1, batch2, *, beta=1, alpha=1):
 
 @operator("__matmul__", "matmul")
 @public(where=(functions, linalg_functions))
-def matmul(input, other):
+def matmul(input, other) -> Tensor:
     """The product of vectors, matrices or batches of matrices, by their dimensions, as PyTorch composes it.
 
     >>> import tinygrad_edu as T
@@ -347,12 +348,12 @@ def unsafe_view(value, size):
 
 
 @operator("__rmatmul__")
-def __rmatmul__(self, other):
+def __rmatmul__(self, other) -> Any:
     return matmul(other, self)
 
 
 @public("ger")
-def outer(input, vec2):
+def outer(input, vec2) -> Tensor:
     """The products of each element of one vector with each of another.
 
     >>> import tinygrad_edu as T

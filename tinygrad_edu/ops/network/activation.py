@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import numpy as np
 
+from ...tensor import Tensor
 from ..arrays import choose, in_blocks
 from ..binding import functions, nn_functions, public
 from ..indexing.masking import where
@@ -202,7 +204,7 @@ class Glu(Op):
 
 
 @public(where=_NN, method=False)
-def elu(input, alpha=1.0, inplace=False):
+def elu(input: Tensor, alpha: float = 1.0, inplace: bool = False) -> Tensor:
     """input above 0, alpha * (eˣ - 1) below.
 
     >>> import tinygrad_edu as T
@@ -213,7 +215,7 @@ def elu(input, alpha=1.0, inplace=False):
 
 
 @public(where=_BOTH, method=False)
-def selu(input, inplace=False):
+def selu(input: Tensor, inplace: bool = False) -> Tensor:
     """ELU with the two constants that keep mean 0 and variance 1.
 
     >>> import tinygrad_edu as T
@@ -225,7 +227,7 @@ def selu(input, inplace=False):
 
 
 @public(where=_BOTH, method=False)
-def celu(input, alpha=1.0, inplace=False):
+def celu(input: Tensor, alpha: float = 1.0, inplace: bool = False) -> Tensor:
     """max(0, x) + min(0, alpha * (e^(x/alpha) - 1)).
 
     >>> import tinygrad_edu as T
@@ -236,7 +238,7 @@ def celu(input, alpha=1.0, inplace=False):
 
 
 @public(where=_NN, method=False)
-def gelu(input, *, approximate="none"):
+def gelu(input: Tensor, *, approximate: str = "none") -> Tensor:
     """x·Φ(x), with Φ the normal distribution function, or approximated by tanh.
 
     >>> import tinygrad_edu as T
@@ -249,7 +251,7 @@ def gelu(input, *, approximate="none"):
 
 
 @public(where=_NN, method=False)
-def silu(input, inplace=False):
+def silu(input: Tensor, inplace: bool = False) -> Tensor:
     """x·sigmoid(x), also known as swish.
 
     >>> import tinygrad_edu as T
@@ -260,7 +262,7 @@ def silu(input, inplace=False):
 
 
 @public(where=_NN, method=False)
-def mish(input, inplace=False):
+def mish(input: Tensor, inplace: bool = False) -> Tensor:
     """x·tanh(softplus(x)).
 
     >>> import tinygrad_edu as T
@@ -271,7 +273,7 @@ def mish(input, inplace=False):
 
 
 @public(where=_NN, method=False)
-def softplus(input, beta=1.0, threshold=20.0):
+def softplus(input: Tensor, beta: float = 1.0, threshold: float = 20.0) -> Tensor:
     """ln(1 + e^(beta·x)) / beta, and x itself where beta·x is above `threshold`.
 
     >>> import tinygrad_edu as T
@@ -282,7 +284,7 @@ def softplus(input, beta=1.0, threshold=20.0):
 
 
 @public(where=_NN, method=False)
-def logsigmoid(input):
+def logsigmoid(input: Tensor) -> Any:
     """ln sigmoid(x), exact for large negative x.
 
     >>> import tinygrad_edu as T
@@ -293,7 +295,7 @@ def logsigmoid(input):
 
 
 @public(where=_NN, method=False)
-def softsign(input):
+def softsign(input: Tensor) -> Tensor:
     """x / (1 + |x|).
 
     >>> import tinygrad_edu as T
@@ -304,7 +306,7 @@ def softsign(input):
 
 
 @public(where=_NN, method=False)
-def tanhshrink(input):
+def tanhshrink(input: Tensor) -> Tensor:
     """x - tanh(x).
 
     >>> import tinygrad_edu as T
@@ -315,7 +317,7 @@ def tanhshrink(input):
 
 
 @public(where=_NN, method=False)
-def glu(input, dim=-1):
+def glu(input: Tensor, dim=-1) -> Tensor:
     """The first half along `dim`, gated by the sigmoid of the second.
 
     >>> import tinygrad_edu as T

@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from ...tensor import Tensor
 from ..binding import functions, nn_functions, public
 from ..op import Op
 from ..reductions.reduce import sum
@@ -274,7 +275,7 @@ def _conv(name, n, input, weight, bias, stride, padding, dilation, groups):
 
 
 @public(where=_BOTH, method=False)
-def conv1d(input, weight, bias=None, stride=1, padding=0, dilation=1, groups=1):
+def conv1d(input: Tensor, weight, bias=None, stride=1, padding=0, dilation=1, groups=1) -> Tensor:
     """Slide kernels (out, in/groups, k) over a batch of sequences (N, in, L).
 
     >>> import tinygrad_edu as T
@@ -285,7 +286,7 @@ def conv1d(input, weight, bias=None, stride=1, padding=0, dilation=1, groups=1):
 
 
 @public(where=_BOTH, method=False)
-def conv2d(input, weight, bias=None, stride=1, padding=0, dilation=1, groups=1):
+def conv2d(input: Tensor, weight, bias=None, stride=1, padding=0, dilation=1, groups=1) -> Tensor:
     """Slide kernels (out, in/groups, kh, kw) over a batch of images (N, in, H, W).
 
     >>> import tinygrad_edu as T
@@ -317,7 +318,9 @@ def _conv_transpose(n, input, weight, bias, stride, padding, output_padding, gro
 
 
 @public(where=_BOTH, method=False)
-def conv_transpose1d(input, weight, bias=None, stride=1, padding=0, output_padding=0, groups=1, dilation=1):
+def conv_transpose1d(
+    input: Tensor, weight, bias=None, stride=1, padding=0, output_padding=0, groups=1, dilation=1
+) -> Tensor:
     """The transpose of conv1d: spreads each element over a kernel (in, out/groups, k).
 
     >>> import tinygrad_edu as T
@@ -328,7 +331,9 @@ def conv_transpose1d(input, weight, bias=None, stride=1, padding=0, output_paddi
 
 
 @public(where=_BOTH, method=False)
-def conv_transpose2d(input, weight, bias=None, stride=1, padding=0, output_padding=0, groups=1, dilation=1):
+def conv_transpose2d(
+    input: Tensor, weight, bias=None, stride=1, padding=0, output_padding=0, groups=1, dilation=1
+) -> Tensor:
     """The transpose of conv2d: spreads each pixel over a kernel (in, out/groups, kh, kw).
 
     >>> import tinygrad_edu as T

@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 
-from ...tensor import wrap
+from ...tensor import Tensor, wrap
 from ..binding import functions, nn_functions, public
 from ..op import Op
 from ..pointwise.clamp import clamp_min
@@ -152,7 +152,9 @@ def _slope(sizes, target, weight, ignore_index, dtype):
 
 
 @public(where=_BOTH, method=False)
-def nll_loss(input, target, weight=None, size_average=None, ignore_index=-100, reduce=None, reduction="mean"):
+def nll_loss(
+    input: Tensor, target, weight=None, size_average=None, ignore_index=-100, reduce=None, reduction: str = "mean"
+) -> Tensor:
     """The mean of -input[i, target[i]]: `input` (N, C, …) holds log-probabilities, `target` (N, …) classes.
 
     >>> import tinygrad_edu as T
@@ -194,8 +196,15 @@ def nll_loss(input, target, weight=None, size_average=None, ignore_index=-100, r
 
 @public(where=_NN, method=False)
 def cross_entropy(
-    input, target, weight=None, size_average=None, ignore_index=-100, reduce=None, reduction="mean", label_smoothing=0.0
-):
+    input: Tensor,
+    target,
+    weight=None,
+    size_average=None,
+    ignore_index=-100,
+    reduce=None,
+    reduction: str = "mean",
+    label_smoothing: float = 0.0,
+) -> Tensor:
     """The mean of -ln softmax(input) at the targets: `input` (N, C, …) holds scores, `target` classes or probabilities.
 
     >>> import tinygrad_edu as T
@@ -250,7 +259,9 @@ def _cross_entropy_of_probabilities(input, target, weight, reduction, label_smoo
 
 
 @public(where=_NN, method=False)
-def binary_cross_entropy(input, target, weight=None, size_average=None, reduce=None, reduction="mean"):
+def binary_cross_entropy(
+    input: Tensor, target, weight=None, size_average=None, reduce=None, reduction: str = "mean"
+) -> Tensor:
     """The mean of -(t·ln x + (1 - t)·ln(1 - x)): `input` holds probabilities.
 
     >>> import tinygrad_edu as T
@@ -274,8 +285,8 @@ def binary_cross_entropy(input, target, weight=None, size_average=None, reduce=N
 
 @public(where=_BOTH, method=False)
 def binary_cross_entropy_with_logits(
-    input, target, weight=None, size_average=None, reduce=None, reduction="mean", pos_weight=None
-):
+    input: Tensor, target, weight=None, size_average=None, reduce=None, reduction: str = "mean", pos_weight=None
+) -> Tensor:
     """As binary_cross_entropy of sigmoid(input), exact for large scores.
 
     >>> import tinygrad_edu as T
@@ -289,7 +300,9 @@ def binary_cross_entropy_with_logits(
 
 
 @public(where=_NN, method=False)
-def kl_div(input, target, size_average=None, reduce=None, reduction="mean", log_target=False):
+def kl_div(
+    input: Tensor, target, size_average=None, reduce=None, reduction: str = "mean", log_target: bool = False
+) -> Tensor:
     """The mean of t·(ln t - x): `input` holds log-probabilities, `target` probabilities (or their logarithms).
 
     >>> import tinygrad_edu as T

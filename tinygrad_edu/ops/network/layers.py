@@ -147,7 +147,7 @@ def _recorded_weights(query, key, is_causal, scale, kept=None):
 
 
 @public(where=_NN, method=False)
-def linear(input, weight, bias=None):
+def linear(input, weight, bias=None) -> Tensor:
     """input·weightᵀ + bias, along the last dimension: `weight` is (out, in).
 
     >>> import tinygrad_edu as T
@@ -169,7 +169,7 @@ def linear(input, weight, bias=None):
 
 
 @public(where=_BOTH, method=False)
-def bilinear(input1, input2, weight, bias=None):
+def bilinear(input1, input2, weight, bias=None) -> Tensor:
     """input1·weight[o]·input2ᵀ + bias[o], along the last dimensions: `weight` is (out, in1, in2).
 
     >>> import tinygrad_edu as T
@@ -190,7 +190,15 @@ def _shorten(weight, rows, max_norm, norm_type):
 
 
 @public(where=_NN, method=False)
-def embedding(input, weight, padding_idx=None, max_norm=None, norm_type=2.0, scale_grad_by_freq=False, sparse=False):
+def embedding(
+    input,
+    weight,
+    padding_idx=None,
+    max_norm=None,
+    norm_type: float = 2.0,
+    scale_grad_by_freq: bool = False,
+    sparse: bool = False,
+) -> Tensor:
     """The rows of `weight` (classes, features) that the integers of `input` name.
 
     >>> import tinygrad_edu as T
@@ -216,7 +224,7 @@ def embedding(input, weight, padding_idx=None, max_norm=None, norm_type=2.0, sca
 
 
 @public(where=_NN, method=False)
-def one_hot(tensor, num_classes=-1):
+def one_hot(tensor, num_classes=-1) -> Tensor:
     """1 at each class, 0 at the others, as a new last dimension.
 
     >>> import tinygrad_edu as T
@@ -238,8 +246,15 @@ def one_hot(tensor, num_classes=-1):
 
 @public(where=_NN, method=False)
 def scaled_dot_product_attention(
-    query, key, value, attn_mask=None, dropout_p=0.0, is_causal=False, scale=None, enable_gqa=False
-):
+    query,
+    key,
+    value,
+    attn_mask=None,
+    dropout_p: float = 0.0,
+    is_causal: bool = False,
+    scale=None,
+    enable_gqa: bool = False,
+) -> Tensor:
     """softmax(scale·q·kᵀ + mask)·v: for each query a mean of the values, weighted by how its keys match.
 
     `attn_mask` is True where a query may look, or is added to the scores; `scale` is 1/√features.

@@ -7,6 +7,7 @@ import warnings
 
 import numpy as np
 
+from ...tensor import Tensor
 from ..binding import functions, nn_functions, public
 from ..creation.copies import clone
 from ..creation.factories import full_like
@@ -148,7 +149,7 @@ def paired(input, target):
 
 
 @public(where=_NN, method=False)
-def mse_loss(input, target, size_average=None, reduce=None, reduction="mean", weight=None):
+def mse_loss(input: Tensor, target, size_average=None, reduce=None, reduction: str = "mean", weight=None) -> Tensor:
     """The mean of (input - target)².
 
     >>> import tinygrad_edu as T
@@ -163,7 +164,7 @@ def mse_loss(input, target, size_average=None, reduce=None, reduction="mean", we
 
 
 @public(where=_NN, method=False)
-def l1_loss(input, target, size_average=None, reduce=None, reduction="mean", weight=None):
+def l1_loss(input: Tensor, target, size_average=None, reduce=None, reduction: str = "mean", weight=None) -> Tensor:
     """The mean of |input - target|.
 
     >>> import tinygrad_edu as T
@@ -190,7 +191,9 @@ def _check_weight(weight, input):
 
 
 @public(where=_NN, method=False)
-def smooth_l1_loss(input, target, size_average=None, reduce=None, reduction="mean", beta=1.0):
+def smooth_l1_loss(
+    input: Tensor, target, size_average=None, reduce=None, reduction: str = "mean", beta: float = 1.0
+) -> Tensor:
     """Squares for small differences, absolute values for large ones: the two meet at `beta`.
 
     >>> import tinygrad_edu as T
@@ -207,7 +210,7 @@ def smooth_l1_loss(input, target, size_average=None, reduce=None, reduction="mea
 
 
 @public(where=_NN, method=False)
-def huber_loss(input, target, reduction="mean", delta=1.0, weight=None):
+def huber_loss(input: Tensor, target, reduction: str = "mean", delta: float = 1.0, weight=None) -> Tensor:
     """½d² for differences up to `delta`, and a line beyond.
 
     >>> import tinygrad_edu as T
@@ -225,7 +228,7 @@ def huber_loss(input, target, reduction="mean", delta=1.0, weight=None):
 
 
 @public(where=_NN, method=False)
-def soft_margin_loss(input, target, size_average=None, reduce=None, reduction="mean"):
+def soft_margin_loss(input: Tensor, target, size_average=None, reduce=None, reduction: str = "mean") -> Tensor:
     """The mean of ln(1 + e^(-t·x)), for targets 1 and -1.
 
     >>> import tinygrad_edu as T
@@ -237,7 +240,9 @@ def soft_margin_loss(input, target, size_average=None, reduce=None, reduction="m
 
 
 @public(where=_BOTH, method=False)
-def margin_ranking_loss(input1, input2, target, margin=0.0, size_average=None, reduce=None, reduction="mean"):
+def margin_ranking_loss(
+    input1, input2, target, margin: float = 0.0, size_average=None, reduce=None, reduction: str = "mean"
+) -> Tensor:
     """The mean of max(0, -t·(x1 - x2) + margin).
 
     >>> import tinygrad_edu as T
@@ -249,7 +254,9 @@ def margin_ranking_loss(input1, input2, target, margin=0.0, size_average=None, r
 
 
 @public(where=_NN, method=False)
-def gaussian_nll_loss(input, target, var, full=False, eps=1e-6, reduction="mean"):
+def gaussian_nll_loss(
+    input: Tensor, target, var, full: bool = False, eps: float = 1e-6, reduction: str = "mean"
+) -> Tensor:
     """The mean of ½·(ln var + (input - target)²/var): how unlikely the target is, for a normal distribution.
 
     >>> import tinygrad_edu as T
@@ -275,8 +282,15 @@ def gaussian_nll_loss(input, target, var, full=False, eps=1e-6, reduction="mean"
 
 @public(where=_BOTH, method=False)
 def poisson_nll_loss(
-    input, target, log_input=True, full=False, size_average=None, eps=1e-8, reduce=None, reduction="mean"
-):
+    input: Tensor,
+    target,
+    log_input: bool = True,
+    full: bool = False,
+    size_average=None,
+    eps: float = 1e-8,
+    reduce=None,
+    reduction: str = "mean",
+) -> Tensor:
     """The mean of e^x - t·x, or of x - t·ln x: how unlikely the count t is, for a Poisson distribution.
 
     >>> import tinygrad_edu as T
@@ -292,7 +306,9 @@ def poisson_nll_loss(
 
 
 @public(where=_BOTH, method=False)
-def cosine_embedding_loss(input1, input2, target, margin=0.0, size_average=None, reduce=None, reduction="mean"):
+def cosine_embedding_loss(
+    input1, input2, target, margin: float = 0.0, size_average=None, reduce=None, reduction: str = "mean"
+) -> Tensor:
     """The mean of 1 - cos where t is 1, of max(0, cos - margin) where it is -1.
 
     >>> import tinygrad_edu as T
@@ -308,7 +324,9 @@ def cosine_embedding_loss(input1, input2, target, margin=0.0, size_average=None,
 
 
 @public(where=_BOTH, method=False)
-def hinge_embedding_loss(input, target, margin=1.0, size_average=None, reduce=None, reduction="mean"):
+def hinge_embedding_loss(
+    input: Tensor, target, margin: float = 1.0, size_average=None, reduce=None, reduction: str = "mean"
+) -> Tensor:
     """The mean of x where t is 1, of max(0, margin - x) where it is -1.
 
     >>> import tinygrad_edu as T

@@ -7,7 +7,7 @@ import math
 import numpy as np
 
 from ...promotion import ones, sum_over
-from ...tensor import wrap
+from ...tensor import Tensor, wrap
 from ..binding import functions, nn_functions, public
 from ..op import Op
 from ..pointwise.powers import rsqrt, square
@@ -288,7 +288,16 @@ class NativeGroupNorm(Op):
 
 
 @public(where=_NN, method=False)
-def batch_norm(input, running_mean, running_var, weight=None, bias=None, training=False, momentum=0.1, eps=1e-5):
+def batch_norm(
+    input: Tensor,
+    running_mean,
+    running_var,
+    weight=None,
+    bias=None,
+    training: bool = False,
+    momentum: float = 0.1,
+    eps: float = 1e-5,
+) -> Tensor:
     """Each channel by its mean and deviation over the batch (training) or by the running ones, then weight and bias.
 
     >>> import tinygrad_edu as T
@@ -314,8 +323,15 @@ def batch_norm(input, running_mean, running_var, weight=None, bias=None, trainin
 
 @public(where=_NN, method=False)
 def instance_norm(
-    input, running_mean=None, running_var=None, weight=None, bias=None, use_input_stats=True, momentum=0.1, eps=1e-5
-):
+    input: Tensor,
+    running_mean=None,
+    running_var=None,
+    weight=None,
+    bias=None,
+    use_input_stats: bool = True,
+    momentum: float = 0.1,
+    eps: float = 1e-5,
+) -> Tensor:
     """Each channel of each sample by its own mean and deviation, then weight and bias.
 
     >>> import tinygrad_edu as T
@@ -338,7 +354,7 @@ def instance_norm(
 
 
 @public(where=_BOTH, method=False)
-def layer_norm(input, normalized_shape, weight=None, bias=None, eps=1e-5):
+def layer_norm(input: Tensor, normalized_shape, weight=None, bias=None, eps: float = 1e-5) -> Tensor:
     """By mean and deviation over the last dimensions, whose sizes are `normalized_shape`; then weight and bias.
 
     >>> import tinygrad_edu as T
@@ -368,7 +384,7 @@ def _last_axes(input, normalized_shape):
 
 
 @public(where=_NN, method=False)
-def group_norm(input, num_groups, weight=None, bias=None, eps=1e-5):
+def group_norm(input: Tensor, num_groups, weight=None, bias=None, eps: float = 1e-5) -> Tensor:
     """By mean and deviation over groups of channels, then weight and bias for each channel.
 
     >>> import tinygrad_edu as T
@@ -386,7 +402,7 @@ def group_norm(input, num_groups, weight=None, bias=None, eps=1e-5):
 
 
 @public(where=_BOTH, method=False)
-def rms_norm(input, normalized_shape, weight=None, eps=None):
+def rms_norm(input: Tensor, normalized_shape, weight=None, eps=None) -> Tensor:
     """By the root of the mean square over the last dimensions, then weight.
 
     >>> import tinygrad_edu as T
@@ -403,7 +419,7 @@ def rms_norm(input, normalized_shape, weight=None, eps=None):
 
 
 @public(where=_NN, method=False)
-def normalize(input, p=2.0, dim=1, eps=1e-12):
+def normalize(input: Tensor, p: float = 2.0, dim=1, eps: float = 1e-12) -> Tensor:
     """input / max(‖input‖, eps) along `dim`.
 
     >>> import tinygrad_edu as T
@@ -423,7 +439,7 @@ def _dropped(input, shape, p, inplace):
 
 
 @public(where=_BOTH, method=False)
-def dropout(input, p=0.5, training=True, inplace=False):
+def dropout(input: Tensor, p: float = 0.5, training: bool = True, inplace: bool = False) -> Tensor:
     """In training, each element 0 with probability `p` and else divided by 1 - p.
 
     >>> import tinygrad_edu as T
@@ -442,13 +458,13 @@ def _check_probability(p):
 
 
 @public(where=_NN, method=False)
-def dropout1d(input, p=0.5, training=True, inplace=False):
+def dropout1d(input: Tensor, p: float = 0.5, training: bool = True, inplace: bool = False) -> Tensor:
     """As dropout, of whole channels."""
     return dropout2d(input, p, training, inplace)
 
 
 @public(where=_NN, method=False)
-def dropout2d(input, p=0.5, training=True, inplace=False):
+def dropout2d(input: Tensor, p: float = 0.5, training: bool = True, inplace: bool = False) -> Tensor:
     """As dropout, of whole channels."""
     _check_probability(p)
     if not training or p == 0:

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import itertools
 import math
+from typing import Any
 
 import numpy as np
 
+from ...tensor import Tensor
 from ..binding import functions, nn_functions, public
 from ..indexing.gather import put_along, take_along
 from ..op import Op, linear
@@ -237,7 +239,15 @@ def _check_result(input, sizes):
 
 
 @public(where=_BOTH, method=False)
-def max_pool2d(input, kernel_size, stride=None, padding=0, dilation=1, ceil_mode=False, return_indices=False):
+def max_pool2d(
+    input: Tensor,
+    kernel_size,
+    stride=None,
+    padding=0,
+    dilation=1,
+    ceil_mode: bool = False,
+    return_indices: bool = False,
+) -> Any:
     """The largest of each window, `stride` (a window's size) apart; with their places if asked for.
 
     >>> import tinygrad_edu as T
@@ -256,7 +266,15 @@ def max_pool2d(input, kernel_size, stride=None, padding=0, dilation=1, ceil_mode
 
 
 @public(where=_BOTH, method=False)
-def max_pool1d(input, kernel_size, stride=None, padding=0, dilation=1, ceil_mode=False, return_indices=False):
+def max_pool1d(
+    input: Tensor,
+    kernel_size,
+    stride=None,
+    padding=0,
+    dilation=1,
+    ceil_mode: bool = False,
+    return_indices: bool = False,
+) -> Any:
     """As max_pool2d, of a batch of sequences.
 
     >>> import tinygrad_edu as T
@@ -273,8 +291,14 @@ def max_pool1d(input, kernel_size, stride=None, padding=0, dilation=1, ceil_mode
 
 @public(where=_NN, method=False)
 def avg_pool2d(
-    input, kernel_size, stride=None, padding=0, ceil_mode=False, count_include_pad=True, divisor_override=None
-):
+    input: Tensor,
+    kernel_size,
+    stride=None,
+    padding=0,
+    ceil_mode: bool = False,
+    count_include_pad: bool = True,
+    divisor_override=None,
+) -> Tensor:
     """The mean of each window, `stride` (a window's size) apart.
 
     >>> import tinygrad_edu as T
@@ -292,7 +316,9 @@ def avg_pool2d(
 
 
 @public(where=_BOTH, method=False)
-def avg_pool1d(input, kernel_size, stride=None, padding=0, ceil_mode=False, count_include_pad=True):
+def avg_pool1d(
+    input: Tensor, kernel_size, stride=None, padding=0, ceil_mode: bool = False, count_include_pad: bool = True
+) -> Tensor:
     """As avg_pool2d, of a batch of sequences.
 
     >>> import tinygrad_edu as T
@@ -306,7 +332,7 @@ def avg_pool1d(input, kernel_size, stride=None, padding=0, ceil_mode=False, coun
 
 
 @public(where=_NN, method=False)
-def adaptive_avg_pool2d(input, output_size):
+def adaptive_avg_pool2d(input: Tensor, output_size) -> Tensor:
     """Means of `output_size` windows that cover each image evenly; None keeps a size.
 
     >>> import tinygrad_edu as T
@@ -327,7 +353,7 @@ def adaptive_avg_pool2d(input, output_size):
 
 
 @public(where=_BOTH, method=False)
-def adaptive_avg_pool1d(input, output_size):
+def adaptive_avg_pool1d(input: Tensor, output_size) -> Tensor:
     """As adaptive_avg_pool2d, of a batch of sequences.
 
     >>> import tinygrad_edu as T

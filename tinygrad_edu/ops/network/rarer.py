@@ -7,7 +7,7 @@ import math
 
 import numpy as np
 
-from ...tensor import wrap
+from ...tensor import Tensor, wrap
 from ..binding import functions, nn_functions, public
 from ..indexing.masking import where
 from ..linalg.distance import pairwise_distance
@@ -26,7 +26,7 @@ _NN, _BOTH = (nn_functions,), (functions, nn_functions)
 
 
 @public(where=_BOTH, method=False)
-def conv3d(input, weight, bias=None, stride=1, padding=0, dilation=1, groups=1):
+def conv3d(input: Tensor, weight, bias=None, stride=1, padding=0, dilation=1, groups=1) -> Tensor:
     """Slide kernels (out, in/groups, kd, kh, kw) over a batch of volumes (N, in, D, H, W).
 
     >>> import tinygrad_edu as T
@@ -37,7 +37,9 @@ def conv3d(input, weight, bias=None, stride=1, padding=0, dilation=1, groups=1):
 
 
 @public(where=_BOTH, method=False)
-def conv_transpose3d(input, weight, bias=None, stride=1, padding=0, output_padding=0, groups=1, dilation=1):
+def conv_transpose3d(
+    input: Tensor, weight, bias=None, stride=1, padding=0, output_padding=0, groups=1, dilation=1
+) -> Tensor:
     """The transpose of conv3d: spreads each element over a kernel (in, out/groups, kd, kh, kw)."""
     return _conv_transpose(3, input, weight, bias, stride, padding, output_padding, groups, dilation)
 
@@ -46,7 +48,7 @@ def conv_transpose3d(input, weight, bias=None, stride=1, padding=0, output_paddi
 
 
 @public(where=_NN, method=False)
-def lp_pool1d(input, norm_type, kernel_size, stride=None, ceil_mode=False):
+def lp_pool1d(input: Tensor, norm_type, kernel_size, stride=None, ceil_mode: bool = False) -> Tensor:
     """The p-norm of each window of sequences.
 
     >>> import tinygrad_edu as T
@@ -58,7 +60,7 @@ def lp_pool1d(input, norm_type, kernel_size, stride=None, ceil_mode=False):
 
 
 @public(where=_NN, method=False)
-def lp_pool2d(input, norm_type, kernel_size, stride=None, ceil_mode=False):
+def lp_pool2d(input: Tensor, norm_type, kernel_size, stride=None, ceil_mode: bool = False) -> Tensor:
     """The p-norm of each window of images."""
     pooled = avg_pool2d(pow(input, norm_type), kernel_size, stride, 0, ceil_mode)
     return _root(pooled * math.prod(as_tuple(kernel_size, 2)), norm_type)
@@ -69,7 +71,7 @@ def _root(value, p):
 
 
 @public(where=_NN, method=False)
-def local_response_norm(input, size, alpha=1e-4, beta=0.75, k=1.0):
+def local_response_norm(input: Tensor, size, alpha: float = 1e-4, beta: float = 0.75, k: float = 1.0) -> Tensor:
     """Each element divided by (k + alpha·mean of the squares of its neighbours among the channels)^beta."""
     squares = pad(input * input, [0, 0] * (input.ndim - 2) + [size // 2, (size - 1) // 2])
     channels = input.shape[1]
@@ -106,7 +108,7 @@ _max_unpool(3)
 
 
 @public(where=_NN, method=False)
-def dropout3d(input, p=0.5, training=True, inplace=False):
+def dropout3d(input: Tensor, p: float = 0.5, training: bool = True, inplace: bool = False) -> Tensor:
     """As dropout, of whole channels of volumes (N, C, D, H, W)."""
     return nn_functions["dropout2d"](input, p, training, inplace)
 
@@ -115,13 +117,13 @@ _SLOPE = 1.7580993408473766  # of SELU: what its output tends to far below 0, wi
 
 
 @public(where=_BOTH, method=False)
-def alpha_dropout(input, p=0.5, training=False, inplace=False):
+def alpha_dropout(input: Tensor, p: float = 0.5, training: bool = False, inplace: bool = False) -> Tensor:
     """Dropout for SELU: dropped elements take its lowest value, and mean and variance stay."""
     return _alpha_dropout(input, p, training, input.shape)
 
 
 @public(where=_BOTH, method=False)
-def feature_alpha_dropout(input, p=0.5, training=False, inplace=False):
+def feature_alpha_dropout(input: Tensor, p: float = 0.5, training: bool = False, inplace: bool = False) -> Tensor:
     """As alpha_dropout, of whole channels."""
     return _alpha_dropout(input, p, training, (*input.shape[:2], *(1,) * (input.ndim - 2)))
 
@@ -142,7 +144,7 @@ def _alpha_dropout(input, p, training, shape):
 
 
 @public(where=_BOTH, method=False)
-def rrelu(input, lower=1.0 / 8, upper=1.0 / 3, training=False, inplace=False):
+def rrelu(input: Tensor, lower=1.0 / 8, upper=1.0 / 3, training: bool = False, inplace: bool = False) -> Tensor:
     """A rectifier whose slope below 0 is drawn in training, and the mean of the two bounds else.
 
     >>> import tinygrad_edu as T
@@ -163,7 +165,16 @@ def rrelu(input, lower=1.0 / 8, upper=1.0 / 3, training=False, inplace=False):
 
 
 @public(where=_NN, method=False)
-def multi_margin_loss(input, target, p=1, margin=1.0, weight=None, size_average=None, reduce=None, reduction="mean"):
+def multi_margin_loss(
+    input: Tensor,
+    target,
+    p=1,
+    margin: float = 1.0,
+    weight=None,
+    size_average=None,
+    reduce=None,
+    reduction: str = "mean",
+) -> Tensor:
     """The mean over the other classes of max(0, margin - x[target] + x[class])^p.
 
     >>> import tinygrad_edu as T
@@ -185,7 +196,7 @@ def multi_margin_loss(input, target, p=1, margin=1.0, weight=None, size_average=
 
 
 @public(where=_NN, method=False)
-def multilabel_margin_loss(input, target, size_average=None, reduce=None, reduction="mean"):
+def multilabel_margin_loss(input: Tensor, target, size_average=None, reduce=None, reduction: str = "mean") -> Tensor:
     """The mean of max(0, 1 - (x[own] - x[other])) over the classes in `target`, up to its first -1, and all others."""
     reduction = checked_reduction(size_average, reduce, reduction)
     alone = input.ndim < 2
@@ -200,7 +211,9 @@ def multilabel_margin_loss(input, target, size_average=None, reduce=None, reduct
 
 
 @public(where=_NN, method=False)
-def multilabel_soft_margin_loss(input, target, weight=None, size_average=None, reduce=None, reduction="mean"):
+def multilabel_soft_margin_loss(
+    input: Tensor, target, weight=None, size_average=None, reduce=None, reduction: str = "mean"
+) -> Tensor:
     """The mean over the classes of the binary cross entropy of the logits.
 
     >>> import tinygrad_edu as T
@@ -217,8 +230,15 @@ def multilabel_soft_margin_loss(input, target, weight=None, size_average=None, r
 
 @public(where=_NN, method=False)
 def triplet_margin_with_distance_loss(
-    anchor, positive, negative, *, distance_function=None, margin=1.0, swap=False, reduction="mean"
-):
+    anchor,
+    positive,
+    negative,
+    *,
+    distance_function=None,
+    margin: float = 1.0,
+    swap: bool = False,
+    reduction: str = "mean",
+) -> Tensor:
     """The mean of max(0, d(a, p) - d(a, n) + margin), for a distance of one's own.
 
     >>> import tinygrad_edu as T
@@ -234,7 +254,9 @@ def triplet_margin_with_distance_loss(
 
 
 @public(where=_BOTH, method=False)
-def ctc_loss(log_probs, targets, input_lengths, target_lengths, blank=0, reduction="mean", zero_infinity=False):
+def ctc_loss(
+    log_probs, targets, input_lengths, target_lengths, blank=0, reduction: str = "mean", zero_infinity: bool = False
+) -> Tensor:
     """Minus the logarithm of the chance of a sequence of labels, over all ways to spread it in time (Graves et al. 2006).
 
     log_probs is (T, N, C), or (T, C); targets (N, S), or all labels in a row.
@@ -289,7 +311,7 @@ def _ctc(scores, labels, blank):
 
 
 @public(where=_NN, method=False)
-def affine_grid(theta, size, align_corners=None):
+def affine_grid(theta, size, align_corners=None) -> Tensor:
     """Where each pixel of an image of `size` (N, C, H, W) is taken from, under the maps theta (N, 2, 3): (N, H, W, 2).
 
     >>> import tinygrad_edu as T
@@ -344,7 +366,7 @@ def _cubic_weights(t):
 
 
 @public(where=_NN, method=False)
-def grid_sample(input, grid, mode="bilinear", padding_mode="zeros", align_corners=None):
+def grid_sample(input: Tensor, grid, mode: str = "bilinear", padding_mode: str = "zeros", align_corners=None) -> Tensor:
     """Images (N, C, H, W) read at the places of `grid` (N, h, w, 2), from -1 to 1: between pixels, or the nearest."""
     for name, value, known in (
         ("mode", mode, ("bilinear", "nearest", "bicubic")), ("padding_mode", padding_mode, ("zeros", "border", "reflection")),

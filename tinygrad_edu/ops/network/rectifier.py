@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from ...tensor import Tensor
 from ..arrays import choose
 from ..binding import functions, nn_functions, public
 from ..creation.factories import zeros_like
@@ -200,7 +201,7 @@ def in_place_or_not(op, input, inplace, **settings):
 
 
 @public(where=_BOTH, inplace=lambda self: Relu.apply_(self))
-def relu(input, inplace=False):
+def relu(input: Tensor, inplace: bool = False) -> Tensor:
     """max(input, 0); its slope at 0 is 0.
 
     >>> import tinygrad_edu as T
@@ -211,7 +212,7 @@ def relu(input, inplace=False):
 
 
 @public(where=_NN, method=False)
-def leaky_relu(input, negative_slope=0.01, inplace=False):
+def leaky_relu(input: Tensor, negative_slope: float = 0.01, inplace: bool = False) -> Tensor:
     """input above 0, negative_slope * input below.
 
     >>> import tinygrad_edu as T
@@ -222,7 +223,7 @@ def leaky_relu(input, negative_slope=0.01, inplace=False):
 
 
 @public(where=_BOTH)
-def prelu(input, weight):
+def prelu(input: Tensor, weight) -> Tensor:
     """input above 0, weight * input below; `weight` is one number, or one for each channel (dimension 1).
 
     >>> import tinygrad_edu as T
@@ -244,7 +245,7 @@ def prelu(input, weight):
 
 
 @public(where=_NN, method=False)
-def hardtanh(input, min_val=-1.0, max_val=1.0, inplace=False):
+def hardtanh(input: Tensor, min_val=-1.0, max_val: float = 1.0, inplace: bool = False) -> Tensor:
     """input kept between two numbers; at the bounds the slope is 0.
 
     >>> import tinygrad_edu as T
@@ -257,7 +258,7 @@ def hardtanh(input, min_val=-1.0, max_val=1.0, inplace=False):
 
 
 @public(where=_NN, method=False)
-def relu6(input, inplace=False):
+def relu6(input: Tensor, inplace: bool = False) -> Tensor:
     """min(max(x, 0), 6).
 
     >>> import tinygrad_edu as T
@@ -268,7 +269,7 @@ def relu6(input, inplace=False):
 
 
 @public(where=_NN, method=False)
-def hardsigmoid(input, inplace=False):
+def hardsigmoid(input: Tensor, inplace: bool = False) -> Tensor:
     """min(max(x + 3, 0), 6) / 6.
 
     >>> import tinygrad_edu as T
@@ -279,7 +280,7 @@ def hardsigmoid(input, inplace=False):
 
 
 @public(where=_NN, method=False)
-def hardswish(input, inplace=False):
+def hardswish(input: Tensor, inplace: bool = False) -> Tensor:
     """x·hardsigmoid(x).
 
     >>> import tinygrad_edu as T
@@ -290,7 +291,7 @@ def hardswish(input, inplace=False):
 
 
 @public(where=_NN, method=False)
-def softshrink(input, lambd=0.5):
+def softshrink(input: Tensor, lambd: float = 0.5) -> Tensor:
     """x moved by `lambd` toward 0, and 0 within it.
 
     >>> import tinygrad_edu as T
@@ -303,7 +304,7 @@ def softshrink(input, lambd=0.5):
 
 
 @public(where=_NN, method=False)
-def hardshrink(input, lambd=0.5):
+def hardshrink(input: Tensor, lambd: float = 0.5) -> Tensor:
     """x beyond ±`lambd`, and 0 within.
 
     >>> import tinygrad_edu as T
@@ -314,7 +315,7 @@ def hardshrink(input, lambd=0.5):
 
 
 @public(where=_BOTH, method=False)
-def threshold(input, threshold, value, inplace=False):
+def threshold(input: Tensor, threshold, value, inplace: bool = False) -> Tensor:
     """x above `threshold`, `value` elsewhere.
 
     >>> import tinygrad_edu as T

@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from ...tensor import Tensor
 from ..binding import functions, nn_functions, public
 from ..op import Op, linear
 from ..shapes.permute import permute, transpose
@@ -94,7 +95,7 @@ def _patches(op, input, dims, kernel_size, dilation, padding, stride, **settings
 
 
 @public(where=_NN, method=False)
-def unfold(input, kernel_size, dilation=1, padding=0, stride=1):
+def unfold(input: Tensor, kernel_size, dilation=1, padding=0, stride=1) -> Tensor:
     """The windows of images (N, C, H, W) as columns: (N, C·kernel elements, places).
 
     >>> import tinygrad_edu as T
@@ -105,7 +106,7 @@ def unfold(input, kernel_size, dilation=1, padding=0, stride=1):
 
 
 @public(where=_NN, method=False)
-def fold(input, output_size, kernel_size, dilation=1, padding=0, stride=1):
+def fold(input: Tensor, output_size, kernel_size, dilation=1, padding=0, stride=1) -> Tensor:
     """Images of `output_size`, to which each column is added where its window lies: the transpose of `unfold`.
 
     >>> import tinygrad_edu as T
@@ -118,7 +119,7 @@ def fold(input, output_size, kernel_size, dilation=1, padding=0, stride=1):
 
 
 @public(where=_BOTH, method=False)
-def pixel_shuffle(input, upscale_factor):
+def pixel_shuffle(input: Tensor, upscale_factor) -> Tensor:
     """(…, C·r², H, W) to (…, C, H·r, W·r): the channels of a pixel become r×r pixels.
 
     >>> import tinygrad_edu as T
@@ -140,7 +141,7 @@ def pixel_shuffle(input, upscale_factor):
 
 
 @public(where=_BOTH, method=False)
-def pixel_unshuffle(input, downscale_factor):
+def pixel_unshuffle(input: Tensor, downscale_factor) -> Tensor:
     """(…, C, H·r, W·r) to (…, C·r², H, W): the inverse of `pixel_shuffle`."""
     *leading, channels, height, width = input.shape
     r = downscale_factor
@@ -153,7 +154,7 @@ def pixel_unshuffle(input, downscale_factor):
 
 
 @public(where=_BOTH, method=False)
-def channel_shuffle(input, groups):
+def channel_shuffle(input: Tensor, groups) -> Tensor:
     """The channels of all groups in turn: (N, groups·C, …) read as (N, C, groups, …)."""
     n, channels, *places = input.shape
     parts = transpose(reshape(input, (n, groups, channels // groups, *places)), 1, 2)
@@ -268,14 +269,14 @@ _RESAMPLERS = {
 
 @public(where=_NN, method=False)
 def interpolate(
-    input,
+    input: Tensor,
     size=None,
     scale_factor=None,
-    mode="nearest",
+    mode: str = "nearest",
     align_corners=None,
     recompute_scale_factor=None,
-    antialias=False,
-):
+    antialias: bool = False,
+) -> Tensor:
     """Sequences (N, C, L), images (N, C, H, W) or volumes in another size.
 
     Modes: "nearest" and "nearest-exact" repeat pixels, "linear", "bilinear" and "trilinear" draw lines between them,
@@ -393,13 +394,13 @@ def _wide(old, new, step, align_corners, cubic):
 
 
 @public(where=_NN, method=False)
-def upsample(input, size=None, scale_factor=None, mode="nearest", align_corners=None):
+def upsample(input: Tensor, size=None, scale_factor=None, mode: str = "nearest", align_corners=None) -> Tensor:
     """The older name of `interpolate`."""
     return interpolate(input, size, scale_factor, mode, align_corners)
 
 
 @public(where=_NN, method=False)
-def upsample_nearest(input, size=None, scale_factor=None):
+def upsample_nearest(input: Tensor, size=None, scale_factor=None) -> Tensor:
     """The older name of `interpolate` with mode "nearest"."""
     warnings.warn(
         "`nn.functional.upsample_nearest` is deprecated. Use `nn.functional.interpolate` instead.",
@@ -410,7 +411,7 @@ def upsample_nearest(input, size=None, scale_factor=None):
 
 
 @public(where=_NN, method=False)
-def upsample_bilinear(input, size=None, scale_factor=None):
+def upsample_bilinear(input: Tensor, size=None, scale_factor=None) -> Tensor:
     """The older name of `interpolate` with mode "bilinear" and aligned corners."""
     warnings.warn(
         "`nn.functional.upsample_bilinear` is deprecated. Use `nn.functional.interpolate` instead.",

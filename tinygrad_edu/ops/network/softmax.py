@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from ... import dtypes
+from ...tensor import Tensor
 from ..arrays import are_small, largest, sum_kept
 from ..binding import functions, nn_functions, public
 from ..op import Op, elementwise
@@ -113,7 +114,7 @@ def _implicit_dim(input, dim):
 
 
 @public(where=_BOTH)
-def softmax(input, dim=None, *, dtype=None, _stacklevel=3):
+def softmax(input: Tensor, dim=None, *, dtype=None, _stacklevel=3) -> Tensor:
     """e^x / Σ e^x along `dim`: positive numbers that add up to 1.
 
     >>> import tinygrad_edu as T
@@ -125,7 +126,7 @@ def softmax(input, dim=None, *, dtype=None, _stacklevel=3):
 
 
 @public(where=_BOTH)
-def log_softmax(input, dim=None, *, dtype=None, _stacklevel=3):
+def log_softmax(input: Tensor, dim=None, *, dtype=None, _stacklevel=3) -> Tensor:
     """ln softmax(x) along `dim`, exact where the softmax is tiny.
 
     >>> import tinygrad_edu as T
@@ -136,7 +137,7 @@ def log_softmax(input, dim=None, *, dtype=None, _stacklevel=3):
 
 
 @public(where=(nn_functions,), method=False)
-def softmin(input, dim=None, *, dtype=None):
+def softmin(input: Tensor, dim=None, *, dtype=None) -> Tensor:
     """softmax(-x).
 
     >>> import tinygrad_edu as T
@@ -152,7 +153,7 @@ def safe_softmax(input, dim):
 
 
 @public()
-def logsumexp(input, dim, keepdim=False):
+def logsumexp(input: Tensor, dim, keepdim: bool = False) -> Tensor:
     """ln Σ e^x along `dim`, without overflow.
 
     >>> import tinygrad_edu as T

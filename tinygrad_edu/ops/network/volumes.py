@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import numpy as np
 
+from ...tensor import Tensor
 from ..binding import functions, nn_functions, public
 from ..indexing.gather import put_along, take_along
 from ..op import Op, linear
@@ -123,7 +125,15 @@ def _arguments(name, input, kernel_size, stride, padding):
 
 
 @public(where=_BOTH, method=False)
-def max_pool3d(input, kernel_size, stride=None, padding=0, dilation=1, ceil_mode=False, return_indices=False):
+def max_pool3d(
+    input: Tensor,
+    kernel_size,
+    stride=None,
+    padding=0,
+    dilation=1,
+    ceil_mode: bool = False,
+    return_indices: bool = False,
+) -> Any:
     """The largest of each window of volumes (N, C, D, H, W); with `return_indices` also where it is."""
     given = stride
     kernel, stride, padding = _arguments("max_pool3d", input, kernel_size, stride, padding)
@@ -163,7 +173,7 @@ def _adaptive_sizes(input, output_size, dims):
 
 
 @public(where=_BOTH, method=False)
-def adaptive_max_pool1d(input, output_size, return_indices=False):
+def adaptive_max_pool1d(input: Tensor, output_size, return_indices: bool = False) -> Any:
     """The largest of `output_size` windows that cover sequences evenly.
 
     >>> import tinygrad_edu as T
@@ -183,14 +193,14 @@ def _adaptive_max(input, output_size, dims):
 
 
 @public(where=_NN, method=False)
-def adaptive_max_pool2d(input, output_size, return_indices=False):
+def adaptive_max_pool2d(input: Tensor, output_size, return_indices: bool = False) -> Any:
     """The largest of windows that cover images evenly, as many as `output_size` says."""
     values, places = _adaptive_max(input, output_size, 2)
     return (values, places) if return_indices else values
 
 
 @public(where=_NN, method=False)
-def adaptive_max_pool3d(input, output_size, return_indices=False):
+def adaptive_max_pool3d(input: Tensor, output_size, return_indices: bool = False) -> Any:
     """The largest of windows that cover volumes evenly, as many as `output_size` says."""
     values, places = _adaptive_max(input, output_size, 3)
     return (values, places) if return_indices else values
@@ -233,8 +243,8 @@ def _fractional(name, dims, input, kernel_size, output_size, output_ratio, retur
 
 @public(where=_NN, method=False)
 def fractional_max_pool2d(
-    input, kernel_size, output_size=None, output_ratio=None, return_indices=False, _random_samples=None
-):
+    input: Tensor, kernel_size, output_size=None, output_ratio=None, return_indices: bool = False, _random_samples=None
+) -> Any:
     """The largest of windows of images whose steps are drawn at random, so that any size can be reached."""
     return _fractional(
         "fractional_max_pool2d", 2, input, kernel_size, output_size, output_ratio, return_indices, _random_samples
@@ -243,8 +253,8 @@ def fractional_max_pool2d(
 
 @public(where=_NN, method=False)
 def fractional_max_pool3d(
-    input, kernel_size, output_size=None, output_ratio=None, return_indices=False, _random_samples=None
-):
+    input: Tensor, kernel_size, output_size=None, output_ratio=None, return_indices: bool = False, _random_samples=None
+) -> Any:
     """The same, of volumes."""
     return _fractional(
         "fractional_max_pool3d", 3, input, kernel_size, output_size, output_ratio, return_indices, _random_samples
@@ -298,8 +308,14 @@ def _means(op, input, windows, numbers, **about):
 
 @public(where=_NN, method=False)
 def avg_pool3d(
-    input, kernel_size, stride=None, padding=0, ceil_mode=False, count_include_pad=True, divisor_override=None
-):
+    input: Tensor,
+    kernel_size,
+    stride=None,
+    padding=0,
+    ceil_mode: bool = False,
+    count_include_pad: bool = True,
+    divisor_override=None,
+) -> Tensor:
     """The mean of each window of volumes (N, C, D, H, W)."""
     given = stride
     kernel, stride, padding = _arguments("avg_pool3d", input, kernel_size, stride, padding)
@@ -326,14 +342,14 @@ def avg_pool3d(
 
 
 @public(where=_NN, method=False)
-def adaptive_avg_pool3d(input, output_size):
+def adaptive_avg_pool3d(input: Tensor, output_size) -> Tensor:
     """Means of windows that cover volumes evenly, as many as `output_size` says."""
     windows = [_evenly(n, m) for n, m in zip(input.shape[-3:], _adaptive_sizes(input, output_size, 3), strict=True)]
     return _means(AdaptiveAvgPool3D, input, windows, [(w >= 0).sum(1) for w in windows])
 
 
 @public(where=_NN, method=False)
-def lp_pool3d(input, norm_type, kernel_size, stride=None, ceil_mode=False):
+def lp_pool3d(input: Tensor, norm_type, kernel_size, stride=None, ceil_mode: bool = False) -> Tensor:
     """The p-norm of each window of volumes."""
     pooled = avg_pool3d(functions["pow"](input, norm_type), kernel_size, stride, 0, ceil_mode)
     room = math.prod(as_tuple(kernel_size, 3))

@@ -202,7 +202,7 @@ def _add_(self, other, *, alpha=1):
 
 
 @public(inplace=_add_, operators=("__add__", "__radd__"), of_two=Add, number_first=True)
-def add(input, other, *, alpha=1):
+def add(input, other, *, alpha=1) -> Tensor:
     """input + alpha * other, broadcast.
 
     >>> import tinygrad_edu as T
@@ -240,7 +240,7 @@ def _sub_(self, other, *, alpha=1):
 
 
 @public("subtract", inplace=_sub_, operators=("__sub__",), of_two=Sub, number_first=True)
-def sub(input, other, *, alpha=1):
+def sub(input, other, *, alpha=1) -> Tensor:
     """input - alpha * other, broadcast.
 
     >>> import tinygrad_edu as T
@@ -253,7 +253,7 @@ def sub(input, other, *, alpha=1):
 
 @operator("__rsub__")
 @public(method=False)
-def rsub(input, other, *, alpha=1):
+def rsub(input, other, *, alpha=1) -> Tensor:
     """other - alpha * input."""
     _refuse_booleans(input, other)
     if not isinstance(other, int | float):
@@ -267,7 +267,7 @@ def rsub(input, other, *, alpha=1):
 
 
 @public("multiply", inplace=Mul, operators=("__mul__", "__rmul__"), of_two=Mul, number_first=True)
-def mul(input, other):
+def mul(input, other) -> Tensor:
     """input * other, broadcast.
 
     >>> import tinygrad_edu as T
@@ -278,7 +278,7 @@ def mul(input, other):
 
 
 @public("negative", inplace=Neg, operators=("__neg__",))
-def neg(input):
+def neg(input) -> Tensor:
     """-input.
 
     >>> import tinygrad_edu as T
@@ -289,7 +289,7 @@ def neg(input):
 
 
 @public(inplace=Addcmul)
-def addcmul(input, tensor1, tensor2, *, value=1):
+def addcmul(input, tensor1, tensor2, *, value=1) -> Tensor:
     """input + value * tensor1 * tensor2.
 
     >>> import tinygrad_edu as T
@@ -300,7 +300,7 @@ def addcmul(input, tensor1, tensor2, *, value=1):
 
 
 @public(inplace=Addcdiv)
-def addcdiv(input, tensor1, tensor2, *, value=1):
+def addcdiv(input, tensor1, tensor2, *, value=1) -> Tensor:
     """input + value * tensor1 / tensor2.
 
     >>> import tinygrad_edu as T
@@ -323,7 +323,7 @@ def _lerp_(self, end, weight):
 
 
 @public(inplace=_lerp_)
-def lerp(input, end, weight):
+def lerp(input, end, weight) -> Tensor:
     """input + weight * (end - input).
 
     >>> import tinygrad_edu as T
@@ -342,7 +342,7 @@ def _need_same_dtype(a, b):
 
 
 @public("absolute", inplace=Abs, operators=("__abs__",))
-def abs(input):
+def abs(input) -> Tensor:
     """The absolute value; its slope at 0 is 0.
 
     >>> import tinygrad_edu as T

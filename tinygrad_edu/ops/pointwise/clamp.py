@@ -189,7 +189,7 @@ def _clamp_(self, min=None, max=None):
 
 
 @public("clip", inplace=_clamp_)
-def clamp(input, min=None, max=None):
+def clamp(input, min=None, max=None) -> Tensor:
     """input kept between `min` and `max`, two numbers or two tensors.
 
     >>> import tinygrad_edu as T
@@ -207,7 +207,7 @@ def _clamp_min_(self, min):
 
 
 @public(inplace=_clamp_min_)
-def clamp_min(input, min):
+def clamp_min(input, min) -> Tensor:
     """input, or `min` where that is larger.
 
     >>> import tinygrad_edu as T
@@ -222,7 +222,7 @@ def _clamp_max_(self, max):
 
 
 @public(inplace=_clamp_max_)
-def clamp_max(input, max):
+def clamp_max(input, max) -> Tensor:
     """input, or `max` where that is smaller.
 
     >>> import tinygrad_edu as T
@@ -233,7 +233,7 @@ def clamp_max(input, max):
 
 
 @public()
-def maximum(input, other):
+def maximum(input, other) -> Tensor:
     """The larger of two, element by element; at a tie both get half of the gradient.
 
     >>> import tinygrad_edu as T
@@ -244,7 +244,7 @@ def maximum(input, other):
 
 
 @public()
-def minimum(input, other):
+def minimum(input, other) -> Tensor:
     """The smaller of two, element by element; at a tie both get half of the gradient.
 
     >>> import tinygrad_edu as T
@@ -255,7 +255,7 @@ def minimum(input, other):
 
 
 @public(inplace=NanToNum)
-def nan_to_num(input, nan=None, posinf=None, neginf=None):
+def nan_to_num(input, nan=None, posinf=None, neginf=None) -> Tensor:
     """`nan` (0) for nan, and `posinf`, `neginf` (the largest finite numbers) for the infinities.
 
     >>> import tinygrad_edu as T

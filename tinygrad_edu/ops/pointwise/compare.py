@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from ... import dtypes
@@ -151,7 +153,7 @@ class Isclose(Op):
 
 @operator("__eq__")
 @public()
-def eq(input, other):
+def eq(input, other) -> Tensor:
     """True where input == other.
 
     >>> import tinygrad_edu as T
@@ -162,7 +164,7 @@ def eq(input, other):
 
 
 @public("not_equal", operators=("__ne__",))
-def ne(input, other):
+def ne(input, other) -> Tensor:
     """True where input != other.
 
     >>> import tinygrad_edu as T
@@ -173,7 +175,7 @@ def ne(input, other):
 
 
 @public("less", operators=("__lt__",))
-def lt(input, other):
+def lt(input, other) -> Tensor:
     """True where input < other.
 
     >>> import tinygrad_edu as T
@@ -184,7 +186,7 @@ def lt(input, other):
 
 
 @public("less_equal", operators=("__le__",))
-def le(input, other):
+def le(input, other) -> Tensor:
     """True where input <= other.
 
     >>> import tinygrad_edu as T
@@ -195,7 +197,7 @@ def le(input, other):
 
 
 @public("greater", operators=("__gt__",))
-def gt(input, other):
+def gt(input, other) -> Tensor:
     """True where input > other.
 
     >>> import tinygrad_edu as T
@@ -206,7 +208,7 @@ def gt(input, other):
 
 
 @public("greater_equal", operators=("__ge__",))
-def ge(input, other):
+def ge(input, other) -> Tensor:
     """True where input >= other.
 
     >>> import tinygrad_edu as T
@@ -217,7 +219,7 @@ def ge(input, other):
 
 
 @public(inplace=BitwiseAnd, operators=("__and__", "__rand__"), number_first=True)
-def bitwise_and(input, other):
+def bitwise_and(input, other) -> Tensor:
     """input & other.
 
     >>> import tinygrad_edu as T
@@ -228,7 +230,7 @@ def bitwise_and(input, other):
 
 
 @public(inplace=BitwiseOr, operators=("__or__", "__ror__"), number_first=True)
-def bitwise_or(input, other):
+def bitwise_or(input, other) -> Tensor:
     """input | other.
 
     >>> import tinygrad_edu as T
@@ -239,7 +241,7 @@ def bitwise_or(input, other):
 
 
 @public(inplace=BitwiseXor, operators=("__xor__", "__rxor__"), number_first=True)
-def bitwise_xor(input, other):
+def bitwise_xor(input, other) -> Tensor:
     """input ^ other.
 
     >>> import tinygrad_edu as T
@@ -250,29 +252,29 @@ def bitwise_xor(input, other):
 
 
 @public(inplace=BitwiseLeftShift, operators=("__lshift__",), number_first=True)
-def bitwise_left_shift(input, other):
+def bitwise_left_shift(input, other) -> Tensor:
     """input << other: times 2 to the power of other."""
     return BitwiseLeftShift.apply(input, other)
 
 
 @public(inplace=BitwiseRightShift, operators=("__rshift__",), number_first=True)
-def bitwise_right_shift(input, other):
+def bitwise_right_shift(input, other) -> Tensor:
     """input >> other: divided by 2 to the power of other, rounded down."""
     return BitwiseRightShift.apply(input, other)
 
 
 @operator("__rlshift__")
-def __rlshift__(self, other):
+def __rlshift__(self, other) -> Any:
     return bitwise_left_shift(other, self)
 
 
 @operator("__rrshift__")
-def __rrshift__(self, other):
+def __rrshift__(self, other) -> Any:
     return bitwise_right_shift(other, self)
 
 
 @public(inplace=BitwiseNot, operators=("__invert__",))
-def bitwise_not(input):
+def bitwise_not(input) -> Tensor:
     """~input.
 
     >>> import tinygrad_edu as T
@@ -285,7 +287,7 @@ def bitwise_not(input):
 
 
 @public(inplace=LogicalAnd)
-def logical_and(input, other):
+def logical_and(input, other) -> Tensor:
     """True where neither is 0.
 
     >>> import tinygrad_edu as T
@@ -296,7 +298,7 @@ def logical_and(input, other):
 
 
 @public(inplace=LogicalOr)
-def logical_or(input, other):
+def logical_or(input, other) -> Tensor:
     """True where one is not 0.
 
     >>> import tinygrad_edu as T
@@ -307,7 +309,7 @@ def logical_or(input, other):
 
 
 @public(inplace=LogicalXor)
-def logical_xor(input, other):
+def logical_xor(input, other) -> Tensor:
     """True where exactly one is not 0.
 
     >>> import tinygrad_edu as T
@@ -318,7 +320,7 @@ def logical_xor(input, other):
 
 
 @public(inplace=LogicalNot)
-def logical_not(input):
+def logical_not(input) -> Tensor:
     """True where input is 0.
 
     >>> import tinygrad_edu as T
@@ -336,7 +338,7 @@ for _compare, *_names in (
 
 
 @public()
-def isnan(input):
+def isnan(input) -> Tensor:
     """True where input is not a number.
 
     >>> import tinygrad_edu as T
@@ -347,7 +349,7 @@ def isnan(input):
 
 
 @public()
-def isinf(input):
+def isinf(input) -> Tensor:
     """True where input is infinite.
 
     >>> import tinygrad_edu as T
@@ -358,7 +360,7 @@ def isinf(input):
 
 
 @public()
-def isfinite(input):
+def isfinite(input) -> Tensor:
     """True where input is a number and not infinite.
 
     >>> import tinygrad_edu as T
@@ -369,7 +371,7 @@ def isfinite(input):
 
 
 @public()
-def signbit(input):
+def signbit(input) -> Tensor:
     """True where input is negative.
 
     >>> import tinygrad_edu as T
@@ -380,7 +382,7 @@ def signbit(input):
 
 
 @public()
-def equal(input, other):
+def equal(input, other) -> bool:
     """True if both have the same shape and the same elements.
 
     >>> import tinygrad_edu as T
@@ -391,7 +393,7 @@ def equal(input, other):
 
 
 @public()
-def isclose(input, other, rtol=1e-05, atol=1e-08, equal_nan=False):
+def isclose(input, other, rtol: float = 1e-05, atol: float = 1e-08, equal_nan: bool = False) -> Tensor:
     """True where |input - other| <= atol + rtol * |other|.
 
     >>> import tinygrad_edu as T
@@ -405,7 +407,7 @@ def isclose(input, other, rtol=1e-05, atol=1e-08, equal_nan=False):
 
 
 @public()
-def allclose(input, other, rtol=1e-05, atol=1e-08, equal_nan=False):
+def allclose(input, other, rtol: float = 1e-05, atol: float = 1e-08, equal_nan: bool = False) -> bool:
     """True if |input - other| <= atol + rtol * |other| everywhere.
 
     >>> import tinygrad_edu as T

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from ... import dtypes
@@ -162,7 +164,7 @@ def _check_rounding(mode):
 
 
 @public("divide", inplace=_div_, operators=("__truediv__",), of_two=Div, number_first=True)
-def div(input, other, *, rounding_mode=None):
+def div(input, other, *, rounding_mode=None) -> Tensor:
     """input / other, broadcast; integers give floats. `rounding_mode` "floor" or "trunc" rounds the quotient.
 
     >>> import tinygrad_edu as T
@@ -176,20 +178,20 @@ def div(input, other, *, rounding_mode=None):
 
 
 @public(inplace=Div, number_first=True)
-def true_divide(input, other):
+def true_divide(input, other) -> Tensor:
     """input / other, broadcast; integers give floats."""
     return Div.apply(input, other)
 
 
 @operator("__rtruediv__", "__rdiv__")
-def __rdiv__(self, other):
+def __rdiv__(self, other) -> Any:
     """other / self, which PyTorch computes as a product with the reciprocal."""
     return mul(reciprocal(self), other)
 
 
 @operator("__floordiv__")
 @public(inplace=FloorDivide, number_first=True)
-def floor_divide(input, other):
+def floor_divide(input, other) -> Tensor:
     """⌊input / other⌋.
 
     >>> import tinygrad_edu as T
@@ -203,12 +205,12 @@ bind("__ifloordiv__", getattr(Tensor, "floor_divide_"))  # noqa: B009 - bound ab
 
 
 @operator("__rfloordiv__")
-def __rfloordiv__(self, other):
+def __rfloordiv__(self, other) -> Any:
     return FloorDivide.apply(other, self)
 
 
 @public(inplace=Reciprocal)
-def reciprocal(input):
+def reciprocal(input) -> Tensor:
     """1 / input.
 
     >>> import tinygrad_edu as T
@@ -225,7 +227,7 @@ def _remainder_(self, other):
 
 
 @public(inplace=_remainder_, operators=("__mod__",), number_first=True)
-def remainder(input, other):
+def remainder(input, other) -> Tensor:
     """What dividing `input` by `other` leaves, with the sign of `other`, as Python's %.
 
     >>> import tinygrad_edu as T
@@ -238,7 +240,7 @@ def remainder(input, other):
 
 
 @operator("__rmod__")
-def __rmod__(self, other):
+def __rmod__(self, other) -> Any:
     return remainder(other, self)
 
 
@@ -249,7 +251,7 @@ def _fmod_(self, other):
 
 
 @public(inplace=_fmod_)
-def fmod(input, other):
+def fmod(input, other) -> Tensor:
     """What dividing `input` by `other` leaves, with the sign of `input`, as C's fmod.
 
     >>> import tinygrad_edu as T

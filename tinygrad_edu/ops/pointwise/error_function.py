@@ -6,6 +6,7 @@ import math
 
 import numpy as np
 
+from ...tensor import Tensor
 from ..arrays import in_blocks
 from ..binding import public
 from ..op import elementwise
@@ -124,7 +125,7 @@ class Erfc(FloatOp):
 
 
 @public(inplace=Erf)
-def erf(input):
+def erf(input: Tensor) -> Tensor:
     """The error function 2/√π·∫₀ˣ e^(-t²) dt.
 
     >>> import tinygrad_edu as T
@@ -135,7 +136,7 @@ def erf(input):
 
 
 @public(inplace=Erfc)
-def erfc(input):
+def erfc(input: Tensor) -> Tensor:
     """1 - erf(x), exact for large x.
 
     >>> import tinygrad_edu as T

@@ -6,6 +6,7 @@ import math
 
 import numpy as np
 
+from ...tensor import Tensor
 from ..binding import public
 from ..indexing.masking import where
 from ..op import Op, elementwise
@@ -152,7 +153,7 @@ class Logit(FloatOp):
 
 
 @public(inplace=Exp)
-def exp(input):
+def exp(input: Tensor) -> Tensor:
     """e to the power of input.
 
     >>> import tinygrad_edu as T
@@ -165,7 +166,7 @@ def exp(input):
 
 
 @public(inplace=Exp2)
-def exp2(input):
+def exp2(input: Tensor) -> Tensor:
     """2 to the power of input.
 
     >>> import tinygrad_edu as T
@@ -176,7 +177,7 @@ def exp2(input):
 
 
 @public(inplace=Expm1)
-def expm1(input):
+def expm1(input: Tensor) -> Tensor:
     """eˣ - 1, exact near 0.
 
     >>> import tinygrad_edu as T
@@ -187,7 +188,7 @@ def expm1(input):
 
 
 @public(inplace=Log)
-def log(input):
+def log(input: Tensor) -> Tensor:
     """The natural logarithm.
 
     >>> import tinygrad_edu as T
@@ -198,7 +199,7 @@ def log(input):
 
 
 @public(inplace=Log2)
-def log2(input):
+def log2(input: Tensor) -> Tensor:
     """The logarithm to base 2.
 
     >>> import tinygrad_edu as T
@@ -209,7 +210,7 @@ def log2(input):
 
 
 @public(inplace=Log10)
-def log10(input):
+def log10(input: Tensor) -> Tensor:
     """The logarithm to base 10.
 
     >>> import tinygrad_edu as T
@@ -220,7 +221,7 @@ def log10(input):
 
 
 @public(inplace=Log1p)
-def log1p(input):
+def log1p(input: Tensor) -> Tensor:
     """ln(1 + x), exact near 0.
 
     >>> import tinygrad_edu as T
@@ -231,7 +232,7 @@ def log1p(input):
 
 
 @public(inplace=Xlogy, number_first=True)
-def xlogy(input, other):
+def xlogy(input, other) -> Tensor:
     """input * ln(other), and 0 where `input` is 0.
 
     >>> import tinygrad_edu as T
@@ -242,7 +243,7 @@ def xlogy(input, other):
 
 
 @public()
-def logaddexp(input, other):
+def logaddexp(input: Tensor, other) -> Tensor:
     """ln(e^input + e^other), without overflow.
 
     >>> import tinygrad_edu as T
@@ -253,7 +254,7 @@ def logaddexp(input, other):
 
 
 @public(inplace=Sigmoid)
-def sigmoid(input):
+def sigmoid(input: Tensor) -> Tensor:
     """1 / (1 + e⁻ˣ).
 
     >>> import tinygrad_edu as T
@@ -264,7 +265,7 @@ def sigmoid(input):
 
 
 @public(inplace=Logit)
-def logit(input, eps=None):
+def logit(input: Tensor, eps=None) -> Tensor:
     """ln(x / (1 - x)), the inverse of the sigmoid; `eps` keeps x within [eps, 1 - eps].
 
     >>> import tinygrad_edu as T

@@ -137,7 +137,7 @@ def _pow_(self, exponent):
 
 
 @public(inplace=_pow_, operators=("__pow__",), number_first=True)
-def pow(input, exponent):
+def pow(input, exponent) -> Tensor:
     """input ** exponent; either may be a number.
 
     >>> import tinygrad_edu as T
@@ -152,12 +152,12 @@ def pow(input, exponent):
 
 
 @operator("__rpow__")
-def __rpow__(self, other):
+def __rpow__(self, other) -> Any:
     return pow(other, self)
 
 
 @public(inplace=lambda self: Pow.apply_(self, exponent=2))
-def square(input):
+def square(input) -> Tensor:
     """input².
 
     >>> import tinygrad_edu as T
@@ -168,7 +168,7 @@ def square(input):
 
 
 @public(inplace=Sqrt)
-def sqrt(input):
+def sqrt(input) -> Tensor:
     """The square root.
 
     >>> import tinygrad_edu as T
@@ -179,7 +179,7 @@ def sqrt(input):
 
 
 @public(inplace=Rsqrt)
-def rsqrt(input):
+def rsqrt(input) -> Tensor:
     """1 / √input.
 
     >>> import tinygrad_edu as T
@@ -190,7 +190,7 @@ def rsqrt(input):
 
 
 @public(inplace=Hypot)
-def hypot(input, other):
+def hypot(input, other) -> Tensor:
     """√(input² + other²), without overflow.
 
     >>> import tinygrad_edu as T

@@ -7,7 +7,7 @@ import math
 import numpy as np
 
 from ...overrides import overridable
-from ...tensor import bind
+from ...tensor import Tensor, bind
 from ..binding import functions, public
 from ..creation.factories import zeros_like
 from .special import FloatOp
@@ -27,7 +27,7 @@ class Angle(FloatOp):
 
 
 @public()
-def angle(input):
+def angle(input: Tensor) -> Tensor:
     """The angle of a real number: 0, or π for a negative one."""
     return Angle.apply(input)
 
@@ -46,13 +46,13 @@ for _name in ("conj", "conj_physical", "resolve_conj", "resolve_neg"):
 
 
 @public(method=False)
-def real(input):
+def real(input: Tensor) -> Tensor:
     """The tensor itself, as it holds real numbers."""
     return input
 
 
 @public(method=False)
-def imag(input):
+def imag(input: Tensor) -> Tensor:
     """Refused, as in PyTorch: a real number has no imaginary part of its own."""
     raise RuntimeError(
         "imag is not implemented for tensors with non-complex dtypes. Complex numbers are not built here: keep the real and "

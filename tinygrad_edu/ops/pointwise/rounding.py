@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from ...tensor import Tensor
 from ..binding import public
 from ..creation.factories import zeros_like
 from ..op import Op, elementwise
@@ -75,7 +76,7 @@ class Frac(Op):
 
 
 @public(inplace=Sign)
-def sign(input):
+def sign(input: Tensor) -> Tensor:
     """-1, 0 or 1.
 
     >>> import tinygrad_edu as T
@@ -86,7 +87,7 @@ def sign(input):
 
 
 @public(inplace=Sgn)
-def sgn(input):
+def sgn(input: Tensor) -> Tensor:
     """As `sign`: for real numbers the same.
 
     >>> import tinygrad_edu as T
@@ -97,7 +98,7 @@ def sgn(input):
 
 
 @public(inplace=Floor)
-def floor(input):
+def floor(input: Tensor) -> Tensor:
     """The largest integer not above.
 
     >>> import tinygrad_edu as T
@@ -108,7 +109,7 @@ def floor(input):
 
 
 @public(inplace=Ceil)
-def ceil(input):
+def ceil(input: Tensor) -> Tensor:
     """The smallest integer not below.
 
     >>> import tinygrad_edu as T
@@ -119,7 +120,7 @@ def ceil(input):
 
 
 @public("fix", inplace=Trunc)
-def trunc(input):
+def trunc(input: Tensor) -> Tensor:
     """Without the fraction.
 
     >>> import tinygrad_edu as T
@@ -134,7 +135,7 @@ def _round_(self, *, decimals=None):
 
 
 @public(inplace=_round_)
-def round(input, *, decimals=None):
+def round(input: Tensor, *, decimals=None) -> Tensor:
     """The nearest integer, or multiple of 10**-decimals; halves go to the even one.
 
     >>> import tinygrad_edu as T
@@ -145,7 +146,7 @@ def round(input, *, decimals=None):
 
 
 @public(inplace=Frac)
-def frac(input):
+def frac(input: Tensor) -> Tensor:
     """The fraction, with the sign of `input`.
 
     >>> import tinygrad_edu as T

@@ -6,6 +6,7 @@ import math
 
 import numpy as np
 
+from ...tensor import Tensor
 from ..binding import public
 from ..indexing.masking import where
 from ..op import Op, elementwise
@@ -226,7 +227,7 @@ class I1E(FloatOp, name="SpecialI1EBackward0"):
 
 
 @public(inplace=Lgamma)
-def lgamma(input):
+def lgamma(input: Tensor) -> Tensor:
     """ln |Γ(input)|.
 
     >>> import tinygrad_edu as T
@@ -237,7 +238,7 @@ def lgamma(input):
 
 
 @public(inplace=Digamma)
-def digamma(input):
+def digamma(input: Tensor) -> Tensor:
     """ψ(input), the derivative of lgamma.
 
     >>> import tinygrad_edu as T
@@ -248,7 +249,7 @@ def digamma(input):
 
 
 @public(number_first=True, method=False)
-def polygamma(n, input):
+def polygamma(n, input) -> Tensor:
     """The n-th derivative of digamma."""
     if n < 0:
         raise RuntimeError("polygamma(n, x) does not support negative n.")
@@ -256,7 +257,7 @@ def polygamma(n, input):
 
 
 @public(inplace=Erfinv)
-def erfinv(input):
+def erfinv(input: Tensor) -> Tensor:
     """Where the error function has the value `input`, between -1 and 1.
 
     >>> import tinygrad_edu as T
@@ -267,7 +268,7 @@ def erfinv(input):
 
 
 @public(inplace=Sinc)
-def sinc(input):
+def sinc(input: Tensor) -> Tensor:
     """sin πx/(πx), 1 at 0.
 
     >>> import tinygrad_edu as T
@@ -278,7 +279,7 @@ def sinc(input):
 
 
 @public(inplace=I0)
-def i0(input):
+def i0(input: Tensor) -> Tensor:
     """The modified Bessel function of the first kind, of order 0."""
     return I0.apply(input)
 
@@ -299,7 +300,7 @@ def i1e(input):
 
 
 @public()
-def mvlgamma(input, p):
+def mvlgamma(input: Tensor, p) -> Tensor:
     """The logarithm of the multivariate gamma function of dimension `p`."""
     if (input.detach() <= (p - 1) / 2).any():
         raise RuntimeError("All elements must be greater than (p-1)/2")

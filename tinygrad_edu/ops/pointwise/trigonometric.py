@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from ...tensor import Tensor
 from ..binding import public
 from ..indexing.masking import where
 from ..op import elementwise
@@ -164,7 +165,7 @@ class Atanh(FloatOp):
 
 
 @public(inplace=Sin)
-def sin(input):
+def sin(input: Tensor) -> Tensor:
     """The sine of an angle in radians.
 
     >>> import tinygrad_edu as T
@@ -175,7 +176,7 @@ def sin(input):
 
 
 @public(inplace=Cos)
-def cos(input):
+def cos(input: Tensor) -> Tensor:
     """The cosine of an angle in radians.
 
     >>> import tinygrad_edu as T
@@ -186,7 +187,7 @@ def cos(input):
 
 
 @public(inplace=Tan)
-def tan(input):
+def tan(input: Tensor) -> Tensor:
     """The tangent of an angle in radians.
 
     >>> import tinygrad_edu as T
@@ -197,7 +198,7 @@ def tan(input):
 
 
 @public("arcsin", inplace=Asin)
-def asin(input):
+def asin(input: Tensor) -> Tensor:
     """The angle in radians whose sine is `input`.
 
     >>> import tinygrad_edu as T
@@ -208,7 +209,7 @@ def asin(input):
 
 
 @public("arccos", inplace=Acos)
-def acos(input):
+def acos(input: Tensor) -> Tensor:
     """The angle in radians whose cosine is `input`.
 
     >>> import tinygrad_edu as T
@@ -219,7 +220,7 @@ def acos(input):
 
 
 @public("arctan", inplace=Atan)
-def atan(input):
+def atan(input: Tensor) -> Tensor:
     """The angle in radians whose tangent is `input`.
 
     >>> import tinygrad_edu as T
@@ -230,7 +231,7 @@ def atan(input):
 
 
 @public("arctan2", inplace=Atan2)
-def atan2(input, other):
+def atan2(input: Tensor, other) -> Tensor:
     """The angle in radians of the point (other, input).
 
     >>> import tinygrad_edu as T
@@ -241,7 +242,7 @@ def atan2(input, other):
 
 
 @public(inplace=Sinh)
-def sinh(input):
+def sinh(input: Tensor) -> Tensor:
     """The hyperbolic sine.
 
     >>> import tinygrad_edu as T
@@ -252,7 +253,7 @@ def sinh(input):
 
 
 @public(inplace=Cosh)
-def cosh(input):
+def cosh(input: Tensor) -> Tensor:
     """The hyperbolic cosine.
 
     >>> import tinygrad_edu as T
@@ -263,7 +264,7 @@ def cosh(input):
 
 
 @public(inplace=Tanh)
-def tanh(input):
+def tanh(input: Tensor) -> Tensor:
     """The hyperbolic tangent.
 
     >>> import tinygrad_edu as T
@@ -274,7 +275,7 @@ def tanh(input):
 
 
 @public("arcsinh", inplace=Asinh)
-def asinh(input):
+def asinh(input: Tensor) -> Tensor:
     """The inverse of sinh.
 
     >>> import tinygrad_edu as T
@@ -285,7 +286,7 @@ def asinh(input):
 
 
 @public("arccosh", inplace=Acosh)
-def acosh(input):
+def acosh(input: Tensor) -> Tensor:
     """The inverse of cosh.
 
     >>> import tinygrad_edu as T
@@ -296,7 +297,7 @@ def acosh(input):
 
 
 @public("arctanh", inplace=Atanh)
-def atanh(input):
+def atanh(input: Tensor) -> Tensor:
     """The inverse of tanh.
 
     >>> import tinygrad_edu as T

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import numpy as np
 
 from ...return_types import named
+from ...tensor import Tensor
 from ..binding import public
 from ..indexing.masking import where
 from ..op import Op, linear
@@ -113,7 +115,7 @@ def _cumsum_(self, dim, *, dtype=None):
 
 
 @public(inplace=_cumsum_)
-def cumsum(input, dim, *, dtype=None):
+def cumsum(input: Tensor, dim, *, dtype=None) -> Tensor:
     """The sum so far, at each step along `dim`.
 
     >>> import tinygrad_edu as T
@@ -128,7 +130,7 @@ def _cumprod_(self, dim, *, dtype=None):
 
 
 @public(inplace=_cumprod_)
-def cumprod(input, dim, *, dtype=None):
+def cumprod(input: Tensor, dim, *, dtype=None) -> Tensor:
     """The product so far, at each step along `dim`.
 
     >>> import tinygrad_edu as T
@@ -139,7 +141,7 @@ def cumprod(input, dim, *, dtype=None):
 
 
 @public()
-def logcumsumexp(input, dim):
+def logcumsumexp(input: Tensor, dim) -> Tensor:
     """ln Σ e^x so far, at each step along `dim`, without overflow.
 
     >>> import tinygrad_edu as T
@@ -153,7 +155,7 @@ _Cummax, _Cummin = (named(op, "values", "indices") for op in ("cummax", "cummin"
 
 
 @public()
-def cummax(input, dim):
+def cummax(input: Tensor, dim) -> Any:
     """The largest element so far, at each step along `dim`, and its index.
 
     >>> import tinygrad_edu as T
@@ -164,7 +166,7 @@ def cummax(input, dim):
 
 
 @public()
-def cummin(input, dim):
+def cummin(input: Tensor, dim) -> Any:
     """The smallest element so far, at each step along `dim`, and its index.
 
     >>> import tinygrad_edu as T

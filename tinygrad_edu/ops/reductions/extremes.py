@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from ...return_types import named
@@ -171,7 +173,7 @@ def _extreme(name, of_all, along, of_two, kind, input, dim, keepdim):
 
 
 @public()
-def max(input, dim=None, keepdim=False, *, other=None):
+def max(input, dim=None, keepdim: bool = False, *, other=None) -> Any:
     """The largest element; along `dim`, the largest ones and their indices; of two tensors, the larger elements.
 
     >>> import tinygrad_edu as T
@@ -182,7 +184,7 @@ def max(input, dim=None, keepdim=False, *, other=None):
 
 
 @public()
-def min(input, dim=None, keepdim=False, *, other=None):
+def min(input, dim=None, keepdim: bool = False, *, other=None) -> Any:
     """The smallest element; along `dim`, the smallest ones and their indices; of two tensors, the smaller elements.
 
     >>> import tinygrad_edu as T
@@ -193,7 +195,7 @@ def min(input, dim=None, keepdim=False, *, other=None):
 
 
 @public()
-def median(input, dim=None, keepdim=False):
+def median(input, dim=None, keepdim: bool = False) -> Any:
     """The element in the middle (the lower of two); along `dim` with its index.
 
     >>> import tinygrad_edu as T
@@ -207,7 +209,7 @@ def median(input, dim=None, keepdim=False):
 
 
 @public()
-def kthvalue(input, k, dim=-1, keepdim=False):
+def kthvalue(input, k, dim=-1, keepdim: bool = False) -> Any:
     """The k-th smallest element along `dim`, and its index.
 
     >>> import tinygrad_edu as T
@@ -223,7 +225,7 @@ def kthvalue(input, k, dim=-1, keepdim=False):
 
 
 @public()
-def amax(input, dim=(), keepdim=False):
+def amax(input, dim=(), keepdim: bool = False) -> Tensor:
     """The largest element along `dim`; elements that tie share the gradient.
 
     >>> import tinygrad_edu as T
@@ -235,7 +237,7 @@ def amax(input, dim=(), keepdim=False):
 
 
 @public()
-def amin(input, dim=(), keepdim=False):
+def amin(input, dim=(), keepdim: bool = False) -> Tensor:
     """The smallest element along `dim`; elements that tie share the gradient.
 
     >>> import tinygrad_edu as T
@@ -247,7 +249,7 @@ def amin(input, dim=(), keepdim=False):
 
 
 @public()
-def aminmax(input, *, dim=None, keepdim=False):
+def aminmax(input, *, dim=None, keepdim: bool = False) -> Any:
     """The smallest and the largest element.
 
     >>> import tinygrad_edu as T
@@ -261,7 +263,7 @@ def aminmax(input, *, dim=None, keepdim=False):
 
 
 @public()
-def argmax(input, dim=None, keepdim=False):
+def argmax(input, dim=None, keepdim: bool = False) -> Tensor:
     """The index of the largest element, in the flattened tensor or along `dim`.
 
     >>> import tinygrad_edu as T
@@ -275,7 +277,7 @@ def argmax(input, dim=None, keepdim=False):
 
 
 @public()
-def argmin(input, dim=None, keepdim=False):
+def argmin(input, dim=None, keepdim: bool = False) -> Tensor:
     """The index of the smallest element, in the flattened tensor or along `dim`.
 
     >>> import tinygrad_edu as T

@@ -5,9 +5,11 @@ from __future__ import annotations
 import builtins
 import math
 import warnings
+from typing import Any
 
 import numpy as np
 
+from ...tensor import Tensor
 from ..binding import public
 from ..indexing.masking import where
 from ..op import Op
@@ -115,7 +117,7 @@ def _spread_arguments(name, input, dim, unbiased, correction):
 
 
 @public()
-def var(input, dim=None, unbiased=True, keepdim=False, *, correction=None):
+def var(input: Tensor, dim=None, unbiased: bool = True, keepdim: bool = False, *, correction=None) -> Tensor:
     """The variance: the sum of squared distances from the mean, divided by n - `correction` (1).
 
     >>> import tinygrad_edu as T
@@ -127,7 +129,7 @@ def var(input, dim=None, unbiased=True, keepdim=False, *, correction=None):
 
 
 @public()
-def std(input, dim=None, unbiased=True, keepdim=False, *, correction=None):
+def std(input: Tensor, dim=None, unbiased: bool = True, keepdim: bool = False, *, correction=None) -> Tensor:
     """The root of the variance.
 
     >>> import tinygrad_edu as T
@@ -139,7 +141,7 @@ def std(input, dim=None, unbiased=True, keepdim=False, *, correction=None):
 
 
 @public(method=False)
-def var_mean(input, dim=None, unbiased=True, keepdim=False, *, correction=None):
+def var_mean(input: Tensor, dim=None, unbiased: bool = True, keepdim: bool = False, *, correction=None) -> Any:
     """The variance and the mean.
 
     >>> import tinygrad_edu as T
@@ -151,7 +153,7 @@ def var_mean(input, dim=None, unbiased=True, keepdim=False, *, correction=None):
 
 
 @public(method=False)
-def std_mean(input, dim=None, unbiased=True, keepdim=False, *, correction=None):
+def std_mean(input: Tensor, dim=None, unbiased: bool = True, keepdim: bool = False, *, correction=None) -> Any:
     """The root of the variance, and the mean.
 
     >>> import tinygrad_edu as T

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import numpy as np
 
 from ... import dtypes
+from ...tensor import Tensor
 from ..binding import linalg_functions, public
 from ..indexing.masking import where
 from ..op import Op
@@ -70,7 +72,7 @@ def _norm_slope(self, norm, ord, dim):
 
 
 @public()
-def norm(input, p="fro", dim=None, keepdim=False, dtype=None):
+def norm(input: Tensor, p: str = "fro", dim=None, keepdim: bool = False, dtype=None) -> Any:
     """(Σ|x|^p)^(1/p) of all elements, or along `dim`.
 
     >>> import tinygrad_edu as T

@@ -8,6 +8,7 @@ import math
 import numpy as np
 
 from ... import dtypes
+from ...tensor import Tensor
 from ..binding import public
 from ..creation.factories import zeros_like
 from ..indexing.masking import where
@@ -208,7 +209,7 @@ class _Counted(Op):
 
 
 @public()
-def sum(input, dim=None, keepdim=False, *, dtype=None):
+def sum(input: Tensor, dim=None, keepdim: bool = False, *, dtype=None) -> Tensor:
     """The sum of all elements, or along `dim`. Integers and booleans are summed as int64.
 
     >>> import tinygrad_edu as T
@@ -221,7 +222,7 @@ def sum(input, dim=None, keepdim=False, *, dtype=None):
 
 
 @public()
-def nansum(input, dim=None, keepdim=False, *, dtype=None):
+def nansum(input: Tensor, dim=None, keepdim: bool = False, *, dtype=None) -> Tensor:
     """The sum, with nan counted as 0.
 
     >>> import tinygrad_edu as T
@@ -234,7 +235,7 @@ def nansum(input, dim=None, keepdim=False, *, dtype=None):
 
 
 @public()
-def mean(input, dim=None, keepdim=False, *, dtype=None):
+def mean(input: Tensor, dim=None, keepdim: bool = False, *, dtype=None) -> Tensor:
     """The mean of all elements, or along `dim`.
 
     >>> import tinygrad_edu as T
@@ -255,7 +256,7 @@ def mean(input, dim=None, keepdim=False, *, dtype=None):
 
 
 @public()
-def prod(input, dim=None, keepdim=False, *, dtype=None):
+def prod(input: Tensor, dim=None, keepdim: bool = False, *, dtype=None) -> Tensor:
     """The product of all elements, or along one dimension.
 
     >>> import tinygrad_edu as T
@@ -269,7 +270,7 @@ def prod(input, dim=None, keepdim=False, *, dtype=None):
 
 
 @public()
-def all(input, dim=None, keepdim=False):
+def all(input: Tensor, dim=None, keepdim: bool = False) -> Tensor:
     """True if every element is.
 
     >>> import tinygrad_edu as T
@@ -280,7 +281,7 @@ def all(input, dim=None, keepdim=False):
 
 
 @public()
-def any(input, dim=None, keepdim=False):
+def any(input: Tensor, dim=None, keepdim: bool = False) -> Tensor:
     """True if some element is.
 
     >>> import tinygrad_edu as T
@@ -291,7 +292,7 @@ def any(input, dim=None, keepdim=False):
 
 
 @public()
-def count_nonzero(input, dim=None):
+def count_nonzero(input: Tensor, dim=None) -> Tensor:
     """How many elements are not 0.
 
     >>> import tinygrad_edu as T

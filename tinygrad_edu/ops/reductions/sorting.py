@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from ... import dtypes
 from ...return_types import named
-from ...tensor import wrap
+from ...tensor import Tensor, wrap
 from ..binding import public
 from ..indexing.gather import put_along, take_along
 from ..op import Op
@@ -65,7 +67,7 @@ _Sort, _Topk, _Mode = (named(op, "values", "indices") for op in ("sort", "topk",
 
 
 @public()
-def sort(input, dim=-1, descending=False, stable=None):
+def sort(input: Tensor, dim=-1, descending: bool = False, stable=None) -> Any:
     """The elements in order along `dim`, and the indices where they were; equal ones keep their order.
 
     >>> import tinygrad_edu as T
@@ -77,13 +79,13 @@ def sort(input, dim=-1, descending=False, stable=None):
 
 
 @public()
-def msort(input):
+def msort(input: Tensor) -> Tensor:
     """The elements in order along the first dimension."""
     return sort(input, 0)[0]
 
 
 @public()
-def argsort(input, dim=-1, descending=False, stable=False):
+def argsort(input: Tensor, dim=-1, descending: bool = False, stable: bool = False) -> Tensor:
     """The indices that put the elements in order along `dim`.
 
     >>> import tinygrad_edu as T
@@ -94,7 +96,7 @@ def argsort(input, dim=-1, descending=False, stable=False):
 
 
 @public()
-def topk(input, k, dim=-1, largest=True, sorted=True):
+def topk(input: Tensor, k, dim=-1, largest: bool = True, sorted: bool = True) -> Any:
     """The `k` largest (or smallest) elements along `dim`, in order, and their indices.
 
     >>> import tinygrad_edu as T
@@ -136,7 +138,7 @@ class Mode(Chosen):
 
 
 @public()
-def mode(input, dim=-1, keepdim=False):
+def mode(input: Tensor, dim=-1, keepdim: bool = False) -> Any:
     """The element met most often along `dim` (of equals the smallest), and its index.
 
     >>> import tinygrad_edu as T
@@ -178,7 +180,9 @@ class UniqueDim(Op):
 
 
 @public()
-def unique(input, sorted=True, return_inverse=False, return_counts=False, dim=None):
+def unique(
+    input: Tensor, sorted: bool = True, return_inverse: bool = False, return_counts: bool = False, dim=None
+) -> Any:
     """The different elements in order; with the place of each element among them, and how often each occurs.
 
     >>> import tinygrad_edu as T
@@ -191,7 +195,7 @@ def unique(input, sorted=True, return_inverse=False, return_counts=False, dim=No
 
 
 @public()
-def bincount(input, weights=None, minlength=0):
+def bincount(input: Tensor, weights=None, minlength=0) -> Tensor:
     """How often each of 0, 1, 2, … occurs in a vector of integers, or the sum of `weights` there.
 
     >>> import tinygrad_edu as T

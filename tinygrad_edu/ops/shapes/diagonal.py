@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from ...tensor import Tensor
 from ..binding import public
 from ..op import Op, linear
 from ..reductions.reduce import summed
@@ -105,7 +106,7 @@ class Trace(Op):
 
 
 @public()
-def diagonal(input, offset=0, dim1=0, dim2=1):
+def diagonal(input: Tensor, offset=0, dim1=0, dim2=1) -> Tensor:
     """The elements (i, i + offset) of two dimensions, as a view.
 
     >>> import tinygrad_edu as T
@@ -120,7 +121,7 @@ def diagonal(input, offset=0, dim1=0, dim2=1):
 
 
 @public()
-def diag_embed(input, offset=0, dim1=-2, dim2=-1):
+def diag_embed(input: Tensor, offset=0, dim1=-2, dim2=-1) -> Tensor:
     """The last dimension on the diagonal of new matrices.
 
     >>> import tinygrad_edu as T
@@ -134,7 +135,7 @@ def diag_embed(input, offset=0, dim1=-2, dim2=-1):
 
 
 @public()
-def diag(input, diagonal=0):
+def diag(input: Tensor, diagonal=0) -> Tensor:
     """The diagonal of a matrix; of a vector, the matrix with it on the diagonal.
 
     >>> import tinygrad_edu as T
@@ -155,7 +156,7 @@ def _need_matrix(name, input):
 
 
 @public(inplace=Tril)
-def tril(input, diagonal=0):
+def tril(input: Tensor, diagonal=0) -> Tensor:
     """The lower triangle, zeros above it.
 
     >>> import tinygrad_edu as T
@@ -168,7 +169,7 @@ def tril(input, diagonal=0):
 
 
 @public(inplace=Triu)
-def triu(input, diagonal=0):
+def triu(input: Tensor, diagonal=0) -> Tensor:
     """The upper triangle, zeros below it.
 
     >>> import tinygrad_edu as T
@@ -181,7 +182,7 @@ def triu(input, diagonal=0):
 
 
 @public()
-def trace(input):
+def trace(input: Tensor) -> Tensor:
     """The sum of the diagonal of a matrix.
 
     >>> import tinygrad_edu as T

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from ...overrides import overridable
@@ -187,7 +189,7 @@ def _check_list(name, tensors):
 
 
 @public("concat", "concatenate", method=False)
-def cat(tensors, dim=0):
+def cat(tensors, dim=0) -> Tensor:
     """The tensors one after the other along `dim`; their other sizes are equal.
 
     >>> import tinygrad_edu as T
@@ -220,7 +222,7 @@ def cat(tensors, dim=0):
 
 
 @public(method=False)
-def stack(tensors, dim=0):
+def stack(tensors, dim=0) -> Tensor:
     """Tensors of one shape along a new dimension.
 
     >>> import tinygrad_edu as T
@@ -246,7 +248,7 @@ def _at_least(n, t):
 
 
 @public(method=False)
-def hstack(tensors):
+def hstack(tensors) -> Tensor:
     """Side by side: along dimension 1, vectors along 0.
 
     >>> import tinygrad_edu as T
@@ -259,7 +261,7 @@ def hstack(tensors):
 
 
 @public("row_stack", method=False)
-def vstack(tensors):
+def vstack(tensors) -> Tensor:
     """One above the other; vectors become rows.
 
     >>> import tinygrad_edu as T
@@ -275,7 +277,7 @@ def vstack(tensors):
 
 
 @public(method=False)
-def split(tensor, split_size_or_sections, dim=0):
+def split(tensor, split_size_or_sections, dim=0) -> Any:
     """Views of pieces along `dim`: of one size (the last may be smaller), or of the given sizes.
 
     >>> import tinygrad_edu as T
@@ -308,7 +310,7 @@ bind("split", _split)
 
 
 @public()
-def chunk(input, chunks, dim=0):
+def chunk(input, chunks, dim=0) -> Any:
     """Views of at most `chunks` pieces of equal size along `dim`.
 
     >>> import tinygrad_edu as T
@@ -321,13 +323,13 @@ def chunk(input, chunks, dim=0):
 
 
 @public()
-def split_with_sizes(input, split_sizes, dim=0):
+def split_with_sizes(input, split_sizes, dim=0) -> Any:
     """Views of pieces along `dim`, of the given sizes."""
     return split(input, tuple(split_sizes), dim)
 
 
 @public()
-def unbind(input, dim=0):
+def unbind(input, dim=0) -> Any:
     """Views of the slices along `dim`, without that dimension.
 
     >>> import tinygrad_edu as T
@@ -348,7 +350,7 @@ def halves(value, dim):
 
 
 @public(where=(nn_functions,), method=False)
-def pad(input, pad, mode="constant", value=None):
+def pad(input, pad, mode: str = "constant", value=None) -> Tensor:
     """More room at the ends of the last dimensions: `pad` is (before, after) of the last, then of the one before, …
 
     >>> import tinygrad_edu as T

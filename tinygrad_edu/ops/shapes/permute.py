@@ -8,7 +8,7 @@ import warnings
 import numpy as np
 
 from ...overrides import overridable
-from ...tensor import bind
+from ...tensor import Tensor, bind
 from ..binding import public
 from ..op import Op, linear
 from .shape import as_sizes, axis_of
@@ -74,7 +74,7 @@ class Roll(Op):
 
 
 @public()
-def permute(input, *dims):
+def permute(input: Tensor, *dims) -> Tensor:
     """The dimensions in another order.
 
     >>> import tinygrad_edu as T
@@ -93,7 +93,7 @@ def permute(input, *dims):
 
 
 @public("swapaxes", "swapdims")
-def transpose(input, dim0, dim1):
+def transpose(input: Tensor, dim0, dim1) -> Tensor:
     """Two dimensions exchanged.
 
     >>> import tinygrad_edu as T
@@ -108,7 +108,7 @@ def transpose(input, dim0, dim1):
 
 
 @public()
-def t(input):
+def t(input: Tensor) -> Tensor:
     """The transpose of a matrix; vectors and numbers stay.
 
     >>> import tinygrad_edu as T
@@ -131,7 +131,7 @@ def check_transposable(name, input):
 
 
 @public("moveaxis")
-def movedim(input, source, destination):
+def movedim(input: Tensor, source, destination) -> Tensor:
     """The dimensions `source` at the places `destination`, the others in their order.
 
     >>> import tinygrad_edu as T
@@ -157,7 +157,7 @@ def movedim(input, source, destination):
 
 
 @public()
-def flip(input, *dims):
+def flip(input: Tensor, *dims) -> Tensor:
     """The elements in reverse order along `dims`.
 
     >>> import tinygrad_edu as T
@@ -172,7 +172,7 @@ def flip(input, *dims):
 
 
 @public()
-def fliplr(input):
+def fliplr(input: Tensor) -> Tensor:
     """Columns in reverse order.
 
     >>> import tinygrad_edu as T
@@ -186,7 +186,7 @@ def fliplr(input):
 
 
 @public()
-def flipud(input):
+def flipud(input: Tensor) -> Tensor:
     """Rows in reverse order.
 
     >>> import tinygrad_edu as T
@@ -200,7 +200,7 @@ def flipud(input):
 
 
 @public()
-def roll(input, shifts, dims=()):
+def roll(input: Tensor, shifts, dims=()) -> Tensor:
     """The elements moved along `dims`, those pushed out coming in at the other end.
 
     >>> import tinygrad_edu as T

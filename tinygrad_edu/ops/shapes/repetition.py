@@ -38,7 +38,7 @@ def _repeated(sizes, repeats):
 
 
 @public(where=())
-def repeat(input, *repeats):
+def repeat(input, *repeats) -> Tensor:
     """Copies side by side, `repeats` along each dimension (new ones in front)."""
     repeats = as_sizes(repeats)
     if len(repeats) < input.ndim:
@@ -47,7 +47,7 @@ def repeat(input, *repeats):
 
 
 @public()
-def tile(input, *dims):
+def tile(input, *dims) -> Tensor:
     """As `repeat`, with ones for the dimensions that `dims` leaves out in front.
 
     >>> import tinygrad_edu as T
@@ -59,7 +59,7 @@ def tile(input, *dims):
 
 
 @public()
-def repeat_interleave(input, repeats, dim=None, *, output_size=None):
+def repeat_interleave(input, repeats, dim=None, *, output_size=None) -> Tensor:
     """Each element, or each slice along `dim`, repeated `repeats` times in its place.
 
     >>> import tinygrad_edu as T

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import numpy as np
 
@@ -170,7 +171,7 @@ def _resolve(size, numel):
 
 
 @public(where=())
-def view(input, *size):
+def view(input, *size) -> Tensor:
     """`input` in another shape, on the same storage."""
     if len(size) == 1 and not isinstance(size[0], int | tuple | list):
         raise TypeError(
@@ -187,13 +188,13 @@ def view(input, *size):
 
 
 @public(where=())
-def view_as(input, other):
+def view_as(input, other) -> Tensor:
     """`input` in the shape of `other`."""
     return view(input, tuple(other.shape))
 
 
 @public()
-def reshape(input, *shape):
+def reshape(input, *shape) -> Any:
     """`input` in another shape: a view where that is possible, else a copy.
 
     >>> import tinygrad_edu as T
@@ -214,13 +215,13 @@ def reshape(input, *shape):
 
 
 @public(where=())
-def reshape_as(input, other):
+def reshape_as(input, other) -> Tensor:
     """`input` in the shape of `other`: a view where that is possible, else a copy."""
     return reshape(input, tuple(other.shape))
 
 
 @public()
-def flatten(input, start_dim=0, end_dim=-1):
+def flatten(input, start_dim=0, end_dim=-1) -> Tensor:
     """The dimensions from `start_dim` to `end_dim` as one.
 
     >>> import tinygrad_edu as T
@@ -239,7 +240,7 @@ def flatten(input, start_dim=0, end_dim=-1):
 
 
 @public()
-def broadcast_to(input, *size):
+def broadcast_to(input, *size) -> Tensor:
     """`input` repeated to a larger shape, without copying.
 
     >>> import tinygrad_edu as T
@@ -251,7 +252,7 @@ def broadcast_to(input, *size):
 
 
 @public(where=())
-def expand(input, *size):
+def expand(input, *size) -> Tensor:
     """`input` repeated along dimensions of size 1 (or new ones in front); -1 keeps a size. No copy.
 
     >>> import tinygrad_edu as T
@@ -284,13 +285,13 @@ def expand(input, *size):
 
 
 @public(where=())
-def expand_as(input, other):
+def expand_as(input, other) -> Tensor:
     """`input` repeated to the shape of `other`."""
     return expand(input, tuple(other.shape))
 
 
 @public(where=())
-def sum_to_size(input, *size):
+def sum_to_size(input, *size) -> Tensor:
     """Sum `input` to a shape that broadcasts to its own."""
     target = as_sizes(size)
     fits = len(target) <= input.ndim and all(
@@ -302,7 +303,7 @@ def sum_to_size(input, *size):
 
 
 @public()
-def unsqueeze(input, dim):
+def unsqueeze(input, dim) -> Tensor:
     """A new dimension of size 1 at `dim`.
 
     >>> import tinygrad_edu as T
@@ -313,7 +314,7 @@ def unsqueeze(input, dim):
 
 
 @public()
-def squeeze(input, dim=None):
+def squeeze(input, dim=None) -> Tensor:
     """Without the dimensions of size 1, or without those of `dim` whose size is 1.
 
     >>> import tinygrad_edu as T
@@ -329,7 +330,7 @@ def squeeze(input, dim=None):
 
 
 @public()
-def unflatten(input, dim, sizes):
+def unflatten(input, dim, sizes) -> Tensor:
     """One dimension as several, of the given sizes (one may be -1).
 
     >>> import tinygrad_edu as T

@@ -71,7 +71,7 @@ class AsStrided(Op):
 
 
 @public(where=())
-def unfold(input, dimension, size, step):
+def unfold(input, dimension, size, step) -> Tensor:
     """Windows of `size` along a dimension, one each `step`, as a new last dimension: a view."""
     axis = axis_of(dimension, input.ndim)
     n = input.shape[axis] if input.ndim else 1
@@ -83,7 +83,7 @@ def unfold(input, dimension, size, step):
 
 
 @public()
-def as_strided(input, size, stride, storage_offset=None):
+def as_strided(input, size, stride, storage_offset=None) -> Tensor:
     """A window on the storage of `input`, by size, stride and offset in elements."""
     if input._view is not None:
         input, storage_offset = _source_of_window(input, tuple(size), tuple(stride), storage_offset)
