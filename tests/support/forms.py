@@ -432,6 +432,8 @@ T.nn.functional.avg_pool3d(T.ones(1, 1, 4, 4, 4), 2, padding=2)
 """
 
 OF_AUTOGRAD = r"""
+T.manual_seed(0); m = T.nn.Embedding(5, 2, padding_idx=0, scale_grad_by_freq=True); y = m(T.tensor([[1, 1, 2], [0, 1, 3]])); y.sin().sum().backward(); out = y, m.weight.grad, repr(m)
+w = T.ones(4, 2, requires_grad=True); g, = T.autograd.grad(T.nn.functional.embedding(T.tensor([1, 1, 2]), w, scale_grad_by_freq=True).pow(3).sum(), w, create_graph=True); out = g
 x = T.arange(12.).view(3, 4); y = x[1:, 1:]; out = x.as_strided((2, 2), (1, 2)), y.as_strided((2, 2), (1, 2)), y.as_strided((2, 2), (1, 2), 0), T.as_strided(x.t(), (3, 4), (4, 1)), y.as_strided((2, 2), (1, 2)).storage_offset()
 x = T.arange(12.).view(3, 4); x.as_strided((3,), (5,)).zero_(); out = x, x._version
 x = T.arange(12.).view(3, 4); x.as_strided((3, 4), (5, 1))

@@ -327,9 +327,16 @@ class Embedding(Module):
         dtype: Any = None,
     ) -> None:
         super().__init__()
-        if scale_grad_by_freq or sparse:
-            raise NotImplementedError("Embedding with scale_grad_by_freq or sparse is not built: leave it out.")
-        self.max_norm, self.norm_type, self.scale_grad_by_freq, self.sparse = max_norm, norm_type, False, False
+        if sparse:
+            raise NotImplementedError(
+                "Embedding with sparse=True is not built: leave it out, the gradient is a dense tensor."
+            )
+        self.max_norm, self.norm_type, self.scale_grad_by_freq, self.sparse = (
+            max_norm,
+            norm_type,
+            scale_grad_by_freq,
+            False,
+        )
         if padding_idx is not None and not -num_embeddings <= padding_idx < num_embeddings:
             raise AssertionError("Padding_idx must be within num_embeddings")
         self.num_embeddings, self.embedding_dim = num_embeddings, embedding_dim
@@ -372,11 +379,13 @@ class Embedding(Module):
         )
 
     def forward(self, input: Tensor) -> Tensor:
-        return F.embedding(input, self.weight, self.padding_idx, self.max_norm, self.norm_type)
+        return F.embedding(
+            input, self.weight, self.padding_idx, self.max_norm, self.norm_type, self.scale_grad_by_freq, self.sparse
+        )
 
     def extra_repr(self) -> str:
         shown = f"{self.num_embeddings}, {self.embedding_dim}"
-        for name, usual in (("padding_idx", None), ("max_norm", None), ("norm_type", 2)):
+        for name, usual in (("padding_idx", None), ("max_norm", None), ("norm_type", 2), ("scale_grad_by_freq", False)):
             if getattr(self, name) != usual:
                 shown += f", {name}={getattr(self, name)}"
         return shown

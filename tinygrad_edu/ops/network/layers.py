@@ -28,10 +28,14 @@ class Embedding(Op):
 
     without_gradient = ("indices",)
 
-    def forward(weight, *, indices, padding_idx):
+    def forward(weight, *, indices, padding_idx, scale_grad_by_freq=False):
         return weight.take(indices, axis=0)
 
-    def grad_weight(grad, weight_sym_sizes, indices, padding_idx):
+    def grad_weight(grad, weight_sym_sizes, indices, padding_idx, scale_grad_by_freq):
+        if scale_grad_by_freq:
+            plain = getattr(indices, "_data", indices)
+            share = 1 / np.bincount(plain.reshape(-1))[plain][..., None]
+            grad = grad * share.astype(getattr(grad, "_data", grad).dtype)
         return EmbeddingBack.apply(grad, size=weight_sym_sizes, indices=indices, padding_idx=padding_idx)
 
     def jvp(tangent, indices, padding_idx):
@@ -206,8 +210,10 @@ def embedding(
     tensor([[2.0000, 2.1000],
             [0.0000, 0.1000]])
     """
-    if scale_grad_by_freq or sparse:
-        raise NotImplementedError("embedding with scale_grad_by_freq or sparse is not built: leave it out.")
+    if sparse:
+        raise NotImplementedError(
+            "embedding with sparse=True is not built: leave it out, the gradient is a dense tensor."
+        )
     if input._data.dtype.kind not in "iu":
         raise RuntimeError(
             "Expected tensor for argument #1 'indices' to have one of the following scalar types: Long, Int; but got "
@@ -220,7 +226,8 @@ def embedding(
         _shorten(weight, np.unique(input._data), max_norm, norm_type)
     if padding_idx is not None and padding_idx < 0:
         padding_idx += weight.shape[0]
-    return Embedding.apply(weight, indices=input, padding_idx=-1 if padding_idx is None else padding_idx)
+    settings = {"scale_grad_by_freq": True} if scale_grad_by_freq else {}
+    return Embedding.apply(weight, indices=input, padding_idx=-1 if padding_idx is None else padding_idx, **settings)
 
 
 @public(where=_NN, method=False)
