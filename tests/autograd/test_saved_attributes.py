@@ -37,12 +37,7 @@ EXCEPTIONS = {
     "LinalgSolveExBackward0": {"LU": COMPOSED, "pivots": COMPOSED},
     "LinalgLuBackward0": {"pivot": GRANTED},
     "LinalgLuFactorExBackward0": {"pivot": GRANTED},
-    "LinalgSolveTriangularBackward0": dict.fromkeys(("self", "A"), "ours has the name of the parameter"),
-    "LinalgSvdBackward0": {
-        "full_matrices": "the shapes of the factors tell",
-        **dict.fromkeys(("U", "Vh"), "ours keeps the full matrices that were asked for"),
-    },
-    "AbsBackward0": {"self": "of singular vectors, whose sign is free"},
+    "LinalgSvdBackward0": {"full_matrices": "the shapes of the factors tell"},
     "AngleBackward0": {"self": NEEDED},
     "LogSigmoidBackward0": {"buffer": "what PyTorch's kernel keeps for its own gradient"},
     "MaxPool2DWithIndicesBackward0": dict.fromkeys(

@@ -612,7 +612,6 @@ DECOMPOSITION = [
     S("T.linalg.qr(a, 'complete')[1].abs()", a=(2, 3), forward=False),
     S("T.linalg.svd(a)[1]", a=(3, 2), forward=False),
     S("T.linalg.svd(a)[0][:, :2].abs()", a=(3, 2), forward=False, second=False),
-    S("T.linalg.svd(a)[2][:2].abs()", a=(2, 4), forward=False, second=False),
     S("T.linalg.matrix_norm(a, 'nuc')", a=(2, 3, 4), names=False, forward=False),
     S("T.linalg.matrix_norm(a, 2, keepdim=True)", a=(2, 3, 4), names=False, forward=False),
     S("T.linalg.matrix_norm(a, -2, dim=(0, 1))", a=(2, 3, 4), names=False, forward=False),

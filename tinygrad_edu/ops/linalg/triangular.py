@@ -15,34 +15,34 @@ _ROWS = 24
 class LinalgSolveTriangular(Op):
     """X with A·X = B, or X·A = B, for a triangle A; its other side is not looked at, nor a diagonal of ones."""
 
-    def forward(A, B, *, upper, left, unitriangular):
+    def forward(self, B, *, upper, left, unitriangular):
         if not left:
             solved = LinalgSolveTriangular.forward(
-                A.swapaxes(-2, -1), B.swapaxes(-2, -1), upper=not upper, left=True, unitriangular=unitriangular
+                self.swapaxes(-2, -1), B.swapaxes(-2, -1), upper=not upper, left=True, unitriangular=unitriangular
             )
             return np.ascontiguousarray(solved.swapaxes(-2, -1))
-        shape = (*np.broadcast_shapes(A.shape[:-2], B.shape[:-2]), *B.shape[-2:])
+        shape = (*np.broadcast_shapes(self.shape[:-2], B.shape[:-2]), *B.shape[-2:])
         out = np.array(np.broadcast_to(B, shape))
         if upper:
             # From the last row to the first it is a lower triangle.
-            _solve_lower(A[..., ::-1, ::-1], out[..., ::-1, :], unitriangular)
+            _solve_lower(self[..., ::-1, ::-1], out[..., ::-1, :], unitriangular)
         else:
-            _solve_lower(A, out, unitriangular)
+            _solve_lower(self, out, unitriangular)
         return out
 
     # dB = A⁻ᵀ·dX,  dA = -dB·Xᵀ, of which the triangle counts
-    def gradients(grad, needs_input_grad, A, result, upper, left, unitriangular):
+    def gradients(grad, needs_input_grad, self, result, upper, left, unitriangular):
         settings = {"upper": not upper, "left": left, "unitriangular": unitriangular}
-        to_b = LinalgSolveTriangular.apply(transpose(A, -2, -1), grad, **settings)
+        to_b = LinalgSolveTriangular.apply(transpose(self, -2, -1), grad, **settings)
         turned = transpose(result, -2, -1)
         to_a = -(to_b @ turned) if left else -(turned @ to_b)
         to_a = triu(to_a, int(unitriangular)) if upper else tril(to_a, -int(unitriangular))
         return [to_a if needs_input_grad[0] else None, to_b if needs_input_grad[1] else None]
 
-    def jvp(A_tangent, B_tangent, A, result, upper, left, unitriangular):
-        part = triu(A_tangent, int(unitriangular)) if upper else tril(A_tangent, -int(unitriangular))
+    def jvp(self_tangent, B_tangent, self, result, upper, left, unitriangular):
+        part = triu(self_tangent, int(unitriangular)) if upper else tril(self_tangent, -int(unitriangular))
         moved = part @ result if left else result @ part
-        return LinalgSolveTriangular.apply(A, B_tangent - moved, upper=upper, left=left, unitriangular=unitriangular)
+        return LinalgSolveTriangular.apply(self, B_tangent - moved, upper=upper, left=left, unitriangular=unitriangular)
 
 
 def _solve_lower(triangle, out, unitriangular):
