@@ -10,7 +10,18 @@ import numpy as np
 
 from ..promotion import ones
 
-__all__ = ["add_rows", "add_slices", "are_small", "choose", "flat_places", "in_blocks", "largest", "sum_at", "sum_kept"]
+__all__ = [
+    "add_rows",
+    "add_slices",
+    "are_small",
+    "choose",
+    "copied",
+    "flat_places",
+    "in_blocks",
+    "largest",
+    "sum_at",
+    "sum_kept",
+]
 
 # So many elements of a few arrays stay in the processor's cache.
 _BLOCK = 32_768
@@ -72,6 +83,11 @@ def sum_kept(array, axis):
     if array.size < 1024 or axis % array.ndim < array.ndim - 1 or array.dtype.char not in "fd" or not 0 < n < 512:
         return np.add.reduce(array, axis=axis, keepdims=True)
     return (array.reshape(-1, n) @ ones(n, array.dtype)).reshape(*array.shape[:-1], 1)
+
+
+def copied(array):
+    """A copy to write into, row after row; also of a number, as which a gradient without dimensions comes."""
+    return np.array(array, order="C")
 
 
 def flat_places(index, dim, size):

@@ -7,7 +7,7 @@ import math
 import numpy as np
 
 from ...tensor import Tensor, wrap
-from ..arrays import add_slices, flat_places
+from ..arrays import add_slices, copied, flat_places
 from ..binding import public
 from ..op import Op, linear
 from ..shapes.shape import axis_of, expand, reshape
@@ -50,7 +50,7 @@ class Scatter(Op):
     without_gradient = ("index",)
 
     def forward(self, src, *, dim, index):
-        out = self.copy()
+        out = copied(self)
         out.reshape(-1)[flat_places(index, dim, out.shape)] = src[tuple(slice(n) for n in index.shape)]
         return out
 
@@ -69,7 +69,7 @@ class ScatterValue(Op, name="ScatterBackward1"):
     without_gradient = ("index",)
 
     def forward(self, *, dim, index, value):
-        out = self.copy()
+        out = copied(self)
         out.reshape(-1)[flat_places(index, dim, out.shape)] = value
         return out
 
@@ -86,7 +86,7 @@ class ScatterAdd(Op):
     without_gradient = ("index",)
 
     def forward(self, src, *, dim, index):
-        out = self.copy()
+        out = copied(self)
         added = src[tuple(slice(n) for n in index.shape)]
         np.add.at(out.reshape(-1), flat_places(index, dim, out.shape).reshape(-1), added.reshape(-1))
         return out
@@ -136,7 +136,7 @@ class IndexAdd(Op):
     without_gradient = ("index",)
 
     def forward(self, source, *, dim, index, alpha=1):
-        out = self.copy()
+        out = copied(self)
         added = source if alpha == 1 else (np.asarray(alpha).astype(source.dtype) * source)
         add_slices(np.atleast_1d(out), dim, index, added)
         return out
@@ -158,7 +158,7 @@ class IndexCopy(Op):
     without_gradient = ("index",)
 
     def forward(self, source, *, dim, index):
-        out = self.copy()
+        out = copied(self)
         np.atleast_1d(out)[(slice(None),) * dim + (index,)] = source
         return out
 
@@ -178,7 +178,7 @@ class IndexFill(Op):
     without_gradient = ("index",)
 
     def forward(self, *, dim, index, value):
-        out = self.copy()
+        out = copied(self)
         np.atleast_1d(out)[(slice(None),) * dim + (index,)] = value
         return out
 

@@ -14,7 +14,7 @@ from ...autograd.inplace import check_inplace
 from ...core.state import quiet, thread
 from ...overrides import overridable
 from ...tensor import Tensor, bind, tensor_method, wrap
-from ..arrays import sum_at
+from ..arrays import copied, sum_at
 from ..binding import public
 from ..creation.copies import copy_, fill_
 from ..creation.factories import fitted
@@ -126,7 +126,7 @@ class IndexPut(Op):
     without_gradient = ("indices",)
 
     def forward(self, values, *, indices, accumulate=False):
-        out = self.copy()
+        out = copied(self)
         if accumulate:
             np.add.at(out, indices, values)
         else:

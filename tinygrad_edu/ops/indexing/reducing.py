@@ -112,6 +112,8 @@ class IndexReduce(Op):
 
 def _along(index, dim, shape):
     """One number for each slice as one for each element."""
+    if not shape:
+        return index.reshape(())
     return np.broadcast_to(index.reshape(-1, *(1,) * (len(shape) - dim - 1)), shape)
 
 
