@@ -423,7 +423,7 @@ def renorm(input, p, dim, maxnorm) -> Tensor:
 
 
 @public(method=False)
-def histogram(input, bins, *, range=None, weight=None, density: bool = False) -> Any:
+def histogram(input, bins=100, *, range=None, weight=None, density: bool = False) -> Any:
     """How many elements are in each bin, and the edges of the bins."""
     edges = bins._data if isinstance(bins, Tensor) else bins
     weights = None if weight is None else weight._data.reshape(-1)
