@@ -361,3 +361,24 @@ def test_every_kind_of_finding_is_on_the_page_of_kinds():
 def test_every_kind_that_a_program_is_held_to_has_a_meaning():
     cases = [*broken.BROKEN, *scripts.SCRIPTS, *unseen.BROKEN, *forum.BROKEN, *threads.BROKEN]
     assert {kind for case in cases for kind in case.kinds.split()} <= set(kinds.KINDS)
+
+
+@pytest.mark.parametrize(
+    ("program", "headline", "said"),
+    [
+        (
+            "import torch\nraise AssertionError('Torch not compiled with CUDA enabled')",
+            "ended with an error before",
+            'device="cpu"',
+        ),
+        (
+            "import torch\nraise ValueError('a mistake of its own')",
+            "ended with an error before",
+            "a mistake of its own",
+        ),
+        ("x = 1", "no backward pass and no optimiser step ran", "0 backward passes"),
+    ],
+)
+def test_a_program_that_shows_nothing_is_told_what_to_do(program, headline, said):
+    report = viz.diagnose(program)
+    assert (headline in report.headline, said in repr(report)) == (True, True), repr(report)

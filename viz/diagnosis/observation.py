@@ -189,6 +189,7 @@ class Part:
     stack: tuple[int, ...] = ()
     eval_line: int | None = None
     repeated: int = 1  # under how many names one module holds it
+    names: list[str] = field(default_factory=list)  # these names, where there are several
     untrained_statistics: int = 0  # calls of a batch norm in evaluation mode with the statistics it was born with
 
 
@@ -327,7 +328,8 @@ class Observation:
         """The line that makes a leaf: of a parameter of the program's own module the one that gives it its name there."""
         if leaf.holder is not None and not self.parts[leaf.holder].library:
             return self.places.where_given(f"self.{leaf.name.rpartition('.')[2]}") or leaf.line
-        return leaf.line
+        made = self.maker(self.values[leaf.values[0]]) if leaf.values else None
+        return leaf.line if made is None or made.line is None or leaf.holder is not None else made.line
 
     def called(self, nrs: Iterable[int]) -> list[str]:
         """The names of leaves, those of one module together where there are many."""

@@ -58,7 +58,7 @@ def fragment(report: Report, staged: Staged | None = None, starter: str = "") ->
     if report.error is not None:
         error = (
             f"<p>It ended with <b>{escape(report.error['type'])}</b>{escape(report.at_error)}: "
-            f"{escape(report.error['message'])}</p>"
+            f"{escape(report.error['message'] + report.advice)}</p>"
         )
     sizes = _sizes(report)
     kinds = ", ".join(GROUPS.values())

@@ -166,6 +166,10 @@ class Places:
         nodes = (node for node in ast.walk(self.tree) if isinstance(node, (ast.FunctionDef, ast.Lambda)))
         return [(node.lineno, node.end_lineno or node.lineno) for node in nodes]
 
+    def hands_on(self, line: int) -> bool:
+        """Whether a line gives again what it reads, as `loss, state = step(batch, state)` does."""
+        return any(first <= line <= last and given & read for first, last, given, read in self._statements)
+
     def where_made(self, kind: str) -> list[int]:
         """The lines that call a class by its name."""
         calls = (node for node in ast.walk(self.tree) if isinstance(node, ast.Call))

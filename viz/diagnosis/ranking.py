@@ -15,7 +15,7 @@ EXPLAINS = {
     "used-twice": {"unused"},
     "dead-relu": {"times-zero"},
     "equal-units": {"times-zero"},
-    "exploding": {"not-finite"},
+    "exploding": {"not-finite", "overflow"},
     "unused-labels": {"zero"},
     "state-not-detached": {"second-backward", "retain-graph", "in-place"},
     "reversed": {"rate-too-large"},

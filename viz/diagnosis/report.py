@@ -20,6 +20,12 @@ SCHEMA = 1
 WIDTH = 100
 
 
+NO_GPU = re.compile(
+    r"not compiled with CUDA|no NVIDIA driver|No CUDA GPUs|not linked with support for mps|deserialize object on a CUDA",
+    re.IGNORECASE,
+)
+
+
 class Report:
     """The findings of one run, the most likely cause first.
 
@@ -118,8 +124,15 @@ class Report:
             ]
         lines += ["", self.looked_at]
         if self.error is not None:
-            lines += [f"It ended with {self.error['type']}{self.at_error}: {self.error['message']}"]
+            lines += [f"It ended with {self.error['type']}{self.at_error}: {self.error['message']}{self.advice}"]
         return "\n".join(lines)
+
+    @property
+    def advice(self) -> str:
+        """What to do about an error that is the machine's; empty for others."""
+        if self.error is not None and NO_GPU.search(self.error["message"]) and self.engine == "torch":
+            return '. This machine has no GPU that PyTorch can use: run the program with device="cpu", or take `.cuda()` out.'
+        return ""
 
     @property
     def concerns_sizes(self) -> bool:
@@ -146,6 +159,14 @@ class Report:
         """The number of findings, in one sentence."""
         if not self.findings:
             ended = " up to its error" if self.error is not None else ""
+            seen = self.observation
+            if not (seen.passes or seen.steps or self._looked_at):
+                if self.error is not None:
+                    return "Nothing could be judged: the program ended with an error before any backward pass."
+                return (
+                    "Nothing could be judged: no backward pass and no optimiser step ran. Give the whole training step, from the forward "
+                    "pass to backward()."
+                )
             return f"Nothing was found{ended}: every parameter that should learn was checked for {len(GROUPS)} kinds of problems."
         sure = sum(finding.certain for finding in self.findings)
         if len(self.findings) == 1:

@@ -813,6 +813,95 @@ for i in range(3):
     opt.zero_grad(); loss.backward(); opt.step()
 """,
     ),
+    Broken(
+        "thread: tower of relu with small hand made weights",
+        4,
+        "vanishing",
+        """
+import torch
+torch.manual_seed(0)
+Ws = []
+for i in range(10):
+    W = torch.rand(12, 12) * 0.02  #!
+    W.requires_grad_()
+    Ws.append(W)
+x = torch.rand(5, 12)
+opt = torch.optim.SGD(Ws, lr=0.1)
+for s in range(3):
+    h = x
+    for W in Ws:
+        h = torch.relu(h @ W)
+    loss = (h.sum() - 1) ** 2
+    opt.zero_grad(); loss.backward(); opt.step()
+""",
+    ),
+    Broken(
+        "thread: recurrent state of an env model kept across episodes",
+        6,
+        "state-not-detached",
+        """
+import torch
+import torch.nn as nn
+torch.manual_seed(0)
+cell, out = nn.LSTMCell(2, 4), nn.Linear(4, 2)
+opt = torch.optim.Adam([*cell.parameters(), *out.parameters()])
+def rollout(state):
+    h, c = state
+    loss = 0
+    for t in range(3):
+        h, c = cell(torch.randn(5, 2), (h, c))
+        loss = loss + out(h).pow(2).mean()
+    return loss, (h, c)
+state = (torch.zeros(5, 4), torch.zeros(5, 4))
+for ep in range(3):
+    loss, state = rollout(state)  #!
+    opt.zero_grad()
+    loss.backward()
+    opt.step()
+""",
+    ),
+    Broken(
+        "thread: tied by accident: copies a layer reference in init",
+        7,
+        "used-twice",
+        """
+import torch
+import torch.nn as nn
+torch.manual_seed(0)
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.enc1 = nn.Linear(4, 4)
+        self.enc2 = self.enc1  #!
+        self.out = nn.Linear(8, 1)
+    def forward(self, a, b):
+        return self.out(torch.cat([torch.relu(self.enc1(a)), torch.relu(self.enc2(b))], 1))
+net = Net()
+opt = torch.optim.SGD(net.parameters(), lr=0.1)
+a, b = torch.randn(8, 4), torch.randn(8, 4)
+for i in range(3):
+    loss = (net(a, b) - 1).pow(2).mean()
+    opt.zero_grad(); loss.backward(); opt.step()
+""",
+    ),
+    Broken(
+        "thread: unrolled optimisation with too large inner rate",
+        4,
+        "exploding",
+        """
+import torch
+torch.manual_seed(0)
+A = torch.diag(torch.tensor([1.0, 5.0, 9.0]))
+x0 = torch.ones(3, requires_grad=True)
+opt = torch.optim.SGD([x0], lr=1e-30)
+for outer in range(2):
+    x = x0
+    for k in range(20):
+        x = x - 1.0 * (A @ x)  #!
+    loss = x.pow(2).sum()
+    opt.zero_grad(); loss.backward(); opt.step()
+""",
+    ),
 ]
 
 HEALTHY = [

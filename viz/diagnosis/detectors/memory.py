@@ -82,7 +82,8 @@ def _in_loop(seen: Observation, op: Ran, stack: tuple[int, ...], names: list[str
     named = [
         line for line in inside if any(re.search(rf"\b{re.escape(name)}\b", seen.places.code(line)) for name in names)
     ]
-    return named[0] if named else op.line
+    handed_on = [line for line in inside if seen.places.hands_on(line)]
+    return next(iter((*named, *handed_on)), op.line)
 
 
 def _same(seen: Observation, maker: Ran, op: Ran) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import re
 from collections.abc import Iterator
 
 from viz.diagnosis.finding import Finding, listed, number
@@ -301,7 +302,10 @@ def _repeated(seen: Observation) -> Iterator[Finding]:
         if holder is not None and not seen.places.repeats(line):
             added = seen.places.where_called(f"self.{holder.path.rpartition('.')[2]}", "append")
             line = added if seen.places.loops(added) else line
-        if not (seen.places.repeats(line) or seen.places.loops(line)):
+        numbered = len({re.sub(r"\d+", "", name) for name in part.names}) == 1 and not part.names[0].isdigit()
+        if numbered and not (seen.places.repeats(line) or seen.places.loops(line)):
+            line = seen.places.where_given(f"self.{part.names[-1]}") or line
+        elif not (seen.places.repeats(line) or seen.places.loops(line)):
             continue  # one by one, and by name: weights are shared on purpose
         code = seen.places.code(line)
         yield Finding(

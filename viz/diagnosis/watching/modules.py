@@ -62,6 +62,8 @@ class Modules:
                 for child in module.children():
                     inner = seen.parts[self.part(child)]
                     inner.repeated = max(inner.repeated, sum(child is one for one in names))
+                    if inner.repeated > 1 and not inner.names:
+                        inner.names = [own for own, one in module._modules.items() if one is child]
                     if part.nr not in inner.parents:
                         inner.parents.append(part.nr)
                 for attribute, kept in list(vars(module).items()):
