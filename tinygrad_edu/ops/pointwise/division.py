@@ -35,7 +35,12 @@ class Div(Op):
     def grad_other(grad, self, other):
         return -grad * ((self / other) / other)
 
-    jvp = elementwise
+    # The sum of both rules would be inf - inf where the divisor is 0.
+    def jvp(tangent, other_tangent, other, result):
+        if other_tangent is None:
+            return tangent / other
+        moved = other_tangent * result
+        return (-moved if tangent is None else tangent - moved) / other
 
 
 class DivRounded(Op, name="DivBackward2"):
