@@ -168,7 +168,12 @@ class Places:
 
     def hands_on(self, line: int) -> bool:
         """Whether a line gives again what it reads, as `loss, state = step(batch, state)` does."""
-        return any(first <= line <= last and given & read for first, last, given, read in self._statements)
+        for node in ast.walk(self.tree):
+            if isinstance(node, ast.Assign) and node.lineno <= line <= (node.end_lineno or node.lineno):
+                given = {name for target in node.targets for name in _given(target)}
+                if given & _read(node.value):
+                    return True
+        return False
 
     def where_made(self, kind: str) -> list[int]:
         """The lines that call a class by its name."""

@@ -902,6 +902,38 @@ for outer in range(2):
     opt.zero_grad(); loss.backward(); opt.step()
 """,
     ),
+    Broken(
+        "thread: rnn agent keeps hidden in self",
+        6,
+        "state-not-detached",
+        """
+import torch
+import torch.nn as nn
+torch.manual_seed(0)
+class Agent(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.cell = nn.GRUCell(3, 6)
+        self.pi = nn.Linear(6, 2)
+        self.h = torch.zeros(1, 6)
+    def act(self, s):
+        self.h = self.cell(s, self.h)  #!
+        return torch.log_softmax(self.pi(self.h), -1)
+agent = Agent()
+opt = torch.optim.Adam(agent.parameters(), lr=1e-3)
+try:
+    for ep in range(3):
+        total = 0
+        for t in range(4):
+            lp = agent.act(torch.randn(1, 3))
+            total = total - lp[0, 0] * 1.0
+        opt.zero_grad()
+        total.backward()
+        opt.step()
+except RuntimeError as e:
+    print(e)
+""",
+    ),
 ]
 
 HEALTHY = [
