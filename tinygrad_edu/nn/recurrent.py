@@ -327,17 +327,16 @@ class GRU(RNNBase):
 
 
 class RNNCellBase(Module):
-    """What RNNCell, LSTMCell and GRUCell share."""
+    """What RNNCell, LSTMCell and GRUCell share; `num_chunks` is how many gates a step has."""
 
-    _gates = 1
     _mode = ""
 
     def __init__(
-        self, input_size: int, hidden_size: int, bias: bool = True, device: Any = None, dtype: Any = None
+        self, input_size: int, hidden_size: int, bias: bool, num_chunks: int, device: Any = None, dtype: Any = None
     ) -> None:
         super().__init__()
         self.input_size, self.hidden_size, self.bias = input_size, hidden_size, bias
-        rows = self._gates * hidden_size
+        rows = num_chunks * hidden_size
         weights = {"weight_ih": (rows, input_size), "weight_hh": (rows, hidden_size)}
         add_parameters(self, device, dtype, **weights, bias_ih=rows if bias else None, bias_hh=rows if bias else None)
         self.reset_parameters()
@@ -393,7 +392,7 @@ class RNNCell(RNNCellBase):
         device: Any = None,
         dtype: Any = None,
     ) -> None:
-        super().__init__(input_size, hidden_size, bias, device, dtype)
+        super().__init__(input_size, hidden_size, bias, 1, device, dtype)
         self.nonlinearity = nonlinearity
 
     def forward(self, input: Tensor, hx: Any = None) -> Any:
@@ -411,8 +410,12 @@ class LSTMCell(RNNCellBase):
     (tinygrad_edu.Size([2, 5]), tinygrad_edu.Size([2, 5]))
     """
 
-    _gates = 4
     _mode = "LSTM"
+
+    def __init__(
+        self, input_size: int, hidden_size: int, bias: bool = True, device: Any = None, dtype: Any = None
+    ) -> None:
+        super().__init__(input_size, hidden_size, bias, 4, device, dtype)
 
 
 class GRUCell(RNNCellBase):
@@ -423,5 +426,9 @@ class GRUCell(RNNCellBase):
     tinygrad_edu.Size([2, 5])
     """
 
-    _gates = 3
     _mode = "GRU"
+
+    def __init__(
+        self, input_size: int, hidden_size: int, bias: bool = True, device: Any = None, dtype: Any = None
+    ) -> None:
+        super().__init__(input_size, hidden_size, bias, 3, device, dtype)
