@@ -48,7 +48,7 @@ def test_beside_any_other_widget_the_wrong_line_is_marked_and_no_line_is_cut(des
     opened.cell(0)
     lesson = opened.page.locator(".tgv-mistake")
     expect(lesson.locator(".tgv-wrong-line")).not_to_have_css("background-color", "rgba(0, 0, 0, 0)")
-    lesson.get_by_role("button", name="make the leaf as it is to be").click()
+    lesson.get_by_role("button", name="make the leaf with its final dtype").click()
     expect(lesson.locator(".tgv-new-line").first).not_to_have_css("background-color", "rgba(0, 0, 0, 0)")
     code = lesson.locator(".tgv-mistake-program")
     eventually(lambda: code.evaluate("code => code.scrollWidth <= code.clientWidth"), True)

@@ -86,7 +86,7 @@ def test_what_nbgrader_releases_is_what_we_release_and_an_answer_that_is_a_value
     ours = students_version(json.loads(given.read_text()))["cells"]
     sources = [["".join(cell["source"]) for cell in cells] for cells in (theirs, ours)]
     assert sources[0] == sources[1]
-    (values,) = [source for source in sources[0] if source.startswith("# Put True or False")]
+    (values,) = [source for source in sources[0] if source.startswith("# Replace each None with True or False")]
     assert "None" in values
     assert "raise" not in values
 

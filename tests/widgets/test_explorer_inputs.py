@@ -51,7 +51,7 @@ def test_it_is_explored_and_every_toggle_of_a_line_answers(name):
 @pytest.mark.parametrize("program", ["", "# nothing yet", "a = 1\nb = a + 2"])
 def test_without_a_tensor_a_sentence_says_how_to_begin(program):
     sides = viz.explore(program).result["sides"]
-    assert ["Begin with one" in side["missing"] for side in sides] == [True, True]
+    assert ["Start with one" in side["missing"] for side in sides] == [True, True]
 
 
 @pytest.mark.parametrize(

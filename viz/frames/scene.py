@@ -14,7 +14,7 @@ from viz.frames.director import VIEWS, Director
 from viz.frames.stage import shown_moves, translated
 from viz.picture import layout as layouts
 from viz.picture import shapes, svg
-from viz.picture.fit import ROOMS, Choice, Fitter, Placed, Room, fullest, lay_out
+from viz.picture.fit import POCKET, ROOMS, Choice, Fitter, Placed, Room, fullest, lay_out
 from viz.picture.fold import Folding
 from viz.picture.kept import Drawn, Kept
 from viz.picture.network import has_modules
@@ -43,7 +43,8 @@ def scene(
 
     A view has one picture for each of the rooms that needs another: `svg` and `patches` are those of the first, `others`
     has the rest. `rank` says how little of the graph a picture tells (0: all there is), `least` is the size of its
-    smallest letters, `width` and `height` are its own, in pixels.
+    smallest letters, `width` and `height` are its own, in pixels. `widest` is the width of the widest stage that a picture
+    for phones is for.
 
     Args:
         recording: what to show.
@@ -68,13 +69,18 @@ def scene(
     for view in views:
         texts = kept.rooms(graph, view, director.stages[view].rooms)
         found: dict[Choice, Placed] = {}
+        meant: dict[Choice, set[Room]] = {}  # the rooms that a picture is for
         fitter = Fitter(graph, functools.partial(_drawing, director, view, texts))
         for room in rooms:
             placed = fitter.fit(room, kept.choices.get((view, room)))
             kept.choices[view, room] = placed.choice
             found[placed.choice] = placed
+            meant.setdefault(placed.choice, set()).add(room)
             foldings[tuple(placed.folding.folds)] = placed.folding
         first, *others = (_picture(director, view, one, f"{identity}{view[0]}", theme, kept) for one in found.values())
+        for picture, choice in zip(others, list(found)[1:], strict=True):
+            if meant[choice] == {POCKET}:
+                picture["widest"] = POCKET.width + POCKET.width // 4
         pictures[view] = {**first, "others": others} if others else first
         common[view] = set.intersection(*(placed.drawing.keys for placed in found.values()))
         drawn[view] = set().union(*(placed.drawing.keys for placed in found.values()))

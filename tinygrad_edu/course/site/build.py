@@ -33,8 +33,8 @@ _STILL = 'class="tgv-fallback"'  # how `viz` marks the still that it shows in fr
 _LIST = ".tinygrad-edu-site"  # in a site, the names of its files
 
 # Run after a lesson: what a widget would ask Python for later, a page must hold now. Each fix of a mistake is such, and so
-# is the view of an explorer that nobody looked at, and its picture on a phone. What a widget sends between two cells is written down by nobody, so each
-# says once more what it holds.
+# is the view of an explorer that nobody looked at, and its picture on a phone. What a widget sends between two cells is written
+# down by nobody, so each says once more what it holds.
 _LATER = """
 import sys
 if "ipywidgets" in sys.modules:

@@ -18,9 +18,10 @@ export function lettersOf(picture, width, height) {
   return (picture.least ?? READABLE) * Math.min(LARGEST, width / picture.width, height / picture.height);
 }
 
-/** Of the pictures that Python has drawn of a view, the one that tells most of those that can be read at this size. */
+/** Of the pictures that Python has drawn of a view, the one that tells most of those that can be read at this size. What was folded
+ * for a phone is for a phone: on a wide stage that is low, the whole graph is panned. */
 export function fittest(view, width, height) {
-  const pictures = [view, ...(view.others ?? [])];
+  const pictures = [view, ...(view.others ?? []).filter((picture) => width <= (picture.widest ?? Infinity))];
   const letters = (picture) => lettersOf(picture, width, height);
   const readable = pictures.filter((picture) => letters(picture) >= READABLE - 0.05);
   if (!readable.length) return pictures.reduce((best, one) => (letters(one) > letters(best) ? one : best));
