@@ -155,7 +155,7 @@ def test_doctor_finds_what_is_installed_and_cannot_be_loaded(tmp_path: Path) -> 
     assert re.search(f"^note +torch{broken}torch; without it", done.stdout, re.MULTILINE), done.stdout
 
 
-def test_doctor_finds_a_module_of_the_learners_own_that_hides_one_of_ours(
+def test_doctor_finds_a_module_of_the_learners_own_that_hides_a_package(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The notebooks' folder comes first on Python's path: `import viz` there would find the learner's file."""
@@ -163,9 +163,13 @@ def test_doctor_finds_a_module_of_the_learners_own_that_hides_one_of_ours(
     lesson.mkdir(parents=True)
     (tmp_path / "tinygrad_edu").mkdir()  # a folder without modules hides nothing
     (lesson / "viz.py").write_text("colours = ['red']\n")
+    (lesson / "torch.py").write_text("light = True\n")
     monkeypatch.chdir(tmp_path)
     done = call("doctor")
     assert done.returncode == 1
+    assert re.search(r"^note +torch +\S+torch.py hides the installed package 'torch'", done.stdout, re.MULTILINE), (
+        done.stdout
+    )
     assert re.search(r"^MISS +viz +\S+viz.py hides this course's own", done.stdout, re.MULTILINE), done.stdout
     assert re.search(r"^ok +tinygrad_edu", done.stdout, re.MULTILINE), done.stdout
 

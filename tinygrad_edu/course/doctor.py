@@ -65,6 +65,8 @@ def _package(name: str) -> Finding:
         version = metadata.version(name)
     except metadata.PackageNotFoundError:
         return Finding(name, False, f"not installed: {INSTALL_COURSE}")
+    if own := _hiding(name):
+        return Finding(name, False, f"{own} hides the installed package {name!r}: give it another name")
     try:
         import_module(name)
     except Exception as error:  # a library in C may also be missing what it links to, or be built for another NumPy
@@ -73,24 +75,33 @@ def _package(name: str) -> Finding:
 
 
 def _ours(name: str) -> Finding:
-    """Whether a notebook that imports `name` gets this installation's: a learner's own `viz.py` would hide it silently."""
-    for folder in _where_notebooks_run():
-        found = PathFinder.find_spec(name, [str(folder)])
-        origin = Path(found.origin).resolve() if found and found.origin else None
-        if origin and not origin.is_relative_to(HOME / name):
-            hidden = origin.parent if origin.name == "__init__.py" else origin
-            return Finding(name, False, f"{hidden} hides this course's own package {name!r}: give it another name")
+    """Whether a notebook that imports `name` gets this installation's."""
+    if own := _hiding(name):
+        return Finding(name, False, f"{own} hides this course's own package {name!r}: give it another name")
     return Finding(name, True, str(HOME / name))
 
 
-def _where_notebooks_run() -> Iterable[Path]:
-    """The folders whose modules come first in a notebook: this one, and those of the working copy; then Python's own."""
+def _hiding(name: str) -> Path | None:
+    """What a notebook would import as `name` in the place of the package: a learner's own `viz.py` hides it silently."""
+    later = (
+        [Path(place) for place in sys.path if place] if name in PACKAGES else []
+    )  # there is no other package of our name
+    for folder in (*_folders_of_notebooks(), *later):
+        found = PathFinder.find_spec(name, [str(folder)])
+        origin = Path(found.origin).resolve() if found and found.origin else None
+        if origin and not origin.is_relative_to(HOME / name):
+            return origin.parent if origin.name == "__init__.py" else origin
+    return None
+
+
+def _folders_of_notebooks() -> Iterable[Path]:
+    """The folders whose modules come first in a notebook: this one, and those of the working copy."""
     from .lab import DEFAULT_DIR
 
     here = Path.cwd()
     copy = here / DEFAULT_DIR
     lessons = sorted(folder for folder in copy.iterdir() if folder.is_dir()) if copy.is_dir() else []
-    return [here, copy, *lessons, *(Path(place) for place in sys.path if place)]
+    return [here, copy, *lessons]
 
 
 def _widgets() -> Iterator[Finding]:

@@ -296,6 +296,29 @@ def _rows_and_width(embeddings: Tensor) -> tuple[int, int]:
     return rows, width
 
 
+def _make_rows(
+    module: Embedding | EmbeddingBag,
+    weight: Tensor | None,
+    learns: bool,
+    padding_idx: int | None,
+    device: Any,
+    dtype: Any,
+) -> None:
+    """Give `module` its rows, drawn or given; a padding counted from the end becomes one from the start."""
+    count, width = module.num_embeddings, module.embedding_dim
+    if padding_idx is not None and not -count <= padding_idx < count:
+        name = "Padding_idx" if isinstance(module, Embedding) else "padding_idx"
+        raise AssertionError(f"{name} must be within num_embeddings")
+    module.padding_idx = padding_idx + count if padding_idx is not None and padding_idx < 0 else padding_idx
+    if weight is None:
+        add_parameters(module, device, dtype, weight=(count, width))
+        module.reset_parameters()
+        return
+    if list(weight.shape) != [count, width]:
+        raise AssertionError("Shape of weight does not match num_embeddings and embedding_dim")
+    module.weight = Parameter(weight, requires_grad=learns)
+
+
 def _draw_rows(module: Embedding | EmbeddingBag) -> None:
     init.normal_(module.weight)
     if module.padding_idx is not None:
@@ -337,17 +360,8 @@ class Embedding(Module):
             scale_grad_by_freq,
             False,
         )
-        if padding_idx is not None and not -num_embeddings <= padding_idx < num_embeddings:
-            raise AssertionError("Padding_idx must be within num_embeddings")
         self.num_embeddings, self.embedding_dim = num_embeddings, embedding_dim
-        self.padding_idx = padding_idx + num_embeddings if padding_idx is not None and padding_idx < 0 else padding_idx
-        if _weight is not None:
-            if list(_weight.shape) != [num_embeddings, embedding_dim]:
-                raise AssertionError("Shape of weight does not match num_embeddings and embedding_dim")
-            self.weight = Parameter(_weight, requires_grad=not _freeze)
-            return
-        add_parameters(self, device, dtype, weight=(num_embeddings, embedding_dim))
-        self.reset_parameters()
+        _make_rows(self, _weight, not _freeze, padding_idx, device, dtype)
 
     def reset_parameters(self) -> None:
         """Draw the rows anew; that of the padding is 0."""
@@ -421,16 +435,7 @@ class EmbeddingBag(Module):
             raise NotImplementedError("EmbeddingBag with max_norm, scale_grad_by_freq or sparse is not built.")
         self.num_embeddings, self.embedding_dim, self.mode = num_embeddings, embedding_dim, mode
         self.include_last_offset = include_last_offset
-        if padding_idx is not None and not -num_embeddings <= padding_idx < num_embeddings:
-            raise AssertionError("padding_idx must be within num_embeddings")
-        self.padding_idx = padding_idx + num_embeddings if padding_idx is not None and padding_idx < 0 else padding_idx
-        if _weight is not None:
-            if list(_weight.shape) != [num_embeddings, embedding_dim]:
-                raise AssertionError("Shape of weight does not match num_embeddings and embedding_dim")
-            self.weight = Parameter(_weight)
-            return
-        add_parameters(self, device, dtype, weight=(num_embeddings, embedding_dim))
-        self.reset_parameters()
+        _make_rows(self, _weight, True, padding_idx, device, dtype)
 
     def reset_parameters(self) -> None:
         """Draw the rows anew; that of the padding is 0."""

@@ -209,9 +209,13 @@ def _averages(n, m, dtype):
 def _window_arguments(name, input, kernel_size, stride, padding):
     if input.ndim not in (3, 4):
         raise RuntimeError(f"{name}: Expected 3D or 4D input (batch of images), but got {list(input.shape)}")
-    kernel = as_tuple(kernel_size, 2)
-    stride = kernel if stride is None or (isinstance(stride, tuple) and not stride) else as_tuple(stride, 2)
-    padding = as_tuple(padding, 2)
+    return window_of(name, 2, kernel_size, stride, padding)
+
+
+def window_of(name, dims, kernel_size, stride, padding):
+    """The window's sizes, its steps (a window's size by default) and the padding, along each of `dims` dimensions."""
+    kernel, padding = as_tuple(kernel_size, dims), as_tuple(padding, dims)
+    stride = kernel if stride is None or (isinstance(stride, tuple) and not stride) else as_tuple(stride, dims)
     for s in stride:
         if s < 1:
             raise RuntimeError(f"{name}: stride must be greater than zero, but got {s}")

@@ -13,7 +13,7 @@ from ..indexing.gather import put_along, take_along
 from ..op import Op, linear
 from ..shapes.shape import reshape, squeeze, unsqueeze
 from .convolution import as_tuple
-from .pooling import _count
+from .pooling import _count, window_of
 from .resampling import Resample, Spread, Taps, told
 
 _NN, _BOTH = (nn_functions,), (functions, nn_functions)
@@ -114,14 +114,7 @@ def _out_of_room(sizes, counts):
 def _arguments(name, input, kernel_size, stride, padding):
     if input.ndim not in (4, 5):
         raise RuntimeError(f"{name}: Expected 4D or 5D (batch mode) tensor for input, but got: {list(input.shape)}")
-    kernel, padding = as_tuple(kernel_size, 3), as_tuple(padding, 3)
-    stride = kernel if stride is None or stride == () else as_tuple(stride, 3)
-    for p, k in zip(padding, kernel, strict=True):
-        if p > k // 2:
-            raise RuntimeError(
-                f"pad should be at most half of effective kernel size, but got pad={p}, kernel_size={k} and dilation=1"
-            )
-    return kernel, stride, padding
+    return window_of(name, 3, kernel_size, stride, padding)
 
 
 @public(where=_BOTH, method=False)
