@@ -110,8 +110,6 @@ UNTOLD = {
     "T.cov(a, fweights=i, aweights=w)": {"i", "w"},
     "F.embedding_bag(i, a)": {"i"},
     "F.embedding_bag(i, a, o, mode='sum')": {"o"},
-    # The nearest pixel is the same for small moves: nothing of a place is left in what is read there.
-    **{row.code: {"g"} for row in SAMPLES if "grid_sample" in row.code and "nearest" in row.code},
 }
 FLOATS = [row for row in SAMPLES if row not in RANDOM and any(i.grad for i in row.inputs.values())]
 

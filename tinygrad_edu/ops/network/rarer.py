@@ -15,6 +15,7 @@ from ..pointwise.arithmetic import abs
 from ..pointwise.clamp import clamp_min, minimum
 from ..pointwise.exponential import exp
 from ..pointwise.powers import pow
+from ..pointwise.rounding import sign
 from ..reductions.reduce import mean, sum
 from ..shapes.joining import pad, stack
 from ..shapes.shape import reshape, unsqueeze
@@ -396,7 +397,11 @@ def grid_sample(input: Tensor, grid, mode: str = "bilinear", padding_mode: str =
         return where(wrap(inside[:, None]), shown, 0.0)
 
     if mode == "nearest":
-        return read(np.rint(x._data).astype(np.int64), np.rint(y._data).astype(np.int64))
+        # The places get a gradient of 0, as in PyTorch: a small move reads the same pixel.
+        no_slope = unsqueeze((sign(x) + sign(y)) * 0.0, 1)
+        # One pixel outside is outside: infinity is no whole number.
+        column, row = (np.rint(np.clip(at._data, -1, n)).astype(np.int64) for at, n in ((x, width), (y, height)))
+        return read(column, row) + no_slope
     left, top = np.floor(x._data).astype(np.int64), np.floor(y._data).astype(np.int64)
     across, down = (unsqueeze(a - wrap(b.astype(a._data.dtype)), 1) for a, b in ((x, left), (y, top)))
     if mode == "bicubic":
