@@ -61,6 +61,12 @@ PAIRS = {
     "Normal": lambda E, x: (E.distributions.Normal(x[0], x[1].exp()), E.distributions.Normal(0.5, 2.0)),
     "Categorical": lambda E, x: (E.distributions.Categorical(logits=x[0]), E.distributions.Categorical(x[1].exp())),
     "Bernoulli": lambda E, x: (E.distributions.Bernoulli(x[0].sigmoid()), E.distributions.Bernoulli(logits=x[1])),
+    "Uniform": lambda E, x: (E.distributions.Uniform(x[0] - 3, x[0] + 3), E.distributions.Uniform(x[1] - 9, x[1] + 9)),
+    "HalfNormal": lambda E, x: (E.distributions.HalfNormal(x[0].exp()), E.distributions.HalfNormal(x[1].exp())),
+    "Cauchy": lambda E, x: (E.distributions.Cauchy(x[0], x[1].exp()), E.distributions.Cauchy(0.5, 2.0)),
+    "Gumbel": lambda E, x: (E.distributions.Gumbel(x[0], x[1].exp()), E.distributions.Gumbel(0.5, 2.0)),
+    "Geometric": lambda E, x: (E.distributions.Geometric(x[0].sigmoid()), E.distributions.Geometric(logits=x[1])),
+    "Binomial": lambda E, x: (E.distributions.Binomial(5, x[0].sigmoid()), E.distributions.Binomial(5, logits=x[1])),
 }
 
 
@@ -75,6 +81,31 @@ def test_divergences_and_their_gradients_are_those_of_pytorch(pair: Any) -> None
     (a, da), (b, db) = program(T), program(torch)
     assert a == pytest.approx(b, rel=1e-5)
     np.testing.assert_allclose(da, db, rtol=1e-4, atol=1e-6)
+
+
+def test_a_divergence_is_infinite_where_the_other_never_comes() -> None:
+    def program(E: Any) -> Any:
+        d, kl = E.distributions, E.distributions.kl_divergence
+        coins = E.tensor([0.0, 0.5, 1.0])
+        each = coins.repeat_interleave(3), coins.repeat(3)
+        return [
+            kl(*map(d.Bernoulli, each)).tolist(),
+            kl(d.Categorical(E.tensor([[0.0, 1.0]] * 2)), d.Categorical(E.tensor([[0.5, 0.5], [1.0, 0.0]]))).tolist(),
+            kl(d.Uniform(E.tensor([0.0, 2.0]), 3.0), d.Uniform(1.0, E.tensor([4.0, 4.0]))).tolist(),
+        ]
+
+    for ours, theirs in zip(program(T), program(torch), strict=True):
+        np.testing.assert_allclose(ours, theirs, rtol=1e-5)
+
+
+def test_a_rule_for_a_derived_class_comes_before_the_rule_of_its_base() -> None:
+    def program(E: Any) -> str:
+        Normal = E.distributions.Normal
+        derived = type("Derived", (Normal,), {})
+        E.distributions.register_kl(derived, Normal)(lambda p, q: "derived")
+        return str(E.distributions.kl_divergence(derived(0.0, 1.0), Normal(0.0, 1.0)))
+
+    assert program(T) == program(torch) == "derived"
 
 
 def test_what_has_no_answer_is_refused() -> None:

@@ -12,7 +12,7 @@ from ..autograd.grad_mode import enable_grad
 from ..ops import functions as F
 from ..ops import nn_functions
 from ..tensor import Tensor, wrap
-from . import _together
+from .distribution import together
 
 __all__ = ["broadcast_all", "clamp_probs", "euler_constant", "lazy_property", "logits_to_probs", "probs_to_logits"]
 
@@ -29,7 +29,7 @@ def broadcast_all(*values: Any) -> Any:
         raise ValueError(
             "Input arguments must all be instances of Number, torch.Tensor or objects implementing __torch_function__."
         )
-    return tuple(_together(*values))
+    return tuple(together(*values))
 
 
 def clamp_probs(probs: Tensor) -> Tensor:

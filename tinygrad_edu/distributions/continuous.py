@@ -1,4 +1,4 @@
-"""More distributions: what is drawn, and how likely it was. The line of `log_prob` is the formula."""
+"""More distributions of real numbers. The line of `log_prob` is the formula."""
 
 from __future__ import annotations
 
@@ -12,89 +12,25 @@ from ..ops import functions as F
 from ..ops import linalg_functions
 from ..ops.creation.factories import as_tensor
 from ..tensor import Size, Tensor, wrap
-from . import Bernoulli, Categorical, Distribution, Normal, _together, constraints, draws, kl_divergence, kl_rules
+from . import constraints, draws
+from .basic import Normal
+from .distribution import Distribution, even, positive, together
 
 __all__ = [
-    "Beta", "Binomial", "Chi2", "Dirichlet", "Exponential", "Gamma", "Geometric", "Gumbel", "HalfNormal", "Independent", "Laplace",
-    "LogNormal", "Multinomial", "MultivariateNormal", "OneHotCategorical", "Poisson", "StudentT",
-]  # fmt: skip
-
-
-def _positive(name: str, **parameters: Tensor) -> None:
-    for key, value in parameters.items():
-        if not (value._data > 0).all():
-            raise ValueError(
-                f"Expected parameter {key} of distribution {name} to satisfy the constraint GreaterThan(0)"
-            )
-
-
-def _even(shape: Any, kind: Any) -> Any:
-    """Numbers spread evenly over (0, 1)."""
-    return wrap(np.maximum(random.source(None).uniform(tuple(shape), kind), np.finfo(kind).tiny))
-
-
-class Independent(Distribution):
-    """The last dimensions of the batch of a distribution as one event: their log_probs are added."""
-
-    def __init__(
-        self, base_distribution: Any, reinterpreted_batch_ndims: int, validate_args: bool | None = None
-    ) -> None:
-        count = reinterpreted_batch_ndims
-        shape = tuple(base_distribution.batch_shape)
-        if count > len(shape):
-            raise ValueError(
-                f"Expected reinterpreted_batch_ndims <= len(base_distribution.batch_shape), actual {count} vs {len(shape)}"
-            )
-        self.base_dist, self.reinterpreted_batch_ndims = base_distribution, count
-        super().__init__(shape[: len(shape) - count])
-        self.event_shape = Size((*shape[len(shape) - count :], *base_distribution.event_shape))
-        self.has_rsample = base_distribution.has_rsample
-
-    @property
-    def support(self) -> Any:
-        """That of the base, at all places of an event."""
-        inner = self.base_dist.support
-        return (
-            constraints.independent(inner, self.reinterpreted_batch_ndims) if self.reinterpreted_batch_ndims else inner
-        )
-
-    def expand(self, batch_shape: Any, _instance: Any = None) -> Independent:
-        """The base expanded to another batch."""
-        own = self.event_shape[: self.reinterpreted_batch_ndims]
-        return Independent(self.base_dist.expand((*batch_shape, *own)), self.reinterpreted_batch_ndims)
-
-    def _drawn(self, shape: tuple[int, ...]) -> Any:
-        return self.base_dist._drawn((*shape, *self.base_dist.batch_shape[len(self.batch_shape) :]))
-
-    @property
-    def mode(self) -> Any:
-        """That of each."""
-        return self.base_dist.mode
-
-    @property
-    def mean(self) -> Any:
-        """That of the base."""
-        return self.base_dist.mean
-
-    @property
-    def variance(self) -> Any:
-        """That of the base."""
-        return self.base_dist.variance
-
-    def _added(self, value: Any) -> Any:
-        n = self.reinterpreted_batch_ndims
-        return value.sum(tuple(range(-n, 0))) if n else value
-
-    def log_prob(self, value: Any) -> Any:
-        """The sum of those of the base."""
-        return self._added(self.base_dist.log_prob(value))
-
-    def entropy(self) -> Any:
-        """The sum of those of the base."""
-        return self._added(self.base_dist.entropy())
-
-    def __repr__(self) -> str:
-        return f"Independent({self.base_dist}, {self.reinterpreted_batch_ndims})"
+    "Beta",
+    "Cauchy",
+    "Chi2",
+    "Dirichlet",
+    "Exponential",
+    "Gamma",
+    "Gumbel",
+    "HalfCauchy",
+    "HalfNormal",
+    "Laplace",
+    "LogNormal",
+    "MultivariateNormal",
+    "StudentT",
+]
 
 
 class MultivariateNormal(Distribution):
@@ -242,8 +178,8 @@ class HalfNormal(Half):
     _parameters: tuple[str, ...] = ()
 
     def __init__(self, scale: Any, validate_args: bool | None = None) -> None:
-        (self.scale,) = _together(scale)
-        _positive("HalfNormal", scale=self.scale)
+        (self.scale,) = together(scale)
+        positive("HalfNormal", scale=self.scale)
         super().__init__(self.scale.shape)
         self._base = Normal(self.scale * 0, self.scale)
 
@@ -263,6 +199,53 @@ class HalfNormal(Half):
         return self.scale.pow(2) * (1 - 2 / math.pi)
 
 
+class Cauchy(Distribution):
+    """The ratio of two normal numbers: it has no mean."""
+
+    support: Any = constraints.real
+
+    has_rsample = True
+    _parameters = ("loc", "scale")
+
+    def __init__(self, loc: Any, scale: Any, validate_args: bool | None = None) -> None:
+        self.loc, self.scale = together(loc, scale)
+        super().__init__(self.loc.shape)
+
+    @property
+    def mean(self) -> Any:
+        """nan: there is none."""
+        return math.nan * self.loc
+
+    variance = mean
+    mode = property(lambda self: self.loc)
+
+    def _drawn(self, shape: tuple[int, ...]) -> Any:
+        return self.loc + wrap(np.zeros(shape, self.loc._data.dtype)).cauchy_() * self.scale
+
+    def log_prob(self, value: Any) -> Any:
+        """-ln π - ln scale - ln(1 + y²)"""
+        return -math.log(math.pi) - self.scale.log() - (((value - self.loc) / self.scale) ** 2).log1p()
+
+    def cdf(self, value: Any) -> Any:
+        """atan(y)/π + ½"""
+        return ((value - self.loc) / self.scale).atan() / math.pi + 0.5
+
+    def entropy(self) -> Any:
+        """ln 4π + ln scale"""
+        return math.log(4 * math.pi) + self.scale.log()
+
+
+class HalfCauchy(Half):
+    """How far a Cauchy number is from 0."""
+
+    support: Any = constraints.nonnegative
+
+    def __init__(self, scale: Any, validate_args: bool | None = None) -> None:
+        self._base = Cauchy(0, scale)
+        self.scale = self._base.scale
+        super().__init__(self.scale.shape)
+
+
 class Exponential(Distribution):
     """The wait for what happens `rate` times in a unit of time."""
 
@@ -272,8 +255,8 @@ class Exponential(Distribution):
     _parameters = ("rate",)
 
     def __init__(self, rate: Any, validate_args: bool | None = None) -> None:
-        (self.rate,) = _together(rate)
-        _positive("Exponential", rate=self.rate)
+        (self.rate,) = together(rate)
+        positive("Exponential", rate=self.rate)
         super().__init__(self.rate.shape)
 
     @property
@@ -320,8 +303,8 @@ class Laplace(Distribution):
     _parameters = ("loc", "scale")
 
     def __init__(self, loc: Any, scale: Any, validate_args: bool | None = None) -> None:
-        self.loc, self.scale = _together(loc, scale)
-        _positive("Laplace", scale=self.scale)
+        self.loc, self.scale = together(loc, scale)
+        positive("Laplace", scale=self.scale)
         super().__init__(self.loc.shape)
 
     @property
@@ -372,8 +355,8 @@ class Gumbel(Distribution):
     _parameters = ("loc", "scale")
 
     def __init__(self, loc: Any, scale: Any, validate_args: bool | None = None) -> None:
-        self.loc, self.scale = _together(loc, scale)
-        _positive("Gumbel", scale=self.scale)
+        self.loc, self.scale = together(loc, scale)
+        positive("Gumbel", scale=self.scale)
         super().__init__(self.loc.shape)
 
     @property
@@ -392,7 +375,7 @@ class Gumbel(Distribution):
         return (math.pi**2 / 6) * self.scale.pow(2)
 
     def _drawn(self, shape: tuple[int, ...]) -> Any:
-        return self.loc - self.scale * (-_even(shape, self.loc._data.dtype).log()).log()
+        return self.loc - self.scale * (-even(shape, self.loc._data.dtype).log()).log()
 
     def log_prob(self, value: Any) -> Any:
         """y - e^y - ln scale, with y = (loc - x)/scale"""
@@ -423,8 +406,8 @@ class Gamma(_WithoutPath):
     _parameters: tuple[str, ...] = ("concentration", "rate")
 
     def __init__(self, concentration: Any, rate: Any, validate_args: bool | None = None) -> None:
-        self.concentration, self.rate = _together(concentration, rate)
-        _positive(type(self).__name__, concentration=self.concentration, rate=self.rate)
+        self.concentration, self.rate = together(concentration, rate)
+        positive(type(self).__name__, concentration=self.concentration, rate=self.rate)
         super().__init__(self.concentration.shape)
 
     @property
@@ -458,7 +441,7 @@ class Chi2(Gamma):
     _parameters = ()
 
     def __init__(self, df: Any, validate_args: bool | None = None) -> None:
-        (df,) = _together(df)
+        (df,) = together(df)
         super().__init__(0.5 * df, 0.5 + df * 0)
 
     @property
@@ -477,7 +460,7 @@ class Dirichlet(_WithoutPath):
     def __init__(self, concentration: Any, validate_args: bool | None = None) -> None:
         if concentration.ndim < 1:
             raise ValueError("`concentration` parameter must be at least one-dimensional.")
-        _positive("Dirichlet", concentration=concentration)
+        positive("Dirichlet", concentration=concentration)
         self.concentration = concentration
         super().__init__(concentration.shape[:-1])
         self.event_shape = Size(concentration.shape[-1:])
@@ -515,8 +498,8 @@ class Beta(_WithoutPath):
     support: Any = constraints.unit_interval
 
     def __init__(self, concentration1: Any, concentration0: Any, validate_args: bool | None = None) -> None:
-        self.concentration1, self.concentration0 = _together(concentration1, concentration0)
-        _positive("Beta", concentration1=self.concentration1, concentration0=self.concentration0)
+        self.concentration1, self.concentration0 = together(concentration1, concentration0)
+        positive("Beta", concentration1=self.concentration1, concentration0=self.concentration0)
         super().__init__(self.concentration1.shape)
 
     def _both(self) -> Dirichlet:
@@ -553,8 +536,8 @@ class StudentT(_WithoutPath):
     _parameters = ("df", "loc", "scale")
 
     def __init__(self, df: Any, loc: Any = 0.0, scale: Any = 1.0, validate_args: bool | None = None) -> None:
-        self.df, self.loc, self.scale = _together(df, loc, scale)
-        _positive("StudentT", df=self.df, scale=self.scale)
+        self.df, self.loc, self.scale = together(df, loc, scale)
+        positive("StudentT", df=self.df, scale=self.scale)
         super().__init__(self.df.shape)
 
     def _drawn(self, shape: tuple[int, ...]) -> Any:
@@ -585,234 +568,3 @@ class StudentT(_WithoutPath):
             - (0.5 * (df + 1)).lgamma()
         )
         return -0.5 * (df + 1.0) * (y**2.0 / df).log1p() - constant
-
-
-class Poisson(Distribution):
-    """How often something happens that happens `rate` times in the mean."""
-
-    support: Any = constraints.nonnegative_integer
-
-    _parameters = ("rate",)
-
-    def __init__(self, rate: Any, validate_args: bool | None = None) -> None:
-        (self.rate,) = _together(rate)
-        super().__init__(self.rate.shape)
-
-    @property
-    def mean(self) -> Any:
-        """rate"""
-        return self.rate
-
-    variance = mean
-
-    def _drawn(self, shape: tuple[int, ...]) -> Any:
-        return draws.poisson_draws(self.rate._data, shape)
-
-    def log_prob(self, value: Any) -> Any:
-        """x·ln rate - rate - ln x!"""
-        rate, value = F["broadcast_tensors"](self.rate, value)
-        return F["xlogy"](value, rate) - rate - (value + 1).lgamma()
-
-
-class Geometric(Distribution):
-    """How many tries of probability `probs` fail before one succeeds."""
-
-    support: Any = constraints.nonnegative_integer
-
-    _parameters = ("probs",)
-
-    def __init__(self, probs: Any = None, logits: Any = None, validate_args: bool | None = None) -> None:
-        if (probs is None) == (logits is None):
-            raise ValueError("Either `probs` or `logits` must be specified, but not both.")
-        (self.probs,) = _together(probs) if logits is None else (logits.sigmoid(),)
-        super().__init__(self.probs.shape)
-
-    @property
-    def mean(self) -> Any:
-        """1/p - 1"""
-        return 1.0 / self.probs - 1.0
-
-    @property
-    def variance(self) -> Any:
-        """(1/p - 1)/p"""
-        return (1.0 / self.probs - 1.0) / self.probs
-
-    def _drawn(self, shape: tuple[int, ...]) -> Any:
-        return (_even(shape, self.probs._data.dtype).log() / (-self.probs).log1p()).floor()
-
-    def log_prob(self, value: Any) -> Any:
-        """x·ln(1 - p) + ln p"""
-        value, probs = F["broadcast_tensors"](value, self.probs)
-        return value * (-probs).log1p() + probs.log()
-
-    def entropy(self) -> Any:
-        """That of one try, over p."""
-        return Bernoulli(probs=self.probs).entropy() / self.probs
-
-
-class Binomial(Distribution):
-    """How many of `total_count` tries succeed."""
-
-    _parameters = ("total_count", "_probs", "_logits")
-
-    def __init__(
-        self, total_count: Any = 1, probs: Any = None, logits: Any = None, validate_args: bool | None = None
-    ) -> None:
-        self._each = Bernoulli(probs, logits)
-        self.total_count = as_tensor(total_count).to(self._each.probs.dtype).expand_as(self._each.probs)
-        super().__init__(self._each.probs.shape)
-
-    @property
-    def support(self) -> Any:
-        """From 0 to `total_count`."""
-        return constraints.integer_interval(0, self.total_count)
-
-    @property
-    def probs(self) -> Any:
-        """The probability of a success."""
-        return self._each.probs
-
-    @property
-    def logits(self) -> Any:
-        """ln p - ln(1 - p)"""
-        return self._each.logits
-
-    @property
-    def mean(self) -> Any:
-        """n·p"""
-        return self.total_count * self.probs
-
-    @property
-    def variance(self) -> Any:
-        """n·p·(1 - p)"""
-        return self.total_count * self.probs * (1 - self.probs)
-
-    def _drawn(self, shape: tuple[int, ...]) -> Any:
-        return draws.binomial_draws(self.total_count._data, self.probs._data, shape)
-
-    def log_prob(self, value: Any) -> Any:
-        """ln (n over x) + x·logit - n·ln(1 + e^logit)"""
-        n, logits = self.total_count, self.logits
-        ways = (n + 1).lgamma() - (value + 1).lgamma() - (n - value + 1).lgamma()
-        return ways + value * logits - n * F["relu"](logits) - n * (-logits.abs()).exp().log1p()
-
-
-class OneHotCategorical(Categorical):
-    """As Categorical, with vectors that are 1 at the class."""
-
-    support: Any = constraints.one_hot
-
-    _parameters: tuple[str, ...] = ()
-
-    def __init__(self, probs: Any = None, logits: Any = None, validate_args: bool | None = None) -> None:
-        super().__init__(probs, logits)
-        self.event_shape = Size(self.probs.shape[-1:])
-
-    @property
-    def mean(self) -> Any:
-        """probs"""
-        return self.probs
-
-    def _drawn(self, shape: tuple[int, ...]) -> Any:
-        classes = self.probs.shape[-1]
-        return wrap(np.eye(classes, dtype=self.probs._data.dtype)[super()._drawn(shape)._data])
-
-    def log_prob(self, value: Any) -> Any:
-        """The logarithm of the probability of each class."""
-        return super().log_prob(value.max(-1)[1])
-
-
-class Multinomial(Distribution):
-    """How often each class comes in `total_count` draws."""
-
-    def __init__(
-        self, total_count: int = 1, probs: Any = None, logits: Any = None, validate_args: bool | None = None
-    ) -> None:
-        if not isinstance(total_count, int):
-            raise NotImplementedError("inhomogeneous total_count is not supported")
-        self.total_count, self._each = total_count, Categorical(probs, logits)
-        super().__init__(self._each.batch_shape)
-        self.event_shape = Size(self._each.probs.shape[-1:])
-
-    @property
-    def support(self) -> Any:
-        """Counts, `total_count` together."""
-        return constraints.multinomial(self.total_count)
-
-    @property
-    def probs(self) -> Any:
-        """The probabilities of the classes."""
-        return self._each.probs
-
-    @property
-    def logits(self) -> Any:
-        """Their logarithms."""
-        return self._each.logits
-
-    @property
-    def mean(self) -> Any:
-        """n·p"""
-        return self.total_count * self.probs
-
-    @property
-    def variance(self) -> Any:
-        """n·p·(1 - p)"""
-        return self.total_count * self.probs * (1 - self.probs)
-
-    def _drawn(self, shape: tuple[int, ...]) -> Any:
-        drawn = self._each._drawn((self.total_count, *shape))
-        classes = np.arange(self.event_shape[0])
-        return wrap((drawn._data[..., None] == classes).sum(0).astype(self.probs._data.dtype))
-
-    def log_prob(self, value: Any) -> Any:
-        """ln n! - Σ ln xᵢ! + Σ xᵢ·ln pᵢ"""
-        logits, value = F["broadcast_tensors"](self.logits, value)
-        logits = F["where"]((value == 0) & (logits == -math.inf), 0.0, logits)
-        return (value.sum(-1) + 1).lgamma() - (value + 1).lgamma().sum(-1) + (logits * value).sum(-1)
-
-
-# --- how much is lost when one stands for another ----------------------------------------------------------------------
-
-
-def _independent(p: Independent, q: Independent) -> Any:
-    if p.reinterpreted_batch_ndims != q.reinterpreted_batch_ndims:
-        raise NotImplementedError("kl_divergence of two Independent with different numbers of dimensions is not built.")
-    return p._added(kl_divergence(p.base_dist, q.base_dist))
-
-
-def _of_vectors(p: MultivariateNormal, q: MultivariateNormal) -> Any:
-    half = [d.scale_tril.diagonal(dim1=-2, dim2=-1).log().sum(-1) for d in (q, p)]
-    spread = linalg_functions["solve"](q.scale_tril, p.scale_tril).pow(2).sum((-2, -1))
-    apart = linalg_functions["solve"](q.scale_tril, (q.loc - p.loc).unsqueeze(-1)).squeeze(-1).pow(2).sum(-1)
-    return half[0] - half[1] + 0.5 * (spread + apart - p.event_shape[0])
-
-
-def _of_gammas(p: Gamma, q: Gamma) -> Any:
-    return (
-        q.concentration * (p.rate / q.rate).log() + q.concentration.lgamma() - p.concentration.lgamma()
-        + (p.concentration - q.concentration) * p.concentration.digamma() + (q.rate - p.rate) * (p.concentration / p.rate)
-    )  # fmt: skip
-
-
-def _of_shares(p: Any, q: Any) -> Any:
-    a, b = p.concentration, q.concentration
-    total = a.sum(-1)
-    return (
-        total.lgamma() - b.sum(-1).lgamma() - (a.lgamma() - b.lgamma()).sum(-1)
-        + ((a - b) * (a.digamma() - total.digamma().unsqueeze(-1))).sum(-1)
-    )  # fmt: skip
-
-
-kl_rules.update({
-    (Independent, Independent): _independent,
-    (MultivariateNormal, MultivariateNormal): _of_vectors,
-    (Gamma, Gamma): _of_gammas,
-    (Dirichlet, Dirichlet): _of_shares,
-    (Beta, Beta): lambda p, q: _of_shares(p._both(), q._both()),
-    (Exponential, Exponential): lambda p, q: q.rate / p.rate - (q.rate / p.rate).log() - 1,
-    (Poisson, Poisson): lambda p, q: p.rate * (p.rate.log() - q.rate.log()) - (p.rate - q.rate),
-    (Laplace, Laplace): lambda p, q: (
-        -(p.scale / q.scale).log() + (p.loc - q.loc).abs() / q.scale
-        + p.scale / q.scale * (-(p.loc - q.loc).abs() / p.scale).exp() - 1
-    ),
-})  # fmt: skip

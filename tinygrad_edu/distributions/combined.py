@@ -1,0 +1,229 @@
+"""Distributions made of others: several as one event, transformed, mixed."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ..autograd.grad_mode import no_grad
+from ..ops import functions as F
+from ..ops import nn_functions
+from ..tensor import Size, Tensor
+from . import constraints
+from .basic import Categorical
+from .continuous import Exponential
+from .distribution import Distribution, together
+from .transforms import (
+    AffineTransform,
+    ComposeTransform,
+    ExpTransform,
+    PowerTransform,
+    Transform,
+    summed,
+)
+
+__all__ = ["Independent", "MixtureSameFamily", "Pareto", "TransformedDistribution", "Weibull"]
+
+
+class Independent(Distribution):
+    """The last dimensions of the batch of a distribution as one event: their log_probs are added."""
+
+    def __init__(
+        self, base_distribution: Any, reinterpreted_batch_ndims: int, validate_args: bool | None = None
+    ) -> None:
+        count = reinterpreted_batch_ndims
+        shape = tuple(base_distribution.batch_shape)
+        if count > len(shape):
+            raise ValueError(
+                f"Expected reinterpreted_batch_ndims <= len(base_distribution.batch_shape), actual {count} vs {len(shape)}"
+            )
+        self.base_dist, self.reinterpreted_batch_ndims = base_distribution, count
+        super().__init__(shape[: len(shape) - count])
+        self.event_shape = Size((*shape[len(shape) - count :], *base_distribution.event_shape))
+        self.has_rsample = base_distribution.has_rsample
+
+    @property
+    def support(self) -> Any:
+        """That of the base, at all places of an event."""
+        inner = self.base_dist.support
+        return (
+            constraints.independent(inner, self.reinterpreted_batch_ndims) if self.reinterpreted_batch_ndims else inner
+        )
+
+    def expand(self, batch_shape: Any, _instance: Any = None) -> Independent:
+        """The base expanded to another batch."""
+        own = self.event_shape[: self.reinterpreted_batch_ndims]
+        return Independent(self.base_dist.expand((*batch_shape, *own)), self.reinterpreted_batch_ndims)
+
+    def _drawn(self, shape: tuple[int, ...]) -> Any:
+        return self.base_dist._drawn((*shape, *self.base_dist.batch_shape[len(self.batch_shape) :]))
+
+    @property
+    def mode(self) -> Any:
+        """That of each."""
+        return self.base_dist.mode
+
+    @property
+    def mean(self) -> Any:
+        """That of the base."""
+        return self.base_dist.mean
+
+    @property
+    def variance(self) -> Any:
+        """That of the base."""
+        return self.base_dist.variance
+
+    def _added(self, value: Any) -> Any:
+        n = self.reinterpreted_batch_ndims
+        return value.sum(tuple(range(-n, 0))) if n else value
+
+    def log_prob(self, value: Any) -> Any:
+        """The sum of those of the base."""
+        return self._added(self.base_dist.log_prob(value))
+
+    def entropy(self) -> Any:
+        """The sum of those of the base."""
+        return self._added(self.base_dist.entropy())
+
+    def __repr__(self) -> str:
+        return f"Independent({self.base_dist}, {self.reinterpreted_batch_ndims})"
+
+
+class TransformedDistribution(Distribution):
+    """What comes of the draws of a distribution by transforms, one after the other.
+
+    Example:
+        >>> import tinygrad_edu as T
+        >>> D = T.distributions
+        >>> squashed = D.TransformedDistribution(D.Normal(0.0, 1.0), [D.transforms.TanhTransform()])
+        >>> squashed.log_prob(T.tensor(0.0))
+        tensor(-0.9189)
+    """
+
+    def __init__(self, base_distribution: Any, transforms: Any, validate_args: bool | None = None) -> None:
+        self.transforms = [transforms] if isinstance(transforms, Transform) else list(transforms)
+        if not all(isinstance(t, Transform) for t in self.transforms):
+            raise ValueError("transforms must be a Transform or a list of Transforms")
+        chain, base = ComposeTransform(self.transforms), base_distribution
+        shape = (*base.batch_shape, *base.event_shape)
+        before, after = chain.event_dims
+        if len(shape) < before:
+            raise ValueError(f"base_distribution needs to have shape with size at least {before}, but got {shape}.")
+        if len(base.event_shape) < before:
+            base = Independent(base, before - len(base.event_shape))
+        self.base_dist = base
+        out = tuple(chain.forward_shape(shape))
+        event = after + max(len(base.event_shape) - before, 0)
+        super().__init__(out[: len(out) - event])
+        self.event_shape = Size(out[len(out) - event :])
+        self.has_rsample = base.has_rsample
+
+    @property
+    def support(self) -> Any:
+        """What the last transform leads to."""
+        return self.transforms[-1].codomain if self.transforms else self.base_dist.support
+
+    def _through(self, x: Any) -> Any:
+        for transform in self.transforms:
+            x = transform(x)
+        return x
+
+    def sample(self, sample_shape: Any = ()) -> Tensor:
+        """Draws of the base, transformed, outside the graph."""
+        with no_grad():
+            return self._through(self.base_dist.sample(sample_shape))
+
+    def rsample(self, sample_shape: Any = ()) -> Tensor:
+        """Draws of the base, transformed, in the graph."""
+        return self._through(self.base_dist.rsample(sample_shape))
+
+    def log_prob(self, value: Any) -> Any:
+        """That of the base where it came from, less the change of volume."""
+        event, total, y = len(self.event_shape), 0.0, value
+        for transform in reversed(self.transforms):
+            x = transform._back(y)
+            into, out = transform.event_dims
+            event += into - out
+            total = total - summed(transform.log_abs_det_jacobian(x, y), event - into)
+            y = x
+        return total + summed(self.base_dist.log_prob(y), event - len(self.base_dist.event_shape))
+
+    def cdf(self, value: Any) -> Any:
+        """How likely a draw is below `value`: transforms that rise are taken for granted."""
+        for transform in reversed(self.transforms):
+            value = transform._back(value)
+        return self.base_dist.cdf(value)
+
+
+class Weibull(TransformedDistribution):
+    """scale·x^(1/concentration), of an exponential wait x."""
+
+    support: Any = constraints.positive
+
+    _parameters = ("scale", "concentration")
+
+    def __init__(self, scale: Any, concentration: Any, validate_args: bool | None = None) -> None:
+        self.scale, self.concentration = together(scale, concentration)
+        super().__init__(
+            Exponential(F["ones_like"](self.scale)),
+            [PowerTransform(self.concentration.reciprocal()), AffineTransform(0, self.scale)],
+        )
+
+
+class Pareto(TransformedDistribution):
+    """scale·e^x, of an exponential wait x of rate alpha."""
+
+    _parameters = ("alpha", "scale")
+
+    def __init__(self, scale: Any, alpha: Any, validate_args: bool | None = None) -> None:
+        self.scale, self.alpha = together(scale, alpha)
+        super().__init__(Exponential(self.alpha), [ExpTransform(), AffineTransform(0, self.scale)])
+
+    @property
+    def support(self) -> Any:
+        """From `scale` on."""
+        return constraints.greater_than_eq(self.scale)
+
+
+class MixtureSameFamily(Distribution):
+    """One of several distributions of a kind, chosen by a Categorical along the last dimension of their batch."""
+
+    def __init__(
+        self, mixture_distribution: Any, component_distribution: Any, validate_args: bool | None = None
+    ) -> None:
+        self.mixture_distribution, self.component_distribution = mixture_distribution, component_distribution
+        if not isinstance(mixture_distribution, Categorical):
+            raise ValueError(" The Mixture distribution needs to be an  instance of torch.distributions.Categorical")
+        super().__init__(component_distribution.batch_shape[:-1])
+        self.event_shape = component_distribution.event_shape
+
+    def __repr__(self) -> str:
+        return f"MixtureSameFamily(\n  {self.mixture_distribution},\n  {self.component_distribution})"
+
+    def _weighted(self, of_each: Any) -> Any:
+        probs = self.mixture_distribution.probs
+        return (probs.reshape((*probs.shape, *(1,) * len(self.event_shape))) * of_each).sum(-1 - len(self.event_shape))
+
+    @property
+    def mean(self) -> Any:
+        """The mean of the means."""
+        return self._weighted(self.component_distribution.mean)
+
+    @property
+    def variance(self) -> Any:
+        """The mean of the variances, and the variance of the means."""
+        apart = self.component_distribution.mean - self.mean.unsqueeze(-1 - len(self.event_shape))
+        return self._weighted(self.component_distribution.variance) + self._weighted(apart.pow(2.0))
+
+    def log_prob(self, value: Any) -> Any:
+        """ln Σ p·e^(log_prob of each)"""
+        each = self.component_distribution.log_prob(value.unsqueeze(-1 - len(self.event_shape)))
+        return (each + nn_functions["log_softmax"](self.mixture_distribution.logits, -1)).logsumexp(-1)
+
+    def sample(self, sample_shape: Any = ()) -> Tensor:
+        """Draws of all components, and of each the chosen one."""
+        with no_grad():
+            chosen: Any = self.mixture_distribution.sample(sample_shape)
+            each: Any = self.component_distribution.sample(sample_shape)
+            dim = len(tuple(sample_shape)) + len(self.batch_shape)
+            at = chosen.reshape((*chosen.shape, *(1,) * (len(self.event_shape) + 1)))
+            return each.gather(dim, at.expand((*chosen.shape, 1, *self.event_shape))).squeeze(dim)

@@ -1,0 +1,247 @@
+"""More distributions of counts and classes. The line of `log_prob` is the formula."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from ..ops import functions as F
+from ..ops import nn_functions
+from ..ops.creation.factories import as_tensor
+from ..tensor import Size, Tensor, wrap
+from . import constraints, draws
+from .basic import Bernoulli, ByChance, Categorical
+from .distribution import Distribution, even, positive, together
+
+__all__ = [
+    "Binomial",
+    "Geometric",
+    "Multinomial",
+    "NegativeBinomial",
+    "OneHotCategorical",
+    "OneHotCategoricalStraightThrough",
+    "Poisson",
+]
+
+
+class Poisson(Distribution):
+    """How often something happens that happens `rate` times in the mean."""
+
+    support: Any = constraints.nonnegative_integer
+
+    _parameters = ("rate",)
+
+    def __init__(self, rate: Any, validate_args: bool | None = None) -> None:
+        (self.rate,) = together(rate)
+        super().__init__(self.rate.shape)
+
+    @property
+    def mean(self) -> Any:
+        """rate"""
+        return self.rate
+
+    variance = mean
+
+    def _drawn(self, shape: tuple[int, ...]) -> Any:
+        return draws.poisson_draws(self.rate._data, shape)
+
+    def log_prob(self, value: Any) -> Any:
+        """x·ln rate - rate - ln x!"""
+        rate, value = F["broadcast_tensors"](self.rate, value)
+        return F["xlogy"](value, rate) - rate - (value + 1).lgamma()
+
+
+class Geometric(ByChance):
+    """How many tries of probability `probs` fail before one succeeds."""
+
+    has_enumerate_support = False
+    arg_constraints: Any = {"probs": constraints.unit_interval, "logits": constraints.real}  # noqa: RUF012
+    support: Any = constraints.nonnegative_integer
+
+    def __init__(self, probs: Any = None, logits: Any = None, validate_args: bool | None = None) -> None:
+        super().__init__(probs, logits, validate_args)
+        if self._validate_args and logits is None:
+            positive("Geometric", probs=self.probs)
+
+    @property
+    def mode(self) -> Any:
+        """0"""
+        return F["zeros_like"](self.probs)
+
+    @property
+    def mean(self) -> Any:
+        """1/p - 1"""
+        return 1.0 / self.probs - 1.0
+
+    @property
+    def variance(self) -> Any:
+        """(1/p - 1)/p"""
+        return (1.0 / self.probs - 1.0) / self.probs
+
+    def _drawn(self, shape: tuple[int, ...]) -> Any:
+        return (even(shape, self.probs._data.dtype).log() / (-self.probs).log1p()).floor()
+
+    def log_prob(self, value: Any) -> Any:
+        """x·ln(1 - p) + ln p"""
+        value, probs = F["broadcast_tensors"](value, self.probs)
+        return value * (-probs).log1p() + probs.log()
+
+    def entropy(self) -> Any:
+        """That of one try, over p."""
+        return Bernoulli(probs=self.probs).entropy() / self.probs
+
+
+class _Repeated(Distribution):
+    """`total_count` tries of `_each`, a Bernoulli or a Categorical."""
+
+    total_count: Any
+
+    @property
+    def probs(self) -> Any:
+        """The probability of a success, or of each class."""
+        return self._each.probs
+
+    @property
+    def logits(self) -> Any:
+        """ln p - ln(1 - p), or ln p of each class."""
+        return self._each.logits
+
+    @property
+    def mean(self) -> Any:
+        """n·p"""
+        return self.total_count * self.probs
+
+    @property
+    def variance(self) -> Any:
+        """n·p·(1 - p)"""
+        return self.total_count * self.probs * (1 - self.probs)
+
+
+class Binomial(_Repeated):
+    """How many of `total_count` tries succeed."""
+
+    _parameters = ("total_count", "_probs", "_logits")
+
+    def __init__(
+        self, total_count: Any = 1, probs: Any = None, logits: Any = None, validate_args: bool | None = None
+    ) -> None:
+        self._each = Bernoulli(probs, logits)
+        self.total_count = as_tensor(total_count).to(self._each.probs.dtype).expand_as(self._each.probs)
+        super().__init__(self._each.probs.shape)
+
+    @property
+    def support(self) -> Any:
+        """From 0 to `total_count`."""
+        return constraints.integer_interval(0, self.total_count)
+
+    def _drawn(self, shape: tuple[int, ...]) -> Any:
+        return draws.binomial_draws(self.total_count._data, self.probs._data, shape)
+
+    def log_prob(self, value: Any) -> Any:
+        """ln (n over x) + x·logit - n·ln(1 + e^logit)"""
+        n, logits = self.total_count, self.logits
+        ways = (n + 1).lgamma() - (value + 1).lgamma() - (n - value + 1).lgamma()
+        return ways + value * logits - n * F["relu"](logits) - n * (-logits.abs()).exp().log1p()
+
+
+class NegativeBinomial(_Repeated):
+    """How many successes come before `total_count` failures."""
+
+    support: Any = constraints.nonnegative_integer
+
+    _parameters = ("total_count", "_probs", "_logits")
+
+    def __init__(
+        self, total_count: Any, probs: Any = None, logits: Any = None, validate_args: bool | None = None
+    ) -> None:
+        self._each = Bernoulli(probs, logits)
+        self.total_count, _ = together(total_count, self._each.probs)
+        super().__init__(self._each.batch_shape)
+
+    @property
+    def mean(self) -> Any:
+        """n·e^logit"""
+        return self.total_count * self.logits.exp()
+
+    @property
+    def variance(self) -> Any:
+        """The mean over 1 - p"""
+        return self.mean / (-self.logits).sigmoid()
+
+    def _drawn(self, shape: tuple[int, ...]) -> Any:
+        rate = draws.gamma_draws(self.total_count._data, shape) / (-self.logits).exp()
+        return draws.poisson_draws(rate._data, shape)
+
+    def log_prob(self, value: Any) -> Any:
+        """n·ln(1 - p) + x·ln p + ln Γ(n + x) - ln x! - ln Γ(n)"""
+        n, logsigmoid = self.total_count, nn_functions["logsigmoid"]
+        plain = n * logsigmoid(-self.logits) + value * logsigmoid(self.logits)
+        ways = -(n + value).lgamma() + (1.0 + value).lgamma() + n.lgamma()
+        return plain - ways.masked_fill(n + value == 0.0, 0.0)
+
+
+class Multinomial(_Repeated):
+    """How often each class comes in `total_count` draws."""
+
+    def __init__(
+        self, total_count: int = 1, probs: Any = None, logits: Any = None, validate_args: bool | None = None
+    ) -> None:
+        if not isinstance(total_count, int):
+            raise NotImplementedError("inhomogeneous total_count is not supported")
+        self.total_count, self._each = total_count, Categorical(probs, logits)
+        super().__init__(self._each.batch_shape)
+        self.event_shape = Size(self._each.probs.shape[-1:])
+
+    @property
+    def support(self) -> Any:
+        """Counts, `total_count` together."""
+        return constraints.multinomial(self.total_count)
+
+    def _drawn(self, shape: tuple[int, ...]) -> Any:
+        drawn = self._each._drawn((self.total_count, *shape))
+        classes = np.arange(self.event_shape[0])
+        return wrap((drawn._data[..., None] == classes).sum(0).astype(self.probs._data.dtype))
+
+    def log_prob(self, value: Any) -> Any:
+        """ln n! - Σ ln xᵢ! + Σ xᵢ·ln pᵢ"""
+        logits, value = F["broadcast_tensors"](self.logits, value)
+        logits = F["where"]((value == 0) & (logits == -math.inf), 0.0, logits)
+        return (value.sum(-1) + 1).lgamma() - (value + 1).lgamma().sum(-1) + (logits * value).sum(-1)
+
+
+class OneHotCategorical(Categorical):
+    """As Categorical, with vectors that are 1 at the class."""
+
+    support: Any = constraints.one_hot
+
+    _parameters: tuple[str, ...] = ()
+
+    def __init__(self, probs: Any = None, logits: Any = None, validate_args: bool | None = None) -> None:
+        super().__init__(probs, logits)
+        self.event_shape = Size(self.probs.shape[-1:])
+
+    @property
+    def mean(self) -> Any:
+        """probs"""
+        return self.probs
+
+    def _drawn(self, shape: tuple[int, ...]) -> Any:
+        classes = self.probs.shape[-1]
+        return wrap(np.eye(classes, dtype=self.probs._data.dtype)[super()._drawn(shape)._data])
+
+    def log_prob(self, value: Any) -> Any:
+        """The logarithm of the probability of each class."""
+        return super().log_prob(value.max(-1)[1])
+
+
+class OneHotCategoricalStraightThrough(OneHotCategorical):
+    """As OneHotCategorical, with the gradient of the probabilities in the place of the draw's."""
+
+    has_rsample = True
+
+    def rsample(self, sample_shape: Any = ()) -> Tensor:
+        """A draw that the probabilities' gradient passes."""
+        drawn: Any = self.sample(sample_shape)
+        return drawn + (self.probs - self.probs.detach())

@@ -1,0 +1,206 @@
+"""`Distribution`, the base of all of them, and what they share."""
+
+from __future__ import annotations
+
+import copy
+import warnings
+from typing import Any
+
+import numpy as np
+
+from .. import random
+from ..autograd.grad_mode import no_grad
+from ..ops import functions as F
+from ..ops.creation.factories import as_tensor
+from ..tensor import Size, Tensor, wrap
+from . import constraints
+
+__all__ = ["Distribution", "even", "positive", "together"]
+
+
+class Distribution:
+    """The base: `_drawn(shape)` and `log_prob` are what subclasses write."""
+
+    has_rsample = has_enumerate_support = False
+    arg_constraints: Any = {}  # noqa: RUF012 - replaced, never changed
+    _parameters: tuple[str, ...] = ()
+    _each: Any = None
+    _validate_args = __debug__
+
+    def __init__(self, batch_shape: Any = (), event_shape: Any = (), validate_args: bool | None = None) -> None:
+        self.batch_shape, self.event_shape = Size(batch_shape), Size(event_shape)
+        if validate_args is not None:
+            self._validate_args = validate_args
+        if self._validate_args:
+            for name, constraint in self.arg_constraints.items():
+                self._check_parameter(name, constraint)
+
+    def _check_parameter(self, name: str, constraint: Any) -> None:
+        """Raise if a parameter that was given is not what it must be."""
+        value = self.__dict__.get(name, self.__dict__.get(f"_{name}"))
+        if value is None or constraints.is_dependent(constraint) or constraint.check(value).all():
+            return
+        raise ValueError(
+            f"Expected parameter {name} ({type(value).__name__} of shape {tuple(value.shape)}) of distribution {self!r} to "
+            f"satisfy the constraint {constraint!r}, but found invalid values:\n{value}"
+        )
+
+    def _validate_sample(self, value: Any) -> None:
+        """Raise if `value` can be no draw: what `log_prob` of a subclass may begin with.
+
+        Raises:
+            ValueError: it is no tensor, its shape does not fit, or it is not in `support`.
+        """
+        if not isinstance(value, Tensor):
+            raise ValueError("The value argument to log_prob must be a Tensor")
+        start = len(value.shape) - len(self.event_shape)
+        if tuple(value.shape[start:]) != tuple(self.event_shape):
+            raise ValueError(
+                f"The right-most size of value must match event_shape: {value.shape} vs {self.event_shape}."
+            )
+        for i, j in zip(reversed(value.shape), reversed(self.batch_shape + self.event_shape), strict=False):
+            if i != j and 1 not in (i, j):
+                raise ValueError(
+                    f"Value is not broadcastable with batch_shape+event_shape: {value.shape} vs "
+                    f"{self.batch_shape + self.event_shape}."
+                )
+        if not self.support.check(value).all():
+            raise ValueError(
+                f"Expected value argument ({type(value).__name__} of shape {tuple(value.shape)}) to be within the support "
+                f"({self.support!r}) of the distribution {self!r}, but found invalid values:\n{value}"
+            )
+
+    @property
+    def _batch_shape(self) -> Size:
+        return self.batch_shape
+
+    @property
+    def _event_shape(self) -> Size:
+        return self.event_shape
+
+    @property
+    def support(self) -> Any:
+        """Where draws lie."""
+        raise self._missing("support")
+
+    def sample_n(self, n: int) -> Tensor:
+        """`n` draws."""
+        warnings.warn("sample_n(n) will be deprecated. Use .sample((n,)) instead.", FutureWarning, stacklevel=2)
+        return self.sample((n,))
+
+    def _extended_shape(self, sample_shape: Any = ()) -> Size:
+        """The shape of draws: `sample_shape`, the batch, the event."""
+        return Size((*sample_shape, *self.batch_shape, *self.event_shape))
+
+    @staticmethod
+    def set_default_validate_args(value: bool) -> None:
+        """Look at the parameters of distributions to come, or not. Values are not looked at."""
+        Distribution._validate_args = value
+
+    def __repr__(self) -> str:
+        # With those of the one try that a distribution of many holds.
+        own = {**vars(self), **(vars(self._each) if isinstance(self._each, Distribution) else {})}
+        given = {name.lstrip("_"): value for name in self._parameters if (value := own[name]) is not None}
+        shown = [f"{name}: {value if value.numel() == 1 else value.size()}" for name, value in given.items()]
+        return f"{type(self).__name__}({', '.join(shown)})"
+
+    def sample(self, sample_shape: Any = ()) -> Tensor:
+        """Draws, in the shape `sample_shape` + `batch_shape`, outside the graph."""
+        with no_grad():
+            if type(self)._drawn is Distribution._drawn:
+                return self.rsample(sample_shape)
+            return self._drawn((*sample_shape, *self.batch_shape)).detach()
+
+    def rsample(self, sample_shape: Any = ()) -> Tensor:
+        """Draws that gradients pass to the parameters.
+
+        Raises:
+            NotImplementedError: the draws jump with the parameters, as those of classes do.
+        """
+        if not self.has_rsample:
+            raise NotImplementedError(f"{type(self).__name__} has no rsample: use log_prob, or F.gumbel_softmax.")
+        return self._drawn((*sample_shape, *self.batch_shape))
+
+    def _drawn(self, shape: tuple[int, ...]) -> Any:
+        raise NotImplementedError
+
+    def _missing(self, what: str) -> NotImplementedError:
+        return NotImplementedError(
+            f"{type(self).__name__} has no {what} here: write it from the distribution's parameters, or use log_prob and sample."
+        )
+
+    @property
+    def mean(self) -> Any:
+        """The mean of draws."""
+        raise self._missing("mean")
+
+    @property
+    def variance(self) -> Any:
+        """The mean of the squared distance to the mean."""
+        raise self._missing("variance")
+
+    @property
+    def mode(self) -> Any:
+        """The most likely value."""
+        raise self._missing("mode")
+
+    def cdf(self, value: Any) -> Any:
+        """How likely a draw is below `value`."""
+        raise self._missing("cdf")
+
+    def icdf(self, value: Any) -> Any:
+        """Below which a draw lies with the probability `value`: the inverse of `cdf`."""
+        raise self._missing("icdf")
+
+    def entropy(self) -> Any:
+        """The mean of -ln p over draws."""
+        raise self._missing("entropy")
+
+    def perplexity(self) -> Any:
+        """e to the power of the entropy."""
+        return self.entropy().exp()
+
+    def enumerate_support(self, expand: bool = True) -> Any:
+        """All values that a draw can have."""
+        raise self._missing("enumerate_support")
+
+    def expand(self, batch_shape: Any, _instance: Any = None) -> Any:
+        """The distribution with its parameters expanded to another batch."""
+        if any(isinstance(part, Distribution) for part in vars(self).values()):
+            raise self._missing("expand")
+        new, before = copy.copy(self), len(self.batch_shape)
+        new.batch_shape = Size(batch_shape)
+        for name, value in vars(self).items():
+            if isinstance(value, Tensor):
+                new.__dict__[name] = value.expand((*new.batch_shape, *value.shape[before:]))
+        return new
+
+    def _values(self, count: int, dtype: Any, expand: bool) -> Any:
+        values = F["arange"](count, dtype=dtype).view(-1, *(1 for _ in self.batch_shape))
+        return values.expand(-1, *self.batch_shape) if expand else values
+
+    @property
+    def stddev(self) -> Any:
+        """The root of the variance."""
+        return self.variance.sqrt()
+
+
+def together(*parameters: Any) -> Any:
+    """Tensors in one shape; numbers take the dtype of the others."""
+    tensors = [p for p in parameters if isinstance(p, Tensor)]
+    dtype = tensors[0].dtype if tensors else None
+    return F["broadcast_tensors"](*(p if isinstance(p, Tensor) else as_tensor(float(p), dtype) for p in parameters))
+
+
+def positive(name: str, **parameters: Tensor) -> None:
+    """Raise ValueError if a parameter of the distribution `name` is not above 0."""
+    for key, value in parameters.items():
+        if not (value._data > 0).all():
+            raise ValueError(
+                f"Expected parameter {key} of distribution {name} to satisfy the constraint GreaterThan(0)"
+            )
+
+
+def even(shape: Any, kind: Any) -> Any:
+    """Numbers spread evenly over (0, 1)."""
+    return wrap(np.maximum(random.source(None).uniform(tuple(shape), kind), np.finfo(kind).tiny))

@@ -1,0 +1,99 @@
+"""Choices that gradients pass: what comes near to a class as a temperature falls."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ..ops import functions as F
+from ..tensor import Size
+from . import constraints
+from .basic import Bernoulli, Categorical
+from .combined import TransformedDistribution
+from .distribution import Distribution, even
+from .transforms import ExpTransform, SigmoidTransform
+from .utils import clamp_probs
+
+__all__ = ["RelaxedBernoulli", "RelaxedOneHotCategorical"]
+
+
+def _even(like: Any, shape: Any) -> Any:
+    return clamp_probs(even(shape, like._data.dtype))
+
+
+class _RelaxedLogit(Distribution):
+    has_rsample = True
+
+    def __init__(self, temperature: Any, probs: Any, logits: Any) -> None:
+        self.temperature, self.each = temperature, Bernoulli(probs, logits)
+        super().__init__(self.each.batch_shape)
+
+    def _drawn(self, shape: tuple[int, ...]) -> Any:
+        probs = clamp_probs(self.each.probs.expand(shape))
+        u = _even(probs, shape)
+        return (u.log() - (-u).log1p() + probs.log() - (-probs).log1p()) / self.temperature
+
+    def log_prob(self, value: Any) -> Any:
+        logits, value = F["broadcast_tensors"](self.each.logits, value)
+        apart = logits - value * self.temperature
+        return self.temperature.log() + apart - 2 * apart.exp().log1p()
+
+
+class _Relaxed(TransformedDistribution):
+    """What comes near to a choice as the temperature falls: numbers that gradients pass, of `_logits`, moved by `_moves`."""
+
+    _logits: type[Distribution]
+    _moves: type[Any]
+
+    def __init__(
+        self, temperature: Any, probs: Any = None, logits: Any = None, validate_args: bool | None = None
+    ) -> None:
+        super().__init__(self._logits(temperature, probs, logits), self._moves())
+        self.temperature = temperature
+
+    @property
+    def probs(self) -> Any:
+        """The probability of 1, or of each class."""
+        return self.base_dist.each.probs
+
+    @property
+    def logits(self) -> Any:
+        """ln p - ln(1 - p), or ln p of each class."""
+        return self.base_dist.each.logits
+
+
+class RelaxedBernoulli(_Relaxed):
+    """Numbers in (0, 1) that come near to 0 or 1 as the temperature falls; gradients pass them."""
+
+    support: Any = constraints.unit_interval
+
+    _logits, _moves = _RelaxedLogit, SigmoidTransform
+
+
+class _RelaxedClasses(Distribution):
+    has_rsample = True
+
+    def __init__(self, temperature: Any, probs: Any, logits: Any) -> None:
+        self.temperature, self.each = temperature, Categorical(probs, logits)
+        super().__init__(self.each.batch_shape)
+        self.event_shape = Size(self.each.logits.shape[-1:])
+
+    def _drawn(self, shape: tuple[int, ...]) -> Any:
+        logits = self.each.logits
+        gumbels = -(-_even(logits, (*shape, *self.event_shape)).log()).log()
+        scores = (logits + gumbels) / self.temperature
+        return scores - scores.logsumexp(-1, keepdim=True)
+
+    def log_prob(self, value: Any) -> Any:
+        K = self.event_shape[0]
+        logits, value = F["broadcast_tensors"](self.each.logits, value)
+        scale = F["full_like"](self.temperature, float(K)).lgamma() + self.temperature.log() * (K - 1)
+        score = logits - value * self.temperature
+        return (score - score.logsumexp(-1, keepdim=True)).sum(-1) + scale
+
+
+class RelaxedOneHotCategorical(_Relaxed):
+    """Shares that come near to one class as the temperature falls (Gumbel-softmax); gradients pass them."""
+
+    support: Any = constraints.simplex
+
+    _logits, _moves = _RelaxedClasses, ExpTransform
