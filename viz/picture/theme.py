@@ -168,8 +168,8 @@ def css(scope: str, theme: str = "auto", plain: bool = False) -> str:
     if theme == "auto":
         dark = _variables(DARK)
         rules.append(f"@media(prefers-color-scheme:dark){{{here}{{{dark}}}}}")
-        rules.append(f"body[data-jp-theme-light=true] {here}{{{_variables(LIGHT)}}}")
-        rules.append(f"body[data-jp-theme-light=false] {here},body.vscode-dark {here}{{{dark}}}")
+        rules.append(f"body[data-jp-theme-light=true] {here}{{{_variables(LIGHT)}color-scheme:light}}")
+        rules.append(f"body[data-jp-theme-light=false] {here},body.vscode-dark {here}{{{dark}color-scheme:dark}}")
     if plain:
         rules = [f"{here} text{{font-family:{PLAIN_FONT}}}"]
         rules += [rule for rule in _RULES if not rule.startswith("@")]
