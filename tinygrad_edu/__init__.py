@@ -77,7 +77,7 @@ from .ops.creation.factories import strided  # noqa: E402
 
 pi, e, inf, nan, newaxis = math.pi, math.e, math.inf, math.nan, None
 
-# So that a program which looks for a device goes on without one: `"cuda" if T.cuda.is_available() else "cpu"`.
+# A program that looks for a device continues without one: `"cuda" if T.cuda.is_available() else "cpu"`.
 cuda, mps, xpu, accelerator = (absent.Device(name) for name in ("cuda", "mps", "xpu", "accelerator"))
 
 
@@ -122,16 +122,16 @@ def promote_types(type1: dtype, type2: dtype) -> dtype:
 
 
 def can_cast(from_: dtype, to: dtype) -> Any:
-    """True if a result of dtype `from_` may be written into a tensor of dtype `to`: not from floats to integers."""
+    """True if a result of dtype `from_` may be written into a tensor of dtype `to`: floats may not become integers."""
     return dtypes.category(dtypes.to_numpy_dtype(to)) >= dtypes.category(dtypes.to_numpy_dtype(from_))
 
 
 def compile(model: Any = None, **settings: Any) -> Any:
-    """Return the model itself, or a decorator that returns its function: nothing is compiled."""
+    """Return the model or function unchanged, or a decorator that does so: nothing is compiled here."""
     return model if model is not None else lambda function: function
 
 
-# Imported on first use: settings and older names, and modules that programs import.
+# Imported on first use: settings, older names, and modules that programs import.
 _LATER = {
     **dict.fromkeys(
         [
@@ -193,7 +193,7 @@ _LATER = {
 __getattr__ = later(
     __name__,
     _LATER,
-    "What PyTorch has under this name is not built here. Compute it with NumPy on t.numpy() where no gradient is needed, write it "
+    "PyTorch's function of this name is not built here. Compute it with NumPy on t.numpy() where no gradient is needed, write it "
     "as a Function, or run the program on PyTorch.",
 )
 imports.install()

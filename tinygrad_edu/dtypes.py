@@ -1,8 +1,8 @@
 """The element types of a Tensor, and PyTorch's rules for mixing them.
 
-A `dtype` wraps a NumPy dtype under PyTorch's name. NumPy and PyTorch agree on what two *arrays* of equal rank give; they
-differ where a Python number, or a 0-d tensor, meets an array: PyTorch lets it change the *category* (bool, integer,
-floating point) of the result, never the width within a category. `result_type` is that rule.
+A `dtype` wraps a NumPy dtype under PyTorch's name. NumPy and PyTorch agree on the result type of two *arrays* of equal rank.
+They differ where a Python number, or a 0-d tensor, meets an array: in PyTorch it can change the *category* (bool, integer,
+floating point) of the result, but never the width within a category. `result_type` implements this rule.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ __all__ = [
 
 
 class dtype:
-    """The element type of a Tensor: `float32`, `int64`, `bool`, …; one object per type, so compare with `is` or `==`."""
+    """The element type of a Tensor: `float32`, `int64`, `bool`, …. Compare two with `is` or `==`."""
 
     __slots__ = ("is_floating_point", "itemsize", "legacy_name", "name", "numpy")
 
@@ -47,7 +47,7 @@ class dtype:
         self.numpy = np.dtype(numpy)
         self.itemsize = self.numpy.itemsize
         self.is_floating_point = self.numpy.kind == "f"
-        # What PyTorch's messages call a tensor of this type: torch.FloatTensor.
+        # PyTorch's messages call a tensor of this type by its older name: torch.FloatTensor.
         self.legacy_name = legacy_name
 
     @property
@@ -63,7 +63,7 @@ class dtype:
 
 
 class _Named(dtype):
-    """A type that a program may name, in a table of its choices say; it is refused where a tensor is to have it."""
+    """A type that a program may mention, for example in a table of choices, but that no tensor can have."""
 
     __slots__ = ()
 
@@ -96,12 +96,12 @@ _default = float32
 
 
 def get_default_dtype() -> dtype:
-    """The type that a Python float becomes: `float32` until `set_default_dtype` says otherwise."""
+    """The dtype of a tensor made from Python floats: `float32` unless `set_default_dtype` changed it."""
     return _default
 
 
 def set_default_dtype(d: dtype) -> None:
-    """Make `d` the type that a Python float becomes.
+    """Make `d` the dtype of tensors made from Python floats.
 
     Raises:
         TypeError: `d` is not a floating-point type.
@@ -115,7 +115,7 @@ def set_default_dtype(d: dtype) -> None:
 
 
 def from_numpy_dtype(d: np.dtype) -> dtype:
-    """The `dtype` of an array; a TypeError for types that no Tensor holds."""
+    """The `dtype` of a NumPy array's elements. Raises a TypeError for types that no Tensor can hold."""
     try:
         return _BY_NUMPY[d]
     except KeyError:
@@ -126,7 +126,7 @@ def from_numpy_dtype(d: np.dtype) -> dtype:
         ) from None
 
 
-# The dtypes of older names, such as "torch.FloatTensor": the layer of these names fills it.
+# The dtypes of older names, such as "torch.FloatTensor"; `compat` fills this table.
 LEGACY: dict[Any, dtype] = {}
 
 
@@ -143,20 +143,20 @@ def to_numpy_dtype(d: Any) -> np.dtype:
 
 
 def category(d: np.dtype) -> int:
-    """0 for booleans, 1 for integers, 2 for floating-point numbers: a result is never written into a lower one."""
+    """0 for booleans, 1 for integers, 2 for floating-point numbers. A result is never written into a lower category."""
     return "bif".index("i" if d.kind == "u" else d.kind)
 
 
 def number(x: Any) -> Any:
-    """A scalar of NumPy as the Python number that PyTorch takes it for, whose type does not widen a tensor's."""
+    """A NumPy scalar as a Python number: PyTorch treats it as one, so its type does not widen a tensor's."""
     return x if not isinstance(x, np.generic) else float(x) if isinstance(x, np.bool_) else x.item()
 
 
 def promote(operands: tuple[Any, ...] | list[Any]) -> np.dtype:
-    """The NumPy dtype in which PyTorch computes an op over arrays and Python numbers.
+    """The NumPy dtype in which PyTorch computes an op on arrays and Python numbers.
 
-    Arrays with dimensions decide; a 0-d array counts only if it is of a higher category than they are, and a Python
-    number only if it is of a higher category than all arrays.
+    Arrays with dimensions decide. A 0-d array counts only if its category is higher than theirs, and a Python number only
+    if its category is higher than that of all arrays.
     """
     dimensioned: np.dtype | None = None
     zero_dim: np.dtype | None = None
@@ -185,7 +185,7 @@ def promote(operands: tuple[Any, ...] | list[Any]) -> np.dtype:
 
 
 def _float_only(operands: tuple[Any, ...] | list[Any], result: np.dtype) -> np.dtype:
-    """Promote over the floating-point operands of the deciding rank alone."""
+    """Promote only the floating-point operands of the rank that decides."""
     for rank in (lambda x: x.ndim > 0, lambda x: x.ndim == 0):
         floats = [
             x.dtype for x in operands if isinstance(x, np.ndarray | np.generic) and x.dtype.kind == "f" and rank(x)
@@ -196,7 +196,7 @@ def _float_only(operands: tuple[Any, ...] | list[Any], result: np.dtype) -> np.d
 
 
 def common(kinds: list[Any]) -> np.dtype:
-    """The dtype of a list whose elements are of these: Python types of numbers, and NumPy dtypes. A higher category decides."""
+    """The dtype of a list whose elements have these Python or NumPy types. The highest category decides."""
     each = [_BY_PYTHON[kind].numpy if kind in _BY_PYTHON else np.dtype(kind) for kind in kinds]
     each = [_default.numpy if kind is float else d for kind, d in zip(kinds, each, strict=True)]
     highest = max(map(category, each))
@@ -204,7 +204,7 @@ def common(kinds: list[Any]) -> np.dtype:
 
 
 def result_type(tensor1: Any, tensor2: Any) -> dtype:
-    """The dtype that PyTorch gives an op over two tensors or numbers."""
+    """The dtype of an op's result on two tensors or numbers, by PyTorch's rules."""
     operands = [getattr(t, "_data", t) for t in (tensor1, tensor2)]
     if not any(isinstance(x, np.ndarray | np.generic) for x in operands):
         return from_numpy_dtype(common([type(x) for x in operands]))

@@ -1,7 +1,7 @@
-"""Functions of functions: gradients, Jacobians, one function over a batch (PyTorch: `torch.func`).
+"""Function transforms: gradients, Jacobians, and batching with `vmap` (PyTorch: `torch.func`).
 
-They nest: `grad(grad(f))`, `vmap(grad(f))`. Each level differentiates by tensors of its own, so that what flows to the
-caller's tensors flows through them. `vmap` is a loop over the batch: the values are PyTorch's, the speed is that of the loop.
+They nest: `grad(grad(f))`, `vmap(grad(f))`. Each level differentiates with respect to its own tensors, and gradients of
+the caller's tensors flow through them. `vmap` is a loop over the batch: its values are PyTorch's, its speed is a loop's.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ def _leaves(tree: Any) -> list[Any]:
 
 
 def _mapped(function: Function, tree: Any) -> Any:
-    """The tree with `function` of each leaf."""
+    """The tree with `function` applied to each leaf."""
     if isinstance(tree, tuple | list):
         items = [_mapped(function, item) for item in tree]
         return type(tree)(*items) if hasattr(tree, "_fields") else type(tree)(items)
@@ -48,7 +48,7 @@ def _mapped(function: Function, tree: Any) -> Any:
 
 
 def _filled(tree: Any, values: Iterable[Any]) -> Any:
-    """The tree with `values` for its leaves, in order."""
+    """The tree with its leaves replaced by `values`, in order."""
     rest = iter(values)
     return _mapped(lambda leaf: next(rest), tree)
 
@@ -57,14 +57,14 @@ def _filled(tree: Any, values: Iterable[Any]) -> Any:
 
 
 def _fresh(t: Any) -> Tensor:
-    """A tensor to differentiate by: joined to the graph that `t` is in, if it is in one."""
+    """A tensor to differentiate with respect to. It is joined to the graph of `t`, if `t` is in one."""
     if not isinstance(t, Tensor):
-        raise ValueError(f"expected a Tensor to differentiate by, but got {type(t).__name__}")
+        raise ValueError(f"expected a Tensor to differentiate with respect to, but got {type(t).__name__}")
     return t.view_as(t) if t.requires_grad else t.detach().requires_grad_()
 
 
 def _reaches_beyond(roots: Iterable[Any], own: Iterable[Tensor]) -> bool:
-    """True if the graph behind `roots` ends in other leaves than those of `own`."""
+    """True if the graph behind `roots` ends in leaves that are not in `own`."""
     ours = {id(gradient_edge(t)[0]) for t in own if t.is_leaf}
     stack = [t.grad_fn for t in roots if isinstance(t, Tensor) and t.grad_fn is not None]
     seen: set[int] = set()
@@ -84,7 +84,7 @@ def _settled(tree: Any, keep: bool) -> Any:
 
 
 def _parts(args: tuple[Any, ...], argnums: int | tuple[int, ...]) -> tuple[Any, tuple[Any, ...]]:
-    """The arguments to differentiate by as fresh tensors, and all arguments with these among them."""
+    """The arguments to differentiate with respect to, as fresh tensors; and all arguments, with these in their places."""
     numbers = (argnums,) if isinstance(argnums, int) else tuple(argnums)
     for n in numbers:
         if not -len(args) <= n < len(args):
@@ -107,7 +107,7 @@ def _split(result: Any, has_aux: bool, name: str) -> tuple[Any, Any]:
 
 
 def _derived(outputs: list[Any], wanted: list[Tensor], vectors: list[Any] | None, keep: bool) -> list[Tensor]:
-    """The gradients of `outputs`, along `vectors`: zeros where nothing depends on a tensor."""
+    """The gradients of `outputs`, weighted by `vectors`; zeros where nothing depends on a tensor."""
     pairs = [(o, None if vectors is None else vectors[i]) for i, o in enumerate(outputs) if o.requires_grad]
     if not pairs:
         return [F["zeros_like"](t) for t in wanted]
@@ -120,7 +120,7 @@ def _derived(outputs: list[Any], wanted: list[Tensor], vectors: list[Any] | None
 
 
 def grad_and_value(func: Function, argnums: int | tuple[int, ...] = 0, has_aux: bool = False) -> Function:
-    """A function that returns the gradient of `func`, whose result is one number, and its value (and what else it returns)."""
+    """A function that returns the gradient of a scalar-valued `func`, and its value (and with `has_aux`, the aux)."""
 
     @functools.wraps(func)
     def wrapper(*args: Any, **kwargs: Any) -> Any:
@@ -147,7 +147,7 @@ def grad_and_value(func: Function, argnums: int | tuple[int, ...] = 0, has_aux: 
 
 
 def grad(func: Function, argnums: int | tuple[int, ...] = 0, has_aux: bool = False) -> Function:
-    """A function that returns the gradient of `func`, whose result is one number, by its argument `argnums`.
+    """A function that returns the gradient of a scalar-valued `func` with respect to its argument `argnums`.
 
     Example:
         >>> import tinygrad_edu as T
@@ -166,7 +166,7 @@ def grad(func: Function, argnums: int | tuple[int, ...] = 0, has_aux: bool = Fal
 
 
 def vjp(func: Function, *primals: Any, has_aux: bool = False) -> Any:
-    """The value of `func`, and a function of a vector v that returns vᵀ·J for each argument (and what else `func` returns)."""
+    """The value of `func`, and a function that maps a vector v to vᵀ·J for each argument (and with `has_aux`, the aux)."""
     outer = is_grad_enabled()
     with enable_grad():
         by = tuple(_mapped(_fresh, p) for p in primals)
@@ -195,7 +195,7 @@ def vjp(func: Function, *primals: Any, has_aux: bool = False) -> Any:
 
 
 def jvp(func: Function, primals: tuple[Any, ...], tangents: tuple[Any, ...], *, has_aux: bool = False) -> Any:
-    """The value of `func`, and J·v for the tangents v: two backward passes, as vᵀ·J is linear in v."""
+    """The value of `func`, and J·v for the tangents v. It takes two backward passes, because vᵀ·J is linear in v."""
     if not isinstance(primals, tuple) or not isinstance(tangents, tuple):
         raise RuntimeError("jvp(f, primals, tangents): Expected primals and tangents to be tuples.")
     outer = is_grad_enabled()
@@ -218,14 +218,14 @@ def _pushed(outs: list[Any], leaves: list[Tensor], along: list[Any], keep: bool)
 def jacrev(
     func: Function, argnums: int | tuple[int, ...] = 0, *, has_aux: bool = False, chunk_size: Any = None
 ) -> Function:
-    """A function that returns the Jacobian of `func`, row by row: for each output its shape, then that of the argument."""
+    """A function that returns the Jacobian of `func`, row by row. Its shape is the output's, then the argument's."""
     return _jacobian(func, argnums, has_aux, _rows, "jacrev")
 
 
 def jacfwd(
     func: Function, argnums: int | tuple[int, ...] = 0, has_aux: bool = False, *, randomness: str = "error"
 ) -> Function:
-    """A function that returns the Jacobian of `func`, column by column."""
+    """A function that returns the Jacobian of `func`, computed column by column."""
     return _jacobian(func, argnums, has_aux, _columns, "jacfwd")
 
 
@@ -268,7 +268,7 @@ def _columns(outs: list[Any], leaves: list[Tensor], keep: bool) -> list[list[Ten
 
 
 def _units(t: Tensor) -> list[Tensor]:
-    """Tensors like `t` that are 1 at one place."""
+    """One tensor per element of `t`: zeros with a 1 at that element."""
     flat = F["eye"](t.numel(), dtype=t.dtype)
     return [row.reshape(t.shape) for row in flat]
 
@@ -278,7 +278,7 @@ def _stacked(parts: Any, shape: tuple[int, ...], like: Tensor) -> Tensor:
 
 
 def hessian(func: Function, argnums: int | tuple[int, ...] = 0) -> Function:
-    """A function that returns the second derivatives of `func`: the Jacobian of its Jacobian."""
+    """A function that returns the Hessian of `func`: the Jacobian of its Jacobian."""
     return jacfwd(jacrev(func, argnums), argnums)
 
 
@@ -288,11 +288,11 @@ def hessian(func: Function, argnums: int | tuple[int, ...] = 0) -> Function:
 def vmap(
     func: Function, in_dims: Any = 0, out_dims: Any = 0, randomness: str = "error", *, chunk_size: int | None = None
 ) -> Function:
-    """A function that runs `func` on each sample of a batch and stacks the results: a loop, no faster than one.
+    """A function that runs `func` on each sample of a batch and stacks the results. It is a loop, and not faster than one.
 
     Args:
-        in_dims: which dimension of each argument counts the samples; None for one that all share.
-        out_dims: where that dimension stands in the results.
+            in_dims: the batch dimension of each argument; None for an argument that all samples share.
+            out_dims: where the batch dimension goes in the results.
     """
     if randomness not in ("error", "different", "same"):
         raise RuntimeError(f"Only allowed values for randomness are 'error', 'different', or 'same'. Got {randomness}")
@@ -330,7 +330,7 @@ def vmap(
             results.append(func(*_filled(args, sample), **kwargs))
         if not results:
             raise ValueError(
-                "vmap: an empty batch says nothing about the shape of the result. Call it with at least one sample."
+                "vmap: an empty batch does not determine the shape of the result. Call it with at least one sample."
             )
         outs = [_leaves(r) for r in results]
         for leaf in outs[0]:
@@ -346,7 +346,7 @@ def vmap(
 
 
 def _spread(dims: Any, args: tuple[Any, ...]) -> tuple[Any, ...]:
-    """One dimension for each leaf, in the shape of `args`."""
+    """One dimension for each leaf, in the structure of `args`."""
     each = tuple(dims) if isinstance(dims, tuple | list) else (dims,) * len(args)
     if len(each) != len(args):
         raise ValueError(
@@ -360,7 +360,7 @@ def _over(dim: Any, arg: Any) -> Any:
         return tuple(_over(d, a) for d, a in zip(dim, arg, strict=True))
     if isinstance(dim, dict):
         return {key: _over(dim[key], value) for key, value in arg.items()}
-    # One that was not said holds for all tensors below; what is no tensor is shared.
+    # A dimension given once holds for all tensors below it; values that are not tensors are shared.
     return _mapped(lambda leaf: dim, arg)
 
 
@@ -371,7 +371,7 @@ def functional_call(
     module: Module, parameter_and_buffer_dicts: Any, args: Any = None, kwargs: Any = None, *, tie_weights: bool = True,
     strict: bool = False,
 ) -> Any:  # fmt: skip
-    """`module` called with other tensors for its parameters and buffers, by their paths; the module stays as it is."""
+    """Call `module` with other tensors as its parameters and buffers, given by their paths. The module does not change."""
     given: dict[str, Tensor] = {}
     dicts = (
         parameter_and_buffer_dicts
@@ -405,7 +405,7 @@ def functional_call(
 
 
 def stack_module_state(models: list[Module]) -> tuple[dict[str, Tensor], dict[str, Tensor]]:
-    """The parameters of several models of one kind, stacked; and their buffers. Leaves: `functional_call` under `vmap` uses them."""
+    """The parameters and the buffers of several models of one kind, stacked for `functional_call` under `vmap`."""
     if not models:
         raise RuntimeError("stack_module_state: Expected at least one model, got 0.")
     tables = []

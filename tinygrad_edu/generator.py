@@ -1,6 +1,6 @@
-"""`Generator`: where random numbers come from. It draws what PyTorch's draws from the same seed.
+"""`Generator`: the source of random numbers. It draws the same numbers as PyTorch from the same seed.
 
-That is a Mersenne Twister; this file knows in which order its bits become numbers.
+It is a Mersenne Twister. This file knows in which order its bits become numbers.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from .tensor import wrap
 
 __all__ = ["Generator"]
 
-_WORDS = 624  # of the Mersenne Twister
+_WORDS = 624  # the size of the Mersenne Twister's state
 # The state as PyTorch lays it out in memory.
 _STATE = np.dtype(
     {
@@ -28,7 +28,7 @@ _STATE = np.dtype(
 
 
 class Generator:
-    """A source of random numbers with a state of its own.
+    """A source of random numbers with its own state.
 
     Example:
         >>> import tinygrad_edu as T
@@ -42,29 +42,29 @@ class Generator:
         self.manual_seed(67280421310721)
 
     def manual_seed(self, seed: int) -> Generator:
-        """Begin again from `seed`."""
+        """Restart the sequence from `seed`."""
         self._seed = int(seed) % 2**64
         self._twister: Any = None
-        # Normal numbers are made in pairs: the second waits here.
+        # Normal numbers are made in pairs: this holds the second of a pair.
         self._next_normal: float | None = None
         return self
 
     def seed(self) -> int:
-        """Begin from a seed that the system's entropy gives; returns it."""
+        """Seed the generator from the system's entropy. Returns the seed."""
         self.manual_seed(int(np.random.SeedSequence().generate_state(1, np.uint64)[0]))
         return self._seed
 
     def initial_seed(self) -> int:
-        """The seed that this generator began from."""
+        """The seed that this generator started from."""
         return self._seed
 
     @property
     def is_fresh(self) -> bool:
-        """Whether nothing has been drawn since the seed."""
+        """Whether nothing has been drawn since it was seeded."""
         return self._twister is None
 
     def get_state(self) -> Any:
-        """Where in its sequence the generator is: a tensor of bytes, as PyTorch lays them out."""
+        """The generator's state: a tensor of bytes, in PyTorch's layout."""
         fresh, twister = self._twister is None, self._source().state["state"]
         state = np.zeros((), _STATE)
         state["seed"], state["seeded"], state["words"] = self._seed, 1, twister["key"]
@@ -75,10 +75,10 @@ class Generator:
         return wrap(np.frombuffer(state.tobytes(), np.uint8).copy())
 
     def set_state(self, state: Any) -> None:
-        """Go on from where `get_state` was called, here or in PyTorch."""
+        """Restore a state that `get_state` returned, here or in PyTorch."""
         taken = np.asarray(getattr(state, "_data", state))
         if taken.dtype != np.uint8 or taken.size != _STATE.itemsize:
-            raise TypeError("RNG state must be a torch.ByteTensor: what get_state() or get_rng_state() gave.")
+            raise TypeError("RNG state must be a torch.ByteTensor: use the result of get_state() or get_rng_state().")
         read = np.frombuffer(taken.tobytes(), _STATE)[0]
         self._seed = int(read["seed"])
         self._next_normal = float(read["normal"]) if read["normal_waits"] else None
@@ -86,26 +86,26 @@ class Generator:
         self._source().state = {"bit_generator": "MT19937", "state": {"key": key, "pos": place}}
 
     def _source(self) -> Any:
-        """The Mersenne Twister; made at its first use, since NumPy loads that part of itself when it is asked for."""
+        """The Mersenne Twister, made at its first use: NumPy loads its random module only on demand."""
         if self._twister is None:
             self._twister = np.random.MT19937()
             self._twister.state = np.random.RandomState(self._seed % 2**32).get_state(legacy=False)
         return self._twister
 
     def words(self, n: int, bits: int) -> np.ndarray:
-        """`n` whole numbers of 32 or 64 random bits."""
+        """`n` random integers of 32 or 64 bits."""
         if bits == 32:
             return self._source().random_raw(n)
         pairs = self._source().random_raw(2 * n)
         return pairs[0::2] << np.uint64(32) | pairs[1::2]
 
     def integers(self, low: int, high: int, shape: Any) -> np.ndarray:
-        """Whole numbers from `low` up to but not including `high`."""
+        """Integers from `low` up to but not including `high`."""
         words = self.words(math.prod(shape), 32 if high - low < 2**28 else 64)
         return (words % np.uint64(high - low)).astype(np.int64).reshape(shape) + low
 
     def uniform(self, shape: Any, dtype: Any = np.float64, low: float = 0.0, high: float = 1.0) -> np.ndarray:
-        """Numbers spread evenly over [low, high)."""
+        """Numbers from the uniform distribution over [low, high)."""
         bits = max(np.finfo(dtype).nmant + 1, 24)
         words = self.words(math.prod(shape), 64 if bits > 32 else 32) & np.uint64(2**bits - 1)
         even = (words * 2.0**-bits).astype(dtype, copy=False).reshape(shape)
@@ -114,7 +114,7 @@ class Generator:
         return even
 
     def normal(self, shape: Any, dtype: Any = np.float64, mean: float = 0.0, std: float = 1.0) -> np.ndarray:
-        """Numbers of the normal distribution, by Box and Muller's method."""
+        """Numbers from the normal distribution, by the Box-Muller method."""
         n = math.prod(shape)
         if n < 16:
             out = self.each_normal(n)
@@ -122,14 +122,14 @@ class Generator:
             kind = np.float64 if dtype == np.float64 else np.float32
             out = _box_muller(self.uniform((n,), kind))
             if n % 16:
-                # The last sixteen are drawn anew, so that their number is even.
+                # PyTorch draws the last sixteen again, so that their number is a whole block.
                 out[-16:] = _box_muller(self.uniform((16,), kind))
         out *= std
         out += mean
         return out.astype(dtype, copy=False).reshape(shape)
 
     def each_normal(self, n: int) -> np.ndarray:
-        """As `normal`, one by one and in double precision: so are fewer than sixteen."""
+        """As `normal`, but one by one and in double precision. PyTorch does this for fewer than sixteen numbers."""
         out = np.empty(n)
         for i in range(n):
             if self._next_normal is not None:
@@ -142,7 +142,7 @@ class Generator:
         return out
 
     def permutation(self, n: int) -> np.ndarray:
-        """0 to n - 1 in random order: each place changes with one behind it (Fisher and Yates)."""
+        """0 to n - 1 in random order, by the Fisher-Yates shuffle."""
         order = list(range(n))
         left = np.arange(n, 1, -1, dtype=np.uint64)
         for i, step in enumerate((self.words(len(left), 32) % left).tolist()):
@@ -151,7 +151,7 @@ class Generator:
 
 
 def _box_muller(even: np.ndarray) -> np.ndarray:
-    """Normal numbers from even ones, in blocks of sixteen: eight give the radius, eight the angle. A rest stays."""
+    """Normal numbers from uniform ones, in blocks of sixteen: eight radii, eight angles. An incomplete block stays as it is."""
     whole = even[: even.size - even.size % 16].reshape(-1, 2, 8)
     radius = np.sqrt(-2 * np.log(1 - whole[:, 0]))
     angle = whole[:, 1] * even.dtype.type(2 * math.pi)

@@ -1,7 +1,7 @@
-"""A static graph, to compare with the dynamic one: `trace` runs a function once, writes down its ops, and replays them.
+"""A static graph, to compare with the dynamic one: `trace` runs a function once, records its ops, and replays them.
 
-What Python decided on the way (an `if`, a loop, a number read out of a tensor) is not in the trace: it is frozen as it
-was. PyTorch has the same in `torch.jit.trace`, and warns of it; nothing here is optimised or compiled.
+The trace does not contain what Python decided on the way (an `if`, a loop, a number read from a tensor): these are frozen.
+`torch.jit.trace` does the same, and warns about it. Nothing here is optimised or compiled.
 """
 
 from __future__ import annotations
@@ -33,19 +33,19 @@ _HERE = str(Path(__file__).parent)
 
 
 class TracerWarning(Warning):
-    """Something was frozen into a trace that will be another one for other inputs."""
+    """A value was frozen into a trace. It can be wrong for other inputs."""
 
 
 @dataclass(frozen=True)
 class Slot:
-    """A tensor of a trace, by its number: the inputs come first, then the results in the order of the ops."""
+    """A tensor of a trace, by its number: first the inputs, then the results in the order of the ops."""
 
     number: int
 
 
 @dataclass
 class Step:
-    """One op of a trace; in `args` and `kwargs` a `Slot` stands for each tensor, in `outputs` for each result."""
+    """One op of a trace. A `Slot` replaces each tensor in `args`, `kwargs` and `outputs`."""
 
     function: Callable[..., Any]
     args: Any
@@ -60,36 +60,36 @@ class Step:
 
 @dataclass
 class Frozen:
-    """A value that Python read from a tensor while it was traced: no replay asks for it again."""
+    """A value that Python read from a tensor during the trace. Replays use it and do not read again."""
 
     what: str  # boolean | float | integer | index | number | list | NumPy array | length | number of rows
     slot: Slot
     value: Any
-    line: int | None  # of the file that read it
-    after: int  # how many steps had run
+    line: int | None  # in the file that read it
+    after: int  # how many steps had run by then
 
 
 @dataclass
 class Traced:
-    """What `trace` returns: call it as the function that was traced.
+    """The result of `trace`: call it like the function that was traced.
 
-    `steps`, `frozen`, `constants` and `code` tell what it does.
+    `steps`, `frozen`, `constants` and `code` describe what it does.
     """
 
     name: str
     inputs: list[str]
-    made: list[tuple[tuple[int, ...], Any]]  # shape and dtype of each slot's tensor, when the trace was made
+    made: list[tuple[tuple[int, ...], Any]]  # the shape and dtype of each slot's tensor at the time of the trace
     steps: list[Step] = field(default_factory=list)
     frozen: list[Frozen] = field(default_factory=list)
-    constants: dict[int, Tensor] = field(default_factory=dict)  # by the number of their slot
+    constants: dict[int, Tensor] = field(default_factory=dict)  # by slot number
     output: Any = None
 
     def __call__(self, *inputs: Tensor) -> Any:
         """Run the steps on other inputs. Gradients flow as through any program.
 
         Raises:
-            TypeError: not as many inputs as were traced, or one is no tensor.
-            RuntimeError: an input has another shape or dtype than the example: sizes are frozen too.
+                TypeError: the number of inputs differs from the trace, or an input is not a tensor.
+                RuntimeError: an input's shape or dtype differs from the example's, because sizes are frozen too.
         """
         if len(inputs) != len(self.inputs):
             raise TypeError(f"{self.name}() takes {len(self.inputs)} input(s), as it was traced, but got {len(inputs)}")
@@ -110,7 +110,7 @@ class Traced:
 
     @property
     def code(self) -> str:
-        """The trace as Python, with a comment where Python's decision is frozen.
+        """The trace as Python source, with a comment at each decision that is frozen.
 
         >>> import tinygrad_edu as T
         >>> print(T.jit.trace(lambda x: x * 2 + 1, T.tensor(3.0)).code)
@@ -122,7 +122,7 @@ class Traced:
         lines = [f"def {self.name}({', '.join(self.inputs)}):"]
         for number, value in self.constants.items():
             text = repr(value) if not value.shape else f"<{type(value).__name__} of shape {tuple(value.shape)}>"
-            lines.append(f"    {self.label(Slot(number))} = {text}  # a constant: no input")
+            lines.append(f"    {self.label(Slot(number))} = {text}  # a constant, not an input")
         waiting = deque(self.frozen)
         for position, step in enumerate([*self.steps, None]):
             while waiting and waiting[0].after == position:
@@ -137,7 +137,7 @@ class Traced:
         return "\n".join([*lines, f"    return {self._text(self.output)}"])
 
     def label(self, slot: Slot) -> str:
-        """What a tensor is called in `code`."""
+        """The name of a tensor in `code`."""
         if slot.number < len(self.inputs):
             return self.inputs[slot.number]
         constants = sorted(self.constants)
@@ -158,18 +158,18 @@ class Traced:
 
 
 def trace(func: Callable[..., Any], example_inputs: Tensor | tuple[Tensor, ...]) -> Traced:
-    """Run `func` once on `example_inputs` and return what ran as a function of its own: a static graph.
+    """Run `func` once on `example_inputs` and return the ops that ran as a new function: a static graph.
 
-    Only tensor ops are written down. A value that Python reads on the way (`if x > 0`, `x.item()`, `len(x)`) is taken as
-    it was, with a `TracerWarning`. A random op is run again at each replay.
+    Only tensor ops are recorded. A value that Python reads on the way (`if x > 0`, `x.item()`, `len(x)`) is frozen, with a
+    `TracerWarning`. A random op runs again at each replay.
 
     Args:
-        func: a function of tensors, or a module; returns a tensor or a tuple or list of tensors.
+            func: a function of tensors, or a module. It returns a tensor, or a tuple or list of tensors.
         example_inputs: one tensor, or a tuple of them.
 
     Raises:
-        TypeError: `func` cannot be called, or an input is no tensor.
-        RuntimeError: what `func` did cannot be replayed; the message says what.
+            TypeError: `func` cannot be called, or an input is not a tensor.
+            RuntimeError: something that `func` did cannot be replayed; the message says what.
 
     >>> import tinygrad_edu as T
     >>> doubled = trace(lambda x: x * 2, T.tensor(3.0))
@@ -182,7 +182,7 @@ def trace(func: Callable[..., Any], example_inputs: Tensor | tuple[Tensor, ...])
     if not isinstance(examples, (tuple, list)) or not all(isinstance(each, Tensor) for each in examples):
         raise TypeError(
             f"Type {type(examples).__name__!r} cannot be traced. Only Tensors and tuples of Tensors can be: a number "
-            "would be frozen as a constant, so make a tensor of it or put it into the function"
+            "would be frozen as a constant, so make it a tensor or put it into the function"
         )
     tracer = _Tracer(func, tuple(examples))
     with tracer:
@@ -191,7 +191,7 @@ def trace(func: Callable[..., Any], example_inputs: Tensor | tuple[Tensor, ...])
 
 
 def _inside_function() -> bool:
-    """Whether the `forward` of a custom Function runs in this trace; its `apply` does not go through modes."""
+    """Whether the `forward` of a custom Function is running in this trace: its `apply` bypasses modes."""
     frame: Any = sys._getframe(2)
     while frame is not None and frame.f_code is not trace.__code__:
         if frame.f_code is _APPLY:
@@ -204,7 +204,7 @@ _APPLY = Function.apply.__func__.__code__  # type: ignore[attr-defined]
 
 
 class _Tracer(FunctionMode):
-    """Writes down the ops that run while it is the mode."""
+    """Records the ops that run while it is the active mode."""
 
     def __init__(self, func: Callable[..., Any], examples: tuple[Tensor, ...]) -> None:
         name = getattr(func, "__name__", type(func).__name__)
@@ -214,10 +214,10 @@ class _Tracer(FunctionMode):
             [],
         )
         self.slots: dict[int, int] = {}
-        self.alive: list[Tensor] = []  # an id is only somebody's as long as they live
+        self.alive: list[Tensor] = []  # keeps the tensors alive, so that no id is used twice
         for each in examples:
             self.add(each)
-        # A tensor that nobody saw being made is a constant if it was there before, and else cannot be made again.
+        # A tensor whose creation was not seen is a constant if it existed before the trace. Otherwise it cannot be made again.
         self.before = {id(each): each for each in gc.get_objects() if issubclass(type(each), Tensor)}
         self.lent = {id(each) for each in (*func.parameters(), *func.buffers())} if isinstance(func, Module) else set()
 
@@ -229,7 +229,7 @@ class _Tracer(FunctionMode):
         return self.run(func, args, kwargs or {})
 
     def run(self, func: Callable[..., Any], args: Any, kwargs: dict[str, Any]) -> Any:
-        """Run an op and write it down, with a slot for each tensor."""
+        """Run an op and record it, with a slot for each tensor."""
         if _inside_function():
             raise RuntimeError(
                 "A custom Function cannot be replayed: a replay would run its ops, with their gradients instead of its "
@@ -256,27 +256,27 @@ class _Tracer(FunctionMode):
         return len(self.alive) - 1
 
     def with_slots(self, thing: Any) -> Any:
-        """`thing` with a slot in the place of each tensor."""
+        """`thing` with a slot in place of each tensor."""
         return _mapped(thing, Tensor, self.slot)
 
     def slot(self, tensor: Tensor) -> Slot:
-        """The slot of a tensor; one that was there before the trace becomes a constant."""
+        """The slot of a tensor. A tensor that existed before the trace becomes a constant."""
         if id(tensor) not in self.slots:
             if id(tensor) not in self.before:
                 raise RuntimeError(
-                    "A tensor came into the traced function in a way that the trace does not record, such as .data or "
+                    "A tensor entered the traced function in a way that the trace does not record, such as .data or "
                     ".grad, so a replay cannot make it. Compute it with tensor ops."
                 )
             if tensor.requires_grad and id(tensor) not in self.lent:
                 raise RuntimeError(
-                    "Cannot insert a Tensor that requires grad as a constant: it would be frozen as it is now. Make it an "
+                    "Cannot insert a Tensor that requires grad as a constant: its current value would be frozen. Make it an "
                     "input of the function, or detach it."
                 )
             self.traced.constants[self.add(tensor)] = tensor
         return Slot(self.slots[id(tensor)])
 
     def freeze(self, what: str, tensor: Tensor, value: Any) -> None:
-        """Note that Python read `value` from `tensor`, and warn at the line that did."""
+        """Note that Python read `value` from `tensor`, and warn at the line that read it."""
         what = _READS.get(what, what)
         frame: Any = sys._getframe(1)
         depth = 2
@@ -292,7 +292,7 @@ class _Tracer(FunctionMode):
         )
 
     def finish(self, result: Any) -> Traced:
-        """The trace, when the function has returned `result`."""
+        """Build the trace, once the function has returned `result`."""
         if result is None:
             raise RuntimeError(
                 "The traced function didn't return any values! Side-effects are not captured in traces, so it would be a "
@@ -302,7 +302,7 @@ class _Tracer(FunctionMode):
         if not tensors or not all(isinstance(each, Tensor) for each in tensors):
             raise RuntimeError(
                 "Only tensors, lists, tuples of tensors can be output from traced functions: anything else is a "
-                f"Python value, frozen as it was. This one returned {type(result).__name__}."
+                f"Python value, which would be frozen. This one returned {type(result).__name__}."
             )
         self.traced.output = self.with_slots(result)
         return self.traced
@@ -330,7 +330,7 @@ _KNOWN = {
 
 
 def _names(func: Callable[..., Any], count: int) -> list[str]:
-    """The names of the function's first parameters."""
+    """The names of the function's first `count` parameters."""
     try:
         called = func.forward if isinstance(func, Module) else func
         known = [
@@ -344,7 +344,7 @@ def _names(func: Callable[..., Any], count: int) -> list[str]:
 
 
 def _mapped(thing: Any, kind: type, replace: Callable[[Any], Any]) -> Any:
-    """`thing` with everything of a kind replaced, inside tuples, lists, dicts and slices."""
+    """`thing` with every object of type `kind` replaced, inside tuples, lists, dicts and slices."""
     if isinstance(thing, kind):
         return replace(thing)
     if isinstance(thing, (tuple, list)):
@@ -364,22 +364,22 @@ def _tensors(thing: Any) -> list[Tensor]:
 
 
 def _filled(thing: Any, values: dict[int, Any]) -> Any:
-    """`thing` with the tensor in the place of each slot."""
+    """`thing` with each slot replaced by its tensor."""
     return _mapped(thing, Slot, lambda slot: values[slot.number])
 
 
 def _keep(outputs: Any, result: Any, values: dict[int, Any]) -> None:
-    """Put each tensor of `result` where `outputs` has its slot."""
+    """Store each tensor of `result` under its slot in `outputs`."""
     slots: list[Slot] = []
     _mapped(outputs, Slot, slots.append)
     values.update(zip((slot.number for slot in slots), _tensors(result), strict=True))
 
 
-# --- what programs say to PyTorch's compiler. Nothing is compiled here: functions and modules run as Python, with the same numbers. ---
+# --- names of PyTorch's compiler. Nothing is compiled here: functions and modules run as Python, with the same numbers. ---
 
 
 def script(obj: Any, *args: Any, **settings: Any) -> Any:
-    """The function or module itself; also a decorator."""
+    """Return the function or module unchanged; also a decorator."""
     return obj
 
 
@@ -387,7 +387,7 @@ ignore = unused = export = freeze = optimize_for_inference = script_if_tracing =
 
 
 def is_scripting() -> bool:
-    """False: what runs is Python."""
+    """False: the program runs as Python."""
     return False
 
 
@@ -397,7 +397,7 @@ def is_tracing() -> bool:
 
 
 def annotate(the_type: Any, the_value: Any) -> Any:
-    """The value itself."""
+    """Return the value unchanged."""
     return the_value
 
 

@@ -1,4 +1,4 @@
-"""Ops of your own with a name: `custom_op`, and `register_autograd` for their gradients (PyTorch: `torch.library`).
+"""Custom ops with a name: `custom_op`, and `register_autograd` for their gradients (PyTorch: `torch.library`).
 
 Example:
     >>> import tinygrad_edu as T
@@ -33,7 +33,7 @@ __all__ = ["CustomOpDef", "custom_op", "register_autograd", "register_fake"]
 
 
 class CustomOpDef:
-    """A named op: call it as the function that it was made from."""
+    """A named op. Call it like the function that it was made from."""
 
     def __init__(self, name: str, fn: Callable[..., Any], mutates_args: tuple[str, ...]) -> None:
         self._qualname = name
@@ -50,10 +50,10 @@ class CustomOpDef:
     def register_autograd(
         self, backward: Callable[..., Any], /, *, setup_context: Callable[..., Any] | None = None
     ) -> None:
-        """Give the op its gradient: `backward(ctx, *grad_outputs)`, and `setup_context(ctx, inputs, output)` to keep for it.
+        """Register the gradient: `backward(ctx, *grad_outputs)`, and `setup_context(ctx, inputs, output)` to save for it.
 
         Raises:
-            RuntimeError: the op changes an argument in place: it has no gradient.
+                RuntimeError: the op changes an argument in place, so it cannot have a gradient.
         """
         if self._mutates:
             raise RuntimeError(
@@ -63,7 +63,7 @@ class CustomOpDef:
         self._backward, self._setup_context = backward, setup_context
 
     def register_fake(self, fn: Callable[..., Any], /) -> Callable[..., Any]:
-        """Accepted and unused: shapes without values are for PyTorch's compilers."""
+        """Accepted and ignored: only PyTorch's compilers need shapes without values."""
         return fn
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
@@ -81,8 +81,8 @@ class CustomOpDef:
         changed = [bound.arguments[name] for name in self._mutates]
         if any(t.requires_grad for t in changed):
             raise RuntimeError(
-                f"{self._qualname}: a custom op cannot change a tensor that requires grad, because it has no gradient "
-                "for the change. Change a detach()ed copy."
+                f"{self._qualname}: a custom op cannot change a tensor that requires grad, because it cannot have a gradient "
+                "for the change. Call it on a detach()ed copy."
             )
         with no_grad():
             self._fn(*bound.args, **bound.kwargs)
@@ -94,7 +94,7 @@ class CustomOpDef:
 
 
 class _Recorded(Function):
-    """The node of a custom op: runs its function without recording inside, and its registered rule on the way back."""
+    """The node of a custom op. It does not record inside the function; backward runs the registered formula."""
 
     definition: CustomOpDef
 
@@ -141,11 +141,11 @@ def custom_op(
     schema: Any = None,
     tags: Any = None,
 ) -> Any:
-    """Make a function an op named `namespace::name`. Its parameters have type annotations; `mutates_args` names those
-    that it changes in place.
+    """Turn a function into an op named `namespace::name`. Its parameters need type annotations; `mutates_args` names the
+    parameters that it changes in place.
 
     Raises:
-        ValueError: the name has no namespace, or a parameter no annotation.
+            ValueError: the name has no namespace, or a parameter has no annotation.
 
     >>> import tinygrad_edu as T
     >>> @T.library.custom_op("course::double", mutates_args=())
@@ -175,7 +175,7 @@ def custom_op(
 
 
 class _Namespace:
-    """What `tinygrad_edu.ops.<namespace>` is: the custom ops of that namespace."""
+    """`tinygrad_edu.ops.<namespace>`: the custom ops of that namespace."""
 
     def __init__(self, name: str) -> None:
         self.__dict__["_name"] = name
@@ -188,18 +188,18 @@ def _find(op: Any) -> CustomOpDef:
     if isinstance(op, CustomOpDef):
         return op
     if op not in _registered:
-        raise RuntimeError(f"There is no custom op named {op!r}. Make it with custom_op first.")
+        raise RuntimeError(f"There is no custom op named {op!r}. Define it with custom_op first.")
     return _registered[op]
 
 
 def register_autograd(
     op: Any, backward: Callable[..., Any], /, *, setup_context: Callable[..., Any] | None = None, lib: Any = None
 ) -> None:
-    """Give a custom op (or its name) its gradient. `lib` is there for PyTorch's sake, and changes nothing."""
+    """Register the gradient of a custom op, given as the op or its name. `lib` has no effect."""
     _find(op).register_autograd(backward, setup_context=setup_context)
 
 
 def register_fake(op: Any, fn: Callable[..., Any] | None = None, /) -> Any:
-    """Accepted and unused: shapes without values are for PyTorch's compilers."""
+    """Accepted and ignored: only PyTorch's compilers need shapes without values."""
     definition = _find(op)
     return definition.register_fake if fn is None else definition.register_fake(fn)

@@ -1,4 +1,4 @@
-"""`FunctionMode`: see every function as it is called, recorded or not (PyTorch: `torch.overrides.TorchFunctionMode`)."""
+"""`FunctionMode`: intercept every function call, recorded or not (PyTorch: `torch.overrides.TorchFunctionMode`)."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ __all__ = ["FunctionMode", "TorchFunctionMode", "overridable", "standing"]
 
 
 class FunctionMode:
-    """Inside `with` a subclass of this, each public function and method of tensors goes through `__torch_function__`.
+    """Inside `with`, each public function and method of tensors goes through the `__torch_function__` of a subclass.
 
     Example:
         >>> import tinygrad_edu as T
@@ -30,7 +30,7 @@ class FunctionMode:
     """
 
     def __torch_function__(self, func: Callable[..., Any], types: Any, args: Any = (), kwargs: Any = None) -> Any:
-        """Called in place of `func`; calls it, or not, and returns the result."""
+        """Called instead of `func`. Return the result, usually by calling `func`."""
         return func(*args, **(kwargs or {}))
 
     def __enter__(self) -> Any:
@@ -39,18 +39,18 @@ class FunctionMode:
         return self
 
     def __exit__(self, *exception: object) -> None:
-        # An interrupt between two lines of `dispatch` can have taken it away already.
+        # An interrupt between two lines of `dispatch` may already have removed it.
         place = next((at for at, mode in enumerate(reversed(thread.state.modes), start=1) if mode is self), None)
         if place is not None:
             del thread.state.modes[-place]
 
 
-# PyTorch's name, so that a program written for it runs by changing the import.
+# PyTorch's name, so that a program written for PyTorch runs when only the import changes.
 TorchFunctionMode = FunctionMode
 
 
 def dispatch(function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    """Hand a call to the innermost mode, which sees the outer ones when it calls on."""
+    """Pass a call to the innermost mode. If that calls `func`, the next outer mode sees it."""
     stack = thread.state.modes
     mode = stack.pop()
     try:
@@ -61,7 +61,7 @@ def dispatch(function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[s
 
 
 def overridable(function: Callable[..., Any], name: str | None = None) -> Callable[..., Any]:
-    """Make a function visible to modes."""
+    """Make a function visible to function modes."""
 
     @functools.wraps(function)
     def call(*args: Any, **kwargs: Any) -> Any:
@@ -78,7 +78,7 @@ def overridable(function: Callable[..., Any], name: str | None = None) -> Callab
     return call
 
 
-# What hands a value to Python, or asks for a gradient, is seen as well. Sizes and flags are not: PyTorch's modes see them too.
+# Modes also see what hands a value to Python, or asks for a gradient. PyTorch's modes see sizes and flags too.
 for _name in (
     "__array__", "__bool__", "__float__", "__format__", "__index__", "__int__", "__len__", "item", "numpy", "requires_grad_",
     "tolist",

@@ -1,4 +1,4 @@
-"""How a tensor prints: PyTorch's layout of the numbers, and what autograd knows of it."""
+"""How a tensor prints: PyTorch's layout of the numbers, followed by `requires_grad` or `grad_fn`."""
 
 from __future__ import annotations
 
@@ -42,15 +42,15 @@ def set_printoptions(
     profile: str | None = None,
     sci_mode: bool | None = None,
 ) -> None:
-    """Set how tensors print, from now on.
+    """Set how tensors print from now on.
 
     Args:
-        precision: digits after the point. Default 4.
-        threshold: the number of elements past which only the edges are shown. Default 1000.
-        edgeitems: how many elements an edge has, along each dimension. Default 3.
-        linewidth: columns in a line. Default 80.
-        profile: "default", "short" or "full", for all of the above; any given as well overrides it.
-        sci_mode: True or False for numbers such as `1.0000e+00` always or never; None lets the numbers decide.
+            precision: digits after the decimal point. Default 4.
+            threshold: the number of elements above which only the edges are shown. Default 1000.
+            edgeitems: how many elements an edge has along each dimension. Default 3.
+            linewidth: the width of a line in characters. Default 80.
+            profile: "default", "short" or "full" sets all of the above; an option given as well overrides it.
+            sci_mode: True always prints numbers such as `1.0000e+00`, False never does; None decides by the numbers.
 
     Example:
         >>> import tinygrad_edu as T
@@ -68,13 +68,13 @@ def set_printoptions(
 
 
 def get_printoptions() -> dict[str, Any]:
-    """The options now in force, as keyword arguments for `set_printoptions`."""
+    """The options in force, as keyword arguments for `set_printoptions`."""
     return {name: getattr(options, name) for name in (*_PROFILES["default"], "sci_mode")}
 
 
 @contextmanager
 def printoptions(**kwargs: Any) -> Iterator[None]:
-    """Inside, tensors print with these options; the arguments are those of `set_printoptions`."""
+    """Inside `with`, tensors print with these options. Takes the arguments of `set_printoptions`."""
     before = get_printoptions()
     set_printoptions(**kwargs)
     try:
@@ -84,18 +84,18 @@ def printoptions(**kwargs: Any) -> Iterator[None]:
 
 
 class _Format:
-    """One format for all numbers of a tensor, chosen as PyTorch does: by the largest, the smallest and their ratio."""
+    """One format for all numbers of a tensor, chosen as in PyTorch: by the largest, the smallest and their ratio."""
 
     def __init__(self, values: np.ndarray) -> None:
         self.floating = values.dtype.kind == "f"
-        # Every number is a whole one: `2.` instead of `2.0000`.
+        # All numbers are whole: print `2.` instead of `2.0000`.
         self.whole = True
         self.scientific = False
         self.width = 1
         if not self.floating:
             self.width = max((len(str(v)) for v in values.reshape(-1).tolist()), default=1)
             return
-        # Zeros, infinities and NaN have no say, not even on the width.
+        # Zeros, infinities and NaN do not influence the format, not even its width.
         speaking = values[np.isfinite(values) & (values != 0)].astype(np.float64)
         if not speaking.size:
             return
@@ -119,7 +119,7 @@ class _Format:
 
 
 def _edges(array: np.ndarray) -> np.ndarray:
-    """The edges of a large array: what is printed of it, and what decides the format."""
+    """The edges of a large array: the part that is printed and that decides the format."""
     edge = options.edgeitems
     if not edge and array.ndim > 1:
         return array[:0]
@@ -130,7 +130,7 @@ def _edges(array: np.ndarray) -> np.ndarray:
 
 
 def _nested(array: np.ndarray, form: _Format, indent: int, summarise: bool) -> str:
-    # The depth of this recursion is the rank of the tensor.
+    # The depth of this recursion is the tensor's rank.
     if array.ndim == 0:
         return form(array.item())
     n, edge = array.shape[0], options.edgeitems
@@ -156,7 +156,7 @@ def _numbers(array: np.ndarray, indent: int) -> str:
 
 
 def _with_suffixes(text: str, suffixes: list[str], indent: int) -> str:
-    """What stands behind the numbers, on a line of its own where it does not fit."""
+    """Append what follows the numbers, on a new line where it does not fit."""
     used = len(text) - text.rfind("\n") + 1
     for suffix in suffixes:
         if used + len(suffix) + 2 > options.linewidth:
@@ -169,15 +169,15 @@ def _with_suffixes(text: str, suffixes: list[str], indent: int) -> str:
 
 
 def tensor_repr(self: Tensor, *, tensor_contents: str | None = None) -> str:
-    """PyTorch's text for a tensor, such as `tensor([2., 4.], grad_fn=<MulBackward0>)`."""
+    """The printed form of a tensor, as in PyTorch: `tensor([2., 4.], grad_fn=<MulBackward0>)`."""
     kind = type(self)
-    # A plain Parameter prints as the tensor it holds, below the words that it adds itself.
+    # A plain Parameter prints as the tensor it holds, under its own heading.
     plain = kind is Tensor or getattr(kind, "_prints_as_tensor", False)
     prefix = "tensor(" if plain else f"{kind.__name__}("
     array, dtype, default = self._data, self.dtype, dtypes.get_default_dtype()
     suffixes = []
     if array.size == 0:
-        # No element tells the shape or the dtype.
+        # With no elements to print, say the shape and the dtype.
         if array.ndim != 1:
             suffixes.append(f"size={tuple(array.shape)}")
         if dtype is not default:
@@ -191,7 +191,7 @@ def tensor_repr(self: Tensor, *, tensor_contents: str | None = None) -> str:
         node = self.grad_fn
         name = node.name().rpartition("::")[2] if node is not None else None
     except RuntimeError:
-        # A view made under no_grad whose base was changed in place has no history to tell of.
+        # A view made under no_grad whose base was then changed in place has no grad_fn to print.
         name = "Invalid"
     if name is not None:
         suffixes.append(f"grad_fn=<{name}>")

@@ -1,4 +1,4 @@
-"""Operands brought to one dtype, and shapes that do not fit refused, as PyTorch does."""
+"""Convert operands to a common dtype, and refuse shapes that do not broadcast, as PyTorch does."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ __all__ = ["ones", "promoted", "refuse_mismatch", "sum_over", "sum_to_shape"]
 
 
 def promoted(arrays: list[Any], makes_float: bool) -> list[Any]:
-    """The operands in the dtype in which PyTorch computes them."""
+    """The operands, converted to the dtype in which PyTorch computes them."""
     if not makes_float:
         if len(arrays) == 2:
             a, b = arrays
@@ -24,14 +24,14 @@ def promoted(arrays: list[Any], makes_float: bool) -> list[Any]:
                 if type(b) is np.ndarray:
                     if a.dtype is b.dtype:
                         return arrays
-                # NumPy gives a Python number the type of a float array, as PyTorch does.
+                # NumPy, like PyTorch, gives a Python number the type of the float array beside it.
                 elif (type(b) is float or type(b) is int) and a.dtype.kind == "f":
                     return arrays
             elif (type(a) is float or type(a) is int) and b.dtype.kind == "f":
                 return arrays
     elif len(arrays) == 1 and arrays[0].dtype.kind == "f":
         return arrays
-    # Beside a tensor a scalar of NumPy is a number.
+    # Beside a tensor, a NumPy scalar counts as a number.
     arrays = [dtypes.number(a) for a in arrays]
     for a in arrays:
         if a is not None and not isinstance(a, np.ndarray | int | float):
@@ -44,7 +44,7 @@ def promoted(arrays: list[Any], makes_float: bool) -> list[Any]:
         if a is None
         else a.astype(common, copy=False)
         if isinstance(a, np.ndarray)
-        # As in PyTorch a number that an integer type cannot hold wraps around, and does not change the type.
+        # As in PyTorch, a number that does not fit into an integer type wraps around and does not change the type.
         else np.asarray(a).astype(common)
         for a in arrays
     ]
@@ -63,7 +63,7 @@ def refuse_mismatch(shapes: Sequence[tuple[int, ...]]) -> None:
 
 
 def sum_to_shape(array: Any, shape: tuple[int, ...]) -> Any:
-    """Sum `array` over the dimensions that broadcasting added or stretched: the transpose of broadcasting."""
+    """Sum `array` over the dimensions that broadcasting added or stretched: the reverse of broadcasting."""
     leading = array.ndim - len(shape)
     axes = list(range(leading))
     for axis, size in enumerate(shape, leading):
@@ -73,23 +73,23 @@ def sum_to_shape(array: Any, shape: tuple[int, ...]) -> Any:
     return summed if summed.shape == shape else summed.reshape(shape)
 
 
-# The most numbers that are summed one after the other: NumPy's own sums, by halves, round less.
+# The most numbers to add up one after the other. NumPy's own pairwise sums have smaller rounding errors.
 _IN_A_ROW = 4096
 
 
 @functools.lru_cache(maxsize=64)
 def ones(n: int, dtype: np.dtype) -> np.ndarray:
-    """A vector of ones, which all share: it cannot be written to."""
+    """A shared, read-only vector of ones."""
     vector = np.ones(n, dtype)
     vector.flags.writeable = False
     return vector
 
 
 def sum_over(array: Any, axes: tuple[int, ...]) -> Any:
-    """The sum over `axes` (from 0, in order), which go.
+    """Sum over `axes` (counted from 0, in order) and remove them.
 
-    The first axes and the last are summed by a product with a vector of ones: NumPy begins each short row anew. Of 128 by 96
-    numbers the columns take it 3.9 us and BLAS 1.3, of 64 images of 8 by 8 by 8 the channels 15 and 5.
+    The first and the last axes are summed by a product with a vector of ones, because NumPy restarts at each short row.
+    For the columns of a 128 x 96 array NumPy takes 3.9 us and BLAS 1.3; for the channels of 64 images of 8 x 8 x 8, 15 and 5.
     """
     if array.size < 1024 or array.dtype.char not in "fd" or not array.flags.c_contiguous:
         return np.add.reduce(array, axis=axes)

@@ -1,8 +1,8 @@
-"""Random numbers from a seed: `manual_seed`, `Generator`, and tensors filled by them.
+"""Random numbers from a seed: `manual_seed`, `Generator`, and tensors filled with random numbers.
 
-The numbers are PyTorch's: from the same seed both draw the same, in the same order, so that a network starts here from the
-weights it has there, and is shown its data in the same order. (Beyond rounding, PyTorch's own numbers differ for float16,
-for a tensor that is not contiguous, and, on Intel's processors, for `bernoulli_` and `exponential_`.)
+The numbers are PyTorch's: from the same seed both draw the same numbers in the same order. So a network starts from the same
+weights and sees its data in the same order. (Apart from rounding, PyTorch's own numbers differ for float16, for tensors that
+are not contiguous, and, on Intel processors, for `bernoulli_` and `exponential_`.)
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ default_generator = Generator()
 
 
 def manual_seed(seed: int) -> Generator:
-    """Begin the random numbers of this module again from `seed`.
+    """Restart the random numbers of this module from `seed`.
 
     >>> import tinygrad_edu as T
     >>> _ = T.manual_seed(0)
@@ -40,27 +40,27 @@ def manual_seed(seed: int) -> Generator:
 
 
 def seed() -> int:
-    """Begin from a seed that the system's entropy gives; returns it."""
+    """Seed the random numbers from the system's entropy. Returns the seed."""
     return default_generator.seed()
 
 
 def initial_seed() -> int:
-    """The seed that the random numbers began from."""
+    """The seed that the random numbers started from."""
     return default_generator.initial_seed()
 
 
 def get_rng_state() -> Any:
-    """Where in their sequence the random numbers are."""
+    """The state of the random numbers: a tensor of bytes. `set_rng_state` restores it."""
     return default_generator.get_state()
 
 
 def set_rng_state(state: Any) -> None:
-    """Go on from where `get_rng_state` was called."""
+    """Restore a state that `get_rng_state` returned."""
     default_generator.set_state(state)
 
 
 class fork_rng:
-    """Within `with`, or around a function: the random numbers go on afterwards as if none had been drawn.
+    """Restore the state of the random numbers at the end of a `with` block, or of the decorated function.
 
     >>> import tinygrad_edu as T
     >>> _ = T.manual_seed(0)
@@ -90,7 +90,7 @@ class fork_rng:
 
 
 def source(generator: Generator | None) -> Generator:
-    """`generator`, or the one that `manual_seed` sets."""
+    """`generator`, or the global one, which `manual_seed` sets."""
     return default_generator if generator is None else generator
 
 
@@ -108,7 +108,7 @@ def _made(array: np.ndarray, requires_grad: bool = False) -> Tensor:
 def rand(
     *size: Any, generator: Any = None, dtype: Any = None, device: Any = None, requires_grad: bool = False
 ) -> Tensor:
-    """Numbers spread evenly over [0, 1).
+    """Numbers from the uniform distribution over [0, 1).
 
     >>> import tinygrad_edu as T
     >>> _ = T.manual_seed(0)
@@ -121,7 +121,7 @@ def rand(
 def randn(
     *size: Any, generator: Any = None, dtype: Any = None, device: Any = None, requires_grad: bool = False
 ) -> Tensor:
-    """Numbers of the normal distribution with mean 0 and variance 1.
+    """Numbers from the normal distribution with mean 0 and variance 1.
 
     >>> import tinygrad_edu as T
     >>> _ = T.manual_seed(0)
@@ -141,7 +141,7 @@ def randint(
     device: Any = None,
     requires_grad: bool = False,
 ) -> Tensor:
-    """Integers from `low` (0) up to but not including `high`.
+    """Integers from `low` (0 by default) up to but not including `high`.
 
     >>> import tinygrad_edu as T
     >>> _ = T.manual_seed(0)
@@ -183,9 +183,9 @@ def normal(
     device: Any = None,
     requires_grad: bool = False,
 ) -> Tensor:
-    """Numbers of normal distributions with the given means and deviations, numbers or tensors.
+    """Numbers from normal distributions. `mean` and `std` are numbers or tensors.
 
-    No gradient passes a draw: a mean or a deviation that requires grad gets zeros.
+    No gradient flows through a draw: a mean or a std that requires grad gets zeros.
 
     >>> import tinygrad_edu as T
     >>> _ = T.manual_seed(0)
@@ -207,7 +207,7 @@ def normal(
 
 
 def bernoulli(input: Tensor, p: float | None = None, *, generator: Any = None) -> Tensor:
-    """1 with the probability that `input` gives (or `p`, in the shape of `input`), else 0.
+    """1 with the probability given by `input` (or by `p`, in the shape of `input`), else 0.
 
     >>> import tinygrad_edu as T
     >>> T.bernoulli(T.tensor([0.0, 1.0]))
@@ -217,12 +217,12 @@ def bernoulli(input: Tensor, p: float | None = None, *, generator: Any = None) -
 
 
 def chance(like: np.ndarray, p: Any, generator: Any = None) -> np.ndarray:
-    """1 with probability `p`, a number or an array, else 0, in the shape and dtype of `like`."""
+    """1 with probability `p` (a number or an array), else 0, in the shape and dtype of `like`."""
     return (source(generator).uniform(like.shape, getattr(p, "dtype", np.float64)) < p).astype(like.dtype)
 
 
 def exponential(shape: Any, generator: Any = None) -> np.ndarray:
-    """Numbers of the exponential distribution of rate 1."""
+    """Numbers from the exponential distribution with rate 1."""
     return -np.log1p(-source(generator).uniform(shape))
 
 
@@ -254,7 +254,7 @@ def multinomial(input: Tensor, num_samples: int, replacement: bool = False, *, g
         reached /= reached[..., -1:]
         even = source(generator).uniform((*weights.shape[:-1], num_samples))
         return _made((reached[..., None, :] < even[..., None]).sum(axis=-1))
-    # The first to arrive, where each waits for a time of the exponential distribution: no index comes twice.
+    # Each index gets an exponential waiting time, and the shortest times win. So no index comes twice.
     rate = weights / exponential(weights.shape, generator).astype(weights.dtype)
     return _made(np.argsort(-rate, axis=-1, kind="stable")[..., :num_samples])
 
@@ -295,7 +295,7 @@ def randint_like(
 
 
 class _Filled(Op):
-    """New numbers whatever was there before: no gradient goes back."""
+    """New numbers that do not depend on the old ones, so their gradient is 0."""
 
     def grad_self(grad):
         return zeros_like(grad)
@@ -314,7 +314,7 @@ class Normal(_Filled):
 
 
 class NormalOfBoth(Op, name="NormalBackward3"):
-    """Draws with means and deviations, which no gradient reaches."""
+    """A draw from a mean and a std, both tensors. No gradient flows through it."""
 
     def forward(mean, std, *, generator):
         kind = next(x.dtype for x in (mean, std) if isinstance(x, np.ndarray))
@@ -382,35 +382,35 @@ class Random(_Filled):
 
 
 def uniform_(self: Tensor, from_: float = 0.0, to: float = 1.0, *, generator: Any = None) -> Tensor:
-    """Fill with numbers spread evenly over [from_, to)."""
+    """Fill with numbers from the uniform distribution over [from_, to)."""
     if from_ > to:
         raise RuntimeError(f"uniform_ expects to return a [from, to) range, but found from={from_} > to={to}")
     return Uniform.apply_(self, low=from_, high=to, generator=generator)
 
 
 def normal_(self: Tensor, mean: float = 0.0, std: float = 1.0, *, generator: Any = None) -> Tensor:
-    """Fill with numbers of the normal distribution."""
+    """Fill with numbers from the normal distribution."""
     if std < 0:
         raise RuntimeError(f"normal expects std >= 0.0, but found std {std}")
     return Normal.apply_(self, mean=mean, std=std, generator=generator)
 
 
 def bernoulli_(self: Tensor, p: Any = 0.5, *, generator: Any = None) -> Tensor:
-    """Fill with 1, with probability `p`, and 0."""
+    """Fill with 1 with probability `p`, else 0."""
     if isinstance(p, Tensor):
         return BernoulliOfTensor.apply_(self, p=p._data, generator=generator)
     return BernoulliOfNumber.apply_(self, p=p, generator=generator)
 
 
 def exponential_(self: Tensor, lambd: float = 1.0, *, generator: Any = None) -> Tensor:
-    """Fill with numbers of the exponential distribution of rate `lambd`."""
+    """Fill with numbers from the exponential distribution with rate `lambd`."""
     if lambd <= 0:
         raise RuntimeError(f"exponential_ expects lambda > 0.0, but found lambda={lambd}")
     return Exponential.apply_(self, lambd=lambd, generator=generator)
 
 
 def random_(self: Tensor, from_: int | None = None, to: int | None = None, *, generator: Any = None) -> Tensor:
-    """Fill with integers from `from_` up to but not including `to`; with one bound, from 0; with none, all it can hold."""
+    """Fill with integers from `from_` up to but not including `to`. One bound means from 0; no bound means all that fit."""
     if to is None and from_ is not None:
         from_, to = 0, from_
     if from_ is not None and to is not None and from_ >= to:
@@ -419,28 +419,28 @@ def random_(self: Tensor, from_: int | None = None, to: int | None = None, *, ge
 
 
 def _range_of(kind: np.dtype) -> int:
-    """How many integers from 0 on a dtype holds exactly."""
+    """How many integers, counted from 0, a dtype represents exactly."""
     if kind.kind == "f":
         return 2 ** int(np.finfo(kind).nmant + 1) + 1
     return 2 if kind.kind == "b" else int(np.iinfo(kind).max) + 1
 
 
 def log_normal_(self: Tensor, mean: float = 1.0, std: float = 2.0, *, generator: Any = None) -> Tensor:
-    """Fill with numbers whose logarithms are of the normal distribution."""
+    """Fill with numbers whose logarithms are normally distributed."""
     if std <= 0:
         raise RuntimeError(f"log_normal_ expects std > 0.0, but found std={std}")
     return LogNormal.apply_(self, mean=mean, std=std, generator=generator)
 
 
 def geometric_(self: Tensor, p: float, *, generator: Any = None) -> Tensor:
-    """Fill with the number of tries until one of probability `p` succeeds."""
+    """Fill with the number of trials up to the first success, each with probability `p`."""
     if not 0 < p < 1:
         raise RuntimeError(f"geometric_ expects p to be in (0, 1), but got p={p}")
     return Geometric.apply_(self, p=p, generator=generator)
 
 
 def cauchy_(self: Tensor, median: float = 0.0, sigma: float = 1.0, *, generator: Any = None) -> Tensor:
-    """Fill with numbers of the Cauchy distribution."""
+    """Fill with numbers from the Cauchy distribution."""
     if sigma <= 0:
         raise RuntimeError(f"cauchy_ expects sigma > 0.0, but found sigma={sigma}")
     return Cauchy.apply_(self, median=median, sigma=sigma, generator=generator)

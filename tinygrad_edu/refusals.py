@@ -1,4 +1,4 @@
-"""The sentences in which the core refuses, apart from its code: PyTorch's phrase first, then what happened and what to try."""
+"""The error sentences of the core, kept apart from its code: PyTorch's phrase first, then what happened and what to try."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ REFUSED_IN_GRAPH = (
 
 
 def refuse_detached() -> None:
-    """Raise: a tensor that has no history now had one when it was kept."""
+    """Raise: a saved tensor was detached in place after it was saved."""
     raise RuntimeError(
         "Trying to use a saved tensor that has been detached in-place, i.e. with .detach_(). This is not supported, "
         "please use out-of-place `.detach()` instead"
@@ -51,7 +51,7 @@ def refuse_detached() -> None:
 
 
 def modified(t: Any, node: Any, expected: int) -> str:
-    """What to say of a kept tensor that was written to since: `node` made it, if any did."""
+    """The error text for a saved tensor that was changed in place; `node` made it, if any did."""
     now = 0 if t._counter is None else t._counter[0]
     from_what = f", which is output {t.output_nr} of {node.name()}," if node is not None else ""
     kind = dtypes.from_numpy_dtype(t._data.dtype).legacy_name
@@ -68,13 +68,13 @@ def refuse_other_shape(expected: tuple[int, ...], found: tuple[int, ...]) -> Non
     a, b = (", ".join(map(str, shape)) for shape in (expected, found))
     raise RuntimeError(
         f"The size of tensor a ({a}) must match the size of tensor b ({b}): the .data of a leaf was "
-        "replaced by a tensor of another shape, and this gradient, or the .grad that is there, belongs to what it was. Set "
+        "replaced by a tensor of another shape, and this gradient, or the existing .grad, still has the old shape. Set "
         ".grad to None and run the forward pass again."
     )
 
 
 def refuse_misfit(node: Any, found: tuple[int, ...], shape: tuple[int, ...], position: int = 0) -> None:
-    """Raise if a tensor of `shape` does not broadcast to what was `found`."""
+    """Raise if a tensor of `shape` does not broadcast to the shape `found`."""
     stretched = zip(reversed(shape), reversed(found), strict=False)
     if len(shape) > len(found) or any(size not in (1, large) for size, large in stretched):
         raise RuntimeError(

@@ -1,4 +1,4 @@
-"""What an op of several results returns: a tuple whose fields have names (PyTorch: `torch.return_types`)."""
+"""Named tuples for ops that return several results (PyTorch: `torch.return_types`)."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ __all__ = ["named"]
 
 
 class _Named(tuple[Any, ...]):
-    """A tuple with names, made from a sequence of its fields; it is shown as PyTorch shows its own."""
+    """A tuple with field names. It is made from a sequence and prints as PyTorch's does."""
 
     __slots__ = ()
     _names: tuple[str, ...] = ()
@@ -21,7 +21,7 @@ class _Named(tuple[Any, ...]):
 
 
 def named(name: str, *fields: str) -> Any:
-    """The type of what the op `name` returns."""
+    """The named tuple that the op `name` returns."""
     places = {field: property(itemgetter(i)) for i, field in enumerate(fields)}
     kind = type(name, (_Named,), {"__slots__": (), "__module__": __name__, "_names": fields, **places})
     setattr(sys.modules[__name__], name, kind)

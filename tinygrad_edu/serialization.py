@@ -1,8 +1,8 @@
-"""`save` and `load`, in PyTorch's own file format: what one engine writes, the other reads.
+"""`save` and `load` in PyTorch's own file format: each engine reads what the other writes.
 
-A file is a zip archive. `data.pkl` holds the object, pickled, in which each tensor stands for a piece of a storage: its
-number, and from where, in which sizes and strides it is read. `data/<number>` holds the bytes of a storage. PyTorch's names
-stand in the pickle as text, so neither writing nor reading needs PyTorch.
+A file is a zip archive. `data.pkl` holds the pickled object. In it, each tensor is replaced by the number of its storage and
+the offset, sizes and strides to read it with. `data/<number>` holds the bytes of a storage. The pickle names PyTorch's
+functions as text, so neither writing nor reading needs PyTorch.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from .ops.creation.factories import check_device
 from .tensor import Size, Tensor, device, wrap
 
 if TYPE_CHECKING:
-    import zipfile  # loaded where it is needed: few programs save
+    import zipfile  # imported on demand, because few programs save
 
 __all__ = ["add_safe_globals", "clear_safe_globals", "get_safe_globals", "load", "safe_globals", "save"]
 
@@ -37,13 +37,13 @@ _STORAGES = {
 
 
 class _Name:
-    """A name that stands in the file as text; it is not imported, on either side."""
+    """A global name that is written to the file as text; neither side imports it."""
 
     def __init__(self, module: str, name: str) -> None:
         self.text = f"{module}\n{name}\n".encode()
 
     def __call__(self) -> None:
-        """Callable, as what rebuilds an object has to be."""
+        """pickle requires that whatever rebuilds an object is callable."""
 
 
 _REBUILD_TENSOR = _Name("torch._utils", "_rebuild_tensor_v2")
@@ -53,10 +53,10 @@ _NAMES = {key: _Name("torch", key) for key in _STORAGES} | {d: _Name("torch", d.
 
 
 class _Storage:
-    """The memory that one tensor or several show."""
+    """Memory that one or several tensors share."""
 
     def __init__(self, array: np.ndarray, number: int) -> None:
-        # The array stays with it, so that its id stays its own.
+        # Keep the array alive, so that no other array gets its id.
         self.flat, self.number, self.array = array.ravel(order="K"), number, array
 
     def key(self) -> tuple[Any, ...]:
@@ -64,8 +64,8 @@ class _Storage:
         return "storage", _NAMES[f"{kind.legacy_name}Storage"], str(self.number), "cpu", self.flat.size
 
 
-class _Writer(pickle._Pickler):  # the one in C would import the names
-    """A pickler that writes a tensor as PyTorch does."""
+class _Writer(pickle._Pickler):  # the C version would import the names
+    """A pickler that writes tensors in PyTorch's format."""
 
     write: Any
     memoize: Any
@@ -114,9 +114,9 @@ def save(
     pickle_protocol: int = 2,
     _use_new_zipfile_serialization: bool = True,
 ) -> None:
-    """Write an object, with the tensors in it, to a path or an open file: a `state_dict`, a list, a whole module.
+    """Write an object and its tensors to a path or an open file: a `state_dict`, a list, or a whole module.
 
-    Tensors, numbers, texts and their containers are read by PyTorch's `torch.load` as well.
+    PyTorch's `torch.load` can read the tensors, numbers, strings and containers in it.
 
     Example:
         >>> import io, tinygrad_edu as T
@@ -139,7 +139,7 @@ def save(
 
 
 class _Reader(pickle.Unpickler):
-    """An unpickler that knows PyTorch's names, and with `weights_only` those alone."""
+    """An unpickler that knows PyTorch's names, and with `weights_only` no others."""
 
     def __init__(self, archive: zipfile.ZipFile, weights_only: bool) -> None:
         self.archive, self.weights_only = archive, weights_only
@@ -158,7 +158,7 @@ class _Reader(pickle.Unpickler):
         if self.weights_only:
             raise pickle.UnpicklingError(
                 f"Weights only load failed. Unsupported global: GLOBAL {module}.{name} was not an allowed global by default. "
-                "A file can run any code as it is read; if you trust this one, pass weights_only=False."
+                "Loading a file can run any code in it; if you trust this one, pass weights_only=False."
             )
         return super().find_class(module, name)
 
@@ -194,7 +194,7 @@ _KNOWN: dict[tuple[str, str], Any] = {
 }
 
 
-# What a program allows beyond these, by name.
+# Further names that the program allows.
 _trusted: dict[str, Any] = {}
 
 
@@ -204,23 +204,23 @@ def _named(safe_globals: list[Any]) -> dict[str, Any]:
 
 
 def add_safe_globals(safe_globals: list[Any]) -> None:
-    """Let files of weights hold these classes and functions; a pair says under which name."""
+    """Allow these classes and functions in files that `load` reads with `weights_only`; a pair also gives the name."""
     _trusted.update(_named(safe_globals))
 
 
 def get_safe_globals() -> list[Any]:
-    """What `add_safe_globals` was given."""
+    """The list of what `add_safe_globals` has allowed."""
     return list(_trusted.values())
 
 
 def clear_safe_globals() -> None:
-    """Allow nothing beyond PyTorch's names again."""
+    """Forget what `add_safe_globals` has allowed."""
     _trusted.clear()
 
 
 @contextlib.contextmanager
 def safe_globals(safe_globals: list[Any]) -> Iterator[None]:
-    """`add_safe_globals` for as long as the block runs."""
+    """Allow these classes and functions, as `add_safe_globals` does, inside a `with` block."""
     before = dict(_trusted)
     add_safe_globals(safe_globals)
     try:
@@ -238,15 +238,15 @@ def load(
     weights_only: bool | None = None,
     mmap: bool | None = None,
 ) -> Any:
-    """Read what `save` wrote, here or in PyTorch, from a path or an open file.
+    """Read a file that `save` wrote, here or in PyTorch, from a path or an open file.
 
     Args:
         f: a path, or a file open for reading bytes.
-        map_location: "cpu", or nothing.
-        weights_only: read tensors, numbers, texts and their containers, and nothing that could run code. Default True.
+            map_location: "cpu" or None.
+            weights_only: read only tensors, numbers, strings and containers, nothing that could run code. Default True.
 
     Raises:
-        pickle.UnpicklingError: there is something else in the file, and `weights_only` forbids it.
+            pickle.UnpicklingError: the file contains something else and `weights_only` is True.
     """
     import zipfile
 
@@ -256,7 +256,7 @@ def load(
         f.seek(0)
     if not zipfile.is_zipfile(f):
         raise RuntimeError(
-            "Invalid magic number; corrupt file? It is no zip archive, as PyTorch has written since 1.6. Load it there, and "
+            "Invalid magic number; corrupt file? It is not a zip archive, the format of PyTorch since 1.6. Load it in PyTorch and "
             "save it again."
         )
     with zipfile.ZipFile(f) as archive:

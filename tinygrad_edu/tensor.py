@@ -1,4 +1,4 @@
-"""What a Tensor is asked as an array and as a leaf: its shape and elements, `data`, `grad`, `requires_grad_`, copies.
+"""A Tensor as an array and as a leaf: its shape and elements, `data`, `grad`, `requires_grad_`, and copies.
 
 The class itself, and what autograd keeps in it, is in `core/tensor.py`.
 """
@@ -54,7 +54,7 @@ class Size(tuple):
 
 
 class device:
-    """Where a Tensor lives. There is one: `device("cpu")`."""
+    """Where a Tensor lives. There is only one device: `device("cpu")`."""
 
     __slots__ = ("index", "type")
 
@@ -62,7 +62,7 @@ class device:
         name, _, number = str(type).partition(":")
         if name != "cpu":
             raise NotImplementedError(
-                f"tinygrad_edu computes on the CPU alone, so the device {type!r} is not available. Leave the device out, "
+                f"tinygrad_edu computes only on the CPU, so the device {type!r} is not available. Leave the device out, "
                 "or run the same program on PyTorch."
             )
         self.type = name
@@ -81,7 +81,7 @@ class device:
         return hash((self.type, self.index))
 
     def __enter__(self) -> device:
-        # New tensors are made on the CPU, within `with` and outside.
+        # New tensors are always made on the CPU, inside `with` and outside.
         return self
 
     def __exit__(self, *exception: object) -> None:
@@ -92,19 +92,19 @@ CPU = device("cpu")
 
 
 class _Array(Tensor):
-    """What a Tensor is asked as an array, and as a leaf of the graph; `Tensor` is given all of it below."""
+    """The methods of a Tensor as an array and as a leaf of the graph. They are copied to `Tensor` below."""
 
     def __new__(cls, *data: Any, device: Any = None) -> Any:
-        # The legacy constructor: Tensor([1., 2.]) copies data, Tensor(2, 3) makes room for a shape. Here and not in
-        # __init__, which a subclass may replace.
+        # The legacy constructor: Tensor([1., 2.]) copies data, Tensor(2, 3) allocates a shape. It is not in __init__,
+        # because a subclass may replace that.
         new = object.__new__(cls)
         kind = dtypes.get_default_dtype()
         if len(data) == 1 and isinstance(data[0], Tensor):
-            # It shows the memory of that tensor, in its dtype.
+            # The new tensor shares that tensor's memory and dtype.
             new._data = data[0]._data
         elif len(data) == 1 and isinstance(data[0], float):
             raise TypeError(
-                "new(): data must be a sequence (got float): Tensor([1.5]) holds the number, tensor(1.5) too."
+                "new(): data must be a sequence (got float): Tensor([1.5]) holds the number, and so does tensor(1.5)."
             )
         elif len(data) == 1 and not isinstance(data[0], int | np.integer | Size):
             new._data = np.array(as_array(data[0]), dtype=kind.numpy)
@@ -117,7 +117,7 @@ class _Array(Tensor):
         else:
             raise TypeError(
                 f"new() received an invalid combination of arguments - got ({', '.join(type(x).__name__ for x in data)}): a "
-                "Tensor is made of data, or of the sizes of its shape. A subclass with more arguments writes __new__."
+                "Tensor is made from data, or from the sizes of its shape. A subclass with more arguments must define __new__."
             )
         return new
 
@@ -126,7 +126,7 @@ class _Array(Tensor):
 
     @staticmethod
     def _make_subclass(cls: Any, data: Tensor, require_grad: bool = False) -> Any:
-        """An instance of `cls` on the memory of `data`, outside the graph."""
+        """An instance of `cls` that shares the memory of `data`, outside the graph."""
         new = object.__new__(cls)
         new._data = data._data
         return new.requires_grad_(require_grad)
@@ -170,7 +170,7 @@ class _Array(Tensor):
     is_meta = False
 
     def get_device(self) -> int:
-        """The number of the device: -1, as every CPU tensor answers in PyTorch."""
+        """The number of the device: -1, as for every CPU tensor in PyTorch."""
         return -1
 
     def dim(self) -> int:
@@ -200,12 +200,12 @@ class _Array(Tensor):
         return self._data.itemsize
 
     def stride(self, dim: int | None = None) -> Any:
-        """How many elements apart neighbours along each dimension (or along `dim`) lie in memory."""
+        """How many elements to move in memory to reach the next one along each dimension (or along `dim`)."""
         strides = tuple(s // self._data.itemsize for s in self._data.strides)
         return strides if dim is None else strides[dim]
 
     def storage_offset(self) -> int:
-        """How many elements from the start of the storage this tensor begins."""
+        """The position in the storage, in elements, where this tensor begins."""
         owner = self._view.base._data if self._view is not None else self._data
         return (self._data.ctypes.data - owner.ctypes.data) // self._data.itemsize
 
@@ -214,7 +214,7 @@ class _Array(Tensor):
         return self._data.ctypes.data
 
     def is_contiguous(self, memory_format: Any = None) -> bool:
-        """True if the elements lie in memory in row-major order, or with the channels last if that format is asked for."""
+        """True if the elements lie in memory in row-major order, or in channels-last order if that format is given."""
         array = self._data
         if memory_format == "channels_last" and array.ndim == 4:
             array = array.transpose(0, 2, 3, 1)
@@ -229,10 +229,10 @@ class _Array(Tensor):
         return False
 
     def item(self) -> Any:
-        """The one element, as a Python number.
+        """The tensor's only element, as a Python number.
 
         Raises:
-            RuntimeError: there is not exactly one element.
+                RuntimeError: the tensor does not have exactly one element.
         """
         if self._data.size != 1:
             raise RuntimeError(
@@ -246,10 +246,10 @@ class _Array(Tensor):
         return self._data.tolist()
 
     def numpy(self, *, force: bool = False) -> np.ndarray:
-        """The array itself: both share memory.
+        """The data as a NumPy array that shares the tensor's memory.
 
         Raises:
-            RuntimeError: the tensor requires grad, since writes to the array would be invisible to autograd.
+                RuntimeError: the tensor requires grad: autograd could not see writes to the array.
         """
         if not force and self.requires_grad and thread.state.grad_enabled:
             raise RuntimeError(
@@ -262,15 +262,15 @@ class _Array(Tensor):
         return np.array(self.numpy(), dtype=dtype, copy=copy)
 
     def __array_wrap__(self, array: np.ndarray, context: Any = None, return_scalar: bool = False) -> Tensor:
-        # What a NumPy function makes of a Tensor is a Tensor again.
+        # A NumPy function on a Tensor returns a Tensor again.
         return wrap(np.asarray(array))
 
     @classmethod
     def __torch_function__(cls, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
-        # What PyTorch calls where a function of its own is given a tensor of ours. See compat/subclasses.py.
+        # PyTorch calls this when one of its own functions receives our tensor. See compat/subclasses.py.
         raise TypeError(met("tinygrad_edu", "torch"))
 
-    # NumPy arrays on the left of an operator leave it to the Tensor on the right.
+    # A NumPy array on the left of an operator leaves the work to the Tensor on the right.
     __array_priority__ = 1000
 
     def __len__(self) -> int:
@@ -282,7 +282,7 @@ class _Array(Tensor):
         if self._data.size != 1:
             what = "no values" if self._data.size == 0 else "more than one value"
             raise RuntimeError(
-                f"Boolean value of Tensor with {what} is ambiguous. Use .any() or .all(), or compare one element."
+                f"Boolean value of Tensor with {what} is ambiguous. Use .any() or .all(), or compare a single element."
             )
         return bool(self._data.item())
 
@@ -309,9 +309,9 @@ class _Array(Tensor):
 
     @property
     def data(self) -> Tensor:
-        """The same storage as a tensor outside the graph, with a version counter of its own.
+        """The same storage as a tensor outside the graph, with its own version counter.
 
-        Writes to it are invisible to autograd's checks: prefer `detach()`, whose writes are seen.
+        Autograd's checks do not see writes to it. Prefer `detach()`: they do see writes to that.
         """
         out: Tensor = wrap(self._data)
         if self._counter is NOT_COUNTED:
@@ -329,7 +329,7 @@ class _Array(Tensor):
                     "data set to a tensor that requires gradients must be floating point or complex dtype, and this would be "
                     f"{value.dtype}. Gradients need real numbers."
                 )
-            # The gradient of what comes from now on has another form.
+            # From now on this leaf's gradient has another shape or dtype.
             self._accumulator = None
         self._data = value._data
 
@@ -348,7 +348,7 @@ class _Array(Tensor):
         raise RuntimeError("requires_grad must be a bool. Set it to False instead of deleting it.")
 
     def requires_grad_(self, requires_grad: bool = True) -> Tensor:
-        """Ask for a gradient at this leaf, or stop asking; returns the tensor.
+        """Turn on (or off) gradients for this leaf, in place. Returns the tensor.
 
         Raises:
             RuntimeError: the tensor is not a leaf, or holds integers or booleans.
@@ -383,7 +383,7 @@ class _Array(Tensor):
 
     @property
     def grad(self) -> Tensor | None:
-        """The gradient that accumulated here, None before the first one arrives."""
+        """The gradient accumulated here, or None before the first one arrives."""
         if self._grad is None and self._grad_fn is not None and not self._retains_grad:
             warnings.warn(
                 "The .grad attribute of a Tensor that is not a leaf Tensor is being accessed. Its .grad attribute won't "
@@ -426,10 +426,10 @@ class _Array(Tensor):
 
     @property
     def grad_dtype(self) -> Any:
-        """The dtype to which gradients of this leaf are brought: its own unless set; None leaves them as they come.
+        """The dtype that gradients of this leaf are converted to: its own by default; None leaves them as they arrive.
 
         Raises:
-            RuntimeError: the tensor is not a leaf; or, when set, has a `.grad` of another dtype.
+                RuntimeError: the tensor is not a leaf, or already has a `.grad` of another dtype when you set this.
         """
         if not self.is_leaf:
             raise RuntimeError("grad_dtype can only be accessed on leaf tensors.")
@@ -449,21 +449,21 @@ class _Array(Tensor):
                 f"'{self._grad.dtype}'. Set .grad to None first."
             )
         self._grad_dtype = kind
-        # Nodes made before bring their gradients to it as well.
+        # Nodes that already exist convert their gradients to it as well.
         accumulator = self._accumulator() if self._accumulator is not None else None
         if accumulator is not None:
             accumulator.expect(kind)
 
     @property
     def _version(self) -> int:
-        """How many in-place writes this tensor's storage has seen, through whatever view."""
+        """The number of in-place writes to this tensor's storage, through any view."""
         if self.is_inference():
             raise RuntimeError("Inference tensors do not track version counter.")
         return self._counter[0] if self._counter is not None else 0
 
     @property
     def _base(self) -> Tensor | None:
-        """The tensor whose storage this view shows; None if it is no view."""
+        """The tensor whose storage this view shares; None if it is not a view."""
         return self._view.base if self._view is not None else None
 
     def _is_view(self) -> bool:
@@ -475,15 +475,15 @@ class _Array(Tensor):
         return self._counter is NOT_COUNTED
 
     def is_shared(self) -> bool:
-        """Always False: nothing here is shared between processes."""
+        """Always False: processes share no tensors here."""
         return False
 
     def cpu(self) -> Tensor:
-        """The tensor itself: it is on the CPU already."""
+        """The tensor itself, which is already on the CPU."""
         return self
 
     def cuda(self, *args: Any, **kwargs: Any) -> Tensor:
-        """Refused: tinygrad_edu computes on the CPU alone."""
+        """Refused: tinygrad_edu computes only on the CPU."""
         device("cuda")
         return self
 
@@ -507,10 +507,10 @@ class _Array(Tensor):
         return new
 
     def __reduce_ex__(self, protocol: Any) -> Any:
-        # The graph cannot be pickled: a computed tensor comes back as a leaf, as PyTorch's do.
+        # The graph cannot be pickled: a computed tensor comes back as a leaf, as in PyTorch.
         for hook in (self._hooks or {}).values():
             warnings.warn(
-                f"backward hook {hook!r} on tensor will not be serialized. Register it again on the tensor that is read.",
+                f"backward hook {hook!r} on tensor will not be serialized. Register it again on the tensor that you load.",
                 UserWarning,
                 stacklevel=2,
             )
@@ -522,7 +522,7 @@ def _user_attributes(t: Tensor) -> dict[str, Any]:
 
 
 def _copied_storage(array: np.ndarray, memo: dict[int, Any]) -> np.ndarray:
-    """A copy of `array`; arrays that show the same memory are, within one deepcopy, copied as one."""
+    """A copy of `array`. Within one deepcopy, arrays that share memory become copies that share memory."""
     owner = array
     while isinstance(owner.base, np.ndarray):
         owner = owner.base
@@ -531,7 +531,7 @@ def _copied_storage(array: np.ndarray, memo: dict[int, Any]) -> np.ndarray:
     shared: Any = memo
     key = ("memory of", id(owner))
     if key not in shared:
-        # The owner goes along, so that its id stays taken while the copying lasts.
+        # Keep a reference to the owner, so that no other object gets its id during the copy.
         shared[key] = owner, owner.ravel(order="K").copy()
     flat = shared[key][1]
     offset = (array.ctypes.data - owner.ctypes.data) // owner.itemsize
@@ -556,9 +556,9 @@ for _name, _attribute in vars(_Array).items():
 
 
 def as_array(data: Any, dtype: np.dtype | None = None) -> np.ndarray:
-    """What `tensor(data)` holds, in `dtype` if one is asked for; else Python floats become the default dtype."""
+    """The array for `tensor(data)`, in `dtype` if one is given; otherwise Python floats get the default dtype."""
     if dtype is not None:
-        # Straight from the numbers: by way of the default dtype they would be rounded to it first.
+        # Convert the numbers directly: going through the default dtype would round them first.
         array = _array_of(data)
         return array if array.dtype == dtype else quiet(array.astype, dtype)
     if isinstance(data, Tensor):
@@ -576,7 +576,7 @@ def as_array(data: Any, dtype: np.dtype | None = None) -> np.ndarray:
 
 
 def _array_of(data: Any, kinds: set[Any] | None = None) -> np.ndarray:
-    """An array of numbers or booleans, in the dtype that NumPy gives it; what it was made of is added to `kinds`."""
+    """An array of numbers or booleans, in the dtype that NumPy chooses; adds the types of its elements to `kinds`."""
     if isinstance(data, Tensor):
         return data._data
     try:
@@ -588,7 +588,7 @@ def _array_of(data: Any, kinds: set[Any] | None = None) -> np.ndarray:
     if array.dtype.kind == "c":
         raise TypeError("complex tensors are not built here; work with the real and imaginary parts.")
     if array.dtype == np.uint64 or (isinstance(_first(data), int) and array.dtype.kind == "O"):
-        raise ValueError("Overflow when unpacking long long: a whole number is past the range of int64.")
+        raise ValueError("Overflow when unpacking long long: a whole number does not fit into int64.")
     if array.dtype.kind not in "fiub":
         name, hint = type(_first(data)).__name__, "A tensor holds numbers or booleans, in nested lists of equal length."
         if name == "str":
@@ -598,7 +598,7 @@ def _array_of(data: Any, kinds: set[Any] | None = None) -> np.ndarray:
 
 
 class _NotOneElement(Exception):
-    """A tensor of several elements stands where a number is to stand."""
+    """A tensor of several elements was used as a number."""
 
     def __init__(self, data: np.ndarray) -> None:
         whole = data.dtype.kind != "f"
@@ -612,8 +612,8 @@ class _NotOneElement(Exception):
 
 
 def _unwrapped(data: Any, kinds: set[Any]) -> Any:
-    """Nested lists with tensors of one element replaced by numbers (depth is the tensor's rank, so recursion is bounded by
-    it); the types of the numbers, and the dtypes of tensors and arrays, are added to `kinds`."""
+    """Nested lists, with one-element tensors replaced by numbers. The types of the numbers, and the dtypes of tensors and
+    arrays, are added to `kinds`. The recursion is as deep as the tensor's rank."""
     if isinstance(data, list | tuple | range):
         if data and isinstance(data[0], np.ndarray):
             warnings.warn(
@@ -641,7 +641,7 @@ def _unwrapped(data: Any, kinds: set[Any]) -> Any:
 
 
 def _ragged(data: Any, error: Exception) -> Exception:
-    """What to raise where rows are of different lengths: PyTorch's sentence, with the first that differs."""
+    """The error for rows of different lengths: PyTorch's sentence, with the first row that differs."""
     sizes, row = [], data
     while isinstance(row, list | tuple | range):
         sizes.append(len(row))
@@ -652,15 +652,15 @@ def _ragged(data: Any, error: Exception) -> Exception:
             if isinstance(item, list | tuple | range) != (dim < len(sizes)):
                 if dim < len(sizes):
                     return TypeError(
-                        f"not a sequence: row {item!r} at dim {dim}. A tensor is rectangular, pad the short rows."
+                        f"not a sequence: row {item!r} at dim {dim}. A tensor is rectangular: pad the short rows."
                     )
                 number = "object cannot be interpreted as an integer" if isinstance(row, int) else "is no real number"
                 return TypeError(
-                    f"'{type(item).__name__}' {number}. A tensor is rectangular: all rows are lists, or none."
+                    f"'{type(item).__name__}' {number}. A tensor is rectangular: either all rows are lists or none is."
                 )
             if dim < len(sizes) and len(item) != sizes[dim]:
                 return ValueError(
-                    f"expected sequence of length {sizes[dim]} at dim {dim} (got {len(item)}). A tensor is rectangular, pad "
+                    f"expected sequence of length {sizes[dim]} at dim {dim} (got {len(item)}). A tensor is rectangular: pad "
                     "the short rows."
                 )
         level = [inner for item in level if isinstance(item, list | tuple | range) for inner in item]
@@ -668,9 +668,9 @@ def _ragged(data: Any, error: Exception) -> Exception:
     return ValueError(f"expected sequence of equal lengths at every level: {error}.")
 
 
-@functools.cache  # once in a process, as PyTorch
+@functools.cache  # once per process, as in PyTorch
 def warn_of_number() -> None:
-    """Say that a number made of a tensor is outside the graph."""
+    """Warn that a number made from a tensor is outside the graph."""
     warnings.warn(
         "Converting a tensor with requires_grad=True to a scalar may lead to unexpected behavior. Consider using "
         "tensor.detach() first.",

@@ -1,4 +1,4 @@
-"""What tests compare with, as PyTorch's `torch.testing` has it: `assert_close`, and `make_tensor`."""
+"""Helpers for tests (PyTorch: `torch.testing`): `assert_close` and `make_tensor`."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from .tensor import Tensor, wrap
 
 __all__ = ["assert_close", "make_tensor"]
 
-# By dtype: how far apart two numbers may be, in relation to the expected one, and in any case. All others are to be equal.
+# The tolerances by dtype: relative to the expected number, and absolute. All other dtypes must be equal.
 _TOLERANCES = {"float16": (1e-3, 1e-5), "float32": (1.3e-6, 1e-5), "float64": (1e-7, 1e-7)}
 
 
@@ -33,17 +33,17 @@ def assert_close(
     check_stride: bool = False,
     msg: str | Callable[[str], str] | None = None,
 ) -> None:
-    """Raise unless two tensors, arrays, numbers, or lists, tuples and dicts of these have the same form and close values.
+    """Raise unless two tensors, arrays, numbers, or containers of them, have the same structure and close values.
 
-    Close means `|actual - expected| <= atol + rtol * |expected|`. Without tolerances those of the dtype hold; for integers
-    and booleans they are 0. There is one device and one layout, so these two are equal in any case.
+    Close means `|actual - expected| <= atol + rtol * |expected|`. The default tolerances depend on the dtype; for integers
+    and booleans they are 0. There is only one device and one layout, so these two always match.
 
     Args:
-        msg: what the error says instead, or a function of what it would say.
+            msg: replaces the error's text; or a function from the usual text to a new one.
 
     Raises:
-        AssertionError: they are not close, or differ in shape, dtype, length or keys.
-        TypeError: the two cannot be compared.
+            AssertionError: the values are not close, or differ in shape, dtype, length or keys.
+            TypeError: the two objects cannot be compared.
         ValueError: one tolerance is given without the other.
 
     Example:
@@ -53,7 +53,7 @@ def assert_close(
     if (rtol is None) != (atol is None):
         missing = "atol" if atol is None else "rtol"
         raise ValueError(f"Both 'rtol' and 'atol' must be either specified or omitted, but got no {missing}.")
-    # Pairs that are still to be compared, the next one last; and where in the two each stands.
+    # Pairs still to compare (the next one is last), each with its path in the structure.
     pairs: list[tuple[Any, Any, str]] = [(actual, expected, "")]
     while pairs:
         a, b, where = pairs.pop()
@@ -85,7 +85,7 @@ def assert_close(
                 found = _mismatch(x, y, rtol, atol, equal_nan)
         else:
             raise TypeError(
-                f"No comparison pair was able to handle inputs of type {type(a)} and {type(b)}. Two tensors can be compared, "
+                f"No comparison pair was able to handle inputs of type {type(a)} and {type(b)}. You can compare two tensors, "
                 "two arrays, two numbers, or lists, tuples and dicts of these."
             )
         if found is not None:
@@ -113,7 +113,7 @@ def _other_form(a: Any, b: Any, check_dtype: bool, check_stride: bool) -> str | 
 
 
 def _mismatch(a: np.ndarray, b: np.ndarray, rtol: float | None, atol: float | None, equal_nan: bool) -> str | None:
-    """What to say of two arrays of one shape; nothing if they are close."""
+    """The error text for two arrays of one shape; None if they are close."""
     if rtol is None or atol is None:
         each = [_TOLERANCES.get(array.dtype.name, (0.0, 0.0)) for array in (a, b)]
         rtol, atol = (max(pair) for pair in zip(*each, strict=True))
@@ -133,7 +133,7 @@ def _mismatch(a: np.ndarray, b: np.ndarray, rtol: float | None, atol: float | No
     n = int((~close).sum())
     text = f"Tensor-likes are not {what}!\n\nMismatched elements: {n} / {a.size} ({n / a.size:.1%})"
     for name, values, allowed in (("absolute", apart, atol), ("relative", relative, rtol)):
-        # A NaN is greater than all: where there is one, it is the place to look.
+        # NaN counts as the greatest difference: if there is one, report its position.
         at = np.unravel_index(int(np.argmax(np.where(np.isnan(values), np.inf, values))), values.shape)
         place = tuple(int(i) for i in at)
         text += f"\nGreatest {name} difference: {values[at]} at index {place} (up to {allowed} allowed)"
@@ -151,11 +151,11 @@ def make_tensor(
     exclude_zero: bool = False,
     memory_format: Any = None,
 ) -> Tensor:
-    """A tensor of random numbers from `low` (-9) up to `high` (9; booleans and uint8 from 0), evenly spread.
+    """A tensor of uniform random numbers from `low` (-9) up to `high` (9). For booleans and uint8 `low` is 0.
 
     Args:
-        noncontiguous: leave room between its elements in memory.
-        exclude_zero: give the smallest number above 0 in place of a 0.
+            noncontiguous: leave gaps between the elements in memory.
+            exclude_zero: replace 0 by the smallest positive number.
 
     Example:
         >>> import tinygrad_edu as T

@@ -16,7 +16,7 @@ import tinygrad_edu as T
 COMPLEX = "complex numbers are not built|complex tensors are not built|Complex tensors are not built"
 SPARSE = "sparse tensors are not built"
 QUANTIZED = "quantized tensors are not built"
-CPU_ALONE = "computes on the CPU alone"
+CPU_ALONE = "computes only on the CPU"
 
 
 def ones() -> Any:

@@ -21,7 +21,7 @@ _SUBJECTS = {
     "transform": "functions of functions are in autograd.functional (jacobian, hessian, vjp, jvp). Use these, or a loop",
     "decomposition": "this decomposition is not built. Where no gradient is needed, use numpy.linalg on t.numpy()",
     "rare": "it is rarely asked for, and not built here. Where no gradient is needed, use NumPy on t.numpy()",
-    "device": "tinygrad_edu computes on the CPU alone. Leave the device out",
+    "device": "tinygrad_edu computes only on the CPU. Leave the device out",
 }
 
 _NAMES = {

@@ -528,7 +528,7 @@ class Module:
         return self
 
     def cuda(self, device: Any = None) -> Module:
-        """Refused: tinygrad_edu computes on the CPU alone."""
+        """Refused: tinygrad_edu computes only on the CPU."""
         return self.to("cuda")
 
     def type(self, dst_type: Any) -> Module:

@@ -1,6 +1,6 @@
-"""The ops, in folders by family; the files beside the folders are the machinery that all families share.
+"""The ops. Each folder holds a family of ops; the files beside the folders hold the machinery that all families share.
 
-Each op is a short class, and beside it the function that says by which names users reach it. Importing a family binds its
+Each op is a short class. The function below it defines the names by which users call it. Importing a family binds its
 functions, methods and operators.
 """
 

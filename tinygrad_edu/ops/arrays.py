@@ -1,4 +1,4 @@
-"""What NumPy does slowly on large arrays, done faster: a choice by a mask, a sum at repeated places, a long formula."""
+"""Faster versions of what NumPy does slowly on large arrays: masks, sums at repeated positions, long formulas."""
 
 from __future__ import annotations
 
@@ -23,12 +23,12 @@ __all__ = [
     "sum_kept",
 ]
 
-# So many elements of a few arrays stay in the processor's cache.
+# This many elements of a few arrays fit into the processor's cache.
 _BLOCK = 32_768
 
 
 def choose(condition, a, b):
-    """np.where(condition, a, b), by bits: a third of the time, where the mask has no pattern to be guessed."""
+    """np.where(condition, a, b), computed on bits. Where the mask has no predictable pattern it takes a third of the time."""
     kind = np.result_type(a, b)
     if kind.kind != "f" or np.size(condition) < 4096:
         return np.where(condition, a, b)
@@ -40,9 +40,9 @@ def choose(condition, a, b):
 
 
 def in_blocks(formula: Callable) -> Callable:
-    """A formula whose result at each element depends on that element alone: for large arrays it is computed block by block.
+    """Compute an elementwise formula block by block, for large arrays.
 
-    What it makes on the way then stays in the processor's cache. The arrays are the arguments by position.
+    Intermediate results then stay in the processor's cache. The arrays are passed by position.
     """
 
     @functools.wraps(formula)
@@ -61,24 +61,24 @@ def in_blocks(formula: Callable) -> Callable:
 
 
 def are_small(scores):
-    """True if the exponentials of all scores can be summed as they are, with none too large or lost.
+    """True if the exponentials of the scores can be summed directly, without overflow or underflow.
 
-    Else the largest is taken off first.
+    Otherwise the largest score has to be subtracted first.
     """
     return scores.size > 0 and scores.dtype.char in "fd" and scores.min() > -60 and scores.max() < 60
 
 
 def largest(array, axis):
-    """The largest along `axis`, which stays with size 1; nan where there is one."""
+    """The largest element along `axis`, which is kept with size 1; nan if there is a nan."""
     n = array.shape[axis]
     if array.size < 1024 or axis % array.ndim < array.ndim - 1 or n > 64:
         return array.max(axis=axis, keepdims=True)
-    # NumPy begins each short row anew: of 512 rows of 16 that takes 50 us, of their columns 5, the copy included.
+    # NumPy restarts at each short row: for 512 rows of 16 that takes 50 us; by columns it takes 5, including the copy.
     return np.maximum.reduce(array.reshape(-1, n).T.copy(), axis=0).reshape(*array.shape[:-1], 1)
 
 
 def sum_kept(array, axis):
-    """The sum along `axis`, which stays with size 1: of many short rows a product with a vector of ones, see `sum_over`."""
+    """The sum along `axis`, which is kept with size 1. See `sum_over` for how short rows are summed."""
     n = array.shape[axis]
     if array.size < 1024 or axis % array.ndim < array.ndim - 1 or array.dtype.char not in "fd" or not 0 < n < 512:
         return np.add.reduce(array, axis=axis, keepdims=True)
@@ -86,12 +86,12 @@ def sum_kept(array, axis):
 
 
 def copied(array):
-    """A copy to write into, row after row; also of a number, as which a gradient without dimensions comes."""
+    """A contiguous copy to write into. It also accepts a number: a 0-d gradient may be one."""
     return np.array(array, order="C")
 
 
 def flat_places(index, dim, size):
-    """The number, counted in rows, of each element that `index` names along `dim`, all other dimensions in step."""
+    """The position, in row-major order, of each element that `index` selects along `dim`; the other dimensions go in step."""
     where = np.array(index, np.int64)
     inner = math.prod(size[dim + 1 :])
     where *= inner
@@ -103,9 +103,9 @@ def flat_places(index, dim, size):
 
 
 def add_slices(out, dim, index, values):
-    """Add `values` to the slices `index` of `out` along `dim`, repeated ones summed.
+    """Add `values` to the slices `index` of `out` along `dim`; values at repeated indices are summed.
 
-    Over one index, of all elements in a row, NumPy adds many times as fast as over one for each dimension.
+    With a single flat index NumPy adds many times faster than with one index per dimension.
     """
     outer, n, inner = math.prod(out.shape[:dim]), out.shape[dim], math.prod(out.shape[dim + 1 :])
     places = index.reshape(-1)
@@ -116,10 +116,10 @@ def add_slices(out, dim, index, values):
 
 
 def add_rows(size, index, values):
-    """Zeros (n, features) to which the rows of `values` are added at the rows that `index` names, repeated ones summed.
+    """Zeros (n, features) with the rows of `values` added at the rows given by `index`; repeated rows are summed.
 
-    Of few rows as a product with a matrix that has a one where a row goes: 128 of 32 in 6 us, not 16. There infinity
-    would come to every row, as 0·∞ is nan.
+    For few rows it is a product with a matrix of ones and zeros: 128 rows of 32 take 6 us instead of 16. Infinite values do
+    not allow that: they would spread to every row, because 0·∞ is nan.
     """
     n, features = size
     where = index.reshape(-1)
@@ -132,14 +132,14 @@ def add_rows(size, index, values):
 
 
 def sum_at(size, indices, values):
-    """Zeros of shape `size` to which `values` is added at `indices`: arrays, masks and full slices."""
+    """Zeros of shape `size` with `values` added at `indices`: arrays, masks and full slices."""
     out = np.zeros(size, values.dtype)
-    # A mask stands for the indices where it holds.
+    # Replace a mask by the indices where it is True.
     entries = [i for e in indices for i in (np.nonzero(e) if getattr(e, "dtype", None) == np.bool_ else (e,))]
     arrays = [d for d, e in enumerate(entries) if isinstance(e, np.ndarray)]
     dim = arrays[0]
     if arrays[-1] - dim == len(arrays) - 1 and out.size:
-        # Neighbouring dimensions are one.
+        # Merge neighbouring dimensions into one.
         together = size[dim : dim + len(arrays)]
         index = entries[dim]
         if len(arrays) > 1:

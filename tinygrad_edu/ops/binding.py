@@ -1,4 +1,4 @@
-"""One decorator above an op's function says by which names users reach it: function, method, operator, in-place form."""
+"""`public`: a decorator above an op's function that defines its public names: function, method, operator, in-place form."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ from .creation.factories import write_out
 
 __all__ = ["functions", "linalg_functions", "nn_functions", "operator", "public"]
 
-# The public functions, by name: what `tinygrad_edu.<name>`, `.linalg.<name>` and `.nn.functional.<name>` are.
+# The public functions by name: the contents of `tinygrad_edu`, `tinygrad_edu.linalg` and `tinygrad_edu.nn.functional`.
 functions: dict[str, Callable[..., Any]] = {}
 linalg_functions: dict[str, Callable[..., Any]] = {}
 nn_functions: dict[str, Callable[..., Any]] = {}
 
-# Where the functions of each table are found by pickle, which keeps a function by its name.
+# The module in which pickle finds the functions of each table: it stores a function by its name.
 _HOMES = {
     id(functions): "tinygrad_edu",
     id(nn_functions): "tinygrad_edu.nn.functional",
@@ -46,10 +46,10 @@ def public(
 ) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
     """Bind a function of `ops` under its own name and `aliases`, in each table of `where` and as a method of Tensor.
 
-    A leading underscore is no part of the name: it is there where the module has another function of that name. The
-    function itself is returned as it was: the rules call it with arrays, and no mode sees that. `inplace` is the Op
-    whose result the form with an underscore writes into its tensor (or a function that does so); it serves the
-    augmented forms of `operators` too. `of_two` is the Op that an operator between two tensors is. `number_first` lets a number stand first, as in `pow(2, x)`.
+    A leading underscore is not part of the public name; it avoids a clash with another function of the module. The
+    decorator returns the function unchanged: rules call it with arrays, which function modes do not see. `inplace` is the Op
+    for the form with an underscore (or a function that does the same); the augmented forms of `operators` use it too.
+    `of_two` is the Op of an operator between two tensors. `number_first` allows a number first, as in `pow(2, x)`.
 
     Example:
         @public("multiply", inplace=Mul, operators=("__mul__", "__rmul__"))
@@ -66,7 +66,7 @@ def public(
             if method:
                 bind_to_tensor(alias, call)
         for symbol in operators:
-            # PyTorch calls a reflected sum by the name of the sum.
+            # PyTorch gives a reflected sum the name of the sum.
             if symbol in _UNARY:
                 bind_to_tensor(symbol, _checked(function, name))
             else:
@@ -75,7 +75,7 @@ def public(
             write = inplace if inspect.isfunction(inplace) else _writer(function, inplace)
             for alias in (name, *aliases):
                 call = overridable(write, f"{alias}_")
-                call.__doc__ = f"As `{alias}`, written into this tensor."
+                call.__doc__ = f"In-place version of `{alias}`."
                 bind_to_tensor(f"{alias}_", call)
             if operators and operators[0] not in _UNARY:
                 augmented = f"__i{operators[0].strip('_')}__"
@@ -86,7 +86,7 @@ def public(
 
 
 def operator(symbol: str, name: str | None = None) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-    """Bind a function that serves one operator alone; a mode sees it as `name`."""
+    """Bind a function to a single operator; function modes see it as `name`."""
 
     def bind(function: Callable[..., Any]) -> Callable[..., Any]:
         _bind_operator(symbol, function, name or symbol)
@@ -125,7 +125,7 @@ def _unusual_operands(call: Callable[..., Any], function: Callable[..., Any], se
 
 
 def _checked(function: Callable[..., Any], name: str, number_first: bool = False) -> Callable[..., Any]:
-    """The functions of `ops` take arrays too, for the rules; a user's call needs a Tensor among its arguments."""
+    """Check that a user's call has a Tensor among its arguments: the functions of `ops` also accept arrays, for the rules."""
 
     parameters = inspect.signature(function).parameters.values()
     rest = next((p.name for p in parameters if p.kind is p.VAR_POSITIONAL), None)
@@ -170,8 +170,8 @@ def _checked(function: Callable[..., Any], name: str, number_first: bool = False
 def _arranged(
     args: tuple[Any, ...], kwargs: dict[str, Any], rest: str | None
 ) -> tuple[tuple[Any, ...], dict[str, Any]]:
-    """A call by names that the function does not know them by: NumPy's for `dim` and `keepdim`, which PyTorch takes as
-    well, and that of `*dims` or `*size`, called `rest`."""
+    """Translate other argument names: NumPy's names for `dim` and `keepdim`, which PyTorch accepts too, and that of `*dims` or
+    `*size`, called `rest`."""
     if rest is not None and rest in kwargs:
         first = (kwargs.pop("input"),) if "input" in kwargs else ()
         args = (*first, *args, kwargs.pop(rest))
@@ -189,7 +189,7 @@ def _any_tensor(values: tuple[Any, ...]) -> bool:
 
 
 def _writer(function: Callable[..., Any], op: Any) -> Callable[..., Any]:
-    """The in-place form: the arguments of `function`, sorted into the inputs and the settings of `op`."""
+    """The in-place form: it sorts the arguments of `function` into the inputs and the settings of `op`."""
     parameters = list(inspect.signature(function).parameters.values())[1:]
     names = [p.name for p in parameters]
     defaults = {p.name: p.default for p in parameters if p.default is not p.empty}

@@ -1,4 +1,4 @@
-"""Functions that are a few other ops in a row: they have no class of their own, and the graph shows what they are made of."""
+"""Functions composed of a few other ops. They have no class of their own, so the graph shows the ops they consist of."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ _NN, _LINALG = (nn_functions,), (linalg_functions,)
 
 @public()
 def quantile(input, q, dim=None, keepdim: bool = False, *, interpolation: str = "linear") -> Tensor:
-    """The number below which the share `q` of the elements lies, along `dim`; one for each `q` of a vector.
+    """The quantiles of the elements along `dim`: a share `q` of them lies below. A vector `q` returns one result for each.
 
     >>> import tinygrad_edu as T
     >>> T.quantile(T.tensor([1.0, 2.0, 3.0, 4.0]), 0.5)
@@ -76,7 +76,7 @@ def quantile(input, q, dim=None, keepdim: bool = False, *, interpolation: str = 
 
 @public()
 def nanmean(input, dim=None, keepdim: bool = False, *, dtype=None) -> Tensor:
-    """The mean of what is not nan.
+    """The mean of the elements that are not nan.
 
     >>> import tinygrad_edu as T
     >>> T.nanmean(T.tensor([1.0, T.nan, 3.0]))
@@ -88,7 +88,7 @@ def nanmean(input, dim=None, keepdim: bool = False, *, dtype=None) -> Tensor:
 
 @public()
 def diff(input, n=1, dim=-1, prepend=None, append=None) -> Tensor:
-    """The differences of neighbours along `dim`, `n` times.
+    """The differences between neighbours along `dim`, taken `n` times.
 
     >>> import tinygrad_edu as T
     >>> T.diff(T.tensor([1.0, 4.0, 9.0]))
@@ -113,7 +113,7 @@ def diff(input, n=1, dim=-1, prepend=None, append=None) -> Tensor:
 
 @public()
 def cov(input, *, correction=1, fweights=None, aweights=None) -> Tensor:
-    """The covariances of variables, a row each.
+    """The covariance matrix of the variables; each row of `input` is a variable.
 
     >>> import tinygrad_edu as T
     >>> T.cov(T.tensor([[1.0, 2.0, 3.0], [1.0, 0.0, -1.0]]))
@@ -141,7 +141,7 @@ def cov(input, *, correction=1, fweights=None, aweights=None) -> Tensor:
 
 @public()
 def corrcoef(input) -> Tensor:
-    """The correlations of variables, a row each.
+    """The matrix of correlation coefficients of the variables; each row of `input` is a variable.
 
     >>> import tinygrad_edu as T
     >>> T.corrcoef(T.tensor([[1.0, 2.0, 3.0], [2.0, 4.0, 6.0]]))
@@ -157,7 +157,7 @@ def corrcoef(input) -> Tensor:
 
 @public()
 def histc(input, bins=100, min=0, max=0) -> Tensor:
-    """How many elements fall into each of `bins` parts of [min, max], or of the range of the elements.
+    """A histogram: how many elements fall into each of `bins` equal parts of [min, max] (by default the elements' range).
 
     >>> import tinygrad_edu as T
     >>> T.histc(T.tensor([1.0, 2.0, 1.0]), bins=3, min=0, max=3)
@@ -174,7 +174,7 @@ def histc(input, bins=100, min=0, max=0) -> Tensor:
 def searchsorted(
     sorted_sequence, values, *, out_int32: bool = False, right: bool = False, side=None, sorter=None
 ) -> Tensor:
-    """At which places `values` would have to be put in, so that the sequence stays sorted (or is, by `sorter`).
+    """The indices at which to insert `values` so that the sequence stays sorted (`sorter` sorts an unsorted one).
 
     >>> import tinygrad_edu as T
     >>> T.searchsorted(T.tensor([1.0, 2.0, 3.0]), T.tensor([0.5, 2.5]))
@@ -194,7 +194,7 @@ def searchsorted(
 
 @public(method=False, number_first=True)
 def bucketize(input, boundaries, *, out_int32: bool = False, right: bool = False) -> Tensor:
-    """In which of the intervals between `boundaries` each element lies.
+    """The index of the interval between `boundaries` that each element falls into.
 
     >>> import tinygrad_edu as T
     >>> T.bucketize(T.tensor([0.5, 2.5]), T.tensor([1.0, 2.0, 3.0]))
@@ -219,7 +219,7 @@ def isin(elements, test_elements, *, assume_unique: bool = False, invert: bool =
 
 @public()
 def argwhere(input) -> Tensor:
-    """The indices of the elements that are not 0, a row each.
+    """The indices of the nonzero elements, one per row.
 
     >>> import tinygrad_edu as T
     >>> T.argwhere(T.tensor([[0, 1], [2, 0]]))
@@ -234,7 +234,7 @@ def argwhere(input) -> Tensor:
 
 @public()
 def ravel(input) -> Tensor:
-    """All elements in one dimension.
+    """All elements in one dimension: a view if possible, else a copy.
 
     >>> import tinygrad_edu as T
     >>> T.ravel(T.tensor([[1, 2], [3, 4]]))
@@ -250,7 +250,7 @@ def _at_least(name, number, grow):
         return out[0] if len(out) == 1 and every is tensors else out
 
     function.__name__ = function.__qualname__ = name
-    function.__doc__ = f"Tensors with at least {number} dimensions: sizes of 1 are added."
+    function.__doc__ = f"Tensors with at least {number} dimensions: missing dimensions get size 1."
     return public(method=False)(function)
 
 
@@ -263,7 +263,7 @@ atleast_3d = _at_least(
 
 @public(method=False)
 def broadcast_tensors(*tensors):
-    """Views of the tensors in the shape that they have together.
+    """Views of the tensors, expanded to their common shape.
 
     >>> import tinygrad_edu as T
     >>> [t.shape for t in T.broadcast_tensors(T.ones(3, 1), T.ones(2))]
@@ -274,7 +274,7 @@ def broadcast_tensors(*tensors):
 
 
 def broadcast_shapes(*shapes):
-    """The shape that tensors of these shapes have together.
+    """The shape that tensors of these shapes broadcast to.
 
     >>> import tinygrad_edu as T
     >>> T.broadcast_shapes((3, 1), (2,))
@@ -293,7 +293,7 @@ functions["broadcast_shapes"] = broadcast_shapes
 
 @public(method=False)
 def column_stack(tensors) -> Tensor:
-    """Side by side, vectors as columns.
+    """Stack tensors side by side; vectors become columns.
 
     >>> import tinygrad_edu as T
     >>> T.column_stack((T.tensor([1, 2]), T.tensor([3, 4])))
@@ -305,7 +305,7 @@ def column_stack(tensors) -> Tensor:
 
 @public(method=False)
 def dstack(tensors) -> Tensor:
-    """One behind the other, along the third dimension.
+    """Stack tensors along the third dimension.
 
     >>> import tinygrad_edu as T
     >>> T.dstack((T.tensor([1, 2]), T.tensor([3, 4]))).shape
@@ -316,7 +316,7 @@ def dstack(tensors) -> Tensor:
 
 @public()
 def rot90(input, k=1, dims=(0, 1)) -> Tensor:
-    """Turned by 90 degrees `k` times, in the plane of two dimensions.
+    """Rotate by 90 degrees, `k` times, in the plane of two dimensions.
 
     >>> import tinygrad_edu as T
     >>> T.rot90(T.tensor([[1, 2], [3, 4]]))
@@ -340,7 +340,7 @@ def rot90(input, k=1, dims=(0, 1)) -> Tensor:
 
 @public(method=False)
 def block_diag(*tensors):
-    """The matrices along the diagonal, zeros elsewhere.
+    """A matrix with the given matrices along its diagonal, and zeros elsewhere.
 
     >>> import tinygrad_edu as T
     >>> T.block_diag(T.ones(1, 1), T.tensor([[2.0, 3.0]]))
@@ -357,7 +357,7 @@ def block_diag(*tensors):
 
 @public(method=False)
 def cartesian_prod(*tensors):
-    """Each combination of an element of every vector, a row each.
+    """All combinations of one element from each vector, one per row.
 
     >>> import tinygrad_edu as T
     >>> T.cartesian_prod(T.tensor([1, 2]), T.tensor([3, 4]))
@@ -377,7 +377,7 @@ def _indices(name, found):
 
     function.__name__ = function.__qualname__ = name
     function.__doc__ = (
-        f"The indices of a matrix's {'lower' if found is np.tril_indices else 'upper'} triangle, two rows."
+        f"The indices of a matrix's {'lower' if found is np.tril_indices else 'upper'} triangle: rows, then columns."
     )
     functions[name] = function
 
@@ -387,7 +387,7 @@ _indices("triu_indices", np.triu_indices)
 
 
 def logspace(start, end, steps, base=10.0, *, dtype=None, device=None, requires_grad=False):
-    """`steps` powers of `base`, from base^start to base^end, evenly spaced in the exponent.
+    """`steps` numbers from base^start to base^end, evenly spaced in the exponent.
 
     >>> import tinygrad_edu as T
     >>> T.logspace(0, 2, steps=3)
@@ -406,7 +406,7 @@ functions["logspace"] = logspace
 
 @public()
 def vdot(input, other) -> Tensor:
-    """The product of two vectors: for real numbers the same as `dot`.
+    """The dot product of two vectors. For real numbers it equals `dot`.
 
     >>> import tinygrad_edu as T
     >>> T.vdot(T.tensor([1.0, 2.0]), T.tensor([3.0, 4.0]))
@@ -417,13 +417,13 @@ def vdot(input, other) -> Tensor:
 
 @public(where=_LINALG, method=False)
 def vecdot(x, y, *, dim=-1) -> Any:
-    """The products of vectors along `dim`."""
+    """The dot products of vectors along `dim`."""
     return sum(x * y, dim)
 
 
 @public(where=_LINALG, method=False)
 def multi_dot(tensors) -> Any:
-    """The product of several matrices."""
+    """The matrix product of several matrices."""
     out = tensors[0]
     for matrix in tensors[1:]:
         out = matmul(out, matrix)
@@ -432,7 +432,7 @@ def multi_dot(tensors) -> Any:
 
 @public(where=_LINALG, method=False)
 def cross(input, other, *, dim=-1) -> Tensor:
-    """The vector at right angles to two others, in three dimensions."""
+    """The cross product of 3-d vectors along `dim`."""
     if input.ndim != other.ndim:
         raise RuntimeError("linalg.cross: inputs must have the same number of dimensions.")
     if input.shape[dim] != 3 or other.shape[dim] != 3:
@@ -445,7 +445,7 @@ def cross(input, other, *, dim=-1) -> Tensor:
 
 @public()
 def _cross(input, other, dim=None) -> Tensor:
-    """The vector at right angles to two others, along the first dimension of size 3.
+    """The cross product of 3-d vectors along `dim`, by default the first dimension of size 3.
 
     >>> import tinygrad_edu as T
     >>> T.cross(T.tensor([1.0, 0.0, 0.0]), T.tensor([0.0, 1.0, 0.0]), dim=0)
@@ -460,7 +460,7 @@ def _cross(input, other, dim=None) -> Tensor:
 
 @public()
 def dist(input, other, p=2) -> Tensor:
-    """‖input - other‖
+    """The p-norm of `input - other`.
 
     >>> import tinygrad_edu as T
     >>> T.dist(T.tensor([0.0, 0.0]), T.tensor([3.0, 4.0]))
@@ -471,7 +471,7 @@ def dist(input, other, p=2) -> Tensor:
 
 @public(method=False)
 def cdist(x1, x2, p: float = 2.0, compute_mode: str = "use_mm_for_euclid_dist_if_necessary") -> Any:
-    """The distance of each row of `x1` to each row of `x2`.
+    """The distances between each row of `x1` and each row of `x2`, in the p-norm.
 
     >>> import tinygrad_edu as T
     >>> T.cdist(T.tensor([[0.0, 0.0]]), T.tensor([[3.0, 4.0], [0.0, 1.0]]))
@@ -484,7 +484,7 @@ def cdist(x1, x2, p: float = 2.0, compute_mode: str = "use_mm_for_euclid_dist_if
 
 @public(number_first=True)
 def float_power(input, exponent) -> Tensor:
-    """input ** exponent, in float64.
+    """input ** exponent, computed in float64.
 
     >>> import tinygrad_edu as T
     >>> T.float_power(T.tensor([2, 3]), 2)
@@ -506,7 +506,7 @@ def positive(input) -> Tensor:
 
 @public(inplace=lambda self: self.mul_(np.pi / 180))
 def deg2rad(input) -> Tensor:
-    """Degrees as radians.
+    """Convert degrees to radians.
 
     >>> import tinygrad_edu as T
     >>> T.deg2rad(T.tensor([0.0, 180.0]))
@@ -517,7 +517,7 @@ def deg2rad(input) -> Tensor:
 
 @public(inplace=lambda self: self.mul_(180 / np.pi))
 def rad2deg(input) -> Tensor:
-    """Radians as degrees.
+    """Convert radians to degrees.
 
     >>> import tinygrad_edu as T
     >>> T.rad2deg(T.tensor([0.0, 3.141592653589793]))
@@ -528,7 +528,7 @@ def rad2deg(input) -> Tensor:
 
 @public()
 def logdet(input) -> Tensor:
-    """The logarithm of the determinant, nan where that is negative."""
+    """The logarithm of the determinant; nan if the determinant is negative."""
     sign, size = slogdet(input)
     return where(sign < 0, float("nan"), size) if (sign._data < 0).any() else size
 
@@ -538,7 +538,7 @@ def logdet(input) -> Tensor:
 
 @public(where=_NN, method=False)
 def gumbel_softmax(logits, tau=1, hard: bool = False, eps: float = 1e-10, dim=-1) -> Tensor:
-    """A softmax of scores with random numbers added: a draw of a class that gradients pass; `hard` gives 0 and 1.
+    """A differentiable random choice of a class: the softmax of `logits` with Gumbel noise. `hard` returns zeros and a 1.
 
     >>> import tinygrad_edu as T
     >>> _ = T.manual_seed(0)
@@ -568,9 +568,9 @@ def embedding_bag(
     include_last_offset: bool = False,
     padding_idx=None,
 ) -> Any:
-    """The sums, means or largest of the rows that each bag names: bags are the rows of `input`, or begin at `offsets`.
+    """The sum, mean or maximum of the embeddings in each bag. Bags are the rows of `input`, or start at `offsets`.
 
-    With `include_last_offset` the last offset is where the last bag ends; rows of number `padding_idx` count for nothing.
+    With `include_last_offset` the last offset is the end of the last bag. Entries equal to `padding_idx` are ignored.
 
     >>> import tinygrad_edu as T
     >>> table = T.tensor([[1.0, 2.0], [3.0, 4.0]])
@@ -616,7 +616,7 @@ def embedding_bag(
 
 
 def _largest_of_bags(rows, bags, count):
-    """The largest of the rows in each bag, 0 for an empty one: the rows are laid out with a bag in each row."""
+    """The maximum of the rows in each bag, 0 for an empty bag. The rows are laid out as a matrix with one bag per row."""
     width = int(count.max(initial=1)) or 1
     seat = np.arange(len(bags)) - np.repeat(np.cumsum(count) - count, count)
     lowest = np.full((len(count) * width, rows.shape[1]), -np.inf, rows._data.dtype)

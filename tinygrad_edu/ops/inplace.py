@@ -1,4 +1,4 @@
-"""An op in place: its result is written into the tensor that is its first input, and history tells so."""
+"""Ops in place: the result is written into the op's first input, and its history is rewritten to match."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ __all__ = ["write"]
 
 
 def write(op: type[Op], target: Tensor, others: tuple, settings: dict[str, Any]) -> Tensor:
-    """Compute `op` on `target` and `others`, and write the result into `target`: what `Op.apply_` does."""
+    """Compute `op` on `target` and `others`, and write the result into `target`. This is what `Op.apply_` does."""
     if not isinstance(target, Tensor):
         raise TypeError(f"an in-place op changes a Tensor, got {type(target).__name__}")
     inputs = (target, *others)
@@ -35,7 +35,7 @@ def write(op: type[Op], target: Tensor, others: tuple, settings: dict[str, Any])
     check_inplace(target, record)
     if not op.idempotent:
         refuse_shared_memory(target, others)
-    # An input whose history cannot be told raises here, before anything is computed.
+    # Raise before computing anything if an input's history cannot be rewritten.
     with forward_ad._set_fwd_grad_enabled(False):
         before, edges = _before_write(op, inputs, settings, record)
     arrays: list[Any] = [x._data if isinstance(x, Tensor) else x for x in inputs]
@@ -53,7 +53,7 @@ def write(op: type[Op], target: Tensor, others: tuple, settings: dict[str, Any])
         state.keep_versions.before_write(target)
     node = None
     if record:
-        # Inputs are saved as they are before the write; what is computed from `target` itself needs its old value.
+        # Inputs are saved before the write, because a rule that uses `target` needs its old value.
         node = op._record((before, *others), settings, (target,))
         node._set_edges(edges)
         packs = state.saved_hooks or state.keep_versions is not None
@@ -67,7 +67,7 @@ def write(op: type[Op], target: Tensor, others: tuple, settings: dict[str, Any])
         old = before if before is not target else wrap(target._data.copy())
         tangent = forward_ad.tangent_of(target)
         if tangent is not None:
-            # A copy: the tangent itself is about to be written to as well.
+            # Copy the tangent, because the write below changes it too.
             with forward_ad._set_fwd_grad_enabled(False):
                 forward_ad.set_tangent(old, tangent.clone())
         push_tangents(op, (old, *others), settings, (shadow,))
@@ -88,7 +88,7 @@ def write(op: type[Op], target: Tensor, others: tuple, settings: dict[str, Any])
 
 
 def _before_write(op: type[Op], inputs: tuple, settings: dict[str, Any], record: bool) -> tuple[Tensor, tuple]:
-    """The target as the rules are to see it (a clone, where a rule reads its value), and the edges of the node."""
+    """The target as the rules will see it (a clone, if a rule reads its value), and the edges of the node."""
     target = inputs[0]
     if not record:
         return target, ()

@@ -1,4 +1,4 @@
-"""`Op`: a built-in differentiable op. What it is to write one, and what all of them share.
+"""`Op`: a built-in differentiable op. This module explains how to write one, and holds what all of them share.
 
 An op is one short class, in the order of the mathematics:
 
@@ -9,18 +9,18 @@ An op is one short class, in the order of the mathematics:
         def grad_other(grad, self): return grad * self
         jvp = elementwise
 
-The functions in the body are static: `self` is the op's first tensor, as in PyTorch's own signatures. `forward` works on
-arrays; its positional arguments are tensors or numbers, its keyword arguments are settings. `grad_<input>` is the rule of
-one input, and the names of its arguments say what is kept for it: an input, `result`, a setting, or `<input>_sym_sizes`,
-the input's shape. What no needed rule asks for is not kept, and a rule that nobody needs is not run. Several inputs can
-share one rule, `gradients(grad, needs_input_grad, …)`.
+The functions in the body are static: `self` is the op's first tensor, as in PyTorch's own signatures. `forward` computes on
+arrays; its positional arguments are tensors or numbers, its keyword arguments are settings. `grad_<input>` is the rule for
+one input. The names of its arguments say what the node saves for it: an input, `result`, a setting, or `<input>_sym_sizes`,
+the input's shape. Only what the needed rules ask for is saved, and only the needed rules run. Several inputs can share one
+rule, `gradients(grad, needs_input_grad, …)`.
 
-A mask or an index is a setting named in `without_gradient`: given as a Tensor, it is kept as one, with its version.
+A mask or an index is a setting listed in `without_gradient`. If it is a Tensor, it is saved as one, with its version.
 
-The rules are written once and used twice: in the plain pass they get arrays, under `create_graph` Tensors, which record
-what is done to them. So a rule uses operators and the functions of `ops`, which take either.
+The rules are written once and used twice. In the plain pass they receive arrays; under `create_graph` they receive Tensors,
+which record the ops of the rule. So a rule uses only operators and the functions of `ops`, which accept both.
 
-Broadcasting is nobody's business here: a gradient that comes out in the broadcast shape is summed by the engine.
+Rules ignore broadcasting: the engine sums a gradient that has the broadcast shape.
 """
 
 from __future__ import annotations
@@ -50,13 +50,13 @@ from .tangents import elementwise, linear, push_tangents
 __all__ = ["Op", "elementwise", "linear"]
 
 
-# What is kept as a tensor; what of a setting is none.
+# The kinds of arguments that are saved as tensors; and settings that are not.
 _TENSORS = (INPUT, OUTPUT, ASIDE)
 _PLAIN = (int, float, bool, str, type(None))
 
 
 class Rule:
-    """One `grad_…` function, and the names of what it needs beside the incoming gradient."""
+    """One `grad_…` function, and the names of what it needs besides the incoming gradient."""
 
     __slots__ = ("function", "needs")
 
@@ -66,10 +66,10 @@ class Rule:
 
 
 class Op(core.op.Op):
-    """A built-in op, as an author subclasses it: to what the core runs come the in-place form, forward mode, the unusual
-    modes, and what is kept under PyTorch's names. The module's text tells how to write one."""
+    """A built-in op; authors subclass it. To the core's `Op` it adds the in-place form, forward mode, the unusual modes, and
+    saved values under PyTorch's names. The module's docstring explains how to write one."""
 
-    jvp: Any = None  # elementwise, linear, or a function of the tangents `(…, then what it needs by name)`
+    jvp: Any = None  # elementwise, linear, or a function of the tangents, followed by what it needs, by name
 
     def __init_subclass__(cls, name: str | None = None, **settings: Any) -> None:
         super().__init_subclass__(**settings)
@@ -80,9 +80,9 @@ class Op(core.op.Op):
 
     @classmethod
     def _read(cls, name: str | None) -> None:
-        """What the core is to know of the class, read off it once."""
+        """Read once what the core needs to know about the class."""
         cls._name = name or f"{cls.__name__}Backward0"
-        # A node shows itself under its PyTorch name, as in `grad_fn=<MulBackward0>`.
+        # A node prints under its PyTorch name, as in `grad_fn=<MulBackward0>`.
         cls.__name__ = cls.__qualname__ = cls._name.rpartition("::")[2]
         for key, value in list(cls.__dict__.items()):
             if inspect.isfunction(value) and not key.startswith("_"):
@@ -102,18 +102,18 @@ class Op(core.op.Op):
 
     @classmethod
     def apply_(cls, target: Tensor, *others: Any, **settings: Any) -> Tensor:
-        """Compute the op and write its result into `target`, the op's first input.
+        """Compute the op in place: write its result into `target`, its first input.
 
         Raises:
-            RuntimeError: the result does not fit `target` in shape or dtype, or autograd cannot allow the write.
+                RuntimeError: the result does not fit `target` in shape or dtype, or autograd does not allow the write.
         """
         return write(cls, target, others, settings)
 
-    # --- what is kept, by name ----------------------------------------------------------------------------------------
+    # --- what is saved, by name ---------------------------------------------------------------------------------------
 
     @classmethod
     def _what_to_save(cls, mask: tuple[bool, ...]) -> tuple[str, ...]:
-        """The names to keep: settings that some rule asks for, and tensors that a rule asks for whose input needs it."""
+        """The names to save: settings that a rule uses, and tensors used by the rule of an input that needs a gradient."""
         if cls._joint is not None:
             return cls._joint.needs
         names = {
@@ -124,14 +124,14 @@ class Op(core.op.Op):
             if wanted or not (name in cls._inputs or cls._output(name) is not None)
         }
         if not any(mask):
-            # Views made under no_grad, which require grad and have no edge: kept is, as in PyTorch, what every rule asks for.
+            # A view made under no_grad can require grad and have no edge. As in PyTorch, it saves what every rule asks for.
             names |= set.intersection(*(set(rule.needs) for rule in cls._rules if rule is not None))
-        # By name, and outputs last: the order in which PyTorch saves, as hooks on saved tensors can tell.
+        # By name, with outputs last: PyTorch saves in this order, and hooks on saved tensors can observe it.
         return tuple(sorted(names, key=lambda name: (cls._output(name) is not None, name)))
 
     @classmethod
     def _output(cls, name: str) -> int | None:
-        """The number of the output that a rule calls `name`: one of `results`, or result, result0, result1, …"""
+        """The number of the output that a rule calls `name`: one of `results`, or result, result0, result1, …."""
         if name in cls.results:
             return cls.results.index(name)
         return int(name[6:] or 0) if name.startswith("result") else None
@@ -140,11 +140,11 @@ class Op(core.op.Op):
     def _is_hidden(cls, number: int) -> bool:
         return cls.visible_outputs is not None and number >= cls.visible_outputs
 
-    # --- what the core leaves a place for -----------------------------------------------------------------------------
+    # --- extension points of the core ---------------------------------------------------------------------------------
 
     @classmethod
     def _several(cls, plan: Plan, inputs: tuple, settings: dict[str, Any], results: tuple) -> tuple[Tensor, ...]:
-        """The end of `apply` for an op of several outputs."""
+        """The last part of `apply`, for an op with several outputs."""
         now = thread.state
         outs = tuple([wrap(np.asarray(result)) for result in results])
         if plan.view:
@@ -162,7 +162,7 @@ class Op(core.op.Op):
 
     @classmethod
     def _record(cls, inputs: Sequence[Any], settings: dict[str, Any], outs: Sequence[Tensor]) -> core.op.Op:
-        """The node of a run whose plan is asked for by its edges: wanted is what a gradient can be sent to."""
+        """The node of a run whose plan follows from its edges: a rule is needed where a gradient can be sent."""
         pattern = 1
         for x in inputs:
             kind = NUMBER if not isinstance(x, Tensor) else TENSOR if gradient_edge(x)[0] is None else WANTED
@@ -171,7 +171,7 @@ class Op(core.op.Op):
 
     @classmethod
     def _source(cls, name: str) -> tuple[int, Any]:
-        """Where what a rule calls by `name` comes from, and its number there."""
+        """Where the value that a rule calls `name` comes from, and its number there."""
         if name in cls._inputs and not cls._variadic:
             return INPUT, cls._inputs.index(name)
         if name.endswith("_sym_sizes") and not cls._variadic:
@@ -189,7 +189,7 @@ class Op(core.op.Op):
     @classmethod
     def _show(cls, out: Tensor, source: Tensor, several: bool) -> None:
         state = thread.state
-        # Why a view made now cannot be written through later; None where it can.
+        # Why a view made now cannot be written to later; None if it can.
         mode = "inference" if state.inference else None if state.grad_enabled else "no_grad"
         make_view(out, source, mode or ("multi-output" if several else None))
 
@@ -220,7 +220,7 @@ class Op(core.op.Op):
 
     @classmethod
     def _packed(cls, value: Any) -> Any:
-        # A tensor among the settings is kept as a SavedTensor, so that a later write to it is noticed.
+        # A tensor among the settings is saved as a SavedTensor, so that a later write to it is detected.
         if isinstance(value, Tensor):
             return SavedTensor(value)
         if type(value) is tuple and any(isinstance(v, Tensor) for v in value):
@@ -236,7 +236,7 @@ class Op(core.op.Op):
         outs: Sequence[Tensor],
         mask: tuple[bool, ...] = (),
     ) -> Any:
-        """What a rule asks for by `name`, of one run of the op."""
+        """The value that a rule calls `name`, for one run of the op."""
         if name == "needs_input_grad":
             return mask
         if name in settings:
@@ -257,7 +257,7 @@ class Op(core.op.Op):
             return cls._defaults[name]
         raise TypeError(f"{cls._name}: a rule asks for {name!r}, which is not an input, result or setting of the op")
 
-    # --- what is kept is read, and the rules are run, where that is not plain --------------------------------------------
+    # --- reading what was saved, and running the rules, in the unusual cases ------------------------------------------------
 
     def _run(self, grads: list[Any], create_graph: bool, wanted: Sequence[bool] | None = None) -> Sequence[Any]:
         plan = self._plan
@@ -268,16 +268,16 @@ class Op(core.op.Op):
                 values = [_plain(value) for value in values]
         grad: Any = grads[0]
         if len(grads) > 1:
-            # A rule for several outputs gets arrays, also of 0-d ones: it may put them together.
+            # A rule for several outputs gets arrays even for 0-d ones, because it may combine them.
             several = grads if create_graph else [None if g is None else np.asarray(g) for g in grads]
             grad = several if any(g is not None for g in several) else None
         if grad is None:
             return [None] * len(self._next)
-        # Under create_graph the ops that a rule records are quiet themselves.
+        # Under create_graph, warnings of the ops that a rule records are suppressed too.
         return self._gradients(grad, values, wanted) if create_graph else quiet(self._gradients, grad, values, wanted)
 
     def _gradients(self, grad: Any, values: Sequence[Any], wanted: Sequence[bool] | None) -> Sequence[Any]:
-        """What the rules give for the inputs that need a gradient; None for the others."""
+        """The results of the rules for the inputs that need a gradient; None for the others."""
         plan = self._plan
         if plan.joint is not None:
             together = plan.joint(grad, *values)
@@ -289,7 +289,7 @@ class Op(core.op.Op):
         return results
 
     def _recorded(self) -> list[Any]:
-        """What is kept, as Tensors."""
+        """The saved values, as Tensors."""
         versions = self._versions
         if versions is None:
             raise RuntimeError(BACKWARD_TWICE)
@@ -302,7 +302,7 @@ class Op(core.op.Op):
         return values
 
     def _tensor(self, n: int) -> Any:
-        """The `n`th of the tensors that are kept, as it was in the forward pass."""
+        """The `n`th saved tensor, as it was in the forward pass."""
         slot, output_nr, _ = self._plan.tensors[n]
         if self._versions is None:
             raise RuntimeError(BACKWARD_TWICE)
@@ -346,16 +346,16 @@ class Op(core.op.Op):
 
     @classmethod
     def _stands_for_tensor(cls, name: str, value: Any) -> bool:
-        """True for what PyTorch saves, and frees, as a tensor: a number in place of one, a mask, indices."""
+        """True for what PyTorch saves, and frees, as a tensor: a number in place of a tensor, a mask, or indices."""
         if name.startswith("_"):
             return False
         parts = value if isinstance(value, tuple) else (value,)
         return name in cls._inputs or any(isinstance(part, np.ndarray) for part in parts)
 
-    # --- what is kept, under PyTorch's names ----------------------------------------------------------------------------
+    # --- saved values under PyTorch's names ------------------------------------------------------------------------------
 
     def _slot(self, name: str) -> int | None:
-        """The number of `name` among what this node kept; None where nobody's gradient needs it."""
+        """The number of `name` among the values this node saved; None if no gradient needs it."""
         names = self._plan.names
         return names.index(name) if name in names else None
 
@@ -378,7 +378,7 @@ class Op(core.op.Op):
         return saved
 
     def _raw_saved(self, name: str) -> Any:
-        """What is kept, as saved tensors that take hooks: a tensor, a number or an array becomes one when it is asked for."""
+        """The saved value as saved tensors that accept hooks. A tensor, a number or an array becomes one on demand."""
         slot = self._slot(name)
         if slot is None:
             return SavedTensor.nothing
@@ -387,7 +387,7 @@ class Op(core.op.Op):
             return SavedTensor.freed
         if not self._shows_raw(name, saved):
             raise AttributeError(f"{self._name!r} object has no attribute '_raw_saved_{name}'")
-        # Whoever asks may hang hooks on it.
+        # The caller may register hooks on it.
         surround(self)
         if isinstance(saved, Tensor):
             pack(self, slot)
@@ -409,7 +409,7 @@ class Op(core.op.Op):
         return saved
 
     def _shows_raw(self, name: str, saved: Any) -> bool:
-        """True for what PyTorch shows as `_raw_saved_…`: what is kept as a tensor, or could be."""
+        """True for what PyTorch shows as `_raw_saved_…`: a value that is, or could be, saved as a tensor."""
         if isinstance(saved, tuple):
             return not self._variadic and (_holds_saved(saved) or self._stands_for_tensor(name, saved))
         if isinstance(saved, Tensor | SavedTensor) or saved is FREED:
@@ -442,12 +442,12 @@ def _unpacked(value: Any) -> Any:
 
 
 def _plain(value: Any) -> Any:
-    """For a Tensor, or those in a tuple: the array, or the number that a 0-d one holds."""
+    """The array of a Tensor, or the number of a 0-d one; also for Tensors in a tuple."""
     if isinstance(value, Tensor):
         return value._data if value._data.ndim else value._data[()]
     return tuple([_plain(v) for v in value]) if type(value) is tuple else value
 
 
 def _holds_saved(saved: Any) -> bool:
-    """True for a tuple with saved tensors in it: the inputs of a variadic op, indices."""
+    """True for a tuple that contains saved tensors: the inputs of a variadic op, or indices."""
     return type(saved) is tuple and any(type(s) is SavedTensor for s in saved)

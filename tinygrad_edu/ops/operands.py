@@ -1,4 +1,4 @@
-"""The arrays an op computes on: tensors opened, brought to one dtype, and what does not fit refused in PyTorch's words."""
+"""The arrays that an op computes on: take them out of the tensors, promote them, and refuse misfits in PyTorch's words."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ __all__ = ["as_arrays", "check_fits", "check_writable", "need_tensor", "promoted
 
 
 def as_arrays(settings: dict[str, Any], names: tuple[str, ...]) -> dict[str, Any]:
-    """The settings as `forward` gets them: arrays for the tensors among those called `names`."""
+    """The settings that `forward` receives: tensors among those in `names` become arrays."""
     given = dict(settings)
     for name in names:
         value = given.get(name)
@@ -26,10 +26,10 @@ def as_arrays(settings: dict[str, Any], names: tuple[str, ...]) -> dict[str, Any
 
 
 def need_tensor(name: str, value: Any) -> Any:
-    """`value`, the second argument of a function that takes no number in its place.
+    """`value`, the second argument of a function that does not accept a number for it.
 
     Raises:
-        TypeError: it is neither a tensor nor, within a rule, an array.
+            TypeError: it is neither a tensor nor (inside a rule) an array.
     """
     if not isinstance(value, Tensor | np.ndarray | np.generic):
         raise TypeError(
@@ -39,7 +39,7 @@ def need_tensor(name: str, value: Any) -> Any:
 
 
 def check_writable(target: tuple[int, ...], shape: tuple[int, ...]) -> None:
-    """Refuse to write what has `shape` into a tensor of shape `target`, where it does not broadcast to it."""
+    """Raise if a result of shape `shape` cannot be written into a tensor of shape `target`."""
     if shape != target:
         refuse_mismatch([target, shape])
         result = np.broadcast_shapes(target, shape)

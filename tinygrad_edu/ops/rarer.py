@@ -1,4 +1,4 @@
-"""What is asked for now and then, and is made of other ops: parts, sums over intervals, comparisons that know nan."""
+"""Less common functions, composed of other ops: parts, integrals, comparisons that handle nan."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class Nextafter(Op):
     def forward(self, other):
         return np.nextafter(self, other)
 
-    # A step that does not change with self; where both are equal, PyTorch gives 0
+    # A step function does not change with self; where both are equal, PyTorch returns 0
     def grad_self(grad, self, other):
         return where(self != other, grad, 0.0)
 
@@ -51,7 +51,7 @@ def _operand(value, like):
 
 @public(inplace=lambda self, other: self.copy_(copysign(self, other)))
 def copysign(input, other) -> Tensor:
-    """|input| with the sign of `other`.
+    """The magnitude of `input` with the sign of `other`.
 
     >>> import tinygrad_edu as T
     >>> T.copysign(T.tensor([1.0, 2.0]), T.tensor([-1.0, 1.0]))
@@ -64,7 +64,7 @@ def copysign(input, other) -> Tensor:
 
 @public()
 def fmax(input, other) -> Tensor:
-    """The larger of two elements; the other one where one is nan.
+    """The elementwise maximum. Where one element is nan, the result is the other.
 
     >>> import tinygrad_edu as T
     >>> T.fmax(T.tensor([1.0, T.nan]), T.tensor([0.0, 2.0]))
@@ -75,7 +75,7 @@ def fmax(input, other) -> Tensor:
 
 @public()
 def fmin(input, other) -> Tensor:
-    """The smaller of two elements; the other one where one is nan.
+    """The elementwise minimum. Where one element is nan, the result is the other.
 
     >>> import tinygrad_edu as T
     >>> T.fmin(T.tensor([1.0, T.nan]), T.tensor([0.0, 2.0]))
@@ -99,7 +99,7 @@ def ldexp(input, other) -> Tensor:
 
 @public()
 def heaviside(input, values) -> Tensor:
-    """0 below 0, 1 above, `values` at 0.
+    """The Heaviside step function: 0 for negative elements, 1 for positive ones, `values` at 0.
 
     >>> import tinygrad_edu as T
     >>> T.heaviside(T.tensor([-1.0, 0.0, 2.0]), T.tensor(0.5))
@@ -112,7 +112,7 @@ def heaviside(input, values) -> Tensor:
 
 @public(inplace=lambda self, other: self.copy_(gcd(self, other)))
 def gcd(input, other) -> Tensor:
-    """The greatest common divisor.
+    """The greatest common divisor, element by element.
 
     >>> import tinygrad_edu as T
     >>> T.gcd(T.tensor([12, 18]), T.tensor(8))
@@ -123,7 +123,7 @@ def gcd(input, other) -> Tensor:
 
 @public(inplace=lambda self, other: self.copy_(lcm(self, other)))
 def lcm(input, other) -> Tensor:
-    """The least common multiple.
+    """The least common multiple, element by element.
 
     >>> import tinygrad_edu as T
     >>> T.lcm(T.tensor([4, 6]), T.tensor(10))
@@ -134,17 +134,17 @@ def lcm(input, other) -> Tensor:
 
 @public(inplace=lambda self, other: self.copy_(nextafter(self, other)))
 def nextafter(input, other) -> Tensor:
-    """The next number that the dtype holds, from input towards other."""
+    """The next representable number after `input`, in the direction of `other`."""
     return Nextafter.apply(input, other)
 
 
 @public()
 def frexp(input) -> Any:
-    """The mantissa and the exponent: input = mantissa·2^exponent."""
+    """Split numbers into mantissa and exponent: input = mantissa·2^exponent."""
     if not input.is_floating_point():
         raise RuntimeError("torch.frexp() only supports floating-point dtypes")
     exponent = np.frexp(input._data)[1].astype(np.int32)
-    # In two steps, as 2 to the power of the whole exponent may be out of range.
+    # In two steps, because 2 to the full exponent may overflow.
     one, half = np.ones((), input._data.dtype), exponent // 2
     mantissa = input * wrap(np.ldexp(one, -half)) * wrap(np.ldexp(one, half - exponent))
     return named("frexp", "mantissa", "exponent")((mantissa, wrap(exponent)))
@@ -152,13 +152,13 @@ def frexp(input) -> Any:
 
 @public()
 def isneginf(input) -> Tensor:
-    """True where the element is -inf."""
+    """True where an element is -inf."""
     return input == -math.inf
 
 
 @public()
 def isposinf(input) -> Tensor:
-    """True where the element is inf."""
+    """True where an element is inf."""
     return input == math.inf
 
 
@@ -173,7 +173,7 @@ def isreal(input) -> Tensor:
 
 @public()
 def tensor_split(input, indices_or_sections, dim=0) -> Any:
-    """Parts along `dim`: so many of nearly equal size, or cut before the given indices.
+    """Split along `dim`: into a number of nearly equal parts, or before the given indices.
 
     >>> import tinygrad_edu as T
     >>> T.tensor_split(T.arange(5), 2)
@@ -209,7 +209,7 @@ def _split_along(name, least, dim):
         return tensor_split(input, indices_or_sections, axis)
 
     parts.__name__ = name
-    parts.__doc__ = f"As tensor_split, along dimension {dim}."
+    parts.__doc__ = f"As `tensor_split`, along dimension {dim}."
     return public()(parts)
 
 
@@ -222,13 +222,13 @@ for _name in ("split", "chunk", "split_with_sizes"):
 
 @public()
 def narrow_copy(input, dim, start, length) -> Tensor:
-    """As narrow, a copy."""
+    """As `narrow`, but returns a copy."""
     return narrow(input, dim, start, length).clone()
 
 
 @public()
 def slice_scatter(input, src, dim=0, start=None, end=None, step=1) -> Tensor:
-    """A copy of `input` with `src` for a slice of it."""
+    """A copy of `input` in which `src` replaces a slice."""
     out = input.clone()
     axis = axis_of(dim, input.ndim)
     out[(slice(None),) * axis + (slice(start, end, step),)] = src
@@ -237,7 +237,7 @@ def slice_scatter(input, src, dim=0, start=None, end=None, step=1) -> Tensor:
 
 @public()
 def select_scatter(input, src, dim, index) -> Tensor:
-    """A copy of `input` with `src` at one index along `dim`."""
+    """A copy of `input` in which `src` replaces the slice at `index` along `dim`."""
     out = input.clone()
     select(out, dim, index).copy_(src)
     return out
@@ -245,7 +245,7 @@ def select_scatter(input, src, dim, index) -> Tensor:
 
 @public()
 def diagonal_scatter(input, src, offset=0, dim1=0, dim2=1) -> Tensor:
-    """A copy of `input` with `src` on a diagonal."""
+    """A copy of `input` in which `src` replaces a diagonal."""
     out = input.clone()
     diagonal(out, offset, dim1, dim2).copy_(src)
     return out
@@ -253,7 +253,7 @@ def diagonal_scatter(input, src, offset=0, dim1=0, dim2=1) -> Tensor:
 
 @public()
 def diagflat(input, offset=0) -> Tensor:
-    """A matrix with the elements on its diagonal."""
+    """A matrix with the elements of `input` on its diagonal."""
     return functions["diag"](reshape(input, (-1,)), offset)
 
 
@@ -263,14 +263,14 @@ def _put_(self, index, source, accumulate=False):
 
 @public(inplace=_put_)
 def put(input, index, source, accumulate: bool = False) -> Tensor:
-    """A copy of `input` with `source` at the numbers `index`, counted in row-major order."""
+    """A copy of `input` with `source` written at the positions `index`, counted in row-major order."""
     flat = reshape(input, (-1,))
     places = (reshape(index, (-1,)),)
     return reshape(functions["index_put"](flat, places, reshape(source, (-1,)), accumulate), input.shape)
 
 
 class UniqueConsecutive(Op):
-    """The elements, or the slices along `dim`, that differ from the one before; the place of each among them; how many there are."""
+    """The elements (or slices along `dim`) that differ from their predecessor; the group of each element; the group sizes."""
 
     non_differentiable = (1, 2)
 
@@ -288,14 +288,14 @@ class UniqueConsecutive(Op):
 
     def grad_self(grad):
         raise NotImplementedError(
-            "the derivative for 'unique_consecutive' is not implemented. Which elements are equal changes by jumps; pick them by "
+            "the derivative for 'unique_consecutive' is not implemented. Equality has no gradient; select the elements by "
             "an index instead."
         )
 
 
 @public()
 def unique_consecutive(input, return_inverse: bool = False, return_counts: bool = False, dim=None) -> Any:
-    """The elements, or the slices along `dim`, without those that equal the one before.
+    """Drop each element (or slice along `dim`) that equals its predecessor.
 
     >>> import tinygrad_edu as T
     >>> T.unique_consecutive(T.tensor([1, 1, 2, 1]))
@@ -308,7 +308,7 @@ def unique_consecutive(input, return_inverse: bool = False, return_counts: bool 
 
 @public()
 def nonzero_static(input, *, size, fill_value=-1) -> Tensor:
-    """As nonzero, of `size` rows: cut, or filled up."""
+    """As `nonzero`, but with exactly `size` rows: cut, or padded with `fill_value`."""
     found = np.argwhere(input._data)
     out = np.full((size, input.ndim), fill_value, np.int64)
     out[: min(size, len(found))] = found[:size]
@@ -317,7 +317,7 @@ def nonzero_static(input, *, size, fill_value=-1) -> Tensor:
 
 @public(method=False)
 def unravel_index(indices, shape) -> Any:
-    """The index along each dimension of elements that are numbered in row-major order."""
+    """Convert positions in row-major order to an index along each dimension."""
     return tuple(
         wrap(i) for i in np.unravel_index(indices._data, tuple(shape) if not isinstance(shape, int) else (shape,))
     )
@@ -328,7 +328,7 @@ def unravel_index(indices, shape) -> Any:
 
 @public()
 def nanmedian(input, dim=None, keepdim: bool = False) -> Any:
-    """The median of the elements that are not nan."""
+    """The median, ignoring nan."""
     filled = where(input != input, math.inf, input)
     if dim is None:
         flat = reshape(filled, (-1,))
@@ -344,7 +344,7 @@ def nanmedian(input, dim=None, keepdim: bool = False) -> Any:
 
 @public()
 def nanquantile(input, q, dim=None, keepdim: bool = False, *, interpolation: str = "linear") -> Tensor:
-    """The quantile of the elements that are not nan: along a dimension, row by row."""
+    """The quantile, ignoring nan; along a dimension, row by row."""
     count = () if not isinstance(q, Tensor) or not q.ndim else (q.shape[0],)
     axis = 0 if dim is None else axis_of(dim, input.ndim)
     if dim is None or not input.ndim:
@@ -360,7 +360,7 @@ def nanquantile(input, q, dim=None, keepdim: bool = False, *, interpolation: str
 
 @public("trapz", method=False)
 def trapezoid(y, x=None, *, dx: float = 1.0, dim=-1) -> Tensor:
-    """The integral of `y` by trapezes, over the places `x` or steps of `dx`.
+    """The integral of `y` by the trapezoidal rule, at points `x` or with steps of `dx`.
 
     >>> import tinygrad_edu as T
     >>> T.trapezoid(T.tensor([1.0, 2.0, 3.0]))
@@ -371,7 +371,7 @@ def trapezoid(y, x=None, *, dx: float = 1.0, dim=-1) -> Tensor:
 
 @public(method=False)
 def cumulative_trapezoid(y, x=None, *, dx: float = 1.0, dim=-1) -> Tensor:
-    """The integral of `y` by trapezes so far, at each step."""
+    """The running integral of `y` by the trapezoidal rule."""
     return functions["cumsum"](_trapezes(y, x, dx, dim), axis_of(dim, y.ndim))
 
 
@@ -389,7 +389,7 @@ def _trapezes(y, x, dx, dim):
 
 @public(method=False)
 def gradient(input, *, spacing=1, dim=None, edge_order=1) -> Any:
-    """The slopes of a function from its values, along each dimension: by both neighbours, at the edges by one.
+    """The gradient of sampled values along each dimension: central differences inside, one-sided ones at the edges.
 
     >>> import tinygrad_edu as T
     >>> T.gradient(T.tensor([1.0, 4.0, 9.0]))
@@ -415,7 +415,7 @@ def gradient(input, *, spacing=1, dim=None, edge_order=1) -> Any:
 
 @public()
 def renorm(input, p, dim, maxnorm) -> Tensor:
-    """Each slice along `dim` scaled so that its norm is at most `maxnorm`."""
+    """Scale each slice along `dim` down so that its p-norm is at most `maxnorm`."""
     axis = axis_of(dim, input.ndim)
     others = tuple(d for d in range(input.ndim) if d != axis)
     norms = vector_norm(input, p, others, True)
@@ -424,7 +424,7 @@ def renorm(input, p, dim, maxnorm) -> Tensor:
 
 @public(method=False)
 def histogram(input, bins=100, *, range=None, weight=None, density: bool = False) -> Any:
-    """How many elements are in each bin, and the edges of the bins."""
+    """The number of elements in each bin, and the edges of the bins."""
     edges = bins._data if isinstance(bins, Tensor) else bins
     weights = None if weight is None else weight._data.reshape(-1)
     counts, limits = np.histogram(input._data.reshape(-1), edges, range, density=density, weights=weights)
@@ -449,7 +449,7 @@ def addbmm(input, batch1, batch2, *, beta=1, alpha=1) -> Tensor:
 
 @public(method=False)
 def vander(x, N=None, increasing: bool = False) -> Tensor:
-    """The powers of each element, a row each, from the highest (or the lowest, `increasing`).
+    """The Vandermonde matrix: each row holds the powers of an element, from the highest down (up with `increasing`).
 
     >>> import tinygrad_edu as T
     >>> T.vander(T.tensor([1, 2, 3]))
@@ -464,7 +464,7 @@ def vander(x, N=None, increasing: bool = False) -> Tensor:
 
 @public(method=False)
 def combinations(input, r=2, with_replacement: bool = False) -> Tensor:
-    """The choices of `r` elements of a vector, a row each, in order.
+    """All combinations of `r` elements of a vector, one per row, in order.
 
     >>> import tinygrad_edu as T
     >>> T.combinations(T.tensor([1, 2, 3]))
@@ -479,7 +479,7 @@ def combinations(input, r=2, with_replacement: bool = False) -> Tensor:
 
 @public(method=False)
 def pdist(input, p: float = 2.0) -> Tensor:
-    """The distances between all pairs of rows."""
+    """The distances between all pairs of rows, in the p-norm."""
     i, j = np.triu_indices(input.shape[0], 1)
     return vector_norm(input[wrap(i)] - input[wrap(j)], p, (-1,))
 

@@ -1,4 +1,4 @@
-"""Forward mode: the tangents of an op's outputs, from those of its inputs."""
+"""Forward mode: compute the tangents of an op's outputs from those of its inputs."""
 
 from __future__ import annotations
 
@@ -12,15 +12,15 @@ from ..tensor import Tensor
 
 __all__ = ["elementwise", "linear", "push_tangents"]
 
-# What `jvp` of an op may say, where how tangents travel follows from what is written already.
+# The values of an op's `jvp` for ops whose tangents follow from what is already written.
 elementwise = (
-    "elementwise"  # each output element depends on its own input elements: the rule for gradients serves tangents
+    "elementwise"  # each output element depends on its own input elements: the gradient rule also maps tangents
 )
-linear = "linear"  # the op is linear in all its inputs: it maps tangents as it maps values
+linear = "linear"  # the op is linear in all its inputs: it maps tangents like values
 
 
 def push_tangents(op: type[Op], inputs: Sequence[Any], settings: dict[str, Any], outs: tuple[Tensor, ...]) -> None:
-    """Give the outputs their tangents, computed with Tensors, so that reverse mode over forward mode works."""
+    """Compute the outputs' tangents with Tensors, so that reverse mode works on top of forward mode."""
     if all(out._data.dtype.kind != "f" for out in outs):
         return
     tangents = [forward_ad.tangent_of(x) if isinstance(x, Tensor) else None for x in inputs]
@@ -34,7 +34,7 @@ def push_tangents(op: type[Op], inputs: Sequence[Any], settings: dict[str, Any],
             if value._data.shape != out._data.shape:
                 value = value.expand(out._data.shape)
             if not op.view and (value._view is not None or any(value is t for t in tangents)):
-                # A new tensor has a tangent of its own: a write to it is not one to the tangent of an input.
+                # A new tensor gets its own tangent: writing to it must not change an input's tangent.
                 value = value.clone()
             forward_ad.set_tangent(out, value)
 

@@ -1,1 +1,1 @@
-"""New tensors, and the same values as another tensor."""
+"""Ops that create tensors: from data, filled with a value, or as copies of another tensor."""

@@ -1,4 +1,4 @@
-"""The same values in other storage, or other values in the same storage: `clone`, `copy_`, `fill_`, `zero_`."""
+"""Copies and fills: `clone` and `to` (same values, new storage), `copy_`, `fill_` and `zero_` (new values, same storage)."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from .factories import as_number, zeros_like
 class Clone(Op):
     def forward(self, *, order="K"):
         if order == "K" and 0 in self.strides and self.dtype.kind == "f":
-            # NumPy's copy would put an expanded dimension innermost; as any op does, PyTorch leaves it in its place.
+            # NumPy's copy would make an expanded dimension the innermost one; PyTorch leaves it in place.
             return np.positive(self)
         if order == "channels_last":
             return self.transpose(0, 2, 3, 1).copy("C").transpose(0, 3, 1, 2)
@@ -30,7 +30,7 @@ class Clone(Op):
 
 
 class ToCopy(Op):
-    """A copy in another dtype; the engine brings the gradient back to the dtype of the input."""
+    """A copy in another dtype; the engine converts the gradient back to the input's dtype."""
 
     def forward(self, *, dtype):
         return self.astype(dtype)
@@ -42,7 +42,7 @@ class ToCopy(Op):
 
 
 class Copy(Op, name="torch::autograd::CopyBackwards"):
-    """What `copy_` leaves: nothing of the old value, all of `src`."""
+    """The node of `copy_`: no gradient for the old value, all of it for `src`."""
 
     def forward(self, src):
         check_writable(self.shape, src.shape)
@@ -59,7 +59,7 @@ class Copy(Op, name="torch::autograd::CopyBackwards"):
 
 
 class Zero(Op):
-    """What `zero_` leaves."""
+    """The node of `zero_`."""
 
     idempotent = True
 
@@ -73,7 +73,7 @@ class Zero(Op):
 
 
 class Fill(Op, name="FillBackward2"):
-    """What `fill_` with a number leaves."""
+    """The node of `fill_` with a number."""
 
     idempotent = True
 
@@ -88,7 +88,7 @@ class Fill(Op, name="FillBackward2"):
 
 
 class FillTensor(Op, name="FillBackward3"):
-    """What `fill_` leaves; its value may be a 0-d tensor with a gradient."""
+    """The node of `fill_` with a 0-d tensor, which may need a gradient."""
 
     def forward(self, value):
         return np.full_like(self, value)
@@ -108,7 +108,7 @@ class FillTensor(Op, name="FillBackward3"):
 
 @public()
 def clone(input, *, memory_format=None) -> Tensor:
-    """A copy with storage of its own, in the graph.
+    """A copy with its own storage. It stays in the graph: gradients flow back through it.
 
     >>> import tinygrad_edu as T
     >>> x = T.tensor(2.0, requires_grad=True)
@@ -124,24 +124,24 @@ def to_copy(input: Any, dtype: np.dtype) -> Any:
 
 
 def contiguous_clone(value):
-    """A copy in row-major order, on which any shape is a view."""
+    """A copy in row-major order, which can be viewed in any shape."""
     return Clone.apply(value, order="C")
 
 
 def copy_(self, other, non_blocking=False):
-    """Write the values of `other`, broadcast, into this tensor."""
+    """Write the values of `other`, broadcast to this tensor's shape, into this tensor."""
     if not isinstance(other, Tensor):
         raise TypeError(f"copy_(): argument 'other' (position 1) must be Tensor, not {type(other).__name__}")
     return Copy.apply_(self, other)
 
 
 def zero_(self):
-    """Write 0 everywhere."""
+    """Set all elements to 0."""
     return Zero.apply_(self)
 
 
 def fill_(self, value):
-    """Write `value` everywhere."""
+    """Set all elements to `value`."""
     if isinstance(value, Tensor):
         if value.ndim:
             raise RuntimeError(
@@ -152,7 +152,7 @@ def fill_(self, value):
 
 
 def fill_diagonal_(self, fill_value, wrap=False):
-    """Write a number on the diagonal; with `wrap` a matrix that is higher than wide begins anew after a row left out."""
+    """Write a number on the diagonal. With `wrap`, it starts again further down a tall matrix."""
     if wrap and self.ndim == 2 and self.shape[0] > self.shape[1]:
         for start in range(0, self.shape[0], self.shape[1] + 1):
             fill_(self[start : start + self.shape[1]].diagonal(), fill_value)

@@ -1,4 +1,4 @@
-"""New tensors: from data, filled, ranges."""
+"""New tensors: from data, filled with a value, or ranges of numbers."""
 
 from __future__ import annotations
 
@@ -38,10 +38,10 @@ __all__ = [
 
 
 def shape_of(size: tuple[Any, ...]) -> tuple[int, ...]:
-    """The shape that the arguments of a call stand for: two sizes as in `zeros(2, 3)`, or one list as in `zeros([2, 3])`.
+    """The shape given by the arguments of a call: separate sizes as in `zeros(2, 3)`, or one list as in `zeros([2, 3])`.
 
     Raises:
-        TypeError: a size is no integer.
+            TypeError: a size is not an integer.
         RuntimeError: a size is negative.
     """
     if len(size) == 1 and isinstance(size[0], tuple | list):
@@ -53,7 +53,7 @@ def shape_of(size: tuple[Any, ...]) -> tuple[int, ...]:
     for n in shape:
         if n < 0:
             raise RuntimeError(
-                f"Trying to create tensor with negative dimension {n}: {list(shape)}. A size counts elements; -1 for "
+                f"Trying to create tensor with negative dimension {n}: {list(shape)}. A size must be 0 or more; -1 for "
                 "the remaining size works only in view and reshape."
             )
     return shape
@@ -63,20 +63,20 @@ def check_device(where: Any) -> None:
     """Refuse every device but the CPU.
 
     Raises:
-        NotImplementedError: the device is another one.
+            NotImplementedError: the device is not the CPU.
     """
     if where is not None and not isinstance(where, device):
         device(where)
 
 
 def plain(function: Callable[..., Any]) -> Callable[..., Any]:
-    """`function` with the settings that PyTorch's constructors have beside its own, none of which does anything here.
+    """`function`, accepting the common settings of PyTorch's constructors. They have no effect here.
 
     Raises:
-        NotImplementedError: a layout, a device or an `out` is asked for that is not built.
+            NotImplementedError: the call asks for a layout, a device or an `out` that is not built.
     """
 
-    # `size=(2, 3)` for a function that takes `*size`.
+    # `size=(2, 3)`, for a function that takes `*size`.
     sized = any(p.kind is p.VAR_POSITIONAL for p in inspect.signature(function).parameters.values())
 
     @functools.wraps(function)
@@ -97,10 +97,10 @@ def plain(function: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def write_out(result: Any, out: Any, name: str) -> Any:
-    """Write what a function gave into the tensor, or the tensors, that were named by `out`; returns these.
+    """Write the results of a function into the tensor, or the tensors, passed as `out`. Returns them.
 
     Raises:
-        RuntimeError: the dtype of `out` cannot hold the result, or a gradient would have to pass.
+            RuntimeError: the dtype of `out` cannot hold the result, or a gradient would have to flow into it.
     """
     if isinstance(result, tuple):
         if len(out) != len(result):
@@ -110,13 +110,13 @@ def write_out(result: Any, out: Any, name: str) -> Any:
         raise TypeError(f"argument 'out' must be Tensor, not {type(out).__name__}")
     if everywhere.unusual and any(forward_ad.tangent_of(t) is not None for t in (result, out)):
         raise NotImplementedError(
-            f"Trying to use forward AD with {name}_out that does not support it because it is an out= function. Bind the result "
+            f"Trying to use forward AD with {name}_out that does not support it because it is an out= function. Assign the result "
             "to a name instead."
         )
     if out.requires_grad or result.requires_grad:
         raise RuntimeError(
             f"{name}(): functions with out=... arguments don't support automatic differentiation, but one of the arguments "
-            "requires grad. Bind the result to a name instead."
+            "requires grad. Assign the result to a name instead."
         )
     if dtypes.category(result._data.dtype) > dtypes.category(out._data.dtype):
         raise RuntimeError(
@@ -126,7 +126,7 @@ def write_out(result: Any, out: Any, name: str) -> Any:
         if out.numel():
             warnings.warn(
                 f"An output with one or more elements was resized since it had shape {list(out.shape)}, which does not match "
-                f"the required output shape {list(result.shape)}. Give an empty tensor, or one of the right shape.",
+                f"the required output shape {list(result.shape)}. Pass an empty tensor, or one of the right shape.",
                 UserWarning,
                 stacklevel=4,
             )
@@ -135,7 +135,7 @@ def write_out(result: Any, out: Any, name: str) -> Any:
 
 
 class _Layout:
-    """How elements lie in memory; here always by strides."""
+    """The layout of elements in memory; here it is always strided."""
 
     def __repr__(self) -> str:
         return "tinygrad_edu.strided"
@@ -146,7 +146,7 @@ bind("layout", property(lambda self: strided))
 
 
 def finish(array: np.ndarray, requires_grad: bool = False, where: Any = None) -> Tensor:
-    """A new tensor over `array`, in inference mode one of its own."""
+    """A new tensor that holds `array`; in inference mode, an inference tensor."""
     check_device(where)
     out = wrap(array)
     if thread.state.inference:
@@ -154,7 +154,7 @@ def finish(array: np.ndarray, requires_grad: bool = False, where: Any = None) ->
     if requires_grad:
         if not out.is_floating_point():
             raise RuntimeError(
-                "Only Tensors of floating point and complex dtype can require gradients, and this one would be "
+                "Only Tensors of floating point and complex dtype can require gradients, but this one would be "
                 f"{out.dtype}. Write the numbers with a decimal point, as in tensor([1., 2.]), or pass a dtype."
             )
         out.requires_grad_()
@@ -168,9 +168,9 @@ def _np(dtype: Any) -> np.dtype:
 def tensor(
     data: Any, *, dtype: Any = None, device: Any = None, requires_grad: bool = False, pin_memory: bool = False
 ) -> Tensor:
-    """A new leaf tensor holding a copy of `data`: a number, nested lists, an array, or another tensor's values.
+    """A new leaf tensor with a copy of `data`: a number, nested lists, an array, or another tensor's values.
 
-    Python floats become the default dtype (float32), integers int64.
+    Python floats become the default dtype (float32); integers become int64.
 
     Example:
         >>> tensor([[1.0, 2.0], [3.0, 4.0]])
@@ -194,7 +194,7 @@ def tensor(
 
 
 def as_tensor(data: Any, dtype: Any = None, device: Any = None) -> Tensor:
-    """`data` as a tensor: itself if it is one of that dtype, sharing memory if it is an array, else a copy.
+    """`data` as a tensor. A tensor of that dtype is returned unchanged, an array shares its memory, anything else is copied.
 
     >>> import tinygrad_edu as T
     >>> T.as_tensor([1, 2, 3])
@@ -207,7 +207,7 @@ def as_tensor(data: Any, dtype: Any = None, device: Any = None) -> Tensor:
 
 
 def from_numpy(array: np.ndarray) -> Tensor:
-    """A tensor on the memory of `array`: a write to one is seen in the other.
+    """A tensor that shares the memory of `array`: writing to one changes the other.
 
     >>> import tinygrad_edu as T
     >>> import numpy
@@ -219,7 +219,7 @@ def from_numpy(array: np.ndarray) -> Tensor:
     if not array.dtype.isnative:
         raise ValueError(
             "given numpy array has byte order different from the native byte order. Conversion between byte orders is "
-            "currently not supported: give array.astype(array.dtype.newbyteorder('='))."
+            "currently not supported: pass array.astype(array.dtype.newbyteorder('='))."
         )
     dtypes.from_numpy_dtype(array.dtype)
     if any(stride < 0 for stride in array.strides):
@@ -230,16 +230,16 @@ def from_numpy(array: np.ndarray) -> Tensor:
     if not array.flags.writeable:
         warnings.warn(
             "The given NumPy array is not writable, and PyTorch does not support non-writable tensors. Here an in-place "
-            "op on the tensor will raise. Give array.copy() if you mean to write to it.",
+            "op on the tensor will raise. Pass array.copy() if you mean to write to it.",
             UserWarning,
             stacklevel=2,
         )
-    # Of a subclass, such as `np.matrix`, the tensor has the memory and not the operators.
+    # For a subclass of ndarray, such as `np.matrix`: share its memory, but not its operators.
     return finish(np.asarray(array))
 
 
 def full(size: Any, fill_value: Any, *, dtype: Any = None, device: Any = None, requires_grad: bool = False) -> Tensor:
-    """A tensor of shape `size` with `fill_value` everywhere.
+    """A tensor of shape `size` filled with `fill_value`.
 
     >>> import tinygrad_edu as T
     >>> T.full((2,), 7.0)
@@ -273,14 +273,14 @@ def ones(*size: Any, dtype: Any = None, device: Any = None, requires_grad: bool 
     return finish(np.ones(shape_of(size), _np(dtype)), requires_grad, device)
 
 
-# Memory that holds what it held is of no use to a learner: empty tensors are zeros.
+# Uninitialized memory would only confuse a learner, so empty tensors are zeros.
 empty = zeros
 
 
 def full_like(
     input: Tensor, fill_value: Any, *, dtype: Any = None, device: Any = None, requires_grad: bool = False
 ) -> Tensor:
-    """A tensor of the shape and dtype of `input` with `fill_value` everywhere.
+    """A tensor with the shape and dtype of `input`, filled with `fill_value`.
 
     >>> import tinygrad_edu as T
     >>> T.full_like(T.zeros(2), 3.0)
@@ -290,7 +290,7 @@ def full_like(
 
 
 def zeros_like(input: Any, *, dtype: Any = None, device: Any = None, requires_grad: bool = False) -> Any:
-    """Zeros of the shape and dtype of `input`; for an array (inside a backward rule) an array.
+    """Zeros with the shape and dtype of `input`. For an array (inside a backward rule) it returns an array.
 
     >>> import tinygrad_edu as T
     >>> T.zeros_like(T.ones(2))
@@ -302,7 +302,7 @@ def zeros_like(input: Any, *, dtype: Any = None, device: Any = None, requires_gr
 
 
 def ones_like(input: Tensor, *, dtype: Any = None, device: Any = None, requires_grad: bool = False) -> Tensor:
-    """Ones of the shape and dtype of `input`.
+    """Ones with the shape and dtype of `input`.
 
     >>> import tinygrad_edu as T
     >>> T.ones_like(T.tensor([1.0, 2.0]))
@@ -317,7 +317,7 @@ empty_like = zeros_like
 def arange(
     start: Any, end: Any = None, step: Any = 1, *, dtype: Any = None, device: Any = None, requires_grad: bool = False
 ) -> Tensor:
-    """start, start + step, … up to but not including `end`. Integers give int64, floats the default dtype.
+    """start, start + step, …, up to but not including `end`. Integer arguments make int64, floats the default dtype.
 
     >>> import tinygrad_edu as T
     >>> T.arange(1, 7, 2)
@@ -341,7 +341,7 @@ def arange(
 
 
 def _number(value: Any) -> Any:
-    """A Python number for a number, or for a tensor or an array of one element."""
+    """A Python number from a number, or from a tensor or an array with one element."""
     if isinstance(value, complex):
         raise TypeError(absent.sentence("complex"))
     return value.item() if isinstance(value, Tensor | np.generic | np.ndarray) else value
@@ -366,10 +366,10 @@ def linspace(
 
 
 def ends(start: Any, end: Any, steps: int) -> tuple[Any, Any]:
-    """The ends of a range of `steps` numbers, where tensors of no dimension may stand for numbers.
+    """The ends of a range of `steps` numbers; 0-d tensors are accepted in place of numbers.
 
     Raises:
-        RuntimeError: an end is not one number, or `steps` is negative.
+            RuntimeError: a tensor is not 0-d, or `steps` is negative.
     """
     if any(isinstance(v, Tensor) and v.ndim for v in (start, end)):
         raise RuntimeError("linspace only supports 0-dimensional start and end tensors")
@@ -379,7 +379,7 @@ def ends(start: Any, end: Any, steps: int) -> tuple[Any, Any]:
 
 
 def eye(n: int, m: int | None = None, *, dtype: Any = None, device: Any = None, requires_grad: bool = False) -> Tensor:
-    """The n×m matrix with 1 on the diagonal and 0 elsewhere.
+    """An n×m matrix with ones on the diagonal and zeros elsewhere.
 
     >>> import tinygrad_edu as T
     >>> T.eye(2)
@@ -393,7 +393,7 @@ def eye(n: int, m: int | None = None, *, dtype: Any = None, device: Any = None, 
 
 
 def as_operand(x: Any) -> Any:
-    """A Python number as a 0-d tensor of the dtype it stands for."""
+    """A Python number as a 0-d tensor of its default dtype."""
     if isinstance(x, Tensor):
         return x
     x = dtypes.number(x)
@@ -401,7 +401,7 @@ def as_operand(x: Any) -> Any:
 
 
 def as_number(value: Any, like: np.ndarray) -> Any:
-    """A Python number in the dtype of `like`; a float as it is where `like` holds integers.
+    """A Python number in the dtype of `like`. A float stays a float if `like` holds integers.
 
     Raises:
         RuntimeError: the dtype cannot hold it.
@@ -412,7 +412,7 @@ def as_number(value: Any, like: np.ndarray) -> Any:
 
 
 def fitted(value: Any, kind: np.dtype) -> np.ndarray:
-    """A number in a dtype: a float loses its fraction where that holds integers.
+    """A number converted to a dtype. An integer dtype drops the fraction of a float.
 
     Raises:
         RuntimeError: the dtype cannot hold it.
@@ -430,7 +430,7 @@ def fitted(value: Any, kind: np.dtype) -> np.ndarray:
 
 
 def _range(kind: np.dtype) -> tuple[int, int]:
-    """What an integer dtype can be given: negative numbers wrap around where there is no sign."""
+    """The numbers that an integer dtype accepts; an unsigned one also accepts negative numbers, which wrap around."""
     high = int(np.iinfo(kind).max)
     return (-high if kind.kind == "u" else -high - 1), high
 

@@ -1,4 +1,4 @@
-"""Small methods of Tensor: out of the graph, into another dtype, the same as that one."""
+"""Small methods of Tensor: `detach`, `to` and other conversions of the dtype, `contiguous`, and simple questions."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from .copies import Clone, clone, to_copy
 
 
 def detach(self: Tensor) -> Tensor:
-    """The same values on the same storage, outside the graph; a write to one is a write to the other, and is counted.
+    """The same values and the same storage, outside the graph. A write to one changes both, and both version counters.
 
     >>> import tinygrad_edu as T
     >>> w = T.tensor(2.0, requires_grad=True)
@@ -35,7 +35,7 @@ def detach(self: Tensor) -> Tensor:
 
 
 def detach_(self: Tensor) -> Tensor:
-    """Cut this tensor out of the graph: it becomes a leaf, and carries no tangent any more."""
+    """Detach this tensor from the graph, in place: it becomes a leaf and loses its tangent."""
     if self._is_view():
         raise RuntimeError("Can't detach views in-place. Use detach() instead.")
     self._grad_fn, self.output_nr, self._requires_grad = None, 0, False
@@ -56,7 +56,7 @@ def to(
     memory_format: Any = None,
     **ignored: Any,
 ) -> Tensor:
-    """This tensor in another dtype; itself if it has that dtype already. The only device is the CPU."""
+    """This tensor in another dtype; the tensor itself if it already has that dtype. The only device is the CPU."""
     if memory_format == "channels_last":
         self = contiguous(self, memory_format)
     dtype, copy = target_of(args, dtype, device, copy)
@@ -67,10 +67,10 @@ def to(
 
 
 def target_of(args: tuple[Any, ...], dtype: Any, device: Any, copy: bool = False) -> tuple[Any, bool]:
-    """Which dtype the arguments of `to` ask for, and whether a copy: (other), (dtype), (device, dtype), … as PyTorch.
+    """The dtype that the arguments of `to` ask for, and whether to copy, in all of PyTorch's forms: (other), (dtype), ….
 
     Raises:
-        NotImplementedError: a device is asked for that is not the CPU.
+            NotImplementedError: the call asks for a device that is not the CPU.
     """
     if args:
         first, *rest = args
@@ -93,20 +93,20 @@ def type_as(self: Tensor, other: Tensor) -> Tensor:
 
 
 def type(self: Tensor, dtype: Any = None) -> Any:
-    """This tensor in another dtype; without one, PyTorch's name of its type, such as "torch.FloatTensor"."""
+    """This tensor in another dtype; without `dtype`, PyTorch's name of its type, such as "torch.FloatTensor"."""
     if dtype is None:
         return f"torch.{self.dtype.legacy_name}Tensor"
     if dtypes.LEGACY.get(dtype) is None and not isinstance(dtype, dtypes.dtype) and dtype not in (float, int, bool):
         name = dtype if isinstance(dtype, str) else getattr(dtype, "__name__", repr(dtype))
         if "cuda" in name:
-            raise NotImplementedError(f"{name}: tinygrad_edu computes on the CPU alone. Leave 'cuda' out.")
+            raise NotImplementedError(f"{name}: tinygrad_edu computes only on the CPU. Leave 'cuda' out.")
         why = absent.sentence(name)
-        raise (TypeError if why else ValueError)(why or f"invalid type: {name!r}. Give a dtype such as float32.")
+        raise (TypeError if why else ValueError)(why or f"invalid type: {name!r}. Pass a dtype such as float32.")
     return _to_numpy_dtype(self, dtypes.to_numpy_dtype(dtypes.LEGACY.get(dtype, dtype)))
 
 
 def contiguous(self: Tensor, memory_format: Any = None) -> Tensor:
-    """Itself if its elements lie in memory in that order (row-major if none is given), else a copy in which they do."""
+    """The tensor itself if its elements lie in memory in that order (row-major by default), else a copy in that order."""
     if self.is_contiguous(memory_format):
         return self
     return Clone.apply(self, order="channels_last" if memory_format == "channels_last" and self.ndim == 4 else "C")
@@ -131,17 +131,17 @@ def __reversed__(self: Tensor) -> Tensor:
 
 
 def is_same_size(self: Tensor, other: Tensor) -> bool:
-    """True if both have the same shape."""
+    """True if both tensors have the same shape."""
     return self._data.shape == other._data.shape
 
 
 def is_nonzero(self: Tensor) -> bool:
-    """True if the one element is not 0."""
+    """True if the tensor's only element is not 0."""
     return bool(self)
 
 
 def is_signed(self: Tensor) -> bool:
-    """True for dtypes that hold negative numbers."""
+    """True if the dtype can hold negative numbers."""
     return self._data.dtype.kind in "fi"
 
 
@@ -160,9 +160,9 @@ for _function in (detach, detach_, is_same_size, is_nonzero, is_signed):
 
 
 class _Absent:
-    """Stands under a name that PyTorch has and this package has not, and says so. An attribute of a user's may take its place.
+    """A placeholder for a name that only PyTorch has: it raises with an explanation. Users may overwrite it.
 
-    There is no `__getattr__`: a class that has one reads every attribute ten times slower.
+    `__getattr__` is not used for this: it makes reading any attribute of the class ten times slower.
     """
 
     def __init__(self, name: str) -> None:
@@ -196,7 +196,7 @@ def _new(name: str) -> Callable[..., Any]:
     def method(self: Tensor, *args: Any, dtype: Any = None, **kwargs: Any) -> Tensor:
         return make(*args, dtype=self.dtype if dtype is None else dtype, **kwargs)
 
-    method.__doc__ = f"As `{name}`, in the dtype of this tensor."
+    method.__doc__ = f"As `{name}`, but by default in this tensor's dtype."
     return method
 
 

@@ -1,1 +1,1 @@
-"""Ops that choose elements, and write to them: by position, by index tensor, by mask."""
+"""Ops that select elements or write to them: by position, by index tensors, by masks."""

@@ -1,4 +1,4 @@
-"""Elements chosen by tensors of indices, and written by them."""
+"""Reading and writing elements by index tensors: `gather`, `scatter`, `index_select`, `index_add`, `take` and others."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ class Gather(Op):
     def forward(self, *, dim, index):
         return self.reshape(-1)[flat_places(index, dim, self.shape)]
 
-    # Asked for its shape alone, and kept, hence checked, as PyTorch does.
+    # Only its shape is used. It is still saved, and so version-checked, as in PyTorch.
     def grad_self(grad, self, dim, index):
         return put_along(grad, self.shape, dim, index)
 
@@ -29,7 +29,7 @@ class Gather(Op):
 
 
 class PutAlong(Op, name="ScatterAddBackward0"):
-    """Zeros of shape `size` to which `self` is added at `index` along `dim`: the transpose of Gather."""
+    """Zeros of shape `size` with `self` added at `index` along `dim`: the transpose of Gather."""
 
     without_gradient = ("index",)
 
@@ -64,7 +64,7 @@ class Scatter(Op):
 
 
 class ScatterValue(Op, name="ScatterBackward1"):
-    """As Scatter, for a number."""
+    """As Scatter, with a number as the source."""
 
     without_gradient = ("index",)
 
@@ -101,7 +101,7 @@ class ScatterAdd(Op):
 
 
 class IndexSelect(Op):
-    """The slices `index` along `dim`."""
+    """The slices of `self` at `index` along `dim`."""
 
     without_gradient = ("index",)
 
@@ -115,7 +115,7 @@ class IndexSelect(Op):
 
 
 class AddSlices(Op, name="IndexAddBackward1"):
-    """Zeros of shape `size` to which the slices of `self` are added at `index`: the transpose of IndexSelect."""
+    """Zeros of shape `size` with the slices of `self` added at `index`: the transpose of IndexSelect."""
 
     without_gradient = ("index",)
 
@@ -144,7 +144,7 @@ class IndexAdd(Op):
     def grad_self(grad):
         return grad
 
-    # `source` is not used, but kept, hence checked, as PyTorch does.
+    # `source` is not used. It is still saved, and so version-checked, as in PyTorch.
     def grad_source(grad, source, dim, index, alpha):
         chosen = IndexSelect.apply(grad, dim=dim, index=index)
         return chosen if alpha == 1 else chosen * alpha
@@ -153,7 +153,7 @@ class IndexAdd(Op):
 
 
 class IndexCopy(Op):
-    """`self` with `source` for its slices `index` along `dim`."""
+    """`self` with its slices `index` along `dim` replaced by `source`."""
 
     without_gradient = ("index",)
 
@@ -165,7 +165,7 @@ class IndexCopy(Op):
     def grad_self(grad, dim, index):
         return IndexFill.apply(grad, dim=dim, index=index, value=0.0)
 
-    # `source` is not used, but kept, hence checked, as PyTorch does.
+    # `source` is not used. It is still saved, and so version-checked, as in PyTorch.
     def grad_source(grad, source, dim, index):
         return IndexSelect.apply(grad, dim=dim, index=index)
 
@@ -173,7 +173,7 @@ class IndexCopy(Op):
 
 
 class IndexFill(Op):
-    """`self` with a number in its slices `index` along `dim`."""
+    """`self` with its slices `index` along `dim` filled with a number."""
 
     without_gradient = ("index",)
 
@@ -190,7 +190,7 @@ class IndexFill(Op):
 
 
 class IndexFillTensor(Op, name="IndexFillBackward1"):
-    """As IndexFill, for a 0-d tensor that may have a gradient."""
+    """As IndexFill, with a 0-d tensor as the value, which may need a gradient."""
 
     without_gradient = ("index",)
 
@@ -201,7 +201,7 @@ class IndexFillTensor(Op, name="IndexFillBackward1"):
         return IndexFill.apply(grad, dim=dim, index=index, value=0.0)
 
     def grad_value(grad, dim, index):
-        # An index that is named twice is filled once.
+        # An index that occurs twice is filled only once.
         once = np.unique(getattr(index, "_data", index))
         return IndexSelect.apply(grad, dim=dim, index=once).sum()
 
@@ -210,14 +210,14 @@ class IndexFillTensor(Op, name="IndexFillBackward1"):
 
 
 class TakeFlat(Op, name="TakeBackward0"):
-    """Elements by their number in row-major order."""
+    """Elements by their position in row-major order."""
 
     without_gradient = ("index",)
 
     def forward(self, *, index):
         return self.reshape(-1)[index]
 
-    # Asked for its shape alone, and kept, hence checked, as PyTorch does.
+    # Only its shape is used. It is still saved, and so version-checked, as in PyTorch.
     def grad_self(grad, self, index):
         return PutFlat.apply(grad, size=tuple(self.shape), index=index)
 
@@ -247,12 +247,12 @@ def take_along(value, dim, index):
 
 
 def put_along(value, size, dim, index):
-    """Zeros of shape `size` to which `value` is added at `index` along `dim`."""
+    """Zeros of shape `size` with `value` added at `index` along `dim`."""
     return PutAlong.apply(value, size=tuple(size), dim=dim, index=index)
 
 
 def checked_index(name, index, ndim=None, size=None):
-    """The array behind a tensor of indices, each within `size`, none negative."""
+    """The array of an index tensor, after checking that each index is within `size` and not negative."""
     if not isinstance(index, Tensor) or (index._data.dtype not in (np.int64, np.int32) and index._data.size):
         raise RuntimeError(f"{name}(): Expected dtype int32 or int64 for index. Convert first: index.long().")
     array = index._data
@@ -266,7 +266,7 @@ def checked_index(name, index, ndim=None, size=None):
 
 @public()
 def gather(input, dim, index, *, sparse_grad: bool = False) -> Tensor:
-    """result[i][j] = input[i][index[i][j]] for dim = 1, and so for each dimension.
+    """Pick elements along `dim` by index: for dim = 1, result[i][j] = input[i][index[i][j]].
 
     >>> import tinygrad_edu as T
     >>> T.gather(T.tensor([[1.0, 2.0], [3.0, 4.0]]), 1, T.tensor([[1], [0]]))
@@ -288,7 +288,7 @@ def gather(input, dim, index, *, sparse_grad: bool = False) -> Tensor:
 
 @public()
 def take_along_dim(input, indices, dim=None) -> Tensor:
-    """As gather, broadcasting `indices` and `input` against each other along the other dimensions.
+    """As gather, but `indices` and `input` are first broadcast against each other along the other dimensions.
 
     >>> import tinygrad_edu as T
     >>> T.take_along_dim(T.tensor([[3, 1], [2, 4]]), T.tensor([[1, 0], [0, 1]]), dim=1)
@@ -306,7 +306,7 @@ def take_along_dim(input, indices, dim=None) -> Tensor:
     if indices._data.dtype.kind != "i":
         kind = indices.dtype.legacy_name
         raise RuntimeError(f"torch.take_along_dim(): dtype of indices should be Long but got {kind}")
-    # As in PyTorch a number past an end comes in again at the other.
+    # As in PyTorch, an index past one end wraps around to the other.
     indices = wrap(np.mod(indices._data, input.shape[axis] or 1))
     sizes = [
         1 if d == axis else np.broadcast_shapes((a,), (b,))[0]
@@ -347,7 +347,7 @@ def _scatter_(self, dim, index, src=None, *, value=None, reduce=None):
 
 @public(inplace=_scatter_)
 def scatter(input, dim, index, src=None, *, value=None, reduce=None) -> Tensor:
-    """`input` with result[i][index[i][j]] = src[i][j] for dim = 1, and so for each dimension.
+    """A copy of `input` with elements of `src` written at `index`: for dim = 1, result[i][index[i][j]] = src[i][j].
 
     >>> import tinygrad_edu as T
     >>> T.scatter(T.zeros(3), 0, T.tensor([2, 0]), T.tensor([1.0, 5.0]))
@@ -368,7 +368,7 @@ def _scatter_add_(self, dim, index, src):
 
 @public(inplace=_scatter_add_)
 def scatter_add(input, dim, index, src) -> Tensor:
-    """`input` with src[i][j] added at [i][index[i][j]] for dim = 1, and so for each dimension.
+    """A copy of `input` with elements of `src` added at `index`: for dim = 1, result[i][index[i][j]] += src[i][j].
 
     >>> import tinygrad_edu as T
     >>> T.scatter_add(T.zeros(3), 0, T.tensor([2, 0, 2]), T.tensor([1.0, 5.0, 2.0]))
@@ -390,7 +390,7 @@ def _slices(name, input, dim, index, from_end=False):
 
 @public()
 def index_select(input, dim, index) -> Tensor:
-    """The slices of `input` that the vector `index` names, along `dim`: a copy.
+    """A copy of the slices of `input` along `dim` whose numbers are in the vector `index`.
 
     >>> import tinygrad_edu as T
     >>> T.index_select(T.arange(4) * 10, 0, T.tensor([3, 0]))
@@ -401,7 +401,7 @@ def index_select(input, dim, index) -> Tensor:
 
 
 def _with_source(op, form, name, error, input, dim, index, source, **settings):
-    """IndexAdd or IndexCopy, once `source` has a slice for each of `index`."""
+    """IndexAdd or IndexCopy, after checking that `source` has one slice for each entry of `index`."""
     axis, index = _slices(name, input, dim, index)
     if source._data.dtype != input._data.dtype:
         raise RuntimeError(
@@ -409,7 +409,7 @@ def _with_source(op, form, name, error, input, dim, index, source, **settings):
             "type. Convert the source first, with .to(…)."
         )
     slices = (*input.shape[:axis], index.numel(), *input.shape[axis + 1 :])
-    # One number stands for one slice of one number.
+    # A single number is accepted as one slice with one element.
     if tuple(source.shape) != slices and not (source.ndim == 0 and slices == (1,)):
         raise error(
             f"{name}_(): source tensor shape must match self tensor shape, excluding the specified dimension. Got self.shape = "
@@ -424,7 +424,7 @@ def _index_add_(self, dim, index, source, *, alpha=1):
 
 @public(inplace=_index_add_)
 def index_add(input, dim, index, source, *, alpha=1) -> Tensor:
-    """`input` with alpha * source added to its slices `index`.
+    """A copy of `input` with alpha * source added to its slices `index` along `dim`.
 
     >>> import tinygrad_edu as T
     >>> T.index_add(T.zeros(3), 0, T.tensor([0, 2, 0]), T.tensor([1.0, 2.0, 3.0]))
@@ -439,7 +439,7 @@ def _index_copy_(self, dim, index, source):
 
 @public(inplace=_index_copy_)
 def index_copy(input, dim, index, source) -> Tensor:
-    """`input` with `source` for its slices `index`.
+    """A copy of `input` with its slices `index` along `dim` replaced by `source`.
 
     >>> import tinygrad_edu as T
     >>> T.index_copy(T.zeros(3), 0, T.tensor([2]), T.tensor([5.0]))
@@ -465,7 +465,7 @@ def _index_fill_(self, dim, index, value):
 
 @public(inplace=_index_fill_)
 def index_fill(input, dim, index, value) -> Tensor:
-    """`input` with a number, or a tensor of one, in its slices `index`.
+    """A copy of `input` with its slices `index` along `dim` filled with a number or a 0-d tensor.
 
     >>> import tinygrad_edu as T
     >>> T.index_fill(T.zeros(3), 0, T.tensor([0, 2]), 1.0)
@@ -476,7 +476,7 @@ def index_fill(input, dim, index, value) -> Tensor:
 
 @public()
 def take(input, index) -> Tensor:
-    """The elements with the numbers `index`, counted in row-major order; negative ones from the end.
+    """The elements at the positions `index`, counted in row-major order; negative positions count from the end.
 
     >>> import tinygrad_edu as T
     >>> T.take(T.tensor([[1, 2], [3, 4]]), T.tensor([0, 3]))

@@ -1,4 +1,4 @@
-"""Indexing with brackets, read and written: integers, slices and None as views, arrays and masks as copies."""
+"""Indexing with brackets, to read and to write: integers, slices and None make views, index arrays and masks copies."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from ..shapes.shape import axis_of, expand, unsqueeze, view
 
 
 class Alias(Op):
-    """The whole of a tensor, as a view."""
+    """A view of the whole tensor."""
 
     view = True
 
@@ -42,7 +42,7 @@ class Select(Op):
     view = True
 
     def forward(self, *, dim, index):
-        # An Ellipsis keeps a 0-d result a view.
+        # With an Ellipsis, NumPy returns a view even for a 0-d result.
         return self[(slice(None),) * dim + (index, ...)]
 
     def grad_self(grad, self_sym_sizes, dim, index):
@@ -66,7 +66,7 @@ class Slice(Op):
 
 
 class ScatterSlice(Op, name="SliceScatterBackward0"):
-    """Zeros of shape `size` with `self` at `where`, a basic index: the transpose of taking it."""
+    """Zeros of shape `size` with `self` at `where`, a basic index: the transpose of reading it."""
 
     def forward(self, *, size, where):
         out = np.zeros(size, self.dtype)
@@ -80,7 +80,7 @@ class ScatterSlice(Op, name="SliceScatterBackward0"):
 
 
 class Take(Op, name="IndexBackward1"):
-    """A basic index without the view."""
+    """Basic indexing that returns a copy instead of a view."""
 
     def forward(self, *, where):
         return self[where].copy() if isinstance(self[where], np.ndarray) else self[where]
@@ -92,12 +92,12 @@ class Take(Op, name="IndexBackward1"):
 
 
 class Index(Op):
-    """Indexing by arrays: a copy, in which positions may repeat."""
+    """Indexing by arrays: a copy, in which an element may occur several times."""
 
     without_gradient = ("indices",)
 
     def forward(self, *, indices):
-        # In row-major order, as PyTorch lays it out: NumPy keeps the dimensions of the indices together in memory.
+        # Copy to row-major order, as in PyTorch: NumPy keeps the dimensions of the indices together in memory.
         return np.array(self[indices], order="C", copy=None)
 
     def grad_self(grad, self_sym_sizes, indices):
@@ -107,7 +107,7 @@ class Index(Op):
 
 
 class AccumulateAt(Op, name="IndexPutBackward1"):
-    """Zeros of shape `size` to which `self` is added at `indices`, repeated positions summed."""
+    """Zeros of shape `size` with `self` added at `indices`; values at repeated positions are summed."""
 
     without_gradient = ("indices",)
 
@@ -152,12 +152,12 @@ def scatter_slice(value, size, where):
 
 
 def take(value, where):
-    """The basic index `where` of `value`, as a copy."""
+    """A copy of `value` at the basic index `where`."""
     return Take.apply(value, where=where)
 
 
 def accumulate_at(value, size, indices):
-    """Zeros of shape `size` to which `value` is added at `indices`."""
+    """Zeros of shape `size` with `value` added at `indices`."""
     return AccumulateAt.apply(value, size=tuple(size), indices=indices)
 
 
@@ -167,13 +167,13 @@ def _index_put_(self, indices, values, accumulate=False):
 
 @public(inplace=_index_put_)
 def index_put(input, indices, values, accumulate: bool = False) -> Tensor:
-    """A copy of `input` with `values` written at `indices` (added to, with `accumulate`)."""
+    """A copy of `input` with `values` written at `indices`, or added there with `accumulate`."""
     return IndexPut.apply(input, _values(values, input), indices=_index_arrays(indices), accumulate=accumulate)
 
 
 @public()
 def select(input, dim, index) -> Tensor:
-    """The slice at `index` along `dim`, without that dimension.
+    """The slice at `index` along `dim`, as a view without that dimension.
 
     >>> import tinygrad_edu as T
     >>> T.select(T.tensor([[1, 2], [3, 4]]), 0, 1)
@@ -191,7 +191,7 @@ def select(input, dim, index) -> Tensor:
 
 @public()
 def narrow(input, dim, start, length) -> Tensor:
-    """`length` positions from `start` on, along `dim`.
+    """A view of `length` positions along `dim`, from `start` on.
 
     >>> import tinygrad_edu as T
     >>> T.narrow(T.tensor([1, 2, 3, 4]), 0, 1, 2)
@@ -212,7 +212,7 @@ def narrow(input, dim, start, length) -> Tensor:
 
 
 def _index_array(index):
-    """The array behind an advanced index: whole numbers, or booleans for a mask (bytes are an old form of these)."""
+    """The array of an advanced index: integers, or booleans for a mask (uint8 is an older form of mask)."""
     array = index._data if isinstance(index, Tensor) else np.array(_numbers(index))
     if array.dtype.kind not in "iub" and array.size:
         raise IndexError("tensors used as indices must be long, int, byte or bool tensors")
@@ -228,14 +228,14 @@ def _index_array(index):
 
 
 def _numbers(index):
-    """Nested lists of indices, with tensors of one element replaced by numbers."""
+    """Nested lists of indices, with one-element tensors replaced by numbers."""
     if isinstance(index, list | tuple):
         return [_numbers(i) for i in index]
     return index.tolist() if isinstance(index, Tensor) else index
 
 
 def _as_tuple(key):
-    """A list that holds lists, tensors, slices, None or Ellipsis stands for a tuple of indices, in PyTorch's reading."""
+    """PyTorch reads a list that contains lists, tensors, slices, None or Ellipsis as a tuple of indices."""
     if not isinstance(key, list) or len(key) >= 32:
         return key
     if not any(
@@ -256,7 +256,7 @@ def _index_arrays(indices):
 
 
 def _watched(arrays, indices):
-    """The arrays, or the tensors of `indices` that they belong to: a later write to one of these has to be noticed."""
+    """The arrays, or the tensors in `indices` that own them, so that a later write to these is detected."""
     tensors = {id(i._data): i for i in indices if isinstance(i, Tensor)}
     return tuple(tensors.get(id(a), a) for a in arrays)
 
@@ -266,14 +266,14 @@ def _values(values, target):
 
 
 def _is_advanced(item):
-    """True for arrays of indices and for masks; a 0-d integer tensor is an integer."""
+    """True for index arrays and masks. A 0-d integer tensor counts as an integer."""
     if isinstance(item, Tensor | np.ndarray):
         return item.ndim > 0 or getattr(item, "_data", item).dtype in (bool, np.uint8)
     return isinstance(item, list | tuple | range)
 
 
 def _plan(t, key):
-    """The index as a list without Ellipsis, one entry a dimension (None, True and False add one)."""
+    """The index as a list without Ellipsis, with one entry per dimension (None, True and False add a dimension)."""
     items = [_index_array(i) if _is_advanced(i) else i for i in (key if isinstance(key, tuple) else (key,))]
     items = [bool(i) if isinstance(i, np.ndarray) and not i.ndim else i for i in items]
     used = 0
@@ -294,9 +294,9 @@ def _plan(t, key):
 
 
 def _window(input, key):
-    """The basic part of `input[key]`, as a chain of views, and what is left: arrays that index the result, or None.
+    """The basic part of `input[key]`, as a chain of views; and the arrays that index that result, or None.
 
-    PyTorch takes integers, slices and None first, each a view, and gives the arrays to one `index`.
+    PyTorch first applies integers, slices and None, each as a view, and passes the arrays to one `index` op.
     """
     if not input.ndim and isinstance(key, slice):
         raise IndexError("slice() cannot be applied to a 0-dim tensor.")
@@ -311,7 +311,7 @@ def _window(input, key):
     for item in _plan(input, key):
         if isinstance(item, str):
             raise TypeError(
-                "new(): invalid data type 'str'. An index is made of whole numbers, slices, None, … or booleans."
+                "new(): invalid data type 'str'. An index consists of integers, slices, None, … or booleans."
             )
         rest: Any = slice(None)
         if item is None:
@@ -320,7 +320,7 @@ def _window(input, key):
             if not _is_full(item, out.shape[dim]):
                 out = _sliced(out, dim, item)
         elif isinstance(item, bool):
-            # One index into a new dimension of size 1, or none.
+            # A single index into a new dimension of size 1, or no index.
             out, rest = unsqueeze(out, dim), np.zeros(int(item), np.int64)
         elif isinstance(item, np.ndarray):
             _check_bounds(item, out.shape, dim)
@@ -383,10 +383,10 @@ def _no_such_shape(indices):
 
 
 def getitem(input, key):
-    """`input[key]`: views for integers and slices, a copy for arrays of indices or booleans."""
+    """`input[key]`: a view for integers and slices, a copy for index arrays and masks."""
     key = _as_tuple(key)
     if isinstance(key, slice) and input.ndim:
-        # Alone, also a full slice is an op.
+        # A full slice that stands alone is also an op.
         return _sliced(input, 0, key)
     out, indices = _window(input, key)
     if indices is not None:
@@ -438,7 +438,7 @@ def _write_at(window, indices, value):
             f"Index put requires the source and destination dtypes match, got {window.dtype} for the destination and "
             f"{value.dtype} for the source. Convert the value first, with .to(…)."
         )
-    # Whether autograd allows the write is asked before whether it fits.
+    # First ask autograd whether it allows the write, then check whether the shape fits.
     if thread.state.recording and (window.requires_grad or value.requires_grad):
         check_inplace(window, record=True)
     try:

@@ -1,4 +1,4 @@
-"""Choices by booleans: `where`, `masked_fill`, `masked_select`, `nonzero`."""
+"""Selecting by booleans: `where`, `masked_fill`, `masked_select`, `nonzero`."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from ..op import Op, elementwise, linear
 
 
 class Where(Op):
-    """self where `condition` holds, other elsewhere."""
+    """Elements of self where `condition` is True, of other elsewhere."""
 
     promotes = True
     without_gradient = ("condition",)
@@ -35,12 +35,12 @@ class Where(Op):
 
 
 class MaskedFill(Op):
-    """`value`, a number, where `mask` holds; self elsewhere."""
+    """`value`, a number, where `mask` is True; self elsewhere."""
 
     without_gradient = ("mask",)
 
     def forward(self, *, mask, value):
-        # What the dtype cannot hold is brought to it, as 5.5 to 5: the dtype stays.
+        # The result keeps the dtype, so the value is converted to it: 5.5 becomes 5 among integers.
         return choose(mask, np.asarray(as_number(value, self)).astype(self.dtype), self)
 
     def grad_self(grad, mask):
@@ -50,7 +50,7 @@ class MaskedFill(Op):
 
 
 class MaskedFillTensor(Op, name="MaskedFillBackward1"):
-    """As MaskedFill, for a 0-d tensor that may have a gradient."""
+    """As MaskedFill, with a 0-d tensor as the value, which may need a gradient."""
 
     without_gradient = ("mask",)
 
@@ -68,7 +68,7 @@ class MaskedFillTensor(Op, name="MaskedFillBackward1"):
 
 
 class MaskedScatter(Op):
-    """The elements of `source`, in order, where `mask` holds; self elsewhere."""
+    """The elements of `source`, in order, where `mask` is True; self elsewhere."""
 
     without_gradient = ("mask",)
 
@@ -88,7 +88,7 @@ class MaskedScatter(Op):
 
 
 class MaskedGather(Op, name="MaskedScatterBackwardBackward0"):
-    """The transpose of MaskedScatter: what lies under the mask, in order, with zeros after it up to `size`."""
+    """The transpose of MaskedScatter: the elements where the mask is True, in order, padded with zeros to `size`."""
 
     without_gradient = ("mask",)
 
@@ -106,7 +106,7 @@ class MaskedGather(Op, name="MaskedScatterBackwardBackward0"):
 
 
 class MaskedSelect(Op):
-    """The elements where `mask` holds, as a vector."""
+    """The elements where `mask` is True, as a vector."""
 
     without_gradient = ("mask",)
 
@@ -114,7 +114,7 @@ class MaskedSelect(Op):
         both = np.broadcast_arrays(self, mask)
         return both[0][both[1]]
 
-    # Asked for its shape alone, and kept, hence checked, as PyTorch does.
+    # Only its shape is used. It is still saved, and so version-checked, as in PyTorch.
     def grad_self(grad, self, mask):
         return MaskedPlace.apply(grad, size=np.broadcast_shapes(self.shape, mask.shape), mask=mask)
 
@@ -122,7 +122,7 @@ class MaskedSelect(Op):
 
 
 class MaskedPlace(Op, name="MaskedScatterBackward1"):
-    """Zeros with the elements of `self`, in order, where `mask` holds."""
+    """Zeros with the elements of `self`, in order, where `mask` is True."""
 
     without_gradient = ("mask",)
 
@@ -141,13 +141,13 @@ class MaskedPlace(Op, name="MaskedScatterBackward1"):
 
 
 def where(condition, input, other):
-    """input where `condition` holds, other elsewhere."""
+    """input where `condition` is True, other elsewhere."""
     return Where.apply(input, other, condition=condition)
 
 
 @public(method=False)
 def _where(condition, input=None, other=None) -> Any:
-    """`input` where `condition` holds, `other` elsewhere; with `condition` alone, the indices where it holds.
+    """`input` where `condition` is True, `other` elsewhere. With `condition` alone: the indices where it is True.
 
     >>> import tinygrad_edu as T
     >>> x = T.tensor([-1.0, 2.0])
@@ -174,12 +174,12 @@ def _where(condition, input=None, other=None) -> Any:
     for name, x in (("input", input), ("other", other)):
         if not isinstance(x, Tensor | int | float):
             raise TypeError(f"where(): argument '{name}' must be Tensor or Number, not {type(x).__name__}")
-    # Numbers promote as numbers: they do not widen a tensor.
+    # A number promotes as a number: it does not widen a tensor's dtype.
     if not isinstance(input, Tensor) and not isinstance(other, Tensor):
         input = as_operand(input)
     for x, tensor in ((input, other), (other, input)):
         if isinstance(x, int) and tensor._data.dtype.kind in "iu":
-            as_number(x, tensor._data)  # refuses what would wrap around
+            as_number(x, tensor._data)  # raises for a number that would wrap around
     return where(condition, input, other)
 
 
@@ -194,7 +194,7 @@ def _masked_fill_(self, mask, value):
 
 @public(inplace=_masked_fill_)
 def masked_fill(input, mask, value) -> Tensor:
-    """`value` where `mask` holds, input elsewhere.
+    """A copy of `input` with `value` where `mask` is True.
 
     >>> import tinygrad_edu as T
     >>> T.ones(3).masked_fill(T.tensor([True, False, True]), 0.0)
@@ -231,7 +231,7 @@ def _check_source(input, mask, source):
 
 @public(inplace=_masked_scatter_)
 def masked_scatter(input, mask, source) -> Tensor:
-    """The elements of `source`, in order, where `mask` holds; input elsewhere.
+    """A copy of `input` with the elements of `source`, in order, where `mask` is True.
 
     >>> import tinygrad_edu as T
     >>> T.masked_scatter(T.zeros(3), T.tensor([True, False, True]), T.tensor([1.0, 2.0]))
@@ -243,7 +243,7 @@ def masked_scatter(input, mask, source) -> Tensor:
 
 @public()
 def masked_select(input, mask) -> Tensor:
-    """The elements where `mask` holds, as a vector.
+    """The elements where `mask` is True, as a vector.
 
     >>> import tinygrad_edu as T
     >>> T.masked_select(T.tensor([1, 2, 3]), T.tensor([True, False, True]))
@@ -256,7 +256,7 @@ def masked_select(input, mask) -> Tensor:
 
 @public()
 def nonzero(input, *, as_tuple: bool = False) -> Any:
-    """The indices of the elements that are not 0, a row each; with `as_tuple` a vector for each dimension.
+    """The indices of the nonzero elements, one per row; with `as_tuple`, one vector per dimension.
 
     >>> import tinygrad_edu as T
     >>> T.nonzero(T.tensor([0, 3, 0, 5]))

@@ -1,4 +1,4 @@
-"""Elements combined where an index puts them: `scatter_reduce` and `index_reduce`."""
+"""`scatter_reduce` and `index_reduce`: combine elements that an index sends to the same position."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from ..shapes.shape import axis_of
 from .gather import Gather, PutAlong, ScatterValue
 from .masking import where
 
-# How two elements become one, and what changes nothing.
+# How two elements are combined, and the neutral element of each reduction.
 _WAYS = {
     "sum": (np.add, 0), "mean": (np.add, 0), "prod": (np.multiply, 1), "amax": (np.maximum, -np.inf), "amin": (np.minimum, np.inf),
 }  # fmt: skip
@@ -45,7 +45,7 @@ def _combined(self, src, dim, index, reduce, include_self):
 
 
 def _gradients(grad, self, src, result, dim, index, reduce, include_self):
-    """Formulas as PyTorch's; the largest of equals share the gradient."""
+    """The same formulas as PyTorch. Among equal extremes the gradient is shared."""
     kind = getattr(self, "_data", self).dtype
     size = tuple(self.shape)
 
@@ -57,8 +57,8 @@ def _gradients(grad, self, src, result, dim, index, reduce, include_self):
 
     if tuple(src.shape) != tuple(index.shape):
         raise RuntimeError(
-            f"The size of src {list(src.shape)} must match the size of index {list(index.shape)}: else scatter_reduce has no "
-            "gradient. Cut src to the shape of the index."
+            f"The size of src {list(src.shape)} must match the size of index {list(index.shape)}: otherwise scatter_reduce has no "
+            "gradient. Slice src to the shape of the index."
         )
     if reduce == "sum":
         to_self, to_src = grad, gather(grad)
@@ -85,7 +85,7 @@ def _gradients(grad, self, src, result, dim, index, reduce, include_self):
 
 
 class ScatterReduce(Op):
-    """`self` with the elements of `src` combined with what stands at `index` along `dim`."""
+    """`self` with the elements of `src` combined with the elements at `index` along `dim`."""
 
     without_gradient = ("index",)
 
@@ -98,7 +98,7 @@ class ScatterReduce(Op):
 
 
 class IndexReduce(Op):
-    """The same, of whole slices."""
+    """As ScatterReduce, for whole slices."""
 
     without_gradient = ("index",)
 
@@ -111,7 +111,7 @@ class IndexReduce(Op):
 
 
 def _along(index, dim, shape):
-    """One number for each slice as one for each element."""
+    """An index with one entry per slice, expanded to one entry per element."""
     if not shape:
         return index.reshape(())
     return np.broadcast_to(index.reshape(-1, *(1,) * (len(shape) - dim - 1)), shape)
@@ -134,7 +134,7 @@ def _scatter_reduce_(self, dim, index, src, reduce, *, include_self=True):
 
 @public(inplace=_scatter_reduce_)
 def scatter_reduce(input: Tensor, dim, index, src, reduce, *, include_self: bool = True) -> Tensor:
-    """`input` with src[i][j] combined at [i][index[i][j]]: "sum", "prod", "mean", "amax" or "amin"."""
+    """`input` with src[i][j] combined with the element at [i][index[i][j]], by "sum", "prod", "mean", "amax" or "amin"."""
     return ScatterReduce.apply(input, src, **_scattered(input, dim, index, src, reduce, include_self))
 
 
@@ -173,5 +173,5 @@ def _index_reduce_(self, dim, index, source, reduce, *, include_self=True):
 
 @public(inplace=_index_reduce_)
 def index_reduce(input: Tensor, dim, index, source, reduce, *, include_self: bool = True) -> Tensor:
-    """`input` with the slices of `source` combined with its slices `index` along `dim`: "prod", "mean", "amax" or "amin"."""
+    """`input` with the slices of `source` combined with its slices `index` along `dim`, by "prod", "mean", "amax" or "amin"."""
     return IndexReduce.apply(input, source, **_indexed(input, dim, index, source, reduce, include_self))

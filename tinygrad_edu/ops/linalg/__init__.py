@@ -1,1 +1,1 @@
-"""Products, factors and distances of vectors and matrices."""
+"""Linear algebra: products, decompositions, norms and distances of vectors and matrices."""

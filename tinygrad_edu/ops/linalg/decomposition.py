@@ -1,4 +1,4 @@
-"""Determinants, inverses, solutions and factors of square matrices, in batches: what `tinygrad_edu.linalg` offers."""
+"""Determinants, inverses, linear systems, Cholesky factors and matrix norms, in batches. Part of `tinygrad_edu.linalg`."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ class LinalgDet(Op):
     def forward(A):
         return np.linalg.det(A)
 
-    # d det A = det A · tr(A⁻¹·dA); by the cofactors, which exist for singular matrices too
+    # d det A = det A · tr(A⁻¹·dA); by cofactors, which also exist for singular matrices
     def grad_A(grad, A):
         return unsqueeze(unsqueeze(grad, -1), -1) * _cofactors(A)
 
@@ -57,12 +57,12 @@ class LinalgDet(Op):
 
 
 def _cofactors(A):
-    """det A · A⁻ᵀ, recorded where A is."""
+    """det A · A⁻ᵀ. It is recorded if A is."""
     plain = getattr(A, "_data", A)
     if np.any(np.linalg.det(plain) == 0):
         if A is not plain:
             raise NotImplementedError("the second gradient of det at a singular matrix is not built.")
-        # By A = U·diag(S)·Vh, which every matrix has: for each singular value the product of the others.
+        # By A = U·diag(S)·Vh, which every matrix has: for each singular value, the product of all others.
         U, S, Vh = np.linalg.svd(A)
         others = np.where(np.eye(S.shape[-1], dtype=bool), 1, S[..., None, :]).prod(-1)
         turn = np.linalg.det(U) * np.linalg.det(Vh)
@@ -71,7 +71,7 @@ def _cofactors(A):
 
 
 class LinalgSlogdet(Op):
-    """The sign of the determinant, and the logarithm of its size."""
+    """The sign of the determinant, and the logarithm of its absolute value."""
 
     def forward(A):
         sign, size = np.linalg.slogdet(A)
@@ -89,7 +89,7 @@ class LinalgSlogdet(Op):
 
 
 class LinalgSolveEx(Op):
-    """X with A·X = B, or X·A = B."""
+    """The X with A·X = B, or with X·A = B."""
 
     def forward(A, B, *, left):
         if left:
@@ -110,7 +110,7 @@ class LinalgSolveEx(Op):
 
 
 class LinalgCholeskyEx(Op):
-    """The lower triangle L with A = L·Lᵀ, for a positive definite A."""
+    """The lower triangular L with A = L·Lᵀ, for a positive definite A."""
 
     results = ("L",)
 
@@ -122,7 +122,7 @@ class LinalgCholeskyEx(Op):
                 "linalg.cholesky: The factorization could not be completed because the input is not positive-definite."
             ) from None
 
-    # With Φ the lower triangle, its diagonal halved: dA = sym(L⁻ᵀ·Φ(Lᵀ·dL)·L⁻¹)
+    # Φ takes the lower triangle and halves its diagonal: dA = sym(L⁻ᵀ·Φ(Lᵀ·dL)·L⁻¹)
     def grad_A(grad, L, upper):
         grad, L = (_t(grad), _t(L)) if upper else (grad, L)
         inner = _half_lower(_t(L) @ tril(grad))
@@ -153,7 +153,7 @@ def _or_singular(name, compute, *arrays):
 
 
 class LinAlgError(RuntimeError):
-    """What PyTorch calls `torch.linalg.LinAlgError`."""
+    """PyTorch's `torch.linalg.LinAlgError`: a matrix was singular, for example."""
 
 
 linalg_functions["LinAlgError"] = LinAlgError
@@ -179,7 +179,7 @@ def _square(name, A):
 
 @public("inverse", where=_LINALG)
 def inv(A: Tensor) -> Any:
-    """The inverse of a square matrix, or of each in a batch."""
+    """The inverse of a square matrix, or of each matrix in a batch."""
     _square("inv", A)
     return LinalgInvEx.apply(A)
 
@@ -189,7 +189,7 @@ functions["inverse"] = linalg_functions["inverse"]
 
 @public(where=_BOTH)
 def det(A: Tensor) -> Tensor:
-    """The determinant of a square matrix, or of each in a batch.
+    """The determinant of a square matrix, or of each matrix in a batch.
 
     >>> import tinygrad_edu as T
     >>> T.det(T.tensor([[1.0, 2.0], [3.0, 4.0]]))
@@ -201,7 +201,7 @@ def det(A: Tensor) -> Tensor:
 
 @public(where=_BOTH)
 def slogdet(A: Tensor) -> Any:
-    """The sign of the determinant and the logarithm of its size.
+    """The sign of the determinant and the logarithm of its absolute value.
 
     >>> import tinygrad_edu as T
     >>> T.slogdet(T.tensor([[1.0, 2.0], [3.0, 4.0]]))
@@ -215,7 +215,7 @@ def slogdet(A: Tensor) -> Any:
 
 @public(where=_LINALG, method=False)
 def solve(A: Tensor, B, *, left: bool = True) -> Any:
-    """X with A·X = B; with `left=False`, X·A = B. B is a vector, or a matrix."""
+    """The X with A·X = B, or with `left=False`, X·A = B. B is a vector or a matrix."""
     _square("solve", A)
     vector = B.ndim == 1 or (B.ndim == A.ndim - 1 and tuple(B.shape) == tuple(A.shape[:-1]))
     if not vector and B.shape[-2 if left else -1] != A.shape[-1]:
@@ -230,7 +230,7 @@ def solve(A: Tensor, B, *, left: bool = True) -> Any:
 
 @public(where=_BOTH)
 def cholesky(A: Tensor, *, upper: bool = False) -> Tensor:
-    """The lower triangle L with A = L·Lᵀ (or its transpose), for a symmetric positive definite A.
+    """The lower triangular L with A = L·Lᵀ (or its transpose with `upper`), for a symmetric positive definite A.
 
     >>> import tinygrad_edu as T
     >>> T.linalg.cholesky(T.tensor([[4.0, 2.0], [2.0, 2.0]]))
@@ -243,14 +243,14 @@ def cholesky(A: Tensor, *, upper: bool = False) -> Tensor:
 
 @public(where=_LINALG, method=False)
 def _vector_norm(x, ord=2, dim=None, keepdim: bool = False, *, dtype=None) -> Any:
-    """(Σ|x|^ord)^(1/ord) of all elements, or along `dim`."""
+    """(Σ|x|^ord)^(1/ord), over all elements or along `dim`."""
     return vector_norm(x if dtype is None else x.to(dtype), ord, dim, keepdim)
 
 
 @public(where=_LINALG, method=False)
 def matrix_norm(A: Tensor, ord="fro", dim=(-2, -1), keepdim: bool = False, *, dtype=None) -> Any:
-    """ "fro": the root of the sum of squares; 1 and inf: the largest sum of sizes of a column, of a row; 2 and "nuc": the largest
-    singular value, the sum of all. A negative `ord` takes the smallest in place of the largest.
+    """A norm of matrices. "fro": the root of the sum of squares; 1 and inf: the largest column or row sum of absolute values;
+    2 and "nuc": the largest singular value, and the sum of all. A negative `ord` takes the smallest instead of the largest.
     """
     if dtype is not None:
         A = A.to(dtype)
@@ -273,7 +273,7 @@ def matrix_norm(A: Tensor, ord="fro", dim=(-2, -1), keepdim: bool = False, *, dt
 
 @public(where=_LINALG, method=False)
 def _norm(A: Tensor, ord=None, dim=None, keepdim: bool = False, *, dtype=None) -> Any:
-    """The norm of a vector or, if `ord` is given for two dimensions, of a matrix."""
+    """The norm of a vector, or of a matrix if `ord` is given for two dimensions."""
     matrix = (isinstance(dim, tuple | list) and len(dim) == 2) or (dim is None and ord is not None and A.ndim == 2)
     if ord is not None and matrix:
         return matrix_norm(A, ord, (-2, -1) if dim is None else dim, keepdim, dtype=dtype)
@@ -282,7 +282,7 @@ def _norm(A: Tensor, ord=None, dim=None, keepdim: bool = False, *, dtype=None) -
 
 @public(where=_BOTH)
 def matrix_power(A, n) -> Any:
-    """A·A·…·A, `n` times; the inverse's for negative `n`.
+    """A·A·…·A, `n` times. For a negative `n`, the power of the inverse.
 
     >>> import tinygrad_edu as T
     >>> T.matrix_power(T.tensor([[1.0, 1.0], [0.0, 1.0]]), 3)

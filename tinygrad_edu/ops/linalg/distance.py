@@ -1,4 +1,4 @@
-"""How far apart or how alike vectors are, and a loss made of that."""
+"""Similarities and distances of vectors, and the triplet loss."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def cosine_similarity(x1, x2, dim=1, eps: float = 1e-8) -> Tensor:
 
 def _direction(x, dim, eps):
     length = vector_norm(x, 2, dim, True)
-    # As in PyTorch the floor is part of no gradient.
+    # As in PyTorch, `eps` has no gradient.
     kept = length.clone()
     kept._data[...] = np.maximum(kept._data, eps)
     return x / kept
@@ -38,7 +38,7 @@ def _direction(x, dim, eps):
 
 @public(where=_BOTH, method=False)
 def pairwise_distance(x1, x2, p: float = 2.0, eps: float = 1e-6, keepdim: bool = False) -> Tensor:
-    """‖x1 - x2 + eps‖ along the last dimension.
+    """The distance ‖x1 - x2 + eps‖ along the last dimension.
 
     >>> import tinygrad_edu as T
     >>> T.nn.functional.pairwise_distance(T.tensor([[0.0, 0.0]]), T.tensor([[3.0, 4.0]]))

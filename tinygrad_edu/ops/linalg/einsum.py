@@ -1,4 +1,4 @@
-"""Products over many dimensions, all of them brought to products of matrices: `einsum`, `tensordot`, `kron`."""
+"""Products over many dimensions, all reduced to matrix products: `einsum`, `tensordot`, `kron`."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from .matmul import bmm, mm, unsafe_view
 
 @public()
 def inner(input: Tensor, other) -> Tensor:
-    """The sums of products along the last dimension of both.
+    """The dot products along the last dimension of both.
 
     >>> import tinygrad_edu as T
     >>> T.inner(T.tensor([1.0, 2.0]), T.tensor([3.0, 4.0]))
@@ -35,7 +35,7 @@ def inner(input: Tensor, other) -> Tensor:
 
 @public(method=False)
 def tensordot(a, b, dims=2) -> Any:
-    """The sums of products over pairs of dimensions: the last `dims` of `a` with the first of `b`, or as listed.
+    """Sum products over pairs of dimensions: the last `dims` of `a` with the first of `b`, or the listed pairs.
 
     >>> import tinygrad_edu as T
     >>> T.tensordot(T.ones(2, 3), T.ones(3, 4), dims=1).shape
@@ -67,7 +67,7 @@ def tensordot(a, b, dims=2) -> Any:
 
 @public()
 def kron(input: Tensor, other) -> Tensor:
-    """The Kronecker product: each element of `input` times all of `other`, in blocks.
+    """The Kronecker product: a block matrix of each element of `input` times `other`.
 
     >>> import tinygrad_edu as T
     >>> T.kron(T.tensor([1, 10]), T.tensor([1, 2]))
@@ -82,7 +82,7 @@ def kron(input: Tensor, other) -> Tensor:
 
 @public(method=False)
 def einsum(equation, *operands) -> Any:
-    """Sums of products by Einstein's rule: "ij,jk->ik" is the product of matrices. Operands are contracted in turn.
+    """Sum products by Einstein's notation: "ij,jk->ik" is the matrix product. Operands are contracted from left to right.
 
     >>> import tinygrad_edu as T
     >>> T.einsum('ij,jk->ik', T.ones(2, 3), T.ones(3, 4)).shape
@@ -90,8 +90,8 @@ def einsum(equation, *operands) -> Any:
     """
     if not isinstance(equation, str):
         raise TypeError(
-            f"einsum(): argument 'equation' (position 1) must be str, not {type(equation).__name__}. The dimensions are "
-            'named by letters, as in einsum("ij,jk->ik", a, b).'
+            f"einsum(): argument 'equation' (position 1) must be str, not {type(equation).__name__}. The equation "
+            'names the dimensions by letters, as in einsum("ij,jk->ik", a, b).'
         )
     if len(operands) == 1 and isinstance(operands[0], tuple | list):
         operands = tuple(operands[0])
@@ -111,7 +111,7 @@ def einsum(equation, *operands) -> Any:
 
 
 def _parse(equation, operands):
-    """The labels of each operand and of the result; those that an ellipsis stands for are numbers."""
+    """The labels of each operand and of the result. Numbers are the labels of dimensions under an ellipsis."""
     left, arrow, right = equation.replace(" ", "").partition("->")
     parts = left.split(",")
     if len(parts) != len(operands):
@@ -158,7 +158,7 @@ def _sizes_of(terms, operands):
 
 
 def _diagonals(term, value):
-    """A label that an operand has twice stands for its diagonal."""
+    """Take the diagonal for a label that an operand has twice."""
     term = list(term)
     while len(set(term)) < len(term):
         label = next(x for x in term if term.count(x) > 1)
@@ -169,7 +169,7 @@ def _diagonals(term, value):
 
 
 def _contract(term_a, a, term_b, b, later, sizes):
-    """Two operands as one batch of products of matrices: labels of both that stay are the batch, those that go are summed."""
+    """Contract two operands by one batched matrix product: shared labels are the batch if they stay, and are summed if not."""
     common = [x for x in term_a if x in term_b]
     batch = [x for x in common if x in later]
     summed = [x for x in common if x not in later]
@@ -194,7 +194,7 @@ def _summed_alone(value, term, labels):
 
 
 def _ordered(value, term, order, sizes):
-    """`value` with its dimensions in `order`, those of size 1 that meet a larger one expanded."""
+    """`value` with its dimensions in `order`. A dimension of size 1 is expanded where another operand is larger."""
     value = permute(value, tuple(term.index(x) for x in order)) if order != term else value
     target = tuple(sizes[x] for x in order)
     return broadcast_to(value, target) if target != tuple(value.shape) else value

@@ -1,4 +1,4 @@
-"""Factors of matrices and what they solve: `svd`, `qr`, `eigh`, `lstsq`, `pinv` and their kin, in batches."""
+"""Matrix factorizations and the problems they solve, in batches: `svd`, `qr`, `eigh`, `lstsq`, `pinv` and others."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def _symmetric(value):
 
 
 def _on_diagonal(value):
-    """Vectors as the diagonals of matrices."""
+    """Matrices with the given vectors as their diagonals."""
     return unsqueeze(value, -1) * np.eye(value.shape[-1], dtype=getattr(value, "_data", value).dtype)
 
 
@@ -47,7 +47,7 @@ def _differences(values):
 
 
 class LinalgEigh(Op):
-    """Eigenvalues, from the smallest, and eigenvectors of symmetric matrices: A = V·diag(L)·Vᵀ."""
+    """Eigenvalues in ascending order, and eigenvectors, of symmetric matrices: A = V·diag(L)·Vᵀ."""
 
     results = ("eigenvalues", "eigenvectors")
 
@@ -67,7 +67,7 @@ class LinalgEigh(Op):
 
 
 class LinalgSvd(Op):
-    """A = U·diag(S)·Vh with S ≥ 0, from the largest; of m x n only the first min(m, n) columns of U and rows of Vh, or all."""
+    """A = U·diag(S)·Vh with S ≥ 0 in descending order. U and Vh are reduced to min(m, n) columns and rows, or full."""
 
     results = ("U", "S", "Vh")
 
@@ -78,7 +78,7 @@ class LinalgSvd(Op):
     # Townsend, "Differentiating the singular value decomposition" (2016)
     def gradients(grad, needs_input_grad, U, S, Vh):
         g_u, g_s, g_vh = grad
-        # The rest of U or Vh is any basis: what it tells of A is left out, as in PyTorch.
+        # The remaining columns of U or rows of Vh are an arbitrary basis, so their gradient is ignored, as in PyTorch.
         k = S.shape[-1]
         U, Vh = U[..., :, :k], Vh[..., :k, :]
         g_u, g_vh = None if g_u is None else g_u[..., :, :k], None if g_vh is None else g_vh[..., :k, :]
@@ -102,7 +102,7 @@ class LinalgSvd(Op):
 
 
 class LinalgQr(Op):
-    """A = Q·R: columns that are orthonormal, and an upper triangle."""
+    """A = Q·R: Q has orthonormal columns, R is upper triangular."""
 
     results = ("Q", "R")
 
@@ -124,7 +124,7 @@ class LinalgQr(Op):
         if mode == "complete" and m > n:
             raise RuntimeError("The QR decomposition is not differentiable when mode='complete' and nrows > ncols.")
         if m < n:
-            # A = [X, Y] with X = Q·U and Y = Q·V: what Q and V tell of Y, and Q and U of X.
+            # A = [X, Y] with X = Q·U and Y = Q·V: the gradient of Y from Q and V, then that of X from Q and U.
             U, V = R[..., :, :m], R[..., :, m:]
             to_q, to_u, to_y = g_q, None, None
             if g_r is not None:
@@ -138,14 +138,14 @@ class LinalgQr(Op):
             middle = R @ _t(g_r)
         if g_q is not None:
             middle = middle - _t(g_q) @ Q
-        # The lower triangle mirrored to the upper one.
+        # Mirror the lower triangle to the upper one.
         mirrored = tril(middle) + _t(tril(middle, -1))
         whole = Q @ mirrored if g_q is None else g_q + Q @ mirrored
         return [solve_triangular(_t(R), whole, upper=False, left=False)]
 
 
 class LinalgPinv(Op):
-    """The pseudoinverse; singular values (with `hermitian`: |eigenvalues| of the lower triangle) up to the limit are 0."""
+    """The pseudoinverse. Singular values (with `hermitian`, |eigenvalues| of the lower triangle) up to the limit count as 0."""
 
     results = ("pinv",)
 
@@ -162,7 +162,7 @@ class LinalgPinv(Op):
         inverse = np.divide(1, values, out=np.zeros_like(values), where=kept)
         return ((right * inverse[..., None, :]) @ left).astype(A.dtype)
 
-    # Golub and Pereyra, "The differentiation of pseudo-inverses" (1973): for any rank that stays the same
+    # Golub and Pereyra, "The differentiation of pseudo-inverses" (1973): valid for any constant rank
     def grad_A(grad, A, pinv):
         slope = _t(grad)
         if A.shape[-2] <= A.shape[-1]:
@@ -179,7 +179,7 @@ class LinalgPinv(Op):
 
 
 def _limit(values, shape, atol=None, rtol=None):
-    """Up to where singular values count as 0: the larger of atol and rtol times the largest, one for each matrix."""
+    """The limit up to which singular values count as 0, per matrix: the larger of atol and rtol times the largest."""
     atol, rtol = (None if x is None else np.asarray(getattr(x, "_data", x)) for x in (atol, rtol))
     if rtol is None:
         default = np.finfo(values.dtype).eps * max(shape[-2:])
@@ -203,25 +203,25 @@ _SolveEx = named("linalg_solve_ex", "result", "info")
 
 @public(where=_LINALG, method=False)
 def eigh(A: Tensor, UPLO: str = "L") -> Any:
-    """The eigenvalues, from the smallest, and the eigenvectors of a symmetric matrix."""
+    """The eigenvalues, in ascending order, and the eigenvectors of a symmetric matrix."""
     return _Eigh(LinalgEigh.apply(A, lower=UPLO == "L"))
 
 
 @public(where=_LINALG, method=False)
 def eigvalsh(A: Tensor, UPLO: str = "L") -> Any:
-    """The eigenvalues of a symmetric matrix, from the smallest."""
+    """The eigenvalues of a symmetric matrix, in ascending order."""
     return eigh(A, UPLO).eigenvalues
 
 
 @public(where=_LINALG, method=False)
 def svd(A: Tensor, full_matrices: bool = True, *, driver=None) -> Any:
-    """A = U·diag(S)·Vh with the singular values S, from the largest."""
+    """The decomposition A = U·diag(S)·Vh, with the singular values S in descending order."""
     return _Svd(LinalgSvd.apply(A, full_matrices=full_matrices))
 
 
 @public(where=(functions,))
 def _svd(input: Tensor, some: bool = True, compute_uv: bool = True) -> Any:
-    """input = U·diag(S)·Vᵀ: the older form, which gives V, not its transpose.
+    """The decomposition input = U·diag(S)·Vᵀ. This older form returns V instead of its transpose.
 
     >>> import tinygrad_edu as T
     >>> T.svd(T.tensor([[3.0, 0.0], [0.0, 2.0]])).S
@@ -233,37 +233,37 @@ def _svd(input: Tensor, some: bool = True, compute_uv: bool = True) -> Any:
 
 @public(where=_LINALG, method=False)
 def svdvals(A: Tensor, *, driver=None) -> Any:
-    """The singular values, from the largest."""
+    """The singular values, in descending order."""
     return LinalgSvd.apply(A, full_matrices=False)[1]
 
 
 @public(where=_LINALG, method=False)
 def qr(A: Tensor, mode: str = "reduced") -> Any:
-    """A = Q·R with orthonormal columns Q and an upper triangle R; mode "complete" fills Q up to a square."""
+    """The decomposition A = Q·R: Q has orthonormal columns, R is upper triangular. Mode "complete" extends Q to a square."""
     return _Qr(LinalgQr.apply(A, mode=mode))
 
 
 @public(where=(functions,))
 def _qr(input: Tensor, some: bool = True) -> Any:
-    """input = Q·R: the older form."""
+    """The decomposition input = Q·R: the older form of `linalg.qr`."""
     return _OldQr(qr(input, "reduced" if some else "complete"))
 
 
 @public(where=_LINALG, method=False)
 def _pinv(A: Tensor, *, atol=None, rtol=None, hermitian: bool = False) -> Any:
-    """The pseudoinverse: A⁺ = (AᵀA)⁻¹Aᵀ for a matrix whose columns are independent."""
+    """The pseudoinverse. For a matrix with independent columns it is A⁺ = (AᵀA)⁻¹Aᵀ."""
     return LinalgPinv.apply(A, atol=atol, rtol=rtol, hermitian=hermitian)
 
 
 @public()
 def pinverse(input: Tensor, rcond: float = 1e-15) -> Tensor:
-    """The pseudoinverse of a matrix; singular values up to `rcond` times the largest count as 0."""
+    """The pseudoinverse. Singular values up to `rcond` times the largest count as 0."""
     return LinalgPinv.apply(input, atol=None, rtol=rcond, hermitian=False)
 
 
 @public(where=_BOTH)
 def lstsq(input: Tensor, b, rcond=None, *, driver=None) -> Any:
-    """The X for which |input·X - b| is smallest; a named tuple (solution, residuals, rank, singular_values)."""
+    """The X that minimizes |input·X - b|, as a named tuple (solution, residuals, rank, singular_values)."""
     if driver not in (None, "gels", "gelsy", "gelsd", "gelss"):
         raise RuntimeError(
             f"torch.linalg.lstsq: parameter `driver` should be one of (gels, gelsy, gelsd, gelss), not {driver!r}"
@@ -276,7 +276,7 @@ def lstsq(input: Tensor, b, rcond=None, *, driver=None) -> Any:
     rank = (values > _limit(values, input.shape, rtol=rcond)).sum(-1)
     none = wrap(np.zeros(0, values.dtype))
     residuals = none
-    # As LAPACK's drivers have them: gelsy keeps no residuals; gels takes for granted that the rank is full.
+    # As LAPACK's drivers: gelsy returns no residuals; gels assumes full rank.
     if rows > columns and (driver == "gels" or (driver in ("gelsd", "gelss") and (rank == columns).all())):
         missed = matmul(input, solution) - right
         residuals = sum(missed * missed, -2)
@@ -292,7 +292,7 @@ def lstsq(input: Tensor, b, rcond=None, *, driver=None) -> Any:
 
 @public(where=_LINALG, method=False)
 def matrix_rank(A: Tensor, tol=None, *, atol=None, rtol=None, hermitian: bool = False) -> Any:
-    """How many rows of the matrix are independent."""
+    """The rank: the number of linearly independent rows."""
     limit = tol if tol is not None else atol
     if rtol is not None:
         limit = np.maximum(limit or 0.0, rtol * np.linalg.norm(A._data, 2, (-2, -1)))
@@ -301,7 +301,7 @@ def matrix_rank(A: Tensor, tol=None, *, atol=None, rtol=None, hermitian: bool = 
 
 @public(where=_LINALG, method=False)
 def cond(A: Tensor, p=None) -> Any:
-    """How much the matrix can enlarge relative errors: the norm times that of the inverse (p = 2 by default)."""
+    """The condition number, which bounds how much relative errors can grow: the norm of A times that of its inverse (p = 2)."""
     if p in (None, 2, -2):
         values = svdvals(A)
         large, small = values.select(-1, 0), values.select(-1, values.shape[-1] - 1)
@@ -312,14 +312,14 @@ def cond(A: Tensor, p=None) -> Any:
 
 @public(where=_LINALG, method=False)
 def _solve_triangular(A: Tensor, B, *, upper, left: bool = True, unitriangular: bool = False) -> Any:
-    """The X of A·X = B for a triangle A; what is on its other side, and a diagonal of ones, is not looked at."""
+    """The X of A·X = B for a triangular A. The other triangle, and a diagonal of ones, are not read."""
     return solve_triangular(A, B, upper=upper, left=left, unitriangular=unitriangular)
 
 
 @public()
 def cholesky_solve(input: Tensor, L, upper: bool = False) -> Tensor:
     """The X of A·X = input, from the Cholesky factor L of A."""
-    # By its factors: their product would square the error. PyTorch's gradient reaches both sides of a factor's diagonal.
+    # Solve by the factors: their product would square the error. PyTorch's gradient fills both triangles of the factor.
     U = L if upper else _t(L)
     return (
         solve(U, solve(_t(U), input))
@@ -336,14 +336,14 @@ def cholesky_inverse(input: Tensor, upper: bool = False) -> Tensor:
 
 @public(where=_BOTH)
 def matrix_exp(input: Tensor) -> Tensor:
-    """e to the power of a matrix: Σ Aᵏ/k!, of A halved until it is small, and squared as often.
+    """The matrix exponential Σ Aᵏ/k!, by scaling and squaring: A is halved until it is small, then the result is squared.
 
     >>> import tinygrad_edu as T
     >>> T.matrix_exp(T.zeros(2, 2))
     tensor([[1., 0.],
             [0., 1.]])
     """
-    # Up to here eighteen terms are exact to the last digit; each halving less is a squaring less, and its error.
+    # Up to this norm eighteen terms reach full precision. Each halving saved also saves a squaring and its error.
     most = float(np.abs(input._data).sum(-2).max(initial=0)) / (3.01 if input._data.dtype.itemsize < 8 else 1.09)
     halvings = max(0, math.ceil(math.log2(most))) if most > 0 and math.isfinite(most) else 0
     small = input * 0.5**halvings
@@ -364,7 +364,7 @@ def _diagonal(A: Tensor, *, offset=0, dim1=-2, dim2=-1) -> Tensor:
 
 @public(where=_LINALG, method=False)
 def vander(x, *, N=None) -> Tensor:
-    """The powers 0 to N - 1 of each element, a row each."""
+    """The Vandermonde matrix: each row holds the powers 0 to N - 1 of an element."""
     x = x if x.ndim else reshape(x, (1,))
     if N is not None and N < 2:
         raise RuntimeError("N must be greater than 1.")
@@ -374,26 +374,26 @@ def vander(x, *, N=None) -> Tensor:
 
 @public(where=_LINALG, method=False)
 def cholesky_ex(A: Tensor, *, upper: bool = False, check_errors: bool = False) -> Any:
-    """The Cholesky factor, and 0 for a success; see `cholesky`."""
+    """The Cholesky factor, and a status: 0 means success. See `cholesky`."""
     factor = linalg_functions["cholesky"](A, upper=upper)
     return _CholeskyEx((factor, wrap(np.zeros(A.shape[:-2], np.int32))))
 
 
 @public(where=_LINALG, method=False)
 def inv_ex(A: Tensor, *, check_errors: bool = False) -> Any:
-    """The inverse, and 0 for a success; see `inv`."""
+    """The inverse, and a status: 0 means success. See `inv`."""
     return _InvEx((inv(A), wrap(np.zeros(A.shape[:-2], np.int32))))
 
 
 @public(where=_LINALG, method=False)
 def solve_ex(A: Tensor, B, *, left: bool = True, check_errors: bool = False) -> Any:
-    """The solution, and 0 for a success; see `solve`."""
+    """The solution, and a status: 0 means success. See `solve`."""
     return _SolveEx((solve(A, B, left=left), wrap(np.zeros(A.shape[:-2], np.int32))))
 
 
 @public(method=False)
 def frobenius_norm(input: Tensor, dim=None, keepdim: bool = False) -> Tensor:
-    """The root of the sum of all squares."""
+    """The square root of the sum of all squares."""
     return vector_norm(input, 2, dim, keepdim)
 
 
@@ -405,13 +405,13 @@ def nuclear_norm(input: Tensor, keepdim: bool = False) -> Tensor:
 
 @public(method=False)
 def chain_matmul(*matrices):
-    """The product of several matrices."""
+    """The matrix product of several matrices."""
     return linalg_functions["multi_dot"](list(matrices))
 
 
 @public(method=False)
 def svd_lowrank(A: Tensor, q=6, niter=2, M=None) -> Any:
-    """About the q largest singular values of A - M and their vectors, (U, S, V), by `niter` steps from a random start.
+    """Approximate the q largest singular values of A - M and their vectors: (U, S, V), in `niter` iterations.
 
     Source: Halko, Martinsson and Tropp, "Finding structure with randomness", algorithm 5.1, arXiv:0909.4061.
     """
@@ -430,7 +430,7 @@ def svd_lowrank(A: Tensor, q=6, niter=2, M=None) -> Any:
 
 @public(method=False)
 def pca_lowrank(A: Tensor, q=None, center: bool = True, niter=2) -> Any:
-    """Principal components of rows: `svd_lowrank` of A less the mean of its rows."""
+    """The principal components of the rows: `svd_lowrank` of A minus the mean of its rows."""
     least = min(A.shape[-2:])
     q = min(6, least) if q is None else q
     if not 0 <= q <= least:

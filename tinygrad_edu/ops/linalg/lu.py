@@ -1,4 +1,4 @@
-"""A = P·L·U: rows in another order, a lower triangle with ones on its diagonal, an upper triangle."""
+"""The LU decomposition A = P·L·U: a row permutation, a unit lower triangular and an upper triangular matrix."""
 
 from __future__ import annotations
 
@@ -25,8 +25,8 @@ def _t(value):
 
 
 def _eliminate(A):
-    """L and U in one array, the row that each step exchanged its row with (from 1, as LAPACK counts), and for each matrix
-    the number of the first 0 on the diagonal of U, 0 for none."""
+    """Three results: L and U in one array; the row exchanged at each step (counted from 1, as in LAPACK); and for each matrix
+    the number of the first 0 on the diagonal of U, or 0 if there is none."""
     out = A.copy()
     *batch, m, n = out.shape
     k = min(m, n)
@@ -49,7 +49,7 @@ def _eliminate(A):
 
 
 def _permutation(pivots, m, kind):
-    """The matrix P of the exchanges: A = P·L·U."""
+    """The permutation matrix P with A = P·L·U."""
     *batch, k = pivots.shape
     flat = pivots.reshape(-1, k)
     each = np.arange(len(flat))
@@ -63,7 +63,7 @@ def _permutation(pivots, m, kind):
 
 
 def _lower(LU):
-    """L: as many columns as U has rows, ones on the diagonal."""
+    """L, with ones on its diagonal and as many columns as U has rows."""
     *_, m, n = LU.shape
     k = min(m, n)
     return tril(LU[..., :, :k], -1) + np.eye(m, k, dtype=getattr(LU, "_data", LU).dtype)
@@ -75,7 +75,7 @@ def _upper(LU):
 
 
 def _gradient(P, L, U, to_l, to_u):
-    """For square matrices P·L⁻ᵀ·(tril(Lᵀ·gL, -1) + triu(gU·Uᵀ))·U⁻ᵀ; what is beyond the square follows from its factors."""
+    """For square matrices P·L⁻ᵀ·(tril(Lᵀ·gL, -1) + triu(gU·Uᵀ))·U⁻ᵀ. What lies outside the square follows from the factors."""
     m, k = L.shape[-2:]
     n = U.shape[-1]
     one, two = L[..., :k, :], U[..., :, :k]
@@ -105,7 +105,7 @@ def _gradient(P, L, U, to_l, to_u):
 
 
 class LinalgLuFactorEx(Op):
-    """L and U in one matrix, the exchanges of rows, and where U has a 0 on its diagonal."""
+    """L and U in one matrix, the row exchanges, and the first 0 on the diagonal of U."""
 
     results = ("LU", "pivots", "info")
     non_differentiable = (1, 2)
@@ -123,7 +123,7 @@ class LinalgLuFactorEx(Op):
 
 
 class LinalgLu(Op):
-    # P is last: PyTorch counts the outputs that have a gradient alone.
+    # P comes last, because PyTorch numbers only the outputs that have a gradient.
     results = ("L", "U", "P")
     non_differentiable = (2,)
 
@@ -147,7 +147,7 @@ class LuUnpack(Op):
         *_, m, n = LU_data_sym_sizes
         to_l = None if grad[0] is None else tril(grad[0], -1)
         to_u = None if grad[1] is None else triu(grad[1])
-        # What the smaller of the two does not reach.
+        # The part outside the smaller square.
         if m > n and to_u is not None:
             to_u = _with_zeros(to_u, -2, m - n)
         if n > m and to_l is not None:
@@ -179,7 +179,7 @@ def _checked(name, A, pivot):
 
 @public(where=_LINALG, method=False)
 def lu(A: Tensor, *, pivot: bool = True) -> Any:
-    """A = P·L·U: P exchanges rows, L has ones on its diagonal and zeros above, U zeros below."""
+    """The decomposition A = P·L·U: P permutes rows, L is lower triangular with ones on its diagonal, U is upper triangular."""
     _checked("linalg.lu", A, pivot)
     L, U, P = LinalgLu.apply(A)
     return _Lu((P, L, U))
@@ -187,7 +187,7 @@ def lu(A: Tensor, *, pivot: bool = True) -> Any:
 
 @public(where=_LINALG, method=False)
 def lu_factor_ex(A: Tensor, *, pivot: bool = True, check_errors: bool = False) -> Any:
-    """L and U in one matrix, the exchanges of rows, and the number of the first 0 on the diagonal of U (0: none)."""
+    """L and U in one matrix, the row exchanges, and the number of the first 0 on the diagonal of U (0 if there is none)."""
     _checked("torch.linalg.lu_factor", A, pivot)
     LU, pivots, info = LinalgLuFactorEx.apply(A)
     if check_errors and info._data.any():
@@ -197,7 +197,7 @@ def lu_factor_ex(A: Tensor, *, pivot: bool = True, check_errors: bool = False) -
 
 @public(where=_LINALG, method=False)
 def lu_factor(A: Tensor, *, pivot: bool = True) -> Any:
-    """L and U in one matrix, and the exchanges of rows: what `lu_solve` takes."""
+    """L and U in one matrix, and the row exchanges, for use in `lu_solve`."""
     return _LuFactor(lu_factor_ex(A, pivot=pivot, check_errors=True)[:2])
 
 
@@ -213,7 +213,7 @@ def _refuse_zero(info):
 
 @public(where=_LINALG, method=False)
 def _lu_solve(LU, pivots, B, *, left: bool = True, adjoint: bool = False) -> Tensor:
-    """The X of A·X = B (X·A = B with `left=False`, Aᵀ for A with `adjoint`), from what `lu_factor` made of A."""
+    """The X of A·X = B (X·A = B with `left=False`, Aᵀ in place of A with `adjoint`), from the result of `lu_factor`."""
     if not left:
         return _t(_lu_solve(LU, pivots, _t(B), adjoint=not adjoint))
     L, U, P = LuUnpack.apply(LU, LU_pivots=pivots)
@@ -238,7 +238,7 @@ def lu_solve(b, LU_data, LU_pivots) -> Tensor:
 
 @public(method=False)
 def lu_unpack(LU_data, LU_pivots, unpack_data: bool = True, unpack_pivots: bool = True) -> Any:
-    """P, L and U of what `lu_factor` made; what is not asked for is empty."""
+    """P, L and U from the result of `lu_factor`. What is not asked for is returned empty."""
     L, U, P = LuUnpack.apply(LU_data, LU_pivots=LU_pivots)
     none = wrap(np.zeros(0, LU_data._data.dtype))
     return _LuUnpack((P if unpack_pivots else none, L if unpack_data else none, U if unpack_data else none))

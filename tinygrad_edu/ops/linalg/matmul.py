@@ -1,4 +1,4 @@
-"""Products of vectors, matrices and batches of them."""
+"""Products of vectors, matrices and batches of matrices."""
 
 from __future__ import annotations
 
@@ -75,7 +75,7 @@ class Bmm(Op):
 
 
 class _AddProduct(Op):
-    """beta·self + alpha·(product of the other two)"""
+    """beta·self + alpha·(the product of the other two)"""
 
     def forward(self, mat1, mat2, *, beta=1, alpha=1):
         product = mat1 @ mat2
@@ -84,7 +84,7 @@ class _AddProduct(Op):
         if beta == 1 and self.dtype is product.dtype and self.ndim <= product.ndim:
             product += self
             return product
-        # A `self` that nan or infinity fill is not to be seen when beta is 0.
+        # With beta = 0, `self` must not matter, even if it holds nan or infinity.
         return product if beta == 0 else (self if beta == 1 else self.dtype.type(beta) * self) + product
 
     def grad_self(grad, beta):
@@ -95,7 +95,7 @@ class _AddProduct(Op):
 
 
 class Addmm(_AddProduct):
-    """What a linear layer computes."""
+    """The op of a linear layer."""
 
     forward = _AddProduct.forward
 
@@ -165,7 +165,7 @@ def _check_product(a, b):
 
 @public()
 def dot(input, tensor) -> Tensor:
-    """The sum of products of two vectors.
+    """The dot product of two vectors.
 
     >>> import tinygrad_edu as T
     >>> T.dot(T.tensor([1.0, 2.0]), T.tensor([3.0, 4.0]))
@@ -185,7 +185,7 @@ def dot(input, tensor) -> Tensor:
 
 @public()
 def mv(input, vec) -> Tensor:
-    """A matrix times a vector.
+    """The product of a matrix and a vector.
 
     >>> import tinygrad_edu as T
     >>> T.mv(T.tensor([[1.0, 2.0], [3.0, 4.0]]), T.tensor([1.0, 1.0]))
@@ -232,7 +232,7 @@ def _check_batches(a, b):
 
 @public()
 def bmm(input, mat2) -> Tensor:
-    """The products of two batches of matrices.
+    """The matrix products of two batches.
 
     >>> import tinygrad_edu as T
     >>> T.bmm(T.ones(5, 2, 3), T.ones(5, 3, 4)).shape
@@ -244,7 +244,7 @@ def bmm(input, mat2) -> Tensor:
 
 @public(inplace=Addmm)
 def addmm(input, mat1, mat2, *, beta=1, alpha=1) -> Tensor:
-    """beta * input + alpha * mat1·mat2.
+    """beta * input + alpha * (mat1 @ mat2).
 
     >>> import tinygrad_edu as T
     >>> T.addmm(T.ones(2), T.eye(2), T.tensor([[1.0, 2.0], [3.0, 4.0]]))
@@ -257,14 +257,14 @@ def addmm(input, mat1, mat2, *, beta=1, alpha=1) -> Tensor:
 
 @public(inplace=Addmv)
 def addmv(input, mat, vec, *, beta=1, alpha=1) -> Tensor:
-    """beta * input + alpha * mat·vec."""
+    """beta * input + alpha * (mat @ vec)."""
     _same_dtype(mat, vec)
     return Addmv.apply(input, mat, vec, beta=beta, alpha=alpha)
 
 
 @public(inplace=Baddbmm)
 def baddbmm(input, batch1, batch2, *, beta=1, alpha=1) -> Tensor:
-    """beta * input + alpha * the products of two batches.
+    """beta * input + alpha * (batch1 @ batch2).
 
     >>> import tinygrad_edu as T
     >>> T.baddbmm(T.zeros(1), T.ones(2, 1, 3), T.ones(2, 3, 1)).shape
@@ -277,7 +277,7 @@ def baddbmm(input, batch1, batch2, *, beta=1, alpha=1) -> Tensor:
 @operator("__matmul__", "matmul")
 @public(where=(functions, linalg_functions))
 def matmul(input, other) -> Tensor:
-    """The product of vectors, matrices or batches of matrices, by their dimensions, as PyTorch composes it.
+    """The product of vectors, matrices or batches of matrices. The dimensions decide which, as in PyTorch.
 
     >>> import tinygrad_edu as T
     >>> T.matmul(T.ones(2, 3), T.ones(3, 4)).shape
@@ -321,7 +321,7 @@ def matmul(input, other) -> Tensor:
 
 
 def _folds(left, right):
-    """True if the batch of the larger is to become rows of one product of matrices."""
+    """True if the batch of the larger operand becomes the rows of a single matrix product."""
     large, small = (left, right) if left.ndim >= right.ndim else (right, left)
     if large.ndim < 3 or small.ndim > 2:
         return False
@@ -343,7 +343,7 @@ def _folded(left, right):
 
 
 def unsafe_view(value, size):
-    """Another shape for a product that nobody else holds: no view of it, so it may be changed in place."""
+    """A product in another shape. It is not a view, since nothing else uses the product, so it may be changed in place."""
     return UnsafeView.apply(value, size=size)
 
 
@@ -354,7 +354,7 @@ def __rmatmul__(self, other) -> Any:
 
 @public("ger")
 def outer(input, vec2) -> Tensor:
-    """The products of each element of one vector with each of another.
+    """The outer product: each element of one vector times each element of the other.
 
     >>> import tinygrad_edu as T
     >>> T.outer(T.tensor([1.0, 2.0]), T.tensor([3.0, 4.0]))

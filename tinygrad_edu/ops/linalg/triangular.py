@@ -1,4 +1,4 @@
-"""Systems of equations with a triangle, solved row after row: as exact as their numbers allow, in batches."""
+"""Triangular systems of equations, solved row by row for the best accuracy, in batches."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ from ..op import Op
 from ..shapes.diagonal import tril, triu
 from ..shapes.permute import transpose
 
-# Up to how many rows are solved one by one; larger triangles are cut into blocks, which are products of matrices.
+# Up to this many rows are solved one by one. Larger triangles are cut into blocks, which become matrix products.
 _ROWS = 24
 
 
 class LinalgSolveTriangular(Op):
-    """X with A·X = B, or X·A = B, for a triangle A; its other side is not looked at, nor a diagonal of ones."""
+    """The X with A·X = B, or X·A = B, for a triangular A. The other triangle, and a diagonal of ones, are not read."""
 
     def forward(self, B, *, upper, left, unitriangular):
         if not left:
@@ -24,13 +24,13 @@ class LinalgSolveTriangular(Op):
         shape = (*np.broadcast_shapes(self.shape[:-2], B.shape[:-2]), *B.shape[-2:])
         out = np.array(np.broadcast_to(B, shape))
         if upper:
-            # From the last row to the first it is a lower triangle.
+            # From the last row to the first it is lower triangular.
             _solve_lower(self[..., ::-1, ::-1], out[..., ::-1, :], unitriangular)
         else:
             _solve_lower(self, out, unitriangular)
         return out
 
-    # dB = A⁻ᵀ·dX,  dA = -dB·Xᵀ, of which the triangle counts
+    # dB = A⁻ᵀ·dX,  dA = -dB·Xᵀ, of which only the triangle counts
     def gradients(grad, needs_input_grad, self, result, upper, left, unitriangular):
         settings = {"upper": not upper, "left": left, "unitriangular": unitriangular}
         to_b = LinalgSolveTriangular.apply(transpose(self, -2, -1), grad, **settings)
@@ -46,7 +46,7 @@ class LinalgSolveTriangular(Op):
 
 
 def _solve_lower(triangle, out, unitriangular):
-    """Replace `out` by the solution, for a lower triangle."""
+    """Replace `out` by the solution of a lower triangular system."""
     n = triangle.shape[-1]
     if n > _ROWS:
         half = n // 2
@@ -62,5 +62,5 @@ def _solve_lower(triangle, out, unitriangular):
 
 
 def solve_triangular(A, B, *, upper, left=True, unitriangular=False):
-    """The X of A·X = B (or X·A = B), for rules and functions alike."""
+    """The X of A·X = B (or X·A = B), for both rules and functions."""
     return LinalgSolveTriangular.apply(A, B, upper=upper, left=left, unitriangular=unitriangular)

@@ -1,1 +1,1 @@
-"""Ops that layers and losses of neural networks are made of."""
+"""The ops behind the layers and losses of neural networks."""

@@ -1,4 +1,4 @@
-"""Smooth activations: what stands between the layers of a network, except those made of straight pieces."""
+"""Smooth activation functions; the piecewise linear ones are in `rectifier`."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from ..pointwise.exponential import exp, sigmoid
 from ..pointwise.trigonometric import tanh
 from .rectifier import in_place_or_not
 
-# Bound in `tinygrad_edu` and in `nn.functional`; or in the second alone.
+# Some are bound both in `tinygrad_edu` and in `nn.functional`, the others only in the second.
 _BOTH = (functions, nn_functions)
 _NN = (nn_functions,)
 
@@ -55,7 +55,7 @@ class Celu(Op):
 
 
 class Gelu(Op):
-    """s·Φ(s), with Φ the normal distribution, or its approximation by tanh."""
+    """s·Φ(s), where Φ is the normal distribution function, or its tanh approximation."""
 
     results = ("output", "_cdf")
     visible_outputs = 1
@@ -73,7 +73,7 @@ class Gelu(Op):
         if approximate == "tanh":
             return _gelu_grad_by_tanh(grad, self)
         if isinstance(_cdf, np.ndarray) and isinstance(self, np.ndarray) and _cdf.size:
-            # What the forward pass computed costs as much as all the rest.
+            # Computing again what the forward pass computed would cost as much as everything else.
             slope = self * self
             slope *= -0.5
             np.exp(slope, out=slope)
@@ -87,7 +87,7 @@ class Gelu(Op):
     jvp = elementwise
 
 
-# Of so many numbers Φ is kept for the backward pass.
+# Up to this many numbers, Φ is kept for the backward pass.
 _KEPT = 32_768
 _DENSITY = 1 / math.sqrt(2 * math.pi)
 
@@ -150,7 +150,7 @@ class Mish(Op):
 
 
 class Softplus(Op):
-    """ln(1 + e^(beta·s))/beta, and s itself where beta·s is above `threshold`."""
+    """ln(1 + e^(beta·s))/beta; s itself where beta·s exceeds `threshold`."""
 
     @in_blocks
     def forward(self, *, beta=1.0, threshold=20.0):
@@ -179,7 +179,7 @@ class LogSigmoid(Op):
 
 
 class Glu(Op):
-    """The first half along `dim`, times the sigmoid of the second."""
+    """The first half along `dim`, multiplied by the sigmoid of the second half."""
 
     def forward(self, *, dim=-1):
         a, b = np.split(self, 2, axis=dim)
@@ -205,7 +205,7 @@ class Glu(Op):
 
 @public(where=_NN, method=False)
 def elu(input: Tensor, alpha: float = 1.0, inplace: bool = False) -> Tensor:
-    """input above 0, alpha * (eˣ - 1) below.
+    """The exponential linear unit: x if x > 0, else alpha·(eˣ - 1).
 
     >>> import tinygrad_edu as T
     >>> T.nn.functional.elu(T.tensor([-1.0, 2.0]))
@@ -216,7 +216,7 @@ def elu(input: Tensor, alpha: float = 1.0, inplace: bool = False) -> Tensor:
 
 @public(where=_BOTH, method=False)
 def selu(input: Tensor, inplace: bool = False) -> Tensor:
-    """ELU with the two constants that keep mean 0 and variance 1.
+    """ELU with the two constants that keep mean 0 and variance 1 through the layers.
 
     >>> import tinygrad_edu as T
     >>> T.nn.functional.selu(T.tensor([-1.0, 2.0]))
@@ -228,7 +228,7 @@ def selu(input: Tensor, inplace: bool = False) -> Tensor:
 
 @public(where=_BOTH, method=False)
 def celu(input: Tensor, alpha: float = 1.0, inplace: bool = False) -> Tensor:
-    """max(0, x) + min(0, alpha * (e^(x/alpha) - 1)).
+    """The continuously differentiable ELU: max(0, x) + min(0, alpha·(e^(x/alpha) - 1)).
 
     >>> import tinygrad_edu as T
     >>> T.nn.functional.celu(T.tensor([-1.0, 2.0]))
@@ -239,7 +239,7 @@ def celu(input: Tensor, alpha: float = 1.0, inplace: bool = False) -> Tensor:
 
 @public(where=_NN, method=False)
 def gelu(input: Tensor, *, approximate: str = "none") -> Tensor:
-    """x·Φ(x), with Φ the normal distribution function, or approximated by tanh.
+    """The Gaussian error linear unit x·Φ(x), where Φ is the normal distribution function; or its tanh approximation.
 
     >>> import tinygrad_edu as T
     >>> T.nn.functional.gelu(T.tensor([-1.0, 0.0, 2.0]))
@@ -252,7 +252,7 @@ def gelu(input: Tensor, *, approximate: str = "none") -> Tensor:
 
 @public(where=_NN, method=False)
 def silu(input: Tensor, inplace: bool = False) -> Tensor:
-    """x·sigmoid(x), also known as swish.
+    """The sigmoid linear unit x·sigmoid(x), also called swish.
 
     >>> import tinygrad_edu as T
     >>> T.nn.functional.silu(T.tensor([-1.0, 0.0, 2.0]))
@@ -274,7 +274,7 @@ def mish(input: Tensor, inplace: bool = False) -> Tensor:
 
 @public(where=_NN, method=False)
 def softplus(input: Tensor, beta: float = 1.0, threshold: float = 20.0) -> Tensor:
-    """ln(1 + e^(beta·x)) / beta, and x itself where beta·x is above `threshold`.
+    """A smooth ReLU: ln(1 + e^(beta·x)) / beta; x itself where beta·x exceeds `threshold`.
 
     >>> import tinygrad_edu as T
     >>> T.nn.functional.softplus(T.tensor([-1.0, 0.0, 2.0]))
@@ -285,7 +285,7 @@ def softplus(input: Tensor, beta: float = 1.0, threshold: float = 20.0) -> Tenso
 
 @public(where=_NN, method=False)
 def logsigmoid(input: Tensor) -> Any:
-    """ln sigmoid(x), exact for large negative x.
+    """The logarithm of sigmoid(x), accurate for large negative x.
 
     >>> import tinygrad_edu as T
     >>> T.nn.functional.logsigmoid(T.tensor([0.0, 2.0]))
@@ -318,7 +318,7 @@ def tanhshrink(input: Tensor) -> Tensor:
 
 @public(where=_NN, method=False)
 def glu(input: Tensor, dim=-1) -> Tensor:
-    """The first half along `dim`, gated by the sigmoid of the second.
+    """The gated linear unit: the first half along `dim`, multiplied by the sigmoid of the second half.
 
     >>> import tinygrad_edu as T
     >>> T.nn.functional.glu(T.tensor([1.0, 2.0, 0.0, 0.0]))

@@ -1,7 +1,7 @@
-"""Convolutions, as products of matrices: the windows of the input are columns, the kernel is rows.
+"""Convolutions, computed as matrix products: the windows of the input are columns, the kernels are rows.
 
-A convolution is linear in its input and in its kernel, and so are the two maps that its gradients need. Each of the three
-has gradients that the other two compute, so derivatives of any order stay among them.
+A convolution is linear in its input and in its kernel, and so are the two maps that compute its gradients. The gradients of
+each of the three are computed by the other two, so these three ops suffice for derivatives of any order.
 """
 
 from __future__ import annotations
@@ -22,27 +22,27 @@ _BOTH = (functions, nn_functions)
 
 
 def _window(offsets, counts, stride, dilation):
-    """The slice of the padded input that the kernel's element at `offsets` meets, at all places of the output."""
+    """The slice of the padded input that the kernel's element at `offsets` multiplies, for all output positions."""
     return tuple(
         slice(o * d, o * d + (n - 1) * s + 1, s) for o, n, s, d in zip(offsets, counts, stride, dilation, strict=True)
     )
 
 
 def _parts(images, channels, kernel, counts):
-    """The batch in slices whose columns stay in the processor's cache."""
+    """Split the batch so that the columns of each part fit into the processor's cache."""
     size = max(1, _CACHED // max(1, channels * math.prod(kernel) * math.prod(counts)))
     return [slice(start, start + size) for start in range(0, images, size)]
 
 
-# Elements of the columns that are made at once.
+# The number of elements of the columns that are made at once.
 _CACHED = 2**19
 
 
 def _columns(array, kernel, counts, stride, padding, dilation, groups):
-    """(groups, channels of a group · kernel elements, output places · N)
+    """The windows as columns: (groups, channels per group · kernel elements, output positions · N).
 
-    The batch comes last: so one product of matrices serves it whole, and windows are copied in runs of N elements where
-    those of a small image are short.
+    The batch comes last. So a single matrix product serves all of it, and copies run over N elements where the rows of a
+    small image would be short.
     """
     n, channels, *sizes = array.shape
     room = np.zeros((channels, *(m + 2 * p for m, p in zip(sizes, padding, strict=True)), n), array.dtype)
@@ -54,12 +54,12 @@ def _columns(array, kernel, counts, stride, padding, dilation, groups):
 
 
 def _inner(sizes, padding):
-    """Where in the padded array (channels, …, N) the array itself is."""
+    """The position of the array itself inside its padded form (channels, …, N)."""
     return (slice(None), *(slice(p, p + m) for m, p in zip(sizes, padding, strict=True)))
 
 
 def _batch_last(array, groups):
-    """(groups, channels of a group, places · N)"""
+    """(groups, channels per group, positions · N)"""
     n, channels, *places = array.shape
     return np.ascontiguousarray(np.moveaxis(array, 0, -1)).reshape(groups, channels // groups, math.prod(places) * n)
 
@@ -111,12 +111,12 @@ def _to_bias(grad):
 
 
 def _cut(value, sizes):
-    """Without the windows for which the `output_padding` of a transposed convolution has made room."""
+    """Remove the windows for which the `output_padding` of a transposed convolution made room."""
     return value if tuple(value.shape) == tuple(sizes) else value[tuple(slice(n) for n in sizes)]
 
 
 class InputOfConvolution(Op, name="ConvolutionBackwardBackward0"):
-    """The gradient of a convolution's input (of shape `size`), from that of its output; a transposed convolution."""
+    """The gradient of a convolution's input (of shape `size`), from its output's gradient: a transposed convolution."""
 
     def forward(self, weight, *, size, stride, padding, dilation, groups):
         kernel, counts = weight.shape[2:], self.shape[2:]
@@ -174,7 +174,7 @@ class WeightOfConvolution(Op, name="ConvolutionBackwardBackward1"):
 
 
 class ConvolutionTransposed(Op, name="ConvolutionBackward0"):
-    """A convolution's gradient by its input, as a layer of its own."""
+    """A transposed convolution as a layer: the gradient of a convolution with respect to its input."""
 
     def forward(input, weight, bias, *, size, stride, padding, dilation, groups):
         settings = {"size": size, "stride": stride, "padding": padding, "dilation": dilation, "groups": groups}
@@ -204,7 +204,7 @@ class ConvolutionTransposed(Op, name="ConvolutionBackward0"):
 
 
 def as_tuple(value, n):
-    """One number for each of `n` dimensions."""
+    """One number for each of `n` dimensions, from a number or a tuple."""
     values = (value,) if isinstance(value, int | np.integer) else tuple(value)
     return values * n if len(values) == 1 else values
 
@@ -276,7 +276,7 @@ def _conv(name, n, input, weight, bias, stride, padding, dilation, groups):
 
 @public(where=_BOTH, method=False)
 def conv1d(input: Tensor, weight, bias=None, stride=1, padding=0, dilation=1, groups=1) -> Tensor:
-    """Slide kernels (out, in/groups, k) over a batch of sequences (N, in, L).
+    """Convolve a batch of sequences (N, in, L) with kernels (out, in/groups, k).
 
     >>> import tinygrad_edu as T
     >>> T.nn.functional.conv1d(T.tensor([[[1.0, 2.0, 3.0]]]), T.tensor([[[1.0, -1.0]]]))
@@ -287,7 +287,7 @@ def conv1d(input: Tensor, weight, bias=None, stride=1, padding=0, dilation=1, gr
 
 @public(where=_BOTH, method=False)
 def conv2d(input: Tensor, weight, bias=None, stride=1, padding=0, dilation=1, groups=1) -> Tensor:
-    """Slide kernels (out, in/groups, kh, kw) over a batch of images (N, in, H, W).
+    """Convolve a batch of images (N, in, H, W) with kernels (out, in/groups, kh, kw).
 
     >>> import tinygrad_edu as T
     >>> T.nn.functional.conv2d(T.ones(1, 1, 3, 3), T.ones(1, 1, 2, 2))
@@ -321,7 +321,7 @@ def _conv_transpose(n, input, weight, bias, stride, padding, output_padding, gro
 def conv_transpose1d(
     input: Tensor, weight, bias=None, stride=1, padding=0, output_padding=0, groups=1, dilation=1
 ) -> Tensor:
-    """The transpose of conv1d: spreads each element over a kernel (in, out/groups, k).
+    """The transpose of conv1d: each element is spread over a kernel (in, out/groups, k).
 
     >>> import tinygrad_edu as T
     >>> T.nn.functional.conv_transpose1d(T.tensor([[[1.0, 2.0]]]), T.ones(1, 1, 2), stride=2)
@@ -334,7 +334,7 @@ def conv_transpose1d(
 def conv_transpose2d(
     input: Tensor, weight, bias=None, stride=1, padding=0, output_padding=0, groups=1, dilation=1
 ) -> Tensor:
-    """The transpose of conv2d: spreads each pixel over a kernel (in, out/groups, kh, kw).
+    """The transpose of conv2d: each pixel is spread over a kernel (in, out/groups, kh, kw).
 
     >>> import tinygrad_edu as T
     >>> T.nn.functional.conv_transpose2d(T.zeros(1, 3, 4, 4), T.zeros(3, 2, 2, 2), stride=2).shape

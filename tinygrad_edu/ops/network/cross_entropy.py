@@ -1,4 +1,4 @@
-"""Losses of predicted probabilities, or of the scores behind them."""
+"""Classification losses, from probabilities or from logits."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _NN, _BOTH = (nn_functions,), (functions, nn_functions)
 
 
 class BinaryCrossEntropy(Op):
-    """-w·(t·ln s + (1 - t)·ln(1 - s)), with logarithms no lower than -100."""
+    """-w·(t·ln s + (1 - t)·ln(1 - s)), with the logarithms clamped at -100."""
 
     def forward(self, target, weight, *, reduction):
         loss = (target - 1) * np.maximum(np.log1p(-self), -100) - target * np.maximum(np.log(self), -100)
@@ -69,7 +69,7 @@ class BinaryCrossEntropyWithLogits(Op):
 
 
 class NllLoss(Op):
-    """-w[t]·s[t], for each row the log-probability at its target; the mean is weighted by w[t]."""
+    """-w[t]·s[t], where row s holds log-probabilities and t is its target. The mean is weighted by w[t]."""
 
     visible_outputs = 1
     results = ("loss", "total_weight")
@@ -87,7 +87,7 @@ class NllLoss(Op):
             return loss.reshape(target.shape), total
         return (loss.sum() / total if reduction == "mean" else loss.sum()), total
 
-    # The scores are asked for their shape alone, and are kept, and checked, as PyTorch does.
+    # Only the shape of the scores is used. They are still saved, and so version-checked, as in PyTorch.
     def grad_self(grad, self, target, weight, reduction, ignore_index, total_weight):
         grad = grad[0] if isinstance(grad, list) else grad
         sizes = tuple(self.shape)
@@ -95,7 +95,7 @@ class NllLoss(Op):
         slope = _slope(sizes, target, weight, ignore_index, kind)
         if reduction == "none":
             return unsqueeze(grad, 1) * slope if len(sizes) > 1 else grad * slope
-        # A mean over nothing has no value, and moves nothing.
+        # The mean over no targets is nan, and its gradient is 0.
         counted = reduction == "mean" and getattr(total_weight, "_data", total_weight)
         return (grad / total_weight if counted else grad) * slope
 
@@ -108,19 +108,19 @@ class NllLoss(Op):
 
 
 class NllLoss2D(NllLoss, name="NllLoss2DBackward0"):
-    """As NllLoss, of a batch of images of rows."""
+    """As NllLoss, for a batch of images of rows."""
 
     forward = NllLoss.forward
 
 
 def _rows(scores):
-    """Classes along dimension 1, all others flattened around it."""
+    """The scores with classes along dimension 1; the dimensions around it are flattened."""
     sizes = scores.shape
     return (sizes[0], sizes[1], math.prod(sizes[2:])) if len(sizes) > 1 else (1, sizes[0], 1)
 
 
 def _picked(target, weight, ignore_index, scores):
-    """Where the targets are among all scores in a row, and what each counts: its weight, or 0 if it is ignored; None: all 1."""
+    """The position of each target in its row of scores, and its weight: 0 for an ignored target; None means all are 1."""
     n, classes, places = _rows(scores)
     safe = target.reshape(n, places).astype(np.int64, copy=False)
     share = None
@@ -140,7 +140,7 @@ def _picked(target, weight, ignore_index, scores):
 
 
 def _slope(sizes, target, weight, ignore_index, dtype):
-    """-w[t] at each target, 0 elsewhere: the loss is linear in its input."""
+    """-w[t] at each target, 0 elsewhere: the gradient of a loss that is linear in its input."""
     target, weight = (getattr(x, "_data", x) for x in (target, weight))
     out = np.zeros(sizes, dtype)
     places, share = _picked(target, weight, ignore_index, out)
@@ -155,7 +155,7 @@ def _slope(sizes, target, weight, ignore_index, dtype):
 def nll_loss(
     input: Tensor, target, weight=None, size_average=None, ignore_index=-100, reduce=None, reduction: str = "mean"
 ) -> Tensor:
-    """The mean of -input[i, target[i]]: `input` (N, C, …) holds log-probabilities, `target` (N, …) classes.
+    """The negative log-likelihood: the mean of -input[i, target[i]] for log-probabilities (N, C, …) and class indices (N, …).
 
     >>> import tinygrad_edu as T
     >>> logits = T.tensor([[2.0, 0.0, 0.0]])
@@ -188,7 +188,7 @@ def nll_loss(
         return NllLoss.apply(input, target=target, **settings)[0]
     if input.ndim == 4:
         return NllLoss2D.apply(input, target=target, **settings)[0]
-    # As images of one row.
+    # Treat them as images of one row.
     rows = reshape(input, (*input.shape[:2], 1, -1))
     loss = NllLoss2D.apply(rows, target=reshape(target, (target.shape[0], 1, -1)), **settings)[0]
     return reshape(loss, expected) if reduction == "none" else loss
@@ -205,7 +205,7 @@ def cross_entropy(
     reduction: str = "mean",
     label_smoothing: float = 0.0,
 ) -> Tensor:
-    """The mean of -ln softmax(input) at the targets: `input` (N, C, …) holds scores, `target` classes or probabilities.
+    """The mean of -ln softmax(input) at the targets, for logits (N, C, …). Targets are class indices or probabilities.
 
     >>> import tinygrad_edu as T
     >>> T.nn.functional.cross_entropy(T.zeros(1, 2), T.tensor([0]))
@@ -224,7 +224,7 @@ def cross_entropy(
     if not label_smoothing:
         return loss
     classes = input.shape[axis]
-    # Each class takes a share of the target.
+    # Label smoothing gives each class a share of the target.
     smooth = -sum(logs, axis) if weight is None else -sum(logs * _per_class(weight, input.ndim, axis), axis)
     ignored = target._data == ignore_index
     smooth = smooth.masked_fill(wrap(ignored), 0.0)
@@ -262,7 +262,7 @@ def _cross_entropy_of_probabilities(input, target, weight, reduction, label_smoo
 def binary_cross_entropy(
     input: Tensor, target, weight=None, size_average=None, reduce=None, reduction: str = "mean"
 ) -> Tensor:
-    """The mean of -(t·ln x + (1 - t)·ln(1 - x)): `input` holds probabilities.
+    """The mean of -(t·ln x + (1 - t)·ln(1 - x)), for probabilities x and targets t.
 
     >>> import tinygrad_edu as T
     >>> T.nn.functional.binary_cross_entropy(T.tensor([0.5, 0.5]), T.tensor([1.0, 0.0]))
@@ -287,7 +287,7 @@ def binary_cross_entropy(
 def binary_cross_entropy_with_logits(
     input: Tensor, target, weight=None, size_average=None, reduce=None, reduction: str = "mean", pos_weight=None
 ) -> Tensor:
-    """As binary_cross_entropy of sigmoid(input), exact for large scores.
+    """The binary cross entropy of sigmoid(input), accurate for large logits.
 
     >>> import tinygrad_edu as T
     >>> T.nn.functional.binary_cross_entropy_with_logits(T.tensor([0.0, 2.0]), T.tensor([1.0, 1.0]))
@@ -303,7 +303,7 @@ def binary_cross_entropy_with_logits(
 def kl_div(
     input: Tensor, target, size_average=None, reduce=None, reduction: str = "mean", log_target: bool = False
 ) -> Tensor:
-    """The mean of t·(ln t - x): `input` holds log-probabilities, `target` probabilities (or their logarithms).
+    """The Kullback-Leibler divergence: the mean of t·(ln t - x), for log-probabilities x and probabilities t (or log t).
 
     >>> import tinygrad_edu as T
     >>> T.nn.functional.kl_div(T.tensor([[0.5, 0.5]]).log(), T.tensor([[0.25, 0.75]]), reduction='batchmean')

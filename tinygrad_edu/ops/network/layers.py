@@ -1,4 +1,4 @@
-"""What layers compute that is no family of its own: affine maps, embeddings, attention."""
+"""The ops of linear layers, embeddings and attention."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _NN, _BOTH = (nn_functions,), (functions, nn_functions)
 
 
 class Embedding(Op):
-    """The rows of `weight` that `indices` name."""
+    """The rows of `weight` at `indices`."""
 
     without_gradient = ("indices",)
 
@@ -43,7 +43,7 @@ class Embedding(Op):
 
 
 class EmbeddingBack(Op, name="EmbeddingDenseBackwardBackward0"):
-    """Sums the rows back to where they came from; the row for padding learns nothing."""
+    """Sum the gradients of rows back into the weight; the padding row gets none."""
 
     without_gradient = ("indices",)
 
@@ -84,14 +84,14 @@ def _contract(equation, *operands):
 
 
 class ScaledDotProductAttention(Op, name="ScaledDotProductFlashAttentionForCpuBackward0"):
-    """softmax(scale·q·kᵀ)·v, each query seeing all keys, or those up to its own place."""
+    """softmax(scale·q·kᵀ)·v. Each query sees all keys, or with `is_causal` those up to its own position."""
 
     results = ("output", "_weights")
     visible_outputs = 1
 
     def forward(query, key, value, *, is_causal, scale):
         weights = _weights(query, key, is_causal, scale)
-        # The weights of long sequences are computed anew in the backward pass: they grow with the square of the length.
+        # For long sequences, backward computes the attention weights again: they grow with the square of the length.
         return weights @ value, weights if weights.size <= _FEW_WEIGHTS else np.empty(0, weights.dtype)
 
     def gradients(grad, needs_input_grad, query, key, value, is_causal, scale, _weights):
@@ -112,7 +112,7 @@ class ScaledDotProductAttention(Op, name="ScaledDotProductFlashAttentionForCpuBa
         return matmul(weighted - weights * sum(weighted, -1, True), value) + matmul(weights, value_tangent)
 
 
-# So many weights of an attention are kept for the backward pass, as 4 MB of float32.
+# Up to this many attention weights are kept for the backward pass: 4 MB of float32.
 _FEW_WEIGHTS = 2**20
 
 
@@ -152,7 +152,7 @@ def _recorded_weights(query, key, is_causal, scale, kept=None):
 
 @public(where=_NN, method=False)
 def linear(input, weight, bias=None) -> Tensor:
-    """input·weightᵀ + bias, along the last dimension: `weight` is (out, in).
+    """input·weightᵀ + bias along the last dimension. `weight` has shape (out, in).
 
     >>> import tinygrad_edu as T
     >>> T.nn.functional.linear(T.tensor([1.0, 2.0]), T.tensor([[3.0, 4.0]]), T.tensor([0.5]))
@@ -174,7 +174,7 @@ def linear(input, weight, bias=None) -> Tensor:
 
 @public(where=_BOTH, method=False)
 def bilinear(input1, input2, weight, bias=None) -> Tensor:
-    """input1·weight[o]·input2ᵀ + bias[o], along the last dimensions: `weight` is (out, in1, in2).
+    """input1·weight[o]·input2ᵀ + bias[o] along the last dimension. `weight` has shape (out, in1, in2).
 
     >>> import tinygrad_edu as T
     >>> T.nn.functional.bilinear(T.ones(1, 2), T.ones(1, 3), T.ones(4, 2, 3)).shape
@@ -186,7 +186,7 @@ def bilinear(input1, input2, weight, bias=None) -> Tensor:
 
 
 def _shorten(weight, rows, max_norm, norm_type):
-    """Scale those of `rows` that are longer than `max_norm` to it, in place."""
+    """Scale down, in place, those of `rows` whose norm exceeds `max_norm`."""
     norms = np.linalg.norm(weight._data[rows], norm_type, axis=1)
     long = norms > max_norm
     weight._data[rows[long]] *= (max_norm / (norms[long] + 1e-7)).astype(weight._data.dtype)[:, None]
@@ -203,7 +203,7 @@ def embedding(
     scale_grad_by_freq: bool = False,
     sparse: bool = False,
 ) -> Tensor:
-    """The rows of `weight` (classes, features) that the integers of `input` name.
+    """The rows of `weight` (classes, features) at the indices in `input`.
 
     >>> import tinygrad_edu as T
     >>> T.nn.functional.embedding(T.tensor([2, 0]), T.tensor([[0.0, 0.1], [1.0, 1.1], [2.0, 2.1]]))
@@ -212,7 +212,7 @@ def embedding(
     """
     if sparse:
         raise NotImplementedError(
-            "embedding with sparse=True is not built: leave it out, the gradient is a dense tensor."
+            "embedding with sparse=True is not built. Leave it out: the gradient is then a dense tensor."
         )
     if input._data.dtype.kind not in "iu":
         raise RuntimeError(
@@ -232,7 +232,7 @@ def embedding(
 
 @public(where=_NN, method=False)
 def one_hot(tensor, num_classes=-1) -> Tensor:
-    """1 at each class, 0 at the others, as a new last dimension.
+    """One-hot vectors along a new last dimension: 1 at the class, 0 elsewhere.
 
     >>> import tinygrad_edu as T
     >>> T.nn.functional.one_hot(T.tensor([2, 0]), 3)
@@ -262,9 +262,9 @@ def scaled_dot_product_attention(
     scale=None,
     enable_gqa: bool = False,
 ) -> Tensor:
-    """softmax(scale·q·kᵀ + mask)·v: for each query a mean of the values, weighted by how its keys match.
+    """Attention, softmax(scale·q·kᵀ + mask)·v: for each query, a mean of the values, weighted by how well the keys match it.
 
-    `attn_mask` is True where a query may look, or is added to the scores; `scale` is 1/√features.
+    A boolean `attn_mask` is True where a query may attend; another mask is added to the scores. `scale` defaults to 1/√features.
 
     >>> import tinygrad_edu as T
     >>> x = T.randn(2, 5, 8)
@@ -272,14 +272,14 @@ def scaled_dot_product_attention(
     tinygrad_edu.Size([2, 5, 8])
     """
     if enable_gqa:
-        # Grouped queries: each head of keys and values serves several heads of queries.
+        # Grouped-query attention: each head of keys and values serves several heads of queries.
         key, value = (functions["repeat_interleave"](x, query.shape[-3] // x.shape[-3], -3) for x in (key, value))
     if attn_mask is not None and is_causal:
         raise RuntimeError("_scaled_dot_product_attention: Explicit attn_mask should not be set when is_causal=True")
     factor = 1 / math.sqrt(query.shape[-1]) if scale is None else scale
     if attn_mask is None and dropout_p == 0 and query.ndim == 4:
         return ScaledDotProductAttention.apply(query, key, value, is_causal=is_causal, scale=factor)[0]
-    # As PyTorch does, the root of the scale goes to each side.
+    # As in PyTorch, each side is multiplied by the square root of the scale.
     root = math.sqrt(factor)
     scores = matmul(query * root, transpose(key, -2, -1) * root)
     if is_causal:

@@ -1,4 +1,4 @@
-"""Losses: how far a prediction is from its target, as one number, or element by element."""
+"""Regression and ranking losses: how far a prediction is from its target, as one number or element by element."""
 
 from __future__ import annotations
 
@@ -99,7 +99,7 @@ class HuberLoss(Op):
 
 
 def _bent(difference):
-    """The difference within ±1, and ±1 beyond."""
+    """The difference, clamped to [-1, 1]."""
     return Hardtanh.apply(difference, min_val=-1.0, max_val=1.0)
 
 
@@ -122,7 +122,7 @@ class SoftMarginLoss(Op):
 
 
 def checked_reduction(size_average, reduce, reduction):
-    """PyTorch's older way to say which reduction."""
+    """Translate PyTorch's older arguments `size_average` and `reduce` into a reduction."""
     if size_average is not None or reduce is not None:
         reduction = "none" if reduce is False else "sum" if size_average is False else "mean"
     if reduction not in ("none", "mean", "sum"):
@@ -135,7 +135,7 @@ def reduce_loss(loss, reduction):
 
 
 def paired(input, target):
-    """Both in one shape."""
+    """Broadcast input and target to one shape."""
     if input.shape == target.shape:
         return input, target
     warnings.warn(
@@ -150,7 +150,7 @@ def paired(input, target):
 
 @public(where=_NN, method=False)
 def mse_loss(input: Tensor, target, size_average=None, reduce=None, reduction: str = "mean", weight=None) -> Tensor:
-    """The mean of (input - target)².
+    """The mean squared error: the mean of (input - target)².
 
     >>> import tinygrad_edu as T
     >>> T.nn.functional.mse_loss(T.tensor([1.0, 2.0]), T.tensor([0.0, 4.0]))
@@ -165,7 +165,7 @@ def mse_loss(input: Tensor, target, size_average=None, reduce=None, reduction: s
 
 @public(where=_NN, method=False)
 def l1_loss(input: Tensor, target, size_average=None, reduce=None, reduction: str = "mean", weight=None) -> Tensor:
-    """The mean of |input - target|.
+    """The mean absolute error: the mean of |input - target|.
 
     >>> import tinygrad_edu as T
     >>> T.nn.functional.l1_loss(T.tensor([1.0, 2.0]), T.tensor([0.0, 4.0]))
@@ -179,7 +179,7 @@ def l1_loss(input: Tensor, target, size_average=None, reduce=None, reduction: st
 
 
 def _weighted(loss, weight, input, reduction):
-    """Each element counts as its weight says; the mean is one of weights too."""
+    """Multiply each element by its weight; the mean divides by the sum of the weights."""
     _check_weight(weight, input)
     total = reduce_loss(loss * weight, "sum" if reduction == "mean" else reduction)
     return total / sum(weight) if reduction == "mean" else total
@@ -194,7 +194,7 @@ def _check_weight(weight, input):
 def smooth_l1_loss(
     input: Tensor, target, size_average=None, reduce=None, reduction: str = "mean", beta: float = 1.0
 ) -> Tensor:
-    """Squares for small differences, absolute values for large ones: the two meet at `beta`.
+    """Squared for differences below `beta`, absolute beyond.
 
     >>> import tinygrad_edu as T
     >>> T.nn.functional.smooth_l1_loss(T.tensor([0.5, 3.0]), T.tensor([0.0, 0.0]))
@@ -211,7 +211,7 @@ def smooth_l1_loss(
 
 @public(where=_NN, method=False)
 def huber_loss(input: Tensor, target, reduction: str = "mean", delta: float = 1.0, weight=None) -> Tensor:
-    """½d² for differences up to `delta`, and a line beyond.
+    """½d² for differences up to `delta`, linear beyond.
 
     >>> import tinygrad_edu as T
     >>> T.nn.functional.huber_loss(T.tensor([0.5, 3.0]), T.tensor([0.0, 0.0]))
@@ -229,7 +229,7 @@ def huber_loss(input: Tensor, target, reduction: str = "mean", delta: float = 1.
 
 @public(where=_NN, method=False)
 def soft_margin_loss(input: Tensor, target, size_average=None, reduce=None, reduction: str = "mean") -> Tensor:
-    """The mean of ln(1 + e^(-t·x)), for targets 1 and -1.
+    """The mean of ln(1 + e^(-t·x)), for targets t of 1 or -1.
 
     >>> import tinygrad_edu as T
     >>> T.nn.functional.soft_margin_loss(T.tensor([2.0, -1.0]), T.tensor([1.0, -1.0]))
@@ -257,7 +257,7 @@ def margin_ranking_loss(
 def gaussian_nll_loss(
     input: Tensor, target, var, full: bool = False, eps: float = 1e-6, reduction: str = "mean"
 ) -> Tensor:
-    """The mean of ½·(ln var + (input - target)²/var): how unlikely the target is, for a normal distribution.
+    """The negative log-likelihood of the target under a normal distribution: the mean of ½·(ln var + (input - target)²/var).
 
     >>> import tinygrad_edu as T
     >>> T.nn.functional.gaussian_nll_loss(T.tensor([1.0]), T.tensor([3.0]), var=T.tensor([1.0]))
@@ -273,7 +273,7 @@ def gaussian_nll_loss(
         elif var.ndim != input.ndim or [a for a, b in zip(var.shape, input.shape, strict=True) if a != b] != [1]:
             raise ValueError("var is of incorrect size")
     reduction = checked_reduction(None, None, reduction)
-    # No smaller than eps, and the gradient as if it were not cut.
+    # Clamp the variance to eps, without affecting its gradient.
     bounded = clone(var)
     bounded._data[...] = np.maximum(var._data, eps)
     loss = 0.5 * (log(bounded) + (input - target) ** 2 / bounded)
@@ -291,7 +291,7 @@ def poisson_nll_loss(
     reduce=None,
     reduction: str = "mean",
 ) -> Tensor:
-    """The mean of e^x - t·x, or of x - t·ln x: how unlikely the count t is, for a Poisson distribution.
+    """The negative log-likelihood of a count t under a Poisson distribution: the mean of e^x - t·x, or of x - t·ln x.
 
     >>> import tinygrad_edu as T
     >>> T.nn.functional.poisson_nll_loss(T.tensor([0.0]), T.tensor([2.0]))
@@ -309,7 +309,7 @@ def poisson_nll_loss(
 def cosine_embedding_loss(
     input1, input2, target, margin: float = 0.0, size_average=None, reduce=None, reduction: str = "mean"
 ) -> Tensor:
-    """The mean of 1 - cos where t is 1, of max(0, cos - margin) where it is -1.
+    """The mean of 1 - cos(x1, x2) where the target is 1, and of max(0, cos - margin) where it is -1.
 
     >>> import tinygrad_edu as T
     >>> a, b = T.tensor([[1.0, 0.0]]), T.tensor([[0.0, 1.0]])
@@ -327,7 +327,7 @@ def cosine_embedding_loss(
 def hinge_embedding_loss(
     input: Tensor, target, margin: float = 1.0, size_average=None, reduce=None, reduction: str = "mean"
 ) -> Tensor:
-    """The mean of x where t is 1, of max(0, margin - x) where it is -1.
+    """The mean of x where the target is 1, and of max(0, margin - x) where it is -1.
 
     >>> import tinygrad_edu as T
     >>> T.nn.functional.hinge_embedding_loss(T.tensor([0.3, 0.3]), T.tensor([1.0, -1.0]))

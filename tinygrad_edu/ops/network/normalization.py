@@ -1,4 +1,4 @@
-"""Activations brought to mean 0 and variance 1, over a batch, a layer or groups of channels; dropout."""
+"""Normalization (batch, layer, instance, group, RMS), and dropout."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ _NN, _BOTH = (nn_functions,), (functions, nn_functions)
 
 
 def _normalized_grad(grad, hat, rstd, axes):
-    """The gradient through hat = (x - mean)·rstd, where mean and rstd are those of x over `axes`."""
+    """The gradient of hat = (x - mean)·rstd with respect to x. mean and rstd are taken over `axes`."""
     return (grad - mean(grad, axes, True) - hat * mean(grad * hat, axes, True)) * rstd
 
 
 def _normalized_grads_of_rows(grad, hat, rstd, weight):
-    """The same for weight·hat, each row by itself, and the gradients of the weight and of a bias; `hat` is overwritten.
+    """The gradients of weight·hat (each row by itself), of the weight and of a bias. Overwrites `hat`.
 
-    In place, with sums that are products of matrices: of 128 rows of 32 it takes 20 us, the formula above 65.
+    It works in place and sums by matrix products: for 128 rows of 32 it takes 20 us, the formula above 65.
     """
     n = len(weight)
     every_row = ones(len(grad), grad.dtype)
@@ -44,15 +44,15 @@ def _normalized_grads_of_rows(grad, hat, rstd, weight):
 
 
 def _in_rows(array, n):
-    """True if the sums of rows of `n` may be products of matrices: those of float16 are slow, and long ones round more."""
+    """True if rows of `n` may be summed by matrix products: float16 is slow that way, and long rows round more."""
     return type(array) is np.ndarray and array.dtype.char in "fd" and 0 < n <= 4096 and array.size > 0
 
 
 def _statistics(array, axes, eps):
-    """The mean over `axes`, one over the deviation, and the array with both taken off."""
+    """The mean over `axes`, the reciprocal standard deviation, and the centered array."""
     sizes = tuple([1 if axis in axes else size for axis, size in enumerate(array.shape)])
     if not array.size:
-        # An empty batch has neither.
+        # An empty batch has no statistics.
         none = np.full(sizes, np.nan, array.dtype)
         return none, none, array.copy()
     n = array.size // math.prod(sizes)
@@ -80,7 +80,7 @@ def _inverse_root(squares, n, eps):
 
 
 def _statistics_of_rows(rows, eps):
-    """The same of each row of a matrix: (rows, 1), (rows, 1) and (rows, n)."""
+    """The same for each row of a matrix: results of shape (rows, 1), (rows, 1) and (rows, n)."""
     n = rows.shape[1]
     centre = rows @ ones(n, rows.dtype)
     centre /= n
@@ -94,7 +94,7 @@ def _statistics_of_rows(rows, eps):
 
 
 def _normalized(value, axes, eps, centre, rstd):
-    """(value - centre)·rstd, and rstd: as kept, or recorded, for under `create_graph` they are functions of the input."""
+    """(value - centre)·rstd, and rstd: from the saved statistics, or recomputed and recorded under `create_graph`."""
     if isinstance(value, np.ndarray):
         hat = value - centre
         hat *= rstd
@@ -105,7 +105,7 @@ def _normalized(value, axes, eps, centre, rstd):
 
 
 class NativeBatchNorm(Op):
-    """Each channel (dimension 1) by its mean and deviation over the batch, or by the running ones."""
+    """Normalize each channel (dimension 1) by its statistics over the batch, or by the running ones."""
 
     visible_outputs = 1
     without_gradient = ("running_mean", "running_var")
@@ -138,7 +138,7 @@ class NativeBatchNorm(Op):
         if needs_input_grad[0]:
             scale = rstd if weight is None else rstd * reshape(weight, per_channel)
             if training:
-                # As _normalized_grad, whose means are at hand: the weight is one number for all that they run over.
+                # As _normalized_grad, but the means are already known, because the weight is constant along these axes.
                 n = math.prod(input.shape[axis] for axis in axes)
                 mean_grad, mean_moment = (reshape(x / n, per_channel) for x in (to_bias, to_weight))
                 grad = grad - mean_grad - hat * mean_moment
@@ -162,13 +162,13 @@ class NativeBatchNorm(Op):
 
 
 def _channels(input):
-    """Over which axes a channel's statistics run, and the shape that broadcasts one number per channel."""
+    """The axes of a channel's statistics, and the shape that broadcasts one number per channel."""
     n = len(input.shape)
     return (0, *range(2, n)), (1, input.shape[1], *(1,) * (n - 2))
 
 
 def _blocks(input, group):
-    """The shape in which the channels of a group lie together."""
+    """The shape that brings the channels of a group together."""
     n, *sizes = input.shape
     return (n, group, math.prod(sizes) // group)
 
@@ -190,7 +190,7 @@ def _update(running_mean, running_var, input, centre, rstd, momentum, eps, axes)
 
 
 class NativeLayerNorm(Op):
-    """By mean and deviation over the last dimensions."""
+    """Normalize by mean and variance over the last dimensions."""
 
     visible_outputs = 1
 
@@ -217,7 +217,7 @@ class NativeLayerNorm(Op):
             hat, _ = _normalized(input.reshape(-1, n), (), eps, centre, rstd)
             each = ones(n, grad.dtype) if weight is None else weight.reshape(-1)
             grads = _normalized_grads_of_rows(grad.reshape(-1, n), hat, rstd, each)
-            if len(normalized_shape) > 1:  # else they are in shape, and a leaf may keep them as they are
+            if len(normalized_shape) > 1:  # otherwise the shape is right, and a leaf can keep the arrays
                 grads = (grads[0], *[g.reshape(normalized_shape) for g in grads[1:]])
             to_input, *others = [g if needed else None for g, needed in zip(grads, needs_input_grad, strict=True)]
             return [None if to_input is None else to_input.reshape(input.shape), *others]
@@ -243,7 +243,7 @@ class NativeLayerNorm(Op):
 
 
 class NativeGroupNorm(Op):
-    """By mean and deviation over groups of channels."""
+    """Normalize by mean and variance over groups of channels."""
 
     visible_outputs = 1
 
@@ -298,7 +298,7 @@ def batch_norm(
     momentum: float = 0.1,
     eps: float = 1e-5,
 ) -> Tensor:
-    """Each channel by its mean and deviation over the batch (training) or by the running ones, then weight and bias.
+    """Normalize each channel by its statistics over the batch (in training) or by the running ones, then scale and shift.
 
     >>> import tinygrad_edu as T
     >>> x = T.tensor([[1.0], [3.0]])
@@ -332,7 +332,7 @@ def instance_norm(
     momentum: float = 0.1,
     eps: float = 1e-5,
 ) -> Tensor:
-    """Each channel of each sample by its own mean and deviation, then weight and bias.
+    """Normalize each channel of each sample by its own mean and variance, then scale and shift.
 
     >>> import tinygrad_edu as T
     >>> T.nn.functional.instance_norm(T.tensor([[[1.0, 3.0]]]))
@@ -342,7 +342,7 @@ def instance_norm(
     if use_input_stats and math.prod(input.shape[2:]) == 1:
         raise ValueError(f"Expected more than 1 spatial element when training, got input size {input.shape}")
     folded = reshape(input, (1, n * channels, *input.shape[2:]))
-    # Each sample has running statistics of its own; what is kept is their mean.
+    # Each sample has its own statistics; the running ones take their mean.
     running = [None if x is None else x.repeat(n) for x in (running_mean, running_var)]
     weight, bias = (None if x is None else x.repeat(n) for x in (weight, bias))
     out = batch_norm(folded, *running, weight, bias, use_input_stats, momentum, eps)
@@ -355,7 +355,7 @@ def instance_norm(
 
 @public(where=_BOTH, method=False)
 def layer_norm(input: Tensor, normalized_shape, weight=None, bias=None, eps: float = 1e-5) -> Tensor:
-    """By mean and deviation over the last dimensions, whose sizes are `normalized_shape`; then weight and bias.
+    """Normalize by mean and variance over the last dimensions, of shape `normalized_shape`, then scale and shift.
 
     >>> import tinygrad_edu as T
     >>> T.nn.functional.layer_norm(T.tensor([[1.0, 2.0, 3.0]]), (3,))
@@ -368,7 +368,7 @@ def layer_norm(input: Tensor, normalized_shape, weight=None, bias=None, eps: flo
 
 
 def _last_axes(input, normalized_shape):
-    """The axes of the last dimensions, whose sizes have to be these."""
+    """The axes of the last dimensions, after checking that their sizes match `normalized_shape`."""
     sizes = tuple(normalized_shape)
     if not sizes:
         raise RuntimeError(
@@ -385,7 +385,7 @@ def _last_axes(input, normalized_shape):
 
 @public(where=_NN, method=False)
 def group_norm(input: Tensor, num_groups, weight=None, bias=None, eps: float = 1e-5) -> Tensor:
-    """By mean and deviation over groups of channels, then weight and bias for each channel.
+    """Normalize by mean and variance over groups of channels, then scale and shift each channel.
 
     >>> import tinygrad_edu as T
     >>> T.nn.functional.group_norm(T.tensor([[1.0, 3.0, 2.0, 6.0]]), num_groups=2)
@@ -403,14 +403,14 @@ def group_norm(input: Tensor, num_groups, weight=None, bias=None, eps: float = 1
 
 @public(where=_BOTH, method=False)
 def rms_norm(input: Tensor, normalized_shape, weight=None, eps=None) -> Tensor:
-    """By the root of the mean square over the last dimensions, then weight.
+    """Divide by the root of the mean square over the last dimensions, then scale.
 
     >>> import tinygrad_edu as T
     >>> T.nn.functional.rms_norm(T.tensor([3.0, 4.0]), (2,))
     tensor([0.8485, 1.1314])
     """
     axes = _last_axes(input, normalized_shape)
-    # A square is soon past what float16 can hold.
+    # Squares overflow float16 easily.
     wide = input.float() if input._data.dtype == np.float16 else input
     if eps is None:
         eps = float(np.finfo(wide._data.dtype).eps)
@@ -420,7 +420,7 @@ def rms_norm(input: Tensor, normalized_shape, weight=None, eps=None) -> Tensor:
 
 @public(where=_NN, method=False)
 def normalize(input: Tensor, p: float = 2.0, dim=1, eps: float = 1e-12) -> Tensor:
-    """input / max(‖input‖, eps) along `dim`.
+    """Divide by the norm along `dim`: input / max(‖input‖, eps).
 
     >>> import tinygrad_edu as T
     >>> T.nn.functional.normalize(T.tensor([[3.0, 4.0]]))
@@ -430,7 +430,7 @@ def normalize(input: Tensor, p: float = 2.0, dim=1, eps: float = 1e-12) -> Tenso
 
 
 def _dropped(input, shape, p, inplace):
-    # Random numbers have a home of their own, above the ops.
+    # The random numbers live in a module above the ops.
     from ...random import chance
 
     like = np.zeros(shape, input._data.dtype)
@@ -440,7 +440,7 @@ def _dropped(input, shape, p, inplace):
 
 @public(where=_BOTH, method=False)
 def dropout(input: Tensor, p: float = 0.5, training: bool = True, inplace: bool = False) -> Tensor:
-    """In training, each element 0 with probability `p` and else divided by 1 - p.
+    """In training, zero each element with probability `p` and divide the others by 1 - p.
 
     >>> import tinygrad_edu as T
     >>> T.nn.functional.dropout(T.ones(3), p=0.5, training=False)
@@ -459,13 +459,13 @@ def _check_probability(p):
 
 @public(where=_NN, method=False)
 def dropout1d(input: Tensor, p: float = 0.5, training: bool = True, inplace: bool = False) -> Tensor:
-    """As dropout, of whole channels."""
+    """Dropout of whole channels, for sequences (N, C, L)."""
     return dropout2d(input, p, training, inplace)
 
 
 @public(where=_NN, method=False)
 def dropout2d(input: Tensor, p: float = 0.5, training: bool = True, inplace: bool = False) -> Tensor:
-    """As dropout, of whole channels."""
+    """Dropout of whole channels, for images (N, C, H, W)."""
     _check_probability(p)
     if not training or p == 0:
         return input

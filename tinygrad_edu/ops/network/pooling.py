@@ -1,4 +1,4 @@
-"""The largest, or the mean, of windows of a batch of images."""
+"""Max and average pooling over images and sequences."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _NN, _BOTH = (nn_functions,), (functions, nn_functions)
 
 
 def _count(n, kernel, stride, padding, dilation, ceil_mode):
-    """How many windows fit along a dimension; with `ceil_mode` one may reach over the end, but begins inside."""
+    """How many windows fit along a dimension. With `ceil_mode` the last may reach past the end, but must start inside."""
     reach = n + 2 * padding - dilation * (kernel - 1) - 1
     count = (reach + (stride - 1 if ceil_mode else 0)) // stride + 1
     if ceil_mode and (count - 1) * stride >= n + padding:
@@ -36,7 +36,7 @@ def _sizes(sizes, kernel_size, stride, padding, dilation, ceil_mode):
 
 
 def _room(array, value, kernel_size, stride, padding, dilation, counts):
-    """`array` with `value` around it, wide enough for all windows."""
+    """`array` padded with `value`, so that all windows fit."""
     height, width = (
         max(n + 2 * p, (c - 1) * s + d * (k - 1) + 1)
         for n, k, s, p, d, c in zip(array.shape[-2:], kernel_size, stride, padding, dilation, counts, strict=True)
@@ -50,7 +50,7 @@ def _room(array, value, kernel_size, stride, padding, dilation, counts):
 
 
 def _part(row, column, counts, stride, dilation=(1, 1)):
-    """What the window's element at (row, column) meets, at all places of the output."""
+    """The elements at (row, column) of each window, for all output positions."""
     return (
         ...,
         slice(row * dilation[0], row * dilation[0] + (counts[0] - 1) * stride[0] + 1, stride[0]),
@@ -59,7 +59,7 @@ def _part(row, column, counts, stride, dilation=(1, 1)):
 
 
 class MaxPool2DWithIndices(Op):
-    """The largest of each window, and where in the image it is (row · width + column)."""
+    """The maximum of each window, and its position in the image (row · width + column)."""
 
     non_differentiable = (1,)
 
@@ -69,12 +69,12 @@ class MaxPool2DWithIndices(Op):
         offsets = list(itertools.product(*map(range, kernel_size)))
         window = np.stack([room[_part(i, j, counts, stride, dilation)] for i, j in offsets])
         best = window.max(axis=0)
-        # The first that equals the largest, found by a maximum of numbers that fall: argmax along this axis takes ten times
-        # as long. Of several nan, which equal nothing, PyTorch names the last.
+        # Find the first element that equals the maximum, as a maximum of decreasing numbers: argmax along this axis takes ten
+        # times as long. Of several nan, which equal nothing, PyTorch chooses the last.
         number = np.arange(len(offsets), dtype=np.int16).reshape(-1, *(1,) * best.ndim)
         largest = window == best
         if room is not self:
-            # An element of -inf ties with the padding, which is never chosen.
+            # -inf in the image equals the padding, which must never be chosen.
             inside = _room(np.ones(self.shape[-2:], bool), False, kernel_size, stride, padding, dilation, counts)
             inside = np.stack([inside[_part(i, j, counts, stride, dilation)] for i, j in offsets])
             largest &= inside.reshape(-1, *(1,) * (best.ndim - 2), *counts)
@@ -88,7 +88,7 @@ class MaxPool2DWithIndices(Op):
         into = np.array([i * dilation[0] * width + j * dilation[1] for i, j in offsets])
         return best, into[winner] + (rows * width + columns)
 
-    # Asked for its shape alone, and kept, hence checked, as PyTorch does.
+    # Only its shape is used. It is still saved, and so version-checked, as in PyTorch.
     def grad_self(grad, self, result1):
         grad, sizes = grad[0], tuple(self.shape)
         *leading, height, width = sizes
@@ -114,10 +114,10 @@ class AvgPool2D(Op):
         divisor = _divisor(
             self.shape, counts, kernel_size, stride, padding, count_include_pad, divisor_override, self.dtype
         )
-        # Of integers the mean is cut to an integer.
+        # For integers the mean is truncated.
         return np.divide(total, divisor, out=total, casting="unsafe")
 
-    # Asked for its shape alone, and kept, hence checked, as PyTorch does.
+    # Only its shape is used. It is still saved, and so version-checked, as in PyTorch.
     def grad_self(grad, self, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override):
         settings = {
             "ceil_mode": ceil_mode,
@@ -132,7 +132,7 @@ class AvgPool2D(Op):
 
 
 class AvgPool2DBack(Op, name="AvgPool2DBackwardBackward0"):
-    """Each value spread evenly over the window it is the mean of: the transpose of AvgPool2D."""
+    """Spread each value evenly over its window: the transpose of AvgPool2D."""
 
     def forward(self, *, size, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override):
         counts = self.shape[-2:]
@@ -157,7 +157,7 @@ class AvgPool2DBack(Op, name="AvgPool2DBackwardBackward0"):
 
 
 def _divisor(size, counts, kernel_size, stride, padding, count_include_pad, divisor_override, dtype):
-    """How many elements each window counts: those outside the padding never, those of the padding if asked for."""
+    """How many elements each window counts: none beyond the padding; those of the padding only on request."""
     if divisor_override:
         return dtype.type(divisor_override)
     along = []
@@ -169,13 +169,13 @@ def _divisor(size, counts, kernel_size, stride, padding, count_include_pad, divi
 
 
 class AdaptiveAvgPool2D(Op):
-    """Means of as many windows as asked for, as even as they can be: a matrix from each side."""
+    """Means of a given number of windows of nearly equal size, as a matrix product from each side."""
 
     def forward(self, *, output_size):
         rows, columns = (_averages(n, m, self.dtype) for n, m in zip(self.shape[-2:], output_size, strict=True))
         return rows @ self @ columns.T
 
-    # Asked for its shape alone, and kept, hence checked, as PyTorch does.
+    # Only its shape is used. It is still saved, and so version-checked, as in PyTorch.
     def grad_self(grad, self, output_size):
         kind = getattr(grad, "_data", grad).dtype
         rows, columns = (_averages(n, m, kind) for n, m in zip(tuple(self.shape)[-2:], output_size, strict=True))
@@ -197,7 +197,7 @@ class AdaptiveBack(Op, name="AdaptiveAvgPool2DBackwardBackward0"):
 
 
 def _averages(n, m, dtype):
-    """The matrix that takes n values to m means: window i reaches from ⌊i·n/m⌋ to ⌈(i + 1)·n/m⌉."""
+    """The matrix that maps n values to m means. Window i covers ⌊i·n/m⌋ to ⌈(i + 1)·n/m⌉."""
     start, end = np.arange(m) * n // m, -(-(np.arange(m) + 1) * n // m)
     inside = (np.arange(n) >= start[:, None]) & (np.arange(n) < end[:, None])
     return (inside / inside.sum(axis=1, keepdims=True)).astype(dtype)
@@ -213,7 +213,7 @@ def _window_arguments(name, input, kernel_size, stride, padding):
 
 
 def window_of(name, dims, kernel_size, stride, padding):
-    """The window's sizes, its steps (a window's size by default) and the padding, along each of `dims` dimensions."""
+    """The sizes of the window, its stride (its size by default) and the padding, along each of `dims` dimensions."""
     kernel, padding = as_tuple(kernel_size, dims), as_tuple(padding, dims)
     stride = kernel if stride is None or (isinstance(stride, tuple) and not stride) else as_tuple(stride, dims)
     for s in stride:
@@ -252,7 +252,7 @@ def max_pool2d(
     ceil_mode: bool = False,
     return_indices: bool = False,
 ) -> Any:
-    """The largest of each window, `stride` (a window's size) apart; with their places if asked for.
+    """The maximum of each window. `stride` defaults to the window's size. Optionally also returns the positions.
 
     >>> import tinygrad_edu as T
     >>> T.nn.functional.max_pool2d(T.tensor([[[1.0, 2.0], [3.0, 6.0]]]), 2)
@@ -279,7 +279,7 @@ def max_pool1d(
     ceil_mode: bool = False,
     return_indices: bool = False,
 ) -> Any:
-    """As max_pool2d, of a batch of sequences.
+    """As max_pool2d, for a batch of sequences.
 
     >>> import tinygrad_edu as T
     >>> T.nn.functional.max_pool1d(T.tensor([[1.0, 3.0, 5.0, 4.0]]), 2)
@@ -303,7 +303,7 @@ def avg_pool2d(
     count_include_pad: bool = True,
     divisor_override=None,
 ) -> Tensor:
-    """The mean of each window, `stride` (a window's size) apart.
+    """The mean of each window. `stride` defaults to the window's size.
 
     >>> import tinygrad_edu as T
     >>> T.nn.functional.avg_pool2d(T.tensor([[[1.0, 2.0], [3.0, 6.0]]]), 2)
@@ -323,7 +323,7 @@ def avg_pool2d(
 def avg_pool1d(
     input: Tensor, kernel_size, stride=None, padding=0, ceil_mode: bool = False, count_include_pad: bool = True
 ) -> Tensor:
-    """As avg_pool2d, of a batch of sequences.
+    """As avg_pool2d, for a batch of sequences.
 
     >>> import tinygrad_edu as T
     >>> T.nn.functional.avg_pool1d(T.tensor([[1.0, 3.0, 5.0, 7.0]]), 2)
@@ -337,7 +337,7 @@ def avg_pool1d(
 
 @public(where=_NN, method=False)
 def adaptive_avg_pool2d(input: Tensor, output_size) -> Tensor:
-    """Means of `output_size` windows that cover each image evenly; None keeps a size.
+    """The means of `output_size` windows that cover each image evenly. None keeps a size.
 
     >>> import tinygrad_edu as T
     >>> T.nn.functional.adaptive_avg_pool2d(T.ones(1, 3, 8, 8), 1).shape
@@ -358,7 +358,7 @@ def adaptive_avg_pool2d(input: Tensor, output_size) -> Tensor:
 
 @public(where=_BOTH, method=False)
 def adaptive_avg_pool1d(input: Tensor, output_size) -> Tensor:
-    """As adaptive_avg_pool2d, of a batch of sequences.
+    """As adaptive_avg_pool2d, for a batch of sequences.
 
     >>> import tinygrad_edu as T
     >>> T.nn.functional.adaptive_avg_pool1d(T.tensor([[1.0, 3.0, 5.0, 7.0]]), 2)

@@ -1,4 +1,4 @@
-"""Functions of networks that are asked for now and then, made of other ops: three dimensions, losses, sampling grids."""
+"""Less common functions of networks, composed of other ops: 3-d layers, pooling by norms, losses, sampling grids."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _NN, _BOTH = (nn_functions,), (functions, nn_functions)
 
 @public(where=_BOTH, method=False)
 def conv3d(input: Tensor, weight, bias=None, stride=1, padding=0, dilation=1, groups=1) -> Tensor:
-    """Slide kernels (out, in/groups, kd, kh, kw) over a batch of volumes (N, in, D, H, W).
+    """Convolve a batch of volumes (N, in, D, H, W) with kernels (out, in/groups, kd, kh, kw).
 
     >>> import tinygrad_edu as T
     >>> T.nn.functional.conv3d(T.zeros(1, 2, 4, 4, 4), T.zeros(3, 2, 2, 2, 2)).shape
@@ -41,7 +41,7 @@ def conv3d(input: Tensor, weight, bias=None, stride=1, padding=0, dilation=1, gr
 def conv_transpose3d(
     input: Tensor, weight, bias=None, stride=1, padding=0, output_padding=0, groups=1, dilation=1
 ) -> Tensor:
-    """The transpose of conv3d: spreads each element over a kernel (in, out/groups, kd, kh, kw)."""
+    """The transpose of conv3d: each element is spread over a kernel (in, out/groups, kd, kh, kw)."""
     return _conv_transpose(3, input, weight, bias, stride, padding, output_padding, groups, dilation)
 
 
@@ -50,7 +50,7 @@ def conv_transpose3d(
 
 @public(where=_NN, method=False)
 def lp_pool1d(input: Tensor, norm_type, kernel_size, stride=None, ceil_mode: bool = False) -> Tensor:
-    """The p-norm of each window of sequences.
+    """The p-norm of each window of sequences, with p = norm_type.
 
     >>> import tinygrad_edu as T
     >>> T.nn.functional.lp_pool1d(T.tensor([[3.0, 4.0]]), norm_type=2, kernel_size=2)
@@ -62,7 +62,7 @@ def lp_pool1d(input: Tensor, norm_type, kernel_size, stride=None, ceil_mode: boo
 
 @public(where=_NN, method=False)
 def lp_pool2d(input: Tensor, norm_type, kernel_size, stride=None, ceil_mode: bool = False) -> Tensor:
-    """The p-norm of each window of images."""
+    """The p-norm of each window of images, with p = norm_type."""
     pooled = avg_pool2d(pow(input, norm_type), kernel_size, stride, 0, ceil_mode)
     return _root(pooled * math.prod(as_tuple(kernel_size, 2)), norm_type)
 
@@ -73,7 +73,7 @@ def _root(value, p):
 
 @public(where=_NN, method=False)
 def local_response_norm(input: Tensor, size, alpha: float = 1e-4, beta: float = 0.75, k: float = 1.0) -> Tensor:
-    """Each element divided by (k + alpha·mean of the squares of its neighbours among the channels)^beta."""
+    """Divide each element by (k + alpha·mean square of the neighbouring channels)^beta."""
     squares = pad(input * input, [0, 0] * (input.ndim - 2) + [size // 2, (size - 1) // 2])
     channels = input.shape[1]
     total = squares.narrow(1, 0, channels)
@@ -110,22 +110,22 @@ _max_unpool(3)
 
 @public(where=_NN, method=False)
 def dropout3d(input: Tensor, p: float = 0.5, training: bool = True, inplace: bool = False) -> Tensor:
-    """As dropout, of whole channels of volumes (N, C, D, H, W)."""
+    """Dropout of whole channels, for volumes (N, C, D, H, W)."""
     return nn_functions["dropout2d"](input, p, training, inplace)
 
 
-_SLOPE = 1.7580993408473766  # of SELU: what its output tends to far below 0, with the sign turned
+_SLOPE = 1.7580993408473766  # of SELU: minus the limit of its output for x → -∞
 
 
 @public(where=_BOTH, method=False)
 def alpha_dropout(input: Tensor, p: float = 0.5, training: bool = False, inplace: bool = False) -> Tensor:
-    """Dropout for SELU: dropped elements take its lowest value, and mean and variance stay."""
+    """Dropout for SELU: dropped elements become its lowest value, and mean and variance are preserved."""
     return _alpha_dropout(input, p, training, input.shape)
 
 
 @public(where=_BOTH, method=False)
 def feature_alpha_dropout(input: Tensor, p: float = 0.5, training: bool = False, inplace: bool = False) -> Tensor:
-    """As alpha_dropout, of whole channels."""
+    """Alpha dropout of whole channels."""
     return _alpha_dropout(input, p, training, (*input.shape[:2], *(1,) * (input.ndim - 2)))
 
 
@@ -137,7 +137,7 @@ def _alpha_dropout(input, p, training, shape):
     if p == 1:
         return input * 0
     scale = 1 / math.sqrt((_SLOPE**2 * p + 1) * (1 - p))
-    from ...random import chance  # which binds to the ops itself
+    from ...random import chance  # imported here because it binds to the ops
 
     kept = wrap(chance(np.empty(tuple(shape), input._data.dtype), 1 - p))
     shift = (kept - 1) * (_SLOPE * scale) + _SLOPE * scale * p
@@ -146,7 +146,7 @@ def _alpha_dropout(input, p, training, shape):
 
 @public(where=_BOTH, method=False)
 def rrelu(input: Tensor, lower=1.0 / 8, upper=1.0 / 3, training: bool = False, inplace: bool = False) -> Tensor:
-    """A rectifier whose slope below 0 is drawn in training, and the mean of the two bounds else.
+    """A leaky ReLU whose slope below 0 is random in training, and the mean of the two bounds otherwise.
 
     >>> import tinygrad_edu as T
     >>> T.nn.functional.rrelu(T.tensor([-6.0, 2.0]), lower=0.1, upper=0.3, training=False)
@@ -198,7 +198,7 @@ def multi_margin_loss(
 
 @public(where=_NN, method=False)
 def multilabel_margin_loss(input: Tensor, target, size_average=None, reduce=None, reduction: str = "mean") -> Tensor:
-    """The mean of max(0, 1 - (x[own] - x[other])) over the classes in `target`, up to its first -1, and all others."""
+    """The mean of max(0, 1 - (x[own] - x[other])) over the classes in `target` (up to its first -1) and all others."""
     reduction = checked_reduction(size_average, reduce, reduction)
     alone = input.ndim < 2
     x, t = (reshape(input, (1, -1)), reshape(target, (1, -1))) if alone else (input, target)
@@ -240,7 +240,7 @@ def triplet_margin_with_distance_loss(
     swap: bool = False,
     reduction: str = "mean",
 ) -> Tensor:
-    """The mean of max(0, d(a, p) - d(a, n) + margin), for a distance of one's own.
+    """The mean of max(0, d(a, p) - d(a, n) + margin), for a custom distance d.
 
     >>> import tinygrad_edu as T
     >>> a, p, n = T.zeros(1, 2), T.ones(1, 2), T.tensor([[3.0, 4.0]])
@@ -258,9 +258,9 @@ def triplet_margin_with_distance_loss(
 def ctc_loss(
     log_probs, targets, input_lengths, target_lengths, blank=0, reduction: str = "mean", zero_infinity: bool = False
 ) -> Tensor:
-    """Minus the logarithm of the chance of a sequence of labels, over all ways to spread it in time (Graves et al. 2006).
+    """The negative log-likelihood of a sequence of labels, over all its alignments in time (Graves et al. 2006).
 
-    log_probs is (T, N, C), or (T, C); targets (N, S), or all labels in a row.
+    log_probs has shape (T, N, C) or (T, C). targets has shape (N, S), or is one vector with all labels.
     """
     alone = log_probs.ndim == 2
     if alone:
@@ -275,12 +275,12 @@ def ctc_loss(
         else:
             own, start = labels[start : start + size], start + size
         scores = log_probs[:length, n]
-        # PyTorch's gradient takes for granted that the chances add up to 1, as after log_softmax: it has their sum too.
+        # PyTorch's gradient assumes that the probabilities sum to 1, as after log_softmax, so it contains their sum as well.
         total = sum(exp(scores))
         extra = total - total.detach()
         made = _ctc(scores, own.tolist(), blank)
         if made._data == math.inf and not zero_infinity:
-            extra = pow(extra * 0, 0.5)  # no way to spread the labels: the gradient is nan, as in PyTorch
+            extra = pow(extra * 0, 0.5)  # no alignment is possible: the gradient is nan, as in PyTorch
         losses.append(made + extra)
     loss = stack(losses)
     if zero_infinity:
@@ -292,7 +292,7 @@ def ctc_loss(
 
 
 def _ctc(scores, labels, blank):
-    """The loss of one sequence: after each step, for each place in blank a blank b … blank, all ways to have got there."""
+    """The loss of one sequence: a running sum, for each position in blank a blank b … blank, over all paths that reach it."""
     path = [blank, *itertools.chain.from_iterable((label, blank) for label in labels)]
     never = -1e30 if scores._data.dtype != np.float16 else -1e4
     skips = wrap(np.array([i >= 2 and s != blank and s != path[i - 2] for i, s in enumerate(path)]))
@@ -313,7 +313,7 @@ def _ctc(scores, labels, blank):
 
 @public(where=_NN, method=False)
 def affine_grid(theta, size, align_corners=None) -> Tensor:
-    """Where each pixel of an image of `size` (N, C, H, W) is taken from, under the maps theta (N, 2, 3): (N, H, W, 2).
+    """A grid (N, H, W, 2) of sampling positions for images of `size` (N, C, H, W), from affine maps theta (N, 2, 3).
 
     >>> import tinygrad_edu as T
     >>> T.nn.functional.affine_grid(T.eye(2, 3).unsqueeze(0), (1, 1, 2, 2), align_corners=True).shape
@@ -323,8 +323,8 @@ def affine_grid(theta, size, align_corners=None) -> Tensor:
     kind = theta._data.dtype
 
     def line(n):
-        # Step by step in the dtype of theta, as PyTorch does: the last bit says on which side of a pixel a place lies,
-        # and with it the slope there.
+        # Round at each step in the dtype of theta, as PyTorch does: the last bit decides on which side of a pixel a position
+        # lies, and so its gradient there.
         steps = functions["linspace"](-1, 1, n, dtype=theta.dtype)._data if n > 1 else np.zeros(1, kind)
         return steps if align_corners else steps * kind.type(n - 1) / kind.type(n)
 
@@ -333,7 +333,7 @@ def affine_grid(theta, size, align_corners=None) -> Tensor:
 
 
 def _reflected(at, low, high):
-    """Places beyond `low` and `high` thrown back between them, as often as it takes."""
+    """Reflect positions beyond `low` and `high` back between them, as often as necessary."""
     span = high - low
     if span <= 0:
         return at * 0.0
@@ -344,7 +344,7 @@ def _reflected(at, low, high):
 
 
 def _inside(at, n):
-    """Places moved to the edge; there the slope is 0, as in PyTorch."""
+    """Move positions to the edge; their gradient there is 0, as in PyTorch."""
     return where(wrap(at._data <= 0), 0.0, where(wrap(at._data >= n - 1), float(n - 1), at))
 
 
@@ -355,7 +355,7 @@ def _padded_place(at, n, padding_mode, align_corners):
 
 
 def _cubic_weights(t):
-    """How much the four pixels around a place count that is `t` behind the second of them."""
+    """The weights of the four pixels around a position that lies `t` after the second of them."""
 
     def near(x):
         return ((x * 1.25) - 2.25) * x * x + 1
@@ -368,7 +368,7 @@ def _cubic_weights(t):
 
 @public(where=_NN, method=False)
 def grid_sample(input: Tensor, grid, mode: str = "bilinear", padding_mode: str = "zeros", align_corners=None) -> Tensor:
-    """Images (N, C, H, W) read at the places of `grid` (N, h, w, 2), from -1 to 1: between pixels, or the nearest."""
+    """Sample images (N, C, H, W) at the positions of `grid` (N, h, w, 2), from -1 to 1: interpolated or nearest."""
     for name, value, known in (
         ("mode", mode, ("bilinear", "nearest", "bicubic")), ("padding_mode", padding_mode, ("zeros", "border", "reflection")),
     ):  # fmt: skip
@@ -388,7 +388,7 @@ def grid_sample(input: Tensor, grid, mode: str = "bilinear", padding_mode: str =
     x, y = place(grid[..., 0], width), place(grid[..., 1], height)
 
     def read(column, row):
-        """What stands at whole places, 0 outside: (N, C, h, w)."""
+        """The pixels at integer positions, 0 outside: (N, C, h, w)."""
         inside = (column >= 0) & (column < width) & (row >= 0) & (row < height)
         number = np.clip(row, 0, height - 1) * width + np.clip(column, 0, width - 1)
         flat = np.broadcast_to(number.reshape(batch, 1, -1), (batch, channels, number[0].size))
@@ -397,9 +397,9 @@ def grid_sample(input: Tensor, grid, mode: str = "bilinear", padding_mode: str =
         return where(wrap(inside[:, None]), shown, 0.0)
 
     if mode == "nearest":
-        # The places get a gradient of 0, as in PyTorch: a small move reads the same pixel.
+        # The positions get a gradient of 0, as in PyTorch: a small shift reads the same pixel.
         no_slope = unsqueeze((sign(x) + sign(y)) * 0.0, 1)
-        # One pixel outside is outside: infinity is no whole number.
+        # Clamp to one pixel outside, because infinity has no integer.
         column, row = (np.rint(np.clip(at._data, -1, n)).astype(np.int64) for at, n in ((x, width), (y, height)))
         return read(column, row) + no_slope
     left, top = np.floor(x._data).astype(np.int64), np.floor(y._data).astype(np.int64)

@@ -1,4 +1,4 @@
-"""Activations of straight pieces: `relu` and its kin. Their gradients are ops of their own, flat except at the kinks."""
+"""Piecewise linear activation functions: `relu` and others. Their gradients are separate ops, constant except at the kinks."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from ..indexing.masking import where
 from ..op import Op, elementwise
 from ..shapes.shape import reshape
 
-# Bound in `tinygrad_edu` and in `nn.functional`; or in the second alone.
+# Some are bound both in `tinygrad_edu` and in `nn.functional`, the others only in the second.
 _BOTH = (functions, nn_functions)
 _NN = (nn_functions,)
 
@@ -21,7 +21,7 @@ class Relu(Op):
     def forward(self):
         return np.maximum(self, 0)
 
-    # The slope at the kink is 0. NaN lets the gradient pass, as in PyTorch.
+    # The gradient at the kink is 0. For nan the gradient passes, as in PyTorch.
     def grad_self(grad, result):
         return ThresholdBackward.apply(grad, result, threshold=0)
 
@@ -29,7 +29,7 @@ class Relu(Op):
 
 
 class _SlopeOfKink(Op):
-    """The gradient of a function of straight pieces, an op itself: it depends on `self`, and has the slope 0 there."""
+    """The gradient of a piecewise linear function, as an op. With respect to `self` its own gradient is 0."""
 
     def grad_self(grad):
         return zeros_like(grad)
@@ -39,7 +39,7 @@ class _SlopeOfKink(Op):
 
 class ThresholdBackward(_SlopeOfKink):
     def forward(grad_output, self, *, threshold):
-        # Every bit of the gradient where it passes, and none elsewhere: `choose`, where one choice is 0.
+        # Keep all bits of the gradient where it passes, none elsewhere: `choose`, with 0 as one choice.
         bits = f"i{grad_output.dtype.itemsize}"
         passes = np.subtract(self <= threshold, 1, dtype=bits)
         return (grad_output.view(bits) & passes).view(grad_output.dtype)
@@ -105,7 +105,7 @@ class Hardtanh(Op):
     def forward(self, *, min_val=-1.0, max_val=1.0):
         return np.clip(self, self.dtype.type(min_val), self.dtype.type(max_val))
 
-    # Here, unlike in clamp, the bounds themselves let nothing pass.
+    # Unlike in clamp, no gradient passes at the bounds themselves.
     def grad_self(grad, self, min_val, max_val):
         return HardtanhBackward.apply(grad, self, min_val=min_val, max_val=max_val)
 
@@ -202,7 +202,7 @@ def in_place_or_not(op, input, inplace, **settings):
 
 @public(where=_BOTH, inplace=lambda self: Relu.apply_(self))
 def relu(input: Tensor, inplace: bool = False) -> Tensor:
-    """max(input, 0); its slope at 0 is 0.
+    """max(input, 0). Its gradient at 0 is 0.
 
     >>> import tinygrad_edu as T
     >>> T.nn.functional.relu(T.tensor([-1.0, 2.0]))
@@ -213,7 +213,7 @@ def relu(input: Tensor, inplace: bool = False) -> Tensor:
 
 @public(where=_NN, method=False)
 def leaky_relu(input: Tensor, negative_slope: float = 0.01, inplace: bool = False) -> Tensor:
-    """input above 0, negative_slope * input below.
+    """The input if positive, else negative_slope * input.
 
     >>> import tinygrad_edu as T
     >>> T.nn.functional.leaky_relu(T.tensor([-1.0, 2.0]), 0.1)
@@ -224,7 +224,7 @@ def leaky_relu(input: Tensor, negative_slope: float = 0.01, inplace: bool = Fals
 
 @public(where=_BOTH)
 def prelu(input: Tensor, weight) -> Tensor:
-    """input above 0, weight * input below; `weight` is one number, or one for each channel (dimension 1).
+    """The input if positive, else weight * input. `weight` is one number, or one per channel (dimension 1).
 
     >>> import tinygrad_edu as T
     >>> T.nn.functional.prelu(T.tensor([-2.0, 3.0]), T.tensor([0.1]))
@@ -246,7 +246,7 @@ def prelu(input: Tensor, weight) -> Tensor:
 
 @public(where=_NN, method=False)
 def hardtanh(input: Tensor, min_val=-1.0, max_val: float = 1.0, inplace: bool = False) -> Tensor:
-    """input kept between two numbers; at the bounds the slope is 0.
+    """Clamp to [min_val, max_val]. At the bounds the gradient is 0.
 
     >>> import tinygrad_edu as T
     >>> T.nn.functional.hardtanh(T.tensor([-2.0, 0.5, 3.0]))
@@ -292,7 +292,7 @@ def hardswish(input: Tensor, inplace: bool = False) -> Tensor:
 
 @public(where=_NN, method=False)
 def softshrink(input: Tensor, lambd: float = 0.5) -> Tensor:
-    """x moved by `lambd` toward 0, and 0 within it.
+    """Move x toward 0 by `lambd`; values within ±`lambd` become 0.
 
     >>> import tinygrad_edu as T
     >>> T.nn.functional.softshrink(T.tensor([-1.0, 0.2, 2.0]))
@@ -305,7 +305,7 @@ def softshrink(input: Tensor, lambd: float = 0.5) -> Tensor:
 
 @public(where=_NN, method=False)
 def hardshrink(input: Tensor, lambd: float = 0.5) -> Tensor:
-    """x beyond ±`lambd`, and 0 within.
+    """Keep x outside ±`lambd`, and return 0 within.
 
     >>> import tinygrad_edu as T
     >>> T.nn.functional.hardshrink(T.tensor([-1.0, 0.2, 2.0]))
@@ -316,7 +316,7 @@ def hardshrink(input: Tensor, lambd: float = 0.5) -> Tensor:
 
 @public(where=_BOTH, method=False)
 def threshold(input: Tensor, threshold, value, inplace: bool = False) -> Tensor:
-    """x above `threshold`, `value` elsewhere.
+    """Keep x above `threshold`, and return `value` elsewhere.
 
     >>> import tinygrad_edu as T
     >>> T.nn.functional.threshold(T.tensor([0.5, 2.0]), 1.0, 0.0)

@@ -1,4 +1,4 @@
-"""What recurrent layers compute: one step of an LSTM, and the steps along a whole sequence as one op."""
+"""The ops of recurrent layers: one step of an LSTM, and all steps along a sequence as one op."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from ..shapes.shape import reshape
 
 
 class LstmStep(Op, name="LstmStepBackward0"):
-    """One step of an LSTM: with gates i, f, g, o, the cell becomes f·c + i·g and the output o·tanh of it."""
+    """One step of an LSTM: with gates i, f, g, o, the new cell state is f·c + i·g and the output is o·tanh of it."""
 
     def forward(gates, cell):
         n = gates.shape[1] // 4
@@ -59,10 +59,10 @@ def _gates(gates):
 
 
 class LstmLayer(Op, name="LstmLayerBackward0"):
-    """The steps of an LSTM along a sequence (L, N, I); a bias is a vector or None.
+    """All steps of an LSTM along a sequence (L, N, I). A bias is a vector or None.
 
-    The results are the outputs and the cells of all steps (L, N, H), and those of the last one. One node serves the whole
-    layer, as PyTorch's does on the CPU: with nodes for each step, a training step is mostly bookkeeping.
+    The results are the outputs and cell states of all steps (L, N, H), and those of the last one. The whole layer is one node,
+    as in PyTorch on the CPU: with one node per step, a training step is mostly bookkeeping.
     """
 
     results = ("outputs", "cells", "last_output", "last_cell", "gates")
@@ -70,8 +70,8 @@ class LstmLayer(Op, name="LstmLayerBackward0"):
 
     def forward(sequence, hidden, cell, weight_ih, weight_hh, bias_ih, bias_hh):
         (length, batch, width), n = sequence.shape, hidden.shape[1]
-        # Gate by gate, (4, N, H), each whole in memory, in the order i, f, o, g with the first three negated: so that three
-        # gates are one exponential. Parts are cut before the loop, which does nothing but call NumPy, 11 times a step.
+        # Gate by gate, (4, N, H), each contiguous, in the order i, f, o, g. The first three are negated, so that one exponential
+        # serves all three. Slices are made before the loop, which only calls NumPy, 11 times per step.
         gates = sequence.reshape(length * batch, width) @ _sorted_gates(weight_ih.reshape(4, n, width).swapaxes(1, 2))
         if bias_ih is not None:
             gates += _sorted_gates((bias_ih + bias_hh).reshape(4, 1, n))
@@ -94,11 +94,11 @@ class LstmLayer(Op, name="LstmLayerBackward0"):
             hidden, cell = shown, now
         return outputs, cells, hidden.copy(), cell.copy(), gates
 
-    # Back through time: from the last step to the first, each step hands on what its hidden state and cell are due.
+    # Back through time, from the last step to the first. Each step passes on the gradients of its hidden and cell states.
     def gradients(
         grad, needs_input_grad, sequence, hidden, cell, weight_ih, weight_hh, bias_ih, bias_hh, outputs, cells, gates
     ):
-        # The kept gates have no history: for a gradient that is to be differentiated again they are computed anew.
+        # The saved gates have no history: for a gradient that will be differentiated again, compute them again.
         if all(isinstance(x, np.ndarray) for x in (sequence, weight_ih, weight_hh)):
             return _back_through_time(
                 grad, needs_input_grad, sequence, hidden, cell, weight_ih, weight_hh, outputs, cells, gates
@@ -153,7 +153,7 @@ class LstmLayer(Op, name="LstmLayerBackward0"):
 
 
 def _project(sequence, weight, *biases):
-    """What the inputs of all steps add to the gates, as one product of matrices."""
+    """The contribution of the inputs to the gates, for all steps, as one matrix product."""
     rows = reshape(sequence, (-1, sequence.shape[2])) @ transpose(weight, 0, 1)
     for bias in biases:
         if bias is not None:
@@ -162,19 +162,19 @@ def _project(sequence, weight, *biases):
 
 
 def _sorted_gates(weights):
-    """A copy of the weights of the gates i, f, g, o in the order -i, -f, -o, g."""
+    """A copy of the weights of the gates i, f, g, o, in the order -i, -f, -o, g."""
     out = weights.take((0, 1, 3, 2), axis=0)
     np.negative(out[:3], out[:3])
     return out
 
 
 def _back_through_time(grad, needs_input_grad, sequence, hidden, cell, weight_ih, weight_hh, outputs, cells, gates):
-    """The rule of LstmLayer on arrays, in place, gate by gate as its forward pass: half the time of the formula."""
+    """The rule of LstmLayer on arrays, in place, gate by gate like its forward pass: half the time of the formula."""
     length, _, batch, n = gates.shape
     to_outputs, to_cells, to_hidden, to_cell = grad
     i, f, o, g = (gates[:, k] for k in range(4))
     squashed = np.tanh(cells)
-    # The derivatives of the cell by the gates i, f, g and of the output by o; of the output by the cell.
+    # The derivatives of the cell state by the gates i, f, g; and of the output by the gate o and by the cell state.
     into = np.empty(gates.shape, gates.dtype)
     by_i, by_f, by_g, by_o = (into[:, k] for k in range(4))
     np.subtract(1, gates[:, :3], into[:, :3])
@@ -189,7 +189,7 @@ def _back_through_time(grad, needs_input_grad, sequence, hidden, cell, weight_ih
     squashed *= squashed
     show = np.subtract(1, squashed, squashed)
     show *= o
-    # The gradients of the gates, (N, 4·H) for each step: the weights get theirs from all steps at once.
+    # The gradients of the gates, (N, 4·H) per step. The weights' gradients are then computed from all steps at once.
     to_gates = np.empty((length, batch, 4, n), gates.dtype)
     by_gate = to_gates.swapaxes(1, 2)
     rows = to_gates.reshape(length, batch, 4 * n)
@@ -223,8 +223,8 @@ def _back_through_time(grad, needs_input_grad, sequence, hidden, cell, weight_ih
 
 
 def _derivatives(sequence, hidden, cell, weight_ih, weight_hh, bias_ih, bias_hh, outputs, cells):
-    """Of all steps at once: the hidden state before each; the derivatives of its cell by the gates i, f, g and of its
-    output by the gate o, (L, N, 4·H); of its output by its cell; and of its cell by the cell before."""
+    """For all steps at once: the hidden state before each step; the derivatives of its cell state by the gates i, f, g and of
+    its output by the gate o, (L, N, 4·H); of its output by its cell state; and of its cell state by the one before."""
     before = cat((hidden[None], outputs[:-1]))
     cell_before = cat((cell[None], cells[:-1]))
     projected = _project(sequence, weight_ih, bias_ih, bias_hh)
@@ -238,10 +238,10 @@ def _derivatives(sequence, hidden, cell, weight_ih, weight_hh, bias_ih, bias_hh,
 
 
 def lstm_step(gates, cell):
-    """The output and the cell of an LSTM after one step, from its gates (N, 4·H) and the cell (N, H) before."""
+    """The output and the cell state of an LSTM after one step, from its gates (N, 4·H) and the previous cell state (N, H)."""
     return LstmStep.apply(gates, cell)
 
 
 def lstm_layer(sequence, hidden, cell, weight_ih, weight_hh, bias_ih=None, bias_hh=None):
-    """The outputs and the cells (L, N, H) of an LSTM after each step, and its last output and cell (N, H)."""
+    """The outputs and cell states (L, N, H) of an LSTM for all steps, and the last output and cell state (N, H)."""
     return LstmLayer.apply(sequence, hidden, cell, weight_ih, weight_hh, bias_ih, bias_hh)

@@ -1,4 +1,4 @@
-"""Images cut into patches and put together again, and brought to another size."""
+"""Cut images into patches and put them together again (`unfold`, `fold`); change their size (`interpolate`)."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _NN, _BOTH = (nn_functions,), (functions, nn_functions)
 
 
 class Im2Col(Op, name="Im2ColBackward0"):
-    """(N, C, H, W) to (N, C·kernel elements, places): each window of the padded image as a column."""
+    """Each window of the padded image as a column: (N, C, H, W) to (N, C·kernel elements, positions)."""
 
     def forward(self, *, kernel_size, dilation, padding, stride):
         room = np.pad(self, ((0, 0), (0, 0), *((p, p) for p in padding)))
@@ -39,7 +39,7 @@ class Im2Col(Op, name="Im2ColBackward0"):
 
 
 class Col2Im(Op, name="Col2ImBackward0"):
-    """The transpose of Im2Col: columns are added where their windows lie."""
+    """The transpose of Im2Col: add each column at the position of its window."""
 
     def forward(self, *, output_size, kernel_size, dilation, padding, stride):
         n, channels = self.shape[0], self.shape[1] // math.prod(kernel_size)
@@ -96,7 +96,7 @@ def _patches(op, input, dims, kernel_size, dilation, padding, stride, **settings
 
 @public(where=_NN, method=False)
 def unfold(input: Tensor, kernel_size, dilation=1, padding=0, stride=1) -> Tensor:
-    """The windows of images (N, C, H, W) as columns: (N, C·kernel elements, places).
+    """The windows of images (N, C, H, W) as columns: (N, C·kernel elements, positions).
 
     >>> import tinygrad_edu as T
     >>> T.nn.functional.unfold(T.arange(9.0).reshape(1, 1, 3, 3), 2).shape
@@ -107,7 +107,7 @@ def unfold(input: Tensor, kernel_size, dilation=1, padding=0, stride=1) -> Tenso
 
 @public(where=_NN, method=False)
 def fold(input: Tensor, output_size, kernel_size, dilation=1, padding=0, stride=1) -> Tensor:
-    """Images of `output_size`, to which each column is added where its window lies: the transpose of `unfold`.
+    """Images of `output_size`, made by adding each column at the position of its window: the transpose of `unfold`.
 
     >>> import tinygrad_edu as T
     >>> T.nn.functional.fold(T.ones(1, 4, 4), output_size=(3, 3), kernel_size=(2, 2))
@@ -120,7 +120,7 @@ def fold(input: Tensor, output_size, kernel_size, dilation=1, padding=0, stride=
 
 @public(where=_BOTH, method=False)
 def pixel_shuffle(input: Tensor, upscale_factor) -> Tensor:
-    """(…, C·r², H, W) to (…, C, H·r, W·r): the channels of a pixel become r×r pixels.
+    """Rearrange (…, C·r², H, W) to (…, C, H·r, W·r): r² channels become r×r pixels.
 
     >>> import tinygrad_edu as T
     >>> T.pixel_shuffle(T.arange(4.0).reshape(1, 4, 1, 1), 2)
@@ -142,7 +142,7 @@ def pixel_shuffle(input: Tensor, upscale_factor) -> Tensor:
 
 @public(where=_BOTH, method=False)
 def pixel_unshuffle(input: Tensor, downscale_factor) -> Tensor:
-    """(…, C, H·r, W·r) to (…, C·r², H, W): the inverse of `pixel_shuffle`."""
+    """Rearrange (…, C, H·r, W·r) to (…, C·r², H, W): the inverse of `pixel_shuffle`."""
     *leading, channels, height, width = input.shape
     r = downscale_factor
     if height % r or width % r:
@@ -155,14 +155,14 @@ def pixel_unshuffle(input: Tensor, downscale_factor) -> Tensor:
 
 @public(where=_BOTH, method=False)
 def channel_shuffle(input: Tensor, groups) -> Tensor:
-    """The channels of all groups in turn: (N, groups·C, …) read as (N, C, groups, …)."""
+    """Interleave the channels of all groups: (N, groups·C, …) is read as (N, C, groups, …)."""
     n, channels, *places = input.shape
     parts = transpose(reshape(input, (n, groups, channels // groups, *places)), 1, 2)
     return reshape(parts, (n, channels, *places))
 
 
 class Taps:
-    """For one dimension: which elements each new one is made of, (new, taps), -1 for none, and how much each counts."""
+    """For one dimension: the old elements that make up each new one, (new, taps), -1 for none; and their weights."""
 
     __slots__ = ("places", "weights")
 
@@ -171,14 +171,14 @@ class Taps:
 
 
 class Resample(Op, name="UpsampleBackward0"):
-    """Each dimension from the last one on: every new element a sum of a few old ones. `ways` has the `Taps` of the last ones."""
+    """Resample dimensions, starting with the last: each new element is a weighted sum of old ones. `ways` holds their `Taps`."""
 
     def forward(self, *, ways, size):
         out = self
         for back, way in enumerate(reversed(ways), start=1):
             axis = self.ndim - back
             if (way.places < 0).any():
-                out = np.concatenate([out, np.zeros_like(np.take(out, [0], axis))], axis)  # what -1 points at
+                out = np.concatenate([out, np.zeros_like(np.take(out, [0], axis))], axis)  # -1 refers to it
             out = _summed(out, way, axis, back)
         return out
 
@@ -196,7 +196,7 @@ def _summed(array, way, axis, back):
 
 
 class Spread(Op, name="UpsampleBackwardBackward0"):
-    """The transpose of `Resample`: what each new element was sent goes to those that it was made of."""
+    """The transpose of `Resample`: distribute each new element's gradient to the old elements that it was made from."""
 
     def forward(self, *, ways, size):
         out = self
@@ -215,7 +215,7 @@ class Spread(Op, name="UpsampleBackwardBackward0"):
 
 
 def _add_at(room, axis, places, values):
-    """Add the slices of `values` to those of `room` at `places`, which never fall; -1 is no place."""
+    """Add the slices of `values` to those of `room` at `places`, which are ascending; -1 means no place."""
     if (places < 0).any():
         values, places = np.compress(places >= 0, values, axis), places[places >= 0]
     if not len(places):
@@ -225,14 +225,14 @@ def _add_at(room, axis, places, values):
 
 
 def told(function, given, settings=()):
-    """`function` under a signature of these names: what a rule asks for is kept, and shown by the node, under its name."""
+    """`function` with a signature of these names: what a rule asks for is saved, and shown by the node, under its name."""
     kinds = ((given, inspect.Parameter.POSITIONAL_OR_KEYWORD), (settings, inspect.Parameter.KEYWORD_ONLY))
     function.__signature__ = inspect.Signature([inspect.Parameter(n, kind) for names, kind in kinds for n in names])
     return function
 
 
 def _resampler(kind, n):
-    """The op of one mode, and its transpose, under PyTorch's names, with what PyTorch's nodes show."""
+    """The op of one mode, and its transpose, with the names and attributes of PyTorch's nodes."""
     scales = ("scales",) if n == 1 else ("scales_d", "scales_h", "scales_w")[3 - n :]
     shown = ("output_size", *(() if "Nearest" in kind else ("align_corners",)), *scales)
 
@@ -277,13 +277,13 @@ def interpolate(
     recompute_scale_factor=None,
     antialias: bool = False,
 ) -> Tensor:
-    """Sequences (N, C, L), images (N, C, H, W) or volumes in another size.
+    """Resize sequences (N, C, L), images (N, C, H, W) or volumes.
 
-    Modes: "nearest" and "nearest-exact" repeat pixels, "linear", "bilinear" and "trilinear" draw lines between them,
-    "bicubic" curves, "area" takes means.
+    Modes: "nearest" and "nearest-exact" repeat pixels; "linear", "bilinear" and "trilinear" interpolate linearly;
+    "bicubic" uses cubic curves; "area" averages.
 
     Raises:
-        NotImplementedError: the mode does not go with the number of dimensions.
+            NotImplementedError: the mode does not support this number of dimensions.
 
     >>> import tinygrad_edu as T
     >>> T.nn.functional.interpolate(T.tensor([[[1.0, 3.0]]]), scale_factor=2)
@@ -304,7 +304,7 @@ def interpolate(
     if mode != "area" and (mode, n) not in _RESAMPLERS:
         if mode == "lanczos":
             raise NotImplementedError(
-                "interpolate with mode='lanczos' is not built: use 'bicubic', with antialias=True."
+                "interpolate with mode='lanczos' is not built: use 'bicubic' with antialias=True."
             )
         needs = {"linear": 3, "bilinear": 4, "trilinear": 5}.get(mode)
         if needs and n in (1, 2, 3):
@@ -315,7 +315,7 @@ def interpolate(
         )
     if not near and input._data.dtype.kind != "f":
         raise NotImplementedError(
-            f"\"upsample_{mode}\" not implemented for '{input.dtype.legacy_name}'. Convert first: t.float(), and round() after."
+            f"\"upsample_{mode}\" not implemented for '{input.dtype.legacy_name}'. Convert first: t.float(), then round() the result."
         )
     if size is None:
         factors = (scale_factor,) * n if isinstance(scale_factor, int | float) else tuple(scale_factor)
@@ -331,7 +331,7 @@ def interpolate(
     for old, new, factor in zip(input.shape[2:], sizes, factors, strict=True):
         step = old / new if factor is None else 1 / factor
         if near:
-            # In single precision, as PyTorch does: where a place falls between two pixels, the last bit decides.
+            # In single precision, as in PyTorch: when a position lies halfway between two pixels, the last bit decides.
             shift = np.float32(0.5 if mode == "nearest-exact" else 0)
             at = (np.arange(new, dtype=np.float32) + shift) * np.float32(step)
             ways.append(Taps(np.minimum(np.floor(at).astype(np.int64), old - 1)[:, None]))
@@ -349,14 +349,14 @@ def interpolate(
 
 
 def _places_between(old, new, step, align_corners):
-    """Where among the old pixels the middle of each new one lies."""
+    """The positions of the new pixels' centers among the old pixels."""
     if align_corners:
         return np.arange(new) * ((old - 1) / (new - 1) if new > 1 else 0.0)
     return (np.arange(new) + 0.5) * step - 0.5
 
 
 def _lines(old, new, step, align_corners):
-    """How much each of `old` pixels counts for each of `new` ones, between whose middles a line is drawn."""
+    """The weights of the `old` pixels for each of the `new` ones, by linear interpolation between the pixels' centers."""
     at = np.maximum(_places_between(old, new, step, align_corners), 0)
     before = np.minimum(at.astype(np.int64), old - 1)
     share = at - before
@@ -364,7 +364,7 @@ def _lines(old, new, step, align_corners):
 
 
 def _cubic(x, a):
-    """Keys' kernel: 1 at 0, 0 at the other whole numbers, smooth between, 0 from 2 on."""
+    """Keys' cubic kernel: 1 at 0, 0 at all other integers, smooth between them, 0 from 2 on."""
     x = np.abs(x)
     near = ((a + 2) * x - (a + 3)) * x * x + 1
     far = ((a * x - 5 * a) * x + 8 * a) * x - 4 * a
@@ -372,14 +372,14 @@ def _cubic(x, a):
 
 
 def _curves(old, new, step, align_corners):
-    """As `_lines`, with a curve through four pixels; those at the edge stand for what is beyond it."""
+    """As `_lines`, with a cubic through four pixels; pixels beyond the edge repeat those at the edge."""
     at = _places_between(old, new, step, align_corners)[:, None]
     places = np.floor(at).astype(np.int64) + np.arange(-1, 3)
     return Taps(np.clip(places, 0, old - 1), _cubic(at - places, -0.75))
 
 
 def _wide(old, new, step, align_corners, cubic):
-    """As `_lines` and `_curves`, with a kernel that is wider where the image gets smaller, so that no pixel is left out."""
+    """As `_lines` and `_curves`, with a kernel that widens as the image shrinks, so that every pixel counts."""
     if align_corners:
         step = (old - 1) / (new - 1) if new > 1 else 0.0
     widen = max(step, 1.0)

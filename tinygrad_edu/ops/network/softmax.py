@@ -1,4 +1,4 @@
-"""The exponentials of a dimension against their sum: what turns scores into probabilities."""
+"""`softmax`, `log_softmax` and `logsumexp`: they turn scores into probabilities."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from ..shapes.shape import axis_of
 
 
 def sum_along(value, dim):
-    """The sum along `dim`, which stays with size 1, of an array or a Tensor."""
+    """The sum along `dim`, which is kept with size 1, of an array or a Tensor."""
     return sum_kept(value, dim) if isinstance(value, np.ndarray) and value.ndim else sum(value, dim, True)
 
 
@@ -27,12 +27,12 @@ class Softmax(Op):
             return np.ones_like(self)
         if not self.size:
             return self.copy()
-        # Less the largest, which changes nothing but keeps the exponentials finite.
+        # Subtracting the largest changes nothing, but keeps the exponentials finite.
         e = np.exp(self if are_small(self) else self - largest(self, dim))
         e /= sum_kept(e, dim)
         return e
 
-    # The Jacobian diag(r) - r·rᵀ is symmetric: the rule for gradients serves tangents as well.
+    # The Jacobian diag(r) - r·rᵀ is symmetric, so the gradient rule also maps tangents.
     def grad_self(grad, result, dim):
         weighted = grad * result
         return weighted - result * sum_along(weighted, dim)
@@ -41,7 +41,7 @@ class Softmax(Op):
 
 
 class SafeSoftmax(Softmax, name="SafeSoftmaxBackward0"):
-    """As Softmax, but 0 where all scores are -inf, as in a row that attention masks altogether."""
+    """As Softmax, but 0 where all scores are -inf: for example, a row that attention masks completely."""
 
     def forward(self, *, dim):
         top = self.max(axis=dim, keepdims=True)
@@ -109,13 +109,13 @@ def _float(input, dtype, name):
 
 
 def _implicit_dim(input, dim):
-    """PyTorch's older default: the first dimension of what is no batch."""
+    """PyTorch's older default: dimension 0 for 0-d, 1-d and 3-d tensors, else 1."""
     return dim if dim is not None else 0 if input.ndim in (0, 1, 3) else 1
 
 
 @public(where=_BOTH)
 def softmax(input: Tensor, dim=None, *, dtype=None, _stacklevel=3) -> Tensor:
-    """e^x / Σ e^x along `dim`: positive numbers that add up to 1.
+    """e^x / Σ e^x along `dim`: positive numbers that sum to 1.
 
     >>> import tinygrad_edu as T
     >>> T.nn.functional.softmax(T.tensor([[0.0, 0.0], [1.0, 3.0]]), dim=1)
@@ -127,7 +127,7 @@ def softmax(input: Tensor, dim=None, *, dtype=None, _stacklevel=3) -> Tensor:
 
 @public(where=_BOTH)
 def log_softmax(input: Tensor, dim=None, *, dtype=None, _stacklevel=3) -> Tensor:
-    """ln softmax(x) along `dim`, exact where the softmax is tiny.
+    """The logarithm of the softmax along `dim`, accurate where the softmax is tiny.
 
     >>> import tinygrad_edu as T
     >>> T.nn.functional.log_softmax(T.tensor([0.0, 0.0]), dim=0)
@@ -138,7 +138,7 @@ def log_softmax(input: Tensor, dim=None, *, dtype=None, _stacklevel=3) -> Tensor
 
 @public(where=(nn_functions,), method=False)
 def softmin(input: Tensor, dim=None, *, dtype=None) -> Tensor:
-    """softmax(-x).
+    """The softmax of -x.
 
     >>> import tinygrad_edu as T
     >>> T.nn.functional.softmin(T.tensor([0.0, 1.0]), dim=0)
@@ -148,7 +148,7 @@ def softmin(input: Tensor, dim=None, *, dtype=None) -> Tensor:
 
 
 def safe_softmax(input, dim):
-    """The softmax along `dim`, and 0 where all of it is -inf."""
+    """The softmax along `dim`; 0 where all scores are -inf."""
     return SafeSoftmax.apply(input, dim=dim)
 
 

@@ -1,4 +1,4 @@
-"""The largest or the mean of windows: of volumes, of windows that cover evenly, and of windows drawn at random."""
+"""Pooling over volumes; adaptive and fractional max pooling."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ from .resampling import Resample, Spread, Taps, told
 _NN, _BOTH = (nn_functions,), (functions, nn_functions)
 
 
-# --- the largest -------------------------------------------------------------------------------------------------------
+# --- maximum -----------------------------------------------------------------------------------------------------------
 
 
 class _Largest(Op, name="MaxPoolBackward0"):
-    """The element of each window that is at the place `_at` among the last `_dims` dimensions, and the place."""
+    """The element of each window at position `_at` among the last `_dims` dimensions, and that position."""
 
     def forward(self, *, _at, _dims):
         leading = self.shape[: self.ndim - _dims]
@@ -43,7 +43,7 @@ def _named(kind, shown):
         def forward(self, *, _at, _dims, **about):
             return _Largest.forward(self, _at=_at, _dims=_dims)
 
-        # Asked for its shape alone, and kept, hence checked, as PyTorch does.
+        # Only its shape is used. It is still saved, and so version-checked, as in PyTorch.
         def grad_self(grad, self, result1, *about):
             grad, sizes, dims = grad[0], tuple(self.shape), about[-1]
             leading, inner = sizes[: len(sizes) - dims], sizes[len(sizes) - dims :]
@@ -71,8 +71,8 @@ _OPS = {
 
 
 def _chosen(op, input, windows, **about):
-    """The largest of each window, and its place. `windows` holds for each dimension which elements each window has, (counts,
-    room), -1 where it has fewer; with a first dimension, each of the planes has windows of its own."""
+    """The maximum of each window, and its position. `windows` holds, for each dimension, the elements of each window (counts,
+    size), padded with -1; with an extra first dimension each plane has its own windows."""
     dims = len(windows)
     array = input._data
     sizes, leading = array.shape[array.ndim - dims :], array.shape[: array.ndim - dims]
@@ -91,7 +91,7 @@ def _chosen(op, input, windows, **about):
     there = np.broadcast_to(there, values.shape)
     nan = there & (values != values)
     score = np.where(there & ~nan, values, -np.inf)
-    # The first of equals; a nan before any number, of several the last: as PyTorch's loop finds them.
+    # Of equal elements the first; nan before any number; of several nan the last: PyTorch's loop finds them so.
     winner = score.argmax(-1)
     winner = np.where(_at(there, winner), winner, there.argmax(-1))
     winner = np.where(nan.any(-1), values.shape[-1] - 1 - nan[..., ::-1].argmax(-1), winner)
@@ -100,7 +100,7 @@ def _chosen(op, input, windows, **about):
 
 
 def _at(values, place):
-    """Of each row the element at its place."""
+    """The element of each row at its position."""
     return np.take_along_axis(values, place[..., None], -1)[..., 0]
 
 
@@ -127,7 +127,7 @@ def max_pool3d(
     ceil_mode: bool = False,
     return_indices: bool = False,
 ) -> Any:
-    """The largest of each window of volumes (N, C, D, H, W); with `return_indices` also where it is."""
+    """The maximum of each window of volumes (N, C, D, H, W); with `return_indices` also its position."""
     given = stride
     kernel, stride, padding = _arguments("max_pool3d", input, kernel_size, stride, padding)
     dilation = as_tuple(dilation, 3)
@@ -154,7 +154,7 @@ nn_functions["max_pool3d_with_indices"] = lambda *args, **kwargs: max_pool3d(
 
 
 def _evenly(n, m):
-    """Which elements each of m windows has that cover n evenly: window i from ⌊i·n/m⌋ to ⌈(i + 1)·n/m⌉."""
+    """The elements of m windows that cover n evenly: window i covers ⌊i·n/m⌋ to ⌈(i + 1)·n/m⌉."""
     start, end = np.arange(m) * n // m, -(-(np.arange(m) + 1) * n // m)
     at = start[:, None] + np.arange((end - start).max(initial=0))
     return np.where(at < end[:, None], at, -1)
@@ -167,7 +167,7 @@ def _adaptive_sizes(input, output_size, dims):
 
 @public(where=_BOTH, method=False)
 def adaptive_max_pool1d(input: Tensor, output_size, return_indices: bool = False) -> Any:
-    """The largest of `output_size` windows that cover sequences evenly.
+    """The maxima of `output_size` windows that cover sequences evenly.
 
     >>> import tinygrad_edu as T
     >>> T.nn.functional.adaptive_max_pool1d(T.tensor([[1.0, 3.0, 5.0, 7.0]]), 2)
@@ -187,20 +187,20 @@ def _adaptive_max(input, output_size, dims):
 
 @public(where=_NN, method=False)
 def adaptive_max_pool2d(input: Tensor, output_size, return_indices: bool = False) -> Any:
-    """The largest of windows that cover images evenly, as many as `output_size` says."""
+    """The maxima of `output_size` windows that cover images evenly."""
     values, places = _adaptive_max(input, output_size, 2)
     return (values, places) if return_indices else values
 
 
 @public(where=_NN, method=False)
 def adaptive_max_pool3d(input: Tensor, output_size, return_indices: bool = False) -> Any:
-    """The largest of windows that cover volumes evenly, as many as `output_size` says."""
+    """The maxima of `output_size` windows that cover volumes evenly."""
     values, places = _adaptive_max(input, output_size, 3)
     return (values, places) if return_indices else values
 
 
 def _fractional(name, dims, input, kernel_size, output_size, output_ratio, return_indices, samples):
-    """Graham, "Fractional max-pooling" (2014), arXiv:1412.6071: windows at steps that vary, drawn for each channel."""
+    """Graham, "Fractional max-pooling" (2014), arXiv:1412.6071: windows with random strides, drawn for each channel."""
     if output_size is None and output_ratio is None:
         raise ValueError(f"{name} requires specifying either an output_size or an output_ratio")
     sizes = input.shape[-dims:]
@@ -222,7 +222,7 @@ def _fractional(name, dims, input, kernel_size, output_size, output_ratio, retur
     drawn = samples._data.reshape(-1, dims)
     windows = []
     for d, (n, m, k) in enumerate(zip(sizes, counts, kernel, strict=True)):
-        # PyTorch's two dimensions take the draws from the last one on, its three from the first.
+        # PyTorch uses the random numbers in reverse order for two dimensions, in order for three.
         sample = drawn[:, dims - 1 - d if dims == 2 else d][:, None]
         start = np.full((len(drawn), m), n - k, np.int64)
         if m > 1:
@@ -238,7 +238,7 @@ def _fractional(name, dims, input, kernel_size, output_size, output_ratio, retur
 def fractional_max_pool2d(
     input: Tensor, kernel_size, output_size=None, output_ratio=None, return_indices: bool = False, _random_samples=None
 ) -> Any:
-    """The largest of windows of images whose steps are drawn at random, so that any size can be reached."""
+    """Max pooling of images with random strides, so that any output size is possible."""
     return _fractional(
         "fractional_max_pool2d", 2, input, kernel_size, output_size, output_ratio, return_indices, _random_samples
     )
@@ -248,23 +248,23 @@ def fractional_max_pool2d(
 def fractional_max_pool3d(
     input: Tensor, kernel_size, output_size=None, output_ratio=None, return_indices: bool = False, _random_samples=None
 ) -> Any:
-    """The same, of volumes."""
+    """Max pooling of volumes with random strides, so that any output size is possible."""
     return _fractional(
         "fractional_max_pool3d", 3, input, kernel_size, output_size, output_ratio, return_indices, _random_samples
     )
 
 
-# --- the mean ----------------------------------------------------------------------------------------------------------
+# --- mean --------------------------------------------------------------------------------------------------------------
 
 
 def _named_mean(kind, shown):
     class Mean(Op, name=f"{kind}Backward0"):
-        """Sums along each dimension over how many elements each window counts."""
+        """Sums along each dimension, divided by the number of elements that each window counts."""
 
         def forward(self, *, _ways, _divisor, **about):
             return Resample.forward(self, ways=_ways, size=None) / _divisor
 
-        # Asked for its shape alone, and kept, hence checked, as PyTorch does.
+        # Only its shape is used. It is still saved, and so version-checked, as in PyTorch.
         def grad_self(grad, self, *about):
             return Share.apply(grad, _ways=about[-2], _divisor=about[-1], _size=tuple(self.shape))
 
@@ -273,7 +273,7 @@ def _named_mean(kind, shown):
         jvp = linear
 
     class Share(Op, name=f"{kind}BackwardBackward0"):
-        """The transpose: each value goes in equal parts to the elements it is the mean of."""
+        """The transpose: distribute each value evenly over the elements of its window."""
 
         def forward(self, *, _ways, _divisor, _size):
             return Spread.forward(self / _divisor, ways=_ways, size=_size)
@@ -293,7 +293,7 @@ AdaptiveAvgPool3D = _named_mean("AdaptiveAvgPool3D", ())
 
 
 def _means(op, input, windows, numbers, **about):
-    """The mean of each window of volumes, with or without a batch; it counts `numbers` elements along each dimension."""
+    """The mean of each window of volumes, with or without a batch. A window counts `numbers` elements along each dimension."""
     ways = tuple(Taps(w) for w in windows)
     divisor = (np.einsum("i,j,k->ijk", *numbers) if isinstance(numbers, list) else numbers).astype(input._data.dtype)
     return op.apply(input, _ways=ways, _divisor=divisor, **about)
@@ -336,14 +336,14 @@ def avg_pool3d(
 
 @public(where=_NN, method=False)
 def adaptive_avg_pool3d(input: Tensor, output_size) -> Tensor:
-    """Means of windows that cover volumes evenly, as many as `output_size` says."""
+    """The means of `output_size` windows that cover volumes evenly."""
     windows = [_evenly(n, m) for n, m in zip(input.shape[-3:], _adaptive_sizes(input, output_size, 3), strict=True)]
     return _means(AdaptiveAvgPool3D, input, windows, [(w >= 0).sum(1) for w in windows])
 
 
 @public(where=_NN, method=False)
 def lp_pool3d(input: Tensor, norm_type, kernel_size, stride=None, ceil_mode: bool = False) -> Tensor:
-    """The p-norm of each window of volumes."""
+    """The p-norm of each window of volumes, with p = norm_type."""
     pooled = avg_pool3d(functions["pow"](input, norm_type), kernel_size, stride, 0, ceil_mode)
     room = math.prod(as_tuple(kernel_size, 3))
     size = functions["sign"](pooled) * functions["relu"](functions["abs"](pooled))

@@ -146,7 +146,7 @@ class Lerp(Op):
     """self + weight·(end - self), for a number `weight`."""
 
     def forward(self, end, *, weight):
-        # From the nearer end, as PyTorch computes it, so that weight 1 gives `end` itself.
+        # Interpolate from the nearer end, as PyTorch does, so that weight 1 returns exactly `end`.
         return self + weight * (end - self) if abs(weight) < 0.5 else end - (end - self) * (1 - weight)
 
     def grad_self(grad, weight):
@@ -178,7 +178,7 @@ class Abs(Op):
     def forward(self):
         return np.abs(self)
 
-    # The slope at the kink is 0.
+    # The gradient at the kink is 0.
     def grad_self(grad, self):
         return grad * sign(self)
 
@@ -189,10 +189,10 @@ class Abs(Op):
 
 
 def _number(name, alpha):
-    """`alpha`, or what a tensor of one element holds."""
+    """`alpha` as a number; it may be a tensor with one element."""
     if isinstance(alpha, Tensor):
         if alpha.ndim or alpha.requires_grad:
-            raise TypeError(f"{name}(): argument 'alpha' must be Number, not Tensor. alpha.item() is a number.")
+            raise TypeError(f"{name}(): argument 'alpha' must be Number, not Tensor. Use alpha.item().")
         return alpha.item()
     return alpha
 
@@ -203,7 +203,7 @@ def _add_(self, other, *, alpha=1):
 
 @public(inplace=_add_, operators=("__add__", "__radd__"), of_two=Add, number_first=True)
 def add(input, other, *, alpha=1) -> Tensor:
-    """input + alpha * other, broadcast.
+    """input + alpha * other, with broadcasting.
 
     >>> import tinygrad_edu as T
     >>> T.add(T.ones(2), T.ones(2), alpha=2)
@@ -218,13 +218,13 @@ def _scaled(alpha, array):
     if isinstance(alpha, float) and isinstance(array, np.ndarray) and array.dtype.kind in "iu":
         raise RuntimeError("For integral input tensors, argument alpha must not be a floating point number.")
     if isinstance(array, np.ndarray):
-        # As in PyTorch a number that an integer type cannot hold wraps around.
+        # As in PyTorch, a number that does not fit into an integer type wraps around.
         alpha = np.asarray(alpha).astype(array.dtype)
     return alpha * array
 
 
 def _refuse_booleans(*operands):
-    """Raise if one is a boolean: `True - False` is 1 to NumPy, and nothing to PyTorch."""
+    """Raise if an operand is boolean: NumPy computes `True - False`, but PyTorch refuses it."""
     kinds = [x.dtype.name if isinstance(x, Tensor) else type(x).__name__ for x in operands]
     if "bool" in kinds:
         what = "two bool tensors" if kinds == ["bool", "bool"] else "a bool tensor"
@@ -241,7 +241,7 @@ def _sub_(self, other, *, alpha=1):
 
 @public("subtract", inplace=_sub_, operators=("__sub__",), of_two=Sub, number_first=True)
 def sub(input, other, *, alpha=1) -> Tensor:
-    """input - alpha * other, broadcast.
+    """input - alpha * other, with broadcasting.
 
     >>> import tinygrad_edu as T
     >>> T.sub(T.tensor([5.0, 6.0]), T.tensor([1.0, 2.0]), alpha=2)
@@ -259,7 +259,7 @@ def rsub(input, other, *, alpha=1) -> Tensor:
     if not isinstance(other, int | float):
         return RsubTensor.apply(input, other, alpha=alpha)
     if input._data.dtype.kind != "f":
-        # A whole number takes the tensor's type; a float takes the tensor to the default float type.
+        # An integer takes the tensor's type; a float makes an integer tensor's result the default float type.
         _, other = promoted([input._data, other], False)
         other = wrap(other)
         return RsubTensor.apply(input, other, alpha=alpha)
@@ -268,7 +268,7 @@ def rsub(input, other, *, alpha=1) -> Tensor:
 
 @public("multiply", inplace=Mul, operators=("__mul__", "__rmul__"), of_two=Mul, number_first=True)
 def mul(input, other) -> Tensor:
-    """input * other, broadcast.
+    """input * other, with broadcasting.
 
     >>> import tinygrad_edu as T
     >>> T.mul(T.tensor([1.0, 2.0]), 3)
@@ -343,7 +343,7 @@ def _need_same_dtype(a, b):
 
 @public("absolute", inplace=Abs, operators=("__abs__",))
 def abs(input) -> Tensor:
-    """The absolute value; its slope at 0 is 0.
+    """The absolute value. Its gradient at 0 is 0.
 
     >>> import tinygrad_edu as T
     >>> T.abs(T.tensor([-1.0, 2.0]))

@@ -1,4 +1,4 @@
-"""Bounds, element by element: `clamp`, the larger and the smaller of two, finite numbers for nan and infinity."""
+"""Bounds, element by element: `clamp`, `maximum`, `minimum`, and `nan_to_num`."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ from ..operands import need_tensor
 
 class Clamp(Op, name="ClampBackward1"):
     def forward(self, *, min=None, max=None):
-        # The upper bound wins where both cross; nan stays nan.
+        # If the bounds cross, the upper one wins; nan stays nan.
         self = _widened(self, min, max)
         out = self if min is None else np.maximum(self, as_number(min, self))
         return (
             out.copy() if max is None and min is None else out if max is None else np.minimum(out, as_number(max, self))
         )
 
-    # The bounds themselves let the gradient pass.
+    # At a bound itself the gradient passes.
     def grad_self(grad, self, min, max):
         return where(_between(self, min, max), grad, 0.0)
 
@@ -30,7 +30,7 @@ class Clamp(Op, name="ClampBackward1"):
 
 
 class ClampTensor(Op, name="ClampBackward0"):
-    """Bounds that are tensors, and may have gradients."""
+    """Bounds given as tensors, which may need gradients."""
 
     promotes = True
 
@@ -110,7 +110,7 @@ class Maximum(Op):
     def forward(self, other):
         return np.maximum(self, other)
 
-    # At a tie both take half; where one is nan, both take all.
+    # At a tie each gets half; where one is nan, each gets all.
     def grad_self(grad, self, other):
         return where(self == other, grad / 2, where(self < other, 0.0, grad))
 
@@ -149,7 +149,7 @@ class NanToNum(Op):
 
 
 def _between(value, min, max):
-    """Where `value` keeps to its bounds (nan does)."""
+    """Where `value` lies within the bounds (nan does)."""
     inside = value == value
     if min is not None:
         inside = inside & ((value >= min) | (value != value))
@@ -159,14 +159,14 @@ def _between(value, min, max):
 
 
 def _widened(array, *bounds):
-    """Whole numbers in the dtype of bounds that are of a higher category."""
+    """Convert integers to the dtype of bounds of a higher category."""
     if array.dtype.kind == "f":
         return array
     return array.astype(dtypes.promote([array, *map(dtypes.number, bounds)]), copy=False)
 
 
 def isfinite(input):
-    """True where `input` is neither infinite nor nan; as an array, for a mask."""
+    """True where `input` is neither infinite nor nan, as an array to use as a mask."""
     return np.isfinite(getattr(input, "_data", input))
 
 
@@ -177,7 +177,7 @@ def _clamp(form, input, min, max):
     tensors = [issubclass(kind, Tensor) for kind in given]
     if len(set(tensors)) > 1:
         raise TypeError(
-            "clamp() received an invalid combination of arguments: give two numbers or two tensors as bounds."
+            "clamp() received an invalid combination of arguments: pass two numbers or two tensors as bounds."
         )
     if tensors[0]:
         return getattr(ClampTensor, form)(input, min, max)
@@ -190,13 +190,13 @@ def _clamp_(self, min=None, max=None):
 
 @public("clip", inplace=_clamp_)
 def clamp(input, min=None, max=None) -> Tensor:
-    """input kept between `min` and `max`, two numbers or two tensors.
+    """Limit the elements to [min, max]; the bounds are two numbers or two tensors.
 
     >>> import tinygrad_edu as T
     >>> x = T.tensor([-1.0, 0.5, 3.0], requires_grad=True)
     >>> y = T.clamp(x, 0, 1)
     >>> y.sum().backward()
-    >>> y.detach(), x.grad  # no gradient where it cuts
+    >>> y.detach(), x.grad  # no gradient where a bound applies
     (tensor([0.0000, 0.5000, 1.0000]), tensor([0., 1., 0.]))
     """
     return _clamp("apply", input, min, max)
@@ -208,7 +208,7 @@ def _clamp_min_(self, min):
 
 @public(inplace=_clamp_min_)
 def clamp_min(input, min) -> Tensor:
-    """input, or `min` where that is larger.
+    """The elements, raised to at least `min`.
 
     >>> import tinygrad_edu as T
     >>> T.clamp_min(T.tensor([-1.0, 2.0]), 0.0)
@@ -223,7 +223,7 @@ def _clamp_max_(self, max):
 
 @public(inplace=_clamp_max_)
 def clamp_max(input, max) -> Tensor:
-    """input, or `max` where that is smaller.
+    """The elements, lowered to at most `max`.
 
     >>> import tinygrad_edu as T
     >>> T.clamp_max(T.tensor([-1.0, 2.0]), 0.0)
@@ -234,7 +234,7 @@ def clamp_max(input, max) -> Tensor:
 
 @public()
 def maximum(input, other) -> Tensor:
-    """The larger of two, element by element; at a tie both get half of the gradient.
+    """The elementwise maximum. At a tie each tensor gets half of the gradient.
 
     >>> import tinygrad_edu as T
     >>> T.maximum(T.tensor([1.0, 5.0]), T.tensor([3.0, 2.0]))
@@ -245,7 +245,7 @@ def maximum(input, other) -> Tensor:
 
 @public()
 def minimum(input, other) -> Tensor:
-    """The smaller of two, element by element; at a tie both get half of the gradient.
+    """The elementwise minimum. At a tie each tensor gets half of the gradient.
 
     >>> import tinygrad_edu as T
     >>> T.minimum(T.tensor([1.0, 5.0]), T.tensor([2.0, 3.0]))
@@ -256,7 +256,7 @@ def minimum(input, other) -> Tensor:
 
 @public(inplace=NanToNum)
 def nan_to_num(input, nan=None, posinf=None, neginf=None) -> Tensor:
-    """`nan` (0) for nan, and `posinf`, `neginf` (the largest finite numbers) for the infinities.
+    """Replace nan by `nan` (0), and the infinities by `posinf` and `neginf` (the finite extremes of the dtype).
 
     >>> import tinygrad_edu as T
     >>> T.nan_to_num(T.tensor([1.0, T.nan]))

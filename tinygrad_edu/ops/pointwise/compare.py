@@ -1,4 +1,4 @@
-"""Comparisons and logic: results are booleans, and no gradient goes through them."""
+"""Comparisons and logic. Results are booleans and have no gradient."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ class Ge(_Compare):
 
 
 def _whole(name, self, other):
-    """The operands, if both are whole numbers: only these have bits."""
+    """The operands, if both hold integers or booleans: only these have bits."""
     kind = np.result_type(self, other)
     if kind.kind == "f":
         raise NotImplementedError(f'"{name}_cpu" not implemented for {dtypes.from_numpy_dtype(kind).legacy_name!r}')
@@ -88,7 +88,7 @@ class BitwiseNot(Op):
 
 
 class _Written(Op):
-    """1 or 0 in place of what was there, as `lt_` writes it: no gradient goes back."""
+    """1 or 0 in place of the old values, as `lt_` writes them. No gradient flows back."""
 
     def grad_self(grad):
         return zeros_like(grad)
@@ -97,7 +97,7 @@ class _Written(Op):
 
 
 def _in_place(compare: type[Op], *names: str) -> None:
-    """Bind the in-place form of a comparison. PyTorch has a node for numbers and one for tensors."""
+    """Bind the in-place form of a comparison. PyTorch has one node for numbers and one for tensors."""
     kind = names[0].title()
 
     class WithNumber(_Written, name=f"{kind}Backward0"):
@@ -114,7 +114,7 @@ def _in_place(compare: type[Op], *names: str) -> None:
     def write(self, other):
         return WithTensor.apply_(self, other) if isinstance(other, Tensor) else WithNumber.apply_(self, other=other)
 
-    write.__doc__ = f"As `{names[0]}`, written into this tensor as 1 and 0."
+    write.__doc__ = f"In-place version of `{names[0]}`: writes 1 and 0."
     for name in names:
         bind(f"{name}_", overridable(write, f"{name}_"))
 
@@ -140,7 +140,7 @@ class LogicalNot(Op):
 
 
 class _Test(Op):
-    """A question to each element."""
+    """A test of each element."""
 
     def forward(self, *, holds):
         return holds(self)
@@ -253,13 +253,13 @@ def bitwise_xor(input, other) -> Tensor:
 
 @public(inplace=BitwiseLeftShift, operators=("__lshift__",), number_first=True)
 def bitwise_left_shift(input, other) -> Tensor:
-    """input << other: times 2 to the power of other."""
+    """input << other: multiply by 2 to the power of other."""
     return BitwiseLeftShift.apply(input, other)
 
 
 @public(inplace=BitwiseRightShift, operators=("__rshift__",), number_first=True)
 def bitwise_right_shift(input, other) -> Tensor:
-    """input >> other: divided by 2 to the power of other, rounded down."""
+    """input >> other: divide by 2 to the power of other, and round down."""
     return BitwiseRightShift.apply(input, other)
 
 
@@ -275,7 +275,7 @@ def __rrshift__(self, other) -> Any:
 
 @public(inplace=BitwiseNot, operators=("__invert__",))
 def bitwise_not(input) -> Tensor:
-    """~input.
+    """~input: inverts the bits of integers, and the value of booleans.
 
     >>> import tinygrad_edu as T
     >>> T.bitwise_not(T.tensor([0, 5]))
@@ -288,7 +288,7 @@ def bitwise_not(input) -> Tensor:
 
 @public(inplace=LogicalAnd)
 def logical_and(input, other) -> Tensor:
-    """True where neither is 0.
+    """True where both are nonzero.
 
     >>> import tinygrad_edu as T
     >>> T.logical_and(T.tensor([True, False]), T.tensor([True, True]))
@@ -299,7 +299,7 @@ def logical_and(input, other) -> Tensor:
 
 @public(inplace=LogicalOr)
 def logical_or(input, other) -> Tensor:
-    """True where one is not 0.
+    """True where at least one is nonzero.
 
     >>> import tinygrad_edu as T
     >>> T.logical_or(T.tensor([True, False]), T.tensor([False, False]))
@@ -310,7 +310,7 @@ def logical_or(input, other) -> Tensor:
 
 @public(inplace=LogicalXor)
 def logical_xor(input, other) -> Tensor:
-    """True where exactly one is not 0.
+    """True where exactly one is nonzero.
 
     >>> import tinygrad_edu as T
     >>> T.logical_xor(T.tensor([True, False]), T.tensor([True, True]))
@@ -339,7 +339,7 @@ for _compare, *_names in (
 
 @public()
 def isnan(input) -> Tensor:
-    """True where input is not a number.
+    """True where input is nan.
 
     >>> import tinygrad_edu as T
     >>> T.isnan(T.tensor([1.0, T.nan]))
@@ -361,7 +361,7 @@ def isinf(input) -> Tensor:
 
 @public()
 def isfinite(input) -> Tensor:
-    """True where input is a number and not infinite.
+    """True where input is neither infinite nor nan.
 
     >>> import tinygrad_edu as T
     >>> T.isfinite(T.tensor([1.0, T.inf]))
@@ -383,7 +383,7 @@ def signbit(input) -> Tensor:
 
 @public()
 def equal(input, other) -> bool:
-    """True if both have the same shape and the same elements.
+    """True if both tensors have the same shape and the same elements.
 
     >>> import tinygrad_edu as T
     >>> T.equal(T.tensor([1, 2]), T.tensor([1, 2]))

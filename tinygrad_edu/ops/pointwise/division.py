@@ -1,4 +1,4 @@
-"""Quotients and what they leave: `/`, `//`, `%` and their kin, element by element."""
+"""Division and remainders, element by element: `/`, `//`, `%` and others."""
 
 from __future__ import annotations
 
@@ -15,11 +15,9 @@ from .arithmetic import mul
 
 
 def _refuse_zero(divisor, other):
-    """Raise where a whole number is divided by 0: there is no nan to give."""
+    """Raise if an integer is divided by 0: integers have no nan."""
     if np.result_type(divisor, other).kind in "iub" and not np.all(divisor):
-        raise RuntimeError(
-            "ZeroDivisionError: a whole number cannot be divided by 0. Convert to float for inf and nan."
-        )
+        raise RuntimeError("ZeroDivisionError: an integer cannot be divided by 0. Convert to float to get inf or nan.")
 
 
 class Div(Op):
@@ -35,7 +33,7 @@ class Div(Op):
     def grad_other(grad, self, other):
         return -grad * ((self / other) / other)
 
-    # The sum of both rules would be inf - inf where the divisor is 0.
+    # Where the divisor is 0, adding both rules would compute inf - inf.
     def jvp(tangent, other_tangent, other, result):
         if other_tangent is None:
             return tangent / other
@@ -44,7 +42,7 @@ class Div(Op):
 
 
 class DivRounded(Op, name="DivBackward2"):
-    """The quotient rounded to an integer: constant between jumps."""
+    """The quotient rounded to an integer. It is piecewise constant, so its gradient is 0."""
 
     promotes = True
 
@@ -91,7 +89,7 @@ class Reciprocal(Op):
 
 
 class Remainder(Op):
-    """What `self // other` leaves, with the sign of a number `other`."""
+    """The remainder of floor division, with the sign of `other`, a number."""
 
     promotes = True
 
@@ -123,7 +121,7 @@ class RemainderTensor(Op, name="RemainderBackward1"):
 
 
 class Fmod(Op):
-    """What dividing toward zero leaves, with the sign of `self`."""
+    """The remainder of division rounded toward zero, with the sign of `self`."""
 
     promotes = True
 
@@ -170,7 +168,7 @@ def _check_rounding(mode):
 
 @public("divide", inplace=_div_, operators=("__truediv__",), of_two=Div, number_first=True)
 def div(input, other, *, rounding_mode=None) -> Tensor:
-    """input / other, broadcast; integers give floats. `rounding_mode` "floor" or "trunc" rounds the quotient.
+    """input / other, with broadcasting; integers become floats. `rounding_mode` "floor" or "trunc" rounds the quotient.
 
     >>> import tinygrad_edu as T
     >>> T.div(T.tensor([7.0, -7.0]), 2, rounding_mode="floor")
@@ -184,7 +182,7 @@ def div(input, other, *, rounding_mode=None) -> Tensor:
 
 @public(inplace=Div, number_first=True)
 def true_divide(input, other) -> Tensor:
-    """input / other, broadcast; integers give floats."""
+    """input / other, with broadcasting; integers become floats."""
     return Div.apply(input, other)
 
 
@@ -197,7 +195,7 @@ def __rdiv__(self, other) -> Any:
 @operator("__floordiv__")
 @public(inplace=FloorDivide, number_first=True)
 def floor_divide(input, other) -> Tensor:
-    """⌊input / other⌋.
+    """⌊input / other⌋: division rounded down.
 
     >>> import tinygrad_edu as T
     >>> T.floor_divide(T.tensor([7.0, -7.0]), 2)
@@ -233,7 +231,7 @@ def _remainder_(self, other):
 
 @public(inplace=_remainder_, operators=("__mod__",), number_first=True)
 def remainder(input, other) -> Tensor:
-    """What dividing `input` by `other` leaves, with the sign of `other`, as Python's %.
+    """The remainder of `input` divided by `other`, with the sign of `other`, like Python's %.
 
     >>> import tinygrad_edu as T
     >>> T.remainder(T.tensor([7.0, -7.0]), 3)
@@ -257,7 +255,7 @@ def _fmod_(self, other):
 
 @public(inplace=_fmod_)
 def fmod(input, other) -> Tensor:
-    """What dividing `input` by `other` leaves, with the sign of `input`, as C's fmod.
+    """The remainder of `input` divided by `other`, with the sign of `input`, like C's fmod.
 
     >>> import tinygrad_edu as T
     >>> T.fmod(T.tensor([7.0, -7.0]), 3)

@@ -1,4 +1,4 @@
-"""The error function, which NumPy does not have."""
+"""The error function, which NumPy lacks, and the normal distribution function."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ _ERF = (
     (1.0, 3.35617141647503099647e1, 5.21357949780152679795e2, 4.59432382970980127987e3, 2.26290000613890934246e4,
      4.92673942608635921086e4),
 )  # fmt: skip
-# For float32, with |x| <= 4: erf x = tanh(x·p(x²)). The p is fitted to artanh(erf x)/x by least squares, weighted so that the
-# relative error of erf is even: it is below 1e-7, and 3e-7 with the rounding of float32.
+# For float32, with |x| <= 4: erf x = tanh(x·p(x²)). p is a least-squares fit to artanh(erf x)/x, weighted so that erf has
+# an even relative error: below 1e-7, or 3e-7 with float32's rounding.
 _ERF_SINGLE = (
     1.41854251e-07, -5.66850781e-06, 8.76375010e-05, -6.19785048e-04, -1.91830438e-04, 1.02769056e-01, 1.12837927e00,
 )  # fmt: skip
@@ -44,7 +44,7 @@ _ERFC_FROM_8 = (
 
 
 def _polynomial(x, coefficients):
-    """By Horner's rule."""
+    """Evaluate a polynomial by Horner's rule."""
     out = x * coefficients[0]
     out += coefficients[1]
     for c in coefficients[2:]:
@@ -60,7 +60,7 @@ def _ratio(x, coefficients):
 
 
 def _erfc_of_large(x):
-    """1 - erf(x), for x >= 1, without the loss of digits of a difference."""
+    """1 - erf(x) for x >= 1, without cancellation."""
     ratio = _ratio(np.minimum(x, 8.0), _ERFC_TO_8)
     if x.size and x.max() > 8:
         ratio = np.where(x > 8, _ratio(np.minimum(x, 30.0), _ERFC_FROM_8), ratio)
@@ -68,7 +68,7 @@ def _erfc_of_large(x):
 
 
 def _tanh_of(x, coefficients, most):
-    """tanh(x·p(x²)), with no x² above `most`: what is larger goes to ±1."""
+    """tanh(x·p(x²)), with x² limited to `most`; larger arguments return ±1."""
     squared = np.asarray(np.square(x, dtype=np.float32))
     np.minimum(squared, most, out=squared)
     out = np.asarray(_polynomial(squared, coefficients))
@@ -77,7 +77,7 @@ def _tanh_of(x, coefficients, most):
 
 
 def normal_cdf(x):
-    """Φ(x) = (1 + erf(x/√2))/2 of an array, the distribution function of the normal distribution."""
+    """Φ(x) = (1 + erf(x/√2))/2 of an array: the cumulative distribution function of the normal distribution."""
     out = erf_of(x * math.sqrt(0.5)) if x.dtype == np.float64 else _tanh_of(x, _CDF_SINGLE, 32)
     out *= 0.5
     out += 0.5
@@ -137,7 +137,7 @@ def erf(input: Tensor) -> Tensor:
 
 @public(inplace=Erfc)
 def erfc(input: Tensor) -> Tensor:
-    """1 - erf(x), exact for large x.
+    """1 - erf(x), accurate for large x.
 
     >>> import tinygrad_edu as T
     >>> T.erfc(T.tensor([0.0, 1.0]))

@@ -14,7 +14,7 @@ from ..operands import need_tensor
 
 
 class FloatOp(Op):
-    """What has a value for floats alone: integers are made floats first."""
+    """An op defined only for floats: integers are converted first."""
 
     makes_float = True
 
@@ -135,7 +135,7 @@ class Sigmoid(FloatOp):
 
 
 class Logit(FloatOp):
-    """The inverse of the sigmoid; `eps` keeps its argument from 0 and 1."""
+    """The inverse of the sigmoid; `eps` keeps its argument away from 0 and 1."""
 
     def forward(self, *, eps=None):
         z = self if eps is None else np.clip(self, eps, 1 - eps)
@@ -159,7 +159,7 @@ def exp(input: Tensor) -> Tensor:
     >>> import tinygrad_edu as T
     >>> x = T.tensor([0.0, 1.0], requires_grad=True)
     >>> T.exp(x).sum().backward()
-    >>> x.grad  # its derivative is itself
+    >>> x.grad  # exp is its own derivative
     tensor([1.0000, 2.7183])
     """
     return Exp.apply(input)
@@ -178,7 +178,7 @@ def exp2(input: Tensor) -> Tensor:
 
 @public(inplace=Expm1)
 def expm1(input: Tensor) -> Tensor:
-    """eˣ - 1, exact near 0.
+    """eˣ - 1, accurate near 0.
 
     >>> import tinygrad_edu as T
     >>> T.expm1(T.tensor([0.0, 1.0]))
@@ -222,7 +222,7 @@ def log10(input: Tensor) -> Tensor:
 
 @public(inplace=Log1p)
 def log1p(input: Tensor) -> Tensor:
-    """ln(1 + x), exact near 0.
+    """ln(1 + x), accurate near 0.
 
     >>> import tinygrad_edu as T
     >>> T.log1p(T.tensor([0.0, 1.0]))

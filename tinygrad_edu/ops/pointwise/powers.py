@@ -17,7 +17,7 @@ from ..op import Op, elementwise
 from ..operands import need_tensor
 from .exponential import FloatOp, log
 
-# Powers that are a few products and roots, of which NumPy knows but the square.
+# Powers that a few products and roots compute. NumPy has a shortcut only for the square.
 _SIMPLE: dict[float, Callable[[Any], Any]] = {
     3: lambda s: s * s * s,
     0.5: np.sqrt,
@@ -57,12 +57,12 @@ class PowTensor(Op, name="PowBackward1"):
 
     def forward(self, exponent):
         if np.result_type(self, exponent).kind != "f" and np.any(exponent < 0):
-            # What is left of 1/n is 1 or -1 for these two, else 0.
+            # The integer part of 1/n is 1 or -1 for these two, else 0.
             inverse = np.where(np.abs(self) == 1, np.power(self, exponent & 1), 0)
             return np.where(exponent < 0, inverse, np.power(self, np.maximum(exponent, 0)))
         return np.power(self, exponent)
 
-    # Where one factor of the other branch is 0 and another infinite, a second derivative is NaN, as in PyTorch.
+    # Where the other branch multiplies 0 by infinity, a second derivative is nan, as in PyTorch.
     def grad_self(grad, self, exponent):
         return where(exponent == 0, 0.0, grad * (exponent * pow(self, exponent - 1)))
 
@@ -138,7 +138,7 @@ def _pow_(self, exponent):
 
 @public(inplace=_pow_, operators=("__pow__",), number_first=True)
 def pow(input, exponent) -> Tensor:
-    """input ** exponent; either may be a number.
+    """input ** exponent; either one may be a number.
 
     >>> import tinygrad_edu as T
     >>> T.pow(T.tensor([2.0, 3.0]), 2)

@@ -1,4 +1,4 @@
-"""What complex numbers are asked, of real ones: the real part is the tensor itself, and so is the conjugate."""
+"""Functions of complex numbers, applied to real ones: the real part and the conjugate are the tensor itself."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class Angle(FloatOp):
 
 @public()
 def angle(input: Tensor) -> Tensor:
-    """The angle of a real number: 0, or π for a negative one."""
+    """The angle of a real number: 0, or π if it is negative."""
     return Angle.apply(input)
 
 
@@ -47,7 +47,7 @@ for _name in ("conj", "conj_physical", "resolve_conj", "resolve_neg"):
 
 @public(method=False)
 def real(input: Tensor) -> Tensor:
-    """The tensor itself, as it holds real numbers."""
+    """The tensor itself, because it holds real numbers."""
     return input
 
 
@@ -61,12 +61,12 @@ def imag(input: Tensor) -> Tensor:
 
 
 def is_conj(input):
-    """False: nothing waits to be conjugated."""
+    """False: no tensor here has a pending conjugation."""
     return False
 
 
 def is_neg(input):
-    """False: nothing waits to be negated."""
+    """False: no tensor here has a pending negation."""
     return False
 
 

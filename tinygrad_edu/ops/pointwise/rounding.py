@@ -1,4 +1,4 @@
-"""To whole numbers and to the sign, element by element: flat between the steps, so the gradient is 0."""
+"""Rounding and signs, element by element. They are piecewise constant, so the gradient is 0."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from ..op import Op, elementwise
 
 
 class _Flat(Op):
-    """Constant between jumps."""
+    """A piecewise constant op."""
 
     def grad_self(grad):
         return zeros_like(grad)
@@ -29,7 +29,7 @@ class Sign(_Flat):
 class Sgn(Sign):
     forward = Sign.forward
 
-    # Both are not used, but kept, hence checked, as PyTorch does.
+    # Neither is used. Both are still saved, and so version-checked, as in PyTorch.
     def grad_self(grad, self, result):
         return zeros_like(grad)
 
@@ -50,7 +50,7 @@ class Trunc(_Flat):
 
 
 class Round(_Flat):
-    """Halves go to the even neighbour."""
+    """Halves round to the even neighbour."""
 
     def forward(self):
         return np.round(self)
@@ -77,7 +77,7 @@ class Frac(Op):
 
 @public(inplace=Sign)
 def sign(input: Tensor) -> Tensor:
-    """-1, 0 or 1.
+    """The sign of each element: -1, 0 or 1.
 
     >>> import tinygrad_edu as T
     >>> T.sign(T.tensor([-3.0, 0.0, 2.0]))
@@ -88,7 +88,7 @@ def sign(input: Tensor) -> Tensor:
 
 @public(inplace=Sgn)
 def sgn(input: Tensor) -> Tensor:
-    """As `sign`: for real numbers the same.
+    """The same as `sign` for real numbers.
 
     >>> import tinygrad_edu as T
     >>> T.sgn(T.tensor([-3.0, 0.0, 2.0]))
@@ -99,7 +99,7 @@ def sgn(input: Tensor) -> Tensor:
 
 @public(inplace=Floor)
 def floor(input: Tensor) -> Tensor:
-    """The largest integer not above.
+    """Round down to an integer.
 
     >>> import tinygrad_edu as T
     >>> T.floor(T.tensor([0.2, -0.2]))
@@ -110,7 +110,7 @@ def floor(input: Tensor) -> Tensor:
 
 @public(inplace=Ceil)
 def ceil(input: Tensor) -> Tensor:
-    """The smallest integer not below.
+    """Round up to an integer.
 
     >>> import tinygrad_edu as T
     >>> T.ceil(T.tensor([0.2, -0.2]))
@@ -121,7 +121,7 @@ def ceil(input: Tensor) -> Tensor:
 
 @public("fix", inplace=Trunc)
 def trunc(input: Tensor) -> Tensor:
-    """Without the fraction.
+    """Round toward zero: drop the fraction.
 
     >>> import tinygrad_edu as T
     >>> T.trunc(T.tensor([1.7, -1.7]))
@@ -136,7 +136,7 @@ def _round_(self, *, decimals=None):
 
 @public(inplace=_round_)
 def round(input: Tensor, *, decimals=None) -> Tensor:
-    """The nearest integer, or multiple of 10**-decimals; halves go to the even one.
+    """Round to the nearest integer, or to a multiple of 10**-decimals. Halves round to the even neighbour.
 
     >>> import tinygrad_edu as T
     >>> T.round(T.tensor([0.5, 1.5, 2.6]))
@@ -147,7 +147,7 @@ def round(input: Tensor, *, decimals=None) -> Tensor:
 
 @public(inplace=Frac)
 def frac(input: Tensor) -> Tensor:
-    """The fraction, with the sign of `input`.
+    """The fractional part, with the sign of `input`.
 
     >>> import tinygrad_edu as T
     >>> T.frac(T.tensor([1.5, -1.5]))

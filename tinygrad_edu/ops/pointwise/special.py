@@ -1,4 +1,4 @@
-"""The gamma function and its kin, element by element; formulas as in Abramowitz and Stegun, chapters 6, 7 and 23."""
+"""Special functions, element by element: gamma, zeta, Bessel and others. Formulas from Abramowitz and Stegun, ch. 6, 7, 23."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ from .error_function import erf_of
 from .exponential import exp
 from .trigonometric import cos
 
-# B₂, B₄, … over (2k)!, as the sum of Euler and Maclaurin has them.
+# B₂, B₄, … over (2k)!: the coefficients of the Euler-Maclaurin formula.
 _BERNOULLI = [1 / 12, -1 / 720, 1 / 30240, -1 / 1209600, 1 / 47900160, -691 / 1307674368000, 1 / 74724249600]
-_FROM = 10  # from which the series are exact to the last digit
+_FROM = 10  # above this the series reach full precision
 
 
 class FloatOp(Op):
@@ -36,7 +36,7 @@ def _one_lgamma(x):
 
 
 def _digamma(x):
-    """ψ(x) = ln x - 1/(2x) - Σ B₂ₖ/(2k·x²ᵏ), from x = 10 on; below by ψ(x) = ψ(x + 1) - 1/x, and mirrored for x < 0."""
+    """ψ(x) = ln x - 1/(2x) - Σ B₂ₖ/(2k·x²ᵏ) for x ≥ 10; below that by ψ(x) = ψ(x + 1) - 1/x, and by reflection for x < 0."""
     given = x.astype(np.float64)
     whole = (given <= 0) & (given == np.floor(given))
     below = given < 0
@@ -56,7 +56,7 @@ def _digamma(x):
 
 
 def _zeta(s, q):
-    """Hurwitz' ζ(s, q) = Σ 1/(q + k)^s, for s > 1: the first terms, and the sum of Euler and Maclaurin for the rest."""
+    """The Hurwitz zeta function Σ 1/(q + k)^s for s > 1: the first terms, and the Euler-Maclaurin formula for the rest."""
     total = np.zeros_like(q)
     for k in range(_FROM):
         total += (q + k) ** -s
@@ -113,7 +113,7 @@ class Polygamma(FloatOp):
 
 
 class Erfinv(FloatOp):
-    """Where erf has a value: a first guess (Giles 2010), then Newton's steps."""
+    """The inverse of erf: a first approximation (Giles 2010), then Newton's method."""
 
     def forward(self):
         y = self.astype(np.float64)
@@ -152,7 +152,7 @@ class Sinc(FloatOp):
 
 
 def _scaled_bessel(order, x):
-    """e^(-|x|)·Iₙ(x) for the order 0 or 1: the power series, whose terms are all of one sign, and for large x the asymptotic one."""
+    """e^(-|x|)·Iₙ(x) for order 0 or 1: the power series, and for large x the asymptotic one."""
     size = np.abs(x.astype(np.float64))
     near = np.minimum(size, _FAR)
     term = total = (near / 2) ** order
@@ -197,7 +197,7 @@ class I0E(FloatOp, name="SpecialI0EBackward0"):
 
 
 class I1(FloatOp, name="SpecialI1Backward0"):
-    """The same of order 1."""
+    """The modified Bessel function of the first kind, of order 1."""
 
     def forward(self):
         return (_scaled_bessel(1, self) * np.exp(np.abs(self.astype(np.float64)))).astype(self.dtype)
@@ -258,7 +258,7 @@ def polygamma(n, input) -> Tensor:
 
 @public(inplace=Erfinv)
 def erfinv(input: Tensor) -> Tensor:
-    """Where the error function has the value `input`, between -1 and 1.
+    """The inverse of the error function; `input` lies between -1 and 1.
 
     >>> import tinygrad_edu as T
     >>> T.erfinv(T.tensor([0.0, 0.5]))
@@ -269,7 +269,7 @@ def erfinv(input: Tensor) -> Tensor:
 
 @public(inplace=Sinc)
 def sinc(input: Tensor) -> Tensor:
-    """sin πx/(πx), 1 at 0.
+    """sin(πx)/(πx), and 1 at 0.
 
     >>> import tinygrad_edu as T
     >>> T.sinc(T.tensor([0.0, 0.5]))
@@ -285,7 +285,7 @@ def i0(input: Tensor) -> Tensor:
 
 
 def i0e(input):
-    """e^(-|input|)·I₀(input), which does not overflow."""
+    """e^(-|input|)·I₀(input); it does not overflow."""
     return I0E.apply(input)
 
 
@@ -295,7 +295,7 @@ def i1(input):
 
 
 def i1e(input):
-    """e^(-|input|)·I₁(input), which does not overflow."""
+    """e^(-|input|)·I₁(input); it does not overflow."""
     return I1E.apply(input)
 
 

@@ -1,4 +1,4 @@
-"""Functions of angles, and the hyperbolic ones, element by element. Integers become floats first."""
+"""Trigonometric and hyperbolic functions, element by element. Integers become floats first."""
 
 from __future__ import annotations
 

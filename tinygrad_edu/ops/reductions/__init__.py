@@ -1,1 +1,1 @@
-"""Ops along dimensions: sums, extremes, norms, running totals, order."""
+"""Ops along dimensions: sums, extremes, norms, cumulative sums, sorting."""

@@ -1,4 +1,4 @@
-"""Sums, products and the best so far, at each step along a dimension."""
+"""Cumulative sums, products and extremes along a dimension."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ class Cumprod(Op):
 
 
 def _jacobian(value, dim):
-    """Of the running product along `dim`, moved last: entry (k, i) is the derivative of step i by element k."""
+    """The Jacobian of the running product along `dim`, moved last: entry (k, i) is the derivative of step i by element k."""
     value = transpose(value, dim, -1)
     n = value.shape[-1]
     copies = where(np.eye(n, dtype=bool), 1.0, broadcast_to(unsqueeze(value, -2), (*value.shape[:-1], n, n)))
@@ -75,16 +75,16 @@ class Logcumsumexp(Op):
 
 
 def _weights(value, result, dim):
-    """e^(sₖ - rᵢ) for k <= i: how much of step i along `dim`, moved last, is due to element k."""
+    """e^(sₖ - rᵢ) for k <= i: the share of element k in step i along `dim`, moved last."""
     n = value.shape[dim]
     difference = unsqueeze(transpose(value, dim, -1), -1) - unsqueeze(transpose(result, dim, -1), -2)
     return exp(where(np.triu(np.ones((n, n), bool)), difference, -math.inf))
 
 
 class _BestSoFar(Chosen):
-    """The best so far, and where it stands: of equal ones the last."""
+    """The best element so far, and its position; among equal ones, the last."""
 
-    # Asked for its shape alone, and kept, hence checked, as PyTorch does.
+    # Only its shape is used. It is still saved, and so version-checked, as in PyTorch.
     def grad_self(grad, self, dim, indices):
         return Chosen.grad_self(grad, tuple(self.shape), dim, indices)
 
@@ -116,7 +116,7 @@ def _cumsum_(self, dim, *, dtype=None):
 
 @public(inplace=_cumsum_)
 def cumsum(input: Tensor, dim, *, dtype=None) -> Tensor:
-    """The sum so far, at each step along `dim`.
+    """The cumulative sum along `dim`.
 
     >>> import tinygrad_edu as T
     >>> T.cumsum(T.tensor([1.0, 2.0, 3.0]), dim=0)
@@ -131,7 +131,7 @@ def _cumprod_(self, dim, *, dtype=None):
 
 @public(inplace=_cumprod_)
 def cumprod(input: Tensor, dim, *, dtype=None) -> Tensor:
-    """The product so far, at each step along `dim`.
+    """The cumulative product along `dim`.
 
     >>> import tinygrad_edu as T
     >>> T.cumprod(T.tensor([1.0, 2.0, 3.0]), dim=0)
@@ -142,7 +142,7 @@ def cumprod(input: Tensor, dim, *, dtype=None) -> Tensor:
 
 @public()
 def logcumsumexp(input: Tensor, dim) -> Tensor:
-    """ln Σ e^x so far, at each step along `dim`, without overflow.
+    """The logarithm of the cumulative sum of exponentials along `dim`, without overflow.
 
     >>> import tinygrad_edu as T
     >>> T.logcumsumexp(T.tensor([0.0, 0.0]), dim=0)
@@ -156,7 +156,7 @@ _Cummax, _Cummin = (named(op, "values", "indices") for op in ("cummax", "cummin"
 
 @public()
 def cummax(input: Tensor, dim) -> Any:
-    """The largest element so far, at each step along `dim`, and its index.
+    """The largest element so far at each step along `dim`, and its index.
 
     >>> import tinygrad_edu as T
     >>> T.cummax(T.tensor([1.0, 3.0, 2.0]), dim=0).values
@@ -167,7 +167,7 @@ def cummax(input: Tensor, dim) -> Any:
 
 @public()
 def cummin(input: Tensor, dim) -> Any:
-    """The smallest element so far, at each step along `dim`, and its index.
+    """The smallest element so far at each step along `dim`, and its index.
 
     >>> import tinygrad_edu as T
     >>> T.cummin(T.tensor([3.0, 1.0, 2.0]), dim=0).values

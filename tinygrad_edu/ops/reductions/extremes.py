@@ -1,4 +1,4 @@
-"""The largest, the smallest, the one in the middle, and where they are."""
+"""The maximum, the minimum and the median, and their indices."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from .reduce import as_dims, normalized_dims, restore_dims, sum
 
 
 class _Extreme(Op):
-    """The largest or smallest of all; elements that tie share the gradient."""
+    """The largest or smallest of all elements. Elements that tie share the gradient."""
 
     def grad_self(grad, self, result):
         return grad * shares(self, result, ())
@@ -60,7 +60,7 @@ class Amin(_ExtremeAlong):
 
 
 def shares(value, extreme, dim, nan_ties=True):
-    """1/n at each of the n elements that equal the extreme, as a constant array; nan ties with nan, or makes all nan."""
+    """1/n at each of the n elements that equal the extreme, as a constant array. nan ties with nan, or makes everything nan."""
     value, extreme = (getattr(x, "_data", x) for x in (value, extreme))
     mask = value == extreme
     if nan_ties:
@@ -70,7 +70,7 @@ def shares(value, extreme, dim, nan_ties=True):
 
 
 class _SelectAlong(Op):
-    """An element chosen along one dimension, and its index: the gradient goes to that element alone."""
+    """An element chosen along one dimension, and its index. Only that element gets the gradient."""
 
     results = ("values", "indices")
     non_differentiable = (1,)
@@ -99,12 +99,12 @@ class MinDim(_SelectAlong, name="MinBackward0"):
 
 
 class MedianDim(_SelectAlong, name="MedianBackward1"):
-    """The lower of the two in the middle; nan where there is one."""
+    """The lower of the two middle elements; nan if there is a nan."""
 
     def forward(self, *, dim, keepdim):
         if not self.ndim:
             return _chosen(self, np.int64(0), dim, keepdim)
-        # In order, nan comes last.
+        # Sorting puts nan last.
         n, nans = self.shape[dim], np.isnan(self).sum(axis=dim, keepdims=True)
         place = np.where(nans, n - nans, (n - 1) // 2)
         return _chosen(self, np.take_along_axis(np.argsort(self, axis=dim, kind="stable"), place, dim), dim, keepdim)
@@ -174,7 +174,7 @@ def _extreme(name, of_all, along, of_two, kind, input, dim, keepdim):
 
 @public()
 def max(input, dim=None, keepdim: bool = False, *, other=None) -> Any:
-    """The largest element; along `dim`, the largest ones and their indices; of two tensors, the larger elements.
+    """The largest element. With `dim`: the largest along it, and their indices. With `other`: the elementwise maximum.
 
     >>> import tinygrad_edu as T
     >>> T.max(T.tensor([[1.0, 5.0], [3.0, 2.0]]), dim=1).values
@@ -185,7 +185,7 @@ def max(input, dim=None, keepdim: bool = False, *, other=None) -> Any:
 
 @public()
 def min(input, dim=None, keepdim: bool = False, *, other=None) -> Any:
-    """The smallest element; along `dim`, the smallest ones and their indices; of two tensors, the smaller elements.
+    """The smallest element. With `dim`: the smallest along it, and their indices. With `other`: the elementwise minimum.
 
     >>> import tinygrad_edu as T
     >>> T.min(T.tensor([[3.0, 1.0], [2.0, 4.0]]), dim=1).indices
@@ -196,7 +196,7 @@ def min(input, dim=None, keepdim: bool = False, *, other=None) -> Any:
 
 @public()
 def median(input, dim=None, keepdim: bool = False) -> Any:
-    """The element in the middle (the lower of two); along `dim` with its index.
+    """The median (the lower of the two middle elements). With `dim`, also its index.
 
     >>> import tinygrad_edu as T
     >>> T.median(T.tensor([4.0, 1.0, 3.0, 2.0]))
@@ -226,7 +226,7 @@ def kthvalue(input, k, dim=-1, keepdim: bool = False) -> Any:
 
 @public()
 def amax(input, dim=(), keepdim: bool = False) -> Tensor:
-    """The largest element along `dim`; elements that tie share the gradient.
+    """The largest element along `dim`. Elements that tie share the gradient.
 
     >>> import tinygrad_edu as T
     >>> T.amax(T.tensor([[1.0, 5.0], [3.0, 2.0]]), dim=1)
@@ -238,7 +238,7 @@ def amax(input, dim=(), keepdim: bool = False) -> Tensor:
 
 @public()
 def amin(input, dim=(), keepdim: bool = False) -> Tensor:
-    """The smallest element along `dim`; elements that tie share the gradient.
+    """The smallest element along `dim`. Elements that tie share the gradient.
 
     >>> import tinygrad_edu as T
     >>> T.amin(T.tensor([[1.0, 5.0], [3.0, 2.0]]), dim=1)
@@ -250,7 +250,7 @@ def amin(input, dim=(), keepdim: bool = False) -> Tensor:
 
 @public()
 def aminmax(input, *, dim=None, keepdim: bool = False) -> Any:
-    """The smallest and the largest element.
+    """The smallest and the largest element, as a named tuple.
 
     >>> import tinygrad_edu as T
     >>> T.aminmax(T.tensor([3.0, 1.0, 2.0]))

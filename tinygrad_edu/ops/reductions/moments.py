@@ -1,4 +1,4 @@
-"""Variance and standard deviation, alone or with the mean."""
+"""Variance and standard deviation, with or without the mean."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def _variance_grad(grad, self, dim, correction, keepdim):
 
 
 def _std_to_var(grad, std):
-    """The gradient of a variance from that of its root; 0 where both are 0."""
+    """The gradient of a variance, from that of its root; 0 where both are 0."""
     return where(std == 0, 0.0, grad / (std * 2))
 
 
@@ -99,7 +99,7 @@ class StdMean(Op):
 
 
 def _spread_arguments(name, input, dim, unbiased, correction):
-    """`var(True)`, `var(dim, unbiased)` and `var(dim, correction=…)` are three ways to say it."""
+    """PyTorch has three forms: `var(True)`, `var(dim, unbiased)` and `var(dim, correction=…)`."""
     if isinstance(dim, bool):
         dim, unbiased = None, dim
     if correction is None:
@@ -109,7 +109,7 @@ def _spread_arguments(name, input, dim, unbiased, correction):
     if numel_along(sizes, dim) <= correction and (input.numel() or not sizes or numel_along(sizes, dim) == 0):
         warnings.warn(
             f"{name}(): degrees of freedom is <= 0. Correction should be strictly less than the reduction factor (input numel "
-            "divided by output numel): the spread of so few elements is not known.",
+            "divided by output numel): so few elements have no spread.",
             UserWarning,
             stacklevel=4,
         )
@@ -118,7 +118,7 @@ def _spread_arguments(name, input, dim, unbiased, correction):
 
 @public()
 def var(input: Tensor, dim=None, unbiased: bool = True, keepdim: bool = False, *, correction=None) -> Tensor:
-    """The variance: the sum of squared distances from the mean, divided by n - `correction` (1).
+    """The variance: the sum of squared distances from the mean, divided by n - `correction` (1 by default).
 
     >>> import tinygrad_edu as T
     >>> T.var(T.tensor([1.0, 3.0])), T.var(T.tensor([1.0, 3.0]), correction=0)
@@ -130,7 +130,7 @@ def var(input: Tensor, dim=None, unbiased: bool = True, keepdim: bool = False, *
 
 @public()
 def std(input: Tensor, dim=None, unbiased: bool = True, keepdim: bool = False, *, correction=None) -> Tensor:
-    """The root of the variance.
+    """The standard deviation: the square root of the variance.
 
     >>> import tinygrad_edu as T
     >>> T.std(T.tensor([1.0, 3.0]))
@@ -154,7 +154,7 @@ def var_mean(input: Tensor, dim=None, unbiased: bool = True, keepdim: bool = Fal
 
 @public(method=False)
 def std_mean(input: Tensor, dim=None, unbiased: bool = True, keepdim: bool = False, *, correction=None) -> Any:
-    """The root of the variance, and the mean.
+    """The standard deviation and the mean.
 
     >>> import tinygrad_edu as T
     >>> T.std_mean(T.tensor([1.0, 2.0, 3.0]))

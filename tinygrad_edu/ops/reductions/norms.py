@@ -73,7 +73,7 @@ def _norm_slope(self, norm, ord, dim):
 
 @public()
 def norm(input: Tensor, p: str = "fro", dim=None, keepdim: bool = False, dtype=None) -> Any:
-    """(Σ|x|^p)^(1/p) of all elements, or along `dim`.
+    """(Σ|x|^p)^(1/p), over all elements or along `dim`.
 
     >>> import tinygrad_edu as T
     >>> T.norm(T.tensor([3.0, 4.0]))
@@ -87,7 +87,7 @@ def norm(input: Tensor, p: str = "fro", dim=None, keepdim: bool = False, dtype=N
 
 
 def vector_norm(input, ord=2, dim=None, keepdim=False):
-    """(Σ|x|^ord)^(1/ord), with its limits for ord = 0 and ±inf."""
+    """(Σ|x|^ord)^(1/ord), with the limits for ord = 0 and ±inf."""
     array = getattr(input, "_data", input)
     if array.dtype.kind != "f":
         kind = dtypes.from_numpy_dtype(array.dtype).legacy_name

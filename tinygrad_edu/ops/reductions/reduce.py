@@ -1,4 +1,4 @@
-"""Many elements to one: sums, means, products, counts. Other families use what it knows of `dim` and `keepdim`."""
+"""Reductions: sums, means, products, counts; and the handling of `dim` and `keepdim` that other families use too."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from ..shapes.shape import axis_of, broadcast_to, reshape, unsqueeze
 
 
 def normalized_dims(dim, ndim):
-    """`dim` (None, an int or a tuple) as a tuple of axes from 0, all of them for None or an empty tuple."""
+    """`dim` (None, an int or a tuple) as a tuple of axes counted from 0; all axes for None or an empty tuple."""
     if dim is None or (isinstance(dim, tuple | list) and not dim):
         return tuple(range(ndim))
     axes = []
@@ -33,7 +33,7 @@ def normalized_dims(dim, ndim):
 
 
 def restore_dims(value, dim, keepdim, sizes):
-    """Give a reduced array or Tensor its reduced dimensions back, with size 1."""
+    """Restore the reduced dimensions of an array or Tensor, with size 1."""
     if keepdim or not sizes:
         return value
     axes = normalized_dims(dim, len(sizes))
@@ -41,7 +41,7 @@ def restore_dims(value, dim, keepdim, sizes):
 
 
 def spread(value, dim, keepdim, sizes):
-    """A reduced value at each place that it came from."""
+    """Expand a reduced value back to the shape that it came from."""
     return broadcast_to(restore_dims(value, dim, keepdim, sizes), sizes)
 
 
@@ -54,7 +54,7 @@ def as_dims(dim):
 
 
 def summed(array, dtype):
-    """Sums of booleans and integers are int64, unless another dtype is asked for."""
+    """A sum. Booleans and integers are summed as int64, unless another dtype is given."""
     if dtype is not None:
         return array.astype(dtype, copy=False)
     return array if array.dtype.kind == "f" else array.astype(np.int64, copy=False)
@@ -181,7 +181,7 @@ def any_zero(value):
 
 
 def _products_of_others(value):
-    """For each element along the last dimension, the product of all others: from the square of copies without it."""
+    """For each element along the last dimension, the product of all others: build a square of copies without that element."""
     n = value.shape[-1]
     copies = where(np.eye(n, dtype=bool), 1.0, broadcast_to(unsqueeze(value, -2), (*value.shape[:-1], n, n)))
     return prod(copies, -1)
@@ -197,11 +197,11 @@ def _moved_products_of_others(value, dim):
 
 
 class _Counted(Op):
-    """Truth and positions: results that no gradient goes through."""
+    """A truth value, a count or a position: a result without a gradient."""
 
     def forward(self, *, count, dim, keepdim):
         found = count(self, axis=normalized_dims(dim, self.ndim) if dim is not None else None, keepdims=keepdim)
-        # As in PyTorch, where bytes were once the booleans.
+        # As in PyTorch, where uint8 used to be the boolean type.
         return found.astype(np.uint8) if self.dtype == np.uint8 and found.dtype == np.bool_ else found
 
 
@@ -223,7 +223,7 @@ def sum(input: Tensor, dim=None, keepdim: bool = False, *, dtype=None) -> Tensor
 
 @public()
 def nansum(input: Tensor, dim=None, keepdim: bool = False, *, dtype=None) -> Tensor:
-    """The sum, with nan counted as 0.
+    """The sum, counting nan as 0.
 
     >>> import tinygrad_edu as T
     >>> T.nansum(T.tensor([1.0, T.nan, 3.0]))
@@ -271,7 +271,7 @@ def prod(input: Tensor, dim=None, keepdim: bool = False, *, dtype=None) -> Tenso
 
 @public()
 def all(input: Tensor, dim=None, keepdim: bool = False) -> Tensor:
-    """True if every element is.
+    """True if all elements are true.
 
     >>> import tinygrad_edu as T
     >>> T.all(T.tensor([[True, False], [True, True]]), dim=1)
@@ -282,7 +282,7 @@ def all(input: Tensor, dim=None, keepdim: bool = False) -> Tensor:
 
 @public()
 def any(input: Tensor, dim=None, keepdim: bool = False) -> Tensor:
-    """True if some element is.
+    """True if at least one element is true.
 
     >>> import tinygrad_edu as T
     >>> T.any(T.tensor([[True, False], [False, False]]), dim=1)
@@ -293,7 +293,7 @@ def any(input: Tensor, dim=None, keepdim: bool = False) -> Tensor:
 
 @public()
 def count_nonzero(input: Tensor, dim=None) -> Tensor:
-    """How many elements are not 0.
+    """The number of nonzero elements.
 
     >>> import tinygrad_edu as T
     >>> T.count_nonzero(T.tensor([0, 1, 2]))

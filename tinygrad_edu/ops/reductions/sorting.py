@@ -1,4 +1,4 @@
-"""Elements in order, and what is found by putting them in order: `sort`, `topk`, `unique`, `bincount`."""
+"""Sorting, and what sorting finds: `sort`, `topk`, `unique`, `bincount`."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from ..shapes.shape import axis_of, squeeze, unsqueeze
 
 
 class Chosen(Op):
-    """Elements chosen along a dimension, and where they were."""
+    """Elements chosen along a dimension, and their indices."""
 
     results = ("values", "indices")
     non_differentiable = (1,)
@@ -32,7 +32,7 @@ class Sort(Chosen):
     def forward(self, *, dim, descending=False):
         if not self.ndim:
             return self.copy(), np.zeros((), np.int64)
-        # Last to first of the reversed, so that equal elements keep their order when descending.
+        # To sort in descending order, reverse, sort and reverse again, so that equal elements keep their order.
         if descending:
             order = self.shape[dim] - 1 - np.flip(np.argsort(np.flip(self, dim), axis=dim, kind="stable"), dim)
         else:
@@ -41,7 +41,7 @@ class Sort(Chosen):
 
 
 class SortStable(Sort, name="SortBackward1"):
-    """As Sort, where `stable` is asked for: it always is."""
+    """As Sort, for calls with `stable`: the sort is always stable."""
 
     forward = Sort.forward
 
@@ -53,7 +53,7 @@ class Topk(Chosen):
         n = self.shape[dim]
         if not k:
             return np.take(self, [], dim), np.take(np.zeros(self.shape, np.int64), [], dim)
-        # Put apart first, and only then in order: the rest stays as it is.
+        # First partition, then sort only the chosen part.
         apart = np.argpartition(self, n - k if largest else k - 1, axis=dim)
         chosen = np.sort(np.take(apart, range(n - k, n) if largest else range(k), dim), axis=dim)
         values, order = Sort.forward(np.take_along_axis(self, chosen, dim), dim=dim, descending=largest)
@@ -68,7 +68,7 @@ _Sort, _Topk, _Mode = (named(op, "values", "indices") for op in ("sort", "topk",
 
 @public()
 def sort(input: Tensor, dim=-1, descending: bool = False, stable=None) -> Any:
-    """The elements in order along `dim`, and the indices where they were; equal ones keep their order.
+    """Sort the elements along `dim`, and return their old indices too. Equal elements keep their order.
 
     >>> import tinygrad_edu as T
     >>> T.sort(T.tensor([3.0, 1.0, 2.0])).values
@@ -80,13 +80,13 @@ def sort(input: Tensor, dim=-1, descending: bool = False, stable=None) -> Any:
 
 @public()
 def msort(input: Tensor) -> Tensor:
-    """The elements in order along the first dimension."""
+    """Sort the elements along the first dimension."""
     return sort(input, 0)[0]
 
 
 @public()
 def argsort(input: Tensor, dim=-1, descending: bool = False, stable: bool = False) -> Tensor:
-    """The indices that put the elements in order along `dim`.
+    """The indices that sort the elements along `dim`.
 
     >>> import tinygrad_edu as T
     >>> T.argsort(T.tensor([3.0, 1.0, 2.0]))
@@ -97,7 +97,7 @@ def argsort(input: Tensor, dim=-1, descending: bool = False, stable: bool = Fals
 
 @public()
 def topk(input: Tensor, k, dim=-1, largest: bool = True, sorted: bool = True) -> Any:
-    """The `k` largest (or smallest) elements along `dim`, in order, and their indices.
+    """The `k` largest (or smallest) elements along `dim`, sorted, and their indices.
 
     >>> import tinygrad_edu as T
     >>> T.topk(T.tensor([1.0, 5.0, 3.0]), 2).indices
@@ -110,7 +110,7 @@ def topk(input: Tensor, k, dim=-1, largest: bool = True, sorted: bool = True) ->
 
 
 class Mode(Chosen):
-    """The element that is met most often, the smallest of those that are; and the last place where it stands."""
+    """The most frequent element (the smallest of several), and the last position where it occurs."""
 
     def forward(self, *, dim, keepdim):
         if not self.ndim:
@@ -139,7 +139,7 @@ class Mode(Chosen):
 
 @public()
 def mode(input: Tensor, dim=-1, keepdim: bool = False) -> Any:
-    """The element met most often along `dim` (of equals the smallest), and its index.
+    """The most frequent element along `dim` (the smallest of several), and its index.
 
     >>> import tinygrad_edu as T
     >>> T.mode(T.tensor([1, 2, 2, 3])).values
@@ -152,7 +152,7 @@ def mode(input: Tensor, dim=-1, keepdim: bool = False) -> Any:
 
 
 class Unique2(Op):
-    """The different elements, the place of each element among them, and how often each occurs."""
+    """The distinct elements, the position of each element among them, and how often each occurs."""
 
     non_differentiable = (1, 2)
 
@@ -161,7 +161,7 @@ class Unique2(Op):
 
     def grad_self(grad):
         raise NotImplementedError(
-            "the derivative for '_unique2' is not implemented. Which elements are equal changes by jumps; pick them by an index "
+            "the derivative for '_unique2' is not implemented. Equality has no gradient; select the elements by an index "
             "instead."
         )
 
@@ -174,7 +174,7 @@ class UniqueDim(Op):
 
     def grad_self(grad):
         raise NotImplementedError(
-            "the derivative for 'unique_dim' is not implemented. Which slices are equal changes by jumps; pick them by an index "
+            "the derivative for 'unique_dim' is not implemented. Equality has no gradient; select the slices by an index "
             "instead."
         )
 
@@ -183,7 +183,7 @@ class UniqueDim(Op):
 def unique(
     input: Tensor, sorted: bool = True, return_inverse: bool = False, return_counts: bool = False, dim=None
 ) -> Any:
-    """The different elements in order; with the place of each element among them, and how often each occurs.
+    """The distinct elements, sorted. Optionally also the position of each element among them, and how often each occurs.
 
     >>> import tinygrad_edu as T
     >>> T.unique(T.tensor([3, 1, 3]))
@@ -196,7 +196,7 @@ def unique(
 
 @public()
 def bincount(input: Tensor, weights=None, minlength=0) -> Tensor:
-    """How often each of 0, 1, 2, … occurs in a vector of integers, or the sum of `weights` there.
+    """Count how often each of 0, 1, 2, … occurs in a vector of integers, or sum the `weights` there.
 
     >>> import tinygrad_edu as T
     >>> T.bincount(T.tensor([0, 1, 1, 3]))

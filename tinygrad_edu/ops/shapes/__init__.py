@@ -1,1 +1,1 @@
-"""Ops that change the shape or the order of elements, or join and split tensors."""
+"""Ops that change the shape, reorder elements, or join and split tensors."""

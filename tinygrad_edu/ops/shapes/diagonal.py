@@ -12,7 +12,7 @@ from .shape import axis_of
 
 
 class Diagonal(Op):
-    """The elements (i, i + offset) of two dimensions, as a new last one."""
+    """The elements (i, i + offset) of two dimensions, as a new last dimension."""
 
     view = True
 
@@ -28,7 +28,7 @@ class Diagonal(Op):
 
 
 class DiagonalCopy(Op, name="DiagonalBackward0_copy"):
-    """As Diagonal, for elements that are copied."""
+    """As Diagonal, but a copy instead of a view."""
 
     def forward(self, *, offset, dim1, dim2):
         return self.diagonal(offset, dim1, dim2).copy()
@@ -40,7 +40,7 @@ class DiagonalCopy(Op, name="DiagonalBackward0_copy"):
 
 
 class DiagonalScatter(Op, name="DiagonalBackwardBackward0"):
-    """Zeros of shape `size` with `self` on the diagonal: the transpose of taking it."""
+    """Zeros of shape `size` with `self` on the diagonal: the transpose of Diagonal."""
 
     def forward(self, *, size, offset, dim1, dim2):
         out = np.zeros(size, self.dtype)
@@ -56,7 +56,7 @@ class DiagonalScatter(Op, name="DiagonalBackwardBackward0"):
 
 
 class DiagEmbed(Op):
-    """The last dimension on the diagonal of two new ones."""
+    """The last dimension, placed on the diagonal of two new dimensions."""
 
     def forward(self, *, offset, dim1, dim2):
         n = self.shape[-1] + abs(offset)
@@ -107,7 +107,7 @@ class Trace(Op):
 
 @public()
 def diagonal(input: Tensor, offset=0, dim1=0, dim2=1) -> Tensor:
-    """The elements (i, i + offset) of two dimensions, as a view.
+    """A view of the elements (i, i + offset) of two dimensions.
 
     >>> import tinygrad_edu as T
     >>> T.diagonal(T.tensor([[1, 2], [3, 4]]))
@@ -122,7 +122,7 @@ def diagonal(input: Tensor, offset=0, dim1=0, dim2=1) -> Tensor:
 
 @public()
 def diag_embed(input: Tensor, offset=0, dim1=-2, dim2=-1) -> Tensor:
-    """The last dimension on the diagonal of new matrices.
+    """Matrices with the last dimension of `input` on their diagonals.
 
     >>> import tinygrad_edu as T
     >>> T.diag_embed(T.tensor([[1, 2], [3, 4]])).shape
@@ -136,7 +136,7 @@ def diag_embed(input: Tensor, offset=0, dim1=-2, dim2=-1) -> Tensor:
 
 @public()
 def diag(input: Tensor, diagonal=0) -> Tensor:
-    """The diagonal of a matrix; of a vector, the matrix with it on the diagonal.
+    """The diagonal of a matrix; for a vector, the matrix with that diagonal.
 
     >>> import tinygrad_edu as T
     >>> T.diag(T.tensor([1, 2]))
@@ -157,7 +157,7 @@ def _need_matrix(name, input):
 
 @public(inplace=Tril)
 def tril(input: Tensor, diagonal=0) -> Tensor:
-    """The lower triangle, zeros above it.
+    """The lower triangle of a matrix; zeros elsewhere.
 
     >>> import tinygrad_edu as T
     >>> T.tril(T.ones(2, 2))
@@ -170,7 +170,7 @@ def tril(input: Tensor, diagonal=0) -> Tensor:
 
 @public(inplace=Triu)
 def triu(input: Tensor, diagonal=0) -> Tensor:
-    """The upper triangle, zeros below it.
+    """The upper triangle of a matrix; zeros elsewhere.
 
     >>> import tinygrad_edu as T
     >>> T.triu(T.ones(2, 2))

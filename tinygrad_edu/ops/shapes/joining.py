@@ -1,4 +1,4 @@
-"""Several tensors as one, one as several, and more room around one."""
+"""Join tensors, split them, and pad them."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from .shape import axis_of, unsqueeze
 
 
 def _pieces(grads):
-    """The gradients of a node's outputs; a node of one output gets its gradient bare."""
+    """The gradients of a node's outputs, as a list; a node with one output gets a single gradient."""
     return grads if isinstance(grads, list) else [grads]
 
 
@@ -57,7 +57,7 @@ class Stack(Op):
 
 
 class Split(Op):
-    """Equal pieces along `dim`, the last one perhaps smaller: views."""
+    """Views of equal pieces along `dim`; the last one may be smaller."""
 
     view = True
 
@@ -86,7 +86,7 @@ class SplitWithSizes(Op):
 
 
 def _joined(grads, size, pieces, dim):
-    """The gradients of the pieces side by side, zeros where none came."""
+    """The gradients of the pieces joined again; zeros for pieces without one."""
     grads = _pieces(grads)
     known = next(g for g in grads if g is not None)
     filled = [
@@ -97,7 +97,7 @@ def _joined(grads, size, pieces, dim):
 
 
 class Unbind(Op):
-    """The slices along `dim`, without that dimension: views."""
+    """Views of the slices along `dim`, without that dimension."""
 
     view = True
 
@@ -113,7 +113,7 @@ class Unbind(Op):
 
 
 class ConstantPadNd(Op):
-    """More room, filled with one value; negative widths cut."""
+    """Pad with one value; negative widths crop."""
 
     def forward(self, *, pad, value=0.0):
         out = np.full([n + a + b for n, (a, b) in zip(self.shape, pad, strict=True)], value, self.dtype)
@@ -128,17 +128,17 @@ class ConstantPadNd(Op):
 
 
 def _inner(pad, sizes):
-    """What lies inside of the given widths, as far as they are positive."""
+    """The part inside the padding widths, where they are positive."""
     return tuple(slice(max(a, 0), n - max(b, 0)) for (a, b), n in zip(pad, sizes, strict=True))
 
 
 class _TakePad(Op):
-    """More room, filled with elements from inside: each dimension is indexed by where its values come from."""
+    """Pad with elements of the input: each dimension is indexed by the positions that its values come from."""
 
     def forward(self, *, padding, _sources):
         return self[np.ix_(*_sources)]
 
-    # The input is asked for its shape alone, and kept, hence checked, as PyTorch does.
+    # Only the input's shape is used. It is still saved, and so version-checked, as in PyTorch.
     def grad_self(grad, self, padding, _sources):
         return _TakePadBack.apply(grad, size=tuple(self.shape), sources=_sources)
 
@@ -146,7 +146,7 @@ class _TakePad(Op):
 
 
 class _TakePadBack(Op, name="IndexPutBackward1"):
-    """Sums what was repeated back to where it came from."""
+    """Sum repeated elements back to where they came from."""
 
     def forward(self, *, size, sources):
         out = np.zeros(size, self.dtype)
@@ -163,7 +163,7 @@ def _pad_op(node: str) -> type[Op]:
     return type(node, (_TakePad,), {"forward": _TakePad.forward}, name=f"{node}Backward0")
 
 
-# One node name for each mode and number of dimensions.
+# One node name per mode and number of dimensions.
 _PADS = {
     (mode, n): _pad_op(f"{name}{n}D")
     for mode, name in {"reflect": "ReflectionPad", "replicate": "ReplicationPad", "circular": "CircularPad"}.items()
@@ -190,7 +190,7 @@ def _check_list(name, tensors):
 
 @public("concat", "concatenate", method=False)
 def cat(tensors, dim=0) -> Tensor:
-    """The tensors one after the other along `dim`; their other sizes are equal.
+    """Concatenate tensors along `dim`. All their other sizes must be equal.
 
     >>> import tinygrad_edu as T
     >>> T.cat([T.zeros(2), T.ones(1)])
@@ -208,7 +208,7 @@ def cat(tensors, dim=0) -> Tensor:
         if len(t.shape) != len(first) or any(
             a != b for d, (a, b) in enumerate(zip(t.shape, first, strict=True)) if d != axis
         ):
-            # An empty vector joins with anything, as PyTorch's older programs rely on.
+            # An empty vector can be joined with anything, which older PyTorch programs rely on.
             if tuple(t.shape) == (0,):
                 return cat([u for u in tensors if tuple(u.shape) != (0,)], dim)
             if len(t.shape) != len(first):
@@ -223,7 +223,7 @@ def cat(tensors, dim=0) -> Tensor:
 
 @public(method=False)
 def stack(tensors, dim=0) -> Tensor:
-    """Tensors of one shape along a new dimension.
+    """Stack tensors of one shape along a new dimension.
 
     >>> import tinygrad_edu as T
     >>> T.stack([T.zeros(2), T.ones(2)])
@@ -249,7 +249,7 @@ def _at_least(n, t):
 
 @public(method=False)
 def hstack(tensors) -> Tensor:
-    """Side by side: along dimension 1, vectors along 0.
+    """Join tensors side by side: along dimension 1, or 0 for vectors.
 
     >>> import tinygrad_edu as T
     >>> T.hstack((T.tensor([1, 2]), T.tensor([3])))
@@ -262,7 +262,7 @@ def hstack(tensors) -> Tensor:
 
 @public("row_stack", method=False)
 def vstack(tensors) -> Tensor:
-    """One above the other; vectors become rows.
+    """Stack tensors vertically; vectors become rows.
 
     >>> import tinygrad_edu as T
     >>> T.vstack((T.tensor([1, 2]), T.tensor([3, 4])))
@@ -278,7 +278,7 @@ def vstack(tensors) -> Tensor:
 
 @public(method=False)
 def split(tensor, split_size_or_sections, dim=0) -> Any:
-    """Views of pieces along `dim`: of one size (the last may be smaller), or of the given sizes.
+    """Split into views along `dim`: of equal size (the last may be smaller), or of the given sizes.
 
     >>> import tinygrad_edu as T
     >>> [part.tolist() for part in T.split(T.arange(5), 2)]
@@ -301,7 +301,7 @@ def split(tensor, split_size_or_sections, dim=0) -> Any:
 
 @overridable
 def _split(self, split_size, dim=0):
-    """Views of pieces along `dim`: of one size (the last may be smaller), or of the given sizes."""
+    """Split into views along `dim`: of equal size (the last may be smaller), or of the given sizes."""
     return split(self, split_size, dim)
 
 
@@ -311,7 +311,7 @@ bind("split", _split)
 
 @public()
 def chunk(input, chunks, dim=0) -> Any:
-    """Views of at most `chunks` pieces of equal size along `dim`.
+    """Split into at most `chunks` views of equal size along `dim` (the last may be smaller).
 
     >>> import tinygrad_edu as T
     >>> [part.tolist() for part in T.chunk(T.arange(4), 2)]
@@ -324,13 +324,13 @@ def chunk(input, chunks, dim=0) -> Any:
 
 @public()
 def split_with_sizes(input, split_sizes, dim=0) -> Any:
-    """Views of pieces along `dim`, of the given sizes."""
+    """Split into views of the given sizes along `dim`."""
     return split(input, tuple(split_sizes), dim)
 
 
 @public()
 def unbind(input, dim=0) -> Any:
-    """Views of the slices along `dim`, without that dimension.
+    """A tuple of views: the slices along `dim`, without that dimension.
 
     >>> import tinygrad_edu as T
     >>> T.unbind(T.tensor([[1, 2], [3, 4]]))
@@ -340,7 +340,7 @@ def unbind(input, dim=0) -> Any:
 
 
 def halves(value, dim):
-    """Both halves along `dim`, of an array or a Tensor."""
+    """The two halves along `dim`, of an array or a Tensor."""
     dim = axis_of(dim, len(value.shape))
     n = value.shape[dim] // 2
     return value[_along(dim, 0, n)], value[_along(dim, n, 2 * n)]
@@ -351,7 +351,7 @@ def halves(value, dim):
 
 @public(where=(nn_functions,), method=False)
 def pad(input, pad, mode: str = "constant", value=None) -> Tensor:
-    """More room at the ends of the last dimensions: `pad` is (before, after) of the last, then of the one before, …
+    """Pad the last dimensions. `pad` is (before, after) for the last dimension, then for the one before it, and so on.
 
     >>> import tinygrad_edu as T
     >>> T.nn.functional.pad(T.ones(1, 2), (1, 2))
@@ -388,7 +388,7 @@ def pad(input, pad, mode: str = "constant", value=None) -> Tensor:
         if mode == "replicate":
             places = places.clip(0, n - 1)
         elif mode == "circular":
-            # Negative widths cut first: what goes round is what is left.
+            # Negative widths crop first; circular padding repeats what remains.
             first, last = max(-a, 0), n + min(b, 0)
             places = first + (places - first) % (last - first)
         else:

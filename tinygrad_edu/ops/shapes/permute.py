@@ -1,4 +1,4 @@
-"""The dimensions, or the elements along them, in another order: `permute`, `transpose`, `flip`, `roll`."""
+"""Reorder dimensions, or the elements along them: `permute`, `transpose`, `flip`, `roll`."""
 
 from __future__ import annotations
 
@@ -75,7 +75,7 @@ class Roll(Op):
 
 @public()
 def permute(input: Tensor, *dims) -> Tensor:
-    """The dimensions in another order.
+    """A view with the dimensions in another order.
 
     >>> import tinygrad_edu as T
     >>> T.permute(T.ones(2, 3, 4), (2, 0, 1)).shape
@@ -94,7 +94,7 @@ def permute(input: Tensor, *dims) -> Tensor:
 
 @public("swapaxes", "swapdims")
 def transpose(input: Tensor, dim0, dim1) -> Tensor:
-    """Two dimensions exchanged.
+    """A view with two dimensions exchanged.
 
     >>> import tinygrad_edu as T
     >>> T.transpose(T.ones(2, 3), 0, 1).shape
@@ -109,7 +109,7 @@ def transpose(input: Tensor, dim0, dim1) -> Tensor:
 
 @public()
 def t(input: Tensor) -> Tensor:
-    """The transpose of a matrix; vectors and numbers stay.
+    """The transpose of a matrix. Vectors and 0-d tensors are returned as they are.
 
     >>> import tinygrad_edu as T
     >>> T.t(T.tensor([[1, 2], [3, 4]]))
@@ -123,7 +123,7 @@ def t(input: Tensor) -> Tensor:
 
 
 def check_transposable(name, input):
-    """Refuse what is neither a matrix nor less."""
+    """Raise if a tensor has more than two dimensions."""
     if len(input.shape) > 2:
         raise RuntimeError(
             f"{name}() expects a tensor with <= 2 dimensions, but self is {len(input.shape)}D. Use .mT or .permute()."
@@ -132,7 +132,7 @@ def check_transposable(name, input):
 
 @public("moveaxis")
 def movedim(input: Tensor, source, destination) -> Tensor:
-    """The dimensions `source` at the places `destination`, the others in their order.
+    """A view with the dimensions `source` moved to the positions `destination`; the others keep their order.
 
     >>> import tinygrad_edu as T
     >>> T.movedim(T.zeros(2, 3, 4), 0, 2).shape
@@ -158,7 +158,7 @@ def movedim(input: Tensor, source, destination) -> Tensor:
 
 @public()
 def flip(input: Tensor, *dims) -> Tensor:
-    """The elements in reverse order along `dims`.
+    """Reverse the order of the elements along `dims`.
 
     >>> import tinygrad_edu as T
     >>> T.flip(T.tensor([[1, 2], [3, 4]]), dims=(1,))
@@ -173,7 +173,7 @@ def flip(input: Tensor, *dims) -> Tensor:
 
 @public()
 def fliplr(input: Tensor) -> Tensor:
-    """Columns in reverse order.
+    """Reverse the order of the columns.
 
     >>> import tinygrad_edu as T
     >>> T.fliplr(T.tensor([[1, 2], [3, 4]]))
@@ -187,7 +187,7 @@ def fliplr(input: Tensor) -> Tensor:
 
 @public()
 def flipud(input: Tensor) -> Tensor:
-    """Rows in reverse order.
+    """Reverse the order of the rows.
 
     >>> import tinygrad_edu as T
     >>> T.flipud(T.tensor([[1, 2], [3, 4]]))
@@ -201,7 +201,7 @@ def flipud(input: Tensor) -> Tensor:
 
 @public()
 def roll(input: Tensor, shifts, dims=()) -> Tensor:
-    """The elements moved along `dims`, those pushed out coming in at the other end.
+    """Shift the elements along `dims`. Those that leave at one end reenter at the other.
 
     >>> import tinygrad_edu as T
     >>> T.roll(T.tensor([1, 2, 3]), 1)
@@ -215,13 +215,13 @@ def roll(input: Tensor, shifts, dims=()) -> Tensor:
     return Roll.apply(input, shifts=shifts, dims=tuple(axis_of(d, input.ndim) for d in dims))
 
 
-@functools.cache  # once in a process, as PyTorch
+@functools.cache  # once per process, as in PyTorch
 def _warn(message):
     warnings.warn(message, UserWarning, stacklevel=3)
 
 
 def _reverse(self):
-    """The dimensions in reverse order."""
+    """A view with the dimensions in reverse order."""
     if self.ndim == 0:
         _warn(_OF_NO_DIMENSION.format("Tensor.T"))
     elif self.ndim != 2:
@@ -237,7 +237,7 @@ _OF_NO_DIMENSION = "{} is deprecated on 0-D tensors. It gives the same number: l
 
 
 def _transposed(self, name, most=None):
-    """The last two dimensions exchanged; for real numbers that is the adjoint as well."""
+    """A view with the last two dimensions exchanged. For real numbers this is also the adjoint."""
     if self.ndim == 1 or (most is not None and self.ndim > most):
         what = "matrices (2-D tensors)" if most else "matrices or batches of matrices"
         raise RuntimeError(f"tensor.{name} is only supported on {what}. Got {self.ndim}-D tensor.")
@@ -248,7 +248,7 @@ def _transposed(self, name, most=None):
 
 
 def adjoint(self):
-    """The last two dimensions exchanged."""
+    """A view with the last two dimensions exchanged."""
     return _transposed(self, "adjoint()")
 
 

@@ -1,4 +1,4 @@
-"""The same elements several times: `repeat`, `tile`, `repeat_interleave`, `meshgrid`."""
+"""Repeat elements: `repeat`, `tile`, `repeat_interleave`, `meshgrid`."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from .shape import SumToSize, as_sizes, axis_of, expand, reshape, unsqueeze
 
 
 class Repeat(Op):
-    """Copies side by side, `repeats` along each dimension."""
+    """Copies side by side: `repeats` of them along each dimension."""
 
     def forward(self, *, repeats):
         return np.tile(self, repeats) if 0 not in repeats else np.zeros(_repeated(self.shape, repeats), self.dtype)
 
-    # Each repetition is a dimension of its own, over which the gradient is summed.
+    # Make each repetition a separate dimension, and sum the gradient over it.
     def grad_self(grad, self_sym_sizes, repeats):
         leading = len(repeats) - len(self_sym_sizes)
         sizes = (1,) * leading + tuple(self_sym_sizes)
@@ -39,7 +39,7 @@ def _repeated(sizes, repeats):
 
 @public(where=())
 def repeat(input, *repeats) -> Tensor:
-    """Copies side by side, `repeats` along each dimension (new ones in front)."""
+    """Repeat the tensor `repeats` times along each dimension (extra numbers add dimensions in front)."""
     repeats = as_sizes(repeats)
     if len(repeats) < input.ndim:
         raise RuntimeError("Number of dimensions of repeat dims can not be smaller than number of dimensions of tensor")
@@ -48,7 +48,7 @@ def repeat(input, *repeats) -> Tensor:
 
 @public()
 def tile(input, *dims) -> Tensor:
-    """As `repeat`, with ones for the dimensions that `dims` leaves out in front.
+    """As `repeat`, but `dims` may be shorter: the dimensions in front are then not repeated.
 
     >>> import tinygrad_edu as T
     >>> T.tile(T.tensor([1, 2]), (2,))
@@ -60,7 +60,7 @@ def tile(input, *dims) -> Tensor:
 
 @public()
 def repeat_interleave(input, repeats, dim=None, *, output_size=None) -> Tensor:
-    """Each element, or each slice along `dim`, repeated `repeats` times in its place.
+    """Repeat each element, or each slice along `dim`, `repeats` times in place.
 
     >>> import tinygrad_edu as T
     >>> T.repeat_interleave(T.tensor([1, 2]), 2)
@@ -79,7 +79,7 @@ def repeat_interleave(input, repeats, dim=None, *, output_size=None) -> Tensor:
 
 @public(method=False)
 def meshgrid(*tensors, indexing=None):
-    """For vectors of coordinates, the coordinates of each point of the grid they span.
+    """The coordinates of each point of the grid that several vectors span.
 
     >>> import tinygrad_edu as T
     >>> rows, columns = T.meshgrid(T.tensor([1, 2]), T.tensor([3, 4, 5]), indexing="ij")

@@ -1,4 +1,4 @@
-"""The same elements in another shape: views, and copies where no view can be."""
+"""The same elements in another shape: views where possible, else copies."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from ..op import Op, linear
 
 
 def axis_of(dim, ndim):
-    """`dim`, counted from the end if negative, as an axis from 0."""
+    """`dim`, which may be negative, as an axis counted from 0."""
     n = ndim or 1
     if not -n <= dim < n:
         raise IndexError(f"Dimension out of range (expected to be in range of [{-n}, {n - 1}], but got {dim})")
@@ -26,7 +26,7 @@ class View(Op):
     view = True
 
     def forward(self, *, size):
-        # `copy=False` refuses where the elements would have to move.
+        # `copy=False` raises if the elements would have to move.
         return self.reshape(size, copy=False) if self.shape != size else self.view()
 
     def grad_self(grad, self_sym_sizes):
@@ -36,7 +36,7 @@ class View(Op):
 
 
 class ReshapeAlias(Op):
-    """Another shape for elements that do not lie in row-major order, and need not move all the same."""
+    """A view in another shape, for elements that are not in row-major order."""
 
     view = True
 
@@ -69,10 +69,10 @@ class Expand(Op):
             return self.view()
         self = np.asarray(self)
         if self.ndim == 0:
-            # One number over and over, as the gradient of a sum: a tenth of the time that `np.broadcast_to` takes.
+            # One number repeated, as in the gradient of a sum: ten times faster than `np.broadcast_to`.
             return np.ndarray(size, self.dtype, self, strides=(0,) * len(size))
         shown = np.broadcast_to(self, size)
-        # A part of it may repeat no element; writes to one that does are refused where they are made.
+        # A part of it may repeat no element. Writes to an expanded tensor are refused elsewhere.
         shown.flags.writeable = self.flags.writeable
         return shown
 
@@ -83,7 +83,7 @@ class Expand(Op):
 
 
 class SumToSize(Op, name="SumBackward1"):
-    """The transpose of broadcasting: sums what it repeated."""
+    """The transpose of broadcasting: sum what it repeated."""
 
     def forward(self, *, size):
         leading = self.ndim - len(size)
@@ -150,14 +150,14 @@ class SqueezeDims(Op, name="SqueezeBackward2"):
 
 
 def as_sizes(size):
-    """`*size` given one by one or as one tuple."""
+    """`*size`, given one by one or as one tuple."""
     if len(size) == 1 and isinstance(size[0], tuple | list):
         size = size[0]
     return tuple(map(int, size))
 
 
 def _resolve(size, numel):
-    """Replace the one -1 in `size`; an error where the sizes do not fit the number of elements."""
+    """Replace the one -1 in `size`. Raises if the sizes do not match the number of elements."""
     if -1 in size:
         known = math.prod([n for n in size if n != -1])
         if size.count(-1) > 1:
@@ -172,10 +172,10 @@ def _resolve(size, numel):
 
 @public(where=())
 def view(input, *size) -> Tensor:
-    """`input` in another shape, on the same storage."""
+    """A view of `input` in another shape, on the same storage."""
     if len(size) == 1 and not isinstance(size[0], int | tuple | list):
         raise TypeError(
-            f"view(): expected a shape, got {type(size[0]).__name__}. To read the bytes as another dtype is not built."
+            f"view(): expected a shape, got {type(size[0]).__name__}. Reading the bytes as another dtype is not built."
         )
     resolved = _resolve(as_sizes(size), input._data.size)
     try:
@@ -189,13 +189,13 @@ def view(input, *size) -> Tensor:
 
 @public(where=())
 def view_as(input, other) -> Tensor:
-    """`input` in the shape of `other`."""
+    """A view of `input` in the shape of `other`."""
     return view(input, tuple(other.shape))
 
 
 @public()
 def reshape(input, *shape) -> Any:
-    """`input` in another shape: a view where that is possible, else a copy.
+    """`input` in another shape: a view if possible, else a copy.
 
     >>> import tinygrad_edu as T
     >>> T.reshape(T.arange(6), (2, 3))
@@ -216,13 +216,13 @@ def reshape(input, *shape) -> Any:
 
 @public(where=())
 def reshape_as(input, other) -> Tensor:
-    """`input` in the shape of `other`: a view where that is possible, else a copy."""
+    """`input` in the shape of `other`: a view if possible, else a copy."""
     return reshape(input, tuple(other.shape))
 
 
 @public()
 def flatten(input, start_dim=0, end_dim=-1) -> Tensor:
-    """The dimensions from `start_dim` to `end_dim` as one.
+    """Merge the dimensions from `start_dim` to `end_dim` into one.
 
     >>> import tinygrad_edu as T
     >>> T.flatten(T.ones(2, 3, 4), start_dim=1).shape
@@ -241,7 +241,7 @@ def flatten(input, start_dim=0, end_dim=-1) -> Tensor:
 
 @public()
 def broadcast_to(input, *size) -> Tensor:
-    """`input` repeated to a larger shape, without copying.
+    """A view of `input`, broadcast to a larger shape.
 
     >>> import tinygrad_edu as T
     >>> T.broadcast_to(T.tensor([1, 2]), (2, 2))
@@ -253,7 +253,7 @@ def broadcast_to(input, *size) -> Tensor:
 
 @public(where=())
 def expand(input, *size) -> Tensor:
-    """`input` repeated along dimensions of size 1 (or new ones in front); -1 keeps a size. No copy.
+    """A view with dimensions of size 1 repeated to the given sizes. -1 keeps a size; extra sizes add dimensions in front.
 
     >>> import tinygrad_edu as T
     >>> T.ones(2, 1).expand(2, 3).shape
@@ -286,13 +286,13 @@ def expand(input, *size) -> Tensor:
 
 @public(where=())
 def expand_as(input, other) -> Tensor:
-    """`input` repeated to the shape of `other`."""
+    """A view of `input`, expanded to the shape of `other`."""
     return expand(input, tuple(other.shape))
 
 
 @public(where=())
 def sum_to_size(input, *size) -> Tensor:
-    """Sum `input` to a shape that broadcasts to its own."""
+    """Sum `input` down to a smaller shape, one that broadcasts to the shape of `input`."""
     target = as_sizes(size)
     fits = len(target) <= input.ndim and all(
         n in (1, m) for n, m in zip(reversed(target), reversed(input.shape), strict=False)
@@ -304,7 +304,7 @@ def sum_to_size(input, *size) -> Tensor:
 
 @public()
 def unsqueeze(input, dim) -> Tensor:
-    """A new dimension of size 1 at `dim`.
+    """A view with a new dimension of size 1 at position `dim`.
 
     >>> import tinygrad_edu as T
     >>> T.unsqueeze(T.ones(2, 3), 0).shape
@@ -315,7 +315,7 @@ def unsqueeze(input, dim) -> Tensor:
 
 @public()
 def squeeze(input, dim=None) -> Tensor:
-    """Without the dimensions of size 1, or without those of `dim` whose size is 1.
+    """A view without the dimensions of size 1, or without those in `dim` that have size 1.
 
     >>> import tinygrad_edu as T
     >>> T.squeeze(T.ones(2, 1, 3), 1).shape
@@ -331,7 +331,7 @@ def squeeze(input, dim=None) -> Tensor:
 
 @public()
 def unflatten(input, dim, sizes) -> Tensor:
-    """One dimension as several, of the given sizes (one may be -1).
+    """Split one dimension into several of the given sizes (one may be -1).
 
     >>> import tinygrad_edu as T
     >>> T.unflatten(T.arange(6), 0, (2, 3))

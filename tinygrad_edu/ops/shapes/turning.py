@@ -1,7 +1,7 @@
-"""Another shape for the tensor itself: `unsqueeze_`, `squeeze_`, `t_`, `transpose_`, `as_strided_`.
+"""In-place changes of shape: `unsqueeze_`, `squeeze_`, `t_`, `transpose_`, `as_strided_`.
 
-These write to no element. The tensor shows its storage in another way from here on, and its node, of a name of its own,
-is put before its history.
+They write to no element. From then on the tensor shows its storage in another way. Its new node, with its own name,
+comes before the old history.
 """
 
 from __future__ import annotations
@@ -53,10 +53,10 @@ class AsStridedInPlace(AsStrided, name="AsStridedBackward1"):
 
 
 def turn(op: type[Op], target: Tensor, **settings: Any) -> Tensor:
-    """Let `target` show its storage as `op` does.
+    """Make `target` show its storage as `op` does.
 
     Raises:
-        RuntimeError: autograd cannot allow an in-place op on `target`.
+            RuntimeError: autograd does not allow an in-place op on `target`.
     """
     if volatile.seen and volatile.reaches((target,)):
         check_inplace(target, target.requires_grad)
@@ -76,12 +76,12 @@ def turn(op: type[Op], target: Tensor, **settings: Any) -> Tensor:
         forward_ad.set_tangent(target, moved)
     bump_version(target)
     if target._view is not None and target._counter is not None:
-        # Nothing was written: the history that a view has of its own still holds.
+        # Nothing was written, so the history of a view is still valid.
         target._view.version = target._counter[0]
     if node is not None:
         if state.anomaly:
             remember_forward(node)
-        # What retain_grad asked for stays with the node before, as in PyTorch: the gradient in the shape of then.
+        # As in PyTorch, retain_grad stays with the previous node: the gradient has the previous shape.
         target._grad_fn, target.output_nr, target._requires_grad = node, 0, True
     return target
 
@@ -90,12 +90,12 @@ def turn(op: type[Op], target: Tensor, **settings: Any) -> Tensor:
 
 
 def unsqueeze_(self, dim):
-    """As `unsqueeze`, of this tensor itself."""
+    """In-place version of `unsqueeze`."""
     return turn(UnsqueezeInPlace, self, dim=axis_of(dim, self.ndim + 1))
 
 
 def squeeze_(self, dim=None):
-    """As `squeeze`, of this tensor itself."""
+    """In-place version of `squeeze`."""
     if dim is None:
         return turn(SqueezeInPlace, self)
     n = self.ndim
@@ -105,13 +105,13 @@ def squeeze_(self, dim=None):
 
 
 def t_(self):
-    """As `t`, of this tensor itself."""
+    """In-place version of `t`."""
     check_transposable("t_", self)
     return turn(TInPlace, self)
 
 
 def transpose_(self, dim0, dim1):
-    """As `transpose`, of this tensor itself."""
+    """In-place version of `transpose`."""
     n = self.ndim
     return turn(TransposeInPlace, self, dim0=axis_of(dim0, n), dim1=axis_of(dim1, n))
 
@@ -127,9 +127,9 @@ def swapdims_(self, dim0, dim1):
 
 
 def as_strided_(self, size, stride, storage_offset=None):
-    """As `as_strided`, of this tensor itself."""
+    """In-place version of `as_strided`."""
     if self._view is not None:
-        raise NotImplementedError("as_strided_ of a view is not built: take it of the base tensor.")
+        raise NotImplementedError("as_strided_ of a view is not built: call it on the base tensor.")
     return turn(AsStridedInPlace, self, **window_settings(self, size, stride, storage_offset))
 
 

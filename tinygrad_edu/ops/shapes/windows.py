@@ -1,4 +1,4 @@
-"""Windows on a tensor's storage: `unfold`, `as_strided`."""
+"""Windows into a tensor's storage: `unfold`, `as_strided`."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ from .shape import axis_of, reshape
 
 
 class Unfold(Op):
-    """Windows of `size` along a dimension, one each `step`, as a new last dimension."""
+    """Windows of `size` elements along a dimension, `step` apart, as a new last dimension."""
 
     view = True
 
     def forward(self, *, dimension, size, step):
         if not self.ndim:
-            # One window, on the one element.
+            # A 0-d tensor has a single window: its only element.
             return self.reshape(1)[:size]
         windows = np.lib.stride_tricks.sliding_window_view(self, size, dimension, writeable=self.flags.writeable)
         return windows[(slice(None),) * dimension + (slice(None, None, step),)]
@@ -34,7 +34,7 @@ class Unfold(Op):
 
 
 class Fold(Op, name="UnfoldBackwardBackward0"):
-    """Sums windows back to where they came from: the transpose of Unfold."""
+    """Sum windows back to where they came from: the transpose of Unfold."""
 
     def forward(self, *, size, dimension, window, step):
         out = np.zeros(size or (1,), self.dtype)
@@ -51,7 +51,7 @@ class Fold(Op, name="UnfoldBackwardBackward0"):
 
 
 class AsStrided(Op):
-    """A window on the storage, by size, stride and offset in elements."""
+    """A view of the storage with the given size, stride and offset, in elements."""
 
     view = True
 
@@ -72,7 +72,7 @@ class AsStrided(Op):
 
 @public(where=())
 def unfold(input, dimension, size, step) -> Tensor:
-    """Windows of `size` along a dimension, one each `step`, as a new last dimension: a view."""
+    """A view of the windows of `size` elements along a dimension, `step` apart, as a new last dimension."""
     axis = axis_of(dimension, input.ndim)
     n = input.shape[axis] if input.ndim else 1
     if size > n:
@@ -84,7 +84,7 @@ def unfold(input, dimension, size, step) -> Tensor:
 
 @public()
 def as_strided(input, size, stride, storage_offset=None) -> Tensor:
-    """A window on the storage of `input`, by size, stride and offset in elements."""
+    """A view of the storage of `input` with the given size, stride and offset, in elements."""
     if input._view is not None:
         input, storage_offset = _source_of_window(input, tuple(size), tuple(stride), storage_offset)
     if any(n > 1 and step == 0 for n, step in zip(input.shape, input.stride(), strict=True)):
@@ -95,8 +95,8 @@ def as_strided(input, size, stride, storage_offset=None) -> Tensor:
 
 
 def _source_of_window(view, size, stride, storage_offset):
-    """Which tensor to take the window of, and where it begins there: the view itself if the window lies within it, else
-    its base, whose storage it is."""
+    """The tensor to take the window from, and the window's offset there: the view itself if the window lies within it, else
+    its base, which owns the storage."""
     base, start = view._view.base, view.storage_offset()
     offset = start if storage_offset is None else storage_offset
     needed = 1 + sum((n - 1) * s for n, s in zip(size, stride, strict=False))
@@ -104,14 +104,14 @@ def _source_of_window(view, size, stride, storage_offset):
         return view, offset - start
     if view.requires_grad or not base._data.flags.c_contiguous:
         raise NotImplementedError(
-            "as_strided of a view, beyond the elements that it shows, is not built where gradients flow: take it of the base "
+            "as_strided of a view, beyond the elements that it shows, is not built where gradients flow: call it on the base "
             "tensor."
         )
     return base, offset
 
 
 def window_settings(input, size, stride, storage_offset):
-    """What AsStrided is told, after a check that the window lies within the storage."""
+    """The settings of AsStrided, after checking that the window lies within the storage."""
     array = input._data
     size, stride = tuple(size), tuple(stride)
     offset = input.storage_offset() if storage_offset is None else storage_offset
@@ -136,7 +136,7 @@ def window_settings(input, size, stride, storage_offset):
 
 @tensor_method
 def _as_strided_node(base: Tensor, view: Tensor) -> Node:
-    """The history of a view whose storage was written to: the base as it is now, seen through the view's window."""
+    """The history of a view whose storage was written to: the current base, seen through the view's window."""
     settings = {
         "size": tuple(view.shape),
         "stride": view.stride(),
