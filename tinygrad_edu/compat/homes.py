@@ -37,7 +37,7 @@ _HOMES = {
     "utils.tensorboard.writer": "compat.outside.tensorboard",
     "version": "compat.outside.version",
 }
-_WHOLE = {"nn.modules": "nn", "distributions": "distributions", "nn.utils": "nn.utils"}
+_WHOLE = {"nn.modules": "nn", "distributions": "distributions"}
 _MODULES_OF_NN = frozenset(
     [
         "activation",
@@ -116,8 +116,7 @@ _OF_DISTRIBUTIONS = frozenset(
         "wishart",
     ]
 )
-_OF_NN_UTILS = frozenset(["clip_grad", "convert_parameters"])
-_BELOW = {"nn.modules": _MODULES_OF_NN, "distributions": _OF_DISTRIBUTIONS, "nn.utils": _OF_NN_UTILS}
+_BELOW = {"nn.modules": _MODULES_OF_NN, "distributions": _OF_DISTRIBUTIONS}
 
 
 def home(name: str) -> str | None:

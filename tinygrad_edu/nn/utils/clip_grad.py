@@ -1,0 +1,80 @@
+"""Clipping gradients (PyTorch: `torch.nn.utils.clip_grad`)."""
+
+from __future__ import annotations
+
+import math
+import warnings
+from typing import Any
+
+import numpy as np
+
+from ...tensor import Tensor, wrap
+
+__all__ = ["clip_grad_norm", "clip_grad_norm_", "clip_grad_value_", "clip_grads_with_norm_", "get_total_norm"]
+
+
+def _gradients(parameters: Any) -> list[Tensor]:
+    every = [parameters] if isinstance(parameters, Tensor) else list(parameters)
+    return [p._grad for p in every if p._grad is not None]
+
+
+def clip_grad_norm_(
+    parameters: Any, max_norm: float, norm_type: float = 2.0, error_if_nonfinite: bool = False, foreach: Any = None
+) -> Tensor:
+    """Scale all gradients so that together their norm is at most `max_norm`; returns the norm before.
+
+    Raises:
+        RuntimeError: the norm is not finite, and `error_if_nonfinite` asks to say so.
+
+    >>> import tinygrad_edu as T
+    >>> w = T.tensor([3.0, 4.0], requires_grad=True)
+    >>> (w * w / 2).sum().backward()
+    >>> T.nn.utils.clip_grad_norm_([w], 1.0)
+    tensor(5.)
+    >>> w.grad
+    tensor([0.6000, 0.8000])
+    """
+    parameters = [parameters] if isinstance(parameters, Tensor) else list(parameters)  # which are walked over twice
+    total = get_total_norm(_gradients(parameters), norm_type, error_if_nonfinite)
+    clip_grads_with_norm_(parameters, max_norm, total)
+    return total
+
+
+def get_total_norm(
+    tensors: Any, norm_type: float = 2.0, error_if_nonfinite: bool = False, foreach: Any = None
+) -> Tensor:
+    """The norm of all tensors together, as if they were one vector."""
+    every = [tensors] if isinstance(tensors, Tensor) else list(tensors)
+    norm_type = float(norm_type)  # which may be the text "inf"
+    norms = np.array([np.linalg.norm(t._data.reshape(-1), norm_type) for t in every] or [np.float64(0)])
+    total = norms.max() if norm_type == math.inf else np.linalg.norm(norms, norm_type)
+    if error_if_nonfinite and not np.isfinite(total):
+        raise RuntimeError(
+            f"The total norm of order {norm_type} for gradients from `parameters` is non-finite, so it cannot be clipped. "
+            "To disable this error and scale the gradients by the non-finite norm anyway, set `error_if_nonfinite=False`"
+        )
+    return wrap(np.asarray(total, every[0]._data.dtype if every else np.float32))
+
+
+def clip_grads_with_norm_(parameters: Any, max_norm: float, total_norm: Tensor, foreach: Any = None) -> None:
+    """Scale all gradients by `max_norm` over `total_norm`, where that is less than 1."""
+    factor = max_norm / (float(total_norm._data) + 1e-6)
+    for g in _gradients(parameters):
+        if not factor >= 1:
+            g._data *= g._data.dtype.type(factor)
+
+
+def clip_grad_norm(*args: Any, **kwargs: Any) -> Tensor:
+    """The older name of `clip_grad_norm_`."""
+    warnings.warn(
+        "`torch.nn.utils.clip_grad_norm` is now deprecated in favor of `torch.nn.utils.clip_grad_norm_`.",
+        FutureWarning,
+        stacklevel=2,
+    )
+    return clip_grad_norm_(*args, **kwargs)
+
+
+def clip_grad_value_(parameters: Any, clip_value: float, foreach: Any = None) -> None:
+    """Keep each element of the gradients within ±`clip_value`."""
+    for g in _gradients(parameters):
+        np.clip(g._data, -clip_value, clip_value, out=g._data)
