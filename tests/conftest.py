@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sys
 from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
@@ -12,6 +13,10 @@ import pytest
 from hypothesis import HealthCheck, settings
 
 HERE = Path(__file__).parent
+
+# Tests start hundreds of Python processes. Where Python is told to keep no compiled modules, each would compile the course anew.
+os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+sys.dont_write_bytecode = False
 
 # The outer ring: what starts browsers, kernels, servers, sandboxes and other processes, or runs very many programs. All
 # else is marked `quick`. The order is the one in which a parallel run starts the files: the longest first.
