@@ -1,4 +1,4 @@
-"""Networks: modules with parameters, layers, losses, and their functions (PyTorch: `torch.nn`)."""
+"""Neural networks: modules, parameters, layers, losses, and the functions behind them (PyTorch: `torch.nn`)."""
 
 from __future__ import annotations
 
@@ -28,11 +28,11 @@ for _family in _FAMILIES:
     globals().update({name: getattr(_family, name) for name in _family.__all__})
     __all__ += _family.__all__
 
-# The hooks of all modules, which PyTorch has in `nn.modules.module`.
+# The hooks of all modules, found in `nn.modules.module` in PyTorch.
 _OF_ALL = [
     f"register_module_{which}_hook" for which in ("forward", "forward_pre", "full_backward", "full_backward_pre")
 ]
-# What programs import from `torch.nn.modules`: the classes below the layers, and helpers.
+# The names that programs import from `torch.nn.modules`: base classes of layers, and helpers.
 _BELOW = {
     **dict.fromkeys(["_BatchNorm", "_InstanceNorm", "_NormBase"], "norms"),
     **dict.fromkeys(["_ConvNd", "_ConvTransposeNd", "_DropoutNd"], "layers"),
@@ -106,5 +106,5 @@ _LATER = {
     "parallel": "parallel",
 }
 
-__getattr__ = later(__name__, _LATER, "Write it as a Module of your own, from the layers that are here.")
+__getattr__ = later(__name__, _LATER, "Write it as a custom Module, from the layers that exist here.")
 __all__ += sorted(_LATER.keys() - {"modules", "parallel", *_OF_ALL, *_BELOW})

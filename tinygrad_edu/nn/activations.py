@@ -42,7 +42,7 @@ __all__ = [
 
 
 class Identity(Module):
-    """What comes in goes out.
+    """Returns its input.
 
     >>> import tinygrad_edu as T
     >>> T.nn.Identity()(T.tensor([1.0, 2.0]))
@@ -57,7 +57,7 @@ class Identity(Module):
 
 
 class _Activation(Module):
-    """A function, and the settings it is called with; those that differ from `_hidden` defaults are printed."""
+    """An activation function with its settings. Settings that differ from the `_hidden` defaults are printed."""
 
     _function: Any = None
     _settings: dict[str, Any]
@@ -66,7 +66,7 @@ class _Activation(Module):
         return type(self)._function(input, **{name: getattr(self, name) for name in self._settings})
 
     def extra_repr(self) -> str:
-        # As in PyTorch: `inplace` where it is on, and a threshold to shrink by without its name.
+        # As in PyTorch: `inplace` is printed if it is on, and a shrinking threshold is printed without its name.
         shown = [n for n in self._settings if n != "inplace" or self.inplace]
         return ", ".join(repr(getattr(self, n)) if n == "lambd" else f"{n}={getattr(self, n)!r}" for n in shown)
 
@@ -118,7 +118,7 @@ LogSoftmax = _activation("LogSoftmax", "log_softmax", dim=None)
 
 
 class PReLU(Module):
-    """A rectifier that learns its slope below 0: one for all, or one for each channel.
+    """A ReLU with a learned slope below 0: one for all channels, or one per channel.
 
     >>> import tinygrad_edu as T
     >>> T.nn.PReLU()(T.tensor([-1.0, 2.0])).detach()
@@ -131,7 +131,7 @@ class PReLU(Module):
         self.weight = Parameter(functions["full"]((num_parameters,), init, dtype=dtype, device=device))
 
     def reset_parameters(self) -> None:
-        """Set the slopes to `init` again."""
+        """Reset the slopes to `init`."""
         with no_grad():
             self.weight.fill_(self.init)
 

@@ -1,4 +1,4 @@
-"""A softmax for many classes of which few are frequent: `AdaptiveLogSoftmaxWithLoss`."""
+"""A softmax for many classes of which only a few are frequent: `AdaptiveLogSoftmaxWithLoss`."""
 
 from __future__ import annotations
 
@@ -20,17 +20,17 @@ _ASMoutput = namedtuple("_ASMoutput", ["output", "loss"])
 
 
 class AdaptiveLogSoftmaxWithLoss(Module):
-    """The head tells the frequent classes and the clusters apart, a smaller tail each the classes of a cluster.
+    """The head classifies the frequent classes and the clusters; each cluster has a smaller tail that classifies its classes.
 
-    Classes are numbered from the most frequent one. Gives (output, loss): the log-probability of each target, and their mean
-    with the sign turned.
+    Classes are numbered in order of decreasing frequency. Returns (output, loss): the log-probability of each target, and
+    minus their mean.
 
     Args:
         in_features: the size of an input.
-        n_classes: how many classes there are.
-        cutoffs: where the clusters begin, in increasing order.
-        div_value: each cluster's projection is that much smaller than the one before.
-        head_bias: True for a bias in the head.
+            n_classes: the number of classes.
+            cutoffs: the first class of each cluster, in increasing order.
+            div_value: each cluster's projection is smaller than the previous one by this factor.
+            head_bias: True to give the head a bias.
 
     Source: Grave et al., "Efficient softmax approximation for GPUs" (2017), arXiv:1609.04309.
     """
@@ -75,7 +75,7 @@ class AdaptiveLogSoftmaxWithLoss(Module):
             )
 
     def reset_parameters(self) -> None:
-        """Draw all weights anew."""
+        """Draw new random weights."""
         self.head.reset_parameters()
         for one, two in self.tail:
             one.reset_parameters()

@@ -1,4 +1,4 @@
-"""Attention with several heads."""
+"""Multi-head attention."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ from . import init
 from .layers import Linear, add_parameters
 from .module import Module
 
-__all__ = ["MultiheadAttention"]  # the two beside it are found in `nn.attention` alone, as in PyTorch
+__all__ = ["MultiheadAttention"]  # the other two are only in `nn.attention`, as in PyTorch
 
 
 class SDPBackend(enum.Enum):
-    """PyTorch's kernels of attention, by name: here there is one."""
+    """The names of PyTorch's attention kernels; here there is only one kernel."""
 
     ERROR = -1
     MATH = 0
@@ -32,7 +32,7 @@ class SDPBackend(enum.Enum):
 
 @contextlib.contextmanager
 def sdpa_kernel(backends: Any, set_priority: bool = False) -> Iterator[None]:
-    """A block in which attention runs as always: whichever kernels are allowed, the numbers are the same."""
+    """Accepts a choice of attention kernels for a `with` block. It has no effect: the numbers are the same."""
     yield
 
 
@@ -40,14 +40,14 @@ _PROJECTIONS = ("q_proj_weight", "k_proj_weight", "v_proj_weight")
 
 
 class NonDynamicallyQuantizableLinear(Linear):
-    """A Linear under the name by which PyTorch prints the last layer of an attention."""
+    """A Linear under the name that PyTorch prints for the last layer of attention."""
 
 
 class MultiheadAttention(Module):
-    """Each head compares queries with keys in features of its own, and gives a mean of the values.
+    """Each head compares queries and keys in its own features, and returns a weighted mean of the values.
 
-    `forward(query, key, value)` takes (L, N, E), or (N, L, E) if `batch_first`, and returns the output and the weights,
-    averaged over the heads, or None for them if `need_weights` is False.
+    `forward(query, key, value)` takes tensors (L, N, E), or (N, L, E) with `batch_first`. It returns the output and the
+    attention weights averaged over the heads, or None for the weights if `need_weights` is False.
 
     >>> import tinygrad_edu as T
     >>> attention = T.nn.MultiheadAttention(8, num_heads=2, batch_first=True)
@@ -79,7 +79,7 @@ class MultiheadAttention(Module):
         self.kdim, self.vdim = kdim if kdim is not None else embed_dim, vdim if vdim is not None else embed_dim
         self.add_zero_attn = add_zero_attn
         self._qkv_same_embed_dim = self.kdim == embed_dim and self.vdim == embed_dim
-        # One matrix for all three where their widths are the same, else one for each.
+        # One matrix for all three if their widths are equal, else three matrices.
         same, E = self._qkv_same_embed_dim, embed_dim
         widths = (
             dict.fromkeys(_PROJECTIONS)
@@ -131,7 +131,7 @@ class MultiheadAttention(Module):
             query, key, value = (x.transpose(0, 1) for x in (query, key, value))
         self._check(query, key, value, key_padding_mask, attn_mask)
         projected = [self._projected(x, i) for i, x in enumerate((query, key, value))]
-        more = 0  # keys and values that every query sees beside those given
+        more = 0  # extra keys and values that every query sees
         if self.bias_k is not None and self.bias_v is not None:
             for i, added in ((1, self.bias_k), (2, self.bias_v)):
                 projected[i] = functions["cat"]([projected[i], added.expand(len(query), 1, self.embed_dim)], 1)
@@ -164,7 +164,7 @@ class MultiheadAttention(Module):
         return out.transpose(0, 1) if self.batch_first else out, weights
 
     def _check(self, query: Tensor, key: Tensor, value: Tensor, padding: Tensor | None, mask: Tensor | None) -> None:
-        """Refuse shapes that do not fit, in PyTorch's words; (N, L, features) each."""
+        """Raise PyTorch's errors for shapes that do not fit; each tensor is (N, L, features)."""
         if key.shape[:2] != value.shape[:2]:
             shapes = [tuple(x.shape if self.batch_first else x.transpose(0, 1).shape) for x in (key, value)]
             raise AssertionError(
@@ -188,14 +188,14 @@ class MultiheadAttention(Module):
             raise AssertionError(f"Expected key_padded_mask.shape[0] to be {batch}, but got {padding.shape[0]}")
 
     def _projected(self, x: Any, part: int) -> Tensor:
-        """The query, key or value (part 0, 1, 2) in embed_dim features."""
+        """The query, key or value (part 0, 1, 2), projected to embed_dim features."""
         rows = slice(part * self.embed_dim, (part + 1) * self.embed_dim)
         bias = None if self.in_proj_bias is None else self.in_proj_bias[rows]
         weight = self.in_proj_weight[rows] if self._qkv_same_embed_dim else getattr(self, _PROJECTIONS[part])
         return F.linear(x, weight, bias)
 
     def _mask(self, attn_mask: Tensor | None, key_padding_mask: Tensor | None, query: Tensor) -> Tensor | None:
-        """What is added to the scores: -inf where a query may not look (here True in a boolean mask)."""
+        """The mask to add to the scores: -inf where a query must not attend (where a boolean mask is True)."""
         total: Tensor | None = None
         if attn_mask is not None:
             total = _additive(attn_mask, query)

@@ -1,4 +1,4 @@
-"""The backward hooks of a module: two nodes, around what it computes, that see the gradients pass."""
+"""The backward hooks of a module: two nodes, before and after its forward, observe the gradients that pass."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ Gradients = tuple[Any, ...]
 
 
 class BackwardWatcher:
-    """Gathers the gradients at a module's outputs and inputs, and calls its backward hooks with them."""
+    """Collects the gradients of a module's outputs and inputs, and calls its backward hooks with them."""
 
     def __init__(self, module: Any, before: list[Any], after: list[Any]) -> None:
         self.module = module
-        # Those of the outputs' gradients, and those of the inputs'; asked for when they are needed, since some may go.
+        # The hooks for the outputs' gradients and for the inputs'. They are looked up when needed, as some may be removed.
         self.before, self.after = before, after
-        # None: no gradient has come in at the outputs. What reaches the inputs then went round the module, as in a
-        # second backward, and is none of the hooks' business.
+        # None: no gradient has arrived at the outputs. A gradient that reaches the inputs then bypassed the module, as in a
+        # second backward, and the hooks ignore it.
         self.grad_output: Gradients | None = None
 
     def watch_inputs(self, args: tuple[Any, ...]) -> tuple[Any, ...]:
@@ -63,7 +63,7 @@ class BackwardWatcher:
             if answer is not None and not (isinstance(answer, tuple) and all(g is None for g in answer)):
                 raise RuntimeError(
                     "Backward hook for Modules where no input requires gradient should always return None or None for "
-                    "all gradients: there is nothing that its result could replace."
+                    "all gradients: its result has nothing to replace."
                 )
         return grads
 
@@ -78,7 +78,7 @@ class BackwardWatcher:
 
 
 def _replaced(answer: Any, grads: Gradients, complaint: str) -> Gradients:
-    """What a hook gave in the place of the gradients, one for each; these, where it gave None."""
+    """A hook's replacement for the gradients, one for each; or the old gradients if it returned None."""
     if answer is None:
         return grads
     answer = answer if isinstance(answer, tuple | list) else (answer,)
@@ -88,8 +88,8 @@ def _replaced(answer: Any, grads: Gradients, complaint: str) -> Gradients:
 
 
 def _watched(values: tuple[Any, ...], ready: Callable[[Gradients], Gradients], zeros: bool) -> tuple[Any, ...]:
-    """`values`, whose tensors have passed a node that tells `ready` their gradients: one for each value, None for what is no
-    tensor, and zeros or None for a tensor that none has reached. Themselves where no gradient is to come."""
+    """Pass the tensors in `values` through a node that reports their gradients to `ready`: one per value, None for a value that
+    is not a tensor, and zeros or None where no gradient arrives. Returns `values` unchanged if no gradient is expected."""
     places = [i for i, value in enumerate(values) if isinstance(value, Tensor)]
     if not any(values[i].requires_grad for i in places):
         return values
@@ -104,12 +104,12 @@ def _watched(values: tuple[Any, ...], ready: Callable[[Gradients], Gradients], z
     passed = list(values)
     for i, tensor in zip(places, BackwardHookFunction.apply(seen, zeros, *(values[i] for i in places)), strict=True):
         passed[i] = tensor
-    # A named tuple stays one.
+    # A named tuple stays a named tuple.
     return type(values)(*passed) if hasattr(values, "_fields") else tuple(passed)
 
 
 class BackwardHookFunction(Function):
-    """Passes tensors through, and on the way back gives their gradients to `seen`, all at once."""
+    """Passes tensors through. In the backward pass it reports all their gradients at once to `seen`."""
 
     @staticmethod
     def forward(ctx: Any, seen: Callable[[Gradients], Gradients], zeros: bool, *tensors: Tensor) -> tuple[Tensor, ...]:

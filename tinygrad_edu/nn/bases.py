@@ -1,4 +1,4 @@
-"""Helpers of PyTorch's modules, by the names under which programs import them from `torch.nn.modules`."""
+"""Helpers of PyTorch's modules, under the names that programs import from `torch.nn.modules`."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ __all__ = [
 
 
 def _ntuple(n: int, name: str = "parse") -> Callable[[Any], tuple[Any, ...]]:
-    """A function that repeats one value `n` times, and takes several as they are."""
+    """A function that repeats a single value `n` times, and returns several values as they are."""
 
     def parse(x: Any) -> tuple[Any, ...]:
         return tuple(x) if isinstance(x, Iterable) else (x,) * n
@@ -33,7 +33,7 @@ _single, _pair, _triple, _quadruple = (
 
 
 def _reverse_repeat_tuple(t: tuple[Any, ...], n: int) -> tuple[Any, ...]:
-    """The values from the last to the first, each `n` times."""
+    """The values in reverse order, each `n` times."""
     return tuple(x for x in reversed(t) for _ in range(n))
 
 
@@ -43,10 +43,10 @@ def _get_clones(module: Module, N: int) -> ModuleList:
 
 
 def _get_activation_fn(activation: str) -> Callable[..., Any]:
-    """The function called "relu" or "gelu".
+    """The function named "relu" or "gelu".
 
     Raises:
-        RuntimeError: it is called otherwise.
+            RuntimeError: the name is another one.
     """
     if activation not in ("relu", "gelu"):
         raise RuntimeError(f"activation should be relu/gelu, not {activation}")
@@ -54,5 +54,5 @@ def _get_activation_fn(activation: str) -> Callable[..., Any]:
 
 
 def _addindent(s_: str, numSpaces: int) -> str:
-    """The text with room before each line except the first."""
+    """The text with every line except the first indented."""
     return s_.replace("\n", "\n" + numSpaces * " ")

@@ -1,4 +1,4 @@
-"""Modules that hold modules or parameters: in a row, in a list, by name."""
+"""Modules that hold modules or parameters: `Sequential`, `ModuleList`, `ModuleDict`, `ParameterList`, `ParameterDict`."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ __all__ = ["ModuleDict", "ModuleList", "ParameterDict", "ParameterList", "Sequen
 
 
 class _Row(Module):
-    """Modules by number."""
+    """Modules accessed by position."""
 
     def __len__(self) -> int:
         return len(self._modules)
@@ -66,13 +66,13 @@ class _Row(Module):
         return type(self)._of(list(enumerate([*self, *other])))
 
     def pop(self, index: int = -1) -> Module:
-        """Take the module at `index` out, and return it."""
+        """Remove the module at `index` and return it."""
         module = self[index]
         del self[index]
         return module
 
     def insert(self, index: int, module: Module) -> Any:
-        """Add a module before the one at `index`."""
+        """Insert a module before the one at `index`."""
         kept = list(self._modules.values())
         kept.insert(index, module)
         self._modules.clear()
@@ -81,7 +81,7 @@ class _Row(Module):
 
 
 class Sequential(_Row):
-    """Modules in a row: the output of each is the input of the next.
+    """A chain of modules: the output of each is the input of the next.
 
     >>> import tinygrad_edu as T
     >>> model = T.nn.Sequential(T.nn.Linear(3, 4), T.nn.ReLU(), T.nn.Linear(4, 1))
@@ -102,7 +102,7 @@ class Sequential(_Row):
 
 
 class ModuleList(_Row):
-    """A list of modules whose parameters are found.
+    """A list of modules. `parameters()` finds theirs, unlike those in a plain list.
 
     >>> import tinygrad_edu as T
     >>> layers = T.nn.ModuleList([T.nn.Linear(4, 4) for _ in range(3)])
@@ -119,7 +119,7 @@ class ModuleList(_Row):
         return cls(module for _, module in items)
 
     def __repr__(self) -> str:
-        # Equal ones that follow each other are shown once.
+        # Print equal neighbours only once.
         lines = []
         for shown, run in itertools.groupby(enumerate(self), key=lambda item: repr(item[1])):
             first, *_, last = [*[i for i, _ in run]] * 2
@@ -129,7 +129,7 @@ class ModuleList(_Row):
 
 
 class _ByName(Module, MutableMapping):
-    """What a dictionary has: Python makes the rest of its methods from these."""
+    """The base of the dictionaries. Python derives the other methods from these."""
 
     __eq__, __hash__ = object.__eq__, object.__hash__
 
@@ -153,7 +153,7 @@ class _ByName(Module, MutableMapping):
     def __iter__(self) -> Iterator[str]:
         return iter(self._held())
 
-    # As a dictionary shows them, not as the whole network.
+    # A dictionary's own views: those of MutableMapping would print the whole network.
     def keys(self) -> Any:
         return self._held().keys()
 
@@ -165,7 +165,7 @@ class _ByName(Module, MutableMapping):
 
 
 class ModuleDict(_ByName):
-    """A dictionary of modules whose parameters are found.
+    """A dictionary of modules. `parameters()` finds theirs, unlike those in a plain dictionary.
 
     >>> import tinygrad_edu as T
     >>> heads = T.nn.ModuleDict({'mean': T.nn.Linear(4, 1), 'scale': T.nn.Linear(4, 1)})
@@ -186,7 +186,7 @@ class ModuleDict(_ByName):
 
 
 class ParameterDict(_ByName):
-    """A dictionary of parameters that are found; tensors become parameters.
+    """A dictionary of parameters, which `parameters()` finds. Tensors become parameters.
 
     >>> import tinygrad_edu as T
     >>> weights = T.nn.ParameterDict({"left": T.zeros(2), "right": T.zeros(3)})
@@ -209,7 +209,7 @@ class ParameterDict(_ByName):
 
 
 class ParameterList(Module):
-    """A list of parameters that are found; tensors become parameters.
+    """A list of parameters, which `parameters()` finds. Tensors become parameters.
 
     >>> import tinygrad_edu as T
     >>> scales = T.nn.ParameterList([T.ones(2), T.ones(3)])

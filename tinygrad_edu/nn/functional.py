@@ -1,4 +1,4 @@
-"""The functions of networks, without the weights: activations, layers, losses (PyTorch: `torch.nn.functional`)."""
+"""Activations, layers and losses as functions, with weights as arguments (PyTorch: `torch.nn.functional`)."""
 
 from __future__ import annotations
 
@@ -18,5 +18,5 @@ for _name in ("relu", "leaky_relu", "elu", "celu", "selu", "hardtanh", "threshol
         globals()[f"{_name}_"] = functools.partial(nn_functions[_name], inplace=True)
 
 __getattr__ = later(
-    __name__, {}, "What is not here can be written as a Function: the docs take an op from its formula to its test."
+    __name__, {}, "You can write it as a custom Function: the docs show the way from a formula to a tested op."
 )

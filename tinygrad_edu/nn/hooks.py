@@ -1,4 +1,4 @@
-"""The hooks of a module around its forward, and those of all modules (PyTorch: `torch.nn.modules.module`)."""
+"""Hooks around the forward of one module, or of all modules (PyTorch: `torch.nn.modules.module`)."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ __all__ = [
     "register_module_full_backward_hook", "register_module_full_backward_pre_hook",
 ]  # fmt: skip
 
-# The numbers of the hooks that asked for it as they were registered. A number is given once.
+# The ids of hooks registered with such an option. An id is never used again.
 FLAGS: dict[str, set[int]] = {"with_kwargs": set(), "always_call": set()}
 
-# The hooks of all modules, by the table of a module that they stand before; empty as long as there is none.
+# The hooks of all modules, by the table of a module's hooks that they precede. Empty while there are none.
 everywhere: OrderedDict[int, tuple[str, Any]] = OrderedDict()
 
 
@@ -28,7 +28,7 @@ def _hooks(module: Any, table: str) -> list[tuple[int, Any]]:
 
 
 def call_with_hooks(module: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    """The module's forward, with all hooks around it, in PyTorch's order."""
+    """Call the module's forward with all hooks around it, in PyTorch's order."""
     called: set[int] = set()
     result: Any = None
 
@@ -89,14 +89,14 @@ def _register(table: str, hook: Callable[..., Any], **flags: bool) -> RemovableH
 
 
 def register_module_forward_pre_hook(hook: Callable[..., Any]) -> RemovableHandle:
-    """Call `hook(module, args)` before the forward of every module; what it returns replaces the arguments."""
+    """Call `hook(module, args)` before the forward of every module. Its result, if not None, replaces the arguments."""
     return _register("_forward_pre_hooks", hook)
 
 
 def register_module_forward_hook(
     hook: Callable[..., Any], *, with_kwargs: bool = False, always_call: bool = False
 ) -> RemovableHandle:
-    """Call `hook(module, args, output)` after the forward of every module; what it returns replaces the output.
+    """Call `hook(module, args, output)` after the forward of every module. Its result, if not None, replaces the output.
 
     >>> import tinygrad_edu as T
     >>> from tinygrad_edu.nn.modules.module import register_module_forward_hook
@@ -110,10 +110,10 @@ def register_module_forward_hook(
 
 
 def register_module_full_backward_pre_hook(hook: Callable[..., Any]) -> RemovableHandle:
-    """Call `hook(module, grad_output)` when the gradients of a module's outputs are there, for every module."""
+    """Call `hook(module, grad_output)` for every module, once the gradients of its outputs are computed."""
     return _register("_backward_pre_hooks", hook)
 
 
 def register_module_full_backward_hook(hook: Callable[..., Any]) -> RemovableHandle:
-    """Call `hook(module, grad_input, grad_output)` when the gradients of a module's inputs are there, for every module."""
+    """Call `hook(module, grad_input, grad_output)` for every module, once the gradients of its inputs are computed."""
     return _register("_backward_hooks", hook)

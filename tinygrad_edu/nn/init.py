@@ -1,4 +1,4 @@
-"""The first values of weights: functions that fill a tensor in place (PyTorch: `torch.nn.init`)."""
+"""Initialization of weights: functions that fill a tensor in place (PyTorch: `torch.nn.init`)."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ __all__ = [
 
 
 def _calculate_fan_in_and_fan_out(tensor: Tensor) -> tuple[int, int]:
-    """How many inputs each output of these weights sees, and how many outputs each input feeds."""
+    """The number of inputs that each output depends on, and the number of outputs that each input affects."""
     if tensor.ndim < 2:
         raise ValueError("Fan in and fan out can not be computed for tensor with fewer than 2 dimensions")
     field = math.prod(tensor.shape[2:])
@@ -28,7 +28,7 @@ def _calculate_fan_in_and_fan_out(tensor: Tensor) -> tuple[int, int]:
 
 
 def calculate_gain(nonlinearity: str, param: float | None = None) -> float:
-    """By how much a nonlinearity shrinks deviations, so that weights can make up for it."""
+    """The factor that compensates for how much a nonlinearity shrinks the standard deviation."""
     gains = {"tanh": 5 / 3, "relu": math.sqrt(2), "selu": 3 / 4}
     if nonlinearity == "leaky_relu":
         if not isinstance(param, float | int | None) or isinstance(param, bool):
@@ -50,22 +50,22 @@ def _fill(tensor: Tensor, array: Any) -> Tensor:
 
 
 def uniform_(tensor: Tensor, a: float = 0.0, b: float = 1.0, generator: Any = None) -> Tensor:
-    """Numbers spread evenly over [a, b)."""
+    """Fill with numbers from the uniform distribution over [a, b)."""
     return _fill(tensor, source(generator).uniform(tensor._data.shape, tensor._data.dtype, a, b))
 
 
 def normal_(tensor: Tensor, mean: float = 0.0, std: float = 1.0, generator: Any = None) -> Tensor:
-    """Numbers of the normal distribution."""
+    """Fill with numbers from the normal distribution."""
     return _fill(tensor, source(generator).normal(tensor._data.shape, tensor._data.dtype, mean, std))
 
 
 def trunc_normal_(
     tensor: Tensor, mean: float = 0.0, std: float = 1.0, a: float = -2.0, b: float = 2.0, generator: Any = None
 ) -> Tensor:
-    """Numbers of the normal distribution within [a, b]: those outside are drawn again."""
+    """Fill with numbers from the normal distribution, truncated to [a, b]: numbers outside are drawn again."""
     rng, like = source(generator), tensor._data
     below, above = ((1 + math.erf((x - mean) / (std * math.sqrt(2)))) / 2 for x in (a, b))
-    # Where few normal numbers fall within, even ones are drawn, and kept as often as the density there says.
+    # Where few normal numbers would fall inside, use rejection sampling: draw uniform numbers and accept them by the density.
     often = above - below > 0.3
     top = -0.5 * ((max(a, min(mean, b)) - mean) / std) ** 2
     out = np.full_like(like, np.nan)
@@ -82,29 +82,29 @@ def trunc_normal_(
 
 
 def constant_(tensor: Tensor, val: float) -> Tensor:
-    """One number everywhere."""
+    """Fill with one number."""
     return _fill(tensor, val)
 
 
 def ones_(tensor: Tensor) -> Tensor:
-    """1 everywhere."""
+    """Fill with 1."""
     return _fill(tensor, 1.0)
 
 
 def zeros_(tensor: Tensor) -> Tensor:
-    """0 everywhere."""
+    """Fill with 0."""
     return _fill(tensor, 0.0)
 
 
 def eye_(tensor: Tensor) -> Tensor:
-    """1 on the diagonal, 0 elsewhere: a linear layer that passes its input on."""
+    """Fill with the identity matrix, so that a linear layer preserves its input."""
     if tensor.ndim != 2:
         raise ValueError("Only tensors with 2 dimensions are supported")
     return _fill(tensor, np.eye(*tensor.shape))
 
 
 def dirac_(tensor: Tensor, groups: int = 1) -> Tensor:
-    """1 in the middle of each kernel from a channel to itself: a convolution that passes its input on."""
+    """Fill with identity kernels, 1 in the middle from each channel to itself, so that a convolution preserves its input."""
     if tensor.ndim not in (3, 4, 5):
         raise ValueError("Only tensors with 3, 4, or 5 dimensions are supported")
     if tensor.shape[0] % groups:
@@ -119,14 +119,14 @@ def dirac_(tensor: Tensor, groups: int = 1) -> Tensor:
 
 
 def xavier_uniform_(tensor: Tensor, gain: float = 1.0, generator: Any = None) -> Tensor:
-    """Evenly in ±gain·√(6/(fan_in + fan_out)): keeps deviations the same forward and backward."""
+    """Uniform over ±gain·√(6/(fan_in + fan_out)). Preserves the standard deviation in both passes (Glorot and Bengio 2010)."""
     fan_in, fan_out = _calculate_fan_in_and_fan_out(tensor)
     bound = gain * math.sqrt(6 / (fan_in + fan_out))
     return uniform_(tensor, -bound, bound, generator)
 
 
 def xavier_normal_(tensor: Tensor, gain: float = 1.0, generator: Any = None) -> Tensor:
-    """Normally with deviation gain·√(2/(fan_in + fan_out))."""
+    """Normal with standard deviation gain·√(2/(fan_in + fan_out))."""
     fan_in, fan_out = _calculate_fan_in_and_fan_out(tensor)
     return normal_(tensor, 0.0, gain * math.sqrt(2 / (fan_in + fan_out)), generator)
 
@@ -141,7 +141,7 @@ def _kaiming_std(tensor: Tensor, a: float, mode: str, nonlinearity: str) -> floa
 def kaiming_uniform_(
     tensor: Tensor, a: float = 0, mode: str = "fan_in", nonlinearity: str = "leaky_relu", generator: Any = None
 ) -> Tensor:
-    """Evenly, with deviation gain/√fan: keeps deviations through layers of rectifiers."""
+    """Uniform with standard deviation gain/√fan. Preserves the standard deviation through ReLU layers (He et al. 2015)."""
     if 0 in tensor.shape:
         warnings.warn("Initializing zero-element tensors is a no-op", stacklevel=2)
         return tensor
@@ -152,7 +152,7 @@ def kaiming_uniform_(
 def kaiming_normal_(
     tensor: Tensor, a: float = 0, mode: str = "fan_in", nonlinearity: str = "leaky_relu", generator: Any = None
 ) -> Tensor:
-    """Normally, with deviation gain/√fan."""
+    """Normal with standard deviation gain/√fan."""
     if 0 in tensor.shape:
         warnings.warn("Initializing zero-element tensors is a no-op", stacklevel=2)
         return tensor
@@ -160,7 +160,7 @@ def kaiming_normal_(
 
 
 def orthogonal_(tensor: Tensor, gain: float = 1, generator: Any = None) -> Tensor:
-    """A matrix whose rows (or columns) are at right angles and of length `gain`."""
+    """Fill with a (semi-)orthogonal matrix whose rows or columns have length `gain`."""
     if tensor.ndim < 2:
         raise ValueError("Only tensors with 2 or more dimensions are supported")
     rows, columns = tensor.shape[0], math.prod(tensor.shape[1:])
@@ -171,7 +171,7 @@ def orthogonal_(tensor: Tensor, gain: float = 1, generator: Any = None) -> Tenso
 
 
 def sparse_(tensor: Tensor, sparsity: float, std: float = 0.01, generator: Any = None) -> Tensor:
-    """Normally with deviation `std`, and the share `sparsity` of each column 0 (Martens 2010)."""
+    """Normal with standard deviation `std`; a fraction `sparsity` of each column is 0 (Martens 2010)."""
     if tensor.ndim != 2:
         raise ValueError("Only tensors with 2 dimensions are supported")
     normal_(tensor, 0.0, std, generator)
@@ -182,7 +182,7 @@ def sparse_(tensor: Tensor, sparsity: float, std: float = 0.01, generator: Any =
 
 
 def _older(name: str) -> Any:
-    """A name without the underscore, as it was until PyTorch 0.4."""
+    """The function under its name without the underscore, as in PyTorch before 0.4."""
 
     def call(*args: Any, **kwargs: Any) -> Tensor:
         warnings.warn(f"`nn.init.{name}` is now deprecated in favor of `nn.init.{name}_`.", FutureWarning, stacklevel=2)
@@ -198,4 +198,4 @@ kaiming_uniform, kaiming_normal = _older("kaiming_uniform"), _older("kaiming_nor
 orthogonal, sparse = _older("orthogonal"), _older("sparse")
 
 
-__getattr__ = later(__name__, {}, "Write the numbers with an in-place op under no_grad.")
+__getattr__ = later(__name__, {}, "Fill the tensor with an in-place op under no_grad.")

@@ -1,4 +1,4 @@
-"""Layers with weights: affine maps, convolutions, embeddings; and what goes between: dropout, reshaping."""
+"""Layers with weights (linear, convolutions, embeddings), and simple layers between them (dropout, reshaping)."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ __all__ = [
 
 
 def add_parameters(module: Module, device: Any, dtype: Any, **sizes: Any) -> None:
-    """Give `module` a parameter of each of `sizes`, by name, to be initialised; None for one that it does without."""
+    """Give `module` an uninitialised parameter of each size in `sizes`, by name; None for a size of None."""
     for name, size in sizes.items():
         made = None if size is None else Parameter(zeros(size, dtype=dtype, device=device))
         module.register_parameter(name, made)
 
 
 class Linear(Module):
-    """x·weightᵀ + bias, of x (…, in_features) with `weight` (out_features, in_features): (…, out_features).
+    """A linear layer, x·weightᵀ + bias: from (…, in_features) to (…, out_features). `weight` is (out_features, in_features).
 
     >>> import tinygrad_edu as T
     >>> layer = T.nn.Linear(3, 2)
@@ -45,7 +45,7 @@ class Linear(Module):
         self.reset_parameters()
 
     def reset_parameters(self) -> None:
-        """Draw the weights anew."""
+        """Draw new random weights."""
         init.kaiming_uniform_(self.weight, a=math.sqrt(5))
         if self.bias is not None:
             bound = 1 / math.sqrt(self.in_features) if self.in_features else 0
@@ -59,7 +59,7 @@ class Linear(Module):
 
 
 class Bilinear(Module):
-    """x1·weight[o]·x2ᵀ + bias[o], of (…, in1_features) and (…, in2_features): (…, out_features).
+    """x1·weight[o]·x2ᵀ + bias[o]: from (…, in1_features) and (…, in2_features) to (…, out_features).
 
     >>> import tinygrad_edu as T
     >>> T.nn.Bilinear(2, 3, 4)(T.ones(5, 2), T.ones(5, 3)).shape
@@ -82,7 +82,7 @@ class Bilinear(Module):
         self.reset_parameters()
 
     def reset_parameters(self) -> None:
-        """Draw the weights anew."""
+        """Draw new random weights."""
         bound = 1 / math.sqrt(self.weight.shape[1])
         for p in self.parameters():
             init.uniform_(p, -bound, bound)
@@ -150,7 +150,7 @@ class _ConvNd(Module):
         self.reset_parameters()
 
     def reset_parameters(self) -> None:
-        """Draw the weights anew."""
+        """Draw new random weights."""
         init.kaiming_uniform_(self.weight, a=math.sqrt(5))
         if self.bias is not None:
             fan_in, _ = init._calculate_fan_in_and_fan_out(self.weight)
@@ -161,7 +161,7 @@ class _ConvNd(Module):
         return self._conv_forward(input, self.weight, self.bias)
 
     def _conv_forward(self, input: Tensor, weight: Tensor, bias: Tensor | None) -> Tensor:
-        """The convolution by other weights, with this layer's settings: what subclasses call."""
+        """The convolution with other weights and this layer's settings. Subclasses call it."""
         convolve = self._function or (F.conv1d if self._dims == 1 else F.conv2d)
         padding = self.padding
         if self.padding_mode != "zeros":
@@ -173,7 +173,7 @@ class _ConvNd(Module):
         return self._widths()
 
     def _widths(self) -> list[int]:
-        """How wide the room is before and after each dimension, the last one first."""
+        """The padding before and after each dimension, the last dimension first."""
         sides = [(p, p) for p in self.padding] if isinstance(self.padding, tuple) else [(0, 0)] * self._dims
         if self.padding == "same":
             room = [d * (k - 1) for d, k in zip(self.dilation, self.kernel_size, strict=True)]
@@ -197,7 +197,7 @@ class _ConvNd(Module):
 
 
 class Conv1d(_ConvNd):
-    """Kernels that slide over sequences (N, in_channels, L).
+    """A convolution over sequences (N, in_channels, L).
 
     >>> import tinygrad_edu as T
     >>> T.nn.Conv1d(2, 4, kernel_size=3)(T.ones(1, 2, 10)).shape
@@ -206,7 +206,7 @@ class Conv1d(_ConvNd):
 
 
 class Conv2d(_ConvNd):
-    """Kernels that slide over images (N, in_channels, H, W).
+    """A convolution over images (N, in_channels, H, W).
 
     >>> import tinygrad_edu as T
     >>> layer = T.nn.Conv2d(3, 8, kernel_size=3, padding=1)
@@ -244,7 +244,7 @@ class _ConvTransposeNd(_ConvNd):
         )  # fmt: skip
 
     def forward(self, input: Tensor, output_size: Any = None) -> Tensor:
-        """The result, whose last sizes are `output_size` where several would fit."""
+        """The result. `output_size` chooses its last sizes where several are possible."""
         spread = self._function or (F.conv_transpose1d if self._dims == 1 else F.conv_transpose2d)
         output_padding = self.output_padding if output_size is None else self._output_padding(input, output_size)
         return spread(
@@ -270,7 +270,7 @@ class _ConvTransposeNd(_ConvNd):
 
 
 class ConvTranspose1d(_ConvTransposeNd):
-    """The transpose of Conv1d: from (N, in_channels, L) to longer sequences.
+    """The transpose of Conv1d: turns sequences (N, in_channels, L) into longer ones.
 
     >>> import tinygrad_edu as T
     >>> T.nn.ConvTranspose1d(3, 2, kernel_size=4, stride=2)(T.zeros(1, 3, 5)).shape
@@ -279,7 +279,7 @@ class ConvTranspose1d(_ConvTransposeNd):
 
 
 class ConvTranspose2d(_ConvTransposeNd):
-    """The transpose of Conv2d: from (N, in_channels, H, W) to larger images.
+    """The transpose of Conv2d: turns images (N, in_channels, H, W) into larger ones.
 
     >>> import tinygrad_edu as T
     >>> T.nn.ConvTranspose2d(8, 3, kernel_size=2, stride=2)(T.ones(1, 8, 4, 4)).shape
@@ -304,7 +304,7 @@ def _make_rows(
     device: Any,
     dtype: Any,
 ) -> None:
-    """Give `module` its rows, drawn or given; a padding counted from the end becomes one from the start."""
+    """Give `module` its rows, random or given. A negative padding index is converted to a positive one."""
     count, width = module.num_embeddings, module.embedding_dim
     if padding_idx is not None and not -count <= padding_idx < count:
         name = "Padding_idx" if isinstance(module, Embedding) else "padding_idx"
@@ -327,7 +327,7 @@ def _draw_rows(module: Embedding | EmbeddingBag) -> None:
 
 
 class Embedding(Module):
-    """A row of `weight` (num_embeddings, embedding_dim) for each class: integers (…) become (…, embedding_dim).
+    """A lookup table with a row of `weight` (num_embeddings, embedding_dim) per class: indices (…) to (…, embedding_dim).
 
     >>> import tinygrad_edu as T
     >>> table = T.nn.Embedding(num_embeddings=10, embedding_dim=4)
@@ -352,7 +352,7 @@ class Embedding(Module):
         super().__init__()
         if sparse:
             raise NotImplementedError(
-                "Embedding with sparse=True is not built: leave it out, the gradient is a dense tensor."
+                "Embedding with sparse=True is not built. Leave it out: the gradient is then a dense tensor."
             )
         self.max_norm, self.norm_type, self.scale_grad_by_freq, self.sparse = (
             max_norm,
@@ -364,7 +364,7 @@ class Embedding(Module):
         _make_rows(self, _weight, not _freeze, padding_idx, device, dtype)
 
     def reset_parameters(self) -> None:
-        """Draw the rows anew; that of the padding is 0."""
+        """Draw new random rows; the row of the padding is 0."""
         _draw_rows(self)
 
     @classmethod
@@ -378,7 +378,7 @@ class Embedding(Module):
         scale_grad_by_freq: bool = False,
         sparse: bool = False,
     ) -> Embedding:
-        """An embedding with the given rows, which are not trained unless asked."""
+        """An embedding with the given rows, which are frozen by default."""
         rows, width = _rows_and_width(embeddings)
         return cls(
             rows,
@@ -406,9 +406,9 @@ class Embedding(Module):
 
 
 class EmbeddingBag(Module):
-    """The means, or sums, of the rows of `weight` that each bag names: (N, L), or bags one after the other and their offsets.
+    """The means, or sums, of the rows in each bag. Bags are the rows of (N, L), or one vector of indices with their offsets.
 
-    The result is (N, embedding_dim).
+    The result has shape (N, embedding_dim).
 
     >>> import tinygrad_edu as T
     >>> T.nn.EmbeddingBag(10, 4)(T.tensor([[1, 2, 1], [3, 4, 5]])).shape
@@ -438,7 +438,7 @@ class EmbeddingBag(Module):
         _make_rows(self, _weight, True, padding_idx, device, dtype)
 
     def reset_parameters(self) -> None:
-        """Draw the rows anew; that of the padding is 0."""
+        """Draw new random rows; the row of the padding is 0."""
         _draw_rows(self)
 
     @classmethod
@@ -454,7 +454,7 @@ class EmbeddingBag(Module):
         include_last_offset: bool = False,
         padding_idx: int | None = None,
     ) -> EmbeddingBag:
-        """Bags of the given rows, which are not trained unless asked."""
+        """Bags over the given rows, which are frozen by default."""
         rows, width = _rows_and_width(embeddings)
         out = cls(
             rows,
@@ -499,11 +499,11 @@ class _DropoutNd(Module):
 
 
 class Dropout(_DropoutNd):
-    """In training, each element 0 with probability p and else divided by 1 - p.
+    """In training, zeroes each element with probability p and divides the others by 1 - p.
 
     >>> import tinygrad_edu as T
     >>> layer = T.nn.Dropout(0.5)
-    >>> sorted({*layer(T.ones(100)).tolist()})  # in training each number is dropped or doubled
+    >>> sorted({*layer(T.ones(100)).tolist()})  # in training each element is zeroed or doubled
     [0.0, 2.0]
     >>> layer.eval()(T.ones(3))
     tensor([1., 1., 1.])
@@ -513,7 +513,7 @@ class Dropout(_DropoutNd):
 
 
 class Dropout1d(_DropoutNd):
-    """As Dropout, of whole channels of sequences (N, C, L).
+    """Dropout of whole channels, for sequences (N, C, L).
 
     >>> import tinygrad_edu as T
     >>> T.nn.Dropout1d(p=0.5).eval()(T.ones(1, 2, 2))
@@ -525,7 +525,7 @@ class Dropout1d(_DropoutNd):
 
 
 class Dropout2d(_DropoutNd):
-    """As Dropout, of whole channels of images (N, C, H, W).
+    """Dropout of whole channels, for images (N, C, H, W).
 
     >>> import tinygrad_edu as T
     >>> T.nn.Dropout2d(p=0.5).eval()(T.ones(1, 1, 1, 2))
@@ -536,7 +536,7 @@ class Dropout2d(_DropoutNd):
 
 
 class Flatten(Module):
-    """The dimensions from start_dim to end_dim as one; the first, that of the batch, stays.
+    """Merges the dimensions from start_dim to end_dim into one. By default it keeps the first, the batch.
 
     >>> import tinygrad_edu as T
     >>> T.nn.Flatten()(T.ones(2, 3, 4)).shape
@@ -555,7 +555,7 @@ class Flatten(Module):
 
 
 class Unflatten(Module):
-    """Dimension `dim` as several, of the sizes `unflattened_size`.
+    """Splits dimension `dim` into several of the sizes `unflattened_size`.
 
     >>> import tinygrad_edu as T
     >>> T.nn.Unflatten(1, (3, 4))(T.ones(2, 12)).shape

@@ -1,4 +1,4 @@
-"""Layers that learn the size of their input at the first call: `LazyLinear`, `LazyConv2d`, … (PyTorch: `torch.nn.modules.lazy`)."""
+"""Layers that infer the size of their input in the first call: `LazyLinear`, … (PyTorch: `torch.nn.modules.lazy`)."""
 
 from __future__ import annotations
 
@@ -21,18 +21,18 @@ __all__ = [
 
 
 class UninitializedParameter(Parameter):
-    """A parameter whose shape is not known yet."""
+    """A parameter whose shape is still unknown."""
 
     @property
     def shape(self) -> Any:
-        """Refused: a shape is not known yet."""
+        """Refused: the shape is still unknown."""
         raise RuntimeError(
             "Can't access the shape of an uninitialized parameter or buffer. Call the module on an input first: that "
             "determines the size."
         )
 
     def materialize(self, shape: Any, device: Any = None, dtype: Any = None) -> None:
-        """Become an ordinary parameter of zeros of this shape."""
+        """Turn into an ordinary parameter of this shape, filled with zeros."""
         self._data = np.zeros(tuple(shape), self._data.dtype)
         self.__class__ = Parameter  # type: ignore[assignment]
 
@@ -47,10 +47,10 @@ class UninitializedParameter(Parameter):
 
 
 class _Lazy(Module):
-    """The first call tells the size of the input: then the parameters are drawn, and the layer becomes an ordinary one."""
+    """The first call determines the input's size. The parameters are then drawn, and the layer becomes an ordinary one."""
 
     _becomes: type[Module]
-    _size = ""  # the attribute that is found out
+    _size = ""  # the attribute that is inferred
 
     def _begin(self, *names: str) -> None:
         for name in names:
@@ -60,19 +60,19 @@ class _Lazy(Module):
                 waiting._data = known._data
 
     def has_uninitialized_params(self) -> bool:
-        """True until the first call."""
+        """True before the first call."""
         return any(isinstance(p, UninitializedParameter) for p in self._parameters.values())
 
     def _shapes(self) -> dict[str, tuple[int, ...]]:
         raise NotImplementedError
 
     def reset_parameters(self) -> None:
-        """Draw the parameters anew, once there are any."""
+        """Draw new random parameters, if there are any yet."""
         if not self.has_uninitialized_params() and getattr(self, self._size):
             super().reset_parameters()  # type: ignore[misc, call-arg]
 
     def initialize_parameters(self, input: Tensor) -> None:
-        """Find out the size from `input`, and draw the parameters."""
+        """Infer the size from `input`, and draw the parameters."""
         setattr(self, self._size, input.shape[self._axis(input)])
         with no_grad():
             for name, shape in self._shapes().items():
@@ -95,7 +95,7 @@ class _Lazy(Module):
 
 
 class LazyLinear(_Lazy, Linear):
-    """`Linear`, whose in_features are found out."""
+    """A `Linear` that infers in_features from its first input."""
 
     _becomes, _size = Linear, "in_features"
 
@@ -161,7 +161,7 @@ class _LazyNorm(_Lazy):
 
 def _lazily(base: type, kind: type[Module]) -> Any:
     size = getattr(base, "_size")  # noqa: B009
-    doc = f"`{kind.__name__}`, whose {size} are found out."
+    doc = f"A `{kind.__name__}` that infers {size} from its first input."
     return type(f"Lazy{kind.__name__}", (base, kind), {"_becomes": kind, "__doc__": doc, "__module__": __name__})
 
 

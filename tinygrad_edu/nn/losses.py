@@ -1,4 +1,4 @@
-"""Losses as modules: a function of `nn.functional`, and the settings that it is called with."""
+"""Losses as modules: each wraps a function of `nn.functional` with its settings."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def _settings(*names: str, **defaults: Any) -> inspect.Signature:
 
 
 class _Loss(Module):
-    """A loss function, and the settings it is called with. Tensors among them are buffers."""
+    """A loss function with its settings. Tensors among them are buffers."""
 
     _function: Any = None
     _signature = _settings("size_average", "reduce", reduction="mean")
@@ -56,13 +56,13 @@ class _Loss(Module):
 
 
 class _WeightedLoss(_Loss):
-    """A loss with a weight for each class, as a buffer."""
+    """A loss with a weight per class, stored as a buffer."""
 
     _signature = _settings("weight", "size_average", "reduce", reduction="mean")
 
 
 def _loss(name: str, function: str, without: str = "") -> type[_Loss]:
-    """The class `name`: it is made with the arguments of the function that have a default, except `without`."""
+    """The class `name`. Its arguments are those of the function that have a default, except `without`."""
     call = getattr(F, function)
     settings = [
         p for p in inspect.signature(call).parameters.values() if p.default is not p.empty and p.name != without

@@ -1,4 +1,4 @@
-"""`Module`: parameters, buffers and modules inside modules, by the names of the attributes that hold them."""
+"""`Module`: holds parameters, buffers and other modules as attributes, and finds them by their names."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ __all__ = ["Module"]
 
 
 class Module:
-    """The base of all layers and networks: write `__init__` (call `super().__init__()` first) and `forward`.
+    """The base class of layers and networks. Write `__init__` (call `super().__init__()` first) and `forward`.
 
     Example:
         >>> import tinygrad_edu as T
@@ -56,14 +56,14 @@ class Module:
             _backward_pre_hooks=OrderedDict(),
         )
 
-    # The hooks around saving and loading, by when they are called: made when the first one is registered.
+    # The hooks around saving and loading, by the time of the call. Created when the first one is registered.
     _state_hooks: dict[str, dict[int, Any]] = {}  # noqa: RUF012 - replaced, never changed
     dump_patches = False
     _version = 1
     call_super_init = False
 
     def forward(self, *args: Any, **kwargs: Any) -> Any:
-        """What the module computes; subclasses write it, callers call the module itself."""
+        """Compute the output. Subclasses define it; to run it, call the module itself."""
         raise NotImplementedError(f'Module [{type(self).__name__}] is missing the required "forward" function')
 
     # --- attributes ------------------------------------------------------------------------------------------------
@@ -114,7 +114,7 @@ class Module:
 
     def __getattr__(self, name: str) -> Any:
         own = self.__dict__
-        if "_modules" in own:  # else `__init__` has not run
+        if "_modules" in own:  # otherwise `__init__` has not run
             for found in (own["_parameters"], own["_modules"], own["_buffers"]):
                 if name in found:
                     return found[name]
@@ -132,7 +132,7 @@ class Module:
         return sorted({*super().__dir__(), *self._parameters, *self._buffers, *self._modules})
 
     def register_parameter(self, name: str, param: Parameter | None) -> None:
-        """Add a parameter under `name`; None for one that this module does without."""
+        """Add a parameter under `name`; None reserves the name without a parameter."""
         self._check_name(name)
         if param is not None and not isinstance(param, Parameter):
             raise TypeError(
@@ -146,7 +146,7 @@ class Module:
         self._parameters[name] = param
 
     def register_buffer(self, name: str, tensor: Tensor | None, persistent: bool = True) -> None:
-        """Add a tensor that is kept and (if `persistent`) saved with the module, but not trained."""
+        """Add a tensor that is not trained. It is moved and (if `persistent`) saved with the module."""
         if tensor is not None and not isinstance(tensor, Tensor):
             raise TypeError(
                 f"cannot assign '{type(tensor).__name__}' object to buffer '{name}' (torch Tensor or None required)"
@@ -191,17 +191,17 @@ class Module:
     def register_forward_hook(
         self, hook: Callable[..., Any], *, prepend: bool = False, with_kwargs: bool = False, always_call: bool = False
     ) -> RemovableHandle:
-        """Call `hook(module, args, output)` after forward; what it returns replaces the output."""
+        """Call `hook(module, args, output)` after forward. Its result, if not None, replaces the output."""
         return _add(self._forward_hooks, hook, prepend, with_kwargs=with_kwargs, always_call=always_call)
 
     def register_forward_pre_hook(
         self, hook: Callable[..., Any], *, prepend: bool = False, with_kwargs: bool = False
     ) -> RemovableHandle:
-        """Call `hook(module, args)` before forward; what it returns replaces the arguments."""
+        """Call `hook(module, args)` before forward. Its result, if not None, replaces the arguments."""
         return _add(self._forward_pre_hooks, hook, prepend, with_kwargs=with_kwargs)
 
     def register_backward_hook(self, hook: Callable[..., Any]) -> RemovableHandle:
-        """The older form of `register_full_backward_hook`: it sees the gradients of the last node that forward made."""
+        """The older form of `register_full_backward_hook`: it sees the gradients of the last node that forward created."""
 
         def attach(module: Module, args: Any, result: Any) -> None:
             while not isinstance(result, Tensor):
@@ -223,11 +223,11 @@ class Module:
         return self.register_forward_hook(attach)
 
     def register_full_backward_hook(self, hook: Callable[..., Any], prepend: bool = False) -> RemovableHandle:
-        """Call `hook(module, grad_input, grad_output)` when the gradients of the inputs are there."""
+        """Call `hook(module, grad_input, grad_output)` once the gradients of the inputs are computed."""
         return _add(self._backward_hooks, hook, prepend)
 
     def register_full_backward_pre_hook(self, hook: Callable[..., Any], prepend: bool = False) -> RemovableHandle:
-        """Call `hook(module, grad_output)` when the gradients of the outputs are there."""
+        """Call `hook(module, grad_output)` once the gradients of the outputs are computed."""
         return _add(self._backward_pre_hooks, hook, prepend)
 
     # --- walking ---------------------------------------------------------------------------------------------------
@@ -235,7 +235,7 @@ class Module:
     def named_modules(
         self, memo: set[Module] | None = None, prefix: str = "", remove_duplicate: bool = True
     ) -> Iterator[tuple[str, Module]]:
-        """This module and all inside it, each once, with their paths."""
+        """This module and all modules inside it, each once, with their paths."""
         seen: set[int] = set() if memo is None else {id(m) for m in memo}
         stack: list[tuple[str, Module]] = [(prefix, self)]
         while stack:
@@ -248,7 +248,7 @@ class Module:
             stack.extend(reversed(children))
 
     def modules(self, remove_duplicate: bool = True) -> Iterator[Module]:
-        """This module and all inside it, each once."""
+        """This module and all modules inside it, each once."""
         return (module for _, module in self.named_modules(remove_duplicate=remove_duplicate))
 
     def named_children(self) -> Iterator[tuple[str, Module]]:
@@ -282,7 +282,7 @@ class Module:
         return self._named("_parameters", prefix, recurse, remove_duplicate)
 
     def parameters(self, recurse: bool = True) -> Iterator[Parameter]:
-        """All parameters: what an optimiser is given."""
+        """All parameters, for example to pass to an optimizer."""
         return (p for _, p in self.named_parameters(recurse=recurse))
 
     def named_buffers(
@@ -324,7 +324,7 @@ class Module:
     def state_dict(
         self, *args: Any, destination: Any = None, prefix: str = "", keep_vars: bool = False
     ) -> dict[str, Any]:
-        """All parameters and persistent buffers by path: detached, sharing memory with the module's own."""
+        """All parameters and persistent buffers by path: detached, but sharing memory with the module."""
         for value, given in zip(args, ("destination", "prefix", "keep_vars"), strict=False):
             destination, prefix, keep_vars = (
                 value if given == "destination" else destination,
@@ -349,7 +349,7 @@ class Module:
         return out
 
     def _save_to_state_dict(self, destination: dict[str, Any], prefix: str, keep_vars: bool) -> None:
-        """Add what this module holds itself; subclasses extend it."""
+        """Add the module's own entries; subclasses extend it."""
         for name, value in self._saved_entries():
             destination[f"{prefix}{name}"] = value if keep_vars else value.detach()
         if self._has_extra_state():
@@ -359,20 +359,20 @@ class Module:
         self, state_dict: Any, prefix: str, local_metadata: Any, strict: bool, missing_keys: list[str],
         unexpected_keys: list[str], error_msgs: list[str],
     ) -> None:  # fmt: skip
-        """Take what this module holds itself; subclasses extend it, to convert what an older version saved."""
+        """Load the module's own entries; subclasses extend it, for example to convert those of an older version."""
         load_part(self, state_dict, prefix, local_metadata, strict, missing_keys, unexpected_keys, error_msgs)
 
     def _has_extra_state(self) -> bool:
         return type(self).get_extra_state is not Module.get_extra_state
 
     def get_extra_state(self) -> Any:
-        """What else is to be saved; subclasses write it, and `set_extra_state`."""
+        """Extra state to save with the module. Subclasses that define it also define `set_extra_state`."""
         raise RuntimeError(
             "Reached a code path in Module.get_extra_state() that should never be called: write it in a subclass."
         )
 
     def set_extra_state(self, state: Any) -> None:
-        """Take back what `get_extra_state` gave."""
+        """Restore what `get_extra_state` returned."""
         raise RuntimeError(
             "Reached a code path in Module.set_extra_state() that should never be called: write it in a subclass."
         )
@@ -386,17 +386,17 @@ class Module:
         return add_hook(self._state_hooks.setdefault(when, OrderedDict()), hook)
 
     def register_state_dict_pre_hook(self, hook: Callable[..., Any]) -> RemovableHandle:
-        """Call `hook(module, prefix, keep_vars)` before `state_dict` gathers the entries."""
+        """Call `hook(module, prefix, keep_vars)` before `state_dict` collects the entries."""
         return self._add_state_hook("state_dict_pre", hook)
 
     def register_state_dict_post_hook(self, hook: Callable[..., Any]) -> RemovableHandle:
-        """Call `hook(module, state_dict, prefix, local_metadata)` with the entries, which it may change."""
+        """Call `hook(module, state_dict, prefix, local_metadata)` after collecting; the hook may change the entries."""
         return self._add_state_hook("state_dict_post", hook)
 
     _register_state_dict_hook = register_state_dict_post_hook
 
     def register_load_state_dict_pre_hook(self, hook: Callable[..., Any]) -> RemovableHandle:
-        """Call `hook(module, state_dict, prefix, local_metadata, strict, missing_keys, unexpected_keys, error_msgs)` first."""
+        """Call `hook(module, state_dict, prefix, local_metadata, strict, missing_keys, unexpected_keys, error_msgs)` before loading."""
         return self._add_state_hook("load_pre", hook)
 
     def _register_load_state_dict_pre_hook(
@@ -405,7 +405,7 @@ class Module:
         return self._add_state_hook("load_pre", hook if with_module else lambda module, *args: hook(*args))
 
     def register_load_state_dict_post_hook(self, hook: Callable[..., Any]) -> RemovableHandle:
-        """Call `hook(module, incompatible_keys)` after loading; it may clear the keys."""
+        """Call `hook(module, incompatible_keys)` after loading; the hook may clear the keys."""
         return self._add_state_hook("load_post", hook)
 
     def _saved_entries(self) -> Iterator[tuple[str, Tensor]]:
@@ -417,22 +417,22 @@ class Module:
                 yield name, b
 
     def load_state_dict(self, state_dict: Any, strict: bool = True, assign: bool = False) -> IncompatibleKeys:
-        """Copy values into parameters and buffers by path: Tensors, arrays, or another engine's tensors.
+        """Copy values into the parameters and buffers by path. Values may be Tensors, arrays, or another engine's tensors.
 
         Raises:
-            RuntimeError: a shape differs, or (if `strict`) a key is missing or unknown.
+                RuntimeError: a shape differs, or (if `strict`) a key is missing or unexpected.
         """
         return load(self, state_dict, strict, assign)
 
     # --- changing all at once ----------------------------------------------------------------------------------------
 
     def train(self, mode: bool = True) -> Module:
-        """Set training mode (dropout drops, batch norm measures) here and inside."""
+        """Set training mode for this module and all inside it: dropout is active, batch norm measures statistics."""
         if not isinstance(mode, bool):
             raise ValueError("training mode is expected to be boolean")
         self.training = mode
         for module in self.children():
-            module.train(mode)  # which a subclass may extend, as to keep its norms in evaluation mode
+            module.train(mode)  # a subclass may extend this, to keep its norms in evaluation mode
         return self
 
     def eval(self) -> Module:
@@ -440,18 +440,18 @@ class Module:
         return self.train(False)
 
     def requires_grad_(self, requires_grad: bool = True) -> Module:
-        """Let all parameters ask for a gradient, or stop asking: how layers are frozen."""
+        """Turn gradients of all parameters on or off. Use it to freeze layers."""
         for p in self.parameters():
             p.requires_grad_(requires_grad)
         return self
 
     def zero_grad(self, set_to_none: bool = True) -> None:
-        """Clear the gradients of all parameters: to None, or to zeros."""
+        """Reset the gradients of all parameters: to None, or to zeros."""
         for p in self.parameters():
             clear_gradient(p, set_to_none)
 
     def apply(self, fn: Callable[[Module], Any]) -> Module:
-        """Call `fn` on each module inside, inner ones first, then on this one: how weights are initialised."""
+        """Call `fn` on each module inside, inner ones first, then on this one. Use it to initialise weights."""
         order, stack = [], [self]
         while stack:
             module = stack.pop()
@@ -462,7 +462,7 @@ class Module:
         return self
 
     def _apply(self, fn: Callable[[Tensor], Tensor], recurse: bool = True) -> Module:
-        """Put what `fn` makes of each parameter, gradient and buffer in its place; subclasses extend it to tensors of their own."""
+        """Replace each parameter, gradient and buffer by the result of `fn`; subclasses extend it to their other tensors."""
         for module in self.children() if recurse else ():
             module._apply(fn)
         for p in self._parameters.values():
@@ -484,7 +484,7 @@ class Module:
     def to(
         self, *args: Any, dtype: Any = None, device: Any = None, non_blocking: bool = False, memory_format: Any = None
     ) -> Module:
-        """All floating-point parameters and buffers in another dtype. The only device is the CPU."""
+        """Convert all floating-point parameters and buffers to another dtype. The only device is the CPU."""
         dtype, _ = target_of(args, dtype, device)
         if dtype is None:
             return self
@@ -496,35 +496,35 @@ class Module:
         return self._convert(kind)
 
     def double(self) -> Module:
-        """All floating-point parameters and buffers as float64."""
+        """Convert all floating-point parameters and buffers to float64."""
         return self._convert(np.dtype(np.float64))
 
     def float(self) -> Module:
-        """All floating-point parameters and buffers as float32."""
+        """Convert all floating-point parameters and buffers to float32."""
         return self._convert(np.dtype(np.float32))
 
     def half(self) -> Module:
-        """All floating-point parameters and buffers as float16."""
+        """Convert all floating-point parameters and buffers to float16."""
         return self._convert(np.dtype(np.float16))
 
     def to_empty(self, *, device: Any, recurse: bool = True) -> Module:
-        """The module itself, whose parameters are on the CPU already."""
+        """Return the module unchanged: its parameters are already on the CPU."""
         return self.to(device)
 
     def share_memory(self) -> Module:
-        """The module itself: nothing is shared among processes."""
+        """Return the module unchanged: processes share nothing here."""
         return self
 
     def compile(self, *args: Any, **kwargs: Any) -> None:
-        """Nothing to do: nothing is compiled, and the numbers are the same."""
+        """Has no effect: nothing is compiled, and the numbers are the same."""
 
     def set_submodule(self, target: str, module: Module, strict: bool = False) -> None:
-        """Put `module` in the place of the one at a path such as `encoder.0`."""
+        """Replace the module at a path such as `encoder.0` by `module`."""
         above, _, name = target.rpartition(".")
         setattr(self.get_submodule(above), name, module)
 
     def cpu(self) -> Module:
-        """The module itself: it is on the CPU already."""
+        """Return the module unchanged: it is already on the CPU."""
         return self
 
     def cuda(self, device: Any = None) -> Module:
@@ -532,7 +532,7 @@ class Module:
         return self.to("cuda")
 
     def type(self, dst_type: Any) -> Module:
-        """All floating-point parameters and buffers in another dtype."""
+        """Convert all floating-point parameters and buffers to another dtype."""
         return self.to(dtype=dst_type)
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Module:
@@ -544,14 +544,14 @@ class Module:
     # --- showing ---------------------------------------------------------------------------------------------------
 
     def extra_repr(self) -> str:
-        """What stands between the brackets of the printed module."""
+        """The text inside the brackets of the printed module."""
         return ""
 
     def _get_name(self) -> str:
         return type(self).__name__
 
     def __repr__(self) -> str:
-        # Depth is that of the network as somebody wrote it.
+        # The recursion is as deep as the modules that somebody has nested.
         lines = self.extra_repr().split("\n") if self.extra_repr() else []
         children = []
         for name, module in self._modules.items():
@@ -565,7 +565,7 @@ class Module:
 
 
 def _kind(value: Any) -> str:
-    """What PyTorch's messages call the type of a value: of a tensor that of its elements."""
+    """The type of a value, as PyTorch's messages give it; for a tensor, its legacy type name."""
     plain = type(value) is Tensor
     return f"torch.{value.dtype.legacy_name}Tensor" if plain else type(value).__name__
 

@@ -1,4 +1,4 @@
-"""Layers that bring activations to mean 0 and variance 1."""
+"""Normalization layers: they bring activations to mean 0 and variance 1."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ __all__ = [
 
 
 def _add_affine(module: Module, size: Any, affine: bool, bias: bool, device: Any, dtype: Any) -> None:
-    """A weight of ones and a bias of zeros for each channel, as far as they are asked for."""
+    """Add a weight of ones and a bias of zeros per channel, where requested."""
     add_parameters(module, device, dtype, weight=size if affine else None, bias=size if affine and bias else None)
     if affine:
         init.ones_(module.weight)
@@ -42,7 +42,7 @@ def _reset_affine(module: Module) -> None:
 
 
 class _NormBase(Module):
-    _version = 2  # the first one did not count the batches
+    _version = 2  # version 1 did not count the batches
     _dims: tuple[int, ...] = ()
 
     def __init__(
@@ -67,14 +67,14 @@ class _NormBase(Module):
         self.register_buffer("num_batches_tracked", zeros((), dtype=dtypes.int64) if track else None)
 
     def reset_running_stats(self) -> None:
-        """Forget what was measured: mean 0, variance 1, no batches."""
+        """Reset the statistics: mean 0, variance 1, no batches."""
         if self.track_running_stats:
             self.running_mean.zero_()
             self.running_var.fill_(1)
             self.num_batches_tracked.zero_()
 
     def reset_parameters(self) -> None:
-        """As new: no statistics, weights of 1, a bias of 0."""
+        """Reset everything: no statistics, weights of 1, a bias of 0."""
         self.reset_running_stats()
         _reset_affine(self)
 
@@ -109,11 +109,11 @@ class _BatchNorm(_NormBase):
 
 
 class BatchNorm1d(_BatchNorm):
-    """Each feature (N, C) or channel (N, C, L) by its mean and deviation over the batch.
+    """Normalizes each feature (N, C) or channel (N, C, L) by its mean and variance over the batch.
 
     >>> import tinygrad_edu as T
     >>> layer = T.nn.BatchNorm1d(2)
-    >>> layer(T.tensor([[1.0, 10.0], [3.0, 30.0]])).detach()  # each column has mean 0 and deviation 1
+    >>> layer(T.tensor([[1.0, 10.0], [3.0, 30.0]])).detach()  # each column has mean 0 and standard deviation 1
     tensor([[-1.0000, -1.0000],
             [ 1.0000,  1.0000]])
     >>> layer.running_mean
@@ -124,7 +124,7 @@ class BatchNorm1d(_BatchNorm):
 
 
 class BatchNorm2d(_BatchNorm):
-    """Each channel (N, C, H, W) by its mean and deviation over the batch.
+    """Normalizes each channel (N, C, H, W) by its mean and variance over the batch.
 
     >>> import tinygrad_edu as T
     >>> T.nn.BatchNorm2d(3)(T.randn(4, 3, 5, 5)).shape
@@ -135,7 +135,7 @@ class BatchNorm2d(_BatchNorm):
 
 
 class BatchNorm3d(_BatchNorm):
-    """Each channel (N, C, D, H, W) by its mean and deviation over the batch.
+    """Normalizes each channel (N, C, D, H, W) by its mean and variance over the batch.
 
     >>> import tinygrad_edu as T
     >>> T.nn.BatchNorm3d(4)(T.randn(2, 4, 3, 3, 3)).shape
@@ -146,7 +146,7 @@ class BatchNorm3d(_BatchNorm):
 
 
 class _InstanceNorm(_NormBase):
-    """Each channel of each sample by its own mean and deviation; a sample may come without the batch."""
+    """Normalizes each channel of each sample by its own mean and variance. Accepts a single sample without a batch."""
 
     def __init__(
         self,
@@ -174,7 +174,7 @@ class _InstanceNorm(_NormBase):
 
 
 class InstanceNorm1d(_InstanceNorm):
-    """Each channel of each sequence (C, L) by its own mean and deviation.
+    """Normalizes each channel of each sequence (C, L) by its own mean and variance.
 
     >>> import tinygrad_edu as T
     >>> T.nn.InstanceNorm1d(1)(T.tensor([[[1.0, 3.0]]]))
@@ -185,7 +185,7 @@ class InstanceNorm1d(_InstanceNorm):
 
 
 class InstanceNorm2d(_InstanceNorm):
-    """Each channel of each image (C, H, W) by its own mean and deviation.
+    """Normalizes each channel of each image (C, H, W) by its own mean and variance.
 
     >>> import tinygrad_edu as T
     >>> T.nn.InstanceNorm2d(3)(T.randn(4, 3, 5, 5)).shape
@@ -196,7 +196,7 @@ class InstanceNorm2d(_InstanceNorm):
 
 
 class InstanceNorm3d(_InstanceNorm):
-    """Each channel of each volume (C, D, H, W) by its own mean and deviation.
+    """Normalizes each channel of each volume (C, D, H, W) by its own mean and variance.
 
     >>> import tinygrad_edu as T
     >>> T.nn.InstanceNorm3d(4)(T.randn(2, 4, 3, 3, 3)).shape
@@ -207,7 +207,7 @@ class InstanceNorm3d(_InstanceNorm):
 
 
 class LayerNorm(Module):
-    """By mean and deviation over the last dimensions, of the sizes `normalized_shape`.
+    """Normalizes by mean and variance over the last dimensions, of the sizes `normalized_shape`.
 
     >>> import tinygrad_edu as T
     >>> T.nn.LayerNorm(3)(T.tensor([[1.0, 2.0, 3.0]])).detach()
@@ -231,7 +231,7 @@ class LayerNorm(Module):
         _add_affine(self, self.normalized_shape, elementwise_affine, bias, device, dtype)
 
     def reset_parameters(self) -> None:
-        """Weights of 1, a bias of 0."""
+        """Reset the weights to 1 and the bias to 0."""
         _reset_affine(self)
 
     def forward(self, input: Tensor) -> Tensor:
@@ -245,7 +245,7 @@ class LayerNorm(Module):
 
 
 class RMSNorm(Module):
-    """By the root of the mean square over the last dimensions, of the sizes `normalized_shape`.
+    """Divides by the root of the mean square over the last dimensions, of the sizes `normalized_shape`.
 
     >>> import tinygrad_edu as T
     >>> T.nn.RMSNorm(2)(T.tensor([[3.0, 4.0]])).detach()
@@ -270,7 +270,7 @@ class RMSNorm(Module):
             init.ones_(self.weight)
 
     def reset_parameters(self) -> None:
-        """Weights of 1, a bias of 0."""
+        """Reset the weights to 1."""
         _reset_affine(self)
 
     def forward(self, input: Tensor) -> Tensor:
@@ -281,7 +281,7 @@ class RMSNorm(Module):
 
 
 class GroupNorm(Module):
-    """By mean and deviation over `num_groups` groups of the channels of (N, num_channels, …).
+    """Normalizes by mean and variance over `num_groups` groups of the channels of (N, num_channels, …).
 
     >>> import tinygrad_edu as T
     >>> T.nn.GroupNorm(num_groups=2, num_channels=4)(T.randn(3, 4, 5)).shape
@@ -306,7 +306,7 @@ class GroupNorm(Module):
         _add_affine(self, num_channels, affine, bias, device, dtype)
 
     def reset_parameters(self) -> None:
-        """Weights of 1, a bias of 0."""
+        """Reset the weights to 1 and the bias to 0."""
         _reset_affine(self)
 
     def forward(self, input: Tensor) -> Tensor:

@@ -1,4 +1,4 @@
-"""Layers that give images more room, or bring them to another size."""
+"""Layers that pad, rearrange or resize images."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ __all__ = [
 
 
 class _Pad(Module):
-    """More room at the ends of the last dimensions: one width for all, or (before, after) of each, the last one first."""
+    """Pads the last dimensions: one width for all, or (before, after) for each, starting with the last dimension."""
 
     _dims: int
     _mode = "constant"
@@ -58,7 +58,7 @@ ZeroPad1d, ZeroPad2d, ZeroPad3d = _pads(
     _Pad,
     "Zero",
     "constant",
-    """Zeros around.
+    """Pads with zeros.
 
     >>> import tinygrad_edu as T
     >>> T.nn.ZeroPad1d((1, 2))(T.tensor([[1.0, 2.0, 3.0]]))
@@ -69,7 +69,7 @@ ConstantPad1d, ConstantPad2d, ConstantPad3d = _pads(
     _ConstantPad,
     "Constant",
     "constant",
-    """One number around.
+    """Pads with one number.
 
     >>> import tinygrad_edu as T
     >>> T.nn.ConstantPad1d((1, 2), 9.0)(T.tensor([[1.0, 2.0, 3.0]]))
@@ -80,7 +80,7 @@ ReflectionPad1d, ReflectionPad2d, ReflectionPad3d = _pads(
     _Pad,
     "Reflection",
     "reflect",
-    """Mirrored at the edges.
+    """Pads with the elements mirrored at the edges.
 
     >>> import tinygrad_edu as T
     >>> T.nn.ReflectionPad1d(2)(T.tensor([[1.0, 2.0, 3.0]]))
@@ -91,7 +91,7 @@ ReplicationPad1d, ReplicationPad2d, ReplicationPad3d = _pads(
     _Pad,
     "Replication",
     "replicate",
-    """The edges repeated.
+    """Pads by repeating the elements at the edges.
 
     >>> import tinygrad_edu as T
     >>> T.nn.ReplicationPad1d(2)(T.tensor([[1.0, 2.0, 3.0]]))
@@ -102,7 +102,7 @@ CircularPad1d, CircularPad2d, CircularPad3d = _pads(
     _Pad,
     "Circular",
     "circular",
-    """Begun again from the other side.
+    """Pads with the elements from the opposite side.
 
     >>> import tinygrad_edu as T
     >>> T.nn.CircularPad1d(1)(T.tensor([[1.0, 2.0, 3.0]]))
@@ -112,7 +112,7 @@ CircularPad1d, CircularPad2d, CircularPad3d = _pads(
 
 
 class Unfold(Module):
-    """The windows of images (N, C, H, W) as columns (N, elements of a window, windows).
+    """The windows of images (N, C, H, W) as columns (N, elements per window, windows).
 
     >>> import tinygrad_edu as T
     >>> T.nn.Unfold(kernel_size=2)(T.arange(9.0).reshape(1, 1, 3, 3))
@@ -134,7 +134,7 @@ class Unfold(Module):
 
 
 class Fold(Unfold):
-    """Columns, as Unfold makes them, added where their windows lie: (N, C, *output_size).
+    """The inverse arrangement of Unfold: adds each column at the position of its window, to (N, C, *output_size).
 
     >>> import tinygrad_edu as T
     >>> T.nn.Fold(output_size=(3, 3), kernel_size=(2, 2))(T.ones(1, 4, 4))
@@ -157,7 +157,7 @@ class Fold(Unfold):
 
 
 class PixelShuffle(Module):
-    """The channels of a pixel become r×r pixels: from (N, C·r², H, W) to (N, C, H·r, W·r).
+    """Rearranges r² channels into r×r pixels: (N, C·r², H, W) to (N, C, H·r, W·r).
 
     >>> import tinygrad_edu as T
     >>> T.nn.PixelShuffle(2)(T.ones(1, 8, 3, 3)).shape
@@ -176,7 +176,7 @@ class PixelShuffle(Module):
 
 
 class PixelUnshuffle(Module):
-    """r×r pixels become the channels of one: from (N, C, H·r, W·r) to (N, C·r², H, W).
+    """Rearranges r×r pixels into r² channels: (N, C, H·r, W·r) to (N, C·r², H, W).
 
     >>> import tinygrad_edu as T
     >>> T.nn.PixelUnshuffle(2)(T.zeros(1, 1, 4, 4)).shape
@@ -195,7 +195,7 @@ class PixelUnshuffle(Module):
 
 
 class ChannelShuffle(Module):
-    """The channels of all groups in turn.
+    """Interleaves the channels of all groups.
 
     >>> import tinygrad_edu as T
     >>> T.nn.ChannelShuffle(2)(T.arange(4).reshape(1, 4, 1, 1)).flatten()
@@ -214,7 +214,7 @@ class ChannelShuffle(Module):
 
 
 class Upsample(Module):
-    """Images in another size: pixels repeated, or lines between them.
+    """Resizes images by repeating or interpolating pixels.
 
     >>> import tinygrad_edu as T
     >>> T.nn.Upsample(scale_factor=2)(T.tensor([[[1.0, 2.0]]]))
@@ -245,7 +245,7 @@ class Upsample(Module):
 
 
 class UpsamplingNearest2d(Upsample):
-    """Upsample with mode="nearest".
+    """Upsample with mode "nearest".
 
     >>> import tinygrad_edu as T
     >>> T.nn.UpsamplingNearest2d(scale_factor=2)(T.tensor([[[[1.0, 3.0]]]]))
@@ -258,7 +258,7 @@ class UpsamplingNearest2d(Upsample):
 
 
 class UpsamplingBilinear2d(Upsample):
-    """Upsample with mode="bilinear", the corners kept.
+    """Upsample with mode "bilinear" and aligned corners.
 
     >>> import tinygrad_edu as T
     >>> T.nn.UpsamplingBilinear2d(scale_factor=2)(T.tensor([[[[1.0, 3.0]]]]))

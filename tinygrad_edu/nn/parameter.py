@@ -1,4 +1,4 @@
-"""`Parameter`: a tensor that a Module knows as one to be trained."""
+"""`Parameter`: a tensor that a Module registers for training; and `Buffer`."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ __all__ = ["Buffer", "Parameter", "clear_gradient"]
 
 
 class Parameter(Tensor):
-    """A leaf that asks for a gradient; as an attribute of a Module it is found by `parameters()`.
+    """A leaf tensor that requires grad. As an attribute of a Module it is found by `parameters()`.
 
     >>> import tinygrad_edu as T
     >>> T.nn.Parameter(T.zeros(2)).requires_grad
@@ -36,14 +36,14 @@ class Parameter(Tensor):
         pass
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Parameter:
-        # A copy that is to be trained on its own: without the gradient.
+        # A copy is trained separately, so it does not copy the gradient.
         new = type(self)(wrap(self._data.copy()), self.requires_grad)
         memo[id(self)] = new
         return new
 
-    # A function of it, and of a subclass, gives a plain Tensor.
+    # A function of it, or of a subclass, returns a plain Tensor.
     _follows = False
-    # Below the words of its own it prints as the tensor it holds.
+    # It prints its own heading, then the tensor it holds.
     _prints_as_tensor = True
 
     def __repr__(self) -> str:
@@ -51,7 +51,7 @@ class Parameter(Tensor):
 
 
 class Buffer(Tensor):
-    """A tensor that a Module keeps and saves but does not train."""
+    """A tensor that a Module holds and saves but does not train."""
 
     persistent: bool
     _follows = False
@@ -68,7 +68,7 @@ class Buffer(Tensor):
 
 
 def clear_gradient(p: Tensor, set_to_none: bool) -> None:
-    """Let `p` have no gradient any more; or write zeros into it, which whoever holds it sees as well."""
+    """Reset the gradient of `p` to None; or write zeros into it, which every reference to it sees."""
     grad = p._grad
     if set_to_none or grad is None:
         p._grad = None

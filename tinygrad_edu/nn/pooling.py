@@ -1,4 +1,4 @@
-"""Layers that keep the largest, or the mean, of each window."""
+"""Max and average pooling layers."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ class _MaxPool(Module):
 
 
 class MaxPool1d(_MaxPool):
-    """The largest of each window of sequences (N, C, L).
+    """The maximum of each window of sequences (N, C, L).
 
     >>> import tinygrad_edu as T
     >>> T.nn.MaxPool1d(2)(T.tensor([[[1.0, 3.0, 2.0, 0.0]]]))
@@ -52,7 +52,7 @@ class MaxPool1d(_MaxPool):
 
 
 class MaxPool2d(_MaxPool):
-    """The largest of each window of images (N, C, H, W).
+    """The maximum of each window of images (N, C, H, W).
 
     >>> import tinygrad_edu as T
     >>> T.nn.MaxPool2d(2)(T.tensor([[[1.0, 2.0], [3.0, 6.0]]]))
@@ -142,7 +142,7 @@ class _AdaptivePool(Module):
 
 
 class AdaptiveAvgPool1d(_AdaptivePool):
-    """Means of as many windows as asked for: from (N, C, L) to (N, C, output_size).
+    """Averages over as many windows as requested: (N, C, L) to (N, C, output_size).
 
     >>> import tinygrad_edu as T
     >>> T.nn.AdaptiveAvgPool1d(2)(T.tensor([[1.0, 3.0, 5.0, 7.0]]))
@@ -153,7 +153,7 @@ class AdaptiveAvgPool1d(_AdaptivePool):
 
 
 class AdaptiveAvgPool2d(_AdaptivePool):
-    """Means of as many windows as asked for, in both directions: from (N, C, H, W) to (N, C, *output_size).
+    """Averages over as many windows as requested, in both directions: (N, C, H, W) to (N, C, *output_size).
 
     >>> import tinygrad_edu as T
     >>> T.nn.AdaptiveAvgPool2d(1)(T.ones(2, 3, 7, 5)).shape

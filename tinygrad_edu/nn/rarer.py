@@ -1,4 +1,4 @@
-"""Layers that are asked for now and then: in three dimensions, rarer activations, pooling and losses."""
+"""Less common layers: 3-d layers, activations, pooling and losses."""
 
 from __future__ import annotations
 
@@ -22,21 +22,21 @@ __all__ = [
 
 
 class Conv3d(_ConvNd):
-    """Kernels that slide over volumes (N, in_channels, D, H, W)."""
+    """A convolution over volumes (N, in_channels, D, H, W)."""
 
     _dims = 3
     _function = staticmethod(F.conv3d)
 
 
 class ConvTranspose3d(_ConvTransposeNd):
-    """The transpose of Conv3d: from (N, in_channels, D, H, W) to larger volumes."""
+    """The transpose of Conv3d: turns volumes (N, in_channels, D, H, W) into larger ones."""
 
     _dims = 3
     _function = staticmethod(F.conv_transpose3d)
 
 
 class MaxPool3d(_MaxPool):
-    """The largest of each window of volumes (N, C, D, H, W)."""
+    """The maximum of each window of volumes (N, C, D, H, W)."""
 
     _function: Any = staticmethod(F.max_pool3d)
 
@@ -57,7 +57,7 @@ class AvgPool3d(AvgPool2d):
 
 
 class AdaptiveAvgPool3d(_AdaptivePool):
-    """Means of as many windows as asked for, of volumes."""
+    """Averages over as many windows as requested, for volumes."""
 
     _function: Any = staticmethod(F.adaptive_avg_pool3d)
 
@@ -72,19 +72,19 @@ class _AdaptiveMaxPool(_AdaptivePool):
 
 
 class AdaptiveMaxPool1d(_AdaptiveMaxPool):
-    """The largest of as many windows as asked for, of sequences."""
+    """The maxima of as many windows as requested, for sequences."""
 
     _function: Any = staticmethod(F.adaptive_max_pool1d)
 
 
 class AdaptiveMaxPool2d(_AdaptiveMaxPool):
-    """The largest of as many windows as asked for, of images."""
+    """The maxima of as many windows as requested, for images."""
 
     _function: Any = staticmethod(F.adaptive_max_pool2d)
 
 
 class AdaptiveMaxPool3d(_AdaptiveMaxPool):
-    """The largest of as many windows as asked for, of volumes."""
+    """The maxima of as many windows as requested, for volumes."""
 
     _function: Any = staticmethod(F.adaptive_max_pool3d)
 
@@ -155,13 +155,13 @@ class _FractionalMaxPool(Module):
 
 
 class FractionalMaxPool2d(_FractionalMaxPool):
-    """The largest of windows of images whose steps are drawn at random (Graham 2014)."""
+    """Max pooling of images with random strides (Graham 2014)."""
 
     _function: Any = staticmethod(F.fractional_max_pool2d)
 
 
 class FractionalMaxPool3d(_FractionalMaxPool):
-    """The same, of volumes."""
+    """Max pooling of volumes with random strides (Graham 2014)."""
 
     _dims = 3
     _function: Any = staticmethod(F.fractional_max_pool3d)
@@ -186,46 +186,46 @@ class _MaxUnpool(Module):
 
 
 class MaxUnpool1d(_MaxUnpool):
-    """The elements back at the places that MaxPool1d took them from."""
+    """Puts the elements back where MaxPool1d took them from, with zeros elsewhere."""
 
     _dims = 1
     _function: Any = staticmethod(F.max_unpool1d)
 
 
 class MaxUnpool2d(_MaxUnpool):
-    """The elements back at the places that MaxPool2d took them from."""
+    """Puts the elements back where MaxPool2d took them from, with zeros elsewhere."""
 
     _dims = 2
     _function: Any = staticmethod(F.max_unpool2d)
 
 
 class MaxUnpool3d(_MaxUnpool):
-    """The elements back at the places that MaxPool3d took them from."""
+    """Puts the elements back where MaxPool3d took them from, with zeros elsewhere."""
 
     _dims = 3
     _function: Any = staticmethod(F.max_unpool3d)
 
 
 class Dropout3d(_DropoutNd):
-    """As Dropout, of whole channels of volumes (N, C, D, H, W)."""
+    """Dropout of whole channels, for volumes (N, C, D, H, W)."""
 
     _function: Any = staticmethod(F.dropout3d)
 
 
 class AlphaDropout(_DropoutNd):
-    """Dropout for SELU: mean and variance stay."""
+    """Dropout for SELU: it preserves mean and variance."""
 
     _function: Any = staticmethod(F.alpha_dropout)
 
 
 class FeatureAlphaDropout(_DropoutNd):
-    """As AlphaDropout, of whole channels."""
+    """Alpha dropout of whole channels."""
 
     _function: Any = staticmethod(F.feature_alpha_dropout)
 
 
 class LocalResponseNorm(Module):
-    """Each element by the squares of its neighbours among the channels (Krizhevsky et al. 2012)."""
+    """Divides each element by a function of its neighbours among the channels (Krizhevsky et al. 2012)."""
 
     def __init__(self, size: int, alpha: float = 1e-4, beta: float = 0.75, k: float = 1.0) -> None:
         super().__init__()
@@ -248,7 +248,7 @@ class Softmax2d(Module):
 
 
 class RReLU(Module):
-    """A rectifier whose slope below 0 is drawn in training."""
+    """A leaky ReLU whose slope below 0 is random in training."""
 
     def __init__(self, lower: float = 1.0 / 8, upper: float = 1.0 / 3, inplace: bool = False) -> None:
         super().__init__()
@@ -270,7 +270,7 @@ NLLLoss2d = _loss("NLLLoss2d", "nll_loss")
 
 
 class SyncBatchNorm(_BatchNorm):
-    """BatchNorm over what several processes compute together; with one process alone, as here, BatchNorm."""
+    """BatchNorm over the batches of several processes. In a single process, as here, it is BatchNorm."""
 
     def __init__(
         self,
@@ -296,7 +296,7 @@ class SyncBatchNorm(_BatchNorm):
 
     @classmethod
     def convert_sync_batchnorm(cls, module: Module, process_group: Any = None) -> Module:
-        """`module` with a SyncBatchNorm, of the same parameters, in the place of each BatchNorm."""
+        """Replace each BatchNorm in `module` by a SyncBatchNorm with the same parameters."""
         made: Any = module
         if isinstance(module, _BatchNorm):
             made = cls(

@@ -1,4 +1,4 @@
-"""Networks that read a sequence step by step and carry a state from each step to the next."""
+"""Recurrent layers: they read a sequence step by step and carry a state from each step to the next."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ __all__ = ["GRU", "LSTM", "RNN", "GRUCell", "LSTMCell", "RNNBase", "RNNCell", "R
 _arange, _cat, _stack, _tanh, _relu, _sigmoid, _where = (
     functions[n] for n in ("arange", "cat", "stack", "tanh", "relu", "sigmoid", "where")
 )
-# A mode sees them run, and so in which module they do.
+# Function modes see these calls, and so know in which module they run.
 lstm_layer, lstm_step = overridable(ops.lstm_layer), overridable(ops.lstm_step)
 
 
@@ -53,7 +53,7 @@ _GATES = {"LSTM": 4, "GRU": 3, "RNN_TANH": 1, "RNN_RELU": 1}
 
 
 class RNNBase(Module):
-    """What RNN, LSTM and GRU have in common; `mode` is "LSTM", "GRU", "RNN_TANH" or "RNN_RELU"."""
+    """The base of RNN, LSTM and GRU. `mode` is "LSTM", "GRU", "RNN_TANH" or "RNN_RELU"."""
 
     def __init__(
         self,
@@ -133,13 +133,13 @@ class RNNBase(Module):
         return [f"_l{layer}", f"_l{layer}_reverse"][: self._directions]
 
     def reset_parameters(self) -> None:
-        """Draw the weights anew."""
+        """Draw new random weights."""
         bound = 1 / math.sqrt(self.hidden_size)
         for p in self.parameters():
             init.uniform_(p, -bound, bound)
 
     def flatten_parameters(self) -> None:
-        """Nothing to do on the CPU."""
+        """Has no effect on the CPU."""
 
     def forward(self, input: Any, hx: Any = None) -> Any:
         if isinstance(input, PackedSequence):
@@ -157,12 +157,12 @@ class RNNBase(Module):
         if not batched:
             sequence, last = sequence.squeeze(1), [s.squeeze(1) for s in last]
         elif self.batch_first:
-            # An LSTM's node needs its result as it is; PyTorch turns the others' in place.
+            # An LSTM's node needs its result unchanged; PyTorch transposes the other results in place.
             sequence = sequence.transpose(0, 1) if self.mode == "LSTM" else sequence.transpose_(0, 1)
         return sequence, tuple(last) if self.mode == "LSTM" else last[0]
 
     def _of_packed(self, packed: PackedSequence, hx: Any) -> Any:
-        """As of padded sequences, each of which ends where it is cut; states come and go in the order of the batch."""
+        """Run a packed sequence as a padded one whose sequences end at their lengths. States are in the order of the batch."""
         self._check(packed.data)
         order, back = packed.sorted_indices, packed.unsorted_indices
         sequence, lengths = pad_packed_sequence(packed._replace(sorted_indices=None, unsorted_indices=None))
@@ -176,8 +176,8 @@ class RNNBase(Module):
         return packed._replace(data=data), tuple(last) if self.mode == "LSTM" else last[0]
 
     def _layers(self, sequence: Tensor, states: list[Any], lengths: Any) -> tuple[Tensor, list[Tensor]]:
-        """Of sequences (L, N, features), and of their lengths where they differ: the last layer's outputs (L, N, H), and the
-        last states of all layers (layers, N, H)."""
+        """Run all layers on sequences (L, N, features); `lengths` is given if they differ. Returns the last layer's outputs
+        (L, N, H) and the last states of all layers (layers, N, H)."""
         finals: list[list[Tensor]] = [[] for _ in range(1 + (self.mode == "LSTM"))]
         for layer in range(self.num_layers):
             outputs = []
@@ -205,7 +205,7 @@ class RNNBase(Module):
 
     def _initial(self, hx: Any, sequence: Tensor, batched: bool) -> list[Any]:
         size = (self.num_layers * self._directions, sequence.shape[1])
-        # Of an LSTM with a projection the output is narrower than the cell.
+        # The output of an LSTM with a projection is narrower than its cell state.
         sizes = [(*size, self.proj_size or self.hidden_size), (*size, self.hidden_size)][: 1 + (self.mode == "LSTM")]
         if hx is None:
             zeros = [wrap(np.zeros(s[1:], sequence._data.dtype)) for s in sizes]
@@ -220,7 +220,7 @@ class RNNBase(Module):
     def _run(
         self, sequence: Tensor, state: tuple[Any, ...], suffix: str, backward: bool, lengths: Any
     ) -> tuple[Tensor, Any]:
-        """One layer in one direction. What the inputs add is computed for all steps at once."""
+        """Run one layer in one direction. The contribution of the inputs is computed for all steps at once."""
         if backward:
             sequence = _turned(sequence, lengths)
         bias_ih, bias_hh = (getattr(self, name + suffix) if self.bias else None for name in ("bias_ih", "bias_hh"))
@@ -259,7 +259,7 @@ class RNNBase(Module):
 
 
 def _turned(sequence: Any, lengths: Any) -> Tensor:
-    """The steps of each sequence from its last to its first; what lies behind its end stays there."""
+    """Each sequence with its steps in reverse order. What follows its end stays there."""
     if lengths is None:
         return sequence.flip(0)
     step = _arange(len(sequence)).unsqueeze(1)
@@ -267,7 +267,7 @@ def _turned(sequence: Any, lengths: Any) -> Tensor:
 
 
 def _dropped(sequence: Tensor, p: float, lengths: Any) -> Tensor:
-    """Dropout, which draws for the steps that there are alone."""
+    """Dropout that draws random numbers only for steps that exist."""
     if lengths is None:
         return F.dropout(sequence, p)
     packed = pack_padded_sequence(sequence, lengths)
@@ -275,7 +275,7 @@ def _dropped(sequence: Tensor, p: float, lengths: Any) -> Tensor:
 
 
 class RNN(RNNBase):
-    """h = tanh(W_ih·x + b_ih + W_hh·h + b_hh) at each step of sequences (L, N, input_size), or packed ones.
+    """A recurrent layer, h = tanh(W_ih·x + b_ih + W_hh·h + b_hh) at each step of sequences (L, N, input_size) or packed ones.
 
     Returns the outputs (L, N, directions·hidden_size) and the last states (num_layers·directions, N, hidden_size).
 
@@ -301,7 +301,7 @@ class RNN(RNNBase):
 
 
 class LSTM(RNNBase):
-    """As RNN, with a cell and gates for what to take in, to forget and to show. Returns (outputs, (h, c)).
+    """A long short-term memory: an RNN with a cell state, and gates to write, forget and read. Returns (outputs, (h, c)).
 
     >>> import tinygrad_edu as T
     >>> out, (hidden, cell) = T.nn.LSTM(input_size=3, hidden_size=5, batch_first=True)(T.randn(2, 7, 3))
@@ -314,7 +314,7 @@ class LSTM(RNNBase):
 
 
 class GRU(RNNBase):
-    """As RNN, with a state that is renewed in parts, by two gates.
+    """A gated recurrent unit: a recurrent layer whose state is updated in parts, by two gates.
 
     >>> import tinygrad_edu as T
     >>> out, last = T.nn.GRU(input_size=3, hidden_size=5, batch_first=True)(T.randn(2, 7, 3))
@@ -327,7 +327,7 @@ class GRU(RNNBase):
 
 
 class RNNCellBase(Module):
-    """What RNNCell, LSTMCell and GRUCell share; `num_chunks` is how many gates a step has."""
+    """The base of RNNCell, LSTMCell and GRUCell. `num_chunks` is the number of gates."""
 
     _mode = ""
 
@@ -342,7 +342,7 @@ class RNNCellBase(Module):
         self.reset_parameters()
 
     def reset_parameters(self) -> None:
-        """Draw the weights anew."""
+        """Draw new random weights."""
         bound = 1 / math.sqrt(self.hidden_size) if self.hidden_size > 0 else 0
         for p in self.parameters():
             init.uniform_(p, -bound, bound)
@@ -376,7 +376,7 @@ class RNNCellBase(Module):
 
 
 class RNNCell(RNNCellBase):
-    """One step of an RNN: from (N, input_size) and (N, hidden_size) to (N, hidden_size).
+    """One step of an RNN: (N, input_size) and (N, hidden_size) to (N, hidden_size).
 
     >>> import tinygrad_edu as T
     >>> T.nn.RNNCell(3, 5)(T.randn(2, 3)).shape
@@ -402,7 +402,7 @@ class RNNCell(RNNCellBase):
 
 
 class LSTMCell(RNNCellBase):
-    """One step of an LSTM: from (N, input_size) and (h, c) to (h, c), each (N, hidden_size).
+    """One step of an LSTM: (N, input_size) and (h, c) to (h, c), each (N, hidden_size).
 
     >>> import tinygrad_edu as T
     >>> hidden, cell = T.nn.LSTMCell(3, 5)(T.randn(2, 3))
@@ -419,7 +419,7 @@ class LSTMCell(RNNCellBase):
 
 
 class GRUCell(RNNCellBase):
-    """One step of a GRU: from (N, input_size) and (N, hidden_size) to (N, hidden_size).
+    """One step of a GRU: (N, input_size) and (N, hidden_size) to (N, hidden_size).
 
     >>> import tinygrad_edu as T
     >>> T.nn.GRUCell(3, 5)(T.randn(2, 3)).shape

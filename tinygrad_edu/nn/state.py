@@ -1,4 +1,4 @@
-"""Putting saved values back into a module, and saying what did not fit."""
+"""Load saved values into a module, and report what did not fit."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ __all__ = ["IncompatibleKeys", "load", "load_part"]
 
 
 class IncompatibleKeys(NamedTuple):
-    """What `load_state_dict` found no place for: PyTorch prints it under this name, with an underscore."""
+    """The keys that `load_state_dict` could not match. It prints under PyTorch's name, with an underscore."""
 
     missing_keys: list[str]
     unexpected_keys: list[str]
@@ -26,7 +26,7 @@ class IncompatibleKeys(NamedTuple):
 
 
 def load(module: Any, state_dict: Any, strict: bool, assign: bool) -> IncompatibleKeys:
-    """Copy values into the parameters and buffers of `module` by path, as `Module.load_state_dict` says."""
+    """Copy values into the parameters and buffers of `module` by path, as described at `Module.load_state_dict`."""
     if not isinstance(state_dict, Mapping):
         raise TypeError(f"Expected state_dict to be dict-like, got {type(state_dict)}.")
     versions = getattr(state_dict, "_metadata", {})
@@ -56,7 +56,7 @@ def load_part(
     part: Any, state_dict: dict[str, Any], prefix: str, metadata: dict[str, Any], strict: bool,
     missing: list[str], unexpected: list[str], errors: list[str],
 ) -> None:  # fmt: skip
-    """Copy what one module holds itself: what `Module._load_from_state_dict` does, which programs extend."""
+    """Load the entries of a single module. This is `Module._load_from_state_dict`, which programs extend."""
     for hook in part._state_hooks_at("load_pre"):
         hook(part, state_dict, prefix, metadata, strict, missing, unexpected, errors)
     own = dict(part._saved_entries())
@@ -64,7 +64,7 @@ def load_part(
         key = prefix + name
         if key in state_dict:
             _take(key, target, state_dict[key], metadata.get("assign_to_params_buffers", False), errors)
-        # Batches were not counted before PyTorch 0.4.1: files of that time, and programs, leave them out.
+        # PyTorch before 0.4.1 did not count batches, so files of that time, and some programs, omit the count.
         elif strict and (name != "num_batches_tracked" or metadata.get("version", 1) >= 2):
             missing.append(key)
     extra = f"{prefix}_extra_state"
@@ -93,6 +93,6 @@ def _take(key: str, target: Tensor, value: Any, assign: bool, errors: list[str])
     elif assign:
         target.data = wrap(array)
     else:
-        # A write, so that what saved the old value is refused in backward.
+        # This is an in-place write, so backward raises if the old value was saved.
         target._data[...] = array
         bump_version(target)

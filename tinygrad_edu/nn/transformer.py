@@ -1,4 +1,4 @@
-"""Transformers: layers of attention, and stacks of them."""
+"""Transformers: attention layers, and stacks of them."""
 
 from __future__ import annotations
 
@@ -24,9 +24,9 @@ __all__ = [
 
 
 class TransformerEncoderLayer(Module):
-    """Attention of a sequence to itself, then a network for each place; each with a shortcut and a norm.
+    """Self-attention, then a feed-forward network for each position; each with a residual connection and a norm.
 
-    Sequences are (L, N, d_model), or (N, L, d_model) if `batch_first`.
+    Sequences have shape (L, N, d_model), or (N, L, d_model) with `batch_first`.
 
     >>> import tinygrad_edu as T
     >>> layer = T.nn.TransformerEncoderLayer(d_model=8, nhead=2, dim_feedforward=16, batch_first=True)
@@ -63,7 +63,7 @@ class TransformerEncoderLayer(Module):
         self.dropout = Dropout(dropout)
         self.linear2 = Linear(dim_feedforward, d_model, bias, device, dtype)
         self.norm_first = norm_first
-        parts = range(1, len(self._attentions) + 2)  # the attentions and the network
+        parts = range(1, len(self._attentions) + 2)  # the attentions and the feed-forward network
         for number in parts:
             setattr(self, f"norm{number}", LayerNorm(d_model, layer_norm_eps, True, bias, device, dtype))
         for number in parts:
@@ -87,7 +87,7 @@ class TransformerEncoderLayer(Module):
 
 
 class TransformerDecoderLayer(TransformerEncoderLayer):
-    """As the encoder's layer, with attention to what the encoder made between its two parts.
+    """As the encoder layer, with attention to the encoder's output between its two parts.
 
     >>> import tinygrad_edu as T
     >>> layer = T.nn.TransformerDecoderLayer(d_model=8, nhead=2, dim_feedforward=16, batch_first=True)
@@ -129,7 +129,7 @@ class TransformerDecoderLayer(TransformerEncoderLayer):
 
 
 def _needs_padding(layer: Any) -> str:
-    """Why PyTorch does not leave the padding out in layers such as this one; "" where it does."""
+    """The reason why PyTorch does not skip padding in a layer like this one; "" if it does."""
     if not isinstance(layer, TransformerEncoderLayer):
         return "encoder_layer was not TransformerEncoderLayer"
     if layer.norm_first:
@@ -147,7 +147,7 @@ def _needs_padding(layer: Any) -> str:
 
 
 class TransformerEncoder(Module):
-    """Copies of an encoder's layer, one after the other, and a norm at the end if one is given.
+    """A stack of copies of an encoder layer, with an optional norm at the end.
 
     >>> import tinygrad_edu as T
     >>> layer = T.nn.TransformerEncoderLayer(d_model=8, nhead=2, dim_feedforward=16, batch_first=True)
@@ -185,19 +185,19 @@ class TransformerEncoder(Module):
         return src if self.norm is None else self.norm(src)
 
     def _drops_padding(self, src: Any, mask: Any, padding: Any) -> bool:
-        """True where PyTorch computes without the padding, and fills zeros in where it was: in inference alone."""
+        """True where PyTorch skips the padding and fills its positions with zeros, which it does only in inference."""
         first = self.layers[0]
         if not self.use_nested_tensor or first.training or src.ndim != 3 or padding is None or mask is not None:
             return False
         if is_grad_enabled() and (src.requires_grad or any(p.requires_grad for p in first.parameters())):
             return False
-        # The padding stands behind the sequence.
+        # The padding must come after the sequence.
         padded = padding._data != 0
         return not self.mask_check or bool((np.diff(padded.astype(np.int8), axis=1) >= 0).all())
 
 
 class TransformerDecoder(Module):
-    """Copies of a decoder's layer, one after the other, and a norm at the end if one is given.
+    """A stack of copies of a decoder layer, with an optional norm at the end.
 
     >>> import tinygrad_edu as T
     >>> layer = T.nn.TransformerDecoderLayer(d_model=8, nhead=2)
@@ -227,7 +227,7 @@ class TransformerDecoder(Module):
 
 
 class Transformer(Module):
-    """An encoder of the source, and a decoder of the target that looks at what the encoder made.
+    """An encoder for the source, and a decoder for the target that attends to the encoder's output.
 
     >>> import tinygrad_edu as T
     >>> model = T.nn.Transformer(d_model=8, nhead=2, num_encoder_layers=1, num_decoder_layers=1, dim_feedforward=16)
@@ -293,5 +293,5 @@ class Transformer(Module):
 
     @staticmethod
     def generate_square_subsequent_mask(sz: int, device: Any = None, dtype: Any = None) -> Tensor:
-        """What is added to the scores so that a place sees none behind it: -inf above the diagonal, else 0."""
+        """The mask to add to the scores so that no position sees later ones: -inf above the diagonal, else 0."""
         return full((sz, sz), float("-inf"), dtype=dtype, device=device).triu(1)

@@ -1,4 +1,4 @@
-"""Optimisers: how parameters follow their gradients (PyTorch: `torch.optim`). The line above an update is its formula."""
+"""Optimizers (PyTorch: `torch.optim`). The comment above each update is its formula."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from .optimizer import Optimizer
 from .rmsprop import RMSprop
 from .sgd import SGD
 
-# What is imported when it is first asked for: the module of each.
+# Names imported on first use, with their modules.
 _LATER = {
     name: name.lower()
     for name in ("ASGD", "Adadelta", "Adafactor", "Adamax", "LBFGS", "Muon", "NAdam", "RAdam", "Rprop", "swa_utils")
@@ -19,4 +19,4 @@ _LATER = {
 
 __all__ = ["SGD", "Adagrad", "Adam", "AdamW", "Optimizer", "RMSprop", "lr_scheduler", *_LATER]
 
-__getattr__ = later(__name__, _LATER, "Write it as an Optimizer of your own, from one that is here.")
+__getattr__ = later(__name__, _LATER, "Write it as a custom Optimizer, starting from one that exists here.")

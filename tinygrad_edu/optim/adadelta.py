@@ -1,4 +1,4 @@
-"""`Adadelta`. The line above an update is its formula."""
+"""`Adadelta`. The comment above the update is its formula."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ __all__ = ["Adadelta"]
 
 
 class Adadelta(Optimizer):
-    """The gradient over the root of the mean of its square, times the root of the mean square of the steps so far."""
+    """Divides the gradient by its root mean square, and multiplies it by the root mean square of the past steps."""
 
     def __init__(
         self,

@@ -1,4 +1,4 @@
-"""Adafactor (PyTorch: `torch.optim.Adafactor`). The line above an update is its formula."""
+"""Adafactor (PyTorch: `torch.optim.Adafactor`). The comment above the update is its formula."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ __all__ = ["Adafactor"]
 
 
 class Adafactor(Optimizer):
-    """Adam's squares kept for whole rows and columns, and steps relative to the size of a parameter (Shazeer and Stern 2018).
+    """Adam with squares stored only per row and column, and steps scaled by the parameter's size (Shazeer and Stern 2018).
 
     >>> import tinygrad_edu as T
     >>> w = T.tensor([1.0], requires_grad=True)
@@ -55,7 +55,7 @@ class Adafactor(Optimizer):
         }  # fmt: skip
         super().__init__(params, settings)
 
-    # p ← p·(1 - lr·weight_decay);  V ← V + t^β·(g² - V), of which rows and columns are kept;
+    # p ← p·(1 - lr·weight_decay);  V ← V + t^β·(g² - V), of which only row and column means are stored;
     # u = g/√V;  p ← p - max(eps₂, rms p)·min(lr, 1/√t)·u/max(1, rms u/d)
     def _update(self, p: np.ndarray, grad: np.ndarray, state: dict[str, Any], group: dict[str, Any]) -> None:
         matrix = grad.ndim > 1

@@ -1,4 +1,4 @@
-"""Adagrad (PyTorch: `torch.optim.Adagrad`). The line above an update is its formula."""
+"""Adagrad (PyTorch: `torch.optim.Adagrad`). The comment above the update is its formula."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ __all__ = ["Adagrad"]
 
 
 class Adagrad(Optimizer):
-    """The gradient over the root of the sum of all its squares so far.
+    """Divides the gradient by the root of the sum of all its past squares.
 
     >>> import tinygrad_edu as T
     >>> w = T.tensor([1.0], requires_grad=True)

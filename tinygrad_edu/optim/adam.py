@@ -1,4 +1,4 @@
-"""Adam (PyTorch: `torch.optim.Adam`). The line above an update is its formula."""
+"""Adam (PyTorch: `torch.optim.Adam`). The comment above the update is its formula."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ __all__ = ["Adam"]
 
 
 class Adam(Optimizer):
-    """Steps of about one learning rate each: the mean of the gradients over the root of the mean of their squares.
+    """Divides a running mean of the gradients by the root of a running mean of their squares: steps have about the size of lr.
 
     >>> import tinygrad_edu as T
     >>> w = T.tensor([1.0], requires_grad=True)
@@ -49,7 +49,7 @@ class Adam(Optimizer):
         )  # fmt: skip
         super().__init__(params, settings)
 
-    # m ← β₁·m + (1 - β₁)·g;  v ← β₂·v + (1 - β₂)·g²;  p ← p - lr·m̂/(√v̂ + eps), m̂ and v̂ freed of their start at 0
+    # m ← β₁·m + (1 - β₁)·g;  v ← β₂·v + (1 - β₂)·g²;  p ← p - lr·m̂/(√v̂ + eps), m̂ and v̂ corrected for starting at 0
     def _update(self, p: np.ndarray, grad: np.ndarray, state: dict[str, Any], group: dict[str, Any]) -> None:
         if not state:
             state.update(step=no_steps(), exp_avg=zeros_like(p), exp_avg_sq=zeros_like(p))

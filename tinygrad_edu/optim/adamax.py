@@ -1,4 +1,4 @@
-"""`Adamax`. The line above an update is its formula."""
+"""`Adamax`. The comment above the update is its formula."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ __all__ = ["Adamax"]
 
 
 class Adamax(Optimizer):
-    """Adam with the largest recent gradient in the place of the root of the mean square."""
+    """Adam with the largest recent gradient instead of the root mean square."""
 
     def __init__(
         self,

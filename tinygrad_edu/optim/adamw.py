@@ -11,7 +11,7 @@ __all__ = ["AdamW"]
 
 
 class AdamW(Adam):
-    """Adam with a weight decay that acts on the weights alone, not through the gradients.
+    """Adam with decoupled weight decay: it shrinks the weights directly, not through the gradients.
 
     >>> import tinygrad_edu as T
     >>> w = T.tensor([1.0], requires_grad=True)

@@ -1,4 +1,4 @@
-"""`ASGD`. The line above an update is its formula."""
+"""`ASGD`. The comment above the update is its formula."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ __all__ = ["ASGD"]
 
 
 class ASGD(Optimizer):
-    """Gradient descent that also keeps the mean of the parameters on the way, in `state[p]["ax"]`."""
+    """Averaged gradient descent: it also keeps the mean of the parameters so far, in `state[p]["ax"]`."""
 
     def __init__(
         self,

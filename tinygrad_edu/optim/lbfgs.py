@@ -1,4 +1,4 @@
-"""`LBFGS`: a quasi-Newton method, which guesses the curvature from the last gradients (Nocedal and Wright, chapters 3 and 7)."""
+"""`LBFGS`: a quasi-Newton method that estimates curvature from past gradients (Nocedal and Wright, chapters 3 and 7)."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ from .optimizer import Optimizer, checked
 
 __all__ = ["LBFGS"]
 
-# The loss at a point of the line, the gradient there, and its slope along the line.
+# A point on the search line: the loss, the gradient, and the slope along the line.
 Point = tuple[float, np.ndarray, Any]
 
 
 class LBFGS(Optimizer):
-    """Newton's method with a curvature guessed from the last `history_size` steps; `step` needs a closure.
+    """Newton's method with the curvature estimated from the last `history_size` steps. `step` needs a closure.
 
-    One step of the optimiser moves up to `max_iter` times, and calls the closure up to `max_eval` times.
+    One step of the optimizer makes up to `max_iter` moves, and calls the closure up to `max_eval` times.
 
     Example:
         >>> import tinygrad_edu as T
@@ -80,7 +80,7 @@ class LBFGS(Optimizer):
     # --- a step ----------------------------------------------------------------------------------------------------------
 
     def step(self, closure: Callable[[], Any]) -> Any:  # type: ignore[override]
-        """Move up to `max_iter` times; `closure` clears the gradients, computes the loss and calls backward. Returns the first loss.
+        """Make up to `max_iter` moves. `closure` resets the gradients, computes the loss and calls backward. Returns the first loss.
 
         Raises:
             RuntimeError: `line_search_fn` is neither None nor "strong_wolfe".
@@ -118,7 +118,7 @@ class LBFGS(Optimizer):
             used = 0
             if search is not None:
                 if search != "strong_wolfe":
-                    raise RuntimeError("only 'strong_wolfe' is supported: that, or None, is what line_search_fn may be")
+                    raise RuntimeError("only 'strong_wolfe' is supported: line_search_fn must be that or None")
                 at = [p._data.copy() for p in self._params]
 
                 def look(length: float, at: Any = at, direction: Any = direction) -> Point:
@@ -149,7 +149,7 @@ class LBFGS(Optimizer):
         return first
 
 
-# The names in an optimiser's state, and the attributes of what is remembered.
+# Keys in an optimizer's state, and the attributes that hold their values.
 _NAMES = {
     "d": "last", "t": "length", "old_dirs": "gradient_changes", "old_stps": "parameter_changes", "ro": "inverses",
     "H_diag": "scale", "prev_flat_grad": "previous_gradient", "prev_loss": "previous_loss",
@@ -157,7 +157,7 @@ _NAMES = {
 
 
 class _Memory:
-    """The last changes of the gradients (`old_dirs`) and of the parameters (`old_stps`): all that is known of the curvature."""
+    """The last changes of the gradients (`old_dirs`) and of the parameters (`old_stps`), which estimate the curvature."""
 
     def __init__(self) -> None:
         self.last: Any = None
@@ -181,7 +181,7 @@ class _Memory:
         state.update({name: _tensors(getattr(self, own)) for name, own in _NAMES.items()})
 
     def direction(self, grad: np.ndarray, most: int, state: dict[str, Any]) -> np.ndarray:
-        """Where to go: minus the gradient, through what is known of the inverse of the Hessian (the two-loop recursion)."""
+        """The search direction: minus the gradient times the estimated inverse Hessian (the two-loop recursion)."""
         if state["n_iter"] == 1:
             self.gradient_changes, self.parameter_changes, self.inverses, self.scale = [], [], [], 1
             self.last = -grad
@@ -226,10 +226,10 @@ def _arrays(value: Any) -> Any:
 def _strong_wolfe(
     look: Callable[[Any], Point], t: Any, direction: np.ndarray, f: float, grad: np.ndarray, slope: Any, most: int
 ) -> tuple[float, np.ndarray, Any, int]:
-    """How far to go along `direction`: until the loss has fallen enough, and the slope has flattened enough.
+    """Search along `direction` until the loss has decreased enough and the slope has flattened enough.
 
     Returns:
-        The loss and the gradient there, the length, and how many times the line was looked at.
+            The loss and the gradient there, the step length, and the number of evaluations.
     """
     fall, flatten, least = 1e-4, 0.9, 1e-9
     reach = np.abs(direction).max()
@@ -266,7 +266,7 @@ def _strong_wolfe(
         if abs(ends[1] - ends[0]) * reach < least:
             break
         t = _lowest(bracket[0], bracket[1])
-        # A point at the edge of the bracket brings little: the second time it is moved inwards.
+        # A point at the edge of the bracket gains little, so the second such point is moved inwards.
         margin = 0.1 * (max(ends) - min(ends))
         near_edge = min(max(ends) - t, t - min(ends)) < margin
         if near_edge and (stuck or t >= max(ends) or t <= min(ends)):
@@ -291,7 +291,7 @@ def _strong_wolfe(
 
 
 def _lowest(a: tuple[Any, Point], b: tuple[Any, Point], bounds: tuple[Any, Any] | None = None) -> Any:
-    """Where the cubic through two points, with their slopes, is lowest; within `bounds`, or between the two."""
+    """The minimum of the cubic through two points with given slopes, within `bounds` or between the two."""
     (x1, (f1, _, g1)), (x2, (f2, _, g2)) = (a, b) if a[0] <= b[0] else (b, a)
     low, high = bounds or (x1, x2)
     d1 = g1 + g2 - 3 * (f1 - f2) / (x1 - x2)

@@ -1,4 +1,4 @@
-"""Learning rates that change from epoch to epoch (PyTorch: `torch.optim.lr_scheduler`)."""
+"""Learning rate schedulers: they change the rates from epoch to epoch (PyTorch: `torch.optim.lr_scheduler`)."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ __all__ = [
 
 
 class LRScheduler:
-    """The base: subclasses write `get_lr()`, which returns the rate of each group for the epoch `self.last_epoch`.
+    """The base class. Subclasses define `get_lr()`, which returns the rate of each group for the epoch `self.last_epoch`.
 
-    `self.base_lrs` are the rates that the groups began with.
+    `self.base_lrs` holds the initial rates of the groups.
 
     Example:
         >>> import tinygrad_edu as T
@@ -34,7 +34,7 @@ class LRScheduler:
         [0.25]
     """
 
-    # True while the rates are set for the first time, as the scheduler is made.
+    # True while the constructor sets the rates for the first time.
     _is_initial = False
 
     def __init__(self, optimizer: Optimizer, last_epoch: int = -1) -> None:
@@ -59,18 +59,18 @@ class LRScheduler:
         self._is_initial = False
 
     def get_lr(self) -> list[Any]:
-        """The rate of each group for the epoch `self.last_epoch`, from `base_lrs` or from the rates that are there."""
+        """The rate of each group for the epoch `self.last_epoch`, from `base_lrs` or from the current rates."""
         raise NotImplementedError
 
     def _get_closed_form_lr(self) -> list[Any]:
-        """The same from `base_lrs` alone, for an epoch that was jumped to."""
+        """The same from `base_lrs` alone, for a jump to an epoch."""
         return self.get_lr()
 
     def step(self, epoch: int | None = None) -> None:
-        """Go on by one epoch: called after the optimiser's own step."""
+        """Advance by one epoch. Call it after the optimizer's own step."""
         if self._step_count == 1 and not self.optimizer._opt_called:
             warnings.warn(
-                "Detected call of `lr_scheduler.step()` before `optimizer.step()`. Call them in the opposite order: else the "
+                "Detected call of `lr_scheduler.step()` before `optimizer.step()`. Call them in the opposite order: otherwise the "
                 "first value of the learning rate schedule is skipped.",
                 stacklevel=2,
             )
@@ -95,15 +95,15 @@ class LRScheduler:
         return [group["lr"] for group in self.optimizer.param_groups]
 
     def get_last_lr(self) -> list[Any]:
-        """The learning rate of each group."""
+        """The current learning rate of each group."""
         return self._last_lr
 
     def state_dict(self) -> dict[str, Any]:
-        """All but the optimiser and functions."""
+        """The scheduler's attributes, without the optimizer and functions."""
         return {k: v for k, v in self.__dict__.items() if k not in ("optimizer", "lr_lambdas")}
 
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
-        """Go on from a saved state."""
+        """Restore a saved state."""
         self.__dict__.update({k: v for k, v in state_dict.items() if k != "lr_lambdas"})
 
 
@@ -116,7 +116,7 @@ def _check(optimizer: Any) -> None:
 
 
 def _for_each_group(name: str, given: Any, optimizer: Optimizer) -> list[Any]:
-    """One value for each group: those of a list, or the same for all."""
+    """One value per group, from a list or from a single value."""
     n = len(optimizer.param_groups)
     values = list(given) if isinstance(given, list | tuple) else [given] * n
     if len(values) != n:
@@ -125,7 +125,7 @@ def _for_each_group(name: str, given: Any, optimizer: Optimizer) -> list[Any]:
 
 
 class _ByFactors(LRScheduler):
-    """Each epoch multiplies the rates that are there by `_factor(epoch)`, so that several schedulers can act on them."""
+    """Multiplies the current rates by `_factor(epoch)` each epoch, so that several schedulers can be combined."""
 
     def _factor(self, epoch: int) -> float:
         raise NotImplementedError
@@ -140,7 +140,7 @@ class _ByFactors(LRScheduler):
 
 
 class StepLR(_ByFactors):
-    """Times `gamma` every `step_size` epochs.
+    """Multiplies the rates by `gamma` every `step_size` epochs.
 
     >>> import tinygrad_edu as T
     >>> optimizer = T.optim.SGD([T.zeros(1, requires_grad=True)], lr=1.0)
@@ -161,7 +161,7 @@ class StepLR(_ByFactors):
 
 
 class MultiStepLR(_ByFactors):
-    """Times `gamma` at each of the given epochs.
+    """Multiplies the rates by `gamma` at each of the given epochs.
 
     >>> import tinygrad_edu as T
     >>> optimizer = T.optim.SGD([T.ones(1, requires_grad=True)], lr=1.0)
@@ -184,7 +184,7 @@ class MultiStepLR(_ByFactors):
 
 
 class ExponentialLR(_ByFactors):
-    """Times `gamma` every epoch.
+    """Multiplies the rates by `gamma` every epoch.
 
     >>> import tinygrad_edu as T
     >>> optimizer = T.optim.SGD([T.ones(1, requires_grad=True)], lr=1.0)
@@ -207,7 +207,7 @@ class ExponentialLR(_ByFactors):
 
 
 class ConstantLR(_ByFactors):
-    """Times `factor` for the first `total_iters` epochs."""
+    """Multiplies the rates by `factor` during the first `total_iters` epochs."""
 
     def __init__(self, optimizer: Optimizer, factor: float = 1 / 3, total_iters: int = 5, last_epoch: int = -1) -> None:
         if not 0 <= factor <= 1:
@@ -222,7 +222,7 @@ class ConstantLR(_ByFactors):
 
 
 class LinearLR(_ByFactors):
-    """Times a factor that goes along a line from `start_factor` to `end_factor` in `total_iters` epochs.
+    """Multiplies the initial rates by a factor that changes linearly from `start_factor` to `end_factor` in `total_iters` epochs.
 
     >>> import tinygrad_edu as T
     >>> optimizer = T.optim.SGD([T.ones(1, requires_grad=True)], lr=1.0)
@@ -261,7 +261,7 @@ class LinearLR(_ByFactors):
 
 
 class PolynomialLR(_ByFactors):
-    """Down to 0 in `total_iters` epochs, along a power of what is left of them."""
+    """Decays the rates to 0 in `total_iters` epochs, as a power of the remaining fraction."""
 
     def __init__(self, optimizer: Optimizer, total_iters: int = 5, power: float = 1.0, last_epoch: int = -1) -> None:
         self.total_iters, self.power = total_iters, power
@@ -274,7 +274,7 @@ class PolynomialLR(_ByFactors):
 
 
 class LambdaLR(LRScheduler):
-    """The first rate times what a function of the epoch gives; one function, or one for each group.
+    """Multiplies the initial rates by a function of the epoch: one function for all groups, or one per group.
 
     >>> import tinygrad_edu as T
     >>> optimizer = T.optim.SGD([T.ones(1, requires_grad=True)], lr=1.0)
@@ -296,7 +296,7 @@ class LambdaLR(LRScheduler):
         return [base * f(self.last_epoch) for f, base in zip(self.lr_lambdas, self.base_lrs, strict=True)]
 
     def state_dict(self) -> dict[str, Any]:
-        # A function is not saved, an object that is called has what it holds saved.
+        # A plain function is not saved; of a callable object, its attributes are saved.
         kept = [None if isinstance(f, types.FunctionType) else dict(f.__dict__) for f in self.lr_lambdas]
         return super().state_dict() | {"lr_lambdas": kept}
 
@@ -308,7 +308,7 @@ class LambdaLR(LRScheduler):
 
 
 class MultiplicativeLR(LambdaLR):
-    """The rate that is there times what a function of the epoch gives."""
+    """Multiplies the current rates by a function of the epoch."""
 
     def get_lr(self) -> list[Any]:
         if self._is_initial:
@@ -317,7 +317,7 @@ class MultiplicativeLR(LambdaLR):
 
 
 class CosineAnnealingLR(LRScheduler):
-    """Half a wave of the cosine, from the first rate to `eta_min` in `T_max` epochs, and back.
+    """Follows half a cosine wave from the initial rates to `eta_min` in `T_max` epochs, and then back.
 
     >>> import tinygrad_edu as T
     >>> optimizer = T.optim.SGD([T.ones(1, requires_grad=True)], lr=1.0)
@@ -345,7 +345,7 @@ class CosineAnnealingLR(LRScheduler):
         if self._step_count == 1 and epoch > 0:
             return self._get_closed_form_lr()
         if (epoch - 1 - self.T_max) % (2 * self.T_max) == 0:
-            # From the lowest point nothing can be multiplied.
+            # At the lowest point the rate cannot be computed by multiplication.
             rise = 1 - self._height(1)
             return [rate + (base - low) * rise for rate, base in zip(self._rates(), self.base_lrs, strict=True)]
         factor = self._height(epoch) / self._height(epoch - 1)
@@ -356,9 +356,9 @@ class CosineAnnealingLR(LRScheduler):
 
 
 class CosineAnnealingWarmRestarts(LRScheduler):
-    """Half a wave of the cosine, begun again after `T_0` epochs, each wave `T_mult` times as long as the one before.
+    """Half a cosine wave that restarts after `T_0` epochs; each wave is `T_mult` times as long as the previous one.
 
-    `step(epoch)` takes a part of an epoch too: `step(epoch + i / len(loader))`.
+    `step(epoch)` also accepts fractions of an epoch: `step(epoch + i / len(loader))`.
     """
 
     def __init__(
@@ -386,7 +386,7 @@ class CosineAnnealingWarmRestarts(LRScheduler):
             if self.T_cur >= self.T_i:
                 self.T_cur, self.T_i = self.T_cur % self.T_i, self.T_i * self.T_mult
         else:
-            # T_cur epochs into a wave of T_i: the waves before it are taken off one by one.
+            # T_cur epochs into a wave of length T_i: subtract the earlier waves one by one.
             epoch = epoch or 0
             self.T_cur, self.T_i = epoch, self.T_0
             while self.T_cur >= self.T_i:
@@ -395,7 +395,7 @@ class CosineAnnealingWarmRestarts(LRScheduler):
 
 
 class CyclicLR(LRScheduler):
-    """Up from `base_lr` to `max_lr` in `step_size_up` steps and down again, over and over; the momentum goes the other way.
+    """Cycles from `base_lr` up to `max_lr` in `step_size_up` steps and down again. The momentum moves the opposite way.
 
     Raises:
         ValueError: `mode` is none of "triangular", "triangular2", "exp_range", and there is no `scale_fn`.
@@ -448,7 +448,7 @@ class CyclicLR(LRScheduler):
         group.update({"betas": (momentum, *group["betas"][1:])} if self.use_beta1 else {"momentum": momentum})
 
     def scale_fn(self, x: float) -> float:
-        """How high a cycle (or a step, by `scale_mode`) reaches: 1 for the whole way."""
+        """The height of a cycle (or of a step, by `scale_mode`): 1 means the full height."""
         if self._scale_fn_custom is not None:
             return self._scale_fn_custom(x)
         return {"triangular": 1.0, "triangular2": 0.5 ** (x - 1), "exp_range": self.gamma**x}[self.mode]
@@ -465,13 +465,13 @@ class CyclicLR(LRScheduler):
         return [low + (high - low) * height * scale for low, high in zip(self.base_lrs, self.max_lrs, strict=True)]
 
     def state_dict(self) -> dict[str, Any]:
-        """As of any scheduler; a function of one's own is not saved."""
+        """The scheduler's attributes. A custom function is not saved."""
         fn = self._scale_fn_custom
         kept = None if fn is None or isinstance(fn, types.FunctionType) else dict(fn.__dict__)
         return super().state_dict() | {"_scale_fn_custom": kept}
 
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
-        """Go on from a saved state."""
+        """Restore a saved state."""
         kept = state_dict.get("_scale_fn_custom")
         super().load_state_dict({k: v for k, v in state_dict.items() if k != "_scale_fn_custom"})
         if kept is not None and self._scale_fn_custom is not None:
@@ -479,10 +479,10 @@ class CyclicLR(LRScheduler):
 
 
 class OneCycleLR(LRScheduler):
-    """Up to `max_lr` and far down again in `total_steps` steps; the momentum goes the other way.
+    """One cycle in `total_steps` steps: up to `max_lr`, then far down. The momentum moves the opposite way.
 
     Raises:
-        ValueError: neither `total_steps` nor `epochs` and `steps_per_epoch` are given; a step beyond the last.
+            ValueError: neither `total_steps` nor `epochs` and `steps_per_epoch` are given, or a step goes beyond the last one.
 
     >>> import tinygrad_edu as T
     >>> optimizer = T.optim.SGD([T.ones(1, requires_grad=True)], lr=1.0)
@@ -517,7 +517,7 @@ class OneCycleLR(LRScheduler):
         if total_steps is None:
             if epochs is None or steps_per_epoch is None:
                 raise ValueError(
-                    "You must define either total_steps OR (epochs AND steps_per_epoch): how many steps there will be."
+                    "You must define either total_steps OR (epochs AND steps_per_epoch), so that the number of steps is known."
                 )
             total_steps = epochs * steps_per_epoch
         if total_steps <= 0 or not isinstance(total_steps, int):
@@ -530,7 +530,7 @@ class OneCycleLR(LRScheduler):
         self.use_beta1 = "betas" in optimizer.defaults
         if cycle_momentum and not self.use_beta1 and "momentum" not in optimizer.defaults:
             raise ValueError("optimizer must support momentum or beta1 with `cycle_momentum` option enabled")
-        # Where each phase ends; between which of a group's rates it goes, and between which of its momenta.
+        # For each phase: where it ends, and the rates and momenta of a group that it moves between.
         up, down = ("max_momentum", "base_momentum"), ("base_momentum", "max_momentum")
         rise = pct_start * total_steps
         self._phases: list[tuple[float, tuple[str, str], tuple[str, str]]] = [(rise - 1, ("initial_lr", "max_lr"), up)]
@@ -571,7 +571,7 @@ class OneCycleLR(LRScheduler):
 
 
 class _OfSchedulers(LRScheduler):
-    """What a scheduler that is made of others has in common."""
+    """The base of schedulers that combine others."""
 
     _schedulers: list[Any]
 
@@ -599,7 +599,7 @@ class _OfSchedulers(LRScheduler):
 
 
 class SequentialLR(_OfSchedulers):
-    """Schedulers one after the other: each begins at its milestone."""
+    """Runs schedulers one after the other. Each starts at its milestone."""
 
     def __init__(
         self, optimizer: Optimizer, schedulers: list[Any], milestones: list[int], last_epoch: int = -1
@@ -614,7 +614,7 @@ class SequentialLR(_OfSchedulers):
                 f"{len(milestones)}"
             )
         self._milestones, self.last_epoch = milestones, last_epoch + 1
-        # Each scheduler set a first rate as it was made: that is taken back, and the one that begins sets its own.
+        # Each scheduler set initial rates in its constructor. Undo that; the one that starts then sets its own.
         for group in optimizer.param_groups:
             group["lr"] = group["initial_lr"]
         inner = list(schedulers)
@@ -640,7 +640,7 @@ class SequentialLR(_OfSchedulers):
 
 
 class ChainedScheduler(_OfSchedulers):
-    """Schedulers that act at the same time, each on the rates that the one before has set."""
+    """Applies several schedulers at the same time, each to the rates that the previous one has set."""
 
     def __init__(self, schedulers: list[Any], optimizer: Optimizer | None = None) -> None:
         if len(schedulers) < 1:
@@ -655,7 +655,7 @@ class ChainedScheduler(_OfSchedulers):
 
 
 class ReduceLROnPlateau(LRScheduler):
-    """Times `factor` when what is measured has not become better for more than `patience` epochs.
+    """Multiplies the rates by `factor` when a metric has not improved for more than `patience` epochs.
 
     Example:
         >>> import tinygrad_edu as T
@@ -695,7 +695,7 @@ class ReduceLROnPlateau(LRScheduler):
 
     @property
     def in_cooldown(self) -> bool:
-        """True while bad epochs are not counted, after the rate was lowered."""
+        """True in the epochs after a reduction in which bad epochs are not counted."""
         return self.cooldown_counter > 0
 
     def _is_better(self, value: float) -> bool:
@@ -705,7 +705,7 @@ class ReduceLROnPlateau(LRScheduler):
         return value > bound if self.mode == "max" else value < bound
 
     def step(self, metrics: Any) -> None:  # type: ignore[override]
-        """Go on by one epoch, in which `metrics` was measured."""
+        """Advance by one epoch, with the `metrics` measured in it."""
         self.last_epoch += 1
         if self._is_better(float(metrics)):
             self.best, self.num_bad_epochs = float(metrics), 0
@@ -725,6 +725,6 @@ class ReduceLROnPlateau(LRScheduler):
 
 def __getattr__(name: str) -> Any:
     raise AttributeError(
-        f"tinygrad_edu.optim.lr_scheduler has no {name!r}. Write it as an LRScheduler of your own: its get_lr() returns the "
+        f"tinygrad_edu.optim.lr_scheduler has no {name!r}. Write it as a custom LRScheduler: its get_lr() returns the "
         "rate of each group."
     )

@@ -1,4 +1,4 @@
-"""`Muon`. The line above an update is its formula."""
+"""`Muon`. The comment above the update is its formula."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ __all__ = ["Muon"]
 
 
 class Muon(Optimizer):
-    """Momentum, turned into a matrix whose rows are nearly orthonormal; for matrices alone.
+    """Momentum, replaced by a nearby matrix with almost orthonormal rows. Only for matrices.
 
     Source: Jordan et al., "Muon: an optimizer for hidden layers in neural networks" (2024), https://kellerjordan.github.io/posts/muon.
     """
@@ -56,7 +56,7 @@ class Muon(Optimizer):
             state["momentum_buffer"] = zeros_like(p)
         m, mu, lr = state["momentum_buffer"]._data, group["momentum"], float(group["lr"])
         m += (grad - m) * p.dtype.type(1 - mu)
-        # As `lerp` has it: from the nearer end.
+        # As in `lerp`: interpolate from the nearer end.
         update = (
             (m - (m - grad) * p.dtype.type(1 - mu) if mu >= 0.5 else grad + (m - grad) * mu) if group["nesterov"] else m
         )
@@ -69,7 +69,7 @@ class Muon(Optimizer):
 
 
 def orthogonalized(grad: np.ndarray, coefficients: tuple[float, float, float], steps: int, eps: float) -> np.ndarray:
-    """`grad` with its singular values brought near 1, by Newton and Schulz's steps; rounded to bfloat16 after each."""
+    """`grad` with its singular values moved close to 1, by Newton-Schulz iterations, rounded to bfloat16 after each."""
     if steps >= 100:
         raise ValueError("Number of steps must be less than 100 for computational efficiency")
     if len(coefficients) != 3:
@@ -88,7 +88,7 @@ def orthogonalized(grad: np.ndarray, coefficients: tuple[float, float, float], s
 
 
 def _rounded(value: Any) -> Any:
-    """float32 numbers with the 8 significant bits of bfloat16, ties to even."""
+    """Round float32 numbers to the 8 significant bits of bfloat16, ties to even."""
     bits = np.asarray(value, np.float32).view(np.uint32)
     kept = (bits + np.uint32(0x7FFF) + ((bits >> np.uint32(16)) & np.uint32(1))) & np.uint32(0xFFFF0000)
     return np.where(np.isnan(value), value, kept.view(np.float32))

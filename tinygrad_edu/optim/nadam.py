@@ -1,4 +1,4 @@
-"""`NAdam`. The line above an update is its formula."""
+"""`NAdam`. The comment above the update is its formula."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ __all__ = ["NAdam"]
 
 
 class NAdam(Optimizer):
-    """Adam with Nesterov's momentum: the step looks one gradient ahead."""
+    """Adam with Nesterov momentum: it looks one gradient ahead."""
 
     def __init__(
         self,

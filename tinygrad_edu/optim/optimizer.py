@@ -1,4 +1,4 @@
-"""`Optimizer`: groups of parameters, each with its settings, and a state for each parameter."""
+"""`Optimizer`: groups of parameters, each with its own settings, and a state per parameter."""
 
 from __future__ import annotations
 
@@ -23,38 +23,37 @@ __all__ = ["Optimizer", "register_optimizer_step_post_hook", "register_optimizer
 
 Hook = Callable[..., Any]
 
-# The hooks of every optimiser.
+# The hooks of all optimizers.
 _before_each_step: dict[int, Hook] = OrderedDict()
 _after_each_step: dict[int, Hook] = OrderedDict()
 
 
 def register_optimizer_step_pre_hook(hook: Hook) -> RemovableHandle:
-    """Call `hook(optimizer, args, kwargs)` before each step of every optimiser; it may return new `(args, kwargs)`."""
+    """Call `hook(optimizer, args, kwargs)` before each step of every optimizer. It may return new `(args, kwargs)`."""
     return add_hook(_before_each_step, hook)
 
 
 def register_optimizer_step_post_hook(hook: Hook) -> RemovableHandle:
-    """Call `hook(optimizer, args, kwargs)` after each step of every optimiser."""
+    """Call `hook(optimizer, args, kwargs)` after each step of every optimizer."""
     return add_hook(_after_each_step, hook)
 
 
 def _hooked(step: Callable[..., Any]) -> Callable[..., Any]:
-    """`step`, with the hooks before and after it."""
+    """`step` with the hooks before and after it."""
 
     @functools.wraps(step)
     def call(self: Optimizer, *args: Any, **kwargs: Any) -> Any:
         self._opt_called = True
         if not (_before_each_step or _after_each_step or self._hooks):
             return step(self, *args, **kwargs)
-        # As in PyTorch the arguments that a hook sees begin with the optimiser.
+        # As in PyTorch, the arguments that a hook sees start with the optimizer.
         whole: tuple[Any, ...] = (self, *args)
         for hook in [*_before_each_step.values(), *self._hooks_at("step_pre").values()]:
             changed = hook(self, whole, kwargs)
             if changed is not None:
                 if not (isinstance(changed, tuple) and len(changed) == 2):
                     raise RuntimeError(
-                        f"{step} must return None or a tuple of (new_args, new_kwargs), but got {changed}. That is what a "
-                        "hook before a step may return."
+                        f"{step} must return None or a tuple of (new_args, new_kwargs), but got {changed}."
                     )
                 whole, kwargs = changed
         out = step(*whole, **kwargs)
@@ -66,7 +65,7 @@ def _hooked(step: Callable[..., Any]) -> Callable[..., Any]:
 
 
 class _RequiredParameter:
-    """What stands for a setting that each group must give itself."""
+    """The placeholder of a setting that each group must give itself."""
 
     def __repr__(self) -> str:
         return "<required parameter>"
@@ -76,15 +75,15 @@ required = _RequiredParameter()
 
 
 class Optimizer:
-    """The base of all optimisers: subclasses write `_update(p, grad, state, group)`, on arrays, or a `step` of their own."""
+    """The base class. Subclasses define `_update(p, grad, state, group)`, which works on arrays, or their own `step`."""
 
-    # What a scheduler asks before its own first step.
+    # A scheduler reads this before its own first step.
     _opt_called = False
-    # True where `_update` treats each element by itself, and keeps of a parameter arrays like it and the number of steps.
+    # True if `_update` treats each element separately, and its state holds only the step count and arrays shaped like p.
     _elementwise = False
-    # True where `_update` applies the weight decay itself.
+    # True if `_update` applies the weight decay itself.
     _own_decay = False
-    # The hooks that were registered, by when they are called: "step_pre", "load_state_dict_post", …
+    # The registered hooks, by the time of the call: "step_pre", "load_state_dict_post", …
     _hooks: dict[str, dict[int, Hook]] = {}  # noqa: RUF012 - replaced, never changed
 
     def __init_subclass__(cls, **settings: Any) -> None:
@@ -110,7 +109,7 @@ class Optimizer:
             self.add_param_group(group)
 
     def add_param_group(self, param_group: dict[str, Any]) -> None:
-        """Add parameters with settings of their own: `{"params": …, "lr": …}`; each may come as a pair (name, parameter)."""
+        """Add parameters with their own settings: `{"params": …, "lr": …}`. A pair (name, parameter) gives a parameter a name."""
         if not isinstance(param_group, dict):
             raise TypeError(f"param_group must be a dict, but got {type(param_group)}")
         given = param_group["params"]
@@ -136,7 +135,7 @@ class Optimizer:
             if not isinstance(p, Tensor):
                 raise TypeError(f"optimizer can only optimize Tensors, but one of the params is {type(p).__name__}")
             if not (p.is_leaf or p.retains_grad):
-                raise ValueError("can't optimize a non-leaf Tensor: it is computed from others. Give it those.")
+                raise ValueError("can't optimize a non-leaf Tensor: it is computed from others. Pass those instead.")
             if id(p) in known:
                 raise ValueError("some parameters appear in more than one parameter group")
         if len({id(p) for p in group["params"]}) < len(params):
@@ -151,7 +150,7 @@ class Optimizer:
         self.param_groups.append(group)
 
     def zero_grad(self, set_to_none: bool = True) -> None:
-        """Clear the gradients: to None, or to zeros."""
+        """Reset the gradients: to None, or to zeros."""
         for p in self._all():
             clear_gradient(p, set_to_none)
 
@@ -170,7 +169,7 @@ class Optimizer:
         return handle
 
     def register_step_pre_hook(self, hook: Hook) -> RemovableHandle:
-        """Call `hook(optimizer, args, kwargs)` before each step; it may return new `(args, kwargs)`."""
+        """Call `hook(optimizer, args, kwargs)` before each step. It may return new `(args, kwargs)`."""
         return self._add_hook("step_pre", hook)
 
     def register_step_post_hook(self, hook: Hook) -> RemovableHandle:
@@ -178,26 +177,26 @@ class Optimizer:
         return self._add_hook("step_post", hook)
 
     def register_state_dict_pre_hook(self, hook: Hook, prepend: bool = False) -> RemovableHandle:
-        """Call `hook(optimizer)` before `state_dict` gathers the state."""
+        """Call `hook(optimizer)` before `state_dict` collects the state."""
         return self._add_hook("state_dict_pre", hook, prepend)
 
     def register_state_dict_post_hook(self, hook: Hook, prepend: bool = False) -> RemovableHandle:
-        """Call `hook(optimizer, state_dict)` with what `state_dict` returns; what the hook returns replaces it."""
+        """Call `hook(optimizer, state_dict)` with the result of `state_dict`. The hook may return a replacement."""
         return self._add_hook("state_dict_post", hook, prepend)
 
     def register_load_state_dict_pre_hook(self, hook: Hook, prepend: bool = False) -> RemovableHandle:
-        """Call `hook(optimizer, state_dict)` before a state is loaded; what the hook returns is loaded in its place."""
+        """Call `hook(optimizer, state_dict)` before a state is loaded. The hook may return a replacement."""
         return self._add_hook("load_state_dict_pre", hook, prepend)
 
     def register_load_state_dict_post_hook(self, hook: Hook, prepend: bool = False) -> RemovableHandle:
-        """Call `hook(optimizer)` after a state was loaded."""
+        """Call `hook(optimizer)` after a state has been loaded."""
         return self._add_hook("load_state_dict_post", hook, prepend)
 
     # --- steps -------------------------------------------------------------------------------------------------------
 
     @_hooked
     def step(self, closure: Callable[[], Any] | None = None) -> Any:
-        """Change each parameter by its gradient; `closure` computes the loss anew first and is returned."""
+        """Update each parameter by its gradient. `closure`, if given, first recomputes the loss, which is returned."""
         loss = None
         if closure is not None:
             with grad_mode.enable_grad():
@@ -213,12 +212,12 @@ class Optimizer:
                 for p in params:
                     self._change(p._data, p._grad._data, self.state[p], group)  # type: ignore[union-attr]
             for p in params:
-                # A write that autograd is to know of: what saved this parameter has lost its value.
+                # A write that autograd must know about: nodes that saved this parameter have lost its old value.
                 bump_version(p)
         return loss
 
     def _as_one(self, number: int, params: list[Tensor]) -> Together | None:
-        """The parameters of a group that can be changed as one, which is so if they were the same in the step before."""
+        """The parameters of a group, updated as one array. This requires that they are the same as in the previous step."""
         known = self.__dict__.setdefault("_together", {})
         states = [self.state[p] for p in params]
         before = known.get(number)
@@ -248,7 +247,7 @@ class Optimizer:
         self.__dict__.update(state)
 
     def state_dict(self) -> dict[str, Any]:
-        """The state by the number of each parameter, and the settings of the groups."""
+        """The state of each parameter, by its number, and the settings of the groups."""
         for hook in list(self._hooks_at("state_dict_pre").values()):
             hook(self)
         numbers: dict[int, int] = {}
@@ -259,7 +258,7 @@ class Optimizer:
             start += len(group["params"])
             packed = {k: v for k, v in group.items() if k != "params"}
             groups.append(packed | {"params": [numbers[id(p)] for p in group["params"]]})
-        # What a program keeps under another key than a parameter stays under it.
+        # A program may store state under a key that is not a parameter; it keeps that key.
         state = {numbers[id(k)] if isinstance(k, Tensor) else k: v for k, v in self.state.items() if v != {}}
         packed_state: dict[str, Any] = {"state": state, "param_groups": groups}
         for hook in list(self._hooks_at("state_dict_post").values()):
@@ -267,7 +266,7 @@ class Optimizer:
         return packed_state
 
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
-        """Go on from a saved state: Tensors, arrays, or another engine's tensors.
+        """Restore a saved state: Tensors, arrays, or another engine's tensors.
 
         Raises:
             ValueError: the groups do not match.
@@ -292,7 +291,7 @@ class Optimizer:
                 continue
             p = named[number]
             state[p] = own = _own(kept, None, p)
-            # Files of earlier versions hold the number of steps as a number. An optimiser of a program may mean it so.
+            # Files of earlier versions store the step count as a number. A custom optimizer may do so on purpose.
             if type(self)._update is not Optimizer._update and isinstance(own.get("step"), int | float):
                 own["step"] = wrap(np.asarray(own["step"], np.float32))
         groups = []
@@ -306,7 +305,7 @@ class Optimizer:
     def _all(self) -> list[Tensor]:
         return [p for group in self.param_groups for p in group["params"]]
 
-    # Names for annotations.
+    # Names for type annotations.
     OptimizerPreHook = OptimizerPostHook = Hook
 
     def __repr__(self) -> str:
@@ -322,7 +321,7 @@ def _or(answer: Any, otherwise: Any) -> Any:
 
 
 def _own(value: Any, key: Any, p: Tensor) -> Any:
-    """A copy of a saved value, in which arrays and tensors of either engine are Tensors in the dtype of their parameter."""
+    """A copy of a saved value. Arrays and tensors of either engine become Tensors in their parameter's dtype."""
     if isinstance(value, dict):
         return {k: _own(v, k, p) for k, v in value.items()}
     if isinstance(value, Tensor):
@@ -336,22 +335,22 @@ def _own(value: Any, key: Any, p: Tensor) -> Any:
 
 
 def zeros_like(p: np.ndarray) -> Tensor:
-    """A new part of a parameter's state."""
+    """A new entry of a parameter's state."""
     return wrap(np.zeros_like(p))
 
 
 def no_steps() -> Tensor:
-    """The number of steps so far, as PyTorch keeps it."""
+    """A step count of 0, in the form in which PyTorch stores it."""
     return wrap(np.zeros((), np.float32))
 
 
 def number(value: float) -> Tensor:
-    """A number of a parameter's state, as PyTorch keeps it."""
+    """A number in a parameter's state, in the form in which PyTorch stores it."""
     return wrap(np.asarray(value, np.float32))
 
 
 def counted(state: dict[str, Any]) -> float:
-    """The number of this step."""
+    """The number of the current step."""
     count = state["step"]._data
     count += 1
     return float(count)
@@ -362,11 +361,11 @@ _NEVER_NEGATIVE = {*_NAMES, "lr_decay", "initial_accumulator_value", "momentum_d
 
 
 def checked(**settings: Any) -> dict[str, Any]:
-    """The settings of an optimiser, those that all understand alike checked, in the order in which they are given.
+    """Check the settings that optimizers share, and return all settings in the order in which they were given.
 
     Raises:
-        ValueError: a rate, a mean or a number has a value with which no step makes sense.
-        NotImplementedError: a setting is about other devices, or not built.
+            ValueError: a rate, a momentum or another number has a value that makes no sense.
+            NotImplementedError: a setting concerns other devices, or is not built.
     """
     for name, value in settings.items():
         if name == "lr":
@@ -381,7 +380,7 @@ def checked(**settings: Any) -> dict[str, Any]:
 
 
 def _check_rate(lr: Any) -> None:
-    """Refuse a learning rate that is negative, or a Tensor of several."""
+    """Raise for a negative learning rate, or for a Tensor with several elements."""
     if isinstance(lr, Tensor) and lr.numel() != 1:
         raise ValueError("Tensor lr must be 1-element")
     if not lr >= 0:
@@ -389,7 +388,7 @@ def _check_rate(lr: Any) -> None:
 
 
 def _check_betas(betas: tuple[Any, Any]) -> None:
-    """Refuse a mean that forgets nothing, or more than there is."""
+    """Raise for a decay rate outside [0, 1)."""
     for i, beta in enumerate(betas):
         if not 0 <= beta < 1:
             raise ValueError(f"Invalid beta parameter at index {i}: {beta}")

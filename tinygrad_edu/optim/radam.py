@@ -1,4 +1,4 @@
-"""`RAdam`. The line above an update is its formula."""
+"""`RAdam`. The comment above the update is its formula."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ __all__ = ["RAdam"]
 
 
 class RAdam(Optimizer):
-    """Adam that waits to trust its mean of squares until that rests on enough gradients."""
+    """Adam that uses its mean of squares only once enough gradients have gone into it."""
 
     def __init__(
         self,

@@ -1,4 +1,4 @@
-"""RMSprop (PyTorch: `torch.optim.RMSprop`). The line above an update is its formula."""
+"""RMSprop (PyTorch: `torch.optim.RMSprop`). The comment above the update is its formula."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ __all__ = ["RMSprop"]
 
 
 class RMSprop(Optimizer):
-    """The gradient over the root of the running mean of its square.
+    """Divides the gradient by the root of a running mean of its square.
 
     >>> import tinygrad_edu as T
     >>> w = T.tensor([1.0], requires_grad=True)

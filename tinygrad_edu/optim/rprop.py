@@ -1,4 +1,4 @@
-"""`Rprop`. The line above an update is its formula."""
+"""`Rprop`. The comment above the update is its formula."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ __all__ = ["Rprop"]
 
 
 class Rprop(Optimizer):
-    """Steps by the sign of the gradient alone: longer while it stays, shorter where it has turned."""
+    """Uses only the sign of the gradient: steps grow while the sign stays the same, and shrink when it changes."""
 
     def __init__(
         self,

@@ -1,4 +1,4 @@
-"""Gradient descent, with momentum (PyTorch: `torch.optim.SGD`). The line above an update is its formula."""
+"""Gradient descent with momentum (PyTorch: `torch.optim.SGD`). The comment above the update is its formula."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ __all__ = ["SGD"]
 
 
 class SGD(Optimizer):
-    """Gradient descent, with momentum if asked for.
+    """Gradient descent, with optional momentum.
 
     Example:
         >>> import tinygrad_edu as T

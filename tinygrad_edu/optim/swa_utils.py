@@ -1,4 +1,4 @@
-"""Averages of a model's weights along its training (PyTorch: `torch.optim.swa_utils`)."""
+"""Averages of a model's weights during training (PyTorch: `torch.optim.swa_utils`)."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ __all__ = [
 
 
 def get_ema_avg_fn(decay: float = 0.999) -> Callable[..., Any]:
-    """The mean that forgets: decay·average + (1 - decay)·new."""
+    """An exponential moving average: decay·average + (1 - decay)·new."""
     _check_decay(decay)
 
     def ema_update(ema_param: Any, current_param: Any, num_averaged: Any) -> Any:
@@ -31,7 +31,7 @@ def get_ema_avg_fn(decay: float = 0.999) -> Callable[..., Any]:
 
 
 def get_swa_avg_fn() -> Callable[..., Any]:
-    """The plain mean: average + (new - average)/(n + 1)."""
+    """An equal average: average + (new - average)/(n + 1)."""
 
     def swa_update(averaged_param: Any, current_param: Any, num_averaged: Any) -> Any:
         return averaged_param + (current_param - averaged_param) / (num_averaged + 1)
@@ -40,12 +40,12 @@ def get_swa_avg_fn() -> Callable[..., Any]:
 
 
 def get_ema_multi_avg_fn(decay: float = 0.999) -> Callable[..., None]:
-    """`get_ema_avg_fn` for lists of parameters, written into the first list."""
+    """`get_ema_avg_fn` for lists of parameters; it updates the first list in place."""
     return _for_lists(get_ema_avg_fn(decay))
 
 
 def get_swa_multi_avg_fn() -> Callable[..., None]:
-    """`get_swa_avg_fn` for lists of parameters, written into the first list."""
+    """`get_swa_avg_fn` for lists of parameters; it updates the first list in place."""
     return _for_lists(get_swa_avg_fn())
 
 
@@ -63,7 +63,7 @@ def _for_lists(mean: Callable[..., Any]) -> Callable[..., None]:
 
 
 class AveragedModel(Module):
-    """A copy of `model` whose parameters are means: call `update_parameters(model)` after each step or epoch."""
+    """A copy of `model` whose parameters are averages. Call `update_parameters(model)` after each step or epoch."""
 
     def __init__(
         self,
@@ -86,7 +86,7 @@ class AveragedModel(Module):
         return self.module(*args, **kwargs)
 
     def update_parameters(self, model: Module) -> None:
-        """Take the parameters of `model` into the means; the first time they are copied."""
+        """Add the parameters of `model` to the averages. The first call copies them."""
         own, new = self.module.parameters(), model.parameters()
         if self.use_buffers:
             averaged = [t.detach() for t in itertools.chain(own, self.module.buffers())]
@@ -108,7 +108,7 @@ class AveragedModel(Module):
 
 
 def update_bn(loader: Iterable[Any], model: Module, device: Any = None) -> None:
-    """Measure the statistics of all batch norms in `model` anew: one pass over the inputs that `loader` gives."""
+    """Recompute the statistics of all batch norms in `model` with one pass over the inputs of `loader`."""
     momenta: dict[Any, Any] = {}
     for module in model.modules():
         if isinstance(module, BatchNorm1d | BatchNorm2d | BatchNorm3d):
@@ -129,7 +129,7 @@ def update_bn(loader: Iterable[Any], model: Module, device: Any = None) -> None:
 
 
 class SWALR(LRScheduler):
-    """From the rates that are there to `swa_lr` in `anneal_epochs` epochs, along a cosine or a line; then constant."""
+    """Moves the rates from their current values to `swa_lr` in `anneal_epochs` epochs, linearly or by a cosine; then constant."""
 
     def __init__(
         self,
@@ -149,7 +149,7 @@ class SWALR(LRScheduler):
         super().__init__(optimizer, last_epoch)
 
     def _share(self, step: float) -> float:
-        """How far on the way to `swa_lr` a step is."""
+        """The fraction of the way to `swa_lr` at a step."""
         t = max(0.0, min(1.0, step / max(1, self.anneal_epochs)))
         return (1 - math.cos(math.pi * t)) / 2 if self._anneal_strategy == "cos" else t
 

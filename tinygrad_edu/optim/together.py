@@ -11,15 +11,15 @@ from ..tensor import Tensor, wrap
 
 __all__ = ["Together"]
 
-# Of fewer parameters nothing is gained, and of more elements the copies cost more than the calls.
+# With fewer parameters nothing is gained; with more elements the copies cost more than the calls.
 _FEWEST, _MOST = 4, 2**18
 
 
 class Together:
-    """Parameters, one after the other in `flat`, and what the optimiser keeps of them, the same way in `state`.
+    """Parameters joined in one array, `flat`, and their optimizer state joined in the same way in `state`.
 
-    A step of AdamW makes 14 calls of NumPy for each, of 27 small parameters 310 us; as one, with the copies into the long array
-    and out of it, it takes 145. (SGD would gain nothing.) The Tensors of the optimiser's state stay: they become views of the long arrays.
+    An AdamW step makes 14 NumPy calls per parameter: 310 us for 27 small parameters. As one array it takes 145, including the
+    copies in and out. (SGD would gain nothing.) The state's Tensors stay the same objects: they become views of the long arrays.
     """
 
     def __init__(self, params: list[Tensor], states: list[dict[str, Any]]) -> None:
@@ -52,7 +52,7 @@ class Together:
 
     @staticmethod
     def fits(params: list[Tensor], states: list[dict[str, Any]]) -> bool:
-        """True if the parameters can be changed as one: of one type, no two in one place, with like states, not too large."""
+        """True if the parameters can be updated as one: one dtype, no shared memory, similar states, and not too large."""
         arrays = [p._data for p in params]
         first, names = arrays[0], states[0].keys()
         if len(arrays) < _FEWEST or sum(a.size for a in arrays) > _MOST or any(a.dtype != first.dtype for a in arrays):
@@ -68,7 +68,7 @@ class Together:
         )
 
     def holds(self, params: list[Tensor], states: list[dict[str, Any]]) -> bool:
-        """True if these are the parameters, and nobody gave them or their states other arrays since."""
+        """True if these are still the parameters, and they and their states still have the same arrays."""
         kept = [t for state in states for t in state.values()]
         return (
             len(params) == len(self.params)
@@ -80,12 +80,12 @@ class Together:
         )
 
     def gather(self) -> np.ndarray:
-        """Bring the parameters into `flat`; returns their gradients, in a row too."""
+        """Copy the parameters into `flat`. Returns their gradients, joined in the same way."""
         np.concatenate([a.reshape(-1) for a in self.arrays], out=self.flat)
         return np.concatenate([p._grad._data.reshape(-1) for p in self.params])  # type: ignore[union-attr]
 
     def scatter(self) -> None:
-        """Bring what became of `flat` back to the parameters."""
+        """Copy `flat` back to the parameters."""
         for array, piece in zip(self.arrays, self.pieces, strict=True):
             np.copyto(array, piece)
         if "step" in self.state:
@@ -93,7 +93,7 @@ class Together:
 
 
 def _owner(array: Any) -> Any:
-    """The array whose memory `array` shows."""
+    """The array that owns the memory of `array`."""
     while isinstance(array, np.ndarray) and array.base is not None:
         array = array.base
     return array

@@ -1,4 +1,4 @@
-"""Utilities around training."""
+"""Utilities: checkpointing, data loading, hooks, TensorBoard (PyTorch: `torch.utils`)."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
-"""Checkpointing: keep the inputs of a part of the network instead of all it saves, and run it again for the backward pass.
+"""Checkpointing: keep only the inputs of a part of the network, and run that part again in the backward pass.
 
-Without re-entrance (`use_reentrant=False`) the nodes of the part stay, and what they save is computed again: see
-`recomputation`. With it (`use_reentrant=True`) the whole part is one node, whose backward runs the function again and then a
-backward pass of its own.
+In the non-reentrant form (`use_reentrant=False`) the part keeps its nodes, and what they save is computed again; see
+`recomputation`. In the reentrant form (`use_reentrant=True`) the whole part is one node. Its backward runs the function
+again, and then a separate backward pass.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ Contexts = tuple[AbstractContextManager[Any], AbstractContextManager[Any]]
 
 
 def noop_context_fn() -> Contexts:
-    """The default `context_fn`: nothing around either run."""
+    """The default `context_fn`: no context around either run."""
     return nullcontext(), nullcontext()
 
 
@@ -45,7 +45,7 @@ def noop_context_fn() -> Contexts:
 
 
 def _random() -> Any:
-    """The module that holds the random state, where there is one."""
+    """The module that holds the random state, if it is loaded."""
     from .. import random
 
     return random
@@ -53,7 +53,7 @@ def _random() -> Any:
 
 @contextmanager
 def _random_state_of(state: Any) -> Iterator[None]:
-    """Inside, the random state is `state`; afterwards it is again what it was. Nothing to do for None."""
+    """Inside `with`, set the random state to `state`; afterwards restore it. None means no change."""
     if state is None:
         yield
         return
@@ -79,24 +79,24 @@ def checkpoint(
     early_stop: bool = True,
     **kwargs: Any,
 ) -> Any:
-    """Run `function(*args, **kwargs)` without keeping what its nodes save; it runs again in the backward pass.
+    """Run `function(*args, **kwargs)` without keeping what its nodes save. The function runs again in the backward pass.
 
     Args:
-        function: must do the same when it runs again.
-        use_reentrant: which of the two forms; False is the better one. Leaving it out warns and means True.
-        preserve_rng_state: (a keyword) the second run draws the random numbers of the first. Default True.
-        context_fn: gives two context managers, around the first run and around the second. Not with use_reentrant=True.
-        determinism_check: "default": shapes and dtypes of what is saved must be the same in both runs; "none".
-        debug: a CheckpointError lists the calls of both runs, each with the line it came from. Not with a context_fn.
-        early_stop: the second run ends as soon as everything that is needed has been saved.
+            function: must do the same when it runs again.
+            use_reentrant: which of the two forms to use; False is the better one. Omitting it warns and means True.
+            preserve_rng_state: (keyword) the second run draws the same random numbers as the first. Default True.
+            context_fn: returns two context managers, for the first and the second run. Not with use_reentrant=True.
+            determinism_check: "default" checks that both runs save the same shapes and dtypes; "none" does not.
+            debug: a CheckpointError lists the calls of both runs, each with its line. Not with a context_fn.
+            early_stop: end the second run as soon as everything that is needed has been saved.
         kwargs: passed on to `function`. Not with use_reentrant=True.
 
     Returns:
         What `function` returns.
 
     Raises:
-        CheckpointError: in the backward pass, when the second run saves something else than the first.
-        ValueError: arguments that the chosen form does not know.
+            CheckpointError: in the backward pass, if the second run saves something else than the first.
+            ValueError: an argument that the chosen form does not support.
 
     Example:
         >>> import tinygrad_edu as T
@@ -119,9 +119,7 @@ def checkpoint(
     logs = None
     if debug if _debug is None else _debug:
         if context_fn is not noop_context_fn:
-            raise ValueError(
-                "debug=True is incompatible with non-default context_fn: both want to stand around the two runs."
-            )
+            raise ValueError("debug=True is incompatible with non-default context_fn: both wrap the two runs.")
         logs = Log(), Log()
     if determinism_check not in DETERMINISM_CHECKS:
         raise ValueError(f"determinism_check should be one of {list(DETERMINISM_CHECKS)}, but got {determinism_check}")
@@ -150,12 +148,12 @@ def checkpoint(
 def checkpoint_sequential(
     functions: Any, segments: int, input: Any, use_reentrant: bool | None = None, **kwargs: Any
 ) -> Any:
-    """Run `functions` one after the other, cut into `segments`, each of which but the last is checkpointed.
+    """Run `functions` one after the other, in `segments` parts. All parts except the last are checkpointed.
 
     Args:
         functions: a `Sequential`, or a list of modules or functions of one argument.
-        segments: how many parts; a square root of their number needs the least memory.
-        input: what the first one takes.
+            segments: the number of parts; the square root of the number of functions needs the least memory.
+            input: the argument of the first function.
         preserve_rng_state: as in `checkpoint`.
 
     >>> import tinygrad_edu as T
@@ -193,7 +191,7 @@ _early_stop: bool | None = None
 
 @contextmanager
 def set_checkpoint_early_stop(enable: bool) -> Iterator[None]:
-    """Inside, checkpoints stop their second run early, or do not, whatever their own `early_stop` says."""
+    """Inside `with`, override the `early_stop` of all checkpoints."""
     global _early_stop
     before = _early_stop
     _early_stop = enable
@@ -208,7 +206,7 @@ _debug: bool | None = None
 
 @contextmanager
 def set_checkpoint_debug_enabled(enabled: bool | None) -> Iterator[None]:
-    """Inside, checkpoints take `enabled` for their `debug`, whatever they are given; None leaves it to them."""
+    """Inside `with`, override the `debug` of all checkpoints; None does not override it."""
     global _debug
     before = _debug
     _debug = enabled
@@ -219,7 +217,7 @@ def set_checkpoint_debug_enabled(enabled: bool | None) -> Iterator[None]:
 
 
 class CheckpointPolicy(enum.Enum):
-    """What PyTorch's selective checkpointing asks for each op. See `create_selective_checkpoint_contexts`."""
+    """The decisions that PyTorch's selective checkpointing makes per op. See `create_selective_checkpoint_contexts`."""
 
     MUST_SAVE = 0
     PREFER_SAVE = 1
@@ -230,10 +228,10 @@ class CheckpointPolicy(enum.Enum):
 
 
 def create_selective_checkpoint_contexts(policy_fn_or_list: Any, allow_cache_entry_mutation: bool = False) -> Contexts:
-    """Refused: to keep the results of some ops of a checkpoint, and compute the others again."""
+    """Refused: it would keep the results of some ops of a checkpoint and compute the others again."""
     raise NotImplementedError(
         "create_selective_checkpoint_contexts is not built: it chooses among the kernels below autograd, and here an op and "
-        "its node are one. Checkpoint the parts between the results that you want to keep, each in a call of its own."
+        "its node are one. Checkpoint the parts between the results that you want to keep, each with its own call."
     )
 
 
@@ -251,25 +249,25 @@ def _warn_of_the_default(name: str) -> None:
 
 
 def detach_variable(inputs: Any) -> tuple[Any, ...]:
-    """The inputs outside their graph, each asking for a gradient if it did."""
+    """Detached copies of the inputs, which require grad if the inputs did."""
     if not isinstance(inputs, tuple):
         raise RuntimeError(f"Only tuple of tensors is supported. Got Unsupported input type: {type(inputs).__name__}")
     return tuple(x.detach().requires_grad_(x.requires_grad) if isinstance(x, Tensor) else x for x in inputs)
 
 
 def check_backward_validity(inputs: Sequence[Any]) -> None:
-    """Warn when no input requires grad, since then nothing behind the checkpoint does."""
+    """Warn if no input requires grad, because then nothing in the checkpoint gets a gradient."""
     if not any(isinstance(x, Tensor) and x.requires_grad for x in inputs):
         warnings.warn(
             "None of the inputs have requires_grad=True. Gradients will be None, also those of the parameters that the "
-            "function uses: give an input that requires grad, or use_reentrant=False.",
+            "function uses: pass an input that requires grad, or use_reentrant=False.",
             UserWarning,
             stacklevel=2,
         )
 
 
 class CheckpointFunction(Function):
-    """The re-entrant form: one node, which keeps the inputs alone."""
+    """The reentrant form: one node, which saves only the inputs."""
 
     @staticmethod
     def forward(ctx: Any, run_function: Callable[..., Any], preserve_rng_state: bool, *args: Any) -> Any:
@@ -306,4 +304,4 @@ class CheckpointFunction(Function):
         return (None, None, *(x.grad if isinstance(x, Tensor) else None for x in detached))
 
 
-__getattr__ = later(__name__, {}, "It is no part of what programs use of it, and not built here.")
+__getattr__ = later(__name__, {}, "Programs do not use it, and it is not built here.")

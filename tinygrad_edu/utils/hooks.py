@@ -1,4 +1,4 @@
-"""The handle that registering a hook returns, under the name by which programs import its type."""
+"""The handle that registering a hook returns, under PyTorch's name."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""The second run of a checkpointed function: the places that it fills, what it must have in common with the first, the log.
+"""The second run of a checkpointed function: the places it fills, the checks against the first run, and the debug log.
 
-Without re-entrance each tensor that a node would save is replaced by an empty place. When the backward pass reaches the first
-of them, the function runs again under hooks that catch its tensors in the same order, until all places are filled.
+In the non-reentrant form an empty place replaces each tensor that a node would save. When the backward pass reaches the
+first one, the function runs again under hooks that catch its tensors in the same order, until all places are filled.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ __all__ = ["DETERMINISM_CHECKS", "CheckpointError", "Frame", "Log"]
 
 
 class CheckpointError(RuntimeError):
-    """What is raised when the function, run again, does not save what it saved the first time."""
+    """Raised when the second run of the function does not save the same tensors as the first."""
 
 
 def _shape_and_dtype(t: Tensor) -> Any:
@@ -33,11 +33,11 @@ DETERMINISM_CHECKS: dict[str, Callable[[Tensor], Any]] = {"default": _shape_and_
 
 
 class _StopRecomputation(Exception):
-    """The second run has saved all that is needed."""
+    """The second run has saved everything that is needed."""
 
 
 class _Place:
-    """Stands where a node would keep a tensor. Filled by the second run, once for each backward pass."""
+    """Replaces a saved tensor in a node. The second run fills it, once per backward pass."""
 
     __slots__ = ("__weakref__", "filled")
 
@@ -48,7 +48,7 @@ class _Place:
 class Frame:
     """One checkpointed call: its inputs, the places of its saved tensors, and how to fill them."""
 
-    _passes = itertools.count(-2, -1)  # numbers for unpacking outside a backward pass
+    _passes = itertools.count(-2, -1)  # ids for unpacking outside a backward pass
 
     def __init__(
         self,
@@ -62,9 +62,9 @@ class Frame:
         self.early_stop = early_stop
         self.facts = facts
         self.logs = logs
-        # Saved as a node saves its inputs: with the version they have, and seen by the hooks in force.
+        # Saved like a node's inputs: with their version, and through the hooks in force.
         self.args = [SavedTensor(a) if isinstance(a, Tensor) else a for a in args]
-        # Weak, so that a place lives as long as its node keeps it, and no longer than is needed.
+        # Weak references: a place lives only as long as its node keeps it.
         self.places: list[weakref.ref[_Place]] = []
         self.first_facts: list[Any] = []
         self.counts: dict[int, int] = {}
@@ -73,7 +73,7 @@ class Frame:
         self.ignore_mismatch = False
 
     def hooks(self) -> saved_tensors_hooks:
-        """Around the first run."""
+        """The hooks for the first run."""
 
         def pack(t: Tensor) -> _Place:
             place = _Place()
@@ -84,7 +84,7 @@ class Frame:
         return saved_tensors_hooks(pack, self.unpack)
 
     def unpack(self, place: _Place) -> Tensor:
-        """What a node gets back for the place that it kept."""
+        """The tensor that a node gets back for its place."""
         if self.logs is None:
             return self.taken_from(place)
         try:
@@ -104,7 +104,7 @@ class Frame:
                 "torch.utils.checkpoint: Unpack is being triggered for a tensor that was already unpacked once. If you are "
                 "calling ctx.saved_tensors in backward, make sure to do so only once."
             )
-        # Let go at once: keeping it would hold in the backward pass what was not kept in the forward one.
+        # Free it at once: keeping it would use the memory that checkpointing has saved.
         place.filled[task] = None
         return found
 
@@ -131,7 +131,7 @@ class Frame:
         self.counts[task] = position + 1
         if position >= len(self.places):
             if not self.forward_completed:
-                # A backward pass inside the function: what follows it has not been saved yet.
+                # A backward pass inside the function: what comes after it has not been saved yet.
                 self.ignore_mismatch = True
                 return t
             raise CheckpointError(
@@ -182,7 +182,7 @@ _PACKAGE = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 
 
 class Log(FunctionMode):
-    """Writes down the calls of one run: the function, the shapes it was given, and the user's line."""
+    """Records the calls of one run: the function, the shapes of its arguments, and the user's line."""
 
     def __enter__(self) -> Any:
         self.lines: list[str] = []

@@ -1,4 +1,4 @@
-"""Small helpers of training: clipping gradients, parameters as one vector (PyTorch: `torch.nn.utils`)."""
+"""Training helpers: gradient clipping, parameters as one vector (PyTorch: `torch.nn.utils`)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Parametrizations that are used often: orthogonal weights, weight and spectral norm (PyTorch: `torch.nn.utils.parametrizations`)."""
+"""Common parametrizations: orthogonal weights, weight norm, spectral norm (PyTorch: `torch.nn.utils.parametrizations`)."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ __all__ = ["orthogonal", "spectral_norm", "weight_norm"]
 
 
 def _right_angled(A: Any) -> Any:
-    """The orthogonal matrix that is nearest in the sense of QR, with a positive diagonal of R."""
+    """The Q of the QR decomposition of A whose R has a positive diagonal."""
     Q, R = linalg_functions["qr"](A)
     return Q * R.diagonal(dim1=-2, dim2=-1).sign().unsqueeze(-2)
 
 
 def _reflections(A: Any, tau: Any) -> Any:
-    """The first columns of the product of the Householder reflections I - tauᵢ·v·vᵀ, with v the columns below the diagonal."""
+    """The first columns of the product of the Householder reflections I - tauᵢ·v·vᵀ, where v is a column below the diagonal."""
     rows, columns = A.shape[-2:]
     Q = ops["eye"](rows, columns, dtype=A.dtype).expand(A.shape)
     v = A.tril(-1) + ops["eye"](rows, columns, dtype=A.dtype)
@@ -109,10 +109,10 @@ def _is_orthogonal(Q: Any) -> bool:
 def orthogonal(
     module: Module, name: str = "weight", orthogonal_map: str | None = None, *, use_trivialization: bool = True
 ) -> Module:
-    """Keep a weight orthogonal while it is trained (Lezcano-Casado 2019); `orthogonal_map` says by which function.
+    """Keep a weight orthogonal during training (Lezcano-Casado 2019). `orthogonal_map` chooses the method.
 
     Args:
-        orthogonal_map: "matrix_exp" (the default of square weights), "cayley" or "householder".
+            orthogonal_map: "matrix_exp" (the default for square weights), "cayley" or "householder".
     """
     weight = getattr(module, name, None)
     if not isinstance(weight, Tensor):
@@ -147,7 +147,7 @@ class _WeightNorm(Module):
 
 
 def weight_norm(module: Module, name: str = "weight", dim: int | None = 0) -> Module:
-    """A weight as its lengths along `dim` and its direction (Salimans and Kingma 2016): `original0` and `original1`."""
+    """Split a weight into its norms along `dim`, `original0`, and its direction, `original1` (Salimans and Kingma 2016)."""
     return register_parametrization(module, name, _WeightNorm(dim), unsafe=True)
 
 
@@ -202,7 +202,7 @@ class _SpectralNorm(Module):
 def spectral_norm(
     module: Module, name: str = "weight", n_power_iterations: int = 1, eps: float = 1e-12, dim: int | None = None
 ) -> Module:
-    """Divide a weight by its largest singular value whenever it is read (Miyato et al. 2018)."""
+    """Divide a weight by its largest singular value at each access (Miyato et al. 2018)."""
     weight = getattr(module, name, None)
     if not isinstance(weight, Tensor):
         raise ValueError(f"Module '{module}' has no parameter or buffer with name '{name}'")

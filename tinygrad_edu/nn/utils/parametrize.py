@@ -1,4 +1,4 @@
-"""Parameters that are computed from others whenever they are read (PyTorch: `torch.nn.utils.parametrize`)."""
+"""Parameters that are computed from others at each access (PyTorch: `torch.nn.utils.parametrize`)."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ __all__ = [
     "transfer_parametrizations_and_params", "type_before_parametrizations",
 ]  # fmt: skip
 
-# What was computed within `cached`, by module and name.
+# The values computed inside `cached`, by module and name.
 _cached = 0
 _cache: dict[tuple[int, str], Any] = {}
 
 
 @contextmanager
 def cached() -> Iterator[None]:
-    """Within it each parameter is computed once, and then kept."""
+    """Inside `with`, compute each parameter only once and reuse it."""
     global _cached
     _cached += 1
     try:
@@ -36,7 +36,7 @@ def cached() -> Iterator[None]:
 
 
 class ParametrizationList(ModuleList):
-    """What one parameter is computed by: from `original`, or `original0`, `original1`, …, through one module after another."""
+    """How one parameter is computed: from `original`, or `original0`, `original1`, …, through a chain of modules."""
 
     original: Any
 
@@ -95,7 +95,7 @@ class ParametrizationList(ModuleList):
                 )
 
     def right_inverse(self, value: Tensor) -> None:
-        """Set the originals so that `value` is what comes out: each module says how by its own `right_inverse`."""
+        """Set the originals so that the result is `value`, using each module's own `right_inverse`."""
         with no_grad():
             new: Any = value
             for module in reversed(list(self)):
@@ -118,7 +118,7 @@ def _register(module: Module, name: str, tensor: Any) -> None:
 
 
 def _own_class(module: Module) -> None:
-    """Give `module` a class of its own, to which the computed parameters are bound as properties."""
+    """Give `module` a class of its own, on which the computed parameters are properties."""
 
     def not_pickled(self: Any) -> Any:
         raise RuntimeError(
@@ -148,7 +148,7 @@ def _bind(module: Module, name: str) -> None:
 
 
 def register_parametrization(module: Any, tensor_name: str, parametrization: Module, *, unsafe: bool = False) -> Module:
-    """Let the parameter or buffer `tensor_name` be what `parametrization` makes of it, whenever it is read.
+    """Compute the parameter or buffer `tensor_name` with the module `parametrization` at each access.
 
     Raises:
         ValueError: there is no such parameter, or its shape or dtype would change and `unsafe` is False.
@@ -192,7 +192,7 @@ def register_parametrization(module: Any, tensor_name: str, parametrization: Mod
 
 
 def is_parametrized(module: Any, tensor_name: str | None = None) -> bool:
-    """True if a parameter of `module` is computed by a parametrization: the one of that name, or any."""
+    """True if a parametrization computes the parameter of that name, or any parameter, of `module`."""
     rules = module._modules.get("parametrizations")
     if rules is None:
         return False
@@ -200,7 +200,7 @@ def is_parametrized(module: Any, tensor_name: str | None = None) -> bool:
 
 
 def remove_parametrizations(module: Any, tensor_name: str, leave_parametrized: bool = True) -> Module:
-    """Make `tensor_name` an ordinary parameter again: as it is read now, or (if not `leave_parametrized`) the original."""
+    """Make `tensor_name` an ordinary parameter again: with its current value, or the original if not `leave_parametrized`."""
     if not is_parametrized(module, tensor_name):
         raise ValueError(f"Module {module} does not have a parametrization on {tensor_name}")
     rules = module.parametrizations[tensor_name]
@@ -227,12 +227,12 @@ def remove_parametrizations(module: Any, tensor_name: str, leave_parametrized: b
 
 
 def type_before_parametrizations(module: Module) -> type:
-    """The class that the module had before."""
+    """The class of the module before it was parametrized."""
     return type(module).__bases__[0] if is_parametrized(module) else type(module)
 
 
 def transfer_parametrizations_and_params(from_module: Any, to_module: Any, tensor_name: str | None = None) -> Module:
-    """Give `to_module` the parametrizations of `from_module`, of one parameter or of all, and their originals."""
+    """Copy the parametrizations of one or all parameters of `from_module`, and their originals, to `to_module`."""
     if not is_parametrized(from_module):
         return to_module
     for name in [tensor_name] if tensor_name is not None else list(from_module.parametrizations):

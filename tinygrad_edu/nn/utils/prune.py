@@ -1,4 +1,4 @@
-"""Weights that are cut away: a mask beside each, and the product of both in its place (PyTorch: `torch.nn.utils.prune`)."""
+"""Pruning: each pruned weight is the product of the original and a mask (PyTorch: `torch.nn.utils.prune`)."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ __all__ = [
 
 
 class BasePruningMethod(ABC):
-    """The base, and the hook that computes the weight before each forward: subclasses write `compute_mask`."""
+    """The base class, and the hook that computes the weight before each forward. Subclasses define `compute_mask`."""
 
     PRUNING_TYPE = "unstructured"
     _tensor_name: str
@@ -30,10 +30,10 @@ class BasePruningMethod(ABC):
 
     @abstractmethod
     def compute_mask(self, t: Tensor, default_mask: Tensor) -> Tensor:
-        """The mask for `t`: 0 where `default_mask` has it, and where this method cuts."""
+        """The mask for `t`: 0 where `default_mask` is 0, and where this method prunes."""
 
     def apply_mask(self, module: Module) -> Any:
-        """The weight, 0 where the mask is."""
+        """The weight multiplied by the mask."""
         mask, weight = getattr(module, f"{self._tensor_name}_mask"), getattr(module, f"{self._tensor_name}_orig")
         return mask.to(dtype=weight.dtype) * weight
 
@@ -41,7 +41,7 @@ class BasePruningMethod(ABC):
     def apply(
         cls, module: Module, name: str, *args: Any, importance_scores: Tensor | None = None, **kwargs: Any
     ) -> BasePruningMethod:
-        """Cut the parameter `name`, beside what was cut already; `importance_scores` stand for its sizes."""
+        """Prune the parameter `name`, in addition to earlier pruning. `importance_scores` replace the weights' magnitudes."""
         earlier = [(key, hook) for key, hook in module._forward_pre_hooks.items() if _is_for(hook, name)]
         method: Any = cls(*args, **kwargs)
         method._tensor_name = name
@@ -69,12 +69,12 @@ class BasePruningMethod(ABC):
         return method
 
     def prune(self, t: Any, default_mask: Tensor | None = None, importance_scores: Tensor | None = None) -> Any:
-        """`t`, cut by this method."""
+        """A copy of `t`, pruned by this method."""
         scores = t if importance_scores is None else importance_scores
         return t * self.compute_mask(scores, ops["ones_like"](t) if default_mask is None else default_mask)
 
     def remove(self, module: Module) -> None:
-        """Make the weight as it is now an ordinary parameter."""
+        """Make the weight an ordinary parameter with its current value."""
         name, weight = self._tensor_name, self.apply_mask(module)
         kept = module._parameters.pop(f"{name}_orig")
         assert kept is not None
@@ -89,7 +89,7 @@ def _is_for(hook: Any, name: str) -> bool:
 
 
 class PruningContainer(BasePruningMethod):
-    """Several methods, one after the other; the mask of the last begins from that of the others."""
+    """Several methods in sequence. The mask of the last one builds on that of the others."""
 
     def __init__(self, *args: Any) -> None:
         self._pruning_methods: tuple[BasePruningMethod, ...] = ()
@@ -100,7 +100,7 @@ class PruningContainer(BasePruningMethod):
             self.add_pruning_method(method)
 
     def add_pruning_method(self, method: BasePruningMethod | None) -> None:
-        """Let `method` follow the others."""
+        """Add `method` at the end."""
         if method is None:
             return
         if not isinstance(method, BasePruningMethod):
@@ -122,7 +122,7 @@ class PruningContainer(BasePruningMethod):
         return self._pruning_methods[place]
 
     def compute_mask(self, t: Any, default_mask: Any) -> Tensor:
-        """That of the last method, which looks at what is left alone."""
+        """The mask of the last method, which sees only what is left."""
         method: Any = self._pruning_methods[-1]
         mask: Any = default_mask.to(dtype=t.dtype)
         left: Any
@@ -143,7 +143,7 @@ class PruningContainer(BasePruningMethod):
 
 
 class Identity(BasePruningMethod):
-    """Cuts nothing, and makes the mask."""
+    """Prunes nothing, but creates the mask."""
 
     def compute_mask(self, t: Tensor, default_mask: Tensor) -> Tensor:
         """`default_mask`"""
@@ -163,7 +163,7 @@ class _ByAmount(BasePruningMethod):
         self.amount = amount
 
     def count(self, size: int) -> int:
-        """How many of `size` are cut."""
+        """How many of `size` elements to prune."""
         if not isinstance(self.amount, numbers.Integral):
             return round(self.amount * size)
         if int(self.amount) > size:
@@ -172,14 +172,14 @@ class _ByAmount(BasePruningMethod):
 
 
 class _Single(_ByAmount):
-    """Cuts single weights: those first in an order of its own."""
+    """Prunes single weights: the first ones in an order that the subclass defines."""
 
     def lowest(self, t: Any, count: int) -> Any:
-        """Where the weights stand that are cut, in the flattened tensor."""
+        """The positions to prune, in the flattened tensor."""
         raise NotImplementedError
 
     def compute_mask(self, t: Tensor, default_mask: Any) -> Tensor:
-        """0 at the weights that are cut."""
+        """A mask with 0 at the pruned weights."""
         count, mask = self.count(t.numel()), default_mask.clone()
         if count:
             mask.view(-1)[self.lowest(t, count)] = 0
@@ -187,18 +187,18 @@ class _Single(_ByAmount):
 
 
 class RandomUnstructured(_Single):
-    """Cuts an `amount` of single weights by chance: a share below 1, or a number of them."""
+    """Prunes an `amount` of single weights at random: a fraction below 1, or a number of weights."""
 
     def lowest(self, t: Any, count: int) -> Any:
-        """By chance."""
+        """Random positions."""
         return ops["rand_like"](t).view(-1).topk(count).indices
 
 
 class L1Unstructured(_Single):
-    """Cuts the `amount` of single weights that are smallest."""
+    """Prunes the `amount` of single weights with the smallest magnitudes."""
 
     def lowest(self, t: Any, count: int) -> Any:
-        """The smallest."""
+        """The positions of the smallest magnitudes."""
         return t.abs().view(-1).topk(count, largest=False).indices
 
 
@@ -210,11 +210,11 @@ class _Structured(_ByAmount):
         self.dim = dim
 
     def keep(self, t: Any, count: int) -> Any:
-        """True, or the index, at the channels that stay when `count` are cut."""
+        """A mask or an index of the channels that stay when `count` are pruned."""
         raise NotImplementedError
 
     def compute_mask(self, t: Any, default_mask: Any) -> Tensor:
-        """0 at all weights of the channels that are cut."""
+        """A mask with 0 at all weights of the pruned channels."""
         if t.ndim <= 1:
             raise ValueError(
                 "Structured pruning can only be applied to multidimensional tensors. Found tensor of shape "
@@ -233,29 +233,29 @@ class _Structured(_ByAmount):
 
 
 class RandomStructured(_Structured):
-    """Cuts an `amount` of whole channels along `dim` by chance."""
+    """Prunes an `amount` of whole channels along `dim` at random."""
 
     def keep(self, t: Any, count: int) -> Any:
-        """By chance."""
+        """Random channels."""
         chance = ops["rand"](t.shape[self.dim])
         return chance > chance.kthvalue(count).values
 
 
 class LnStructured(_Structured):
-    """Cuts the `amount` of whole channels along `dim` whose norm of order `n` is smallest."""
+    """Prunes the `amount` of whole channels along `dim` with the smallest norm of order `n`."""
 
     def __init__(self, amount: float, n: Any, dim: int = -1) -> None:
         super().__init__(amount, dim)
         self.n = n
 
     def keep(self, t: Any, count: int) -> Any:
-        """The largest."""
+        """The channels with the largest norms."""
         others = [d for d in range(t.ndim) if d != self.dim % t.ndim]
         return ops["norm"](t, self.n, others).topk(t.shape[self.dim] - count).indices
 
 
 class CustomFromMask(BasePruningMethod):
-    """Cuts where a mask of yours is 0."""
+    """Prunes where a given mask is 0."""
 
     PRUNING_TYPE = "global"
 
@@ -263,18 +263,18 @@ class CustomFromMask(BasePruningMethod):
         self.mask = mask
 
     def compute_mask(self, t: Tensor, default_mask: Any) -> Tensor:
-        """`mask`, where `default_mask` lets it."""
+        """The product of `mask` and `default_mask`."""
         return default_mask * self.mask.to(dtype=default_mask.dtype)
 
 
 def identity(module: Module, name: str) -> Module:
-    """Make the mask of the parameter `name`, and cut nothing."""
+    """Create the mask of the parameter `name`, but prune nothing."""
     Identity.apply(module, name)
     return module
 
 
 def random_unstructured(module: Module, name: str, amount: float) -> Module:
-    """Cut an `amount` of the weights in `name` by chance: a share below 1, or a number of them.
+    """Prune an `amount` of the weights in `name` at random: a fraction below 1, or a number of weights.
 
     >>> import tinygrad_edu as T
     >>> from tinygrad_edu.nn.utils import prune
@@ -287,13 +287,13 @@ def random_unstructured(module: Module, name: str, amount: float) -> Module:
 
 
 def l1_unstructured(module: Module, name: str, amount: float, importance_scores: Tensor | None = None) -> Module:
-    """Cut the `amount` of weights in `name` that are smallest."""
+    """Prune the `amount` of weights in `name` with the smallest magnitudes."""
     L1Unstructured.apply(module, name, amount, importance_scores=importance_scores)
     return module
 
 
 def random_structured(module: Module, name: str, amount: float, dim: int) -> Module:
-    """Cut an `amount` of whole channels of `name` along `dim` by chance."""
+    """Prune an `amount` of whole channels of `name` along `dim` at random."""
     RandomStructured.apply(module, name, amount, dim)
     return module
 
@@ -301,13 +301,13 @@ def random_structured(module: Module, name: str, amount: float, dim: int) -> Mod
 def ln_structured(
     module: Module, name: str, amount: float, n: Any, dim: int, importance_scores: Tensor | None = None
 ) -> Module:
-    """Cut the `amount` of whole channels of `name` along `dim` whose norm of order `n` is smallest."""
+    """Prune the `amount` of whole channels of `name` along `dim` with the smallest norm of order `n`."""
     LnStructured.apply(module, name, amount, n, dim, importance_scores=importance_scores)
     return module
 
 
 def custom_from_mask(module: Module, name: str, mask: Tensor) -> Module:
-    """Cut `name` where `mask` is 0."""
+    """Prune `name` where `mask` is 0."""
     CustomFromMask.apply(module, name, mask)
     return module
 
@@ -315,10 +315,10 @@ def custom_from_mask(module: Module, name: str, mask: Tensor) -> Module:
 def global_unstructured(
     parameters: Any, pruning_method: Callable[..., BasePruningMethod], importance_scores: Any = None, **kwargs: Any
 ) -> None:
-    """Cut an amount of all `parameters` together, pairs of a module and a name.
+    """Prune an amount of all `parameters` together, given as pairs of a module and a name.
 
     Raises:
-        TypeError: the method cuts whole channels.
+            TypeError: the method prunes whole channels.
     """
     pairs, scores = list(parameters), importance_scores or {}
     method = pruning_method(**kwargs)
@@ -341,10 +341,10 @@ def global_unstructured(
 
 
 def remove(module: Module, name: str) -> Module:
-    """Make the cut weight `name` an ordinary parameter.
+    """Make the pruned weight `name` an ordinary parameter.
 
     Raises:
-        ValueError: it was not cut.
+            ValueError: it is not pruned.
     """
     for key, hook in module._forward_pre_hooks.items():
         if _is_for(hook, name):
@@ -355,5 +355,5 @@ def remove(module: Module, name: str) -> Module:
 
 
 def is_pruned(module: Module) -> bool:
-    """True if a weight in the module, or in one inside it, is cut."""
+    """True if a weight of the module, or of one inside it, is pruned."""
     return any(isinstance(hook, BasePruningMethod) for m in module.modules() for hook in m._forward_pre_hooks.values())

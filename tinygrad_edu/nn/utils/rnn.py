@@ -1,4 +1,4 @@
-"""Sequences of different lengths as one tensor (PyTorch: `torch.nn.utils.rnn`)."""
+"""Sequences of different lengths in one tensor (PyTorch: `torch.nn.utils.rnn`)."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ __all__ = [
 def pad_sequence(
     sequences: Sequence[Tensor], batch_first: bool = False, padding_value: float = 0.0, padding_side: str = "right"
 ) -> Tensor:
-    """Sequences (L, …) in one tensor (longest L, N, …), or (N, longest L, …): the shorter ones are filled up.
+    """Pad sequences (L, …) into one tensor (longest L, N, …), or (N, longest L, …) with `batch_first`.
 
     Raises:
         ValueError: `padding_side` is neither "left" nor "right".
@@ -37,19 +37,19 @@ def pad_sequence(
 
 
 def unpad_sequence(padded_sequences: Any, lengths: Any, batch_first: bool = False) -> list[Tensor]:
-    """The sequences again, each of its length."""
+    """The sequences without their padding."""
     rows = padded_sequences if batch_first else padded_sequences.transpose(0, 1)
     return [row[: int(n)] for row, n in zip(rows, lengths, strict=True)]
 
 
 class PackedSequence(NamedTuple):
-    """Sequences without their padding: `data` holds the first steps of all, then the second steps of those that have one, …
+    """Sequences without their padding. `data` holds the first steps of all sequences, then the second steps, and so on.
 
     Attributes:
         data: all steps, (sum of the lengths, …), the longest sequence first.
-        batch_sizes: how many sequences have a first step, a second step, ….
-        sorted_indices: which sequence of the batch stands at each place; None if they came from the longest to the shortest.
-        unsorted_indices: at which place each sequence of the batch stands.
+            batch_sizes: the number of sequences that have a first step, a second step, ….
+            sorted_indices: the sequence of the batch at each position; None if they were already sorted by length.
+            unsorted_indices: the position of each sequence of the batch.
     """
 
     data: Tensor
@@ -58,19 +58,19 @@ class PackedSequence(NamedTuple):
     unsorted_indices: Any = None
 
     def to(self, *args: Any, **kwargs: Any) -> PackedSequence:
-        """The same sequences, their data in another dtype."""
+        """The same sequences, with their data in another dtype."""
         return self._replace(data=self.data.to(*args, **kwargs))
 
     def cpu(self) -> PackedSequence:
-        """The sequences themselves: they are on the CPU already."""
+        """The same sequences: they are already on the CPU."""
         return self
 
     def float(self) -> PackedSequence:
-        """The data as float32."""
+        """The same sequences, with their data as float32."""
         return self.to(self.data.float().dtype)
 
     def double(self) -> PackedSequence:
-        """The data as float64."""
+        """The same sequences, with their data as float64."""
         return self.to(self.data.double().dtype)
 
     @property
@@ -80,7 +80,7 @@ class PackedSequence(NamedTuple):
 
 
 def _steps(lengths: np.ndarray) -> tuple[Tensor, Tensor]:
-    """The step and the sequence of each row of packed data, for lengths from the longest to the shortest."""
+    """The step and the sequence of each row of packed data, for lengths in decreasing order."""
     step, sequence = np.nonzero(np.arange(lengths.max(initial=0))[:, None] < lengths)
     return wrap(step), wrap(sequence)
 
@@ -88,10 +88,10 @@ def _steps(lengths: np.ndarray) -> tuple[Tensor, Tensor]:
 def pack_padded_sequence(
     input: Tensor, lengths: Any, batch_first: bool = False, enforce_sorted: bool = True
 ) -> PackedSequence:
-    """Sequences (L, N, …), or (N, L, …), of the given lengths without their padding: what `RNN`, `LSTM` and `GRU` take.
+    """Pack padded sequences (L, N, …), or (N, L, …) with `batch_first`, of the given lengths, for `RNN`, `LSTM` and `GRU`.
 
     Raises:
-        RuntimeError: a length is not positive, or they do not fall from first to last and `enforce_sorted` asks for it.
+            RuntimeError: a length is not positive, or they are not in decreasing order although `enforce_sorted` is True.
 
     Example:
         >>> import tinygrad_edu as T
@@ -125,7 +125,7 @@ def pack_padded_sequence(
 def pad_packed_sequence(
     sequence: PackedSequence, batch_first: bool = False, padding_value: float = 0.0, total_length: int | None = None
 ) -> tuple[Tensor, Tensor]:
-    """The sequences padded again, (L, N, …) or (N, L, …), and their lengths (N,).
+    """Pad packed sequences again: the sequences (L, N, …) or (N, L, …), and their lengths (N,).
 
     Raises:
         ValueError: `total_length` is less than the longest sequence.
@@ -150,12 +150,12 @@ def pad_packed_sequence(
 
 
 def pack_sequence(sequences: Sequence[Tensor], enforce_sorted: bool = True) -> PackedSequence:
-    """Sequences (L, …) packed."""
+    """Pack a list of sequences (L, …)."""
     return pack_padded_sequence(pad_sequence(sequences), [len(s) for s in sequences], enforce_sorted=enforce_sorted)
 
 
 def unpack_sequence(packed_sequences: PackedSequence) -> list[Tensor]:
-    """The sequences (L, …) again."""
+    """Unpack into a list of sequences (L, …)."""
     return unpad_sequence(*pad_packed_sequence(packed_sequences, batch_first=True), batch_first=True)
 
 

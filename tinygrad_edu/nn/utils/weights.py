@@ -1,4 +1,4 @@
-"""Weights computed anew before each forward: `weight_norm` and `spectral_norm` (PyTorch: `torch.nn.utils`)."""
+"""Weights computed before each forward: `weight_norm` and `spectral_norm` (PyTorch: `torch.nn.utils`)."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ __all__ = ["remove_spectral_norm", "remove_weight_norm", "spectral_norm", "weigh
 
 
 class _BeforeForward:
-    """Computes one weight of a module from what stands in its place; the hook that a module calls."""
+    """A forward pre-hook that computes one weight of a module from the parameters that replace it."""
 
     name = ""
 
@@ -35,7 +35,7 @@ def _kept(module: Module, name: str, kind: Any) -> tuple[int, Any]:
 
 
 class WeightNorm(_BeforeForward):
-    """weight_norm: a weight as its length g and its direction v (Salimans and Kingma 2016)."""
+    """weight_norm: a weight as the product of its norm g and its direction v (Salimans and Kingma 2016)."""
 
     def __init__(self, name: str, dim: int | None) -> None:
         self.name, self.dim = name, dim
@@ -52,7 +52,7 @@ class WeightNorm(_BeforeForward):
 
 
 def weight_norm(module: Module, name: str = "weight", dim: int | None = 0) -> Module:
-    """Replace a weight by `name_g`, its lengths along `dim`, and `name_v`, its direction."""
+    """Replace a weight by `name_g`, its norms along `dim`, and `name_v`, its direction."""
     warnings.warn(
         "`torch.nn.utils.weight_norm` is deprecated in favor of `torch.nn.utils.parametrizations.weight_norm`.",
         FutureWarning,
@@ -80,7 +80,7 @@ def _restored(module: Module, name: str, kind: type, names: tuple[str, ...]) -> 
 
 
 def remove_weight_norm(module: Module, name: str = "weight") -> Module:
-    """An ordinary weight again."""
+    """Make it an ordinary weight again."""
     return _restored(module, name, WeightNorm, (f"{name}_g", f"{name}_v"))
 
 
@@ -112,7 +112,7 @@ class SpectralNorm(_BeforeForward):
 def spectral_norm(
     module: Module, name: str = "weight", n_power_iterations: int = 1, eps: float = 1e-12, dim: int | None = None
 ) -> Module:
-    """Divide a weight by its largest singular value before each forward; `name_orig` is trained."""
+    """Divide a weight by its largest singular value before each forward. The trained parameter is `name_orig`."""
     if dim is None:
         dim = 1 if "ConvTranspose" in type(module).__name__ else 0
     rule, weight = SpectralNorm(name, n_power_iterations, dim, eps), module._parameters[name]
@@ -133,5 +133,5 @@ def spectral_norm(
 
 
 def remove_spectral_norm(module: Module, name: str = "weight") -> Module:
-    """An ordinary weight again: the one that forward used last."""
+    """Make it an ordinary weight again, with the value that forward used last."""
     return _restored(module, name, SpectralNorm, (f"{name}_orig", f"{name}_u", f"{name}_v"))

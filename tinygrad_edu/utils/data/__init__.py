@@ -1,4 +1,4 @@
-"""Data in batches: datasets, the order in which they are read, and the loader (PyTorch: `torch.utils.data`)."""
+"""Data in batches: datasets, samplers and the loader (PyTorch: `torch.utils.data`)."""
 
 from __future__ import annotations
 
@@ -44,4 +44,4 @@ __all__ = [
     "random_split",
 ]
 
-__getattr__ = later(__name__, {}, "Write it as a Dataset or a Sampler of your own.")
+__getattr__ = later(__name__, {}, "Write it as a custom Dataset or Sampler.")

@@ -1,4 +1,4 @@
-"""The loader: a dataset, read in an order and in batches. It works in this process; there are no workers to wait for."""
+"""`DataLoader`: reads a dataset in batches. It works in this process, without workers."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ __all__ = ["DataLoader", "default_collate", "default_convert", "get_worker_info"
 
 
 class DataLoader:
-    """Batches of a dataset, to go through with `for`: each a sample's parts stacked along a new first dimension.
+    """Iterates over a dataset in batches. Samples are stacked along a new first dimension.
 
-    From one seed the order is that of PyTorch. `num_workers` and what belongs to it is taken, and changes nothing.
+    From the same seed the order is PyTorch's. `num_workers` and related arguments are accepted and have no effect.
 
     Example:
         >>> import tinygrad_edu as T
@@ -90,7 +90,7 @@ class DataLoader:
         self.collate_fn = collate_fn or (default_collate if batched else default_convert)
 
     def __iter__(self) -> Iterator[Any]:
-        # PyTorch draws a seed for its workers even where there are none: the numbers after it are then the same.
+        # PyTorch draws a seed for its workers even if there are none. Doing the same keeps the following numbers equal.
         drawn_seed(self.generator)
         return map(self.collate_fn, self._batches())
 
@@ -107,7 +107,7 @@ class DataLoader:
             for number in self.sampler:
                 yield self.dataset[number]
         else:
-            at_once = getattr(self.dataset, "__getitems__", None)  # a data set may read a batch in one go
+            at_once = getattr(self.dataset, "__getitems__", None)  # a dataset may read a whole batch at once
             for numbers in self.batch_sampler:
                 yield at_once(numbers) if at_once else [self.dataset[number] for number in numbers]
 
@@ -121,7 +121,7 @@ class DataLoader:
 
 
 def default_collate(batch: Any) -> Any:
-    """Samples as one batch: tensors, arrays and numbers stacked, inside tuples, lists and dictionaries as well.
+    """Combine samples into a batch: stack tensors, arrays and numbers, also inside tuples, lists and dictionaries.
 
     Raises:
         TypeError: the samples hold something else.
@@ -139,7 +139,7 @@ def default_collate(batch: Any) -> Any:
         return tensor(batch)
     if isinstance(first, str | bytes):
         return batch
-    # The depth of the recursion is that of the nesting in one sample.
+    # The recursion is as deep as the nesting of one sample.
     if isinstance(first, Mapping):
         return {key: default_collate([sample[key] for sample in batch]) for key in first}
     if isinstance(first, Sequence):
@@ -148,13 +148,13 @@ def default_collate(batch: Any) -> Any:
         parts = [default_collate(part) for part in zip(*batch, strict=True)]
         return type(first)(*parts) if hasattr(first, "_fields") else parts
     raise TypeError(
-        f"default_collate: batch must contain tensors, numpy arrays, numbers, dicts or lists; found {type(first)}. Give a "
-        "collate_fn of your own."
+        f"default_collate: batch must contain tensors, numpy arrays, numbers, dicts or lists; found {type(first)}. Pass a "
+        "custom collate_fn."
     )
 
 
 def default_convert(data: Any) -> Any:
-    """A sample as it is, its arrays as tensors."""
+    """A sample unchanged, except that arrays become tensors."""
     if isinstance(data, np.ndarray | np.generic) and data.dtype.kind not in "SUO":
         return as_tensor(data)
     if isinstance(data, Mapping):
@@ -165,4 +165,4 @@ def default_convert(data: Any) -> Any:
 
 
 def get_worker_info() -> None:
-    """None: the data is read in the main process."""
+    """None: the data is loaded in the main process."""

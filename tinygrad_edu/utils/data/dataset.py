@@ -1,4 +1,4 @@
-"""Datasets: what has a length and gives a sample for each number, or gives one after the other."""
+"""Datasets: they have a length and return a sample for each index, or they are iterated from start to end."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ __all__ = [
 
 
 class Dataset:
-    """The base: subclasses write `__getitem__(index)`, and `__len__`."""
+    """The base class. Subclasses define `__getitem__(index)` and `__len__`."""
 
-    # PyTorch's stands for a type in annotations: `Dataset[int]`.
+    # PyTorch's class is generic, for annotations such as `Dataset[int]`.
     def __class_getitem__(cls, item: Any) -> Any:
         return cls
 
@@ -32,7 +32,7 @@ class Dataset:
 
 
 class IterableDataset(Dataset):
-    """The base of what is read from start to end: subclasses write `__iter__`."""
+    """The base of datasets that are read from start to end. Subclasses define `__iter__`."""
 
     def __iter__(self) -> Iterator[Any]:
         raise NotImplementedError("Subclasses of IterableDataset should implement __iter__.")
@@ -42,7 +42,7 @@ class IterableDataset(Dataset):
 
 
 class TensorDataset(Dataset):
-    """Tensors of one length: a sample is the tuple of their slices along the first dimension.
+    """Tensors of equal length. A sample is the tuple of their slices along the first dimension.
 
     Example:
         >>> import tinygrad_edu as T
@@ -63,7 +63,7 @@ class TensorDataset(Dataset):
 
 
 class StackDataset(Dataset):
-    """Datasets of one length side by side: a sample is a tuple, or a dictionary, of theirs."""
+    """Datasets of equal length side by side. A sample is a tuple, or a dictionary, of their samples."""
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         self.datasets: Any = args or kwargs
@@ -84,7 +84,7 @@ class StackDataset(Dataset):
 
 
 class ConcatDataset(Dataset):
-    """Datasets one after the other."""
+    """Concatenates datasets."""
 
     def __init__(self, datasets: Iterable[Any]) -> None:
         self.datasets = list(datasets)
@@ -105,7 +105,7 @@ class ConcatDataset(Dataset):
 
 
 class ChainDataset(IterableDataset):
-    """Iterable datasets one after the other."""
+    """Concatenates iterable datasets."""
 
     def __init__(self, datasets: Iterable[Any]) -> None:
         self.datasets = datasets
@@ -115,7 +115,7 @@ class ChainDataset(IterableDataset):
 
 
 class Subset(Dataset):
-    """The samples of a dataset with the given numbers."""
+    """The samples of a dataset at the given indices."""
 
     def __init__(self, dataset: Any, indices: Sequence[int]) -> None:
         self.dataset, self.indices = dataset, indices
@@ -130,7 +130,7 @@ class Subset(Dataset):
 
 
 def random_split(dataset: Any, lengths: Sequence[float], generator: Any = None) -> list[Subset]:
-    """Parts of a dataset, drawn without overlap: of the given lengths, or fractions that add up to 1.
+    """Split a dataset at random into parts without overlap, of the given lengths, or of fractions that sum to 1.
 
     Raises:
         ValueError: the lengths do not add up to that of the dataset.

@@ -1,4 +1,4 @@
-"""Samplers: in which order the samples of a dataset are read. From one seed it is the order of PyTorch."""
+"""Samplers: the order in which a dataset's samples are read. From the same seed it is PyTorch's order."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ __all__ = [
 
 
 class Sampler:
-    """The base: subclasses write `__iter__`, which gives the numbers of samples, and `__len__`."""
+    """The base class. Subclasses define `__iter__`, which yields the indices of samples, and `__len__`."""
 
     def __class_getitem__(cls, item: Any) -> Any:
         return cls
@@ -28,7 +28,7 @@ class Sampler:
 
 
 def drawn_seed(generator: Generator | None = None) -> int:
-    """A seed of 63 bits from the random numbers that `manual_seed` sets, or from `generator`."""
+    """A seed of 63 bits, drawn from `generator` or the global random numbers."""
     return int(random.source(generator).words(1, 64)[0]) % 2**63
 
 
@@ -46,7 +46,7 @@ class SequentialSampler(Sampler):
 
 
 class RandomSampler(Sampler):
-    """All numbers in random order; with `replacement` drawn each anew; `num_samples` of them."""
+    """All indices in random order; with `replacement`, `num_samples` independent draws."""
 
     def __init__(
         self, data_source: Any, replacement: bool = False, num_samples: int | None = None, generator: Any = None
@@ -58,14 +58,14 @@ class RandomSampler(Sampler):
 
     @property
     def num_samples(self) -> int:
-        """How many are drawn: as many as there are, if not said."""
+        """The number of draws; by default the size of the dataset."""
         return len(self.data_source) if self._num_samples is None else self._num_samples
 
     def __iter__(self) -> Iterator[int]:
         n = len(self.data_source)
         source = Generator().manual_seed(drawn_seed()) if self.generator is None else self.generator
         if self.replacement:
-            # Little by little, as in PyTorch: there may be billions.
+            # In small portions, as in PyTorch: there may be billions.
             for start in range(0, self.num_samples, 32):
                 yield from source.integers(0, n, (min(32, self.num_samples - start),)).tolist()
             return
@@ -79,7 +79,7 @@ class RandomSampler(Sampler):
 
 
 class SubsetRandomSampler(Sampler):
-    """The given numbers in random order."""
+    """The given indices in random order."""
 
     def __init__(self, indices: Sequence[int], generator: Any = None) -> None:
         self.indices, self.generator = indices, generator
@@ -93,7 +93,7 @@ class SubsetRandomSampler(Sampler):
 
 
 class WeightedRandomSampler(Sampler):
-    """Numbers drawn as often as their weights say."""
+    """Indices drawn with probabilities proportional to their weights."""
 
     def __init__(
         self, weights: Sequence[float], num_samples: int, replacement: bool = True, generator: Any = None
@@ -113,7 +113,7 @@ class WeightedRandomSampler(Sampler):
 
 
 class BatchSampler(Sampler):
-    """What another sampler gives, in lists of `batch_size`; the last is shorter, or left out."""
+    """Groups another sampler's indices into lists of `batch_size`. The last one is shorter, or dropped."""
 
     def __init__(self, sampler: Iterable[int], batch_size: int, drop_last: bool) -> None:
         if not isinstance(batch_size, int) or isinstance(batch_size, bool) or batch_size <= 0:
