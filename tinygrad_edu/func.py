@@ -291,8 +291,8 @@ def vmap(
     """A function that runs `func` on each sample of a batch and stacks the results. It is a loop, and not faster than one.
 
     Args:
-            in_dims: the batch dimension of each argument; None for an argument that all samples share.
-            out_dims: where the batch dimension goes in the results.
+        in_dims: the batch dimension of each argument; None for an argument that all samples share.
+        out_dims: where the batch dimension goes in the results.
     """
     if randomness not in ("error", "different", "same"):
         raise RuntimeError(f"Only allowed values for randomness are 'error', 'different', or 'same'. Got {randomness}")

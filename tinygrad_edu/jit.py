@@ -88,8 +88,8 @@ class Traced:
         """Run the steps on other inputs. Gradients flow as through any program.
 
         Raises:
-                TypeError: the number of inputs differs from the trace, or an input is not a tensor.
-                RuntimeError: an input's shape or dtype differs from the example's, because sizes are frozen too.
+            TypeError: the number of inputs differs from the trace, or an input is not a tensor.
+            RuntimeError: an input's shape or dtype differs from the example's, because sizes are frozen too.
         """
         if len(inputs) != len(self.inputs):
             raise TypeError(f"{self.name}() takes {len(self.inputs)} input(s), as it was traced, but got {len(inputs)}")
@@ -164,12 +164,12 @@ def trace(func: Callable[..., Any], example_inputs: Tensor | tuple[Tensor, ...])
     `TracerWarning`. A random op runs again at each replay.
 
     Args:
-            func: a function of tensors, or a module. It returns a tensor, or a tuple or list of tensors.
+        func: a function of tensors, or a module. It returns a tensor, or a tuple or list of tensors.
         example_inputs: one tensor, or a tuple of them.
 
     Raises:
-            TypeError: `func` cannot be called, or an input is not a tensor.
-            RuntimeError: something that `func` did cannot be replayed; the message says what.
+        TypeError: `func` cannot be called, or an input is not a tensor.
+        RuntimeError: something that `func` did cannot be replayed; the message says what.
 
     >>> import tinygrad_edu as T
     >>> doubled = trace(lambda x: x * 2, T.tensor(3.0))

@@ -53,7 +53,7 @@ class CustomOpDef:
         """Register the gradient: `backward(ctx, *grad_outputs)`, and `setup_context(ctx, inputs, output)` to save for it.
 
         Raises:
-                RuntimeError: the op changes an argument in place, so it cannot have a gradient.
+            RuntimeError: the op changes an argument in place, so it cannot have a gradient.
         """
         if self._mutates:
             raise RuntimeError(
@@ -145,7 +145,7 @@ def custom_op(
     parameters that it changes in place.
 
     Raises:
-            ValueError: the name has no namespace, or a parameter has no annotation.
+        ValueError: the name has no namespace, or a parameter has no annotation.
 
     >>> import tinygrad_edu as T
     >>> @T.library.custom_op("course::double", mutates_args=())

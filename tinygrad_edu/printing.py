@@ -45,12 +45,12 @@ def set_printoptions(
     """Set how tensors print from now on.
 
     Args:
-            precision: digits after the decimal point. Default 4.
-            threshold: the number of elements above which only the edges are shown. Default 1000.
-            edgeitems: how many elements an edge has along each dimension. Default 3.
-            linewidth: the width of a line in characters. Default 80.
-            profile: "default", "short" or "full" sets all of the above; an option given as well overrides it.
-            sci_mode: True always prints numbers such as `1.0000e+00`, False never does; None decides by the numbers.
+        precision: digits after the decimal point. Default 4.
+        threshold: the number of elements above which only the edges are shown. Default 1000.
+        edgeitems: how many elements an edge has along each dimension. Default 3.
+        linewidth: the width of a line in characters. Default 80.
+        profile: "default", "short" or "full" sets all of the above; an option given as well overrides it.
+        sci_mode: True always prints numbers such as `1.0000e+00`, False never does; None decides by the numbers.
 
     Example:
         >>> import tinygrad_edu as T

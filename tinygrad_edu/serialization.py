@@ -242,11 +242,11 @@ def load(
 
     Args:
         f: a path, or a file open for reading bytes.
-            map_location: "cpu" or None.
-            weights_only: read only tensors, numbers, strings and containers, nothing that could run code. Default True.
+        map_location: "cpu" or None.
+        weights_only: read only tensors, numbers, strings and containers, nothing that could run code. Default True.
 
     Raises:
-            pickle.UnpicklingError: the file contains something else and `weights_only` is True.
+        pickle.UnpicklingError: the file contains something else and `weights_only` is True.
     """
     import zipfile
 

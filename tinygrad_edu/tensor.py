@@ -232,7 +232,7 @@ class _Array(Tensor):
         """The tensor's only element, as a Python number.
 
         Raises:
-                RuntimeError: the tensor does not have exactly one element.
+            RuntimeError: the tensor does not have exactly one element.
         """
         if self._data.size != 1:
             raise RuntimeError(
@@ -249,7 +249,7 @@ class _Array(Tensor):
         """The data as a NumPy array that shares the tensor's memory.
 
         Raises:
-                RuntimeError: the tensor requires grad: autograd could not see writes to the array.
+            RuntimeError: the tensor requires grad: autograd could not see writes to the array.
         """
         if not force and self.requires_grad and thread.state.grad_enabled:
             raise RuntimeError(
@@ -429,7 +429,7 @@ class _Array(Tensor):
         """The dtype that gradients of this leaf are converted to: its own by default; None leaves them as they arrive.
 
         Raises:
-                RuntimeError: the tensor is not a leaf, or already has a `.grad` of another dtype when you set this.
+            RuntimeError: the tensor is not a leaf, or already has a `.grad` of another dtype when you set this.
         """
         if not self.is_leaf:
             raise RuntimeError("grad_dtype can only be accessed on leaf tensors.")

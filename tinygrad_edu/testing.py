@@ -39,11 +39,11 @@ def assert_close(
     and booleans they are 0. There is only one device and one layout, so these two always match.
 
     Args:
-            msg: replaces the error's text; or a function from the usual text to a new one.
+        msg: replaces the error's text; or a function from the usual text to a new one.
 
     Raises:
-            AssertionError: the values are not close, or differ in shape, dtype, length or keys.
-            TypeError: the two objects cannot be compared.
+        AssertionError: the values are not close, or differ in shape, dtype, length or keys.
+        TypeError: the two objects cannot be compared.
         ValueError: one tolerance is given without the other.
 
     Example:
@@ -154,8 +154,8 @@ def make_tensor(
     """A tensor of uniform random numbers from `low` (-9) up to `high` (9). For booleans and uint8 `low` is 0.
 
     Args:
-            noncontiguous: leave gaps between the elements in memory.
-            exclude_zero: replace 0 by the smallest positive number.
+        noncontiguous: leave gaps between the elements in memory.
+        exclude_zero: replace 0 by the smallest positive number.
 
     Example:
         >>> import tinygrad_edu as T

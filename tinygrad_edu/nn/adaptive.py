@@ -27,10 +27,10 @@ class AdaptiveLogSoftmaxWithLoss(Module):
 
     Args:
         in_features: the size of an input.
-            n_classes: the number of classes.
-            cutoffs: the first class of each cluster, in increasing order.
-            div_value: each cluster's projection is smaller than the previous one by this factor.
-            head_bias: True to give the head a bias.
+        n_classes: the number of classes.
+        cutoffs: the first class of each cluster, in increasing order.
+        div_value: each cluster's projection is smaller than the previous one by this factor.
+        head_bias: True to give the head a bias.
 
     Source: Grave et al., "Efficient softmax approximation for GPUs" (2017), arXiv:1609.04309.
     """

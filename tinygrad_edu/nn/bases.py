@@ -46,7 +46,7 @@ def _get_activation_fn(activation: str) -> Callable[..., Any]:
     """The function named "relu" or "gelu".
 
     Raises:
-            RuntimeError: the name is another one.
+        RuntimeError: the name is another one.
     """
     if activation not in ("relu", "gelu"):
         raise RuntimeError(f"activation should be relu/gelu, not {activation}")

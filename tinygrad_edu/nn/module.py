@@ -420,7 +420,7 @@ class Module:
         """Copy values into the parameters and buffers by path. Values may be Tensors, arrays, or another engine's tensors.
 
         Raises:
-                RuntimeError: a shape differs, or (if `strict`) a key is missing or unexpected.
+            RuntimeError: a shape differs, or (if `strict`) a key is missing or unexpected.
         """
         return load(self, state_dict, strict, assign)
 

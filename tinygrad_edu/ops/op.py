@@ -105,7 +105,7 @@ class Op(core.op.Op):
         """Compute the op in place: write its result into `target`, its first input.
 
         Raises:
-                RuntimeError: the result does not fit `target` in shape or dtype, or autograd does not allow the write.
+            RuntimeError: the result does not fit `target` in shape or dtype, or autograd does not allow the write.
         """
         return write(cls, target, others, settings)
 

@@ -29,7 +29,7 @@ def need_tensor(name: str, value: Any) -> Any:
     """`value`, the second argument of a function that does not accept a number for it.
 
     Raises:
-            TypeError: it is neither a tensor nor (inside a rule) an array.
+        TypeError: it is neither a tensor nor (inside a rule) an array.
     """
     if not isinstance(value, Tensor | np.ndarray | np.generic):
         raise TypeError(

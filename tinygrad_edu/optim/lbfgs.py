@@ -229,7 +229,7 @@ def _strong_wolfe(
     """Search along `direction` until the loss has decreased enough and the slope has flattened enough.
 
     Returns:
-            The loss and the gradient there, the step length, and the number of evaluations.
+        The loss and the gradient there, the step length, and the number of evaluations.
     """
     fall, flatten, least = 1e-4, 0.9, 1e-9
     reach = np.abs(direction).max()

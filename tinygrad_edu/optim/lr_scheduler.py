@@ -482,7 +482,7 @@ class OneCycleLR(LRScheduler):
     """One cycle in `total_steps` steps: up to `max_lr`, then far down. The momentum moves the opposite way.
 
     Raises:
-            ValueError: neither `total_steps` nor `epochs` and `steps_per_epoch` are given, or a step goes beyond the last one.
+        ValueError: neither `total_steps` nor `epochs` and `steps_per_epoch` are given, or a step goes beyond the last one.
 
     >>> import tinygrad_edu as T
     >>> optimizer = T.optim.SGD([T.ones(1, requires_grad=True)], lr=1.0)

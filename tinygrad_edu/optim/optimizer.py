@@ -364,8 +364,8 @@ def checked(**settings: Any) -> dict[str, Any]:
     """Check the settings that optimizers share, and return all settings in the order in which they were given.
 
     Raises:
-            ValueError: a rate, a momentum or another number has a value that makes no sense.
-            NotImplementedError: a setting concerns other devices, or is not built.
+        ValueError: a rate, a momentum or another number has a value that makes no sense.
+        NotImplementedError: a setting concerns other devices, or is not built.
     """
     for name, value in settings.items():
         if name == "lr":

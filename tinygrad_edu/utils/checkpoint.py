@@ -82,21 +82,21 @@ def checkpoint(
     """Run `function(*args, **kwargs)` without keeping what its nodes save. The function runs again in the backward pass.
 
     Args:
-            function: must do the same when it runs again.
-            use_reentrant: which of the two forms to use; False is the better one. Omitting it warns and means True.
-            preserve_rng_state: (keyword) the second run draws the same random numbers as the first. Default True.
-            context_fn: returns two context managers, for the first and the second run. Not with use_reentrant=True.
-            determinism_check: "default" checks that both runs save the same shapes and dtypes; "none" does not.
-            debug: a CheckpointError lists the calls of both runs, each with its line. Not with a context_fn.
-            early_stop: end the second run as soon as everything that is needed has been saved.
+        function: must do the same when it runs again.
+        use_reentrant: which of the two forms to use; False is the better one. Omitting it warns and means True.
+        preserve_rng_state: (keyword) the second run draws the same random numbers as the first. Default True.
+        context_fn: returns two context managers, for the first and the second run. Not with use_reentrant=True.
+        determinism_check: "default" checks that both runs save the same shapes and dtypes; "none" does not.
+        debug: a CheckpointError lists the calls of both runs, each with its line. Not with a context_fn.
+        early_stop: end the second run as soon as everything that is needed has been saved.
         kwargs: passed on to `function`. Not with use_reentrant=True.
 
     Returns:
         What `function` returns.
 
     Raises:
-            CheckpointError: in the backward pass, if the second run saves something else than the first.
-            ValueError: an argument that the chosen form does not support.
+        CheckpointError: in the backward pass, if the second run saves something else than the first.
+        ValueError: an argument that the chosen form does not support.
 
     Example:
         >>> import tinygrad_edu as T
@@ -152,8 +152,8 @@ def checkpoint_sequential(
 
     Args:
         functions: a `Sequential`, or a list of modules or functions of one argument.
-            segments: the number of parts; the square root of the number of functions needs the least memory.
-            input: the argument of the first function.
+        segments: the number of parts; the square root of the number of functions needs the least memory.
+        input: the argument of the first function.
         preserve_rng_state: as in `checkpoint`.
 
     >>> import tinygrad_edu as T

@@ -1,4 +1,4 @@
-"""Clipping gradients (PyTorch: `torch.nn.utils.clip_grad`)."""
+"""Gradient clipping (PyTorch: `torch.nn.utils.clip_grad`)."""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ def _gradients(parameters: Any) -> list[Tensor]:
 def clip_grad_norm_(
     parameters: Any, max_norm: float, norm_type: float = 2.0, error_if_nonfinite: bool = False, foreach: Any = None
 ) -> Tensor:
-    """Scale all gradients so that together their norm is at most `max_norm`; returns the norm before.
+    """Scale all gradients so that their total norm is at most `max_norm`. Returns the norm before scaling.
 
     Raises:
-        RuntimeError: the norm is not finite, and `error_if_nonfinite` asks to say so.
+        RuntimeError: the norm is not finite, and `error_if_nonfinite` is True.
 
     >>> import tinygrad_edu as T
     >>> w = T.tensor([3.0, 4.0], requires_grad=True)
@@ -34,7 +34,7 @@ def clip_grad_norm_(
     >>> w.grad
     tensor([0.6000, 0.8000])
     """
-    parameters = [parameters] if isinstance(parameters, Tensor) else list(parameters)  # which are walked over twice
+    parameters = [parameters] if isinstance(parameters, Tensor) else list(parameters)  # iterated twice
     total = get_total_norm(_gradients(parameters), norm_type, error_if_nonfinite)
     clip_grads_with_norm_(parameters, max_norm, total)
     return total
@@ -43,9 +43,9 @@ def clip_grad_norm_(
 def get_total_norm(
     tensors: Any, norm_type: float = 2.0, error_if_nonfinite: bool = False, foreach: Any = None
 ) -> Tensor:
-    """The norm of all tensors together, as if they were one vector."""
+    """The total norm of all tensors, as if they were one vector."""
     every = [tensors] if isinstance(tensors, Tensor) else list(tensors)
-    norm_type = float(norm_type)  # which may be the text "inf"
+    norm_type = float(norm_type)  # it may be the string "inf"
     norms = np.array([np.linalg.norm(t._data.reshape(-1), norm_type) for t in every] or [np.float64(0)])
     total = norms.max() if norm_type == math.inf else np.linalg.norm(norms, norm_type)
     if error_if_nonfinite and not np.isfinite(total):
@@ -57,7 +57,7 @@ def get_total_norm(
 
 
 def clip_grads_with_norm_(parameters: Any, max_norm: float, total_norm: Tensor, foreach: Any = None) -> None:
-    """Scale all gradients by `max_norm` over `total_norm`, where that is less than 1."""
+    """Scale all gradients by `max_norm` / `total_norm`, if that is less than 1."""
     factor = max_norm / (float(total_norm._data) + 1e-6)
     for g in _gradients(parameters):
         if not factor >= 1:
@@ -75,6 +75,6 @@ def clip_grad_norm(*args: Any, **kwargs: Any) -> Tensor:
 
 
 def clip_grad_value_(parameters: Any, clip_value: float, foreach: Any = None) -> None:
-    """Keep each element of the gradients within ±`clip_value`."""
+    """Clamp each element of the gradients to ±`clip_value`."""
     for g in _gradients(parameters):
         np.clip(g._data, -clip_value, clip_value, out=g._data)

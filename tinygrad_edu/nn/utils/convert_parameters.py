@@ -11,12 +11,12 @@ __all__ = ["parameters_to_vector", "vector_to_parameters"]
 
 
 def parameters_to_vector(parameters: Iterable[Tensor]) -> Tensor:
-    """All parameters as one vector, in the graph."""
+    """All parameters as one vector. It is part of the graph."""
     return functions["cat"]([p.view(-1) for p in parameters])
 
 
 def vector_to_parameters(vec: Tensor, parameters: Iterable[Tensor]) -> None:
-    """Let the parameters show the elements of `vec`, in order."""
+    """Replace the parameters' data by the elements of `vec`, in order."""
     start = 0
     for p in parameters:
         p.data = wrap(vec._data[start : start + p.numel()].reshape(p.shape))

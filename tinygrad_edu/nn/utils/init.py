@@ -10,6 +10,6 @@ __all__ = ["skip_init"]
 
 
 def skip_init(module_cls: Any, *args: Any, **kwargs: Any) -> Any:
-    """A module whose parameters are to be set by you; here they are drawn all the same, and no number is used up."""
+    """A module whose parameters you will set. Here they are initialised anyway, but no random numbers are used up."""
     with random.fork_rng():
         return module_cls(*args, **kwargs)

@@ -112,7 +112,7 @@ def orthogonal(
     """Keep a weight orthogonal during training (Lezcano-Casado 2019). `orthogonal_map` chooses the method.
 
     Args:
-            orthogonal_map: "matrix_exp" (the default for square weights), "cayley" or "householder".
+        orthogonal_map: "matrix_exp" (the default for square weights), "cayley" or "householder".
     """
     weight = getattr(module, name, None)
     if not isinstance(weight, Tensor):

@@ -318,7 +318,7 @@ def global_unstructured(
     """Prune an amount of all `parameters` together, given as pairs of a module and a name.
 
     Raises:
-            TypeError: the method prunes whole channels.
+        TypeError: the method prunes whole channels.
     """
     pairs, scores = list(parameters), importance_scores or {}
     method = pruning_method(**kwargs)
@@ -344,7 +344,7 @@ def remove(module: Module, name: str) -> Module:
     """Make the pruned weight `name` an ordinary parameter.
 
     Raises:
-            ValueError: it is not pruned.
+        ValueError: it is not pruned.
     """
     for key, hook in module._forward_pre_hooks.items():
         if _is_for(hook, name):

@@ -47,9 +47,9 @@ class PackedSequence(NamedTuple):
 
     Attributes:
         data: all steps, (sum of the lengths, …), the longest sequence first.
-            batch_sizes: the number of sequences that have a first step, a second step, ….
-            sorted_indices: the sequence of the batch at each position; None if they were already sorted by length.
-            unsorted_indices: the position of each sequence of the batch.
+        batch_sizes: the number of sequences that have a first step, a second step, ….
+        sorted_indices: the sequence of the batch at each position; None if they were already sorted by length.
+        unsorted_indices: the position of each sequence of the batch.
     """
 
     data: Tensor
@@ -91,7 +91,7 @@ def pack_padded_sequence(
     """Pack padded sequences (L, N, …), or (N, L, …) with `batch_first`, of the given lengths, for `RNN`, `LSTM` and `GRU`.
 
     Raises:
-            RuntimeError: a length is not positive, or they are not in decreasing order although `enforce_sorted` is True.
+        RuntimeError: a length is not positive, or they are not in decreasing order although `enforce_sorted` is True.
 
     Example:
         >>> import tinygrad_edu as T

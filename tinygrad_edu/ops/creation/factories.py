@@ -41,7 +41,7 @@ def shape_of(size: tuple[Any, ...]) -> tuple[int, ...]:
     """The shape given by the arguments of a call: separate sizes as in `zeros(2, 3)`, or one list as in `zeros([2, 3])`.
 
     Raises:
-            TypeError: a size is not an integer.
+        TypeError: a size is not an integer.
         RuntimeError: a size is negative.
     """
     if len(size) == 1 and isinstance(size[0], tuple | list):
@@ -63,7 +63,7 @@ def check_device(where: Any) -> None:
     """Refuse every device but the CPU.
 
     Raises:
-            NotImplementedError: the device is not the CPU.
+        NotImplementedError: the device is not the CPU.
     """
     if where is not None and not isinstance(where, device):
         device(where)
@@ -73,7 +73,7 @@ def plain(function: Callable[..., Any]) -> Callable[..., Any]:
     """`function`, accepting the common settings of PyTorch's constructors. They have no effect here.
 
     Raises:
-            NotImplementedError: the call asks for a layout, a device or an `out` that is not built.
+        NotImplementedError: the call asks for a layout, a device or an `out` that is not built.
     """
 
     # `size=(2, 3)`, for a function that takes `*size`.
@@ -100,7 +100,7 @@ def write_out(result: Any, out: Any, name: str) -> Any:
     """Write the results of a function into the tensor, or the tensors, passed as `out`. Returns them.
 
     Raises:
-            RuntimeError: the dtype of `out` cannot hold the result, or a gradient would have to flow into it.
+        RuntimeError: the dtype of `out` cannot hold the result, or a gradient would have to flow into it.
     """
     if isinstance(result, tuple):
         if len(out) != len(result):
@@ -369,7 +369,7 @@ def ends(start: Any, end: Any, steps: int) -> tuple[Any, Any]:
     """The ends of a range of `steps` numbers; 0-d tensors are accepted in place of numbers.
 
     Raises:
-            RuntimeError: a tensor is not 0-d, or `steps` is negative.
+        RuntimeError: a tensor is not 0-d, or `steps` is negative.
     """
     if any(isinstance(v, Tensor) and v.ndim for v in (start, end)):
         raise RuntimeError("linspace only supports 0-dimensional start and end tensors")

@@ -70,7 +70,7 @@ def target_of(args: tuple[Any, ...], dtype: Any, device: Any, copy: bool = False
     """The dtype that the arguments of `to` ask for, and whether to copy, in all of PyTorch's forms: (other), (dtype), ….
 
     Raises:
-            NotImplementedError: the call asks for a device that is not the CPU.
+        NotImplementedError: the call asks for a device that is not the CPU.
     """
     if args:
         first, *rest = args

@@ -283,7 +283,7 @@ def interpolate(
     "bicubic" uses cubic curves; "area" averages.
 
     Raises:
-            NotImplementedError: the mode does not support this number of dimensions.
+        NotImplementedError: the mode does not support this number of dimensions.
 
     >>> import tinygrad_edu as T
     >>> T.nn.functional.interpolate(T.tensor([[[1.0, 3.0]]]), scale_factor=2)

@@ -56,7 +56,7 @@ def turn(op: type[Op], target: Tensor, **settings: Any) -> Tensor:
     """Make `target` show its storage as `op` does.
 
     Raises:
-            RuntimeError: autograd does not allow an in-place op on `target`.
+        RuntimeError: autograd does not allow an in-place op on `target`.
     """
     if volatile.seen and volatile.reaches((target,)):
         check_inplace(target, target.requires_grad)
