@@ -616,6 +616,7 @@ x = T.tensor([-1., 2.]); out = T.selu_(x.clone()), T.celu_(x.clone(), 2.), T.thr
 g = T.tensor([[[[-.5, .5], [.9, float('inf')]]]], requires_grad=True); y = T.nn.functional.grid_sample(T.arange(4.).reshape(1, 1, 2, 2), g, mode='nearest', align_corners=False); y.sum().backward(); out = y, g.grad
 x = T.arange(4.).reshape(1, 1, 2, 2); F = T.nn.functional; out = F.upsample_nearest(x, scale_factor=2), F.upsample_bilinear(x, size=(3, 3))
 w = T.autograd.forward_ad\nwith w.dual_level(): a, b = w.make_dual(T.tensor([1., 0., 2.]), T.tensor([0., 1., 3.])), w.make_dual(T.tensor([0., 0., 4.]), T.tensor([1., 1., 5.])); out = [w.unpack_dual(q).tangent for q in (a / b, 3 / b, T.ones(3) / b, a / 2, a / T.tensor(2.))]
+D, c = T.distributions, T.distributions.constraints; P = type('P', (D.transforms.Transform,), {'domain': c.real_vector, 'codomain': c.real_vector, 'bijective': True, '_call': lambda self, x: x.exp() * 2, '_inverse': lambda self, y: (y / 2).log(), 'log_abs_det_jacobian': lambda self, x, y: x.sum(-1) + x.shape[-1] * np.log(2.)}); d = D.TransformedDistribution(D.Normal(T.zeros(3), 1.), [P()]); out = d.batch_shape, d.event_shape, d.log_prob(T.ones(2, 3)), D.MixtureSameFamily(D.Categorical(T.ones(2)), D.Normal(T.tensor([0., 1.]), 2.)).cdf(T.tensor([.5, 2.]))
 D = T.distributions; p = T.tensor([.1, .6]); out = [(d.mode, d.cdf(p), d.icdf(p)) for d in (D.Normal(T.tensor([0., 1.]), 2.), D.Uniform(T.tensor([0., -1.]), 3.), D.Laplace(T.tensor([0., 1.]), 2.), D.LogNormal(T.tensor([0., 1.]), 2.), D.Exponential(T.tensor([1., 2.])))], D.Bernoulli(T.tensor([.2, .5, .7])).mode, D.Bernoulli(p).enumerate_support(), D.Categorical(T.tensor([[.2, .8], [.6, .4]])).mode, D.Categorical(T.ones(2, 3)).enumerate_support(expand=False), D.Categorical(T.ones(2, 3)).perplexity(), D.MultivariateNormal(p, scale_tril=T.tensor([[1., 0.], [.5, 2.]])).precision_matrix
 T.manual_seed(0); x = T.randn(20, 3); out = [(s, u.abs(), v.abs(), T.rand(1)) for u, s, v in (T.pca_lowrank(x, q=2), T.svd_lowrank(x.T, 2), T.pca_lowrank(x, center=False))]
 nn = T.nn; from importlib import import_module as m; b = m(nn.__name__ + '.modules.batchnorm'); out = [[isinstance(l, k) for k in (b._BatchNorm, b._NormBase, m(nn.__name__ + '.modules.instancenorm')._InstanceNorm, m(nn.__name__ + '.modules.conv')._ConvNd, nn.RNNBase, m(nn.__name__ + '.modules.dropout')._DropoutNd)] for l in (nn.BatchNorm2d(2), nn.InstanceNorm2d(2), nn.Conv1d(1, 1, 1), nn.ConvTranspose2d(1, 1, 1), nn.GRU(1, 1), nn.Dropout2d())]
@@ -641,7 +642,25 @@ from importlib import import_module as m; r = m(T.nn.__name__.split('.')[0] + '.
 x = T.ones(1, 2, 3); out = [m(3, 2, batch_first=True)(x)[0].grad_fn.name() for m in (T.nn.GRU, T.nn.RNN, T.nn.LSTM)]
 """
 
+OPTIMISERS = """
+S, o = T.optim.lr_scheduler, T.optim.SGD([T.ones(1, requires_grad=True)], lr=.1); s = S.ExponentialLR(o, .5); out = s.get_lr(), s.get_last_lr()
+S, o = T.optim.lr_scheduler, T.optim.SGD([T.ones(1, requires_grad=True)], lr=.1); s = S.PolynomialLR(o, 4, 2.); out = s.get_lr(), s.get_last_lr()
+S, o = T.optim.lr_scheduler, T.optim.SGD([T.ones(1, requires_grad=True)], lr=.1); s = S.ExponentialLR(o, .5); o.step(); s.step(3); out = s.get_last_lr(), s.last_epoch
+S, o = T.optim.lr_scheduler, T.optim.SGD([T.ones(1, requires_grad=True)], lr=.1, momentum=.9); out = S.OneCycleLR(o, .5, 25, three_phase=True).state_dict()
+S, o = T.optim.lr_scheduler, T.optim.SGD([T.ones(1, requires_grad=True)], lr=.1); out = S.CyclicLR(o, .01, .1, cycle_momentum=False).state_dict()
+S, o = T.optim.lr_scheduler, T.optim.SGD([T.ones(1, requires_grad=True)], lr=.1); s = S.ReduceLROnPlateau(o, 'max', patience=0); s.step(1., 4); s.step(1.); out = s.state_dict()
+S, o = T.optim.lr_scheduler, T.optim.SGD([T.ones(1, requires_grad=True)], lr=.1); s = type('P', (S.ReduceLROnPlateau,), {'_is_better': lambda self, a, best: False, '_reduce_lr': lambda self, epoch: self.optimizer.param_groups[0].update(lr=epoch)})(o, patience=0); s.step(1.); s.step(2.); out = s.get_last_lr()
+S, o = T.optim.lr_scheduler, T.optim.SGD([T.ones(1, requires_grad=True)], lr=.1); S.ReduceLROnPlateau(o, min_lr=[1., 2.])
+p = T.ones(2, requires_grad=True); a, b = T.optim.Adam([p]), T.optim.AdamW([p], lr=3.); b.load_state_dict(a.state_dict()); out = b.param_groups, b.defaults
+p = T.ones(2, requires_grad=True); out = T.optim.Adagrad([p], initial_accumulator_value=.5).state_dict()
+p = T.ones(2, requires_grad=True); o = T.optim.LBFGS([p], max_iter=3, history_size=2); o.step(lambda: (o.zero_grad(), (l := (p ** 4).sum()).backward(), l)[2]); out = o.state_dict()
+T.optim.SGD([T.ones(2, requires_grad=True)], lr=.1, foreach=True, fused=True)
+T.optim.Adam([T.ones(2, requires_grad=True)], betas=(T.tensor(.9), .99))
+T.optim.Adam([T.ones(2, requires_grad=True)], lr=None)
+"""
+
 FORMS = {
+    "optimisers": OPTIMISERS,
     "windows": WINDOWS,
     "of autograd": OF_AUTOGRAD,
     "scaling and sizes": SCALING_AND_SIZES,

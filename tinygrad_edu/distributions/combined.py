@@ -219,6 +219,10 @@ class MixtureSameFamily(Distribution):
         each = self.component_distribution.log_prob(value.unsqueeze(-1 - len(self.event_shape)))
         return (each + nn_functions["log_softmax"](self.mixture_distribution.logits, -1)).logsumexp(-1)
 
+    def cdf(self, value: Any) -> Any:
+        """The weighted mean of the components' own."""
+        return self._weighted(self.component_distribution.cdf(value.unsqueeze(-1 - len(self.event_shape))))
+
     def sample(self, sample_shape: Any = ()) -> Tensor:
         """Draws of all components, and of each the chosen one."""
         with no_grad():

@@ -36,12 +36,20 @@ class Transform:
     bijective = False
     domain: Any = constraints.real
     codomain: Any = constraints.real
-    event_dims: tuple[int, int] = (0, 0)
 
     def __init__(self, cache_size: int = 0) -> None:
         if cache_size not in (0, 1):
             raise ValueError("cache_size must be 0 or 1")
         self._cache_size, self._kept = cache_size, (None, None)
+
+    @property
+    def event_dims(self) -> tuple[int, int]:
+        """Those of `domain` and `codomain`, unless a transform sets them."""
+        return self.__dict__.get("_event_dims") or (self.domain.event_dim, self.codomain.event_dim)
+
+    @event_dims.setter
+    def event_dims(self, dims: tuple[int, int]) -> None:
+        self._event_dims = dims
 
     def __call__(self, x: Any) -> Any:
         if self._cache_size and x is self._kept[0]:

@@ -47,11 +47,18 @@ class Adagrad(Optimizer):
             differentiable=differentiable, fused=fused,
         )  # fmt: skip
         super().__init__(params, settings)
+        for group in self.param_groups:
+            for p in group["params"]:
+                self._begin(p._data, self.state[p], group)
+
+    @staticmethod
+    def _begin(p: np.ndarray, state: dict[str, Any], group: dict[str, Any]) -> None:
+        state.update(step=no_steps(), sum=wrap(np.full_like(p, group["initial_accumulator_value"])))
 
     # v ← v + g²;  p ← p - lr·g/(√v + eps)
     def _update(self, p: np.ndarray, grad: np.ndarray, state: dict[str, Any], group: dict[str, Any]) -> None:
         if not state:
-            state.update(step=no_steps(), sum=wrap(np.full_like(p, group["initial_accumulator_value"])))
+            self._begin(p, state, group)
         step, total = counted(state), state["sum"]._data
         total += grad * grad
         lr = float(group["lr"]) / (1 + (step - 1) * group["lr_decay"])

@@ -41,3 +41,8 @@ class AdamW(Adam):
             params, lr, betas, eps, weight_decay, amsgrad, maximize=maximize, foreach=foreach, capturable=capturable,
             differentiable=differentiable, fused=fused, decoupled_weight_decay=True,
         )  # fmt: skip
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        super().__setstate__(state)
+        for group in self.param_groups:  # whatever saved them
+            group["decoupled_weight_decay"] = True

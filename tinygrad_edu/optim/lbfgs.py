@@ -10,7 +10,7 @@ import numpy as np
 
 from ..autograd import grad_mode
 from ..core.node import bump_version
-from ..tensor import wrap
+from ..tensor import Tensor, wrap
 from .optimizer import Optimizer, checked
 
 __all__ = ["LBFGS"]
@@ -90,7 +90,9 @@ class LBFGS(Optimizer):
 
     def _minimise(self, closure: Callable[[], Any]) -> Any:
         group = self.param_groups[0]
-        rate, search = float(group["lr"]), group["line_search_fn"]
+        rate, search = group["lr"], group["line_search_fn"]
+        if isinstance(rate, Tensor):
+            rate = rate.item()
 
         def evaluate() -> Any:
             with grad_mode.enable_grad():
@@ -200,6 +202,7 @@ class _Memory:
         for y, s, inverse in reversed(known):
             factors.append((s @ q) * inverse)
             q = q - factors[-1] * y
+        state.setdefault("al", [None] * most)[: len(factors)] = _tensors(factors[::-1])
         r = q * self.scale
         for (y, s, inverse), factor in zip(known, reversed(factors), strict=True):
             r = r + s * (factor - (y @ r) * inverse)

@@ -18,6 +18,10 @@ __all__ = [
     "StepLR",
 ]  # fmt: skip
 
+_EPOCH_IS_COUNTED = (
+    "The epoch parameter in `scheduler.step()` was not necessary and is being deprecated. Call step() without it."
+)
+
 
 class LRScheduler:
     """The base class. Subclasses define `get_lr()`, which returns the rate of each group for the epoch `self.last_epoch`.
@@ -76,10 +80,7 @@ class LRScheduler:
             )
         self._step_count += 1
         if epoch is not None:
-            warnings.warn(
-                "The epoch parameter in `scheduler.step()` was not necessary and is being deprecated. Call step() without it.",
-                stacklevel=2,
-            )
+            warnings.warn(_EPOCH_IS_COUNTED, stacklevel=2)
         self._update_lr(epoch)
 
     def _update_lr(self, epoch: int | None = None) -> None:
@@ -90,6 +91,12 @@ class LRScheduler:
         for group, rate in zip(self.optimizer.param_groups, rates, strict=True):
             group["lr"] = rate
         self._last_lr = self._rates()
+
+    def _warn_outside_step(self) -> None:
+        if not self.__dict__.get("_get_lr_called_within_step"):
+            warnings.warn(
+                "To get the last learning rate computed by the scheduler, please use `get_last_lr()`.", stacklevel=3
+            )
 
     def _rates(self) -> list[Any]:
         return [group["lr"] for group in self.optimizer.param_groups]
@@ -125,17 +132,19 @@ def _for_each_group(name: str, given: Any, optimizer: Optimizer) -> list[Any]:
 
 
 class _ByFactors(LRScheduler):
-    """Multiplies the current rates by `_factor(epoch)` each epoch, so that several schedulers can be combined."""
+    """Multiplies the current rates by `_factor(epoch, …)` each epoch, so that several schedulers can be combined."""
 
-    def _factor(self, epoch: int) -> float:
+    def _factor(self, epoch: int, first: bool) -> float:
+        """`first` is True for the rates that are set as the scheduler is made."""
         raise NotImplementedError
 
     def get_lr(self) -> list[Any]:
-        factor = self._factor(self.last_epoch)
+        self._warn_outside_step()
+        factor = self._factor(self.last_epoch, self._is_initial)
         return [rate * factor for rate in self._rates()]
 
     def _get_closed_form_lr(self) -> list[Any]:
-        factor = math.prod(self._factor(epoch) for epoch in range(self.last_epoch + 1))
+        factor = math.prod(self._factor(epoch, epoch == 0) for epoch in range(self.last_epoch + 1))
         return [base * factor for base in self.base_lrs]
 
 
@@ -156,7 +165,7 @@ class StepLR(_ByFactors):
         self.step_size, self.gamma = step_size, gamma
         super().__init__(optimizer, last_epoch)
 
-    def _factor(self, epoch: int) -> float:
+    def _factor(self, epoch: int, first: bool) -> float:
         return self.gamma if epoch and epoch % self.step_size == 0 else 1.0
 
 
@@ -179,7 +188,7 @@ class MultiStepLR(_ByFactors):
         self.milestones, self.gamma = Counter(milestones), gamma
         super().__init__(optimizer, last_epoch)
 
-    def _factor(self, epoch: int) -> float:
+    def _factor(self, epoch: int, first: bool) -> float:
         return self.gamma ** self.milestones[epoch]
 
 
@@ -202,8 +211,8 @@ class ExponentialLR(_ByFactors):
         self.gamma = gamma
         super().__init__(optimizer, last_epoch)
 
-    def _factor(self, epoch: int) -> float:
-        return self.gamma if epoch and not self._is_initial else 1.0
+    def _factor(self, epoch: int, first: bool) -> float:
+        return 1.0 if first else self.gamma
 
 
 class ConstantLR(_ByFactors):
@@ -215,7 +224,7 @@ class ConstantLR(_ByFactors):
         self.factor, self.total_iters = factor, total_iters
         super().__init__(optimizer, last_epoch)
 
-    def _factor(self, epoch: int) -> float:
+    def _factor(self, epoch: int, first: bool) -> float:
         if epoch == 0:
             return self.factor
         return 1 / self.factor if epoch == self.total_iters else 1.0
@@ -251,10 +260,10 @@ class LinearLR(_ByFactors):
         self.start_factor, self.end_factor, self.total_iters = start_factor, end_factor, total_iters
         super().__init__(optimizer, last_epoch)
 
-    def _factor(self, epoch: int) -> float:
+    def _factor(self, epoch: int, first: bool) -> float:
         if epoch == 0:
             return self.start_factor
-        if self._is_initial or epoch > self.total_iters:
+        if first or epoch > self.total_iters:
             return 1.0
         rise = self.end_factor - self.start_factor
         return 1 + rise / (self.total_iters * self.start_factor + (epoch - 1) * rise)
@@ -267,8 +276,8 @@ class PolynomialLR(_ByFactors):
         self.total_iters, self.power = total_iters, power
         super().__init__(optimizer, last_epoch)
 
-    def _factor(self, epoch: int) -> float:
-        if epoch == 0 or self._is_initial or epoch > self.total_iters:
+    def _factor(self, epoch: int, first: bool) -> float:
+        if first or epoch > self.total_iters:
             return 1.0
         return ((1 - epoch / self.total_iters) / (1 - (epoch - 1) / self.total_iters)) ** self.power
 
@@ -293,6 +302,7 @@ class LambdaLR(LRScheduler):
         super().__init__(optimizer, last_epoch)
 
     def get_lr(self) -> list[Any]:
+        self._warn_outside_step()
         return [base * f(self.last_epoch) for f, base in zip(self.lr_lambdas, self.base_lrs, strict=True)]
 
     def state_dict(self) -> dict[str, Any]:
@@ -311,6 +321,7 @@ class MultiplicativeLR(LambdaLR):
     """Multiplies the current rates by a function of the epoch."""
 
     def get_lr(self) -> list[Any]:
+        self._warn_outside_step()
         if self._is_initial:
             return self._rates()
         return [rate * f(self.last_epoch) for f, rate in zip(self.lr_lambdas, self._rates(), strict=True)]
@@ -339,6 +350,7 @@ class CosineAnnealingLR(LRScheduler):
         return (1 + math.cos(math.pi * epoch / self.T_max)) / 2
 
     def get_lr(self) -> list[Any]:
+        self._warn_outside_step()
         if self._is_initial:
             return self._rates()
         epoch, low = self.last_epoch, self.eta_min
@@ -373,6 +385,7 @@ class CosineAnnealingWarmRestarts(LRScheduler):
         super().__init__(optimizer, last_epoch)
 
     def get_lr(self) -> list[Any]:
+        self._warn_outside_step()
         height = (1 + math.cos(math.pi * self.T_cur / self.T_i)) / 2
         return [self.eta_min + (base - self.eta_min) * height for base in self.base_lrs]
 
@@ -387,7 +400,7 @@ class CosineAnnealingWarmRestarts(LRScheduler):
                 self.T_cur, self.T_i = self.T_cur % self.T_i, self.T_i * self.T_mult
         else:
             # T_cur epochs into a wave of length T_i: subtract the earlier waves one by one.
-            epoch = epoch or 0
+            epoch = 0 if epoch is None else epoch
             self.T_cur, self.T_i = epoch, self.T_0
             while self.T_cur >= self.T_i:
                 self.T_cur, self.T_i = self.T_cur - self.T_i, self.T_i * self.T_mult
@@ -429,8 +442,9 @@ class CyclicLR(LRScheduler):
             raise ValueError("mode is invalid and scale_fn is None")
         self.mode, self.gamma, self._scale_fn_custom = mode, gamma, scale_fn
         self.scale_mode = scale_mode if scale_fn is not None else "iterations" if mode == "exp_range" else "cycle"
-        self.cycle_momentum, self.use_beta1 = cycle_momentum, "betas" in optimizer.defaults
+        self.cycle_momentum = cycle_momentum
         if cycle_momentum:
+            self.use_beta1 = "betas" in optimizer.defaults
             if not self.use_beta1 and "momentum" not in optimizer.defaults:
                 raise ValueError("optimizer must support momentum or beta1 with `cycle_momentum` option enabled")
             self.base_momentums = _for_each_group("base_momentum", base_momentum, optimizer)
@@ -454,6 +468,7 @@ class CyclicLR(LRScheduler):
         return {"triangular": 1.0, "triangular2": 0.5 ** (x - 1), "exp_range": self.gamma**x}[self.mode]
 
     def get_lr(self) -> list[Any]:
+        self._warn_outside_step()
         cycle = math.floor(1 + self.last_epoch / self.total_size)
         x = 1.0 + self.last_epoch / self.total_size - cycle
         height = x / self.step_ratio if x <= self.step_ratio else (x - 1) / (self.step_ratio - 1)
@@ -527,18 +542,23 @@ class OneCycleLR(LRScheduler):
         if anneal_strategy not in ("cos", "linear"):
             raise ValueError(f"anneal_strategy must be one of 'cos' or 'linear', instead got {anneal_strategy}")
         self.total_steps, self._anneal_func_type, self.cycle_momentum = total_steps, anneal_strategy, cycle_momentum
-        self.use_beta1 = "betas" in optimizer.defaults
-        if cycle_momentum and not self.use_beta1 and "momentum" not in optimizer.defaults:
-            raise ValueError("optimizer must support momentum or beta1 with `cycle_momentum` option enabled")
+        if cycle_momentum:
+            self.use_beta1 = "betas" in optimizer.defaults
+            if not self.use_beta1 and "momentum" not in optimizer.defaults:
+                raise ValueError("optimizer must support momentum or beta1 with `cycle_momentum` option enabled")
         # For each phase: where it ends, and the rates and momenta of a group that it moves between.
-        up, down = ("max_momentum", "base_momentum"), ("base_momentum", "max_momentum")
-        rise = pct_start * total_steps
-        self._phases: list[tuple[float, tuple[str, str], tuple[str, str]]] = [(rise - 1, ("initial_lr", "max_lr"), up)]
+        rise, last = float(pct_start * total_steps), total_steps - 1
+        rows: list[tuple[float, str, str, str, str]] = [
+            (rise - 1, "initial_lr", "max_lr", "max_momentum", "base_momentum"),
+            (last, "max_lr", "min_lr", "base_momentum", "max_momentum"),
+        ]
         if three_phase:
-            self._phases.append((2 * rise - 2, ("max_lr", "initial_lr"), down))
-            self._phases.append((total_steps - 1, ("initial_lr", "min_lr"), ("max_momentum", "max_momentum")))
-        else:
-            self._phases.append((total_steps - 1, ("max_lr", "min_lr"), down))
+            rows[1:] = [
+                (2 * rise - 2, "max_lr", "initial_lr", "base_momentum", "max_momentum"),
+                (last, "initial_lr", "min_lr", "max_momentum", "max_momentum"),
+            ]
+        names = ("end_step", "start_lr", "end_lr", "start_momentum", "end_momentum")
+        self._schedule_phases: list[dict[str, Any]] = [dict(zip(names, row, strict=True)) for row in rows]
         if last_epoch == -1:
             given = (_for_each_group("values", x, optimizer) for x in (max_lr, base_momentum, max_momentum))
             for group, peak, least, most in zip(optimizer.param_groups, *given, strict=True):
@@ -549,22 +569,23 @@ class OneCycleLR(LRScheduler):
         super().__init__(optimizer, last_epoch)
 
     def get_lr(self) -> list[Any]:
+        self._warn_outside_step()
         if self.last_epoch > self.total_steps:
             raise ValueError(
                 f"Tried to step {self.last_epoch} times. The specified number of total steps is {self.total_steps}"
             )
-        which = sum(self.last_epoch > end for end, _, _ in self._phases[:-1])
-        begin = self._phases[which - 1][0] if which else 0.0
-        end, rates, momenta = self._phases[which]
-        share = (self.last_epoch - begin) / (end - begin)
+        phases = self._schedule_phases
+        which = sum(self.last_epoch > phase["end_step"] for phase in phases[:-1])
+        begin, phase = (phases[which - 1]["end_step"] if which else 0.0), phases[which]
+        share = (self.last_epoch - begin) / (phase["end_step"] - begin)
         if self.cycle_momentum:
             for group in self.optimizer.param_groups:
-                momentum = self._between(group, momenta, share)
+                momentum = self._between(group, phase, "momentum", share)
                 group.update({"betas": (momentum, *group["betas"][1:])} if self.use_beta1 else {"momentum": momentum})
-        return [self._between(group, rates, share) for group in self.optimizer.param_groups]
+        return [self._between(group, phase, "lr", share) for group in self.optimizer.param_groups]
 
-    def _between(self, group: dict[str, Any], names: tuple[str, str], share: float) -> float:
-        start, stop = (group[name] for name in names)
+    def _between(self, group: dict[str, Any], phase: dict[str, Any], what: str, share: float) -> float:
+        start, stop = group[phase[f"start_{what}"]], group[phase[f"end_{what}"]]
         if self._anneal_func_type == "linear":
             return start + (stop - start) * share
         return stop + (start - stop) / 2 * (1 + math.cos(math.pi * share))
@@ -688,26 +709,43 @@ class ReduceLROnPlateau(LRScheduler):
         _check(optimizer)
         self.optimizer, self.mode, self.factor, self.patience = optimizer, mode, factor, patience
         self.threshold, self.threshold_mode, self.cooldown, self.eps = threshold, threshold_mode, cooldown, eps
+        several = isinstance(min_lr, list | tuple)
+        if several and len(min_lr) != len(optimizer.param_groups):
+            raise ValueError(f"expected {len(optimizer.param_groups)} min_lrs, got {len(min_lr)}")
+        self.default_min_lr = None if several else min_lr
         self.min_lrs = _for_each_group("min_lrs", min_lr, optimizer)
-        self.best = math.inf if mode == "min" else -math.inf
-        self.cooldown_counter = self.num_bad_epochs = self.last_epoch = 0
+        self.mode_worse = math.inf if mode == "min" else -math.inf
+        self.last_epoch = 0
         self._last_lr = self._rates()
+        self._reset()
+
+    def _reset(self) -> None:
+        self.best = self.mode_worse
+        self.cooldown_counter = self.num_bad_epochs = 0
 
     @property
     def in_cooldown(self) -> bool:
         """True in the epochs after a reduction in which bad epochs are not counted."""
         return self.cooldown_counter > 0
 
-    def _is_better(self, value: float) -> bool:
+    def _is_better(self, a: float, best: float) -> bool:
         sign = 1 if self.mode == "max" else -1
         margin = sign * self.threshold
-        bound = self.best * (1 + margin) if self.threshold_mode == "rel" else self.best + margin
-        return value > bound if self.mode == "max" else value < bound
+        bound = best * (1 + margin) if self.threshold_mode == "rel" else best + margin
+        return a > bound if self.mode == "max" else a < bound
 
-    def step(self, metrics: Any) -> None:  # type: ignore[override]
+    def _reduce_lr(self, epoch: int) -> None:
+        for group, least in zip(self.optimizer.param_groups, self.min_lrs, strict=True):
+            rate = max(group["lr"] * self.factor, least)
+            if group["lr"] - rate > self.eps:
+                group["lr"] = rate
+
+    def step(self, metrics: Any, epoch: int | None = None) -> None:  # type: ignore[override]
         """Advance by one epoch, with the `metrics` measured in it."""
-        self.last_epoch += 1
-        if self._is_better(float(metrics)):
+        if epoch is not None:
+            warnings.warn(_EPOCH_IS_COUNTED, stacklevel=2)
+        self.last_epoch = self.last_epoch + 1 if epoch is None else epoch
+        if self._is_better(float(metrics), self.best):
             self.best, self.num_bad_epochs = float(metrics), 0
         else:
             self.num_bad_epochs += 1
@@ -715,10 +753,7 @@ class ReduceLROnPlateau(LRScheduler):
             self.cooldown_counter -= 1
             self.num_bad_epochs = 0
         if self.num_bad_epochs > self.patience:
-            for group, least in zip(self.optimizer.param_groups, self.min_lrs, strict=True):
-                rate = max(group["lr"] * self.factor, least)
-                if group["lr"] - rate > self.eps:
-                    group["lr"] = rate
+            self._reduce_lr(self.last_epoch)
             self.cooldown_counter, self.num_bad_epochs = self.cooldown, 0
         self._last_lr = self._rates()
 

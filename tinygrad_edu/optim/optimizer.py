@@ -197,6 +197,8 @@ class Optimizer:
     @_hooked
     def step(self, closure: Callable[[], Any] | None = None) -> Any:
         """Update each parameter by its gradient. `closure`, if given, first recomputes the loss, which is returned."""
+        if type(self)._update is Optimizer._update:
+            raise NotImplementedError(f"{type(self).__name__} has no step: write one that changes each parameter")
         loss = None
         if closure is not None:
             with grad_mode.enable_grad():
@@ -245,6 +247,7 @@ class Optimizer:
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.__dict__.update(state)
+        self.defaults.setdefault("differentiable", False)
 
     def state_dict(self) -> dict[str, Any]:
         """The state of each parameter, by its number, and the settings of the groups."""
@@ -376,6 +379,8 @@ def checked(**settings: Any) -> dict[str, Any]:
             raise ValueError(f"Invalid {_NAMES.get(name, name + ' value')}: {value}")
         elif name in ("differentiable", "capturable") and value:
             raise NotImplementedError(f"{name}={value} is not built here; leave it out.")
+    if settings.get("fused") and settings.get("foreach"):
+        raise RuntimeError("`fused` and `foreach` cannot be `True` together.")
     return settings
 
 
@@ -383,12 +388,14 @@ def _check_rate(lr: Any) -> None:
     """Raise for a negative learning rate, or for a Tensor with several elements."""
     if isinstance(lr, Tensor) and lr.numel() != 1:
         raise ValueError("Tensor lr must be 1-element")
-    if not lr >= 0:
+    if not 0.0 <= lr:  # noqa: SIM300 - so Python names both types in the order of PyTorch
         raise ValueError(f"Invalid learning rate: {lr}")
 
 
 def _check_betas(betas: tuple[Any, Any]) -> None:
     """Raise for a decay rate outside [0, 1)."""
+    if isinstance(betas[0], Tensor) != isinstance(betas[1], Tensor):
+        raise ValueError("betas must be either both floats or both Tensors")
     for i, beta in enumerate(betas):
         if not 0 <= beta < 1:
             raise ValueError(f"Invalid beta parameter at index {i}: {beta}")
