@@ -1,1 +1,1 @@
-"""Names that programs for PyTorch use and that change nothing here: what is absent says so, what is a habit is accepted."""
+"""PyTorch names that programs use and that have no effect here: harmless ones are accepted, absent ones raise an explanation."""

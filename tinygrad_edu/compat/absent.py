@@ -1,7 +1,7 @@
-"""What PyTorch has and this package has not: the sentences that say so, and what to use instead.
+"""Error sentences for what PyTorch has and this package does not, with what to use instead.
 
-Complex numbers, sparse and quantized tensors, and devices other than the CPU are no part of autograd's story. Their names
-are known all the same, so that a program which comes upon one is told what it met.
+Complex numbers, sparse and quantized tensors, and devices other than the CPU are not part of the story of autograd. Their
+names are still known, so that a program that uses one gets an explanation.
 """
 
 from __future__ import annotations
@@ -59,14 +59,14 @@ NAMES = frozenset(_SUBJECT_OF)
 
 
 def sentence(name: str) -> str | None:
-    """What to say where `name`, such as "complex64" or "torch.to_sparse", is asked for; None for a name not known."""
+    """The error sentence for `name`, such as "complex64" or "torch.to_sparse"; None for an unknown name."""
     name = name.rpartition(".")[2]
     subject = _SUBJECT_OF.get(name)
     return None if subject is None else f"{name}: {_SUBJECTS[subject]}, or run the program on PyTorch."
 
 
 def refuse_tensors_of_pytorch(values: Iterable[Any]) -> None:
-    """Raise if one of `values`, or of the lists among them, is a tensor of PyTorch: the two engines know nothing of each other."""
+    """Raise if one of `values`, or of the lists among them, contains a PyTorch tensor: the engines cannot be mixed."""
     for value in values:
         for item in value if isinstance(value, tuple | list) else (value,):
             if any(kind.__module__ == "torch" and kind.__name__ == "Tensor" for kind in type(item).__mro__):
@@ -74,18 +74,18 @@ def refuse_tensors_of_pytorch(values: Iterable[Any]) -> None:
 
 
 def met(found: str, expected: str) -> str:
-    """What to say where a tensor of the engine `found` is handed to the engine `expected`."""
+    """The error sentence for a tensor of the engine `found` passed to the engine `expected`."""
     return (
         f"expected a {expected}.Tensor, but got a {found}.Tensor. PyTorch and tinygrad_edu cannot compute with each other's "
-        "tensors: make all of them with one of the two, say T.tensor(…) after `import tinygrad_edu as T`. "
-        f"{expected}.from_numpy(t.detach().numpy()) takes the numbers over, without their history."
+        "tensors: make all of them with one of the two, for example T.tensor(…) after `import tinygrad_edu as T`. "
+        f"{expected}.from_numpy(t.detach().numpy()) copies the numbers, without their history."
     )
 
 
 class Switches:
-    """A namespace of settings such as `backends.cudnn`, which a program may set: nothing here depends on them."""
+    """A namespace of settings such as `backends.cudnn`. Programs may set them; nothing here depends on them."""
 
-    # So that what stands below it may be imported.
+    # This allows importing names below it.
     __path__: list[str] = []  # noqa: RUF012
     __spec__ = None
 
@@ -103,18 +103,18 @@ class Switches:
         return False
 
     def __call__(self, *args: object, **kwargs: object) -> Switches:
-        """A switch that is a function or a context, such as `cuda.sdp_kernel(…)`: nothing is on."""
+        """A setting that is a function or a context, such as `cuda.sdp_kernel(…)`: it is off."""
         return self
 
     def __enter__(self) -> Switches:
         return self
 
     def __exit__(self, *exception: object) -> None:
-        """Nothing was set."""
+        """Nothing to restore."""
 
 
 class Device:
-    """A namespace such as `cuda`, which says that there is no such device: `T.cuda.is_available()` is False."""
+    """A namespace such as `cuda`, for a device that does not exist here: `T.cuda.is_available()` is False."""
 
     def __init__(self, name: str) -> None:
         self._name = name
@@ -128,12 +128,12 @@ class Device:
         return 0
 
     def manual_seed(self, seed: int) -> None:
-        """Nothing to seed, as in PyTorch without the device."""
+        """Has no effect, as in PyTorch without the device."""
 
     manual_seed_all = manual_seed
 
     def empty_cache(self) -> None:
-        """Nothing to free, as in PyTorch without the device."""
+        """Has no effect, as in PyTorch without the device."""
 
     reset_peak_memory_stats = reset_max_memory_allocated = ipc_collect = empty_cache
 
@@ -151,7 +151,7 @@ class Device:
 
     @property
     def amp(self) -> Any:
-        """What PyTorch has as `cuda.amp`."""
+        """PyTorch's `cuda.amp`."""
         return importlib.import_module(f"{__package__}.outside.amp")
 
     def __getattr__(self, name: str) -> Any:

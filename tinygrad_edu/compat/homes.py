@@ -1,10 +1,10 @@
-"""Where here the modules of PyTorch are found: `nn.modules.conv` is `nn`, `profiler` is `compat.outside.profiler`."""
+"""Where PyTorch's modules are found here: `nn.modules.conv` is `nn`, `profiler` is `compat.outside.profiler`."""
 
 from __future__ import annotations
 
 __all__ = ["home"]
 
-# A module of PyTorch, and where here is what it holds. Whatever stands below a name in `_WHOLE` is found at its home.
+# PyTorch's modules, and the modules here that hold their names. Everything below a name in `_WHOLE` is in the same place.
 _HOMES = {
     "Tensor": "tensor",
     "amp.autocast_mode": "compat.outside.amp",
@@ -120,7 +120,7 @@ _BELOW = {"nn.modules": _MODULES_OF_NN, "distributions": _OF_DISTRIBUTIONS}
 
 
 def home(name: str) -> str | None:
-    """Where here the module `name` of PyTorch is found; None for one that is not built."""
+    """The module here that holds the names of PyTorch's module `name`; None if it is not built."""
     if name in _HOMES:
         return _HOMES[name]
     if name in _WHOLE:

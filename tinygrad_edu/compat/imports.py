@@ -1,7 +1,7 @@
-"""Imports that PyTorch knows: a module that lives elsewhere here, or a sentence for one that is not built.
+"""Imports of PyTorch's modules: find the module here that holds their names, or raise an explanation.
 
-`import tinygrad_edu.nn.modules.conv` gives `nn`, which has all the layers; `import tinygrad_edu.fx` raises ImportError with
-what to do instead. Python's own machinery comes first: this is asked for what it has not found.
+`import tinygrad_edu.nn.modules.conv` finds `nn`, which has all the layers. `import tinygrad_edu.fx` raises an ImportError
+that says what to do instead. Python's own import comes first: this finder only sees what Python has not found.
 """
 
 from __future__ import annotations
@@ -21,9 +21,9 @@ __all__ = ["install"]
 
 _PACKAGE = __name__.partition(".")[0]
 
-_OBJECTS = ("cuda", "mps", "xpu", "accelerator", "backends")  # what is no module, and may be imported as one
+_OBJECTS = ("cuda", "mps", "xpu", "accelerator", "backends")  # objects that may be imported like modules
 
-# Files that are no packages, of which a name may be imported that they have not.
+# Plain modules (not packages) below which programs import names that do not exist here.
 _FILES = (
     "nn.functional",
     "nn.init",
@@ -36,7 +36,7 @@ _FILES = (
 
 
 class _Elsewhere(Loader):
-    """Makes a module that shows what another one holds."""
+    """Makes a module that has the contents of another one."""
 
     def __init__(self, home: str) -> None:
         self.home = home
@@ -58,7 +58,7 @@ class _Elsewhere(Loader):
 
 
 class _Object(Loader):
-    """Lets an object such as `cuda` be imported as a module."""
+    """Allows importing an object such as `cuda` as a module."""
 
     def __init__(self, path: str) -> None:
         self.path = path
@@ -82,7 +82,7 @@ class _Finder(MetaPathFinder):
             return ModuleSpec(fullname, _Elsewhere(place), is_package=True)
         if name.partition(".")[0] in _OBJECTS and "amp" not in name:
             return ModuleSpec(fullname, _Object(name), is_package=True)
-        # Without a name, so that `from tinygrad_edu import …` does not put Python's own words in the place of these.
+        # No name, so that `from tinygrad_edu import …` does not replace this message by Python's own.
         raise ModuleNotFoundError(_sentence(fullname))
 
 
@@ -99,7 +99,7 @@ def _sentence(fullname: str) -> str:
 
 
 def install() -> None:
-    """Let Python ask here for what it has not found of this package."""
+    """Register the finder, which sees the imports from this package that Python has not found."""
     if not any(isinstance(finder, _Finder) for finder in sys.meta_path):
         sys.meta_path.append(_Finder())
     for name in _FILES:

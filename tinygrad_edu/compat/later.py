@@ -1,4 +1,4 @@
-"""Names that a module gives but imports only when they are first asked for; and a sentence for those that it has not."""
+"""`later`: names that a module imports only on first use, and an explanation for names that it does not have."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ __all__ = ["later"]
 
 
 def later(module: str, homes: Mapping[str, str], advice: str) -> Callable[[str], Any]:
-    """The `__getattr__` of `module`: `homes` says in which module beside it a name lives, `advice` what else to do.
+    """The `__getattr__` of `module`. `homes` maps each name to the neighbouring module that holds it; `advice` ends the error.
 
-    A name that is the module of its home is that module; so is one that PyTorch has as a module below this one.
+    If the name is that of its home module, or of a PyTorch submodule, the result is the module itself.
     """
 
     def __getattr__(name: str) -> Any:

@@ -1,4 +1,4 @@
-"""What programs write out of habit: older constructors, and settings for machines and speed that change nothing here."""
+"""Older constructors, and settings for hardware and speed: programs use them out of habit, and the settings have no effect."""
 
 from __future__ import annotations
 
@@ -17,28 +17,28 @@ __all__ = [
     "preserve_format", "set_num_threads", "use_deterministic_algorithms",
 ]  # fmt: skip
 
-# What PyTorch's switches show at first, where a program may print them.
+# The initial values of PyTorch's settings, which programs may print.
 backends = absent.Switches(
     cudnn=absent.Switches(enabled=True, benchmark=False, deterministic=False, allow_tf32=True, version=lambda: None),
     mkldnn=absent.Switches(enabled=True, is_available=lambda: True),
     cuda=absent.Switches(matmul=absent.Switches(allow_tf32=False)),
     **{name: absent.Switches(is_available=lambda: True) for name in ("mkl", "openmp")},
 )
-# So that it may be imported as well: `import tinygrad_edu.backends.cudnn as cudnn`.
+# This allows `import tinygrad_edu.backends.cudnn as cudnn`.
 sys.modules["tinygrad_edu.backends"] = backends  # type: ignore[assignment]
 sys.modules["tinygrad_edu.backends.cudnn"] = backends.cudnn
 
-# What `memory_format=…` may be: `zeros_like(p, memory_format=T.preserve_format)`.
+# Values of `memory_format`, as in `zeros_like(p, memory_format=T.preserve_format)`.
 contiguous_format, preserve_format = "contiguous_format", "preserve_format"
 channels_last, channels_last_3d = "channels_last", "channels_last_3d"
 
 
 def use_deterministic_algorithms(mode: bool, *, warn_only: bool = False) -> None:
-    """Nothing to do: all is computed in the same order each time."""
+    """Has no effect: everything is already computed in the same order each time."""
 
 
 def set_num_threads(num: int) -> None:
-    """Nothing to do: NumPy's products of matrices have threads of their own (the environment's OMP_NUM_THREADS)."""
+    """Has no effect: NumPy's matrix products use their own threads (set OMP_NUM_THREADS in the environment)."""
 
 
 def get_num_threads() -> int:
@@ -53,7 +53,7 @@ def _made(data: tuple[Any, ...], kind: dtype) -> Tensor:
 
 
 class _LegacyType(type):
-    """The kind of `FloatTensor` and the others: calling one makes a tensor, and a tensor of its dtype is an instance."""
+    """The metaclass of `FloatTensor` and others. Calling one makes a tensor; tensors of its dtype are instances."""
 
     dtype: dtype
 
@@ -68,7 +68,7 @@ class _LegacyType(type):
 
 
 def _legacy(kind: dtype) -> Any:
-    doc = f"A tensor of {kind.name}, made of data, as in `([1, 2])`, or of a shape, as in `(2, 3)`."
+    doc = f"A tensor of {kind.name}, made from data, as in `([1, 2])`, or from a shape, as in `(2, 3)`."
     return _LegacyType(f"{kind.legacy_name}Tensor", (), {"dtype": kind, "__doc__": doc, "__module__": __name__})
 
 
@@ -79,21 +79,21 @@ TYPES = (
     FloatTensor, DoubleTensor, HalfTensor, LongTensor, IntTensor, ShortTensor, CharTensor, ByteTensor, BoolTensor,
 )  # fmt: skip
 for _kind in TYPES:
-    # What `t.type("torch.FloatTensor")` and `t.type(T.FloatTensor)` ask for.
+    # For `t.type("torch.FloatTensor")` and `t.type(T.FloatTensor)`.
     LEGACY[f"torch.{_kind.__name__}"] = LEGACY[_kind] = _kind.dtype
 
 
 def new(self: Tensor, *data: Any) -> Tensor:
-    """A tensor of data, or of a shape, in the dtype of this one."""
+    """A tensor made from data, or from a shape, in the dtype of this one."""
     return _made(data, self.dtype)
 
 
 bind("new", new)
-# Their own modules bind their methods: what a tensor's memory is asked, and tensors of a class of one's own.
+# These modules bind further methods: the memory of a tensor, and tensor subclasses.
 _ = storage, subclasses
 
 functions["hardshrink"] = nn_functions["hardshrink"]
-# The forms with an underscore, as functions of a tensor that is written to: `sin_(x)`.
+# The in-place forms as functions: `sin_(x)`.
 for _name in [
     "abs",
     "acos",
@@ -158,7 +158,7 @@ for _name in [
     if hasattr(Tensor, f"{_name}_"):
         functions[f"{_name}_"] = getattr(Tensor, f"{_name}_")
 
-# Questions with one answer here, and functions that are methods as well.
+# Questions that have only one answer here, and methods that are functions as well.
 for _name in ("ipu", "maia", "mkldnn", "mps", "mtia", "nested", "sparse_csr", "vulkan", "xla", "xpu"):
     bind(f"is_{_name}", False)
 for _name, _answer in {"is_distributed": False}.items():
@@ -170,7 +170,7 @@ bind("polygamma", lambda self, n: functions["polygamma"](n, self))
 
 
 def apply_(self: Tensor, callable: Any) -> Tensor:
-    """Each element replaced by what a Python function makes of it: slow, and outside the graph."""
+    """Replace each element by the result of a Python function. It is slow, and autograd does not record it."""
     flat = [callable(value) for value in self.reshape(-1).tolist()]
     return self.copy_(tensor(flat, dtype=self.dtype).reshape(self.shape))
 

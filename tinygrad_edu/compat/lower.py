@@ -1,4 +1,4 @@
-"""Functions of layers by the lower names that PyTorch gives them: `batch_norm(…, cudnn_enabled)` beside `nn.functional`'s."""
+"""PyTorch's lower-level functions of layers, such as `batch_norm(…, cudnn_enabled)`, next to those of `nn.functional`."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def batch_norm(
     input: Tensor, weight: Any, bias: Any, running_mean: Any, running_var: Any, training: bool, momentum: float, eps: float,
     cudnn_enabled: bool,
 ) -> Tensor:  # fmt: skip
-    """`nn.functional.batch_norm`, with the order that kernels have."""
+    """`nn.functional.batch_norm`, with the argument order of the kernels."""
     return nn_functions["batch_norm"](input, running_mean, running_var, weight, bias, training, momentum, eps)
 
 
@@ -30,7 +30,7 @@ def instance_norm(
     input: Tensor, weight: Any, bias: Any, running_mean: Any, running_var: Any, use_input_stats: bool, momentum: float, eps: float,
     cudnn_enabled: bool,
 ) -> Tensor:  # fmt: skip
-    """`nn.functional.instance_norm`, with the order that kernels have."""
+    """`nn.functional.instance_norm`, with the argument order of the kernels."""
     return nn_functions["instance_norm"](input, running_mean, running_var, weight, bias, use_input_stats, momentum, eps)
 
 
@@ -50,7 +50,7 @@ def embedding(
 
 
 def fill(input: Tensor, value: Any) -> Tensor:
-    """A tensor of this shape and dtype, full of `value`."""
+    """A tensor with this shape and dtype, filled with `value`."""
     return input.clone().fill_(value)
 
 
@@ -60,20 +60,20 @@ def constant_pad_nd(input: Tensor, pad: Any, value: float = 0) -> Tensor:
 
 
 def selu_(input: Tensor) -> Tensor:
-    """`selu` into this tensor."""
+    """In-place version of `selu`."""
     return functions["selu"](input, inplace=True)
 
 
 def celu_(input: Tensor, alpha: float = 1.0) -> Tensor:
-    """`celu` into this tensor."""
+    """In-place version of `celu`."""
     return functions["celu"](input, alpha, inplace=True)
 
 
 def threshold_(input: Tensor, threshold: float, value: float) -> Tensor:
-    """`threshold` into this tensor."""
+    """In-place version of `threshold`."""
     return functions["threshold"](input, threshold, value, inplace=True)
 
 
 def dropout_(input: Tensor, p: float, train: bool) -> Tensor:
-    """`dropout` into this tensor."""
+    """In-place version of `dropout`."""
     return functions["dropout"](input, p, train, inplace=True)

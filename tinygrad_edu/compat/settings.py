@@ -1,4 +1,4 @@
-"""Top-level names of PyTorch that programs call now and then: settings, questions, and older ways to make a tensor."""
+"""Top-level names of PyTorch that programs use now and then: settings, queries, and older ways to make a tensor."""
 
 from __future__ import annotations
 
@@ -26,10 +26,10 @@ __all__ = [
 
 
 def set_default_device(device: Any) -> None:
-    """Nothing to do for the CPU.
+    """Has no effect for the CPU.
 
     Raises:
-        NotImplementedError: the device is another one.
+        NotImplementedError: the device is not the CPU.
     """
     check_device(device)
 
@@ -40,7 +40,7 @@ def get_default_device() -> device:
 
 
 def set_default_tensor_type(t: Any) -> None:
-    """The default dtype by the name of a type, such as "torch.DoubleTensor"; `set_default_dtype` is the newer way."""
+    """Set the default dtype by a type name such as "torch.DoubleTensor". `set_default_dtype` is the newer way."""
     warnings.warn(
         "torch.set_default_tensor_type() is deprecated as of PyTorch 2.1, please use torch.set_default_dtype() and "
         "torch.set_default_device() as alternatives.",
@@ -49,12 +49,12 @@ def set_default_tensor_type(t: Any) -> None:
     )
     kind = dtypes.LEGACY.get(t)
     if kind is None:
-        raise TypeError(f"invalid type object: {t!r}. Give one of {', '.join(k.__name__ for k in TYPES)}.")
+        raise TypeError(f"invalid type object: {t!r}. Use one of {', '.join(k.__name__ for k in TYPES)}.")
     dtypes.set_default_dtype(kind)
 
 
 def range(start: Any = 0, end: Any = None, step: Any = 1, **settings: Any) -> Tensor:
-    """start, start + step, … up to and including `end`: the old form of `arange`."""
+    """start, start + step, …, up to and including `end`: the older form of `arange`."""
     warnings.warn(
         "torch.range is deprecated and will be removed in a future release because its behavior is inconsistent with Python's "
         "range builtin. Instead, use torch.arange, which produces values in [start, end).",
@@ -75,7 +75,7 @@ def range(start: Any = 0, end: Any = None, step: Any = 1, **settings: Any) -> Te
 def asarray(
     obj: Any, *, dtype: Any = None, device: Any = None, copy: bool | None = None, requires_grad: bool = False
 ) -> Tensor:
-    """`obj` as a tensor, on its memory where it can be (unless `copy`), outside the graph unless it is a tensor itself."""
+    """`obj` as a tensor. It shares memory if possible (unless `copy`), and stays in the graph only if it is a tensor."""
     check_device(device)
     if isinstance(obj, Tensor):
         out = obj if dtype is None else obj.to(dtype)
@@ -88,7 +88,7 @@ def asarray(
 
 
 def frombuffer(buffer: Any, *, dtype: Any, count: int = -1, offset: int = 0, requires_grad: bool = False) -> Tensor:
-    """A vector on the memory of a buffer, such as `bytes`."""
+    """A vector that shares the memory of a buffer, such as `bytes`."""
     array = np.frombuffer(buffer, dtypes.to_numpy_dtype(dtype), count, offset)
     out = functions["from_numpy"](array)
     return out.requires_grad_() if requires_grad else out
@@ -105,7 +105,7 @@ def scalar_tensor(s: Any, *, dtype: Any = None, device: Any = None, requires_gra
 def empty_strided(
     size: Any, stride: Any, *, dtype: Any = None, device: Any = None, requires_grad: bool = False
 ) -> Tensor:
-    """Zeros of shape `size`, whose neighbours along each dimension are `stride` elements apart."""
+    """Zeros of shape `size` with the given `stride` in memory."""
     kind = dtypes.to_numpy_dtype(dtype or dtypes.get_default_dtype())
     last = sum((n - 1) * step for n, step in zip(size, stride, strict=True)) if all(size) else -1
     steps = [step * kind.itemsize for step in stride]
@@ -115,7 +115,7 @@ def empty_strided(
 
 @plain
 def empty_permuted(size: Any, physical_layout: Any, **settings: Any) -> Tensor:
-    """Zeros of shape `size`, whose dimensions lie in memory in the order `physical_layout`."""
+    """Zeros of shape `size` whose dimensions lie in memory in the order `physical_layout`."""
     made = functions["zeros"]([size[d] for d in physical_layout], **settings)
     return made.permute([list(physical_layout).index(d) for d in builtins.range(len(size))])
 
@@ -143,15 +143,15 @@ def is_distributed(input: Tensor) -> bool:
 
 
 def compiled_with_cxx11_abi() -> bool:
-    """True, as PyTorch's own packages say."""
+    """True, as in PyTorch's own packages."""
     return True
 
 
-# --- settings that change nothing here ---------------------------------------------------------------------------------
+# --- settings that have no effect here ---------------------------------------------------------------------------------
 
 
 def are_deterministic_algorithms_enabled() -> bool:
-    """True: all is computed in the same order each time, if it was asked for or not."""
+    """True: everything is always computed in the same order."""
     return True
 
 
@@ -166,16 +166,16 @@ def get_deterministic_debug_mode() -> int:
 
 
 def set_deterministic_debug_mode(debug_mode: Any) -> None:
-    """Nothing to do: all is computed in the same order each time."""
+    """Has no effect: everything is always computed in the same order."""
 
 
 def get_float32_matmul_precision() -> str:
-    """What was set last, or "highest"; products of float32 are computed in float32 all the same."""
+    """The value that was set last, or "highest". float32 products are always computed in float32."""
     return _set["float32_matmul_precision"]
 
 
 def set_float32_matmul_precision(precision: str) -> None:
-    """Remember the setting, on which nothing depends: "highest", "high" or "medium"."""
+    """Store the setting: "highest", "high" or "medium". It has no effect."""
     _set["float32_matmul_precision"] = precision
 
 
@@ -183,7 +183,7 @@ _set = {"float32_matmul_precision": "highest"}
 
 
 def set_flush_denormal(mode: bool) -> bool:
-    """False: the setting is not supported, as PyTorch says on some processors."""
+    """False: the setting is not supported, as in PyTorch on some processors."""
     return False
 
 
@@ -193,11 +193,11 @@ def get_num_interop_threads() -> int:
 
 
 def set_num_interop_threads(num: int) -> None:
-    """Nothing to do."""
+    """Has no effect."""
 
 
 def set_warn_always(b: bool) -> None:
-    """Nothing to do: what warns once here warns once."""
+    """Has no effect: a warning that appears once still appears once."""
 
 
 def is_warn_always_enabled() -> bool:

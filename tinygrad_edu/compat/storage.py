@@ -1,4 +1,4 @@
-"""The memory behind a tensor, as programs look at it: `storage()`, `resize_`, `set_` (PyTorch: `torch.Storage`)."""
+"""The memory of a tensor: `storage()`, `resize_`, `set_` (PyTorch: `torch.Storage`)."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ __all__ = ["TypedStorage", "UntypedStorage"]
 
 
 def _owner(array: np.ndarray) -> np.ndarray:
-    """The array whose memory `array` shows, flat."""
+    """The array that owns the memory of `array`, flattened."""
     owner = array.base if isinstance(array.base, np.ndarray) and array.base.dtype == array.dtype else array
     return owner.reshape(-1) if owner.flags.c_contiguous else array.reshape(-1)
 
 
 class TypedStorage:
-    """The elements in memory one after the other, whatever the shape of the tensor."""
+    """The elements in memory, one after the other, whatever the tensor's shape."""
 
     def __init__(self, flat: np.ndarray) -> None:
         self._flat = flat
@@ -79,17 +79,17 @@ class UntypedStorage(TypedStorage):
 
 
 def storage(self: Tensor) -> TypedStorage:
-    """The elements in memory that this tensor shows, with all that share it."""
+    """All elements in the memory that this tensor uses, also those of its other views."""
     return TypedStorage(_owner(self._data))
 
 
 def untyped_storage(self: Tensor) -> UntypedStorage:
-    """The bytes in memory that this tensor shows, with all that share it."""
+    """All bytes in the memory that this tensor uses, also those of its other views."""
     return UntypedStorage(_owner(self._data))
 
 
 def resize_(self: Tensor, *sizes: Any, memory_format: Any = None) -> Tensor:
-    """Another shape in place: the elements stay in their order, and new ones at the end are 0.
+    """Change the shape in place: elements keep their order, and new ones at the end are 0.
 
     Raises:
         RuntimeError: the tensor requires grad.
@@ -106,23 +106,23 @@ def resize_(self: Tensor, *sizes: Any, memory_format: Any = None) -> Tensor:
 
 
 def resize_as_(self: Tensor, the_template: Tensor, memory_format: Any = None) -> Tensor:
-    """The shape of another tensor, in place; see `resize_`."""
+    """Change the shape in place to that of another tensor; see `resize_`."""
     return resize_(self, the_template.shape)
 
 
 def set_(self: Tensor, source: Tensor | None = None) -> Tensor:
-    """Show the memory of `source` from now on, in its shape; without one, no elements."""
+    """Use the memory and shape of `source` from now on; without one, become empty."""
     if source is not None and not isinstance(source, Tensor):
-        raise NotImplementedError("set_ accepts only a tensor: pass one, or bind the tensor to the name.")
+        raise NotImplementedError("set_ accepts only a tensor: pass one, or assign the tensor to the name.")
     with_elements = wrap(self._data[:0].reshape(-1)[:0]) if source is None else source
     self.data = with_elements
-    self._accumulator = None  # a graph that was made before is about another tensor
+    self._accumulator = None  # graphs made earlier belong to the old tensor
     bump_version(self)
     return self
 
 
 def is_set_to(self: Tensor, tensor: Tensor) -> bool:
-    """True if both show the same elements of the same memory."""
+    """True if both tensors have the same memory, shape and strides."""
     a, b = self._data, tensor._data
     return (a.ctypes.data, a.shape, a.strides) == (b.ctypes.data, b.shape, b.strides)
 

@@ -1,7 +1,7 @@
-"""Tensors of a class of one's own: made by calling it, kept through functions, steered by `__torch_function__`.
+"""Tensor subclasses: functions preserve them, and `__torch_function__` can override functions.
 
-As in PyTorch: where an argument is of a subclass, what a function returns is of that subclass. The first subclass that a
-program defines sets up a mode for this; without one nothing is asked.
+As in PyTorch, a function with an argument of a subclass returns that subclass. The first subclass that a program defines
+installs a mode for this; before that nothing is checked.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from .absent import met
 
 __all__ = ["as_subclass"]
 
-# What returns no new tensor, and would only hand itself on.
+# Functions that return no new tensor, and would only pass themselves on.
 _PLAIN = {
     "item",
     "tolist",
@@ -32,7 +32,7 @@ _PLAIN = {
 
 
 def as_subclass(self: Tensor, cls: type) -> Any:
-    """The same tensor, in the graph, as an instance of `cls`; its `__init__` is not called."""
+    """The same tensor, in the graph, as an instance of `cls`. Its `__init__` is not called."""
     if not (isinstance(cls, type) and issubclass(cls, Tensor)):
         raise TypeError(f"as_subclass(): argument 'cls' must be a subclass of Tensor, not {cls!r}")
     return _turned(self.view_as(self), cls)
@@ -56,14 +56,14 @@ def _classes(values: Any) -> Iterator[type]:
 
 
 class _Following(FunctionMode):
-    """Hands each function that meets a tensor of a subclass to its `__torch_function__`."""
+    """Passes each function called with a tensor of a subclass to its `__torch_function__`."""
 
     def __torch_function__(self, func: Callable[..., Any], types: Any, args: Any = (), kwargs: Any = None) -> Any:
         kwargs = kwargs or {}
         met = list(dict.fromkeys(_classes((*args, *kwargs.values()))))
         if not met:
             return func(*args, **kwargs)
-        # The class that is derived from the others decides.
+        # The most derived class decides.
         first = next((c for c in met if all(issubclass(c, other) for other in met)), met[0])
         thread.state.modes.append(self)
         try:
@@ -76,7 +76,7 @@ _mode = _Following()
 
 
 def __torch_function__(cls: type, func: Callable[..., Any], types: Any, args: Any = (), kwargs: Any = None) -> Any:
-    """What a function does with a tensor of this class: run it, and give tensors of the class back."""
+    """Run a function on tensors of this class, and convert its results to the class."""
     if not str(getattr(func, "__module__", "")).startswith("tinygrad_edu"):
         raise TypeError(met("tinygrad_edu", "torch"))
     held = _mode in thread.state.modes
@@ -91,7 +91,7 @@ def __torch_function__(cls: type, func: Callable[..., Any], types: Any, args: An
 
 
 def _follow(cls: type, **settings: Any) -> None:
-    """A subclass is defined: those of a program are kept through functions, our own are not."""
+    """Called when a subclass is defined: install the mode for a program's subclasses, not for our own."""
     super(Tensor, cls).__init_subclass__(**settings)  # type: ignore[misc]
     if cls.__module__.startswith("tinygrad_edu.") or getattr(cls, "_follows", None) is False:
         return

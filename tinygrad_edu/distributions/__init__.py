@@ -1,6 +1,6 @@
-"""Distributions: what is drawn from them, and how likely it was (PyTorch: `torch.distributions`).
+"""Probability distributions: sampling and log-probabilities (PyTorch: `torch.distributions`).
 
-`basic` has those that lessons use; the others are imported when they are first asked for.
+`basic` holds those that the lessons use. The others are imported on first use.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The four that lessons use: normal, uniform, Bernoulli, categorical. The line of `log_prob` is the formula."""
+"""The four distributions that lessons use: normal, uniform, Bernoulli, categorical. Docstrings of `log_prob` are formulas."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ __all__ = ["Bernoulli", "Categorical", "Normal", "Uniform"]
 
 
 class Normal(Distribution):
-    """The normal distribution of mean `loc` and deviation `scale`.
+    """The normal distribution with mean `loc` and standard deviation `scale`.
 
     Example:
         >>> import tinygrad_edu as T
@@ -61,7 +61,7 @@ class Normal(Distribution):
         return 0.5 + 0.5 * math.log(2 * math.pi) + self.scale.log()
 
     def cdf(self, value: Any) -> Any:
-        """How likely a draw is below `value`."""
+        """The probability that a draw is at most `value`."""
         return 0.5 * (1 + ((value - self.loc) * self.scale.reciprocal() / math.sqrt(2)).erf())
 
     def icdf(self, value: Any) -> Any:
@@ -75,7 +75,7 @@ class Normal(Distribution):
 
 
 class Uniform(Distribution):
-    """Spread evenly over [low, high)."""
+    """The uniform distribution over [low, high)."""
 
     has_rsample = True
     _parameters = ("low", "high")
@@ -88,7 +88,7 @@ class Uniform(Distribution):
 
     @property
     def support(self) -> Any:
-        """From `low` to `high`."""
+        """The interval from `low` to `high`."""
         return constraints.interval(self.low, self.high)
 
     @property
@@ -105,7 +105,7 @@ class Uniform(Distribution):
         return self.low + wrap(random.source(None).uniform(shape, self.low._data.dtype)) * (self.high - self.low)
 
     def log_prob(self, value: Any) -> Any:
-        """-ln(high - low) within, -inf outside."""
+        """-ln(high - low) inside the interval, -inf outside."""
         within = ((value >= self.low) & (value < self.high)).to(self.low.dtype)
         return within.log() - (self.high - self.low).log()
 
@@ -114,7 +114,7 @@ class Uniform(Distribution):
         return (self.high - self.low).log()
 
     def cdf(self, value: Any) -> Any:
-        """(value - low)/(high - low), within 0 and 1."""
+        """(value - low)/(high - low), clamped to [0, 1]."""
         return ((value - self.low) / (self.high - self.low)).clamp(min=0, max=1)
 
     def icdf(self, value: Any) -> Any:
@@ -123,12 +123,12 @@ class Uniform(Distribution):
 
     @property
     def mode(self) -> Any:
-        """nan: no value is likelier than others."""
+        """nan: all values are equally likely."""
         return math.nan * self.high
 
 
 class ByChance(Distribution):
-    """Given by probabilities, or by their logits: the other is computed when it is first asked for."""
+    """The base of distributions given by probabilities or logits. The other form is computed on first use."""
 
     _parameters: tuple[str, ...] = ("_probs", "_logits")
     has_enumerate_support = True
@@ -142,12 +142,12 @@ class ByChance(Distribution):
 
     @property
     def param_shape(self) -> Size:
-        """The shape of what was given."""
+        """The shape of the given parameter."""
         return (self._logits if self._probs is None else self._probs).shape
 
     def _kept(self, name: str, compute: Callable[[], Any]) -> Any:
         if self.__dict__[name] is None:
-            # In the graph, even if it is a draw that asks for it.
+            # Record this in the graph, even if it is computed for a draw.
             with enable_grad():
                 self.__dict__[name] = compute()
         return self.__dict__[name]
@@ -193,16 +193,16 @@ class Bernoulli(ByChance):
 
     @property
     def mode(self) -> Any:
-        """1 or 0, whichever is likelier; nan for a half."""
+        """The more likely of 1 and 0; nan if both are equally likely."""
         return (self.probs >= 0.5).to(self.probs.dtype).masked_fill(self.probs == 0.5, math.nan)
 
     def enumerate_support(self, expand: bool = True) -> Any:
-        """0 and 1."""
+        """The values 0 and 1."""
         return self._values(2, (self._logits if self._probs is None else self._probs).dtype, expand)
 
 
 class Categorical(ByChance):
-    """The classes 0, 1, … with the probabilities along the last dimension, or e to the power of the logits there.
+    """The classes 0, 1, …, with probabilities (or logits) along the last dimension.
 
     Example:
         >>> import tinygrad_edu as T
@@ -230,14 +230,14 @@ class Categorical(ByChance):
 
     @property
     def mean(self) -> Any:
-        """nan: classes have no order."""
+        """nan: the mean of classes is not defined."""
         return F["full"](self.batch_shape, math.nan, dtype=self.probs.dtype)
 
     variance = mean
 
     @property
     def probs(self) -> Any:
-        """The probabilities, which add up to 1."""
+        """The probabilities, normalized to sum to 1."""
         return self._kept("_probs", lambda: self._logits.softmax(-1))
 
     @property
@@ -264,7 +264,7 @@ class Categorical(ByChance):
 
     @property
     def mode(self) -> Any:
-        """The likeliest class."""
+        """The most likely class."""
         return self.probs.argmax(-1)
 
     def enumerate_support(self, expand: bool = True) -> Any:

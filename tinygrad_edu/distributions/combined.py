@@ -1,4 +1,4 @@
-"""Distributions made of others: several as one event, transformed, mixed."""
+"""Distributions built from others: joined into one event, transformed, or mixed."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ __all__ = ["Independent", "MixtureSameFamily", "Pareto", "TransformedDistributio
 
 
 class Independent(Distribution):
-    """The last dimensions of the batch of a distribution as one event: their log_probs are added."""
+    """Treats the last batch dimensions of a distribution as one event, so their log_probs are summed."""
 
     def __init__(
         self, base_distribution: Any, reinterpreted_batch_ndims: int, validate_args: bool | None = None
@@ -43,7 +43,7 @@ class Independent(Distribution):
 
     @property
     def support(self) -> Any:
-        """That of the base, at all places of an event."""
+        """The support of the base, for every element of an event."""
         inner = self.base_dist.support
         return (
             constraints.independent(inner, self.reinterpreted_batch_ndims) if self.reinterpreted_batch_ndims else inner
@@ -59,17 +59,17 @@ class Independent(Distribution):
 
     @property
     def mode(self) -> Any:
-        """That of each."""
+        """The modes of the base."""
         return self.base_dist.mode
 
     @property
     def mean(self) -> Any:
-        """That of the base."""
+        """The mean of the base."""
         return self.base_dist.mean
 
     @property
     def variance(self) -> Any:
-        """That of the base."""
+        """The variance of the base."""
         return self.base_dist.variance
 
     def _added(self, value: Any) -> Any:
@@ -77,11 +77,11 @@ class Independent(Distribution):
         return value.sum(tuple(range(-n, 0))) if n else value
 
     def log_prob(self, value: Any) -> Any:
-        """The sum of those of the base."""
+        """The sum of the base's log_probs."""
         return self._added(self.base_dist.log_prob(value))
 
     def entropy(self) -> Any:
-        """The sum of those of the base."""
+        """The sum of the base's entropies."""
         return self._added(self.base_dist.entropy())
 
     def __repr__(self) -> str:
@@ -89,7 +89,7 @@ class Independent(Distribution):
 
 
 class TransformedDistribution(Distribution):
-    """What comes of the draws of a distribution by transforms, one after the other.
+    """The distribution of another distribution's draws after a chain of transforms.
 
     Example:
         >>> import tinygrad_edu as T
@@ -119,7 +119,7 @@ class TransformedDistribution(Distribution):
 
     @property
     def support(self) -> Any:
-        """What the last transform leads to."""
+        """The codomain of the last transform."""
         return self.transforms[-1].codomain if self.transforms else self.base_dist.support
 
     def _through(self, x: Any) -> Any:
@@ -128,16 +128,16 @@ class TransformedDistribution(Distribution):
         return x
 
     def sample(self, sample_shape: Any = ()) -> Tensor:
-        """Draws of the base, transformed, outside the graph."""
+        """Transformed draws of the base, without gradients."""
         with no_grad():
             return self._through(self.base_dist.sample(sample_shape))
 
     def rsample(self, sample_shape: Any = ()) -> Tensor:
-        """Draws of the base, transformed, in the graph."""
+        """Transformed draws of the base, with gradients."""
         return self._through(self.base_dist.rsample(sample_shape))
 
     def log_prob(self, value: Any) -> Any:
-        """That of the base where it came from, less the change of volume."""
+        """The base's log_prob at the inverse, minus the log of the change of volume."""
         event, total, y = len(self.event_shape), 0.0, value
         for transform in reversed(self.transforms):
             x = transform._back(y)
@@ -148,14 +148,14 @@ class TransformedDistribution(Distribution):
         return total + summed(self.base_dist.log_prob(y), event - len(self.base_dist.event_shape))
 
     def cdf(self, value: Any) -> Any:
-        """How likely a draw is below `value`: transforms that rise are taken for granted."""
+        """The probability that a draw is at most `value`. Assumes that the transforms are increasing."""
         for transform in reversed(self.transforms):
             value = transform._back(value)
         return self.base_dist.cdf(value)
 
 
 class Weibull(TransformedDistribution):
-    """scale·x^(1/concentration), of an exponential wait x."""
+    """scale·x^(1/concentration), where x is exponentially distributed."""
 
     support: Any = constraints.positive
 
@@ -170,7 +170,7 @@ class Weibull(TransformedDistribution):
 
 
 class Pareto(TransformedDistribution):
-    """scale·e^x, of an exponential wait x of rate alpha."""
+    """scale·e^x, where x is exponentially distributed with rate alpha."""
 
     _parameters = ("alpha", "scale")
 
@@ -180,12 +180,12 @@ class Pareto(TransformedDistribution):
 
     @property
     def support(self) -> Any:
-        """From `scale` on."""
+        """All numbers from `scale` on."""
         return constraints.greater_than_eq(self.scale)
 
 
 class MixtureSameFamily(Distribution):
-    """One of several distributions of a kind, chosen by a Categorical along the last dimension of their batch."""
+    """A mixture: a Categorical chooses one of several distributions of the same kind, along their last batch dimension."""
 
     def __init__(
         self, mixture_distribution: Any, component_distribution: Any, validate_args: bool | None = None
@@ -205,17 +205,17 @@ class MixtureSameFamily(Distribution):
 
     @property
     def mean(self) -> Any:
-        """The mean of the means."""
+        """The mean of the components' means."""
         return self._weighted(self.component_distribution.mean)
 
     @property
     def variance(self) -> Any:
-        """The mean of the variances, and the variance of the means."""
+        """The mean of the components' variances, plus the variance of their means."""
         apart = self.component_distribution.mean - self.mean.unsqueeze(-1 - len(self.event_shape))
         return self._weighted(self.component_distribution.variance) + self._weighted(apart.pow(2.0))
 
     def log_prob(self, value: Any) -> Any:
-        """ln Σ p·e^(log_prob of each)"""
+        """ln Σ p·e^(log_prob of each component)"""
         each = self.component_distribution.log_prob(value.unsqueeze(-1 - len(self.event_shape)))
         return (each + nn_functions["log_softmax"](self.mixture_distribution.logits, -1)).logsumexp(-1)
 
@@ -224,7 +224,7 @@ class MixtureSameFamily(Distribution):
         return self._weighted(self.component_distribution.cdf(value.unsqueeze(-1 - len(self.event_shape))))
 
     def sample(self, sample_shape: Any = ()) -> Tensor:
-        """Draws of all components, and of each the chosen one."""
+        """Draw from all components, then choose one."""
         with no_grad():
             chosen: Any = self.mixture_distribution.sample(sample_shape)
             each: Any = self.component_distribution.sample(sample_shape)

@@ -1,4 +1,4 @@
-"""What the values of a parameter, or the draws of a distribution, must be like (PyTorch: `torch.distributions.constraints`)."""
+"""Constraints on parameters and on the support of distributions (PyTorch: `torch.distributions.constraints`)."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ __all__ = [
 
 
 class Constraint:
-    """A region of values; `check(value)` is True at each event that lies in it."""
+    """A region of values. `check(value)` is True for each event inside it."""
 
     is_discrete = False
     event_dim = 0
@@ -27,7 +27,7 @@ class Constraint:
         self.name, self.within, self.is_discrete, self.event_dim = name, within, discrete, dim
 
     def check(self, value: Any) -> Any:
-        """True where `value` is in the region."""
+        """True where `value` lies in the region."""
         if self.within is None:
             raise NotImplementedError("write check in a subclass of Constraint")
         return self.within(value)
@@ -47,7 +47,7 @@ def greater_than(lower_bound: Any) -> Constraint:
 
 
 def greater_than_eq(lower_bound: Any) -> Constraint:
-    """A bound, or above."""
+    """At least a bound."""
     return Constraint(f"GreaterThanEq(lower_bound={lower_bound})", lambda v: lower_bound <= v)
 
 
@@ -57,7 +57,7 @@ def less_than(upper_bound: Any) -> Constraint:
 
 
 def interval(lower_bound: Any, upper_bound: Any) -> Constraint:
-    """From one bound to the other, both included."""
+    """Between two bounds, both included."""
     return Constraint(
         f"Interval(lower_bound={lower_bound}, upper_bound={upper_bound})",
         lambda v: (lower_bound <= v) & (v <= upper_bound),
@@ -65,7 +65,7 @@ def interval(lower_bound: Any, upper_bound: Any) -> Constraint:
 
 
 def half_open_interval(lower_bound: Any, upper_bound: Any) -> Constraint:
-    """From one bound to below the other."""
+    """Between two bounds, with the lower one included."""
     return Constraint(
         f"HalfOpenInterval(lower_bound={lower_bound}, upper_bound={upper_bound})",
         lambda v: (lower_bound <= v) & (v < upper_bound),
@@ -73,7 +73,7 @@ def half_open_interval(lower_bound: Any, upper_bound: Any) -> Constraint:
 
 
 def integer_interval(lower_bound: Any, upper_bound: Any) -> Constraint:
-    """Whole numbers from one bound to the other, both included."""
+    """Integers between two bounds, both included."""
     return Constraint(
         f"IntegerInterval(lower_bound={lower_bound}, upper_bound={upper_bound})",
         lambda v: (v % 1 == 0) & (lower_bound <= v) & (v <= upper_bound),
@@ -82,7 +82,7 @@ def integer_interval(lower_bound: Any, upper_bound: Any) -> Constraint:
 
 
 def independent(base_constraint: Constraint, reinterpreted_batch_ndims: int) -> Constraint:
-    """The same at all places of the last dimensions."""
+    """The same constraint for every element of the last dimensions."""
     dims = tuple(range(-reinterpreted_batch_ndims, 0))
     return Constraint(
         f"IndependentConstraint({base_constraint!r}, {reinterpreted_batch_ndims})",
@@ -93,12 +93,12 @@ def independent(base_constraint: Constraint, reinterpreted_batch_ndims: int) -> 
 
 
 def multinomial(upper_bound: Any) -> Constraint:
-    """Counts along the last dimension, together no more than a bound."""
+    """Counts along the last dimension whose sum is at most a bound."""
     return Constraint("Multinomial", lambda v: (v >= 0).all(-1) & (v.sum(-1) <= upper_bound), discrete=True, dim=1)
 
 
 class _Dependent(Constraint):
-    """A region that depends on other parameters: none can be told without them."""
+    """A region that depends on other parameters, so it cannot be checked without them."""
 
     def __call__(self, *, is_discrete: bool = False, event_dim: int = 0) -> _Dependent:
         return _Dependent("Dependent", None, is_discrete, event_dim)
@@ -109,7 +109,7 @@ class _Dependent(Constraint):
 
 
 class dependent_property(property, _Dependent):
-    """A property whose value is a constraint: a decorator, as `property`."""
+    """A decorator like `property`, for a property whose value is a constraint."""
 
     def __init__(self, fn: Any = None, *, is_discrete: bool = False, event_dim: int = 0) -> None:
         property.__init__(self, fn)
@@ -134,7 +134,7 @@ def _is_symmetric(v: Any) -> Any:
 
 
 def _by_eigenvalues(v: Any, within: Callable[[Any], Any]) -> Any:
-    # A definite matrix has a Cholesky factor, and positive eigenvalues.
+    # A positive definite matrix has a Cholesky factor and positive eigenvalues.
     return _is_symmetric(v) & within(linalg_functions["eigvalsh"](v)).all(-1)
 
 

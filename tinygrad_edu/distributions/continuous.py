@@ -1,4 +1,4 @@
-"""More distributions of real numbers. The line of `log_prob` is the formula."""
+"""More continuous distributions. Docstrings of `log_prob` are formulas."""
 
 from __future__ import annotations
 
@@ -34,12 +34,12 @@ __all__ = [
 
 
 class MultivariateNormal(Distribution):
-    """The normal distribution of vectors, by one of: covariance, precision, the lower Cholesky factor."""
+    """The multivariate normal distribution, given by its covariance, its precision or the lower Cholesky factor."""
 
     support: Any = constraints.real_vector
 
     has_rsample = True
-    # What was given, or asked for since, is shown and kept.
+    # The forms that were given or computed so far.
     _parameters = ("loc", "_covariance_matrix", "_precision_matrix", "_scale_tril")
 
     def __init__(
@@ -109,7 +109,7 @@ class MultivariateNormal(Distribution):
 
 
 class LogNormal(Normal):
-    """What has a normal logarithm."""
+    """The distribution of e^x, where x is normally distributed."""
 
     support: Any = constraints.positive
 
@@ -135,16 +135,16 @@ class LogNormal(Normal):
         return super()._drawn(shape).exp()
 
     def log_prob(self, value: Any) -> Any:
-        """That of ln x, less ln x."""
+        """The normal log_prob of ln x, minus ln x."""
         log, square = value.log(), 2 * self.scale**2
         return -((log - self.loc) ** 2) / square - self.scale.log() - math.log(math.sqrt(2 * math.pi)) - log
 
     def entropy(self) -> Any:
-        """That of the logarithm, and loc."""
+        """The entropy of the logarithm, plus loc."""
         return super().entropy() + self.loc
 
     def cdf(self, value: Any) -> Any:
-        """That of the normal distribution for ln value."""
+        """The normal cdf of ln value."""
         return super().cdf(value.log())
 
     def icdf(self, value: Any) -> Any:
@@ -153,7 +153,7 @@ class LogNormal(Normal):
 
 
 class Half(Distribution):
-    """The size of a draw of a distribution that is symmetric around 0, its `_base`."""
+    """The absolute value of a draw from `_base`, a distribution that is symmetric around 0."""
 
     has_rsample = True
     _base: Any
@@ -162,16 +162,16 @@ class Half(Distribution):
         return self._base._drawn(shape).abs()
 
     def log_prob(self, value: Any) -> Any:
-        """ln 2 more than that of the whole distribution; -inf below 0."""
+        """ln 2 more than the base's log_prob; -inf below 0."""
         return F["where"](value >= 0, self._base.log_prob(value) + math.log(2), -math.inf)
 
     def entropy(self) -> Any:
-        """That of the whole distribution, less ln 2."""
+        """The base's entropy minus ln 2."""
         return self._base.entropy() - math.log(2)
 
 
 class HalfNormal(Half):
-    """The size of a draw of the normal distribution of mean 0."""
+    """The absolute value of a draw from a normal distribution with mean 0."""
 
     support: Any = constraints.nonnegative
 
@@ -200,7 +200,7 @@ class HalfNormal(Half):
 
 
 class Cauchy(Distribution):
-    """The ratio of two normal numbers: it has no mean."""
+    """The distribution of the ratio of two normal numbers. It has no mean."""
 
     support: Any = constraints.real
 
@@ -213,7 +213,7 @@ class Cauchy(Distribution):
 
     @property
     def mean(self) -> Any:
-        """nan: there is none."""
+        """nan: the mean does not exist."""
         return math.nan * self.loc
 
     variance = mean
@@ -236,7 +236,7 @@ class Cauchy(Distribution):
 
 
 class HalfCauchy(Half):
-    """How far a Cauchy number is from 0."""
+    """The absolute value of a draw from a Cauchy distribution around 0."""
 
     support: Any = constraints.nonnegative
 
@@ -247,7 +247,7 @@ class HalfCauchy(Half):
 
 
 class Exponential(Distribution):
-    """The wait for what happens `rate` times in a unit of time."""
+    """The waiting time for an event that happens `rate` times per unit of time."""
 
     support: Any = constraints.nonnegative
 
@@ -336,7 +336,7 @@ class Laplace(Distribution):
         return 1 + (2 * self.scale).log()
 
     def cdf(self, value: Any) -> Any:
-        """How likely a draw is below `value`."""
+        """The probability that a draw is at most `value`."""
         apart = value - self.loc
         return 0.5 - 0.5 * apart.sign() * (-apart.abs() / self.scale).expm1()
 
@@ -347,7 +347,7 @@ class Laplace(Distribution):
 
 
 class Gumbel(Distribution):
-    """The largest of many."""
+    """The limit distribution of the maximum of many samples."""
 
     support: Any = constraints.real
 
@@ -388,10 +388,10 @@ class Gumbel(Distribution):
 
 
 class _WithoutPath(Distribution):
-    """Draws that no gradient passes."""
+    """A distribution whose draws have no gradient."""
 
     def rsample(self, sample_shape: Any = ()) -> Tensor:
-        """Refused: the gradient of such a draw is not built."""
+        """Refused: the gradient of these draws is not built."""
         raise NotImplementedError(
             f"{type(self).__name__}.rsample is not built: its samples have no gradient here. Use sample() and "
             "log_prob()."
@@ -399,7 +399,7 @@ class _WithoutPath(Distribution):
 
 
 class Gamma(_WithoutPath):
-    """Sums of exponential waits: `concentration` of them, of the given rate."""
+    """The sum of `concentration` waiting times of the given rate, generalized to any positive `concentration`."""
 
     support: Any = constraints.nonnegative
 
@@ -436,7 +436,7 @@ class Gamma(_WithoutPath):
 
 
 class Chi2(Gamma):
-    """The sum of the squares of `df` draws of the normal distribution."""
+    """The sum of the squares of `df` standard normal numbers."""
 
     _parameters = ()
 
@@ -446,12 +446,12 @@ class Chi2(Gamma):
 
     @property
     def df(self) -> Any:
-        """How many."""
+        """The degrees of freedom."""
         return self.concentration * 2
 
 
 class Dirichlet(_WithoutPath):
-    """Shares that add up to 1."""
+    """Fractions that sum to 1."""
 
     support: Any = constraints.simplex
 
@@ -493,7 +493,7 @@ class Dirichlet(_WithoutPath):
 
 
 class Beta(_WithoutPath):
-    """A share of 1, with `concentration1` for it and `concentration0` against it."""
+    """A fraction between 0 and 1; `concentration1` favours 1 and `concentration0` favours 0."""
 
     support: Any = constraints.unit_interval
 
@@ -524,12 +524,12 @@ class Beta(_WithoutPath):
         return self._both().log_prob(F["stack"]([value, 1.0 - value], -1))
 
     def entropy(self) -> Any:
-        """That of the two shares."""
+        """The entropy of the two fractions."""
         return self._both().entropy()
 
 
 class StudentT(_WithoutPath):
-    """The normal distribution with heavier tails, by `df` degrees of freedom."""
+    """Student's t: a normal distribution with heavier tails, with `df` degrees of freedom."""
 
     support: Any = constraints.real
 
@@ -546,14 +546,14 @@ class StudentT(_WithoutPath):
 
     @property
     def mean(self) -> Any:
-        """loc, where there is a mean: with more than one degree of freedom."""
+        """loc. It exists for more than one degree of freedom; otherwise nan."""
         return self.loc.masked_fill(self.df <= 1, math.nan)
 
     mode = property(lambda self: self.loc)
 
     @property
     def variance(self) -> Any:
-        """scale²·ν/(ν - 2); infinite up to two degrees of freedom, none up to one."""
+        """scale²·ν/(ν - 2). It is infinite up to two degrees of freedom, and nan up to one."""
         spread = self.scale**2 * self.df / (self.df - 2)
         return spread.masked_fill(self.df <= 2, math.inf).masked_fill(self.df <= 1, math.nan)
 

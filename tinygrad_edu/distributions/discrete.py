@@ -1,4 +1,4 @@
-"""More distributions of counts and classes. The line of `log_prob` is the formula."""
+"""More discrete distributions. Docstrings of `log_prob` are formulas."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ __all__ = [
 
 
 class Poisson(Distribution):
-    """How often something happens that happens `rate` times in the mean."""
+    """The number of events, where `rate` happen on average."""
 
     support: Any = constraints.nonnegative_integer
 
@@ -54,7 +54,7 @@ class Poisson(Distribution):
 
 
 class Geometric(ByChance):
-    """How many tries of probability `probs` fail before one succeeds."""
+    """The number of failures before the first success; each trial succeeds with probability `probs`."""
 
     has_enumerate_support = False
     arg_constraints: Any = {"probs": constraints.unit_interval, "logits": constraints.real}  # noqa: RUF012
@@ -89,12 +89,12 @@ class Geometric(ByChance):
         return value * (-probs).log1p() + probs.log()
 
     def entropy(self) -> Any:
-        """That of one try, over p."""
+        """The entropy of one trial, divided by p."""
         return Bernoulli(probs=self.probs).entropy() / self.probs
 
 
 class _Repeated(Distribution):
-    """`total_count` tries of `_each`, a Bernoulli or a Categorical."""
+    """`total_count` trials of `_each`, a Bernoulli or a Categorical."""
 
     total_count: Any
 
@@ -120,7 +120,7 @@ class _Repeated(Distribution):
 
 
 class Binomial(_Repeated):
-    """How many of `total_count` tries succeed."""
+    """The number of successes in `total_count` trials."""
 
     _parameters = ("total_count", "_probs", "_logits")
 
@@ -133,7 +133,7 @@ class Binomial(_Repeated):
 
     @property
     def support(self) -> Any:
-        """From 0 to `total_count`."""
+        """The integers from 0 to `total_count`."""
         return constraints.integer_interval(0, self.total_count)
 
     def _drawn(self, shape: tuple[int, ...]) -> Any:
@@ -147,7 +147,7 @@ class Binomial(_Repeated):
 
 
 class NegativeBinomial(_Repeated):
-    """How many successes come before `total_count` failures."""
+    """The number of successes before `total_count` failures."""
 
     support: Any = constraints.nonnegative_integer
 
@@ -167,7 +167,7 @@ class NegativeBinomial(_Repeated):
 
     @property
     def variance(self) -> Any:
-        """The mean over 1 - p"""
+        """The mean divided by 1 - p."""
         return self.mean / (-self.logits).sigmoid()
 
     def _drawn(self, shape: tuple[int, ...]) -> Any:
@@ -183,7 +183,7 @@ class NegativeBinomial(_Repeated):
 
 
 class Multinomial(_Repeated):
-    """How often each class comes in `total_count` draws."""
+    """How often each class occurs in `total_count` draws."""
 
     def __init__(
         self, total_count: int = 1, probs: Any = None, logits: Any = None, validate_args: bool | None = None
@@ -196,7 +196,7 @@ class Multinomial(_Repeated):
 
     @property
     def support(self) -> Any:
-        """Counts, `total_count` together."""
+        """Counts that sum to `total_count`."""
         return constraints.multinomial(self.total_count)
 
     def _drawn(self, shape: tuple[int, ...]) -> Any:
@@ -212,7 +212,7 @@ class Multinomial(_Repeated):
 
 
 class OneHotCategorical(Categorical):
-    """As Categorical, with vectors that are 1 at the class."""
+    """As Categorical, but draws are one-hot vectors."""
 
     support: Any = constraints.one_hot
 
@@ -237,11 +237,11 @@ class OneHotCategorical(Categorical):
 
 
 class OneHotCategoricalStraightThrough(OneHotCategorical):
-    """As OneHotCategorical, with the gradient of the probabilities in the place of the draw's."""
+    """As OneHotCategorical, but draws pass the gradient on to the probabilities."""
 
     has_rsample = True
 
     def rsample(self, sample_shape: Any = ()) -> Tensor:
-        """A draw that the probabilities' gradient passes."""
+        """A draw through which the probabilities get a gradient."""
         drawn: Any = self.sample(sample_shape)
         return drawn + (self.probs - self.probs.detach())

@@ -1,4 +1,4 @@
-"""`Distribution`, the base of all of them, and what they share."""
+"""`Distribution`, the base class of all distributions."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ __all__ = ["Distribution", "even", "positive", "together"]
 
 
 class Distribution:
-    """The base: `_drawn(shape)` and `log_prob` are what subclasses write."""
+    """The base class. Subclasses define `_drawn(shape)` and `log_prob`."""
 
     has_rsample = has_enumerate_support = False
     arg_constraints: Any = {}  # noqa: RUF012 - replaced, never changed
@@ -36,7 +36,7 @@ class Distribution:
                 self._check_parameter(name, constraint)
 
     def _check_parameter(self, name: str, constraint: Any) -> None:
-        """Raise if a parameter that was given is not what it must be."""
+        """Raise if a parameter violates its constraint."""
         value = self.__dict__.get(name, self.__dict__.get(f"_{name}"))
         if value is None or constraints.is_dependent(constraint) or constraint.check(value).all():
             return
@@ -46,10 +46,10 @@ class Distribution:
         )
 
     def _validate_sample(self, value: Any) -> None:
-        """Raise if `value` can be no draw: what `log_prob` of a subclass may begin with.
+        """Raise if `value` cannot be a draw. `log_prob` of a subclass may call it first.
 
         Raises:
-            ValueError: it is no tensor, its shape does not fit, or it is not in `support`.
+            ValueError: it is not a tensor, its shape does not fit, or it lies outside `support`.
         """
         if not isinstance(value, Tensor):
             raise ValueError("The value argument to log_prob must be a Tensor")
@@ -80,7 +80,7 @@ class Distribution:
 
     @property
     def support(self) -> Any:
-        """Where draws lie."""
+        """The constraint that draws satisfy."""
         raise self._missing("support")
 
     def sample_n(self, n: int) -> Tensor:
@@ -89,33 +89,33 @@ class Distribution:
         return self.sample((n,))
 
     def _extended_shape(self, sample_shape: Any = ()) -> Size:
-        """The shape of draws: `sample_shape`, the batch, the event."""
+        """The shape of draws: `sample_shape`, then the batch shape, then the event shape."""
         return Size((*sample_shape, *self.batch_shape, *self.event_shape))
 
     @staticmethod
     def set_default_validate_args(value: bool) -> None:
-        """Look at the parameters of distributions to come, or not. Values are not looked at."""
+        """Turn the validation of parameters on or off for new distributions. Values are not validated."""
         Distribution._validate_args = value
 
     def __repr__(self) -> str:
-        # With those of the one try that a distribution of many holds.
+        # Validate the parameters of the single trial too.
         own = {**vars(self), **(vars(self._each) if isinstance(self._each, Distribution) else {})}
         given = {name.lstrip("_"): value for name in self._parameters if (value := own[name]) is not None}
         shown = [f"{name}: {value if value.numel() == 1 else value.size()}" for name, value in given.items()]
         return f"{type(self).__name__}({', '.join(shown)})"
 
     def sample(self, sample_shape: Any = ()) -> Tensor:
-        """Draws, in the shape `sample_shape` + `batch_shape`, outside the graph."""
+        """Draws of shape `sample_shape` + `batch_shape` + `event_shape`, without gradients."""
         with no_grad():
             if type(self)._drawn is Distribution._drawn:
                 return self.rsample(sample_shape)
             return self._drawn((*sample_shape, *self.batch_shape)).detach()
 
     def rsample(self, sample_shape: Any = ()) -> Tensor:
-        """Draws that gradients pass to the parameters.
+        """Draws with gradients to the parameters (the reparametrization trick).
 
         Raises:
-            NotImplementedError: the draws jump with the parameters, as those of classes do.
+            NotImplementedError: the draws are not differentiable, as with classes.
         """
         if not self.has_rsample:
             raise NotImplementedError(f"{type(self).__name__} has no rsample: use log_prob, or F.gumbel_softmax.")
@@ -145,11 +145,11 @@ class Distribution:
         raise self._missing("mode")
 
     def cdf(self, value: Any) -> Any:
-        """How likely a draw is below `value`."""
+        """The probability that a draw is at most `value`."""
         raise self._missing("cdf")
 
     def icdf(self, value: Any) -> Any:
-        """Below which a draw lies with the probability `value`: the inverse of `cdf`."""
+        """The inverse of `cdf`: the value that a draw does not exceed with this probability."""
         raise self._missing("icdf")
 
     def entropy(self) -> Any:
@@ -165,7 +165,7 @@ class Distribution:
         raise self._missing("enumerate_support")
 
     def expand(self, batch_shape: Any, _instance: Any = None) -> Any:
-        """The distribution with its parameters expanded to another batch."""
+        """The distribution with its parameters expanded to another batch shape."""
         if any(isinstance(part, Distribution) for part in vars(self).values()):
             raise self._missing("expand")
         new, before = copy.copy(self), len(self.batch_shape)
@@ -181,19 +181,19 @@ class Distribution:
 
     @property
     def stddev(self) -> Any:
-        """The root of the variance."""
+        """The standard deviation: the square root of the variance."""
         return self.variance.sqrt()
 
 
 def together(*parameters: Any) -> Any:
-    """Tensors in one shape; numbers take the dtype of the others."""
+    """Broadcast parameters to one shape; numbers take the dtype of the tensors."""
     tensors = [p for p in parameters if isinstance(p, Tensor)]
     dtype = tensors[0].dtype if tensors else None
     return F["broadcast_tensors"](*(p if isinstance(p, Tensor) else as_tensor(float(p), dtype) for p in parameters))
 
 
 def positive(name: str, **parameters: Tensor) -> None:
-    """Raise ValueError if a parameter of the distribution `name` is not above 0."""
+    """Raise ValueError if a parameter of the distribution `name` is not positive."""
     for key, value in parameters.items():
         if not (value._data > 0).all():
             raise ValueError(
@@ -202,5 +202,5 @@ def positive(name: str, **parameters: Tensor) -> None:
 
 
 def even(shape: Any, kind: Any) -> Any:
-    """Numbers spread evenly over (0, 1)."""
+    """Uniform random numbers over (0, 1)."""
     return wrap(np.maximum(random.source(None).uniform(tuple(shape), kind), np.finfo(kind).tiny))

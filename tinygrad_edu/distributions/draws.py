@@ -1,4 +1,4 @@
-"""Draws by rejection, one number at a time, in the order in which PyTorch takes its random numbers."""
+"""Rejection sampling, one number at a time, using the random numbers in PyTorch's order."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ __all__ = ["binomial", "binomial_draws", "gamma_draws", "poisson", "poisson_draw
 def _each(
     kind: np.dtype, shape: Any, draw: Callable[..., float], *parameters: np.ndarray, generator: Any = None
 ) -> Any:
-    """`draw(even, normal, *parameters)` for each element; `even()` and `normal()` give the next random number."""
+    """Call `draw(even, normal, *parameters)` for each element; `even()` and `normal()` return the next random number."""
     source: Generator = random.source(generator)
     spread = [np.broadcast_to(p, tuple(shape)).ravel().tolist() for p in parameters]
     draws = [
@@ -29,7 +29,7 @@ def _each(
 
 
 def gamma_draws(concentration: np.ndarray, shape: Any) -> Any:
-    """Draws of the gamma distribution of rate 1 (Marsaglia and Tsang 2000)."""
+    """Draws from the gamma distribution with rate 1 (Marsaglia and Tsang 2000)."""
 
     def draw(even: Any, normal: Any, a: float) -> float:
         scale = 1.0
@@ -54,7 +54,7 @@ def gamma_draws(concentration: np.ndarray, shape: Any) -> Any:
 
 
 def poisson_draws(rate: np.ndarray, shape: Any, generator: Any = None) -> Any:
-    """Draws of the Poisson distribution: by products of numbers where the rate is small, else by Hörmann's method (1993)."""
+    """Draws from the Poisson distribution: by products of uniform numbers for small rates, else by Hörmann's method (1993)."""
 
     def draw(even: Any, normal: Any, rate: float) -> float:
         if rate < 10:
@@ -82,7 +82,7 @@ def poisson_draws(rate: np.ndarray, shape: Any, generator: Any = None) -> Any:
 
 
 def binomial_draws(count: np.ndarray, probability: np.ndarray, shape: Any, generator: Any = None) -> Any:
-    """Draws of the binomial distribution: by waits where few succeed, else by Hörmann's method (1993)."""
+    """Draws from the binomial distribution: by waiting times for few successes, else by Hörmann's method (1993)."""
 
     def draw(even: Any, normal: Any, n: float, p: float) -> float:
         if n <= 0 or p <= 0:
@@ -106,7 +106,7 @@ def _by_waits(even: Any, n: float, p: float) -> float:
 
 
 def _tail(k: float) -> float:
-    """What Stirling's formula misses of ln k!."""
+    """The error of Stirling's formula for ln k!."""
     if k <= 9:
         return math.lgamma(k + 1) - (0.5 * math.log(2 * math.pi) + (k + 0.5) * math.log(k + 1) - (k + 1))
     square = (k + 1) ** 2
@@ -137,11 +137,11 @@ def _by_rejection(even: Any, n: float, p: float) -> float:
 
 
 def poisson(input: Tensor, generator: Any = None) -> Tensor:
-    """For each element a draw of the Poisson distribution with that mean."""
+    """For each element, a draw from the Poisson distribution with that mean."""
     return poisson_draws(input._data, input.shape, generator)
 
 
 def binomial(count: Tensor, prob: Tensor, generator: Any = None) -> Tensor:
-    """For each element of `count` how many of so many tries succeed, each with the probability `prob`."""
+    """For each element of `count`, the number of successes in that many trials of probability `prob`."""
     shape = np.broadcast_shapes(tuple(count.shape), tuple(prob.shape))
     return binomial_draws(count._data, prob._data, shape, generator)

@@ -1,4 +1,4 @@
-"""`kl_divergence`: how much is lost when one distribution stands for another. Each rule is a formula."""
+"""`kl_divergence`: how far one distribution is from another. Each rule is a formula."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _rules: dict[tuple[type, type], Rule] = {}
 
 
 def register_kl(type_p: type, type_q: type) -> Callable[[Rule], Rule]:
-    """A decorator: `kl_divergence` calls the function below it for these two kinds, and for classes derived from them."""
+    """A decorator: register a function as the rule of `kl_divergence` for these two classes and their subclasses."""
 
     def add(rule: Rule) -> Rule:
         _rules[type_p, type_q] = rule
@@ -32,9 +32,9 @@ def register_kl(type_p: type, type_q: type) -> Callable[[Rule], Rule]:
 
 
 def kl_divergence(p: Distribution, q: Distribution) -> Any:
-    """How much is lost when `q` stands for `p`: the mean of ln p - ln q over draws of `p`.
+    """The Kullback-Leibler divergence: the mean of ln p - ln q over draws of `p`.
 
-    Of several rules that fit, the one of the nearest classes counts, those of `p` first.
+    If several rules fit, it uses that of the closest classes, considering `p` first.
 
     Raises:
         NotImplementedError: no rule fits the two.

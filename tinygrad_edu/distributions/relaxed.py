@@ -1,4 +1,4 @@
-"""Choices that gradients pass: what comes near to a class as a temperature falls."""
+"""Differentiable approximations of discrete choices. A lower temperature makes them more discrete."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ class _RelaxedLogit(Distribution):
 
 
 class _Relaxed(TransformedDistribution):
-    """What comes near to a choice as the temperature falls: numbers that gradients pass, of `_logits`, moved by `_moves`."""
+    """A relaxed choice: noise added to `_logits` at a temperature, then mapped by `_moves`."""
 
     _logits: type[Distribution]
     _moves: type[Any]
@@ -62,7 +62,7 @@ class _Relaxed(TransformedDistribution):
 
 
 class RelaxedBernoulli(_Relaxed):
-    """Numbers in (0, 1) that come near to 0 or 1 as the temperature falls; gradients pass them."""
+    """Numbers in (0, 1) that approach 0 or 1 as the temperature falls. Draws have gradients."""
 
     support: Any = constraints.unit_interval
 
@@ -92,7 +92,7 @@ class _RelaxedClasses(Distribution):
 
 
 class RelaxedOneHotCategorical(_Relaxed):
-    """Shares that come near to one class as the temperature falls (Gumbel-softmax); gradients pass them."""
+    """Fractions that approach a one-hot class as the temperature falls (Gumbel-softmax). Draws have gradients."""
 
     support: Any = constraints.simplex
 

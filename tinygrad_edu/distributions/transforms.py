@@ -1,4 +1,4 @@
-"""Maps with an inverse and a known change of volume, of which flows are made (PyTorch: `torch.distributions.transforms`)."""
+"""Invertible maps with a known change of volume, for example for flows (PyTorch: `torch.distributions.transforms`)."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ _softplus = nn_functions["softplus"]
 
 
 class Transform:
-    """The base: `_call`, `_inverse` and `log_abs_det_jacobian` are what subclasses write.
+    """The base class. Subclasses define `_call`, `_inverse` and `log_abs_det_jacobian`.
 
-    `event_dims` says of how many dimensions one event is, before and after.
+    `event_dims` holds the number of dimensions of one event, before and after.
 
     Example:
         >>> import tinygrad_edu as T
@@ -79,15 +79,15 @@ class Transform:
 
     @property
     def inv(self) -> Transform:
-        """The inverse."""
+        """The inverse transform."""
         return _Inverse(self)
 
     def forward_shape(self, shape: Any) -> Any:
-        """The shape of what comes of `shape`."""
+        """The output shape for an input of `shape`."""
         return shape
 
     def inverse_shape(self, shape: Any) -> Any:
-        """The shape of what goes in for `shape`."""
+        """The input shape for an output of `shape`."""
         return shape
 
     def __repr__(self) -> str:
@@ -129,13 +129,13 @@ def summed(value: Any, dims: int) -> Any:
 
 
 class ComposeTransform(Transform):
-    """Several transforms, one after the other."""
+    """Applies several transforms one after the other."""
 
     def __init__(self, parts: list[Transform], cache_size: int = 0) -> None:
         super().__init__(cache_size)
         self.parts = list(parts)
         self.bijective = all(part.bijective for part in self.parts)
-        # As many dimensions as make every part's event whole.
+        # Enough dimensions to contain the events of every part.
         before = after = 0
         for part in self.parts:
             into, out = part.event_dims
@@ -185,7 +185,7 @@ identity_transform = ComposeTransform([])
 
 
 class IndependentTransform(Transform):
-    """The last dimensions as one event: their changes of volume are added."""
+    """Treats the last dimensions as one event: their changes of volume are summed."""
 
     def __init__(self, base_transform: Transform, reinterpreted_batch_ndims: int, cache_size: int = 0) -> None:
         super().__init__(cache_size)
@@ -208,7 +208,7 @@ class IndependentTransform(Transform):
 
 
 class ReshapeTransform(Transform):
-    """The last dimensions in another shape."""
+    """Reshapes the last dimensions."""
 
     bijective = True
 
@@ -319,7 +319,7 @@ class SoftplusTransform(Transform):
 
 
 class TanhTransform(Transform):
-    """tanh x, whose change of volume is computed so that it does not round to 0."""
+    """tanh x. Its change of volume is computed so that it does not round to 0."""
 
     codomain: Any = constraints.interval(-1.0, 1.0)
 
@@ -380,7 +380,7 @@ class AffineTransform(Transform):
 
 
 class SoftmaxTransform(Transform):
-    """e^x, scaled so that it adds up to 1; its inverse is the logarithm."""
+    """e^x, normalized to sum to 1. The inverse is the logarithm."""
 
     domain: Any = constraints.real_vector
     codomain: Any = constraints.simplex
@@ -396,7 +396,7 @@ class SoftmaxTransform(Transform):
 
 
 class StickBreakingTransform(Transform):
-    """K numbers as K + 1 shares that add up to 1: each breaks a part off what is left."""
+    """Maps K numbers to K + 1 fractions that sum to 1: each number breaks a part off the rest."""
 
     domain: Any = constraints.real_vector
     codomain: Any = constraints.simplex

@@ -1,4 +1,4 @@
-"""What distributions are written with: parameters in one shape, probabilities and their logits (PyTorch: `distributions.utils`)."""
+"""Helpers to write distributions: broadcasting parameters, probabilities and logits (PyTorch: `distributions.utils`)."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ euler_constant = 0.57721566490153286060
 
 
 def broadcast_all(*values: Any) -> Any:
-    """Tensors in one shape; numbers become tensors of the dtype of the others.
+    """Broadcast to one shape; numbers become tensors in the dtype of the others.
 
     Raises:
-        ValueError: a value is neither.
+        ValueError: a value is neither a tensor nor a number.
     """
     if not all(isinstance(v, Tensor | int | float) for v in values):
         raise ValueError(
@@ -33,7 +33,7 @@ def broadcast_all(*values: Any) -> Any:
 
 
 def clamp_probs(probs: Tensor) -> Tensor:
-    """Probabilities that are neither 0 nor 1."""
+    """Clamp probabilities to exclude 0 and 1."""
     eps = float(np.finfo(probs._data.dtype).eps)
     return probs.clamp(min=eps, max=1 - eps)
 
@@ -59,7 +59,7 @@ def _sum_rightmost(value: Tensor, dim: int) -> Tensor:
 
 
 class lazy_property:
-    """A property that is computed once, in the graph, and then kept as an attribute."""
+    """A property that is computed once, in the graph, and then stored as an attribute."""
 
     def __init__(self, wrapped: Callable[[Any], Any]) -> None:
         self.wrapped = wrapped

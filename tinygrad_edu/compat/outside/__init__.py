@@ -1,1 +1,1 @@
-"""What programs import and do not need on a CPU: each name is there, and says what it cannot do when it is asked to."""
+"""Modules that programs import but do not need on a CPU. Every name exists, and explains itself if it cannot work here."""

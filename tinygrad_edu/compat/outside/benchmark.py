@@ -16,7 +16,7 @@ _UNITS = ((1.0, "s"), (1e-3, "ms"), (1e-6, "us"), (0.0, "ns"))
 
 @dataclass
 class Measurement:
-    """The seconds that repeated runs of a statement took. `raw_times` are those of `number_per_run` runs each."""
+    """The times of repeated runs of a statement, in seconds. Each of `raw_times` covers `number_per_run` runs."""
 
     number_per_run: int
     raw_times: list[float]
@@ -31,22 +31,22 @@ class Measurement:
 
     @property
     def times(self) -> list[float]:
-        """Seconds of one run, in each measurement."""
+        """The seconds per run, for each measurement."""
         return [seconds / self.number_per_run for seconds in self.raw_times]
 
     @property
     def mean(self) -> float:
-        """Seconds of one run, on average."""
+        """The mean of the seconds per run."""
         return statistics.fmean(self.times)
 
     @property
     def median(self) -> float:
-        """Seconds of one run, in the median of the measurements."""
+        """The median of the seconds per run."""
         return statistics.median(self.times)
 
     @property
     def iqr(self) -> float:
-        """Seconds between the first and the third quartile of the measurements."""
+        """The interquartile range of the seconds per run."""
         if len(self.times) < 2:
             return 0.0
         first, _, third = statistics.quantiles(self.times, n=4, method="inclusive")
@@ -54,7 +54,7 @@ class Measurement:
 
     @property
     def title(self) -> str:
-        """What was measured."""
+        """A label of the measurement."""
         return f"{self.label or self.stmt}{f': {self.sub_label}' if self.sub_label else ''}"
 
     def __repr__(self) -> str:
@@ -66,7 +66,7 @@ class Measurement:
 
 
 class Timer:
-    """Times `stmt`, Python source that may use the names in `globals` and those that `setup` makes.
+    """Times `stmt`, Python source that may use the names in `globals` and those that `setup` defines.
 
     Example:
         >>> import tinygrad_edu as T
@@ -90,7 +90,7 @@ class Timer:
         language: Any = "py",
     ) -> None:
         if global_setup or str(language).lower() not in ("py", "python", "language.python"):
-            raise NotImplementedError("Timer: statements in C++ are not built here. Give Python source.")
+            raise NotImplementedError("Timer: statements in C++ are not built here. Pass Python source.")
         self._timer = timeit.Timer(stmt, setup, timer, dict(globals or {}))
         self._told: dict[str, Any] = {
             "label": label, "sub_label": sub_label, "description": description, "env": env, "stmt": stmt, "setup": setup,
@@ -98,7 +98,7 @@ class Timer:
         }  # fmt: skip
 
     def timeit(self, number: int = 1_000_000) -> Measurement:
-        """Run the statement `number` times, after a few times that do not count."""
+        """Run the statement `number` times, after a short warm-up."""
         self._timer.timeit(max(number // 100, 2))
         return self._measured(number, [self._timer.timeit(number)])
 
@@ -107,7 +107,7 @@ class Timer:
         raise NotImplementedError("See `Timer.blocked_autorange.`")
 
     def blocked_autorange(self, callback: Any = None, min_run_time: float = 0.2) -> Measurement:
-        """Measure in blocks, which are long enough for the clock, for `min_run_time` seconds in all."""
+        """Measure for `min_run_time` seconds in total, in blocks that are long enough for the clock."""
         number = 1
         while (block := self._timer.timeit(number)) < min_run_time / 1000:
             number *= 10
@@ -128,7 +128,7 @@ class Timer:
         return found
 
     def collect_callgrind(self, *args: Any, **settings: Any) -> Any:
-        """Refused: instructions are not counted here."""
+        """Refused: it would count instructions, which is not built."""
         raise NotImplementedError(
             "collect_callgrind: instructions are not counted here. Use timeit or blocked_autorange."
         )
@@ -138,7 +138,7 @@ class Timer:
 
 
 class Compare:
-    """Measurements as a table: a row for each `sub_label`, a column for each `description`."""
+    """A table of measurements: one row per `sub_label`, one column per `description`."""
 
     def __init__(self, results: Iterable[Measurement]) -> None:
         self._results = list(results)
@@ -148,10 +148,10 @@ class Compare:
         self._results.extend(results)
 
     def trim_significant_figures(self) -> None:
-        """Nothing to do: three figures are shown."""
+        """Has no effect: three digits are always shown."""
 
     def colorize(self, rowwise: bool = False) -> None:
-        """Nothing to do: the table is plain text."""
+        """Has no effect: the table is plain text."""
 
     highlight_warnings = trim_significant_figures
 

@@ -1,4 +1,4 @@
-"""What programs ask the compiler of: nothing is compiled, and the numbers are the same (PyTorch: `torch.compiler`)."""
+"""The interface to PyTorch's compiler. Nothing is compiled here; the numbers are the same (PyTorch: `torch.compiler`)."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ __all__ = ["allow_in_graph", "cudagraph_mark_step_begin", "disable", "is_compili
 
 
 def disable(fn: Callable[..., Any] | None = None, recursive: bool = True, *, reason: str | None = None) -> Any:
-    """The function itself; without one, a decorator that gives it back."""
+    """Return the function unchanged; without one, return a decorator that does so."""
     return fn if fn is not None else lambda function: function
 
 
 def allow_in_graph(fn: Any) -> Any:
-    """What was given."""
+    """Return the argument unchanged."""
     return fn
 
 
@@ -27,7 +27,7 @@ is_dynamo_compiling = is_compiling
 
 
 def reset() -> None:
-    """Nothing to do."""
+    """Has no effect."""
 
 
 cudagraph_mark_step_begin = reset

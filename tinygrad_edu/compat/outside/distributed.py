@@ -1,4 +1,4 @@
-"""Work shared among processes, of which there is one here (PyTorch: `torch.distributed`)."""
+"""Distributed training, with a single process here (PyTorch: `torch.distributed`)."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def is_initialized() -> bool:
 
 
 def init_process_group(*args: Any, **kwargs: Any) -> None:
-    """Refused: there is one process."""
+    """Refused: there is only one process."""
     raise NotImplementedError(
         "init_process_group: sharing work among processes is not built here. Leave it out: the program then runs in "
         "one process."
@@ -43,7 +43,7 @@ get_rank = get_world_size = _no_group
 
 
 def destroy_process_group(group: Any = None) -> None:
-    """Nothing to do."""
+    """Has no effect."""
 
 
 def __getattr__(name: str) -> Any:

@@ -1,4 +1,4 @@
-"""Models from the network, which nothing here fetches (PyTorch: `torch.hub`, `torch.utils.model_zoo`)."""
+"""Models from the network: nothing is downloaded here (PyTorch: `torch.hub`, `torch.utils.model_zoo`)."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ __all__ = ["load", "load_state_dict_from_url", "load_url"]
 
 def _refused(*args: Any, **kwargs: Any) -> Any:
     raise NotImplementedError(
-        "hub: nothing is fetched from the network here. Write the module in the program, and load a file of weights with load()."
+        "hub: nothing is downloaded here. Define the module in the program, and load a file of weights with load()."
     )
 
 
@@ -17,4 +17,4 @@ load = load_state_dict_from_url = load_url = download_url_to_file = list = help 
 
 
 def set_dir(d: str) -> None:
-    """Nothing to do."""
+    """Has no effect."""

@@ -1,4 +1,4 @@
-"""Python's own processes (PyTorch: `torch.multiprocessing`); tensors are copied to them, not shared."""
+"""Python's own multiprocessing (PyTorch: `torch.multiprocessing`). Tensors are copied between processes, not shared."""
 
 from __future__ import annotations
 
@@ -9,16 +9,16 @@ __all__ = ["get_all_sharing_strategies", "get_sharing_strategy", "set_sharing_st
 
 
 def set_sharing_strategy(new_strategy: str) -> None:
-    """Nothing to do: nothing is shared."""
+    """Has no effect: nothing is shared."""
 
 
 def get_sharing_strategy() -> str:
-    """ "file_descriptor", as PyTorch says on Linux."""
+    """ "file_descriptor", PyTorch's answer on Linux."""
     return "file_descriptor"
 
 
 def get_all_sharing_strategies() -> set[str]:
-    """The names that `set_sharing_strategy` takes."""
+    """The names that `set_sharing_strategy` accepts."""
     return {"file_descriptor", "file_system"}
 
 

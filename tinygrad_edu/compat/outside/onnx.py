@@ -1,4 +1,4 @@
-"""Files for other runtimes, which are not written here (PyTorch: `torch.onnx`)."""
+"""Export to other runtimes, which is not built (PyTorch: `torch.onnx`)."""
 
 from __future__ import annotations
 

@@ -10,7 +10,7 @@ __all__ = ["DataParallel", "DistributedDataParallel", "data_parallel"]
 
 
 class DataParallel(Module):
-    """Runs `module` as it is: without a GPU PyTorch does the same. Its parameters stand below the name `module`."""
+    """Runs `module` on the CPU, as PyTorch does without a GPU. Its parameters get the prefix `module.`."""
 
     def __init__(self, module: Module, device_ids: Any = None, output_device: Any = None, dim: int = 0) -> None:
         super().__init__()
@@ -29,12 +29,12 @@ def data_parallel(
     dim: int = 0,
     module_kwargs: Any = None,
 ) -> Any:
-    """`module` of the inputs, on the CPU."""
+    """Call `module` on the inputs, on the CPU."""
     return module(*(inputs if isinstance(inputs, tuple) else (inputs,)), **(module_kwargs or {}))
 
 
 class DistributedDataParallel(Module):
-    """Refused: there is one process."""
+    """Refused: there is only one process."""
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         raise NotImplementedError(

@@ -1,7 +1,7 @@
 """How long each function of a program takes (PyTorch: `torch.profiler`, `torch.autograd.profiler`).
 
-What is measured is what a program calls: public functions, methods of tensors, and the parts that `record_function` names. The
-backward pass is one entry. PyTorch also lists the kernels behind each function; there are none here.
+It measures what a program calls: public functions, methods of tensors, and the parts that `record_function` names. The
+backward pass is one entry. PyTorch also lists the kernels behind each function, which do not exist here.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ _COLUMNS = ("Self CPU %", "Self CPU", "CPU total %", "CPU total", "CPU time avg"
 
 
 class ProfilerActivity(enum.Enum):
-    """What PyTorch's profiler can watch. Here it is the CPU."""
+    """What PyTorch's profiler can watch. Here it watches only the CPU."""
 
     CPU = 0
     XPU = 1
@@ -39,7 +39,7 @@ class ProfilerActivity(enum.Enum):
 
 
 class ProfilerAction(enum.Enum):
-    """What a `schedule` asks for at a step."""
+    """The action of a `schedule` at a step."""
 
     NONE = 0
     WARMUP = 1
@@ -49,28 +49,28 @@ class ProfilerAction(enum.Enum):
 
 @dataclass
 class FunctionEvent:
-    """One call: its name, when it began and ended in microseconds, and the shapes of its tensors."""
+    """One call: its name, its start and end in microseconds, and the shapes of its tensors."""
 
     name: str
     start: float
     end: float = 0.0
     input_shapes: list[list[int]] = field(default_factory=list)
-    children: float = 0.0  # the time of the calls within it
+    children: float = 0.0  # the time of the calls inside it
 
     @property
     def cpu_time_total(self) -> float:
-        """Microseconds from its begin to its end."""
+        """Microseconds from start to end."""
         return self.end - self.start
 
     @property
     def self_cpu_time_total(self) -> float:
-        """Microseconds without the calls within it."""
+        """Microseconds without the calls inside it."""
         return self.cpu_time_total - self.children
 
 
 @dataclass
 class FunctionEventAvg:
-    """All calls of one name (`key`). Times are in microseconds; those of a device, and memory, are not measured: 0."""
+    """All calls of one name (`key`). Times are in microseconds. Times of other devices, and memory, are not measured: 0."""
 
     device_time_total = self_device_time_total = cuda_time_total = self_cuda_time_total = 0.0
     cpu_memory_usage = self_cpu_memory_usage = 0
@@ -83,7 +83,7 @@ class FunctionEventAvg:
 
     @property
     def cpu_time(self) -> float:
-        """Microseconds of a call, on average."""
+        """The mean microseconds per call."""
         return self.cpu_time_total / self.count
 
     def add(self, event: FunctionEvent) -> None:
@@ -94,11 +94,11 @@ class FunctionEventAvg:
 
 
 class EventList(list[Any]):
-    """Events, or averages of them, that can be shown as a table."""
+    """A list of events, or of averages, that prints as a table."""
 
     @property
     def self_cpu_time_total(self) -> float:
-        """Microseconds of all, each counted once."""
+        """Total microseconds; nested calls are counted once."""
         return sum(event.self_cpu_time_total for event in self)
 
     def key_averages(self, group_by_input_shape: bool = False, group_by_stack_n: int = 0) -> EventList:
@@ -117,10 +117,10 @@ class EventList(list[Any]):
         return total
 
     def table(self, sort_by: str | None = None, row_limit: int = 100, **settings: Any) -> str:
-        """The averages as text, the largest `sort_by` first, such as "cpu_time_total" or "self_cpu_time_total".
+        """The averages as text, sorted by `sort_by`, such as "cpu_time_total" or "self_cpu_time_total".
 
         Raises:
-            AttributeError: there is no such figure.
+            AttributeError: there is no such column.
         """
         rows = self if all(isinstance(row, FunctionEventAvg) for row in self) else self.key_averages()
         if sort_by is not None:
@@ -141,7 +141,7 @@ class EventList(list[Any]):
     __str__ = table
 
     def export_chrome_trace(self, path: str) -> None:
-        """Write the events to `path`, for Chrome's page chrome://tracing."""
+        """Write the events to `path`, for Chrome's chrome://tracing."""
         events = [
             {"ph": "X", "name": e.name, "ts": e.start, "dur": e.cpu_time_total, "pid": 0, "tid": 0, "cat": "cpu_op"}
             for e in self
@@ -150,9 +150,9 @@ class EventList(list[Any]):
 
 
 class profile(FunctionMode):
-    """Within `with`, measure each function that the program calls on the thread that made it.
+    """Inside `with`, measure every function that the program calls on the thread that created it.
 
-    With a `schedule`, `step()` ends a step, and `on_trace_ready(self)` is called after each cycle of it.
+    With a `schedule`, `step()` ends a step, and `on_trace_ready(self)` is called after each cycle.
 
     Example:
         >>> import tinygrad_edu as T
@@ -191,11 +191,11 @@ class profile(FunctionMode):
                 self.on_trace_ready(self)
 
     def start(self) -> None:
-        """Begin, as `with` does."""
+        """Start measuring, as `with` does."""
         self.__enter__()
 
     def stop(self) -> None:
-        """End, as `with` does."""
+        """Stop measuring, as `with` does."""
         self.__exit__(None, None, None)
 
     def step(self) -> None:
@@ -228,7 +228,7 @@ class profile(FunctionMode):
                 self._open[-1].children += event.cpu_time_total
 
     def events(self) -> EventList:
-        """Each call, in the order in which they began."""
+        """All calls, in order of their start."""
         return self._events
 
     def key_averages(self, group_by_input_shape: bool = False, group_by_stack_n: int = 0) -> EventList:
@@ -244,12 +244,12 @@ class profile(FunctionMode):
         return self.key_averages().table(sort_by, row_limit)
 
     def export_chrome_trace(self, path: str) -> None:
-        """Write the events to `path`, for Chrome's page chrome://tracing."""
+        """Write the events to `path`, for Chrome's chrome://tracing."""
         self._events.export_chrome_trace(path)
 
     @property
     def self_cpu_time_total(self) -> float:
-        """Microseconds of all calls, each counted once."""
+        """Total microseconds of all calls; nested calls are counted once."""
         return self._events.self_cpu_time_total
 
     def __str__(self) -> str:
@@ -260,7 +260,7 @@ _RECORDING = (ProfilerAction.RECORD, ProfilerAction.RECORD_AND_SAVE)
 
 
 class _Running(threading.local):
-    """The profilers that are on, per thread."""
+    """The active profilers of each thread."""
 
     def __init__(self) -> None:
         self.stack: list[profile] = []
@@ -270,7 +270,7 @@ _running = _Running()
 
 
 class record_function:
-    """A name for what runs within `with`, or for a function: a `profile` around it lists it."""
+    """Names a `with` block or a function, so that a surrounding `profile` lists it."""
 
     def __init__(self, name: str, args: str | None = None) -> None:
         self.name = name
@@ -298,7 +298,7 @@ class record_function:
 def schedule(
     *, wait: int, warmup: int, active: int, repeat: int = 0, skip_first: int = 0, **settings: Any
 ) -> Callable[[int], ProfilerAction]:
-    """What to do at each step: leave out `skip_first`, then in turn wait, warm up and record; `repeat` times, or (0) to the end."""
+    """The action at each step: skip `skip_first` steps, then wait, warm up and record in turn, `repeat` times (0: until the end)."""
     length = wait + warmup + active
 
     def action(step: int) -> ProfilerAction:
@@ -313,7 +313,7 @@ def schedule(
 
 
 def tensorboard_trace_handler(dir_name: str, worker_name: str | None = None, use_gzip: bool = False) -> Any:
-    """For `on_trace_ready`: write each trace into the folder `dir_name`."""
+    """A callback for `on_trace_ready` that writes each trace into the folder `dir_name`."""
 
     def write(prof: profile) -> None:
         Path(dir_name).mkdir(parents=True, exist_ok=True)
@@ -323,7 +323,7 @@ def tensorboard_trace_handler(dir_name: str, worker_name: str | None = None, use
 
 
 def emit_nvtx(*args: Any, **kwargs: Any) -> Any:
-    """Refused: these marks are for a GPU's profiler."""
+    """Refused: it marks ranges for a GPU profiler."""
     raise NotImplementedError(
         "emit_nvtx: marks for a GPU's profiler are not built here. Use profile(), or leave it out."
     )

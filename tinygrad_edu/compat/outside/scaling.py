@@ -1,4 +1,4 @@
-"""`GradScaler`: a loss times a large number, so that small gradients of float16 do not vanish (PyTorch: `torch.amp`)."""
+"""`GradScaler`: multiplies the loss, so that small float16 gradients do not underflow (PyTorch: `torch.amp`)."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ READY, UNSCALED, STEPPED = range(3)
 
 
 class GradScaler:
-    """Scales the loss, divides the gradients by the scale before a step, and leaves a step out that would hold inf or nan.
+    """Scales the loss, divides the gradients by the scale before a step, and skips steps with inf or nan gradients.
 
-    On "cpu" it works as in PyTorch; on "cuda" it is disabled, as there is no GPU, and hands everything on.
+    On "cpu" it works as in PyTorch. On "cuda" it is disabled, because there is no GPU, and passes everything on unchanged.
 
     Example:
         scaler.scale(loss).backward()
@@ -27,7 +27,7 @@ class GradScaler:
         scaler.update()
 
     Raises:
-        AssertionError: a factor on the wrong side of 1; a step or an update before the first `scale`.
+        AssertionError: a factor on the wrong side of 1, or a step or an update before the first `scale`.
     """
 
     def __init__(
@@ -56,15 +56,15 @@ class GradScaler:
         self._init_scale, self._growth_interval = init_scale, growth_interval
         self._growth_factor, self._backoff_factor = growth_factor, backoff_factor
         self._scale: Any = None  # made by the first `scale`
-        self._steps = 0  # good ones since the scale last changed
-        self._states: dict[int, tuple[int, bool]] = {}  # of each optimiser: how far it is, whether it met inf or nan
+        self._steps = 0  # successful steps since the scale last changed
+        self._states: dict[int, tuple[int, bool]] = {}  # per optimizer: its stage, and whether it found inf or nan
 
     def is_enabled(self) -> bool:
-        """True if it scales: asked for on the CPU."""
+        """True if it scales: it is enabled, and on the CPU."""
         return self._enabled
 
     def scale(self, outputs: Any) -> Any:
-        """A tensor, or each of several, times the scale."""
+        """Multiply a tensor, or each of several, by the scale."""
         if not self._enabled:
             return outputs
         if isinstance(outputs, Tensor):
@@ -80,10 +80,10 @@ class GradScaler:
             raise ValueError("outputs must be a Tensor or an iterable of Tensors") from None
 
     def unscale_(self, optimizer: Any) -> None:
-        """Divide the gradients of the optimiser's parameters by the scale: before clipping them, say.
+        """Divide the gradients of the optimizer's parameters by the scale, for example before clipping them.
 
         Raises:
-            RuntimeError: it was done already, or the step was taken.
+            RuntimeError: they are already unscaled, or the step was already made.
             ValueError: a gradient is float16.
         """
         if not self._enabled:
@@ -109,10 +109,10 @@ class GradScaler:
         self._states[id(optimizer)] = UNSCALED, bad
 
     def step(self, optimizer: Any, *args: Any, **kwargs: Any) -> Any:
-        """The optimiser's step, with gradients divided by the scale; none where a gradient is inf or nan.
+        """Make the optimizer's step with unscaled gradients, or skip it if a gradient is inf or nan.
 
         Raises:
-            RuntimeError: the step was taken since the last update, or a closure is given.
+            RuntimeError: a step was already made since the last update, or a closure is given.
         """
         if not self._enabled:
             return optimizer.step(*args, **kwargs)
@@ -130,7 +130,7 @@ class GradScaler:
         return result
 
     def update(self, new_scale: Tensor | float | None = None) -> None:
-        """Halve the scale after a step that was left out; double it after `growth_interval` good ones; or set it."""
+        """Update the scale: halve it after a skipped step, double it after `growth_interval` successful ones, or set it."""
         if not self._enabled:
             return
         self._begun("update")
@@ -159,37 +159,37 @@ class GradScaler:
             )
 
     def get_scale(self) -> float:
-        """The scale; 1 where the scaler is disabled."""
+        """The scale; 1 if the scaler is disabled."""
         if not self._enabled:
             return 1.0
         return self._init_scale if self._scale is None else self._scale.item()
 
     def get_growth_factor(self) -> float:
-        """By what the scale grows."""
+        """The factor by which the scale grows."""
         return self._growth_factor
 
     def set_growth_factor(self, new_factor: float) -> None:
-        """Let the scale grow by `new_factor` from now on."""
+        """Set the factor by which the scale grows."""
         self._growth_factor = new_factor
 
     def get_backoff_factor(self) -> float:
-        """What the scale is multiplied by after a step that was left out."""
+        """The factor applied to the scale after a skipped step."""
         return self._backoff_factor
 
     def set_backoff_factor(self, new_factor: float) -> None:
-        """Multiply the scale by `new_factor` after a step that was left out."""
+        """Set the factor applied to the scale after a skipped step."""
         self._backoff_factor = new_factor
 
     def get_growth_interval(self) -> int:
-        """How many good steps let the scale grow."""
+        """How many successful steps make the scale grow."""
         return self._growth_interval
 
     def set_growth_interval(self, new_interval: int) -> None:
-        """Let the scale grow after `new_interval` good steps."""
+        """Set how many successful steps make the scale grow."""
         self._growth_interval = new_interval
 
     def state_dict(self) -> dict[str, Any]:
-        """What `load_state_dict` takes; empty where the scaler is disabled."""
+        """The state for `load_state_dict`; empty if the scaler is disabled."""
         if not self._enabled:
             return {}
         return {
@@ -201,10 +201,10 @@ class GradScaler:
         }
 
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
-        """Go on where `state_dict` was taken.
+        """Restore a state that `state_dict` returned.
 
         Raises:
-            RuntimeError: it is empty, as that of a disabled scaler.
+            RuntimeError: the state is empty, because it came from a disabled scaler.
         """
         if not self._enabled:
             return

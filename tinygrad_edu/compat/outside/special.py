@@ -1,4 +1,4 @@
-"""Functions of mathematics under their names in `torch.special`."""
+"""Special functions under their names in `torch.special`."""
 
 from __future__ import annotations
 
@@ -40,6 +40,6 @@ def __getattr__(name: str) -> Any:
     if known in functions:
         return functions[known]
     raise AttributeError(
-        f"special.{name} is not built here. Where no gradient is needed, use SciPy's scipy.special on t.numpy(); else write it "
+        f"special.{name} is not built here. Where no gradient is needed, use SciPy's scipy.special on t.numpy(); otherwise write it "
         "as a Function."
     )

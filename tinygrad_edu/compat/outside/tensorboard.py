@@ -1,4 +1,4 @@
-"""`SummaryWriter`: curves and distributions for TensorBoard, where that is installed (PyTorch: `torch.utils.tensorboard`)."""
+"""`SummaryWriter`: plots for TensorBoard, if that is installed (PyTorch: `torch.utils.tensorboard`)."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ __all__ = ["SummaryWriter"]
 
 
 class SummaryWriter:
-    """Writes scalars, texts and histograms into a folder that `tensorboard --logdir runs` shows.
+    """Writes scalars, texts and histograms to a folder that `tensorboard --logdir runs` shows.
 
     Raises:
         ModuleNotFoundError: TensorBoard is not installed.
@@ -42,7 +42,7 @@ class SummaryWriter:
         self._writers = {self.log_dir: self._open(self.log_dir)}
 
     def get_logdir(self) -> str:
-        """The folder that is written to."""
+        """The folder that it writes to."""
         return self.log_dir
 
     def _write(self, value: Any, step: Any, walltime: float | None, folder: str | None = None) -> None:
@@ -58,7 +58,7 @@ class SummaryWriter:
         self, tag: str, scalar_value: Any, global_step: Any = None, walltime: float | None = None,
         new_style: bool = False, double_precision: bool = False,
     ) -> None:  # fmt: skip
-        """A point of the curve `tag`."""
+        """Add a point to the curve `tag`."""
         self._write(
             self._summaries.Summary.Value(tag=tag, simple_value=float(_array(scalar_value))), global_step, walltime
         )
@@ -66,7 +66,7 @@ class SummaryWriter:
     def add_scalars(
         self, main_tag: str, tag_scalar_dict: dict[str, Any], global_step: Any = None, walltime: float | None = None
     ) -> None:
-        """A point of each of several curves in one plot."""
+        """Add a point to each of several curves in one plot."""
         for tag, value in tag_scalar_dict.items():
             folder = os.path.join(self.log_dir, f"{main_tag.replace('/', '_')}_{tag}")
             point = self._summaries.Summary.Value(tag=main_tag, simple_value=float(_array(value)))
@@ -76,7 +76,7 @@ class SummaryWriter:
         self, tag: str, values: Any, global_step: Any = None, bins: Any = "auto", walltime: float | None = None,
         max_bins: int | None = None,
     ) -> None:  # fmt: skip
-        """How the elements of a tensor are distributed."""
+        """Add a histogram of a tensor's elements."""
         flat = _array(values).reshape(-1).astype(np.float64)
         counts, limits = np.histogram(flat, bins=64 if bins in ("tensorflow", "auto") else bins)
         histogram = self._summaries.HistogramProto(
@@ -86,7 +86,7 @@ class SummaryWriter:
         self._write(self._summaries.Summary.Value(tag=tag, histo=histogram), global_step, walltime)
 
     def add_text(self, tag: str, text_string: str, global_step: Any = None, walltime: float | None = None) -> None:
-        """A text, in Markdown."""
+        """Add a text, in Markdown."""
         from tensorboard.compat.proto import tensor_pb2, tensor_shape_pb2
 
         metadata = self._summaries.SummaryMetadata(
@@ -98,12 +98,12 @@ class SummaryWriter:
         self._write(value, global_step, walltime)
 
     def flush(self) -> None:
-        """Write what is waiting."""
+        """Write buffered data to the files."""
         for writer in self._writers.values():
             writer.flush()
 
     def close(self) -> None:
-        """Write what is waiting, and close the files."""
+        """Write buffered data and close the files."""
         for writer in self._writers.values():
             writer.close()
 

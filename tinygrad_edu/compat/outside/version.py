@@ -1,4 +1,4 @@
-"""Which version this is, and that it was built for no GPU (PyTorch: `torch.version`)."""
+"""The version, and the absence of a GPU build (PyTorch: `torch.version`)."""
 
 from __future__ import annotations
 
