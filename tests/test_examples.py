@@ -50,6 +50,45 @@ CALLED = {
     ],
 }  # fmt: skip
 
+# The public functions and classes of these modules have an example, except the names that follow (and forms in place).
+WITHOUT = {
+    "tinygrad_edu": """
+        BoolTensor ByteTensor CharTensor DoubleTensor FloatTensor HalfTensor IntTensor LongTensor ShortTensor
+        Size Tensor addbmm angle atleast_1d atleast_2d atleast_3d backends bartlett_window blackman_window
+        chain_matmul cholesky_inverse compile conj conj_physical device dsplit dtype feature_alpha_dropout
+        get_num_threads hamming_window hann_window hsplit i0 imag index_reduce initial_seed
+        is_anomaly_check_nan_enabled is_anomaly_enabled is_complex is_conj is_inference_mode_enabled is_neg
+        is_same_size is_signed isreal kaiser_window later lu lu_solve lu_unpack mvlgamma nextafter
+        nuclear_norm pca_lowrank qr real resolve_conj resolve_neg rsub seed set_anomaly_enabled
+        set_num_threads set_rng_state svd_lowrank tril_indices triu_indices true_divide
+        use_deterministic_algorithms vsplit
+    """,
+    "tinygrad_edu.autograd": """
+        GradientEdge NestedIOFunction SavedTensor is_multithreading_enabled set_detect_anomaly
+        set_multithreading_enabled
+    """,
+    "tinygrad_edu.func": "stack_module_state",
+    "tinygrad_edu.linalg": "LinAlgError cholesky_ex diagonal inv_ex lu_factor_ex lu_solve solve_ex",
+    "tinygrad_edu.nn": """
+        AdaptiveMaxPool3d DataParallel Dropout3d FeatureAlphaDropout FractionalMaxPool2d FractionalMaxPool3d
+        LPPool3d LazyBatchNorm1d LazyBatchNorm2d LazyBatchNorm3d LazyConv1d LazyConv2d LazyConv3d
+        LazyConvTranspose1d LazyConvTranspose2d LazyConvTranspose3d LazyInstanceNorm1d LazyInstanceNorm2d
+        LazyInstanceNorm3d LazyLinear MaxUnpool3d RNNBase RNNCellBase SyncBatchNorm UninitializedParameter
+    """,
+    "tinygrad_edu.nn.functional": """
+        adaptive_max_pool3d dropout3d feature_alpha_dropout fractional_max_pool2d fractional_max_pool3d
+        lp_pool3d max_pool3d_with_indices max_unpool1d max_unpool2d max_unpool3d upsample upsample_bilinear
+        upsample_nearest
+    """,
+    "tinygrad_edu.nn.init": "",
+    "tinygrad_edu.nn.utils": "clip_grad_norm skip_init",
+    "tinygrad_edu.nn.utils.rnn": "PackedSequence unpad_sequence",
+    "tinygrad_edu.optim": "",
+    "tinygrad_edu.optim.lr_scheduler": """
+        ChainedScheduler CosineAnnealingWarmRestarts MultiplicativeLR PolynomialLR SequentialLR
+    """,
+}
+
 
 def _module(path: Path) -> str:
     return ".".join(path.relative_to(ROOT).with_suffix("").parts).removesuffix(".__init__")
@@ -68,6 +107,22 @@ def test_the_examples_of_a_module_give_what_they_say(path: Path) -> None:
 @pytest.mark.parametrize(("module", "name"), [(module, name) for module, names in CALLED.items() for name in names])
 def test_what_is_called_by_name_shows_how(module: str, name: str) -> None:
     assert ">>> " in (getattr(importlib.import_module(module), name).__doc__ or "")
+
+
+@pytest.mark.parametrize("module", WITHOUT)
+def test_every_public_function_shows_how_it_is_called(module: str) -> None:
+    here = importlib.import_module(module)
+    names = getattr(here, "__all__", None) or vars(here).keys() - getattr(here, "_LATER", {}).keys()
+    called = {name: getattr(here, name) for name in names if not name.startswith("_") and not name.endswith("_")}
+    without = {
+        name
+        for name, value in called.items()
+        if callable(value) and getattr(value, "__module__", "").startswith("tinygrad_edu")
+        if ">>> " not in (value.__doc__ or "")
+    }
+    excused = set(WITHOUT[module].split())
+    assert without - excused == set(), "add an example to the docstring, or the name to WITHOUT"
+    assert excused - without == set(), "these have an example: remove them from WITHOUT"
 
 
 def test_the_packages_open_with_an_example() -> None:

@@ -102,7 +102,12 @@ def numel(input: Tensor) -> Any:
 
 
 def is_floating_point(input: Tensor) -> Any:
-    """True if the elements are floating-point numbers."""
+    """True if the elements are floating-point numbers.
+
+    >>> import tinygrad_edu as T
+    >>> T.is_floating_point(T.tensor([1, 2]))
+    False
+    """
     return input.is_floating_point()
 
 
@@ -112,17 +117,34 @@ def is_complex(input: Tensor) -> Any:
 
 
 def is_inference(input: Tensor) -> Any:
-    """True if the tensor was made in inference mode."""
+    """True if the tensor was made in inference mode.
+
+    >>> import tinygrad_edu as T
+    >>> with T.inference_mode():
+    ...     x = T.ones(2)
+    >>> T.is_inference(x)
+    True
+    """
     return input.is_inference()
 
 
 def promote_types(type1: dtype, type2: dtype) -> dtype:
-    """The smallest dtype that can hold the values of both, by PyTorch's rules."""
+    """The smallest dtype that can hold the values of both, by PyTorch's rules.
+
+    >>> import tinygrad_edu as T
+    >>> T.promote_types(T.int64, T.float16)
+    tinygrad_edu.float16
+    """
     return result_type(ops.factories.zeros(1, dtype=type1), ops.factories.zeros(1, dtype=type2))
 
 
 def can_cast(from_: dtype, to: dtype) -> Any:
-    """True if a result of dtype `from_` may be written into a tensor of dtype `to`: floats may not become integers."""
+    """True if a result of dtype `from_` may be written into a tensor of dtype `to`: floats may not become integers.
+
+    >>> import tinygrad_edu as T
+    >>> T.can_cast(T.int64, T.float32), T.can_cast(T.float32, T.int64)
+    (True, False)
+    """
     return dtypes.category(dtypes.to_numpy_dtype(to)) >= dtypes.category(dtypes.to_numpy_dtype(from_))
 
 

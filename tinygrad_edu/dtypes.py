@@ -96,7 +96,12 @@ _default = float32
 
 
 def get_default_dtype() -> dtype:
-    """The dtype of a tensor made from Python floats: `float32` unless `set_default_dtype` changed it."""
+    """The dtype of a tensor made from Python floats: `float32` unless `set_default_dtype` changed it.
+
+    >>> import tinygrad_edu as T
+    >>> T.get_default_dtype()
+    tinygrad_edu.float32
+    """
     return _default
 
 
@@ -105,6 +110,12 @@ def set_default_dtype(d: dtype) -> None:
 
     Raises:
         TypeError: `d` is not a floating-point type.
+
+    >>> import tinygrad_edu as T
+    >>> T.set_default_dtype(T.float64)
+    >>> T.tensor(1.5).dtype
+    tinygrad_edu.float64
+    >>> T.set_default_dtype(T.float32)
     """
     global _default
     if not isinstance(d, dtype) or not d.is_floating_point:
@@ -204,7 +215,12 @@ def common(kinds: list[Any]) -> np.dtype:
 
 
 def result_type(tensor1: Any, tensor2: Any) -> dtype:
-    """The dtype of an op's result on two tensors or numbers, by PyTorch's rules."""
+    """The dtype of an op's result on two tensors or numbers, by PyTorch's rules.
+
+    >>> import tinygrad_edu as T
+    >>> T.result_type(T.tensor([1, 2]), 0.5)
+    tinygrad_edu.float32
+    """
     operands = [getattr(t, "_data", t) for t in (tensor1, tensor2)]
     if not any(isinstance(x, np.ndarray | np.generic) for x in operands):
         return from_numpy_dtype(common([type(x) for x in operands]))
@@ -212,7 +228,12 @@ def result_type(tensor1: Any, tensor2: Any) -> dtype:
 
 
 class finfo:
-    """Machine limits of a floating-point type: `bits`, `eps`, `max`, `min`, `tiny`, `smallest_normal`, `resolution`."""
+    """Machine limits of a floating-point type: `bits`, `eps`, `max`, `min`, `tiny`, `smallest_normal`, `resolution`.
+
+    >>> import tinygrad_edu as T
+    >>> T.finfo(T.float32).eps
+    1.1920928955078125e-07
+    """
 
     def __init__(self, type: dtype | None = None) -> None:
         self.dtype = (type or _default).name
@@ -233,7 +254,12 @@ class finfo:
 
 
 class iinfo:
-    """Limits of an integer type: `bits`, `max`, `min`."""
+    """Limits of an integer type: `bits`, `max`, `min`.
+
+    >>> import tinygrad_edu as T
+    >>> T.iinfo(T.int8).max
+    127
+    """
 
     def __init__(self, type: dtype) -> None:
         info = np.iinfo(type.numpy)

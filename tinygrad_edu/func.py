@@ -120,7 +120,12 @@ def _derived(outputs: list[Any], wanted: list[Tensor], vectors: list[Any] | None
 
 
 def grad_and_value(func: Function, argnums: int | tuple[int, ...] = 0, has_aux: bool = False) -> Function:
-    """A function that returns the gradient of a scalar-valued `func`, and its value (and with `has_aux`, the aux)."""
+    """A function that returns the gradient of a scalar-valued `func`, and its value (and with `has_aux`, the aux).
+
+    >>> import tinygrad_edu as T
+    >>> T.func.grad_and_value(lambda x: x ** 2)(T.tensor(3.0))
+    (tensor(6.), tensor(9.))
+    """
 
     @functools.wraps(func)
     def wrapper(*args: Any, **kwargs: Any) -> Any:
@@ -166,7 +171,13 @@ def grad(func: Function, argnums: int | tuple[int, ...] = 0, has_aux: bool = Fal
 
 
 def vjp(func: Function, *primals: Any, has_aux: bool = False) -> Any:
-    """The value of `func`, and a function that maps a vector v to vᵀ·J for each argument (and with `has_aux`, the aux)."""
+    """The value of `func`, and a function that maps a vector v to vᵀ·J for each argument (and with `has_aux`, the aux).
+
+    >>> import tinygrad_edu as T
+    >>> value, vjp_fn = T.func.vjp(lambda x: x ** 2, T.tensor([1.0, 2.0]))
+    >>> vjp_fn(T.ones(2))
+    (tensor([2., 4.]),)
+    """
     outer = is_grad_enabled()
     with enable_grad():
         by = tuple(_mapped(_fresh, p) for p in primals)
@@ -195,7 +206,12 @@ def vjp(func: Function, *primals: Any, has_aux: bool = False) -> Any:
 
 
 def jvp(func: Function, primals: tuple[Any, ...], tangents: tuple[Any, ...], *, has_aux: bool = False) -> Any:
-    """The value of `func`, and J·v for the tangents v. It takes two backward passes, because vᵀ·J is linear in v."""
+    """The value of `func`, and J·v for the tangents v. It takes two backward passes, because vᵀ·J is linear in v.
+
+    >>> import tinygrad_edu as T
+    >>> T.func.jvp(lambda x: x ** 2, (T.tensor(3.0),), (T.tensor(1.0),))
+    (tensor(9.), tensor(6.))
+    """
     if not isinstance(primals, tuple) or not isinstance(tangents, tuple):
         raise RuntimeError("jvp(f, primals, tangents): Expected primals and tangents to be tuples.")
     outer = is_grad_enabled()
@@ -218,14 +234,26 @@ def _pushed(outs: list[Any], leaves: list[Tensor], along: list[Any], keep: bool)
 def jacrev(
     func: Function, argnums: int | tuple[int, ...] = 0, *, has_aux: bool = False, chunk_size: Any = None
 ) -> Function:
-    """A function that returns the Jacobian of `func`, row by row. Its shape is the output's, then the argument's."""
+    """A function that returns the Jacobian of `func`, row by row. Its shape is the output's, then the argument's.
+
+    >>> import tinygrad_edu as T
+    >>> T.func.jacrev(lambda x: x ** 2)(T.tensor([1.0, 2.0]))
+    tensor([[2., 0.],
+            [0., 4.]])
+    """
     return _jacobian(func, argnums, has_aux, _rows, "jacrev")
 
 
 def jacfwd(
     func: Function, argnums: int | tuple[int, ...] = 0, has_aux: bool = False, *, randomness: str = "error"
 ) -> Function:
-    """A function that returns the Jacobian of `func`, computed column by column."""
+    """A function that returns the Jacobian of `func`, computed column by column.
+
+    >>> import tinygrad_edu as T
+    >>> T.func.jacfwd(lambda x: x ** 2)(T.tensor([1.0, 2.0]))
+    tensor([[2., 0.],
+            [0., 4.]])
+    """
     return _jacobian(func, argnums, has_aux, _columns, "jacfwd")
 
 
@@ -278,7 +306,13 @@ def _stacked(parts: Any, shape: tuple[int, ...], like: Tensor) -> Tensor:
 
 
 def hessian(func: Function, argnums: int | tuple[int, ...] = 0) -> Function:
-    """A function that returns the Hessian of `func`: the Jacobian of its Jacobian."""
+    """A function that returns the Hessian of `func`: the Jacobian of its Jacobian.
+
+    >>> import tinygrad_edu as T
+    >>> T.func.hessian(lambda x: (x ** 3).sum())(T.tensor([1.0, 2.0]))
+    tensor([[ 6.,  0.],
+            [ 0., 12.]])
+    """
     return jacfwd(jacrev(func, argnums), argnums)
 
 
@@ -293,6 +327,11 @@ def vmap(
     Args:
         in_dims: the batch dimension of each argument; None for an argument that all samples share.
         out_dims: where the batch dimension goes in the results.
+
+    >>> import tinygrad_edu as T
+    >>> dots = T.func.vmap(T.dot, in_dims=(0, None))
+    >>> dots(T.tensor([[1.0, 2.0], [3.0, 4.0]]), T.tensor([1.0, 1.0]))
+    tensor([3., 7.])
     """
     if randomness not in ("error", "different", "same"):
         raise RuntimeError(f"Only allowed values for randomness are 'error', 'different', or 'same'. Got {randomness}")
@@ -371,7 +410,13 @@ def functional_call(
     module: Module, parameter_and_buffer_dicts: Any, args: Any = None, kwargs: Any = None, *, tie_weights: bool = True,
     strict: bool = False,
 ) -> Any:  # fmt: skip
-    """Call `module` with other tensors as its parameters and buffers, given by their paths. The module does not change."""
+    """Call `module` with other tensors as its parameters and buffers, given by their paths. The module does not change.
+
+    >>> import tinygrad_edu as T
+    >>> layer = T.nn.Linear(1, 1)
+    >>> T.func.functional_call(layer, {"weight": T.tensor([[2.0]]), "bias": T.tensor([1.0])}, T.tensor([3.0]))
+    tensor([7.])
+    """
     given: dict[str, Tensor] = {}
     dicts = (
         parameter_and_buffer_dicts

@@ -50,7 +50,15 @@ def initial_seed() -> int:
 
 
 def get_rng_state() -> Any:
-    """The state of the random numbers: a tensor of bytes. `set_rng_state` restores it."""
+    """The state of the random numbers: a tensor of bytes. `set_rng_state` restores it.
+
+    >>> import tinygrad_edu as T
+    >>> state = T.get_rng_state()
+    >>> x = T.rand(2)
+    >>> T.set_rng_state(state)
+    >>> T.equal(T.rand(2), x)
+    True
+    """
     return default_generator.get_state()
 
 
@@ -286,7 +294,12 @@ def randn_like(
 def randint_like(
     input: Tensor, low: int, high: Any = None, *, generator: Any = None, dtype: Any = None, device: Any = None
 ) -> Tensor:
-    """As `randint`, in the shape and dtype of `input`."""
+    """As `randint`, in the shape and dtype of `input`.
+
+    >>> import tinygrad_edu as T
+    >>> T.randint_like(T.zeros(2, 3), 10).shape
+    tinygrad_edu.Size([2, 3])
+    """
     low, high = (0, low) if high is None else (low, high)
     return randint(low, high, input._data.shape, generator=generator, dtype=dtype or input.dtype)
 

@@ -247,6 +247,16 @@ def load(
 
     Raises:
         pickle.UnpicklingError: the file contains something else and `weights_only` is True.
+
+    Example:
+        >>> import io, tinygrad_edu as T
+        >>> file = io.BytesIO()
+        >>> layer, other = T.nn.Linear(2, 1), T.nn.Linear(2, 1)
+        >>> T.save(layer.state_dict(), file)
+        >>> other.load_state_dict(T.load(file))
+        <All keys matched successfully>
+        >>> T.equal(layer.weight, other.weight)
+        True
     """
     import zipfile
 

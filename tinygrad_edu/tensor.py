@@ -178,7 +178,12 @@ class _Array(Tensor):
         return self._data.ndim
 
     def size(self, dim: int | None = None) -> Any:
-        """The shape, or the size of one dimension."""
+        """The shape, or the size of one dimension.
+
+        >>> import tinygrad_edu as T
+        >>> T.zeros(2, 3).size(), T.zeros(2, 3).size(1)
+        (tinygrad_edu.Size([2, 3]), 3)
+        """
         if dim is None:
             return self.shape
         try:
@@ -200,7 +205,12 @@ class _Array(Tensor):
         return self._data.itemsize
 
     def stride(self, dim: int | None = None) -> Any:
-        """How many elements to move in memory to reach the next one along each dimension (or along `dim`)."""
+        """How many elements to move in memory to reach the next one along each dimension (or along `dim`).
+
+        >>> import tinygrad_edu as T
+        >>> T.zeros(2, 3).stride(), T.zeros(2, 3).t().stride()
+        ((3, 1), (1, 3))
+        """
         strides = tuple(s // self._data.itemsize for s in self._data.strides)
         return strides if dim is None else strides[dim]
 
@@ -214,7 +224,12 @@ class _Array(Tensor):
         return self._data.ctypes.data
 
     def is_contiguous(self, memory_format: Any = None) -> bool:
-        """True if the elements lie in memory in row-major order, or in channels-last order if that format is given."""
+        """True if the elements lie in memory in row-major order, or in channels-last order if that format is given.
+
+        >>> import tinygrad_edu as T
+        >>> T.zeros(2, 3).t().is_contiguous()
+        False
+        """
         array = self._data
         if memory_format == "channels_last" and array.ndim == 4:
             array = array.transpose(0, 2, 3, 1)
@@ -233,6 +248,10 @@ class _Array(Tensor):
 
         Raises:
             RuntimeError: the tensor does not have exactly one element.
+
+        >>> import tinygrad_edu as T
+        >>> T.tensor([2.0, 3.0]).sum().item()
+        5.0
         """
         if self._data.size != 1:
             raise RuntimeError(
@@ -242,7 +261,12 @@ class _Array(Tensor):
         return self._data.item()
 
     def tolist(self) -> Any:
-        """The elements as nested lists of Python numbers (a number for a 0-d tensor)."""
+        """The elements as nested lists of Python numbers (a number for a 0-d tensor).
+
+        >>> import tinygrad_edu as T
+        >>> T.tensor([[1, 2], [3, 4]]).tolist()
+        [[1, 2], [3, 4]]
+        """
         return self._data.tolist()
 
     def numpy(self, *, force: bool = False) -> np.ndarray:
@@ -250,6 +274,11 @@ class _Array(Tensor):
 
         Raises:
             RuntimeError: the tensor requires grad: autograd could not see writes to the array.
+
+        >>> import tinygrad_edu as T
+        >>> w = T.ones(2, requires_grad=True)
+        >>> w.detach().numpy()
+        array([1., 1.], dtype=float32)
         """
         if not force and self.requires_grad and thread.state.grad_enabled:
             raise RuntimeError(
@@ -352,6 +381,11 @@ class _Array(Tensor):
 
         Raises:
             RuntimeError: the tensor is not a leaf, or holds integers or booleans.
+
+        >>> import tinygrad_edu as T
+        >>> w = T.zeros(2).requires_grad_()
+        >>> w.requires_grad, w.is_leaf
+        (True, True)
         """
         if self._grad_fn is not None:
             if requires_grad:

@@ -106,6 +106,13 @@ def register_hook(self: Tensor, hook: Callable[[Tensor], Tensor | None]) -> Remo
 
     Raises:
         RuntimeError: the tensor requires no gradient.
+
+    >>> import tinygrad_edu as T
+    >>> x = T.tensor(3.0, requires_grad=True)
+    >>> handle = x.register_hook(lambda grad: grad * 10)
+    >>> (x * 2).backward()
+    >>> x.grad
+    tensor(20.)
     """
     if not self.requires_grad:
         raise RuntimeError(
@@ -128,6 +135,12 @@ def register_post_accumulate_grad_hook(self: Tensor, hook: Callable[[Tensor], No
 
     Raises:
         RuntimeError: the tensor is not a leaf that requires grad.
+
+    >>> import tinygrad_edu as T
+    >>> x = T.tensor(3.0, requires_grad=True)
+    >>> handle = x.register_post_accumulate_grad_hook(lambda leaf: print(leaf.grad))
+    >>> (x * x).backward()
+    tensor(6.)
     """
     if not self.requires_grad:
         raise RuntimeError("cannot register a hook on a tensor that doesn't require gradient")
@@ -146,6 +159,14 @@ def retain_grad(self: Tensor) -> None:
 
     Raises:
         RuntimeError: the tensor requires no gradient.
+
+    >>> import tinygrad_edu as T
+    >>> x = T.tensor(3.0, requires_grad=True)
+    >>> y = x * x
+    >>> y.retain_grad()
+    >>> (y * 2).backward()
+    >>> x.grad, y.grad
+    (tensor(12.), tensor(2.))
     """
     if not self.requires_grad:
         raise RuntimeError(

@@ -33,6 +33,12 @@ class AdaptiveLogSoftmaxWithLoss(Module):
         head_bias: True to give the head a bias.
 
     Source: Grave et al., "Efficient softmax approximation for GPUs" (2017), arXiv:1609.04309.
+
+    >>> import tinygrad_edu as T
+    >>> layer = T.nn.AdaptiveLogSoftmaxWithLoss(in_features=16, n_classes=100, cutoffs=[10, 50])
+    >>> output, loss = layer(T.randn(4, 16), T.tensor([0, 12, 60, 99]))
+    >>> output.shape, loss.shape
+    (tinygrad_edu.Size([4]), tinygrad_edu.Size([]))
     """
 
     def __init__(

@@ -28,7 +28,12 @@ def _calculate_fan_in_and_fan_out(tensor: Tensor) -> tuple[int, int]:
 
 
 def calculate_gain(nonlinearity: str, param: float | None = None) -> float:
-    """The factor that compensates for how much a nonlinearity shrinks the standard deviation."""
+    """The factor that compensates for how much a nonlinearity shrinks the standard deviation.
+
+    >>> import tinygrad_edu as T
+    >>> T.nn.init.calculate_gain("relu")
+    1.4142135623730951
+    """
     gains = {"tanh": 5 / 3, "relu": math.sqrt(2), "selu": 3 / 4}
     if nonlinearity == "leaky_relu":
         if not isinstance(param, float | int | None) or isinstance(param, bool):
@@ -50,12 +55,24 @@ def _fill(tensor: Tensor, array: Any) -> Tensor:
 
 
 def uniform_(tensor: Tensor, a: float = 0.0, b: float = 1.0, generator: Any = None) -> Tensor:
-    """Fill with numbers from the uniform distribution over [a, b)."""
+    """Fill with numbers from the uniform distribution over [a, b).
+
+    >>> import tinygrad_edu as T
+    >>> _ = T.manual_seed(0)
+    >>> T.nn.init.uniform_(T.zeros(2), -1.0, 1.0)
+    tensor([-0.0075,  0.5364])
+    """
     return _fill(tensor, source(generator).uniform(tensor._data.shape, tensor._data.dtype, a, b))
 
 
 def normal_(tensor: Tensor, mean: float = 0.0, std: float = 1.0, generator: Any = None) -> Tensor:
-    """Fill with numbers from the normal distribution."""
+    """Fill with numbers from the normal distribution.
+
+    >>> import tinygrad_edu as T
+    >>> _ = T.manual_seed(0)
+    >>> T.nn.init.normal_(T.zeros(2), std=0.1)
+    tensor([ 0.1541, -0.0293])
+    """
     return _fill(tensor, source(generator).normal(tensor._data.shape, tensor._data.dtype, mean, std))
 
 
@@ -82,22 +99,47 @@ def trunc_normal_(
 
 
 def constant_(tensor: Tensor, val: float) -> Tensor:
-    """Fill with one number."""
+    """Fill with one number.
+
+    >>> import tinygrad_edu as T
+    >>> layer = T.nn.Linear(2, 2)
+    >>> T.nn.init.constant_(layer.bias, 0.5)
+    Parameter containing:
+    tensor([0.5000, 0.5000], requires_grad=True)
+    """
     return _fill(tensor, val)
 
 
 def ones_(tensor: Tensor) -> Tensor:
-    """Fill with 1."""
+    """Fill with 1.
+
+    >>> import tinygrad_edu as T
+    >>> T.nn.init.ones_(T.empty(2))
+    tensor([1., 1.])
+    """
     return _fill(tensor, 1.0)
 
 
 def zeros_(tensor: Tensor) -> Tensor:
-    """Fill with 0."""
+    """Fill with 0.
+
+    >>> import tinygrad_edu as T
+    >>> layer = T.nn.Linear(2, 2)
+    >>> T.nn.init.zeros_(layer.bias)
+    Parameter containing:
+    tensor([0., 0.], requires_grad=True)
+    """
     return _fill(tensor, 0.0)
 
 
 def eye_(tensor: Tensor) -> Tensor:
-    """Fill with the identity matrix, so that a linear layer preserves its input."""
+    """Fill with the identity matrix, so that a linear layer preserves its input.
+
+    >>> import tinygrad_edu as T
+    >>> T.nn.init.eye_(T.empty(2, 2))
+    tensor([[1., 0.],
+            [0., 1.]])
+    """
     if tensor.ndim != 2:
         raise ValueError("Only tensors with 2 dimensions are supported")
     return _fill(tensor, np.eye(*tensor.shape))
@@ -119,14 +161,26 @@ def dirac_(tensor: Tensor, groups: int = 1) -> Tensor:
 
 
 def xavier_uniform_(tensor: Tensor, gain: float = 1.0, generator: Any = None) -> Tensor:
-    """Uniform over ±gain·√(6/(fan_in + fan_out)). Preserves the standard deviation in both passes (Glorot and Bengio 2010)."""
+    """Uniform over ±gain·√(6/(fan_in + fan_out)). Preserves the standard deviation in both passes (Glorot and Bengio 2010).
+
+    >>> import tinygrad_edu as T
+    >>> _ = T.manual_seed(0)
+    >>> T.nn.init.xavier_uniform_(T.empty(50, 100)).abs().max() <= (6 / 150) ** 0.5
+    tensor(True)
+    """
     fan_in, fan_out = _calculate_fan_in_and_fan_out(tensor)
     bound = gain * math.sqrt(6 / (fan_in + fan_out))
     return uniform_(tensor, -bound, bound, generator)
 
 
 def xavier_normal_(tensor: Tensor, gain: float = 1.0, generator: Any = None) -> Tensor:
-    """Normal with standard deviation gain·√(2/(fan_in + fan_out))."""
+    """Normal with standard deviation gain·√(2/(fan_in + fan_out)).
+
+    >>> import tinygrad_edu as T
+    >>> _ = T.manual_seed(0)
+    >>> T.nn.init.xavier_normal_(T.empty(50, 100)).std()  # about √(2/150)
+    tensor(0.1145)
+    """
     fan_in, fan_out = _calculate_fan_in_and_fan_out(tensor)
     return normal_(tensor, 0.0, gain * math.sqrt(2 / (fan_in + fan_out)), generator)
 
@@ -141,7 +195,13 @@ def _kaiming_std(tensor: Tensor, a: float, mode: str, nonlinearity: str) -> floa
 def kaiming_uniform_(
     tensor: Tensor, a: float = 0, mode: str = "fan_in", nonlinearity: str = "leaky_relu", generator: Any = None
 ) -> Tensor:
-    """Uniform with standard deviation gain/√fan. Preserves the standard deviation through ReLU layers (He et al. 2015)."""
+    """Uniform with standard deviation gain/√fan. Preserves the standard deviation through ReLU layers (He et al. 2015).
+
+    >>> import tinygrad_edu as T
+    >>> _ = T.manual_seed(0)
+    >>> T.nn.init.kaiming_uniform_(T.empty(50, 100), nonlinearity="relu").std()  # about √(2/100)
+    tensor(0.1406)
+    """
     if 0 in tensor.shape:
         warnings.warn("Initializing zero-element tensors is a no-op", stacklevel=2)
         return tensor
@@ -152,7 +212,13 @@ def kaiming_uniform_(
 def kaiming_normal_(
     tensor: Tensor, a: float = 0, mode: str = "fan_in", nonlinearity: str = "leaky_relu", generator: Any = None
 ) -> Tensor:
-    """Normal with standard deviation gain/√fan."""
+    """Normal with standard deviation gain/√fan.
+
+    >>> import tinygrad_edu as T
+    >>> _ = T.manual_seed(0)
+    >>> T.nn.init.kaiming_normal_(T.empty(50, 100), nonlinearity="relu").std()  # about √(2/100)
+    tensor(0.1402)
+    """
     if 0 in tensor.shape:
         warnings.warn("Initializing zero-element tensors is a no-op", stacklevel=2)
         return tensor
@@ -160,7 +226,13 @@ def kaiming_normal_(
 
 
 def orthogonal_(tensor: Tensor, gain: float = 1, generator: Any = None) -> Tensor:
-    """Fill with a (semi-)orthogonal matrix whose rows or columns have length `gain`."""
+    """Fill with a (semi-)orthogonal matrix whose rows or columns have length `gain`.
+
+    >>> import tinygrad_edu as T
+    >>> w = T.nn.init.orthogonal_(T.empty(3, 3))
+    >>> T.allclose(w @ w.T, T.eye(3), atol=1e-6)
+    True
+    """
     if tensor.ndim < 2:
         raise ValueError("Only tensors with 2 or more dimensions are supported")
     rows, columns = tensor.shape[0], math.prod(tensor.shape[1:])

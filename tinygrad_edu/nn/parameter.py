@@ -51,7 +51,12 @@ class Parameter(Tensor):
 
 
 class Buffer(Tensor):
-    """A tensor that a Module holds and saves but does not train."""
+    """A tensor that a Module holds and saves but does not train.
+
+    >>> import tinygrad_edu as T
+    >>> T.nn.Buffer(T.zeros(2)).requires_grad
+    False
+    """
 
     persistent: bool
     _follows = False

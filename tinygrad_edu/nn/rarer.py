@@ -22,27 +22,47 @@ __all__ = [
 
 
 class Conv3d(_ConvNd):
-    """A convolution over volumes (N, in_channels, D, H, W)."""
+    """A convolution over volumes (N, in_channels, D, H, W).
+
+    >>> import tinygrad_edu as T
+    >>> T.nn.Conv3d(1, 2, kernel_size=3)(T.zeros(1, 1, 5, 5, 5)).shape
+    tinygrad_edu.Size([1, 2, 3, 3, 3])
+    """
 
     _dims = 3
     _function = staticmethod(F.conv3d)
 
 
 class ConvTranspose3d(_ConvTransposeNd):
-    """The transpose of Conv3d: turns volumes (N, in_channels, D, H, W) into larger ones."""
+    """The transpose of Conv3d: turns volumes (N, in_channels, D, H, W) into larger ones.
+
+    >>> import tinygrad_edu as T
+    >>> T.nn.ConvTranspose3d(2, 1, kernel_size=2, stride=2)(T.zeros(1, 2, 3, 3, 3)).shape
+    tinygrad_edu.Size([1, 1, 6, 6, 6])
+    """
 
     _dims = 3
     _function = staticmethod(F.conv_transpose3d)
 
 
 class MaxPool3d(_MaxPool):
-    """The maximum of each window of volumes (N, C, D, H, W)."""
+    """The maximum of each window of volumes (N, C, D, H, W).
+
+    >>> import tinygrad_edu as T
+    >>> T.nn.MaxPool3d(2)(T.arange(8.0).reshape(1, 2, 2, 2))
+    tensor([[[[7.]]]])
+    """
 
     _function: Any = staticmethod(F.max_pool3d)
 
 
 class AvgPool3d(AvgPool2d):
-    """The mean of each window of volumes (N, C, D, H, W)."""
+    """The mean of each window of volumes (N, C, D, H, W).
+
+    >>> import tinygrad_edu as T
+    >>> T.nn.AvgPool3d(2)(T.arange(8.0).reshape(1, 2, 2, 2))
+    tensor([[[[3.5000]]]])
+    """
 
     def forward(self, input: Tensor) -> Tensor:
         return F.avg_pool3d(
@@ -57,7 +77,12 @@ class AvgPool3d(AvgPool2d):
 
 
 class AdaptiveAvgPool3d(_AdaptivePool):
-    """Averages over as many windows as requested, for volumes."""
+    """Averages over as many windows as requested, for volumes.
+
+    >>> import tinygrad_edu as T
+    >>> T.nn.AdaptiveAvgPool3d(1)(T.ones(1, 2, 4, 4, 4)).shape
+    tinygrad_edu.Size([1, 2, 1, 1, 1])
+    """
 
     _function: Any = staticmethod(F.adaptive_avg_pool3d)
 
@@ -72,13 +97,23 @@ class _AdaptiveMaxPool(_AdaptivePool):
 
 
 class AdaptiveMaxPool1d(_AdaptiveMaxPool):
-    """The maxima of as many windows as requested, for sequences."""
+    """The maxima of as many windows as requested, for sequences.
+
+    >>> import tinygrad_edu as T
+    >>> T.nn.AdaptiveMaxPool1d(2)(T.tensor([[1.0, 3.0, 5.0, 7.0]]))
+    tensor([[3., 7.]])
+    """
 
     _function: Any = staticmethod(F.adaptive_max_pool1d)
 
 
 class AdaptiveMaxPool2d(_AdaptiveMaxPool):
-    """The maxima of as many windows as requested, for images."""
+    """The maxima of as many windows as requested, for images.
+
+    >>> import tinygrad_edu as T
+    >>> T.nn.AdaptiveMaxPool2d(1)(T.arange(4.0).reshape(1, 2, 2))
+    tensor([[[3.]]])
+    """
 
     _function: Any = staticmethod(F.adaptive_max_pool2d)
 
@@ -104,13 +139,23 @@ class _LPPool(Module):
 
 
 class LPPool1d(_LPPool):
-    """The p-norm of each window of sequences."""
+    """The p-norm of each window of sequences.
+
+    >>> import tinygrad_edu as T
+    >>> T.nn.LPPool1d(2, kernel_size=2)(T.tensor([[3.0, 4.0]]))
+    tensor([[5.]])
+    """
 
     _function: Any = staticmethod(F.lp_pool1d)
 
 
 class LPPool2d(_LPPool):
-    """The p-norm of each window of images."""
+    """The p-norm of each window of images.
+
+    >>> import tinygrad_edu as T
+    >>> T.nn.LPPool2d(2, kernel_size=2)(T.tensor([[[3.0, 0.0], [0.0, 4.0]]]))
+    tensor([[[5.]]])
+    """
 
     _function: Any = staticmethod(F.lp_pool2d)
 
@@ -186,14 +231,27 @@ class _MaxUnpool(Module):
 
 
 class MaxUnpool1d(_MaxUnpool):
-    """Puts the elements back where MaxPool1d took them from, with zeros elsewhere."""
+    """Puts the elements back where MaxPool1d took them from, with zeros elsewhere.
+
+    >>> import tinygrad_edu as T
+    >>> values, indices = T.nn.MaxPool1d(2, return_indices=True)(T.tensor([[[1.0, 3.0, 2.0, 0.0]]]))
+    >>> T.nn.MaxUnpool1d(2)(values, indices)
+    tensor([[[0., 3., 2., 0.]]])
+    """
 
     _dims = 1
     _function: Any = staticmethod(F.max_unpool1d)
 
 
 class MaxUnpool2d(_MaxUnpool):
-    """Puts the elements back where MaxPool2d took them from, with zeros elsewhere."""
+    """Puts the elements back where MaxPool2d took them from, with zeros elsewhere.
+
+    >>> import tinygrad_edu as T
+    >>> values, indices = T.nn.MaxPool2d(2, return_indices=True)(T.tensor([[[1.0, 2.0], [3.0, 6.0]]]))
+    >>> T.nn.MaxUnpool2d(2)(values, indices)
+    tensor([[[0., 0.],
+             [0., 6.]]])
+    """
 
     _dims = 2
     _function: Any = staticmethod(F.max_unpool2d)
@@ -213,7 +271,12 @@ class Dropout3d(_DropoutNd):
 
 
 class AlphaDropout(_DropoutNd):
-    """Dropout for SELU: it preserves mean and variance."""
+    """Dropout for SELU: it preserves mean and variance.
+
+    >>> import tinygrad_edu as T
+    >>> T.nn.AlphaDropout(0.5).eval()(T.ones(3))
+    tensor([1., 1., 1.])
+    """
 
     _function: Any = staticmethod(F.alpha_dropout)
 
@@ -225,7 +288,12 @@ class FeatureAlphaDropout(_DropoutNd):
 
 
 class LocalResponseNorm(Module):
-    """Divides each element by a function of its neighbours among the channels (Krizhevsky et al. 2012)."""
+    """Divides each element by a function of its neighbours among the channels (Krizhevsky et al. 2012).
+
+    >>> import tinygrad_edu as T
+    >>> T.nn.LocalResponseNorm(2)(T.ones(1, 4, 2, 2)).shape
+    tinygrad_edu.Size([1, 4, 2, 2])
+    """
 
     def __init__(self, size: int, alpha: float = 1e-4, beta: float = 0.75, k: float = 1.0) -> None:
         super().__init__()
@@ -239,7 +307,12 @@ class LocalResponseNorm(Module):
 
 
 class Softmax2d(Module):
-    """Softmax over the channels of images (N, C, H, W)."""
+    """Softmax over the channels of images (N, C, H, W).
+
+    >>> import tinygrad_edu as T
+    >>> T.nn.Softmax2d()(T.zeros(1, 2, 1, 1)).flatten()
+    tensor([0.5000, 0.5000])
+    """
 
     def forward(self, input: Tensor) -> Tensor:
         if input.ndim not in (3, 4):
@@ -248,7 +321,12 @@ class Softmax2d(Module):
 
 
 class RReLU(Module):
-    """A leaky ReLU whose slope below 0 is random in training."""
+    """A leaky ReLU whose slope below 0 is random in training.
+
+    >>> import tinygrad_edu as T
+    >>> T.nn.RReLU(0.1, 0.3).eval()(T.tensor([-1.0, 2.0]))
+    tensor([-0.2000,  2.0000])
+    """
 
     def __init__(self, lower: float = 1.0 / 8, upper: float = 1.0 / 3, inplace: bool = False) -> None:
         super().__init__()

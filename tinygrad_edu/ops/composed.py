@@ -417,13 +417,24 @@ def vdot(input, other) -> Tensor:
 
 @public(where=_LINALG, method=False)
 def vecdot(x, y, *, dim=-1) -> Any:
-    """The dot products of vectors along `dim`."""
+    """The dot products of vectors along `dim`.
+
+    >>> import tinygrad_edu as T
+    >>> T.linalg.vecdot(T.tensor([[1.0, 2.0], [3.0, 4.0]]), T.ones(2, 2))
+    tensor([3., 7.])
+    """
     return sum(x * y, dim)
 
 
 @public(where=_LINALG, method=False)
 def multi_dot(tensors) -> Any:
-    """The matrix product of several matrices."""
+    """The matrix product of several matrices.
+
+    >>> import tinygrad_edu as T
+    >>> T.linalg.multi_dot([T.ones(2, 3), T.ones(3, 4), T.ones(4, 1)])
+    tensor([[12.],
+            [12.]])
+    """
     out = tensors[0]
     for matrix in tensors[1:]:
         out = matmul(out, matrix)
@@ -432,7 +443,12 @@ def multi_dot(tensors) -> Any:
 
 @public(where=_LINALG, method=False)
 def cross(input, other, *, dim=-1) -> Tensor:
-    """The cross product of 3-d vectors along `dim`."""
+    """The cross product of 3-d vectors along `dim`.
+
+    >>> import tinygrad_edu as T
+    >>> T.linalg.cross(T.tensor([1.0, 0.0, 0.0]), T.tensor([0.0, 1.0, 0.0]))
+    tensor([0., 0., 1.])
+    """
     if input.ndim != other.ndim:
         raise RuntimeError("linalg.cross: inputs must have the same number of dimensions.")
     if input.shape[dim] != 3 or other.shape[dim] != 3:
@@ -528,7 +544,12 @@ def rad2deg(input) -> Tensor:
 
 @public()
 def logdet(input) -> Tensor:
-    """The logarithm of the determinant; nan if the determinant is negative."""
+    """The logarithm of the determinant; nan if the determinant is negative.
+
+    >>> import tinygrad_edu as T
+    >>> T.logdet(T.tensor([[2.0, 0.0], [0.0, 1.0]]))
+    tensor(0.6931)
+    """
     sign, size = slogdet(input)
     return where(sign < 0, float("nan"), size) if (sign._data < 0).any() else size
 

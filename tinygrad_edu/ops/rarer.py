@@ -86,14 +86,24 @@ def fmin(input, other) -> Tensor:
 
 @public()
 def logaddexp2(input, other) -> Tensor:
-    """log₂(2^input + 2^other)."""
+    """log₂(2^input + 2^other).
+
+    >>> import tinygrad_edu as T
+    >>> T.logaddexp2(T.tensor([1.0]), T.tensor([1.0]))
+    tensor([2.])
+    """
     factor = math.log(2)
     return functions["logaddexp"](input * factor, other * factor) / factor
 
 
 @public(inplace=lambda self, other: self.copy_(ldexp(self, other)))
 def ldexp(input, other) -> Tensor:
-    """input·2^other."""
+    """input·2^other.
+
+    >>> import tinygrad_edu as T
+    >>> T.ldexp(T.tensor([1.0, 3.0]), T.tensor([2, 1]))
+    tensor([4., 6.])
+    """
     return mul(input, pow(2.0, _operand(other, input)))
 
 
@@ -140,7 +150,14 @@ def nextafter(input, other) -> Tensor:
 
 @public()
 def frexp(input) -> Any:
-    """Split numbers into mantissa and exponent: input = mantissa·2^exponent."""
+    """Split numbers into mantissa and exponent: input = mantissa·2^exponent.
+
+    >>> import tinygrad_edu as T
+    >>> T.frexp(T.tensor([8.0, 3.0]))
+    tinygrad_edu.return_types.frexp(
+    mantissa=tensor([0.5000, 0.7500]),
+    exponent=tensor([4, 2], dtype=tinygrad_edu.int32))
+    """
     if not input.is_floating_point():
         raise RuntimeError("torch.frexp() only supports floating-point dtypes")
     exponent = np.frexp(input._data)[1].astype(np.int32)
@@ -152,13 +169,23 @@ def frexp(input) -> Any:
 
 @public()
 def isneginf(input) -> Tensor:
-    """True where an element is -inf."""
+    """True where an element is -inf.
+
+    >>> import tinygrad_edu as T
+    >>> T.isneginf(T.tensor([1.0, T.inf, -T.inf]))
+    tensor([False, False,  True])
+    """
     return input == -math.inf
 
 
 @public()
 def isposinf(input) -> Tensor:
-    """True where an element is inf."""
+    """True where an element is inf.
+
+    >>> import tinygrad_edu as T
+    >>> T.isposinf(T.tensor([1.0, T.inf, -T.inf]))
+    tensor([False,  True, False])
+    """
     return input == math.inf
 
 
@@ -222,13 +249,23 @@ for _name in ("split", "chunk", "split_with_sizes"):
 
 @public()
 def narrow_copy(input, dim, start, length) -> Tensor:
-    """As `narrow`, but returns a copy."""
+    """As `narrow`, but returns a copy.
+
+    >>> import tinygrad_edu as T
+    >>> T.narrow_copy(T.tensor([1, 2, 3, 4]), 0, 1, 2)
+    tensor([2, 3])
+    """
     return narrow(input, dim, start, length).clone()
 
 
 @public()
 def slice_scatter(input, src, dim=0, start=None, end=None, step=1) -> Tensor:
-    """A copy of `input` in which `src` replaces a slice."""
+    """A copy of `input` in which `src` replaces a slice.
+
+    >>> import tinygrad_edu as T
+    >>> T.slice_scatter(T.zeros(4), T.ones(2), start=1, end=3)
+    tensor([0., 1., 1., 0.])
+    """
     out = input.clone()
     axis = axis_of(dim, input.ndim)
     out[(slice(None),) * axis + (slice(start, end, step),)] = src
@@ -237,7 +274,13 @@ def slice_scatter(input, src, dim=0, start=None, end=None, step=1) -> Tensor:
 
 @public()
 def select_scatter(input, src, dim, index) -> Tensor:
-    """A copy of `input` in which `src` replaces the slice at `index` along `dim`."""
+    """A copy of `input` in which `src` replaces the slice at `index` along `dim`.
+
+    >>> import tinygrad_edu as T
+    >>> T.select_scatter(T.zeros(2, 2), T.ones(2), dim=0, index=1)
+    tensor([[0., 0.],
+            [1., 1.]])
+    """
     out = input.clone()
     select(out, dim, index).copy_(src)
     return out
@@ -245,7 +288,13 @@ def select_scatter(input, src, dim, index) -> Tensor:
 
 @public()
 def diagonal_scatter(input, src, offset=0, dim1=0, dim2=1) -> Tensor:
-    """A copy of `input` in which `src` replaces a diagonal."""
+    """A copy of `input` in which `src` replaces a diagonal.
+
+    >>> import tinygrad_edu as T
+    >>> T.diagonal_scatter(T.zeros(2, 2), T.tensor([1.0, 2.0]))
+    tensor([[1., 0.],
+            [0., 2.]])
+    """
     out = input.clone()
     diagonal(out, offset, dim1, dim2).copy_(src)
     return out
@@ -253,7 +302,13 @@ def diagonal_scatter(input, src, offset=0, dim1=0, dim2=1) -> Tensor:
 
 @public()
 def diagflat(input, offset=0) -> Tensor:
-    """A matrix with the elements of `input` on its diagonal."""
+    """A matrix with the elements of `input` on its diagonal.
+
+    >>> import tinygrad_edu as T
+    >>> T.diagflat(T.tensor([1, 2]))
+    tensor([[1, 0],
+            [0, 2]])
+    """
     return functions["diag"](reshape(input, (-1,)), offset)
 
 
@@ -263,7 +318,13 @@ def _put_(self, index, source, accumulate=False):
 
 @public(inplace=_put_)
 def put(input, index, source, accumulate: bool = False) -> Tensor:
-    """A copy of `input` with `source` written at the positions `index`, counted in row-major order."""
+    """A copy of `input` with `source` written at the positions `index`, counted in row-major order.
+
+    >>> import tinygrad_edu as T
+    >>> T.put(T.zeros(2, 2), T.tensor([0, 3]), T.tensor([1.0, 2.0]))
+    tensor([[1., 0.],
+            [0., 2.]])
+    """
     flat = reshape(input, (-1,))
     places = (reshape(index, (-1,)),)
     return reshape(functions["index_put"](flat, places, reshape(source, (-1,)), accumulate), input.shape)
@@ -308,7 +369,13 @@ def unique_consecutive(input, return_inverse: bool = False, return_counts: bool 
 
 @public()
 def nonzero_static(input, *, size, fill_value=-1) -> Tensor:
-    """As `nonzero`, but with exactly `size` rows: cut, or padded with `fill_value`."""
+    """As `nonzero`, but with exactly `size` rows: cut, or padded with `fill_value`.
+
+    >>> import tinygrad_edu as T
+    >>> T.nonzero_static(T.tensor([0, 3, 0]), size=2)
+    tensor([[ 1],
+            [-1]])
+    """
     found = np.argwhere(input._data)
     out = np.full((size, input.ndim), fill_value, np.int64)
     out[: min(size, len(found))] = found[:size]
@@ -317,7 +384,12 @@ def nonzero_static(input, *, size, fill_value=-1) -> Tensor:
 
 @public(method=False)
 def unravel_index(indices, shape) -> Any:
-    """Convert positions in row-major order to an index along each dimension."""
+    """Convert positions in row-major order to an index along each dimension.
+
+    >>> import tinygrad_edu as T
+    >>> T.unravel_index(T.tensor(5), (2, 3))
+    (tensor(1), tensor(2))
+    """
     return tuple(
         wrap(i) for i in np.unravel_index(indices._data, tuple(shape) if not isinstance(shape, int) else (shape,))
     )
@@ -328,7 +400,12 @@ def unravel_index(indices, shape) -> Any:
 
 @public()
 def nanmedian(input, dim=None, keepdim: bool = False) -> Any:
-    """The median, ignoring nan."""
+    """The median, ignoring nan.
+
+    >>> import tinygrad_edu as T
+    >>> T.nanmedian(T.tensor([1.0, T.nan, 3.0, 2.0]))
+    tensor(2.)
+    """
     filled = where(input != input, math.inf, input)
     if dim is None:
         flat = reshape(filled, (-1,))
@@ -344,7 +421,12 @@ def nanmedian(input, dim=None, keepdim: bool = False) -> Any:
 
 @public()
 def nanquantile(input, q, dim=None, keepdim: bool = False, *, interpolation: str = "linear") -> Tensor:
-    """The quantile, ignoring nan; along a dimension, row by row."""
+    """The quantile, ignoring nan; along a dimension, row by row.
+
+    >>> import tinygrad_edu as T
+    >>> T.nanquantile(T.tensor([1.0, T.nan, 3.0]), 0.5)
+    tensor(2.)
+    """
     count = () if not isinstance(q, Tensor) or not q.ndim else (q.shape[0],)
     axis = 0 if dim is None else axis_of(dim, input.ndim)
     if dim is None or not input.ndim:
@@ -371,7 +453,12 @@ def trapezoid(y, x=None, *, dx: float = 1.0, dim=-1) -> Tensor:
 
 @public(method=False)
 def cumulative_trapezoid(y, x=None, *, dx: float = 1.0, dim=-1) -> Tensor:
-    """The running integral of `y` by the trapezoidal rule."""
+    """The running integral of `y` by the trapezoidal rule.
+
+    >>> import tinygrad_edu as T
+    >>> T.cumulative_trapezoid(T.tensor([1.0, 2.0, 3.0]))
+    tensor([1.5000, 4.0000])
+    """
     return functions["cumsum"](_trapezes(y, x, dx, dim), axis_of(dim, y.ndim))
 
 
@@ -415,7 +502,13 @@ def gradient(input, *, spacing=1, dim=None, edge_order=1) -> Any:
 
 @public()
 def renorm(input, p, dim, maxnorm) -> Tensor:
-    """Scale each slice along `dim` down so that its p-norm is at most `maxnorm`."""
+    """Scale each slice along `dim` down so that its p-norm is at most `maxnorm`.
+
+    >>> import tinygrad_edu as T
+    >>> T.renorm(T.tensor([[3.0, 4.0], [0.3, 0.4]]), p=2, dim=0, maxnorm=1.0)
+    tensor([[0.6000, 0.8000],
+            [0.3000, 0.4000]])
+    """
     axis = axis_of(dim, input.ndim)
     others = tuple(d for d in range(input.ndim) if d != axis)
     norms = vector_norm(input, p, others, True)
@@ -424,7 +517,12 @@ def renorm(input, p, dim, maxnorm) -> Tensor:
 
 @public(method=False)
 def histogram(input, bins=100, *, range=None, weight=None, density: bool = False) -> Any:
-    """The number of elements in each bin, and the edges of the bins."""
+    """The number of elements in each bin, and the edges of the bins.
+
+    >>> import tinygrad_edu as T
+    >>> T.histogram(T.tensor([1.0, 2.0, 1.0]), bins=2, range=(0.0, 4.0)).hist
+    tensor([2., 1.])
+    """
     edges = bins._data if isinstance(bins, Tensor) else bins
     weights = None if weight is None else weight._data.reshape(-1)
     counts, limits = np.histogram(input._data.reshape(-1), edges, range, density=density, weights=weights)
@@ -437,7 +535,13 @@ def histogram(input, bins=100, *, range=None, weight=None, density: bool = False
 
 @public(inplace=lambda self, vec1, vec2, *, beta=1, alpha=1: self.copy_(addr(self, vec1, vec2, beta=beta, alpha=alpha)))
 def addr(input, vec1, vec2, *, beta=1, alpha=1) -> Tensor:
-    """beta·input + alpha·(vec1 ⊗ vec2)."""
+    """beta·input + alpha·(vec1 ⊗ vec2).
+
+    >>> import tinygrad_edu as T
+    >>> T.addr(T.zeros(2, 2), T.tensor([1.0, 2.0]), T.tensor([3.0, 4.0]))
+    tensor([[3., 4.],
+            [6., 8.]])
+    """
     return input * beta + functions["outer"](vec1, vec2) * alpha
 
 
@@ -479,7 +583,12 @@ def combinations(input, r=2, with_replacement: bool = False) -> Tensor:
 
 @public(method=False)
 def pdist(input, p: float = 2.0) -> Tensor:
-    """The distances between all pairs of rows, in the p-norm."""
+    """The distances between all pairs of rows, in the p-norm.
+
+    >>> import tinygrad_edu as T
+    >>> T.nn.functional.pdist(T.tensor([[0.0, 0.0], [3.0, 4.0], [0.0, 1.0]]))
+    tensor([5.0000, 1.0000, 4.2426])
+    """
     i, j = np.triu_indices(input.shape[0], 1)
     return vector_norm(input[wrap(i)] - input[wrap(j)], p, (-1,))
 

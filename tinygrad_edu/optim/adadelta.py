@@ -13,7 +13,16 @@ __all__ = ["Adadelta"]
 
 
 class Adadelta(Optimizer):
-    """Divides the gradient by its root mean square, and multiplies it by the root mean square of the past steps."""
+    """Divides the gradient by its root mean square, and multiplies it by the root mean square of the past steps.
+
+    >>> import tinygrad_edu as T
+    >>> w = T.tensor([1.0], requires_grad=True)
+    >>> optimizer = T.optim.Adadelta([w], lr=1.0)
+    >>> (w * w).sum().backward()
+    >>> optimizer.step()
+    >>> w.item() < 1
+    True
+    """
 
     def __init__(
         self,

@@ -13,7 +13,16 @@ __all__ = ["Adamax"]
 
 
 class Adamax(Optimizer):
-    """Adam with the largest recent gradient instead of the root mean square."""
+    """Adam with the largest recent gradient instead of the root mean square.
+
+    >>> import tinygrad_edu as T
+    >>> w = T.tensor([1.0], requires_grad=True)
+    >>> optimizer = T.optim.Adamax([w], lr=0.1)
+    >>> (w * w).sum().backward()
+    >>> optimizer.step()
+    >>> w.detach()
+    tensor([0.9000])
+    """
 
     def __init__(
         self,

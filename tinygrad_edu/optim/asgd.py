@@ -13,7 +13,16 @@ __all__ = ["ASGD"]
 
 
 class ASGD(Optimizer):
-    """Averaged gradient descent: it also keeps the mean of the parameters so far, in `state[p]["ax"]`."""
+    """Averaged gradient descent: it also keeps the mean of the parameters so far, in `state[p]["ax"]`.
+
+    >>> import tinygrad_edu as T
+    >>> w = T.tensor([1.0], requires_grad=True)
+    >>> optimizer = T.optim.ASGD([w], lr=0.1)
+    >>> (w * w).sum().backward()
+    >>> optimizer.step()
+    >>> w.detach()
+    tensor([0.8000])
+    """
 
     def __init__(
         self,

@@ -216,7 +216,13 @@ class ExponentialLR(_ByFactors):
 
 
 class ConstantLR(_ByFactors):
-    """Multiplies the rates by `factor` during the first `total_iters` epochs."""
+    """Multiplies the rates by `factor` during the first `total_iters` epochs.
+
+    >>> import tinygrad_edu as T
+    >>> optimizer = T.optim.SGD([T.ones(1, requires_grad=True)], lr=1.0)
+    >>> T.optim.lr_scheduler.ConstantLR(optimizer, factor=0.5, total_iters=2).get_last_lr()
+    [0.5]
+    """
 
     def __init__(self, optimizer: Optimizer, factor: float = 1 / 3, total_iters: int = 5, last_epoch: int = -1) -> None:
         if not 0 <= factor <= 1:
@@ -412,6 +418,12 @@ class CyclicLR(LRScheduler):
 
     Raises:
         ValueError: `mode` is none of "triangular", "triangular2", "exp_range", and there is no `scale_fn`.
+
+    >>> import tinygrad_edu as T
+    >>> optimizer = T.optim.SGD([T.ones(1, requires_grad=True)], lr=1.0)
+    >>> scheduler = T.optim.lr_scheduler.CyclicLR(optimizer, base_lr=0.1, max_lr=0.5, step_size_up=2, cycle_momentum=False)
+    >>> scheduler.get_last_lr()
+    [0.1]
     """
 
     def __init__(

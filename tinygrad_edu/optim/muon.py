@@ -17,6 +17,14 @@ class Muon(Optimizer):
     """Momentum, replaced by a nearby matrix with almost orthonormal rows. Only for matrices.
 
     Source: Jordan et al., "Muon: an optimizer for hidden layers in neural networks" (2024), https://kellerjordan.github.io/posts/muon.
+
+    >>> import tinygrad_edu as T
+    >>> w = T.eye(2).requires_grad_()
+    >>> optimizer = T.optim.Muon([w], lr=0.1)
+    >>> (w * w).sum().backward()
+    >>> optimizer.step()
+    >>> w.trace().item() < 2
+    True
     """
 
     _own_decay = True

@@ -13,7 +13,16 @@ __all__ = ["NAdam"]
 
 
 class NAdam(Optimizer):
-    """Adam with Nesterov momentum: it looks one gradient ahead."""
+    """Adam with Nesterov momentum: it looks one gradient ahead.
+
+    >>> import tinygrad_edu as T
+    >>> w = T.tensor([1.0], requires_grad=True)
+    >>> optimizer = T.optim.NAdam([w], lr=0.1)
+    >>> (w * w).sum().backward()
+    >>> optimizer.step()
+    >>> w.item() < 1
+    True
+    """
 
     def __init__(
         self,

@@ -75,7 +75,25 @@ required = _RequiredParameter()
 
 
 class Optimizer:
-    """The base class. Subclasses define `_update(p, grad, state, group)`, which works on arrays, or their own `step`."""
+    """The base class. Subclasses define `_update(p, grad, state, group)`, which works on arrays, or their own `step`.
+
+    Example:
+        >>> import tinygrad_edu as T
+        >>> class SignDescent(T.optim.Optimizer):
+        ...     def __init__(self, params, lr):
+        ...         super().__init__(params, {"lr": lr})
+        ...     @T.no_grad()
+        ...     def step(self):
+        ...         for group in self.param_groups:
+        ...             for p in group["params"]:
+        ...                 p -= group["lr"] * p.grad.sign()
+        >>> w = T.tensor([3.0, -2.0], requires_grad=True)
+        >>> optimizer = SignDescent([w], lr=0.5)
+        >>> (w * w).sum().backward()
+        >>> optimizer.step()
+        >>> w
+        tensor([ 2.5000, -1.5000], requires_grad=True)
+    """
 
     # A scheduler reads this before its own first step.
     _opt_called = False

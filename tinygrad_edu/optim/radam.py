@@ -14,7 +14,16 @@ __all__ = ["RAdam"]
 
 
 class RAdam(Optimizer):
-    """Adam that uses its mean of squares only once enough gradients have gone into it."""
+    """Adam that uses its mean of squares only once enough gradients have gone into it.
+
+    >>> import tinygrad_edu as T
+    >>> w = T.tensor([1.0], requires_grad=True)
+    >>> optimizer = T.optim.RAdam([w], lr=0.1)
+    >>> (w * w).sum().backward()
+    >>> optimizer.step()
+    >>> w.detach()
+    tensor([0.8000])
+    """
 
     def __init__(
         self,

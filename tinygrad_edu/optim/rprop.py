@@ -14,7 +14,16 @@ __all__ = ["Rprop"]
 
 
 class Rprop(Optimizer):
-    """Uses only the sign of the gradient: steps grow while the sign stays the same, and shrink when it changes."""
+    """Uses only the sign of the gradient: steps grow while the sign stays the same, and shrink when it changes.
+
+    >>> import tinygrad_edu as T
+    >>> w = T.tensor([1.0], requires_grad=True)
+    >>> optimizer = T.optim.Rprop([w], lr=0.1)
+    >>> (w * w).sum().backward()
+    >>> optimizer.step()
+    >>> w.detach()
+    tensor([0.9000])
+    """
 
     def __init__(
         self,

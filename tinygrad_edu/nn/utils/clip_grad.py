@@ -43,7 +43,12 @@ def clip_grad_norm_(
 def get_total_norm(
     tensors: Any, norm_type: float = 2.0, error_if_nonfinite: bool = False, foreach: Any = None
 ) -> Tensor:
-    """The total norm of all tensors, as if they were one vector."""
+    """The total norm of all tensors, as if they were one vector.
+
+    >>> import tinygrad_edu as T
+    >>> T.nn.utils.get_total_norm([T.tensor([3.0]), T.tensor([4.0])])
+    tensor(5.)
+    """
     every = [tensors] if isinstance(tensors, Tensor) else list(tensors)
     norm_type = float(norm_type)  # it may be the string "inf"
     norms = np.array([np.linalg.norm(t._data.reshape(-1), norm_type) for t in every] or [np.float64(0)])
@@ -75,6 +80,14 @@ def clip_grad_norm(*args: Any, **kwargs: Any) -> Tensor:
 
 
 def clip_grad_value_(parameters: Any, clip_value: float, foreach: Any = None) -> None:
-    """Clamp each element of the gradients to ±`clip_value`."""
+    """Clamp each element of the gradients to ±`clip_value`.
+
+    >>> import tinygrad_edu as T
+    >>> w = T.tensor([3.0, 0.2], requires_grad=True)
+    >>> (w * w).sum().backward()
+    >>> T.nn.utils.clip_grad_value_([w], 1.0)
+    >>> w.grad
+    tensor([1.0000, 0.4000])
+    """
     for g in _gradients(parameters):
         np.clip(g._data, -clip_value, clip_value, out=g._data)

@@ -24,6 +24,11 @@ def pad_sequence(
 
     Raises:
         ValueError: `padding_side` is neither "left" nor "right".
+
+    >>> import tinygrad_edu as T
+    >>> T.nn.utils.rnn.pad_sequence([T.tensor([1, 2, 3]), T.tensor([4])], batch_first=True)
+    tensor([[1, 2, 3],
+            [4, 0, 0]])
     """
     if padding_side not in ("left", "right"):
         raise ValueError(f"Expected padding_side to be one of left or right, but got {padding_side}.")
@@ -129,6 +134,12 @@ def pad_packed_sequence(
 
     Raises:
         ValueError: `total_length` is less than the longest sequence.
+
+    >>> import tinygrad_edu as T
+    >>> packed = T.nn.utils.rnn.pack_sequence([T.tensor([1, 2]), T.tensor([4])])
+    >>> T.nn.utils.rnn.pad_packed_sequence(packed, batch_first=True)
+    (tensor([[1, 2],
+            [4, 0]]), tensor([2, 1]))
     """
     sizes = sequence.batch_sizes._data
     longest = len(sizes) if total_length is None else total_length
@@ -150,12 +161,23 @@ def pad_packed_sequence(
 
 
 def pack_sequence(sequences: Sequence[Tensor], enforce_sorted: bool = True) -> PackedSequence:
-    """Pack a list of sequences (L, …)."""
+    """Pack a list of sequences (L, …).
+
+    >>> import tinygrad_edu as T
+    >>> T.nn.utils.rnn.pack_sequence([T.tensor([1, 2, 3]), T.tensor([4])]).data
+    tensor([1, 4, 2, 3])
+    """
     return pack_padded_sequence(pad_sequence(sequences), [len(s) for s in sequences], enforce_sorted=enforce_sorted)
 
 
 def unpack_sequence(packed_sequences: PackedSequence) -> list[Tensor]:
-    """Unpack into a list of sequences (L, …)."""
+    """Unpack into a list of sequences (L, …).
+
+    >>> import tinygrad_edu as T
+    >>> packed = T.nn.utils.rnn.pack_sequence([T.tensor([1, 2]), T.tensor([4])])
+    >>> T.nn.utils.rnn.unpack_sequence(packed)
+    [tensor([1, 2]), tensor([4])]
+    """
     return unpad_sequence(*pad_packed_sequence(packed_sequences, batch_first=True), batch_first=True)
 
 

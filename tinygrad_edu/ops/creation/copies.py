@@ -129,19 +129,37 @@ def contiguous_clone(value):
 
 
 def copy_(self, other, non_blocking=False):
-    """Write the values of `other`, broadcast to this tensor's shape, into this tensor."""
+    """Write the values of `other`, broadcast to this tensor's shape, into this tensor.
+
+    >>> import tinygrad_edu as T
+    >>> x = T.tensor([1.0, 2.0], requires_grad=True)
+    >>> y = T.zeros(2).copy_(x)
+    >>> y.sum().backward()
+    >>> x.grad  # the copy passes the gradient on
+    tensor([1., 1.])
+    """
     if not isinstance(other, Tensor):
         raise TypeError(f"copy_(): argument 'other' (position 1) must be Tensor, not {type(other).__name__}")
     return Copy.apply_(self, other)
 
 
 def zero_(self):
-    """Set all elements to 0."""
+    """Set all elements to 0.
+
+    >>> import tinygrad_edu as T
+    >>> T.ones(2).zero_()
+    tensor([0., 0.])
+    """
     return Zero.apply_(self)
 
 
 def fill_(self, value):
-    """Set all elements to `value`."""
+    """Set all elements to `value`.
+
+    >>> import tinygrad_edu as T
+    >>> T.zeros(2).fill_(3.0)
+    tensor([3., 3.])
+    """
     if isinstance(value, Tensor):
         if value.ndim:
             raise RuntimeError(

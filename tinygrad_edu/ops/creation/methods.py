@@ -35,7 +35,13 @@ def detach(self: Tensor) -> Tensor:
 
 
 def detach_(self: Tensor) -> Tensor:
-    """Detach this tensor from the graph, in place: it becomes a leaf and loses its tangent."""
+    """Detach this tensor from the graph, in place: it becomes a leaf and loses its tangent.
+
+    >>> import tinygrad_edu as T
+    >>> y = T.tensor(2.0, requires_grad=True) * 3
+    >>> y.detach_(), y.requires_grad
+    (tensor(6.), False)
+    """
     if self._is_view():
         raise RuntimeError("Can't detach views in-place. Use detach() instead.")
     self._grad_fn, self.output_nr, self._requires_grad = None, 0, False
@@ -56,7 +62,12 @@ def to(
     memory_format: Any = None,
     **ignored: Any,
 ) -> Tensor:
-    """This tensor in another dtype; the tensor itself if it already has that dtype. The only device is the CPU."""
+    """This tensor in another dtype; the tensor itself if it already has that dtype. The only device is the CPU.
+
+    >>> import tinygrad_edu as T
+    >>> T.tensor([1.5, 2.5]).to(T.int64)
+    tensor([1, 2])
+    """
     if memory_format == "channels_last":
         self = contiguous(self, memory_format)
     dtype, copy = target_of(args, dtype, device, copy)
@@ -88,7 +99,12 @@ def target_of(args: tuple[Any, ...], dtype: Any, device: Any, copy: bool = False
 
 
 def type_as(self: Tensor, other: Tensor) -> Tensor:
-    """This tensor in the dtype of `other`."""
+    """This tensor in the dtype of `other`.
+
+    >>> import tinygrad_edu as T
+    >>> T.tensor([1, 2]).type_as(T.tensor([0.5]))
+    tensor([1., 2.])
+    """
     return _to_numpy_dtype(self, other._data.dtype)
 
 
@@ -106,7 +122,12 @@ def type(self: Tensor, dtype: Any = None) -> Any:
 
 
 def contiguous(self: Tensor, memory_format: Any = None) -> Tensor:
-    """The tensor itself if its elements lie in memory in that order (row-major by default), else a copy in that order."""
+    """The tensor itself if its elements lie in memory in that order (row-major by default), else a copy in that order.
+
+    >>> import tinygrad_edu as T
+    >>> T.ones(2, 3).t().contiguous().is_contiguous()
+    True
+    """
     if self.is_contiguous(memory_format):
         return self
     return Clone.apply(self, order="channels_last" if memory_format == "channels_last" and self.ndim == 4 else "C")
@@ -136,7 +157,12 @@ def is_same_size(self: Tensor, other: Tensor) -> bool:
 
 
 def is_nonzero(self: Tensor) -> bool:
-    """True if the tensor's only element is not 0."""
+    """True if the tensor's only element is not 0.
+
+    >>> import tinygrad_edu as T
+    >>> T.tensor([2]).is_nonzero()
+    True
+    """
     return bool(self)
 
 

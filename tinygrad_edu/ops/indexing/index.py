@@ -167,7 +167,12 @@ def _index_put_(self, indices, values, accumulate=False):
 
 @public(inplace=_index_put_)
 def index_put(input, indices, values, accumulate: bool = False) -> Tensor:
-    """A copy of `input` with `values` written at `indices`, or added there with `accumulate`."""
+    """A copy of `input` with `values` written at `indices`, or added there with `accumulate`.
+
+    >>> import tinygrad_edu as T
+    >>> T.index_put(T.zeros(3), (T.tensor([0, 2]),), T.tensor([1.0, 2.0]))
+    tensor([1., 0., 2.])
+    """
     return IndexPut.apply(input, _values(values, input), indices=_index_arrays(indices), accumulate=accumulate)
 
 

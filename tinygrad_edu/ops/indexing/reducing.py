@@ -134,7 +134,12 @@ def _scatter_reduce_(self, dim, index, src, reduce, *, include_self=True):
 
 @public(inplace=_scatter_reduce_)
 def scatter_reduce(input: Tensor, dim, index, src, reduce, *, include_self: bool = True) -> Tensor:
-    """`input` with src[i][j] combined with the element at [i][index[i][j]], by "sum", "prod", "mean", "amax" or "amin"."""
+    """`input` with src[i][j] combined with the element at [i][index[i][j]], by "sum", "prod", "mean", "amax" or "amin".
+
+    >>> import tinygrad_edu as T
+    >>> T.scatter_reduce(T.zeros(2), 0, T.tensor([0, 1, 0]), T.tensor([1.0, 2.0, 3.0]), reduce="amax")
+    tensor([3., 2.])
+    """
     return ScatterReduce.apply(input, src, **_scattered(input, dim, index, src, reduce, include_self))
 
 

@@ -179,7 +179,13 @@ def _square(name, A):
 
 @public("inverse", where=_LINALG)
 def inv(A: Tensor) -> Any:
-    """The inverse of a square matrix, or of each matrix in a batch."""
+    """The inverse of a square matrix, or of each matrix in a batch.
+
+    >>> import tinygrad_edu as T
+    >>> T.linalg.inv(T.tensor([[2.0, 0.0], [0.0, 4.0]]))
+    tensor([[0.5000, 0.0000],
+            [0.0000, 0.2500]])
+    """
     _square("inv", A)
     return LinalgInvEx.apply(A)
 
@@ -215,7 +221,12 @@ def slogdet(A: Tensor) -> Any:
 
 @public(where=_LINALG, method=False)
 def solve(A: Tensor, B, *, left: bool = True) -> Any:
-    """The X with A·X = B, or with `left=False`, X·A = B. B is a vector or a matrix."""
+    """The X with A·X = B, or with `left=False`, X·A = B. B is a vector or a matrix.
+
+    >>> import tinygrad_edu as T
+    >>> T.linalg.solve(T.tensor([[2.0, 0.0], [0.0, 4.0]]), T.tensor([2.0, 2.0]))
+    tensor([1.0000, 0.5000])
+    """
     _square("solve", A)
     vector = B.ndim == 1 or (B.ndim == A.ndim - 1 and tuple(B.shape) == tuple(A.shape[:-1]))
     if not vector and B.shape[-2 if left else -1] != A.shape[-1]:
@@ -243,7 +254,12 @@ def cholesky(A: Tensor, *, upper: bool = False) -> Tensor:
 
 @public(where=_LINALG, method=False)
 def _vector_norm(x, ord=2, dim=None, keepdim: bool = False, *, dtype=None) -> Any:
-    """(Σ|x|^ord)^(1/ord), over all elements or along `dim`."""
+    """(Σ|x|^ord)^(1/ord), over all elements or along `dim`.
+
+    >>> import tinygrad_edu as T
+    >>> T.linalg.vector_norm(T.tensor([3.0, 4.0]))
+    tensor(5.)
+    """
     return vector_norm(x if dtype is None else x.to(dtype), ord, dim, keepdim)
 
 
@@ -251,6 +267,10 @@ def _vector_norm(x, ord=2, dim=None, keepdim: bool = False, *, dtype=None) -> An
 def matrix_norm(A: Tensor, ord="fro", dim=(-2, -1), keepdim: bool = False, *, dtype=None) -> Any:
     """A norm of matrices. "fro": the root of the sum of squares; 1 and inf: the largest column or row sum of absolute values;
     2 and "nuc": the largest singular value, and the sum of all. A negative `ord` takes the smallest instead of the largest.
+
+    >>> import tinygrad_edu as T
+    >>> T.linalg.matrix_norm(T.tensor([[3.0, 0.0], [0.0, 4.0]]))
+    tensor(5.)
     """
     if dtype is not None:
         A = A.to(dtype)
@@ -273,7 +293,12 @@ def matrix_norm(A: Tensor, ord="fro", dim=(-2, -1), keepdim: bool = False, *, dt
 
 @public(where=_LINALG, method=False)
 def _norm(A: Tensor, ord=None, dim=None, keepdim: bool = False, *, dtype=None) -> Any:
-    """The norm of a vector, or of a matrix if `ord` is given for two dimensions."""
+    """The norm of a vector, or of a matrix if `ord` is given for two dimensions.
+
+    >>> import tinygrad_edu as T
+    >>> T.linalg.norm(T.tensor([3.0, 4.0]))
+    tensor(5.)
+    """
     matrix = (isinstance(dim, tuple | list) and len(dim) == 2) or (dim is None and ord is not None and A.ndim == 2)
     if ord is not None and matrix:
         return matrix_norm(A, ord, (-2, -1) if dim is None else dim, keepdim, dtype=dtype)

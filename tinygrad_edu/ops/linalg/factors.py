@@ -203,19 +203,36 @@ _SolveEx = named("linalg_solve_ex", "result", "info")
 
 @public(where=_LINALG, method=False)
 def eigh(A: Tensor, UPLO: str = "L") -> Any:
-    """The eigenvalues, in ascending order, and the eigenvectors of a symmetric matrix."""
+    """The eigenvalues, in ascending order, and the eigenvectors of a symmetric matrix.
+
+    >>> import tinygrad_edu as T
+    >>> values, vectors = T.linalg.eigh(T.tensor([[2.0, 1.0], [1.0, 2.0]]))
+    >>> values.round(decimals=4)
+    tensor([1., 3.])
+    """
     return _Eigh(LinalgEigh.apply(A, lower=UPLO == "L"))
 
 
 @public(where=_LINALG, method=False)
 def eigvalsh(A: Tensor, UPLO: str = "L") -> Any:
-    """The eigenvalues of a symmetric matrix, in ascending order."""
+    """The eigenvalues of a symmetric matrix, in ascending order.
+
+    >>> import tinygrad_edu as T
+    >>> T.linalg.eigvalsh(T.tensor([[2.0, 1.0], [1.0, 2.0]])).round(decimals=4)
+    tensor([1., 3.])
+    """
     return eigh(A, UPLO).eigenvalues
 
 
 @public(where=_LINALG, method=False)
 def svd(A: Tensor, full_matrices: bool = True, *, driver=None) -> Any:
-    """The decomposition A = U·diag(S)·Vh, with the singular values S in descending order."""
+    """The decomposition A = U·diag(S)·Vh, with the singular values S in descending order.
+
+    >>> import tinygrad_edu as T
+    >>> U, S, Vh = T.linalg.svd(T.tensor([[3.0, 0.0], [0.0, 2.0]]))
+    >>> S
+    tensor([3., 2.])
+    """
     return _Svd(LinalgSvd.apply(A, full_matrices=full_matrices))
 
 
@@ -233,13 +250,25 @@ def _svd(input: Tensor, some: bool = True, compute_uv: bool = True) -> Any:
 
 @public(where=_LINALG, method=False)
 def svdvals(A: Tensor, *, driver=None) -> Any:
-    """The singular values, in descending order."""
+    """The singular values, in descending order.
+
+    >>> import tinygrad_edu as T
+    >>> T.linalg.svdvals(T.tensor([[3.0, 0.0], [0.0, 2.0]]))
+    tensor([3., 2.])
+    """
     return LinalgSvd.apply(A, full_matrices=False)[1]
 
 
 @public(where=_LINALG, method=False)
 def qr(A: Tensor, mode: str = "reduced") -> Any:
-    """The decomposition A = Q·R: Q has orthonormal columns, R is upper triangular. Mode "complete" extends Q to a square."""
+    """The decomposition A = Q·R: Q has orthonormal columns, R is upper triangular. Mode "complete" extends Q to a square.
+
+    >>> import tinygrad_edu as T
+    >>> A = T.tensor([[3.0, 1.0], [4.0, 2.0]])
+    >>> Q, R = T.linalg.qr(A)
+    >>> T.allclose(Q @ R, A)
+    True
+    """
     return _Qr(LinalgQr.apply(A, mode=mode))
 
 
@@ -251,19 +280,35 @@ def _qr(input: Tensor, some: bool = True) -> Any:
 
 @public(where=_LINALG, method=False)
 def _pinv(A: Tensor, *, atol=None, rtol=None, hermitian: bool = False) -> Any:
-    """The pseudoinverse. For a matrix with independent columns it is A⁺ = (AᵀA)⁻¹Aᵀ."""
+    """The pseudoinverse. For a matrix with independent columns it is A⁺ = (AᵀA)⁻¹Aᵀ.
+
+    >>> import tinygrad_edu as T
+    >>> T.linalg.pinv(T.tensor([[2.0], [0.0]]))
+    tensor([[0.5000, 0.0000]])
+    """
     return LinalgPinv.apply(A, atol=atol, rtol=rtol, hermitian=hermitian)
 
 
 @public()
 def pinverse(input: Tensor, rcond: float = 1e-15) -> Tensor:
-    """The pseudoinverse. Singular values up to `rcond` times the largest count as 0."""
+    """The pseudoinverse. Singular values up to `rcond` times the largest count as 0.
+
+    >>> import tinygrad_edu as T
+    >>> T.pinverse(T.tensor([[2.0], [0.0]]))
+    tensor([[0.5000, 0.0000]])
+    """
     return LinalgPinv.apply(input, atol=None, rtol=rcond, hermitian=False)
 
 
 @public(where=_BOTH)
 def lstsq(input: Tensor, b, rcond=None, *, driver=None) -> Any:
-    """The X that minimizes |input·X - b|, as a named tuple (solution, residuals, rank, singular_values)."""
+    """The X that minimizes |input·X - b|, as a named tuple (solution, residuals, rank, singular_values).
+
+    >>> import tinygrad_edu as T
+    >>> x, y = T.tensor([[0.0, 1.0], [1.0, 1.0], [2.0, 1.0]]), T.tensor([[1.0], [3.0], [5.0]])
+    >>> T.linalg.lstsq(x, y).solution.flatten().round(decimals=4)  # the line 2·x + 1
+    tensor([2., 1.])
+    """
     if driver not in (None, "gels", "gelsy", "gelsd", "gelss"):
         raise RuntimeError(
             f"torch.linalg.lstsq: parameter `driver` should be one of (gels, gelsy, gelsd, gelss), not {driver!r}"
@@ -292,7 +337,12 @@ def lstsq(input: Tensor, b, rcond=None, *, driver=None) -> Any:
 
 @public(where=_LINALG, method=False)
 def matrix_rank(A: Tensor, tol=None, *, atol=None, rtol=None, hermitian: bool = False) -> Any:
-    """The rank: the number of linearly independent rows."""
+    """The rank: the number of linearly independent rows.
+
+    >>> import tinygrad_edu as T
+    >>> T.linalg.matrix_rank(T.tensor([[1.0, 2.0], [2.0, 4.0]]))
+    tensor(1)
+    """
     limit = tol if tol is not None else atol
     if rtol is not None:
         limit = np.maximum(limit or 0.0, rtol * np.linalg.norm(A._data, 2, (-2, -1)))
@@ -301,7 +351,12 @@ def matrix_rank(A: Tensor, tol=None, *, atol=None, rtol=None, hermitian: bool = 
 
 @public(where=_LINALG, method=False)
 def cond(A: Tensor, p=None) -> Any:
-    """The condition number, which bounds how much relative errors can grow: the norm of A times that of its inverse (p = 2)."""
+    """The condition number, which bounds how much relative errors can grow: the norm of A times that of its inverse (p = 2).
+
+    >>> import tinygrad_edu as T
+    >>> T.linalg.cond(T.tensor([[4.0, 0.0], [0.0, 2.0]]))
+    tensor(2.)
+    """
     if p in (None, 2, -2):
         values = svdvals(A)
         large, small = values.select(-1, 0), values.select(-1, values.shape[-1] - 1)
@@ -312,13 +367,26 @@ def cond(A: Tensor, p=None) -> Any:
 
 @public(where=_LINALG, method=False)
 def _solve_triangular(A: Tensor, B, *, upper, left: bool = True, unitriangular: bool = False) -> Any:
-    """The X of A·X = B for a triangular A. The other triangle, and a diagonal of ones, are not read."""
+    """The X of A·X = B for a triangular A. The other triangle, and a diagonal of ones, are not read.
+
+    >>> import tinygrad_edu as T
+    >>> T.linalg.solve_triangular(T.tensor([[2.0, 0.0], [1.0, 1.0]]), T.tensor([[2.0], [3.0]]), upper=False)
+    tensor([[1.],
+            [2.]])
+    """
     return solve_triangular(A, B, upper=upper, left=left, unitriangular=unitriangular)
 
 
 @public()
 def cholesky_solve(input: Tensor, L, upper: bool = False) -> Tensor:
-    """The X of A·X = input, from the Cholesky factor L of A."""
+    """The X of A·X = input, from the Cholesky factor L of A.
+
+    >>> import tinygrad_edu as T
+    >>> L = T.tensor([[2.0, 0.0], [0.0, 1.0]])  # of the matrix with 4 and 1 on its diagonal
+    >>> T.cholesky_solve(T.tensor([[4.0], [2.0]]), L)
+    tensor([[1.],
+            [2.]])
+    """
     # Solve by the factors: their product would square the error. PyTorch's gradient fills both triangles of the factor.
     U = L if upper else _t(L)
     return (
@@ -364,7 +432,13 @@ def _diagonal(A: Tensor, *, offset=0, dim1=-2, dim2=-1) -> Tensor:
 
 @public(where=_LINALG, method=False)
 def vander(x, *, N=None) -> Tensor:
-    """The Vandermonde matrix: each row holds the powers 0 to N - 1 of an element."""
+    """The Vandermonde matrix: each row holds the powers 0 to N - 1 of an element.
+
+    >>> import tinygrad_edu as T
+    >>> T.linalg.vander(T.tensor([2.0, 3.0]), N=3)
+    tensor([[1., 2., 4.],
+            [1., 3., 9.]])
+    """
     x = x if x.ndim else reshape(x, (1,))
     if N is not None and N < 2:
         raise RuntimeError("N must be greater than 1.")
@@ -393,7 +467,12 @@ def solve_ex(A: Tensor, B, *, left: bool = True, check_errors: bool = False) -> 
 
 @public(method=False)
 def frobenius_norm(input: Tensor, dim=None, keepdim: bool = False) -> Tensor:
-    """The square root of the sum of all squares."""
+    """The square root of the sum of all squares.
+
+    >>> import tinygrad_edu as T
+    >>> T.frobenius_norm(T.tensor([[3.0, 0.0], [0.0, 4.0]]))
+    tensor(5.)
+    """
     return vector_norm(input, 2, dim, keepdim)
 
 

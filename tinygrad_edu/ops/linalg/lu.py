@@ -179,7 +179,15 @@ def _checked(name, A, pivot):
 
 @public(where=_LINALG, method=False)
 def lu(A: Tensor, *, pivot: bool = True) -> Any:
-    """The decomposition A = P·L·U: P permutes rows, L is lower triangular with ones on its diagonal, U is upper triangular."""
+    """The decomposition A = P·L·U: P permutes rows, L is lower triangular with ones on its diagonal, U is upper triangular.
+
+    >>> import tinygrad_edu as T
+    >>> P, L, U = T.linalg.lu(T.tensor([[2.0, 4.0], [1.0, 3.0]]))
+    >>> L, U
+    (tensor([[1.0000, 0.0000],
+            [0.5000, 1.0000]]), tensor([[2., 4.],
+            [0., 1.]]))
+    """
     _checked("linalg.lu", A, pivot)
     L, U, P = LinalgLu.apply(A)
     return _Lu((P, L, U))
@@ -197,7 +205,15 @@ def lu_factor_ex(A: Tensor, *, pivot: bool = True, check_errors: bool = False) -
 
 @public(where=_LINALG, method=False)
 def lu_factor(A: Tensor, *, pivot: bool = True) -> Any:
-    """L and U in one matrix, and the row exchanges, for use in `lu_solve`."""
+    """L and U in one matrix, and the row exchanges, for use in `lu_solve`.
+
+    >>> import tinygrad_edu as T
+    >>> A = T.tensor([[2.0, 4.0], [1.0, 3.0]])
+    >>> LU, pivots = T.linalg.lu_factor(A)
+    >>> T.linalg.lu_solve(LU, pivots, T.tensor([[2.0], [1.0]]))
+    tensor([[1.],
+            [0.]])
+    """
     return _LuFactor(lu_factor_ex(A, pivot=pivot, check_errors=True)[:2])
 
 

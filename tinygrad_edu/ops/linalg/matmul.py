@@ -257,7 +257,12 @@ def addmm(input, mat1, mat2, *, beta=1, alpha=1) -> Tensor:
 
 @public(inplace=Addmv)
 def addmv(input, mat, vec, *, beta=1, alpha=1) -> Tensor:
-    """beta * input + alpha * (mat @ vec)."""
+    """beta * input + alpha * (mat @ vec).
+
+    >>> import tinygrad_edu as T
+    >>> T.addmv(T.ones(2), T.eye(2), T.tensor([3.0, 4.0]))
+    tensor([4., 5.])
+    """
     _same_dtype(mat, vec)
     return Addmv.apply(input, mat, vec, beta=beta, alpha=alpha)
 

@@ -459,13 +459,24 @@ def _check_probability(p):
 
 @public(where=_NN, method=False)
 def dropout1d(input: Tensor, p: float = 0.5, training: bool = True, inplace: bool = False) -> Tensor:
-    """Dropout of whole channels, for sequences (N, C, L)."""
+    """Dropout of whole channels, for sequences (N, C, L).
+
+    >>> import tinygrad_edu as T
+    >>> T.nn.functional.dropout1d(T.ones(1, 2, 3), p=1.0)
+    tensor([[[0., 0., 0.],
+             [0., 0., 0.]]])
+    """
     return dropout2d(input, p, training, inplace)
 
 
 @public(where=_NN, method=False)
 def dropout2d(input: Tensor, p: float = 0.5, training: bool = True, inplace: bool = False) -> Tensor:
-    """Dropout of whole channels, for images (N, C, H, W)."""
+    """Dropout of whole channels, for images (N, C, H, W).
+
+    >>> import tinygrad_edu as T
+    >>> T.nn.functional.dropout2d(T.ones(1, 1, 1, 2), p=0.0)
+    tensor([[[[1., 1.]]]])
+    """
     _check_probability(p)
     if not training or p == 0:
         return input

@@ -41,7 +41,12 @@ def conv3d(input: Tensor, weight, bias=None, stride=1, padding=0, dilation=1, gr
 def conv_transpose3d(
     input: Tensor, weight, bias=None, stride=1, padding=0, output_padding=0, groups=1, dilation=1
 ) -> Tensor:
-    """The transpose of conv3d: each element is spread over a kernel (in, out/groups, kd, kh, kw)."""
+    """The transpose of conv3d: each element is spread over a kernel (in, out/groups, kd, kh, kw).
+
+    >>> import tinygrad_edu as T
+    >>> T.nn.functional.conv_transpose3d(T.zeros(1, 2, 2, 2, 2), T.zeros(2, 3, 2, 2, 2), stride=2).shape
+    tinygrad_edu.Size([1, 3, 4, 4, 4])
+    """
     return _conv_transpose(3, input, weight, bias, stride, padding, output_padding, groups, dilation)
 
 
@@ -62,7 +67,12 @@ def lp_pool1d(input: Tensor, norm_type, kernel_size, stride=None, ceil_mode: boo
 
 @public(where=_NN, method=False)
 def lp_pool2d(input: Tensor, norm_type, kernel_size, stride=None, ceil_mode: bool = False) -> Tensor:
-    """The p-norm of each window of images, with p = norm_type."""
+    """The p-norm of each window of images, with p = norm_type.
+
+    >>> import tinygrad_edu as T
+    >>> T.nn.functional.lp_pool2d(T.tensor([[[3.0, 0.0], [0.0, 4.0]]]), norm_type=2, kernel_size=2)
+    tensor([[[5.]]])
+    """
     pooled = avg_pool2d(pow(input, norm_type), kernel_size, stride, 0, ceil_mode)
     return _root(pooled * math.prod(as_tuple(kernel_size, 2)), norm_type)
 
@@ -73,7 +83,12 @@ def _root(value, p):
 
 @public(where=_NN, method=False)
 def local_response_norm(input: Tensor, size, alpha: float = 1e-4, beta: float = 0.75, k: float = 1.0) -> Tensor:
-    """Divide each element by (k + alpha·mean square of the neighbouring channels)^beta."""
+    """Divide each element by (k + alpha·mean square of the neighbouring channels)^beta.
+
+    >>> import tinygrad_edu as T
+    >>> T.nn.functional.local_response_norm(T.ones(1, 2, 1, 1), size=2, alpha=2.0).shape
+    tinygrad_edu.Size([1, 2, 1, 1])
+    """
     squares = pad(input * input, [0, 0] * (input.ndim - 2) + [size // 2, (size - 1) // 2])
     channels = input.shape[1]
     total = squares.narrow(1, 0, channels)
@@ -119,7 +134,12 @@ _SLOPE = 1.7580993408473766  # of SELU: minus the limit of its output for x → 
 
 @public(where=_BOTH, method=False)
 def alpha_dropout(input: Tensor, p: float = 0.5, training: bool = False, inplace: bool = False) -> Tensor:
-    """Dropout for SELU: dropped elements become its lowest value, and mean and variance are preserved."""
+    """Dropout for SELU: dropped elements become its lowest value, and mean and variance are preserved.
+
+    >>> import tinygrad_edu as T
+    >>> T.nn.functional.alpha_dropout(T.ones(3), training=False)
+    tensor([1., 1., 1.])
+    """
     return _alpha_dropout(input, p, training, input.shape)
 
 
@@ -198,7 +218,12 @@ def multi_margin_loss(
 
 @public(where=_NN, method=False)
 def multilabel_margin_loss(input: Tensor, target, size_average=None, reduce=None, reduction: str = "mean") -> Tensor:
-    """The mean of max(0, 1 - (x[own] - x[other])) over the classes in `target` (up to its first -1) and all others."""
+    """The mean of max(0, 1 - (x[own] - x[other])) over the classes in `target` (up to its first -1) and all others.
+
+    >>> import tinygrad_edu as T
+    >>> T.nn.functional.multilabel_margin_loss(T.tensor([[0.1, 0.2, 0.8]]), T.tensor([[2, -1, 0]]))
+    tensor(0.2333)
+    """
     reduction = checked_reduction(size_average, reduce, reduction)
     alone = input.ndim < 2
     x, t = (reshape(input, (1, -1)), reshape(target, (1, -1))) if alone else (input, target)
@@ -261,6 +286,11 @@ def ctc_loss(
     """The negative log-likelihood of a sequence of labels, over all its alignments in time (Graves et al. 2006).
 
     log_probs has shape (T, N, C) or (T, C). targets has shape (N, S), or is one vector with all labels.
+
+    >>> import tinygrad_edu as T
+    >>> scores = T.zeros(3, 1, 2).log_softmax(-1)  # three steps, a blank and one label, all equally likely
+    >>> (-T.nn.functional.ctc_loss(scores, T.tensor([[1]]), [3], [1])).exp()  # six of eight paths spell the label
+    tensor(0.7500)
     """
     alone = log_probs.ndim == 2
     if alone:
@@ -368,7 +398,13 @@ def _cubic_weights(t):
 
 @public(where=_NN, method=False)
 def grid_sample(input: Tensor, grid, mode: str = "bilinear", padding_mode: str = "zeros", align_corners=None) -> Tensor:
-    """Sample images (N, C, H, W) at the positions of `grid` (N, h, w, 2), from -1 to 1: interpolated or nearest."""
+    """Sample images (N, C, H, W) at the positions of `grid` (N, h, w, 2), from -1 to 1: interpolated or nearest.
+
+    >>> import tinygrad_edu as T
+    >>> image = T.tensor([[[[1.0, 2.0], [3.0, 4.0]]]])
+    >>> T.nn.functional.grid_sample(image, T.tensor([[[[0.0, 0.0]]]]), align_corners=False)  # the center
+    tensor([[[[2.5000]]]])
+    """
     for name, value, known in (
         ("mode", mode, ("bilinear", "nearest", "bicubic")), ("padding_mode", padding_mode, ("zeros", "border", "reflection")),
     ):  # fmt: skip

@@ -142,7 +142,12 @@ def pixel_shuffle(input: Tensor, upscale_factor) -> Tensor:
 
 @public(where=_BOTH, method=False)
 def pixel_unshuffle(input: Tensor, downscale_factor) -> Tensor:
-    """Rearrange (…, C, H·r, W·r) to (…, C·r², H, W): the inverse of `pixel_shuffle`."""
+    """Rearrange (…, C, H·r, W·r) to (…, C·r², H, W): the inverse of `pixel_shuffle`.
+
+    >>> import tinygrad_edu as T
+    >>> T.pixel_unshuffle(T.arange(4.0).reshape(1, 1, 2, 2), 2).flatten()
+    tensor([0., 1., 2., 3.])
+    """
     *leading, channels, height, width = input.shape
     r = downscale_factor
     if height % r or width % r:
@@ -155,7 +160,12 @@ def pixel_unshuffle(input: Tensor, downscale_factor) -> Tensor:
 
 @public(where=_BOTH, method=False)
 def channel_shuffle(input: Tensor, groups) -> Tensor:
-    """Interleave the channels of all groups: (N, groups·C, …) is read as (N, C, groups, …)."""
+    """Interleave the channels of all groups: (N, groups·C, …) is read as (N, C, groups, …).
+
+    >>> import tinygrad_edu as T
+    >>> T.channel_shuffle(T.arange(4).reshape(1, 4, 1, 1), 2).flatten()
+    tensor([0, 2, 1, 3])
+    """
     n, channels, *places = input.shape
     parts = transpose(reshape(input, (n, groups, channels // groups, *places)), 1, 2)
     return reshape(parts, (n, channels, *places))

@@ -127,7 +127,12 @@ def max_pool3d(
     ceil_mode: bool = False,
     return_indices: bool = False,
 ) -> Any:
-    """The maximum of each window of volumes (N, C, D, H, W); with `return_indices` also its position."""
+    """The maximum of each window of volumes (N, C, D, H, W); with `return_indices` also its position.
+
+    >>> import tinygrad_edu as T
+    >>> T.nn.functional.max_pool3d(T.arange(8.0).reshape(1, 2, 2, 2), 2)
+    tensor([[[[7.]]]])
+    """
     given = stride
     kernel, stride, padding = _arguments("max_pool3d", input, kernel_size, stride, padding)
     dilation = as_tuple(dilation, 3)
@@ -187,7 +192,13 @@ def _adaptive_max(input, output_size, dims):
 
 @public(where=_NN, method=False)
 def adaptive_max_pool2d(input: Tensor, output_size, return_indices: bool = False) -> Any:
-    """The maxima of `output_size` windows that cover images evenly."""
+    """The maxima of `output_size` windows that cover images evenly.
+
+    >>> import tinygrad_edu as T
+    >>> T.nn.functional.adaptive_max_pool2d(T.arange(16.0).reshape(1, 4, 4), 2)
+    tensor([[[ 5.,  7.],
+             [13., 15.]]])
+    """
     values, places = _adaptive_max(input, output_size, 2)
     return (values, places) if return_indices else values
 
@@ -309,7 +320,12 @@ def avg_pool3d(
     count_include_pad: bool = True,
     divisor_override=None,
 ) -> Tensor:
-    """The mean of each window of volumes (N, C, D, H, W)."""
+    """The mean of each window of volumes (N, C, D, H, W).
+
+    >>> import tinygrad_edu as T
+    >>> T.nn.functional.avg_pool3d(T.arange(8.0).reshape(1, 2, 2, 2), 2)
+    tensor([[[[3.5000]]]])
+    """
     given = stride
     kernel, stride, padding = _arguments("avg_pool3d", input, kernel_size, stride, padding)
     if divisor_override == 0:
@@ -336,7 +352,12 @@ def avg_pool3d(
 
 @public(where=_NN, method=False)
 def adaptive_avg_pool3d(input: Tensor, output_size) -> Tensor:
-    """The means of `output_size` windows that cover volumes evenly."""
+    """The means of `output_size` windows that cover volumes evenly.
+
+    >>> import tinygrad_edu as T
+    >>> T.nn.functional.adaptive_avg_pool3d(T.ones(1, 2, 4, 4, 4), 1).shape
+    tinygrad_edu.Size([1, 2, 1, 1, 1])
+    """
     windows = [_evenly(n, m) for n, m in zip(input.shape[-3:], _adaptive_sizes(input, output_size, 3), strict=True)]
     return _means(AdaptiveAvgPool3D, input, windows, [(w >= 0).sum(1) for w in windows])
 

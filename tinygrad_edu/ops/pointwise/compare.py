@@ -253,13 +253,23 @@ def bitwise_xor(input, other) -> Tensor:
 
 @public(inplace=BitwiseLeftShift, operators=("__lshift__",), number_first=True)
 def bitwise_left_shift(input, other) -> Tensor:
-    """input << other: multiply by 2 to the power of other."""
+    """input << other: multiply by 2 to the power of other.
+
+    >>> import tinygrad_edu as T
+    >>> T.bitwise_left_shift(T.tensor([1, 3]), 2)
+    tensor([ 4, 12])
+    """
     return BitwiseLeftShift.apply(input, other)
 
 
 @public(inplace=BitwiseRightShift, operators=("__rshift__",), number_first=True)
 def bitwise_right_shift(input, other) -> Tensor:
-    """input >> other: divide by 2 to the power of other, and round down."""
+    """input >> other: divide by 2 to the power of other, and round down.
+
+    >>> import tinygrad_edu as T
+    >>> T.bitwise_right_shift(T.tensor([4, 13]), 2)
+    tensor([1, 3])
+    """
     return BitwiseRightShift.apply(input, other)
 
 

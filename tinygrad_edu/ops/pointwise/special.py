@@ -250,7 +250,12 @@ def digamma(input: Tensor) -> Tensor:
 
 @public(number_first=True, method=False)
 def polygamma(n, input) -> Tensor:
-    """The n-th derivative of digamma."""
+    """The n-th derivative of digamma.
+
+    >>> import tinygrad_edu as T
+    >>> T.polygamma(1, T.tensor(1.0))  # π²/6
+    tensor(1.6449)
+    """
     if n < 0:
         raise RuntimeError("polygamma(n, x) does not support negative n.")
     return Polygamma.apply(input, n=n)

@@ -80,7 +80,13 @@ def sort(input: Tensor, dim=-1, descending: bool = False, stable=None) -> Any:
 
 @public()
 def msort(input: Tensor) -> Tensor:
-    """Sort the elements along the first dimension."""
+    """Sort the elements along the first dimension.
+
+    >>> import tinygrad_edu as T
+    >>> T.msort(T.tensor([[3, 1], [2, 4]]))
+    tensor([[2, 1],
+            [3, 4]])
+    """
     return sort(input, 0)[0]
 
 

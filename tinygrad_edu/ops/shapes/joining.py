@@ -324,7 +324,12 @@ def chunk(input, chunks, dim=0) -> Any:
 
 @public()
 def split_with_sizes(input, split_sizes, dim=0) -> Any:
-    """Split into views of the given sizes along `dim`."""
+    """Split into views of the given sizes along `dim`.
+
+    >>> import tinygrad_edu as T
+    >>> [part.tolist() for part in T.split_with_sizes(T.arange(5), [2, 3])]
+    [[0, 1], [2, 3, 4]]
+    """
     return split(input, tuple(split_sizes), dim)
 
 

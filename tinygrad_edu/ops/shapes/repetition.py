@@ -39,7 +39,12 @@ def _repeated(sizes, repeats):
 
 @public(where=())
 def repeat(input, *repeats) -> Tensor:
-    """Repeat the tensor `repeats` times along each dimension (extra numbers add dimensions in front)."""
+    """Repeat the tensor `repeats` times along each dimension (extra numbers add dimensions in front).
+
+    >>> import tinygrad_edu as T
+    >>> T.tensor([1, 2]).repeat(2)
+    tensor([1, 2, 1, 2])
+    """
     repeats = as_sizes(repeats)
     if len(repeats) < input.ndim:
         raise RuntimeError("Number of dimensions of repeat dims can not be smaller than number of dimensions of tensor")

@@ -172,7 +172,14 @@ def _resolve(size, numel):
 
 @public(where=())
 def view(input, *size) -> Tensor:
-    """A view of `input` in another shape, on the same storage."""
+    """A view of `input` in another shape, on the same storage.
+
+    >>> import tinygrad_edu as T
+    >>> x = T.arange(6)
+    >>> x.view(2, 3)[0] = 0  # a view shares memory
+    >>> x
+    tensor([0, 0, 0, 3, 4, 5])
+    """
     if len(size) == 1 and not isinstance(size[0], int | tuple | list):
         raise TypeError(
             f"view(): expected a shape, got {type(size[0]).__name__}. Reading the bytes as another dtype is not built."
@@ -189,7 +196,13 @@ def view(input, *size) -> Tensor:
 
 @public(where=())
 def view_as(input, other) -> Tensor:
-    """A view of `input` in the shape of `other`."""
+    """A view of `input` in the shape of `other`.
+
+    >>> import tinygrad_edu as T
+    >>> T.arange(4).view_as(T.zeros(2, 2))
+    tensor([[0, 1],
+            [2, 3]])
+    """
     return view(input, tuple(other.shape))
 
 
@@ -286,13 +299,24 @@ def expand(input, *size) -> Tensor:
 
 @public(where=())
 def expand_as(input, other) -> Tensor:
-    """A view of `input`, expanded to the shape of `other`."""
+    """A view of `input`, expanded to the shape of `other`.
+
+    >>> import tinygrad_edu as T
+    >>> T.tensor([[1], [2]]).expand_as(T.zeros(2, 3))
+    tensor([[1, 1, 1],
+            [2, 2, 2]])
+    """
     return expand(input, tuple(other.shape))
 
 
 @public(where=())
 def sum_to_size(input, *size) -> Tensor:
-    """Sum `input` down to a smaller shape, one that broadcasts to the shape of `input`."""
+    """Sum `input` down to a smaller shape, one that broadcasts to the shape of `input`.
+
+    >>> import tinygrad_edu as T
+    >>> T.ones(2, 3).sum_to_size(1, 3)
+    tensor([[2., 2., 2.]])
+    """
     target = as_sizes(size)
     fits = len(target) <= input.ndim and all(
         n in (1, m) for n, m in zip(reversed(target), reversed(input.shape), strict=False)

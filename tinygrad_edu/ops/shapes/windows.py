@@ -72,7 +72,14 @@ class AsStrided(Op):
 
 @public(where=())
 def unfold(input, dimension, size, step) -> Tensor:
-    """A view of the windows of `size` elements along a dimension, `step` apart, as a new last dimension."""
+    """A view of the windows of `size` elements along a dimension, `step` apart, as a new last dimension.
+
+    >>> import tinygrad_edu as T
+    >>> T.arange(5).unfold(0, size=3, step=1)
+    tensor([[0, 1, 2],
+            [1, 2, 3],
+            [2, 3, 4]])
+    """
     axis = axis_of(dimension, input.ndim)
     n = input.shape[axis] if input.ndim else 1
     if size > n:
@@ -84,7 +91,13 @@ def unfold(input, dimension, size, step) -> Tensor:
 
 @public()
 def as_strided(input, size, stride, storage_offset=None) -> Tensor:
-    """A view of the storage of `input` with the given size, stride and offset, in elements."""
+    """A view of the storage of `input` with the given size, stride and offset, in elements.
+
+    >>> import tinygrad_edu as T
+    >>> T.as_strided(T.arange(6), (2, 2), (3, 1))
+    tensor([[0, 1],
+            [3, 4]])
+    """
     if input._view is not None:
         input, storage_offset = _source_of_window(input, tuple(size), tuple(stride), storage_offset)
     if any(n > 1 and step == 0 for n, step in zip(input.shape, input.stride(), strict=True)):
