@@ -122,7 +122,7 @@ REFUSED = [
         lambda: T.nn.DistributedDataParallel,
     ),
     *refused(
-        "not built here|one process|fetched|not shared",
+        "not built here|one process|downloaded|not shared",
         lambda: T.export,
         lambda: T.fx,
         lambda: T.distributed.init_process_group("gloo"),

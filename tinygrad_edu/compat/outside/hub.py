@@ -9,7 +9,7 @@ __all__ = ["load", "load_state_dict_from_url", "load_url"]
 
 def _refused(*args: Any, **kwargs: Any) -> Any:
     raise NotImplementedError(
-        "hub: nothing is downloaded here. Define the module in the program, and load a file of weights with load()."
+        "hub: nothing is downloaded here. Write the module in the program, and load a file of weights with load()."
     )
 
 
