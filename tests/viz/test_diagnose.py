@@ -6,7 +6,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from support.diagnosis import broken, forum, healthy, scripts, threads, unseen
+from support.diagnosis import broken, forum, healthy, practice, scripts, threads, unseen
 
 import viz
 from viz.diagnosis import cause, kinds
@@ -16,7 +16,7 @@ ROOT = Path(__file__).resolve().parents[2]
 
 @pytest.mark.parametrize(
     "case",
-    [*broken.BROKEN, *scripts.SCRIPTS, *unseen.BROKEN, *forum.BROKEN, *threads.BROKEN],
+    [*broken.BROKEN, *scripts.SCRIPTS, *unseen.BROKEN, *forum.BROKEN, *threads.BROKEN, *practice.BROKEN],
     ids=lambda case: case.name,
 )
 def test_the_cause_and_its_line_come_first(engine, case):

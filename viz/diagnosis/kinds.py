@@ -80,7 +80,7 @@ KINDS = {
     "eval-mode": Kind(5, "Training steps in evaluation mode.", "the eval()"),
     "rate-too-large": Kind(5, "The loss grows from step to step.", "where the optimiser is made, or the update"),
     "rate-too-small": Kind(5, "The steps move nothing.", "where the optimiser, or the scheduler, is made"),
-    "made-anew": Kind(5, "A new optimiser or model for each step.", "where it is made"),
+    "made-anew": Kind(5, "A new optimiser or model for each step, or the same weights again.", "where it is made, or where the weights are put back"),
     "never-backward": Kind(5, "Steps without any backward().", "the step()"),
     "never-steps": Kind(5, "Backward passes without any step().", "the backward()"),
     "frozen-batch-norm": Kind(5, "A batch norm that learns in evaluation mode and never saw a batch.", "the eval()"),

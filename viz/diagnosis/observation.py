@@ -94,7 +94,14 @@ class Leaf:
     values: list[int] = field(default_factory=list)
     asked: bool = False  # whether the program read its `.grad`
     used_by: list[int] = field(default_factory=list)  # the first ops that took it
-    equal_rows: list[bool] = field(default_factory=list)  # at each step: whether all rows of it are the same
+    equal_rows: list[bool] = field(
+        default_factory=list
+    )  # at each pass after new steps: whether all its rows are the same
+    equal_columns: list[bool] = field(default_factory=list)
+    copied: int | None = None  # the leaf that it is a copy of, by deepcopy()
+    copied_at: int = 0  # in the order of all that happens
+    copied_in: int | None = None  # line
+    looked: int = -1  # how many writes there had been when its rows were looked at last
     size: float = 0.0  # its largest magnitude when last looked at
 
 
@@ -150,6 +157,7 @@ class Moment:
     moved: float | None = None
     stack: tuple[int, ...] = ()
     rate: float | None = None  # step: the learning rate then
+    put_back: bool = False  # step: whether it began with the very numbers that the one before it began with, and moved
     uphill: bool | None = (
         None  # step: whether it went along the gradients that the pass brought, in place of against them
     )
@@ -238,6 +246,12 @@ class Observation:
     asked_in_vain: list[tuple[int, int]] = field(
         default_factory=list
     )  # value whose `.grad` was read and is no leaf, line
+    asked_unrequired: dict[int, int | None] = field(
+        default_factory=dict
+    )  # value that requires no grad, line that read its `.grad`
+    clipped: list[tuple[int | None, float, float]] = field(
+        default_factory=list
+    )  # line, largest gradient before and after
     replaced: list[tuple[int, int | None, int]] = field(
         default_factory=list
     )  # value given other `.data`, line, ops before

@@ -91,6 +91,18 @@ class Places:
         return max(calls, default=None)
 
     @cached_property
+    def _helpers(self) -> list[ast.FunctionDef]:
+        return [node for node in ast.walk(self.tree) if isinstance(node, ast.FunctionDef)]
+
+    def chosen(self, stack: tuple[int, ...]) -> int | None:
+        """The line that chose to switch requires_grad: past helpers that do nothing else, it is the one that calls them."""
+        for line in stack:
+            around = [node for node in self._helpers if node.body[0].lineno <= line <= (node.end_lineno or 0)]
+            if not around or not all(_only_switches(part) for part in max(around, key=lambda node: node.lineno).body):
+                return line
+        return next(iter(stack), None)
+
+    @cached_property
     def _statements(self) -> list[tuple[int, int, set[str], set[str]]]:
         """Each simple statement and head: first line, last line, names it gives, names it reads."""
         found = []
@@ -191,6 +203,17 @@ class Places:
         ]
         return min(lines, default=None)
 
+    def where_registered(self, name: str) -> int | None:
+        """The first line that gives a name by `register_buffer(name, …)` or its kin."""
+        lines = [
+            node.lineno
+            for node in ast.walk(self.tree)
+            if isinstance(node, ast.Call)
+            and ast.unparse(node.func).rpartition(".")[2].startswith("register_")
+            and any(isinstance(one, ast.Constant) and one.value == name for one in node.args[:1])
+        ]
+        return min(lines, default=None) if name else None
+
     def where_called(self, name: str, method: str) -> int | None:
         """The first line that calls `name.method(…)`."""
         lines = [
@@ -253,13 +276,23 @@ class Places:
         )
 
     def condition(self, line: int) -> int | None:
-        """The line of the innermost `if` whose body, or whose `else`, holds a line."""
+        """The line of the innermost `if` that decides over a line: it holds it, or leaves the block before it."""
         around = [
             node.lineno
             for node in ast.walk(self.tree)
             if isinstance(node, ast.If) and node.body[0].lineno <= line <= (node.end_lineno or 0)
         ]
-        return max(around, default=None)
+        if around:
+            return max(around)
+        leaving = (ast.Return, ast.Continue, ast.Break, ast.Raise)
+        functions = [(first, last) for first, last in self._functions if first <= line <= last]
+        inner = max(functions, default=(0, 0))
+        before = [
+            node.lineno
+            for node in ast.walk(self.tree)
+            if isinstance(node, ast.If) and isinstance(node.body[-1], leaving) and inner[0] < node.lineno < line
+        ]
+        return max(before, default=None) if functions else None
 
     def loops(self, line: int | None) -> list[tuple[int, int]]:
         """The loops around a line: first and last line of each, innermost first."""
@@ -318,6 +351,20 @@ def _maker(function: ast.FunctionDef, place: int) -> int:
         if isinstance(node, ast.Assign) and "saved_" in ast.unparse(node.value)
     }
     return max((line for line in writes if line < last.lineno and line not in unpacked), default=last.lineno)
+
+
+def _only_switches(statement: ast.stmt) -> bool:
+    """Whether a statement of a helper serves to freeze: it sets flags or modes, goes through parameters, or returns."""
+    if isinstance(statement, (ast.For, ast.If)):
+        return all(_only_switches(part) for part in [*statement.body, *statement.orelse])
+    if isinstance(statement, ast.Assign):
+        return all(ast.unparse(target).endswith(".requires_grad") for target in statement.targets)
+    if isinstance(statement, ast.Expr):
+        call = statement.value
+        return isinstance(call, ast.Constant) or (
+            isinstance(call, ast.Call) and ast.unparse(call.func).endswith((".requires_grad_", ".eval", ".train"))
+        )
+    return isinstance(statement, (ast.Return, ast.Pass)) and not isinstance(getattr(statement, "value", None), ast.Call)
 
 
 def _given(target: ast.AST) -> set[str]:

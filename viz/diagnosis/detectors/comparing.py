@@ -8,7 +8,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from viz.diagnosis.finding import Finding
-from viz.diagnosis.observation import Observation, Seen, Through
+from viz.diagnosis.observation import Observation, Ran, Seen, Through
 
 LOSSES = {
     "mse_loss", "l1_loss", "smooth_l1_loss", "huber_loss", "binary_cross_entropy", "binary_cross_entropy_with_logits",
@@ -117,39 +117,87 @@ def compared(seen: Observation, nr: int) -> bool:
 
 
 def _dimension(seen: Observation) -> Iterator[Finding]:
+    """A softmax over another dimension than the one that what follows sums over, or takes a class from."""
     told = set()
     for op in seen.ops:
         if op.name not in ("softmax", "log_softmax") or not op.recorded or op.line in told or not op.outputs:
             continue
         value = seen.values[op.outputs[0]]
+        rank = len(value.shape)
         dim = op.options.get("dim", op.options.get("1"))
-        if (
-            not isinstance(dim, int)
-            or isinstance(dim, bool)
-            or len(value.shape) != 2
-            or dim % 2 != 0
-            or value.shape[0] < 2
-        ):
+        if not isinstance(dim, int) or isinstance(dim, bool) or not -rank <= dim < rank:
             continue
-        users = [user for user in seen.ops[op.nr + 1 : op.nr + 12] if value.nr in user.inputs]
-        loss = next(
-            (user for user in users if user.name in ("nll_loss", "kl_div", "cross_entropy", "nll_loss_nd")), None
-        )
-        gathers = next(
-            (user for user in users if user.name in ("gather", "__getitem__", "mul", "__mul__", "log")), None
-        )
-        if loss is None and gathers is None:
+        dim %= rank
+        found = _expected(seen, value, op.nr)
+        if found is None or found[0] == dim or value.shape[dim] < 2:
             continue
+        wanted, user = found
         told.add(op.line)
-        code = seen.places.code(op.line)
+        line = seen.parts[op.owner].line or op.line if op.library and op.owner is not None else op.line
+        code = seen.places.code(line)
+        takes = user.name in TAKES_CLASSES
+        negative = any(name in code for name in (f"dim={dim - rank}", f"dim = {dim - rank}"))
+        old, new = (f"dim={dim - rank}", f"dim={wanted - rank}") if negative else (f"dim={dim}", f"dim={wanted}")
         yield Finding(
-            "wrong-dim", op.line, loss is not None,
-            f"Line {op.line}, `{code}`: `{op.name}` over dimension 0 of shape {value.shape} makes each class sum to 1 over the batch, not each row over "
-            "the classes." + (f" `{loss.name}` in line {loss.line} takes rows." if loss else ""),
-            "Use the dimension of the classes: dim=1, or "
-            "dim=-1.", [value.name] if value.name else [], [op.line or 0], 5,
-            (code, code.replace("dim=0", "dim=1")) if "dim=0" in code else None, op.where, share=0.8,
+            "wrong-dim", line, user.name in ("nll_loss", "kl_div", "cross_entropy", "nll_loss_nd") and rank == 2,
+            f"Line {line}, `{code}`: `{op.name}` over dimension {dim} of shape {value.shape} makes the numbers along that dimension sum to 1, but "
+            f"`{user.name}` in line {user.line} {'takes the classes from' if takes else 'sums over'} dimension {wanted}.",
+            f"Use the dimension that is {'the classes' if takes else 'summed over'}: dim={wanted}.", [value.name] if value.name else [],
+            [line or 0, op.line or 0, user.line or 0], 5, (code, code.replace(old, new)) if code.count(old) == 1 else None, op.where, share=0.8,
         )  # fmt: skip
+
+
+TAKES_CLASSES = {"nll_loss", "kl_div", "cross_entropy", "nll_loss_nd", "gather", "log", "__getitem__", "mul", "__mul__"}
+PASSES_ON = {"dropout", "clone", "to", "float", "contiguous"}
+
+
+def _expected(seen: Observation, value: Seen, after: int) -> tuple[int, Ran] | None:
+    """The dimension over which what uses probabilities expects them to sum to 1, and the op that does."""
+    rank = len(value.shape)
+    for user in seen.ops[after + 1 : after + 12]:
+        if value.nr not in user.inputs:
+            continue
+        if user.name in PASSES_ON and user.outputs:
+            return _expected(seen, seen.values[user.outputs[0]], user.nr)
+        if user.name in ("nll_loss", "nll_loss_nd", "cross_entropy") and rank >= 2 and user.inputs[0] == value.nr:
+            return 1, user
+        if user.name == "kl_div" and rank == 2:
+            return 1, user
+        if user.name in ("view", "reshape", "flatten") and user.outputs and rank > 2:
+            flat = seen.values[user.outputs[0]].shape  # rows of one dimension, and the last one as it was
+            return (
+                (rank - 1, user) if len(flat) == 2 and flat[-1] == value.shape[-1] and _to_classes(seen, user) else None
+            )
+        if user.name == "gather" and isinstance(along := user.options.get("dim", user.options.get("1")), int):
+            return along % rank, user
+        if user.name in ("matmul", "__matmul__", "bmm") and user.inputs[0] == value.nr and rank >= 2:
+            return (rank - 1, user) if len(seen.values[user.inputs[-1]].shape) >= 2 else None
+        if user.name in ("mul", "__mul__", "__rmul__") and user.outputs and rank > 2:
+            product = seen.values[user.outputs[0]]
+            total = next((one for one in seen.ops[user.nr + 1 : user.nr + 4] if product.nr in one.inputs), None)
+            along = (
+                total.options.get("dim", total.options.get("1")) if total is not None and total.name == "sum" else None
+            )
+            if (
+                total is not None
+                and isinstance(along, int)
+                and not isinstance(along, bool)
+                and len(product.shape) == rank
+            ):
+                return along % rank, total
+            return None
+        if rank == 2 and user.name in ("__getitem__", "mul", "__mul__", "log"):
+            return 1, user
+    return None
+
+
+def _to_classes(seen: Observation, view: Ran) -> bool:
+    """Whether a loss takes a class of each row of what was flattened."""
+    return any(
+        user.name in ("nll_loss", "cross_entropy") and view.outputs[0] == user.inputs[0]
+        for user in seen.ops[view.nr + 1 : view.nr + 6]
+        if user.inputs
+    )
 
 
 def _labels(seen: Observation) -> Iterator[Finding]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import bisect
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -33,6 +34,7 @@ def find(seen: Observation) -> Iterator[Finding]:
     yield from _rebound_or_non_leaf(seen)
     yield from _unregistered(seen)
     yield from _without_gradient(seen)
+    yield from _asked_unrequired(seen)
 
 
 def links(seen: Observation) -> dict[int, list[int]]:
@@ -56,6 +58,8 @@ def links(seen: Observation) -> dict[int, list[int]]:
                 if leaving.number in op.options.values() and (not plain or op.line == leaving.line):
                     for nr in op.outputs:
                         found.setdefault(nr, []).append(leaving.value)
+    for nr, source_nr in _computed_numbers(seen):
+        found.setdefault(nr, []).append(source_nr)
     for op in seen.ops:
         if op.in_place and op.outputs and len(op.inputs) > 1:
             leaf, learnt = (
@@ -67,6 +71,25 @@ def links(seen: Observation) -> dict[int, list[int]]:
                     if any(user.nr > op.nr for user in seen.ops[op.nr :] if nr in user.inputs):
                         found.setdefault(nr, []).append(op.outputs[-1])
     return found
+
+
+def _computed_numbers(seen: Observation) -> Iterator[tuple[int, int]]:
+    """From a result to a value that left the engine, where the op was given a number that Python computed from it."""
+    exits = [e for e in seen.exits if e.number is not None and seen.values[e.value].requires_grad]
+    numbers = {leaving.number for leaving in exits}
+    known: dict[tuple[int | None, int | None], bool] = {}
+    for op in seen.ops if exits else []:
+        given = [one for one in op.options.values() if isinstance(one, float) and one not in numbers | TRIVIAL]
+        if op.line is None or not op.outputs or all(repr(one) in seen.places.code(op.line) for one in given):
+            continue
+        for leaving in reversed(exits[: bisect.bisect_right(exits, op.nr, key=lambda e: e.op)]):
+            pair = leaving.line, op.line
+            if pair not in known:
+                known[pair] = seen.places.flows(*pair)
+            if known[pair]:  # the last one that can have come to it, and those of its line before it
+                last = [e for e in exits if e.line == leaving.line and leaving.op - 200 < e.op <= op.nr]
+                yield from ((nr, e.value) for nr in op.outputs for e in last)
+                break
 
 
 def _written_through_data(seen: Observation, op: Ran) -> Leaf | None:
@@ -121,7 +144,10 @@ def _without_gradient(seen: Observation) -> Iterator[Finding]:
 def _cut(seen: Observation, leaf: Leaf, passes: list[Through], ways: dict[int, list[int]]) -> Cut | None:
     values = set(leaf.values)
     best: Cut | None = None
-    for each in passes:
+    own = [each for each in passes if leaf.held and _stepped_by(seen, each) in leaf.held]
+    for each in [*own, *(each for each in passes if each not in own)]:
+        if best is not None and each not in own and own:
+            break
         for root in each.roots:
             chain = seen.route(root, lambda value: value.nr in values, ways, past_leaves=True)
             if not chain:
@@ -130,6 +156,11 @@ def _cut(seen: Observation, leaf: Leaf, passes: list[Through], ways: dict[int, l
             if found is not None and (best is None or len(found.path) < len(best.path)):
                 best = found
     return best
+
+
+def _stepped_by(seen: Observation, each: Through) -> int | None:
+    """The optimiser that takes a step first after a pass."""
+    return next((m.who for m in seen.moments if m.kind == "step" and m.order > each.order), None)
 
 
 def _along(seen: Observation, path: list[int], ways: dict[int, list[int]]) -> Cut | None:
@@ -145,13 +176,20 @@ def _along(seen: Observation, path: list[int], ways: dict[int, list[int]]) -> Cu
             and wrote.in_place
         ):
             return Cut("data", wrote.line, wrote, path, before.nr, [wrote.line or 0])
-        left = next((e for e in seen.exits if e.value == before.nr), None)
+        left = _left(seen, before, maker)
         if before.nr in ways.get(nr, []) and (maker is None or before.nr not in maker.inputs) and left is not None:
             return Cut(_leaving(left), left.line, None, path, nr, [left.line or 0])
         if maker is not None and (not value.requires_grad or (value.leaf is not None and not maker.recorded)):
             return _of_op(seen, maker, before, value, path, place, ways)
         before = value
     return None
+
+
+def _left(seen: Observation, value: Seen, maker: Ran | None) -> Exit | None:
+    """The place where a value left the engine on its way to an op: the last before it whose number can have come there."""
+    exits = [e for e in seen.exits if e.value == value.nr]
+    before = [e for e in exits if maker is not None and e.op <= maker.nr and seen.places.flows(e.line, maker.line)]
+    return before[-1] if before else next(iter(exits), None)
 
 
 def _leaving(left: Exit) -> str:
@@ -181,7 +219,11 @@ def _of_op(
         kind = "integer-op"
     elif not before.requires_grad:
         kind = "requires-grad-off"
-        line = seen.leaves[before.leaf].frozen_at if before.leaf is not None else op.line
+        line = (
+            (seen.leaves[before.leaf].frozen_at or seen.origin(seen.leaves[before.leaf]))
+            if before.leaf is not None
+            else op.line
+        )
     elif op.name.endswith(".apply"):
         kind = "wrong-backward"
     return Cut(kind, line, op, path, value.nr, [line or 0, *lines])
@@ -327,7 +369,8 @@ def _unused(seen: Observation, unused: list[Leaf], trained: int) -> Iterator[Fin
         part = seen.parts[holder] if holder is not None else None
         if part is not None and not any(leaf.held for leaf in leaves) and not _was_called(seen, part):
             continue  # a model of an earlier cell, or one that others are copied from
-        attribute = (part.path if part else names[0]).rpartition(".")[2]
+        path = (part.path if part else names[0]).split(".")
+        attribute = next((one for one in reversed(path) if one and seen.places.where_read(one)), "")
         asleep = [line for line in seen.places.where_read(attribute) if line not in ran and attribute]
         asleep = [line for line in asleep if "parameters" not in seen.places.code(line)]
         condition = next((found for line in asleep if (found := seen.places.condition(line))), None)
@@ -389,6 +432,26 @@ def _rebound_or_non_leaf(seen: Observation) -> Iterator[Finding]:
             kind, op.line, True, text, fix, [name], [op.line or 0, line or 0], 1, path=[*op.inputs[:1], value.nr],
             cut=value.nr, share=1.0, explains_error=seen.error is not None and any(word in seen.error["message"] for word in ("NoneType", NOT_A_LEAF)),
         )  # fmt: skip
+
+
+def _asked_unrequired(seen: Observation) -> Iterator[Finding]:
+    """`.grad` was read of a tensor that requires none and that the loss was computed from."""
+    above = seen.above([root for each in seen.passes if each.done for root in each.roots])
+    for nr, read in seen.asked_unrequired.items():
+        value = seen.values[nr]
+        if nr not in above or not value.floating or (value.op is not None and seen.ops[value.op].inputs):
+            continue
+        attribute = value.name.rpartition(".")[2]
+        line = seen.places.where_given(f"self.{attribute}") or seen.places.where_registered(attribute) or value.line
+        name = value.name or "The tensor"
+        yield Finding(
+            "requires-grad-off", line, False,
+            f"Line {line}, `{seen.places.code(line)}`, makes {name} without requires_grad. The loss depends on it, but no gradient is computed for it: "
+            f"its .grad, read in line {read}, is None.",
+            "If it should learn, make it with requires_grad=True, and in a module as a Parameter: `self.w = T.nn.Parameter(…)`.",
+            [name] if value.name else [], [line or 0, read or 0], 1, share=0.5,
+        )  # fmt: skip
+        return
 
 
 def _unregistered(seen: Observation) -> Iterator[Finding]:

@@ -310,7 +310,7 @@ def _sign_of_factor(seen: Observation, op: Ran, main: int) -> int | None:
             return 1
         return -1 if low is not None and peak is not None and math.prod(others[0].shape) == 1 else None
     numbers = [one for one in op.options.values() if isinstance(one, (int, float)) and not isinstance(one, bool)]
-    return (1 if numbers[0] > 0 else -1) if len(numbers) == 1 else 0
+    return int(math.copysign(1, numbers[0])) if len(numbers) == 1 and numbers[0] else 0
 
 
 def _asked_for(seen: Observation, each: Through) -> int | None:

@@ -14,15 +14,19 @@ STILL = 1e-5  # a change of the loss over all steps, against the loss
 LARGE = 3.0  # times that a loss grows over five passes or more; batches differ, so over fewer it takes
 AT_ONCE = 100.0
 THROWN = 0.5  # a step, against the size of the weights, that throws them about
+NOTHING = 1e-4  # of a gradient: what is left of it where a line makes next to nothing of it
+FACTORS = {"mul", "__mul__", "__rmul__", "div", "__truediv__"}
 DECAYED = 1e-4  # of the first learning rate
 
 
 def find(seen: Observation) -> Iterator[Finding]:
     """Parameters that no optimiser moves, and rates that are far off."""
     yield from _held(seen)
+    yield from _wiped(seen)
     yield from _rate(seen)
     yield from _made_anew(seen)
     yield from _held_twice(seen)
+    yield from _put_back(seen)
 
 
 def _held(seen: Observation) -> Iterator[Finding]:
@@ -49,7 +53,11 @@ def _held(seen: Observation) -> Iterator[Finding]:
     stale = [leaf for leaf in lost if _replaced(seen, leaf, idle)]
     if stale:
         part = seen.parts[stale[0].holder] if stale[0].holder is not None else None
-        line = seen.places.where_given(stale[0].name) or (part.line if part is not None else stale[0].line)
+        line = (
+            stale[0].copied_in
+            or seen.places.where_given(stale[0].name)
+            or (part.line if part is not None else stale[0].line)
+        )
         made = seen.optimizers[0].line
         names = seen.called(leaf.nr for leaf in stale)
         yield Finding(
@@ -60,6 +68,16 @@ def _held(seen: Observation) -> Iterator[Finding]:
             "Make the optimiser after the model is complete.", names, [line or 0, made or 0], 5, share=1.0,
         )  # fmt: skip
         return
+    fresh = [leaf for leaf in lost if leaf.holder is None and len(leaf.gradients) == 1 and leaf.line is not None]
+    lines = {seen.origin(leaf) for leaf in fresh}
+    if len(fresh) > 1 and len(lines) == 1 and (line := lines.pop()) is not None:
+        yield Finding(
+            "made-anew", line, False,
+            f"Line {line}, `{seen.places.code(line)}`, made a new parameter for each of {len(fresh)} passes: none of them is held by an optimiser, "
+            "and what a gradient says of one is lost with it.",
+            "Make it once, in __init__, and use it in forward: `self.w = T.nn.Parameter(…)`.", [], [line], 5, share=0.9,
+        )  # fmt: skip
+    lost = [leaf for leaf in lost if leaf not in fresh]
     if not lost:
         return
     names = seen.called(leaf.nr for leaf in lost)
@@ -87,6 +105,8 @@ def _learns_again(seen: Observation, leaf: Leaf) -> bool:
 def _replaced(seen: Observation, leaf: Leaf, idle: list[Leaf]) -> bool:
     """Whether an optimiser holds an unused parameter of the same shape, made before it held this one's place."""
     part = seen.parts[leaf.holder] if leaf.holder is not None else None
+    if leaf.copied is not None and seen.leaves[leaf.copied].held:
+        return any(old.nr == leaf.copied for old in idle)
     if part is None or not part.line or not part.registered or not any(held.line for held in seen.optimizers):
         return False
     return any(old.shape == leaf.shape or (leaf.name and f".{old.name}".endswith(f".{leaf.name}")) for old in idle)
@@ -124,7 +144,15 @@ def _rate(seen: Observation) -> Iterator[Finding]:
         near = max(moved)
         rates = [step.rate for step in own if step.rate is not None]
         still = len(losses) > 1 and abs(losses[-1] - losses[0]) <= STILL * abs(losses[0])
-        if near < SMALL and (still or (rates and rates[-1] <= rates[0])):  # a warm-up begins small, and rises
+        if near < SMALL and (shrunk := _shrunk(seen)) is not None:
+            line, text = shrunk
+            yield Finding(
+                "rate-too-small", line, False,
+                f"{text} {len(own)} steps of the {held.kind} moved the weights by at most {number(near)} of their size.",
+                "Choose a bound, or a factor, of about 1: `max_norm=1.0`.", seen.called(held.leaves), [line or 0, held.line or 0], 5,
+                share=0.8,
+            )  # fmt: skip
+        elif near < SMALL and (still or (rates and rates[-1] <= rates[0])):  # a warm-up begins small, and rises
             asleep = bool(seen.schedules) and not any(rates)  # a rate of 0 that a scheduler set
             line = seen.schedules[-1][1] if asleep else held.line
             yield Finding(
@@ -155,6 +183,55 @@ def _rate(seen: Observation) -> Iterator[Finding]:
                 )  # fmt: skip
 
 
+def wiped(seen: Observation) -> int | None:
+    """The line that makes zeros of the gradients that a backward pass brought."""
+    return next((line for line, large, small in seen.clipped if large > 0 == small), None)
+
+
+def _wiped(seen: Observation) -> Iterator[Finding]:
+    """Gradients that a hook, or a clipping, turns into zeros before the step uses them."""
+    line = wiped(seen)
+    steps = [moment for moment in seen.moments if moment.kind == "step"]
+    if line is not None and steps and all(step.empty for step in steps):
+        yield Finding(
+            "zero", line, True,
+            f"Line {line}, `{seen.places.code(line)}`, turns the gradients into zeros after the backward pass brought them: none of {len(steps)} "
+            "steps found one.",
+            "Let a part of the gradient through: clip to about 1, and return from a hook what the step should use.", [], [line], 2, share=1.0,
+        )  # fmt: skip
+
+
+def _shrunk(seen: Observation) -> tuple[int | None, str] | None:
+    """The line that makes next to nothing of the gradients: by clipping them, or by a factor of the loss."""
+    shrunk = list(seen.clipped)
+    for op in seen.ops:
+        before = [peak for nr in op.inputs if seen.values[nr].of_grad is not None and (peak := seen.values[nr].peak)]
+        if op.in_place and before and op.name != "zero_":
+            shrunk.append((op.line, max(before), max((seen.values[nr].peak or 0.0 for nr in op.outputs), default=0.0)))
+    for line, large, small in shrunk:
+        if 0 < small < NOTHING * large:
+            return (
+                line,
+                f"Line {line}, `{seen.places.code(line)}`, shrinks the gradients from {number(large)} to {number(small)}.",
+            )
+    arrived = {nr: peak for each in seen.passes for nr, peak in each.reached}
+    for root in {nr for each in seen.passes for nr in each.roots}:
+        value = seen.values[root]
+        for _ in range(8):  # the factors that a loss ends in
+            last = seen.maker(value)
+            ahead = [nr for nr in last.inputs if nr in arrived] if last is not None else []
+            if last is None or len(ahead) != 1:
+                break
+            if last.name in FACTORS and 0 < arrived[ahead[0]] < NOTHING * arrived.get(value.nr, 0.0):
+                code = seen.places.code(last.line)
+                return (
+                    last.line,
+                    f"Line {last.line}, `{code}`, scales the loss, and so each gradient, by {number(arrived[ahead[0]] / arrived[value.nr])}.",
+                )
+            value = seen.values[ahead[0]]
+    return None
+
+
 def _made_anew(seen: Observation) -> Iterator[Finding]:
     """One line that makes an optimiser for each step: its momentum, or the model itself, begins again each time."""
     lines: dict[int, list[Held]] = {}
@@ -181,6 +258,30 @@ def _made_anew(seen: Observation) -> Iterator[Finding]:
             f"Line {place}, `{seen.places.code(place)}`, ran {len(found)} times, with one step each time: each step "
             f"starts with {text}.",
             "Make the model and its optimiser once, before the loop.", [], [place or 0, line], 5, share=0.8 if fresh else 0.4,
+        )  # fmt: skip
+        return
+
+
+def _put_back(seen: Observation) -> Iterator[Finding]:
+    """Weights that a line sets back to what they were, between the steps."""
+    for held in seen.optimizers:
+        steps = [m for m in seen.moments if m.kind == "step" and m.who == held.nr and m.moved]
+        again = [step for step in steps if step.put_back]
+        if len(again) < 2 or len(again) < len(steps) - 1:
+            continue
+        writes = [
+            write
+            for nr in held.leaves
+            for write in seen.leaves[nr].writes
+            if write.kind in ("init", "write") and again[-2].order < write.order < again[-1].order
+        ]
+        line = writes[-1].line if writes else steps[-1].line
+        yield Finding(
+            "made-anew", line, True,
+            f"Line {line}, `{seen.places.code(line)}`, puts the weights back to what they were before the step: {len(again) + 1} steps of the "
+            f"{held.kind} all began with the same numbers.",
+            "Put the weights back once, before the loop, not in each step.", seen.called(held.leaves), [line or 0, steps[-1].line or 0], 5,
+            share=0.9,
         )  # fmt: skip
         return
 

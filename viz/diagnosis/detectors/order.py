@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from viz.diagnosis.detectors.optimiser import wiped
 from viz.diagnosis.finding import Finding
 from viz.diagnosis.observation import Moment, Observation
 
@@ -70,7 +71,7 @@ def _emptied(seen: Observation) -> Iterator[Finding]:
         if not steps or not all(step.empty for step in steps) or optimizer.nr in told:
             continue
         told.add(optimizer.nr)
-        if not any(each.got.get(leaf) for each in seen.passes for leaf in optimizer.leaves):
+        if wiped(seen) is not None or not any(each.got.get(leaf) for each in seen.passes for leaf in optimizer.leaves):
             continue  # none of them ever got one: that is for others to tell
         step = steps[-1]
         before = [m for m in seen.moments if m.order < step.order and m.kind == "zero"]

@@ -8,6 +8,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
+from viz.diagnosis.detectors.weights import sized
 from viz.diagnosis.detectors.zero import layer_line
 from viz.diagnosis.finding import Finding, listed, number
 from viz.diagnosis.observation import Leaf, Observation, Ran, Through
@@ -16,7 +17,6 @@ VANISHES = 1e-5  # of the largest gradient among the leaves, or along one path, 
 EXPLODES = 1e5
 TINY = 0.3  # of a gradient: what a layer of weights lets pass when they are too small
 SQUASHES = {"sigmoid", "tanh", "sigmoid_", "tanh_", "softmax", "logsigmoid", "hardsigmoid", "hardtanh", "softsign"}
-SOUND = ("xavier", "kaiming", "orthogonal", "eye", "dirac")
 DEEP = 6  # ops of one line, or of lines that repeat, before a fall is a matter of depth
 
 
@@ -138,23 +138,12 @@ def _to_change(seen: Observation, fall: Fall, down: bool) -> int | None:
         ]:
             weighing += factor
             weights += own
-    given = Counter(line for nr in weights if (line := _sized(seen, seen.leaves[nr])) is not None)
+    given = Counter(line for nr in weights if (line := sized(seen, seen.leaves[nr])) is not None)
     if given and (not down or weighing < squashing or weighing < len(weights) * math.log(TINY)):
         return given.most_common(1)[0][0]
     if squashers and down and squashing < weighing:
         return layer_line(seen, squashers[-1])
     return None
-
-
-def _sized(seen: Observation, leaf: Leaf) -> int | None:
-    """The line that gave a weight its size by a number of its own; None where a layer, or a usual initialiser, chose it."""
-    if len(leaf.shape) < 2:
-        return None
-    written = [write for write in leaf.writes if write.kind in ("init", "write") and write.line and write.after == 0]
-    if written:
-        last = written[-1]
-        return None if last.name.startswith(SOUND) else last.line
-    return seen.origin(leaf) if leaf.holder is None or seen.parts[leaf.holder].library is False else None
 
 
 def _deep(lines: dict[int | None, Fall]) -> bool:

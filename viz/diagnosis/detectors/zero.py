@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from viz.diagnosis.detectors.weights import outweighs
 from viz.diagnosis.finding import Finding, listed, number
-from viz.diagnosis.observation import Leaf, Observation, Ran, Seen, Through
+from viz.diagnosis.observation import Leaf, Moment, Observation, Ran, Seen, Through
 
 FLAT = {
     "sign",
@@ -28,6 +29,8 @@ BOUNDED = {"sigmoid", "tanh", "sigmoid_", "tanh_"}
 LOST = 1e-20  # a gradient below which what follows is 0 for want of digits: it vanished before
 FAR_OUT = 20.0  # an input at which a sigmoid or tanh is flat in single precision
 ONE_OF_ALL = 0.999  # a share that a softmax gives to one, and next to nothing to the others
+THROWN = 0.5  # a step, against the size of the weights, that can kill a unit
+FALLEN = 0.05  # of the first loss: below it a model has learnt
 HARDLY = 0.02  # of a gradient: the most that a nearly saturated op lets pass
 PRODUCTS = {
     "mul",
@@ -93,6 +96,7 @@ TURNS = {
     "clone",
     "__getitem__",
 }
+TURNED = {"t", "T", "mT", "transpose", "permute", "unsqueeze", "squeeze", "view", "reshape", "expand"}
 
 
 def find(seen: Observation) -> Iterator[Finding]:
@@ -111,7 +115,7 @@ def _blocked(seen: Observation) -> Iterator[Finding]:
     dead: dict[int, int] = {}  # leaf -> pass in which all that came was zero
     for leaf in last.values():
         peaks = [peak for _, peak in leaf.gradients]
-        if peaks and all(peak == 0 for peak in peaks):
+        if peaks and (all(peak == 0 for peak in peaks) or _died(seen, leaf) is not None):
             dead[leaf.nr] = leaf.gradients[-1][0]
     causes: dict[tuple[str, int | None], tuple[Finding, list[Leaf]]] = {}
     for nr, in_pass in dead.items():
@@ -119,6 +123,10 @@ def _blocked(seen: Observation) -> Iterator[Finding]:
         found = _cause(seen, each, last[nr])
         if found is None:
             continue
+        if (step := _died(seen, last[nr])) is not None:
+            if found.kind not in ("dead-relu", "saturated"):
+                continue
+            _killed(seen, found, step)
         known = causes.setdefault((found.kind, found.line), (found, []))
         known[1].append(last[nr])
     for finding, leaves in causes.values():
@@ -126,6 +134,10 @@ def _blocked(seen: Observation) -> Iterator[Finding]:
         finding.share = len(leaves) / max(1, len(last))
         everything = len(leaves) == len([leaf for leaf in last.values() if leaf.gradients])
         passes_seen = min(len(leaf.gradients) for leaf in leaves)
+        if any(peak for leaf in leaves for _, peak in leaf.gradients):
+            finding.message += f" Since then the gradient of {listed(finding.tensors)} was exactly 0."
+            yield finding
+            continue
         finding.message += (
             f" In {'all' if passes_seen > 1 else 'the'} {passes_seen} backward pass{'es' if passes_seen > 1 else ''} the gradient of "
             f"{listed(finding.tensors)} was exactly 0."
@@ -134,6 +146,34 @@ def _blocked(seen: Observation) -> Iterator[Finding]:
             continue  # a bias whose parts cancel is no cause
         finding.certain = finding.certain or (everything and passes_seen > 1 and finding.kind != "zero")
         yield finding
+
+
+def _died(seen: Observation, leaf: Leaf) -> Moment | None:
+    """The step that threw the weights so far that no gradient came to a leaf any more; None where it was not like that."""
+    peaks = [peak for _, peak in leaf.gradients]
+    alive = max((place for place, peak in enumerate(peaks) if peak > 0), default=-1)
+    losses = [each.loss for each in seen.passes if each.loss is not None and each.kind == "backward"]
+    if alive < 0 or len(peaks) - alive < 3 or not all(peak == 0 for peak in peaks[alive + 1 :]):
+        return None
+    if len(losses) < 2 or not FALLEN * abs(losses[0]) <= abs(losses[-1]) <= abs(losses[0]) / FALLEN:
+        return None  # it has learnt what there was; or the loss itself tells that the steps are too large
+    first = leaf.gradients[alive + 1][0]
+    steps = [m for m in seen.moments if m.kind == "step" and m.passes < first and m.who in leaf.held]
+    return steps[-1] if steps and (steps[-1].moved or 0.0) > THROWN else None
+
+
+def _killed(seen: Observation, finding: Finding, step: Moment) -> None:
+    """Say of a finding that a step made it so: what to change is the rate."""
+    held = seen.optimizers[step.who]
+    if held.line is None:
+        return
+    finding.message += (
+        f" It let gradients pass until a step of the {held.kind} of line {held.line}, `{seen.places.code(held.line)}`, moved the weights by "
+        f"{number(step.moved or 0.0)} of their size, at a rate of {held.rate or 0.0:g}."
+    )
+    finding.fix = "Make the learning rate ten times smaller or more, so that no step throws the weights."
+    finding.line, finding.certain = held.line, False
+    finding.lines = [held.line, *finding.lines]
 
 
 def _cause(seen: Observation, each: Through, leaf: Leaf) -> Finding | None:
@@ -186,7 +226,7 @@ def _of_op(seen: Observation, op: Ran, out: Seen, given: Seen, chain: list[int])
         kind = "dead-relu"
         text = f"{code} `{op.name}` gives 0 for every input it saw, and its slope is 0 there."
         fix = "Start with a bias of 0 and a smaller learning rate, or use leaky_relu."
-        writer = _writer(seen, given)
+        writer = outweighs(seen, given) or _writer(seen, given)
         if writer:
             line, lines = writer, [writer, *lines]
             text += f" Its input comes from what line {writer}, `{seen.places.code(writer)}`, wrote."
@@ -194,6 +234,9 @@ def _of_op(seen: Observation, op: Ran, out: Seen, given: Seen, chain: list[int])
         kind = "saturated"
         text = f"{code} `{op.name}` is saturated: its input reaches {number(given.peak or 0)} in size, where its slope is 0."
         fix = "Scale the inputs to about 1 (subtract the mean, divide by the deviation), or make the weights smaller."
+        if (writer := outweighs(seen, given)) is not None:
+            line, lines = writer, [writer, *lines]
+            text += f" That comes from the weights, which line {writer}, `{seen.places.code(writer)}`, made so large."
     elif op.name in PRODUCTS and (zero := _zero_factor(seen, op, given)) is not None:
         kind = "times-zero"
         what, source, weight = zero
@@ -264,11 +307,16 @@ def _zero_factor(seen: Observation, op: Ran, given: Seen) -> tuple[str, int | No
         other = seen.values[nr]
         if other.nr != given.nr and other.peak == 0:
             source, line = other, None
-            if other.leaf is not None:
-                leaf = seen.leaves[other.leaf]
+            while (
+                source.leaf is None and (turn := seen.maker(source)) is not None and turn.name in TURNED and turn.inputs
+            ):
+                source = seen.values[turn.inputs[0]]
+            if source.leaf is not None:
+                leaf = seen.leaves[source.leaf]
                 written = [write.line for write in leaf.writes if write.kind in ("init", "write") and write.line]
                 learns = leaf if leaf.requires_grad and leaf.held + leaf.gradients else None
-                return other.name or "a weight", next(iter(written), seen.origin(leaf)), learns
+                return leaf.name or other.name or "a weight", next(iter(written), seen.origin(leaf)), learns
+            source = other
             for _ in range(6):  # a mask is mostly made by a comparison and a cast
                 maker = seen.maker(source)
                 if maker is not None and "dropout" in maker.name:
@@ -347,29 +395,32 @@ def _nearly_flat(seen: Observation) -> Iterator[Finding]:
                 continue
             if out.grad and given.grad is not None and (given.peak or 0.0) > FAR_OUT:
                 lines.setdefault(layer_line(seen, op), []).append((op, given.grad / out.grad, given.peak or 0.0))
-    for line, found in lines.items():
+    for at, found in lines.items():
         shares = sorted(share for _, share, _ in found)
         op, _, peak = found[-1]
+        line = outweighs(seen, seen.values[found[0][0].inputs[0]]) or at
         most = HARDLY if op.name in BOUNDED else HARDLY / 20
         if len(found) < 2 or max(shares[len(shares) // 2], found[0][1]) > most:  # not where a step drove it there
             continue
         yield Finding(
             "saturated", line, False,
-            f"Line {line}, `{seen.places.code(line)}`: `{op.name}` is nearly saturated. Its input reaches {number(peak)} in size, and of the "
-            f"gradient {number(shares[len(shares) // 2])} passes, in {len(found)} calls.",
+            f"Line {at}, `{seen.places.code(at)}`: `{op.name}` is nearly saturated. Its input reaches {number(peak)} in size, and of the "
+            f"gradient {number(shares[len(shares) // 2])} passes, in {len(found)} calls."
+            + (f" That comes from the weights, which line {line}, `{seen.places.code(line)}`, made so large." if line != at else ""),
             "Scale the inputs to about 1 (subtract the mean, divide by the deviation), or make the weights smaller.",
-            [], [line or 0], 2, where=op.where, path=[op.inputs[0], *op.outputs[:1]], cut=op.inputs[0], share=0.3,
+            [], [line or 0, at or 0], 2, where=op.where, path=[op.inputs[0], *op.outputs[:1]], cut=op.inputs[0], share=0.3,
         )  # fmt: skip
 
 
 def _equal_units(seen: Observation) -> Iterator[Finding]:
-    """Weights whose rows are the same before and after every step: their units compute one thing."""
+    """Weights whose units are the same before and after every step: they compute one thing."""
     for leaf in seen.trained():
-        same = leaf.equal_rows
-        moved = [peak for _, peak in leaf.gradients if peak > 0]
-        if len(same) < 2 or not all(same) or not moved or leaf.shape[0] < 2:
+        rows = _units_are_rows(seen, leaf)
+        if rows is None:
             continue
-        if not any(seen.ops[nr].name in LAYERS for nr in leaf.used_by):
+        same, count = (leaf.equal_rows, leaf.shape[0]) if rows else (leaf.equal_columns, leaf.shape[1])
+        moved = [peak for _, peak in leaf.gradients if peak > 0]
+        if len(same) < 2 or not all(same) or not moved or count < 2:
             continue
         line = next(
             (write.line for write in leaf.writes if write.kind in ("init", "write") and write.line), seen.origin(leaf)
@@ -377,9 +428,26 @@ def _equal_units(seen: Observation) -> Iterator[Finding]:
         names = seen.called([leaf.nr])
         yield Finding(
             "equal-units", line, True,
-            f"All {leaf.shape[0]} rows of {listed(names)} are the same, and they still are after {len(same)} steps. "
-            "Equal weights get equal gradients, so the layer works like a single unit.",
+            f"All {count} {'rows' if rows else 'columns'} of {listed(names)} are the same, and they still are after {len(same) - 1} "
+            f"step{'s' if len(same) > 2 else ''}. Equal weights get equal gradients, so the layer works like a single unit.",
             "Start with random numbers, as layers do by default. Use a constant only for "
             "biases.", names, [line or 0], 2,
             share=0.5,
         )  # fmt: skip
+
+
+def _units_are_rows(seen: Observation, leaf: Leaf) -> bool | None:
+    """Whether each row of a weight is a unit, or each column, by the first layer that uses it; None where it is no layer's weight."""
+    if len(leaf.shape) < 2:
+        return None
+    for nr in leaf.used_by:
+        op, turned = seen.ops[nr], False
+        value = next(one for one in op.inputs if seen.values[one].leaf == leaf.nr)
+        if op.name in ("t", "T", "mT", "transpose") and op.outputs:
+            value, turned = op.outputs[0], True
+            op = next((user for user in seen.ops[nr + 1 :] if value in user.inputs), op)
+        if op.name in ("matmul", "__matmul__", "mm", "addmm", "__rmatmul__"):
+            return (op.inputs[-1] != value) != turned
+        if op.name in LAYERS:
+            return not turned
+    return None

@@ -6,7 +6,7 @@ import functools
 import sys
 from typing import Any
 
-from viz.diagnosis.observation import Alias, Moment, Part
+from viz.diagnosis.observation import Alias, Moment, Part, Write
 from viz.diagnosis.watching.values import Values
 from viz.diagnosis.watching.watch import Register, Watch, weak
 
@@ -129,7 +129,15 @@ class Modules:
                         path = self.watch.seen.parts[self.part(module)].path or type(module).__name__
                         text = f"of {path}, {taken} steps earlier"
                         self.watch.seen.aliases.append(Alias("state", line, self.watch.line(), text))
-            return load(module, state, *args, **kwargs)
+            result = load(module, state, *args, **kwargs)
+            if self.watch.looking and (line := self.watch.line()) is not None:
+                with self.watch.aside():  # not every engine shows each copy
+                    for parameter in module.parameters():
+                        writes = self.watch.seen.leaves[self.values.leaf(parameter)].writes
+                        writes.append(
+                            Write("write", "load_state_dict", line, len(self.watch.seen.passes), self.watch.following())
+                        )
+            return result
 
         return wrapped
 

@@ -171,6 +171,8 @@ class Ops:
                 line = self.watch.line()
                 if line is not None:
                     self.watch.seen.asked_in_vain.append((nr, line))
+            elif nr is not None and not tensor.requires_grad and self.watch.seen.passes:
+                self.watch.seen.asked_unrequired[nr] = self.watch.line()
 
     def _hooked(self, args: Any) -> None:
         """The program puts a hook on a leaf: what it does to a gradient is seen in the steps."""
@@ -214,7 +216,7 @@ class Ops:
             elif self.watch.is_leaf(tensor) and not self.watch.running:
                 nr = self.values.leaf(tensor, None)
                 seen.leaves[nr].requires_grad = False
-                seen.leaves[nr].frozen_at = line
+                seen.leaves[nr].frozen_at = self.watch.places.chosen(self.watch.stack())
 
 
 def _options(args: Any, kwargs: dict[str, Any]) -> dict[str, Any]:
@@ -222,4 +224,12 @@ def _options(args: Any, kwargs: dict[str, Any]) -> dict[str, Any]:
         str(place): item for place, item in enumerate(args) if isinstance(item, (int, float, str, bool))
     }
     found |= {name: item for name, item in kwargs.items() if isinstance(item, (int, float, str, bool, tuple))}
+    for item in args:
+        for part in item if isinstance(item, tuple) else (item,):
+            if isinstance(part, slice):
+                found |= {
+                    f"slice.{name}": bound
+                    for name in ("start", "stop")
+                    if isinstance(bound := getattr(part, name), int)
+                }
     return found

@@ -16,8 +16,6 @@ from viz.diagnosis.watching.values import Values
 from viz.diagnosis.watching.watch import Register, Watch
 from viz.diagnosis.watching.writes import Writes
 
-LARGEST_ROWS = 100_000  # numbers of a matrix whose rows are held beside each other
-
 
 @dataclass
 class _Step:
@@ -49,6 +47,9 @@ class Optimisers:
         self.names = names
         self.met: Callable[[type], None] = lambda kind: None
         self._numbers = Register()
+        self._begun: dict[
+            int, tuple[list[int], list[np.ndarray]]
+        ] = {}  # optimiser: the leaves of its last step, and their numbers before it
 
     def held(self, optimizer: Any, stack: tuple[int, ...] = (), made_here: bool = True) -> int:
         """The number of an optimiser, with the leaves that it holds now."""
@@ -175,9 +176,14 @@ class Optimisers:
         with self.watch.aside():
             run.empty = not any(p.grad is not None and self.watch.peak(p.grad) for p in run.parameters)
             run.stale |= set(self.writes.stale(run.leaves))
+            hooked = dict(self.watch.seen.hooks)
             for p, nr in zip(run.parameters, run.leaves, strict=True):
                 if p.grad is not None:
                     self.writes.stepped(nr)
+                    if nr in hooked and (brought := self.values.brought.get(nr)) is not None:
+                        self.watch.seen.clipped.append(
+                            (hooked[nr], float(np.abs(brought).max()), self.watch.peak(p.grad) or 0.0)
+                        )
 
     def _after(self, run: _Step, optimizer: Any) -> None:
         seen, line = self.watch.seen, next(iter(run.lines), None)
@@ -185,6 +191,7 @@ class Optimisers:
             order = self.watch.following()
             uphill = self._uphill(run)
             moved = self._moved(run.parameters, run.leaves, run.before, line, order)
+            put_back = self._put_back(run, moved)
             rates = [float(group["lr"]) for group in optimizer.param_groups if group.get("lr") is not None]
             stale, rate = tuple(sorted(run.stale)), max(rates, default=None)
             seen.moments.append(
@@ -200,10 +207,18 @@ class Optimisers:
                     moved,
                     run.lines,
                     rate=rate,
+                    put_back=put_back,
                     uphill=uphill,
                 )
             )
         seen.steps += 1
+
+    def _put_back(self, run: _Step, moved: float | None) -> bool:
+        """Whether the weights were, before this step, what they had been before the last one, which moved them."""
+        leaves, numbers = self._begun.get(run.held, ([], []))
+        self._begun[run.held] = run.leaves, run.before
+        alike = leaves == run.leaves and all(np.array_equal(a, b) for a, b in zip(numbers, run.before, strict=True))
+        return bool(moved) and bool(run.leaves) and alike
 
     def _uphill(self, run: _Step) -> bool | None:
         """Whether the step went along the gradients of the last pass; None where it did neither."""
@@ -243,9 +258,6 @@ class Optimisers:
             leaf = seen.leaves[nr]
             leaf.writes.append(Write("step", "step", line, len(seen.passes), order, far / large if large else None))
             leaf.size = large
-            if len(p.shape) >= 2 and p.shape[0] > 1 and p.numel() <= LARGEST_ROWS:
-                array = self.watch.engine.array(p)
-                leaf.equal_rows.append(bool((array == array[:1]).all()))
         return furthest / largest if largest else None
 
 

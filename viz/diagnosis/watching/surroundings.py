@@ -58,15 +58,25 @@ def surrounded(watch: Watch, ops: Ops, modules: Modules, optimisers: Optimisers)
     for name in dir(nn.init):
         if name.endswith("_") and not name.startswith("_") and callable(getattr(nn.init, name)):
             replaced.put(nn.init, name, functools.partial(around.initialiser, name))
-    for owner, names in ((np.random, ("shuffle", "permutation")), (random, ("shuffle",))):
+    for owner, names in (
+        (np.random, ("shuffle", "permutation")),
+        (random, ("shuffle",)),
+        (random.Random, ("shuffle",)),
+    ):
         for name in names:
             replaced.put(owner, name, around.shuffle)
+    replaced.put(np.random, "RandomState", lambda _: _shuffling_state(watch))
     drawing = _shuffling(watch)
     replaced.put(
         np.random,
         "default_rng",
         lambda make: functools.wraps(make)(lambda *a, **k: drawing(make(*a, **k).bit_generator)),
     )
+    for name in ("clip_grad_norm_", "clip_grad_value_"):
+        replaced.put(nn.utils, name, around.clip)
+    if "__new__" in vars(nn.Parameter):
+        replaced.put(nn.Parameter, "__new__", lambda make: staticmethod(around.parameter(make)))
+    replaced.put(nn.Parameter, "__deepcopy__", around.copying)
     replaced.put(nn.Module, "state_dict", modules.around_state)
     replaced.put(nn.Module, "load_state_dict", modules.around_load)
     for name in ("manual_seed", "seed"):
@@ -91,6 +101,25 @@ def _shuffling(watch: Watch) -> type[np.random.Generator]:
             return super().permutation(*args, **kwargs)
 
     return Generator
+
+
+def _shuffling_state(watch: Watch) -> type[np.random.RandomState]:
+    """NumPy's older generator, which tells where it draws an order; what others made counts as one of it."""
+
+    class Kind(type):
+        def __instancecheck__(cls, one: Any) -> bool:
+            return issubclass(type(one), np.random.mtrand.RandomState)
+
+    class RandomState(np.random.mtrand.RandomState, metaclass=Kind):
+        def shuffle(self, *args: Any, **kwargs: Any) -> Any:
+            _drew(watch)
+            return super().shuffle(*args, **kwargs)
+
+        def permutation(self, *args: Any, **kwargs: Any) -> Any:
+            _drew(watch)
+            return super().permutation(*args, **kwargs)
+
+    return RandomState
 
 
 def _drew(watch: Watch) -> None:
@@ -186,6 +215,59 @@ class _Around:
             return seed(*args, **kwargs)
 
         return wrapped
+
+    def clip(self, clip: Any) -> Any:
+        """`clip_grad_norm_` and `clip_grad_value_`: how large the gradients are before and after."""
+
+        @functools.wraps(clip)
+        def wrapped(parameters: Any, *args: Any, **kwargs: Any) -> Any:
+            watch = self.watch
+            if not watch.looking:
+                return clip(parameters, *args, **kwargs)
+            parameters = [parameters] if watch.engine.is_tensor(parameters) else list(parameters)
+            line, before = watch.line(), self._largest(parameters)
+            result = clip(parameters, *args, **kwargs)
+            watch.seen.clipped.append((line, before, self._largest(parameters)))
+            return result
+
+        return wrapped
+
+    def _largest(self, parameters: list[Any]) -> float:
+        with self.watch.aside():
+            return max((self.watch.peak(p.grad) or 0.0 for p in parameters if p.grad is not None), default=0.0)
+        return 0.0
+
+    def parameter(self, make: Any) -> Any:
+        """`nn.Parameter(…)` in a line of the program, which no op shows."""
+
+        @functools.wraps(make)
+        def __new__(kind: type, *args: Any, **kwargs: Any) -> Any:
+            made = make(kind, *args, **kwargs)
+            watch = self.watch
+            if watch.looking and watch.places.source.owns(sys._getframe(1)) and watch.engine.is_tensor(made):
+                line = watch.line()
+                with watch.aside():
+                    self.ops.values.leaf(made, line)
+            return made
+
+        return __new__
+
+    def copying(self, copy: Any) -> Any:
+        """`copy.deepcopy` of a parameter, as of a whole model: which line copied it, and from which."""
+
+        @functools.wraps(copy)
+        def __deepcopy__(tensor: Any, memo: Any) -> Any:
+            made = copy(tensor, memo)
+            watch, values = self.watch, self.ops.values
+            if watch.looking and (original := values.known_leaf(tensor)) is not None and made is not tensor:
+                line = watch.line()
+                with watch.aside():
+                    leaf = watch.seen.leaves[values.leaf(made, line)]
+                    leaf.copied, leaf.copied_at = original.nr, watch.following()
+                    leaf.copied_in = line
+            return made
+
+        return __deepcopy__
 
     def apply(self, apply: Any) -> Any:
         """`Function.apply`, which the mode does not show: it is one op, and what ran inside it is its own affair."""

@@ -157,6 +157,9 @@ class Values:
         seen.leaves.append(Leaf(nr, "", tuple(tensor.shape), bool(tensor.requires_grad), line, parameter))
         self._leaves[tensor] = nr
         self._listen(tensor, nr)
+        if (known := self.known(tensor)) is not None and self.watch.is_leaf(tensor) and seen.values[known].leaf is None:
+            seen.values[known].leaf = nr  # it was computed with before anybody knew that it is to learn
+            seen.leaves[nr].values.append(known)
         return nr
 
     def leaves(self) -> list[tuple[Leaf, Any]]:

@@ -6,10 +6,11 @@ import math
 from collections.abc import Callable
 from typing import Any
 
-from viz.diagnosis.observation import Moment, Ran, Seen, Through, Write
+from viz.diagnosis.observation import Leaf, Moment, Ran, Seen, Through, Write
 from viz.diagnosis.watching.values import Values
 from viz.diagnosis.watching.watch import Watch
 
+LARGEST_ROWS = 100_000  # numbers of a matrix whose rows are held beside each other
 UPDATES = {"sub_", "add_", "__isub__", "__iadd__", "copy_", "addcdiv_", "mul_", "__set__", "lerp_", "__imul__"}
 
 
@@ -136,3 +137,15 @@ class Writes:
             self._used.discard(nr)
             if peak and math.isfinite(peak):
                 self._waiting.setdefault(nr, set()).add(current.nr)
+        for leaf, tensor in self.values.leaves():
+            if leaf.nr in current.got and len(leaf.writes) != leaf.looked:
+                leaf.looked = len(leaf.writes)
+                self._look_at_rows(leaf, tensor)
+
+    def _look_at_rows(self, leaf: Leaf, tensor: Any) -> None:
+        """Note whether all rows of a matrix are the same, and all of its columns."""
+        if len(tensor.shape) < 2 or max(tensor.shape[:2]) < 2 or tensor.numel() > LARGEST_ROWS:
+            return
+        array = self.watch.engine.array(tensor)
+        leaf.equal_rows.append(bool((array == array[:1]).all()))
+        leaf.equal_columns.append(bool((array == array[:, :1]).all()))

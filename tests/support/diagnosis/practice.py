@@ -1,0 +1,539 @@
+"""Programs as practitioners write them, in which a first run missed the cause or its line, and what was meant."""
+
+from __future__ import annotations
+
+from .broken import Broken
+
+BROKEN = [
+    Broken(
+        "practice: forgot to unfreeze after warm-up",
+        1,
+        "requires-grad-off",
+        """
+import torch
+import torch.nn as nn
+
+def set_trainable(module, flag):
+    for p in module.parameters():
+        p.requires_grad = flag
+
+torch.manual_seed(0)
+body = nn.Sequential(nn.Linear(8, 8), nn.ReLU(), nn.Linear(8, 8), nn.ReLU())
+head = nn.Linear(8, 2)
+x, y = torch.randn(16, 8), torch.randint(0, 2, (16,))
+opt = torch.optim.SGD([*body.parameters(), *head.parameters()], lr=0.1)
+set_trainable(body, False)  #!
+for epoch in range(5):
+    opt.zero_grad()
+    nn.functional.cross_entropy(head(body(x)), y).backward()
+    opt.step()
+print([p.grad for p in body.parameters()])
+""",
+    ),
+    Broken(
+        "practice: bias so negative that all relus are dead",
+        2,
+        "dead-relu",
+        """
+import torch
+import torch.nn as nn
+torch.manual_seed(0)
+
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.a = nn.Linear(4, 16)
+        self.b = nn.Linear(16, 16)
+        self.c = nn.Linear(16, 1)
+        self.reset()
+
+    def reset(self):
+        for m in (self.a, self.b, self.c):
+            nn.init.xavier_uniform_(m.weight)
+            nn.init.zeros_(m.bias)
+        nn.init.constant_(self.b.bias, -20.0)  #!
+
+    def forward(self, x):
+        return self.c(torch.relu(self.b(torch.relu(self.a(x)))))
+
+net = Net()
+opt = torch.optim.SGD(net.parameters(), lr=0.01)
+x = torch.randn(20, 4)
+y = x[:, :1] * 3
+for step in range(5):
+    loss = nn.functional.mse_loss(net(x), y)
+    opt.zero_grad()
+    loss.backward()
+    opt.step()
+""",
+    ),
+    Broken(
+        "practice: hidden units all begin at the same number",
+        2,
+        "equal-units",
+        """
+import torch
+torch.manual_seed(0)
+w1 = torch.full((4, 8), 0.5).requires_grad_()  #!
+b1 = torch.zeros(8, requires_grad=True)
+w2 = torch.full((8, 1), 0.5).requires_grad_()  #!
+x = torch.randn(30, 4)
+y = torch.sin(x[:, :1]) + x[:, 1:2] ** 2
+for epoch in range(10):
+    loss = ((torch.tanh(x @ w1 + b1) @ w2 - y) ** 2).mean()
+    loss.backward()
+    with torch.no_grad():
+        for p in (w1, b1, w2):
+            p -= 0.05 * p.grad
+            p.grad.zero_()
+""",
+    ),
+    Broken(
+        "practice: clip norm to a tiny number",
+        5,
+        "rate-too-small",
+        """
+import torch
+import torch.nn as nn
+torch.manual_seed(0)
+rnn = nn.RNN(3, 8, batch_first=True); out = nn.Linear(8, 1)
+params = list(rnn.parameters()) + list(out.parameters())
+opt = torch.optim.SGD(params, lr=0.05)
+x = torch.randn(10, 5, 3); y = x[:, :, 0].sum(1, keepdim=True)
+for it in range(8):
+    h, _ = rnn(x)
+    loss = nn.functional.mse_loss(out(h[:, -1]), y)
+    opt.zero_grad()
+    loss.backward()
+    torch.nn.utils.clip_grad_norm_(params, max_norm=1e-8)  #!
+    opt.step()
+""",
+    ),
+    Broken(
+        "practice: shuffled by RandomState",
+        5,
+        "shuffled-apart",
+        """
+import numpy as np
+import torch
+import torch.nn as nn
+rng = np.random.RandomState(3)
+X = rng.randn(60, 4).astype("float32")
+Y = (X.sum(1) > 0).astype("int64")
+rng.shuffle(X)  #!
+x, y = torch.from_numpy(X), torch.from_numpy(Y)
+torch.manual_seed(0)
+net = nn.Sequential(nn.Linear(4, 16), nn.ReLU(), nn.Linear(16, 2))
+opt = torch.optim.Adam(net.parameters(), lr=0.01)
+for epoch in range(5):
+    for k in range(0, 60, 20):
+        loss = nn.functional.cross_entropy(net(x[k:k + 20]), y[k:k + 20])
+        opt.zero_grad(); loss.backward(); opt.step()
+""",
+    ),
+    Broken(
+        "practice: best state loaded every step",
+        5,
+        "alias rate-too-small made-anew stale-optimizer",
+        """
+import copy
+import torch
+import torch.nn as nn
+torch.manual_seed(0)
+net = nn.Sequential(nn.Linear(4, 8), nn.Tanh(), nn.Linear(8, 1))
+start = copy.deepcopy(net.state_dict())
+opt = torch.optim.SGD(net.parameters(), lr=0.1)
+x = torch.randn(20, 4); y = x.prod(1, keepdim=True)
+for epoch in range(6):
+    net.load_state_dict(start)  #!
+    loss = ((net(x) - y) ** 2).mean()
+    opt.zero_grad()
+    loss.backward()
+    opt.step()
+""",
+    ),
+    Broken(
+        "practice: softmax over dim 0 in an attention pooling",
+        5,
+        "wrong-dim",
+        """
+import torch
+import torch.nn as nn
+torch.manual_seed(0)
+class AttnPool(nn.Module):
+    def __init__(self, d):
+        super().__init__()
+        self.score = nn.Linear(d, 1)
+        self.fc = nn.Linear(d, 3)
+    def forward(self, x):                       # (batch, time, d)
+        a = torch.softmax(self.score(x), dim=0)  #!
+        return self.fc((a * x).sum(1))
+net = AttnPool(6)
+opt = torch.optim.Adam(net.parameters(), 1e-2)
+x = torch.randn(12, 7, 6); y = torch.randint(0, 3, (12,))
+for _ in range(4):
+    loss = nn.functional.cross_entropy(net(x), y)
+    opt.zero_grad(); loss.backward(); opt.step()
+""",
+    ),
+    Broken(
+        "practice: log_softmax on the batch with nll",
+        5,
+        "wrong-dim",
+        """
+import torch
+import torch.nn as nn
+import torch.nn.functional as F
+torch.manual_seed(0)
+class Clf(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.net = nn.Sequential(nn.Flatten(), nn.Linear(16, 10), nn.ReLU(), nn.Linear(10, 5))
+        self.out = nn.LogSoftmax(dim=0)  #!
+    def forward(self, x):
+        return self.out(self.net(x))
+def run(epochs=3):
+    c = Clf()
+    o = torch.optim.SGD(c.parameters(), lr=0.1)
+    img, lab = torch.randn(25, 4, 4), torch.randint(0, 5, (25,))
+    for _ in range(epochs):
+        o.zero_grad()
+        F.nll_loss(c(img), lab).backward()
+        o.step()
+run()
+""",
+    ),
+    Broken(
+        "practice: model copied after the optimiser got its parameters",
+        5,
+        "stale-optimizer",
+        """
+import copy
+import torch
+import torch.nn as nn
+torch.manual_seed(0)
+
+def prepare(model):
+    return copy.deepcopy(model)  #!
+
+net = nn.Linear(5, 2)
+opt = torch.optim.Adam(net.parameters(), lr=0.1)
+net = prepare(net)
+x, y = torch.randn(16, 5), torch.randint(0, 2, (16,))
+losses = []
+for i in range(5):
+    opt.zero_grad()
+    loss = nn.functional.cross_entropy(net(x), y)
+    loss.backward()
+    opt.step()
+    losses.append(loss.item())
+""",
+    ),
+    Broken(
+        "practice: loss weights appended as numbers in a comprehension",
+        1,
+        "item",
+        """
+import torch
+import torch.nn as nn
+torch.manual_seed(0)
+nets = nn.ModuleList(nn.Linear(3, 1) for _ in range(3))
+opt = torch.optim.SGD(nets.parameters(), lr=0.1)
+x, y = torch.randn(10, 3), torch.randn(10, 1)
+for epoch in range(3):
+    per_net = [((n(x) - y) ** 2).mean() for n in nets]
+    best = min(per_net, key=lambda l: l.item())
+    rest = sum(l.item() for l in per_net if l is not best)  #!
+    loss = best + 0.1 * rest
+    opt.zero_grad(); loss.backward(); opt.step()
+for n in nets: print(n.weight.grad)
+""",
+    ),
+    Broken(
+        "practice: parameters registered as buffers",
+        1,
+        "requires-grad-off",
+        """
+import torch
+import torch.nn as nn
+import torch.nn.functional as F
+torch.manual_seed(0)
+class Scale(nn.Module):
+    def __init__(self, d):
+        super().__init__()
+        self.register_buffer("gain", torch.ones(d))  #!
+        self.lin = nn.Linear(d, d)
+    def forward(self, x):
+        return self.lin(x) * self.gain
+net = Scale(4)
+opt = torch.optim.SGD(net.parameters(), lr=0.1)
+x = torch.randn(10, 4)
+for _ in range(3):
+    loss = F.mse_loss(net(x), x)
+    opt.zero_grad(); loss.backward(); opt.step()
+print(net.gain.grad)
+""",
+    ),
+    Broken(
+        "practice: gate initialised to zero on both factors",
+        2,
+        "times-zero equal-units",
+        """
+import torch
+import torch.nn as nn
+torch.manual_seed(0)
+class LoRA(nn.Module):
+    def __init__(self, base, r=2):
+        super().__init__()
+        self.base = base
+        for p in base.parameters(): p.requires_grad_(False)
+        self.A = nn.Parameter(torch.zeros(r, base.in_features))  #!
+        self.B = nn.Parameter(torch.zeros(base.out_features, r))  #!
+    def forward(self, x):
+        return self.base(x) + x @ self.A.t() @ self.B.t()
+net = LoRA(nn.Linear(5, 3))
+opt = torch.optim.Adam([net.A, net.B], lr=0.01)
+x, y = torch.randn(12, 5), torch.randn(12, 3)
+for _ in range(3):
+    loss = nn.functional.mse_loss(net(x), y)
+    opt.zero_grad(); loss.backward(); opt.step()
+""",
+    ),
+    Broken(
+        "practice: tanh of large pre-activations from a big init",
+        2,
+        "saturated",
+        """
+import torch
+import torch.nn as nn
+torch.manual_seed(0)
+def init(m):
+    if isinstance(m, nn.Linear):
+        nn.init.normal_(m.weight, std=300.0)  #!
+        nn.init.zeros_(m.bias)
+net = nn.Sequential(nn.Linear(4, 8), nn.Tanh(), nn.Linear(8, 8), nn.Tanh(), nn.Linear(8, 1))
+net.apply(init)
+opt = torch.optim.SGD(net.parameters(), lr=1e-9)
+x, y = torch.randn(20, 4), torch.randn(20, 1)
+for _ in range(3):
+    loss = (net(x) - y).abs().mean()
+    opt.zero_grad(); loss.backward(); opt.step()
+""",
+    ),
+    Broken(
+        "practice: dataclass config, dead relu after a huge first step",
+        2,
+        "dead-relu rate-too-large",
+        """
+from dataclasses import dataclass
+import torch
+import torch.nn as nn
+
+@dataclass
+class Config:
+    hidden: int = 16
+    lr: float = 100.0  #!
+    steps: int = 6
+
+cfg = Config()
+torch.manual_seed(0)
+net = nn.Sequential(nn.Linear(3, cfg.hidden), nn.ReLU(), nn.Linear(cfg.hidden, 1), nn.ReLU())
+nn.init.constant_(net[2].bias, 1.0)
+opt = torch.optim.SGD(net.parameters(), lr=cfg.lr)  #!
+x = torch.rand(32, 3)
+y = x.sum(1, keepdim=True)
+for _ in range(cfg.steps):
+    loss = nn.functional.mse_loss(net(x), y)
+    opt.zero_grad()
+    loss.backward()
+    opt.step()
+""",
+    ),
+    Broken(
+        "practice: optimiser over tensors that need no gradient",
+        1,
+        "requires-grad-off",
+        """
+import torch
+torch.manual_seed(0)
+X = torch.randn(40, 3)
+y = X @ torch.tensor([1.0, -1.0, 2.0]) + 0.5
+w = torch.zeros(3)  #!
+b = torch.zeros(1, requires_grad=True)
+opt = torch.optim.SGD([w, b], lr=0.1)
+for epoch in range(5):
+    opt.zero_grad()
+    loss = torch.mean((X @ w + b - y) ** 2)
+    loss.backward()
+    opt.step()
+print(w, b)
+""",
+    ),
+    Broken(
+        "practice: soft target update through state dict with gradients cut in the critic",
+        1,
+        "no-grad",
+        """
+import torch, torch.nn as nn, torch.nn.functional as F
+torch.manual_seed(0)
+actor = nn.Sequential(nn.Linear(3, 16), nn.ReLU(), nn.Linear(16, 1), nn.Tanh())
+critic = nn.Sequential(nn.Linear(4, 16), nn.ReLU(), nn.Linear(16, 1))
+opt_a = torch.optim.Adam(actor.parameters(), 1e-3); opt_c = torch.optim.Adam(critic.parameters(), 1e-3)
+for t in range(4):
+    s, r = torch.randn(10, 3), torch.randn(10, 1)
+    with torch.no_grad():
+        a = actor(s)
+    q = critic(torch.cat([s, a], 1))
+    opt_c.zero_grad(); F.mse_loss(q, r).backward(); opt_c.step()
+    with torch.no_grad():  #!
+        pi = actor(s)
+    loss_a = -critic(torch.cat([s, pi], 1)).mean()
+    opt_a.zero_grad(); loss_a.backward(); opt_a.step()
+""",
+    ),
+    Broken(
+        "practice: int cast of coordinates for a crop",
+        1,
+        "integer-op item",
+        """
+import torch
+import torch.nn as nn
+torch.manual_seed(0)
+loc = nn.Linear(64, 1)
+cls = nn.Linear(16, 2)
+opt = torch.optim.SGD(list(loc.parameters()) + list(cls.parameters()), lr=0.1)
+x, y = torch.randn(5, 64), torch.randint(0, 2, (5,))
+for epoch in range(3):
+    opt.zero_grad()
+    total = 0.0
+    for xi, yi in zip(x, y):
+        start = int(torch.sigmoid(loc(xi)) * 48)  #!
+        total = total + nn.functional.cross_entropy(cls(xi[start:start + 16])[None], yi[None])
+    total.backward()
+    opt.step()
+""",
+    ),
+    Broken(
+        "practice: new parameter each forward",
+        1,
+        "made-anew not-in-optimizer new-tensor unregistered stale-optimizer",
+        """
+import torch
+import torch.nn as nn
+torch.manual_seed(0)
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.lin = nn.Linear(4, 4)
+
+    def forward(self, x):
+        scale = nn.Parameter(torch.ones(4))  #!
+        return self.lin(x) * scale
+net = Net()
+opt = torch.optim.SGD(net.parameters(), lr=0.1)
+x = torch.randn(8, 4)
+for _ in range(4):
+    loss = (net(x) - x).pow(2).mean()
+    opt.zero_grad(); loss.backward(); opt.step()
+""",
+    ),
+    Broken(
+        "practice: early return before the second branch",
+        1,
+        "unused",
+        """
+import torch
+import torch.nn as nn
+torch.manual_seed(0)
+class TwoStage(nn.Module):
+    def __init__(self, use_refine=False):
+        super().__init__()
+        self.coarse = nn.Linear(6, 3)
+        self.refine = nn.Sequential(nn.Linear(3, 8), nn.ReLU(), nn.Linear(8, 3))
+        self.use_refine = use_refine
+    def forward(self, x):
+        y = self.coarse(x)
+        if not self.use_refine:  #!
+            return y
+        return y + self.refine(y)
+net = TwoStage()
+opt = torch.optim.Adam(net.parameters())
+x, t = torch.randn(10, 6), torch.randn(10, 3)
+for step in range(3):
+    opt.zero_grad()
+    nn.functional.mse_loss(net(x), t).backward()
+    opt.step()
+for n, p in net.named_parameters():
+    print(n, p.grad is None)
+""",
+    ),
+    Broken(
+        "practice: loss weight annealed from zero and never rises",
+        2,
+        "times-zero",
+        """
+import torch
+import torch.nn as nn
+torch.manual_seed(0)
+class VAE(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.enc = nn.Linear(6, 4); self.dec = nn.Linear(2, 6); self.aux = nn.Linear(6, 2)
+    def forward(self, x):
+        mu, lv = self.enc(x).chunk(2, -1)
+        z = mu + torch.randn_like(mu) * (0.5 * lv).exp()
+        return self.dec(z), mu, lv, self.aux(x)
+net = VAE()
+opt = torch.optim.Adam(net.parameters(), lr=1e-3)
+x = torch.randn(12, 6); c = torch.randint(0, 2, (12,))
+for epoch in range(4):
+    beta = epoch // 10  #!
+    rec, mu, lv, aux = net(x)
+    kl = -0.5 * (1 + lv - mu ** 2 - lv.exp()).mean()
+    loss = (rec - x).pow(2).mean() + 0.1 * kl + beta * nn.functional.cross_entropy(aux, c)  #!
+    opt.zero_grad(); loss.backward(); opt.step()
+""",
+    ),
+    Broken(
+        "practice: hook that zeroes the gradients",
+        5,
+        "zero rate-too-small times-zero zero-before-step",
+        """
+import torch
+import torch.nn as nn
+torch.manual_seed(0)
+net = nn.Sequential(nn.Linear(4, 8), nn.ReLU(), nn.Linear(8, 2))
+for p in net.parameters():
+    p.register_hook(lambda g: g * 0)  #!
+opt = torch.optim.SGD(net.parameters(), lr=0.1)
+x, y = torch.randn(16, 4), torch.randint(0, 2, (16,))
+for _ in range(4):
+    loss = nn.functional.cross_entropy(net(x), y)
+    opt.zero_grad(); loss.backward(); opt.step()
+""",
+    ),
+    Broken(
+        "practice: multi-head softmax over heads",
+        5,
+        "wrong-dim",
+        """
+import torch, math
+import torch.nn as nn
+torch.manual_seed(0)
+class MHA(nn.Module):
+    def __init__(self, d=8, h=2):
+        super().__init__()
+        self.qkv = nn.Linear(d, 3 * d); self.h = h; self.out = nn.Linear(d, 4)
+    def forward(self, x):
+        B, T, D = x.shape
+        q, k, v = (t.view(B, T, self.h, D // self.h).transpose(1, 2) for t in self.qkv(x).chunk(3, -1))
+        att = (q @ k.transpose(-2, -1) / math.sqrt(D // self.h)).softmax(dim=1)  #!
+        return self.out((att @ v).transpose(1, 2).reshape(B, T, D).mean(1))
+net = MHA(); opt = torch.optim.AdamW(net.parameters(), lr=1e-3)
+x, y = torch.randn(6, 5, 8), torch.randint(0, 4, (6,))
+for _ in range(3):
+    loss = nn.functional.cross_entropy(net(x), y)
+    opt.zero_grad(); loss.backward(); opt.step()
+""",
+    ),
+]
