@@ -255,7 +255,9 @@ class Categorical(ByChance):
         """The logarithm of the probability of each class in `value`."""
         logits, chosen = self.logits, value.long().unsqueeze(-1)
         sizes = np.broadcast_shapes(tuple(logits.shape[:-1]), tuple(value.shape))
-        return logits.expand((*sizes, logits.shape[-1])).gather(-1, chosen.expand((*sizes, 1))).squeeze(-1)
+        # As in PyTorch, only what is smaller is expanded.
+        wide = logits if tuple(logits.shape[:-1]) == sizes else logits.expand((*sizes, logits.shape[-1]))
+        return wide.gather(-1, chosen.expand((*sizes, 1))).squeeze(-1)
 
     def entropy(self) -> Any:
         """-Σ p·ln p"""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import enum
+import math
 from collections.abc import Iterator
 from typing import Any
 
@@ -36,6 +37,7 @@ def sdpa_kernel(backends: Any, set_priority: bool = False) -> Iterator[None]:
     yield
 
 
+_baddbmm, _bmm, _cat = (functions[name] for name in ("baddbmm", "bmm", "cat"))
 _PROJECTIONS = ("q_proj_weight", "k_proj_weight", "v_proj_weight")
 
 
@@ -124,21 +126,26 @@ class MultiheadAttention(Module):
             raise AssertionError(f"was expecting embedding dimension of {self.embed_dim}, but got {query.shape[-1]}")
         batched = query.ndim == 3
         if not batched:
-            query, key, value = (x.unsqueeze(0) for x in (query, key, value))
+            query, key, value = (x.unsqueeze(1) for x in (query, key, value))
             if key_padding_mask is not None:
                 key_padding_mask = key_padding_mask.unsqueeze(0)
-        elif not self.batch_first:
-            query, key, value = (x.transpose(0, 1) for x in (query, key, value))
+        elif self.batch_first:
+            # What is the same tensor stays the same one: its projections are then one product.
+            turned = {id(x): x.transpose(1, 0) for x in (query, key, value)}
+            query, key, value = (turned[id(x)] for x in (query, key, value))
         self._check(query, key, value, key_padding_mask, attn_mask)
-        projected = [self._projected(x, i) for i, x in enumerate((query, key, value))]
+        targets, batch = query.shape[:2]
+        q, k, v = self._projected(query, key, value)
         more = 0  # extra keys and values that every query sees
         if self.bias_k is not None and self.bias_v is not None:
-            for i, added in ((1, self.bias_k), (2, self.bias_v)):
-                projected[i] = functions["cat"]([projected[i], added.expand(len(query), 1, self.embed_dim)], 1)
+            k, v = (_cat([x, added.repeat(1, batch, 1)]) for x, added in ((k, self.bias_k), (v, self.bias_v)))
             more += 1
-        heads = [x.reshape(*x.shape[:2], self.num_heads, self.head_dim).transpose(1, 2) for x in projected]
+        # The heads are further members of the batch: (N·heads, L, features of a head).
+        folded = batch * self.num_heads
+        q, k, v = (x.view(x.shape[0], folded, self.head_dim).transpose(0, 1) for x in (q, k, v))
         if self.add_zero_attn:
-            heads[1:] = [F.pad(x, (0, 0, 0, 1)) for x in heads[1:]]
+            none = wrap(np.zeros((folded, 1, self.head_dim), k._data.dtype))
+            k, v = (_cat([x, none], 1) for x in (k, v))
             more += 1
         if more:
             attn_mask, key_padding_mask = (
@@ -148,29 +155,32 @@ class MultiheadAttention(Module):
         dropout = self.dropout if self.training else 0.0
         weights = None
         if need_weights:
-            scores = (heads[0] * self.head_dim**-0.5) @ heads[1].transpose(-2, -1)
-            weights = F.softmax(scores if mask is None else scores + mask, -1)
-            weights = F.dropout(weights, dropout)
-            out = weights @ heads[2]
+            q, k = q * math.sqrt(1.0 / self.head_dim), k.transpose(-2, -1)
+            weights = F.softmax(_bmm(q, k) if mask is None else _baddbmm(mask, q, k), -1)
+            if dropout:
+                weights = F.dropout(weights, dropout)
+            out = _bmm(weights, v).transpose(0, 1)
         else:
-            out = F.scaled_dot_product_attention(*heads, attn_mask=mask, dropout_p=dropout)
-        batch, targets = query.shape[:2]
-        out = self.out_proj(out.permute(2, 0, 1, 3).reshape(targets * batch, self.embed_dim))
-        out = out.view(targets, batch, self.embed_dim)
+            q, k, v = (x.view(batch, self.num_heads, x.shape[1], self.head_dim) for x in (q, k, v))
+            if mask is not None:
+                mask = mask.unsqueeze(0) if len(mask) == 1 else mask.view(batch, self.num_heads, -1, mask.shape[-1])
+            out = F.scaled_dot_product_attention(q, k, v, mask, dropout).permute(2, 0, 1, 3)
+        out = self.out_proj(out.reshape(targets * batch, self.embed_dim)).view(targets, batch, self.embed_dim)
         if weights is not None:
-            weights = weights.mean(1) if average_attn_weights else weights.view(weights.shape)
+            weights = weights.view(batch, self.num_heads, *weights.shape[1:])
+            weights = weights.mean(1) if average_attn_weights else weights
         if not batched:
             return out.squeeze(1), weights if weights is None else weights.squeeze(0)
-        return out.transpose(0, 1) if self.batch_first else out, weights
+        return out.transpose(1, 0) if self.batch_first else out, weights
 
     def _check(self, query: Tensor, key: Tensor, value: Tensor, padding: Tensor | None, mask: Tensor | None) -> None:
-        """Raise PyTorch's errors for shapes that do not fit; each tensor is (N, L, features)."""
+        """Raise PyTorch's errors for shapes that do not fit; each tensor is (L, N, features)."""
         if key.shape[:2] != value.shape[:2]:
-            shapes = [tuple(x.shape if self.batch_first else x.transpose(0, 1).shape) for x in (key, value)]
+            shapes = [tuple(x.transpose(0, 1).shape if self.batch_first else x.shape) for x in (key, value)]
             raise AssertionError(
                 f"key shape torch.Size({list(shapes[0])}) does not match value shape {list(shapes[1])}"
             )
-        batch, targets, sources = query.shape[0], query.shape[1], key.shape[1]
+        (targets, batch), sources = query.shape[:2], key.shape[0]
         if mask is not None and mask.ndim == 2 and tuple(mask.shape) != (targets, sources):
             raise RuntimeError(
                 f"The shape of the 2D attn_mask is torch.Size({list(mask.shape)}), but should be {(targets, sources)}."
@@ -187,22 +197,35 @@ class MultiheadAttention(Module):
         if padding is not None and padding.shape[0] != batch:
             raise AssertionError(f"Expected key_padded_mask.shape[0] to be {batch}, but got {padding.shape[0]}")
 
-    def _projected(self, x: Any, part: int) -> Tensor:
-        """The query, key or value (part 0, 1, 2), projected to embed_dim features."""
-        rows = slice(part * self.embed_dim, (part + 1) * self.embed_dim)
-        bias = None if self.in_proj_bias is None else self.in_proj_bias[rows]
-        weight = self.in_proj_weight[rows] if self._qkv_same_embed_dim else getattr(self, _PROJECTIONS[part])
-        return F.linear(x, weight, bias)
+    def _projected(self, query: Tensor, key: Tensor, value: Tensor) -> list[Tensor]:
+        """Query, key and value, projected to embed_dim features. Those that are the same tensor share one product."""
+        E, bias = self.embed_dim, self.in_proj_bias
+        if self._qkv_same_embed_dim and query is key is value:
+            return self._parts(F.linear(query, self.in_proj_weight, bias), 3)
+        if self._qkv_same_embed_dim and key is value:
+            weights = self.in_proj_weight.split([E, E * 2])
+            biases = (None, None) if bias is None else bias.split([E, E * 2])
+            rest = F.linear(query, weights[0], biases[0]), F.linear(key, weights[1], biases[1])
+            return [rest[0], *self._parts(rest[1], 2)]
+        weights = self.in_proj_weight.chunk(3) if self._qkv_same_embed_dim else [getattr(self, n) for n in _PROJECTIONS]
+        biases = (None,) * 3 if bias is None else bias.chunk(3)
+        return [F.linear(x, w, b) for x, w, b in zip((query, key, value), weights, biases, strict=True)]
+
+    def _parts(self, projected: Tensor, n: int) -> list[Tensor]:
+        parts = projected.unflatten(-1, (n, self.embed_dim)).unsqueeze(0).transpose(0, -2).squeeze(-2).contiguous()
+        return [parts[i] for i in range(n)]
 
     def _mask(self, attn_mask: Tensor | None, key_padding_mask: Tensor | None, query: Tensor) -> Tensor | None:
-        """The mask to add to the scores: -inf where a query must not attend (where a boolean mask is True)."""
+        """The mask to add to the scores, (1 or N·heads, L, S): -inf where a query must not attend (where a boolean mask is True)."""
         total: Tensor | None = None
         if attn_mask is not None:
             total = _additive(attn_mask, query)
-            if total.ndim == 3:
-                total = total.reshape(query.shape[0], self.num_heads, *total.shape[1:])
+            if total.ndim == 2:
+                total = total.unsqueeze(0)
         if key_padding_mask is not None:
-            padding = _additive(key_padding_mask, query).reshape(query.shape[0], 1, 1, -1)
+            batch = query.shape[1]
+            padding = _additive(key_padding_mask, query).view(batch, 1, 1, -1)
+            padding = padding.expand(-1, self.num_heads, -1, -1).reshape(batch * self.num_heads, 1, -1)
             total = padding if total is None else total + padding
         return total
 

@@ -10,6 +10,7 @@ import numpy as np
 
 from ..ops import functions
 from ..ops.network import recurrent as ops
+from ..ops.shapes.joining import UnsafeSplit
 from ..overrides import overridable
 from ..tensor import Tensor, wrap
 from . import functional as F
@@ -34,8 +35,9 @@ def _lstm(projected: Tensor, state: tuple[Tensor, Tensor], weight: Tensor, bias:
 
 def _gru(projected: Tensor, state: tuple[Tensor], weight: Tensor, bias: Any) -> tuple[Tensor]:
     (hidden,) = state
-    i_r, i_z, i_n = projected.chunk(3, 1)
-    h_r, h_z, h_n = F.linear(hidden, weight, bias).chunk(3, 1)
+    n = hidden.shape[1]
+    i_r, i_z, i_n = UnsafeSplit.apply(projected, split_size=n, dim=1)
+    h_r, h_z, h_n = UnsafeSplit.apply(F.linear(hidden, weight, bias), split_size=n, dim=1)
     r, z = _sigmoid(i_r + h_r), _sigmoid(i_z + h_z)
     n = _tanh(i_n + r * h_n)
     return ((hidden - n) * z + n,)

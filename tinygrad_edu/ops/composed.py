@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import builtins
+import itertools
 from typing import Any, Literal
 
 import numpy as np
@@ -11,28 +12,72 @@ from .. import dtypes
 from ..tensor import Size, Tensor, wrap
 from .binding import functions, linalg_functions, nn_functions, public
 from .creation.factories import ends, linspace
-from .indexing.gather import index_add, index_copy
-from .indexing.index import narrow, select
-from .indexing.masking import where
+from .indexing.gather import gather
+from .indexing.index import narrow
+from .indexing.masking import masked_fill, where
 from .linalg.decomposition import slogdet
-from .linalg.matmul import dot, matmul
-from .network.layers import embedding
+from .linalg.matmul import LinalgCross, dot, matmul
+from .network.layers import EmbeddingBag, shorten
 from .network.softmax import softmax
-from .pointwise.arithmetic import mul
+from .op import Op, linear
+from .pointwise.arithmetic import LerpTensor, MulNumber
+from .pointwise.clamp import clamp_min
 from .pointwise.powers import pow, sqrt
 from .pointwise.rounding import ceil, floor, round
-from .reductions.norms import vector_norm
 from .reductions.reduce import nansum, sum
 from .reductions.sorting import sort
-from .shapes.joining import cat, pad, stack
-from .shapes.permute import flip, movedim, transpose
+from .shapes.joining import BlockDiag, cat, stack
+from .shapes.permute import Rot90, t, transpose
 from .shapes.repetition import meshgrid
-from .shapes.shape import axis_of, expand, reshape, unsqueeze
+from .shapes.shape import View, axis_of, expand, reshape, unsqueeze
 
 _NN, _LINALG = (nn_functions,), (linalg_functions,)
 
 
 # --- statistics ------------------------------------------------------------------------------------------------------
+
+
+def _quantile(input, q, dim, keepdim, interpolation, without_nan):
+    if interpolation not in ("linear", "lower", "higher", "midpoint", "nearest"):
+        raise RuntimeError(
+            f"quantile() interpolation must be one of linear, lower, higher, midpoint or nearest, but got {interpolation}"
+        )
+    shares = q if isinstance(q, Tensor) else wrap(np.asarray(q, input._data.dtype))
+    if ((shares._data < 0) | (shares._data > 1)).any():
+        raise RuntimeError("quantile() q values must be in the range [0, 1]")
+    axis = axis_of(0 if dim is None else dim, input.ndim)
+    if dim is None:
+        ordered, sizes = sort(reshape(input, (-1,)))[0], (1,) * input.ndim if keepdim else ()
+    else:
+        sizes = tuple(n if d != axis else 1 for d, n in enumerate(input.shape) if d != axis or keepdim)
+        last = axis == input.ndim - 1
+        ordered = sort(input if last else transpose(unsqueeze(input, -1), axis, -1))[0]
+    n = ordered.shape[-1]
+    ordered = View.apply(ordered, size=(*sizes, n))
+    # The place of each share among the elements that count: in a row with a nan it is the nan, at the end.
+    is_nan = np.isnan(ordered._data)
+    if without_nan:
+        known = (n - is_nan.sum(-1, keepdims=True)).astype(shares._data.dtype)
+        places = clamp_min(shares * wrap(known - 1), 0)
+    else:
+        places = expand(MulNumber.apply(shares, other=n - 1), (*sizes, shares._data.size))
+        places = masked_fill(places, wrap(np.broadcast_to(is_nan[..., -1:], places.shape)), n - 1)
+    if interpolation in _ROUNDED:
+        places = _ROUNDED[interpolation](places)
+    below = places._data.astype(np.int64)
+    out = gather(ordered, -1, wrap(below))
+    if interpolation in ("linear", "midpoint"):
+        weight = places - wrap(below.astype(places._data.dtype))
+        if interpolation == "midpoint":
+            weight = wrap(np.full_like(weight._data, 0.5))
+        above = gather(ordered, -1, wrap(np.ceil(places._data).astype(np.int64)))
+        out = LerpTensor.apply(out, above, weight)
+    if shares.ndim:
+        out = out.unsqueeze_(0).transpose_(0, -1)
+    return out.squeeze_(-1)
+
+
+_ROUNDED = {"lower": floor, "higher": ceil, "nearest": round}
 
 
 @public()
@@ -43,35 +88,18 @@ def quantile(input, q, dim=None, keepdim: bool = False, *, interpolation: str = 
     >>> T.quantile(T.tensor([1.0, 2.0, 3.0, 4.0]), 0.5)
     tensor(2.5000)
     """
-    if interpolation not in ("linear", "lower", "higher", "midpoint", "nearest"):
-        raise RuntimeError(
-            f"quantile() interpolation must be one of linear, lower, higher, midpoint or nearest, but got {interpolation}"
-        )
-    shares = q if isinstance(q, Tensor) else wrap(np.asarray(q, input._data.dtype))
-    if ((shares._data < 0) | (shares._data > 1)).any():
-        raise RuntimeError("quantile() q values must be in the range [0, 1]")
-    dim = dim if input.ndim else None
-    rows = reshape(input, (-1,)) if dim is None else input
-    axis = axis_of(0 if dim is None else dim, rows.ndim)
-    ordered = movedim(sort(rows, axis)[0], axis, -1)
-    rounded = {
-        "linear": lambda p: p,
-        "lower": floor,
-        "higher": ceil,
-        "nearest": round,
-        "midpoint": lambda p: (floor(p) + ceil(p)) / 2,
-    }
-    place = rounded[interpolation](reshape(shares, (-1,)) * (ordered.shape[-1] - 1))
-    below = np.floor(place._data).astype(np.int64)
-    parts = [ordered[..., np.minimum(below + step, ordered.shape[-1] - 1)] for step in (0, 1)]
-    out = parts[0] + (parts[1] - parts[0]) * (place - wrap(below.astype(place._data.dtype)))
-    last = narrow(ordered, -1, ordered.shape[-1] - 1, 1)
-    if np.isnan(last._data).any():
-        out = where(np.isnan(last._data), last, out)
-    out = movedim(out, -1, 0)
-    if keepdim:
-        out = reshape(out, (-1, *(1 for _ in input.shape))) if dim is None else unsqueeze(out, axis + 1)
-    return out if shares.ndim else select(out, 0, 0)
+    return _quantile(input, q, dim, keepdim, interpolation, False)
+
+
+@public()
+def nanquantile(input, q, dim=None, keepdim: bool = False, *, interpolation: str = "linear") -> Tensor:
+    """The quantile, ignoring nan.
+
+    >>> import tinygrad_edu as T
+    >>> T.nanquantile(T.tensor([1.0, T.nan, 3.0]), 0.5)
+    tensor(2.)
+    """
+    return _quantile(input, q, dim, keepdim, interpolation, True)
 
 
 @public()
@@ -135,8 +163,8 @@ def cov(input, *, correction=1, fweights=None, aweights=None) -> Tensor:
 
     total = rows.shape[1] if weight is None else sum(weight)
     lost = correction if aweights is None else correction * sum(weight * aweights) / total
-    centred = rows - sum(weighed(rows), 1, True) / total
-    return (matmul(centred, transpose(weighed(centred), 0, 1)) / builtins.max(total - lost, 0)).squeeze()
+    centred = rows - unsqueeze(sum(weighed(rows), 1) / total, 1)
+    return (matmul(centred, t(weighed(centred))) / builtins.max(total - lost, 0)).squeeze()
 
 
 @public()
@@ -270,7 +298,7 @@ def broadcast_tensors(*tensors):
     [tinygrad_edu.Size([3, 2]), tinygrad_edu.Size([3, 2])]
     """
     sizes = np.broadcast_shapes(*(tuple(t.shape) for t in tensors))
-    return tuple(expand(t, sizes) for t in tensors)
+    return tuple(t if tuple(t.shape) == sizes else expand(t, sizes) for t in tensors)
 
 
 def broadcast_shapes(*shapes):
@@ -329,13 +357,7 @@ def rot90(input, k=1, dims=(0, 1)) -> Tensor:
         raise RuntimeError(f"expected total dims >= 2, but got total dims = {input.ndim}")
     if axis_of(dims[0], input.ndim) == axis_of(dims[1], input.ndim):
         raise RuntimeError(f"expected rotation dims to be different, but got dim0 = {dims[0]} and dim1 = {dims[1]}")
-    turns = k % 4
-    if turns == 2:
-        return flip(input, dims)
-    if turns:
-        input = transpose(input, *dims)
-        return flip(input, (dims[0] if turns == 1 else dims[1],))
-    return input.clone()
+    return Rot90.apply(input, k=k, dims=tuple(dims))
 
 
 @public(method=False)
@@ -347,12 +369,7 @@ def block_diag(*tensors):
     tensor([[1., 0., 0.],
             [0., 2., 3.]])
     """
-    blocks = [atleast_2d(t) for t in tensors]
-    width, before, rows = builtins.sum(b.shape[1] for b in blocks), 0, []
-    for block in blocks:
-        rows.append(pad(block, (before, width - before - block.shape[1])))
-        before += block.shape[1]
-    return cat(rows, 0)
+    return BlockDiag.apply(*tensors)
 
 
 @public(method=False)
@@ -435,10 +452,43 @@ def multi_dot(tensors) -> Any:
     tensor([[12.],
             [12.]])
     """
-    out = tensors[0]
-    for matrix in tensors[1:]:
-        out = matmul(out, matrix)
-    return out
+    if len(tensors) < 2:
+        raise RuntimeError(f"multi_dot(): expected at least 2 tensors but got {len(tensors)}")
+    first, *inner, last = tensors
+    kept = (*first.shape[:-1], *last.shape[1:])
+    matrices = [
+        unsqueeze(first, 0) if first.ndim == 1 else first,
+        *inner,
+        unsqueeze(last, -1) if last.ndim == 1 else last,
+    ]
+    for i, (left, right) in enumerate(itertools.pairwise(matrices)):
+        if left.ndim != 2 or right.ndim != 2:
+            raise RuntimeError(
+                "multi_dot(): the first and last tensors must be 1D or 2D, and the others 2D, but got tensors of "
+                f"{', '.join(f'{m.ndim}D' for m in tensors)}"
+            )
+        if left.shape[1] != right.shape[0]:
+            raise RuntimeError(
+                f"multi_dot(): tensors {i} and {i + 1} with shapes {list(left.shape)} and {list(right.shape)} cannot be multiplied"
+            )
+    return View.apply(_product(matrices), size=kept)
+
+
+def _product(matrices):
+    """Their product, in the order that takes the fewest multiplications: the best split of each stretch, the short ones first."""
+    sizes = [matrices[0].shape[0], *(m.shape[1] for m in matrices)]
+    cost: dict[tuple[int, int], tuple[int, int]] = {(i, i + 1): (0, 0) for i in range(len(matrices))}
+    for length in range(2, len(matrices) + 1):
+        for i in range(len(matrices) - length + 1):
+            j = i + length
+            cost[i, j] = builtins.min(
+                (cost[i, k][0] + cost[k, j][0] + sizes[i] * sizes[k] * sizes[j], k) for k in range(i + 1, j)
+            )
+
+    def of(i, j):
+        return matrices[i] if j == i + 1 else matmul(of(i, cost[i, j][1]), of(cost[i, j][1], j))
+
+    return of(0, len(matrices))
 
 
 @public(where=_LINALG, method=False)
@@ -455,8 +505,7 @@ def cross(input, other, *, dim=-1) -> Tensor:
         raise RuntimeError(
             f"linalg.cross: inputs dimension {dim} must have length 3. Got {input.shape[dim]} and {other.shape[dim]}"
         )
-    (a, b, c), (x, y, z) = ([select(t, dim, i) for i in range(3)] for t in (input, other))
-    return stack((b * z - c * y, c * x - a * z, a * y - b * x), dim)
+    return LinalgCross.apply(input, other, dim=dim)
 
 
 @public()
@@ -472,30 +521,6 @@ def _cross(input, other, dim=None) -> Tensor:
         if dim is None:
             raise RuntimeError("no dimension of size 3 in input")
     return cross(input, other, dim=dim)
-
-
-@public()
-def dist(input, other, p=2) -> Tensor:
-    """The p-norm of `input - other`.
-
-    >>> import tinygrad_edu as T
-    >>> T.dist(T.tensor([0.0, 0.0]), T.tensor([3.0, 4.0]))
-    tensor(5.)
-    """
-    return vector_norm(input - other, p)
-
-
-@public(method=False)
-def cdist(x1, x2, p: float = 2.0, compute_mode: str = "use_mm_for_euclid_dist_if_necessary") -> Any:
-    """The distances between each row of `x1` and each row of `x2`, in the p-norm.
-
-    >>> import tinygrad_edu as T
-    >>> T.cdist(T.tensor([[0.0, 0.0]]), T.tensor([[3.0, 4.0], [0.0, 1.0]]))
-    tensor([[5., 1.]])
-    """
-    if x1.shape[-1] != x2.shape[-1]:
-        raise RuntimeError(f"X1 and X2 must have the same number of columns. X1: {x1.shape[-1]} X2: {x2.shape[-1]}")
-    return vector_norm(unsqueeze(x1, -2) - unsqueeze(x2, -3), p, -1)
 
 
 @public(number_first=True)
@@ -520,7 +545,31 @@ def positive(input) -> Tensor:
     return input
 
 
-@public(inplace=lambda self: self.mul_(np.pi / 180))
+class Deg2Rad(Op):
+    makes_float = True
+
+    def forward(self):
+        return self * self.dtype.type(np.pi / 180)
+
+    def grad_self(grad):
+        return grad * (np.pi / 180)
+
+    jvp = linear
+
+
+class Rad2Deg(Op):
+    makes_float = True
+
+    def forward(self):
+        return self * self.dtype.type(180 / np.pi)
+
+    def grad_self(grad):
+        return grad * (180 / np.pi)
+
+    jvp = linear
+
+
+@public(inplace=Deg2Rad)
 def deg2rad(input) -> Tensor:
     """Convert degrees to radians.
 
@@ -528,10 +577,10 @@ def deg2rad(input) -> Tensor:
     >>> T.deg2rad(T.tensor([0.0, 180.0]))
     tensor([0.0000, 3.1416])
     """
-    return mul(input, np.pi / 180)
+    return Deg2Rad.apply(input)
 
 
-@public(inplace=lambda self: self.mul_(180 / np.pi))
+@public(inplace=Rad2Deg)
 def rad2deg(input) -> Tensor:
     """Convert radians to degrees.
 
@@ -539,7 +588,7 @@ def rad2deg(input) -> Tensor:
     >>> T.rad2deg(T.tensor([0.0, 3.141592653589793]))
     tensor([  0., 180.])
     """
-    return mul(input, 180 / np.pi)
+    return Rad2Deg.apply(input)
 
 
 @public()
@@ -551,7 +600,7 @@ def logdet(input) -> Tensor:
     tensor(0.6931)
     """
     sign, size = slogdet(input)
-    return where(sign < 0, float("nan"), size) if (sign._data < 0).any() else size
+    return where(sign == -1, float("nan"), size)
 
 
 # --- networks --------------------------------------------------------------------------------------------------------
@@ -566,8 +615,8 @@ def gumbel_softmax(logits, tau=1, hard: bool = False, eps: float = 1e-10, dim=-1
     >>> T.nn.functional.gumbel_softmax(T.zeros(1, 3), hard=True).sum()
     tensor(1.)
     """
-    noise = wrap(np.zeros_like(logits._data)).exponential_().log()
-    soft = softmax((logits - noise) / tau, dim)
+    noise = -wrap(np.zeros_like(logits._data)).exponential_().log()
+    soft = softmax((logits + noise) / tau, dim)
     if not hard:
         return soft
     chosen = np.zeros_like(soft._data)
@@ -618,29 +667,21 @@ def embedding_bag(
         raise ValueError("offsets has to be a 1D Tensor but got None")
     else:
         starts = offsets._data[:-1] if include_last_offset else offsets._data
-    bags = np.searchsorted(starts, np.arange(len(places)), "right") - 1
-    if padding_idx is not None:
-        counts = places != padding_idx % weight.shape[0]
-        places, bags = places[counts], bags[counts]
-        if per_sample_weights is not None:
-            per_sample_weights = reshape(per_sample_weights, (-1,))[wrap(counts)]
-    rows = embedding(wrap(places), weight, None, max_norm, norm_type, scale_grad_by_freq, sparse)
-    if per_sample_weights is not None:
-        rows = rows * reshape(per_sample_weights, (-1, 1))
-    count = np.bincount(bags, minlength=len(starts))
-    if mode == "max":
-        return _largest_of_bags(rows, bags, count)
-    out = index_add(wrap(np.zeros((len(starts), weight.shape[1]), weight._data.dtype)), 0, wrap(bags), rows)
-    if mode == "sum":
-        return out
-    return out / wrap(np.maximum(count, 1)[:, None].astype(weight._data.dtype))
-
-
-def _largest_of_bags(rows, bags, count):
-    """The maximum of the rows in each bag, 0 for an empty bag. The rows are laid out as a matrix with one bag per row."""
-    width = int(count.max(initial=1)) or 1
-    seat = np.arange(len(bags)) - np.repeat(np.cumsum(count) - count, count)
-    lowest = np.full((len(count) * width, rows.shape[1]), -np.inf, rows._data.dtype)
-    laid = index_copy(wrap(lowest), 0, wrap(bags * width + seat), rows)
-    largest = laid.reshape(len(count), width, rows.shape[1]).max(1).values
-    return where(wrap((count > 0)[:, None]), largest, 0.0)
+    if sparse:
+        raise NotImplementedError(
+            "embedding_bag with sparse=True is not built: leave it out, the gradient is a dense tensor."
+        )
+    if scale_grad_by_freq:
+        raise NotImplementedError("embedding_bag with scale_grad_by_freq=True is not built: use nn.Embedding with it.")
+    if places.size and not (places.min() >= 0 and places.max() < weight._data.shape[0]):
+        raise IndexError("index out of range in self")
+    if max_norm is not None:
+        shorten(weight, np.unique(places), max_norm, norm_type)
+    return EmbeddingBag.apply(
+        weight,
+        per_sample_weights if input.ndim == 1 or per_sample_weights is None else reshape(per_sample_weights, (-1,)),
+        indices=reshape(input, (-1,)),
+        offsets=wrap(starts),
+        mode=("sum", "mean", "max").index(mode),
+        padding_idx=-1 if padding_idx is None else padding_idx % weight.shape[0],
+    )[0]

@@ -12,16 +12,15 @@ from .. import dtypes
 from ..return_types import named
 from ..tensor import Tensor, wrap
 from .binding import functions, nn_functions, public
-from .composed import quantile
 from .creation.factories import plain
-from .indexing.gather import take
+from .indexing.gather import TakeFlat, take
 from .indexing.index import narrow, select
 from .indexing.masking import where
 from .linalg.matmul import bmm
 from .op import Op
-from .pointwise.arithmetic import abs, mul
+from .pointwise.arithmetic import DivNumber, MulNumber, abs, mul
 from .pointwise.powers import pow
-from .reductions.norms import vector_norm
+from .reductions.norms import VectorNorm, norm_slope, vector_norm
 from .reductions.reduce import sum
 from .shapes.diagonal import diagonal
 from .shapes.joining import cat
@@ -312,11 +311,37 @@ def diagflat(input, offset=0) -> Tensor:
     return functions["diag"](reshape(input, (-1,)), offset)
 
 
-def _put_(self, index, source, accumulate=False):
-    return self.copy_(put(self, index, source, accumulate))
+class Put(Op):
+    """A copy with `source` at the numbers `index`, in row-major order."""
+
+    without_gradient = ("index",)
+
+    def forward(self, source, *, index, accumulate):
+        out = self.copy()
+        flat = out.reshape(-1)
+        places = index.reshape(-1)
+        if accumulate:
+            np.add.at(flat, places, source.reshape(-1))
+        else:
+            flat[places] = source.reshape(-1)
+        return out
+
+    def grad_self(grad, index, accumulate):
+        if accumulate:
+            return grad
+        kept = np.ones(grad.shape, grad.dtype if isinstance(grad, np.ndarray) else grad._data.dtype)
+        kept.reshape(-1)[getattr(index, "_data", index).reshape(-1)] = 0
+        return grad * kept
+
+    # Asked for its shape alone, and kept as PyTorch does.
+    def grad_source(grad, source, index):
+        return reshape(TakeFlat.apply(grad, index=index), tuple(source.shape))
+
+    def jvp(tangent, source_tangent, index, accumulate):
+        return Put.apply(tangent, source_tangent, index=index, accumulate=accumulate)
 
 
-@public(inplace=_put_)
+@public(inplace=Put)
 def put(input, index, source, accumulate: bool = False) -> Tensor:
     """A copy of `input` with `source` written at the positions `index`, counted in row-major order.
 
@@ -325,9 +350,7 @@ def put(input, index, source, accumulate: bool = False) -> Tensor:
     tensor([[1., 0.],
             [0., 2.]])
     """
-    flat = reshape(input, (-1,))
-    places = (reshape(index, (-1,)),)
-    return reshape(functions["index_put"](flat, places, reshape(source, (-1,)), accumulate), input.shape)
+    return Put.apply(input, source, index=index, accumulate=accumulate)
 
 
 class UniqueConsecutive(Op):
@@ -419,27 +442,6 @@ def nanmedian(input, dim=None, keepdim: bool = False) -> Any:
     return picked if keepdim else type(picked)(x.squeeze(axis) for x in picked)
 
 
-@public()
-def nanquantile(input, q, dim=None, keepdim: bool = False, *, interpolation: str = "linear") -> Tensor:
-    """The quantile, ignoring nan; along a dimension, row by row.
-
-    >>> import tinygrad_edu as T
-    >>> T.nanquantile(T.tensor([1.0, T.nan, 3.0]), 0.5)
-    tensor(2.)
-    """
-    count = () if not isinstance(q, Tensor) or not q.ndim else (q.shape[0],)
-    axis = 0 if dim is None else axis_of(dim, input.ndim)
-    if dim is None or not input.ndim:
-        flat = reshape(input, (-1,))
-        known = flat[wrap(flat._data == flat._data)]
-        out = quantile(known if len(known) else flat, q, interpolation=interpolation)
-        return reshape(out, (*count, *(1,) * input.ndim)) if keepdim else out
-    rows = input.movedim(axis, -1)
-    parts = [nanquantile(row, q, interpolation=interpolation) for row in reshape(rows, (-1, rows.shape[-1]))]
-    out = functions["stack"](parts, -1).reshape((*count, *rows.shape[:-1]))
-    return unsqueeze(out, axis + len(count)) if keepdim else out
-
-
 @public("trapz", method=False)
 def trapezoid(y, x=None, *, dx: float = 1.0, dim=-1) -> Tensor:
     """The integral of `y` by the trapezoidal rule, at points `x` or with steps of `dx`.
@@ -448,7 +450,12 @@ def trapezoid(y, x=None, *, dx: float = 1.0, dim=-1) -> Tensor:
     >>> T.trapezoid(T.tensor([1.0, 2.0, 3.0]))
     tensor(4.)
     """
-    return sum(_trapezes(y, x, dx, dim), dim)
+    if x is not None:
+        return DivNumber.apply(sum(_trapezes(y, x, dim), axis_of(dim, y.ndim)), other=2.0)
+    if not y.shape[dim]:
+        return wrap(np.zeros([n for d, n in enumerate(y.shape) if d != axis_of(dim, y.ndim)], y._data.dtype))
+    ends = MulNumber.apply(select(y, dim, 0) + select(y, dim, -1), other=0.5)
+    return MulNumber.apply(sum(y, dim) - ends, other=dx)
 
 
 @public(method=False)
@@ -459,19 +466,25 @@ def cumulative_trapezoid(y, x=None, *, dx: float = 1.0, dim=-1) -> Tensor:
     >>> T.cumulative_trapezoid(T.tensor([1.0, 2.0, 3.0]))
     tensor([1.5000, 4.0000])
     """
-    return functions["cumsum"](_trapezes(y, x, dx, dim), axis_of(dim, y.ndim))
+    cumsum = functions["cumsum"]
+    if x is not None:
+        return DivNumber.apply(cumsum(_trapezes(y, x, dim), axis_of(dim, y.ndim)), other=2.0)
+    n = y.shape[dim]
+    return cumsum(MulNumber.apply(narrow(y, dim, 0, n - 1) + narrow(y, dim, 1, n - 1), other=dx / 2.0), dim)
 
 
-def _trapezes(y, x, dx, dim):
+def _trapezes(y, x, dim):
+    """Twice the area of each trapeze."""
     axis = axis_of(dim, y.ndim)
-    n = y.shape[axis]
-    pairs = (narrow(y, axis, 0, n - 1) + narrow(y, axis, 1, n - 1)) * 0.5
-    if x is None:
-        return pairs * dx
-    steps = functions["diff"](x, dim=-1 if x.ndim == 1 else axis)
     if x.ndim == 1:
-        steps = reshape(steps, (-1, *(1,) * (y.ndim - axis - 1)))
-    return pairs * steps
+        if x.shape[0] != y.shape[axis]:
+            raise RuntimeError("trapezoid: There must be one `x` value for each sample point")
+        places = reshape(x, [x.shape[0] if d == axis else 1 for d in range(y.ndim)])
+    else:
+        places = reshape(x, (*(1,) * (y.ndim - x.ndim), *x.shape)) if x.ndim < y.ndim else x
+    n, m = y.shape[axis], places.shape[axis]
+    steps = narrow(places, axis, 1, m - 1) - narrow(places, axis, 0, m - 1)
+    return (narrow(y, axis, 0, n - 1) + narrow(y, axis, 1, n - 1)) * steps
 
 
 @public(method=False)
@@ -500,7 +513,33 @@ def gradient(input, *, spacing=1, dim=None, edge_order=1) -> Any:
     return tuple(out)
 
 
-@public()
+class Renorm(Op):
+    """Each slice along `dim` scaled by maxnorm/(norm + 1e-7) where its norm is larger."""
+
+    def forward(self, *, p, dim, maxnorm):
+        return self * _shrink(self, p, dim, maxnorm)
+
+    def grad_self(grad, self, p, dim, maxnorm):
+        others = tuple(d for d in range(self.ndim) if d != dim)
+        norms = vector_norm(self, p, others, True)
+        factor = maxnorm / (norms + 1e-7)
+        along = sum(grad * self, others, True) * norm_slope(self, norms, p, others) / (norms + 1e-7)
+        return where(norms > maxnorm, factor * (grad - along), grad)
+
+    def jvp(tangent, self, p, dim, maxnorm):
+        others = tuple(d for d in range(self.ndim) if d != dim)
+        norms = vector_norm(self, p, others, True)
+        slope = sum(tangent * norm_slope(self, norms, p, others), others, True) / (norms + 1e-7)
+        return where(norms > maxnorm, maxnorm / (norms + 1e-7) * (tangent - self * slope), tangent)
+
+
+def _shrink(array, p, dim, maxnorm):
+    others = tuple(d for d in range(array.ndim) if d != dim)
+    norms = VectorNorm.forward(array, ord=p, dim=others, keepdim=True)
+    return np.where(norms > maxnorm, maxnorm / (norms + 1e-7), 1).astype(array.dtype)
+
+
+@public(inplace=Renorm)
 def renorm(input, p, dim, maxnorm) -> Tensor:
     """Scale each slice along `dim` down so that its p-norm is at most `maxnorm`.
 
@@ -509,10 +548,13 @@ def renorm(input, p, dim, maxnorm) -> Tensor:
     tensor([[0.6000, 0.8000],
             [0.3000, 0.4000]])
     """
-    axis = axis_of(dim, input.ndim)
-    others = tuple(d for d in range(input.ndim) if d != axis)
-    norms = vector_norm(input, p, others, True)
-    return input * where(norms > maxnorm, maxnorm / (norms + 1e-7), 1.0)
+    if p <= 0:
+        raise RuntimeError("renorm: non-positive norm not supported")
+    if input.ndim < 2:
+        raise RuntimeError(f"renorm: input needs at least 2 dimensions, got {input.ndim} dimensions")
+    if maxnorm < 0:
+        raise RuntimeError(f"renorm: expected maxnorm to be >= 0 but got {maxnorm}")
+    return Renorm.apply(input, p=p, dim=axis_of(dim, input.ndim), maxnorm=float(maxnorm))
 
 
 @public(method=False)

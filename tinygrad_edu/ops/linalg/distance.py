@@ -2,17 +2,79 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 
 from ...tensor import Tensor
 from ..binding import functions, nn_functions, public
+from ..indexing.masking import where
 from ..network.loss import checked_reduction, reduce_loss
+from ..op import Op
+from ..pointwise.arithmetic import AddNumber
 from ..pointwise.clamp import clamp_min, minimum
-from ..reductions.norms import vector_norm
+from ..reductions.norms import Dist, Norm, VectorNorm, norm_slope, vector_norm
 from ..reductions.reduce import sum
-from ..shapes.shape import expand
+from ..shapes.shape import View, expand, reshape, unsqueeze
+from .matmul import matmul
 
 _BOTH = (functions, nn_functions)
+
+# Above so many rows distances come from a product of matrices, as in PyTorch; so many differences are held at once.
+_FEW_ROWS, _AT_ONCE = 25, 2**22
+
+
+class Cdist(Op):
+    """The distance of each row of x1 (…, P, M) to each row of x2 (…, R, M): (…, P, R)"""
+
+    def forward(x1, x2, *, p):
+        batch = np.broadcast_shapes(x1.shape[:-2], x2.shape[:-2])
+        out = np.empty((*batch, x1.shape[-2], x2.shape[-2]), x1.dtype)
+        step = max(1, _AT_ONCE // max(1, out.size // max(1, x1.shape[-2]) * x1.shape[-1]))
+        for row in range(0, x1.shape[-2], step):
+            rows = x1[..., row : row + step, None, :] - x2[..., None, :, :]
+            out[..., row : row + step, :] = VectorNorm.forward(rows, ord=p, dim=-1)
+        return out
+
+    def grad_x1(grad, x1, x2, result, p):
+        return sum(unsqueeze(grad, -1) * _slopes(x1, x2, result, p), -2)
+
+    def grad_x2(grad, x1, x2, result, p):
+        return -sum(unsqueeze(grad, -1) * _slopes(x1, x2, result, p), -3)
+
+    def jvp(tangent1, tangent2, x1, x2, result, p):
+        return sum((unsqueeze(tangent1, -2) - unsqueeze(tangent2, -3)) * _slopes(x1, x2, result, p), -1)
+
+
+def _slopes(x1, x2, result, p):
+    return norm_slope(unsqueeze(x1, -2) - unsqueeze(x2, -3), unsqueeze(result, -1), p, -1)
+
+
+class EuclideanDist(Op):
+    """The same for p = 2, by |a - b|² = |a|² - 2·a·b + |b|²: without the differences of all rows."""
+
+    def forward(x1, x2):
+        squares = [(x * x).sum(-1, keepdims=True) for x in (x1, x2)]
+        ones = [np.ones_like(s) for s in squares]
+        left = np.concatenate([-2 * x1, squares[0], ones[0]], -1)
+        right = np.concatenate([x2, ones[1], squares[1]], -1)
+        return np.sqrt(np.maximum(left @ right.swapaxes(-2, -1), 0))
+
+    def grad_x1(grad, x1, x2, result):
+        ratio = _ratio(grad, result)
+        return x1 * sum(ratio, -1, True) - matmul(ratio, x2)
+
+    def grad_x2(grad, x1, x2, result):
+        ratio = _ratio(grad, result).swapaxes(-2, -1)
+        return x2 * sum(ratio, -1, True) - matmul(ratio, x1)
+
+    def jvp(tangent1, tangent2, x1, x2, result):
+        return Cdist.jvp(tangent1, tangent2, x1, x2, result, 2.0)
+
+
+def _ratio(grad, result):
+    """grad/result, 0 where the distance is."""
+    return where(result == 0, 0.0, grad / where(result == 0, 1.0, result))
 
 
 @public(where=_BOTH, method=False)
@@ -44,7 +106,48 @@ def pairwise_distance(x1, x2, p: float = 2.0, eps: float = 1e-6, keepdim: bool =
     >>> T.nn.functional.pairwise_distance(T.tensor([[0.0, 0.0]]), T.tensor([[3.0, 4.0]]))
     tensor([5.0000])
     """
-    return vector_norm(x1 - x2 + eps, p, -1, keepdim)
+    moved = AddNumber.apply(x1 - x2, other=eps)
+    return Norm.apply(moved, p=float(p), dim=(moved.ndim - 1,), keepdim=keepdim)
+
+
+@public()
+def dist(input, other, p=2) -> Tensor:
+    """‖input - other‖
+
+    >>> import tinygrad_edu as T
+    >>> T.dist(T.tensor([0.0, 0.0]), T.tensor([3.0, 4.0]))
+    tensor(5.)
+    """
+    return Dist.apply(input, other, p=p)
+
+
+@public(method=False)
+def cdist(x1, x2, p: float = 2.0, compute_mode: str = "use_mm_for_euclid_dist_if_necessary") -> Tensor:
+    """The distance of each row of `x1` to each row of `x2`.
+
+    >>> import tinygrad_edu as T
+    >>> T.cdist(T.tensor([[0.0, 0.0]]), T.tensor([[3.0, 4.0], [0.0, 1.0]]))
+    tensor([[5., 1.]])
+    """
+    for name, x in (("X1", x1), ("X2", x2)):
+        if x.ndim < 2:
+            raise RuntimeError(f"cdist only supports at least 2D tensors, {name} got: {x.ndim}D")
+    if x1.shape[-1] != x2.shape[-1]:
+        raise RuntimeError(f"X1 and X2 must have the same number of columns. X1: {x1.shape[-1]} X2: {x2.shape[-1]}")
+    if p < 0:
+        raise RuntimeError("cdist only supports non-negative p values")
+    modes = ("use_mm_for_euclid_dist_if_necessary", "use_mm_for_euclid_dist", "donot_use_mm_for_euclid_dist")
+    if compute_mode not in modes:
+        raise ValueError(f"{compute_mode} is not a valid value for compute_mode")
+    rows = max(x1.shape[-2], x2.shape[-2])
+    by_product = compute_mode == modes[1] or (compute_mode == modes[0] and rows > _FEW_ROWS)
+    if p != 2 or not by_product or not min(*x1.shape, *x2.shape):
+        return Cdist.apply(x1, x2, p=float(p))
+    batch = np.broadcast_shapes(tuple(x1.shape[:-2]), tuple(x2.shape[:-2]))
+    sides = [x1, x2]
+    if batch:
+        sides = [reshape(expand(x, (*batch, *x.shape[-2:])), (math.prod(batch), *x.shape[-2:])) for x in sides]
+    return View.apply(EuclideanDist.apply(*sides), size=(*batch, x1.shape[-2], x2.shape[-2]))
 
 
 @public(where=_BOTH, method=False)
@@ -74,4 +177,4 @@ def triplet_margin_loss(
     far = pairwise_distance(anchor, negative, p, eps)
     if swap:
         far = minimum(far, pairwise_distance(positive, negative, p, eps))
-    return reduce_loss(clamp_min(margin + near - far, 0), reduction)
+    return reduce_loss(clamp_min(AddNumber.apply(near, other=margin) - far, 0), reduction)

@@ -188,6 +188,55 @@ def _limit(values, shape, atol=None, rtol=None):
     return np.maximum(0.0 if atol is None else atol[..., None], rtol[..., None] * largest)
 
 
+class LinalgMatrixExp(Op):
+    """Σ Aᵏ/k!, of A halved until it is small, and squared as often."""
+
+    def forward(self):
+        # Up to this norm eighteen terms reach full precision. Each halving saved also saves a squaring and its error.
+        most = float(np.abs(self).sum(-2).max(initial=0)) / (3.01 if self.dtype.itemsize < 8 else 1.09)
+        halvings = max(0, math.ceil(math.log2(most))) if most > 0 and math.isfinite(most) else 0
+        small = self * self.dtype.type(0.5**halvings)
+        term = total = np.broadcast_to(np.eye(self.shape[-1], dtype=self.dtype), self.shape)
+        for k in range(1, 19):
+            term = term @ small / k
+            total = total + term
+        for _ in range(halvings):
+            total = total @ total
+        return total
+
+    # Najfeld and Havel, "Derivatives of the matrix exponential and their computation" (1995)
+    def grad_self(grad, self):
+        return _beside_exp(_t(self), grad)
+
+    def jvp(tangent, self):
+        return _beside_exp(self, tangent)
+
+
+def _beside_exp(matrix, move):
+    """How much exp(matrix) changes with a change of the matrix: the upper right block of exp([[A, E], [0, A]])."""
+    n = matrix.shape[-1]
+    whole = cat((cat((matrix, move), -1), cat((move * 0, matrix), -1)), -2)
+    return LinalgMatrixExp.apply(whole)[..., :n, n:]
+
+
+class LinalgLstsq(Op):
+    """The X for which |A·X - b| is smallest, by the pseudoinverse of A."""
+
+    def forward(self, b, *, rcond):
+        return LinalgPinv.forward(self, atol=None, rtol=rcond, hermitian=False) @ b
+
+    def grad_self(grad, self, b, rcond):
+        pinv = LinalgPinv.apply(self, atol=None, rtol=rcond, hermitian=False)
+        return LinalgPinv.grad_A(matmul(grad, _t(b)), self, pinv)
+
+    def grad_b(grad, self, rcond):
+        return matmul(_t(LinalgPinv.apply(self, atol=None, rtol=rcond, hermitian=False)), grad)
+
+    def jvp(tangent, b_tangent, self, b, rcond):
+        pinv = LinalgPinv.apply(self, atol=None, rtol=rcond, hermitian=False)
+        return matmul(LinalgPinv.jvp(tangent, self, pinv), b) + matmul(pinv, b_tangent)
+
+
 # --- functions -------------------------------------------------------------------------------------------------------
 
 _Eigh, _Svd, _Qr = (
@@ -315,7 +364,7 @@ def lstsq(input: Tensor, b, rcond=None, *, driver=None) -> Any:
         )
     column = b.ndim == 1 or (b.ndim == input.ndim - 1 and b.shape == input.shape[:-1])
     right = unsqueeze(b, -1) if column else b
-    solution = matmul(_pinv(input, rtol=rcond), right)
+    solution = LinalgLstsq.apply(input, right, rcond=rcond)
     rows, columns = input.shape[-2:]
     values = np.linalg.svd(input._data, compute_uv=False)
     rank = (values > _limit(values, input.shape, rtol=rcond)).sum(-1)
@@ -411,17 +460,7 @@ def matrix_exp(input: Tensor) -> Tensor:
     tensor([[1., 0.],
             [0., 1.]])
     """
-    # Up to this norm eighteen terms reach full precision. Each halving saved also saves a squaring and its error.
-    most = float(np.abs(input._data).sum(-2).max(initial=0)) / (3.01 if input._data.dtype.itemsize < 8 else 1.09)
-    halvings = max(0, math.ceil(math.log2(most))) if most > 0 and math.isfinite(most) else 0
-    small = input * 0.5**halvings
-    term = total = eye(input.shape[-1], dtype=input.dtype) + small * 0
-    for k in range(1, 19):
-        term = matmul(term, small) / k
-        total = total + term
-    for _ in range(halvings):
-        total = matmul(total, total)
-    return total
+    return LinalgMatrixExp.apply(input)
 
 
 @public(where=_LINALG, method=False)

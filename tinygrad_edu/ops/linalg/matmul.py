@@ -31,6 +31,26 @@ class Dot(Op):
         return dot(tangent, tensor) + dot(self, tensor_tangent)
 
 
+class LinalgCross(Op):
+    """The vector at right angles to two others, along a dimension of size 3."""
+
+    promotes = True
+
+    def forward(self, other, *, dim):
+        after, last = (1, 2, 0), (2, 0, 1)
+        return self.take(after, dim) * other.take(last, dim) - self.take(last, dim) * other.take(after, dim)
+
+    # A triple product keeps its value when its factors take turns.
+    def grad_self(grad, other, dim):
+        return LinalgCross.apply(other, grad, dim=dim)
+
+    def grad_other(grad, self, dim):
+        return LinalgCross.apply(grad, self, dim=dim)
+
+    def jvp(tangent, other_tangent, self, other, dim):
+        return LinalgCross.apply(tangent, other, dim=dim) + LinalgCross.apply(self, other_tangent, dim=dim)
+
+
 class Mv(Op):
     def forward(self, vec):
         return self @ vec

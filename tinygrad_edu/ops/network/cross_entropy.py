@@ -9,6 +9,7 @@ import numpy as np
 from ...tensor import Tensor, wrap
 from ..binding import functions, nn_functions, public
 from ..op import Op
+from ..pointwise.arithmetic import AddNumber, DivNumber, MulNumber
 from ..pointwise.clamp import clamp_min
 from ..pointwise.exponential import exp, log, log1p, sigmoid, xlogy
 from ..reductions.reduce import sum
@@ -237,7 +238,7 @@ def cross_entropy(
         smooth = sum(smooth) / wrap(np.asarray(count, input._data.dtype))
     elif reduction == "sum":
         smooth = sum(smooth)
-    return loss * (1 - label_smoothing) + smooth * (label_smoothing / classes)
+    return MulNumber.apply(loss, other=1 - label_smoothing) + MulNumber.apply(smooth, other=label_smoothing / classes)
 
 
 def _per_class(weight, ndim, axis):
@@ -247,7 +248,8 @@ def _per_class(weight, ndim, axis):
 def _cross_entropy_of_probabilities(input, target, weight, reduction, label_smoothing, axis):
     classes = input.shape[axis]
     if label_smoothing:
-        target = target * (1 - label_smoothing) + label_smoothing / classes
+        target = MulNumber.apply(target, other=1 - label_smoothing)
+        target = AddNumber.apply(target, other=label_smoothing / classes)
     logs = log_softmax(input, axis)
     product = logs * target
     if weight is not None:
@@ -255,7 +257,7 @@ def _cross_entropy_of_probabilities(input, target, weight, reduction, label_smoo
     if reduction == "none":
         return -sum(product, axis)
     total = -sum(product)
-    return total if reduction == "sum" else total / (input.numel() // classes)
+    return total if reduction == "sum" else DivNumber.apply(total, other=input.numel() // classes)
 
 
 @public(where=_NN, method=False)

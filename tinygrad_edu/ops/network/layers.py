@@ -11,12 +11,14 @@ from ...core.node import bump_version
 from ...tensor import Tensor, wrap
 from ..arrays import add_rows, are_small, largest, sum_kept
 from ..binding import functions, nn_functions, public
+from ..indexing.index import accumulate_at
 from ..linalg.einsum import einsum
 from ..linalg.matmul import addmm, matmul
 from ..op import Op
+from ..pointwise.arithmetic import MulNumber
 from ..reductions.reduce import sum
 from ..shapes.permute import t, transpose
-from ..shapes.shape import View, reshape
+from ..shapes.shape import View, reshape, unsqueeze
 from .normalization import dropout
 from .softmax import safe_softmax, sum_along
 
@@ -56,6 +58,58 @@ class EmbeddingBack(Op, name="EmbeddingDenseBackwardBackward0"):
     def grad_self(grad, indices, padding_idx):
         out = Embedding.apply(grad, indices=indices, padding_idx=padding_idx)
         return out if padding_idx < 0 else out * (indices != padding_idx)[..., None]
+
+
+class EmbeddingBag(Op):
+    """The sums (mode 0), means (1) or largest (2) of the rows that each bag names; `offsets` is where the bags begin."""
+
+    results = ("output", "_bags", "_kept")
+    visible_outputs = 1
+    without_gradient = ("indices", "offsets")
+    non_differentiable = (1, 2)
+
+    def forward(weight, per_sample_weights, *, indices, offsets, mode, padding_idx):
+        bags = np.searchsorted(offsets, np.arange(len(indices)), "right") - 1
+        kept = np.flatnonzero(indices != padding_idx)
+        rows, bags = weight.take(indices[kept], axis=0), bags[kept]
+        if per_sample_weights is not None:
+            rows = rows * per_sample_weights[kept][:, None]
+        size = (len(offsets), weight.shape[1])
+        if mode == 2:
+            # Of each bag and feature the number of the row that is the largest; an empty bag is 0.
+            out = np.full(size, -np.inf, weight.dtype)
+            np.maximum.at(out, bags, rows)
+            first = np.full(size, len(kept))
+            hit, feature = np.nonzero(rows == out[bags])
+            np.minimum.at(first, (bags[hit], feature), hit)
+            out[first == len(kept)] = 0
+            return out, first, kept
+        out = add_rows(size, bags, rows)
+        if mode == 1:
+            out /= _counts(bags, len(offsets)).astype(out.dtype)
+        return out, bags, kept
+
+    def grad_weight(grad, weight_sym_sizes, per_sample_weights, indices, mode, _bags, _kept):
+        places, bags = (getattr(x, "_data", x) for x in (indices[getattr(_kept, "_data", _kept)], _bags))
+        if mode == 2:
+            hit = bags < len(places)
+            features = np.broadcast_to(np.arange(weight_sym_sizes[1]), bags.shape)
+            return accumulate_at(grad[hit], weight_sym_sizes, (places[bags[hit]], features[hit]))
+        rows = grad[bags]
+        if mode == 1:
+            rows = rows / _counts(bags, grad.shape[0]).astype(getattr(grad, "_data", grad).dtype)[bags]
+        if per_sample_weights is not None:
+            rows = rows * unsqueeze(per_sample_weights[getattr(_kept, "_data", _kept)], 1)
+        return EmbeddingBack.apply(rows, size=weight_sym_sizes, indices=places, padding_idx=-1)
+
+    def grad_per_sample_weights(grad, weight, per_sample_weights_sym_sizes, indices, _bags, _kept):
+        bags, kept = (getattr(x, "_data", x) for x in (_bags, _kept))
+        along = sum(grad[bags] * weight[indices[kept]], 1)
+        return accumulate_at(along, per_sample_weights_sym_sizes, (kept,))
+
+
+def _counts(bags, number):
+    return np.maximum(np.bincount(bags, minlength=number), 1)[:, None]
 
 
 class Trilinear(Op):
@@ -185,7 +239,7 @@ def bilinear(input1, input2, weight, bias=None) -> Tensor:
     return out if bias is None else out + bias
 
 
-def _shorten(weight, rows, max_norm, norm_type):
+def shorten(weight, rows, max_norm, norm_type):
     """Scale down, in place, those of `rows` whose norm exceeds `max_norm`."""
     norms = np.linalg.norm(weight._data[rows], norm_type, axis=1)
     long = norms > max_norm
@@ -223,7 +277,7 @@ def embedding(
     if indices.size and not (indices.min() >= 0 and indices.max() < weight._data.shape[0]):
         raise IndexError("index out of range in self")
     if max_norm is not None:
-        _shorten(weight, np.unique(input._data), max_norm, norm_type)
+        shorten(weight, np.unique(input._data), max_norm, norm_type)
     if padding_idx is not None and padding_idx < 0:
         padding_idx += weight.shape[0]
     settings = {"scale_grad_by_freq": True} if scale_grad_by_freq else {}
@@ -281,7 +335,7 @@ def scaled_dot_product_attention(
         return ScaledDotProductAttention.apply(query, key, value, is_causal=is_causal, scale=factor)[0]
     # As in PyTorch, each side is multiplied by the square root of the scale.
     root = math.sqrt(factor)
-    scores = matmul(query * root, transpose(key, -2, -1) * root)
+    scores = matmul(MulNumber.apply(query, other=root), MulNumber.apply(transpose(key, -2, -1), other=root))
     if is_causal:
         attn_mask = wrap(_causal(query.shape[-2], key.shape[-2]))
     if attn_mask is not None:

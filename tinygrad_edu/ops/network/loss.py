@@ -7,14 +7,14 @@ import warnings
 
 import numpy as np
 
-from ...tensor import Tensor
+from ...tensor import Tensor, wrap
 from ..binding import functions, nn_functions, public
 from ..creation.copies import clone
 from ..creation.factories import full_like
 from ..indexing.masking import where
 from ..op import Op
 from ..operands import refuse_mismatch
-from ..pointwise.arithmetic import abs
+from ..pointwise.arithmetic import AddNumber, abs, sub
 from ..pointwise.clamp import clamp_min
 from ..pointwise.exponential import exp, log, sigmoid
 from ..pointwise.powers import sqrt
@@ -250,7 +250,7 @@ def margin_ranking_loss(
     tensor(1.5000)
     """
     reduction = checked_reduction(size_average, reduce, reduction)
-    return reduce_loss(clamp_min(-target * (input1 - input2) + margin, 0), reduction)
+    return reduce_loss(clamp_min(AddNumber.apply(-target * (input1 - input2), other=margin), 0), reduction)
 
 
 @public(where=_NN, method=False)
@@ -334,6 +334,6 @@ def hinge_embedding_loss(
     tensor(0.5000)
     """
     reduction = checked_reduction(size_average, reduce, reduction)
-    far = where(target != 1, clamp_min(margin - input, 0), 0.0)
+    far = where(target != 1, clamp_min(sub(wrap(np.asarray(margin, input._data.dtype)), input), 0), 0.0)
     near = where(target != -1, input, 0.0)
     return reduce_loss(far + near, reduction)

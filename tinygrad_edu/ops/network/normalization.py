@@ -10,6 +10,7 @@ from ...promotion import ones, sum_over
 from ...tensor import Tensor, wrap
 from ..binding import functions, nn_functions, public
 from ..op import Op
+from ..pointwise.arithmetic import AddNumber
 from ..pointwise.powers import rsqrt, square
 from ..reductions.norms import vector_norm
 from ..reductions.reduce import mean, sum
@@ -414,7 +415,7 @@ def rms_norm(input: Tensor, normalized_shape, weight=None, eps=None) -> Tensor:
     wide = input.float() if input._data.dtype == np.float16 else input
     if eps is None:
         eps = float(np.finfo(wide._data.dtype).eps)
-    out = wide * rsqrt(mean(wide**2, axes, True) + eps)
+    out = wide * rsqrt(AddNumber.apply(mean(wide**2, axes, True), other=eps))
     return (out if weight is None else out * weight)._to_numpy_dtype(input._data.dtype)
 
 

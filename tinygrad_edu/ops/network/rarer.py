@@ -9,8 +9,10 @@ import numpy as np
 
 from ...tensor import Tensor, wrap
 from ..binding import functions, nn_functions, public
+from ..indexing.gather import put_along, take_along
 from ..indexing.masking import where
 from ..linalg.distance import pairwise_distance
+from ..op import Op, elementwise
 from ..pointwise.arithmetic import abs
 from ..pointwise.clamp import clamp_min, minimum
 from ..pointwise.exponential import exp
@@ -20,8 +22,9 @@ from ..reductions.reduce import mean, sum
 from ..shapes.joining import pad, stack
 from ..shapes.shape import reshape, unsqueeze
 from .convolution import _conv, _conv_transpose, as_tuple
-from .loss import checked_reduction, reduce_loss
+from .loss import checked_reduction, reduce_loss, reduced, spread
 from .pooling import avg_pool2d
+from .rectifier import in_place_or_not
 
 _NN, _BOTH = (nn_functions,), (functions, nn_functions)
 
@@ -164,6 +167,18 @@ def _alpha_dropout(input, p, training, shape):
     return input * (kept * scale) + shift
 
 
+class RreluWithNoise(Op):
+    """A rectifier with slopes `noise`, or the mean of `lower` and `upper` below 0."""
+
+    def forward(self, *, noise, lower, upper, training):
+        return self * noise if training else np.where(self > 0, self, self * self.dtype.type((lower + upper) / 2))
+
+    def grad_self(grad, self, noise, lower, upper, training):
+        return grad * noise if training else where(self > 0, grad, grad * ((lower + upper) / 2))
+
+    jvp = elementwise
+
+
 @public(where=_BOTH, method=False)
 def rrelu(input: Tensor, lower=1.0 / 8, upper=1.0 / 3, training: bool = False, inplace: bool = False) -> Tensor:
     """A leaky ReLU whose slope below 0 is random in training, and the mean of the two bounds otherwise.
@@ -172,17 +187,82 @@ def rrelu(input: Tensor, lower=1.0 / 8, upper=1.0 / 3, training: bool = False, i
     >>> T.nn.functional.rrelu(T.tensor([-6.0, 2.0]), lower=0.1, upper=0.3, training=False)
     tensor([-1.2000,  2.0000])
     """
-    if not training:
-        return nn_functions["leaky_relu"](input, (lower + upper) / 2)
-    from ...random import source
+    noise = np.zeros(input.shape, input._data.dtype)
+    if training:
+        from ...random import source
 
-    slope = np.ones(input.shape, input._data.dtype)
-    below = input._data <= 0
-    slope[below] = source(None).uniform((int(below.sum()),), np.float64, lower, upper)
-    return input * wrap(slope)
+        below = input._data <= 0
+        noise = np.where(below, noise, 1).astype(noise.dtype)
+        noise[below] = source(None).uniform((int(below.sum()),), np.float64, lower, upper)
+    settings = {"noise": noise, "lower": lower, "upper": upper, "training": training}
+    return in_place_or_not(RreluWithNoise, input, inplace, **settings)
 
 
 # --- losses ----------------------------------------------------------------------------------------------------------------
+
+
+class MultiMarginLoss(Op):
+    """For each row the mean over the other classes of weight·max(0, margin - s[target] + s[class])^p."""
+
+    without_gradient = ("target", "weight")
+
+    def forward(self, *, target, p, margin, weight, reduction):
+        x, classes = np.atleast_2d(self), target.reshape(-1, 1)
+        gap = np.maximum(margin - np.take_along_axis(x, classes, 1) + x, 0) ** p
+        loss = (gap * _others(x, classes, weight)).sum(1)
+        return reduced(loss if self.ndim == 2 else loss[0], reduction)
+
+    def grad_self(grad, self, target, p, margin, weight, reduction):
+        target, weight = (getattr(x, "_data", x) for x in (target, weight))
+        x, classes = reshape(self, (target.size, -1)), target.reshape(-1, 1)
+        gap = margin - take_along(x, 1, classes) + x
+        each = spread(grad, tuple(target.shape) or (1,) * (reduction != "none"), reduction)
+        share = _others(getattr(x, "_data", x), classes, weight)
+        slope = reshape(each, (-1, 1)) * where(gap > 0, gap * 2 if p == 2 else 1.0, 0.0) * share
+        return reshape(slope - put_along(sum(slope, 1, True), tuple(x.shape), 1, classes), tuple(self.shape))
+
+
+def _others(x, classes, weight):
+    """How much each class counts in the loss of a row: nothing for its own."""
+    share = np.full(x.shape, 1 / x.shape[1], x.dtype)
+    if weight is not None:
+        share *= weight[classes]
+    np.put_along_axis(share, classes, 0, 1)
+    return share
+
+
+class MultilabelMarginLoss(Op):
+    """For each row the sum of max(0, 1 - s[own] + s[other])/classes, over those in `target` up to its first -1, and the others."""
+
+    without_gradient = ("target",)
+
+    def forward(self, *, target, reduction):
+        gap, share, _ = _pairs(self, target)
+        loss = (np.maximum(gap, 0) * share).sum((1, 2))
+        return reduced(loss if self.ndim == 2 else loss[0], reduction)
+
+    def grad_self(grad, self, target, reduction):
+        array, target = (getattr(x, "_data", x) for x in (self, target))
+        gap, share, own = _pairs(array, target)
+        slope = np.where(gap > 0, share, 0)
+        by_row = slope.sum(1)
+        for row, classes, lost in zip(by_row, own, slope.sum(2), strict=True):
+            np.subtract.at(row, classes, lost)
+        each = spread(grad, (len(by_row),)[: array.ndim - 1] or (1,) * (reduction != "none"), reduction)
+        return reshape(reshape(each, (-1, 1)) * by_row, array.shape)
+
+
+def _pairs(array, target):
+    """1 - s[own] + s[other] for each row, own class and class; how much it counts; and the own classes."""
+    x, target = np.atleast_2d(array), np.atleast_2d(target)
+    named = np.logical_and.accumulate(target >= 0, 1)
+    own = np.where(named, target, 0)[:, : max(1, int(named.sum(1).max(initial=0)))]
+    named = named[:, : own.shape[1]]
+    other = np.ones(x.shape, bool)
+    for row, classes, there in zip(other, own, named, strict=True):
+        row[classes[there]] = False
+    share = (named[:, :, None] & other[:, None]).astype(x.dtype) / x.shape[1]
+    return 1 - np.take_along_axis(x, own, 1)[:, :, None] + x[:, None], share, own
 
 
 @public(where=_NN, method=False)
@@ -205,15 +285,9 @@ def multi_margin_loss(
     reduction = checked_reduction(size_average, reduce, reduction)
     if p not in (1, 2):
         raise ValueError("only p == 1 and p == 2 supported")
-    alone = input.ndim < 2
-    x, t = (reshape(input, (1, -1)), reshape(target, (1,))) if alone else (input, target)
-    own = x.gather(1, unsqueeze(t, 1))
-    gap = pow(clamp_min(margin - own + x, 0), p)
-    if weight is not None:
-        gap = gap * unsqueeze(weight[t], 1)
-    others = wrap(np.arange(x.shape[1]) != t._data[:, None])
-    loss = sum(where(others, gap, 0.0), 1) / x.shape[1]
-    return reduce_loss(loss[0] if alone else loss, reduction)
+    if weight is not None and weight.ndim != 1:
+        raise ValueError("weight must be one-dimensional")
+    return MultiMarginLoss.apply(input, target=target, p=p, margin=margin, weight=weight, reduction=reduction)
 
 
 @public(where=_NN, method=False)
@@ -225,15 +299,7 @@ def multilabel_margin_loss(input: Tensor, target, size_average=None, reduce=None
     tensor(0.2333)
     """
     reduction = checked_reduction(size_average, reduce, reduction)
-    alone = input.ndim < 2
-    x, t = (reshape(input, (1, -1)), reshape(target, (1, -1))) if alone else (input, target)
-    losses = []
-    for row, classes in zip(x, t._data, strict=True):
-        own = list(itertools.takewhile(lambda c: c >= 0, classes.tolist()))
-        others = [c for c in range(x.shape[1]) if c not in own]
-        gaps = 1 - (unsqueeze(row[own], 1) - unsqueeze(row[others], 0)) if own and others else row[:0]
-        losses.append(sum(clamp_min(gaps, 0)) / x.shape[1])
-    return reduce_loss(losses[0] if alone else stack(losses), reduction)
+    return MultilabelMarginLoss.apply(input, target=target, reduction=reduction)
 
 
 @public(where=_NN, method=False)

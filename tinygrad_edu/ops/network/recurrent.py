@@ -58,8 +58,8 @@ def _gates(gates):
     return sigmoid(i), sigmoid(f), tanh(g), sigmoid(o)
 
 
-class LstmLayer(Op, name="LstmLayerBackward0"):
-    """All steps of an LSTM along a sequence (L, N, I). A bias is a vector or None.
+class LstmLayer(Op, name="MkldnnRnnLayerBackward0"):
+    """All steps of an LSTM along a sequence (L, N, I), with the names of PyTorch's op. A bias is a vector or None.
 
     The results are the outputs and cell states of all steps (L, N, H), and those of the last one. The whole layer is one node,
     as in PyTorch on the CPU: with one node per step, a training step is mostly bookkeeping.
@@ -68,7 +68,9 @@ class LstmLayer(Op, name="LstmLayerBackward0"):
     results = ("outputs", "cells", "last_output", "last_cell", "gates")
     visible_outputs = 4
 
-    def forward(sequence, hidden, cell, weight_ih, weight_hh, bias_ih, bias_hh):
+    def forward(input, weight0, weight1, weight2, weight3, hx_, cx_):
+        sequence, hidden, cell = input, hx_, cx_
+        weight_ih, weight_hh, bias_ih, bias_hh = weight0, weight1, weight2, weight3
         (length, batch, width), n = sequence.shape, hidden.shape[1]
         # Gate by gate, (4, N, H), each contiguous, in the order i, f, o, g. The first three are negated, so that one exponential
         # serves all three. Slices are made before the loop, which only calls NumPy, 11 times per step.
@@ -95,9 +97,9 @@ class LstmLayer(Op, name="LstmLayerBackward0"):
         return outputs, cells, hidden.copy(), cell.copy(), gates
 
     # Back through time, from the last step to the first. Each step passes on the gradients of its hidden and cell states.
-    def gradients(
-        grad, needs_input_grad, sequence, hidden, cell, weight_ih, weight_hh, bias_ih, bias_hh, outputs, cells, gates
-    ):
+    def gradients(grad, needs_input_grad, input, weight0, weight1, weight2, weight3, hx_, cx_, outputs, cells, gates):
+        sequence, hidden, cell = input, hx_, cx_
+        weight_ih, weight_hh, bias_ih, bias_hh = weight0, weight1, weight2, weight3
         # The saved gates have no history: for a gradient that will be differentiated again, compute them again.
         if all(isinstance(x, np.ndarray) for x in (sequence, weight_ih, weight_hh)):
             return _back_through_time(
@@ -124,18 +126,20 @@ class LstmLayer(Op, name="LstmLayerBackward0"):
         to_bias = sum(to_gates, 0)
         return [
             reshape(to_gates @ weight_ih, tuple(sequence.shape)) if needs_input_grad[0] else None,
-            to_hidden,
-            to_cell,
             back @ reshape(sequence, (-1, sequence.shape[2])),
             back @ reshape(before, (-1, before.shape[2])),
             to_bias,
             to_bias,
+            to_hidden,
+            to_cell,
         ]
 
     def jvp(
-        dsequence, dhidden, dcell, dweight_ih, dweight_hh, dbias_ih, dbias_hh,
-        sequence, hidden, cell, weight_ih, weight_hh, bias_ih, bias_hh, outputs, cells,
+        dsequence, dweight_ih, dweight_hh, dbias_ih, dbias_hh, dhidden, dcell,
+        input, weight0, weight1, weight2, weight3, hx_, cx_, outputs, cells,
     ):  # fmt: skip
+        sequence, hidden, cell = input, hx_, cx_
+        weight_ih, weight_hh, bias_ih, bias_hh = weight0, weight1, weight2, weight3
         before, into, show, keep = _derivatives(
             sequence, hidden, cell, weight_ih, weight_hh, bias_ih, bias_hh, outputs, cells
         )
@@ -213,12 +217,12 @@ def _back_through_time(grad, needs_input_grad, sequence, hidden, cell, weight_ih
     to_bias = sum_over(to_gates, (0,))
     return [
         (to_gates @ weight_ih).reshape(sequence.shape) if needs_input_grad[0] else None,
-        to_hidden,
-        to_cell,
         to_gates.T @ sequence.reshape(length * batch, sequence.shape[2]),
         to_gates.T @ before,
         to_bias,
         to_bias,
+        to_hidden,
+        to_cell,
     ]
 
 
@@ -244,4 +248,4 @@ def lstm_step(gates, cell):
 
 def lstm_layer(sequence, hidden, cell, weight_ih, weight_hh, bias_ih=None, bias_hh=None):
     """The outputs and cell states (L, N, H) of an LSTM for all steps, and the last output and cell state (N, H)."""
-    return LstmLayer.apply(sequence, hidden, cell, weight_ih, weight_hh, bias_ih, bias_hh)
+    return LstmLayer.apply(sequence, weight_ih, weight_hh, bias_ih, bias_hh, hidden, cell)

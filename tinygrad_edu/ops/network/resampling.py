@@ -13,7 +13,7 @@ import numpy as np
 from ...tensor import Tensor
 from ..binding import functions, nn_functions, public
 from ..op import Op, linear
-from ..shapes.permute import permute, transpose
+from ..shapes.permute import transpose
 from ..shapes.shape import reshape, squeeze, unsqueeze
 from .convolution import _window, as_tuple
 
@@ -54,6 +54,36 @@ class Col2Im(Op, name="Col2ImBackward0"):
 
     def grad_self(grad, kernel_size, dilation, padding, stride):
         return Im2Col.apply(grad, kernel_size=kernel_size, dilation=dilation, padding=padding, stride=stride)
+
+    jvp = linear
+
+
+class PixelShuffle(Op):
+    """(…, C·r², H, W) to (…, C, H·r, W·r)"""
+
+    def forward(self, *, upscale_factor):
+        *leading, channels, height, width = self.shape
+        r, n = upscale_factor, len(leading)
+        blocks = self.reshape(*leading, channels // (r * r), r, r, height, width)
+        turned = blocks.transpose(*range(n + 1), n + 3, n + 1, n + 4, n + 2)
+        return turned.reshape(*leading, channels // (r * r), height * r, width * r)
+
+    def grad_self(grad, upscale_factor):
+        return PixelUnshuffle.apply(grad, downscale_factor=upscale_factor)
+
+    jvp = linear
+
+
+class PixelUnshuffle(Op):
+    def forward(self, *, downscale_factor):
+        *leading, channels, height, width = self.shape
+        r, n = downscale_factor, len(leading)
+        blocks = self.reshape(*leading, channels, height // r, r, width // r, r)
+        turned = blocks.transpose(*range(n + 1), n + 2, n + 4, n + 1, n + 3)
+        return turned.reshape(*leading, channels * r * r, height // r, width // r)
+
+    def grad_self(grad, downscale_factor):
+        return PixelShuffle.apply(grad, upscale_factor=downscale_factor)
 
     jvp = linear
 
@@ -127,17 +157,17 @@ def pixel_shuffle(input: Tensor, upscale_factor) -> Tensor:
     tensor([[[[0., 1.],
               [2., 3.]]]])
     """
-    *leading, channels, height, width = input.shape
-    r = upscale_factor
+    if input.ndim < 3:
+        raise RuntimeError(
+            f"pixel_shuffle expects input to have at least 3 dimensions, but got input with {input.ndim} dimension(s)"
+        )
+    channels, r = input.shape[-3], upscale_factor
     if channels % (r * r):
         raise RuntimeError(
             "pixel_shuffle expects its input's 'channel' dimension to be divisible by the square of upscale_factor, but "
             f"input.size(-3)={channels} is not divisible by {r * r}"
         )
-    n = len(leading)
-    blocks = reshape(input, (*leading, channels // (r * r), r, r, height, width))
-    turned = permute(blocks, (*range(n + 1), n + 3, n + 1, n + 4, n + 2))
-    return reshape(turned, (*leading, channels // (r * r), height * r, width * r))
+    return PixelShuffle.apply(input, upscale_factor=r)
 
 
 @public(where=_BOTH, method=False)
@@ -148,14 +178,14 @@ def pixel_unshuffle(input: Tensor, downscale_factor) -> Tensor:
     >>> T.pixel_unshuffle(T.arange(4.0).reshape(1, 1, 2, 2), 2).flatten()
     tensor([0., 1., 2., 3.])
     """
-    *leading, channels, height, width = input.shape
-    r = downscale_factor
+    if input.ndim < 3:
+        raise RuntimeError(
+            f"pixel_unshuffle expects input to have at least 3 dimensions, but got input with {input.ndim} dimension(s)"
+        )
+    (height, width), r = input.shape[-2:], downscale_factor
     if height % r or width % r:
         raise RuntimeError(f"pixel_unshuffle expects height and width to be divisible by downscale_factor, but got {r}")
-    n = len(leading)
-    blocks = reshape(input, (*leading, channels, height // r, r, width // r, r))
-    turned = permute(blocks, (*range(n + 1), n + 2, n + 4, n + 1, n + 3))
-    return reshape(turned, (*leading, channels * r * r, height // r, width // r))
+    return PixelUnshuffle.apply(input, downscale_factor=r)
 
 
 @public(where=_BOTH, method=False)

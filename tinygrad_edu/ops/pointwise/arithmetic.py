@@ -87,6 +87,39 @@ class Mul(Op):
     jvp = elementwise
 
 
+# What PyTorch's own code does with a number is a node of another name than what a program does with one.
+
+
+class AddNumber(Op, name="AddBackward1"):
+    def forward(self, *, other):
+        return self + other
+
+    def grad_self(grad):
+        return grad
+
+    jvp = elementwise
+
+
+class MulNumber(Op, name="MulBackward1"):
+    def forward(self, *, other):
+        return self * other
+
+    def grad_self(grad, other):
+        return MulNumber.apply(grad, other=other)
+
+    jvp = elementwise
+
+
+class DivNumber(Op, name="DivBackward1"):
+    def forward(self, *, other):
+        return self / other
+
+    def grad_self(grad, other):
+        return DivNumber.apply(grad, other=other)
+
+    jvp = elementwise
+
+
 class Neg(Op):
     def forward(self):
         if self.dtype.kind == "b":

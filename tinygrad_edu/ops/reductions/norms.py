@@ -40,17 +40,48 @@ class VectorNorm(Op, name="LinalgVectorNormBackward0"):
     # d‖s‖ = sign(s)·(|s|/‖s‖)^(ord-1); at 0 the subgradient is 0
     def grad_self(grad, self, result, ord, dim, keepdim):
         sizes = tuple(self.shape)
-        return restore_dims(grad, dim, keepdim, sizes) * _norm_slope(
+        return restore_dims(grad, dim, keepdim, sizes) * norm_slope(
             self, restore_dims(result, dim, keepdim, sizes), ord, dim
         )
 
     def jvp(tangent, self, result, ord, dim, keepdim):
         return sum(
-            tangent * _norm_slope(self, restore_dims(result, dim, keepdim, tuple(self.shape)), ord, dim), dim, keepdim
+            tangent * norm_slope(self, restore_dims(result, dim, keepdim, tuple(self.shape)), ord, dim), dim, keepdim
         )
 
 
-def _norm_slope(self, norm, ord, dim):
+class Norm(Op, name="NormBackward1"):
+    """The same along dimensions, under its older name."""
+
+    def forward(self, *, p, dim, keepdim):
+        return VectorNorm.forward(self, ord=p, dim=dim, keepdim=keepdim)
+
+    def grad_self(grad, self, result, p, dim, keepdim):
+        return VectorNorm.grad_self(grad, self, result, p, dim, keepdim)
+
+    def jvp(tangent, self, result, p, dim, keepdim):
+        return VectorNorm.jvp(tangent, self, result, p, dim, keepdim)
+
+
+class Dist(Op):
+    """‖s - o‖"""
+
+    promotes = True
+
+    def forward(self, other, *, p):
+        return VectorNorm.forward(self - other, ord=p)
+
+    def grad_self(grad, self, other, result, p):
+        return grad * norm_slope(self - other, result, p, None)
+
+    def grad_other(grad, self, other, result, p):
+        return -grad * norm_slope(self - other, result, p, None)
+
+    def jvp(tangent, other_tangent, self, other, result, p):
+        return sum((tangent - other_tangent) * norm_slope(self - other, result, p, None))
+
+
+def norm_slope(self, norm, ord, dim):
     if ord == 0:
         return self * 0
     if ord == 1:

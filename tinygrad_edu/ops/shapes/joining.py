@@ -10,7 +10,7 @@ from ...overrides import overridable
 from ...tensor import Tensor, bind
 from ..binding import nn_functions, public
 from ..op import Op, linear
-from .shape import axis_of, unsqueeze
+from .shape import axis_of, reshape, unsqueeze
 
 
 def _pieces(grads):
@@ -56,6 +56,36 @@ class Stack(Op):
     jvp = linear
 
 
+class BlockDiag(Op):
+    """Matrices along the diagonal, zeros elsewhere; a vector is a row."""
+
+    promotes = True
+
+    def forward(*tensors):
+        blocks = [np.atleast_2d(t) for t in tensors]
+        out = np.zeros(np.sum([b.shape for b in blocks], axis=0), blocks[0].dtype)
+        for block, place in zip(blocks, _blocks([b.shape for b in blocks]), strict=True):
+            out[place] = block
+        return out
+
+    def gradients(grad, needs_input_grad, tensors_sym_sizes):
+        places = _blocks([(1,) * (2 - len(sizes)) + sizes for sizes in tensors_sym_sizes])
+        return [
+            reshape(grad[place], sizes) if needed else None
+            for needed, sizes, place in zip(needs_input_grad, tensors_sym_sizes, places, strict=True)
+        ]
+
+    jvp = linear
+
+
+def _blocks(sizes):
+    """Where blocks of these sizes lie."""
+    row = column = 0
+    for height, width in sizes:
+        yield slice(row, row + height), slice(column, column + width)
+        row, column = row + height, column + width
+
+
 class Split(Op):
     """Views of equal pieces along `dim`; the last one may be smaller."""
 
@@ -69,6 +99,14 @@ class Split(Op):
         sizes = [min(split_size, n - i) for i in range(0, max(n, 1), split_size)]
         return _joined(grad, self_sym_sizes, sizes, dim)
 
+    jvp = linear
+
+
+class UnsafeSplit(Op):
+    """The same for pieces that nobody writes to: not known as views."""
+
+    forward = Split.forward
+    grad_self = Split.grad_self
     jvp = linear
 
 

@@ -60,6 +60,18 @@ class Flip(Op):
     jvp = linear
 
 
+class Rot90(Op):
+    """Turned `k` times in the plane of two dimensions."""
+
+    def forward(self, *, k, dims):
+        return np.ascontiguousarray(np.rot90(self, k, dims))
+
+    def grad_self(grad, k, dims):
+        return Rot90.apply(grad, k=-k, dims=dims)
+
+    jvp = linear
+
+
 class Roll(Op):
     def forward(self, *, shifts, dims):
         return np.roll(self, shifts, dims or None)
