@@ -112,7 +112,7 @@ def pairwise_distance(x1, x2, p: float = 2.0, eps: float = 1e-6, keepdim: bool =
 
 @public()
 def dist(input, other, p=2) -> Tensor:
-    """‖input - other‖
+    """The p-norm of `input - other`.
 
     >>> import tinygrad_edu as T
     >>> T.dist(T.tensor([0.0, 0.0]), T.tensor([3.0, 4.0]))
@@ -123,7 +123,7 @@ def dist(input, other, p=2) -> Tensor:
 
 @public(method=False)
 def cdist(x1, x2, p: float = 2.0, compute_mode: str = "use_mm_for_euclid_dist_if_necessary") -> Tensor:
-    """The distance of each row of `x1` to each row of `x2`.
+    """The distances between each row of `x1` and each row of `x2`, in the p-norm.
 
     >>> import tinygrad_edu as T
     >>> T.cdist(T.tensor([[0.0, 0.0]]), T.tensor([[3.0, 4.0], [0.0, 1.0]]))
