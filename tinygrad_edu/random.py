@@ -1,14 +1,15 @@
 """Random numbers from a seed: `manual_seed`, `Generator`, and tensors filled with random numbers.
 
 The numbers are PyTorch's: from the same seed both draw the same numbers in the same order. So a network starts from the same
-weights and sees its data in the same order. (Apart from rounding, PyTorch's own numbers differ for float16, for tensors that
-are not contiguous, and, on Intel processors, for `bernoulli_` and `exponential_`.)
+weights and sees its data in the same order. (Apart from rounding, PyTorch's own numbers differ for float16 and, on Intel
+processors, for `bernoulli_` and `exponential_`.)
 """
 
 from __future__ import annotations
 
 import functools
 import math
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -102,6 +103,33 @@ def source(generator: Generator | None) -> Generator:
     return default_generator if generator is None else generator
 
 
+def in_memory_order(draw: Callable[[tuple[int, ...]], np.ndarray], like: np.ndarray) -> np.ndarray:
+    """What `draw` gives for the shape of `like`, with the numbers in the order of its elements in memory.
+
+    So does PyTorch: of a transposed tensor the second number goes to the second row.
+    """
+    if like.flags.c_contiguous or 0 in like.strides:
+        return draw(like.shape)
+    axes = sorted(range(like.ndim), key=lambda axis: -abs(like.strides[axis]))
+    return draw(tuple([like.shape[axis] for axis in axes])).transpose(np.argsort(axes))
+
+
+def even_like(like: np.ndarray, dtype: Any, low: float, high: float, generator: Any = None) -> np.ndarray:
+    """Numbers spread evenly over [low, high), in the shape and memory order of `like`."""
+    rng = source(generator)
+    return in_memory_order(lambda shape: rng.uniform(shape, dtype, low, high), like)
+
+
+def normal_like(like: np.ndarray, dtype: Any, mean: float, std: float, generator: Any = None) -> np.ndarray:
+    """Numbers of the normal distribution, in the shape and memory order of `like`."""
+    rng = source(generator)
+    if like.flags.c_contiguous:
+        return rng.normal(like.shape, dtype, mean, std)
+    # Not contiguous: drawn one by one, as fewer than sixteen are.
+    each = (rng.each_normal(like.size) * std + mean).astype(dtype, copy=False)
+    return in_memory_order(each.reshape, like)
+
+
 # --- new tensors -----------------------------------------------------------------------------------------------------
 
 
@@ -162,10 +190,14 @@ def randint(
         low, high = 0, low
     if size is None:
         raise TypeError("randint() missing the argument 'size': the shape, as in randint(10, (2, 3))")
-    if low >= high:
-        raise RuntimeError(f"random_ expects 'from' to be less than 'to', but got from={low} >= to={high}")
+    _check_range(low, high)
     drawn = source(generator).integers(low, high, shape_of((tuple(size),)))
     return _made(drawn.astype(_kind(dtype or dtypes.int64), copy=False), requires_grad)
+
+
+def _check_range(low: int, high: int) -> None:
+    if low >= high:
+        raise RuntimeError(f"random_ expects 'from' to be less than 'to', but got from={low} >= to={high}")
 
 
 def randperm(
@@ -226,12 +258,12 @@ def bernoulli(input: Tensor, p: float | None = None, *, generator: Any = None) -
 
 def chance(like: np.ndarray, p: Any, generator: Any = None) -> np.ndarray:
     """1 with probability `p` (a number or an array), else 0, in the shape and dtype of `like`."""
-    return (source(generator).uniform(like.shape, getattr(p, "dtype", np.float64)) < p).astype(like.dtype)
+    return (even_like(like, getattr(p, "dtype", np.float64), 0.0, 1.0, generator) < p).astype(like.dtype)
 
 
-def exponential(shape: Any, generator: Any = None) -> np.ndarray:
-    """Numbers from the exponential distribution with rate 1."""
-    return -np.log1p(-source(generator).uniform(shape))
+def exponential(like: np.ndarray, generator: Any = None) -> np.ndarray:
+    """Numbers of the exponential distribution of rate 1, in the shape and memory order of `like`."""
+    return -np.log1p(-even_like(like, np.float64, 0.0, 1.0, generator))
 
 
 def multinomial(input: Tensor, num_samples: int, replacement: bool = False, *, generator: Any = None) -> Tensor:
@@ -263,7 +295,7 @@ def multinomial(input: Tensor, num_samples: int, replacement: bool = False, *, g
         even = source(generator).uniform((*weights.shape[:-1], num_samples))
         return _made((reached[..., None, :] < even[..., None]).sum(axis=-1))
     # Each index gets an exponential waiting time, and the shortest times win. So no index comes twice.
-    rate = weights / exponential(weights.shape, generator).astype(weights.dtype)
+    rate = weights / exponential(weights, generator).astype(weights.dtype)
     return _made(np.argsort(-rate, axis=-1, kind="stable")[..., :num_samples])
 
 
@@ -276,7 +308,8 @@ def rand_like(
     >>> T.rand_like(T.zeros(2, 3)).shape
     tinygrad_edu.Size([2, 3])
     """
-    return rand(input._data.shape, generator=generator, dtype=dtype or input.dtype, requires_grad=requires_grad)
+    drawn = even_like(input._data, _kind(dtype or input.dtype), 0.0, 1.0, generator)
+    return _made(drawn, requires_grad)
 
 
 def randn_like(
@@ -288,7 +321,8 @@ def randn_like(
     >>> T.randn_like(T.zeros(2, 3)).shape
     tinygrad_edu.Size([2, 3])
     """
-    return randn(input._data.shape, generator=generator, dtype=dtype or input.dtype, requires_grad=requires_grad)
+    drawn = normal_like(input._data, _kind(dtype or input.dtype), 0.0, 1.0, generator)
+    return _made(drawn, requires_grad)
 
 
 def randint_like(
@@ -301,7 +335,9 @@ def randint_like(
     tinygrad_edu.Size([2, 3])
     """
     low, high = (0, low) if high is None else (low, high)
-    return randint(low, high, input._data.shape, generator=generator, dtype=dtype or input.dtype)
+    _check_range(low, high)
+    kind, rng = _kind(dtype or input.dtype), source(generator)
+    return _made(in_memory_order(lambda shape: rng.integers(low, high, shape), input._data).astype(kind, copy=False))
 
 
 # --- filled in place -------------------------------------------------------------------------------------------------
@@ -318,12 +354,12 @@ class _Filled(Op):
 
 class Uniform(_Filled):
     def forward(self, *, low, high, generator):
-        return source(generator).uniform(self.shape, self.dtype, low, high)
+        return even_like(self, self.dtype, low, high, generator)
 
 
 class Normal(_Filled):
     def forward(self, *, mean, std, generator):
-        return source(generator).normal(self.shape, self.dtype, mean, std)
+        return normal_like(self, self.dtype, mean, std, generator)
 
 
 class NormalOfBoth(Op, name="NormalBackward3"):
@@ -354,44 +390,48 @@ class NormalOfStd(_Filled, name="NormalBackward2"):
 
 class Bernoulli(_Filled):
     def forward(self, *, p, generator):
+        # Unlike `bernoulli_`, PyTorch's function draws in the order of the indices.
+        return chance(np.empty(self.shape, self.dtype), p, generator)
+
+
+class BernoulliOfTensor(_Filled, name="BernoulliBackward1"):
+    def forward(self, *, p, generator):
         return chance(self, p, generator)
 
 
-class BernoulliOfTensor(Bernoulli, name="BernoulliBackward1"):
-    forward = Bernoulli.forward
-
-
-class BernoulliOfNumber(Bernoulli, name="BernoulliBackward2"):
-    forward = Bernoulli.forward
+class BernoulliOfNumber(BernoulliOfTensor, name="BernoulliBackward2"):
+    forward = BernoulliOfTensor.forward
 
 
 class Exponential(_Filled):
     def forward(self, *, lambd, generator):
-        return (exponential(self.shape, generator) / lambd).astype(self.dtype)
+        return (exponential(self, generator) / lambd).astype(self.dtype)
 
 
 class LogNormal(_Filled):
     def forward(self, *, mean, std, generator):
-        return np.exp(source(generator).each_normal(self.size) * std + mean).astype(self.dtype).reshape(self.shape)
+        drawn = np.exp(source(generator).each_normal(self.size) * std + mean).astype(self.dtype)
+        return in_memory_order(drawn.reshape, self)
 
 
 class Geometric(_Filled):
     def forward(self, *, p, generator):
-        return np.ceil(np.log(source(generator).uniform(self.shape)) / math.log1p(-p)).astype(self.dtype)
+        return np.ceil(np.log(even_like(self, np.float64, 0.0, 1.0, generator)) / math.log1p(-p)).astype(self.dtype)
 
 
 class Cauchy(_Filled):
     def forward(self, *, median, sigma, generator):
-        angle = math.pi * (source(generator).uniform(self.shape) - 0.5)
+        angle = math.pi * (even_like(self, np.float64, 0.0, 1.0, generator) - 0.5)
         return (median + sigma * np.tan(angle)).astype(self.dtype)
 
 
 class Random(_Filled):
     def forward(self, *, low, high, generator):
         if low is not None:
-            return source(generator).integers(low, high, self.shape).astype(self.dtype)
+            rng = source(generator)
+            return in_memory_order(lambda shape: rng.integers(low, high, shape), self).astype(self.dtype)
         words = source(generator).words(self.size, 64 if self.itemsize == 8 else 32)
-        return (words % np.uint64(_range_of(self.dtype))).astype(self.dtype).reshape(self.shape)
+        return in_memory_order((words % np.uint64(_range_of(self.dtype))).astype(self.dtype).reshape, self)
 
 
 def uniform_(self: Tensor, from_: float = 0.0, to: float = 1.0, *, generator: Any = None) -> Tensor:
@@ -426,8 +466,8 @@ def random_(self: Tensor, from_: int | None = None, to: int | None = None, *, ge
     """Fill with integers from `from_` up to but not including `to`. One bound means from 0; no bound means all that fit."""
     if to is None and from_ is not None:
         from_, to = 0, from_
-    if from_ is not None and to is not None and from_ >= to:
-        raise RuntimeError(f"random_ expects 'from' to be less than 'to', but got from={from_} >= to={to}")
+    if from_ is not None and to is not None:
+        _check_range(from_, to)
     return Random.apply_(self, low=from_, high=to, generator=generator)
 
 

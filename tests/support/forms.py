@@ -659,8 +659,42 @@ T.optim.Adam([T.ones(2, requires_grad=True)], betas=(T.tensor(.9), .99))
 T.optim.Adam([T.ones(2, requires_grad=True)], lr=None)
 """
 
+MEMORY_ORDER = """
+T.manual_seed(0); x = T.randn(3, 4, 5).transpose(0, 1); out = T.rand_like(x), T.randn_like(x), T.randint_like(x, 7), T.bernoulli(x.sigmoid()), T.nn.functional.dropout(x, .4), T.nn.functional.gumbel_softmax(x), T.rand(2)
+T.manual_seed(0); x = T.randn(20, 3).t(); f = lambda name, *a: getattr(x.clone(), name)(*a); out = f('normal_'), f('uniform_', 1, 2), f('random_', 9), f('random_'), f('exponential_'), f('geometric_', .4), f('log_normal_'), f('cauchy_'), f('bernoulli_', .3), f('bernoulli_', x.sigmoid()), T.rand(2)
+T.manual_seed(0); x = T.zeros(4, 5).t(); i = T.nn.init; out = [g(x.clone()) for g in (i.xavier_uniform_, i.kaiming_normal_, i.trunc_normal_)], T.zeros_like(x).stride(), T.ones_like(x[::2]).stride(), T.zeros_like(x).normal_(), T.full_like(x, 2, dtype=T.int64).stride()
+T.manual_seed(0); m = T.nn.TransformerEncoderLayer(4, 2, 8, batch_first=True); x = T.randn(5, 2, 4); out = m(x), m(x), T.rand(1)
+T.manual_seed(0); out = T.nn.functional.dropout1d(T.ones(5, 4), .5), T.nn.functional.dropout3d(T.ones(5, 4, 1, 1), .5), T.rand(1)
+T.nn.functional.dropout1d(T.ones(4), .5)
+T.manual_seed(0); a = T.zeros(21).normal_(), T.zeros(3, 3).t().normal_(), T.zeros(2).normal_(), T.rand(1); out = a
+"""
+
+FLOATS_ALONE = """
+F = T.nn.functional; out = []\nfor f in (F.elu, F.celu, F.selu, F.gelu, F.silu, F.mish, F.softplus, F.softshrink, F.hardshrink, F.hardsigmoid, F.hardswish, F.logsigmoid, F.glu, F.leaky_relu, F.dropout):\n try: f(T.ones(4).long())\n except Exception as e: out.append((type(e).__name__, str(e)[:34]))
+T.nn.functional.prelu(T.ones(2).double(), T.ones(1))
+T.nn.BatchNorm1d(4, dtype=T.float64)(T.ones(2, 4))
+T.nn.BatchNorm1d(4)(T.ones(2, 4).double())
+T.nn.LayerNorm(4)(T.ones(2, 4).double())
+T.nn.GroupNorm(2, 4).double()(T.ones(2, 4))
+T.nn.functional.binary_cross_entropy_with_logits(T.ones(3), T.ones(3).long())
+T.nn.functional.cross_entropy(T.ones(2, 3), T.ones(2, dtype=T.int32))
+T.nn.functional.kl_div(T.ones(3), T.ones(3).long())
+out = T.nn.functional.soft_margin_loss(T.ones(3), T.tensor([1, -1, 1]))
+T.nn.functional.margin_ranking_loss(T.ones(3, 1), T.ones(3), T.ones(3))
+T.allclose(T.ones(2), T.ones(2).double())
+T.isclose(T.ones(2), T.ones(2).long())
+T.flatten(T.ones(3), 1)
+T.nn.LocalResponseNorm(2)(T.ones(3, 4))
+T.nn.ConvTranspose2d(1, 1, 3, output_padding=1)(T.ones(1, 1, 4, 4))
+T.nn.Upsample(size=7, recompute_scale_factor=True)(T.ones(1, 1, 4, 4))
+out = T.ones(2, dtype=T.int32).type(T.Tensor), repr(T.nn.Hardswish(inplace=True)), T.nn.Upsample(scale_factor=2).name
+import pickle; out = [repr(pickle.loads(pickle.dumps(m))) for m in (T.nn.CTCLoss(), T.nn.MultiMarginLoss(), T.nn.MultiLabelMarginLoss())]
+"""
+
 FORMS = {
     "optimisers": OPTIMISERS,
+    "memory order": MEMORY_ORDER,
+    "floats alone": FLOATS_ALONE,
     "windows": WINDOWS,
     "of autograd": OF_AUTOGRAD,
     "scaling and sizes": SCALING_AND_SIZES,

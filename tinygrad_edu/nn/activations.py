@@ -61,13 +61,14 @@ class _Activation(Module):
 
     _function: Any = None
     _settings: dict[str, Any]
+    _hides_inplace = False  # some do not print that they write in place
 
     def forward(self, input: Tensor) -> Tensor:
         return type(self)._function(input, **{name: getattr(self, name) for name in self._settings})
 
     def extra_repr(self) -> str:
         # As in PyTorch: `inplace` is printed if it is on, and a shrinking threshold is printed without its name.
-        shown = [n for n in self._settings if n != "inplace" or self.inplace]
+        shown = [n for n in self._settings if n != "inplace" or (self.inplace and not type(self)._hides_inplace)]
         return ", ".join(repr(getattr(self, n)) if n == "lambd" else f"{n}={getattr(self, n)!r}" for n in shown)
 
 
@@ -106,6 +107,7 @@ LogSigmoid = _activation("LogSigmoid", "logsigmoid")
 Hardtanh = _activation("Hardtanh", "hardtanh", min_val=-1.0, max_val=1.0, inplace=False)
 Hardsigmoid = _activation("Hardsigmoid", "hardsigmoid", inplace=False)
 Hardswish = _activation("Hardswish", "hardswish", inplace=False)
+Hardsigmoid._hides_inplace = Hardswish._hides_inplace = True
 Softsign = _activation("Softsign", "softsign")
 Tanhshrink = _activation("Tanhshrink", "tanhshrink")
 Hardshrink = _activation("Hardshrink", "hardshrink", lambd=0.5)

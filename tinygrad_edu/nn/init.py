@@ -10,7 +10,7 @@ import numpy as np
 
 from ..autograd.grad_mode import no_grad
 from ..compat.later import later
-from ..random import source
+from ..random import even_like, normal_like, source
 from ..tensor import Tensor
 
 __all__ = [
@@ -62,7 +62,7 @@ def uniform_(tensor: Tensor, a: float = 0.0, b: float = 1.0, generator: Any = No
     >>> T.nn.init.uniform_(T.zeros(2), -1.0, 1.0)
     tensor([-0.0075,  0.5364])
     """
-    return _fill(tensor, source(generator).uniform(tensor._data.shape, tensor._data.dtype, a, b))
+    return _fill(tensor, even_like(tensor._data, tensor._data.dtype, a, b, generator))
 
 
 def normal_(tensor: Tensor, mean: float = 0.0, std: float = 1.0, generator: Any = None) -> Tensor:
@@ -73,14 +73,14 @@ def normal_(tensor: Tensor, mean: float = 0.0, std: float = 1.0, generator: Any 
     >>> T.nn.init.normal_(T.zeros(2), std=0.1)
     tensor([ 0.1541, -0.0293])
     """
-    return _fill(tensor, source(generator).normal(tensor._data.shape, tensor._data.dtype, mean, std))
+    return _fill(tensor, normal_like(tensor._data, tensor._data.dtype, mean, std, generator))
 
 
 def trunc_normal_(
     tensor: Tensor, mean: float = 0.0, std: float = 1.0, a: float = -2.0, b: float = 2.0, generator: Any = None
 ) -> Tensor:
     """Fill with numbers from the normal distribution, truncated to [a, b]: numbers outside are drawn again."""
-    rng, like = source(generator), tensor._data
+    like = tensor._data
     below, above = ((1 + math.erf((x - mean) / (std * math.sqrt(2)))) / 2 for x in (a, b))
     # Where few normal numbers would fall inside, use rejection sampling: draw uniform numbers and accept them by the density.
     often = above - below > 0.3
@@ -88,12 +88,12 @@ def trunc_normal_(
     out = np.full_like(like, np.nan)
     while (again := np.isnan(out)).any():
         if often:
-            drawn = rng.normal(like.shape, like.dtype, mean, std)
+            drawn = normal_like(like, like.dtype, mean, std, generator)
             kept = (a <= drawn) & (drawn <= b)
         else:
-            drawn = rng.uniform(like.shape, like.dtype, a, b)
+            drawn = even_like(like, like.dtype, a, b, generator)
             density = -0.5 * ((drawn - mean) / std) ** 2 - top
-            kept = np.log(rng.uniform(like.shape, like.dtype)) <= density
+            kept = np.log(even_like(like, like.dtype, 0.0, 1.0, generator)) <= density
         out = np.where(again & kept, drawn, out)
     return _fill(tensor, out)
 

@@ -61,13 +61,13 @@ class _WeightedLoss(_Loss):
     _signature = _settings("weight", "size_average", "reduce", reduction="mean")
 
 
-def _loss(name: str, function: str, without: str = "") -> type[_Loss]:
+def _loss(name: str, function: str, without: str = "", module: str = __name__) -> type[_Loss]:
     """The class `name`. Its arguments are those of the function that have a default, except `without`."""
     call = getattr(F, function)
     settings = [
         p for p in inspect.signature(call).parameters.values() if p.default is not p.empty and p.name != without
     ]
-    body = {"_function": staticmethod(call), "_signature": inspect.Signature(settings), "__module__": __name__}
+    body = {"_function": staticmethod(call), "_signature": inspect.Signature(settings), "__module__": module}
     body["__doc__"] = f"`{function}` as a module. {(call.__doc__ or '').strip()}"
     return type(name, (_Loss,), body)
 

@@ -233,6 +233,7 @@ class Upsample(Module):
         self.size, self.mode, self.align_corners = size, mode, align_corners
         self.scale_factor = float(scale_factor) if isinstance(scale_factor, int) else scale_factor
         self.recompute_scale_factor = recompute_scale_factor
+        self.name = type(self).__name__
 
     def forward(self, input: Tensor) -> Tensor:
         return F.interpolate(

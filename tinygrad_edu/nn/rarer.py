@@ -339,12 +339,14 @@ class RReLU(Module):
         return f"lower={self.lower}, upper={self.upper}" + (", inplace=True" if self.inplace else "")
 
 
-CTCLoss = _loss("CTCLoss", "ctc_loss")
-MultiMarginLoss = _loss("MultiMarginLoss", "multi_margin_loss")
-MultiLabelMarginLoss = _loss("MultiLabelMarginLoss", "multilabel_margin_loss")
-MultiLabelSoftMarginLoss = _loss("MultiLabelSoftMarginLoss", "multilabel_soft_margin_loss")
-TripletMarginWithDistanceLoss = _loss("TripletMarginWithDistanceLoss", "triplet_margin_with_distance_loss")
-NLLLoss2d = _loss("NLLLoss2d", "nll_loss")
+CTCLoss = _loss("CTCLoss", "ctc_loss", module=__name__)
+MultiMarginLoss = _loss("MultiMarginLoss", "multi_margin_loss", module=__name__)
+MultiLabelMarginLoss = _loss("MultiLabelMarginLoss", "multilabel_margin_loss", module=__name__)
+MultiLabelSoftMarginLoss = _loss("MultiLabelSoftMarginLoss", "multilabel_soft_margin_loss", module=__name__)
+TripletMarginWithDistanceLoss = _loss(
+    "TripletMarginWithDistanceLoss", "triplet_margin_with_distance_loss", module=__name__
+)
+NLLLoss2d = _loss("NLLLoss2d", "nll_loss", module=__name__)
 
 
 class SyncBatchNorm(_BatchNorm):

@@ -615,7 +615,7 @@ def gumbel_softmax(logits, tau=1, hard: bool = False, eps: float = 1e-10, dim=-1
     >>> T.nn.functional.gumbel_softmax(T.zeros(1, 3), hard=True).sum()
     tensor(1.)
     """
-    noise = -wrap(np.zeros_like(logits._data)).exponential_().log()
+    noise = -wrap(np.zeros(logits.shape, logits._data.dtype)).exponential_().log()
     soft = softmax((logits + noise) / tau, dim)
     if not hard:
         return soft

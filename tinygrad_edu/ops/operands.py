@@ -10,7 +10,7 @@ from .. import dtypes
 from ..promotion import promoted, refuse_mismatch
 from ..tensor import Tensor
 
-__all__ = ["as_arrays", "check_fits", "check_writable", "need_tensor", "promoted", "refuse_mismatch"]
+__all__ = ["as_arrays", "check_fits", "check_writable", "need_float", "need_tensor", "promoted", "refuse_mismatch"]
 
 
 def as_arrays(settings: dict[str, Any], names: tuple[str, ...]) -> dict[str, Any]:
@@ -36,6 +36,17 @@ def need_tensor(name: str, value: Any) -> Any:
             f"{name}(): argument 'other' (position 2) must be Tensor, not {type(value).__name__}. Make one with tensor(…)."
         )
     return value
+
+
+def need_float(array: Any, kernel: str) -> None:
+    """Refuse whole numbers and booleans, which PyTorch's `kernel` does not compute with.
+
+    Raises:
+        NotImplementedError: `array` holds these.
+    """
+    if array.dtype.kind != "f":
+        kind = dtypes.from_numpy_dtype(array.dtype).legacy_name
+        raise NotImplementedError(f"\"{kernel}\" not implemented for '{kind}'. Convert first: t.float().")
 
 
 def check_writable(target: tuple[int, ...], shape: tuple[int, ...]) -> None:

@@ -286,7 +286,12 @@ def full_like(
     >>> T.full_like(T.zeros(2), 3.0)
     tensor([3., 3.])
     """
-    return full(input.shape, fill_value, dtype=dtype or input.dtype, device=device, requires_grad=requires_grad)
+    array = input._data
+    out = full(array.shape, fill_value, dtype=dtype or input.dtype, device=device, requires_grad=requires_grad)
+    if not array.flags.c_contiguous and 0 not in array.strides:
+        # In the order of its elements in memory, as PyTorch does.
+        out._data = np.full_like(array, out._data.flat[0] if array.size else 0, dtype=out._data.dtype, subok=False)
+    return out
 
 
 def zeros_like(input: Any, *, dtype: Any = None, device: Any = None, requires_grad: bool = False) -> Any:

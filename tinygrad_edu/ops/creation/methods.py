@@ -112,6 +112,8 @@ def type(self: Tensor, dtype: Any = None) -> Any:
     """This tensor in another dtype; without `dtype`, PyTorch's name of its type, such as "torch.FloatTensor"."""
     if dtype is None:
         return f"torch.{self.dtype.legacy_name}Tensor"
+    if dtype is Tensor:
+        dtype = dtypes.get_default_dtype()
     if dtypes.LEGACY.get(dtype) is None and not isinstance(dtype, dtypes.dtype) and dtype not in (float, int, bool):
         name = dtype if isinstance(dtype, str) else getattr(dtype, "__name__", repr(dtype))
         if "cuda" in name:

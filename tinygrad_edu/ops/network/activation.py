@@ -12,6 +12,7 @@ from ..arrays import choose, in_blocks
 from ..binding import functions, nn_functions, public
 from ..indexing.masking import where
 from ..op import Op, elementwise
+from ..operands import need_float
 from ..pointwise.arithmetic import abs
 from ..pointwise.error_function import erf, normal_cdf
 from ..pointwise.exponential import exp, sigmoid
@@ -28,6 +29,7 @@ class Elu(Op):
 
     @in_blocks
     def forward(self, *, alpha=1.0, scale=1.0, input_scale=1.0):
+        need_float(self, "elu_cpu")
         return choose(self > 0, self * scale, np.expm1(np.minimum(self * input_scale, 0)) * (alpha * scale))
 
     @in_blocks
@@ -44,6 +46,7 @@ class Celu(Op):
 
     @in_blocks
     def forward(self, *, alpha=1.0):
+        need_float(self, "elu_cpu")
         return choose(self > 0, self, np.expm1(np.minimum(self / alpha, 0)) * alpha)
 
     @in_blocks
@@ -61,6 +64,7 @@ class Gelu(Op):
     visible_outputs = 1
 
     def forward(self, *, approximate="none"):
+        need_float(self, "GeluKernelImpl")
         if approximate == "tanh":
             return _gelu_by_tanh(self), np.empty(0, self.dtype)
         if self.size > _KEPT:
@@ -124,6 +128,7 @@ class Silu(Op):
 
     @in_blocks
     def forward(self):
+        need_float(self, "silu_cpu")
         return self / (1 + np.exp(-self))
 
     @in_blocks
@@ -139,6 +144,7 @@ class Mish(Op):
 
     @in_blocks
     def forward(self):
+        need_float(self, "mish_cpu")
         return self * np.tanh(np.logaddexp(self, 0).astype(self.dtype))
 
     @in_blocks
@@ -154,6 +160,7 @@ class Softplus(Op):
 
     @in_blocks
     def forward(self, *, beta=1.0, threshold=20.0):
+        need_float(self, "softplus_cpu")
         scaled = self * beta
         return choose(scaled > threshold, self, np.log1p(np.exp(np.minimum(scaled, threshold))) / beta)
 
@@ -168,6 +175,7 @@ class Softplus(Op):
 class LogSigmoid(Op):
     @in_blocks
     def forward(self):
+        need_float(self, "log_sigmoid_cpu")
         return np.minimum(self, 0) - np.log1p(np.exp(-np.abs(self)))
 
     # d ln σ(s) = σ(-s)
@@ -182,6 +190,7 @@ class Glu(Op):
     """The first half along `dim`, multiplied by the sigmoid of the second half."""
 
     def forward(self, *, dim=-1):
+        need_float(self, "glu_cpu")
         a, b = np.split(self, 2, axis=dim)
         return a / (1 + np.exp(-b))
 

@@ -305,6 +305,12 @@ def _conv_transpose(n, input, weight, bias, stride, padding, output_padding, gro
             f"Given transposed=1, weight of size {list(weight.shape)}, expected input{list(input.shape)} to have "
             f"{weight.shape[0]} channels, but got {channels} channels instead"
         )
+    for e, s, d in zip(extra, stride, dilation, strict=True):
+        if e >= max(s, d):
+            raise RuntimeError(
+                f"output padding must be smaller than either stride or dilation, but got output_padding {extra}, stride "
+                f"{stride}, dilation {dilation}"
+            )
     batch = input if input.ndim == n + 2 else unsqueeze(input, 0)
     sizes = [
         (m - 1) * s - 2 * p + d * (k - 1) + e + 1

@@ -168,6 +168,10 @@ def nll_loss(
         raise ValueError(
             f"Expected input batch_size ({input.shape[0]}) to match target batch_size ({target.shape[0]})."
         )
+    if target._data.dtype.kind in "iu" and target._data.dtype.name not in ("int64", "uint8"):
+        raise RuntimeError(
+            f"expected target dtype to be Long or Byte, but got {target.dtype.legacy_name}. Convert first: target.long()."
+        )
     if target._data.dtype.kind not in "iu":
         raise RuntimeError(
             f"expected scalar type Long but found {target.dtype.legacy_name}: targets are class indices."
@@ -298,6 +302,16 @@ def binary_cross_entropy_with_logits(
     reduction = checked_reduction(size_average, reduce, reduction)
     if input.shape != target.shape:
         raise ValueError(f"Target size ({target.shape}) must be the same as input size ({input.shape})")
+    if target._data.dtype.kind == "b":
+        raise RuntimeError(
+            "Subtraction, the `-` operator, with a bool tensor is not supported. Give the targets as numbers: "
+            "target.float()."
+        )
+    if target._data.dtype.kind != "f" and input._data.dtype.kind == "f":
+        raise RuntimeError(
+            f"result type {input.dtype.legacy_name} can't be cast to the desired output type {target.dtype.legacy_name}. "
+            "Give the targets as floats: target.float()."
+        )
     return BinaryCrossEntropyWithLogits.apply(input, target, weight, pos_weight, reduction=reduction)
 
 
@@ -311,6 +325,8 @@ def kl_div(
     >>> T.nn.functional.kl_div(T.tensor([[0.5, 0.5]]).log(), T.tensor([[0.25, 0.75]]), reduction='batchmean')
     tensor(0.1308)
     """
+    if input._data.dtype.kind != "f" or target._data.dtype.kind != "f":
+        raise RuntimeError("kl_div: Integral inputs not supported. Convert first: t.float().")
     batch_mean = reduction == "batchmean"
     reduction = "sum" if batch_mean else checked_reduction(size_average, reduce, reduction)
     loss = exp(target) * (target - input) if log_target else xlogy(target, target) - target * input

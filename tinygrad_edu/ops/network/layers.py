@@ -234,6 +234,16 @@ def bilinear(input1, input2, weight, bias=None) -> Tensor:
     >>> T.nn.functional.bilinear(T.ones(1, 2), T.ones(1, 3), T.ones(4, 2, 3)).shape
     tinygrad_edu.Size([1, 4])
     """
+    if not input1._data.dtype == input2._data.dtype == weight._data.dtype:
+        raise RuntimeError(
+            f"All tensors must have the same dtype, got input1: {input1.dtype}, input2: {input2.dtype}, weight: "
+            f"{weight.dtype}"
+        )
+    if input1.shape[:-1] != input2.shape[:-1]:
+        raise RuntimeError(
+            "bilinear(): input batch dimensions do not match: got "
+            f"{list(input1.shape[:-1])} and {list(input2.shape[:-1])}"
+        )
     left, right = (reshape(x, (-1, x.shape[-1])) for x in (input1, input2))
     out = reshape(Trilinear.apply(left, weight, right), (*input1.shape[:-1], weight.shape[0]))
     return out if bias is None else out + bias

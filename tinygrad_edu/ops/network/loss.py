@@ -13,7 +13,7 @@ from ..creation.copies import clone
 from ..creation.factories import full_like
 from ..indexing.masking import where
 from ..op import Op
-from ..operands import refuse_mismatch
+from ..operands import check_writable, refuse_mismatch
 from ..pointwise.arithmetic import AddNumber, abs, sub
 from ..pointwise.clamp import clamp_min
 from ..pointwise.exponential import exp, log, sigmoid
@@ -235,7 +235,8 @@ def soft_margin_loss(input: Tensor, target, size_average=None, reduce=None, redu
     >>> T.nn.functional.soft_margin_loss(T.tensor([2.0, -1.0]), T.tensor([1.0, -1.0]))
     tensor(0.2201)
     """
-    refuse_mismatch([input.shape, target.shape])
+    check_writable(tuple(input.shape), tuple(target.shape))
+    target = target.to(input.dtype) if target._data.dtype.kind != "f" else target
     return SoftMarginLoss.apply(input, target=target, reduction=checked_reduction(size_average, reduce, reduction))
 
 
@@ -250,6 +251,11 @@ def margin_ranking_loss(
     tensor(1.5000)
     """
     reduction = checked_reduction(size_average, reduce, reduction)
+    if not input1.ndim == input2.ndim == target.ndim:
+        raise RuntimeError(
+            "margin_ranking_loss : All input tensors should have same dimension but got sizes: input1: "
+            f"{input1.shape}, input2: {input2.shape}, target: {target.shape} "
+        )
     return reduce_loss(clamp_min(AddNumber.apply(-target * (input1 - input2), other=margin), 0), reduction)
 
 

@@ -10,11 +10,12 @@ from ...promotion import ones, sum_over
 from ...tensor import Tensor, wrap
 from ..binding import functions, nn_functions, public
 from ..op import Op
+from ..operands import need_float
 from ..pointwise.arithmetic import AddNumber
 from ..pointwise.powers import rsqrt, square
 from ..reductions.norms import vector_norm
 from ..reductions.reduce import mean, sum
-from ..shapes.shape import expand_as, reshape
+from ..shapes.shape import expand_as, reshape, squeeze, unsqueeze
 
 _NN, _BOTH = (nn_functions,), (functions, nn_functions)
 
@@ -288,6 +289,23 @@ class NativeGroupNorm(Op):
 # --- functions -------------------------------------------------------------------------------------------------------
 
 
+def _check_alike(input, *parameters):
+    """Refuse weights and running statistics of another dtype than the input, except float32 beside float16."""
+    kind = input._data.dtype
+    kinds = [x._data.dtype for x in parameters if x is not None and x._data.dtype != kind]
+    if not kinds or (kind == np.float16 and {np.dtype(np.float32)} == set(kinds)):
+        return
+    if any(k != np.float32 for k in kinds):
+        raise RuntimeError(
+            f"mixed dtype (CPU): expect parameter to have scalar type of Float, or that of the input, {input.dtype}. "
+            f"Convert the module: module.to({input.dtype})."
+        )
+    raise RuntimeError(
+        f"mixed dtype (CPU): all inputs must share same datatype. The input has {input.dtype}, the parameters have "
+        f"float32. Convert the input, x.float(), or the module: module.to({input.dtype})."
+    )
+
+
 @public(where=_NN, method=False)
 def batch_norm(
     input: Tensor,
@@ -316,6 +334,8 @@ def batch_norm(
     for name, t in {"running_mean": running_mean, "running_var": running_var, "weight": weight, "bias": bias}.items():
         if t is not None and t.numel() != input.shape[1]:
             raise RuntimeError(f"{name} should contain {input.shape[1]} elements not {t.numel()}")
+    need_float(input._data, "batch_norm")
+    _check_alike(input, running_mean, running_var, weight, bias)
     return NativeBatchNorm.apply(
         input, weight, bias, running_mean=running_mean, running_var=running_var, training=training,
         momentum=momentum, eps=eps,
@@ -344,7 +364,7 @@ def instance_norm(
         raise ValueError(f"Expected more than 1 spatial element when training, got input size {input.shape}")
     folded = reshape(input, (1, n * channels, *input.shape[2:]))
     # Each sample has its own statistics; the running ones take their mean.
-    running = [None if x is None else x.repeat(n) for x in (running_mean, running_var)]
+    running = [None if x is None else x.repeat(n).to(input.dtype) for x in (running_mean, running_var)]
     weight, bias = (None if x is None else x.repeat(n) for x in (weight, bias))
     out = batch_norm(folded, *running, weight, bias, use_input_stats, momentum, eps)
     if use_input_stats and running_mean is not None:
@@ -365,6 +385,8 @@ def layer_norm(input: Tensor, normalized_shape, weight=None, bias=None, eps: flo
     sizes = tuple(normalized_shape)
     if not sizes or input._data.shape[-len(sizes) :] != sizes:
         _last_axes(input, normalized_shape)
+    _check_alike(input, weight, bias)
+    need_float(input._data, "LayerNormKernelImpl")
     return NativeLayerNorm.apply(input, weight, bias, normalized_shape=sizes, eps=eps)[0]
 
 
@@ -399,6 +421,8 @@ def group_norm(input: Tensor, num_groups, weight=None, bias=None, eps: float = 1
             f"Expected number of channels in input to be divisible by num_groups, but got input of shape "
             f"{list(input.shape)} and num_groups={num_groups}"
         )
+    _check_alike(input, weight, bias)
+    need_float(input._data, "GroupNormKernelImpl")
     return NativeGroupNorm.apply(input, weight, bias, group=num_groups, eps=eps)[0]
 
 
@@ -430,12 +454,15 @@ def normalize(input: Tensor, p: float = 2.0, dim=1, eps: float = 1e-12) -> Tenso
     return input / expand_as(vector_norm(input, p, dim, True).clamp_min(eps), input)
 
 
-def _dropped(input, shape, p, inplace):
+def _dropped(input, like, p, inplace):
     # The random numbers live in a module above the ops.
     from ...random import chance
 
-    like = np.zeros(shape, input._data.dtype)
-    scale = wrap(chance(like, 1 - p) / (1 - p) if p < 1 else like)
+    if input._data.dtype.kind != "f":
+        raise RuntimeError(
+            f"result type Float can't be cast to the desired output type {input.dtype.legacy_name}. Convert first: t.float()."
+        )
+    scale = wrap(chance(like, 1 - p) / (1 - p) if p < 1 else np.zeros_like(like))
     return input.mul_(scale) if inplace else input * scale
 
 
@@ -450,12 +477,29 @@ def dropout(input: Tensor, p: float = 0.5, training: bool = True, inplace: bool 
     _check_probability(p)
     if not training or p == 0:
         return input
-    return _dropped(input, input._data.shape, p, inplace)
+    return _dropped(input, input._data, p, inplace)
 
 
 def _check_probability(p):
     if not 0 <= p <= 1:
         raise ValueError(f"dropout probability has to be between 0 and 1, but got {p}")
+
+
+def channels(input):
+    """An array of one element a channel, in whose order PyTorch draws."""
+    return np.empty((*input._data.shape[:2], *(1,) * (input.ndim - 2)), input._data.dtype)
+
+
+def dropped_channels(input, p, training, inplace, name, ndim):
+    """dropout1d or dropout3d, which take a single example too."""
+    if input.ndim not in (ndim - 1, ndim):
+        raise RuntimeError(
+            f"{name}: Expected {ndim - 1}D or {ndim}D input, but received a {input.ndim}D input. Give (N, C, …), or one "
+            "example, (C, …)."
+        )
+    if input.ndim == ndim:
+        return dropout2d(input, p, training, inplace)
+    return squeeze(dropout2d(unsqueeze(input, 0), p, training, inplace), 0)
 
 
 @public(where=_NN, method=False)
@@ -467,7 +511,7 @@ def dropout1d(input: Tensor, p: float = 0.5, training: bool = True, inplace: boo
     tensor([[[0., 0., 0.],
              [0., 0., 0.]]])
     """
-    return dropout2d(input, p, training, inplace)
+    return dropped_channels(input, p, training, inplace, "dropout1d", 3)
 
 
 @public(where=_NN, method=False)
@@ -481,4 +525,4 @@ def dropout2d(input: Tensor, p: float = 0.5, training: bool = True, inplace: boo
     _check_probability(p)
     if not training or p == 0:
         return input
-    return _dropped(input, (*input._data.shape[:2], *(1,) * (input.ndim - 2)), p, inplace)
+    return _dropped(input, channels(input), p, inplace)

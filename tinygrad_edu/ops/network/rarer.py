@@ -23,6 +23,7 @@ from ..shapes.joining import pad, stack
 from ..shapes.shape import reshape, unsqueeze
 from .convolution import _conv, _conv_transpose, as_tuple
 from .loss import checked_reduction, reduce_loss, reduced, spread
+from .normalization import channels, dropped_channels
 from .pooling import avg_pool2d
 from .rectifier import in_place_or_not
 
@@ -92,6 +93,10 @@ def local_response_norm(input: Tensor, size, alpha: float = 1e-4, beta: float = 
     >>> T.nn.functional.local_response_norm(T.ones(1, 2, 1, 1), size=2, alpha=2.0).shape
     tinygrad_edu.Size([1, 2, 1, 1])
     """
+    if input.ndim < 3:
+        raise ValueError(
+            f"Expected 3D or higher dimensionality                          input (got {input.ndim} dimensions)"
+        )
     squares = pad(input * input, [0, 0] * (input.ndim - 2) + [size // 2, (size - 1) // 2])
     channels = input.shape[1]
     total = squares.narrow(1, 0, channels)
@@ -128,8 +133,8 @@ _max_unpool(3)
 
 @public(where=_NN, method=False)
 def dropout3d(input: Tensor, p: float = 0.5, training: bool = True, inplace: bool = False) -> Tensor:
-    """Dropout of whole channels, for volumes (N, C, D, H, W)."""
-    return nn_functions["dropout2d"](input, p, training, inplace)
+    """As dropout, of whole channels of volumes (N, C, D, H, W) or (C, D, H, W)."""
+    return dropped_channels(input, p, training, inplace, "dropout3d", 5)
 
 
 _SLOPE = 1.7580993408473766  # of SELU: minus the limit of its output for x → -∞
@@ -143,16 +148,16 @@ def alpha_dropout(input: Tensor, p: float = 0.5, training: bool = False, inplace
     >>> T.nn.functional.alpha_dropout(T.ones(3), training=False)
     tensor([1., 1., 1.])
     """
-    return _alpha_dropout(input, p, training, input.shape)
+    return _alpha_dropout(input, p, training, input._data)
 
 
 @public(where=_BOTH, method=False)
 def feature_alpha_dropout(input: Tensor, p: float = 0.5, training: bool = False, inplace: bool = False) -> Tensor:
     """Alpha dropout of whole channels."""
-    return _alpha_dropout(input, p, training, (*input.shape[:2], *(1,) * (input.ndim - 2)))
+    return _alpha_dropout(input, p, training, channels(input))
 
 
-def _alpha_dropout(input, p, training, shape):
+def _alpha_dropout(input, p, training, like):
     if not 0 <= p <= 1:
         raise ValueError(f"dropout probability has to be between 0 and 1, but got {p}")
     if not training or p == 0:
@@ -162,7 +167,7 @@ def _alpha_dropout(input, p, training, shape):
     scale = 1 / math.sqrt((_SLOPE**2 * p + 1) * (1 - p))
     from ...random import chance  # imported here because it binds to the ops
 
-    kept = wrap(chance(np.empty(tuple(shape), input._data.dtype), 1 - p))
+    kept = wrap(chance(like, 1 - p))
     shift = (kept - 1) * (_SLOPE * scale) + _SLOPE * scale * p
     return input * (kept * scale) + shift
 

@@ -10,6 +10,7 @@ from ..binding import functions, nn_functions, public
 from ..creation.factories import zeros_like
 from ..indexing.masking import where
 from ..op import Op, elementwise
+from ..operands import need_float
 from ..shapes.shape import reshape
 
 # Some are bound both in `tinygrad_edu` and in `nn.functional`, the others only in the second.
@@ -50,6 +51,7 @@ class ThresholdBackward(_SlopeOfKink):
 
 class LeakyRelu(Op):
     def forward(self, *, negative_slope=0.01):
+        need_float(self, "leaky_relu_cpu")
         return choose(self > 0, self, self * negative_slope)
 
     def grad_self(grad, self, negative_slope):
@@ -122,6 +124,7 @@ class HardtanhBackward(_SlopeOfKink):
 
 class Hardsigmoid(Op):
     def forward(self):
+        need_float(self, "hardsigmoid_cpu")
         return np.clip(self + 3, 0, 6) / 6
 
     def grad_self(grad, self):
@@ -140,6 +143,7 @@ class HardsigmoidBackward(_SlopeOfKink):
 
 class Hardswish(Op):
     def forward(self):
+        need_float(self, "hardswish_cpu")
         return self * np.clip(self + 3, 0, 6) / 6
 
     def grad_self(grad, self):
@@ -150,6 +154,7 @@ class Hardswish(Op):
 
 class Softshrink(Op):
     def forward(self, *, lambd=0.5):
+        need_float(self, "softshrink_check")
         return choose(self > lambd, self - lambd, choose(self < -lambd, self + lambd, self * 0))
 
     def grad_self(grad, self, lambd):
@@ -168,6 +173,7 @@ class SoftshrinkBackward(_SlopeOfKink):
 
 class Hardshrink(Op):
     def forward(self, *, lambd=0.5):
+        need_float(self, "hardshrink_cpu")
         return choose((self >= -lambd) & (self <= lambd), 0.0, self)
 
     def grad_self(grad, self, lambd):
@@ -236,6 +242,11 @@ def prelu(input: Tensor, weight) -> Tensor:
         raise RuntimeError(
             f"Mismatch of parameter numbers and input channel size. Found parameter numbers = {channels} and channel size "
             f"= {size}."
+        )
+    if weight.dtype != input.dtype:
+        raise RuntimeError(
+            f"prelu: Type promoting not supported. Got {input.dtype.legacy_name} and {weight.dtype.legacy_name}. Convert "
+            f"one of them, as in input.to({weight.dtype})."
         )
     if weight.ndim > 1:
         raise RuntimeError(f"prelu: Expected `weight` to be a scalar or 1D tensor, but got: ndim = {weight.ndim}")

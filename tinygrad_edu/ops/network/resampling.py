@@ -365,6 +365,8 @@ def interpolate(
     if mode == "area":
         pool = nn_functions[f"adaptive_avg_pool{n}d"]
         return pool(input, tuple(sizes) if n > 1 else sizes[0])
+    if recompute_scale_factor and size is not None:
+        raise ValueError("recompute_scale_factor is not meaningful with an explicit size.")
     if recompute_scale_factor:
         factors = (None,) * n
     ways = []

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 
-from ... import dtypes
 from ...tensor import Tensor
 from ..arrays import are_small, largest, sum_kept
 from ..binding import functions, nn_functions, public
 from ..op import Op, elementwise
+from ..operands import need_float
 from ..pointwise.exponential import exp
 from ..reductions.reduce import normalized_dims, restore_dims, sum
 from ..shapes.shape import axis_of
@@ -100,11 +100,7 @@ _BOTH = (functions, nn_functions)
 def _float(input, dtype, name):
     if dtype is not None:
         return input.to(dtype)
-    if input._data.dtype.kind != "f":
-        kind = dtypes.from_numpy_dtype(input._data.dtype).legacy_name
-        raise NotImplementedError(
-            f"\"{name}_lastdim_kernel_impl\" not implemented for '{kind}'. Convert first: t.float()."
-        )
+    need_float(input._data, f"{name}_lastdim_kernel_impl")
     return input
 
 

@@ -413,7 +413,16 @@ def isclose(input, other, rtol: float = 1e-05, atol: float = 1e-08, equal_nan: b
     for name, tolerance in (("rtol", rtol), ("atol", atol)):
         if tolerance < 0:
             raise RuntimeError(f"{name} must be greater than or equal to zero, but got {tolerance}")
+    _check_same_dtype(input, other)
     return Isclose.apply(input, need_tensor("isclose", other), rtol=rtol, atol=atol, equal_nan=equal_nan)
+
+
+def _check_same_dtype(input, other):
+    if isinstance(other, Tensor) and other._data.dtype != input._data.dtype:
+        raise RuntimeError(
+            f"{input.dtype.legacy_name} did not match {other.dtype.legacy_name}. Convert one of the two, as in "
+            f"other.to({input.dtype})."
+        )
 
 
 @public()
@@ -424,4 +433,5 @@ def allclose(input, other, rtol: float = 1e-05, atol: float = 1e-08, equal_nan: 
     >>> T.allclose(T.tensor([0.1 + 0.2]), T.tensor([0.3]))
     True
     """
+    _check_same_dtype(input, other)
     return bool(np.allclose(input._data, other._data, rtol=rtol, atol=atol, equal_nan=equal_nan))

@@ -244,7 +244,7 @@ def flatten(input, start_dim=0, end_dim=-1) -> Tensor:
     shape = tuple(input.shape)
     if not shape:
         return reshape(input, (1,))
-    first, last = start_dim % len(shape), end_dim % len(shape)
+    first, last = (axis_of(dim, len(shape)) for dim in (start_dim, end_dim))
     if first > last:
         raise RuntimeError("flatten() has invalid args: start_dim cannot come after end_dim")
     if first == last:
