@@ -130,14 +130,14 @@ class Generator:
 
     def each_normal(self, n: int) -> np.ndarray:
         """As `normal`, but one by one and in double precision. PyTorch does this for fewer than sixteen numbers."""
-        waiting = [] if self._next_normal is None or not n else [self._next_normal]
-        pairs = self.uniform(((n - len(waiting) + 1) // 2, 2))
-        angle, radius = 2 * math.pi * pairs[:, 0], np.sqrt(-2 * np.log1p(-pairs[:, 1]))
-        drawn = np.column_stack([radius * np.cos(angle), radius * np.sin(angle)]).reshape(-1)
+        drawn = [] if self._next_normal is None or not n else [self._next_normal]
+        # With `math`, not NumPy, whose last bit may differ: the state shows the number that waits.
+        for angle, even in self.uniform(((n - len(drawn) + 1) // 2, 2)).tolist():
+            radius = math.sqrt(-2 * math.log1p(-even))
+            drawn += [radius * math.cos(2 * math.pi * angle), radius * math.sin(2 * math.pi * angle)]
         if n:
-            spare = len(waiting) + len(drawn) > n
-            self._next_normal = float(drawn[-1]) if spare else None
-        return np.concatenate([waiting, drawn])[:n]
+            self._next_normal = drawn.pop() if len(drawn) > n else None
+        return np.array(drawn)
 
     def permutation(self, n: int) -> np.ndarray:
         """0 to n - 1 in random order, by the Fisher-Yates shuffle."""
