@@ -666,6 +666,8 @@ T.manual_seed(0); x = T.zeros(4, 5).t(); i = T.nn.init; out = [g(x.clone()) for 
 T.manual_seed(0); m = T.nn.TransformerEncoderLayer(4, 2, 8, batch_first=True); x = T.randn(5, 2, 4); out = m(x), m(x), T.rand(1)
 T.manual_seed(0); out = T.nn.functional.dropout1d(T.ones(5, 4), .5), T.nn.functional.dropout3d(T.ones(5, 4, 1, 1), .5), T.rand(1)
 T.nn.functional.dropout1d(T.ones(4), .5)
+F = T.nn.functional; x, y = T.arange(24.).reshape(2, 3, 4).transpose(1, 2), T.arange(120.).reshape(2, 4, 5, 3).permute(0, 3, 1, 2); f = (lambda x: T.cat([x, x], 1), lambda x: T.stack([x, x]), lambda x: x.softmax(-1), lambda x: x.log_softmax(1), lambda x: F.batch_norm(x, None, None, training=True), lambda x: F.group_norm(x, 1), lambda x: F.layer_norm(x, x.shape[-1:]), lambda x: x.masked_fill(x > 3, 0.), lambda x: x.clone(memory_format=T.contiguous_format), lambda x: x.relu(), lambda x: F.gelu(x) * 2); out = [g(x).stride() for g in f], [f[i](y).stride() for i in (0, 1, 2, 3, 4, 6, 7, 8)], F.layer_norm(T.arange(12.).reshape(3, 4).t(), (3,)).stride(), T.tensor(1.).masked_fill(T.tensor(True), 2.)
+T.manual_seed(0); c = T.nn.Parameter(T.zeros(1, 1, 4)); x = T.nn.Conv2d(3, 4, 2, 2)(T.ones(2, 3, 4, 4)).flatten(2).transpose(1, 2); x = T.cat([c.expand(2, -1, -1), x], 1); out = T.nn.Dropout(.5)(x + T.zeros(1, 5, 4)), T.rand(1)
 T.manual_seed(0); a = T.zeros(21).normal_(), T.zeros(3, 3).t().normal_(), T.zeros(2).normal_(), T.rand(1); out = a
 """
 

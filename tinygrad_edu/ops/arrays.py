@@ -19,12 +19,24 @@ __all__ = [
     "flat_places",
     "in_blocks",
     "largest",
+    "row_major",
     "sum_at",
     "sum_kept",
 ]
 
 # This many elements of a few arrays fit into the processor's cache.
 _BLOCK = 32_768
+
+
+def row_major(array, *inputs):
+    """`array` in row-major order, which PyTorch's kernels give their results, or in channels_last order if it has that.
+
+    The order shows in `stride()`, in whether `view` works, and in which element gets which number of a later dropout.
+    """
+    by_channels = inputs and array.ndim == 4 and all(a.transpose(0, 2, 3, 1).flags.c_contiguous for a in inputs)
+    if array.flags.c_contiguous or by_channels:
+        return array
+    return np.ascontiguousarray(array)
 
 
 def choose(condition, a, b):

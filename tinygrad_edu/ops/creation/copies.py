@@ -115,7 +115,9 @@ def clone(input, *, memory_format=None) -> Tensor:
     >>> x.clone()
     tensor(2., grad_fn=<CloneBackward0>)
     """
-    return Clone.apply(input, order="channels_last" if memory_format == "channels_last" and input.ndim == 4 else "K")
+    if memory_format == "channels_last" and input.ndim == 4:
+        return Clone.apply(input, order=memory_format)
+    return Clone.apply(input, order="C" if memory_format == "contiguous_format" else "K")
 
 
 def to_copy(input: Any, dtype: np.dtype) -> Any:

@@ -10,7 +10,7 @@ import numpy as np
 
 from ... import dtypes
 from ...tensor import Tensor, bind, wrap
-from ..arrays import choose
+from ..arrays import choose, row_major
 from ..binding import functions, public
 from ..creation.factories import as_number, as_operand
 from ..op import Op, elementwise, linear
@@ -41,7 +41,7 @@ class MaskedFill(Op):
 
     def forward(self, *, mask, value):
         # The result keeps the dtype, so the value is converted to it: 5.5 becomes 5 among integers.
-        return choose(mask, np.asarray(as_number(value, self)).astype(self.dtype), self)
+        return row_major(choose(mask, np.asarray(as_number(value, self)).astype(self.dtype), self))
 
     def grad_self(grad, mask):
         return where(mask, 0.0, grad)

@@ -8,6 +8,7 @@ import numpy as np
 
 from ...promotion import ones, sum_over
 from ...tensor import Tensor, wrap
+from ..arrays import row_major
 from ..binding import functions, nn_functions, public
 from ..op import Op
 from ..operands import need_float
@@ -125,7 +126,7 @@ class NativeBatchNorm(Op):
             out *= weight.reshape(per_channel)
         if bias is not None:
             out += bias.reshape(per_channel)
-        return out.astype(input.dtype, copy=False), centre.reshape(-1), rstd.reshape(-1)
+        return row_major(out.astype(input.dtype, copy=False), input), centre.reshape(-1), rstd.reshape(-1)
 
     def gradients(grad, needs_input_grad, input, weight, running_mean, running_var, training, eps, result1, result2):
         grad = grad[0] if isinstance(grad, list) else grad
@@ -209,7 +210,7 @@ class NativeLayerNorm(Op):
             out *= weight
         if bias is not None:
             out += bias
-        return out, centre, rstd
+        return np.ascontiguousarray(out), centre, rstd
 
     def gradients(grad, needs_input_grad, input, weight, normalized_shape, eps, result1, result2):
         grad = grad[0] if isinstance(grad, list) else grad
@@ -258,7 +259,7 @@ class NativeGroupNorm(Op):
             out *= weight.reshape(per_channel)
         if bias is not None:
             out += bias.reshape(per_channel)
-        return out, centre, rstd
+        return row_major(out, input), centre, rstd
 
     def gradients(grad, needs_input_grad, input, weight, group, eps, result1, result2):
         grad = grad[0] if isinstance(grad, list) else grad

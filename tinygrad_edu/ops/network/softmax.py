@@ -27,6 +27,7 @@ class Softmax(Op):
             return np.ones_like(self)
         if not self.size:
             return self.copy()
+        self = np.ascontiguousarray(self)
         # Subtracting the largest changes nothing, but keeps the exponentials finite.
         e = np.exp(self if are_small(self) else self - largest(self, dim))
         e /= sum_kept(e, dim)
@@ -58,6 +59,7 @@ class LogSoftmax(Op):
             return np.zeros_like(self)
         if not self.size:
             return self.copy()
+        self = np.ascontiguousarray(self)
         shifted = self - largest(self, dim)
         shifted -= np.log(sum_kept(np.exp(shifted), dim))
         return shifted

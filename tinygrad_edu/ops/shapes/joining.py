@@ -8,6 +8,7 @@ import numpy as np
 
 from ...overrides import overridable
 from ...tensor import Tensor, bind
+from ..arrays import row_major
 from ..binding import nn_functions, public
 from ..op import Op, linear
 from .shape import axis_of, reshape, unsqueeze
@@ -30,7 +31,7 @@ class Cat(Op):
     promotes = True
 
     def forward(*tensors, dim):
-        return np.concatenate(tensors, axis=dim)
+        return row_major(np.concatenate(tensors, axis=dim), *tensors)
 
     def gradients(grad, needs_input_grad, tensors_sym_sizes, dim):
         results, start = [], 0
@@ -47,7 +48,7 @@ class Stack(Op):
     promotes = True
 
     def forward(*tensors, dim):
-        return np.stack(tensors, axis=dim)
+        return np.ascontiguousarray(np.stack(tensors, axis=dim))
 
     def gradients(grad, needs_input_grad, dim):
         index = (slice(None),) * dim
