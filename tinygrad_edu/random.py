@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import functools
 import math
+import threading
 from collections.abc import Callable
 from typing import Any
 
@@ -98,9 +99,19 @@ class fork_rng:
         return forked
 
 
+class _Standing(threading.local):
+    """What draws instead of a generator in this thread, while `vmap` runs."""
+
+    instead: Any = None
+
+
+standing = _Standing()
+
+
 def source(generator: Generator | None) -> Generator:
     """`generator`, or the global one, which `manual_seed` sets."""
-    return default_generator if generator is None else generator
+    own = default_generator if generator is None else generator
+    return own if standing.instead is None else standing.instead(own)
 
 
 def in_memory_order(draw: Callable[[tuple[int, ...]], np.ndarray], like: np.ndarray) -> np.ndarray:

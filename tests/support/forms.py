@@ -337,6 +337,27 @@ class M(T.nn.Module):\n def forward(self, x): return {'a': x * 2}\nm, log = M(),
 """
 
 FUNCTIONS_OF_FUNCTIONS = """
+T.manual_seed(0); x = T.zeros(3, 40); a = T.vmap(lambda x: x + T.randn(40) * T.rand(()), randomness='same')(x); out = a, T.rand(1)
+T.manual_seed(0); x = T.zeros(3, 40); a = T.vmap(lambda x: x + T.randn(40) * T.rand(()), randomness='different')(x); out = a, T.rand(1)
+T.manual_seed(0); x = T.zeros(5, 8); a = T.vmap(lambda x: x + T.randn(8), randomness='different', chunk_size=2)(x); out = a, T.rand(1)
+T.manual_seed(0); f = T.vmap(T.vmap(lambda x: x + T.randn(5), randomness='different'), randomness='different'); out = f(T.zeros(2, 3, 5)), T.rand(1)
+T.vmap(lambda x: T.nn.functional.dropout(x))(T.ones(3, 2))
+T.vmap(lambda x: x + T.rand(2))(T.ones(3, 2))
+out = T.vmap(lambda x: (x, x.sum()), out_dims=(1, 0))(T.zeros(0, 3)), T.vmap(lambda x: (x, T.ones(2)), out_dims=(0, None))(T.ones(2, 3))
+T.vmap(lambda x, y: x)(T.ones(2), 3)
+T.vmap(lambda x, y: x, in_dims=(0,))(T.ones(2), 3)
+T.vmap(lambda x: x, in_dims='a')(T.ones(2))
+T.vmap(lambda x: x, in_dims=None)(T.ones(2))
+T.vmap(lambda x: x, chunk_size=0)(T.ones(2))
+y, f = T.func.linearize(lambda d, x: {'a': d['w'] * x, 's': x.sum()}, {'w': T.tensor([1., 2.])}, T.tensor([3., 4.])); out = y, f({'w': T.ones(2)}, T.zeros(2)), f({'w': T.zeros(2)}, T.ones(2))
+y, f = T.func.linearize(T.sin, T.ones(2)); f(T.ones(3))
+T.func.jvp(T.sin, (T.ones(3),), (T.ones(2),))
+T.func.grad(lambda x, y: (x * y).sum(), argnums=(0, 0))(T.ones(2), T.ones(2))
+T.func.functional_call(T.nn.Linear(2, 2), {'weigh': T.ones(2, 2)}, (T.ones(2),), strict=True)
+T.func.functional_call(T.nn.Linear(2, 2), ({'bias': T.ones(2)}, {'bias': T.ones(2)}), (T.ones(2),))
+m = T.nn.Sequential(T.nn.Linear(2, 2), T.nn.Linear(2, 2)); m[1].weight = m[0].weight; T.func.functional_call(m, {'0.weight': T.ones(2, 2), '1.weight': T.ones(2, 2)}, (T.ones(2),))
+T.func.stack_module_state([T.nn.Linear(2, 2), T.nn.Linear(2, 2).eval()])
+m = T.func.replace_all_batch_norm_modules_(T.nn.Sequential(T.nn.BatchNorm1d(3))); out = repr(m), m[0].running_mean
 out = T.func.grad(lambda x: x**3)(T.tensor(2.0))
 out = T.func.grad(T.func.grad(lambda x: x**3))(T.tensor(2.0))
 out = T.func.grad(lambda x, y: (x*y).sum(), argnums=(0,1))(T.ones(2), T.arange(2.))

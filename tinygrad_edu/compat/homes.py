@@ -7,6 +7,7 @@ __all__ = ["home"]
 # PyTorch's modules, and the modules here that hold their names. Everything below a name in `_WHOLE` is in the same place.
 _HOMES = {
     "Tensor": "tensor",
+    "nn.utils.stateless": "func",
     "amp.autocast_mode": "compat.outside.amp",
     "amp.grad_scaler": "compat.outside.amp",
     "amp": "compat.outside.amp",

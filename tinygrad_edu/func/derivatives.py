@@ -1,57 +1,22 @@
-"""Function transforms: gradients, Jacobians, and batching with `vmap` (PyTorch: `torch.func`).
-
-They nest: `grad(grad(f))`, `vmap(grad(f))`. Each level differentiates with respect to its own tensors, and gradients of
-the caller's tensors flow through them. `vmap` is a loop over the batch: its values are PyTorch's, its speed is a loop's.
-"""
+"""Gradients, products with Jacobians, and Jacobians, of functions of tensors."""
 
 from __future__ import annotations
 
 import functools
-import itertools
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from typing import Any
 
-from .autograd.engine import grad as gradients
-from .autograd.grad_mode import enable_grad, is_grad_enabled, set_grad_enabled
-from .compat.later import later
-from .core.node import gradient_edge
-from .nn.module import Module
-from .ops import functions as F
-from .tensor import Tensor
+from ..autograd.engine import grad as gradients
+from ..autograd.grad_mode import enable_grad, is_grad_enabled, set_grad_enabled
+from ..core.node import gradient_edge
+from ..ops import functions as F
+from ..tensor import Tensor
+from .trees import Function, filled, mapped
+from .trees import leaves as leaves_of
 
 __all__ = [
-    "functional_call", "grad", "grad_and_value", "hessian", "jacfwd", "jacrev", "jvp", "stack_module_state", "vjp", "vmap",
+    "debug_unwrap", "functionalize", "grad", "grad_and_value", "hessian", "jacfwd", "jacrev", "jvp", "linearize", "vjp",
 ]  # fmt: skip
-
-Function = Callable[..., Any]
-
-
-# --- trees: tensors in tuples, lists and dicts ---------------------------------------------------------------------------
-
-
-def _leaves(tree: Any) -> list[Any]:
-    if isinstance(tree, tuple | list):
-        return [leaf for item in tree for leaf in _leaves(item)]
-    if isinstance(tree, dict):
-        return [leaf for item in tree.values() for leaf in _leaves(item)]
-    return [tree]
-
-
-def _mapped(function: Function, tree: Any) -> Any:
-    """The tree with `function` applied to each leaf."""
-    if isinstance(tree, tuple | list):
-        items = [_mapped(function, item) for item in tree]
-        return type(tree)(*items) if hasattr(tree, "_fields") else type(tree)(items)
-    if isinstance(tree, dict):
-        return type(tree)((key, _mapped(function, item)) for key, item in tree.items())
-    return function(tree)
-
-
-def _filled(tree: Any, values: Iterable[Any]) -> Any:
-    """The tree with its leaves replaced by `values`, in order."""
-    rest = iter(values)
-    return _mapped(lambda leaf: next(rest), tree)
-
 
 # --- one level of differentiation ------------------------------------------------------------------------------------------
 
@@ -59,7 +24,7 @@ def _filled(tree: Any, values: Iterable[Any]) -> Any:
 def _fresh(t: Any) -> Tensor:
     """A tensor to differentiate with respect to. It is joined to the graph of `t`, if `t` is in one."""
     if not isinstance(t, Tensor):
-        raise ValueError(f"expected a Tensor to differentiate with respect to, but got {type(t).__name__}")
+        raise ValueError(f"Thing passed to transform API must be Tensor, got {type(t)}")
     return t.view_as(t) if t.requires_grad else t.detach().requires_grad_()
 
 
@@ -80,16 +45,22 @@ def _reaches_beyond(roots: Iterable[Any], own: Iterable[Tensor]) -> bool:
 
 
 def _settled(tree: Any, keep: bool) -> Any:
-    return tree if keep else _mapped(lambda t: t.detach() if isinstance(t, Tensor) else t, tree)
+    return tree if keep else mapped(lambda t: t.detach() if isinstance(t, Tensor) else t, tree)
 
 
 def _parts(args: tuple[Any, ...], argnums: int | tuple[int, ...]) -> tuple[Any, tuple[Any, ...]]:
     """The arguments to differentiate with respect to, as fresh tensors; and all arguments, with these in their places."""
-    numbers = (argnums,) if isinstance(argnums, int) else tuple(argnums)
+    numbers = (argnums,) if isinstance(argnums, int) else argnums
+    if not isinstance(numbers, tuple):
+        raise RuntimeError(f"argnums must be int or Tuple[int, ...], got: {type(argnums)}")
+    if not numbers:
+        raise RuntimeError("argnums must be non-empty")
+    if len(set(numbers)) < len(numbers):
+        raise RuntimeError(f"argnums elements must be unique, got {argnums}")
     for n in numbers:
         if not -len(args) <= n < len(args):
             raise RuntimeError(f"Got argnum={n}, but only {len(args)} positional inputs")
-    fresh = tuple(_mapped(_fresh, args[n]) for n in numbers)
+    fresh = tuple(mapped(_fresh, args[n]) for n in numbers)
     every = list(args)
     for n, value in zip(numbers, fresh, strict=True):
         every[n] = value
@@ -142,9 +113,9 @@ def grad_and_value(func: Function, argnums: int | tuple[int, ...] = 0, has_aux: 
                     "grad_and_value(f)(*args): Expected f(*args) to return a scalar Tensor, got tensor with "
                     f"{output.ndim} dims. Maybe you wanted to use the vjp or jacrev APIs instead?"
                 )
-            leaves = _leaves(by)
+            leaves = leaves_of(by)
             keep = outer and _reaches_beyond([output], leaves)
-            found = _filled(by, _derived([output], leaves, None, keep))
+            found = filled(by, _derived([output], leaves, None, keep))
         value = _settled(output, keep)
         return (_settled(found, keep), (value, _settled(aux, keep))) if has_aux else (_settled(found, keep), value)
 
@@ -180,20 +151,24 @@ def vjp(func: Function, *primals: Any, has_aux: bool = False) -> Any:
     """
     outer = is_grad_enabled()
     with enable_grad():
-        by = tuple(_mapped(_fresh, p) for p in primals)
+        by = tuple(mapped(_fresh, p) for p in primals)
         output, aux = _split(func(*by), has_aux, "vjp")
-    outs, leaves = _leaves(output), _leaves(by)
+    outs, leaves = leaves_of(output), leaves_of(by)
+    _check_outputs(outs, "vjp(f, *primals): expected f(*primals)")
     keep = outer and _reaches_beyond(outs, leaves)
 
     def product(cotangents: Any, retain_graph: bool = True, create_graph: bool | None = None) -> Any:
-        vectors = _leaves(cotangents)
+        vectors = leaves_of(cotangents)
+        for v in vectors:
+            if not isinstance(v, Tensor):
+                raise TypeError(f"gradients can be either Tensors or None, but got {type(v).__name__}")
         if len(vectors) != len(outs):
             raise RuntimeError(
                 f"Expected pytree structure of cotangents to be of {len(outs)} tensors, got {len(vectors)}"
             )
         again = keep or any(v.requires_grad for v in vectors)
         with set_grad_enabled(True):
-            found = _filled(by, _derived(outs, leaves, vectors, again))
+            found = filled(by, _derived(outs, leaves, vectors, again))
         found = _settled(found, again)
         return found[0] if len(primals) == 1 and not isinstance(primals[0], tuple) else found
 
@@ -213,16 +188,73 @@ def jvp(func: Function, primals: tuple[Any, ...], tangents: tuple[Any, ...], *, 
     (tensor(9.), tensor(6.))
     """
     if not isinstance(primals, tuple) or not isinstance(tangents, tuple):
-        raise RuntimeError("jvp(f, primals, tangents): Expected primals and tangents to be tuples.")
+        raise RuntimeError(
+            "jvp(f, primals, tangents): Expected primals to be a tuple, and tangents too. E.g. it should be valid to call "
+            "f(*primals)."
+        )
     outer = is_grad_enabled()
     with enable_grad():
-        by = tuple(_mapped(_fresh, p) for p in primals)
+        by = tuple(mapped(_fresh, p) for p in primals)
         output, aux = _split(func(*by), has_aux, "jvp")
-        outs, leaves, along = _leaves(output), _leaves(by), _leaves(tangents)
+        outs, leaves, along = leaves_of(output), leaves_of(by), leaves_of(tangents)
+        _check_outputs(outs, "jvp(f, primals, tangents): expected f(*args)")
+        if len(leaves) != len(along):
+            raise RuntimeError(
+                "jvp(f, primals, tangents): Expected primals and tangents to have the same python structure. For example, if "
+                f"primals is a tuple of 3 tensors, tangents also must be. Got {len(leaves)} and {len(along)} tensors."
+            )
         keep = outer and (_reaches_beyond(outs, leaves) or any(t.requires_grad for t in along))
-        moved = _filled(output, _pushed(outs, leaves, along, keep))
+        for t, tangent in zip(leaves, along, strict=True):
+            if t.shape != tangent.shape:
+                raise RuntimeError(
+                    "Trying to set a forward gradient that has a different size than that of the original Tensor, this is not "
+                    f"supported. Tensor is of size {list(t.shape)} while the given forward gradient is of size "
+                    f"{list(tangent.shape)}."
+                )
+        moved = filled(output, _pushed(outs, leaves, along, keep))
     value, moved = _settled(output, keep), _settled(moved, keep)
     return (value, moved, _settled(aux, keep)) if has_aux else (value, moved)
+
+
+def _check_outputs(outs: list[Any], opening: str) -> None:
+    for o in outs:
+        if not isinstance(o, Tensor):
+            raise RuntimeError(f"{opening} to return only tensors, got unsupported type {type(o)}")
+
+
+def linearize(func: Function, *primals: Any) -> tuple[Any, Function]:
+    """The value of `func`, and a function of tangents v that returns J·v there, without running `func` again.
+
+    Example:
+        >>> import tinygrad_edu as T
+        >>> value, product = T.func.linearize(T.exp, T.tensor(0.0))
+        >>> value, product(T.tensor(3.0))
+        (tensor(1.), tensor(3.))
+    """
+    with enable_grad():
+        by = tuple(mapped(_fresh, p) for p in primals)
+        output = func(*by)
+    outs, leaves = leaves_of(output), leaves_of(by)
+    _check_outputs(outs, "linearize(f, *primals): expected f(*primals)")
+
+    def product(*tangents: Any) -> Any:
+        along = leaves_of(tangents)
+        if len(along) != len(leaves):
+            raise RuntimeError(
+                f"Expected the tangents to have the same argspec as the primals: {len(leaves)} tensors, got {len(along)}"
+            )
+        for i, (t, like) in enumerate(zip(along, leaves, strict=True)):
+            for what in ("shape", "dtype"):
+                if getattr(t, what) != getattr(like, what):
+                    raise RuntimeError(
+                        f"tangent:{i} with {what} {getattr(t, what)} in flattened pytree doesn't match the {what} "
+                        f"{getattr(like, what)} of the corresponding primal."
+                    )
+        with enable_grad():
+            moved = _pushed(outs, leaves, along, False)
+        return _settled(filled(output, moved), False)
+
+    return _settled(output, False), product
 
 
 def _pushed(outs: list[Any], leaves: list[Tensor], along: list[Any], keep: bool) -> list[Tensor]:
@@ -241,6 +273,8 @@ def jacrev(
     tensor([[2., 0.],
             [0., 4.]])
     """
+    if chunk_size is not None and chunk_size <= 0:
+        raise ValueError("jacrev: `chunk_size` should be greater than 0.")
     return _jacobian(func, argnums, has_aux, _rows, "jacrev")
 
 
@@ -264,10 +298,11 @@ def _jacobian(func: Function, argnums: Any, has_aux: bool, compute: Function, na
         with enable_grad():
             by, every = _parts(args, argnums)
             output, aux = _split(func(*every, **kwargs), has_aux, name)
-            outs, leaves = _leaves(output), _leaves(by)
+            outs, leaves = leaves_of(output), leaves_of(by)
+            _check_outputs(outs, "vjp(f, *primals): expected f(*primals)")
             keep = outer and _reaches_beyond(outs, leaves)
-            table = [_filled(by, row) for row in compute(outs, leaves, keep)]
-        result = _settled(_filled(output, table) if not isinstance(output, Tensor) else table[0], keep)
+            table = [filled(by, row) for row in compute(outs, leaves, keep)]
+        result = _settled(filled(output, table) if not isinstance(output, Tensor) else table[0], keep)
         return (result, _settled(aux, keep)) if has_aux else result
 
     return wrapper
@@ -316,151 +351,26 @@ def hessian(func: Function, argnums: int | tuple[int, ...] = 0) -> Function:
     return jacfwd(jacrev(func, argnums), argnums)
 
 
-# --- over a batch --------------------------------------------------------------------------------------------------------------
+# --- what has nothing to undo here -------------------------------------------------------------------------------------------
 
 
-def vmap(
-    func: Function, in_dims: Any = 0, out_dims: Any = 0, randomness: str = "error", *, chunk_size: int | None = None
-) -> Function:
-    """A function that runs `func` on each sample of a batch and stacks the results. It is a loop, and not faster than one.
-
-    Args:
-        in_dims: the batch dimension of each argument; None for an argument that all samples share.
-        out_dims: where the batch dimension goes in the results.
+def functionalize(func: Function, *, remove: str = "mutations") -> Function:
+    """`func` itself. Nothing is compiled here, so in-place writes may stay as they are.
 
     >>> import tinygrad_edu as T
-    >>> dots = T.func.vmap(T.dot, in_dims=(0, None))
-    >>> dots(T.tensor([[1.0, 2.0], [3.0, 4.0]]), T.tensor([1.0, 1.0]))
-    tensor([3., 7.])
+    >>> T.func.functionalize(lambda x: x.clone().add_(1))(T.zeros(2))
+    tensor([1., 1.])
     """
-    if randomness not in ("error", "different", "same"):
-        raise RuntimeError(f"Only allowed values for randomness are 'error', 'different', or 'same'. Got {randomness}")
-
-    @functools.wraps(func)
-    def wrapper(*args: Any, **kwargs: Any) -> Any:
-        dims = _spread(in_dims, args)
-        leaves, places = _leaves(args), _leaves(dims)
-        if not any(place is not None for place in places):
-            raise ValueError(
-                f"vmap({func.__name__}, in_dims={in_dims}, ...): at least one of the inputs must be mapped over."
-            )
-        sizes = []
-        for leaf, place in zip(leaves, places, strict=True):
-            if place is None:
-                continue
-            if not isinstance(leaf, Tensor):
-                raise ValueError(
-                    f"vmap({func.__name__}, in_dims={in_dims}, ...)(<inputs>): Got in_dim={place} for an input but the input is of type {type(leaf)}. We cannot vmap over non-Tensor "
-                    "arguments, please use None as the respective in_dim"
-                )
-            if not -leaf.ndim <= place < leaf.ndim:
-                raise ValueError(
-                    f"vmap: Got in_dim={place} for some input, but that input is a Tensor of dimensionality {leaf.ndim}"
-                )
-            sizes.append(leaf.shape[place])
-        if len(set(sizes)) > 1:
-            raise ValueError(
-                f"vmap: Expected all tensors to have the same size in the mapped dimension, got sizes {sizes} for the mapped "
-                "dimension"
-            )
-        results = []
-        for i in range(sizes[0]):
-            sample = [v if d is None else v.select(d, i) for v, d in zip(leaves, places, strict=True)]
-            results.append(func(*_filled(args, sample), **kwargs))
-        if not results:
-            raise ValueError(
-                "vmap: an empty batch does not determine the shape of the result. Call it with at least one sample."
-            )
-        outs = [_leaves(r) for r in results]
-        for leaf in outs[0]:
-            if not isinstance(leaf, Tensor):
-                raise ValueError(
-                    f"vmap({func.__name__}, ...): `{func.__name__}` must only return Tensors, got type {type(leaf)}."
-                )
-        to = _leaves(_spread(out_dims, results[0] if isinstance(results[0], tuple) else (results[0],)))
-        stacked = [F["stack"](list(column), d) for column, d in zip(zip(*outs, strict=True), to, strict=True)]
-        return _filled(results[0], stacked)
-
-    return wrapper
+    if remove not in ("mutations", "mutations_and_views"):
+        raise RuntimeError(f"functionalize(f, remove='mutations'): received invalid argument for remove={remove}.")
+    return functools.wraps(func)(lambda *args, **kwargs: func(*args, **kwargs))
 
 
-def _spread(dims: Any, args: tuple[Any, ...]) -> tuple[Any, ...]:
-    """One dimension for each leaf, in the structure of `args`."""
-    each = tuple(dims) if isinstance(dims, tuple | list) else (dims,) * len(args)
-    if len(each) != len(args):
-        raise ValueError(
-            f"in_dims is not compatible with the structure of inputs: {len(each)} for {len(args)} arguments"
-        )
-    return tuple(_over(d, arg) for d, arg in zip(each, args, strict=True))
-
-
-def _over(dim: Any, arg: Any) -> Any:
-    if isinstance(dim, tuple | list):
-        return tuple(_over(d, a) for d, a in zip(dim, arg, strict=True))
-    if isinstance(dim, dict):
-        return {key: _over(dim[key], value) for key, value in arg.items()}
-    # A dimension given once holds for all tensors below it; values that are not tensors are shared.
-    return _mapped(lambda leaf: dim, arg)
-
-
-# --- modules as functions --------------------------------------------------------------------------------------------------------
-
-
-def functional_call(
-    module: Module, parameter_and_buffer_dicts: Any, args: Any = None, kwargs: Any = None, *, tie_weights: bool = True,
-    strict: bool = False,
-) -> Any:  # fmt: skip
-    """Call `module` with other tensors as its parameters and buffers, given by their paths. The module does not change.
+def debug_unwrap(tensor: Tensor, *, recurse: bool = True) -> Tensor:
+    """The tensor itself. Tensors inside a transform are ordinary ones here and can be printed.
 
     >>> import tinygrad_edu as T
-    >>> layer = T.nn.Linear(1, 1)
-    >>> T.func.functional_call(layer, {"weight": T.tensor([[2.0]]), "bias": T.tensor([1.0])}, T.tensor([3.0]))
-    tensor([7.])
+    >>> T.func.vmap(lambda x: T.func.debug_unwrap(x) * 2)(T.ones(2))
+    tensor([2., 2.])
     """
-    given: dict[str, Tensor] = {}
-    dicts = (
-        parameter_and_buffer_dicts
-        if isinstance(parameter_and_buffer_dicts, tuple | list)
-        else (parameter_and_buffer_dicts,)
-    )
-    for values in dicts:
-        given.update(values)
-    known = dict(
-        itertools.chain(module.named_parameters(remove_duplicate=False), module.named_buffers(remove_duplicate=False))
-    )
-    unexpected, missing = [n for n in given if n not in known], [n for n in known if n not in given]
-    if strict and (unexpected or missing):
-        raise RuntimeError(f"Error(s) in loading functional_call: missing {missing}, unexpected {unexpected}")
-    swapped = {id(known[n]): t for n, t in given.items() if n in known} if tie_weights else {}
-    undo: list[tuple[dict[str, Any], str, Any]] = []
-    try:
-        for path, old in known.items():
-            new = given.get(path, swapped.get(id(old)))
-            if new is not None:
-                above, _, name = path.rpartition(".")
-                owner = module.get_submodule(above)
-                table = owner._parameters if name in owner._parameters else owner._buffers
-                undo.append((table, name, table[name]))  # type: ignore[arg-type]
-                table[name] = new  # type: ignore[assignment]
-        arguments = () if args is None else args if isinstance(args, tuple) else (args,)
-        return module(*arguments, **(kwargs or {}))
-    finally:
-        for table, name, old in reversed(undo):
-            table[name] = old
-
-
-def stack_module_state(models: list[Module]) -> tuple[dict[str, Tensor], dict[str, Tensor]]:
-    """The parameters and the buffers of several models of one kind, stacked for `functional_call` under `vmap`."""
-    if not models:
-        raise RuntimeError("stack_module_state: Expected at least one model, got 0.")
-    tables = []
-    for named in ("named_parameters", "named_buffers"):
-        each = [dict(getattr(m, named)()) for m in models]
-        stacked = {name: F["stack"]([e[name].detach() for e in each]) for name in each[0]}
-        if named == "named_parameters":
-            stacked = {n: t.requires_grad_(each[0][n].requires_grad) for n, t in stacked.items()}
-        tables.append(stacked)
-    return tables[0], tables[1]
-
-
-__getattr__ = later(__name__, {}, "It has grad, vjp, jvp, jacrev, jacfwd, hessian, vmap and functional_call.")
+    return tensor
