@@ -206,6 +206,7 @@ _LATER = {
     "GradScaler": "compat.outside.amp",
     **dict.fromkeys(("get_autocast_dtype", "is_autocast_cpu_enabled", "is_autocast_enabled"), "compat.outside.amp"),
     "vmap": "func",
+    **dict.fromkeys(("sparse", "sparse_coo", "sparse_coo_tensor"), "sparse"),
     **dict.fromkeys(("binomial", "poisson"), "distributions.draws"),
     "default_generator": "random",
     **dict.fromkeys(("channels_last", "channels_last_3d"), "compat.legacy"),

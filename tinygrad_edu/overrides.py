@@ -11,7 +11,10 @@ from .core.state import everywhere, thread
 from .core.state import standing_modes as standing
 from .tensor import Tensor
 
-__all__ = ["FunctionMode", "TorchFunctionMode", "overridable", "standing"]
+__all__ = [
+    "FunctionMode", "TorchFunctionMode", "handle_torch_function", "has_torch_function", "has_torch_function_unary",
+    "has_torch_function_variadic", "is_tensor_like", "overridable", "standing",
+]  # fmt: skip
 
 
 class FunctionMode:
@@ -79,6 +82,53 @@ def overridable(function: Callable[..., Any], name: str | None = None) -> Callab
 
 
 # Modes also see what hands a value to Python, or asks for a gradient. PyTorch's modes see sizes and flags too.
+def _overrides(value: Any) -> bool:
+    """True if the class of `value`, other than a plain Tensor or Parameter, has a `__torch_function__`."""
+    kind = type(value)
+    if issubclass(kind, Tensor):
+        return getattr(kind, "_follows", False)
+    return hasattr(kind, "__torch_function__")
+
+
+def has_torch_function(relevant_args: Any) -> bool:
+    """True if an argument is of a class that overrides functions by `__torch_function__`."""
+    return any(map(_overrides, relevant_args))
+
+
+def has_torch_function_unary(x: Any) -> bool:
+    """`has_torch_function` of one argument."""
+    return _overrides(x)
+
+
+def has_torch_function_variadic(*args: Any) -> bool:
+    """`has_torch_function` of the arguments."""
+    return has_torch_function(args)
+
+
+def is_tensor_like(inp: Any) -> bool:
+    """True for a Tensor, and for whatever overrides functions as if it were one."""
+    return isinstance(inp, Tensor) or hasattr(inp, "__torch_function__")
+
+
+def handle_torch_function(public_api: Callable[..., Any], relevant_args: Any, *args: Any, **kwargs: Any) -> Any:
+    """Hand a call to the `__torch_function__` of its arguments, those of derived classes first.
+
+    Raises:
+        TypeError: each of them returned NotImplemented.
+    """
+    kinds: list[type] = []
+    for value in relevant_args:
+        if _overrides(value) and type(value) not in kinds:
+            place = next((i for i, kind in enumerate(kinds) if issubclass(type(value), kind)), len(kinds))
+            kinds.insert(place, type(value))
+    for kind in kinds:
+        result = kind.__torch_function__(public_api, tuple(kinds), args, kwargs)  # type: ignore[attr-defined]
+        if result is not NotImplemented:
+            return result
+    name = f"{public_api.__module__}.{public_api.__name__}"
+    raise TypeError(f"no implementation found for {name!r} on types that implement __torch_function__: {kinds}")
+
+
 for _name in (
     "__array__", "__bool__", "__float__", "__format__", "__index__", "__int__", "__len__", "item", "numpy", "requires_grad_",
     "tolist",

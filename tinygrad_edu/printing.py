@@ -148,14 +148,14 @@ def _nested(array: np.ndarray, form: _Format, indent: int, summarise: bool) -> s
     return "[" + ("," + "\n" * (array.ndim - 1) + " " * (indent + 1)).join(parts) + "]"
 
 
-def _numbers(array: np.ndarray, indent: int) -> str:
+def numbers(array: np.ndarray, indent: int) -> str:
     if not array.size:
         return "[]"
     summarise = array.size > options.threshold
     return _nested(array, _Format(_edges(array) if summarise else array), indent, summarise)
 
 
-def _with_suffixes(text: str, suffixes: list[str], indent: int) -> str:
+def with_suffixes(text: str, suffixes: list[str], indent: int) -> str:
     """Append what follows the numbers, on a new line where it does not fit."""
     used = len(text) - text.rfind("\n") + 1
     for suffix in suffixes:
@@ -200,8 +200,8 @@ def tensor_repr(self: Tensor, *, tensor_contents: str | None = None) -> str:
     tangent = forward_ad.tangent_of(self)
     if tangent is not None:
         suffixes.append(f"tangent={tangent}")
-    body = _numbers(array, len(prefix)) if tensor_contents is None else tensor_contents
-    return _with_suffixes(prefix + body, suffixes, len(prefix))
+    body = numbers(array, len(prefix)) if tensor_contents is None else tensor_contents
+    return with_suffixes(prefix + body, suffixes, len(prefix))
 
 
 bind("__repr__", overridable(tensor_repr, "__repr__"))

@@ -14,7 +14,7 @@ import torch
 import tinygrad_edu as T
 
 COMPLEX = "complex numbers are not built|complex tensors are not built|Complex tensors are not built"
-SPARSE = "sparse tensors are not built"
+SPARSE = "of sparse tensors only those|not built for sparse tensors"
 QUANTIZED = "quantized tensors are not built"
 CPU_ALONE = "computes only on the CPU"
 
@@ -67,11 +67,18 @@ REFUSED = [
     ),
     *refused(
         SPARSE,
-        lambda: T.sparse_coo_tensor([[0]], [1.0]),
-        lambda: T.sparse,
+        lambda: T.sparse_csr_tensor([0, 1], [0], [1.0]),
+        lambda: T.sparse.spdiags,
+        lambda: T.eye(2).to_sparse().exp(),
+        lambda: T.eye(2).to_sparse()[0],
+        lambda: T.relu(T.eye(2).to_sparse()),
+        lambda: T.eye(2).to_sparse() + 1,
+        lambda: T.eye(2).to_sparse().sum(0),
+        lambda: T.sparse_coo_tensor([[0]], [1.0], requires_grad=True),
+        lambda: T.sparse_coo_tensor([[0]], [[1.0]]),
         lambda: T.zeros(2, layout=torch.sparse_coo),
         lambda: T.rand(2, layout=torch.sparse_csr),
-        lambda: ones().to_sparse(),
+        lambda: ones().to_sparse_csr(),
         lambda: ones().coalesce(),
         lambda: T.optim.SparseAdam,
     ),

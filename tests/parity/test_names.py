@@ -29,7 +29,6 @@ REFUSED = (
     "fft",
     "fx",
     "export",
-    "sparse",
     "quantization",
     "ao",
     "package",

@@ -714,7 +714,86 @@ out = T.ones(2, dtype=T.int32).type(T.Tensor), repr(T.nn.Hardswish(inplace=True)
 import pickle; out = [repr(pickle.loads(pickle.dumps(m))) for m in (T.nn.CTCLoss(), T.nn.MultiMarginLoss(), T.nn.MultiLabelMarginLoss())]
 """
 
+SPARSE = r"""
+i, v = T.tensor([[0, 1, 1, 0], [2, 0, 2, 2]]), T.tensor([3., 4., 5., 6.]); A = T.sparse_coo_tensor(i, v, (2, 3)); x = T.tensor([[1., 2.], [3., 4.], [5., 6.]], requires_grad=True); y = T.spmm(A, x); out = y, y.grad_fn.name(), T.autograd.grad((y * y).sum(), x)
+i, v = T.tensor([[0, 1, 1, 0], [2, 0, 2, 2]]), T.tensor([3., 4., 5., 6.]); A = T.sparse_coo_tensor(i, v, (2, 3)); x = T.tensor([[1., 2.], [3., 4.], [5., 6.]], requires_grad=True); y = T.sparse.mm(A, x); out = y, y.grad_fn.name(), T.autograd.grad((y * y).sum(), x)
+i, v = T.tensor([[0, 1, 1, 0], [2, 0, 2, 2]]), T.tensor([3., 4., 5., 6.]); A = T.sparse_coo_tensor(i, v, (2, 3)); x = T.tensor([[1., 2.], [3., 4.], [5., 6.]], requires_grad=True); y = A @ x; out = y, y.grad_fn.name(), T.autograd.grad((y * y).sum(), x)
+i, v = T.tensor([[0, 1, 1, 0], [2, 0, 2, 2]]), T.tensor([3., 4., 5., 6.]); A = T.sparse_coo_tensor(i, v, (2, 3)); x = T.tensor([[1., 2.], [3., 4.], [5., 6.]], requires_grad=True); y = A.mm(x); out = y, y.grad_fn.name(), T.autograd.grad((y * y).sum(), x)
+i, v = T.tensor([[0, 1, 1, 0], [2, 0, 2, 2]]), T.tensor([3., 4., 5., 6.]); A = T.sparse_coo_tensor(i, v, (2, 3)); x = T.tensor([[1., 2.], [3., 4.], [5., 6.]], requires_grad=True); y = T.matmul(A.coalesce(), x); out = y, y.grad_fn.name(), T.autograd.grad((y * y).sum(), x)
+i, v = T.tensor([[0, 1, 1, 0], [2, 0, 2, 2]]), T.tensor([3., 4., 5., 6.]); A = T.sparse_coo_tensor(i, v, (2, 3)); x = T.tensor([[1., 2.], [3., 4.], [5., 6.]], requires_grad=True); y = A @ x[:, 0]; out = y, y.grad_fn.name(), T.autograd.grad((y * y).sum(), x)
+i, v = T.tensor([[0, 1, 1, 0], [2, 0, 2, 2]]), T.tensor([3., 4., 5., 6.]); A = T.sparse_coo_tensor(i, v, (2, 3)); x = T.tensor([[1., 2.], [3., 4.], [5., 6.]], requires_grad=True); y = T.sparse.addmm(T.ones(2, 2), A, x, alpha=2.0); out = y, y.grad_fn.name(), T.autograd.grad((y * y).sum(), x)
+i, v = T.tensor([[0, 1, 1, 0], [2, 0, 2, 2]]), T.tensor([3., 4., 5., 6.]); A = T.sparse_coo_tensor(i, v, (2, 3)); x = T.tensor([[1., 2.], [3., 4.], [5., 6.]], requires_grad=True); y = (x.t() @ A.t()).t(); out = y, y.grad_fn.name(), T.autograd.grad((y * y).sum(), x)
+i, v = T.tensor([[0, 1, 1, 0], [2, 0, 2, 2]]), T.tensor([3., 4., 5., 6.]); A = T.sparse_coo_tensor(i, v, (2, 3)); x = T.tensor([[1., 2.], [3., 4.], [5., 6.]], requires_grad=True); y = T.mm(A * 2 + A, x); out = y, y.grad_fn.name(), T.autograd.grad((y * y).sum(), x)
+v = T.tensor([3., 4., 5., 6.], requires_grad=True); A = T.sparse_coo_tensor(T.tensor([[0, 1, 1, 0], [2, 0, 2, 2]]), v, (2, 3)); x = T.tensor([[1., 2.], [3., 4.], [5., 6.]], requires_grad=True); y = T.sparse.mm(A, x); out = y, y.grad_fn.name(), T.autograd.grad((y * y).sum(), (v, x), allow_unused=True)
+v = T.tensor([3., 4., 5., 6.], requires_grad=True); A = T.sparse_coo_tensor(T.tensor([[0, 1, 1, 0], [2, 0, 2, 2]]), v, (2, 3)); x = T.tensor([[1., 2.], [3., 4.], [5., 6.]], requires_grad=True); y = A.to_dense() @ x; out = y, y.grad_fn.name(), T.autograd.grad((y * y).sum(), (v, x), allow_unused=True)
+v = T.tensor([3., 4., 5., 6.], requires_grad=True); A = T.sparse_coo_tensor(T.tensor([[0, 1, 1, 0], [2, 0, 2, 2]]), v, (2, 3)); x = T.tensor([[1., 2.], [3., 4.], [5., 6.]], requires_grad=True); y = T.sparse.addmm(T.ones(2, 2), A.coalesce(), x, beta=.5); out = y, y.grad_fn.name(), T.autograd.grad((y * y).sum(), (v, x), allow_unused=True)
+v = T.tensor([3., 4., 5., 6.], requires_grad=True); A = T.sparse_coo_tensor(T.tensor([[0, 1, 1, 0], [2, 0, 2, 2]]), v, (2, 3)); x = T.tensor([[1., 2.], [3., 4.], [5., 6.]], requires_grad=True); y = A.coalesce().values(); out = y, y.grad_fn.name(), T.autograd.grad((y * y).sum(), (v, x), allow_unused=True)
+v = T.tensor([3., 4., 5., 6.], requires_grad=True); A = T.sparse_coo_tensor(T.tensor([[0, 1, 1, 0], [2, 0, 2, 2]]), v, (2, 3)); x = T.tensor([[1., 2.], [3., 4.], [5., 6.]], requires_grad=True); y = (A / 2).to_dense(); out = y, y.grad_fn.name(), T.autograd.grad((y * y).sum(), (v, x), allow_unused=True)
+v = T.tensor([3., 4., 5., 6.], requires_grad=True); A = T.sparse_coo_tensor(T.tensor([[0, 1, 1, 0], [2, 0, 2, 2]]), v, (2, 3)); x = T.tensor([[1., 2.], [3., 4.], [5., 6.]], requires_grad=True); y = T.sparse.softmax(A, 1).to_dense(); out = y, y.grad_fn.name(), T.autograd.grad((y * y).sum(), (v, x), allow_unused=True)
+v = T.tensor([3., 4., 5., 6.], requires_grad=True); A = T.sparse_coo_tensor(T.tensor([[0, 1, 1, 0], [2, 0, 2, 2]]), v, (2, 3)); x = T.tensor([[1., 2.], [3., 4.], [5., 6.]], requires_grad=True); y = A.sum(); out = y, y.grad_fn.name(), T.autograd.grad((y * y).sum(), (v, x), allow_unused=True)
+v = T.tensor([3., 4., 5., 6.], requires_grad=True); A = T.sparse_coo_tensor(T.tensor([[0, 1, 1, 0], [2, 0, 2, 2]]), v, (2, 3)); x = T.tensor([[1., 2.], [3., 4.], [5., 6.]], requires_grad=True); y = A.t().to_dense(); out = y, y.grad_fn.name(), T.autograd.grad((y * y).sum(), (v, x), allow_unused=True)
+v = T.tensor([3., 4., 5., 6.], requires_grad=True); A = T.sparse_coo_tensor(T.tensor([[0, 1, 1, 0], [2, 0, 2, 2]]), v, (2, 3)); x = T.tensor([[1., 2.], [3., 4.], [5., 6.]], requires_grad=True); y = x.to_sparse().to_dense() * 2; out = y, y.grad_fn.name(), T.autograd.grad((y * y).sum(), (v, x), allow_unused=True)
+i, v = T.tensor([[0, 1, 1, 0], [2, 0, 2, 2]]), T.tensor([3., 4., 5., 6.]); A = T.sparse_coo_tensor(i, v, (2, 3)); x = T.tensor([[1., 2.], [3., 4.], [5., 6.]], requires_grad=True); out = A.shape, A.size(0), A.dtype == T.float32, A.is_sparse, x.is_sparse, A._nnz(), A.is_coalesced(), A.dim(), A.numel(), A.sparse_dim(), A.requires_grad, A.is_leaf
+i, v = T.tensor([[0, 1, 1, 0], [2, 0, 2, 2]]), T.tensor([3., 4., 5., 6.]); A = T.sparse_coo_tensor(i, v, (2, 3)); x = T.tensor([[1., 2.], [3., 4.], [5., 6.]], requires_grad=True); out = A.coalesce().indices(), A.coalesce().values(), A._indices(), A._values(), A.coalesce()._nnz()
+i, v = T.tensor([[0, 1, 1, 0], [2, 0, 2, 2]]), T.tensor([3., 4., 5., 6.]); A = T.sparse_coo_tensor(i, v, (2, 3)); x = T.tensor([[1., 2.], [3., 4.], [5., 6.]], requires_grad=True); out = A.values()
+i, v = T.tensor([[0, 1, 1, 0], [2, 0, 2, 2]]), T.tensor([3., 4., 5., 6.]); A = T.sparse_coo_tensor(i, v, (2, 3)); x = T.tensor([[1., 2.], [3., 4.], [5., 6.]], requires_grad=True); out = A.double().to_dense(), A.to(T.float64).dtype == T.float64, A.to('cpu') is A, len(A)
+i, v = T.tensor([[0, 1, 1, 0], [2, 0, 2, 2]]), T.tensor([3., 4., 5., 6.]); A = T.sparse_coo_tensor(i, v, (2, 3)); x = T.tensor([[1., 2.], [3., 4.], [5., 6.]], requires_grad=True); out = repr(A.coalesce())
+i, v = T.tensor([[0, 1, 1, 0], [2, 0, 2, 2]]), T.tensor([3., 4., 5., 6.]); A = T.sparse_coo_tensor(i, v, (2, 3)); x = T.tensor([[1., 2.], [3., 4.], [5., 6.]], requires_grad=True); out = repr(T.sparse_coo_tensor((2, 3)))
+i, v = T.tensor([[0, 1, 1, 0], [2, 0, 2, 2]]), T.tensor([3., 4., 5., 6.]); A = T.sparse_coo_tensor(i, v, (2, 3)); x = T.tensor([[1., 2.], [3., 4.], [5., 6.]], requires_grad=True); out = A.numpy()
+i, v = T.tensor([[0, 1, 1, 0], [2, 0, 2, 2]]), T.tensor([3., 4., 5., 6.]); A = T.sparse_coo_tensor(i, v, (2, 3)); x = T.tensor([[1., 2.], [3., 4.], [5., 6.]], requires_grad=True); out = T.is_tensor(A), isinstance(A, T.Tensor)
+i, v = T.tensor([[0, 1, 1, 0], [2, 0, 2, 2]]), T.tensor([3., 4., 5., 6.]); A = T.sparse_coo_tensor(i, v, (2, 3)); x = T.tensor([[1., 2.], [3., 4.], [5., 6.]], requires_grad=True); out = A @ T.ones(2, 2)
+i, v = T.tensor([[0, 1, 1, 0], [2, 0, 2, 2]]), T.tensor([3., 4., 5., 6.]); A = T.sparse_coo_tensor(i, v, (2, 3)); x = T.tensor([[1., 2.], [3., 4.], [5., 6.]], requires_grad=True); out = A @ x.double()
+i, v = T.tensor([[0, 1, 1, 0], [2, 0, 2, 2]]), T.tensor([3., 4., 5., 6.]); A = T.sparse_coo_tensor(i, v, (2, 3)); x = T.tensor([[1., 2.], [3., 4.], [5., 6.]], requires_grad=True); out = T.sparse_coo_tensor(i, v[:2], (2, 3))
+i, v = T.tensor([[0, 1, 1, 0], [2, 0, 2, 2]]), T.tensor([3., 4., 5., 6.]); A = T.sparse_coo_tensor(i, v, (2, 3)); x = T.tensor([[1., 2.], [3., 4.], [5., 6.]], requires_grad=True); out = T.sparse.FloatTensor(i, v, T.Size([2, 4])).to_dense()
+i, v = T.tensor([[0, 1, 1, 0], [2, 0, 2, 2]]), T.tensor([3., 4., 5., 6.]); A = T.sparse_coo_tensor(i, v, (2, 3)); x = T.tensor([[1., 2.], [3., 4.], [5., 6.]], requires_grad=True); out = T.sparse_coo_tensor(i, v).shape
+i, v = T.tensor([[0, 1, 1, 0], [2, 0, 2, 2]]), T.tensor([3., 4., 5., 6.]); A = T.sparse_coo_tensor(i, v, (2, 3)); x = T.tensor([[1., 2.], [3., 4.], [5., 6.]], requires_grad=True); out = T.eye(3).to_sparse().coalesce().indices()
+i, v = T.tensor([[0, 1, 1, 0], [2, 0, 2, 2]]), T.tensor([3., 4., 5., 6.]); A = T.sparse_coo_tensor(i, v, (2, 3)); x = T.tensor([[1., 2.], [3., 4.], [5., 6.]], requires_grad=True); out = (A @ A.t()).to_dense()
+i, v = T.tensor([[0, 1, 1, 0], [2, 0, 2, 2]]), T.tensor([3., 4., 5., 6.]); A = T.sparse_coo_tensor(i, v, (2, 3)); x = T.tensor([[1., 2.], [3., 4.], [5., 6.]], requires_grad=True); out = A.detach().clone().to_dense()
+i, v = T.tensor([[0, 1, 1, 0], [2, 0, 2, 2]]), T.tensor([3., 4., 5., 6.]); A = T.sparse_coo_tensor(i, v, (2, 3)); x = T.tensor([[1., 2.], [3., 4.], [5., 6.]], requires_grad=True); out = A.T.to_dense(), A.transpose(0, 1).shape
+i, v = T.tensor([[0, 1, 1, 0], [2, 0, 2, 2]]), T.tensor([3., 4., 5., 6.]); A = T.sparse_coo_tensor(i, v, (2, 3)); x = T.tensor([[1., 2.], [3., 4.], [5., 6.]], requires_grad=True); out = T.ones(2).to_dense()
+"""
+
+TREES = r"""
+from {T}.utils import _pytree as P; import collections; d = {"b": [1, (2, None)], "a": collections.OrderedDict(x=4)}; out = P.tree_flatten(d)[0]
+from {T}.utils import _pytree as P; import collections; d = {"b": [1, (2, None)], "a": collections.OrderedDict(x=4)}; out = repr(P.tree_flatten(d)[1])
+from {T}.utils import _pytree as P; import collections; d = {"b": [1, (2, None)], "a": collections.OrderedDict(x=4)}; out = P.tree_map(lambda x: (x,), d)
+from {T}.utils import _pytree as P; import collections; d = {"b": [1, (2, None)], "a": collections.OrderedDict(x=4)}; out = P.tree_unflatten([1, 2, 3], P.tree_structure(d))
+from {T}.utils import _pytree as P; import collections; d = {"b": [1, (2, None)], "a": collections.OrderedDict(x=4)}; out = P.tree_map(lambda a, b: a + b, [1, 2], [1, 2, 3])
+from {T}.utils import _pytree as P; import collections; d = {"b": [1, (2, None)], "a": collections.OrderedDict(x=4)}; out = P.tree_map(lambda a, b: a + b, [1, 2], (1, 2))
+from {T}.utils import _pytree as P; import collections; d = {"b": [1, (2, None)], "a": collections.OrderedDict(x=4)}; out = P.tree_map(lambda a, b: a + b, dict(a=1), dict(b=1))
+from {T}.utils import _pytree as P; import collections; d = {"b": [1, (2, None)], "a": collections.OrderedDict(x=4)}; out = P.tree_map(lambda a, b: (a, b), dict(a=1, b=2), dict(b=[3], a=4))
+from {T}.utils import _pytree as P; import collections; d = {"b": [1, (2, None)], "a": collections.OrderedDict(x=4)}; out = P.tree_map_only(int, lambda x: x * 2, d)
+from {T}.utils import _pytree as P; import collections; d = {"b": [1, (2, None)], "a": collections.OrderedDict(x=4)}; out = P.tree_leaves(d, is_leaf=lambda x: isinstance(x, tuple))
+from {T}.utils import _pytree as P; import collections; d = {"b": [1, (2, None)], "a": collections.OrderedDict(x=4)}; out = [(P.keystr(path), leaf) for path, leaf in P.tree_flatten_with_path(d)[0]]
+from {T}.utils import _pytree as P; import collections; d = {"b": [1, (2, None)], "a": collections.OrderedDict(x=4)}; out = P.tree_any(lambda x: x == 4, d), P.tree_all_only(int, lambda x: x > 0, d)
+from {T}.utils import _pytree as P; import collections; d = {"b": [1, (2, None)], "a": collections.OrderedDict(x=4)}; out = P.tree_structure(d) == P.tree_structure({**d}), P.tree_structure([1]).num_leaves, P.tree_structure([]).num_nodes
+from {T}.utils import _pytree as P; import collections; d = {"b": [1, (2, None)], "a": collections.OrderedDict(x=4)}; out = [type(x).__name__ for x in (P.tree_map(str, collections.deque([1], 3)), P.tree_map(str, collections.defaultdict(list, a=1)))]
+from {T}.utils import _pytree as P; import collections; d = {"b": [1, (2, None)], "a": collections.OrderedDict(x=4)}; out = P.tree_map(lambda t: t * 2, T.max(T.tensor([[1., 3.]]), 1)).values
+from {T}.utils import _pytree as P; import collections; d = {"b": [1, (2, None)], "a": collections.OrderedDict(x=4)}; out = repr(P.tree_structure(T.max(T.tensor([[1., 3.]]), 1)))
+from {T}.utils import _pytree as P; import collections; d = {"b": [1, (2, None)], "a": collections.OrderedDict(x=4)}; out = P.tree_map_(lambda t: t.zero_(), [T.ones(2)])
+from {T}.utils import _pytree as P\nclass Pair:\n    def __init__(self, a, b): self.a, self.b = a, b\nP.register_pytree_node(Pair, lambda p: ([p.a, p.b], 'kept'), lambda values, context: Pair(*values)); out = P.tree_leaves([Pair(1, 2), 3]), P.tree_map(lambda x: -x, Pair(1, [2])).b, P.tree_structure(Pair(1, 2)).context
+"""
+
+RARER_MODULES = r"""
+from {T}.utils.data.distributed import DistributedSampler as S; out = [list(S(range(10), 4, r, shuffle=s, drop_last=d)) for r in range(4) for s in (False, True) for d in (False, True)]
+from {T}.utils.data import DistributedSampler; s = DistributedSampler(range(7), 2, 1, seed=3); s.set_epoch(2); out = list(s), len(s), s.num_samples, s.total_size
+from {T}.utils.data import DistributedSampler; out = list(DistributedSampler(range(2), 5, 4)), list(DistributedSampler([1], 3, 2, shuffle=False))
+from {T}.utils.data import DistributedSampler; DistributedSampler([1], 2, 2)
+from {T}.nn.utils.fusion import fuse_conv_bn_eval; T.manual_seed(0); c, b = T.nn.Conv2d(2, 3, 3), T.nn.BatchNorm2d(3); x = T.randn(4, 2, 5, 5); b(c(x)); f = fuse_conv_bn_eval(c.eval(), b.eval()); out = f(x), type(f).__name__, f.weight.requires_grad, f.bias
+from {T}.nn.utils.fusion import fuse_linear_bn_eval; T.manual_seed(0); c, b = T.nn.Linear(2, 3, bias=False), T.nn.BatchNorm1d(3); x = T.randn(4, 2); b(c(x)); out = fuse_linear_bn_eval(c.eval(), b.eval())(x)
+from {T}.nn.utils.fusion import fuse_linear_bn_eval; fuse_linear_bn_eval(T.nn.Linear(2, 3), T.nn.BatchNorm1d(3))
+x, w = T.arange(32.).view(1, 2, 4, 4), T.arange(12.).view(3, 1, 2, 2); g = T.ones(1, 3, 2, 2); from {T}.nn import grad as G; w = T.arange(24.).view(3, 2, 2, 2); out = G.conv2d_input(x.shape, w, g, stride=2), G.conv2d_weight(x, w.shape, g, stride=2)
+from {T}.nn.grad import conv1d_input, conv1d_weight; x, w, g = T.arange(8.).view(1, 2, 4), T.arange(4.).view(2, 1, 2), T.ones(1, 2, 5); out = conv1d_input(x.shape, w, g, padding=1, groups=2), conv1d_weight(x, w.shape, g, padding=1, groups=2)
+from {T}.overrides import has_torch_function, is_tensor_like\nclass Mine:\n    @classmethod\n    def __torch_function__(cls, func, types, args=(), kwargs=None): return 'mine'\nclass Sub(T.Tensor): pass\nout = [has_torch_function((x,)) for x in (T.ones(1), 3, Mine(), Sub([1.]), T.nn.Parameter(T.ones(1)))], [is_tensor_like(x) for x in (T.ones(1), 3, Mine())]
+from {T}.overrides import handle_torch_function, has_torch_function_unary\nclass Mine:\n    @classmethod\n    def __torch_function__(cls, func, types, args=(), kwargs=None): return func.__name__, types[0].__name__, len(args)\ndef add(a, b):\n    return handle_torch_function(add, (a, b), a, b) if has_torch_function_unary(a) else a + b\nout = add(Mine(), 1), add(1, 2)
+T.manual_seed(0); out = T.nn.init._no_grad_trunc_normal_(T.empty(3, 3), 0., 1., -2., 2.), T.nn.init._no_grad_uniform_(T.empty(2), 1., 2.), T.nn.init._no_grad_normal_(T.empty(2), 0., 1.), T.nn.init._no_grad_fill_(T.empty(2), 3.), T.nn.init._no_grad_zero_(T.ones(2))
+from {T}.nn.modules.pooling import _MaxPoolNd, _AvgPoolNd, _AdaptiveMaxPoolNd, _AdaptiveAvgPoolNd; out = [isinstance(m, k) for k in (_MaxPoolNd, _AvgPoolNd, _AdaptiveMaxPoolNd, _AdaptiveAvgPoolNd) for m in (T.nn.MaxPool2d(2), T.nn.MaxPool3d(2), T.nn.AvgPool1d(2), T.nn.AvgPool3d(2), T.nn.AdaptiveAvgPool2d(1), T.nn.AdaptiveMaxPool1d(1))]
+"""
+
 FORMS = {
+    "sparse": SPARSE,
+    "trees": TREES,
+    "rarer modules": RARER_MODULES,
     "optimisers": OPTIMISERS,
     "memory order": MEMORY_ORDER,
     "floats alone": FLOATS_ALONE,

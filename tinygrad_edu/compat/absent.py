@@ -12,9 +12,13 @@ from typing import Any
 
 __all__ = ["NAMES", "Device", "Switches", "met", "refuse_tensors_of_pytorch", "sentence"]
 
+SPARSE = (
+    "of sparse tensors only those in coordinate format are built, for products with dense matrices. Use sparse_coo_tensor and "
+    "sparse.mm, a dense tensor, or gather and scatter_add on the indices"
+)
 _SUBJECTS = {
     "complex": "complex numbers are not built here. Work with the real and the imaginary part as two tensors",
-    "sparse": "sparse tensors are not built here. Use a dense tensor, or gather and scatter_add on its indices",
+    "sparse": SPARSE,
     "quantized": "quantized tensors are not built here. Use float16, or round() by hand",
     "dtype": "of floating-point types there are float64, float32 and float16, of unsigned ones uint8 alone. Use one of these",
     "machinery": "compiling, profiling, exporting and sharing work among processes are not built here. Leave it out",
@@ -30,9 +34,9 @@ _NAMES = {
         "stft istft eig eigvals"
     ),
     "sparse": (
-        "sparse sparse_coo sparse_csr sparse_csc sparse_bsr sparse_bsc sparse_coo_tensor sparse_csr_tensor "
-        "sparse_csc_tensor sparse_bsr_tensor sparse_bsc_tensor sparse_compressed_tensor to_sparse to_sparse_coo "
-        "to_sparse_csr to_sparse_csc to_sparse_bsr to_sparse_bsc to_dense sparse_mask coalesce is_coalesced smm hspmm "
+        "sparse_coo sparse_csr sparse_csc sparse_bsr sparse_bsc sparse_csr_tensor "
+        "sparse_csc_tensor sparse_bsr_tensor sparse_bsc_tensor sparse_compressed_tensor to_sparse_coo "
+        "to_sparse_csr to_sparse_csc to_sparse_bsr to_sparse_bsc sparse_mask coalesce is_coalesced smm hspmm "
         "SparseAdam"
     ),
     "quantized": (

@@ -8,6 +8,7 @@ from typing import Any
 from ..dtypes import LEGACY, bool_, dtype, float16, float32, float64, int8, int16, int32, int64, uint8
 from ..ops import functions, nn_functions
 from ..ops.creation.factories import tensor, zeros
+from ..overrides import overridable
 from ..tensor import Size, Tensor, bind
 from . import absent, storage, subclasses
 
@@ -176,3 +177,21 @@ def apply_(self: Tensor, callable: Any) -> Tensor:
 
 
 bind("apply_", apply_)
+
+
+def to_sparse(self: Tensor, *args: Any, **kwargs: Any) -> Any:
+    """The elements that are not 0, as a sparse tensor in coordinate format."""
+    from .. import sparse
+
+    if args or kwargs:
+        raise NotImplementedError(f"to_sparse with arguments is not built: {absent.SPARSE}.")
+    return sparse.of_dense(self)
+
+
+def to_dense(self: Tensor, dtype: Any = None, *, masked_grad: bool | None = None) -> Tensor:
+    """The tensor itself, or in another dtype: it is dense already."""
+    return self if dtype is None else self.to(dtype)
+
+
+for _function in (to_sparse, to_dense):
+    bind(_function.__name__, overridable(_function))

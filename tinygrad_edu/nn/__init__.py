@@ -43,6 +43,8 @@ _BELOW = {
     ),
     **dict.fromkeys(["_reverse_repeat_tuple", "_single", "_triple"], "bases"),
     "NonDynamicallyQuantizableLinear": "attention",
+    **dict.fromkeys(["_AdaptiveAvgPoolNd", "_AvgPoolNd", "_MaxPoolNd"], "pooling"),
+    **dict.fromkeys(["_AdaptiveMaxPoolNd", "_LPPoolNd"], "rarer"),
 }
 _LATER = {
     **dict.fromkeys(
@@ -103,8 +105,9 @@ _LATER = {
     **_BELOW,
     "DataParallel": "parallel",
     "modules": "modules",
+    "grad": "grad",
     "parallel": "parallel",
 }
 
 __getattr__ = later(__name__, _LATER, "Write it as a custom Module, from the layers that exist here.")
-__all__ += sorted(_LATER.keys() - {"modules", "parallel", *_OF_ALL, *_BELOW})
+__all__ += sorted(_LATER.keys() - {"grad", "modules", "parallel", *_OF_ALL, *_BELOW})

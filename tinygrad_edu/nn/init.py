@@ -271,3 +271,8 @@ orthogonal, sparse = _older("orthogonal"), _older("sparse")
 
 
 __getattr__ = later(__name__, {}, "Fill the tensor with an in-place op under no_grad.")
+
+
+# Under the names that programs copy from PyTorch's own file.
+_no_grad_uniform_, _no_grad_normal_, _no_grad_trunc_normal_ = uniform_, normal_, trunc_normal_
+_no_grad_fill_, _no_grad_zero_ = constant_, zeros_

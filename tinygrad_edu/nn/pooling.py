@@ -12,7 +12,7 @@ from .module import Module
 __all__ = ["AdaptiveAvgPool1d", "AdaptiveAvgPool2d", "AvgPool1d", "AvgPool2d", "MaxPool1d", "MaxPool2d"]
 
 
-class _MaxPool(Module):
+class _MaxPoolNd(Module):
     _function: Any = None
 
     def __init__(
@@ -40,7 +40,7 @@ class _MaxPool(Module):
         )
 
 
-class MaxPool1d(_MaxPool):
+class MaxPool1d(_MaxPoolNd):
     """The maximum of each window of sequences (N, C, L).
 
     >>> import tinygrad_edu as T
@@ -51,7 +51,7 @@ class MaxPool1d(_MaxPool):
     _function: Any = staticmethod(F.max_pool1d)
 
 
-class MaxPool2d(_MaxPool):
+class MaxPool2d(_MaxPoolNd):
     """The maximum of each window of images (N, C, H, W).
 
     >>> import tinygrad_edu as T
@@ -62,7 +62,11 @@ class MaxPool2d(_MaxPool):
     _function: Any = staticmethod(F.max_pool2d)
 
 
-class AvgPool2d(Module):
+class _AvgPoolNd(Module):
+    pass
+
+
+class AvgPool2d(_AvgPoolNd):
     """The mean of each window of images (N, C, H, W).
 
     >>> import tinygrad_edu as T
@@ -98,7 +102,7 @@ class AvgPool2d(Module):
         return f"kernel_size={self.kernel_size}, stride={self.stride}, padding={self.padding}"
 
 
-class AvgPool1d(Module):
+class AvgPool1d(_AvgPoolNd):
     """The mean of each window of sequences (N, C, L).
 
     >>> import tinygrad_edu as T
@@ -141,7 +145,11 @@ class _AdaptivePool(Module):
         return f"output_size={self.output_size}"
 
 
-class AdaptiveAvgPool1d(_AdaptivePool):
+class _AdaptiveAvgPoolNd(_AdaptivePool):
+    pass
+
+
+class AdaptiveAvgPool1d(_AdaptiveAvgPoolNd):
     """Averages over as many windows as requested: (N, C, L) to (N, C, output_size).
 
     >>> import tinygrad_edu as T
@@ -152,7 +160,7 @@ class AdaptiveAvgPool1d(_AdaptivePool):
     _function: Any = staticmethod(F.adaptive_avg_pool1d)
 
 
-class AdaptiveAvgPool2d(_AdaptivePool):
+class AdaptiveAvgPool2d(_AdaptiveAvgPoolNd):
     """Averages over as many windows as requested, in both directions: (N, C, H, W) to (N, C, *output_size).
 
     >>> import tinygrad_edu as T

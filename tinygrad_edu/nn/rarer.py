@@ -11,7 +11,7 @@ from .layers import _ConvNd, _ConvTransposeNd, _DropoutNd
 from .losses import _loss
 from .module import Module
 from .norms import _BatchNorm
-from .pooling import AvgPool2d, _AdaptivePool, _MaxPool
+from .pooling import AvgPool2d, _AdaptiveAvgPoolNd, _AdaptivePool, _MaxPoolNd
 
 __all__ = [
     "AdaptiveAvgPool3d", "AdaptiveMaxPool1d", "AdaptiveMaxPool2d", "AdaptiveMaxPool3d", "AlphaDropout", "AvgPool3d", "CTCLoss",
@@ -45,7 +45,7 @@ class ConvTranspose3d(_ConvTransposeNd):
     _function = staticmethod(F.conv_transpose3d)
 
 
-class MaxPool3d(_MaxPool):
+class MaxPool3d(_MaxPoolNd):
     """The maximum of each window of volumes (N, C, D, H, W).
 
     >>> import tinygrad_edu as T
@@ -76,7 +76,7 @@ class AvgPool3d(AvgPool2d):
         )
 
 
-class AdaptiveAvgPool3d(_AdaptivePool):
+class AdaptiveAvgPool3d(_AdaptiveAvgPoolNd):
     """Averages over as many windows as requested, for volumes.
 
     >>> import tinygrad_edu as T
@@ -87,7 +87,7 @@ class AdaptiveAvgPool3d(_AdaptivePool):
     _function: Any = staticmethod(F.adaptive_avg_pool3d)
 
 
-class _AdaptiveMaxPool(_AdaptivePool):
+class _AdaptiveMaxPoolNd(_AdaptivePool):
     def __init__(self, output_size: Any, return_indices: bool = False) -> None:
         super().__init__(output_size)
         self.return_indices = return_indices
@@ -96,7 +96,7 @@ class _AdaptiveMaxPool(_AdaptivePool):
         return type(self)._function(input, self.output_size, self.return_indices)
 
 
-class AdaptiveMaxPool1d(_AdaptiveMaxPool):
+class AdaptiveMaxPool1d(_AdaptiveMaxPoolNd):
     """The maxima of as many windows as requested, for sequences.
 
     >>> import tinygrad_edu as T
@@ -107,7 +107,7 @@ class AdaptiveMaxPool1d(_AdaptiveMaxPool):
     _function: Any = staticmethod(F.adaptive_max_pool1d)
 
 
-class AdaptiveMaxPool2d(_AdaptiveMaxPool):
+class AdaptiveMaxPool2d(_AdaptiveMaxPoolNd):
     """The maxima of as many windows as requested, for images.
 
     >>> import tinygrad_edu as T
@@ -118,13 +118,13 @@ class AdaptiveMaxPool2d(_AdaptiveMaxPool):
     _function: Any = staticmethod(F.adaptive_max_pool2d)
 
 
-class AdaptiveMaxPool3d(_AdaptiveMaxPool):
+class AdaptiveMaxPool3d(_AdaptiveMaxPoolNd):
     """The maxima of as many windows as requested, for volumes."""
 
     _function: Any = staticmethod(F.adaptive_max_pool3d)
 
 
-class _LPPool(Module):
+class _LPPoolNd(Module):
     _function: Any = None
 
     def __init__(self, norm_type: float, kernel_size: Any, stride: Any = None, ceil_mode: bool = False) -> None:
@@ -138,7 +138,7 @@ class _LPPool(Module):
         return f"norm_type={self.norm_type}, kernel_size={self.kernel_size}, stride={self.stride}, ceil_mode={self.ceil_mode}"
 
 
-class LPPool1d(_LPPool):
+class LPPool1d(_LPPoolNd):
     """The p-norm of each window of sequences.
 
     >>> import tinygrad_edu as T
@@ -149,7 +149,7 @@ class LPPool1d(_LPPool):
     _function: Any = staticmethod(F.lp_pool1d)
 
 
-class LPPool2d(_LPPool):
+class LPPool2d(_LPPoolNd):
     """The p-norm of each window of images.
 
     >>> import tinygrad_edu as T
@@ -160,7 +160,7 @@ class LPPool2d(_LPPool):
     _function: Any = staticmethod(F.lp_pool2d)
 
 
-class LPPool3d(_LPPool):
+class LPPool3d(_LPPoolNd):
     """The p-norm of each window of volumes."""
 
     _function: Any = staticmethod(F.lp_pool3d)

@@ -9,6 +9,6 @@ __all__ = ["checkpoint", "data", "hooks"]
 
 __getattr__ = later(
     __name__,
-    {"tensorboard": "tensorboard", "model_zoo": "model_zoo"},
+    {"_pytree": "_pytree", "tensorboard": "tensorboard", "model_zoo": "model_zoo"},
     "It has checkpoint, data, hooks and tensorboard.",
 )

@@ -17,7 +17,10 @@ __getattr__ = later(
     __name__,
     {
         **dict.fromkeys(("remove_spectral_norm", "remove_weight_norm", "spectral_norm", "weight_norm"), "weights"),
-        **{name: name for name in ("parametrizations", "parametrize", "prune")},
+        **dict.fromkeys(
+            ("fuse_conv_bn_eval", "fuse_conv_bn_weights", "fuse_linear_bn_eval", "fuse_linear_bn_weights"), "fusion"
+        ),
+        **{name: name for name in ("fusion", "parametrizations", "parametrize", "prune")},
     },
     "Compute the weight in a Module's forward, as these helpers do.",
 )

@@ -203,6 +203,10 @@ def dot(input, tensor) -> Tensor:
     return Dot.apply(input, tensor)
 
 
+def _is_sparse(value):
+    return getattr(value, "is_sparse", False)
+
+
 @public()
 def mv(input, vec) -> Tensor:
     """The product of a matrix and a vector.
@@ -211,6 +215,8 @@ def mv(input, vec) -> Tensor:
     >>> T.mv(T.tensor([[1.0, 2.0], [3.0, 4.0]]), T.tensor([1.0, 1.0]))
     tensor([3., 7.])
     """
+    if _is_sparse(input):
+        return input @ vec
     a, b = _array(input), _array(vec)
     if a.ndim != 2 or b.ndim != 1:
         raise RuntimeError(f"vector + matrix @ vector expected, got {b.ndim}, {a.ndim}, {b.ndim}")
@@ -222,7 +228,7 @@ def mv(input, vec) -> Tensor:
     return Mv.apply(input, vec)
 
 
-@public()
+@public("spmm")
 def mm(input, mat2) -> Tensor:
     """The product of two matrices.
 
@@ -230,6 +236,8 @@ def mm(input, mat2) -> Tensor:
     >>> T.mm(T.tensor([[1.0, 2.0]]), T.tensor([[3.0], [4.0]]))
     tensor([[11.]])
     """
+    if _is_sparse(input) or _is_sparse(mat2):
+        return input @ mat2
     a, b = _array(input), _array(mat2)
     if a.ndim != 2:
         raise RuntimeError("self must be a matrix")

@@ -44,4 +44,8 @@ __all__ = [
     "random_split",
 ]
 
-__getattr__ = later(__name__, {}, "Write it as a custom Dataset or Sampler.")
+__getattr__ = later(
+    __name__,
+    {"DistributedSampler": "distributed", "distributed": "distributed"},
+    "Write it as a custom Dataset or Sampler.",
+)
