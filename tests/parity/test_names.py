@@ -58,7 +58,7 @@ def _says_what_to_do(text: str) -> bool:
             "built",
             "Use",
             "use",
-            "Write",
+            "rite",
             "written",
             "Compute",
             "Leave",
