@@ -6,7 +6,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from support.diagnosis import broken, forum, healthy, practice, scripts, threads, unseen
+from support.diagnosis import broken, forum, healthy, practice, scripts, setups, threads, unseen
 
 import viz
 from viz.diagnosis import cause, kinds
@@ -16,7 +16,7 @@ ROOT = Path(__file__).resolve().parents[2]
 
 @pytest.mark.parametrize(
     "case",
-    [*broken.BROKEN, *scripts.SCRIPTS, *unseen.BROKEN, *forum.BROKEN, *threads.BROKEN, *practice.BROKEN],
+    [*broken.BROKEN, *scripts.SCRIPTS, *unseen.BROKEN, *forum.BROKEN, *threads.BROKEN, *practice.BROKEN, *setups.BROKEN],
     ids=lambda case: case.name,
 )
 def test_the_cause_and_its_line_come_first(engine, case):
@@ -27,7 +27,9 @@ def test_the_cause_and_its_line_come_first(engine, case):
 
 
 @pytest.mark.parametrize(
-    "case", [*healthy.HEALTHY, *unseen.HEALTHY, *forum.HEALTHY, *threads.HEALTHY], ids=lambda case: case.name
+    "case",
+    [*healthy.HEALTHY, *unseen.HEALTHY, *forum.HEALTHY, *threads.HEALTHY, *setups.HEALTHY],
+    ids=lambda case: case.name,
 )
 def test_nothing_is_called_certain_about_a_program_that_is_right(engine, case):
     report = viz.diagnose(case.program, engine=engine)
@@ -359,7 +361,7 @@ def test_every_kind_of_finding_is_on_the_page_of_kinds():
 
 
 def test_every_kind_that_a_program_is_held_to_has_a_meaning():
-    cases = [*broken.BROKEN, *scripts.SCRIPTS, *unseen.BROKEN, *forum.BROKEN, *threads.BROKEN]
+    cases = [*broken.BROKEN, *scripts.SCRIPTS, *unseen.BROKEN, *forum.BROKEN, *threads.BROKEN, *setups.BROKEN]
     assert {kind for case in cases for kind in case.kinds.split()} <= set(kinds.KINDS)
 
 

@@ -79,6 +79,7 @@ def _compare(
         )
 
     worst, opposite, missing, flat, asked, text, wrong = 0.0, True, False, True, 0, "", 0
+    ratios: list[set[float]] = [set() for _ in tensors]  # of what backward says to the measured slope
     rng = np.random.default_rng(0)
     try:
         base = total()
@@ -100,6 +101,7 @@ def _compare(
                 if not math.isfinite(slope):
                     return None
                 asked += 1
+                ratios[place].add(round(float(told[at]) / slope, 3) if slope else 0.0)
                 flat = flat and slope == 0
                 far = abs(slope - told[at]) / max(abs(slope), abs(float(told[at])), 1e-3)
                 opposite = opposite and abs(slope + told[at]) < 1e-3 * max(abs(slope), 1e-3) and slope != 0
@@ -116,7 +118,8 @@ def _compare(
     first = outputs[0]
     identity = any(t.shape == first.shape and bool((engine.array(t) == engine.array(first)).all()) for t in tensors)
     arguments = [at for at, item in enumerate(given) if any(item is one for one in tensors)]
-    line = places.where_returned(kind.__name__, "backward", arguments[wrong]) or call
+    varies = len(ratios[wrong]) > 1
+    line = places.where_returned(kind.__name__, "backward", arguments[wrong], varies) or call
     return FunctionCheck(kind.__name__, line, call, worst, flat, identity, opposite, missing, text)
 
 

@@ -178,6 +178,22 @@ class Places:
         nodes = (node for node in ast.walk(self.tree) if isinstance(node, (ast.FunctionDef, ast.Lambda)))
         return [(node.lineno, node.end_lineno or node.lineno) for node in nodes]
 
+    def where_kept(self, line: int | None, names: list[str]) -> int | None:
+        """The line of the same method that puts one of these names into an attribute of `self`, for the next call."""
+        methods = [
+            node
+            for node in ast.walk(self.tree)
+            if isinstance(node, ast.FunctionDef) and node.lineno <= (line or 0) <= (node.end_lineno or 0)
+        ]
+        wanted = {name.partition("[")[0] for name in names}
+        wanted = wanted.union(*(given for first, last, given, _ in self._statements if first <= (line or 0) <= last))
+        for node in ast.walk(methods[-1]) if methods else ():
+            if isinstance(node, ast.Assign) and wanted & _read(node.value):
+                targets = [part for target in node.targets for part in ast.walk(target)]
+                if any(isinstance(one, ast.Attribute) and ast.unparse(one.value) == "self" for one in targets):
+                    return node.lineno
+        return None
+
     def hands_on(self, line: int) -> bool:
         """Whether a line gives again what it reads, as `loss, state = step(batch, state)` does."""
         for node in ast.walk(self.tree):
@@ -314,18 +330,22 @@ class Places:
                         return part.lineno, part.end_lineno or part.lineno
         return None
 
-    def where_returned(self, kind: str, method: str, place: int) -> int | None:
-        """The line that makes what a method of a class returns in one place: the `return`, or the last that writes its name."""
+    def where_returned(self, kind: str, method: str, place: int, varies: bool = False) -> int | None:
+        """The line that makes what a method of a class returns in one place: the `return`, or the last that writes its name.
+
+        With `varies`, what is returned is right in part: where it is the gradient times one name that the method computes, the
+        line that computes it.
+        """
         for node in ast.walk(self.tree):
             if not (isinstance(node, ast.ClassDef) and node.name == kind):
                 continue
             for part in node.body:
                 if isinstance(part, ast.FunctionDef) and part.name == method:
-                    return _maker(part, place)
+                    return _maker(part, place, varies)
         return None
 
 
-def _maker(function: ast.FunctionDef, place: int) -> int:
+def _maker(function: ast.FunctionDef, place: int, varies: bool = False) -> int:
     returns = [node for node in ast.walk(function) if isinstance(node, ast.Return) and node.value is not None]
     if not returns:
         return function.lineno
@@ -333,14 +353,15 @@ def _maker(function: ast.FunctionDef, place: int) -> int:
     value = last.value
     if isinstance(value, ast.Tuple) and place < len(value.elts):
         value = value.elts[place]
-    if not isinstance(value, ast.Name):
+    wanted = {value.id} if isinstance(value, ast.Name) else _factors(function, value) if varies else set()
+    if len(wanted) != 1:
         return last.lineno
     writes = [
         node.lineno
         for node in ast.walk(function)
         if isinstance(node, (ast.Assign, ast.AugAssign))
         and any(
-            isinstance(name, ast.Name) and name.id == value.id
+            isinstance(name, ast.Name) and name.id in wanted
             for target in (node.targets if isinstance(node, ast.Assign) else [node.target])
             for name in ast.walk(target)
         )
@@ -365,6 +386,22 @@ def _only_switches(statement: ast.stmt) -> bool:
             isinstance(call, ast.Call) and ast.unparse(call.func).endswith((".requires_grad_", ".eval", ".train"))
         )
     return isinstance(statement, (ast.Return, ast.Pass)) and not isinstance(getattr(statement, "value", None), ast.Call)
+
+
+def _factors(function: ast.FunctionDef, value: ast.AST) -> set[str]:
+    """The names that a product holds and that the function computes itself; none where it is more than a product of names."""
+    plain = (ast.BinOp, ast.UnaryOp, ast.Mult, ast.Div, ast.USub, ast.Name, ast.Constant, ast.Load)
+    if not all(isinstance(part, plain) for part in ast.walk(value)):
+        return set()
+    computed = {
+        name.id
+        for node in ast.walk(function)
+        if isinstance(node, ast.Assign) and "saved_" not in ast.unparse(node.value)
+        for target in node.targets
+        for name in ast.walk(target)
+        if isinstance(name, ast.Name)
+    }
+    return {part.id for part in ast.walk(value) if isinstance(part, ast.Name)} & computed
 
 
 def _given(target: ast.AST) -> set[str]:

@@ -54,10 +54,12 @@ def _growing(seen: Observation) -> Iterator[Finding]:
         times = len({_turn(seen, one.nr) for one, _ in found})
         if state:
             place = _in_loop(seen, op, later[0].stack, names)
+            keeps = place == seen.places.where_kept(op.line, names)
             yield Finding(
                 "state-not-detached", place, True,
-                f"Line {place}, `{seen.places.code(place)}`, uses {called} from before the last backward pass, with "
-                f"its whole history: the graph of each step is attached to that of the step before ({times} "
+                f"Line {place}, `{seen.places.code(place)}`, "
+                + ("keeps the state for the next call, with " if keeps else f"uses {called} from before the last backward pass, with ")
+                + f"its whole history: the graph of each step is attached to that of the step before ({times} "
                 f"step{'s' if times > 1 else ''} seen)."
                 + (" backward() then reached a part whose saved tensors were freed." if raised else ""),
                 f"Cut the history between the steps: `{called} = {called}.detach()`. retain_graph=True would only make it longer.",
@@ -75,6 +77,9 @@ def _growing(seen: Observation) -> Iterator[Finding]:
 
 def _in_loop(seen: Observation, op: Ran, stack: tuple[int, ...], names: list[str]) -> int | None:
     """The line to cut a state in: the one of the training loop that hands it on by name, else the op's own."""
+    kept = seen.places.where_kept(op.line, names)
+    if kept is not None:
+        return kept
     loop = next((loops[0] for line in stack if (loops := seen.places.loops(line))), None)
     if loop is None or (op.line is not None and loop[0] <= op.line <= loop[1]):
         return op.line

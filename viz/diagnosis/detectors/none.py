@@ -35,6 +35,7 @@ def find(seen: Observation) -> Iterator[Finding]:
     yield from _unregistered(seen)
     yield from _without_gradient(seen)
     yield from _asked_unrequired(seen)
+    yield from _sampled(seen)
 
 
 def links(seen: Observation) -> dict[int, list[int]]:
@@ -117,7 +118,8 @@ def _without_gradient(seen: Observation) -> Iterator[Finding]:
         return
     failed = next((each for each in passes if each.raised), None)
     trained = list(seen.trained())
-    idle = [leaf for leaf in seen.leaves if not leaf.gradients or failed is not None]
+    handed_out = [leaf for leaf in seen.leaves if failed is None and _only_handed_out(seen, leaf)]
+    idle = [leaf for leaf in seen.leaves if not leaf.gradients or failed is not None] + handed_out
     if not idle and failed is None:
         return
     ways = links(seen)
@@ -127,7 +129,11 @@ def _without_gradient(seen: Observation) -> Iterator[Finding]:
         wanted = leaf.held or (leaf.requires_grad and not any(each.held for each in seen.leaves))
         if not leaf.requires_grad and leaf.frozen_at is None and not leaf.held:
             continue
-        cut = _cut(seen, leaf, passes if not leaf.gradients else [failed] if failed else [], ways)
+        if leaf in handed_out:
+            through = [each for each in passes if each.kind == "backward"]
+        else:
+            through = passes if not leaf.gradients else [failed] if failed else []
+        cut = _cut(seen, leaf, through, ways)
         if cut is None:
             if leaf.requires_grad and (leaf.held or leaf.holder is not None) and not leaf.used:
                 unused.append(leaf)
@@ -139,6 +145,54 @@ def _without_gradient(seen: Observation) -> Iterator[Finding]:
     if failed is not None and not any(leaf.requires_grad for _, leaves in cuts.values() for leaf in leaves):
         yield from _never_asked(seen, failed, cuts)
     yield from _unused(seen, unused, len(trained))
+
+
+def _only_handed_out(seen: Observation, leaf: Leaf) -> bool:
+    """Whether autograd.grad() alone computed gradients of a leaf, and each step of its optimiser found nothing in `.grad`."""
+    if not leaf.held or not leaf.gradients or any(seen.passes[nr - 1].kind == "backward" for nr, _ in leaf.gradients):
+        return False
+    steps = [moment for moment in seen.moments if moment.kind == "step" and moment.who in leaf.held]
+    return bool(steps) and all(step.empty for step in steps)
+
+
+def _sampled(seen: Observation) -> Iterator[Finding]:
+    """A sample that the loss is computed from, of a distribution whose parameters learn: sample() runs under no_grad."""
+    told = set()
+    for op in seen.ops:
+        if op.grad_on or op.line is None or op.line in told or ".sample(" not in seen.places.code(op.line):
+            continue
+        learnt = [nr for nr in op.inputs if seen.values[nr].requires_grad]
+        made = [nr for nr in op.outputs if seen.values[nr].floating]
+        if not learnt or not made or seen.places.switched_off(op.stack) is not None:
+            continue
+        told.add(op.line)
+        below = _below(seen, made[0])
+        if any("log_prob" in seen.places.code(line) for user in below for line in user.stack):
+            continue  # its likelihood is what learns
+        each = next((one for one in seen.passes if one.done and made[0] in seen.behind(one)), None)
+        leaves = {leaf for nr in seen.above(learnt) if (leaf := seen.values[nr].leaf) is not None}
+        own = [leaf for leaf in seen.trained() if leaf.nr in leaves and leaf.requires_grad]
+        if each is None or not own:
+            continue
+        code = seen.places.code(op.line)
+        names = seen.called(leaf.nr for leaf in own)
+        yield Finding(
+            "no-grad", op.line, False,
+            f"Line {op.line}, `{code}`, draws under no_grad, as sample() always does: what the loss of line {each.line} says about the sample does not "
+            f"come back to {listed(names)}.",
+            "Use rsample(), which computes the sample from the parameters: the gradient passes through it.", names, [op.line, each.line or 0], 1,
+            (code, code.replace(".sample(", ".rsample(")), op.where, [learnt[0], made[0]], made[0], len(own) / max(1, len(list(seen.trained()))),
+        )  # fmt: skip
+
+
+def _below(seen: Observation, nr: int) -> list[Ran]:
+    """The ops that a value comes to, one after the other."""
+    reached, found = {nr}, []
+    for op in seen.ops[(seen.values[nr].op or 0) + 1 :]:
+        if reached & set(op.inputs):
+            found.append(op)
+            reached |= set(op.outputs)
+    return found
 
 
 def _cut(seen: Observation, leaf: Leaf, passes: list[Through], ways: dict[int, list[int]]) -> Cut | None:

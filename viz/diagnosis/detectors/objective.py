@@ -45,7 +45,16 @@ KEEPS_SIGN = {
     "flatten",
     "diagonal",
     "float",
+    "expand",
+    "transpose",
+    "permute",
+    "contiguous",
+    "clone",
+    "index_select",
+    "take_along_dim",
+    "masked_select",
 }
+RISES = {"exp", "clamp", "clip", "min", "max", "minimum", "maximum"}  # as its input rises, or stays where it is
 PLUS = {"add", "__add__", "__radd__", "add_", "__iadd__"}
 MINUS = {"sub", "__sub__", "rsub", "__rsub__", "sub_", "__isub__"}
 FACTORS = {"mul", "__mul__", "__rmul__", "div", "__truediv__", "mul_"}
@@ -240,7 +249,7 @@ def _terms(seen: Observation, nr: int, sign: int | None, line: int | None, far: 
             minus = one in turned
             yield from _terms(seen, one, _times(sign, -1) if minus else sign, op.line if minus else line, far + 1)
         return
-    elif op.name not in KEEPS_SIGN | PLUS:
+    elif op.name not in KEEPS_SIGN | PLUS | RISES:
         return
     for one in ahead:
         yield from _terms(seen, one, sign, line, far + 1)
@@ -263,10 +272,26 @@ def _turned(seen: Observation, each: Through, terms: list[Term]) -> int | None:
     for term in terms:
         if term.op.name not in ALWAYS_POSITIVE:
             # A factor of either sign is an advantage or a reward: it belongs to the likelihood, not to its minus.
-            if _plus(seen, each, term) and not errors:
-                return _asked_for(seen, each) if alone else term.line or term.op.line
+            if _plus(seen, each, term) and (not errors or term.sign is None):
+                apart = _apart(seen, each, term)
+                return apart or (_asked_for(seen, each) if alone else term.line or term.op.line)
         elif term.sign == -1 and (alone or (len(seen.optimizers) == 1 and _grows(seen, term.op))):
             return term.line
+    return None
+
+
+def _apart(seen: Observation, each: Through, term: Term) -> int | None:
+    """The line that ends the part of a loss that `term` is in, before it is joined to other parts; None for a loss of one part."""
+    nr, joined = each.roots[0], False
+    for _ in range(16):
+        op = seen.maker(seen.values[nr])
+        learnt = [one for one in op.inputs if seen.values[one].requires_grad] if op is not None else []
+        if op is None or not (op.name in PLUS | MINUS and len(learnt) > 1):
+            return op.line if joined and op is not None else None
+        own = [one for one in learnt if any(part.op is term.op for part in _terms(seen, one, 1, None))]
+        if len(own) != 1:
+            return None
+        nr, joined = own[0], True
     return None
 
 
@@ -351,6 +376,10 @@ def _pairs(seen: Observation) -> Iterator[Finding]:
         rows = {seen.values[nr].shape for nr in (*answers, *labels)}
         if len(rows) != 1:
             continue
+        if not (answers and labels) and not _as_many(
+            seen, sides[bool(answers)], next(iter((answers or labels).values()))
+        ):
+            continue  # no labels of these rows: numbers that the batch itself is given, as in a contrastive loss
         if answers and labels:
             _, taken = next(iter(labels.items()))
             said = f"Line {taken.line}, `{seen.places.code(taken.line)}`, puts the labels in a different random order than the inputs"
@@ -365,6 +394,12 @@ def _pairs(seen: Observation) -> Iterator[Finding]:
             [], [taken.line or 0, op.line or 0], 5, where=taken.where, share=0.9,
         )  # fmt: skip
         return
+
+
+def _as_many(seen: Observation, nr: int, taken: Ran) -> bool:
+    """Whether a value comes from data with as many rows as those that `taken` takes rows from."""
+    rows = seen.values[taken.inputs[0]].shape[:1]
+    return any(seen.values[one].shape[:1] == rows for one in seen.above([nr]) if not seen.values[one].requires_grad)
 
 
 def _orders(seen: Observation, nr: int, shuffles: set[int]) -> dict[int, Ran] | None:

@@ -170,7 +170,8 @@ def _rate(seen: Observation) -> Iterator[Finding]:
         grown = LARGE if len(losses) >= 5 else AT_ONCE
         far = max((step.moved or 0.0 for step in steps), default=0.0)
         steadily = grows >= 0.7 * (len(losses) - 1) or (far > THROWN and abs(losses[-1]) > AT_ONCE * abs(losses[0]))
-        if abs(losses[-1]) > grown * abs(losses[0]) > 0 and steadily and not _ascends(seen):
+        apart = abs(losses[-1]) > grown * abs(losses[0]) > 0 and losses[-1] > losses[0]
+        if apart and steadily and not _ascends(seen):
             held_by = rated[0] if rated else None
             update = next((m.line for m in seen.moments if m.kind == "update"), None)
             line = held_by.line if held_by else update

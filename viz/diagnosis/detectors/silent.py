@@ -189,9 +189,18 @@ def _turned_round(seen: Observation, check: FunctionCheck, line: int | None) -> 
 
 def _aliases(seen: Observation) -> Iterator[Finding]:
     """Two names for one network or one state, where a copy was meant."""
-    for one in seen.aliases:
+    shallow = [one for one in seen.aliases if one.kind == "shallow"]
+    for one in shallow or seen.aliases:
         code = seen.places.code(one.line)
-        if one.kind == "state":
+        if one.kind == "shallow" and seen.steps:
+            yield Finding(
+                "alias", one.line, True,
+                f"Line {one.line}, `{code}`, copies {one.text} with copy.copy(): the second network is new, and the parameters in it are those of the "
+                f"first. All {seen.steps} steps changed both.",
+                "Copy the parameters too: `copy.deepcopy(…)`.", [], [one.line or 0], 7,
+                (code, code.replace("copy.copy(", "copy.deepcopy(")) if "copy.copy(" in code else None, share=0.8,
+            )  # fmt: skip
+        elif one.kind == "state":
             yield Finding(
                 "alias", one.line, True,
                 f"Line {one.line}, `{code}`, takes the state {one.text}, without a copy: it holds the very tensors that the steps went on "

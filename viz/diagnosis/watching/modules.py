@@ -115,6 +115,21 @@ class Modules:
 
         return wrapped
 
+    def around_copy(self, copy: Any) -> Any:
+        """`copy.copy()` of a module, which holds the same parameters."""
+
+        @functools.wraps(copy)
+        def wrapped(thing: Any) -> Any:
+            made = copy(thing)
+            if self.watch.looking and self.watch.engine.is_module(thing):
+                with self.watch.aside():
+                    if any(one.requires_grad for one in thing.parameters()):
+                        text = self.watch.seen.parts[self.part(thing)].path or type(thing).__name__
+                        self.watch.seen.aliases.append(Alias("shallow", self.watch.line(), None, text))
+            return made
+
+        return wrapped
+
     def around_load(self, load: Any) -> Any:
         """`load_state_dict()`: a state that was not copied is the module's own memory, and loading it changes nothing."""
 

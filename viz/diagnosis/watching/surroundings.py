@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import functools
 import random
 import sys
@@ -77,6 +78,7 @@ def surrounded(watch: Watch, ops: Ops, modules: Modules, optimisers: Optimisers)
     if "__new__" in vars(nn.Parameter):
         replaced.put(nn.Parameter, "__new__", lambda make: staticmethod(around.parameter(make)))
     replaced.put(nn.Parameter, "__deepcopy__", around.copying)
+    replaced.put(copy, "copy", modules.around_copy)
     replaced.put(nn.Module, "state_dict", modules.around_state)
     replaced.put(nn.Module, "load_state_dict", modules.around_load)
     for name in ("manual_seed", "seed"):

@@ -1,0 +1,202 @@
+"""Programs of usual training set-ups (RL, VAE, meta-learning, contrastive): what a first run on them missed, and what was meant."""
+
+from __future__ import annotations
+
+from .broken import Broken
+from .healthy import Healthy
+
+BROKEN = [
+    Broken(
+        "setup: a stateful model keeps its state in an attribute",
+        6,
+        "state-not-detached",
+        """
+import torch
+from torch import nn
+class Stateful(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.cell = nn.LSTMCell(3, 4)
+        self.state = (torch.zeros(2, 4), torch.zeros(2, 4))
+    def forward(self, xs):
+        h, c = self.state
+        for x in xs:
+            h, c = self.cell(x, (h, c))
+        self.state = (h, c)  #!
+        return h
+torch.manual_seed(0)
+model = Stateful()
+opt = torch.optim.Adam(model.parameters())
+for i in range(3):
+    loss = model(torch.randn(4, 2, 3)).pow(2).mean()
+    opt.zero_grad()
+    loss.backward()
+    opt.step()
+""",
+    ),
+    Broken(
+        "setup: a Function's factor is wrong in part",
+        7,
+        "wrong-backward",
+        """
+import torch
+class Huber(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, pred, target, delta):
+        diff = pred - target
+        ctx.save_for_backward(diff)
+        ctx.delta = delta
+        return torch.where(diff.abs() < delta, 0.5 * diff ** 2, delta * (diff.abs() - 0.5 * delta))
+    @staticmethod
+    def backward(ctx, grad_out):
+        diff, = ctx.saved_tensors
+        d = torch.where(diff.abs() < ctx.delta, diff, torch.sign(diff))  #!
+        return grad_out * d, -grad_out * d, None
+torch.manual_seed(0)
+w = torch.randn(3, 1, requires_grad=True)
+x = torch.randn(50, 3)
+y = x @ torch.tensor([[1.0], [-2.0], [5.0]])
+for i in range(2):
+    Huber.apply(x @ w, y, 2.0).mean().backward()
+    with torch.no_grad():
+        w -= 0.1 * w.grad
+        w.grad = None
+""",
+    ),
+    Broken(
+        "setup: a target network by copy.copy",
+        7,
+        "alias",
+        """
+import copy
+import torch
+from torch import nn
+torch.manual_seed(0)
+q = nn.Sequential(nn.Linear(4, 8), nn.ReLU(), nn.Linear(8, 2))
+q_target = copy.copy(q)  #!
+opt = torch.optim.Adam(q.parameters(), lr=1e-3)
+for step in range(4):
+    s, s2, r = torch.randn(8, 4), torch.randn(8, 4), torch.randn(8)
+    with torch.no_grad():
+        goal = r + 0.99 * q_target(s2).max(1).values
+    loss = nn.functional.smooth_l1_loss(q(s).max(1).values, goal)
+    opt.zero_grad()
+    loss.backward()
+    opt.step()
+    if step % 2:
+        q_target.load_state_dict(q.state_dict())
+""",
+    ),
+    Broken(
+        "setup: a VAE samples without the parameters",
+        1,
+        "no-grad",
+        """
+import torch
+from torch import nn
+import torch.nn.functional as F
+torch.manual_seed(0)
+encoder, decoder = nn.Linear(6, 4), nn.Linear(2, 6)
+opt = torch.optim.Adam([*encoder.parameters(), *decoder.parameters()], lr=1e-2)
+x = torch.rand(16, 6)
+for epoch in range(3):
+    mu, logvar = encoder(x).chunk(2, -1)
+    q = torch.distributions.Normal(mu, (0.5 * logvar).exp())
+    z = q.sample()  #!
+    kl = -0.5 * (1 + logvar - mu ** 2 - logvar.exp()).sum(1).mean()
+    loss = F.mse_loss(decoder(z), x) + 0.1 * kl
+    opt.zero_grad()
+    loss.backward()
+    opt.step()
+""",
+    ),
+    Broken(
+        "setup: PPO without its minus",
+        7,
+        "reversed",
+        """
+import torch
+from torch import nn
+from torch.distributions import Categorical
+torch.manual_seed(0)
+actor, critic = nn.Linear(3, 2), nn.Linear(3, 1)
+opt = torch.optim.Adam([*actor.parameters(), *critic.parameters()], lr=1e-2)
+s, a, ret = torch.randn(16, 3), torch.randint(0, 2, (16,)), torch.randn(16)
+with torch.no_grad():
+    old = Categorical(logits=actor(s)).log_prob(a)
+    adv = ret - critic(s).squeeze(-1)
+for epoch in range(3):
+    dist = Categorical(logits=actor(s))
+    ratio = torch.exp(dist.log_prob(a) - old)
+    clipped = torch.clamp(ratio, 0.8, 1.2) * adv
+    policy_loss = torch.min(ratio * adv, clipped).mean()  #!
+    value_loss = (ret - critic(s).squeeze(-1)).pow(2).mean()
+    loss = policy_loss + 0.5 * value_loss - 0.01 * dist.entropy().mean()
+    opt.zero_grad()
+    loss.backward()
+    opt.step()
+""",
+    ),
+    Broken(
+        "setup: inner steps of MAML cut from the meta parameters",
+        1,
+        "detach",
+        """
+import torch
+import torch.nn.functional as F
+torch.manual_seed(0)
+params = [torch.randn(4, 1, requires_grad=True), torch.zeros(1, requires_grad=True)]
+meta = torch.optim.Adam(params, lr=1e-2)
+for it in range(3):
+    meta.zero_grad()
+    x, y = torch.randn(8, 4), torch.randn(8, 1)
+    inner = F.mse_loss(x @ params[0] + params[1], y)
+    grads = torch.autograd.grad(inner, params, create_graph=True)
+    fast = [(p - 0.1 * g).detach().requires_grad_() for p, g in zip(params, grads)]  #!
+    F.mse_loss(x @ fast[0] + fast[1], y).backward()
+    meta.step()
+""",
+    ),
+]
+
+HEALTHY = [
+    Healthy(
+        "setup: a contrastive loss numbers the rows of its own batch",
+        """
+import torch
+from torch import nn
+import torch.nn.functional as F
+torch.manual_seed(0)
+net = nn.Linear(6, 4)
+opt = torch.optim.Adam(net.parameters(), lr=1e-3)
+data = torch.randn(32, 6)
+order = torch.randperm(32)
+for i in range(0, 32, 8):
+    x = data[order[i:i + 8]]
+    a, b = F.normalize(net(x)), F.normalize(net(x + 0.1 * torch.randn_like(x)))
+    loss = F.cross_entropy(a @ b.T / 0.5, torch.arange(8))
+    opt.zero_grad()
+    loss.backward()
+    opt.step()
+""",
+    ),
+    Healthy(
+        "setup: a policy loss below zero that falls",
+        """
+import torch
+from torch.distributions import Categorical
+torch.manual_seed(0)
+logits = torch.zeros(3, requires_grad=True)
+pays = torch.tensor([0.1, 0.3, 0.9])
+opt = torch.optim.Adam([logits], lr=0.1)
+for episode in range(8):
+    dist = Categorical(logits=logits.expand(64, 3))
+    action = dist.sample()
+    reward = torch.bernoulli(pays[action])
+    loss = -(dist.log_prob(action) * (reward - reward.mean())).mean()
+    opt.zero_grad()
+    loss.backward()
+    opt.step()
+""",
+    ),
+]
