@@ -293,7 +293,15 @@ def torch_audit(program: str) -> str:
 
 def causes() -> None:
     """Print how many causes each tool names, by group of trouble, and what it says of healthy programs."""
-    cases = [*broken.BROKEN, *scripts.SCRIPTS, *unseen.BROKEN, *forum.BROKEN, *threads.BROKEN, *practice.BROKEN, *setups.BROKEN]
+    cases = [
+        *broken.BROKEN,
+        *scripts.SCRIPTS,
+        *unseen.BROKEN,
+        *forum.BROKEN,
+        *threads.BROKEN,
+        *practice.BROKEN,
+        *setups.BROKEN,
+    ]
     right = [*healthy.HEALTHY, *unseen.HEALTHY, *forum.HEALTHY, *threads.HEALTHY, *setups.HEALTHY]
     rows: dict[str, list[int]] = {"viz": [0] * 8}
     for case in cases:

@@ -12,13 +12,18 @@ import viz
 from viz.diagnosis import cause, kinds
 
 ROOT = Path(__file__).resolve().parents[2]
+EVERY = [
+    *broken.BROKEN,
+    *scripts.SCRIPTS,
+    *unseen.BROKEN,
+    *forum.BROKEN,
+    *threads.BROKEN,
+    *practice.BROKEN,
+    *setups.BROKEN,
+]
 
 
-@pytest.mark.parametrize(
-    "case",
-    [*broken.BROKEN, *scripts.SCRIPTS, *unseen.BROKEN, *forum.BROKEN, *threads.BROKEN, *practice.BROKEN, *setups.BROKEN],
-    ids=lambda case: case.name,
-)
+@pytest.mark.parametrize("case", EVERY, ids=lambda case: case.name)
 def test_the_cause_and_its_line_come_first(engine, case):
     report = viz.diagnose(case.program, engine=engine)
     first = report.findings[0]
@@ -361,8 +366,7 @@ def test_every_kind_of_finding_is_on_the_page_of_kinds():
 
 
 def test_every_kind_that_a_program_is_held_to_has_a_meaning():
-    cases = [*broken.BROKEN, *scripts.SCRIPTS, *unseen.BROKEN, *forum.BROKEN, *threads.BROKEN, *setups.BROKEN]
-    assert {kind for case in cases for kind in case.kinds.split()} <= set(kinds.KINDS)
+    assert {kind for case in EVERY for kind in case.kinds.split()} <= set(kinds.KINDS)
 
 
 @pytest.mark.parametrize(

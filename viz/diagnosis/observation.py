@@ -221,7 +221,7 @@ class Alias:
     """One thing under two names, where two things may be meant."""
 
     kind: str  # module: a second name of a network; state: its own state_dict(), not copied, loaded after steps;
-    # shallow: a network by copy.copy(), which holds the same parameters
+    # shallow: a network by copy.copy(), which holds the same parameters; data: a parameter given the memory of another
     line: int | None  # that gave the second name, or took the state
     used: int | None  # that relied on two
     text: str

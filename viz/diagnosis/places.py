@@ -239,6 +239,30 @@ class Places:
         ]
         return min(lines, default=None)
 
+    def where_handed_in(self, line: int | None) -> int | None:
+        """Of a line that keeps an argument of its own method, as a meter does: the one line in a loop that calls the method."""
+        for node in ast.walk(self.tree):
+            if not (isinstance(node, ast.FunctionDef) and node.lineno < (line or 0) <= (node.end_lineno or 0)):
+                continue
+            given = {argument.arg for argument in node.args.args} - {"self"}
+            kept = [
+                argument
+                for call in ast.walk(node)
+                if isinstance(call, ast.Call) and call.lineno == line
+                for argument in call.args
+            ]
+            if not any(isinstance(one, ast.Name) and one.id in given for one in kept):
+                continue
+            calls = {
+                call.lineno
+                for call in ast.walk(self.tree)
+                if isinstance(call, ast.Call) and ast.unparse(call.func).rpartition(".")[2] == node.name
+            }
+            looped = [one for one in calls if self.loops(one)]
+            if len(looped) == 1:
+                return looped[0]
+        return None
+
     def where_grown(self, name: str) -> int | None:
         """The first line that adds to what a name stands for: `name += …`, `name[…] = …`, `name = name + …`."""
         name = name.partition("[")[0]
@@ -350,7 +374,7 @@ def _maker(function: ast.FunctionDef, place: int, varies: bool = False) -> int:
     if not returns:
         return function.lineno
     last = max(returns, key=lambda node: node.lineno)
-    value = last.value
+    value: ast.AST = last.value or last
     if isinstance(value, ast.Tuple) and place < len(value.elts):
         value = value.elts[place]
     wanted = {value.id} if isinstance(value, ast.Name) else _factors(function, value) if varies else set()

@@ -157,6 +157,207 @@ for it in range(3):
     meta.step()
 """,
     ),
+    Broken(
+        "setup: a target network is given the memory of the online one",
+        7,
+        "alias",
+        """
+import torch
+from torch import nn
+torch.manual_seed(0)
+online, target = nn.Linear(3, 2), nn.Linear(3, 2)
+opt = torch.optim.Adam(online.parameters(), lr=1e-2)
+for i in range(4):
+    if i % 2 == 0:
+        for tp, p in zip(target.parameters(), online.parameters()):
+            tp.data = p.data  #!
+    s, s2 = torch.randn(8, 3), torch.randn(8, 3)
+    with torch.no_grad():
+        y = s.sum(1) + 0.9 * target(s2).max(1).values
+    loss = (online(s).max(1).values - y).pow(2).mean()
+    opt.zero_grad()
+    loss.backward()
+    opt.step()
+""",
+    ),
+    Broken(
+        "setup: the divergence of a VAE with its sign turned",
+        7,
+        "reversed",
+        """
+import torch
+from torch import nn
+import torch.nn.functional as F
+torch.manual_seed(0)
+encoder, decoder = nn.Linear(6, 4), nn.Linear(2, 6)
+opt = torch.optim.Adam([*encoder.parameters(), *decoder.parameters()], lr=1e-2)
+x = torch.rand(16, 6)
+for epoch in range(3):
+    mu, logvar = encoder(x).chunk(2, -1)
+    z = mu + torch.randn_like(mu) * (0.5 * logvar).exp()
+    rec = F.mse_loss(decoder(z), x, reduction="sum") / 16
+    kld = 0.5 * torch.sum(1 + logvar - mu ** 2 - logvar.exp()) / 16  #!
+    loss = rec + kld
+    opt.zero_grad()
+    loss.backward()
+    opt.step()
+""",
+    ),
+    Broken(
+        "setup: weights too large, gradients by autograd.grad alone",
+        4,
+        "exploding",
+        """
+import torch
+torch.manual_seed(0)
+Ws = [torch.randn(40, 40, requires_grad=True) for _ in range(9)]  #!
+x, y = torch.randn(8, 40), torch.randn(8, 40)
+for it in range(2):
+    h = x
+    for W in Ws:
+        h = (h @ W).relu()
+    loss = ((h - y) ** 2).mean()
+    grads = torch.autograd.grad(loss, Ws)
+    with torch.no_grad():
+        for W, g in zip(Ws, grads):
+            W -= 1e-16 * g
+""",
+    ),
+    Broken(
+        "setup: forget gates that begin closed",
+        4,
+        "vanishing",
+        """
+import torch
+from torch import nn
+torch.manual_seed(0)
+class Gated(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.x2h, self.h2h = nn.Linear(2, 24), nn.Linear(8, 24)
+        with torch.no_grad():
+            self.x2h.bias[:8] = -6.0  #!
+    def forward(self, xs):
+        h = torch.zeros(4, 8)
+        for x in xs:
+            f, i, g = (self.x2h(x) + self.h2h(h)).chunk(3, -1)
+            h = torch.sigmoid(f) * h + torch.sigmoid(i) * torch.tanh(g)
+        return h
+net, head = Gated(), nn.Linear(8, 1)
+opt = torch.optim.Adam([*net.parameters(), *head.parameters()], lr=1e-3)
+for step in range(2):
+    xs = torch.randn(20, 4, 2)
+    loss = (head(net(xs)) - xs[0, :, :1]).pow(2).mean()
+    opt.zero_grad()
+    loss.backward()
+    opt.step()
+""",
+    ),
+    Broken(
+        "setup: a meter that keeps what it is fed",
+        6,
+        "graph-grows",
+        """
+import torch
+from torch import nn
+class Meter:
+    def __init__(self):
+        self.values = []
+    def update(self, value):
+        self.values.append(value)
+torch.manual_seed(0)
+model, meter = nn.Linear(3, 1), Meter()
+opt = torch.optim.Adam(model.parameters(), lr=0.01)
+for epoch in range(4):
+    x = torch.randn(8, 3)
+    loss = (model(x) - x.sum(1, keepdim=True)).pow(2).mean()
+    opt.zero_grad()
+    loss.backward()
+    opt.step()
+    meter.update(loss)  #!
+""",
+    ),
+    Broken(
+        "setup: the discriminator's loss goes back through the generator",
+        6,
+        "second-backward",
+        """
+import torch
+from torch import nn
+torch.manual_seed(0)
+G, D = nn.Linear(2, 3), nn.Sequential(nn.Linear(3, 4), nn.Tanh(), nn.Linear(4, 1))
+opt_g, opt_d = torch.optim.Adam(G.parameters()), torch.optim.Adam(D.parameters())
+for step in range(2):
+    real, fake = torch.randn(4, 3), G(torch.randn(4, 2)).tanh()
+    loss_g = (D(fake) - 1).pow(2).mean()
+    opt_g.zero_grad()
+    loss_g.backward()
+    opt_g.step()
+    opt_d.zero_grad()
+    loss_d = (D(real) - 1).pow(2).mean()
+    loss_d = loss_d + D(fake).pow(2).mean()  #!
+    loss_d.backward()
+    opt_d.step()
+""",
+    ),
+    Broken(
+        "setup: one of two critics is left out of their optimiser",
+        5,
+        "not-in-optimizer",
+        """
+import torch
+from torch import nn
+torch.manual_seed(0)
+actor, q1, q2 = nn.Linear(2, 1), nn.Linear(3, 1), nn.Linear(3, 1)
+pi_opt = torch.optim.Adam(actor.parameters(), lr=1e-2)
+q_opt = torch.optim.Adam(q1.parameters(), lr=1e-2)  #!
+critics = [*q1.parameters(), *q2.parameters()]
+for step in range(3):
+    o, a, backup = torch.randn(8, 2), torch.randn(8, 1), torch.randn(8, 1)
+    x = torch.cat([o, a], 1)
+    q_loss = (q1(x) - backup).pow(2).mean() + (q2(x) - backup).pow(2).mean()
+    q_opt.zero_grad()
+    q_loss.backward()
+    q_opt.step()
+    for p in critics:
+        p.requires_grad_(False)
+    x = torch.cat([o, actor(o)], 1)
+    pi_loss = -torch.min(q1(x), q2(x)).mean()
+    pi_opt.zero_grad()
+    pi_loss.backward()
+    pi_opt.step()
+    for p in critics:
+        p.requires_grad_(True)
+""",
+    ),
+    Broken(
+        "setup: a new head after a first training, the old optimiser",
+        5,
+        "stale-optimizer",
+        """
+import torch
+from torch import nn
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.body, self.head = nn.Linear(4, 8), nn.Linear(8, 3)
+    def forward(self, x):
+        return self.head(torch.relu(self.body(x)))
+def fit(y):
+    for epoch in range(2):
+        loss = nn.functional.cross_entropy(net(x), y)
+        opt.zero_grad()
+        loss.backward()
+        opt.step()
+torch.manual_seed(0)
+net = Net()
+opt = torch.optim.Adam(net.parameters(), lr=1e-2)
+x = torch.randn(16, 4)
+fit(x[:, :3].argmax(1))
+net.head = nn.Linear(8, 2)  #!
+fit((x[:, 0] > 0).long())
+""",
+    ),
 ]
 
 HEALTHY = [

@@ -146,9 +146,9 @@ def _second(seen: Observation) -> Iterator[Finding]:
     failed = next((each for each in seen.passes if SECOND in each.raised), None)
     if failed is None:
         return
-    mine = seen.behind(failed)
+    mine = _recorded(seen, failed)
     before = [each for each in seen.passes if each.nr < failed.nr and each.done]
-    shared = {nr for each in before for nr in mine & seen.behind(each)}
+    shared = {nr for each in before for nr in mine & _recorded(seen, each)}
     shared = {
         nr
         for nr in shared
@@ -181,6 +181,9 @@ def _second(seen: Observation) -> Iterator[Finding]:
     first = before[-1]
     if (use := _thrown_away(seen, first, failed, shared)) is not None:
         yield _left_attached(seen, use, max(shared), first, failed)
+        return
+    if (use := _of_another(seen, first, failed, shared, mine)) is not None:
+        yield _left_attached(seen, use, max(shared & set(use.inputs)), failed, first)
         return
     if first.line != failed.line and not any(
         m.kind in ("step", "update") and first.order < m.order < failed.order for m in seen.moments
@@ -236,15 +239,40 @@ def _thrown_away(seen: Observation, first: Through, failed: Through, shared: set
     return next((op for op in seen.ops if top in op.inputs and set(op.outputs) & own), None)
 
 
+def _recorded(seen: Observation, each: Through) -> set[int]:
+    """The values that a pass goes through: what was detached on the way is none of them."""
+    return seen.above(each.roots, lambda value: value.requires_grad)
+
+
+def _of_another(seen: Observation, first: Through, failed: Through, shared: set[int], mine: set[int]) -> Ran | None:
+    """The op that took a shared value into the failed pass, where the optimiser set back for that pass holds nothing behind it."""
+    zero = [m for m in seen.moments if m.kind == "zero" and first.order < m.order < failed.order and m.who >= 0]
+    if not zero or not any(m.kind == "step" and first.order < m.order < failed.order for m in seen.moments):
+        return None
+    held = {leaf for m in zero for leaf in seen.optimizers[m.who].leaves}
+    behind = {
+        leaf for one in seen.above(shared) if (leaf := seen.values[one].leaf) is not None and seen.leaves[leaf].held
+    }
+    if not behind or behind & held:
+        return None
+    own = mine - shared
+    return next((op for op in seen.ops if shared & set(op.inputs) and set(op.outputs) & own), None)
+
+
 def _left_attached(seen: Observation, use: Ran, nr: int, first: Through, failed: Through) -> Finding:
-    """A generator's picture given to the discriminator's own loss with its history."""
+    """A generator's picture given to the discriminator's own loss with its history: in the loss of the pass `first`."""
     line = use.stack[-len(first.stack)] if 0 < len(first.stack) <= len(use.stack) else use.line
     code, name = seen.places.code(line), seen.values[nr].name or "what it is given"
+    freed = (
+        f"That pass freed what the nodes had saved, and line {failed.line} needs it."
+        if first.order < failed.order
+        else f"The pass in line {failed.line} had freed what the nodes had saved."
+    )
     change = (code, code.replace(f"({name})", f"({name}.detach())")) if code.count(f"({name})") == 1 else None
     return Finding(
         "second-backward", line, True,
         f"Line {line}, `{code}`, takes {name} with its history into the loss of line {first.line}, which is not meant to "
-        f"change what made {name}. That pass freed what the nodes had saved, and line {failed.line} needs it.",
+        f"change what made {name}. {freed}",
         f"Pass it on without its history there: `{name}.detach()`.", [name] if seen.values[nr].name else [],
         [line or 0, first.line or 0, failed.line or 0, seen.values[nr].line or 0], 6, change,
         path=[nr, *use.outputs[:1]], cut=nr, share=1.0, explains_error=True,

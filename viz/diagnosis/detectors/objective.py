@@ -208,6 +208,9 @@ def _sign(seen: Observation) -> Iterator[Finding]:
     if len(losses) < 2:
         return
     last = passes[-1]
+    if (turned_kl := _divergence(seen, last)) is not None:
+        yield turned_kl
+        return
     terms = list(_terms(seen, last.roots[0], 1, None))
     turned = _turned(seen, last, terms)
     runs = max(losses[1:]) < 0 and losses[-1] < -RUNS_AWAY * max(1.0, abs(losses[0])) and len(losses) >= 4
@@ -223,6 +226,58 @@ def _sign(seen: Observation) -> Iterator[Finding]:
         "Minimise what should be small: an error as it is, and a likelihood or a reward with a minus sign.",
         [], [line or 0, last.line or 0], 7, path=last.roots[:1], share=0.9,
     )  # fmt: skip
+
+
+def _divergence(seen: Observation, each: Through) -> Finding | None:
+    """A loss with `log s - s` in it, which falls without end as s grows: the divergence of a VAE with its sign turned."""
+    for nr in sorted(seen.behind(each)):
+        op = seen.maker(seen.values[nr])
+        if op is None or op.name not in MINUS or not op.recorded or len(op.inputs) != 2:
+            continue
+        whole, less = op.inputs if op.name not in ("rsub", "__rsub__") else op.inputs[::-1]
+        grows = seen.maker(seen.values[less])
+        if grows is None or grows.name != "exp" or not set(grows.inputs) & seen.above([whole]):
+            continue
+        sign, line = _sign_on_the_way(seen, each, op)
+        if sign != 1:
+            continue
+        code = seen.places.code(line)
+        return Finding(
+            "reversed", line, False,
+            f"Line {line}, `{code}`, enters the loss with a plus, and line {op.line} subtracts an exponential in it: the loss falls without end as that "
+            "grows. This is the negative of a Kullback-Leibler divergence.",
+            "Give it its minus: `kl = -0.5 * (1 + logvar - mu ** 2 - logvar.exp()).sum()`.", [], [line or 0, op.line or 0, each.line or 0], 7,
+            path=[op.outputs[0], *each.roots[:1]], share=0.9,
+        )  # fmt: skip
+    return None
+
+
+def _sign_on_the_way(seen: Observation, each: Through, goal: Ran) -> tuple[int | None, int | None]:
+    """With which sign what an op makes enters the loss, and the line that ends its part; None where that cannot be told."""
+    nr, sign, line = each.roots[0], 1, goal.line
+    for _ in range(24):
+        op = seen.maker(seen.values[nr])
+        if op is None:
+            return None, None
+        if op is goal:
+            return sign, line
+        ahead = [one for one in op.inputs if goal.outputs[0] in seen.above([one])]
+        if len(ahead) != 1 or op.name not in KEEPS_SIGN | PLUS | MINUS | FACTORS | TURNS_SIGN:
+            return None, None
+        if op.name in MINUS:
+            sign = -sign if ahead[0] in (op.inputs[:1] if op.name in ("rsub", "__rsub__") else op.inputs[1:]) else sign
+        elif op.name in TURNS_SIGN:
+            sign = -sign
+        elif op.name in FACTORS:
+            factor = _sign_of_factor(seen, op, ahead[0])
+            if not factor:
+                return None, None
+            sign *= factor
+        if op.name in PLUS | MINUS and sum(seen.values[one].requires_grad for one in op.inputs) > 1:
+            joined = seen.maker(seen.values[ahead[0]])
+            line = joined.line if joined is not None else line
+        nr = ahead[0]
+    return None, None
 
 
 def _terms(seen: Observation, nr: int, sign: int | None, line: int | None, far: int = 0) -> Iterator[Term]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
+from collections import Counter
 from collections.abc import Iterator
 
 from viz.diagnosis.finding import Finding, listed, number
@@ -109,11 +110,28 @@ def _replaced(seen: Observation, leaf: Leaf, idle: list[Leaf]) -> bool:
         return any(old.nr == leaf.copied for old in idle)
     if part is None or not part.line or not part.registered or not any(held.line for held in seen.optimizers):
         return False
+    if _succeeds(seen, leaf):
+        return True
     return any(old.shape == leaf.shape or (leaf.name and f".{old.name}".endswith(f".{leaf.name}")) for old in idle)
 
 
+def _succeeds(seen: Observation, leaf: Leaf) -> bool:
+    """Whether an optimiser holds another leaf of this name, which no op took any more once this one was there."""
+    older = (one for one in seen.leaves if one.held and one.name and one.name == leaf.name and one.nr != leaf.nr)
+    return any(one.used_by and leaf.used_by and one.used_by[-1] < leaf.used_by[0] for one in older)
+
+
 def _nearest(seen: Observation, lost: list[Leaf]) -> int:
-    """The optimiser that should have held them: of two that hold the same leaves, the later one."""
+    """The optimiser that should have held them: the one that steps after their passes; of two that hold the same leaves, the later."""
+    passes = {nr for leaf in lost for nr, _ in leaf.gradients}
+    turns: Counter[int] = Counter()
+    for nr in passes:
+        order = seen.passes[nr - 1].order
+        after = [moment for moment in seen.moments if moment.kind == "step" and moment.order > order]
+        if after:
+            turns[min(after, key=lambda moment: moment.order).who] += 1
+    if len(seen.optimizers) > 1 and turns and len(set(turns.values())) == len(turns):
+        return turns.most_common(1)[0][0]
     seen_sets: list[frozenset[int]] = []
     for held in seen.optimizers:
         if frozenset(held.leaves) in seen_sets:

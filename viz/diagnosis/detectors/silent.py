@@ -200,6 +200,13 @@ def _aliases(seen: Observation) -> Iterator[Finding]:
                 "Copy the parameters too: `copy.deepcopy(…)`.", [], [one.line or 0], 7,
                 (code, code.replace("copy.copy(", "copy.deepcopy(")) if "copy.copy(" in code else None, share=0.8,
             )  # fmt: skip
+        elif one.kind == "data" and seen.steps:
+            yield Finding(
+                "alias", one.line, False,
+                f"Line {one.line}, `{code}`, does not copy: {one.text}, and all that follow, have one memory from there on. Each step changes both.",
+                "Write the numbers into its own memory: `target.data.copy_(source.data)`, or load_state_dict().", [], [one.line or 0], 7,
+                (code, re.sub(r"\.data = (.+)$", r".data.copy_(\1)", code)) if ".data = " in code else None, share=0.8,
+            )  # fmt: skip
         elif one.kind == "state":
             yield Finding(
                 "alias", one.line, True,
@@ -351,7 +358,7 @@ def _unseeded(seen: Observation) -> Iterator[Finding]:
         if began[0] is None or began[1] is None or began[0].loss is None or began[1].loss in (None, began[0].loss):
             continue
         seeds = [moment for moment in seen.moments if moment.kind == "seed" and moment.order > began[0].order]
-        if seeds:
+        if seeds and not _own_generator(seen):
             continue
         maker = _drawn(seen, first, second, began[1]) or seen.leaves[first.leaves[0]].line or line
         code = seen.places.code(maker)
@@ -364,6 +371,12 @@ def _unseeded(seen: Observation) -> Iterator[Finding]:
             "several seeds.", [], [maker, line], 7, share=0.1,
         )  # fmt: skip
         return
+
+
+def _own_generator(seen: Observation) -> bool:
+    """Whether a loader shuffles by a generator of its own, which a seed does not set back."""
+    loaders = [seen.places.code(line) for line in seen.places.where_made("DataLoader")]
+    return any("shuffle=True" in code and "generator=" in code for code in loaders)
 
 
 def _drawn(seen: Observation, first: Held, second: Held, begun: Through) -> int | None:

@@ -17,6 +17,9 @@ VANISHES = 1e-5  # of the largest gradient among the leaves, or along one path, 
 EXPLODES = 1e5
 TINY = 0.3  # of a gradient: what a layer of weights lets pass when they are too small
 SQUASHES = {"sigmoid", "tanh", "sigmoid_", "tanh_", "softmax", "logsigmoid", "hardsigmoid", "hardtanh", "softsign"}
+PRODUCTS = {"mul", "__mul__", "__rmul__", "mul_"}
+SHUT = 0.1  # of what comes, at most: a gate that is nearly shut
+FEW = 16  # ops that make a gate out of the state before, or products that are looked at
 DEEP = 6  # ops of one line, or of lines that repeat, before a fall is a matter of depth
 
 
@@ -37,10 +40,11 @@ class Fall:
 
 def find(seen: Observation) -> Iterator[Finding]:
     """A gradient that is a hundred-thousandth, or a hundred thousand times, of what it was at the other end."""
+    kinds = {each.kind for each in seen.passes if each.done and each.roots}
     for each in reversed(seen.passes):
         if (
             each.done
-            and each.kind == "backward"
+            and (each.kind == "backward" or kinds == {"grad"})
             and each.got
             and all(math.isfinite(peak) for peak in each.got.values())
         ):
@@ -138,11 +142,38 @@ def _to_change(seen: Observation, fall: Fall, down: bool) -> int | None:
         ]:
             weighing += factor
             weights += own
+    if down and (shut := _held_shut(seen, fall)) is not None:
+        return shut
     given = Counter(line for nr in weights if (line := sized(seen, seen.leaves[nr])) is not None)
     if given and (not down or weighing < squashing or weighing < len(weights) * math.log(TINY)):
         return given.most_common(1)[0][0]
     if squashers and down and squashing < weighing:
         return layer_line(seen, squashers[-1])
+    return None
+
+
+def _held_shut(seen: Observation, fall: Fall) -> int | None:
+    """Where the states go through a gate that is nearly shut: the line that wrote a number of its own into what opens it."""
+    here = {op.line for op in fall.ops}
+    products = [op for op in seen.ops if op.line in here and op.name in PRODUCTS and op.recorded]
+    for op in products[-FEW:]:
+        for nr in op.inputs:
+            maker = seen.maker(seen.values[nr])
+            if maker is not None and maker.name in SQUASHES and (seen.values[nr].peak or 1.0) < SHUT:
+                line = _wrote_by_hand(seen, nr, op.nr - FEW)
+                if line is not None:
+                    return line
+    return None
+
+
+def _wrote_by_hand(seen: Observation, nr: int, since: int) -> int | None:
+    """The line that wrote a constant into a leaf that a value was computed from, by ops that ran after `since`."""
+    for one in seen.above([nr], lambda value: value.leaf is not None or (value.op or 0) > since):
+        leaf = seen.values[one].leaf
+        for write in seen.leaves[leaf].writes if leaf is not None else ():
+            constant = write.kind == "write" or (write.kind == "init" and write.name.startswith("constant"))
+            if constant and write.line and write.after == 0:
+                return write.line
     return None
 
 

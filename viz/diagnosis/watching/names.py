@@ -123,7 +123,7 @@ class Names:
                 places = self.watch.places
                 called = (places.where_called(name, method) for method in ("append", "add", "extend", "insert"))
                 line = next((line for line in called if line), None) or places.where_grown(name)
-                seen.kept.append((name, len(nrs), line))
+                seen.kept.append((name, len(nrs), places.where_handed_in(line) or line))
 
     def _pass_of(self, nr: int) -> int:
         made = self.watch.seen.values[nr].op or 0
