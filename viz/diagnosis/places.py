@@ -194,6 +194,15 @@ class Places:
                     return node.lineno
         return None
 
+    def yields(self, line: int) -> bool:
+        """Whether a line is in a generator: what it makes comes to names that the text does not tie to it."""
+        return any(
+            isinstance(node, ast.FunctionDef)
+            and node.lineno <= line <= (node.end_lineno or 0)
+            and any(isinstance(part, (ast.Yield, ast.YieldFrom)) for part in ast.walk(node))
+            for node in ast.walk(self.tree)
+        )
+
     def hands_on(self, line: int) -> bool:
         """Whether a line gives again what it reads, as `loss, state = step(batch, state)` does."""
         for node in ast.walk(self.tree):

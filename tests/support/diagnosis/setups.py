@@ -358,9 +358,99 @@ net.head = nn.Linear(8, 2)  #!
 fit((x[:, 0] > 0).long())
 """,
     ),
+    Broken(
+        "setup: validation adds up losses with their graphs",
+        6,
+        "graph-grows",
+        """
+import torch
+from torch import nn
+torch.manual_seed(0)
+model, criterion = nn.Linear(4, 1), nn.MSELoss()
+opt = torch.optim.Adam(model.parameters(), lr=1e-2)
+x = torch.randn(24, 4)
+y = x.sum(1, keepdim=True)
+for epoch in range(2):
+    opt.zero_grad()
+    criterion(model(x[:12]), y[:12]).backward()
+    opt.step()
+    total = 0
+    for i in range(12, 24, 4):
+        total += criterion(model(x[i:i + 4]), y[i:i + 4])  #!
+    print(float(total))
+""",
+    ),
+    Broken(
+        "setup: recurrent weights too large inside one op",
+        4,
+        "exploding",
+        """
+import torch
+from torch import nn
+torch.manual_seed(0)
+rnn, out = nn.RNN(3, 12, nonlinearity="relu"), nn.Linear(12, 1)
+nn.init.eye_(rnn.weight_hh_l0)
+rnn.weight_hh_l0.data.mul_(1.9)  #!
+opt = torch.optim.SGD([*rnn.parameters(), *out.parameters()], lr=1e-16)
+for step in range(2):
+    x = torch.randn(30, 4, 3)
+    loss = (out(rnn(x)[0][-1]) - x.sum(0)[:, :1]).pow(2).mean()
+    opt.zero_grad()
+    loss.backward()
+    opt.step()
+""",
+    ),
 ]
 
 HEALTHY = [
+    Healthy(
+        "setup: a bias before batch norm, whose gradient is nothing but rounding",
+        """
+import torch
+from torch import nn
+torch.manual_seed(0)
+layers = []
+for i in range(7):
+    layers += [nn.Linear(8, 8), nn.BatchNorm1d(8), nn.ReLU()]
+net = nn.Sequential(*layers, nn.Linear(8, 2))
+opt = torch.optim.Adam(net.parameters(), lr=1e-3)
+for step in range(2):
+    x = torch.randn(16, 8)
+    loss = nn.functional.cross_entropy(net(x), (x[:, 0] > 0).long())
+    opt.zero_grad()
+    loss.backward()
+    opt.step()
+""",
+    ),
+    Healthy(
+        "setup: pairs that a generator shuffles",
+        """
+import random
+import torch
+from torch import nn
+import torch.nn.functional as F
+class Batches:
+    def __init__(self):
+        self.pairs = []
+        for i in range(12):
+            src = [random.random() for _ in range(3)]
+            self.pairs.append((src, int(src[0] > 0.5)))
+    def __iter__(self):
+        random.shuffle(self.pairs)
+        for i in range(0, 12, 4):
+            chunk = self.pairs[i:i + 4]
+            yield torch.tensor([s for s, _ in chunk]), torch.tensor([t for _, t in chunk])
+random.seed(0)
+torch.manual_seed(0)
+net = nn.Linear(3, 2)
+opt = torch.optim.Adam(net.parameters(), lr=1e-2)
+for src, tgt in Batches():
+    loss = F.cross_entropy(net(src), tgt)
+    opt.zero_grad()
+    loss.backward()
+    opt.step()
+""",
+    ),
     Healthy(
         "setup: a contrastive loss numbers the rows of its own batch",
         """

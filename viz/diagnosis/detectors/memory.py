@@ -10,12 +10,14 @@ from viz.diagnosis.observation import Observation, Ran, Seen, Through
 
 SECOND = "backward through the graph a second time"
 LEAF_WRITTEN = "used in an in-place operation"
+SUMS = {"add", "__add__", "__radd__", "__iadd__", "add_"}
 WRITTEN = "modified by an inplace operation"
 
 
 def find(seen: Observation) -> Iterator[Finding]:
     """What keeps graphs alive, and what was done to one that is still needed."""
     yield from _growing(seen)
+    yield from _summed(seen)
     yield from _kept(seen)
     yield from _retained(seen)
     yield from _second(seen)
@@ -73,6 +75,31 @@ def _growing(seen: Observation) -> Iterator[Finding]:
                 "Keep the number alone: `.item()`, or `.detach()`.", names, [line], 6, _with_item(code), op.where,
                 [value.nr, *op.outputs[:1]], value.nr, 0.7,
             )  # fmt: skip
+
+
+def _summed(seen: Observation) -> Iterator[Finding]:
+    """A sum over a loop that no backward pass goes through, as of losses in validation: it keeps the graph of every turn."""
+    reached = {nr for each in seen.passes for nr in seen.behind(each)}
+    turns: dict[int, list[Ran]] = {}
+    if not any(each.kind == "backward" and each.done for each in seen.passes):
+        return
+    for op in seen.ops:
+        if op.line is None or not op.recorded or op.name not in SUMS or reached & set(op.outputs):
+            continue
+        makers = [seen.maker(seen.values[nr]) for nr in op.inputs]
+        if any(one is not None and one.line == op.line and one.name in SUMS and one.recorded for one in makers):
+            turns.setdefault(op.line, []).append(op)
+    for line, ops in turns.items():
+        if len(ops) < 2 or not seen.places.loops(line):
+            continue
+        code = seen.places.code(line)
+        name = next((value.name for op in reversed(ops) for nr in op.outputs if (value := seen.values[nr]).name), "")
+        yield Finding(
+            "graph-grows", line, False,
+            f"Line {line}, `{code}`, adds up tensors with their history, and no backward pass goes through the sum: the graph of every turn stays in memory.",
+            "Compute it under `with T.no_grad():`, or keep the number alone: `.item()`.", [name] if name else [], [line], 6,
+            _with_item(code), share=0.4,
+        )  # fmt: skip
 
 
 def _in_loop(seen: Observation, op: Ran, stack: tuple[int, ...], names: list[str]) -> int | None:

@@ -516,7 +516,8 @@ def _outside_shuffles(seen: Observation) -> Iterator[Finding]:
     """Orders drawn by NumPy or by Python: one that came to the inputs and not to the labels, or the other way round."""
     if not seen.shuffles:
         return
-    carried = {line: seen.places.carried(line) for line in dict.fromkeys(seen.shuffles)}
+    shuffles = [line for line in dict.fromkeys(seen.shuffles) if not seen.places.yields(line)]
+    carried = {line: seen.places.carried(line) for line in shuffles}
     for op, *sides in _compared_sides(seen):
         answers, labels = (_data_names(seen, nr) for nr in sides)
         for line, names in carried.items():

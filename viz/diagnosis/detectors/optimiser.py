@@ -123,6 +123,11 @@ def _succeeds(seen: Observation, leaf: Leaf) -> bool:
 
 def _nearest(seen: Observation, lost: list[Leaf]) -> int:
     """The optimiser that should have held them: the one that steps after their passes; of two that hold the same leaves, the later."""
+    seen_sets: list[frozenset[int]] = []
+    for held in seen.optimizers:
+        if frozenset(held.leaves) in seen_sets:
+            return held.nr
+        seen_sets.append(frozenset(held.leaves))
     passes = {nr for leaf in lost for nr, _ in leaf.gradients}
     turns: Counter[int] = Counter()
     for nr in passes:
@@ -132,12 +137,7 @@ def _nearest(seen: Observation, lost: list[Leaf]) -> int:
             turns[min(after, key=lambda moment: moment.order).who] += 1
     if len(seen.optimizers) > 1 and turns and len(set(turns.values())) == len(turns):
         return turns.most_common(1)[0][0]
-    seen_sets: list[frozenset[int]] = []
-    for held in seen.optimizers:
-        if frozenset(held.leaves) in seen_sets:
-            return held.nr
-        seen_sets.append(frozenset(held.leaves))
-    return seen.optimizers[-1].nr if len(seen.optimizers) == 1 else seen.optimizers[0].nr
+    return seen.optimizers[0].nr
 
 
 def _by_all(seen: Observation, lost: list[Leaf], optimizer: int) -> str:

@@ -17,6 +17,9 @@ VANISHES = 1e-5  # of the largest gradient among the leaves, or along one path, 
 EXPLODES = 1e5
 TINY = 0.3  # of a gradient: what a layer of weights lets pass when they are too small
 SQUASHES = {"sigmoid", "tanh", "sigmoid_", "tanh_", "softmax", "logsigmoid", "hardsigmoid", "hardtanh", "softsign"}
+NORMALIZES = {"batch_norm", "instance_norm"}
+RECURRENT = ("rnn_", "lstm", "gru")
+NEAR = 4  # ops after a layer, within which its normalization runs
 PRODUCTS = {"mul", "__mul__", "__rmul__", "mul_"}
 SHUT = 0.1  # of what comes, at most: a gate that is nearly shut
 FEW = 16  # ops that make a gate out of the state before, or products that are looked at
@@ -53,7 +56,9 @@ def find(seen: Observation) -> Iterator[Finding]:
 
 
 def _of_pass(seen: Observation, each: Through) -> Iterator[Finding]:
-    sizes = {nr: peak for nr, peak in each.got.items() if 0 <= peak < math.inf}
+    sizes = {
+        nr: peak for nr, peak in each.got.items() if 0 <= peak < math.inf and not _taken_out(seen, seen.leaves[nr])
+    }
     positive = {nr: peak for nr, peak in sizes.items() if peak > 0}
     if not positive:
         return
@@ -86,6 +91,36 @@ def _of_pass(seen: Observation, each: Through) -> Iterator[Finding]:
         yield _finding(seen, "exploding", lines, big, positive[largest], start, 0, grown[0], grown[-1])
     elif within is not None and late / early > EXPLODES:
         yield _of_states(seen, "exploding", within, early, late)
+    elif positive[largest] > EXPLODES * max(1.0, big.size) and any(
+        seen.ops[nr].name.startswith(RECURRENT) for nr in big.used_by
+    ):
+        line = sized(seen, big)
+        if line is not None:
+            yield _inside(seen, line, big, positive[largest])
+
+
+def _taken_out(seen: Observation, leaf: Leaf) -> bool:
+    """Whether what a bias adds is taken out again by the normalization after it: its gradient is 0 but for rounding."""
+    if len(leaf.shape) != 1:
+        return False
+    for nr in leaf.used_by[-NEAR:]:
+        made = set(seen.ops[nr].outputs)
+        if any(made & set(op.inputs) and op.name in NORMALIZES for op in seen.ops[nr + 1 : nr + NEAR]):
+            return True
+    return False
+
+
+def _inside(seen: Observation, line: int, leaf: Leaf, size: float) -> Finding:
+    """A recurrence that is one op: what repeats in it is not seen, but what comes out."""
+    name = seen.called([leaf.nr])
+    user = seen.ops[leaf.used_by[-1]]
+    return Finding(
+        "exploding", line, False,
+        f"{listed(name)} gets a gradient of {number(size)}, out of `{user.name}` in line {user.line}, which multiplies by it in each step of the sequence. "
+        f"Line {line}, `{seen.places.code(line)}`, gave it its size.",
+        "Start recurrent weights orthogonal (nn.init.orthogonal_), or clip: `T.nn.utils.clip_grad_norm_(parameters, 1.0)` before the step.",
+        name, [line, user.line or 0], 4, share=0.6,
+    )  # fmt: skip
 
 
 def _along(
