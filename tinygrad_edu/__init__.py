@@ -27,6 +27,8 @@ from .compat import absent, imports
 from .compat.later import later
 from .dtypes import (
     bfloat16,
+    complex64,
+    complex128,
     dtype,
     finfo,
     float16,
@@ -49,9 +51,10 @@ __version__ = "0.1.0"
 
 double, float, half = float64, float32, float16
 long, int, short = int64, int32, int16
+cfloat, cdouble = complex64, complex128
 bool = dtypes.bool_
 
-from . import distributions, jit, library, linalg, nn, optim, random, serialization, testing  # noqa: E402 - they add to the functions
+from . import distributions, fft, jit, library, linalg, nn, optim, random, serialization, testing  # noqa: E402 - they add to the functions
 from .compat.legacy import (  # noqa: E402
     BoolTensor,
     ByteTensor,
@@ -112,7 +115,7 @@ def is_floating_point(input: Tensor) -> Any:
 
 
 def is_complex(input: Tensor) -> Any:
-    """False: there are no complex tensors here."""
+    """True if the elements are complex numbers."""
     return input.is_complex()
 
 

@@ -16,6 +16,8 @@ from .compat import absent
 __all__ = [
     "bfloat16",
     "bool_",
+    "complex64",
+    "complex128",
     "dtype",
     "finfo",
     "float16",
@@ -55,6 +57,14 @@ class dtype:
         """True for types that can hold negative numbers."""
         return self.numpy.kind in "fi"
 
+    def to_complex(self) -> dtype:
+        """The complex type whose parts have this one's precision: complex64 for float32, complex128 for float64."""
+        return from_numpy_dtype(complex_of(self.numpy))
+
+    def to_real(self) -> dtype:
+        """The type of the real part of a complex type; any other is its own."""
+        return from_numpy_dtype(real_of(self.numpy)) if self.is_complex else self
+
     def __repr__(self) -> str:
         return f"tinygrad_edu.{self.name}"
 
@@ -77,6 +87,29 @@ class _Named(dtype):
     is_signed = True  # type: ignore[assignment]
 
 
+class _Complex(dtype):
+    """A complex type. Whoever asks for its NumPy type is about to make a complex tensor: `on_complex` is told."""
+
+    __slots__ = ("_numpy",)
+
+    is_complex = True
+    is_signed = True  # type: ignore[assignment]
+
+    def __init__(self, name: str, numpy: Any, legacy_name: str) -> None:
+        self.name, self.legacy_name, self.is_floating_point = name, legacy_name, False
+        self._numpy = np.dtype(numpy)
+        self.itemsize = self._numpy.itemsize
+
+    @property
+    def numpy(self) -> np.dtype:  # type: ignore[override]
+        on_complex()
+        return self._numpy
+
+
+def on_complex() -> None:
+    """Called before there is a complex tensor. The layer that knows what to do with one, `complexes.py`, takes its place."""
+
+
 float64: Final = dtype("float64", np.float64, "Double")
 float32: Final = dtype("float32", np.float32, "Float")
 float16: Final = dtype("float16", np.float16, "Half")
@@ -87,10 +120,14 @@ int8: Final = dtype("int8", np.int8, "Char")
 uint8: Final = dtype("uint8", np.uint8, "Byte")
 bool_: Final = dtype("bool", np.bool_, "Bool")
 
+complex64: Final = _Complex("complex64", np.complex64, "ComplexFloat")
+complex128: Final = _Complex("complex128", np.complex128, "ComplexDouble")
+
 bfloat16: Final = _Named("bfloat16", 2)
 
 _BY_NUMPY: Final = {t.numpy: t for t in (float64, float32, float16, int64, int32, int16, int8, uint8, bool_)}
 _BY_PYTHON: Final = {float: float64, int: int64, bool: bool_}
+_COMPLEX: Final = {t._numpy: t for t in (complex64, complex128)}
 
 _default = float32
 
@@ -130,11 +167,30 @@ def from_numpy_dtype(d: np.dtype) -> dtype:
     try:
         return _BY_NUMPY[d]
     except KeyError:
-        hint = " Complex tensors are not built here; work with real and imaginary parts." if d.kind == "c" else ""
+        if d in _COMPLEX:
+            on_complex()
+            return _COMPLEX[d]
         raise TypeError(
-            f"can't convert np.ndarray of type {d}. The only supported types are: float64, float32, float16, int64, "
-            f"int32, int16, int8, uint8, and bool.{hint}"
+            f"can't convert np.ndarray of type {d}. The only supported types are: float64, float32, float16, complex64, "
+            "complex128, int64, int32, int16, int8, uint8, and bool."
         ) from None
+
+
+def complex_of(d: np.dtype) -> np.dtype:
+    """The complex type whose parts have the precision of `d`.
+
+    Raises:
+        NotImplementedError: that is half precision, for which NumPy has no complex type.
+    """
+    if d == np.float16:
+        raise NotImplementedError(absent.sentence("complex32"))
+    on_complex()
+    return np.result_type(d if d.kind in "fc" else _default.numpy, np.complex64)
+
+
+def real_of(d: np.dtype) -> np.dtype:
+    """The type of the real part of a number of type `d`: `d` itself unless that is complex."""
+    return np.empty(0, d).real.dtype if d.kind == "c" else d
 
 
 # The dtypes of older names, such as "torch.FloatTensor"; `compat` fills this table.
@@ -142,11 +198,13 @@ LEGACY: dict[Any, dtype] = {}
 
 
 def to_numpy_dtype(d: Any) -> np.dtype:
-    """The NumPy dtype behind `d`: a `dtype`, or Python's float, int or bool."""
+    """The NumPy dtype behind `d`: a `dtype`, or Python's float, int, bool or complex."""
     if isinstance(d, dtype):
         return d.numpy
     if d in _BY_PYTHON:
         return _BY_PYTHON[d].numpy
+    if d is complex:
+        return complex128.numpy
     raise TypeError(
         f"dtype must be a tinygrad_edu dtype such as tinygrad_edu.float32, got {d!r}"
         + (f". {why}" if (why := absent.sentence(getattr(d, "__name__", str(d)))) else "")
@@ -154,8 +212,9 @@ def to_numpy_dtype(d: Any) -> np.dtype:
 
 
 def category(d: np.dtype) -> int:
-    """0 for booleans, 1 for integers, 2 for floating-point numbers. A result is never written into a lower category."""
-    return "bif".index("i" if d.kind == "u" else d.kind)
+    """0 for booleans, 1 for integers, 2 for floating-point and 3 for complex numbers. A result is never written into a lower
+    category."""
+    return "bifc".index("i" if d.kind == "u" else d.kind)
 
 
 def number(x: Any) -> Any:
@@ -181,7 +240,10 @@ def promote(operands: tuple[Any, ...] | list[Any]) -> np.dtype:
             else:
                 zero_dim = x.dtype if zero_dim is None else np.promote_types(zero_dim, x.dtype)
         else:
-            d = _BY_PYTHON[bool if isinstance(x, bool) else int if isinstance(x, int) else float].numpy
+            if isinstance(x, complex):
+                d = complex_of(_default.numpy)
+            else:
+                d = _BY_PYTHON[bool if isinstance(x, bool) else int if isinstance(x, int) else float].numpy
             if d.kind == "f":
                 d = _default.numpy
             wrapped = d if wrapped is None else np.promote_types(wrapped, d)
@@ -192,17 +254,20 @@ def promote(operands: tuple[Any, ...] | list[Any]) -> np.dtype:
     if result is None:
         raise TypeError("an op needs at least one tensor or number")
     # NumPy widens float16 with int32 to float64; PyTorch never lets an integer widen a float.
-    return _float_only(operands, result) if result.kind == "f" else result
+    return _float_only(operands, result) if result.kind in "fc" else result
 
 
 def _float_only(operands: tuple[Any, ...] | list[Any], result: np.dtype) -> np.dtype:
-    """Promote only the floating-point operands of the rank that decides."""
+    """Promote only the floating-point and complex operands of the rank that decides."""
     for rank in (lambda x: x.ndim > 0, lambda x: x.ndim == 0):
         floats = [
-            x.dtype for x in operands if isinstance(x, np.ndarray | np.generic) and x.dtype.kind == "f" and rank(x)
+            x.dtype for x in operands if isinstance(x, np.ndarray | np.generic) and x.dtype.kind in "fc" and rank(x)
         ]
         if floats:
-            return np.result_type(*floats)
+            result = np.result_type(*floats) if result.kind == "f" else complex_of(np.result_type(*floats))
+            break
+    if result.kind == "c":
+        on_complex()
     return result
 
 
@@ -210,7 +275,10 @@ def common(kinds: list[Any]) -> np.dtype:
     """The dtype of a list whose elements have these Python or NumPy types. The highest category decides."""
     each = [_BY_PYTHON[kind].numpy if kind in _BY_PYTHON else np.dtype(kind) for kind in kinds]
     each = [_default.numpy if kind is float else d for kind, d in zip(kinds, each, strict=True)]
+    each = [complex_of(_default.numpy) if kind is complex else d for kind, d in zip(kinds, each, strict=True)]
     highest = max(map(category, each))
+    if highest == 3:
+        on_complex()
     return np.result_type(*[d for d in each if category(d) == highest])
 
 

@@ -6,6 +6,7 @@ import functools
 from collections.abc import Callable
 from typing import Any
 
+from . import complexes
 from .compat.absent import refuse_tensors_of_pytorch
 from .core.state import everywhere, thread
 from .core.state import standing_modes as standing
@@ -68,8 +69,10 @@ def overridable(function: Callable[..., Any], name: str | None = None) -> Callab
 
     @functools.wraps(function)
     def call(*args: Any, **kwargs: Any) -> Any:
-        if everywhere.modes_seen and thread.state.modes:
-            return dispatch(call, args, kwargs)
+        if everywhere.modes_seen:
+            if thread.state.modes:
+                return dispatch(call, args, kwargs)
+            complexes.check(call.__name__, args, kwargs)
         try:
             return function(*args, **kwargs)
         except Exception:

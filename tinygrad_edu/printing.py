@@ -118,6 +118,18 @@ class _Format:
         return (self._text(value) if self.floating else str(value)).rjust(self.width)
 
 
+class _ComplexFormat:
+    """One format for the real parts of all numbers, another for the imaginary parts."""
+
+    def __init__(self, values: np.ndarray) -> None:
+        self.real, self.imag = _Format(values.real), _Format(values.imag)
+        self.width = self.real.width + self.imag.width + 1
+
+    def __call__(self, value: complex) -> str:
+        imag = self.imag(value.imag).lstrip() + "j"
+        return self.real(value.real) + (imag if imag[0] in "+-" else "+" + imag)
+
+
 def _edges(array: np.ndarray) -> np.ndarray:
     """The edges of a large array: the part that is printed and that decides the format."""
     edge = options.edgeitems
@@ -129,7 +141,7 @@ def _edges(array: np.ndarray) -> np.ndarray:
     return array
 
 
-def _nested(array: np.ndarray, form: _Format, indent: int, summarise: bool) -> str:
+def _nested(array: np.ndarray, form: _Format | _ComplexFormat, indent: int, summarise: bool) -> str:
     # The depth of this recursion is the tensor's rank.
     if array.ndim == 0:
         return form(array.item())
@@ -152,7 +164,8 @@ def numbers(array: np.ndarray, indent: int) -> str:
     if not array.size:
         return "[]"
     summarise = array.size > options.threshold
-    return _nested(array, _Format(_edges(array) if summarise else array), indent, summarise)
+    kind = _ComplexFormat if array.dtype.kind == "c" else _Format
+    return _nested(array, kind(_edges(array) if summarise else array), indent, summarise)
 
 
 def with_suffixes(text: str, suffixes: list[str], indent: int) -> str:
@@ -175,6 +188,7 @@ def tensor_repr(self: Tensor, *, tensor_contents: str | None = None) -> str:
     plain = kind is Tensor or getattr(kind, "_prints_as_tensor", False)
     prefix = "tensor(" if plain else f"{kind.__name__}("
     array, dtype, default = self._data, self.dtype, dtypes.get_default_dtype()
+    defaults = (default, dtypes.complex128 if default is dtypes.float64 else dtypes.complex64)
     suffixes = []
     if array.size == 0:
         # With no elements to print, say the shape and the dtype.
@@ -185,7 +199,7 @@ def tensor_repr(self: Tensor, *, tensor_contents: str | None = None) -> str:
     else:
         if not options.edgeitems:
             suffixes.append(f"size={tuple(array.shape)}")
-        if dtype not in (default, dtypes.int64, dtypes.bool_):
+        if dtype not in (*defaults, dtypes.int64, dtypes.bool_):
             suffixes.append(f"dtype={dtype!r}")
     try:
         node = self.grad_fn

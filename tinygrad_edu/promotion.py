@@ -29,15 +29,15 @@ def promoted(arrays: list[Any], makes_float: bool) -> list[Any]:
                     return arrays
             elif (type(a) is float or type(a) is int) and b.dtype.kind == "f":
                 return arrays
-    elif len(arrays) == 1 and arrays[0].dtype.kind == "f":
+    elif len(arrays) == 1 and arrays[0].dtype.kind in "fc":
         return arrays
     # Beside a tensor, a NumPy scalar counts as a number.
     arrays = [dtypes.number(a) for a in arrays]
     for a in arrays:
-        if a is not None and not isinstance(a, np.ndarray | int | float):
+        if a is not None and not isinstance(a, np.ndarray | int | float | complex):
             raise TypeError(f"argument must be Tensor or Number, not {type(a).__name__}. Make a tensor with tensor(…).")
     common = dtypes.promote(arrays)
-    if makes_float and common.kind != "f":
+    if makes_float and common.kind not in "fc":
         common = dtypes.get_default_dtype().numpy
     return [
         a

@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from . import dtypes
+from . import complexes, dtypes
 from .compat.later import later
 from .generator import Generator
 from .ops.binding import functions
@@ -125,15 +125,39 @@ def in_memory_order(draw: Callable[[tuple[int, ...]], np.ndarray], like: np.ndar
     return draw(tuple([like.shape[axis] for axis in axes])).transpose(np.argsort(axes))
 
 
+def drawn(draw: Any, shape: tuple[int, ...], kind: np.dtype, *settings: float) -> np.ndarray:
+    """What `draw` gives; for a complex dtype the real and the imaginary part of each number in turn."""
+    if kind.kind != "c":
+        return draw(shape, kind, *settings)
+    return _whole(draw((*shape, 2), dtypes.real_of(kind), *settings), kind)
+
+
+def _parts(like: np.ndarray, kind: np.dtype) -> np.ndarray:
+    """Room for the real and the imaginary parts of numbers of a complex type, in the memory order of `like`."""
+    return np.empty_like(like, kind)[..., None].view(dtypes.real_of(kind))
+
+
+def _whole(parts: np.ndarray, kind: np.dtype) -> np.ndarray:
+    """Real and imaginary parts along the last dimension as complex numbers."""
+    return parts.view(kind)[..., 0]
+
+
 def even_like(like: np.ndarray, dtype: Any, low: float, high: float, generator: Any = None) -> np.ndarray:
     """Numbers spread evenly over [low, high), in the shape and memory order of `like`."""
-    rng = source(generator)
+    kind, rng = np.dtype(dtype), source(generator)
+    if kind.kind == "c":
+        return _whole(even_like(_parts(like, kind), dtypes.real_of(kind), low, high, generator), kind)
     return in_memory_order(lambda shape: rng.uniform(shape, dtype, low, high), like)
 
 
 def normal_like(like: np.ndarray, dtype: Any, mean: float, std: float, generator: Any = None) -> np.ndarray:
     """Numbers of the normal distribution, in the shape and memory order of `like`."""
-    rng = source(generator)
+    kind, rng = np.dtype(dtype), source(generator)
+    if kind.kind == "c":
+        # Both parts together have that variance.
+        return _whole(
+            normal_like(_parts(like, kind), dtypes.real_of(kind), mean, std * math.sqrt(0.5), generator), kind
+        )
     if like.flags.c_contiguous:
         return rng.normal(like.shape, dtype, mean, std)
     # Not contiguous: drawn one by one, as fewer than sixteen are.
@@ -146,6 +170,13 @@ def normal_like(like: np.ndarray, dtype: Any, mean: float, std: float, generator
 
 def _kind(dtype: Any) -> np.dtype:
     return dtypes.get_default_dtype().numpy if dtype is None else dtypes.to_numpy_dtype(dtype)
+
+
+def _real_kind(dtype: Any) -> np.dtype:
+    kind = _kind(dtype)
+    if kind.kind == "c":
+        complexes.refuse("this draw")
+    return kind
 
 
 def _made(array: np.ndarray, requires_grad: bool = False) -> Tensor:
@@ -162,7 +193,7 @@ def rand(
     >>> T.rand(3)
     tensor([0.4963, 0.7682, 0.0885])
     """
-    return _made(source(generator).uniform(shape_of(size), _kind(dtype)), requires_grad)
+    return _made(drawn(source(generator).uniform, shape_of(size), _kind(dtype)), requires_grad)
 
 
 def randn(
@@ -175,7 +206,10 @@ def randn(
     >>> T.randn(3)
     tensor([ 1.5410, -0.2934, -2.1788])
     """
-    return _made(source(generator).normal(shape_of(size), _kind(dtype)), requires_grad)
+    # Of a complex number both parts together have variance 1.
+    kind = _kind(dtype)
+    settings = (0.0, math.sqrt(0.5)) if kind.kind == "c" else ()
+    return _made(drawn(source(generator).normal, shape_of(size), kind, *settings), requires_grad)
 
 
 def randint(
@@ -203,7 +237,7 @@ def randint(
         raise TypeError("randint() missing the argument 'size': the shape, as in randint(10, (2, 3))")
     _check_range(low, high)
     drawn = source(generator).integers(low, high, shape_of((tuple(size),)))
-    return _made(drawn.astype(_kind(dtype or dtypes.int64), copy=False), requires_grad)
+    return _made(drawn.astype(_real_kind(dtype or dtypes.int64), copy=False), requires_grad)
 
 
 def _check_range(low: int, high: int) -> None:
@@ -221,7 +255,7 @@ def randperm(
     >>> T.randperm(5)
     tensor([4, 0, 1, 3, 2])
     """
-    return _made(source(generator).permutation(n).astype(_kind(dtype or dtypes.int64), copy=False), requires_grad)
+    return _made(source(generator).permutation(n).astype(_real_kind(dtype or dtypes.int64), copy=False), requires_grad)
 
 
 def normal(
@@ -254,7 +288,7 @@ def normal(
         return op.apply(mean, std, generator=generator)
     if isinstance(std, Tensor):
         return NormalOfStd.apply(std, mean=mean, generator=generator)
-    return _made(source(generator).normal(shape_of((size or (),)), _kind(dtype)) * std + mean, requires_grad)
+    return _made(source(generator).normal(shape_of((size or (),)), _real_kind(dtype)) * std + mean, requires_grad)
 
 
 def bernoulli(input: Tensor, p: float | None = None, *, generator: Any = None) -> Tensor:
@@ -347,7 +381,7 @@ def randint_like(
     """
     low, high = (0, low) if high is None else (low, high)
     _check_range(low, high)
-    kind, rng = _kind(dtype or input.dtype), source(generator)
+    kind, rng = _real_kind(dtype or input.dtype), source(generator)
     return _made(in_memory_order(lambda shape: rng.integers(low, high, shape), input._data).astype(kind, copy=False))
 
 
@@ -371,6 +405,10 @@ class Uniform(_Filled):
 class Normal(_Filled):
     def forward(self, *, mean, std, generator):
         return normal_like(self, self.dtype, mean, std, generator)
+
+
+Uniform.of_complex, Normal.of_complex = Uniform, Normal
+complexes.accept("uniform_ normal_")
 
 
 class NormalOfBoth(Op, name="NormalBackward3"):

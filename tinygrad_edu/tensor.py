@@ -240,8 +240,8 @@ class _Array(Tensor):
         return self._data.dtype.kind == "f"
 
     def is_complex(self) -> bool:
-        """Always False: complex tensors are not built here."""
-        return False
+        """True for complex64 and complex128."""
+        return self._data.dtype.kind == "c"
 
     def item(self) -> Any:
         """The tensor's only element, as a Python number.
@@ -318,10 +318,23 @@ class _Array(Tensor):
     def __float__(self) -> float:
         if self.requires_grad:
             warn_of_number()
-        return float(self.item())
+        return float(self._real_item("double"))
 
     def __int__(self) -> int:
-        return int(self.item())
+        return int(self._real_item("int64_t"))
+
+    def __complex__(self) -> complex:
+        return complex(self.item())
+
+    def _real_item(self, kind: str) -> Any:
+        value = self.item()
+        if isinstance(value, complex):
+            if value.imag:
+                raise RuntimeError(
+                    f"value cannot be converted to type {kind} without overflow: it has an imaginary part. Use z.real or z.abs()."
+                )
+            return value.real
+        return value
 
     def __index__(self) -> int:
         if self._data.dtype.kind not in "iub" or self._data.size != 1:
@@ -353,10 +366,10 @@ class _Array(Tensor):
         if not isinstance(value, Tensor):
             raise TypeError(f"Variable data has to be a tensor, but got {type(value).__name__}")
         if value._data.dtype != self._data.dtype:
-            if self._requires_grad and value._data.dtype.kind != "f":
+            if self._requires_grad and value._data.dtype.kind not in "fc":
                 raise RuntimeError(
                     "data set to a tensor that requires gradients must be floating point or complex dtype, and this would be "
-                    f"{value.dtype}. Gradients need real numbers."
+                    f"{value.dtype}. Gradients need numbers that can change a little."
                 )
             # From now on this leaf's gradient has another shape or dtype.
             self._accumulator = None
@@ -397,7 +410,7 @@ class _Array(Tensor):
         if not isinstance(requires_grad, bool):
             kind = type(requires_grad).__name__
             raise TypeError(f"requires_grad_(): argument 'requires_grad' (position 1) must be bool, not {kind}")
-        if requires_grad and self._data.dtype.kind != "f":
+        if requires_grad and self._data.dtype.kind not in "fc":
             raise RuntimeError(
                 f"only Tensors of floating point dtype can require gradients, and this one holds {self.dtype}. Gradients "
                 "need real numbers: make it float, as in tensor([1., 2.]) or t.float()."
@@ -619,11 +632,9 @@ def _array_of(data: Any, kinds: set[Any] | None = None) -> np.ndarray:
         raise error.reason from None
     except ValueError as error:
         raise _ragged(data, error) from None
-    if array.dtype.kind == "c":
-        raise TypeError("complex tensors are not built here; work with the real and imaginary parts.")
     if array.dtype == np.uint64 or (isinstance(_first(data), int) and array.dtype.kind == "O"):
         raise ValueError("Overflow when unpacking long long: a whole number does not fit into int64.")
-    if array.dtype.kind not in "fiub":
+    if array.dtype.kind not in "fiubc":
         name, hint = type(_first(data)).__name__, "A tensor holds numbers or booleans, in nested lists of equal length."
         if name == "str":
             raise TypeError(f"new(): invalid data type {name!r}. {hint}")

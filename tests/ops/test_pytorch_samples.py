@@ -101,8 +101,13 @@ class Call:
         if not outputs:
             return []
         rng = np.random.default_rng(0)
-        weights = [self.engine.as_tensor(rng.standard_normal(tuple(t.shape))) for t in outputs]
+        weights = [self.engine.as_tensor(_random_like(t, rng)) for t in outputs]
         return list(self.engine.autograd.grad(outputs, self.leaves, weights, allow_unused=True))
+
+
+def _random_like(t: Any, rng: np.random.Generator) -> np.ndarray:
+    numbers = rng.standard_normal(tuple(t.shape))
+    return numbers + 1j * rng.standard_normal(tuple(t.shape)) if t.is_complex() else numbers
 
 
 def _flat(result: Any) -> list[Any]:
@@ -135,8 +140,48 @@ def test_pytorchs_samples_give_its_numbers_and_gradients(family: str) -> None:
         raise ExceptionGroup("these ops are not PyTorch's", wrong)
 
 
+# Of each op so many calls with complex numbers.
+COMPLEX_SAMPLES = 3
+
+
+@pytest.mark.parametrize("family", [*MODULES, *string.ascii_lowercase])
+def test_pytorchs_complex_samples_give_its_numbers_and_gradients_or_are_refused(family: str) -> None:
+    wrong = []
+    for name, op in _ops().items():
+        if _family(name) == family and torch.complex128 in op.supported_dtypes("cpu"):
+            try:
+                _compare_complex(op)
+            except Exception as error:
+                error.add_note(f"in the complex samples of {name}")
+                wrong.append(error)
+    if wrong:
+        raise ExceptionGroup("of complex numbers these ops are not PyTorch's", wrong)
+
+
 def test_most_of_pytorchs_ops_are_compared() -> None:
     assert len(_ops()) >= 418
+
+
+def _compare_complex(op: Any) -> None:
+    torch.manual_seed(0)
+    has_gradient = torch.complex128 in op.supported_backward_dtypes("cpu")
+    samples = op.sample_inputs("cpu", torch.complex128, requires_grad=has_gradient)
+    for sample in itertools.islice(samples, COMPLEX_SAMPLES):
+        try:
+            ours = Call(tinygrad_edu, op, _resolved(sample))
+            gradients = ours.gradients() if has_gradient else []
+        except NotImplementedError:
+            return
+        theirs = Call(torch, op, _resolved(sample))
+        _assert_same(ours.outputs, theirs.outputs)
+        _assert_same(gradients, theirs.gradients() if has_gradient else [])
+
+
+def _resolved(sample: Any) -> Any:
+    """The sample without conjugates that wait to be computed, which no array can be made of."""
+    return sample.transform(
+        lambda x: x.detach().resolve_conj().requires_grad_(x.requires_grad) if isinstance(x, torch.Tensor) else x
+    )
 
 
 def _compare(op: Any) -> None:

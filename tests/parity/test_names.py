@@ -14,11 +14,11 @@ import tinygrad_edu
 
 PLACES = (
     "", "nn", "nn.functional", "nn.init", "nn.utils", "nn.utils.rnn", "optim", "optim.lr_scheduler", "linalg", "autograd",
-    "autograd.functional", "distributions", "utils", "utils.data", "utils.checkpoint", "special", "func", "amp", "random", "jit",
+    "autograd.functional", "distributions", "utils", "utils.data", "utils.checkpoint", "special", "fft", "func", "amp", "random", "jit",
 )  # fmt: skip
 MODULES = (
     "amp", "autograd.function", "autograd.functional", "autograd.profiler", "autograd.variable", "backends.cudnn", "cuda", "cuda.amp",
-    "distributed", "distributions.categorical", "distributions.kl", "distributions.normal", "func", "functional", "hub", "jit",
+    "distributed", "distributions.categorical", "distributions.kl", "distributions.normal", "fft", "func", "functional", "hub", "jit",
     "linalg", "multiprocessing", "nn", "nn.functional", "nn.init", "nn.modules", "nn.modules.conv", "nn.modules.loss",
     "nn.modules.module", "nn.parallel", "nn.parameter", "nn.utils", "nn.utils.clip_grad", "nn.utils.rnn", "onnx", "optim",
     "optim.adam", "optim.lbfgs", "optim.lr_scheduler", "optim.optimizer", "optim.sgd", "optim.swa_utils", "overrides", "profiler",
@@ -26,7 +26,6 @@ MODULES = (
     "utils.data.sampler", "utils.model_zoo", "utils.tensorboard", "version",
 )  # fmt: skip
 REFUSED = (
-    "fft",
     "fx",
     "export",
     "quantization",
@@ -121,7 +120,7 @@ def test_an_import_of_what_is_not_built_says_what_to_do(name: str) -> None:
 @pytest.mark.parametrize(
     "statement",
     [
-        "from tinygrad_edu import vmap_of_something", "from tinygrad_edu.nn import NoSuchLayer", "import tinygrad_edu.fft",
+        "from tinygrad_edu import vmap_of_something", "from tinygrad_edu.nn import NoSuchLayer", "import tinygrad_edu.fx",
         "from tinygrad_edu.nn.functional import no_such_function", "from tinygrad_edu.optim import SparseAdam",
         "from tinygrad_edu.linalg import eig", "from tinygrad_edu.utils.data import DataPipe",
     ],

@@ -20,6 +20,7 @@ from ..core.engine import Pass, backward_method
 from ..core.node import AccumulateGrad, Node, gradient_edge
 from ..core.state import quiet, thread
 from ..core.tensor import Tensor, bind, wrap
+from ..dtypes import from_numpy_dtype
 from ..overrides import overridable
 from ..refusals import refuse_misfit
 from ..tensor import Size
@@ -68,6 +69,10 @@ class GraphPass(Pass):
     # --- what the plain pass does otherwise -----------------------------------------------------------------------------
 
     def fitted(self, node: Node, grad: Any, shape: tuple[int, ...], dtype: np.dtype | None) -> Any:
+        came_in = grad._data.dtype if self.create_graph else grad.dtype
+        if came_in.kind == "c" and dtype is not None and dtype.kind != "c":
+            # A real tensor met a complex one: its gradient is the real part of what comes back.
+            grad = grad.real
         if not self.create_graph:
             return super().fitted(node, grad, shape, dtype)
         if grad._data.shape != shape:
@@ -301,7 +306,10 @@ def _root_gradient(i: int, t: Any, grad: Any) -> Tensor | None:
                 "instance with .sum(), or pass gradient= of that shape."
             )
         if dtype is not None and dtype.kind != "f":
-            raise RuntimeError("grad can be implicitly created only for real scalar outputs")
+            raise RuntimeError(
+                f"grad can be implicitly created only for real scalar outputs but got {from_numpy_dtype(dtype)}. A loss is a "
+                "real number, such as z.abs() or z.real."
+            )
         return wrap(np.ones(shape, dtype))
     if not isinstance(grad, Tensor):
         raise TypeError("gradients can be either Tensors or None, but got " + type(grad).__name__)
@@ -309,6 +317,11 @@ def _root_gradient(i: int, t: Any, grad: Any) -> Tensor | None:
         raise RuntimeError(
             f"Mismatch in shape: grad_output[{i}] has a shape of {grad.shape} and output[{i}] has a shape of "
             f"{Size(shape)}."
+        )
+    if dtype is not None and grad._data.dtype != dtype and "c" in (dtype.kind, grad._data.dtype.kind):
+        raise RuntimeError(
+            "For complex Tensors, both grad_output and output are required to have the same dtype. Mismatch in dtype: "
+            f"grad_output[{i}] has a dtype of {grad.dtype} and output[{i}] has a dtype of {from_numpy_dtype(dtype)}."
         )
     return grad
 

@@ -108,7 +108,7 @@ def make_dual(tensor: Tensor, tangent: Tensor, *, level: int | None = None) -> T
             "Trying to create a dual Tensor for forward AD but no level exists, make sure to enter_dual_level() first."
         )
     for name, t in (("primal", tensor), ("tangent", tangent)):
-        if not t.is_floating_point():
+        if t._data.dtype.kind not in "fc":
             raise ValueError(f"Expected {name} to be floating point or complex, but got: {t.dtype}")
     if level not in (None, 0) or not _state.open:
         raise RuntimeError(f"Invalid level given to _make_dual (level {level} is not open).")

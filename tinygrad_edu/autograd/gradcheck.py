@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from ..complexes import met
 from ..core.state import quiet
 from ..tensor import Tensor, wrap
 from . import engine, forward_ad
@@ -84,7 +85,8 @@ def gradcheck(
         "Setting check_batched_forward_grad=True requires check_forward_ad to be True",
     )
     _refuse_unbuilt(bool(masked))
-    check = _Check(func, _as_tuple(inputs), eps, atol, rtol, nondet_tol)
+    func, arguments = _in_reals(func, _as_tuple(inputs)) if met.one else (func, _as_tuple(inputs))
+    check = _Check(func, arguments, eps, atol, rtol, nondet_tol)
     try:
         check.run(check_backward_ad, check_forward_ad, fast_mode, check_undefined_grad)
         if check_batched_grad:
@@ -194,10 +196,32 @@ def _as_tuple(x: Any) -> tuple[Any, ...]:
 
 def _random_gradient(output: Tensor, spread_out: bool) -> Tensor:
     """Numbers in [-1, 1], drawn from the user's random state as PyTorch draws them."""
+    if output.is_complex():
+        return wrap(_random_gradient(output._as_parts(), spread_out)._data)._from_parts().detach().requires_grad_()
     values = wrap(np.empty_like(output._data, order="C")).uniform_(-1, 1)._data
     if spread_out and values.ndim:
         values = np.repeat(values, 2, axis=-1)[..., ::2]
     return wrap(values).requires_grad_()
+
+
+def _in_reals(func: Callable[..., Any], inputs: tuple[Any, ...]) -> tuple[Callable[..., Any], tuple[Any, ...]]:
+    """The same check of real numbers alone: the real and the imaginary part of a complex number are two of them.
+
+    The gradient of a complex tensor holds the derivatives by its real and its imaginary part, so nothing is lost.
+    """
+    complex_places = [i for i, x in enumerate(inputs) if isinstance(x, Tensor) and x.is_complex()]
+    parts = list(inputs)
+    for i in complex_places:
+        parts[i] = inputs[i]._as_parts().detach().requires_grad_(inputs[i].requires_grad)
+
+    def of_parts(*values: Any) -> tuple[Any, ...]:
+        given = list(values)
+        for i in complex_places:
+            given[i] = values[i]._from_parts()
+        results = _as_tuple(func(*given))
+        return tuple(r._as_parts() if isinstance(r, Tensor) and r.is_complex() else r for r in results)
+
+    return of_parts, tuple(parts)
 
 
 class _UndefinedGrad(Function):

@@ -123,10 +123,20 @@ def regenerate_history(self: Tensor) -> None:
     assert view is not None and self._counter is not None
     if self._grad_fn is not None or view.base.requires_grad:
         _refuse_forbidden_view(self, view, indirect=True)
+        _refuse_other_kind(self, view.base)
         before = self._grad_fn, self.output_nr
         self._grad_fn, self.output_nr, self._requires_grad = view.base._as_strided_node(self), 0, True
         _move_retained(self, *before)
     view.version = self._counter[0]
+
+
+def _refuse_other_kind(t: Tensor, base: Tensor) -> None:
+    """Raise if the view shows real numbers and its base holds complex ones, or the other way round."""
+    if t._data.dtype != base._data.dtype:
+        raise NotImplementedError(
+            f"a write through a view of dtype {t._data.dtype} to a tensor of dtype {base._data.dtype} is not built where it is "
+            "recorded: put new parts together, as in complex(real, imag) or view_as_complex(parts)."
+        )
 
 
 def check_inplace(t: Tensor, record: bool) -> None:
@@ -146,6 +156,7 @@ def check_inplace(t: Tensor, record: bool) -> None:
     view = t._view
     if view is not None:
         _refuse_forbidden_view(t, view, indirect=False)
+        _refuse_other_kind(t, view.base)
         if t.requires_grad and view.base._grad_fn is None:
             raise RuntimeError(
                 "a view of a leaf Variable that requires grad is being used in an in-place operation. Change a clone() "

@@ -1,6 +1,6 @@
 """Error sentences for what PyTorch has and this package does not, with what to use instead.
 
-Complex numbers, sparse and quantized tensors, and devices other than the CPU are not part of the story of autograd. Their
+Sparse and quantized tensors, and devices other than the CPU are not part of the story of autograd. Their
 names are still known, so that a program that uses one gets an explanation.
 """
 
@@ -17,7 +17,9 @@ SPARSE = (
     "sparse.mm, a dense tensor, or gather and scatter_add on the indices"
 )
 _SUBJECTS = {
-    "complex": "complex numbers are not built here. Work with the real and the imaginary part as two tensors",
+    "complex": "of complex types there are complex64 and complex128. Use complex64",
+    "spectrum": "it is not built. Cut the signal by unfold, multiply by the window, and use fft.rfft",
+    "eigen": "it returns complex numbers, and is not built here. Use linalg.eigh for a symmetric matrix",
     "sparse": SPARSE,
     "quantized": "quantized tensors are not built here. Use float16, or round() by hand",
     "dtype": "of floating-point types there are float64, float32 and float16, of unsigned ones uint8 alone. Use one of these",
@@ -29,10 +31,9 @@ _SUBJECTS = {
 }
 
 _NAMES = {
-    "complex": (
-        "complex complex32 complex64 complex128 cfloat cdouble chalf polar view_as_complex view_as_real fft "
-        "stft istft eig eigvals"
-    ),
+    "complex": "complex32 chalf",
+    "spectrum": "stft istft",
+    "eigen": "eig eigvals",
     "sparse": (
         "sparse_coo sparse_csr sparse_csc sparse_bsr sparse_bsc sparse_csr_tensor "
         "sparse_csc_tensor sparse_bsr_tensor sparse_bsc_tensor sparse_compressed_tensor to_sparse_coo "

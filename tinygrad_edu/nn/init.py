@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from .. import complexes
 from ..autograd.grad_mode import no_grad
 from ..compat.later import later
 from ..random import even_like, normal_like, source
@@ -46,6 +47,11 @@ def calculate_gain(nonlinearity: str, param: float | None = None) -> float:
     raise ValueError(f"Unsupported nonlinearity {nonlinearity}")
 
 
+def _refuse_complex(tensor: Tensor, name: str) -> None:
+    if tensor.is_complex():
+        complexes.refuse(name)
+
+
 def _fill(tensor: Tensor, array: Any) -> Tensor:
     with no_grad():
         tensor._data[...] = array
@@ -80,6 +86,7 @@ def trunc_normal_(
     tensor: Tensor, mean: float = 0.0, std: float = 1.0, a: float = -2.0, b: float = 2.0, generator: Any = None
 ) -> Tensor:
     """Fill with numbers from the normal distribution, truncated to [a, b]: numbers outside are drawn again."""
+    _refuse_complex(tensor, "trunc_normal_")
     like = tensor._data
     below, above = ((1 + math.erf((x - mean) / (std * math.sqrt(2)))) / 2 for x in (a, b))
     # Where few normal numbers would fall inside, use rejection sampling: draw uniform numbers and accept them by the density.
@@ -233,6 +240,7 @@ def orthogonal_(tensor: Tensor, gain: float = 1, generator: Any = None) -> Tenso
     >>> T.allclose(w @ w.T, T.eye(3), atol=1e-6)
     True
     """
+    _refuse_complex(tensor, "orthogonal_")
     if tensor.ndim < 2:
         raise ValueError("Only tensors with 2 or more dimensions are supported")
     rows, columns = tensor.shape[0], math.prod(tensor.shape[1:])
@@ -244,6 +252,7 @@ def orthogonal_(tensor: Tensor, gain: float = 1, generator: Any = None) -> Tenso
 
 def sparse_(tensor: Tensor, sparsity: float, std: float = 0.01, generator: Any = None) -> Tensor:
     """Normal with standard deviation `std`; a fraction `sparsity` of each column is 0 (Martens 2010)."""
+    _refuse_complex(tensor, "sparse_")
     if tensor.ndim != 2:
         raise ValueError("Only tensors with 2 dimensions are supported")
     normal_(tensor, 0.0, std, generator)

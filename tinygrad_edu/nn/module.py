@@ -14,6 +14,7 @@ import numpy as np
 from .. import dtypes
 from ..autograd.hooks import RemovableHandle, add_hook
 from ..compat import absent
+from ..ops.creation.copies import cast
 from ..ops.creation.methods import target_of
 from ..tensor import Tensor, wrap
 from .hooks import FLAGS, call_with_hooks, everywhere
@@ -475,9 +476,9 @@ class Module:
                 self._buffers[name] = fn(buffer)
         return self
 
-    def _convert(self, kind: np.dtype) -> Module:
+    def _convert(self, kind: np.dtype, of: str = "f") -> Module:
         def converted(t: Tensor) -> Tensor:
-            return wrap(t._data.astype(kind)) if t._data.dtype.kind == "f" and t._data.dtype != kind else t
+            return wrap(cast(t._data, kind)) if t._data.dtype.kind in of and t._data.dtype != kind else t
 
         return self._apply(converted)
 
@@ -489,11 +490,18 @@ class Module:
         if dtype is None:
             return self
         kind = dtypes.to_numpy_dtype(dtype)
-        if kind.kind != "f":
+        if kind.kind not in "fc":
             raise TypeError(
                 f"nn.Module.to only accepts floating point or complex dtypes, but got desired dtype={dtype}"
             )
-        return self._convert(kind)
+        if kind.kind == "c":
+            warnings.warn(
+                "Complex modules are a new feature under active development whose design may change, and some modules might not "
+                "work as expected when using complex tensors as parameters or buffers.",
+                UserWarning,
+                stacklevel=2,
+            )
+        return self._convert(kind, of="fc")
 
     def double(self) -> Module:
         """Convert all floating-point parameters and buffers to float64."""

@@ -7,7 +7,9 @@ functions, methods and operators.
 from __future__ import annotations
 
 from . import composed, rarer
-from .binding import functions, linalg_functions, nn_functions
+from .binding import fft_functions, functions, linalg_functions, nn_functions
+from .complex_numbers import fourier, parts
+from .complex_numbers import rules as complex_rules
 from .creation import copies, factories, methods
 from .indexing import gather, index, masking, reducing
 from .linalg import decomposition, distance, einsum, factors, lu, matmul
@@ -37,7 +39,6 @@ from .pointwise import (
     error_function,
     exponential,
     powers,
-    real,
     rounding,
     special,
     trigonometric,
@@ -51,6 +52,7 @@ __all__ = [
     "arithmetic",
     "clamp",
     "compare",
+    "complex_rules",
     "composed",
     "convolution",
     "copies",
@@ -67,6 +69,8 @@ __all__ = [
     "extremes",
     "factories",
     "factors",
+    "fft_functions",
+    "fourier",
     "functions",
     "gather",
     "index",
@@ -83,12 +87,12 @@ __all__ = [
     "nn_functions",
     "normalization",
     "norms",
+    "parts",
     "permute",
     "pooling",
     "powers",
     "rarer",
     "rarer_layers",
-    "real",
     "rectifier",
     "recurrent",
     "reduce",

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from .. import core, dtypes, overrides
+from .. import complexes, core, dtypes, overrides
 from ..compat import absent
 from ..core.state import everywhere, thread
 from ..overrides import overridable
@@ -17,11 +17,13 @@ from ..tensor import Tensor, wrap
 from ..tensor import bind as bind_to_tensor
 from .creation.factories import write_out
 
-__all__ = ["functions", "linalg_functions", "nn_functions", "operator", "public"]
+__all__ = ["fft_functions", "functions", "linalg_functions", "nn_functions", "operator", "public"]
 
-# The public functions by name: the contents of `tinygrad_edu`, `tinygrad_edu.linalg` and `tinygrad_edu.nn.functional`.
+# The public functions by name: the contents of `tinygrad_edu`, `tinygrad_edu.linalg`, `tinygrad_edu.fft` and
+# `tinygrad_edu.nn.functional`.
 functions: dict[str, Callable[..., Any]] = {}
 linalg_functions: dict[str, Callable[..., Any]] = {}
+fft_functions: dict[str, Callable[..., Any]] = {}
 nn_functions: dict[str, Callable[..., Any]] = {}
 
 # The module in which pickle finds the functions of each table: it stores a function by its name.
@@ -29,10 +31,11 @@ _HOMES = {
     id(functions): "tinygrad_edu",
     id(nn_functions): "tinygrad_edu.nn.functional",
     id(linalg_functions): "tinygrad_edu.linalg",
+    id(fft_functions): "tinygrad_edu.fft",
 }
 
 _UNARY = ("__neg__", "__abs__", "__invert__")
-_OPERANDS = (int, float, np.ndarray, np.generic)
+_OPERANDS = (int, float, complex, np.ndarray, np.generic)
 
 
 def public(
@@ -112,8 +115,6 @@ def _unusual_operands(call: Callable[..., Any], function: Callable[..., Any], se
     """An operator with a number or an array on its other side, or under a function mode, which sees it as `call`."""
     modes = thread.state.modes
     if not isinstance(other, Tensor):
-        if isinstance(other, complex):
-            raise TypeError(absent.sentence("complex"))
         if not isinstance(other, _OPERANDS):
             absent.refuse_tensors_of_pytorch((other,))
             return NotImplemented
@@ -121,7 +122,12 @@ def _unusual_operands(call: Callable[..., Any], function: Callable[..., Any], se
             other = wrap(other)
         elif isinstance(other, np.generic):
             other = dtypes.number(other)
-    return overrides.dispatch(call, (self, other), {}) if modes else function(self, other)
+        if isinstance(other, complex):
+            dtypes.on_complex()
+    if modes:
+        return overrides.dispatch(call, (self, other), {})
+    complexes.check(call.__name__, (self, other), {})
+    return function(self, other)
 
 
 def _checked(function: Callable[..., Any], name: str, number_first: bool = False) -> Callable[..., Any]:
@@ -132,8 +138,10 @@ def _checked(function: Callable[..., Any], name: str, number_first: bool = False
 
     @functools.wraps(function)
     def call(*args: Any, **kwargs: Any) -> Any:
-        if everywhere.modes_seen and thread.state.modes:
-            return overrides.dispatch(call, args, kwargs)
+        if everywhere.modes_seen:
+            if thread.state.modes:
+                return overrides.dispatch(call, args, kwargs)
+            complexes.check(name, args, kwargs)
         if kwargs and "out" in kwargs:
             out = kwargs.pop("out")
             result = call(*args, **kwargs)

@@ -16,7 +16,7 @@ from .indexing.gather import gather
 from .indexing.index import narrow
 from .indexing.masking import masked_fill, where
 from .linalg.decomposition import slogdet
-from .linalg.matmul import LinalgCross, dot, matmul
+from .linalg.matmul import LinalgCross, matmul
 from .network.layers import EmbeddingBag, shorten
 from .network.softmax import softmax
 from .op import Op, linear
@@ -419,17 +419,6 @@ functions["logspace"] = logspace
 
 
 # --- products and distances -------------------------------------------------------------------------------------------
-
-
-@public()
-def vdot(input, other) -> Tensor:
-    """The dot product of two vectors. For real numbers it equals `dot`.
-
-    >>> import tinygrad_edu as T
-    >>> T.vdot(T.tensor([1.0, 2.0]), T.tensor([3.0, 4.0]))
-    tensor(11.)
-    """
-    return dot(input, other)
 
 
 @public(where=_LINALG, method=False)

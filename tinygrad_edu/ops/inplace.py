@@ -11,8 +11,8 @@ from ..autograd.anomaly_mode import remember_forward
 from ..autograd.inplace import check_inplace, rebase_history, refuse_shared_memory
 from ..autograd.saved_tensor import keep_outputs, pack_all
 from ..autograd.variable import volatile
+from ..complexes import met
 from ..core.node import bump_version, gradient_edge
-from ..core.op import Op
 from ..core.state import quiet, thread
 from ..core.tensor import Tensor, wrap
 from .operands import as_arrays, check_fits, promoted, refuse_mismatch
@@ -21,7 +21,7 @@ from .tangents import push_tangents
 __all__ = ["write"]
 
 
-def write(op: type[Op], target: Tensor, others: tuple, settings: dict[str, Any]) -> Tensor:
+def write(op: Any, target: Tensor, others: tuple, settings: dict[str, Any]) -> Tensor:
     """Compute `op` on `target` and `others`, and write the result into `target`. This is what `Op.apply_` does."""
     if not isinstance(target, Tensor):
         raise TypeError(f"an in-place op changes a Tensor, got {type(target).__name__}")
@@ -30,7 +30,9 @@ def write(op: type[Op], target: Tensor, others: tuple, settings: dict[str, Any])
         check_inplace(target, target.requires_grad)
         return volatile.write(lambda t, *rest, **given: write(op, t, rest, given), *inputs, **settings)
     state = thread.state
-    differentiable = target._data.dtype.kind == "f" and op._differentiable
+    if met.one and op.is_complex(inputs, ()):
+        op = op.of_complex
+    differentiable = target._data.dtype.kind in "fc" and op._differentiable
     record = differentiable and state.recording and any(isinstance(x, Tensor) and x.requires_grad for x in inputs)
     check_inplace(target, record)
     if not op.idempotent:
@@ -70,7 +72,7 @@ def write(op: type[Op], target: Tensor, others: tuple, settings: dict[str, Any])
             # Copy the tangent, because the write below changes it too.
             with forward_ad._set_fwd_grad_enabled(False):
                 forward_ad.set_tangent(old, tangent.clone())
-        push_tangents(op, (old, *others), settings, (shadow,))
+        push_tangents(op.tangents_by or op, (old, *others), settings, (shadow,))
     target._data[...] = result
     bump_version(target)
     if pushes:
@@ -87,7 +89,7 @@ def write(op: type[Op], target: Tensor, others: tuple, settings: dict[str, Any])
     return target
 
 
-def _before_write(op: type[Op], inputs: tuple, settings: dict[str, Any], record: bool) -> tuple[Tensor, tuple]:
+def _before_write(op: Any, inputs: tuple, settings: dict[str, Any], record: bool) -> tuple[Tensor, tuple]:
     """The target as the rules will see it (a clone, if a rule reads its value), and the edges of the node."""
     target = inputs[0]
     if not record:

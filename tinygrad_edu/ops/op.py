@@ -31,13 +31,14 @@ from typing import Any
 
 import numpy as np
 
-from .. import core
+from .. import complexes, core
 from ..autograd import forward_ad
 from ..autograd.anomaly_mode import remember_forward
 from ..autograd.hooks import surround
 from ..autograd.inplace import make_view
 from ..autograd.saved_tensor import SavedTensor, pack, pack_all
 from ..autograd.variable import volatile
+from ..complexes import met
 from ..core.node import gradient_edge
 from ..core.plan import ASIDE, FREED, INPUT, LEAF, NAMED, NUMBER, OUTPUT, SETTING, SIZES, TENSOR, WANTED, Plan
 from ..core.state import State, everywhere, quiet, thread
@@ -69,6 +70,8 @@ class Op(core.op.Op):
     """A built-in op; authors subclass it. To the core's `Op` it adds the in-place form, forward mode, the unusual modes, and
     saved values under PyTorch's names. The module's docstring explains how to write one."""
 
+    of_complex: Any = None  # the op with the rules for complex numbers, see ops/complex_numbers/rules.py
+    tangents_by: Any = None  # the op whose `jvp` is used in place of this one's
     jvp: Any = None  # elementwise, linear, or a function of the tangents, followed by what it needs, by name
 
     def __init_subclass__(cls, name: str | None = None, **settings: Any) -> None:
@@ -202,6 +205,10 @@ class Op(core.op.Op):
         outs: Sequence[Tensor],
         node: core.op.Op | None,
     ) -> None:
+        op: Any = cls
+        if met.one and cls.is_complex(inputs, outs):
+            op = cls.of_complex
+            node = op._recorded_as_complex(now, inputs, settings, outs)
         if volatile.seen and volatile.reaches(inputs):
             for out in outs:
                 out._grad_fn, out.output_nr, out._requires_grad = None, 0, False
@@ -216,7 +223,30 @@ class Op(core.op.Op):
             if now.anomaly:
                 remember_forward(node)
         if forward_ad.any_tangent(inputs):
-            push_tangents(cls, inputs, settings, tuple(outs))
+            push_tangents(op.tangents_by or op, inputs, settings, tuple(outs))
+
+    @classmethod
+    def is_complex(cls, inputs: Sequence[Any], outs: Sequence[Tensor]) -> bool:
+        """True if a number among inputs or outputs is complex; an op that has no rules for these raises."""
+        found = complexes.holds(inputs) or any(out._data.dtype.kind == "c" for out in outs)
+        if found and cls.of_complex is None:
+            complexes.refuse(cls._name.rpartition("::")[2].rstrip("0123456789").removesuffix("Backward"))
+        return found
+
+    @classmethod
+    def _recorded_as_complex(
+        cls, now: State, inputs: Sequence[Any], settings: dict[str, Any], outs: Sequence[Tensor]
+    ) -> core.op.Op | None:
+        """Record the run by the rules for complex numbers, in place of what `apply` has recorded."""
+        pattern = 1
+        for x in inputs:
+            pattern = pattern << 2 | (NUMBER if not isinstance(x, Tensor) else WANTED if x.requires_grad else TENSOR)
+        plan = cls._plans.get(pattern) or cls._planned(pattern)
+        node = plan.record(inputs, settings, outs) if plan.records and now.recording else None
+        for number, out in enumerate(outs[: cls.visible_outputs]):
+            takes_part = node is not None and number not in cls.non_differentiable and out._data.dtype.kind in "fc"
+            out._grad_fn, out.output_nr, out._requires_grad = (node, number, True) if takes_part else (None, 0, False)
+        return node
 
     @classmethod
     def _packed(cls, value: Any) -> Any:

@@ -188,12 +188,6 @@ def isposinf(input) -> Tensor:
     return input == math.inf
 
 
-@public()
-def isreal(input) -> Tensor:
-    """True: there are no complex numbers here."""
-    return wrap(np.ones(input.shape, bool))
-
-
 # --- parts ------------------------------------------------------------------------------------------------------------
 
 

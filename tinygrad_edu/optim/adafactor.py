@@ -27,6 +27,8 @@ class Adafactor(Optimizer):
 
     _own_decay = True
 
+    _accepts_complex = False
+
     def __init__(
         self,
         params: Iterable[Any],

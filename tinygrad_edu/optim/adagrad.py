@@ -53,7 +53,8 @@ class Adagrad(Optimizer):
 
     @staticmethod
     def _begin(p: np.ndarray, state: dict[str, Any], group: dict[str, Any]) -> None:
-        state.update(step=no_steps(), sum=wrap(np.full_like(p, group["initial_accumulator_value"])))
+        start = group["initial_accumulator_value"] * (1 + 1j if p.dtype.kind == "c" else 1)  # each part has its own sum
+        state.update(step=no_steps(), sum=wrap(np.full_like(p, start)))
 
     # v ← v + g²;  p ← p - lr·g/(√v + eps)
     def _update(self, p: np.ndarray, grad: np.ndarray, state: dict[str, Any], group: dict[str, Any]) -> None:

@@ -38,6 +38,8 @@ class LBFGS(Optimizer):
         tensor([1., 1.], grad_fn=<RoundBackward1>)
     """
 
+    _accepts_complex = False
+
     def __init__(
         self,
         params: Iterable[Any],

@@ -29,6 +29,8 @@ class Muon(Optimizer):
 
     _own_decay = True
 
+    _accepts_complex = False
+
     def __init__(
         self,
         params: Iterable[Any],

@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from .. import complexes
 from ..autograd import grad_mode
 from ..autograd.hooks import RemovableHandle, add_hook
 from ..core.node import bump_version
@@ -101,6 +102,8 @@ class Optimizer:
     _elementwise = False
     # True if `_update` applies the weight decay itself.
     _own_decay = False
+    # True if a step of complex parameters is a step of their real and imaginary parts.
+    _accepts_complex = True
     # The registered hooks, by the time of the call: "step_pre", "load_state_dict_post", …
     _hooks: dict[str, dict[int, Hook]] = {}  # noqa: RUF012 - replaced, never changed
 
@@ -154,6 +157,8 @@ class Optimizer:
                 raise TypeError(f"optimizer can only optimize Tensors, but one of the params is {type(p).__name__}")
             if not (p.is_leaf or p.retains_grad):
                 raise ValueError("can't optimize a non-leaf Tensor: it is computed from others. Pass those instead.")
+            if p.is_complex() and not self._accepts_complex:
+                complexes.refuse(type(self).__name__)
             if id(p) in known:
                 raise ValueError("some parameters appear in more than one parameter group")
         if len({id(p) for p in group["params"]}) < len(params):
@@ -248,6 +253,9 @@ class Optimizer:
         return known[number] if isinstance(known[number], Together) else None
 
     def _change(self, p: np.ndarray, grad: np.ndarray, state: dict[str, Any], group: dict[str, Any]) -> None:
+        if p.dtype.kind == "c":
+            self._change_parts(p, grad, state, group)
+            return
         if group.get("maximize"):
             grad = -grad
         if group.get("weight_decay") and not self._own_decay:
@@ -256,6 +264,16 @@ class Optimizer:
             else:
                 grad = grad + group["weight_decay"] * p
         self._update(p, grad, state, group)
+
+    def _change_parts(self, p: np.ndarray, grad: np.ndarray, state: dict[str, Any], group: dict[str, Any]) -> None:
+        """A step of complex numbers: as in PyTorch the real and the imaginary part of each are numbers by themselves."""
+        parts = {k: wrap(_parts(v._data)) if _is_complex(v) else v for k, v in state.items()}
+        before = dict(parts)
+        self._change(_parts(p), _parts(np.ascontiguousarray(grad)), parts, group)
+        for k, v in parts.items():
+            if v is not before.get(k):
+                whole = isinstance(v, Tensor) and v._data.shape == (*p.shape, 2)
+                state[k] = wrap(v._data.view(p.dtype)[..., 0]) if whole else v
 
     def _update(self, p: np.ndarray, grad: np.ndarray, state: dict[str, Any], group: dict[str, Any]) -> None:
         raise NotImplementedError
@@ -335,6 +353,15 @@ class Optimizer:
             settings = [f"    {k}: {group[k]}" for k in sorted(group) if k != "params"]
             groups.append("\n".join([f"\nParameter Group {i}", *settings, ""]))
         return f"{type(self).__name__} (" + "".join(groups) + ")"
+
+
+def _parts(array: np.ndarray) -> np.ndarray:
+    """The same memory as real and imaginary parts along a new last dimension."""
+    return array[..., None].view(array.real.dtype)
+
+
+def _is_complex(value: Any) -> bool:
+    return isinstance(value, Tensor) and value._data.dtype.kind == "c"
 
 
 def _or(answer: Any, otherwise: Any) -> Any:

@@ -8,6 +8,8 @@ from typing import Any
 
 import numpy as np
 
+from ... import complexes
+from ...dtypes import real_of
 from ...tensor import Tensor, wrap
 
 __all__ = ["clip_grad_norm", "clip_grad_norm_", "clip_grad_value_", "clip_grads_with_norm_", "get_total_norm"]
@@ -58,7 +60,7 @@ def get_total_norm(
             f"The total norm of order {norm_type} for gradients from `parameters` is non-finite, so it cannot be clipped. "
             "To disable this error and scale the gradients by the non-finite norm anyway, set `error_if_nonfinite=False`"
         )
-    return wrap(np.asarray(total, every[0]._data.dtype if every else np.float32))
+    return wrap(np.asarray(total, real_of(every[0]._data.dtype) if every else np.float32))
 
 
 def clip_grads_with_norm_(parameters: Any, max_norm: float, total_norm: Tensor, foreach: Any = None) -> None:
@@ -89,5 +91,7 @@ def clip_grad_value_(parameters: Any, clip_value: float, foreach: Any = None) ->
     >>> w.grad
     tensor([1.0000, 0.4000])
     """
+    if complexes.holds(_gradients(parameters)):
+        complexes.refuse("clip_grad_value_")
     for g in _gradients(parameters):
         np.clip(g._data, -clip_value, clip_value, out=g._data)

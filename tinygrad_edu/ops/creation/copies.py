@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from typing import Any
 
 import numpy as np
@@ -29,11 +30,23 @@ class Clone(Op):
     jvp = linear
 
 
+def cast(array, dtype):
+    """A copy in another dtype; a complex number loses its imaginary part where that is real."""
+    if array.dtype.kind == "c" and dtype.kind not in "cb":
+        warnings.warn(
+            "Casting complex values to real discards the imaginary part. z.real says that you mean it.",
+            UserWarning,
+            stacklevel=7,
+        )
+        array = array.real
+    return array.astype(dtype)
+
+
 class ToCopy(Op):
     """A copy in another dtype; the engine converts the gradient back to the input's dtype."""
 
     def forward(self, *, dtype):
-        return self.astype(dtype)
+        return cast(self, dtype)
 
     def grad_self(grad):
         return grad
@@ -46,7 +59,7 @@ class Copy(Op, name="torch::autograd::CopyBackwards"):
 
     def forward(self, src):
         check_writable(self.shape, src.shape)
-        return np.broadcast_to(src, self.shape).astype(self.dtype)
+        return cast(np.broadcast_to(src, self.shape), self.dtype)
 
     def grad_self(grad):
         return zeros_like(grad)

@@ -152,7 +152,7 @@ def finish(array: np.ndarray, requires_grad: bool = False, where: Any = None) ->
     if thread.state.inference:
         out._counter = NOT_COUNTED
     if requires_grad:
-        if not out.is_floating_point():
+        if array.dtype.kind not in "fc":
             raise RuntimeError(
                 "Only Tensors of floating point and complex dtype can require gradients, but this one would be "
                 f"{out.dtype}. Write the numbers with a decimal point, as in tensor([1., 2.]), or pass a dtype."
@@ -411,7 +411,7 @@ def as_number(value: Any, like: np.ndarray) -> Any:
     Raises:
         RuntimeError: the dtype cannot hold it.
     """
-    if not isinstance(value, np.generic | np.ndarray | int | float):
+    if not isinstance(value, np.generic | np.ndarray | int | float | complex):
         raise TypeError(f"argument 'value' must be Number, not {type(value).__name__}.")
     return fitted(value, like.dtype) if like.dtype.kind == "f" or isinstance(value, int) else value
 
@@ -422,6 +422,11 @@ def fitted(value: Any, kind: np.dtype) -> np.ndarray:
     Raises:
         RuntimeError: the dtype cannot hold it.
     """
+    if isinstance(value, complex) and kind.kind != "c":
+        raise RuntimeError(
+            f"value cannot be converted to type {kind.name} without overflow: it has an imaginary part. Make the tensor "
+            "complex first, as in t.to(complex64)."
+        )
     if kind.kind == "f":
         if np.finfo(kind).max < abs(value) < np.inf:
             raise _overflow("c10::Half" if kind.itemsize == 2 else "float", kind)

@@ -114,7 +114,11 @@ def type(self: Tensor, dtype: Any = None) -> Any:
         return f"torch.{self.dtype.legacy_name}Tensor"
     if dtype is Tensor:
         dtype = dtypes.get_default_dtype()
-    if dtypes.LEGACY.get(dtype) is None and not isinstance(dtype, dtypes.dtype) and dtype not in (float, int, bool):
+    if (
+        dtypes.LEGACY.get(dtype) is None
+        and not isinstance(dtype, dtypes.dtype)
+        and dtype not in (float, int, bool, complex)
+    ):
         name = dtype if isinstance(dtype, str) else getattr(dtype, "__name__", repr(dtype))
         if "cuda" in name:
             raise NotImplementedError(f"{name}: tinygrad_edu computes only on the CPU. Leave 'cuda' out.")
@@ -170,7 +174,7 @@ def is_nonzero(self: Tensor) -> bool:
 
 def is_signed(self: Tensor) -> bool:
     """True if the dtype can hold negative numbers."""
-    return self._data.dtype.kind in "fi"
+    return self._data.dtype.kind in "fic"
 
 
 def ndimension(self: Tensor) -> int:
@@ -208,12 +212,13 @@ bind("__pos__", lambda self: self)
 
 
 def _converted(dtype: Any, self: Tensor, memory_format: Any = None) -> Tensor:
-    return _to_numpy_dtype(self, dtype.numpy)
+    return _to_numpy_dtype(self, dtypes.to_numpy_dtype(dtype))
 
 
 for _name, _dtype in {
     "double": dtypes.float64, "float": dtypes.float32, "half": dtypes.float16, "long": dtypes.int64, "int": dtypes.int32,
-    "short": dtypes.int16, "char": dtypes.int8, "byte": dtypes.uint8, "bool": dtypes.bool_,
+    "short": dtypes.int16, "char": dtypes.int8, "byte": dtypes.uint8, "bool": dtypes.bool_, "cfloat": dtypes.complex64,
+    "cdouble": dtypes.complex128,
 }.items():  # fmt: skip
     bind(_name, overridable(functools.partial(_converted, _dtype), _name))
 

@@ -407,7 +407,7 @@ def __setitem__(self, key, value):
     if key is False:
         return
     key = _as_tuple(key)
-    if not isinstance(value, Tensor | np.ndarray | np.generic | int | float):
+    if not isinstance(value, Tensor | np.ndarray | np.generic | int | float | complex):
         raise TypeError(f"can't assign a {type(value).__name__} to a torch.{self.dtype.legacy_name}Tensor")
     window, indices = _window(self, key)
     if (
@@ -420,7 +420,7 @@ def __setitem__(self, key, value):
             "masked_fill_ only supports boolean masks, but got mask with dtype unsigned char. Convert it: mask.bool()."
         )
     if not isinstance(value, Tensor):
-        whole = self._data.dtype.kind in "iu" and isinstance(value, int | float)
+        whole = isinstance(value, complex) or (self._data.dtype.kind in "iu" and isinstance(value, int | float))
         value = wrap(fitted(value, self._data.dtype) if whole else quiet(np.asarray, value, self._data.dtype))
     if indices is not None:
         _write_at(window, indices, value)

@@ -248,6 +248,8 @@ def add(input, other, *, alpha=1) -> Tensor:
 
 
 def _scaled(alpha, array):
+    if isinstance(alpha, complex) and getattr(array, "dtype", np.dtype(float)).kind != "c":
+        raise RuntimeError("For non-complex input tensors, argument alpha must not be a complex number.")
     if isinstance(alpha, float) and isinstance(array, np.ndarray) and array.dtype.kind in "iu":
         raise RuntimeError("For integral input tensors, argument alpha must not be a floating point number.")
     if isinstance(array, np.ndarray):
@@ -289,9 +291,9 @@ def sub(input, other, *, alpha=1) -> Tensor:
 def rsub(input, other, *, alpha=1) -> Tensor:
     """other - alpha * input."""
     _refuse_booleans(input, other)
-    if not isinstance(other, int | float):
+    if not isinstance(other, int | float | complex):
         return RsubTensor.apply(input, other, alpha=alpha)
-    if input._data.dtype.kind != "f":
+    if input._data.dtype.kind not in "fc":
         # An integer takes the tensor's type; a float makes an integer tensor's result the default float type.
         _, other = promoted([input._data, other], False)
         other = wrap(other)
@@ -341,7 +343,7 @@ def addcdiv(input, tensor1, tensor2, *, value=1) -> Tensor:
     tensor([1.5000, 1.5000])
     """
     for t in (tensor1, tensor2):
-        if t._data.dtype.kind != "f":
+        if t._data.dtype.kind not in "fc":
             raise RuntimeError(
                 "Integer division with addcdiv is no longer supported, and in a future release addcdiv will perform a "
                 "true division of tensor1 and tensor2. Make them floats first."

@@ -31,11 +31,11 @@ class Pow(Op, name="PowBackward0"):
     """self ** exponent, for a number `exponent`."""
 
     def forward(self, *, exponent):
-        if self.dtype.kind != "f":
+        if self.dtype.kind not in "fc":
             if isinstance(exponent, int) and exponent < 0:
                 raise RuntimeError("Integers to negative integer powers are not allowed.")
             self = self.astype(dtypes.promote([self, exponent]), copy=False)
-        if exponent in _SIMPLE and self.dtype.kind == "f":
+        if exponent in _SIMPLE and self.dtype.kind in "fc":
             return _SIMPLE[exponent](self)
         if exponent == 2:
             return self * self

@@ -27,7 +27,8 @@ class Sign(_Flat):
 
 
 class Sgn(Sign):
-    forward = Sign.forward
+    def forward(self):
+        return np.sign(self) if self.dtype.kind == "c" else Sign.forward(self)
 
     # Neither is used. Both are still saved, and so version-checked, as in PyTorch.
     def grad_self(grad, self, result):

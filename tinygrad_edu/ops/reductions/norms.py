@@ -9,12 +9,12 @@ import numpy as np
 
 from ... import dtypes
 from ...tensor import Tensor
-from ..binding import linalg_functions, public
+from ..binding import functions, linalg_functions, public
 from ..indexing.masking import where
 from ..op import Op
 from ..pointwise.arithmetic import abs
 from ..pointwise.powers import pow
-from ..pointwise.rounding import sign
+from ..pointwise.rounding import sgn, sign
 from .extremes import shares
 from .reduce import as_dims, normalized_dims, restore_dims, sum
 
@@ -25,6 +25,8 @@ class VectorNorm(Op, name="LinalgVectorNormBackward0"):
     def forward(self, *, ord=2, dim=None, keepdim=False):
         axes = normalized_dims(dim, self.ndim)
         size = np.abs(self)
+        if self.dtype.kind == "c":
+            self = size
         if ord == math.inf:
             return size.max(axis=axes, keepdims=keepdim)
         if ord == -math.inf:
@@ -61,6 +63,33 @@ class Norm(Op, name="NormBackward1"):
 
     def jvp(tangent, self, result, p, dim, keepdim):
         return VectorNorm.jvp(tangent, self, result, p, dim, keepdim)
+
+
+class VectorNormOfComplex(VectorNorm, name="LinalgVectorNormBackward0"):
+    """A norm of the absolute values: it changes only where a number moves outward."""
+
+    forward = VectorNorm.forward
+
+    def grad_self(grad, self, result, ord, dim, keepdim):
+        return VectorNorm.grad_self(grad, abs(self), result, ord, dim, keepdim) * sgn(self)
+
+    def jvp(tangent, self, result, ord, dim, keepdim):
+        outward = functions["real"](functions["conj"](sgn(self)) * tangent)
+        return VectorNorm.jvp(outward, abs(self), result, ord, dim, keepdim)
+
+
+class NormOfComplex(Norm, name="NormBackward1"):
+    forward = Norm.forward
+
+    def grad_self(grad, self, result, p, dim, keepdim):
+        return VectorNormOfComplex.grad_self(grad, self, result, p, dim, keepdim)
+
+    def jvp(tangent, self, result, p, dim, keepdim):
+        return VectorNormOfComplex.jvp(tangent, self, result, p, dim, keepdim)
+
+
+VectorNorm.of_complex = VectorNormOfComplex.of_complex = VectorNormOfComplex
+Norm.of_complex = NormOfComplex.of_complex = NormOfComplex
 
 
 class Dist(Op):
@@ -120,7 +149,7 @@ def norm(input: Tensor, p: str = "fro", dim=None, keepdim: bool = False, dtype=N
 def vector_norm(input, ord=2, dim=None, keepdim=False):
     """(Σ|x|^ord)^(1/ord), with the limits for ord = 0 and ±inf."""
     array = getattr(input, "_data", input)
-    if array.dtype.kind != "f":
+    if array.dtype.kind not in "fc":
         kind = dtypes.from_numpy_dtype(array.dtype).legacy_name
         raise RuntimeError(
             f"linalg.vector_norm: Expected a floating point or complex tensor as input. Got {kind}. Convert first: "

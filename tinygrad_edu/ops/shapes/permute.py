@@ -7,7 +7,6 @@ import warnings
 
 import numpy as np
 
-from ...overrides import overridable
 from ...tensor import Tensor, bind
 from ..binding import public
 from ..op import Op, linear
@@ -248,8 +247,8 @@ def _reverse(self):
 _OF_NO_DIMENSION = "{} is deprecated on 0-D tensors. It gives the same number: leave it out."
 
 
-def _transposed(self, name, most=None):
-    """A view with the last two dimensions exchanged. For real numbers this is also the adjoint."""
+def transposed(self, name, most=None):
+    """A view with the last two dimensions exchanged. Error messages call the tensor's attribute `name`."""
     if self.ndim == 1 or (most is not None and self.ndim > most):
         what = "matrices (2-D tensors)" if most else "matrices or batches of matrices"
         raise RuntimeError(f"tensor.{name} is only supported on {what}. Got {self.ndim}-D tensor.")
@@ -259,13 +258,5 @@ def _transposed(self, name, most=None):
     return transpose(self, -2, -1)
 
 
-def adjoint(self):
-    """A view with the last two dimensions exchanged."""
-    return _transposed(self, "adjoint()")
-
-
 bind("T", property(_reverse))
-bind("H", property(lambda self: _transposed(self, "H", most=2)))
-bind("mT", property(lambda self: _transposed(self, "mT")))
-bind("mH", property(lambda self: _transposed(self, "mH")))
-bind("adjoint", overridable(adjoint))
+bind("mT", property(lambda self: transposed(self, "mT")))

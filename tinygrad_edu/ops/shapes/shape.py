@@ -90,7 +90,7 @@ class SumToSize(Op, name="SumBackward1"):
         axes = tuple(range(leading)) + tuple(
             leading + i for i, n in enumerate(size) if n == 1 and self.shape[leading + i] != 1
         )
-        return self.sum(axis=axes, keepdims=True, dtype=None if self.dtype.kind == "f" else np.int64).reshape(size)
+        return self.sum(axis=axes, keepdims=True, dtype=None if self.dtype.kind in "fc" else np.int64).reshape(size)
 
     def grad_self(grad, self_sym_sizes):
         return broadcast_to(grad, self_sym_sizes)

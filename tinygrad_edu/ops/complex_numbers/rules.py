@@ -1,0 +1,123 @@
+"""The white list: which ops and functions accept complex numbers, and by which rules.
+
+For most ops one of two wrappers tells the rule:
+
+- `holomorphic`: f has a complex derivative f'. The gradient of a real loss is grad·conj(f'), so the op's rule, which says
+  grad·f', is given the conjugate of grad, and what it gives is conjugated. A tangent moves by f' itself, as the op says.
+- `linear_in_reals`: a sum, a choice, another shape, with real coefficients alone: the rule is right as it stands.
+
+An op with another rule, as `abs`, is written in `parts.py`. What is not named here refuses complex numbers.
+"""
+
+from __future__ import annotations
+
+import functools
+import types
+from collections.abc import Callable
+from typing import Any
+
+from ... import complexes
+from ..creation import copies
+from ..indexing import gather, index, masking
+from ..linalg import matmul
+from ..op import Op
+from ..pointwise import arithmetic, compare, division, exponential, powers, trigonometric
+from ..reductions import cumulative, reduce
+from ..shapes import diagonal, joining, permute, repetition, shape, windows
+from .parts import conj, is_complex
+
+
+def _conjugated(value: Any) -> Any:
+    """`value`, or each of several, conjugated: None and what is real stay."""
+    if isinstance(value, list | tuple):
+        return [_conjugated(v) for v in value]
+    return conj(value) if value is not None and is_complex(value) else value
+
+
+def _with_conjugates(rule: Callable[..., Any]) -> Callable[..., Any]:
+    @functools.wraps(rule)
+    def conjugated(grad: Any, *kept: Any) -> Any:
+        return _conjugated(rule(_conjugated(grad), *kept))
+
+    return conjugated
+
+
+def _declare(op: type[Op], **rules: Any) -> None:
+    """Let `op` accept complex numbers, by its own rules or by `rules` in their place."""
+    body = {"forward": staticmethod(op.forward), "__doc__": op.__doc__, "__module__": op.__module__, **rules}
+    variant: Any = types.new_class(op.__name__, (op,), {"name": op._name}, lambda space: space.update(body))
+    op.of_complex = variant.of_complex = variant
+    variant.tangents_by = op
+
+
+def _linear_in_reals(*ops: type[Op]) -> None:
+    for op in ops:
+        op.of_complex = op
+
+
+def _holomorphic(*ops: type[Op]) -> None:
+    for op in ops:
+        names = ["gradients"] if op._joint else [f"grad_{name}" for name in op._inputs]
+        _declare(op, **{name: _with_conjugates(getattr(op, name)) for name in names if hasattr(op, name)})
+
+
+_linear_in_reals(
+    copies.Clone, copies.ToCopy, copies.Copy, copies.Zero, copies.Fill, copies.FillTensor,
+    index.Alias, index.Select, index.Slice, index.ScatterSlice, index.Take, index.Index, index.AccumulateAt, index.IndexPut,
+    gather.Gather, gather.PutAlong, gather.IndexSelect, gather.AddSlices, gather.IndexAdd, gather.ScatterAdd,
+    masking.Where, masking.MaskedFill, masking.MaskedFillTensor, masking.MaskedSelect, masking.MaskedPlace,
+    arithmetic.Neg,
+    reduce.Sum, reduce.SumDim, reduce.Mean, reduce.MeanDim, cumulative.Cumsum,
+    permute.Permute, permute.Transpose, permute.T, permute.Flip, permute.Roll, permute.Rot90,
+    joining.Cat, joining.Stack, joining.Split, joining.UnsafeSplit, joining.SplitWithSizes, joining.Unbind, joining.ConstantPadNd,
+    shape.View, shape.ReshapeAlias, shape.UnsafeView, shape.Expand, shape.SumToSize, shape.Unsqueeze, shape.Squeeze,
+    shape.SqueezeDim, shape.SqueezeDims,
+    repetition.Repeat, windows.Unfold, windows.Fold, windows.AsStrided,
+    diagonal.Diagonal, diagonal.DiagonalCopy, diagonal.DiagonalScatter, diagonal.DiagEmbed, diagonal.Tril, diagonal.Triu,
+    diagonal.Trace,
+    compare.Eq, compare.Ne, compare._Test,
+)  # fmt: skip
+
+_holomorphic(
+    arithmetic.Add, arithmetic.Sub, arithmetic.Rsub, arithmetic.RsubTensor,
+    arithmetic.Mul, arithmetic.Addcmul, arithmetic.Addcdiv,
+    division.Div, division.Reciprocal,
+    powers.Pow, powers.Sqrt,
+    exponential.Exp, exponential.Log,
+    trigonometric.Sin, trigonometric.Cos, trigonometric.Tan, trigonometric.Sinh, trigonometric.Cosh, trigonometric.Tanh,
+    matmul.Dot, matmul.Mv, matmul.Mm, matmul.Bmm, matmul.Addmm, matmul.Baddbmm, matmul.Addmv,
+)  # fmt: skip
+
+# The functions and methods that end in these ops alone, or ask for no number's order.
+complexes.accept(
+    # made of
+    "tensor as_tensor from_numpy full full_like zeros_like ones_like empty_like eye clone detach detach_ to type type_as contiguous "
+    "cfloat cdouble float double half copy_ fill_ zero_ fill_diagonal_ new_tensor new_full rand_like randn_like "
+    # parts
+    "real imag conj conj_physical conj_physical_ resolve_conj resolve_neg is_conj is_neg view_as_real view_as_complex complex polar "
+    "abs absolute angle sgn isreal "
+    # arithmetic
+    "add add_ sub sub_ subtract subtract_ rsub __rsub__ mul mul_ multiply multiply_ div div_ divide divide_ true_divide true_divide_ "
+    "__rtruediv__ __rdiv__ reciprocal reciprocal_ neg neg_ negative negative_ pow pow_ square square_ sqrt sqrt_ exp exp_ log log_ sin "
+    "sin_ cos cos_ tan tan_ sinh sinh_ cosh cosh_ tanh tanh_ addcmul addcmul_ addcdiv addcdiv_ "
+    # sums and products
+    "sum mean cumsum cumsum_ trace norm vector_norm dot vdot mv mm bmm matmul __rmatmul__ addmm addmm_ addmv addmv_ baddbmm "
+    "baddbmm_ outer ger inner tensordot einsum kron linear matrix_norm "
+    # shapes
+    "view reshape reshape_as view_as flatten unflatten ravel expand expand_as broadcast_to sum_to_size unsqueeze unsqueeze_ squeeze "
+    "squeeze_ permute transpose transpose_ swapaxes swapdims t t_ movedim moveaxis adjoint flip fliplr flipud roll rot90 cat concat "
+    "concatenate stack hstack vstack dstack split split_with_sizes chunk unbind tensor_split narrow select repeat tile "
+    "repeat_interleave pad constant_pad_nd unfold as_strided diagonal diag diag_embed diagflat tril triu tril_ triu_ atleast_1d "
+    "atleast_2d atleast_3d broadcast_tensors meshgrid "
+    # indices
+    "__getitem__ __setitem__ index_select gather take_along_dim scatter_add scatter_add_ index_add index_add_ index_put index_put_ where "
+    "masked_fill masked_fill_ masked_select "
+    # asked
+    "eq __eq__ not_equal ne equal isnan isfinite isinf allclose isclose count_nonzero is_same_size is_nonzero is_signed __contains__ "
+    "__reversed__ ndimension __len__ __array__ __bool__ __float__ __int__ __complex__ __format__ __iter__ __repr__ item numpy tolist size "
+    # Fourier
+    "fft ifft rfft irfft hfft ihfft fft2 ifft2 rfft2 irfft2 hfft2 ihfft2 fftn ifftn rfftn irfftn hfftn ihfftn fftshift ifftshift stft "
+    "istft "
+    # gradients
+    "backward grad requires_grad_ register_hook retain_grad retain_grads gradcheck gradgradcheck "
+)
