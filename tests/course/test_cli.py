@@ -354,7 +354,9 @@ def test_diagnose_gives_json_and_counts_the_lines_of_a_cell(tmp_path: Path) -> N
     assert (found["engine"], found["findings"][0]["kind"]) == ("torch", "detach")
 
 
-@pytest.mark.parametrize(("program", "says"), [("missing.py", "missing.py"), ("empty.py", "empty")])
+@pytest.mark.parametrize(
+    ("program", "says"), [("missing.py", "missing.py does not exist: name"), ("empty.py", "empty")]
+)
 def test_diagnose_refuses_what_is_no_program(program: str, says: str, tmp_path: Path) -> None:
     (tmp_path / "empty.py").write_text("")
     done = call("diagnose", str(tmp_path / program))

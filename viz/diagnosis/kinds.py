@@ -61,7 +61,7 @@ KINDS = {
     "broadcast-loss": Kind(5, "A loss broadcasts its two sides, such as (N,) and (N, 1).", "the loss, or the difference"),
     "double-softmax": Kind(2, "softmax or sigmoid before a loss that applies it itself.", "the softmax or sigmoid"),
     "wrong-dim": Kind(5, "softmax over the batch in place of the classes.", "the softmax"),
-    "wrong-loss": Kind(5, "A loss that does not fit what it is given, such as nll_loss of scores.", "the loss"),
+    "wrong-loss": Kind(5, "A loss that does not fit what it is given, such as nll_loss of scores; or backward() of another loss.", "the loss, or the backward()"),
     "shuffled-apart": Kind(5, "Inputs and labels in different random orders.", "the shuffle that only one of them has"),
     "reversed": Kind(7, "The loss, or the gradient, has the wrong sign.", "where the sign is turned, or where a minus is missing"),
     "times-zero": Kind(2, "A product with 0, or a mask that lets nothing through.", "where the 0 or the mask is made"),

@@ -13,7 +13,7 @@ from viz.recording.source import Source
 
 _LIBRARIES = tuple({sysconfig.get_path("stdlib"), sysconfig.get_path("purelib"), sysconfig.get_path("platlib")})
 _OURS = tuple(f"{Path(__file__).resolve().parents[2] / name}/" for name in ("viz", "tinygrad_edu"))
-_SWITCHES = ("no_grad", "inference_mode", "set_grad_enabled(False")
+_SWITCHES = ("no_grad", "inference_mode", "set_grad_enabled(")
 
 
 class Places:
@@ -85,7 +85,8 @@ class Places:
             node.lineno
             for node in ast.walk(self.tree)
             if isinstance(node, ast.Call)
-            and "set_grad_enabled(False" in ast.unparse(node)
+            and ast.unparse(node.func).endswith("set_grad_enabled")
+            and not ast.unparse(node).endswith("(True)")
             and (not stack or node.lineno <= stack[-1])
         ]
         return max(calls, default=None)

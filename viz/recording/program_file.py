@@ -41,6 +41,9 @@ def read(path: Path) -> Program:
         OSError: there is no such file.
         ValueError: it is neither text nor a notebook.
     """
+    if path != STDIN and (path.is_dir() or not path.exists()):
+        what = "is a folder" if path.is_dir() else "does not exist"
+        raise FileNotFoundError(f"{path} {what}: name a Python script or a notebook, or - for standard input")
     data = sys.stdin.buffer.read() if path == STDIN else path.read_bytes()
     try:
         encoding, _ = tokenize.detect_encoding(io.BytesIO(data).readline)

@@ -536,4 +536,166 @@ for _ in range(3):
     opt.zero_grad(); loss.backward(); opt.step()
 """,
     ),
+    Broken(
+        "practice: phase compared with the wrong word",
+        1,
+        "no-grad",
+        """
+import torch
+import torch.nn as nn
+torch.manual_seed(0)
+net = nn.Sequential(nn.Linear(4, 8), nn.ReLU(), nn.Linear(8, 2))
+opt = torch.optim.SGD(net.parameters(), lr=0.1)
+data = {p: (torch.randn(12, 4), torch.randint(0, 2, (12,))) for p in ("training", "val")}
+for epoch in range(2):
+    for phase in ("training", "val"):
+        x, y = data[phase]
+        opt.zero_grad()
+        with torch.set_grad_enabled(phase == "train"):  #!
+            loss = nn.functional.cross_entropy(net(x), y)
+        if phase == "training":
+            loss.backward()
+            opt.step()
+""",
+    ),
+    Broken(
+        "practice: top-k indices become the output",
+        1,
+        "integer-op",
+        """
+import torch
+import torch.nn as nn
+torch.manual_seed(0)
+class Ranker(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.score = nn.Linear(5, 1)
+        self.bias = nn.Parameter(torch.zeros(3))
+    def forward(self, items):
+        s = self.score(items).squeeze(-1)
+        top = s.topk(3, dim=1)
+        return top.indices.float() + self.bias  #!
+net = Ranker()
+opt = torch.optim.Adam(net.parameters(), lr=0.05)
+items, want = torch.randn(6, 8, 5), torch.randn(6, 3)
+for _ in range(3):
+    loss = (net(items) - want).pow(2).mean()
+    opt.zero_grad(); loss.backward(); opt.step()
+""",
+    ),
+    Broken(
+        "practice: parameters as a plain tuple of tensors",
+        1,
+        "unregistered requires-grad-off",
+        """
+import torch
+import torch.nn as nn
+torch.manual_seed(0)
+class Poly(nn.Module):
+    def __init__(self, order):
+        super().__init__()
+        self.bias = nn.Parameter(torch.zeros(1))
+        self.coef = torch.randn(order) * 0.1  #!
+    def forward(self, x):
+        return self.bias + sum(c * x ** (i + 1) for i, c in enumerate(self.coef))
+net = Poly(3)
+opt = torch.optim.SGD(net.parameters(), lr=0.01)
+x = torch.linspace(-1, 1, 30); y = 2 * x - x ** 3
+for _ in range(5):
+    loss = (net(x) - y).pow(2).mean()
+    opt.zero_grad(); loss.backward(); opt.step()
+print(net.coef.grad)
+""",
+    ),
+    Broken(
+        "practice: hardtanh on a target scale of hundreds",
+        2,
+        "clamp dead-relu saturated",
+        """
+import torch
+import torch.nn as nn
+torch.manual_seed(0)
+net = nn.Sequential(nn.Linear(2, 8), nn.ReLU(), nn.Linear(8, 1))
+with torch.no_grad():
+    net[2].bias.fill_(50.0)
+act = nn.Hardtanh(-1, 1)  #!
+opt = torch.optim.SGD(net.parameters(), lr=0.01)
+x = torch.randn(10, 2); y = 50 + x[:, :1]
+for _ in range(3):
+    loss = (act(net(x)) - y).abs().mean()  #!
+    opt.zero_grad(); loss.backward(); opt.step()
+""",
+    ),
+    Broken(
+        "practice: masked positions are the only ones that count",
+        2,
+        "times-zero",
+        """
+import torch
+import torch.nn as nn
+torch.manual_seed(0)
+lin = nn.Linear(5, 5)
+opt = torch.optim.SGD(lin.parameters(), lr=0.1)
+def masked_mse(p, t, m):
+    return ((p - t) ** 2 * m).sum() / m.numel()
+for _ in range(3):
+    x = torch.randn(6, 5)
+    keep = torch.rand(6, 5) > 1.0  #!
+    loss = masked_mse(lin(x), x, keep.float())
+    opt.zero_grad(); loss.backward(); opt.step()
+""",
+    ),
+    Broken(
+        "practice: plateau scheduler watches the loss for a maximum",
+        5,
+        "rate-too-small",
+        """
+import torch
+import torch.nn as nn
+torch.manual_seed(0)
+net = nn.Linear(4, 1)
+opt = torch.optim.SGD(net.parameters(), lr=0.05)
+plateau = torch.optim.lr_scheduler.ReduceLROnPlateau(opt, mode="max", factor=0.01, patience=0)  #!
+x = torch.randn(40, 4); y = x @ torch.tensor([[1.], [2.], [0.], [-1.]])
+for epoch in range(10):
+    loss = nn.functional.mse_loss(net(x), y)
+    opt.zero_grad(); loss.backward(); opt.step()
+    plateau.step(loss.item())
+""",
+    ),
+    Broken(
+        "practice: step named but not called",
+        5,
+        "never-steps",
+        """
+import torch
+import torch.nn as nn
+torch.manual_seed(0)
+net = nn.Linear(3, 1)
+opt = torch.optim.SGD(net.parameters(), lr=0.1)
+for x, y in [(torch.randn(5, 3), torch.randn(5, 1)) for _ in range(4)]:
+    opt.zero_grad()
+    nn.functional.mse_loss(net(x), y).backward()
+    opt.step  #!
+""",
+    ),
+    Broken(
+        "practice: validation loss is the one that goes back",
+        5,
+        "wrong-loss never-steps unused",
+        """
+import torch
+import torch.nn as nn
+torch.manual_seed(0)
+net = nn.Linear(4, 1); ema = nn.Linear(4, 1)
+opt = torch.optim.SGD(net.parameters(), lr=0.1)
+x, y = torch.randn(20, 4), torch.randn(20, 1)
+for _ in range(4):
+    loss = nn.functional.mse_loss(net(x), y)
+    loss_ema = nn.functional.mse_loss(ema(x), y)
+    opt.zero_grad()
+    loss_ema.backward()  #!
+    opt.step()
+""",
+    ),
 ]

@@ -270,7 +270,7 @@ def _of_op(
     elif op.name in COPIES:
         kind = "new-tensor"
     elif not value.floating:
-        kind = "integer-op"
+        kind, line = "integer-op", _picked(seen, op, value)
     elif not before.requires_grad:
         kind = "requires-grad-off"
         line = (
@@ -281,6 +281,17 @@ def _of_op(
     elif op.name.endswith(".apply"):
         kind = "wrong-backward"
     return Cut(kind, line, op, path, value.nr, [line or 0, *lines])
+
+
+def _picked(seen: Observation, op: Ran, value: Seen) -> int | None:
+    """The line that picks the indices of what has values as well, as `found.indices` after `found = x.topk(3)`."""
+    if any(seen.values[nr].floating for nr in op.outputs):
+        user = next((one for one in seen.ops[op.nr + 1 :] if value.nr in one.inputs), None)
+        words = (".indices", "[1]")
+        here, there = (seen.places.code(one.line) if one is not None else "" for one in (op, user))
+        if user is not None and any(word in there for word in words) and not any(word in here for word in words):
+            return user.line
+    return op.line
 
 
 def _near_grad(seen: Observation, nr: int) -> bool:
@@ -493,7 +504,7 @@ def _asked_unrequired(seen: Observation) -> Iterator[Finding]:
     above = seen.above([root for each in seen.passes if each.done for root in each.roots])
     for nr, read in seen.asked_unrequired.items():
         value = seen.values[nr]
-        if nr not in above or not value.floating or (value.op is not None and seen.ops[value.op].inputs):
+        if nr not in above or not value.floating or any(seen.values[one].requires_grad for one in seen.above([nr])):
             continue
         attribute = value.name.rpartition(".")[2]
         line = seen.places.where_given(f"self.{attribute}") or seen.places.where_registered(attribute) or value.line

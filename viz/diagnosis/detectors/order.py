@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 
 from viz.diagnosis.detectors.optimiser import wiped
-from viz.diagnosis.finding import Finding
+from viz.diagnosis.finding import Finding, listed
 from viz.diagnosis.observation import Moment, Observation
 
 
@@ -14,17 +15,27 @@ def find(seen: Observation) -> Iterator[Finding]:
     steps = [moment for moment in seen.moments if moment.kind in ("step", "update")]
     yield from _adding(seen, [step for step in steps if step.stale])
     yield from _emptied(seen)
+    yield from _of_another_loss(seen)
     yield from _thrown_away(seen)
     passes = [each for each in seen.passes if each.done and each.kind == "backward"]
     yield from _never_back(seen)
     if seen.optimizers and not any(step.kind == "step" for step in steps) and len(passes) > 2 and seen.error is None:
         held = seen.optimizers[0]
         if not any(write.kind == "update" for leaf in seen.leaves for write in leaf.writes) and held.made_here:
+            named, code, how = _not_called(seen, "step")
             yield Finding(
-                "never-steps", passes[-1].line, False,
-                f"{len(passes)} backward passes ran, and the {held.kind} of line {held.line} never took a step.",
-                "Call optimizer.step() after backward().", [], [passes[-1].line or 0, held.line or 0], 5, share=1.0,
+                "never-steps", named or passes[-1].line, False,
+                f"{len(passes)} backward passes ran, and the {held.kind} of line {held.line} never took a step.{how}",
+                "Call optimizer.step() after backward().", [], [named or 0, passes[-1].line or 0, held.line or 0], 5,
+                (code, f"{code}()") if code.endswith(".step") else None, share=1.0,
             )  # fmt: skip
+
+
+def _not_called(seen: Observation, method: str) -> tuple[int | None, str, str]:
+    """A line that names a method and leaves out its parentheses, its code, and a sentence on it."""
+    line = seen.places.where_not_called(method)
+    code = seen.places.code(line)
+    return line, code, f" Line {line}, `{code}`, names {method} but does not call it." if line else ""
 
 
 def _never_back(seen: Observation) -> Iterator[Finding]:
@@ -32,9 +43,7 @@ def _never_back(seen: Observation) -> Iterator[Finding]:
     steps = [moment for moment in seen.moments if moment.kind == "step"]
     if seen.passes or len(steps) < 2 or not all(step.empty for step in steps):
         return
-    line = seen.places.where_not_called("backward")
-    code = seen.places.code(line)
-    how = f" Line {line}, `{code}`, names backward but does not call it." if line else ""
+    line, code, how = _not_called(seen, "backward")
     yield Finding(
         "never-backward", line or steps[0].line, True,
         f"{len(steps)} steps were taken in line {steps[0].line}, but no backward pass ran: no step found a "
@@ -49,17 +58,18 @@ def _adding(seen: Observation, stale: list[Moment]) -> Iterator[Finding]:
         return
     leaves = sorted({nr for step in stale for nr in step.stale})
     adding = next((each for each in seen.passes if each.stale & set(leaves) & set(each.got)), None)
-    line = adding.line if adding is not None else stale[0].line
+    named, _, how = _not_called(seen, "zero_grad")
+    line = named or (adding.line if adding is not None else stale[0].line)
     names = seen.called(leaves)
     code = seen.places.code(line)
     target = "optimizer" if seen.optimizers else "each parameter"
     zero = f"{target}.zero_grad()" if seen.optimizers else "w.grad = None"
     yield Finding(
         "no-zero-grad", line, True,
-        f"Line {line}, `{code}`, adds to gradients that a step had already used: nothing reset them. The step in line "
-        f"{stale[0].line} then used the sum, {len(stale)} time{'s' if len(stale) > 1 else ''}.",
+        f"Line {adding.line if adding else line}, `{seen.places.code(adding.line if adding else line)}`, adds to gradients that a step had already used: nothing reset them. The step in line "
+        f"{stale[0].line} then used the sum, {len(stale)} time{'s' if len(stale) > 1 else ''}.{how}",
         f"Reset the gradients in each step, before backward(): `{zero}`.", names, [line or 0, stale[0].line or 0], 5,
-        (code, f"{zero}; {code}") if code.endswith("backward()") and seen.optimizers else None, share=0.9,
+        (code, f"{code}()") if named and code.endswith(".zero_grad") else (code, f"{zero}; {code}") if code.endswith("backward()") and seen.optimizers else None, share=0.9,
     )  # fmt: skip
 
 
@@ -93,6 +103,39 @@ def _emptied(seen: Observation) -> Iterator[Finding]:
                 "Zero the gradients before backward(), or after step().", seen.called(optimizer.leaves),
                 [last_zero.line or 0, step.line or 0], 5, share=1.0,
             )  # fmt: skip
+
+
+def _of_another_loss(seen: Observation) -> Iterator[Finding]:
+    """An optimiser none of whose parameters any backward() reached, while what they computed ends in a number nobody used."""
+    passes = [each for each in seen.passes if each.kind == "backward" and each.done]
+    above = seen.above([root for each in passes for root in each.roots])
+    for held in seen.optimizers:
+        leaves = [seen.leaves[nr] for nr in held.leaves]
+        steps = [m for m in seen.moments if m.kind == "step" and m.who == held.nr]
+        if len(steps) < 2 or not all(step.empty for step in steps) or any(leaf.gradients for leaf in leaves):
+            continue
+        values = {nr for leaf in leaves for nr in leaf.values}
+        if not passes or values & above:
+            continue
+        used = {nr for op in seen.ops for nr in op.inputs}
+        ends = [
+            value
+            for value in seen.values
+            if value.requires_grad and value.op is not None and math.prod(value.shape) == 1
+        ]
+        lost = next((end for end in ends if end.nr not in used and values & seen.above([end.nr])), None)
+        if lost is None:
+            continue
+        line = passes[0].line
+        name = lost.name or f"the loss of line {lost.line}"
+        yield Finding(
+            "wrong-loss", line, True,
+            f"Line {line}, `{seen.places.code(line)}`, goes back from a loss that {listed(seen.called(held.leaves))} had no part in. What they computed "
+            f"ends in {name}, line {lost.line}, `{seen.places.code(lost.line)}`, and no backward() begins there.",
+            f"Call backward() of the loss that the model computed{f': `{lost.name}.backward()`' if lost.name.isidentifier() else ''}.",
+            seen.called(held.leaves), [line or 0, lost.line or 0], 5, share=1.0,
+        )  # fmt: skip
+        return
 
 
 def _thrown_away(seen: Observation) -> Iterator[Finding]:

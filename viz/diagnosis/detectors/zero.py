@@ -23,7 +23,7 @@ FLAT = {
     "bernoulli",
 }
 RELUS = {"relu", "relu_", "relu6", "threshold", "hardtanh", "hardswish", "hardsigmoid", "prelu", "relu6_"}
-CLAMPS = {"clamp", "clip", "clamp_", "clamp_min", "clamp_max", "minimum", "maximum", "hardtanh"}
+CLAMPS = {"relu6", "relu6_", "clamp", "clip", "clamp_", "clamp_min", "clamp_max", "minimum", "maximum", "hardtanh"}
 SQUASHES = {"sigmoid", "tanh", "softmax", "log_softmax", "sigmoid_", "tanh_", "erf", "softmin", "logsigmoid"}
 BOUNDED = {"sigmoid", "tanh", "sigmoid_", "tanh_"}
 LOST = 1e-20  # a gradient below which what follows is 0 for want of digits: it vanished before
@@ -142,7 +142,7 @@ def _blocked(seen: Observation) -> Iterator[Finding]:
             f" In {'all' if passes_seen > 1 else 'the'} {passes_seen} backward pass{'es' if passes_seen > 1 else ''} the gradient of "
             f"{listed(finding.tensors)} was exactly 0."
         )
-        if finding.kind == "zero" and not everything:
+        if finding.kind == "zero" and not everything and sum(len(leaf.shape) > 1 for leaf in leaves) < 2:
             continue  # a bias whose parts cancel is no cause
         finding.certain = finding.certain or (everything and passes_seen > 1 and finding.kind != "zero")
         yield finding
@@ -208,6 +208,7 @@ def _of_op(seen: Observation, op: Ran, out: Seen, given: Seen, chain: list[int])
     chooser = _chooser(seen, op, out, chain)
     if line != op.line:
         code, lines = f"Line {line}, `{seen.places.code(line)}`:", [line or 0, *lines]
+    bounded = op.name in CLAMPS and (op.name not in RELUS or op.name == "hardtanh" or (given.low or 0.0) > 0)
     if op.name in FLAT:
         kind, certain = "flat", True
         text = f"{code} `{op.name}` is flat: its slope is 0 everywhere, so no gradient passes."
@@ -218,7 +219,7 @@ def _of_op(seen: Observation, op: Ran, out: Seen, given: Seen, chain: list[int])
         kind, certain = "saturated", True
         text = f"{code} `{op.name}` over a dimension of length 1 is constant, so its slope is 0."
         fix = "For one output use sigmoid with binary_cross_entropy_with_logits; softmax needs at least two classes."
-    elif op.name in CLAMPS and op.name not in RELUS:
+    elif bounded:
         kind = "clamp"
         text = f"{code} `{op.name}` holds every number at its bound (its input reaches {number(given.peak or 0)}), and its slope is 0 there."
         fix = "Scale the input so that it lies within the bounds, or clamp only what you report."
@@ -321,8 +322,8 @@ def _zero_factor(seen: Observation, op: Ran, given: Seen) -> tuple[str, int | No
                 maker = seen.maker(source)
                 if maker is not None and "dropout" in maker.name:
                     return None  # how much a dropout drops is told elsewhere
-                line = line or (source.line if source.line != op.line else None)
-                if maker is None or len(maker.inputs) != 1:
+                line = source.line if source.line != op.line else line
+                if maker is None or len(maker.inputs) != 1 or maker.name not in TURNS | TURNED:
                     break
                 source = seen.values[maker.inputs[0]]
             return other.name or f"the tensor of line {other.line}", line, None
@@ -378,9 +379,9 @@ def _twice_softmax(seen: Observation) -> Iterator[Finding]:
 
 def layer_line(seen: Observation, op: Ran) -> int | None:
     """The line of an op; of a ready-made layer that a line calls without naming it, the line that made the layer."""
-    name = op.name.strip("_")
+    name = op.name.replace("_", "")
     made = seen.parts[op.owner].line if op.library and op.owner is not None else None
-    hidden = name not in seen.places.code(op.line).lower() and name in seen.places.code(made).lower()
+    hidden = name not in seen.places.code(op.line).lower().replace("_", "") and name in seen.places.code(made).lower()
     return made if made is not None and hidden else op.line
 
 

@@ -22,7 +22,7 @@ ALIASES = {
 }  # fmt: skip
 IGNORED = {
     "dim", "size", "numel", "stride", "is_contiguous", "__len__", "is_floating_point", "nelement", "element_size", "data_ptr",
-    "__hash__", "__repr__", "__str__", "__format__", "__iter__", "register_hook", "retain_grad", "_set_grad_enabled",
+    "__hash__", "__repr__", "__str__", "__format__", "register_hook", "retain_grad", "_set_grad_enabled",
     "is_complex", "storage_offset", "untyped_storage", "get_device", "type", "ndimension", "is_same_size", "__contains__",
     "_record_function_enter_new", "_record_function_exit._RecordFunction", "manual_seed", "__deepcopy__", "__reduce_ex__",
     "result_type", "is_grad_enabled", "is_inference", "set_default_dtype", "get_default_dtype", "__dir__", "finfo",
@@ -88,6 +88,11 @@ class Ops:
         lines, where = watch.places.stack(frame)
         inputs, versions = self.before(tensors, lines)
         result = func(*args, **kwargs)
+        if name == "__iter__":  # rows, one by one
+            rows = list(result)
+            with watch.aside():
+                self.ran("unbind", lines, where, inputs, tensors, versions, rows, args, kwargs)
+            return iter(rows)
         with watch.aside():
             if name == "requires_grad_":
                 self._switched(tensors[0], bool(args[1] if len(args) > 1 else kwargs.get("requires_grad", True)))

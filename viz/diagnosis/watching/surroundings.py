@@ -45,7 +45,9 @@ def surrounded(watch: Watch, ops: Ops, modules: Modules, optimisers: Optimisers)
     optimisers.met = watch_steps  # a class that the program defines, or that is imported when it is asked for
     for kind in (optim.Optimizer, *_below(optim.Optimizer)):
         watch_steps(kind)
-    replaced.put(optim.lr_scheduler.LRScheduler, "__init__", optimisers.around_schedule)
+    schedulers = optim.lr_scheduler
+    for scheduler in {schedulers.LRScheduler, schedulers.ReduceLROnPlateau}:  # the second calls no __init__ but its own
+        replaced.put(scheduler, "__init__", optimisers.around_schedule)
     replaced.put(engine.function_type, "apply", lambda apply: classmethod(around.apply(apply.__func__)))
     tensor_type: Any = engine.tensor_type
     data = vars(tensor_type).get("data")
