@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import sys
 from collections.abc import Iterator
@@ -116,6 +117,11 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
         if _place(item.path) is None and getattr(item, "originalname", item.name) not in OUTER_TESTS:
             item.add_marker(pytest.mark.quick)
     items.sort(key=lambda item: len(OUTER) if (place := _place(item.path)) is None else place)
+
+
+def pytest_collection_finish() -> None:
+    """All tests and modules stay to the end: no search for garbage, of which some tests ask for many, looks at them again."""
+    gc.freeze()
 
 
 @pytest.hookimpl(tryfirst=True)

@@ -91,6 +91,17 @@ def page(reader: Reader, address: str) -> Iterator[Any]:
     assert reader.wrong == []
 
 
+@pytest.fixture
+def no_python(page: Any) -> Iterator[None]:
+    """Python never comes to the page. For tests of what is there before: its start would take most of their time."""
+    page.route("**/live/pyodide*", lambda route: None)  # never answered
+    yield
+    page.unroute_all(behavior="ignoreErrors")
+
+
+without_python = pytest.mark.usefixtures("no_python")
+
+
 def cell(page: Any, id: str) -> Any:
     return page.locator(f".tag_cell-{id}")
 
@@ -106,14 +117,13 @@ def run(page: Any, id: str) -> None:
     cell(page, id).get_by_role("button", name="Run").click()
 
 
+@without_python
 def test_the_page_is_read_before_python_is_there(page: Any, address: str) -> None:
-    page.route("**/live/pyodide*", lambda route: None)  # never answered
     page.goto(address + FIRST)
     expect(page.locator("h1").first).to_contain_text("Slopes")
     page.wait_for_selector("html[data-tgv-ready]", state="attached")
     expect(page.locator(".tgv-live .tgv").first).to_be_visible()
     expect(page.locator(".live-python")).to_contain_text("…")
-    page.unroute_all(behavior="ignoreErrors")
 
 
 PRINTED = """() => [...document.querySelectorAll("[class*=tag_cell-]")].map((cell) => [
@@ -151,6 +161,7 @@ def test_the_front_page_plays_by_itself_until_it_is_touched(page: Any, address: 
     assert step.inner_text() == stopped
 
 
+@without_python
 def test_the_front_page_stands_still_where_motion_is_unwanted(page: Any, address: str) -> None:
     page.emulate_media(reduced_motion="reduce")
     page.goto(address)
@@ -280,6 +291,7 @@ def test_an_endless_loop_ends_with_stop_and_the_page_works_on(page: Any, address
     expect(first.locator(".live-state")).not_to_contain_text("error")
 
 
+@without_python
 def test_a_reload_keeps_what_was_written_and_reset_brings_the_lesson_back(page: Any, address: str) -> None:
     page.goto(address + FIRST)
     written = cell(page, "mul-backward").locator(".cm-content").inner_text()
@@ -336,6 +348,7 @@ OUTSIDE_THE_STAGE = """() => {
 }"""
 
 
+@without_python
 def test_a_phone_shows_it_all_without_a_scrollbar_sideways(page: Any, address: str) -> None:
     page.emulate_media(reduced_motion="reduce")
     for width, height in ((390, 844), (360, 740)):
@@ -348,6 +361,7 @@ def test_a_phone_shows_it_all_without_a_scrollbar_sideways(page: Any, address: s
         eventually(lambda: page.evaluate(OUTSIDE_THE_STAGE), 0)
 
 
+@without_python
 def test_on_a_phone_the_graph_is_on_the_first_screen_and_stop_stays_in_reach(page: Any, address: str) -> None:
     page.set_viewport_size({"width": 390, "height": 844})
     page.goto(address)

@@ -1,4 +1,4 @@
-"""Every lesson runs top to bottom from a fresh kernel, offline, with its exercises answered and unanswered."""
+"""Every lesson runs top to bottom in a kernel of its own, offline, with its exercises answered and unanswered."""
 
 import json
 import os
@@ -6,13 +6,12 @@ from pathlib import Path
 
 import nbformat
 import pytest
-from nbclient import NotebookClient
 
+from tinygrad_edu.course.site import running
 from tinygrad_edu.course.working_copy import students_version
 
 ROOT = Path(__file__).resolve().parents[2]
 NOTEBOOKS = sorted(path for path in (ROOT / "notebooks").rglob("*.ipynb") if ".ipynb_checkpoints" not in path.parts)
-CELL_LIMIT_S = 600  # guards against a cell that hangs, also on a slow and busy machine; a cell takes some seconds
 LIMIT_CPU_S = (
     60  # of its own and its children's processor time, which other programs do not lengthen; 5 to 14 are taken
 )
@@ -29,7 +28,7 @@ pytestmark = pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.st
 
 
 def run(cells: list[nbformat.NotebookNode], folder: Path) -> None:
-    """Run these cells in a fresh kernel started in `folder`.
+    """Run these cells in a kernel started in `folder`: as for the site, a fork of a process that has imported PyTorch.
 
     A cell that raises fails the test, and so does a kernel that takes too much.
     """
@@ -37,14 +36,7 @@ def run(cells: list[nbformat.NotebookNode], folder: Path) -> None:
     folder.mkdir(parents=True)
     notebook = nbformat.v4.new_notebook()
     notebook.cells = cells
-    NotebookClient(
-        notebook,
-        timeout=CELL_LIMIT_S,
-        startup_timeout=CELL_LIMIT_S,
-        iopub_timeout=CELL_LIMIT_S,  # after four seconds it would go on without an output that is late
-        shutdown_kernel="immediate",  # it has nothing to save, and two seconds to do it
-        resources={"metadata": {"path": str(folder)}},
-    ).execute()
+    running.run(notebook, folder)
 
 
 def told(cells: list[nbformat.NotebookNode]) -> list[str]:
