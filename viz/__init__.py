@@ -8,7 +8,8 @@
 True
 
 `viz.draw(loss)` draws the graph behind a tensor of either engine. `viz.explore(program)` gives every line its switches.
-`viz.train(program)` shows where a training loop goes; `viz.playground()` is a small network to play with. `viz.diagnose(program)` says why a gradient is None, zero or nan, or
+`viz.train(program)` shows where a training loop goes; `viz.playground()` is a small network to play with.
+`viz.diagnose(program)` says why a gradient is None, zero or nan, or
 why a model does not learn, with the line. `viz.mistakes()` lists the mistakes that learners make most often;
 `viz.mistake(name)` shows one.
 """
@@ -51,7 +52,7 @@ __all__ = [
 ]
 
 
-# These are imported on demand: a script that draws needs neither them nor Jupyter.
+# These are imported on demand: a script that only draws needs neither them nor Jupyter.
 _ELSEWHERE = {
     "Report": "viz.diagnosis.report",
     "diagnose": "viz.diagnosis.diagnose",
@@ -73,7 +74,7 @@ def __dir__() -> list[str]:
 
 
 def load_ipython_extension(shell: Any) -> None:
-    """Bring `%%autograd`: what `%load_ext viz` calls, and `import viz` in a notebook."""
+    """Register `%%autograd`. `%load_ext viz` calls this, and so does `import viz` in a notebook."""
     from viz.magic import AutogradMagics
 
     if AutogradMagics.__name__ not in shell.magics_manager.registry:

@@ -57,7 +57,7 @@ class Picture:
 
     @cached_property
     def layout(self) -> Layout:
-        """Where everything stands."""
+        """The positions of all parts of the picture."""
         return scene.arrange(self._drawing)
 
     @cached_property
@@ -113,14 +113,14 @@ class NetworkPicture(Picture):
         return network.live(self.graph)
 
     def drawn(self, theme: str, plain: bool = False) -> str:
-        """The picture as SVG, open as far as it fits a screen."""
+        """The picture as SVG, with boxes open as far as they fit on a screen."""
         _, marks, ends, whole = self._network
         about = self.title, self.description, theme, plain
         return svg_of(whole, whole.first, self.identity, marks, *about, legend=ends)
 
     @property
     def data(self) -> dict[str, Any]:
-        """What a stage needs to open and close the boxes."""
+        """The data that a stage needs to open and close the boxes."""
         return {"svg": self.drawn(self.theme), "id": self.identity, "network": self._network[0]}
 
     @property
@@ -150,8 +150,8 @@ def _folded(drawing: Drawing, graph: Graph) -> str:
 def as_html(picture: str, description: str) -> str:
     """HTML that shows an SVG inline where scripts run, and as an image where they are removed.
 
-    An untrusted notebook, and GitHub, strip `<svg>` but leave the words in it; an `<img>` survives everywhere. Where
-    the page is trusted a script puts the SVG itself in the image's place, so that it follows the page's theme.
+    GitHub, and untrusted notebooks, strip `<svg>` but leave the words in it; an `<img>` is shown everywhere. On a trusted
+    page a script replaces the image by the SVG itself, so that it follows the page's theme.
     """
     data = base64.b64encode(picture.encode()).decode()
     return (

@@ -1,7 +1,7 @@
-"""The two engines behind one small face; the only file of `viz` that names either of them.
+"""The two engines behind one small interface. No other file of `viz` names either of them.
 
-Both speak PyTorch's public graph protocol, so the rest of `viz` reads tensors and nodes without asking whose they are.
-The remaining differences are here: where the module is, how to see every op, and how to read the raw numbers.
+Both have PyTorch's public graph protocol, so the rest of `viz` reads tensors and nodes without asking which engine made them.
+This file holds the remaining differences: the engine's module, how to see every op, and how to read the raw numbers.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ ACCUMULATE = "torch::autograd::AccumulateGrad"
 
 
 class Engine(ABC):
-    """One autograd engine: its module, its types, and the few things that the protocol leaves open."""
+    """One autograd engine: its module, its types, and what the protocol leaves open."""
 
     name: ClassVar[str]
     how_to_install: ClassVar[str]
@@ -48,7 +48,7 @@ class Engine(ABC):
 
     @abstractmethod
     def array(self, tensor: Any) -> np.ndarray:
-        """The numbers of `tensor` as a NumPy array on the CPU, sharing memory where the engine allows it."""
+        """The numbers of `tensor` as a NumPy array on the CPU. It shares memory if the engine allows that."""
 
     def dtype(self, tensor: Any) -> str:
         """The dtype's bare name, such as `float32`."""
@@ -59,7 +59,7 @@ class Engine(ABC):
         return str(getattr(tensor, "device", "cpu"))
 
     def storage(self, tensor: Any) -> int:
-        """A number that two tensors share when they share memory, and 0 when there is none to share."""
+        """A number that is equal for two tensors that share memory; 0 if there is no memory to share."""
         try:
             return self._storage(tensor)
         except (RuntimeError, NotImplementedError, AttributeError, TypeError):
@@ -67,28 +67,28 @@ class Engine(ABC):
 
     @abstractmethod
     def _storage(self, tensor: Any) -> int:
-        """As `storage`, for a tensor that has some."""
+        """As `storage`, for a tensor that has memory."""
 
     @abstractmethod
     def quietly(self) -> AbstractContextManager[Any]:
-        """A context in which reading a tensor is not itself seen as an op."""
+        """A context in which reading a tensor is not seen as an op."""
 
     def node(self, tensor: Any) -> Any:
         """The node that the gradient of `tensor` goes to: its `grad_fn`, a leaf's AccumulateGrad, or None."""
         try:
             return self.module.autograd.graph.get_gradient_edge(tensor).node if tensor.requires_grad else None
-        except RuntimeError:  # a view whose history an in-place change made unreadable
+        except RuntimeError:  # an in-place change made the view's history unreadable
             return None
 
     def entries(self) -> dict[CodeType, str]:
-        """The code of the functions that a backward pass goes through: `pass` starts one, `run` is the engine itself."""
+        """The code of the functions that a backward pass goes through: `pass` starts a pass, `run` is the engine itself."""
         autograd = self.module.autograd
         found = {inspect.unwrap(function).__code__: "pass" for function in (autograd.backward, autograd.grad)}
         found[self._run_backward().__code__] = "run"
         return found
 
     def whole_calls(self) -> dict[CodeType, str]:
-        """The code of library functions that a program thinks of as one thing: `step`, `clip` and `init` are the kinds."""
+        """The code of library functions that count as a single op in a picture, by kind: `step`, `clip` and `init`."""
         optim, utils, init = self.module.optim, self.module.nn.utils, self.module.nn.init
         kinds: list[Any] = [getattr(optim, name) for name in dir(optim)]
         found = {
@@ -107,24 +107,24 @@ class Engine(ABC):
 
     @abstractmethod
     def _run_backward(self) -> Callable[..., Any]:
-        """The engine's own function, where the call itself has been dealt with and modes are off."""
+        """The engine's own function, for a call that has been handled and runs without modes."""
 
     def apply_code(self) -> CodeType:
-        """The code of `Function.apply`, below which a custom Function's own `forward` runs."""
+        """The code of `Function.apply`, inside which a custom Function's own `forward` runs."""
         return self.function_type.apply.__func__.__code__  # type: ignore[attr-defined, no-any-return]
 
     @contextmanager
     def on_one_thread(self) -> Iterator[None]:
-        """A context for work so small that sharing it among threads takes longer than doing it."""
+        """A context for small work, where threads would cost more time than they save."""
         yield
 
     @abstractmethod
     def packs_saved_tensors(self) -> bool:
-        """Whether `saved_tensors_hooks` are active now, so that looking at a saved tensor would run user code."""
+        """Whether `saved_tensors_hooks` are active now: then reading a saved tensor would run user code."""
 
     @contextmanager
     def default_dtype(self, name: str) -> Iterator[None]:
-        """A context in which tensors of floats are made in this dtype when a program names none."""
+        """A context that sets the default dtype for tensors of floats."""
         before = self.module.get_default_dtype()
         self.module.set_default_dtype(getattr(self.module, name))
         try:
@@ -134,10 +134,10 @@ class Engine(ABC):
 
     @contextmanager
     def seeded(self, seed: int, device: str = "cpu") -> Iterator[Callable[[], list[str]]]:
-        """A context in which random numbers start from `seed`; outside it they go on as if none had been drawn.
+        """A context in which random numbers start from `seed`. Outside it they continue as if none had been drawn.
 
-        This includes a GPU that is in use, or that `device` names. Yields a function that says which of `random`,
-        `numpy` and the engine were asked for random numbers.
+        This includes a GPU that is in use, or that `device` names. Yields a function that returns which sources of random
+        numbers were used: `random`, `numpy` or the engine.
         """
         sources = self._random_sources(device)
         states = {name: source.get() for name, source in sources.items()}
@@ -154,7 +154,7 @@ class Engine(ABC):
 
     @contextmanager
     def same_randomness(self) -> Iterator[None]:
-        """A context after which random numbers go on as if none had been drawn in it; in it they go on from here."""
+        """A context that restores the random state at its end."""
         sources = self._random_sources("cpu")
         states = {name: source.get() for name, source in sources.items()}
         try:
@@ -164,7 +164,7 @@ class Engine(ABC):
                 source.put_back(states[name])
 
     def _random_sources(self, device: str) -> dict[str, _Random]:
-        """Where a program may draw random numbers from."""
+        """The sources from which a program may draw random numbers."""
         own = self.module.random.default_generator
         return {
             "random": _Random(random.getstate, random.setstate, random.seed, random.random),
@@ -173,12 +173,12 @@ class Engine(ABC):
         }
 
     def devices(self) -> dict[str, str]:
-        """Each device of interest and why it cannot be used here; an empty reason means that it can."""
+        """Each device of interest, with the reason why it cannot be used here; an empty reason means that it can."""
         return {"cpu": "", "cuda": self._why_no_cuda()}
 
     @abstractmethod
     def _why_no_cuda(self) -> str:
-        """Why there is no GPU to compute on; empty where there is one."""
+        """Why there is no GPU to compute on; empty if there is one."""
 
 
 class Torch(Engine):
@@ -197,7 +197,7 @@ class Torch(Engine):
             plain = plain.to_dense()
         if plain.dtype is self.module.bfloat16:
             plain = plain.float()
-        return plain.numpy(force=True)  # from wherever it is, also where it is only said to be zero or conjugate
+        return plain.numpy(force=True)  # from any device, also for lazy zeros and conjugates
 
     def _storage(self, tensor: Any) -> int:
         return int(tensor.untyped_storage().data_ptr())
@@ -225,7 +225,7 @@ class Torch(Engine):
         sources = super()._random_sources(device)
         gpu = self.module.cuda
         if device.startswith("cuda") and not self.devices()["cuda"]:
-            gpu.init()  # its generators are there from now on
+            gpu.init()  # its generators exist from now on
         if gpu.is_initialized():
             draw = lambda: self.module.rand((), device="cuda").item()  # noqa: E731
             sources["torch.cuda"] = _Random(gpu.get_rng_state_all, gpu.set_rng_state_all, gpu.manual_seed_all, draw)
@@ -277,7 +277,7 @@ class Core(Engine):
     def _random_sources(self, device: str) -> dict[str, _Random]:
         own = self.module.random.default_generator
 
-        def state() -> Any:  # most programs draw nothing: then a seed says it all, and no twister has to be made
+        def state() -> Any:  # most programs draw nothing: then the seed is enough, and no Mersenne Twister is created
             return own.initial_seed() if own.is_fresh else own.get_state()
 
         def put_back(state: Any) -> None:
@@ -291,7 +291,7 @@ class Core(Engine):
 
 @dataclass(frozen=True)
 class _Random:
-    """A source of random numbers: its state, how to begin anew, one number from it."""
+    """A source of random numbers: how to read its state, how to seed it, and how to draw from it."""
 
     get: Callable[..., Any]
     put_back: Callable[..., Any]
@@ -303,7 +303,7 @@ def _of_numpy() -> _Random:
     return _Random(np.random.get_state, np.random.set_state, np.random.seed, np.random.random_sample)
 
 
-_first_drawn: dict[tuple[str, int], Any] = {}  # by source and seed: what comes again where nothing has been drawn
+_first_drawn: dict[tuple[str, int], Any] = {}  # by source and seed: shows whether anything was drawn
 
 
 @cache
@@ -321,7 +321,7 @@ def _load(name: str) -> Engine:
 
 
 def load(name: str) -> Engine:
-    """The engine called `name`, imported when it is first asked for.
+    """The engine called `name`, imported on first use.
 
     Raises:
         ValueError: `name` is neither `tinygrad_edu` nor `torch`.

@@ -1,4 +1,4 @@
-"""`%%autograd` and `%%diagnose`: a cell runs in the notebook's own namespace, and is shown or diagnosed."""
+"""`%%autograd` and `%%diagnose`: run a cell in the notebook's own namespace, and show or diagnose it."""
 
 from __future__ import annotations
 
@@ -25,15 +25,15 @@ from viz.telling.explain import explain
 from viz.widgets.comparison import ComparisonView
 from viz.widgets.player import Player
 
-STEPS = 2000  # of a cell that are written down; nobody steps through more
+STEPS = 2000  # of a cell that are recorded; nobody steps through more
 BOTH = "This cell uses both engines; the picture shows {shown}'s part. For the other: %%autograd --engine {other}"
 
 
 class Named(set[str]):
-    """The names that belong to a cell: a notebook has many tensors, and those that the cell does not name are not part
+    """The names that belong to a cell. A notebook has many tensors, and those that the cell does not mention are not part
     of it.
 
-    Nor is the old value of a name that the cell assigns again, such as the loss when a cell runs again.
+    The old value of a name that the cell assigns again is not part of it either, such as the loss when a cell runs again.
     """
 
     def __init__(self, tree: ast.Module, namespace: dict[str, Any]) -> None:
@@ -60,12 +60,12 @@ class Cell(Recorder):
 
     Args:
         text: the cell as it was written.
-        code: the same in Python, line for line: IPython writes `!ls` and `%time` as calls.
-        engine: whose ops to watch.
-        shell: IPython, whose namespace and whose tracebacks these are.
+        code: the same in Python, line by line: IPython turns `!ls` and `%time` into calls.
+        engine: the engine whose ops to watch.
+        shell: IPython, which provides the namespace and the tracebacks.
 
     Attributes:
-        result: the value of the cell's last line where that is an expression, as under any cell.
+        result: the value of the cell's last line if it is an expression, as for any cell.
     """
 
     def __init__(self, text: str, code: str, engine: Engine, shell: Any) -> None:
@@ -73,18 +73,18 @@ class Cell(Recorder):
         # IPython's name for the cell's code: tracebacks say `Cell In[3], line 2`, and the first line is `%%autograd`.
         number = (
             len(shell.history_manager.input_hist_parsed) - 1
-        )  # `execution_count` is the next cell's by now, or this one's
+        )  # by now `execution_count` may already be the next cell's
         source.filename = shell.compile.cache(f"\n{code}", number)
         source.first = 2
         self._written = text.splitlines()
         names = Named(ast.parse(code), shell.user_ns)
-        for line in set(self._written) - set(code.splitlines()):  # what `%time` names is in a string now
+        for line in set(self._written) - set(code.splitlines()):  # the code of `%time` is now in a string
             names |= set(re.findall(r"\w+", line))
         super().__init__(engine, source, namespace=shell.user_ns, names=names, limit=STEPS)
         self.result: Any = None
 
     def execute(self, namespace: dict[str, Any]) -> None:
-        """Run the cell, with `T` as the engine meanwhile, unless the notebook uses that name for something else."""
+        """Run the cell with `T` set to the engine, unless the notebook uses that name for something else."""
         missing = object()
         before = namespace.get("T", missing)
         tree = ast.parse(f"\n{self.source.text}", self.source.filename)
@@ -98,7 +98,7 @@ class Cell(Recorder):
                 value = ast.Expression(last.value)
                 self.result = eval(compile(value, self.source.filename, "eval", dont_inherit=True), namespace)
         except KeyboardInterrupt as stopped:
-            self.raised = stopped  # the picture shows what came until then
+            self.raised = stopped  # the picture shows what happened until then
         finally:
             if lent and before is missing:
                 namespace.pop("T", None)
@@ -106,11 +106,11 @@ class Cell(Recorder):
                 namespace["T"] = before
 
     def record(self) -> Recording:
-        """Run the cell and return what happened; its error is in `raised`, as it would be without us."""
+        """Run the cell and return the recording. Its error, if any, is in `raised`."""
         try:
             recording = self.run({})
         except Exception:
-            if isinstance(self.raised, KeyboardInterrupt):  # it came in the midst of our own writing
+            if isinstance(self.raised, KeyboardInterrupt):  # it interrupted our own code
                 raise self.raised from None
             raise
         if len(self._written) == len(recording.source):
@@ -123,16 +123,16 @@ class Cell(Recorder):
                 trace = trace.tb_next
             own = [place for place, each in enumerate(frames) if self.source.owns(each.tb_frame)]
             if own and isinstance(self.raised, KeyboardInterrupt):
-                # Where in our own code it came, and what that was dealing with, says nothing about the cell.
+                # Our own frames, and an exception that they were handling, have nothing to do with the cell.
                 frames[own[-1]].tb_next = None
                 self.raised.__context__ = None
-            self.raised = self.raised.with_traceback(frames[own[0]] if own else None)  # it begins in the cell
+            self.raised = self.raised.with_traceback(frames[own[0]] if own else None)  # so that it starts in the cell
         return recording
 
 
 @magics_class
 class AutogradMagics(Magics):
-    """The magics that `%load_ext viz` brings."""
+    """The magics that `%load_ext viz` registers."""
 
     shell: Any
     _watching = False
@@ -140,13 +140,15 @@ class AutogradMagics(Magics):
     @output_can_be_silenced
     @magic_arguments()
     @argument("what", nargs="?", choices=["on", "off"], help="draw the last tensor of every cell that follows")
-    @argument("--engine", choices=NAMES, help="whose ops to watch; found out from the cell where not given")
-    @argument("--compare", action="store_true", help="run the cell, written with T, on both engines, apart from here")
-    @argument("--step", action="store_true", help="begin at the first step instead of the last")
+    @argument("--engine", choices=NAMES, help="the engine whose ops to watch; by default it is found from the cell")
+    @argument(
+        "--compare", action="store_true", help="run the cell, written with T, on both engines, separately from here"
+    )
+    @argument("--step", action="store_true", help="start at the first step instead of the last")
     @line_cell_magic
     def autograd(self, line: str, cell: str | None = None) -> Any:
         """Run a cell and show its graph, forward and backward: `%%autograd`; or `%autograd on`, `%autograd off`."""
-        __tracebackhide__ = True  # IPython leaves this frame out of what a cell raises
+        __tracebackhide__ = True  # IPython hides this frame in tracebacks
         options = parse_argstring(self.autograd, line)
         if cell is None:
             if options.what is None or options.engine or options.compare or options.step:
@@ -154,7 +156,7 @@ class AutogradMagics(Magics):
             self._watch(options.what == "on")
             return None
         if options.what is not None:
-            raise UsageError(f"%autograd {options.what} stands in a cell of its own, with one %")
+            raise UsageError(f"%autograd {options.what} belongs into a separate cell, with one %")
         if options.compare and options.engine:
             raise UsageError("--compare runs the cell on both engines: leave --engine out")
         text = cell.strip("\n")
@@ -173,10 +175,10 @@ class AutogradMagics(Magics):
 
     @output_can_be_silenced
     @magic_arguments()
-    @argument("--engine", choices=NAMES, help="whose ops to watch; found out from the cell where not given")
+    @argument("--engine", choices=NAMES, help="the engine whose ops to watch; by default it is found from the cell")
     @cell_magic
     def diagnose(self, line: str, cell: str) -> Any:
-        """Run a cell, and say why a gradient in it is None, zero or nan, or why it does not learn: `%%diagnose`."""
+        """Run a cell, and explain why a gradient in it is None, zero or nan, or why the model does not learn: `%%diagnose`."""
         __tracebackhide__ = True
         options = parse_argstring(self.diagnose, line)
         text = cell.strip("\n")
@@ -193,14 +195,14 @@ class AutogradMagics(Magics):
         return running.result
 
     def _python(self, text: str, magic: str) -> str:
-        """A cell in Python: `!ls` and `%time` become calls, line for line."""
+        """The cell as Python: `!ls` and `%time` become calls, line by line."""
         code = text
         try:
             code = self.shell.transform_cell(text).rstrip("\n")
             compile(code, "<cell>", "exec", dont_inherit=True)
         except SyntaxError as error:
             hint = (
-                f": put what waits into a cell without {magic}" if "await" in error.msg or "async" in error.msg else ""
+                f": move the await into a cell without {magic}" if "await" in error.msg or "async" in error.msg else ""
             )
             number = error.lineno or 1
             raise UsageError(
@@ -209,7 +211,7 @@ class AutogradMagics(Magics):
         return code
 
     def _show(self, text: str, code: str, engine: str, step: int, mixed: bool) -> Any:
-        """Run the cell; show what it printed, its player, and any notes; return or raise what the cell does."""
+        """Run the cell; show what it printed, its player, and any notes. Returns or raises what the cell does."""
         __tracebackhide__ = True
         running = Cell(text, code, engines.load(engine), self.shell)
         recording = running.record()
@@ -240,8 +242,8 @@ class AutogradMagics(Magics):
         source = result.info.raw_cell
         if not result.success or not isinstance(source, str) or source.lstrip().startswith("%%"):
             return
-        source = re.sub(r"(?m)^%time ", "", source)  # which runs its line and leaves its names here
-        # With an underscore, for `draw` looks for names here too.
+        source = re.sub(r"(?m)^%time ", "", source)  # it runs its line and keeps the names
+        # Names have an underscore because `draw` also looks for variable names here.
         _last = _last_tensor(self.shell.transform_cell(source), result.result, self.shell.user_ns)
         engine = engines.of(_last)
         if engine is not None:
@@ -251,7 +253,7 @@ class AutogradMagics(Magics):
 
 
 def used_engines(source: str, namespace: dict[str, Any]) -> list[str]:
-    """The engines whose modules or tensors `source` names, under any name that the notebook gave them; PyTorch last."""
+    """The engines whose modules or tensors `source` mentions, under any name in the notebook; PyTorch last."""
     tree = ast.parse(source)
     names = _names(tree)
     for node in ast.walk(tree):
@@ -274,7 +276,7 @@ def _names(tree: ast.AST) -> set[str]:
 
 
 def _bound(tree: ast.AST) -> set[str]:
-    """The names that a cell itself gives, by an assignment or an import."""
+    """The names that a cell itself defines, by an assignment or an import."""
     found = set()
     for node in ast.walk(tree):
         if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
@@ -285,7 +287,7 @@ def _bound(tree: ast.AST) -> set[str]:
 
 
 def _last_tensor(source: str, result: Any, namespace: dict[str, Any]) -> Any:
-    """The value of the cell if it is a tensor, else the last tensor that it gave a name."""
+    """The value of the cell if it is a tensor, else the last tensor that the cell assigned."""
     if engines.of(result) is not None:
         return result
     stored = [

@@ -1,7 +1,7 @@
-"""The one door through which data learn to show, play and save themselves.
+"""Binds the methods that show, play and save to the data classes. This happens nowhere else.
 
 A recording, a picture and a comparison are data. They know neither the widgets nor the files that are made from them.
-Both are built on the data; here, at the end of the line, they are bound to it as methods.
+Widgets and files build on the data, and this module binds them to it as methods.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from viz.recording.recording import Recording
 if TYPE_CHECKING:
     from viz.widgets.player import Player
 
-# Widgets are imported on demand: a script that draws needs no Jupyter.
+# Widgets are imported on demand: a script that only draws needs no Jupyter.
 
 
 def play(recording: Recording, **options: Any) -> Player:
@@ -42,12 +42,12 @@ def picture(recording: Recording, step: int | None = None, view: str = "values",
 
 
 def bundle_of_network(picture: NetworkPicture, include: Any = None, exclude: Any = None) -> dict[str, str]:
-    """The network, live: a click opens a box in place."""
+    """The network as a live widget: a click opens a box in place."""
     return {"text/html": files.figure(picture), "text/plain": repr(picture)}
 
 
 def save_comparison(comparison: Comparison, path: str | os.PathLike[str]) -> Path:
-    """Write one HTML page: both pictures in step, and everything that was compared. It needs no kernel and no network.
+    """Write one HTML page with both pictures in step, and everything that was compared. It needs no kernel and no network.
 
     Raises:
         ValueError: the suffix of `path` is not `.html`.
@@ -62,31 +62,31 @@ def save_comparison(comparison: Comparison, path: str | os.PathLike[str]) -> Pat
 
 
 def show_comparison(comparison: Comparison) -> None:
-    """Both engines' pictures in step, every difference, the table of gradients, below the cell."""
+    """Show both engines' pictures in step, every difference, and the table of gradients below the cell."""
     from viz.widgets.comparison import ComparisonView
 
     ComparisonView(comparison)._ipython_display_()
 
 
 def show_mistake(lesson: MistakeLesson) -> None:
-    """The mistake as a widget below the cell."""
+    """Show the mistake as a widget below the cell."""
     from viz.widgets.mistake import MistakeView
 
     MistakeView(lesson)._ipython_display_()
 
 
 def show_training(training: Training) -> None:
-    """The runs and their controls below the cell."""
+    """Show the runs and their controls below the cell."""
     from viz.widgets.training import TrainingView
 
     TrainingView(training)._ipython_display_()
 
 
 def save_report(report: Report, path: str | os.PathLike[str]) -> Path:
-    """Write the report as one page (`.html`), which needs no network, or as `.json`.
+    """Write the report as a page (`.html`) that needs no network, or as `.json`.
 
     Raises:
-        ValueError: another suffix.
+        ValueError: `path` has another suffix.
     """
     from viz.diagnosis.page import page
     from viz.export import paths
@@ -102,7 +102,7 @@ def save_report(report: Report, path: str | os.PathLike[str]) -> Path:
 
 
 def bundle_of_report(report: Report, include: Any = None, exclude: Any = None) -> dict[str, str]:
-    """The report below a cell, its paths on the stage."""
+    """Show the report below a cell, with its paths on the stage."""
     from viz.diagnosis.page import fragment
     from viz.export import paths
 

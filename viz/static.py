@@ -1,4 +1,4 @@
-"""The picture of a static graph: the ops that `tinygrad_edu.jit.trace` recorded, and what is frozen between them."""
+"""The picture of a static graph: the ops that `tinygrad_edu.jit.trace` recorded, and the frozen values between them."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from viz.recording.notation import name_values
 
 
 def draw_trace(traced: Traced, theme: str = "auto") -> Picture:
-    """Draw what `T.jit.trace` returned: inputs, ops and results; a dotted op is a question that no replay asks again.
+    """Draw the result of `T.jit.trace`: inputs, ops and results. A dotted op is a question that no replay asks again.
 
     Values are not shown: a trace has none until it is called.
 
@@ -23,7 +23,7 @@ def draw_trace(traced: Traced, theme: str = "auto") -> Picture:
     graph = Graph()
 
     def value(slot: Slot, made_by: str | None) -> str:
-        """The key of a slot's value; an in-place op gives the same slot another value, and the last one counts."""
+        """The key of a slot's value. An in-place op gives the same slot a new value, and the last one counts."""
         key = f"v{len(graph.values) + 1}"
         shape, dtype = traced.made[slot.number]
         kind = "value" if made_by else "input"
@@ -53,7 +53,7 @@ def draw_trace(traced: Traced, theme: str = "auto") -> Picture:
         inputs: list[str | None] = [current[each.number] for each in given if isinstance(each, Slot)]
         constants = [reprlib.repr(each) for each in given if not isinstance(each, Slot)]
         op = graph.ops[key] = Op(key, step.name, step.name, inputs=inputs, constants=constants)
-        # What returns nothing has written into its first input.
+        # A call that returns nothing has written into its first input.
         results = [each for each in _leaves(step.outputs) if isinstance(each, Slot)] or given[:1]
         op.outputs = [value(slot, key) for slot in results]
     graph.roots = [current[each.number] for each in _leaves(traced.output) if isinstance(each, Slot)]

@@ -1,1 +1,1 @@
-"""Running a program becomes plain data: the graph, each event, what was bound to which name."""
+"""Run a program and record it as plain data: the graph, each event, and what each name was bound to."""

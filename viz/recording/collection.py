@@ -1,4 +1,4 @@
-"""Sets the search for garbage aside where much is made and nothing is thrown away."""
+"""Pauses garbage collection while many objects are made and none becomes garbage."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from collections.abc import Iterator
 
 @contextlib.contextmanager
 def no_collection() -> Iterator[None]:
-    """Many objects are made and none is garbage: looking for some after every few thousand doubles the time."""
+    """Pause garbage collection: where many objects are made and none is garbage, searching for some doubles the time."""
     was_on = gc.isenabled()
     gc.disable()
     try:

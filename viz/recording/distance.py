@@ -1,4 +1,4 @@
-"""How far two recordings are apart: the one place that says what is equal, and the one list of tolerances."""
+"""How far two recordings are apart. Only this file decides what counts as equal, and it has the only list of tolerances."""
 
 from __future__ import annotations
 
@@ -10,21 +10,21 @@ from viz.recording.graph import Array, array_of
 from viz.recording.recording import Recording
 
 TOLERANCE = {"float16": 1e-2, "bfloat16": 2e-2, "float32": 1e-4, "float64": 1e-9}
-SUMMARISED = 1e-3  # of an array that is kept as a summary: its heat-map has three digits
-DECIDING = ("shape", "dtype", "requires_grad", "is_leaf")  # of a tensor, beside its value and its gradient
-DETAILS = ("retains_grad", "version", "grad_fn")  # of a tensor: how an engine keeps its books
+SUMMARISED = 1e-3  # for an array stored as a summary, whose heat-map has three digits
+DECIDING = ("shape", "dtype", "requires_grad", "is_leaf")  # besides a tensor's value and its gradient
+DETAILS = ("retains_grad", "version", "grad_fn")  # internal state of an engine's tensors
 
 
 def coarsest(*recordings: Recording) -> float:
-    """What the least precise floats of a program allow: a float64 made from float32 is no more precise than that."""
+    """The tolerance for the least precise floats of a program: a float64 made from float32 is no more precise than that."""
     kinds = {value.dtype for recording in recordings for value in recording.graph.values.values()}
     return max((TOLERANCE.get(kind, 0.0) for kind in kinds), default=0.0)
 
 
 def distance(ours: Array, theirs: Array, rounded: float) -> tuple[float | None, float | None, bool]:
-    """The largest difference (None for other shapes), the tolerance, and whether every number is within it.
+    """The largest difference (None for different shapes), the tolerance, and whether every number is within it.
 
-    `rounded` is what floats may differ by; integers and booleans may not.
+    `rounded` is the tolerance for floats; integers and booleans must be equal.
     """
     if ours.shape != theirs.shape:
         return None, None, False
@@ -51,7 +51,7 @@ def distance(ours: Array, theirs: Array, rounded: float) -> tuple[float | None, 
 
 
 def apart(ours: dict[str, Any], theirs: dict[str, Any], rounded: float) -> list[str]:
-    """What of a tensor decides that two recordings differ: entries of `DECIDING`, `value`, `grad`."""
+    """The properties of a tensor that make two recordings differ: entries of `DECIDING`, `value`, `grad`."""
     found = [name for name in DECIDING if ours[name] != theirs[name]]
     return found + [name for name in ("value", "grad") if not _close(ours[name], theirs[name], rounded)]
 
@@ -62,7 +62,7 @@ def _close(ours: dict[str, Any] | None, theirs: dict[str, Any] | None, rounded: 
 
 
 def same_text(ours: str, theirs: str, rounded: float) -> bool:
-    """Whether two programs printed the same: word for word, numbers within what their floats allow, no address counted."""
+    """Whether two programs printed the same: equal words, numbers within the tolerance, and addresses ignored."""
     one, other = (_NUMBER.split(_ADDRESS.sub("", text)) for text in (ours, theirs))
     if one[::2] != other[::2] or len(one) != len(other):
         return False
@@ -70,6 +70,6 @@ def same_text(ours: str, theirs: str, rounded: float) -> bool:
     return all(abs(a - b) <= max(rounded, PRINTED) * max(1.0, abs(a), abs(b)) for a, b in pairs)
 
 
-PRINTED = 2e-4  # of a number that is printed: PyTorch writes four decimals
+PRINTED = 2e-4  # for printed numbers: PyTorch prints four decimals
 _ADDRESS = re.compile(r" (object )?at 0x[0-9a-f]+")
 _NUMBER = re.compile(r"([-+]?\d+\.?\d*(?:e[-+]?\d+)?)")

@@ -1,21 +1,21 @@
-"""What a picture is drawn from: values and ops as plain data, with no tensor of any engine in it."""
+"""The data that a picture is drawn from: values and ops as plain data, without any tensor of an engine."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
 from typing import Any
 
-SUMMARY_PAST = 64  # elements; larger arrays are kept as shape, norm, extremes and a small heat-map
+SUMMARY_PAST = 64  # elements; larger arrays are stored as shape, norm, extremes and a small heat-map
 MAP_SIDE = 12  # cells along each side of that heat-map
 
 
 @dataclass
 class Array:
-    """A copied value: all numbers up to 64 elements, a summary past that."""
+    """A copied value: all numbers up to 64 elements, a summary above that."""
 
     shape: list[int]
     dtype: str
-    data: Any = None  # number or nested lists; None past 64 elements
+    data: Any = None  # number or nested lists; None above 64 elements
     norm: float | None = None
     low: float | None = None
     high: float | None = None
@@ -23,7 +23,7 @@ class Array:
 
     @property
     def size(self) -> int:
-        """How many elements the array has."""
+        """The number of elements of the array."""
         count = 1
         for length in self.shape:
             count *= length
@@ -31,13 +31,13 @@ class Array:
 
 
 def array_of(data: dict[str, Any] | None) -> Array | None:
-    """The array that a recording's `tensors` hold as a dict."""
+    """The array that a recording's `tensors` store as a dict."""
     return None if data is None else Array(**data)
 
 
 @dataclass
 class Value:
-    """A tensor as the student thinks of it: something with a name, a value and perhaps a gradient."""
+    """A tensor as a student thinks of it: something with a name, a value and perhaps a gradient."""
 
     key: str
     kind: str  # leaf (requires grad) | input (a leaf that does not) | value (of a recorded op) | result (not recorded)
@@ -62,25 +62,25 @@ class Value:
 
     @property
     def title(self) -> str:
-        """The name to show: the variable's, else the expression, else the key."""
+        """The name to show: that of the variable, else the expression, else the key."""
         return self.name or self.expression or self.key
 
 
 @dataclass
 class Saved:
-    """A tensor that an op keeps for its backward."""
+    """A tensor that an op saves for its backward."""
 
     name: str  # self, other, result, or 0, 1, … for a custom Function
-    value: str | None = None  # key of the value it is, where that is known
+    value: str | None = None  # key of its value, if known
     shape: list[int] | None = None
     version: int | None = None
-    text: str = ""  # what it is, when it is no value of the program: a number that PyTorch wraps
+    text: str = ""  # its description, if it is not a value of the program: a number that PyTorch wraps
     state: str = "alive"  # alive | freed | packed (a saved_tensors_hook holds it)
 
 
 @dataclass
 class Argument:
-    """What a call was given: a value of the graph, or a number and the like, as text."""
+    """One argument of a call: a value of the graph, or a number or similar as text."""
 
     value: str | None = None
     text: str = ""
@@ -89,40 +89,40 @@ class Argument:
 
 @dataclass
 class Op:
-    """One op: a backward node when the engine recorded it, else only what ran."""
+    """One op: a backward node if the engine recorded it, else only the call that ran."""
 
     key: str
     name: str  # MulBackward0, or the function's name when not recorded
     function: str = ""  # mul
     recorded: bool = True
-    # One per slot of next_functions (None: no tensor is known), then those that no gradient can go to: masks, targets.
+    # One per slot of next_functions (None: no tensor is known), then inputs that cannot have a gradient: masks, targets.
     inputs: list[str | None] = field(default_factory=list)
     next: list[tuple[str | None, int]] = field(default_factory=list)  # (node key, output_nr) as next_functions has it
     outputs: list[str] = field(default_factory=list)
     saved: list[Saved] = field(default_factory=list)
-    arguments: list[Argument] = field(default_factory=list)  # of the call, in its order, where the op is all it did
+    arguments: list[Argument] = field(default_factory=list)  # of the call, in order, if the call made only this op
     constants: list[str] = field(default_factory=list)  # the numbers among them
     sequence_nr: int | None = None
     custom: bool = False
     line: int | None = None
     scope: str = ""
-    during: str = "forward"  # forward | backward: ops that a backward pass itself recorded
+    during: str = "forward"  # forward | backward (ops that a backward pass itself recorded)
     module: str = ""  # path of the nn.Module whose forward ran it, such as `model.layers.0`
-    # Inside of a custom Function: what the function itself calls its operands, by the keys of their values.
+    # Inside a custom Function: the names that the function itself uses for its operands, by the keys of their values.
     called: dict[str, str] = field(default_factory=dict)
-    whole: str = ""  # what a library did in many ops and a program calls one thing: `SGD.step`, `clip_grad_norm_`
+    whole: str = ""  # a library function of many ops, shown as one: `SGD.step`, `clip_grad_norm_`
 
 
 @dataclass
 class Graph:
-    """Values and ops in the order in which they came to be."""
+    """Values and ops in the order in which they were made."""
 
     values: dict[str, Value] = field(default_factory=dict)
     ops: dict[str, Op] = field(default_factory=dict)
     roots: list[str] = field(default_factory=list)
-    note: str = ""  # why there is no more to see, when there is not
-    modules: dict[str, dict[str, Any]] = field(default_factory=dict)  # by path: `class`, and how many `parameters`
+    note: str = ""  # why the graph shows no more, if it is cut
+    modules: dict[str, dict[str, Any]] = field(default_factory=dict)  # by path: `class`, and the number of `parameters`
 
     def accumulators(self) -> dict[str, Value]:
-        """AccumulateGrad node key -> the leaf it serves."""
+        """AccumulateGrad node key -> the leaf that it accumulates into."""
         return {value.accumulate: value for value in self.values.values() if value.accumulate}

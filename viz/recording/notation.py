@@ -1,4 +1,4 @@
-"""How things are written: numbers, shapes, the mathematics of an op, names for what the program left unnamed."""
+"""How things are written: numbers, shapes, the mathematics of an op, and names for values without a variable."""
 
 from __future__ import annotations
 
@@ -84,15 +84,15 @@ SYMBOLS = {
 }
 IN_PLACE = re.compile(r"^[a-z0-9_]*[a-z0-9]_$")
 _SUPERSCRIPTS = str.maketrans("0123456789-.", "⁰¹²³⁴⁵⁶⁷⁸⁹⁻·")
-# What stands between two operands, when a step is told; a symbol that is a sign already stands there itself.
+# The words or signs between two operands when a step is described; a symbol that is a sign already stands there itself.
 _BETWEEN = {name: sign for name, sign in SYMBOLS.items() if sign in "×+−÷//%><≥≤=≠@·"} | {"pow": "to the power"}
 _INFIX = {"mul": "·", "add": "+", "sub": "−", "div": "/", "truediv": "/", "gt": ">", "lt": "<", "ge": "≥", "le": "≤"}
-# Of these a number among the arguments is said; of others it says how, not with what: a dimension, a shape.
+# For these ops a number among the arguments is mentioned. For others it is only a setting: a dimension or a shape.
 _WITH_NUMBERS = {
     *("clamp", "clamp_min", "clamp_max", "fmod", "lerp", "where", "masked_fill"),
     *("leaky_relu", "threshold", "addcmul", "addcdiv"),
 }
-# How an op of an array is told, where the symbol has a place for what stands in it.
+# How an op on an array is described, if its symbol has a place for the operand.
 _SAID = {
     "neg": "the negative",
     "abs": "the absolute value",
@@ -107,14 +107,14 @@ _SAID = {
     "getitem": "a part",
 }
 _ROUNDED = {"floor": ", rounded down,", "trunc": ", rounded toward zero,"}
-_OPERANDS = ("input", "other", "exponent", "mat2", "vec2")  # keywords by which operands are given, too
-MANY = 3000  # ops; in a larger graph no expression could be read
-LONGEST_EXPRESSION = 10  # characters; past that an unnamed result is called t1, t2, …
+_OPERANDS = ("input", "other", "exponent", "mat2", "vec2")  # keywords that may also pass operands
+MANY = 3000  # ops; in a larger graph expressions would be unreadable
+LONGEST_EXPRESSION = 10  # characters; a longer unnamed result is called t1, t2, …
 
 
 def base_name(op: Op) -> str:
-    """The op without what its engine adds: `mul` for `MulBackward0`, `__rmul__` and `mul_`."""
-    if op.name.endswith("::NotImplemented"):  # what PyTorch puts where an op has no derivative
+    """The op's name without what its engine adds: `mul` for `MulBackward0`, `__rmul__` and `mul_`."""
+    if op.name.endswith("::NotImplemented"):  # PyTorch's node for an op without a derivative
         return _base_name(op.function, False, False)
     return _base_name(op.name, op.recorded, op.custom)
 
@@ -133,12 +133,12 @@ def _base_name(name: str, recorded: bool, custom: bool) -> str:
 
 
 def called(op: Op) -> str:
-    """The function that the program called, as `base_name` writes an op: `dropout` where a `mul` was recorded."""
+    """The function that the program called, in the form of `base_name`: `dropout`, even if a `mul` was recorded."""
     return _base_name(op.function, False, False)
 
 
 def _turned(op: Op) -> bool:
-    """Whether the call's second operand stands first, as in `2 - a` and `2 ** a`, which Python asks `a` for."""
+    """Whether the call's second operand comes first, as in `2 - a` and `2 ** a`, where Python calls a method of `a`."""
     return bool(re.fullmatch(r"__r\w+__|rsub", op.function or op.name)) and "__round__" not in (op.function, op.name)
 
 
@@ -166,9 +166,9 @@ def symbol(op: Op) -> str:
 
 
 def applied(op: Op, text_of: Callable[[str], str]) -> str:
-    """The mathematics of an op with its operands, as one says it: `2 × 3`, `10 − 2`, `|−2|`, `exp of 2`.
+    """The mathematics of an op with its operands, as spoken: `2 × 3`, `10 − 2`, `|−2|`, `exp of 2`.
 
-    `text_of` tells what to write for the value of a key.
+    `text_of` returns the text for the value of a key.
     """
     name = base_name(op)
     parts, named = _operands(op, text_of)
@@ -194,7 +194,7 @@ def applied(op: Op, text_of: Callable[[str], str]) -> str:
     if len(parts) == 1 and "·" in sign and re.fullmatch(r"−?[\d.]+", parts[0]):
         bare = not parts[0].startswith("−") and name != "neg"
         return sign.replace("(·)" if "(·)" in sign and bare else "·", parts[0])
-    if name in _BETWEEN and len(parts) == 1:  # a factor that a call has of its own and does not tell
+    if name in _BETWEEN and len(parts) == 1:  # a factor that belongs to the call and is not shown
         own = f" of {op.function}'s own" if op.function.isidentifier() and op.function[0] != "_" else ""
         return f"{parts[0]} {_BETWEEN[name]} something{own if called(op) != name else ''}"
     return f"{_SAID.get(name, sign)} of {listed(parts)}" if parts else sign
@@ -206,7 +206,7 @@ def listed(parts: list[str]) -> str:
 
 
 def _operands(op: Op, text_of: Callable[[str], str]) -> tuple[list[str], dict[str, str]]:
-    """What an op was applied to, in the order in which one says it, and what else its call was told, by keyword."""
+    """The operands of an op in the order in which one says them, and the other keyword arguments of its call."""
     name = base_name(op)
     if not op.arguments:
         parts = [text_of(key) for key in op.inputs if key is not None]
@@ -227,7 +227,7 @@ def _operands(op: Op, text_of: Callable[[str], str]) -> tuple[list[str], dict[st
 
 
 def name_values(graph: Graph) -> None:
-    """Give every value without a variable an expression (`w·x`) or, where that gets long, a name (`t3`)."""
+    """Give every value without a variable an expression (`w·x`) or, if that is too long, a name (`t3`)."""
     for value in graph.values.values():
         if value.op is None and not value.name:
             value.expression = "input"
@@ -302,7 +302,7 @@ def shape(lengths: list[int] | None) -> str:
 
 
 def brief(array: Array | None) -> str:
-    """An array in a few words: a scalar as its number, a short vector as its numbers, the rest as shape and norm."""
+    """An array in a few words: a scalar as its number, a short vector as its numbers, any other as shape and norm."""
     if array is None:
         return ""
     if array.data is not None and not array.shape:
@@ -317,7 +317,7 @@ def brief(array: Array | None) -> str:
 
 
 def short(array: Array | None) -> str:
-    """An array in as few signs as can be, beside something that tells its shape: its number or numbers, else its norm."""
+    """An array as briefly as possible, next to something that shows its shape: its number or numbers, else its norm."""
     if array is None or array.norm is None or scalar(array) is not None or (len(array.shape) == 1 and array.size <= 3):
         return brief(array)
     return f"‖{number(array.norm, 3)}‖"

@@ -1,4 +1,4 @@
-"""Listens to backward passes: each node by its own pre- and post-hook, so the order is the engine's, not a guess of ours."""
+"""Records backward passes: each node's own pre- and post-hook reports it, so the order is truly the engine's."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from viz.recording.summary import summarise
 
 @dataclass
 class Pass:
-    """A backward pass under way."""
+    """A backward pass in progress."""
 
     number: int
     line: int | None
@@ -28,18 +28,18 @@ class Pass:
     first: int = 0
     current: str | None = None
     raised: BaseException | None = None
-    starts: list[tuple[int, str]] = field(default_factory=list)  # roots, and after how many events each was given
+    starts: list[tuple[int, str]] = field(default_factory=list)  # roots, and the number of events before each was added
     arriving: dict[tuple[str, int], Any] = field(default_factory=dict)  # sums of what was sent, per node and output
-    ended: str | None = None  # node that just ran, whose buffers may be gone by now
+    ended: str | None = None  # the node that ran last; its buffers may be freed by now
 
 
 class Passes:
-    """Writes down what every backward pass of a program does, as events.
+    """Records what every backward pass of a program does, as events.
 
     Args:
-        engine: whose passes these are.
+        engine: the engine of these passes.
         reader: knows every node and tensor of the program.
-        events: where to write.
+        events: the list to append to.
     """
 
     def __init__(self, engine: Engine, reader: Reader, events: list[Event]) -> None:
@@ -55,7 +55,7 @@ class Passes:
         self._accumulators: dict[int, Any] = {}
 
     def close(self) -> None:
-        """Listen no more, and let go of every node."""
+        """Stop recording, and release every node."""
         self.active = False
         for handle in self._handles:
             handle.remove()
@@ -63,13 +63,13 @@ class Passes:
         self._accumulators.clear()
 
     def watch(self, op: Op, node: Any) -> None:
-        """Listen to the node of an op."""
+        """Observe the node of an op."""
         key = op.key
         self._handles.append(node.register_prehook(lambda gradients: self._runs(key, gradients)))
         self._handles.append(node.register_hook(lambda sent, received: self._sent(key, sent)))
 
     def watch_leaf(self, node: Any) -> None:
-        """Listen to an AccumulateGrad node."""
+        """Observe an AccumulateGrad node."""
         name = id(node)
         if name in self._accumulators:
             return
@@ -78,7 +78,7 @@ class Passes:
         self._handles.append(node.register_hook(lambda sent, received: self._leaf_sent(name)))
 
     def watched_hook(self, hook: Callable[[Any], Any], key: str, line: int | None) -> Callable[[Any], Any]:
-        """A user's tensor hook, which does what it does and is written down."""
+        """Wrap a user's tensor hook: run it and record it."""
 
         def watched(gradient: Any) -> Any:
             result = hook(gradient)
@@ -93,7 +93,7 @@ class Passes:
         return watched
 
     def start(self, line: int | None, roots: list[Any], keys: list[str]) -> Pass:
-        """A pass starts at the nodes `roots`, whose tensors have these keys."""
+        """A pass starts at the nodes `roots`; `keys` are the keys of their tensors."""
         self._count += 1
         current = Pass(self._count, line, first=len(self.events))
         self.reach(current, roots)
@@ -102,7 +102,7 @@ class Passes:
         return current
 
     def reach(self, current: Pass, roots: list[Any]) -> None:
-        """Hold on to the nodes that a pass may run, and count what each of them waits for."""
+        """Keep references to the nodes that a pass may run, and count what each of them waits for."""
         stack = [root for root in roots if root is not None]
         current.starts += [(len(self.events), self.reader.key_of(root) or self.reader.node(root)) for root in stack]
         while stack:
@@ -119,7 +119,7 @@ class Passes:
                     behind_key = self.reader.key_of(behind)
                     if behind_key is None:
                         behind_key = self.reader.node(behind)
-                    if key in self.graph.ops:  # a leaf that was written to since is another value by now
+                    if key in self.graph.ops:  # a leaf that was written to since is now another value
                         self.graph.ops[key].next[slot] = behind_key, number
                     current.waiting[behind_key] = current.waiting.get(behind_key, 0) + 1
                     stack.append(behind)
@@ -129,7 +129,7 @@ class Passes:
         ran = {event.node: place for place, event in enumerate(self.events[current.first :]) if event.kind == "run"}
 
         def turn(key: str) -> tuple[int, int]:
-            # The highest sequence number first; every AccumulateGrad's is the highest there is. Among equals, as it went.
+            # The highest sequence number first; AccumulateGrad has the highest of all. Equal ones run in order of arrival.
             return -current.nodes[key]._sequence_nr(), ran[key]
 
         left = dict(current.waiting)
@@ -189,7 +189,7 @@ class Passes:
                 if gradient is not None:
                     numbers = self.engine.array(gradient)
                     before = self.current.arriving.get((target, number))
-                    with np.errstate(all="ignore"):  # the engine adds without a word, too
+                    with np.errstate(all="ignore"):  # the engine adds without a warning, too
                         self.current.arriving[target, number] = numbers.copy() if before is None else before + numbers
             self.events.append(Event("send", self.current.line, key, gradients=outgoing, pass_nr=self.current.number))
             self.current.ended = key
@@ -215,7 +215,7 @@ class Passes:
             variable = self._accumulators[name].variable
             leaf = self.graph.values[self.reader.value(variable)]
             total = None if variable.grad is None else self.reader.copy(variable.grad)
-            if variable.grad is not None and variable.grad.requires_grad:  # create_graph recorded this pass, too
+            if variable.grad is not None and variable.grad.requires_grad:  # create_graph recorded this pass as well
                 self.reader.value(variable.grad, self.current.line)
             self.events.append(
                 Event(
@@ -230,14 +230,14 @@ class Passes:
             self.current.current = None
 
     def _look_for_hooks(self, current: Pass, key: str, gradients: Any) -> None:
-        """A gradient that is not the sum of what was sent was changed on its way by a hook."""
+        """If a gradient is not the sum of what was sent, a hook changed it on its way."""
         for number, gradient in enumerate(gradients):
             sent = current.arriving.pop((key, number), None)
             if sent is None or gradient is None:
                 continue
             arrived = self.engine.array(gradient)
             if sent.shape == arrived.shape:
-                same = bool((sent == arrived).all())  # mostly, and quickly told
+                same = bool((sent == arrived).all())  # usually true, and quickly checked
                 if same or np.allclose(sent, arrived, rtol=1e-3, equal_nan=True):
                     continue
             op = self.graph.ops.get(key)
@@ -254,7 +254,7 @@ class Passes:
         return next(value.key for value in self.graph.values.values() if value.accumulate == accumulate)
 
     def _check_freed(self) -> None:
-        """The engine lets go of a node's buffers right after it ran: look, when the next thing happens."""
+        """The engine frees a node's buffers right after the node ran: check this when the next thing happens."""
         current = self.current
         if current is None or current.ended is None:
             return
@@ -263,7 +263,7 @@ class Passes:
         node = current.nodes.get(key)
         if node is None or not op.saved or any(saved.state != "alive" for saved in op.saved):
             return
-        if is_freed(node, op.saved[0].name):  # all of them are, or none
+        if is_freed(node, op.saved[0].name):  # either all of them are, or none
             for saved in op.saved:
                 saved.state = "freed"
             self.events.append(Event("freed", current.line, key, pass_nr=current.number))

@@ -1,4 +1,4 @@
-"""Programs as files: a Python script, the code cells of a notebook, or what comes from standard input."""
+"""Programs in files: a Python script, the code cells of a notebook, or standard input."""
 
 from __future__ import annotations
 
@@ -15,19 +15,19 @@ from pathlib import Path
 from typing import Any
 
 STDIN = Path("-")
-_PYTHON_BELOW = ("%%autograd", "%%capture", "%%time", "%%timeit")  # cell magics with the notebook's own code below
+_PYTHON_BELOW = ("%%autograd", "%%capture", "%%time", "%%timeit")  # cell magics whose body is Python
 _TIMED = re.compile(r"^(\s*)%time(it)?\s+")
 
 
 @dataclass
 class Program:
-    """Source text, and of a notebook the line of it above each cell."""
+    """Source text; for a notebook also the line number before each cell."""
 
     text: str
     cells: list[int] = field(default_factory=list)
 
     def place(self, line: int | None) -> str:
-        """A line, as whoever wrote the program counts it: `line 7`, or `cell 2, line 3`."""
+        """A line number, as the program's author counts it: `line 7`, or `cell 2, line 3`."""
         number = sum(above < (line or 0) for above in self.cells)
         return f"cell {number}, line {(line or 0) - self.cells[number - 1]}" if number else f"line {line}"
 
@@ -35,11 +35,11 @@ class Program:
 def read(path: Path) -> Program:
     """The program in a file: a Python script, a notebook (`.ipynb`), or, for `-`, either of them from standard input.
 
-    What a notebook alone understands (`%magic`, `!command`, `help?`) becomes a comment.
+    What only a notebook understands (`%magic`, `!command`, `help?`) becomes a comment.
 
     Raises:
         OSError: there is no such file.
-        ValueError: it is neither text nor a notebook.
+        ValueError: the file is neither text nor a notebook.
     """
     if path != STDIN and (path.is_dir() or not path.exists()):
         what = "is a folder" if path.is_dir() else "does not exist"
@@ -57,7 +57,7 @@ def read(path: Path) -> Program:
 
 @contextlib.contextmanager
 def at_home(path: Path, program: Program) -> Iterator[dict[str, Any]]:
-    """A context in which a program finds the modules beside it, as when it is run; gives the names that it has then."""
+    """A context in which a program can import modules beside it, as when it is run. Yields the names that it starts with."""
     from IPython.display import display
 
     home = "" if path == STDIN else str(path.resolve().parent)
@@ -88,14 +88,14 @@ def _notebook(text: str, path: Path) -> Program:
 
 
 def _python(cell: str) -> str:
-    """A cell with what is not Python put into comments, line for line."""
+    """A cell with everything that is not Python turned into comments, line by line."""
     lines = cell.splitlines()
     if lines and lines[0].startswith("%%"):
         if lines[0].split()[0] not in _PYTHON_BELOW:  # another language, or a file to write
             return "\n".join(f"# {line}" for line in lines)
         lines[0] = f"# {lines[0]}"
     try:
-        ast.parse("\n".join(lines))  # then a line that begins with % goes on with the one before
+        ast.parse("\n".join(lines))  # if so, a line that starts with % continues the one before
     except SyntaxError:
         lines = [_without_magic(line) for line in lines]
     return "\n".join(lines)

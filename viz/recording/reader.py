@@ -1,4 +1,4 @@
-"""Reads tensors and nodes of either engine into a `Graph`, through PyTorch's public graph protocol alone."""
+"""Reads tensors and nodes of either engine into a `Graph`, using only PyTorch's public graph protocol."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ ITEMS_LOOKED_AT = 64  # of a list, tuple or dict, when looking for the tensors i
 
 
 def legible(text: str) -> str:
-    """`text` as it can be written to any file: half of a surrogate pair becomes a question mark."""
+    """`text` in a form that can be written to any file: an unpaired surrogate becomes a question mark."""
     return text.encode("utf-8", "replace").decode()
 
 
@@ -27,9 +27,7 @@ def tensors_in(thing: Any, engine: Engine) -> Iterator[tuple[str, Any]]:
     if engine.is_tensor(thing):
         yield "", thing
     elif engine.is_module(thing):
-        for name, parameter in thing.named_parameters(
-            remove_duplicate=False
-        ):  # by each of the names of one that is tied
+        for name, parameter in thing.named_parameters(remove_duplicate=False):  # a tied parameter by each of its names
             yield f".{name}", parameter
     elif isinstance(thing, (list, tuple)):
         for position, item in enumerate(thing[:ITEMS_LOOKED_AT]):
@@ -44,19 +42,19 @@ def tensors_in(thing: Any, engine: Engine) -> Iterator[tuple[str, Any]]:
 
 
 def about_module(module: Any) -> dict[str, Any]:
-    """The class of an `nn.Module`, and how many numbers it learns."""
+    """The class of an `nn.Module`, and its number of trainable parameters."""
     sizes = (math.prod(parameter.shape) for parameter in module.parameters())
     return {"class": type(module).__name__, "parameters": sum(sizes)}
 
 
 class Reader:
-    """Gives every tensor and node that it is shown a key, and writes what it sees into `graph`.
+    """Gives every tensor and node that it is shown a key, and adds what it reads to `graph`.
 
     Args:
-        engine: whose tensors these are.
-        unused: says of a key whether nothing has come of the value yet; such a one is filled, not changed.
-        keep: hold on to nodes while reading (then their identity is the object), or not (then their sequence number).
-        lazy: leave numbers in `uncopied` for `copy_those`, since not all may be shown.
+        engine: the engine of these tensors.
+        unused: tells whether the value of a key has not been used yet; such a value is filled, not changed.
+        keep: keep references to nodes (then the object identifies a node), or not (then its sequence number does).
+        lazy: leave numbers in `uncopied` for `copy_those`, because not all of them may be shown.
         on_op: called with each new op and its node, in the order in which the nodes were made.
         on_accumulate: called with each AccumulateGrad node.
     """
@@ -78,23 +76,23 @@ class Reader:
         self._on_op = on_op
         self._on_accumulate = on_accumulate
         self._unused = unused
-        self._named_inside: set[str] = set()  # values whose names come from a function that the program calls
+        self._named_inside: set[str] = set()  # values named inside a function that the program calls
         self._kept: list[Any] = []
         self._op_of: dict[Any, str] = {}
         self._tensor: dict[int, tuple[Callable[[], Any], str]] = {}
-        self._holder: dict[str, Callable[[], Any]] = {}  # value -> the tensor that was last seen to be it
-        self._unplaced: list[int] = []  # tensors whose place in memory is not in `_at` yet
-        self._at: dict[int, list[int]] = {}  # place in memory -> tensors seen there
+        self._holder: dict[str, Callable[[], Any]] = {}  # value -> the tensor that last had it
+        self._unplaced: list[int] = []  # tensors whose address is not in `_at` yet
+        self._at: dict[int, list[int]] = {}  # address -> tensors seen there
         self._output: dict[tuple[str, int], str] = {}
         self._storage: dict[int, str] = {}
 
     # values
 
     def value(self, tensor: Any, line: int | None = None, made: bool = False, look: bool = False) -> str:
-        """The key of `tensor` as it is now; changed in place, it is a new value that shares the old one's memory.
+        """The key of `tensor` as it is now. After an in-place change it is a new value that shares the old one's memory.
 
-        Not every change counts a version: `w.data -= …` does not, nor a batch norm that keeps its running means. With
-        `look` the numbers of a leaf are held against those that were copied.
+        Some changes do not count a version: `w.data -= …`, or the running means of a batch norm. With `look`, the numbers of a
+        leaf are compared with those that were copied.
         """
         node = self.grad_fn(tensor)
         if node is not None:
@@ -151,12 +149,12 @@ class Reader:
         return ""
 
     def known(self, tensor: Any) -> str | None:
-        """The key under which this very tensor was last seen, or None; looks at nothing else."""
+        """The key under which exactly this tensor was last seen, or None; checks nothing else."""
         reference, key = self._tensor.get(id(tensor), (None, ""))
         return key if reference is not None and reference() is tensor else None
 
     def seen(self) -> list[tuple[Any, str]]:
-        """Every tensor seen that is still alive, with its key."""
+        """Every tensor seen that still exists, with its key."""
         pairs = ((reference(), key) for reference, key in self._tensor.values())
         return [(tensor, key) for tensor, key in pairs if tensor is not None]
 
@@ -183,9 +181,9 @@ class Reader:
         return key
 
     def adopt(self, op: str, key: str) -> None:
-        """Make a value that has no history an output of an op: the indices beside a maximum."""
+        """Make a value that has no history an output of an op, such as the indices of a maximum."""
         value, outputs = self.graph.values[key], self.graph.ops[op].outputs
-        # An engine may tell of this output without calling it differentiable: then there is a value for it already.
+        # The engine may know this output although it is not differentiable: then a value for it exists already.
         for place in outputs:
             told = self.graph.values[place]
             if told.array is None and told.shape == value.shape and told.dtype == value.dtype:
@@ -199,14 +197,14 @@ class Reader:
 
     def _differs(self, tensor: Any, value: Value) -> bool:
         array = None if value.array is None else self.copy(tensor)
-        # A nan is not equal to itself, but written alike.
+        # nan is not equal to itself, but has the same text.
         return array is not None and array != value.array and repr(array) != repr(value.array)
 
     def bind(self, name: str, tensor: Any, line: int | None = None, look: bool = False, inside: bool = False) -> str:
-        """Give the value of `tensor` the name that the program gave it.
+        """Give the value of `tensor` the name that the program uses for it.
 
-        What a function calls it, such as the `module` of `self.apply(init)`, gives way to the name that the program itself
-        gives, also in the versions before.
+        A name from inside a function, such as the `module` of `self.apply(init)`, gives way to the name that the program
+        itself uses, also in earlier versions.
         """
         key = self.value(tensor, line, look=look)
         value = self.graph.values[key]
@@ -240,14 +238,14 @@ class Reader:
         if storage:
             owner = self._storage.get(storage)
             if owner is not None and not self._is_alias(tensor, owner):
-                owner = self.known(tensor)  # the view that had this memory last is gone; what the tensor was is not
+                owner = self.known(tensor)  # the last view of this memory is gone, but the tensor's own key remains
             if owner is not None and owner != value.key and not value.shares:
                 value.shares = owner
                 value.how_shared = "view" if tensor._is_view() else "in-place" if value.version else "detach"
             self._storage[storage] = value.key
 
     def _is_alias(self, tensor: Any, owner: str) -> bool:
-        # memory is reused after a tensor dies, so the address alone proves nothing: ask for someone alive who has it
+        # memory is reused after a tensor dies, so the address alone proves nothing: look for a living tensor that has it
         storage = self.engine.storage(tensor)
         other = self._holder.get(owner, lambda: None)()
         if other is not None:
@@ -256,14 +254,14 @@ class Reader:
         return base is not None and self.known(base) is not None
 
     def copy_those(self, shown: Callable[[str], bool]) -> None:
-        """Copy the numbers that were left for later, of the values that are `shown`."""
+        """Copy the numbers that were left for later, for the values that are `shown`."""
         for key, tensor in self.uncopied.items():
             if shown(key):
                 self.graph.values[key].array = self.copy(tensor)
         self.uncopied.clear()
 
     def copy(self, tensor: Any) -> Array | None:
-        """The numbers of `tensor` as plain data, or None for what has none to copy."""
+        """The numbers of `tensor` as plain data, or None if it has none to copy."""
         try:
             numbers = self.engine.array(tensor)
         except (RuntimeError, TypeError, NotImplementedError, ValueError):
@@ -282,36 +280,36 @@ class Reader:
     def version(tensor: Any) -> int:
         try:
             return int(tensor._version)
-        except RuntimeError:  # an inference tensor keeps no version
+        except RuntimeError:  # inference tensors have no version
             return 0
 
     @staticmethod
     def grad_fn(tensor: Any) -> Any:
         try:
             return tensor.grad_fn
-        except RuntimeError:  # a view whose history an in-place change made unreadable
+        except RuntimeError:  # an in-place change made the view's history unreadable
             return None
 
     # nodes
 
     def identity(self, node: Any) -> Any:
-        """What tells `node` from every other node: the object itself, or its sequence number when none is kept."""
+        """The identity of `node`: the object itself, or its sequence number if no reference is kept."""
         return id(node) if self._keep else (node._sequence_nr(), node.name())
 
     def key_of(self, node: Any) -> str | None:
-        """The key of a node seen before (an AccumulateGrad's is its leaf's), or None."""
+        """The key of a node seen before (for AccumulateGrad, that of its leaf), or None."""
         if node.name() == ACCUMULATE:
-            # The leaf may have been changed in place since this edge was seen: a new value, the same node.
+            # The leaf may have been changed in place since this edge was seen: then it is a new value with the same node.
             return self.graph.values[self.accumulator(node)].accumulate
         return self._op_of.get(self.identity(node))
 
     def node(self, node: Any, line: int | None = None) -> str:
-        """The key of `node`; it and all nodes behind it that are new become ops, oldest first."""
+        """The key of `node`. It and all new nodes behind it become ops, oldest first."""
         found = self._op_of.get(self.identity(node))
         if found is not None:
             return found
         fresh = self._behind(node)
-        light = len(fresh) > LIGHT_PAST  # nobody can look at them all: leave out what only a single op shows
+        light = len(fresh) > LIGHT_PAST  # too many to look at: skip details of single ops
         for identity, current in fresh:
             if self._keep:
                 self._kept.append(current)
@@ -340,7 +338,7 @@ class Reader:
         return self._op_of[self.identity(node)]
 
     def _behind(self, node: Any) -> list[tuple[Any, Any]]:
-        """`node` and all nodes behind it that are new, with their identities, in the order in which they were made."""
+        """`node` and all new nodes behind it, with their identities, in the order in which they were made."""
         fresh: dict[Any, Any] = {}
         stack = [node]
         while stack:
@@ -363,7 +361,7 @@ class Reader:
         self._read_saved(op, node)
 
     def accumulator(self, node: Any) -> str:
-        """The key of the leaf that an AccumulateGrad node serves."""
+        """The key of the leaf of an AccumulateGrad node."""
         key = self.value(node.variable)
         value = self.graph.values[key]
         if value.accumulate is None:
@@ -383,7 +381,7 @@ class Reader:
                 value.dtype = str(about.dtype).rpartition(".")[2]
 
     def _read_saved(self, op: Op, node: Any) -> None:
-        if self.engine.packs_saved_tensors():  # looking would run the user's unpack hook
+        if self.engine.packs_saved_tensors():  # reading would run the user's unpack hook
             op.saved = [Saved(name, state="packed") for name in ("0",) if op.custom]
             op.saved += [Saved(name, state="packed") for name in slots(node)]
             return
@@ -398,18 +396,18 @@ class Reader:
                 op.saved.append(Saved(name, key, list(saved.shape), self.version(saved), number))
 
     def _known_by_being_saved(self, op: Op, saved: Any) -> str | None:
-        """An input without grad leaves no edge in the engine's graph; an op that keeps it tells of it all the same."""
+        """An input without grad has no edge in the engine's graph, but an op that saves it reveals it."""
         if None not in op.inputs:
             return None
         slot = op.inputs.index(None)
-        if not saved.shape and self.engine.dtype(saved) in ("float64", "int64"):  # how PyTorch keeps a Python number
+        if not saved.shape and self.engine.dtype(saved) in ("float64", "int64"):  # how PyTorch saves a Python number
             op.constants.append(f"{saved.item():.6g}")
             return None
         op.inputs[slot] = key = self.value(saved)
         return key
 
     def match(self, tensor: Any) -> str | None:
-        """The value that a saved tensor is: the one it was seen as, or one alive with its memory, shape and version."""
+        """The value of a saved tensor: the one it was seen as, or a living one with the same memory, shape and version."""
         key = self.known(tensor)
         if key is not None:
             return key
@@ -428,12 +426,12 @@ class Reader:
         return None
 
     def _in_place(self, pointer: int) -> list[int]:
-        """The tensors that were seen where `pointer` points, first seen first; some may be gone."""
+        """The tensors that were seen at the address `pointer`, in order; some may be gone."""
         for identity in self._unplaced:
             other = self._tensor[identity][0]()
             try:
                 place = 0 if other is None else other.data_ptr()
-            except RuntimeError:  # sparse: it has no one place
+            except RuntimeError:  # sparse tensors have no single address
                 place = 0
             if place and identity not in self._at.setdefault(place, []):
                 self._at[place].append(identity)

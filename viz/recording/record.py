@@ -1,4 +1,4 @@
-"""Runs a program under observation and writes down what autograd did, as plain data.
+"""Runs a program under observation and records what autograd did, as plain data.
 
 `watch` sees every op as it runs, and `passes` sees every node through its hooks. Values are copied as soon as they
 exist. No object of the engine survives in the `Recording`.
@@ -31,13 +31,13 @@ PRINTED = 100_000  # characters of a program's output that are kept
 
 
 class Printed(io.StringIO):
-    """What a program prints, up to a limit: a program that prints a gigabyte can still be recorded."""
+    """Captures what a program prints, up to a limit, so that even a program that prints a gigabyte can be recorded."""
 
     def write(self, text: str) -> int:
         room = PRINTED - self.tell()
         if 0 < room < len(text):
             super().write(text[:room])
-            super().write(f"\n… what was printed past {PRINTED:,} characters is not kept\n")
+            super().write(f"\n… output beyond {PRINTED:,} characters is not kept\n")
         elif room > 0:
             super().write(text)
         return len(text)
@@ -80,7 +80,7 @@ def record(
 
 
 def namespace_for(engine: Engine, given: dict[str, Any]) -> dict[str, Any]:
-    """The namespace of source text: the engine is `T` and `torch`, and importing either engine gives this one."""
+    """The namespace of source text: the engine is `T` and `torch`, and importing either engine returns this one."""
 
     def import_for_engine(name: str, globals=None, locals=None, fromlist=(), level=0):
         top, _, rest = name.partition(".")
@@ -97,12 +97,12 @@ class Recorder:
     """One run of a program under observation.
 
     Args:
-        engine: what it runs on.
+        engine: the engine to run on.
         source: the program.
         device: where tensors are made when the program does not say.
-        namespace: where source text runs; a new one with `T` and `torch` when not given.
-        names: the only variables to look at; None for all.
-        limit: how many events to record; after that the program runs on unobserved. None for all.
+        namespace: where source text runs; by default a new one with `T` and `torch`.
+        names: look only at these variables; None for all.
+        limit: how many events to record; after that the program runs unobserved. None for all.
     """
 
     def __init__(
@@ -117,7 +117,7 @@ class Recorder:
         self.engine = engine
         self.source = source
         self.device = device
-        self.raised: BaseException | None = None  # what the program did not catch
+        self.raised: BaseException | None = None  # the exception that the program did not catch
         self._given_namespace = namespace
         self._watch = Watch(engine, source, names, limit)
 
@@ -172,7 +172,7 @@ class Recorder:
         about: dict[str, Any] | None = None
         if self.raised is not None:
             about = self._describe(self.raised)
-            if events and events[-1].kind == "raised":  # nobody caught it
+            if events and events[-1].kind == "raised":  # the program did not catch it
                 events.pop()
             events.append(Event("error", about["line"], about["node"], text=f"{about['type']}: {about['message']}"))
         tensors = {name: self._state(tensor) for name, tensor in watch.final.items()}
@@ -203,7 +203,7 @@ class Recorder:
         running = failed if failed is not None and failed.raised is error else None
         message = str(error)
         if isinstance(error, SyntaxError) and error.filename == self.source.filename:
-            line, message = error.lineno, error.msg  # its text names a file that nobody has
+            line, message = error.lineno, error.msg  # its text names a file that does not exist
         return {
             "type": type(error).__name__,
             "message": legible(message),
@@ -236,7 +236,7 @@ class Recorder:
 
 
 def _unused(graph: Graph, tensors: dict[str, dict[str, Any]]) -> set[str]:
-    """Values that the program neither named nor used, such as what a parameter was made from."""
+    """Values that the program neither named nor used, such as the tensor that a parameter was made from."""
     used = {key for op in graph.ops.values() for key in (*op.inputs, *op.outputs)}
     used |= {saved.value for op in graph.ops.values() for saved in op.saved}
     used |= {state["key"] for state in tensors.values()}

@@ -1,4 +1,4 @@
-"""What a program did, as plain data: the recording, its events, and their JSON. No object of an engine is in it."""
+"""What a program did, as plain data: the recording, its events, and their JSON. It contains no object of an engine."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class Gradient:
 
 @dataclass
 class Event:
-    """One thing that happened, in the order in which it did.
+    """One event. A recording lists events in the order in which they happened.
 
     Kinds: `create` (a tensor from nothing), `op`, `backward` (a pass starts), `run` (a node starts, with the summed
     gradients of its outputs), `send` (it is done, with the gradient for each input), `hook` (a tensor hook ran),
@@ -40,7 +40,7 @@ class Event:
     node: str | None = None  # key of the op or AccumulateGrad node
     values: list[str] = field(default_factory=list)
     gradients: list[Gradient] = field(default_factory=list)
-    ready: list[str] = field(default_factory=list)  # nodes that wait to run, in the order the engine takes them
+    ready: list[str] = field(default_factory=list)  # nodes that are ready to run, in the engine's order
     total: Array | None = None  # accumulate: `.grad` afterwards
     text: str = ""
     pass_nr: int = 0
@@ -60,7 +60,7 @@ class Recording:
     error: dict[str, Any] | None = None
     schema: int = SCHEMA
 
-    # Bound by `viz/show.py`: what plays, draws and saves a recording is built on it.
+    # Bound by `viz/show.py`, because playing, drawing and saving build on this class.
     play: ClassVar[Callable[..., Any]]
     picture: ClassVar[Callable[..., Any]]
     scene: ClassVar[Callable[..., dict[str, Any]]]
@@ -105,7 +105,7 @@ def from_data(data: Any, where: str = "data") -> Recording:
     """A recording from the result of `json.loads`.
 
     Raises:
-        ValueError: it does not have the form of a recording; the message names the first thing that is wrong.
+        ValueError: it is not a valid recording; the message names the first problem.
     """
     if not isinstance(data, dict) or "schema" not in data or "events" not in data:
         raise ValueError(f"{where} is not a recording: it lacks 'schema' and 'events'")

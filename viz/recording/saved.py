@@ -1,4 +1,4 @@
-"""What a node keeps for its backward, read through PyTorch's public names: `_saved_self`, `saved_tensors`."""
+"""The tensors that a node saves for its backward, read by PyTorch's public names: `_saved_self`, `saved_tensors`."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ def is_custom(node: Any) -> bool:
 
 
 def slots(node: Any) -> list[str]:
-    """The names under which a built-in node keeps tensors: `self` for `_saved_self`."""
+    """The names under which a built-in node saves tensors: `self` for `_saved_self`."""
     kind = type(node)
-    if kind.__dir__ is not object.__dir__:  # what it keeps differs from node to node
+    if kind.__dir__ is not object.__dir__:  # what it saves differs from node to node
         return _slots(dir(node))
     if kind not in _slots_of:
         _slots_of[kind] = _slots(dir(kind))
@@ -30,7 +30,7 @@ def _slots(attributes: list[str]) -> list[str]:
 
 
 def saved_tensors(node: Any) -> list[tuple[str, Any]]:
-    """What `node` keeps, by name; the word "freed" or "changed" stands for what can no longer be looked at."""
+    """The tensors that `node` saves, by name; the word "freed" or "changed" replaces one that can no longer be read."""
     found: list[tuple[str, Any]] = []
     for name in slots(node):
         try:
@@ -46,7 +46,7 @@ def saved_tensors(node: Any) -> list[tuple[str, Any]]:
 
 
 def is_freed(node: Any, name: str) -> bool:
-    """Whether the engine has let go of what `node` kept under `name`."""
+    """Whether the engine has freed what `node` saved under `name`."""
     try:
         getattr(node, "saved_tensors" if name.isdigit() else f"_saved_{name}")
     except RuntimeError as error:

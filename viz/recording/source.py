@@ -1,4 +1,4 @@
-"""Where a program's lines are: the text or function that is recorded, and which frame runs which line of it."""
+"""The lines of a program: the text or function that is recorded, and which frame runs which of its lines."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ class Source:
     def __init__(self, program: str | Callable[..., Any]) -> None:
         self.function = None if isinstance(program, str) else program
         self.first = 1
-        self.codes: set[CodeType] = set()  # of a function, and of all that is defined in it
+        self.codes: set[CodeType] = set()  # of a function, and of everything defined in it
         if isinstance(program, str):
             text = textwrap.dedent(program).strip("\n")
             self.filename = f"<program {next(_programs)}>"
             linecache.cache[self.filename] = (len(text), None, text.splitlines(keepends=True), self.filename)
-            # Tracebacks read the lines from here; only the latest programs keep theirs, or a slider would fill memory.
+            # Tracebacks read the lines from here. Only the latest programs keep theirs, or a slider would fill the memory.
             linecache.cache.pop(f"<program {int(self.filename.split()[1][:-1]) - KEPT_PROGRAMS}>", None)
             self.text = text
         else:
@@ -48,12 +48,12 @@ class Source:
 
     def owns(self, frame: FrameType) -> bool:
         """Whether `frame` runs a line of this program."""
-        # By code, not by line: a cell's own frame starts at line 1, as a function does that opens the cell.
+        # Compare code objects, not lines: a cell's own frame starts at line 1, and so does a function that opens the cell.
         code = frame.f_code
         return code.co_filename == self.filename if self.function is None else code in self.codes
 
     def line(self, frame: FrameType | None) -> int | None:
-        """The program's line that `frame`, or whoever called it, is at; counted from 1."""
+        """The program's line that `frame` or one of its callers is at; counted from 1."""
         while frame is not None:
             if self.owns(frame) and frame.f_lineno is not None:
                 return frame.f_lineno - self.first + 1

@@ -1,4 +1,4 @@
-"""Copies an array as plain data: all of a small one, and of a large one what a picture can show."""
+"""Copies an array as plain data: a small one completely, a large one as far as a picture can show it."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def summarise(numbers: np.ndarray, dtype: str) -> Array:
         only = float(numbers.reshape(-1)[0])
         array.norm, array.low, array.high = abs(only), only, only
     elif numbers.dtype.kind in "fiub" and numbers.size:
-        with np.errstate(all="ignore"):  # memory that nobody has filled yet may hold anything
+        with np.errstate(all="ignore"):  # uninitialised memory may hold anything
             wide = numbers.astype(np.float64)
             array.norm = float(np.sqrt(np.sum(wide * wide)))
             array.low, array.high = float(wide.min()), float(wide.max())

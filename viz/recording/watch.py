@@ -1,4 +1,4 @@
-"""Sees every op as it runs, and every name that the program gives; what goes on in a backward pass is for `passes`."""
+"""Observes every op as it runs, and every name that the program assigns. `passes` observes the backward passes."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from viz.recording.reader import Reader, about_module, legible, tensors_in
 from viz.recording.recording import Event
 from viz.recording.source import Source
 
-SIGNS = {"mul", "add", "sub", "rsub", "div", "pow", "remainder", "mm", "bmm", "mv", "dot"}  # take tensors of any kind
+SIGNS = {"mul", "add", "sub", "rsub", "div", "pow", "remainder", "mm", "bmm", "mv", "dot"}  # accept tensors of any kind
 ALIASES = {
     "square": "pow",
     "true_divide": "div",
@@ -25,26 +25,26 @@ ALIASES = {
     "multiply": "mul",
     "subtract": "sub",
 }
-NAMED = ("alpha", "beta", "rounding_mode")  # keywords that say how, not with what
-PLAIN = {int, float, bool, str, type(None), range, type, FunctionType, ModuleType}  # no tensor is in one of these
-LONGEST_WORD = 20  # characters of an argument that is a word
+NAMED = ("alpha", "beta", "rounding_mode")  # keywords that are settings, not operands
+PLAIN = {int, float, bool, str, type(None), range, type, FunctionType, ModuleType}  # these contain no tensor
+LONGEST_WORD = 20  # characters of a string argument
 
 
 class Watch:
-    """Writes down what a program does while it runs, as a graph and as events.
+    """Records what a program does while it runs, as a graph and as events.
 
     Args:
-        engine: whose ops to see.
+        engine: the engine whose ops to observe.
         source: the program.
-        names: the only variables to look at; None for all.
-        limit: how many events to write down; None for all.
+        names: look only at these variables; None for all.
+        limit: how many events to record; None for all.
     """
 
     def __init__(self, engine: Engine, source: Source, names: set[str] | None = None, limit: int | None = None) -> None:
         self.engine = engine
         self.source = source
         self.events: list[Event] = []
-        self.final: dict[str, Any] = {}  # tensors by name, as the outermost frame of the program had them last
+        self.final: dict[str, Any] = {}  # tensors by name, as last seen in the program's outermost frame
         self.reader = Reader(
             engine,
             keep=False,
@@ -54,42 +54,42 @@ class Watch:
         )
         self.graph = self.reader.graph
         self.passes = Passes(engine, self.reader, self.events)
-        self.cut: int | None = None  # the line from which on nothing is written down
+        self.cut: int | None = None  # the line from which on nothing is recorded
         self._limit = limit
         self._names = names
         self._in_order = None if names is None else sorted(names, key=lambda name: (_place(name, source.text), name))
         self._call: tuple[str, int | None] | None = None
-        self._met: list[Op] = []  # ops that the call under way recorded
+        self._met: list[Op] = []  # ops recorded by the current call
         self._lines: dict[int, int] = {}
         self._created: dict[str, Event] = {}
         self._entries = engine.entries()
         self._apply = engine.apply_code()
         self._used: set[str] = set()
-        self._parameters: set[str] = set()  # keys of what modules hold
+        self._parameters: set[str] = set()  # keys of the tensors that modules hold
         self._whole_calls = engine.whole_calls()
-        self._whole = False  # inside of one of them
-        # Each nn.Module met, by id: a weak reference, its path, whether that comes from a function that the program calls.
+        self._whole = False  # inside a library function that counts as one op
+        # Each nn.Module seen, by id: a weak reference, its path, whether that comes from a function that the program calls.
         self._modules: dict[int, tuple[Any, str, bool]] = {}
-        self._bound: dict[str, tuple[str | None, int, bool, bool]] = {}  # what each name stands for, and in which state
-        self._calls = 0  # of ours that PyTorch runs with function modes set aside
-        self._written = False  # whether memory was written to since the names were looked at
+        self._bound: dict[str, tuple[str | None, int, bool, bool]] = {}  # what each name is bound to, and its state
+        self._calls = 0  # our calls that PyTorch runs without function modes
+        self._written = False  # whether memory was written to since the names were read
 
     def _still_made(self, key: str) -> bool:
-        """Whether nothing has come of a parameter, or of a tensor without a name, yet: writing to it is making it."""
+        """Whether a parameter, or an unnamed tensor, has not been used yet: writing to it still counts as making it."""
         return key not in self._used and (key in self._parameters or not self.graph.values[key].names)
 
     def close(self) -> None:
-        """Look no more, and let go of every tensor."""
+        """Stop observing, and release every tensor."""
         self.passes.close()
         self.final.clear()
 
     def mode(self) -> Any:
-        """A function mode of the engine that shows every op here."""
+        """A function mode of the engine that reports every op to this object."""
         watch = self
 
         class Mode(self.engine.mode_type):  # type: ignore[name-defined, misc]
             def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
-                __tracebackhide__ = True  # IPython leaves the frame out of a traceback: no student called it
+                __tracebackhide__ = True  # IPython hides this frame in tracebacks, as no student called it
                 return watch._called(func, args, kwargs or {})
 
         return Mode()
@@ -97,7 +97,7 @@ class Watch:
     # the program's own frames: names, and values that no op call showed
 
     def trace(self, frame: FrameType, event: str, argument: Any) -> Any:
-        """What `sys.settrace` is given: sees the program's own frames, and the engine's entries."""
+        """The function for `sys.settrace`: sees the program's own frames, and the engine's entry points."""
         entry = self._entries.get(frame.f_code)
         if entry is not None:
             return self._enter(frame, entry)
@@ -122,7 +122,7 @@ class Watch:
         found: dict[str, Any] = {}
         written, self._written = self._written, False
         there = frame.f_locals
-        # A notebook holds hundreds of names, and this is done for each line that runs: those of the cell are looked up.
+        # A notebook holds hundreds of names, and this runs for each line: look up only those of the cell.
         for name in list(there) if self._in_order is None else self._in_order:
             thing = there.get(name)
             if type(thing) in PLAIN or name.startswith("__") or name in ("T", "torch", "self", "ctx"):
@@ -130,15 +130,15 @@ class Watch:
             if self._names is not None and name not in self._names:
                 continue
             of_module = self.engine.is_module(thing)
-            if of_module and "_parameters" not in vars(thing):  # the first line of its `__init__` has not run yet
+            if of_module and "_parameters" not in vars(thing):  # its `__init__` has not started yet
                 continue
             if of_module:
                 self._know_modules(name, thing, inside=not outermost)
-                name = self._modules[id(thing)][1]  # a block that a loop goes through is still `model.h.0`
+                name = self._modules[id(thing)][1]  # a block in a loop variable is still `model.h.0`
                 self._name_buffers(name, thing)
             for path, tensor in tensors_in(thing, self.engine):
                 found[name + path] = tensor
-                # A line changes little of what a program holds: what is bound as it was needs no second look.
+                # A line changes few of a program's variables: unchanged bindings need no second look.
                 known = self.reader.known(tensor)
                 now = known, self.reader.version(tensor), tensor.requires_grad, tensor.retains_grad
                 if known is None or self._bound.get(name + path) != now or (written and tensor.is_leaf):
@@ -151,7 +151,7 @@ class Watch:
             self.final = found
 
     def _know_modules(self, name: str, root: Any, inside: bool = False) -> None:
-        """Remember the path of a module and of those inside it; the first name that the program itself gives stays."""
+        """Remember the path of a module and of those inside it. The first name that the program itself gives stays."""
         if self._is_known(root, inside):
             return
         for path, module in root.named_modules(prefix=name):
@@ -164,13 +164,13 @@ class Watch:
         return known is not None and known[0]() is module and (inside or not known[2])
 
     def _name_buffers(self, name: str, module: Any) -> None:
-        """Buffers that an op was given go by their path; what a module merely counts is no part of the picture."""
+        """Name buffers that an op used by their path; a mere counter of a module is not part of the picture."""
         for path, buffer in module.named_buffers(prefix=name):
             if self.reader.known(buffer) in self._used:
                 self.reader.bind(path, buffer)
 
     def _module(self, frame: FrameType | None) -> str:
-        """The path of the innermost module whose `forward` is running, or nothing."""
+        """The path of the innermost module whose `forward` is running, or an empty string."""
         inner: list[Any] = []
         while frame is not None:
             if frame.f_code.co_name == "forward":
@@ -180,7 +180,7 @@ class Watch:
             frame = frame.f_back
         if not inner:
             return ""
-        if id(inner[-1]) not in self._modules:  # one without a variable goes by the name of its class
+        if id(inner[-1]) not in self._modules:  # a module without a variable gets its class name
             name = type(inner[-1]).__name__
             self._know_modules(name, inner[-1])
             for path, parameter in tensors_in(inner[-1], self.engine):
@@ -205,11 +205,11 @@ class Watch:
         self.events.append(event)
 
     def _enter(self, frame: FrameType, entry: str) -> Any:
-        """The engine's own functions are entered: a pass starts, or, for `run`, ops inside it are to be seen too."""
+        """A function of the engine is entered: a pass starts, or, for `run`, ops inside it must be observed too."""
         if entry == "run":
             if self._calls == 0 or self.passes.current is None:
                 return None
-            mode = self.mode()  # PyTorch handed this call to ours with modes set aside
+            mode = self.mode()  # PyTorch passed this call to us without modes
             mode.__enter__()
             calls, self._calls = self._calls, 0
 
@@ -221,7 +221,7 @@ class Watch:
 
             frame.f_trace_lines = False
             return leave
-        if self.passes.current is not None:  # a pass inside a node's backward is part of the pass around it
+        if self.passes.current is not None:  # a pass inside a node's backward belongs to the outer pass
             with self.engine.quietly():
                 given = frame.f_locals.get("tensors", frame.f_locals.get("outputs"))
                 self.passes.reach(self.passes.current, [self.engine.node(root) for root in self._tensors([given])])
@@ -248,7 +248,7 @@ class Watch:
         return end
 
     def _enter_whole(self, frame: FrameType, kind: str) -> Any:
-        """A library function begins that is one thing to the program: what it does inside is not looked at."""
+        """A library function that counts as one op begins: ignore the ops inside it."""
         if kind == "step" and frame.f_locals.get("closure") is not None:  # it runs the program's own forward pass
             return None
         label = frame.f_code.co_name
@@ -274,16 +274,16 @@ class Watch:
         return leave
 
     def _gradient(self, tensor: Any, kind: str) -> Any:
-        """The numbers of `.grad` where it may be about to change."""
+        """The numbers of `.grad`, if they may be about to change."""
         return None if kind != "clip" or tensor.grad is None else self.engine.array(tensor.grad).copy()
 
     def _did_whole(self, label: str, kind: str, line: int | None, before: dict[str, tuple[Any, int, Any]]) -> None:
-        """Write down as one op what a library function has changed: the parameters, or what they hold as gradients."""
+        """Record as one op what a library function has changed: the parameters, or their gradients."""
         values = self.graph.values
         moved = [key for key, (tensor, version, _) in before.items() if self.reader.version(tensor) != version]
         scaled = [key for key, (_, _, grad) in before.items() if grad is not None]
         outputs = dict.fromkeys(self.reader.value(before[key][0], line) for key in moved)
-        if kind == "init":  # what is being made has no history: it is filled
+        if kind == "init":  # a tensor that is being made has no history: it is filled
             outputs = {key: None for key in outputs if values[key].how_shared == "in-place"}
         inputs = moved or scaled
         if (kind == "init" and not outputs) or not inputs:
@@ -369,7 +369,7 @@ class Watch:
         return found
 
     def _arguments(self, args: Any, kwargs: dict[str, Any], inputs: list[str]) -> list[Argument]:
-        """What a call was given, in its order; `inputs` are the keys of the tensors in it."""
+        """The arguments of a call, in order; `inputs` are the keys of the tensors among them."""
         keys = iter(inputs)
         found = []
         for keyword, item in [*(("", item) for item in args), *kwargs.items()]:
@@ -398,9 +398,9 @@ class Watch:
             if not any(tensor is one for one in tensors) or any(tensor is one for one in changed)
         ]
         made += [tensor for tensor in changed if not any(tensor is one for one in made)]
-        if made:  # to ask for a shape is no use
+        if made:  # asking for a shape is not a use
             self._used.update(inputs)
-        known = len(self.graph.values)  # the values of this call are those that come after
+        known = len(self.graph.values)  # the values of this call come after these
         self._call = (name, line)
         self._met = []
         keys = dict.fromkeys(self.reader.value(tensor, line, made=bool(tensors)) for tensor in made)
@@ -416,7 +416,7 @@ class Watch:
         for key in keys:
             value = self.graph.values[key]
             if value.op is None and (value.array is None or int(key[1:]) >= known):
-                if recorded and not recorded[-1].custom:  # such as the indices beside a maximum
+                if recorded and not recorded[-1].custom:  # such as the indices of a maximum
                     self.reader.adopt(recorded[-1].key, key)
                 elif inputs:
                     self._unrecorded(name, line, inputs, key, arguments)
@@ -424,9 +424,9 @@ class Watch:
                     self._create(key, line)
 
     def _complete(self, op: Op, inputs: list[str], arguments: list[Argument], alone: bool) -> None:
-        """Note what the engine's graph leaves out: inputs that get no gradient, and numbers.
+        """Record what the engine's graph leaves out: inputs that get no gradient, and numbers.
 
-        Where one call records several ops, only what an op keeps tells which of the call's inputs are its own.
+        If one call records several ops, only what an op saves shows which of the call's inputs belong to it.
         """
         values = self.graph.values
         name = base_name(op)
@@ -434,7 +434,7 @@ class Watch:
         given = set(inputs) if alone else {saved.value for saved in op.saved if saved.value in inputs}
         rest = [key for key in dict.fromkeys(inputs) if key in given and not values[key].requires_grad]
         rest = [key for key in rest if key not in op.inputs]
-        # A slot is for what could get a gradient; a mask or an index has none, but as a factor it may stand there.
+        # A slot is for inputs that could get a gradient. A mask or an index has none, but a mask used as a factor has a slot.
         open_slots = [slot for slot, key in enumerate(op.inputs) if key is None]
         for slot, key in zip(open_slots, [key for key in rest if sign or "float" in values[key].dtype], strict=False):
             op.inputs[slot] = key
@@ -448,7 +448,7 @@ class Watch:
             op.constants = op.constants or numbers
 
     def _filled(self, tensor: Any) -> bool:
-        """A tensor that nobody has named or used yet and that is written to is being made, as parameters are."""
+        """Writing to a tensor that has neither been named nor used yet counts as making it, as with parameters."""
         key = self.reader.known(tensor)
         value = None if key is None else self.graph.values[key]
         if value is None or value.names or value.op is not None or value.key in self._used:
@@ -458,7 +458,7 @@ class Watch:
         return True
 
     def _is_filled_by_data(self, tensor: Any) -> bool:
-        """Whether `.data` is asked for before a parameter is used: what is written to it then makes the parameter."""
+        """Whether `.data` is read before a parameter is used: a write to it then counts as making the parameter."""
         key = self.reader.known(tensor)
         return key is None or self._still_made(key)
 
@@ -483,7 +483,7 @@ class Watch:
         self.events.append(self._created[output])
 
     def _inside(self, frame: FrameType | None) -> str:
-        """`Double.forward` when the caller runs inside that custom Function, else nothing."""
+        """`Double.forward` if the caller runs inside that custom Function, else an empty string."""
         below: FrameType | None = None
         while frame is not None:
             if frame.f_code is self._apply:
@@ -495,7 +495,7 @@ class Watch:
         return ""
 
     def _local_names(self, frame: FrameType | None, keys: list[str | None]) -> dict[str, str]:
-        """What the function of the program that runs calls these values."""
+        """The names of these values in the function of the program that is running."""
         while frame is not None and not self.source.owns(frame):
             frame = frame.f_back
         found: dict[str, str] = {}
@@ -506,7 +506,7 @@ class Watch:
         return found
 
     def _met_op(self, op: Op, node: Any) -> None:
-        """A node that is new: note the call that made it, and listen to it."""
+        """A new node: record the call that made it, and observe it."""
         function, line = self._call or ("", self.source.line(sys._getframe(1)))
         op.line = op.line or line
         op.function = function
@@ -518,7 +518,7 @@ class Watch:
 
 
 def _place(name: str, text: str) -> int:
-    """Where a program names something for the first time."""
+    """The line where a program first assigns a name."""
     found = re.search(rf"\b{re.escape(name)}\b", text)
     return found.start() if found is not None else len(text)
 
