@@ -202,7 +202,9 @@ class AutogradMagics(Magics):
             compile(code, "<cell>", "exec", dont_inherit=True)
         except SyntaxError as error:
             hint = (
-                f": move the await into a cell without {magic}" if "await" in error.msg or "async" in error.msg else ""
+                f": move asynchronous code into a cell without {magic}"
+                if "await" in error.msg or "async" in error.msg
+                else ""
             )
             number = error.lineno or 1
             raise UsageError(

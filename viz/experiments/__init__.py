@@ -1,1 +1,1 @@
-"""The same program run again with changes: compared, trained, with a mistake and its fix."""
+"""Running a program again with changes: on two engines, in a training loop, with a mistake and its fixes."""

@@ -20,9 +20,9 @@ from viz.recording.notation import brief
 from viz.recording.record import record
 from viz.recording.recording import Recording
 
-LISTED_DETAILS = 5  # of the graph, in text
+LISTED_DETAILS = 5  # details of the graph listed in the text
 _PLURAL = {"saved": "saved tensors", "tensor": "properties of tensors", "order": "order of nodes"}
-SEED = 0  # where random numbers begin on both engines, so that both draw the same
+SEED = 0  # the seed on both engines, so that both draw the same random numbers
 
 
 @dataclass
@@ -40,7 +40,7 @@ class Difference:
     agree: bool = False
     difference: float | None = None
     tolerance: float | None = None
-    detail: bool = False  # of how an engine keeps its books, which changes no number: it does not decide
+    detail: bool = False  # a detail of an engine's bookkeeping that changes no number: it does not decide
 
     def __str__(self) -> str:
         by = "" if self.difference is None else f" (by {self.difference:.3g}, allowed is {self.tolerance:.0e})"
@@ -49,7 +49,7 @@ class Difference:
 
 @dataclass
 class Comparison:
-    """What both engines made of one program.
+    """The result of running one program on both engines.
 
     `table` has everything that was compared. `differences` has the differences that decide, and `details` those in how
     the graph is kept (names of nodes, edges, saved values, versions). `nodes` are the keys of corresponding ops.
@@ -63,7 +63,7 @@ class Comparison:
     nodes: list[tuple[str | None, str | None]] = field(default_factory=list)
     timing: Timing | None = None
     missing: str = ""
-    rounded: float = 0.0  # what floats may differ by
+    rounded: float = 0.0  # the tolerance for floats
 
     # Bound by `viz/show.py`.
     save: ClassVar[Callable[..., Path]]
@@ -136,7 +136,7 @@ def compare(program: str | Callable[..., Any], device: str = "cpu", inputs: dict
     ours, missing = _recorded_on(CORE, program, "cpu", inputs), ""
     try:
         theirs = _recorded_on(TORCH, program, device, inputs)
-    # Before the program began: what it raises itself is recorded.
+    # Check this before the program starts, because what the program itself raises is recorded.
     except (ModuleNotFoundError, RuntimeError, MemoryError) as error:
         missing = str(error) or type(error).__name__
         theirs = Recording(TORCH, device, ours.source, Graph(), [], {}, "", None)
@@ -150,7 +150,7 @@ def compare(program: str | Callable[..., Any], device: str = "cpu", inputs: dict
     _order(made)
     _tensors(made)
     if device != "cpu" and ours.error is None and theirs.error is None:
-        with contextlib.suppress(RuntimeError, MemoryError):  # no memory for another run: there are no times, then
+        with contextlib.suppress(RuntimeError, MemoryError):  # no times if memory runs out
             given = {name: _copies(inputs or {}, name, on) for name, on in ((CORE, "cpu"), (TORCH, device))}
             made.timing = time_both(program, device, given)
     return made
@@ -162,7 +162,7 @@ def _recorded_on(name: str, program: str | Callable[..., Any], device: str, inpu
 
 
 def _copies(inputs: dict[str, Any], name: str, device: str) -> dict[str, Any]:
-    """`inputs` for one engine: what a program does to them on one side is seen neither on the other nor outside."""
+    """A copy of `inputs` for one engine: changes that a program makes on one side are visible neither on the other nor outside."""
     engine = engines.load(name)
 
     def copied(thing: Any) -> Any:
@@ -171,7 +171,7 @@ def _copies(inputs: dict[str, Any], name: str, device: str) -> dict[str, Any]:
             return engine.module.tensor(owner.array(thing), device=device).requires_grad_(thing.requires_grad)
         try:
             return deepcopy(thing)
-        except Exception:  # a module of Python's, a lock, a tensor in a list that is no leaf: these stay what they are
+        except Exception:  # a Python module, a lock, a non-leaf tensor in a list: these are not copied
             return thing
 
     return {given: copied(thing) for given, thing in inputs.items()}
@@ -215,7 +215,7 @@ def _recorded(graph: Graph) -> list[str]:
 
 
 def _nodes(made: Comparison) -> None:
-    """Nodes correspond by the order in which they were made; where names differ, the longest common run is kept."""
+    """Match nodes by the order in which they were made. Where names differ, keep the longest common subsequence."""
     left, right = made.ours.graph, made.theirs.graph
     partner: dict[str, str] = {}
     for mine, other in _paired(left, right, made.rounded):
@@ -227,7 +227,7 @@ def _nodes(made: Comparison) -> None:
         made.table.append(Difference("node", where, name, other_name, same, detail=True))
         if same:
             partner[mine or ""] = other or ""
-    # Where one engine makes other nodes than the other, two of one name may be no pair: names that the program gives decide.
+    # Where the engines make different nodes, equal node names may not correspond: the program's own names decide.
     whole = len(partner) == len(made.nodes)
     for mine, other in partner.items():
         ends = _ends(left, mine, partner), _ends(right, other, {})
@@ -243,7 +243,7 @@ def _nodes(made: Comparison) -> None:
 
 
 def _paired(left: Graph, right: Graph, rounded: float) -> list[tuple[str | None, str | None]]:
-    """Which node of one graph stands for which of the other; None beside one that has no partner."""
+    """Which node of one graph corresponds to which of the other; None for a node without a partner."""
     from difflib import SequenceMatcher
 
     ours, theirs = _recorded(left), _recorded(right)
@@ -254,7 +254,7 @@ def _paired(left: Graph, right: Graph, rounded: float) -> list[tuple[str | None,
     pairs: list[tuple[str | None, str | None]] = []
     for _, start, end, other_start, other_end in SequenceMatcher(None, *forms, autojunk=False).get_opcodes():
         pairs += itertools.zip_longest(ours[start:end], theirs[other_start:other_end])
-    # Two products whose order is nobody's business, such as an input's and a state's, are told apart by their values.
+    # Two products in arbitrary order, such as an input's and a state's, are told apart by their values.
     alike: dict[Any, list[int]] = {}
     for place, (mine, other) in enumerate(pairs):
         if mine is not None and other is not None and left.ops[mine].name == right.ops[other].name:
@@ -281,7 +281,7 @@ def _shapes(graph: Graph, key: str) -> tuple[Any, ...]:
 
 
 def _same_values(left: Graph, right: Graph, mine: str | None, other: str | None, rounded: float) -> bool:
-    """Whether two nodes have computed the same, as far as their results were seen."""
+    """Whether two nodes computed the same, as far as their results were seen."""
     results = zip(left.ops[mine or ""].outputs, right.ops[other or ""].outputs, strict=False)
     arrays = ((left.values[a].array, right.values[b].array) for a, b in results)
     return all(a is None or b is None or distance(a, b, rounded)[2] for a, b in arrays)
@@ -292,7 +292,7 @@ def _bare(saved: Saved) -> Any:
 
 
 def _kept(graph: Graph, saved: list[Saved]) -> str:
-    """What a node keeps for its backward: `self = x, other = 0.5 (freed)`."""
+    """The tensors that a node saves for its backward: `self = x, other = 0.5 (freed)`."""
     told = []
     for one in saved:
         what = graph.values[one.value].title if one.value is not None else one.text
@@ -347,7 +347,7 @@ def _tensors(made: Comparison) -> None:
             continue
         for entry in (*DECIDING, *DETAILS):
             if entry == "version" and made.ours.graph.values[ours["key"]].kind == "input":
-                continue  # what a backward pass returned: how often the engine added into it is its own business
+                continue  # the result of a backward pass: how often the engine added into it does not matter
             if ours[entry] != theirs[entry]:
                 told = str(ours[entry]), str(theirs[entry])
                 made.table.append(Difference("tensor", f"{name}.{entry}", *told, detail=entry in DETAILS))
@@ -355,7 +355,7 @@ def _tensors(made: Comparison) -> None:
             label = name if entry == "value" else f"{name}.grad"
             met = made.ours.graph.values.get(ours["key"])
             if entry == "value" and met is not None and met.op in matched and met.array == array_of(ours["value"]):
-                continue  # stands in the table as what that op computed
+                continue  # the table lists it as the result of that op
             _arrays(made, entry, label, array_of(ours[entry]), array_of(theirs[entry]))
 
 

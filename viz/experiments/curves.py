@@ -1,7 +1,7 @@
-"""The picture of training runs as SVG: the loss surface with every path, the loss and the gradients step by step.
+"""Training runs as SVG: the loss surface with every path, and the loss and gradients over the steps.
 
-A page shows a run up to a step without drawing: on the surface each piece of a path carries `data-run` and `data-step`;
-over the steps a frame with `data-last` shows all of them, and less of its width shows fewer.
+A page shows a run up to a step without drawing it again: each piece of a path on the surface has `data-run` and `data-step`;
+a frame with `data-last` covers all steps of a chart, and reducing its width shows fewer.
 """
 
 from __future__ import annotations
@@ -17,13 +17,13 @@ from viz.picture.svg import escape
 LEVELS = 12
 WIDTH, HEIGHT, GAP = 980.0, 380.0, 16.0
 LEFT, RIGHT, TOP, BOTTOM = 54.0, 10.0, 22.0, 36.0
-STOPS = 400  # steps that can be gone to; a longer run skips some
-DOTTED = 200  # steps that each have a dot on the surface
-ASTRAY = 1e3  # a run that grows past so many times the first number leaves its panel
-DECADES = 12  # that a logarithmic scale shows at most
-NAMED = 4  # parameters whose lines have their names on them
-LOOKS = 6  # runs that look different from each other
-# Each run by colour and dash; the rest of the looks follows the page's theme where there is one.
+STOPS = 400  # steps that can be selected; a longer run skips some
+DOTTED = 200  # up to this many steps each have a dot on the surface
+ASTRAY = 1e3  # a run that grows by more than this factor leaves its panel
+DECADES = 12  # the most that a logarithmic scale shows
+NAMED = 4  # parameters whose lines carry their names
+LOOKS = 6  # number of distinguishable styles
+# Each run has a colour and a dash pattern; the rest of the style follows the page's theme, if there is one.
 STYLE = """<style>
 .tgc text{font:12px system-ui,sans-serif;fill:var(--tgv-muted,#57606a)}
 .tgc .head{font-weight:600;fill:var(--tgv-text,#1b1f24)}
@@ -43,14 +43,14 @@ STYLE = """<style>
 
 
 def stops(count: int) -> list[int]:
-    """The steps of `count` that can be gone to: all of them, or evenly spaced ones, and the last."""
+    """The steps of `count` that can be selected: all of them, or evenly spaced ones and the last."""
     stride = max(1, math.ceil(count / STOPS))
     found = list(range(0, count, stride))
     return found if not found or found[-1] == count - 1 else [*found, count - 1]
 
 
 class Panel:
-    """One pair of axes at a place of the picture."""
+    """One pair of axes at a position in the picture."""
 
     def __init__(self, box: tuple[float, float, float, float], window: tuple[float, float, float, float]) -> None:
         self.x, self.y, self.wide, self.high = box
@@ -60,11 +60,11 @@ class Panel:
     def at(self, x: float, y: float) -> tuple[float, float]:
         across = (x - self.left) / ((self.right - self.left) or 1)
         up = (self.top - y) / ((self.top - self.bottom) or 1)
-        # A path that leaves the window goes on for a little outside, where it is clipped.
+        # A path that leaves the window continues a little outside, where it is clipped.
         return self.x + self.wide * min(2.0, max(-1.0, across)), self.y + self.high * min(2.0, max(-1.0, up))
 
     def axes(self, head: str, below: str, marks: list[tuple[float, str]], counted: bool = False) -> None:
-        """The frame with its words; `counted` where there are only whole numbers across."""
+        """The frame with its labels; `counted` if the horizontal axis has only whole numbers."""
         self.parts.append(f'<text class="head" x="{self.x:g}" y="{self.y - 7:g}">{escape(head)}</text>')
         for tick in ticks(self.left, self.right):
             if counted and tick != int(tick):
@@ -95,9 +95,9 @@ class Panel:
         return f'<path class="path run{run % LOOKS}" data-run="{run}" d="{text}"/>' if text else ""
 
     def walk(self, run: int, points: list[tuple[float, float]]) -> str:
-        """A path of which each stop is an element of its own, so that it is shown up to any of them."""
+        """A path with a separate element for each stop, so that it can be shown up to any of them."""
         parts: list[str] = []
-        length = 0.0  # so far: a dash goes on from element to element
+        length = 0.0  # so far, because the dash pattern continues from element to element
         drawn: list[tuple[float, float]] = []
         where = iter(stops(len(points)))
         stop = next(where, None)
@@ -128,7 +128,7 @@ class Panel:
 
 
 def picture(training: Training, surface: Surface | None) -> str:
-    """All runs of `training` as one SVG: left the surface (where there is one), right the loss and the gradients."""
+    """All runs of `training` as one SVG: on the left the surface (if there is one), on the right the loss and the gradients."""
     runs = training.runs
     if surface is not None:
         side = WIDTH * 0.53
@@ -163,7 +163,7 @@ def _number(size: float | None) -> float:
 def _curves(
     box: tuple[float, float, float, float], head: str, series: list[tuple[int, str, list[float]]], longest: int
 ) -> str:
-    """Numbers over the steps, each with its run and its name; a logarithmic scale where they span a factor of 100."""
+    """Numbers over the steps, each with its run and its name; on a logarithmic scale if they span a factor of 100."""
     finite = [number for _, _, numbers in series for number in numbers if math.isfinite(number)]
     first = max((abs(numbers[0]) for _, _, numbers in series if numbers and math.isfinite(numbers[0])), default=1.0)
     calm = [number for number in finite if abs(number) <= ASTRAY * (first or 1.0)] or [0.0, 1.0]
@@ -188,8 +188,8 @@ def _curves(
         points = [(float(step), up(number)) for step, number in enumerate(numbers)]
         lines.append(panel.line(run, points))
         seen = [each for each in points if low <= each[1] <= high]
-        if name and run == 0 and place < NAMED and seen:  # the other runs' lines have the same order
-            x, y = panel.at(*seen[int(len(seen) * (0.9 - 0.2 * place))])  # each at a place of its own
+        if name and run == 0 and place < NAMED and seen:  # the lines of the other runs have the same order
+            x, y = panel.at(*seen[int(len(seen) * (0.9 - 0.2 * place))])  # each at a different position
             anchor = "end" if x > panel.x + 0.85 * panel.wide else "middle"
             names.append(f'<text class="name" x="{x:.1f}" y="{y - 7:.1f}" text-anchor="{anchor}">{escape(name)}</text>')
     return panel.drawn("".join(lines), f' data-last="{max(1, longest - 1)}"') + "".join(names)
@@ -207,7 +207,7 @@ def _surface(box: tuple[float, float, float, float], surface: Surface, runs: lis
     panel.axes(f"{surface.names[1]} (upwards); the stronger the blue, the lower the loss", surface.names[0], marks)
     known = [height for row in surface.heights for height in row if math.isfinite(height)] or [0.0]
     floor, span = min(known), (max(known) - min(known)) or 1.0
-    # Above the lowest by powers of ten: near the minimum the differences are small, and far from it there is no interest.
+    # Contours at powers of ten above the lowest loss: differences near the minimum are small, and those far away do not matter.
     rows = [[math.log(height - floor + 1e-4 * span) if math.isfinite(height) else math.inf for height in row] for row in surface.heights]  # fmt: skip
     low, steep = math.log(1e-4 * span), math.log((max(known) - floor + 1e-4 * span) / (1e-4 * span)) or 1.0
     across = [round(panel.x + panel.wide * column / len(rows[0])) for column in range(len(rows[0]) + 1)]

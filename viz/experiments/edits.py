@@ -1,6 +1,6 @@
-"""The source edits that toggles stand for.
+"""The edits of the source that toggles make.
 
-They work on the user's own text, at the positions that `ast` gives, so formatting and comments stay as they are. The
+They change the user's own text at the positions that `ast` reports, so formatting and comments stay as they are. The
 edited source is what runs and what is shown.
 """
 
@@ -32,7 +32,7 @@ from viz.experiments.program import (
 GRAD_MODES = ("no_grad", "inference_mode")
 HOOKS = {"double": "lambda grad: 2 * grad", "print": "print"}
 DTYPES = ("float64", "float32", "float16", "int64", "bool")
-MOST = 64  # numbers in a tensor that is given another shape
+MOST = 64  # the most numbers in a tensor whose shape is changed
 _SETS = ("no_grad", "inference_mode", "retain_grad", "detach", "volatile")
 _MAPS = ("requires_grad", "values", "shapes", "dtypes", "hooks")
 _PASS = ("backwards", "retain_graph", "create_graph", "zero_grad", "anomaly")
@@ -40,7 +40,7 @@ _PASS = ("backwards", "retain_graph", "create_graph", "zero_grad", "anomaly")
 
 @dataclass(frozen=True)
 class Edits:
-    """What the toggles say. Lines and names are those of the original program; what is not named stays as written.
+    """The state of the toggles. Lines and names are those of the original program; everything else stays as written.
 
     A value that several lines compute is named with its line: `h@4` (in `retain_grad`, `detach` and `hooks`).
 
@@ -66,7 +66,7 @@ class Edits:
 
     @classmethod
     def of(cls, state: dict[str, Any]) -> Edits:
-        """The toggles as JSON has them, with lists for sets; what `state` holds beside toggles is left out."""
+        """The toggles as JSON has them, with lists for sets; other entries of `state` are left out."""
         known: dict[str, Any] = {name: frozenset(state[name]) for name in _SETS if state.get(name)}
         known.update({name: dict(state[name]) for name in _MAPS if state.get(name)})
         known.update({name: state[name] for name in _PASS if state.get(name) is not None})
@@ -77,7 +77,7 @@ class Edits:
 class Edited:
     """Source after edits. `origin[i]` is the original line behind line i + 1, None for a line that an edit added.
 
-    `owner[i]` is the first line of the statement that line i + 1 belongs to, added or not; 0 for what is around them all.
+    `owner[i]` is the first line of the statement that line i + 1 belongs to, added or not; 0 for lines around all of them.
     """
 
     source: str
@@ -93,10 +93,10 @@ class Edited:
 
 
 def edit(program: Program, edits: Edits) -> Edited:
-    """The source of `program` with `edits` in it.
+    """The source of `program` after `edits`.
 
     Raises:
-        ProgramError: an edit names a line or a value that is not there, or that cannot be edited where it stands.
+        ProgramError: an edit names a line or a value that does not exist, or that cannot be edited there.
 
     >>> from viz.experiments.program import parse
     >>> p = parse("w = T.tensor(3.0, requires_grad=True)\\nL = w * w\\nL.backward()")
@@ -110,7 +110,7 @@ def edit(program: Program, edits: Edits) -> Edited:
 
 
 class _Editor:
-    """Collects replacements inside lines and whole lines before and after, then writes them all at once."""
+    """Collects replacements inside lines, and whole lines before and after them, and then writes all of them at once."""
 
     def __init__(self, program: Program, edits: Edits):
         self.program = program
@@ -258,19 +258,19 @@ class _Editor:
         again: list[str] = []
         for number in range(2, count + 1):
             again += self._cleared(statement)
-            # Every pass keeps the graph for the one after it; after the last there is none.
+            # Every pass keeps the graph for the next one; after the last one it is not needed.
             ends = number == count and not self._repeats(statement)
             again += self.rows[first - 1 : last] if ends else self._replaced(first, last)
         if again:
             self.after.setdefault(last, []).extend(again)
 
     def _repeats(self, statement: ast.stmt) -> bool:
-        """Whether `statement` stands in a loop."""
+        """Whether `statement` is inside a loop."""
         loops = [s for s in statements(tree_of(self.program.source)) if isinstance(s, (ast.For, ast.While))]
         return any(loop.lineno < statement.lineno <= (loop.end_lineno or loop.lineno) for loop in loops)
 
     def _cleared(self, statement: ast.stmt) -> list[str]:
-        """The lines that clear every `.grad` before the pass that `statement` calls, where that is wanted."""
+        """The lines that reset every `.grad` before the pass that `statement` calls, if the toggle asks for it."""
         if not self.edits.zero_grad:
             return []
         wanted = self.edits.requires_grad
@@ -311,7 +311,7 @@ class _Editor:
     # --- writing ---
 
     def _column(self, line: int, offset: int) -> int:
-        """`ast` counts bytes of UTF-8; a row is text."""
+        """Convert a column: `ast` counts bytes of UTF-8, but a line is text."""
         return len(self.rows[line - 1].encode()[:offset].decode())
 
     def _start(self, node: ast.expr) -> tuple[int, int]:
@@ -322,7 +322,7 @@ class _Editor:
         return node.end_lineno, self._column(node.end_lineno, node.end_col_offset)
 
     def _replace(self, node: ast.expr, text: str, end: ast.expr | None = None) -> None:
-        """Put `text` in the place of `node`, or of all from `node` to `end`."""
+        """Replace `node`, or everything from `node` to `end`, by `text`."""
         self.replacements.append((*self._start(node), *self._end(end or node), text))
 
     def _around(self, node: ast.expr, before: str, after: str) -> None:
@@ -332,7 +332,7 @@ class _Editor:
         ]
 
     def _insert_argument(self, call: ast.Call, text: str) -> None:
-        """Put `text` behind the last argument of `call`, before a trailing comma if there is one."""
+        """Insert `text` after the last argument of `call`, before a trailing comma if there is one."""
         given = [*call.args, *(keyword.value for keyword in call.keywords)]
         if given:
             end = max(given, key=lambda node: (node.end_lineno or 0, node.end_col_offset or 0))
@@ -381,7 +381,7 @@ class _Editor:
 
 
 def _floats(value: Any) -> Any:
-    """`value` with all its numbers as floats: a slider's 1 is 1.0, or the tensor would be of integers."""
+    """`value` with all its numbers as floats: a slider's 1 must be 1.0, or the tensor would hold integers."""
     if isinstance(value, (list, tuple)):
         return [_floats(item) for item in value]
     return float(value)

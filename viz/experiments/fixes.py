@@ -1,4 +1,4 @@
-"""Ways out of an error that toggles can show: each is a state of the toggles, and what it changes, in a few words."""
+"""Fixes for an error that toggles can show: each is a state of the toggles, with a short description of what it changes."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ _Way = tuple[str, str, dict[str, Any]]  # what is done, what that changes, the t
 
 
 def fixes(program: Program, state: dict[str, Any], error: dict[str, Any] | None) -> list[dict[str, Any]]:
-    """Two or three states of the toggles in which `error` would not come; empty where no toggle helps.
+    """Two or three states of the toggles in which `error` would not occur; empty if no toggle helps.
 
     Each is `{"label": what is done, "why": what that changes, "state": the toggles}`.
     """
@@ -49,7 +49,7 @@ def _no_graph(program: Program, state: dict[str, Any]) -> list[_Way]:
     wanted = state.get("requires_grad") or {}
     if not any(wanted.get(i.name, i.requires_grad) for i in program.inputs):
         floats = [i for i in program.inputs if i.value is None or "." in repr(i.value)]
-        # What the program itself asked for comes first: switching it off is what broke it.
+        # Switches that the program itself had on come first: turning them off caused the error.
         for known in sorted(floats, key=lambda i: not i.requires_grad)[:2]:
             switched = {**wanted, known.name: True}
             if known.requires_grad:
@@ -83,7 +83,7 @@ def _inference(program: Program, state: dict[str, Any]) -> list[_Way]:
     ]  # fmt: skip
 
 
-# (a common mistake, or else what the message looks like, what toggles can do about it)
+# (a common mistake, or else a pattern of the message; what toggles can do about it)
 _WAYS = [
     ("second backward", "", _second_backward),
     ("does not require grad", "", _no_graph),

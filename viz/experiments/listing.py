@@ -1,7 +1,7 @@
-"""A listing that was edited by hand, read back into a program and the switches that are on in it.
+"""Reads a listing that was edited by hand back into a program and the switches that are on in it.
 
-A switch writes lines into a program (`edits`). What a reader writes may hold the same lines: then the switch is on, and
-can be switched off again.
+A switch writes lines into a program (`edits`). If the edited text has the same lines, the switch is on, and can be
+turned off again.
 """
 
 from __future__ import annotations
@@ -36,16 +36,16 @@ class _Found:
     hooks: dict[tuple[str, int], str] = field(default_factory=dict)
     passes: dict[str, Any] = field(default_factory=dict)
     written: set[int] = field(default_factory=set)  # lines that belong to a switch
-    dedent: dict[int, int] = field(default_factory=dict)  # columns that a line was moved to the right
+    dedent: dict[int, int] = field(default_factory=dict)  # columns by which a line was indented
 
 
 def read_back(text: str, program: Program) -> tuple[Program, dict[str, Any]]:
-    """The program behind a listing, and the switches that make the listing of it again, as `state` names them.
+    """The program behind a listing, and the switches that make this listing from it, with the names that `state` uses.
 
-    `program` is the one that was listed before: what it calls the engine and sees from outside holds for the new one too.
+    `program` is the previous one: its name for the engine, and the names that it sees from outside, hold for the new one too.
 
     Raises:
-        ProgramError: `text` is no Python; `line` says where.
+        ProgramError: `text` is not valid Python; `line` says where.
 
     >>> from viz.experiments.program import parse
     >>> program, switches = read_back("w = T.ones(2)\\nwith T.no_grad():\\n    v = w * 2", parse("w = T.ones(2)"))
@@ -58,7 +58,7 @@ def read_back(text: str, program: Program) -> tuple[Program, dict[str, Any]]:
             plain, switches = _without(listed, passes)
             if edit(plain, Edits.of(switches)).source == listed.source:
                 return plain, switches
-        except ProgramError:  # what is left without those lines is no program
+        except ProgramError:  # without those lines it is not a program
             continue
     return listed, {}
 

@@ -1,4 +1,4 @@
-"""A common mistake, run on both engines: what they say, where it goes wrong, and what each fix changes."""
+"""A common mistake, run on both engines: what they report, where it goes wrong, and what each fix changes."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ from viz.telling.common_mistakes import FIXES, MISTAKES, TELLS, WRONG, Fix, Mist
 
 SIGNS = {FIXES: "✓", TELLS: "!", WRONG: "✗"}
 TITLES = {CORE: CORE, TORCH: "PyTorch"}
-_LONGEST = 600  # characters of a message that are shown
+_LONGEST = 600  # the most characters of a message that are shown
 
 
 @dataclass
 class Outcome:
-    """The result of a program on an engine: its recording and its warnings, or why it could not run."""
+    """One run of a program on an engine: its recording and its warnings, or why it could not run."""
 
     recording: Recording | None
     warned: list[str] = field(default_factory=list)
@@ -30,7 +30,7 @@ class Outcome:
 
     @property
     def said(self) -> str:
-        """The engine's own words: the error, and the warnings before it; empty where it said nothing."""
+        """The engine's own words: the error, and the warnings before it; empty if there are none."""
         if self.recording is None:
             return self.missing
         told = list(self.warned)
@@ -41,7 +41,7 @@ class Outcome:
 
     @property
     def place(self) -> str:
-        """Where it was raised, such as `line 5, MulBackward0`; empty where nothing was."""
+        """Where it was raised, such as `line 5, MulBackward0`; empty if nothing was raised."""
         if self.recording is None or self.recording.error is None:
             return ""
         error = self.recording.error
@@ -51,7 +51,7 @@ class Outcome:
 
 @dataclass(frozen=True)
 class Change:
-    """One thing that a fix changes: what it is about, and how it was and is."""
+    """One change that a fix makes: its subject, before and after."""
 
     what: str
     before: str
@@ -76,19 +76,19 @@ class MistakeLesson:
 
     @property
     def name(self) -> str:
-        """What `viz.mistake` knows it by."""
+        """The name by which `viz.mistake` finds it."""
         return self.mistake.name
 
     def fix(self, position: int) -> Fix | None:
-        """The fix at `position`; None at -1, which stands for the mistake itself."""
+        """The fix at `position`; None for -1, which means the mistake itself."""
         return None if position < 0 else self.mistake.fixes[position]
 
     def program(self, position: int = -1) -> str:
-        """The program with the fix at `position` in it; the mistake itself by default."""
+        """The program with the fix at `position`; by default the mistake itself."""
         return self.mistake.fixed(self.fix(position))
 
     def outcome(self, position: int = -1, engine: str = CORE) -> Outcome:
-        """What `engine` makes of `program(position)`. Each runs once."""
+        """The result of running `program(position)` on `engine`. Each program runs only once."""
         key = (position, engine)
         if key not in self._ran:
             try:
@@ -103,7 +103,7 @@ class MistakeLesson:
         return self._ran[key]
 
     def changes(self, position: int, engine: str = CORE) -> list[Change]:
-        """What the fix at `position` changes: the error, what is printed, and each tensor's value, node and `.grad`."""
+        """The changes that the fix at `position` makes: to the error, the output, and each tensor's value, node and `.grad`."""
         before, after = self.outcome(-1, engine).recording, self.outcome(position, engine).recording
         if before is None or after is None:
             return []
@@ -114,7 +114,7 @@ class MistakeLesson:
         return [Change(what, old or "nothing", new or "nothing") for what, old, new in pairs if old != new]
 
     def marked(self, recording: Recording) -> str | None:
-        """The op or leaf of a run of the mistake where it goes wrong: the engine's own word, else the one that we mark."""
+        """The op or leaf where the mistake goes wrong: as the engine reports it, else as we marked it."""
         if recording.error is not None and recording.error["node"] in recording.graph.ops:
             return str(recording.error["node"])
         return _named(recording.graph, self.mistake.mark)
@@ -148,7 +148,7 @@ class MistakeLesson:
 
 
 class Mistakes(list[MistakeLesson]):
-    """The common mistakes in their order; shows itself as a table."""
+    """The common mistakes in order. Shows itself as a table."""
 
     def __repr__(self) -> str:
         return "\n".join(f"{one.mistake.number:2}. {one.name!r}: {one.mistake.title}{_mute(one)}" for one in self)
@@ -185,7 +185,7 @@ def mistake(name: str | int) -> MistakeLesson:
     recognised = recognise(str(name))
     if recognised is not None:
         return MistakeLesson(recognised)
-    if len(str(name)) > _LONGEST // 6:  # a message, and no name that was misspelt
+    if len(str(name)) > _LONGEST // 6:  # a message, not a misspelt name
         raise ValueError("this message does not match any of the common mistakes; viz.mistakes() lists them")
     names = [known.name for known in MISTAKES]
     near = difflib.get_close_matches(str(name), names, n=3, cutoff=0.3) or names
@@ -211,7 +211,7 @@ def _error(recording: Recording) -> str:
 
 
 def _facts(name: str, recording: Recording) -> list[tuple[str, str]]:
-    """What is compared of a tensor; empty texts where the program has no such tensor."""
+    """The properties of a tensor that are compared; empty strings if the program has no such tensor."""
     tensor = recording.tensors.get(name)
     if tensor is None:
         return [(name, ""), (f"{name}.grad_fn", ""), (f"{name}.grad", "")]
@@ -220,7 +220,7 @@ def _facts(name: str, recording: Recording) -> list[tuple[str, str]]:
 
 
 def _named(graph: Graph, name: str) -> str | None:
-    """The latest op with that node name; else of the tensors of that name the latest in the graph: its op, or the leaf."""
+    """The latest op with that node name; else the latest tensor of that name: its op, or the leaf."""
     for op in reversed(graph.ops.values()):
         if op.name == name:
             return op.key

@@ -1,4 +1,4 @@
-"""The pictures of networks that learn the plane, as SVG: points and boundaries, loss by steps, gradients by layers."""
+"""Pictures of networks that learn to classify points in the plane, as SVG: boundaries, loss curves, gradients per layer."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ from viz.experiments.playground import GRID, REACH, Learner, Point
 from viz.picture.axis import short, ticks
 from viz.picture.svg import escape
 
-SIDE = 400.0  # of the picture of the plane
-WIDE, HIGH = 330.0, 404.0  # of the two charts
+SIDE = 400.0  # the side of the picture of the plane
+WIDE, HIGH = 330.0, 404.0  # the size of each of the two charts
 LETTERS = "AB"
-FAINT, STRONG = 0.06, 0.62  # how much of a class's colour the plane takes where the network is not sure, and is
+FAINT, STRONG = 0.06, 0.62  # opacity of a class's colour where the network is least sure, and where it is surest
 CLASSES = ("#0072B2", "#D55E00")
 LOOK = """<style>
 .tgp .run0{stroke:var(--tgv-text,#1b1f24);stroke-dasharray:none}
@@ -36,14 +36,14 @@ LOOK = """<style>
 
 
 def shades(margins: np.ndarray) -> np.ndarray | None:
-    """How sure of class 1 the network is at each place of the plane, from 0 to 255; None where it gives no numbers."""
+    """How sure of class 1 the network is at each position of the plane, from 0 to 255; None if it gives no numbers."""
     if not np.isfinite(margins).all():
         return None
     return np.round(255 / (1 + np.exp(-np.clip(margins, -40, 40)))).astype(np.uint8)
 
 
 def dots(points: Sequence[Point]) -> str:
-    """The points: circles of class 0, squares of class 1."""
+    """The points: circles for class 0, squares for class 1."""
     parts = []
     for x, y, label in points:
         left, top = _place(x, y)
@@ -57,7 +57,7 @@ def dots(points: Sequence[Point]) -> str:
 
 
 def boundary(run: int, margins: np.ndarray) -> str:
-    """Where the network is undecided: the line between the classes."""
+    """The decision boundary: the line where the network is undecided."""
     lines = contour(margins)
     if not lines:
         return ""
@@ -67,7 +67,7 @@ def boundary(run: int, margins: np.ndarray) -> str:
 
 
 def contour(values: np.ndarray) -> list[list[tuple[float, float]]]:
-    """The lines along which `values` are 0, each as (column, row) places in a row; none where one is no number."""
+    """The lines along which `values` are 0, each as a list of (column, row) positions; none next to a value that is not finite."""
     if not np.isfinite(values).all():
         return []
     above = values > 0
@@ -75,7 +75,7 @@ def contour(values: np.ndarray) -> list[list[tuple[float, float]]]:
     ends: dict[tuple[int, int, int], list[tuple[int, int, int]]] = {}
     for row, column in zip(*np.nonzero((corners > 0) & (corners < 15)), strict=True):
         row, column = int(row), int(column)
-        # The sides of a cell: (0, r, c) goes across from place (r, c), (1, r, c) down from it.
+        # The sides of a cell: (0, r, c) goes right from position (r, c), (1, r, c) goes down from it.
         sides = ((0, row, column), (1, row, column + 1), (0, row + 1, column), (1, row, column))
         for one, other in _CROSSED[int(corners[row, column])]:
             ends.setdefault(sides[one], []).append(sides[other])
@@ -102,7 +102,7 @@ def contour(values: np.ndarray) -> list[list[tuple[float, float]]]:
     return lines
 
 
-# By which corners of a cell are above 0 (1, 2, 4, 8: round from the upper left): the sides that the line goes through.
+# Which corners of a cell are above 0 (1, 2, 4, 8, clockwise from the upper left) -> the sides that the line crosses.
 _CROSSED = {
     1: ((3, 0),), 2: ((0, 1),), 3: ((3, 1),), 4: ((1, 2),), 5: ((3, 0), (1, 2)), 6: ((0, 2),), 7: ((3, 2),),
     8: ((2, 3),), 9: ((0, 2),), 10: ((0, 1), (2, 3)), 11: ((1, 2),), 12: ((1, 3),), 13: ((0, 1),), 14: ((0, 3),),
@@ -110,7 +110,7 @@ _CROSSED = {
 
 
 def charts(learners: Sequence[Learner | None], at: int, wide: float = WIDE) -> str:
-    """The loss by steps and, below it, the size of the gradient by layers, as they are after `at` steps."""
+    """The loss over the steps and, below it, the size of the gradient per layer, both after `at` steps."""
     half = HIGH / 2
     told = "Above: the loss by steps. Below: the size of the gradient by layers."
     boxes = [(44.0, top + 24.0, wide - 62.0, half - 64.0) for top in (0.0, half)]
@@ -125,7 +125,7 @@ def _svg(wide: float, high: float, inside: str, told: str) -> str:
 
 
 def _losses(box: tuple[float, float, float, float], learners: Sequence[Learner | None], at: int) -> str:
-    """The loss by steps; on a logarithmic scale from where it has fallen below a hundredth."""
+    """The loss over the steps, on a logarithmic scale once it has fallen below a hundredth of its start."""
     runs = [(index, learner.losses) for index, learner in enumerate(learners) if learner is not None]
     longest = max(len(losses) for _, losses in runs)
     finite = [loss for _, losses in runs for loss in losses if math.isfinite(loss)]
@@ -151,7 +151,7 @@ def _losses(box: tuple[float, float, float, float], learners: Sequence[Learner |
     for index, losses in reversed(runs):
         shown = [(float(step + 1), up(losses[step])) for step in stops(len(losses))]
         drawn.append(panel.line(index, shown))
-        if losses and not math.isfinite(losses[-1]):  # where it ended
+        if losses and not math.isfinite(losses[-1]):  # where the run ended
             x, _ = panel.at(len(losses), 0)
             drawn.append(
                 f'<line class="path run{index}" x1="{x:.1f}" x2="{x:.1f}" y1="{panel.y + 18:g}" y2="{panel.y + panel.high:g}"/>'
@@ -220,12 +220,12 @@ def _sizes(box: tuple[float, float, float, float], learners: Sequence[Learner | 
 
 
 def _power(exponent: float) -> str:
-    """A power of ten as it stands beside an axis."""
+    """A power of ten in the form for an axis label."""
     return "1" if exponent == 0 else "10" + f"{exponent:.0f}".translate(str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹"))
 
 
 def _mark(run: int, x: float, y: float) -> str:
-    """A place on a line: a circle of A, a square of B."""
+    """A marker on a line: a circle for A, a square for B."""
     if run:
         return f'<rect class="mark run1" x="{x - 3.4:.1f}" y="{y - 3.4:.1f}" width="6.8" height="6.8"/>'
     return f'<circle class="mark run0" cx="{x:.1f}" cy="{y:.1f}" r="3.8"/>'
@@ -239,7 +239,7 @@ def _place(x: float, y: float) -> tuple[float, float]:
 
 
 def still(learners: Sequence[Learner | None], looked: int, at: int, points: Sequence[Point]) -> str:
-    """All of it as one SVG: the plane, the boundaries, the charts."""
+    """Everything as one SVG: the plane, the boundaries, the charts."""
     parts: list[str] = []
     for run, learner in enumerate(learners):
         if learner is None:
@@ -258,7 +258,7 @@ def still(learners: Sequence[Learner | None], looked: int, at: int, points: Sequ
 
 
 def _png(shaded: np.ndarray) -> bytes:
-    """The shades as a picture: the colour of the likelier class, the stronger the surer the network is."""
+    """The shades as a bitmap: the colour of the likelier class, stronger where the network is surer."""
     sure = np.abs(shaded / 255.0 - 0.5) * 2
     colours = np.array([[int(text[i : i + 2], 16) for i in (1, 3, 5)] for text in CLASSES])
     strength = (FAINT + (STRONG - FAINT) * sure)[..., None]

@@ -1,4 +1,4 @@
-"""A small network that learns points of the plane: its settings, the program they stand for, and runs of that program.
+"""A small network that learns points of the plane: its settings, the program they produce, and runs of that program.
 
 The program is text that anyone can run; a run executes that text and nothing else, one pass of its loop at a time.
 """
@@ -20,11 +20,11 @@ from viz.picture.axis import short
 from viz.recording.record import namespace_for, record
 from viz.recording.recording import Recording
 
-STEPS = 5000  # that the program takes
-DEEPEST, WIDEST, OWN = 20, 64, 300  # hidden layers, units in each, points of one's own
-GRID = 48  # places across and up, at which the network is asked what it thinks
-REACH = 1.25  # the plane goes from -REACH to REACH both ways
-KEPT = 200  # states of the network that are kept, to look back
+STEPS = 5000  # the number of steps in the program
+DEEPEST, WIDEST, OWN = 20, 64, 300  # limits: hidden layers, units per layer, custom points
+GRID = 48  # grid positions per side at which the network is evaluated
+REACH = 1.25  # the plane reaches from -REACH to REACH in both directions
+KEPT = 200  # the number of past states of the network that are stored
 Point = tuple[float, float, int]
 
 _POLAR = "X = np.stack([radius * np.cos(angle), radius * np.sin(angle)], axis=1)"
@@ -72,7 +72,7 @@ OPTIMIZERS = {"SGD": "SGD", "momentum": "SGD", "Adam": "Adam"}
 
 @dataclass(frozen=True)
 class Setting:
-    """What can be set of a network and of its training; `batch` 0 is all points at once."""
+    """The settings of a network and of its training; a `batch` of 0 means all points at once."""
 
     engine: str = CORE
     layers: int = 2
@@ -100,10 +100,10 @@ RANGES = {"layers": (0, DEEPEST), "width": (1, WIDEST), "batch": (0, 200), "seed
 
 
 def setting_of(given: Mapping[str, Any], base: Setting | None = None) -> Setting:
-    """`base` (or the defaults) with what is given put in, checked.
+    """`base` (or the defaults) with the given settings replaced, after checks.
 
     Raises:
-        TypeError: there is no setting of that name; the message says which there are.
+        TypeError: there is no setting of that name; the message lists the settings.
         ValueError: a setting cannot have that value; the message says what it can have.
     """
     known = [one.name for one in fields(Setting)]
@@ -158,10 +158,10 @@ def _written(number: float) -> str:
 
 
 def points_of(given: Iterable[Any]) -> tuple[Point, ...]:
-    """Points of one's own, checked: `(x, y, class)`, the class 0 or 1.
+    """Custom points, checked: each is `(x, y, class)` with class 0 or 1.
 
     Raises:
-        ValueError: one of them is no such point, lies outside the plane, or there are more than 300.
+        ValueError: one of them is not such a point or lies outside the plane, or there are more than 300.
     """
     points = []
     for one in given:
@@ -181,7 +181,7 @@ def points_of(given: Iterable[Any]) -> tuple[Point, ...]:
 
 
 def program(setting: Setting, data: str = "circles", points: Iterable[Point] = FIRST_OWN) -> str:
-    """The training program that the settings stand for: a script for one engine, complete."""
+    """The training program for these settings: a complete script for one engine."""
     engine = setting.engine
     if data == "own":
         rows = [f"({x:g}, {y:g}, {label})" for x, y, label in points]
@@ -225,7 +225,7 @@ _RESIDUAL = [
 
 
 def _is_residual(setting: Setting) -> bool:
-    return setting.residual and setting.layers > 1  # the first layer changes the width: nothing can be added to it
+    return setting.residual and setting.layers > 1  # the first layer changes the width
 
 
 def _network(setting: Setting) -> list[str]:
@@ -282,13 +282,13 @@ def _loop(setting: Setting) -> str:
 
 @dataclass
 class Learner:
-    """One network that learns: the run of `program(setting, data, points)`, pass by pass.
+    """A network in training: a run of `program(setting, data, points)`, one pass at a time.
 
-    `losses` has the loss of each pass, `sizes` the root mean square of the gradient of each layer's weight in it (None
-    where there is none), `ended` says why it cannot go on.
+    `losses` has the loss of each pass. `sizes` has the root mean square of the gradient of each layer's weight (None if there
+    is none). `ended` says why the run cannot continue.
 
     Raises:
-        ModuleNotFoundError: the engine is not there; the message says how it would be.
+        ModuleNotFoundError: the engine is not installed; the message says how to install it.
         ValueError: there are no points.
     """
 
@@ -313,13 +313,13 @@ class Learner:
         self.layers = [one for one in self._names["model"].modules() if isinstance(one, nn.Linear)]
         self._inputs = np.asarray(self.engine.array(self._names["X"]))
         self._labels = np.asarray(self.engine.array(self._names["y"]))
-        self._asked = self._begun()["model"].eval()  # a network of the same shape, for looking at any state of it
+        self._asked = self._begun()["model"].eval()  # a network of the same shape, to evaluate any of its states
         self._states: dict[int, Any] = {}
         self._stride = 1
         self._keep()
 
     def _begun(self) -> dict[str, Any]:
-        """What the program's names are where its loop begins."""
+        """The program's variables at the start of its loop."""
         names = namespace_for(self.engine, {})
         with self.engine.same_randomness(), self.engine.default_dtype("float32"), np.errstate(all="ignore"):
             exec(self._head, names)
@@ -327,20 +327,20 @@ class Learner:
 
     @property
     def taken(self) -> int:
-        """How many passes of the loop have been made."""
+        """The number of passes of the loop so far."""
         return len(self.losses)
 
     @property
     def kept(self) -> list[int]:
-        """After how many passes the network can be looked at again, the present last."""
+        """The passes after which a state of the network is stored; the current one is last."""
         return sorted(self._states)
 
     def nearest(self, at: int) -> int:
-        """The last of `kept` that is not after `at`."""
+        """The last entry of `kept` that is not after `at`."""
         return max(one for one in self._states if one <= at)
 
     def step(self) -> None:
-        """One pass of the program's loop."""
+        """Run one pass of the program's loop."""
         if self.ended:
             return
         try:
@@ -358,7 +358,7 @@ class Learner:
             self.ended = f"All {STEPS:,} steps are taken"
 
     def _why(self) -> str:
-        """What makes a loss that is no number."""
+        """An explanation of why the loss is not finite."""
         said = "the numbers have grown beyond what float32 can hold, so learning cannot go on."
         if not self.setting.zero_grad:
             return f"{said} Without zero_grad the gradients of all steps add up: switch it on."
@@ -372,7 +372,7 @@ class Learner:
             exec(self._pass, names)
 
     def _keep(self) -> None:
-        """Keep the network's state, and of the former ones not too many."""
+        """Store the network's state, and drop some earlier ones if there are too many."""
         state = self._names["model"].state_dict()
         self._states[self.taken] = {name: each.detach().clone() for name, each in state.items()}
         while len(self._states) > KEPT:
@@ -381,10 +381,10 @@ class Learner:
         if (self.taken - 1) % self._stride and self.taken:
             self._states.pop(self.taken - 1, None)
 
-    # --- what the network thinks ---
+    # --- what the network predicts ---
 
     def margins(self, at: int, places: np.ndarray) -> np.ndarray:
-        """By how much the score of class 1 was above that of class 0 after `at` passes (one of `kept`), at each of `places`."""
+        """The score of class 1 minus that of class 0 after `at` passes (one of `kept`), at each of `places`."""
         self._asked.load_state_dict(self._states[at])
         module = self.engine.module
         with module.no_grad(), self.engine.on_one_thread(), np.errstate(all="ignore"):
@@ -392,21 +392,21 @@ class Learner:
             return np.asarray(outputs[:, 1] - outputs[:, 0])
 
     def field(self, at: int) -> np.ndarray:
-        """As `margins`, over the whole plane: row 0 is its upper edge; NaN where the network gives no number."""
+        """As `margins`, over the whole plane: row 0 is the upper edge; NaN if the network gives no number."""
         return self.margins(at, _PLACES).reshape(GRID, GRID)
 
     def right(self, at: int) -> float:
-        """The share of all points that were on the right side after `at` passes."""
+        """The fraction of all points that were classified correctly after `at` passes."""
         return float(np.mean((self.margins(at, self._inputs) > 0) == self._labels))
 
     def everything(self) -> list[Point]:
-        """The points that are learned."""
+        """The training points."""
         return [(float(x), float(y), int(label)) for (x, y), label in zip(self._inputs, self._labels, strict=True)]
 
     def recording(self, number: int) -> Recording:
-        """Pass `number` of the loop, from 1, with all that autograd did in it.
+        """Record pass `number` of the loop (from 1), with all that autograd did in it.
 
-        The program is run anew up to there, so that the recording shows what has happened and changes nothing.
+        The program runs again up to that pass, so the recording shows what happened and changes nothing.
 
         Raises:
             IndexError: that pass has not been made.

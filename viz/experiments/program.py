@@ -16,7 +16,7 @@ FACTORIES = frozenset(
     {"tensor", "zeros", "ones", "full", "empty", "rand", "randn", "eye", "arange", "linspace", "Tensor"}
 )
 WRAPPERS = frozenset({"Parameter", "Variable"})
-SIZED = frozenset({"zeros", "ones", "rand", "randn", "full", "empty"})  # factories that are told a shape
+SIZED = frozenset({"zeros", "ones", "rand", "randn", "full", "empty"})  # factories that take a shape
 
 
 class ProgramError(ValueError):
@@ -27,16 +27,16 @@ class ProgramError(ValueError):
         self.line = line
 
     def _render_traceback_(self) -> list[str]:
-        """What IPython shows: the sentence alone, since the fault is in the program and not on the way here."""
+        """What IPython shows: only the sentence, because the fault is in the program and not in our code."""
         return [f"{type(self).__name__}: {self}"]
 
 
 @dataclass(frozen=True)
 class Input:
-    """A name that is given a tensor made from scratch.
+    """A name that is assigned a newly made tensor.
 
-    `value` is None where it is not written out as a literal, `shape` where the call is not told one (or not in
-    numbers), `dtype` where the program does not say it.
+    `value` is None if it is not written as a literal, `shape` if the call has no literal shape, `dtype` if the program does
+    not mention it.
     """
 
     name: str
@@ -48,13 +48,13 @@ class Input:
 
     @property
     def kind(self) -> str:
-        """What a value is made of: `"float"`, `"int"` or `"bool"`; one float makes all of them floats, as in a tensor."""
+        """The kind of numbers in a value: `"float"`, `"int"` or `"bool"`; as in a tensor, one float makes all of them floats."""
         kinds = {type(number).__name__ for number in flat(self.value)}
         return next((kind for kind in ("float", "int") if kind in kinds), "bool" if kinds == {"bool"} else "float")
 
 
 def flat(value: Any) -> Iterator[Any]:
-    """The numbers of a number or nested list, in order."""
+    """The numbers in a number or nested list, in order."""
     waiting = [value]
     while waiting:
         found = waiting.pop()
@@ -66,7 +66,7 @@ def flat(value: Any) -> Iterator[Any]:
 
 @dataclass(frozen=True)
 class Line:
-    """A statement: its first and last line, what it is for, and the names it assigns."""
+    """A statement: its first and last line, its kind, and the names it assigns."""
 
     first: int
     last: int
@@ -76,7 +76,7 @@ class Line:
 
 @dataclass(frozen=True)
 class Program:
-    """A program as data: where its inputs, values and backward calls are.
+    """A program as data: the positions of its inputs, values and backward calls.
 
     >>> p = parse("w = T.tensor(3.0, requires_grad=True)\\nL = w * w\\nL.backward()")
     >>> p.inputs[0].name, p.values, [line.kind for line in p.lines]
@@ -87,16 +87,16 @@ class Program:
     inputs: tuple[Input, ...]
     values: tuple[str, ...]
     lines: tuple[Line, ...]
-    passes: dict[str, bool]  # whether its backward calls ask for retain_graph, and for create_graph
+    passes: dict[str, bool]  # whether its backward calls use retain_graph and create_graph
     engine_name: str
-    namespace: dict[str, Any] = field(default_factory=dict, compare=False)  # what a function sees from outside
+    namespace: dict[str, Any] = field(default_factory=dict, compare=False)  # the outer names that a function uses
 
 
 def parse(program: str | Callable[..., Any]) -> Program:
     """Read a program: a source string, or a function whose first argument is the engine module.
 
     Raises:
-        ProgramError: the source cannot be had or read; `line` says where.
+        ProgramError: the source is not available or not readable; `line` says where.
     """
     if isinstance(program, str):
         return _parse(spread(textwrap.dedent(program).strip("\n")), None, {})
@@ -109,24 +109,24 @@ def parse(program: str | Callable[..., Any]) -> Program:
 
 
 def reread(text: str, program: Program) -> Program:
-    """Read other source in the place of `program`: the same name for the engine, the same names from outside.
+    """Read other source in place of `program`, with the same name for the engine and the same outer names.
 
     Raises:
-        ProgramError: `text` is no Python; `line` says where.
+        ProgramError: `text` is not valid Python; `line` says where.
     """
     engine_name = program.engine_name if re.search(rf"\b{program.engine_name}\b", text) else None
     return _parse(spread(textwrap.dedent(text).strip("\n")), engine_name, program.namespace)
 
 
 def spread(source: str) -> str:
-    """`source` with each statement on lines of its own, so that each can have its toggles.
+    """`source` with each statement on a separate line, so that each can have its toggles.
 
     >>> print(spread("a = T.ones(2); b = a * 2  # both"))
     a = T.ones(2)
     b = a * 2  # both
     """
     rows = source.splitlines()
-    cuts: list[tuple[int, int, str]] = []  # where a statement begins behind something else, and how far to indent it
+    cuts: list[tuple[int, int, str]] = []  # where a statement follows another on its line, and its indent
     waiting: list[tuple[list[ast.stmt], str]] = [(tree_of(source).body, "")]
     while waiting:
         block, indent = waiting.pop()
@@ -147,7 +147,7 @@ def spread(source: str) -> str:
 
 
 def _body_of(function: Callable[..., Any]) -> tuple[str, str, dict[str, Any]]:
-    """The source of a function's body, what it calls the engine module, and the outer names that it uses."""
+    """The source of a function's body, its name for the engine module, and the outer names that it uses."""
     name = getattr(function, "__name__", "the function")
     try:
         text = textwrap.dedent(inspect.getsource(function))
@@ -180,7 +180,7 @@ def _body_of(function: Callable[..., Any]) -> tuple[str, str, dict[str, Any]]:
     text = textwrap.dedent("\n".join(rows[body[0].lineno - 1 : body[-1].end_lineno]))
     engine_name = parameters[0].arg
     outer = inspect.getclosurevars(function)
-    # `getclosurevars` takes the names of attributes for globals too: T.tensor is no use of a global called tensor.
+    # `getclosurevars` also reports attribute names as globals: T.tensor does not use a global called tensor.
     used = {n.id for statement in body for n in ast.walk(statement) if isinstance(n, ast.Name)}
     namespace = {name: value for name, value in {**outer.globals, **outer.nonlocals}.items() if name in used}
     for parameter in list(inspect.signature(function).parameters.values())[1:]:
@@ -191,7 +191,7 @@ def _body_of(function: Callable[..., Any]) -> tuple[str, str, dict[str, Any]]:
 
 
 def _walk_here(node: ast.AST) -> Iterator[ast.AST]:
-    """`node` and what is below it, without the bodies of functions and classes defined in it."""
+    """`node` and everything below it, except the bodies of functions and classes defined in it."""
     waiting = [node]
     while waiting:
         node = waiting.pop()
@@ -260,7 +260,7 @@ BLOCKS = (
 
 
 def statements(tree: ast.Module) -> Iterator[ast.stmt]:
-    """Every statement in order, blocks and what is in them; the bodies of functions and classes are their own."""
+    """Every statement in order, including those in blocks; not the bodies of functions and classes."""
     waiting: list[ast.stmt] = list(reversed(tree.body))
     while waiting:
         statement = waiting.pop()
@@ -273,7 +273,7 @@ def statements(tree: ast.Module) -> Iterator[ast.stmt]:
 
 
 def assigned(statement: ast.stmt) -> list[tuple[str, ast.Call | None]]:
-    """Each name that `statement` assigns, with the call that makes its value where there is one to see."""
+    """Each name that `statement` assigns, with the call that makes its value, if there is one."""
     if isinstance(statement, ast.Assign):
         pairs: list[tuple[ast.expr, ast.expr | None]] = [(target, statement.value) for target in statement.targets]
     elif isinstance(statement, (ast.AnnAssign, ast.AugAssign)):
@@ -293,7 +293,7 @@ def assigned(statement: ast.stmt) -> list[tuple[str, ast.Call | None]]:
 
 
 def factory_of(call: ast.Call) -> ast.Call | None:
-    """The call that makes a tensor from scratch in `call`: itself, or the argument of a Parameter; else None."""
+    """The call in `call` that makes a new tensor: itself, or the argument of a Parameter; else None."""
     function = call.func
     name = function.attr if isinstance(function, ast.Attribute) else getattr(function, "id", "")
     root: ast.expr = function
@@ -301,7 +301,7 @@ def factory_of(call: ast.Call) -> ast.Call | None:
         root = root.value
     of_engine = isinstance(root, ast.Name) and (root.id in ENGINE_NAMES or root.id == name or root.id == "nn")
     if not of_engine:
-        # T.tensor(1.0).requires_grad_() is still the leaf; the result of any other method is not.
+        # T.tensor(1.0).requires_grad_() is still a leaf; the result of any other method is not.
         inner = function.value if isinstance(function, ast.Attribute) else None
         return factory_of(inner) if name == "requires_grad_" and isinstance(inner, ast.Call) else None
     if name in FACTORIES:
@@ -310,12 +310,12 @@ def factory_of(call: ast.Call) -> ast.Call | None:
 
 
 def name_of(call: ast.Call) -> str:
-    """What a call calls, without what it is an attribute of: `tensor` for `T.tensor(1.0)`."""
+    """The last name in what a call calls: `tensor` for `T.tensor(1.0)`."""
     return call.func.attr if isinstance(call.func, ast.Attribute) else getattr(call.func, "id", "")
 
 
 def maker_of(call: ast.Call) -> ast.Call | None:
-    """The factory's own call inside of Parameters, Variables and `requires_grad_()`; None where there is none to see."""
+    """The factory's own call inside Parameters, Variables and `requires_grad_()`; None if there is none."""
     while name_of(call) not in FACTORIES:
         inner = call.func.value if name_of(call) == "requires_grad_" and isinstance(call.func, ast.Attribute) else None
         inner = inner or next(iter(call.args), None)
@@ -326,7 +326,7 @@ def maker_of(call: ast.Call) -> ast.Call | None:
 
 
 def sizes_of(maker: ast.Call) -> list[ast.expr]:
-    """The arguments that tell a factory a shape: numbers one by one, or one tuple or list."""
+    """The arguments that give a factory its shape: numbers one by one, or one tuple or list."""
     if name_of(maker) not in SIZED or not maker.args:
         return []
     return maker.args[:1] if name_of(maker) == "full" else maker.args
@@ -340,7 +340,7 @@ def _literal(node: ast.expr) -> Any:
 
 
 def _literal_of(call: ast.Call) -> Any:
-    """The number or nested list that a tensor is made of, or None."""
+    """The number or nested list that a tensor is made from, or None."""
     maker = maker_of(call)
     if maker is None or name_of(maker) != "tensor" or not maker.args:
         return None

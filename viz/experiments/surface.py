@@ -1,4 +1,4 @@
-"""The loss over one or two numbers of the parameters, around the paths that training runs took through them."""
+"""The loss over one or two parameter values, around the paths of training runs."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ from dataclasses import dataclass
 import numpy as np
 
 COLUMNS, ROWS = 40, 28
-MAP_SECONDS = 2.0  # a loss that is slow to compute gets a coarser map
+MAP_SECONDS = 2.0  # a slow loss gets a coarser map
 Point = list[float]
 
 
 @dataclass
 class Surface:
-    """The loss over one or two numbers of the parameters: `heights[row][column]`, rows from high to low."""
+    """The loss over one or two parameter values: `heights[row][column]`, rows from high to low."""
 
     names: list[str]
     window: tuple[float, float, float, float]  # left, right, bottom, top
@@ -26,9 +26,9 @@ class Surface:
 def surface(
     loss: Callable[[], float], arrays: Sequence[np.ndarray], names: list[str], paths: list[list[Point]]
 ) -> Surface | None:
-    """Compute `loss` with other numbers in `arrays`, which hold one or two in all and are put back afterwards.
+    """Compute `loss` for other values in `arrays`, which hold one or two numbers in total and are restored afterwards.
 
-    The window is around `paths`; None where the loss raises for some of the numbers.
+    The window surrounds `paths`. Returns None if the loss raises for some of the values.
     """
     window = _window([point for path in paths for point in path])
     left, right, bottom, top = window
@@ -60,7 +60,7 @@ def surface(
 
 
 def _window(points: list[Point]) -> tuple[float, float, float, float]:
-    """Around the points; those that went astray (past four times the spread of the middle half) do not count."""
+    """A window around the points, without outliers (beyond four times the spread of the middle half)."""
     sides: list[float] = []
     for axis in range(2):
         numbers = sorted(point[axis] for point in points if len(point) > axis and math.isfinite(point[axis]))

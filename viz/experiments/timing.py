@@ -1,4 +1,4 @@
-"""How long a program takes on each engine, run as it is: nothing is recorded while the clock runs."""
+"""How long a program takes on each engine. Nothing is recorded while the clock runs."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ from viz import engines
 from viz.engines import CORE, TORCH
 from viz.recording.record import namespace_for
 
-RUNS = 7  # after one that is not counted
-LONGEST = 2.0  # seconds for all of them
+RUNS = 7  # after a warm-up run
+LONGEST = 2.0  # seconds for all runs together
 MEANING = (
     "Both ran {runs} times; this is the median. A teaching program is so small that this time goes into starting each "
     "op, not into computing it. A GPU is also started op by op from Python, and waits most of the time. It pays off "
@@ -26,7 +26,7 @@ MEANING = (
 
 @dataclass
 class Timing:
-    """Median seconds of each engine, and what they do and do not mean."""
+    """The median seconds on each engine, and a note on what they do and do not mean."""
 
     ours: float
     theirs: float
@@ -35,7 +35,7 @@ class Timing:
 
     @property
     def meaning(self) -> str:
-        """What the two numbers say, in a sentence or two."""
+        """The meaning of the two numbers, in a sentence or two."""
         return MEANING.format(runs=self.runs)
 
     def __str__(self) -> str:
@@ -44,7 +44,7 @@ class Timing:
 
 
 def timed(program: str | Callable[..., Any], engine: str, device: str, inputs: dict[str, Any]) -> tuple[float, int]:
-    """Median seconds of a run, and how many were counted. What the program prints is dropped."""
+    """The median seconds of a run, and the number of runs counted. The program's output is dropped."""
     chosen = engines.load(engine)
     module = chosen.module
     code = compile(textwrap.dedent(program), "<program>", "exec") if isinstance(program, str) else None
@@ -61,13 +61,13 @@ def timed(program: str | Callable[..., Any], engine: str, device: str, inputs: d
                 program(module, **inputs)  # type: ignore[operator]
             else:
                 exec(code, namespace_for(chosen, dict(inputs)))
-            finish()  # a GPU is still computing when Python goes on
+            finish()  # wait for the GPU, which computes asynchronously
             times.append(time.perf_counter() - start)
     return statistics.median(times[1:]), len(times) - 1
 
 
 def time_both(program: str | Callable[..., Any], device: str, inputs: dict[str, dict[str, Any]]) -> Timing:
-    """Time ours on the CPU, and PyTorch on `device`; `inputs` has those of each engine."""
+    """Time our engine on the CPU, and PyTorch on `device`; `inputs` has the inputs for each engine."""
     ours, _ = timed(program, CORE, "cpu", inputs[CORE])
     theirs, runs = timed(program, TORCH, device, inputs[TORCH])
     return Timing(ours, theirs, device.upper(), runs)

@@ -1,4 +1,4 @@
-"""Training runs of one program: its loss, parameters and gradients at each step, with other settings beside it."""
+"""Training runs of one program: its loss, parameters and gradients at each step, side by side for several settings."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ CONTRACT = (
     "write `def program(T, lr=0.1): … while True: …; loss().backward(); yield loss, {'w': w}; …`: a yield once a step, "
     "after backward() and before the parameters move"
 )
-KEPT = 100  # numbers of a parameter that are kept of each step; of a larger one only its size is
+KEPT = 100  # numbers per parameter that are stored for each step; for a larger one only its norm is
 Numbers = dict[str, list[float]]
 
 
@@ -46,18 +46,18 @@ class Step:
 
 @dataclass
 class Run:
-    """One training run, which can go on from where it is."""
+    """One training run, which can continue from its current step."""
 
     label: str
     settings: dict[str, Any]
     steps: list[Step] = field(default_factory=list)
-    ended: str = ""  # why it cannot go on
+    ended: str = ""  # why it cannot continue
     _generator: Iterator[Any] | None = field(default=None, repr=False)
     _last: Any = field(default=None, repr=False)
 
 
 class Training:
-    """The result of `viz.train`: `runs`, the program's own first; `run(steps)` goes on, `add(lr=…)` adds another run."""
+    """The result of `viz.train`: `runs`, the program's own first. `run(steps)` continues, `add(lr=…)` adds another run."""
 
     _ipython_display_: ClassVar[Callable[..., None]]  # bound by `viz/show.py`
 
@@ -73,17 +73,17 @@ class Training:
         self._stepping = False
 
     def add(self, **settings: Any) -> Run:
-        """Add a run with other settings, and bring it to the step of the others.
+        """Add a run with other settings, and run it up to the step of the others.
 
         Raises:
-            TypeError: the program takes no such argument; the message says which it takes.
+            TypeError: the program has no such argument; the message lists its arguments.
         """
         run = self.begin(**settings)
         self.run(0)
         return run
 
     def begin(self, **settings: Any) -> Run:
-        """Like `add`, but the new run takes its first step when `run` or `slices` goes on."""
+        """As `add`, but the new run takes its first step only when `run` or `slices` continues."""
         unknown = sorted(set(settings) - set(self.settings))
         if unknown:
             known = ", ".join(self.settings) or "none: give it keyword arguments with a default, such as lr=0.1"
@@ -98,7 +98,7 @@ class Training:
         return run
 
     def run(self, steps: int) -> None:
-        """Go on for `steps` more steps, all runs together; an interrupt stops between two steps, and `run` goes on.
+        """Take `steps` more steps in all runs. An interrupt stops between two steps; call `run` again to continue.
 
         Raises:
             ValueError: `steps` is negative.
@@ -114,24 +114,24 @@ class Training:
                 bar.close()
 
     def stop(self) -> None:
-        """End `run` after the step under way."""
+        """End `run` after the current step."""
         self._stopped = True
 
     def slices(self, steps: int, seconds: Callable[[], float]) -> Iterator[tuple[int, int]]:
-        """As `run`, but gives way after each slice of so many seconds, and says how many steps of how many are taken.
+        """As `run`, but yields after each slice of so many seconds, with the number of steps taken and their total.
 
-        For a widget, whose kernel has more to do. An interrupt stops the run there, too.
+        For widgets, whose kernel has other work too. An interrupt stops this run as well.
         """
         with self._steadily() as listen:
             end = time.monotonic() + seconds()
             for done in self._advance(steps):
                 if time.monotonic() > end:
                     yield done
-                    listen()  # a kernel sets handlers of its own around each message
+                    listen()  # a kernel sets its own handlers around each message
                     end = time.monotonic() + seconds()
 
     def _advance(self, steps: int) -> Iterator[tuple[int, int]]:
-        """All runs to where the longest is and `steps` further, in turn; yields how many were taken, and are to take."""
+        """Bring all runs to the longest one's step and `steps` further, in turn; yields how many are taken, and the total."""
         target = max((len(run.steps) for run in self.runs), default=0) + steps
         total = sum(target - len(run.steps) for run in self.runs if not run.ended)
         done = 0
@@ -149,7 +149,7 @@ class Training:
                 run.ended = f"it was interrupted during step {len(run.steps)}"
                 raise
             except Exception as error:
-                if not run.steps:  # one that cannot even begin is no run
+                if not run.steps:  # a run that cannot start does not count
                     self.runs = [one for one in self.runs if one is not run]
                     raise
                 sentence = explain(type(error).__name__, str(error))
@@ -184,9 +184,9 @@ class Training:
 
     @contextmanager
     def _steadily(self) -> Iterator[Callable[[], Any]]:
-        """An interrupt waits for the end of the step, so that the run can go on; a second one does not wait.
+        """Delay an interrupt until the end of the step, so that the run can continue; a second one is not delayed.
 
-        Gives a function that makes it so again, should others have set handlers meanwhile.
+        Yields a function that installs the handlers again, if others have replaced them meanwhile.
         """
         self._stopped = False
         if threading.current_thread() is not threading.main_thread():
@@ -196,10 +196,10 @@ class Training:
         running = True
 
         def interrupted(number: int, frame: Any) -> None:
-            if not running:  # whoever put other handlers over this one has put it back too late
+            if not running:  # someone replaced this handler and restored it too late
                 signal.signal(signal.SIGINT, before)
                 signal.raise_signal(signal.SIGINT)
-            elif self._stopped and self._stepping:  # between two steps there is nothing to end but the kernel
+            elif self._stopped and self._stepping:  # between two steps there is nothing to interrupt
                 raise KeyboardInterrupt
             self._stopped = True
 
@@ -215,10 +215,10 @@ class Training:
                 signal.signal(signal.SIGINT, before)
 
     def surface(self) -> Surface | None:
-        """The loss over the program's parameters where they are one or two numbers, around all paths; else None.
+        """The loss over the program's parameters, if they are one or two numbers, around all paths; else None.
 
-        The program must yield its loss as a function: that is called with other numbers in the parameters, which are
-        put back afterwards. A loss that raises for some of them has no map.
+        The program must yield its loss as a function, which is called with other values in the parameters. They are restored
+        afterwards. A loss that raises for some of them has no map.
         """
         if not self.runs or self.runs[0]._last is None:
             return None
@@ -228,7 +228,7 @@ class Training:
         on_cpu = all(self.engine.device(each) == "cpu" for each in parameters.values())
         if not 1 <= len(names) <= 2 or not _is_function(loss, self.engine) or not on_cpu:
             return None
-        # A run whose loss grows leaves the picture; it would make the others a dot.
+        # A run whose loss grows leaves the picture; scaling to it would shrink the others to a dot.
         calm = [run for run in self.runs[1:] if run.steps and run.steps[-1].loss <= 2 * run.steps[0].loss]
         paths = [[point(step) for step in run.steps] for run in (first, *calm)]
 
@@ -305,12 +305,12 @@ def train(
 
 
 def point(step: Step) -> Point:
-    """The numbers of all parameters in a row: where in the surface a step is."""
+    """The numbers of all parameters in a row: the position of a step on the surface."""
     return [number for numbers in step.values.values() for number in numbers]
 
 
 def _settings_of(program: Callable[..., Any]) -> dict[str, Any]:
-    """The arguments with a number or a switch as default: what can be set from outside."""
+    """The arguments whose default is a number or a boolean: they can be set from outside."""
     parameters = list(inspect.signature(program).parameters.values())
     return {one.name: one.default for one in parameters[1:] if isinstance(one.default, (bool, int, float))}
 
@@ -352,14 +352,14 @@ def _flat(array: np.ndarray) -> list[float]:
 
 
 def _norm(array: np.ndarray) -> float:
-    """The length of a parameter or a gradient as a vector; NaN where it is not finite."""
+    """The norm of a parameter or a gradient; NaN if it is not finite."""
     with np.errstate(all="ignore"):
         length = float(np.linalg.norm(array.astype(np.float64)))
     return length if math.isfinite(length) else math.nan
 
 
 def _entries(step: Step) -> list[str]:
-    """A name for each number of the parameters; none where some are too large to be kept."""
+    """A name for each number of the parameters; none if some are too large to be stored."""
     if len(step.values) < len(step.norms):
         return []
     return [
@@ -370,7 +370,7 @@ def _entries(step: Step) -> list[str]:
 
 
 class _Bar:
-    """How far a run is, in a terminal or under a cell; nothing where it takes under half a second, or goes to a file."""
+    """A progress bar in a terminal or under a cell; nothing if the run takes under half a second, or output goes to a file."""
 
     def __init__(self, total: int, wanted: bool) -> None:
         self.total = total

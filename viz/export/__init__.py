@@ -1,1 +1,1 @@
-"""Pictures and recordings as files."""
+"""Write pictures and recordings to files."""

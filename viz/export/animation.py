@@ -1,7 +1,7 @@
-"""A recording as one SVG that moves by itself: no script, so it plays wherever an image is shown.
+"""A recording as one animated SVG without a script, so it plays wherever an image is shown.
 
-Each link and box is there once for every look that it has; CSS shows one of them at a time. Where motion is unwanted
-nothing moves, and the last step is shown.
+Each link and box occurs once for every look that it has, and CSS shows one of them at a time. Where the user prefers reduced
+motion nothing moves, and the last step is shown.
 """
 
 from __future__ import annotations
@@ -31,13 +31,13 @@ def animated(
 
     Args:
         drawing: what is drawn.
-        layout: where.
-        identity: prefix of its ids.
-        states: how every element looks, step by step.
+        layout: the positions.
+        identity: a prefix for its ids.
+        states: the look of every element, step by step.
         notes: the lines below the picture, step by step.
-        title: of the whole.
+        title: the title of the whole.
         theme: `"auto"`, `"light"` or `"dark"`.
-        seconds: how long a step is shown; the last one three times as long.
+        seconds: how long a step is shown; the last one is shown three times as long.
     """
     timeline = _Timeline(len(states), seconds)
     looks = [svg.elements(drawing, layout, identity, state) for state in states]
@@ -53,12 +53,12 @@ def animated(
 
 
 class _Timeline:
-    """Which steps show what: everything with the same steps shares one animation."""
+    """Which steps show what. Elements shown in the same steps share one animation."""
 
     def __init__(self, count: int, seconds: float) -> None:
         self.count = count
         self.length = seconds * (count + 2)
-        self._share = 100.0 / (count + 2)  # of the whole that one step takes, in percent
+        self._share = 100.0 / (count + 2)  # the percentage of the animation that one step takes
         self._names: dict[tuple[bool, ...], str] = {}
 
     def show(self, looks: list[str]) -> str:
@@ -73,7 +73,7 @@ class _Timeline:
         return "".join(parts)
 
     def css(self, identity: str) -> str:
-        """The animations; what the last step does not show is hidden until they run."""
+        """The animations. What the last step does not show is hidden until they run."""
         here = f"#{identity}"
         rest = [f"{here} .{name}{{visibility:hidden}}" for when, name in self._names.items() if not when[-1]]
         moving = [

@@ -1,7 +1,7 @@
-"""A widget's JavaScript and its style as one text each: a module in a notebook cannot import a neighbour.
+"""Bundles a widget's JavaScript, and its style, into one text each: a module in a notebook cannot import its neighbours.
 
-The files are ES modules that import one another (`js/` holds what widgets share). A bundle holds what its entry imports,
-directly or not, and nothing else; each module stays in a scope of its own. A style sheet of a module's name belongs to it.
+The files are ES modules that import one another (`js/` holds what widgets share). A bundle holds exactly what its entry
+imports, directly or indirectly; each module keeps its own scope. A style sheet with a module's name belongs to it.
 """
 
 from __future__ import annotations
@@ -19,16 +19,16 @@ _EXPORT = re.compile(r"^export (?=(?:async )?(?:function|class|const) (\w+))", r
 
 @functools.cache
 def script(name: str) -> str:
-    """The module `name` with all that it imports in front of it, as one module."""
+    """The module `name`, preceded by everything it imports, as one module."""
     *others, entry = _needed(HERE / name)
     return "".join(map(_enclosed, others)) + _local(entry)
 
 
 @functools.cache
 def style(*names: str) -> str:
-    """The style sheets of these modules and of all that they import, the most general first, joined into one.
+    """The style sheets of these modules and of everything they import, the most general first, joined into one.
 
-    A name that ends in `.css` is a style sheet of its own.
+    A name that ends in `.css` is itself a style sheet.
     """
     files: dict[Path, None] = {}
     for name in names:
@@ -38,10 +38,10 @@ def style(*names: str) -> str:
 
 
 def _needed(entry: Path) -> list[Path]:
-    """A module and all that it imports, each behind what it imports itself.
+    """A module and everything it imports, in an order in which each follows its imports.
 
     Raises:
-        ImportError: two modules need each other; the message names one of them.
+        ImportError: two modules import each other; the message names one of them.
     """
     order: list[Path] = []
     under_way: list[Path] = []
@@ -61,12 +61,12 @@ def _needed(entry: Path) -> list[Path]:
 
 
 def _scope(path: Path) -> str:
-    """What a module is called in a bundle: `$js_dom`."""
+    """The name of a module in a bundle: `$js_dom`."""
     return "$" + re.sub(r"\W", "_", str(path.relative_to(HERE).with_suffix("")))
 
 
 def _local(path: Path) -> str:
-    """The text of a module with its imports taken from the modules in front of it."""
+    """The text of a module whose imports refer to the modules before it."""
 
     def bound(match: re.Match[str]) -> str:
         names = " ".join(match[1].split()).rstrip(",").replace(" as ", ": ")
@@ -76,7 +76,7 @@ def _local(path: Path) -> str:
 
 
 def _enclosed(path: Path) -> str:
-    """A module as a scope of its own, which gives what the module exports, but no widget."""
+    """A module as a scope that returns the module's exports, except a widget."""
     text = _DEFAULT.sub("", _local(path))
     names = ", ".join(match[1] for match in _EXPORT.finditer(text))
     return f"const {_scope(path)} = (() => {{\n{_EXPORT.sub('', text)}return {{ {names} }};\n}})();\n"

@@ -1,4 +1,4 @@
-"""Pictures and recordings as files: svg, png, pdf, gif, html, dot, json."""
+"""Write pictures and recordings as svg, png, pdf, gif, html, dot or json."""
 
 from __future__ import annotations
 
@@ -31,18 +31,18 @@ FONTS = [str(HERE / "fonts" / name) for name in ("DejaVuSans.ttf", "DejaVuSans-B
 NEEDS = {"resvg_py": "resvg-py", "fpdf": "fpdf2", "PIL": "pillow"}
 PICTURE_FORMATS = ("svg", "png", "pdf", "html", "dot")
 RECORDING_FORMATS = ("json", "html", "svg", "png", "pdf", "gif", "dot")
-SYSTEM_FROM = "\u2e80"  # signs from here on are in no font that comes along
+SYSTEM_FROM = "\u2e80"  # characters from here on are in none of our fonts
 SCALE = 2.0  # pixels of a PNG or GIF for each pixel of the picture
-LONGEST_SIDE = 4000  # pixels of a PNG that nobody asked to be larger
-LARGE = 600_000  # pixels of a picture whose GIF is no sharper than the picture: four times as many take a minute
-COLOURS = 64  # of a GIF
+LONGEST_SIDE = 4000  # pixels of a PNG, unless a scale is given
+LARGE = 600_000  # above this many pixels a GIF is not scaled up, which would take a minute
+COLOURS = 64  # in a GIF
 
 
 def save_picture(picture: Picture, path: str | os.PathLike[str], scale: float | None = None) -> Path:
-    """Write the picture in the format that the suffix of `path` names: svg, dot, png, pdf, html.
+    """Write the picture in the format given by the suffix of `path`: svg, dot, png, pdf, html.
 
     Raises:
-        ValueError: the suffix names no format that pictures have.
+        ValueError: pictures have no format with this suffix.
         ModuleNotFoundError: the format needs a package that is missing; the message names it.
     """
     target = Path(path)
@@ -72,13 +72,13 @@ def save_recording(
 
     Args:
         recording: what to write.
-        path: its suffix names the format.
-        step: which step a picture shows; the last one when not given.
-        view: `"modules"` (what a still or a GIF shows of a program that has some), `"values"` or `"grad_fn"`.
-        theme: `"auto"`, `"light"` or `"dark"`; what cannot follow a page is light unless told otherwise.
-        scale: pixels of a PNG or GIF for each pixel of the picture; 2 when not given, and 1 for the GIF of a large one.
-        seconds: how long a GIF or a moving SVG shows each step.
-        animate: an SVG that moves by itself, without a script; it stands still where motion is unwanted.
+        path: its suffix gives the format.
+        step: the step that a picture shows; by default the last one.
+        view: `"modules"` (the default of a still or a GIF of a program with modules), `"values"` or `"grad_fn"`.
+        theme: `"auto"`, `"light"` or `"dark"`. Formats that cannot follow a page default to light.
+        scale: pixels of a PNG or GIF per pixel of the picture; by default 2, and 1 for the GIF of a large picture.
+        seconds: how long a GIF or an animated SVG shows each step.
+        animate: write an SVG that moves without a script; it stands still for users who prefer reduced motion.
 
     Raises:
         ValueError: no such format or view, or a format that cannot move.
@@ -118,7 +118,7 @@ def save_recording(
 
 
 class Frames:
-    """Any step of a recording as a picture of its own; laid out once."""
+    """Draws any step of a recording as a picture, with a single layout."""
 
     def __init__(self, recording: Recording, view: str) -> None:
         director = Director(recording)
@@ -134,7 +134,7 @@ class Frames:
         self._identity = scene.new_identity()
 
     def state(self, step: int) -> dict[str, State]:
-        """How every element looks at a step."""
+        """The look of every element at a step."""
         if not -self.count <= step < self.count:
             raise IndexError(f"step must be from 0 to {self.count - 1}, not {step}")
         state = {key: State(one.classes, dict(one.text)) for key, one in self._first.items()}
@@ -146,7 +146,7 @@ class Frames:
         return state
 
     def picture(self, step: int | None, theme: str) -> Picture:
-        """A step as a picture of its own."""
+        """A step as a picture."""
         which = self.count - 1 if step is None else step
         state = self.state(which)
         about = self._director.steps[which]
@@ -156,7 +156,7 @@ class Frames:
         return made
 
     def svg(self, step: int, theme: str = "auto", plain: bool = False) -> str:
-        """A step as SVG, its title and sentence below."""
+        """A step as SVG, with its title and sentence below."""
         state = self.state(step)
         about = self._director.steps[step]
         notes = _wrapped(f"{about.title}. {about.sentence}", self._layout.width)
@@ -164,7 +164,7 @@ class Frames:
         return svg.write(self._drawing, self._layout, self._identity, state, *head, theme, notes, plain)
 
     def animated(self, theme: str = "auto", seconds: float = 1.2) -> str:
-        """All steps as one SVG that moves."""
+        """All steps as one animated SVG."""
         about = [
             f"{number} of {self.count}. {one.title}. {one.sentence}"
             for number, one in enumerate(self._director.steps, 1)
@@ -212,10 +212,10 @@ def _package(name: str, form: str) -> Any:
 
 
 def png(picture: str, scale: float | None = None) -> bytes:
-    """A plain SVG as PNG, drawn with the fonts that come along, so that it looks the same everywhere.
+    """A plain SVG as PNG, drawn with our own fonts, so that it looks the same everywhere.
 
-    Twice as large as the picture where no `scale` is given, but no side is longer than `LONGEST_SIDE` then.
-    Signs that these do not have, such as Chinese, are taken from the system's.
+    Without a `scale` it is twice as large as the picture, but no side is longer than `LONGEST_SIDE`. Characters that our
+    fonts lack, such as Chinese, use the system's fonts.
     """
     resvg = _package("resvg_py", "png")
     if scale is None:
@@ -238,7 +238,7 @@ def gif(pictures: list[str], scale: float | None = None, seconds: float = 1.2) -
     for one in drawn:
         whole.append(image.new("RGB", size, one.getpixel((0, 0))))
         whole[-1].paste(one)
-    # The same colours for all frames, from every fourth pixel of each: to look for them anew takes as long as to draw.
+    # All frames share a palette, made from every fourth pixel of each: computing one per frame takes as long as drawing.
     part = max(1, size[0] // 4), max(1, size[1] // 4)
     colours = image.new("RGB", (part[0], part[1] * len(whole)))
     for place, one in enumerate(whole):
@@ -246,7 +246,7 @@ def gif(pictures: list[str], scale: float | None = None, seconds: float = 1.2) -
     paper = colours.getpixel((0, 0))
     colours = colours.quantize(COLOURS)
     palette = colours.getpalette()
-    for place in range(0, len(palette), 3):  # what is nearly the paper is paper, or pages would have a grey one
+    for place in range(0, len(palette), 3):  # make almost-white white, or the background would be grey
         if all(abs(one - other) < 8 for one, other in zip(palette[place : place + 3], paper, strict=True)):
             palette[place : place + 3] = paper
     colours.putpalette(palette)
@@ -282,7 +282,7 @@ _PAGE = (
 
 
 def figure(picture: Picture) -> str:
-    """HTML that shows a picture inline; one by modules opens and closes by clicks, and is an image where no script runs."""
+    """HTML that shows a picture inline. A picture of modules opens and closes by clicks, and is an image without scripts."""
     if not isinstance(picture, NetworkPicture):
         return f"<figure>{picture.svg}</figure>"
     data = picture.data
@@ -298,7 +298,7 @@ def figure(picture: Picture) -> str:
 
 
 def player_page(made: dict[str, Any]) -> str:
-    """A scene as a page that plays it: the same player as in a notebook, inlined."""
+    """A scene as a page that plays it, with the notebook's player inlined."""
     module, style = bundle.script("player.js"), bundle.style("player.js")
     last = len(made["steps"]) - 1
     still = scene.frame(made, next(iter(made["views"])), last)
@@ -317,11 +317,11 @@ def player_page(made: dict[str, Any]) -> str:
 
 
 def embedded(data: Any) -> str:
-    """JSON that stays inside its `<script>` element whatever the texts in it are."""
+    """JSON that cannot leave its `<script>` element, whatever texts it contains."""
     text = json.dumps(data, ensure_ascii=False, separators=(",", ":"))
     return text.replace("<", "\\u003c").replace("\u2028", "\\u2028").replace("\u2029", "\\u2029")
 
 
 def inlined(module: str) -> str:
-    """JavaScript that stays inside its `<script>` element."""
+    """JavaScript that cannot leave its `<script>` element."""
     return re.sub(r"</(?=script)", r"<\\/", module, flags=re.IGNORECASE)

@@ -1,4 +1,4 @@
-"""The path of a finding as HTML: the still picture, and where a script runs, the same on the stage, step by step."""
+"""The path of a finding as HTML: a still picture, and with scripts, the same on the stage, step by step."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ ENTRY = "cause.js"
 
 
 def on_the_stage(still: str, made: dict[str, Any]) -> str:
-    """A still picture as HTML, and the scene that takes its place once `starter` runs."""
+    """A still picture as HTML, and the scene that replaces it once `starter` runs."""
     return f'<div class="tgv-cause-place">{still}<script type="application/json">{embedded(made)}</script></div>'
 
 
 def starter() -> str:
-    """The script that puts all scenes beside it on their stages; with its style, once for a report."""
+    """The script that puts all neighbouring scenes on their stages, with its style; once per report."""
     return (
         f"<style>{bundle.style(ENTRY)}</style>"
         "<script>(()=>{const root=document.currentScript.parentElement;\n"

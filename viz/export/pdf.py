@@ -1,4 +1,4 @@
-"""A plain SVG of ours as PDF, with lines and text kept as such; knows the few elements and rules that `svg` writes."""
+"""One of our plain SVGs as PDF, with lines and text. It knows the few elements and rules that `svg` writes."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import xml.etree.ElementTree as ET
 from typing import Any
 
 _NUMBER = re.compile(r"-?\d+(?:\.\d+)?")
-# A path's commands: the method of fpdf that does each, and how many numbers it takes.
+# The commands of a path: the fpdf method for each, and its number of arguments.
 _PATH = {
     "M": ("move_to", 2),
     "L": ("line_to", 2),
@@ -24,7 +24,7 @@ _SPACE = "{http://www.w3.org/2000/svg}"
 
 
 def draw(picture: str, fonts: list[str]) -> bytes:
-    """The PDF of an SVG text written with `plain=True`, on one page of the picture's size."""
+    """The PDF of an SVG written with `plain=True`, on one page of the picture's size."""
     import fpdf
 
     root = ET.fromstring(picture)
@@ -62,7 +62,7 @@ def draw(picture: str, fonts: list[str]) -> bytes:
 
 
 def _rules(style: str) -> list[tuple[list[set[str]], dict[str, str]]]:
-    """Each selector as a chain of what an element and its ancestors must have, with its declarations."""
+    """Each selector as a chain of requirements on an element and its ancestors, with its declarations."""
     found = []
     for selectors, body in re.findall(r"([^{}]+)\{([^{}]*)\}", style):
         declared = dict(item.split(":", 1) for item in body.split(";") if ":" in item)

@@ -1,1 +1,1 @@
-"""What each step means: its words, and what it changes in the picture."""
+"""The meaning of each step: its sentence, and what it changes in the picture."""

@@ -1,4 +1,4 @@
-"""What another engine made of the same program: where it is something else, a picture carries both numbers."""
+"""What another engine computed for the same program: where its numbers differ, a picture carries both."""
 
 from __future__ import annotations
 
@@ -9,15 +9,15 @@ from viz.recording.recording import Recording
 
 
 class Beside:
-    """Tells of each value and gradient of a recording what the `other` one has in its place.
+    """Finds, for each value and gradient of a recording, the `other` engine's number.
 
-    A value is found again by its place in the program and its name; where the programs went different ways, there is none.
+    A value is matched by its line in the program and its name. Where the programs diverged, there is no match.
     """
 
     def __init__(self, recording: Recording, other: Recording) -> None:
         self._graph: Graph = other.graph
         self._rounded = coarsest(recording, other)
-        self._came: dict[tuple[int, str], Array | None] = {}  # by pass and value: the whole gradient, `.grad` of a leaf
+        self._came: dict[tuple[int, str], Array | None] = {}  # by pass and value: the complete gradient, or `.grad`
         for event in other.events:
             if event.kind == "run":
                 self._came.update({(event.pass_nr, one.value): one.array for one in event.gradients if one.value})
@@ -26,12 +26,12 @@ class Beside:
         }
 
     def value(self, value: Value) -> Array | None:
-        """The other engine's array, where that is another; else None."""
+        """The other engine's array, if it differs; else None."""
         theirs = self._same(value)
         return None if theirs is None else self._other(value.array, theirs.array)
 
     def gradient(self, value: Value, array: Array | None, number: int, left: bool = False) -> Array | None:
-        """The other engine's gradient of a value in the pass of that number, or what that `left` in `.grad`; None if equal."""
+        """The other engine's gradient of a value in that pass, or (`left`) its `.grad` afterwards; None if equal."""
         if self._same(value) is None:
             return None
         return self._other(array, (self._left if left else self._came).get((number, value.key)))
@@ -47,7 +47,7 @@ class Beside:
 
 
 def both(words: str, other: Array | None, few: bool = False) -> str:
-    """A number and what the other engine has in its place: `3 ≠ 3.1`."""
+    """A number and the other engine's different one: `3 ≠ 3.1`."""
     if other is None:
         return words
     return f"{words} ≠ {short(other) if few else brief(other)}".strip()

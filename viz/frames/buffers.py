@@ -1,4 +1,4 @@
-"""The saved tensors of a recording and what has become of them, as the panel beside the picture lists them."""
+"""The saved tensors of a recording and their states, as the panel beside the picture lists them."""
 
 from __future__ import annotations
 
@@ -9,18 +9,18 @@ from viz.recording.graph import Op
 
 
 class Buffers:
-    """Which saved tensors are alive, packed, changed or freed, step by step; a step costs what it changes."""
+    """Which saved tensors are alive, packed, changed or freed, step by step. A step costs only what it changes."""
 
     def __init__(self, words: Words, listed: int) -> None:
         self._words = words
-        self._listed = listed  # how many the panel shows at most
+        self._listed = listed  # the most that the panel shows
         self._state: dict[str, str] = {}
         self._title: dict[str, str] = {}
         self._changed: dict[str, None] = {}
         self._counts: Counter[str] = Counter()
 
     def set(self, op: Op, position: int, state: str) -> None:
-        """The saved tensor at `position` of an op has this state from now on."""
+        """Set the state of the saved tensor at `position` of an op from now on."""
         key = f"{op.key}s{position}"
         before = self._state.get(key)
         if before == state:
@@ -33,7 +33,7 @@ class Buffers:
         self._title[key] = self._words.tab(op, position)
 
     def rows(self) -> list[list[str]]:
-        """For the step that ends: all of them while they are few, else what has just changed, and counts."""
+        """The list for the current step: all of them if they are few, else what has just changed, and counts."""
         changed, self._changed = self._changed, {}
         if len(self._state) <= self._listed:
             return [[self._title[key], state] for key, state in self._state.items()]

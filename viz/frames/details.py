@@ -1,4 +1,4 @@
-"""What is told beside a picture: all about the element that somebody points at, the legend, one sentence for it all."""
+"""The text around a picture: details of the element under the pointer, the legend, and one sentence for the whole."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ LEGEND = {
     "back": "gradient flowing back",
 }
 
-# What only one of the views draws.
+# The parts that only one of the views draws.
 ALONE = {
     "values": {"leaf", "input", "value", "result", "unrecorded", "share", "forward"},
     "grad_fn": {"accumulate"},
@@ -39,7 +39,7 @@ def describe(graph: Graph) -> str:
 
 
 def details(graph: Graph) -> dict[str, list[list[str]]]:
-    """Everything known about each element, for readers who point at it."""
+    """Everything known about each element, shown when a reader points at it."""
     words = Words(graph)
     about: dict[str, list[list[str]]] = {}
     for value in graph.values.values():
@@ -76,7 +76,7 @@ def details(graph: Graph) -> dict[str, list[list[str]]]:
 
 
 def legend(recording: Recording, foldings: list[Folding]) -> list[dict[str, str]]:
-    """What these pictures use, and nothing else; an entry with a `view` is for that view alone."""
+    """The legend: only what these pictures use. An entry with a `view` belongs to that view alone."""
     graph = recording.graph
     kinds = {value.kind for value in graph.values.values()}
     kinds |= {"op" if op.recorded else "unrecorded" for op in graph.ops.values()}

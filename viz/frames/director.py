@@ -1,4 +1,4 @@
-"""Plays a recording once: what each step means, in words and as changes to the pictures, is decided here alone."""
+"""Plays a recording once. Only here is it decided what each step means, in words and in changes to the pictures."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ class Step:
 
 
 class Director:
-    """Plays a recording once and writes down every step for every view; `beside` is told where it is something else."""
+    """Plays a recording once and writes every step for every view; `beside` provides another engine's different numbers."""
 
     def __init__(self, recording: Recording, beside: Recording | None = None) -> None:
         self.recording = recording
@@ -52,8 +52,8 @@ class Director:
             self._passes.setdefault(event.pass_nr, []).append(event)
         self._order = 0
         self._total = 0
-        self._hooks: list[Event] = []  # that ran since the last node
-        self._hooks_of: list[Event] = []  # of the node that runs
+        self._hooks: list[Event] = []  # hooks that ran since the last node
+        self._hooks_of: list[Event] = []  # hooks of the node that is running
         self._play()
 
     # steps
@@ -69,7 +69,7 @@ class Director:
     def _close(self, step: Step) -> None:
         step.saved = self._buffers.rows()
         inbox = self.flow.inbox
-        # Of many, those that something has come into: a reader looks for what changes, and a long run stays small.
+        # If there are many, show those that received something: a reader looks for changes, and a long run stays small.
         listed_ones = inbox if len(inbox) <= LISTED else [key for key in self.flow.touched if key in inbox][:LISTED]
         step.inbox = [[self.words.node(key[0]), joined(inbox[key])] for key in listed_ones]
         if len(inbox) > len(step.inbox):
@@ -111,7 +111,7 @@ class Director:
                 ):
                     used += 1
                 group = events[position : position + used]
-                # a node may run others in its own backward (a checkpoint does), and be done only after them
+                # a node may run others in its own backward (as a checkpoint does) and finish only after them
                 own = [one for one in group if one.node in (None, event.node) and one.kind not in ("op", "create")]
                 self._run(own)
                 for one in group:
@@ -123,7 +123,7 @@ class Director:
                         self._op(one, "backward")
                     elif one.kind == "create" and self.graph.values[one.values[0]].names:
                         self._create([one], "backward")
-                    elif one.kind == "create":  # a number that a rule needs is no step of the program's
+                    elif one.kind == "create":  # a number that a rule needs is not a step of the program
                         self._appear(self.graph.values[one.values[0]])
             elif event.kind == "hook":
                 self._hooks.append(event)
@@ -287,7 +287,7 @@ class Director:
         )
 
     def _show_hooks(self, node: str) -> None:
-        """A step for each hook that has changed a gradient since the last node: they belong to the node that comes now."""
+        """A step for each hook that changed a gradient since the last node. The hooks belong to the node that comes next."""
         for event in self._hooks:
             before, after = (gradient.array for gradient in event.gradients)
             if before == after:
@@ -303,7 +303,7 @@ class Director:
             self._close(Step("backward", f"Backward: a hook on {value.title}", words, event.line, ready))
 
     def _hooks_before(self) -> list[str]:
-        """What the hooks saw that ran since the last node, and changed nothing."""
+        """The text for hooks that ran since the last node and changed nothing."""
         self._hooks_of, self._hooks = self._hooks, []
         return [
             hooked(self.graph.values[one.values[0]].title, one.gradients[0])
@@ -358,7 +358,7 @@ class Director:
             other = self._beside.gradient(leaf, total, event.pass_nr, left=True) if self._beside is not None else None
             text = NONE if total is None else both(f"grad {grids.words(total)}".strip(), other)
             brief_text = "grad: none" if total is None else both(f"grad {short(total)}", other, few=True)
-            for one in {leaf.key, *(sent.value or leaf.key for sent in waiting)}:  # as it was when it was used, too
+            for one in {leaf.key, *(sent.value or leaf.key for sent in waiting)}:  # also the version that was used
                 self._passing(one, "running", "done" if total is None else "done has-grad", grad=text, short=brief_text)
             self.flow.show(leaf, total)
         last = events[-1]

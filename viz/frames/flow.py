@@ -1,4 +1,4 @@
-"""Gradients on their way through a backward pass, as the pictures show them: on links, in inboxes, in their values."""
+"""Gradients during a backward pass, as the pictures show them: on links, in inboxes, and in their values."""
 
 from __future__ import annotations
 
@@ -11,29 +11,27 @@ from viz.recording.graph import Array, Graph, Op, Value
 from viz.recording.notation import brief, short
 from viz.recording.recording import Event, Gradient
 
-LAYERS = 8  # gradients of one value that are drawn; more come as text alone
+LAYERS = 8  # gradients of one value that are drawn; further ones are only text
 
 
 class Flow:
-    """Shows the gradients of one pass after the other on the stages of all views."""
+    """Shows the gradients of one pass after another on the stages of all views."""
 
     def __init__(self, graph: Graph, stages: dict[str, Stage], beside: Beside | None = None) -> None:
         self.graph = graph
         self.beside = beside
-        self.number = 0  # of the pass
+        self.number = 0  # the number of the pass
         self.stages = stages
-        self.layers: dict[str, list[grids.Grid]] = {}  # the gradients of each value that are drawn
-        self.inbox: dict[tuple[str, int], list[Gradient]] = {}  # what has come and waits, per node and output
-        self.touched: dict[tuple[str, int], None] = {}  # inboxes that something came into in this step
-        self.hooked: dict[
-            str, Array | None
-        ] = {}  # values whose gradient a hook has changed, and what had arrived there
+        self.layers: dict[str, list[grids.Grid]] = {}  # the drawn gradients of each value
+        self.inbox: dict[tuple[str, int], list[Gradient]] = {}  # gradients that wait, per node and output
+        self.touched: dict[tuple[str, int], None] = {}  # inboxes that received something in this step
+        self.hooked: dict[str, Array | None] = {}  # values whose gradient a hook has changed, with what had arrived
         self._expected: dict[str, int] = {}
         self._lit: dict[tuple[str, str], None] = {}  # views and links that show a gradient of this pass
         self._given: dict[str, None] = {}  # results that have a gradient of this pass
 
     def begin(self, events: list[Event]) -> None:
-        """A pass of these events starts."""
+        """Start a pass with these events."""
         self.inbox.clear()
         self.number = events[0].pass_nr if events else 0
         self.hooked = {}
@@ -46,7 +44,7 @@ class Flow:
         self._forget()
 
     def receive(self, key: str, gradients: list[Gradient]) -> Array | None:
-        """A node takes what is in its inboxes; given back is the gradient that came, where it is the only one."""
+        """A node takes the contents of its inboxes. Returns the gradient that came, if there is only one."""
         for gradient in gradients:
             waiting = self.inbox.pop((key, gradient.output_nr), [])
             if len(waiting) > 1 and gradient.value is not None and gradient.value not in self.hooked:
@@ -69,7 +67,7 @@ class Flow:
             stage.set(key, classes, **text)
 
     def _forget(self) -> None:
-        """What the pass before has shown on its way goes; what it left in `.grad` stays."""
+        """Remove what the previous pass has shown on links and in values; its `.grad` stays."""
         for view, key in self._lit:
             stage = self.stages[view]
             shown = stage.state[key].text
@@ -85,13 +83,13 @@ class Flow:
         self._given.clear()
 
     def change(self, value: Value, met: str, before: Array | None, after: Array | None) -> None:
-        """A hook on a value makes another gradient of what has arrived there, of several that have `met`."""
+        """A hook on a value replaces the gradient that has arrived there, of several that have `met`."""
         first = self.hooked.setdefault(value.key, before)
         self._set(value.key, None, grad=f"grad {brief(first)} → {brief(after)}", short=f"grad {short(after)}")
         self.stages["values"].move("at", value.key, met, brief(before), brief(after))
 
     def arrived(self, value: Value, array: Array | None) -> None:
-        """All of the gradient of a value is there."""
+        """The gradient of a value is complete."""
         note = "" if value.kind == "leaf" else "retained" if value.retains_grad else "not kept"
         text = {"grad": f"grad {grids.words(array)}".strip(), "short": f"grad {short(array)}"}
         if value.key in self.hooked:
@@ -125,7 +123,7 @@ class Flow:
         stage.set((same or drawn).key, "grad-grid on")
 
     def send(self, op: Op, gradient: Gradient, position: int, upstream: Array | None) -> str:
-        """An op sends a gradient, the one at `position` of all that it sends; what is said of it."""
+        """An op sends a gradient, number `position` of all that it sends. Returns the words for it."""
         slot = self._slot(op, gradient, position)
         value = self.graph.values[gradient.value] if gradient.value is not None else None
         whole, factor, one_line = product(upstream, gradient.array)
@@ -157,6 +155,6 @@ class Flow:
         return f"{one_line} to {value.title}"
 
     def _slot(self, op: Op, gradient: Gradient, position: int) -> int:
-        # gradients come in the order of the slots that lead somewhere
+        # gradients come in the order of the slots that have a target
         open_slots = [slot for slot, (node, _) in enumerate(op.next) if node is not None]
         return open_slots[position] if position < len(open_slots) else position

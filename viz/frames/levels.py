@@ -1,7 +1,7 @@
-"""What is inside the folds of a recording: a picture for each, laid out once, that a player opens by a click.
+"""The contents of the folds of a recording: a picture for each, laid out once, that a player opens by a click.
 
-Every fold is a level of its own with patches of its own, so no kernel is asked when a reader opens one. A level may hold
-folds again; how much is carried along is bounded, and a fold past the bound stays closed.
+Every fold is a separate level with its own patches, so opening one needs no kernel. A level may contain folds again. The
+total size is limited, and a fold beyond the limit stays closed.
 """
 
 from __future__ import annotations
@@ -22,12 +22,12 @@ from viz.picture.shapes import Detail, Drawing
 from viz.recording.graph import Graph, Op
 
 Place = Callable[[str, str, Callable[[Detail], Drawing]], tuple[Drawing, Layout]]
-MOST = 80  # levels of one scene: each takes some milliseconds to lay out
+MOST = 80  # the most levels of one scene, as each takes some milliseconds to lay out
 
 
 @dataclass
 class Level:
-    """The inside of one fold."""
+    """The contents of one fold."""
 
     fold: Fold
     parent: str | None  # the fold around it; None: the whole picture
@@ -37,7 +37,7 @@ class Level:
 
 
 def levels(graph: Graph, *foldings: Folding) -> list[Level]:
-    """The insides of the folds of a graph, folded in one way or several, outermost first."""
+    """The contents of the folds of a graph, folded in one way or several, outermost first."""
     users: dict[str, list[Op]] = {}
     for op in graph.ops.values():
         for key, _ in op.next:
@@ -64,7 +64,7 @@ def levels(graph: Graph, *foldings: Folding) -> list[Level]:
 
 
 def details(graph: Graph, foldings: list[Folding], found: list[Level], opened: set[str]) -> dict[str, list[list[str]]]:
-    """What is told about each fold; `opened` are the keys of those that have a picture."""
+    """The details of each fold; `opened` are the keys of those that have a picture."""
     about = {}
     folded = (one for folding in foldings for one in folding.folds.values())
     for one in [*folded, *(one for level in found for one in level.folding.folds.values())]:
@@ -79,14 +79,13 @@ def details(graph: Graph, foldings: list[Folding], found: list[Level], opened: s
 def pictures(
     director: Director, view: str, found: list[Level], identity: str, top: set[str], place: Place, room: int
 ) -> tuple[dict[str, dict[str, Any]], set[str]]:
-    """The picture of each level in one view, by the key of its fold, as long as `room` characters hold them.
+    """The picture of each level in one view, by the key of its fold, as long as they fit into `room` characters.
 
-    Beside them the keys of all that they show.
+    Also returns the keys of everything that they show.
 
-    A level has the identity of the view's own picture and takes its place. Its patches are those of the steps in which
-    something in it changes; `own` are those in which that is something that the view's own picture (`top`) has not.
-    `place` is given the view, the fold and what draws the level in more or less detail; it gives back a drawing with its
-    positions.
+    A level has the identity of the view's own picture and takes its place. Its patches are those of the steps that change
+    something in it; `own` are those that change something which the view's own picture (`top`) does not show. `place` gets
+    the view, the fold and a function that draws the level in more or less detail. It returns a drawing with its positions.
     """
     stage = director.stages[view]
     rooms = stage.rooms
@@ -128,6 +127,6 @@ def pictures(
 
 
 def _packed(picture: dict[str, Any]) -> str:
-    """A picture as the player unpacks it when it is opened: JSON, gzip, base64; a tenth of its size."""
+    """A picture in the form that the player unpacks when it is opened: JSON, gzip, base64; a tenth of its size."""
     text = json.dumps(picture, ensure_ascii=False, separators=(",", ":"))
     return base64.b64encode(gzip.compress(text.encode("utf-8", "replace"), 6, mtime=0)).decode()

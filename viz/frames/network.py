@@ -1,4 +1,4 @@
-"""The view of a recording by its modules: boxes in boxes, what runs in them step by step, how large their gradients are."""
+"""A recording shown by its modules: nested boxes, what runs in them step by step, and the size of their gradients."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from viz.picture.network import SHADES, Network, rms
 from viz.recording.graph import Graph
 from viz.recording.notation import number
 
-LEAST_DECADES = 3  # that the colours span, so that what is alike looks alike
-MOST_DECADES = 8  # what is smaller is rounding noise
-EDGES, LEGEND = 20.0, 26.0  # pixels around a network on a stage, and of the legend below it
+LEAST_DECADES = 3  # the least that the colours span, so that similar sizes look similar
+MOST_DECADES = 8  # the most; smaller gradients are rounding noise
+EDGES, LEGEND = 20.0, 26.0  # pixels around a network on a stage, and the height of its legend
 _PASSED_ON = {
     "running": "running",
     "now": "now",
@@ -25,7 +25,7 @@ _PASSED_ON = {
 
 
 class Scale:
-    """The colours of gradients' sizes: powers of ten from the smallest to the largest there is."""
+    """The colours for the sizes of gradients: powers of ten from the smallest size to the largest."""
 
     def __init__(self, sizes: list[float]) -> None:
         logs = [math.log10(size) for size in sizes if size and math.isfinite(size)]
@@ -37,7 +37,7 @@ class Scale:
             self.low -= missing - missing // 2
 
     def shade(self, size: float | None) -> str:
-        """The class of a size: `lv0` for the smallest to `lv6`; `lvzero`, `lvodd` for nan and infinity; empty for none."""
+        """The class of a size: `lv0` for the smallest to `lv6`; `lvzero`; `lvodd` for nan and infinity; empty for none."""
         if size is None:
             return ""
         if not math.isfinite(size):
@@ -49,19 +49,19 @@ class Scale:
 
     @property
     def ends(self) -> list[str]:
-        """What stands at the ends of the legend."""
+        """The labels at the ends of the legend."""
         return [f"1e{self.low}".replace("-", "−"), f"1e{self.high}".replace("-", "−")]
 
 
 def told(size: float | None) -> str:
-    """What a box says of its gradient."""
+    """The text in a box about its gradient."""
     return "" if size is None else f"grad {number(size, 2)}"
 
 
 def network_view(director: Director, identity: str, theme: str, room: Room | None = None) -> dict[str, Any]:
-    """The network of a recording as plain data: `network` for a stage, `svg` as it is after the last step.
+    """The network of a recording as plain data: `network` for a stage, and `svg` after the last step.
 
-    `room` is the place for it, where there is one alone.
+    `room` is the space for it, if there is only one.
     """
     graph = director.graph
     runs, totals = _gradients(director)
@@ -84,7 +84,7 @@ def network_view(director: Director, identity: str, theme: str, room: Room | Non
 
 
 class Stills:
-    """Any step of a recording by its modules, as a picture of its own."""
+    """Draws any step of a recording by its modules."""
 
     def __init__(self, director: Director) -> None:
         runs, totals = _gradients(director)
@@ -114,7 +114,7 @@ class Stills:
 
 
 def live(graph: Graph) -> tuple[dict[str, Any], dict[str, tuple[str, str]], list[str] | None, Network]:
-    """The network of a graph that is there already: its data, its marks, the ends of its legend."""
+    """The network of an existing graph: its data, its marks, the ends of its legend."""
     sizes = {value.key: rms(value.grad) for value in graph.values.values() if value.grad is not None}
     whole = networks.network(graph, sizes)
     of_units = _by_unit(graph, whole, sizes)
@@ -126,7 +126,7 @@ def live(graph: Graph) -> tuple[dict[str, Any], dict[str, tuple[str, str]], list
 
 
 def _by_unit(graph: Graph, whole: Network, sizes: dict[str, float | None]) -> dict[str, float | None]:
-    """Of every box the size of its parameters' gradients together."""
+    """For every box, the size of all its parameters' gradients together."""
     squares: dict[str, tuple[float, int]] = {}
     for key, size in sizes.items():
         count = math.prod(graph.values[key].shape or ())
@@ -138,7 +138,7 @@ def _by_unit(graph: Graph, whole: Network, sizes: dict[str, float | None]) -> di
 
 
 def data(whole: Network) -> dict[str, Any]:
-    """The boxes for the browser; those of one structure share a layout."""
+    """The boxes for the browser; boxes of equal structure share a layout."""
     units = {}
     for key, unit in whole.units.items():
         width, height = unit.size
@@ -164,7 +164,7 @@ Sizes = dict[
 
 
 def _gradients(director: Director) -> tuple[Sizes, Sizes]:
-    """For each op the gradients of its result, for each leaf what stood in `.grad`, in the order in which they came."""
+    """For each op the gradients of its result, and for each leaf the values of `.grad`, in order."""
     leaves = director.graph.accumulators()
     runs: Sizes = {}
     totals: Sizes = {}
@@ -180,12 +180,12 @@ def _gradients(director: Director) -> tuple[Sizes, Sizes]:
 def _patches(
     director: Director, whole: Network, runs: Sizes, totals: Sizes, scale: Scale
 ) -> tuple[list[dict[str, list[str]]], dict[str, tuple[str, str]]]:
-    """What each step changes in each box: its state and its gradient; and how all of them are after the last."""
+    """What each step changes in each box (its state and its gradient), and all states after the last step."""
     leaves = director.graph.accumulators()
     met = dict.fromkeys([*runs, *totals], 0)
     state: dict[str, str] = dict.fromkeys(whole.units, "pending")
     sizes: dict[str, float | None] = {}
-    parts: dict[str, dict[str, tuple[float, int]]] = {}  # of a module: squares and counts of its parameters' gradients
+    parts: dict[str, dict[str, tuple[float, int]]] = {}  # per module: squares and counts of its parameters' gradients
     passes: dict[str, int] = {}
     patches: list[dict[str, list[str]]] = [{key: ["pending", ""] for key in whole.units}]
     for step in director.stages["values"].patches[1:]:
@@ -213,7 +213,7 @@ def _patches(
                         squares, counts = zip(*parts[unit].values(), strict=True)
                         sizes[unit] = math.sqrt(sum(squares) / sum(counts)) if sum(counts) else 0.0
                 elif unit not in parts and (unit == own or passes.get(unit) != number_of):
-                    sizes[unit] = size  # of what a module without parameters returned, which runs first
+                    sizes[unit] = size  # the gradient of the result of a module without parameters
                 passes[unit] = number_of
         patch = {}
         for unit in changed:
@@ -226,7 +226,7 @@ def _patches(
 
 
 def details(whole: dict[str, Any]) -> dict[str, list[list[str]]]:
-    """What is told about each module's box."""
+    """The details of each module's box."""
     about = {}
     for key, unit in whole["units"].items():
         if unit["k"] == "module":
@@ -239,6 +239,6 @@ def details(whole: dict[str, Any]) -> dict[str, list[list[str]]]:
 
 
 def described(whole: Network) -> str:
-    """The modules that stand outermost, in words."""
+    """The outermost modules, in words."""
     tops = [whole.units[key] for key in whole.units[networks.ROOT].children if whole.units[key].kind == "module"]
     return ". ".join(" ".join(text for _, _, text in unit.rows) for unit in tops)
