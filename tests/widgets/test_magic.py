@@ -246,7 +246,7 @@ def test_a_gigabyte_of_print_takes_no_room(shell, shown):
         shell.run_cell(cell).raise_error()
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
-    assert shell.user_ns["done"] and "past 100,000 characters is not kept" in output.stdout
+    assert shell.user_ns["done"] and "beyond 100,000 characters is not kept" in output.stdout
     assert peak < 20_000_000
 
 

@@ -1,4 +1,4 @@
-"""Turns a recording into what a player gets: for each view one picture, laid out once, and a patch for each step."""
+"""Turns a recording into the data for a player: for each view one picture, laid out once, and a patch for each step."""
 
 from __future__ import annotations
 
@@ -39,12 +39,11 @@ def scene(
     kept: Kept | None = None,
     beside: Recording | None = None,
 ) -> dict[str, Any]:
-    """All that a player needs to show `recording`, as plain data; see the contract in the design.
+    """Everything that a player needs to show `recording`, as plain data.
 
-    A view has one picture for each of the rooms that needs another: `svg` and `patches` are those of the first, `others`
-    has the rest. `rank` says how little of the graph a picture tells (0: all there is), `least` is the size of its
-    smallest letters, `width` and `height` are its own, in pixels. `widest` is the width of the widest stage that a picture
-    for phones is for.
+    A view has a picture for each of the rooms that needs a different one: `svg` and `patches` belong to the first, `others` has
+    the rest. `rank` says how much of the graph a picture leaves out (0: nothing), `least` is the size of its smallest letters,
+    `width` and `height` are its size in pixels. `widest` is the width of the widest stage for which a phone's picture is meant.
 
     Args:
         recording: what to show.
@@ -64,8 +63,8 @@ def scene(
     views = tuple(view for view in views if view != MODULES)
     foldings: dict[tuple[str, ...], Folding] = {}
     pictures: dict[str, dict[str, Any]] = {}
-    drawn: dict[str, set[str]] = {}  # what any picture of a view shows
-    common: dict[str, set[str]] = {}  # what all of them show
+    drawn: dict[str, set[str]] = {}  # what at least one picture of a view shows
+    common: dict[str, set[str]] = {}  # what all pictures of a view show
     for view in views:
         texts = kept.rooms(graph, view, director.stages[view].rooms)
         found: dict[Choice, Placed] = {}
@@ -97,7 +96,7 @@ def scene(
         "stdout": recording.stdout,
         "error": recording.error,
     }
-    # Modules open in their places: beside them nobody needs the insides of the flat views' folds.
+    # Modules open in place, so the contents of the flat views' folds are not needed beside them.
     if not by_module and any(folding.folds for folding in foldings.values()):
         inner = levels.levels(graph, *foldings.values())
         shown: set[str] = set()  # what a reader can point at
@@ -127,7 +126,7 @@ def _drawing(
 def _inside(
     kept: Kept, room: Room, view: str, fold: str, make: Callable[[Detail], shapes.Drawing]
 ) -> tuple[shapes.Drawing, layouts.Layout]:
-    """The inside of a fold, drawn as it was before where that still fits."""
+    """The contents of a fold, drawn as before if that still fits."""
     drawing, layout, kept.insides[view, fold, room] = fullest(make, room, before=kept.insides.get((view, fold, room)))
     return drawing, layout
 
@@ -197,12 +196,12 @@ _counter = iter(range(1, 1 << 62))
 
 
 def new_identity() -> str:
-    """A prefix for ids that no other picture of this process, nor likely of this page, has."""
+    """A prefix for ids that no other picture of this process has, and hardly any other of this page."""
     return f"g{secrets.token_hex(3)}{next(_counter)}"
 
 
 def fits_across(drawing: shapes.Drawing) -> bool:
-    """Whether the longest row fits a page, as far as can be told before anything is laid out."""
+    """Whether the longest row fits a page, estimated before the layout."""
     if len(drawing.boxes) > 60:
         return False
     width = {box.key: box.width for box in drawing.boxes}
@@ -225,13 +224,13 @@ def fits_across(drawing: shapes.Drawing) -> bool:
 
 
 def arrange(drawing: shapes.Drawing, time_limit: float = layouts.TIME_LIMIT) -> layouts.Layout:
-    """Lay a picture of a page out: left to right where that fits across, else top to bottom."""
+    """Lay out a picture for a page: left to right if its width fits, else top to bottom."""
     if fits_across(drawing):
         placed = lay_out(drawing, "LR", time_limit)
         if placed.width <= WIDE:
             return placed
     placed = lay_out(drawing, "TB", time_limit)
-    # Many side by side: a page is scrolled down more easily than across.
+    # For many boxes side by side: it is easier to scroll down a page than sideways.
     if placed.width > 2 * WIDE:
         return min(placed, lay_out(drawing, "LR", time_limit), key=lambda one: one.width)
     return placed

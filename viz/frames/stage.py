@@ -24,7 +24,7 @@ class Stage:
         self._passing: dict[str, str] = {}
 
     def set(self, key: str, classes: str | None = None, **text: str) -> None:
-        """Give an element its classes (None: leave them) and texts from this step on."""
+        """Set the classes (None: keep them) and texts of an element from this step on."""
         state = self.state.setdefault(key, State())
         change = self._change.setdefault(key, {})
         if classes is not None:
@@ -38,20 +38,20 @@ class Stage:
                 widest[slot] = words
 
     def passing(self, key: str, classes: str, after: str, **text: str) -> None:
-        """Give an element classes for this step alone, and what it has after it."""
+        """Set the classes of an element for this step only, and those that it has afterwards."""
         self.set(key, classes, **text)
         self._passing[key] = after
 
     def move(self, way: str, key: str, *texts: str) -> None:
-        """Let a gradient be seen in this step: `along` a line, `at` a node where several meet, or `into` a `.grad`.
+        """Show a moving gradient in this step: `along` a line, `at` a node where several meet, or `into` a `.grad`.
 
-        The texts are what it says one after the other: what leaves, how it is changed, what arrives.
+        Its texts are shown in turn: what leaves, how it is changed, what arrives.
         """
         self._moves.append({way: key, "texts": list(dict.fromkeys(filter(None, texts)))})
 
     @property
     def rooms(self) -> dict[str, dict[str, str]]:
-        """For each element and slot the widest text that it will ever hold."""
+        """For each element and slot, the widest text that it will ever hold."""
         rooms = {}
         for key, slots in self.widest.items():
             rooms[key] = dict(slots)
@@ -80,7 +80,7 @@ def loudness(state: str) -> int:
 
 
 def translated(patch: dict[str, dict[str, Any]], drawing: Drawing) -> dict[str, dict[str, Any]]:
-    """A patch for what is drawn: a fold shows the loudest state of what happens inside it, and none of its texts."""
+    """A patch for the parts that are drawn: a fold shows the most important state inside it, and none of its texts."""
     keys = drawing.keys
     made: dict[str, dict[str, Any]] = {}
     for key, change in patch.items():
@@ -95,7 +95,7 @@ def translated(patch: dict[str, dict[str, Any]], drawing: Drawing) -> dict[str, 
 
 
 def shown_moves(moves: list[list[dict[str, Any]]], drawing: Drawing) -> dict[str, list[dict[str, Any]]]:
-    """What is seen to move in each step, of what is drawn."""
+    """The movements in each step, restricted to the parts that are drawn."""
     made: dict[str, list[dict[str, Any]]] = {}
     for step, several in enumerate(moves):
         for one in several:
@@ -107,7 +107,7 @@ def shown_moves(moves: list[list[dict[str, Any]]], drawing: Drawing) -> dict[str
 
 
 def _fitting(key: str, texts: dict[str, str], drawing: Drawing) -> dict[str, str]:
-    """Those of an element's texts that the picture has a place for, each as long as its place."""
+    """The texts of an element for which the picture has room, each shortened to its room."""
     if key in drawing.labelled:
         return texts
     return {slot: drawing.rows[key, slot].cut(text) for slot, text in texts.items() if (key, slot) in drawing.rows}

@@ -1,4 +1,4 @@
-"""What the steps of a player say: what nodes and saved tensors are called, and how gradients are written out."""
+"""The words of a player's steps: names of nodes and saved tensors, and gradients written out."""
 
 from __future__ import annotations
 
@@ -23,9 +23,9 @@ class Words:
         return f"{notation.symbol(op)} {op.name}" if op is not None else key
 
     def operand(self, key: str, name: str = "") -> str:
-        """A value as an op is applied to it: its number or few numbers, else its name and shape.
+        """A value as an operand: its number or few numbers, else its name and shape.
 
-        `name` is what the function around the op calls it, where that differs.
+        `name` is its name in the function around the op, if that differs.
         """
         value = self.graph.values[key]
         text, name = brief(value.array), name or value.title
@@ -40,12 +40,12 @@ class Words:
         return saved.text or f"its {saved.name}"
 
     def tab(self, op: Op, position: int) -> str:
-        """A saved tensor with the op that keeps it: `× saved other (x)`."""
+        """A saved tensor with the op that saves it: `× saved other (x)`."""
         saved = op.saved[position]
         return f"{notation.symbol(op)} saved {saved.name} ({self.saved(op, saved)})"
 
     def whole(self, op: Op) -> str:
-        """What a library did in one call: `SGD.step moves 2 parameters by their gradients: w and b`."""
+        """A sentence about a library call: `SGD.step moves 2 parameters by their gradients: w and b`."""
         names = [self.graph.values[key].title for key in op.inputs if key is not None]
         told = listed(names) if len(names) <= 4 else f"{', '.join(names[:3])} and {len(names) - 3} more"
         count = f"{len(names)} parameter{'' if len(names) == 1 else 's'}"
@@ -67,21 +67,21 @@ NONE = "None: no gradient"
 
 
 def joined(gradients: list[Gradient]) -> str:
-    """Gradients that meet, as a sum: `9 + 63 + 63`, or how many when they are many."""
+    """Gradients that meet, as a sum: `9 + 63 + 63`, or their number if they are many."""
     if len(gradients) > 4:
         return f"{len(gradients)} gradients"
     return " + ".join(brief(gradient.array) or "none" for gradient in gradients)
 
 
 def briefly(gradients: list[Gradient]) -> str:
-    """Gradients that meet, in as few signs as can be."""
+    """Gradients that meet, as briefly as possible."""
     if len(gradients) > 2:
         return f"{len(gradients)} gradients"
     return " + ".join(short(gradient.array) or "none" for gradient in gradients)
 
 
 def arrived(gradients: list[Gradient], graph: Graph) -> str:
-    """What a node has been given, one gradient for each of its outputs."""
+    """The gradients that a node receives, one for each of its outputs."""
     there = [gradient for gradient in gradients if gradient.array is not None]
     if not there:
         return "no gradient"
@@ -94,25 +94,25 @@ def arrived(gradients: list[Gradient], graph: Graph) -> str:
 
 
 def hooked(name: str, gradient: Gradient) -> str:
-    """What a hook saw that has left its gradient as it was."""
+    """A sentence about a hook that left its gradient unchanged."""
     return f"a hook on {name} sees {brief(gradient.array)} and leaves it"
 
 
 def sentence(text: str) -> str:
-    """`text` with a full stop where it has none."""
+    """`text` with a full stop at the end."""
     return text if text.endswith((".", "!", "?")) else f"{text}."
 
 
 def travels(upstream: Array | None, sent: Array) -> tuple[str, str, str]:
-    """What a gradient says on its way through an op: as it came, how it is changed, as it goes on."""
+    """The text of a gradient on its way through an op: before, the factor, after."""
     _, factor, one_line = product(upstream, sent)
     return short(upstream), one_line.replace("·", "×") if factor else "", short(sent)
 
 
 def product(upstream: Array | None, sent: Array | None) -> tuple[str, str, str]:
-    """What a link carries: the product, the factors it came from, and both on one line.
+    """The text on a link: the product, the factors it came from, and both on one line.
 
-    The factor is the local derivative where one number came and one number goes on; `upstream` is None elsewhere.
+    The factor is the local derivative, if one number arrives and one number is sent; otherwise `upstream` is None.
     """
     if sent is None:
         return "none", "", "no gradient"

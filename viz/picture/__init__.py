@@ -1,1 +1,1 @@
-"""A graph as a drawing: sizes, places, markup; nothing here knows of steps."""
+"""A graph as a drawing: sizes, positions and markup. Steps are not known here."""

@@ -1,4 +1,4 @@
-"""Numbers along an axis: which, and how they are written."""
+"""The numbers along an axis, and how they are written."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import math
 
 
 def short(number: float) -> str:
-    """Four decimals at most, and no `-0`; very small and very large numbers as powers of ten, rounding noise as 0."""
+    """At most four decimals, without `-0`; very small and very large numbers as powers of ten, rounding noise as 0."""
     size = abs(number)
     if size < 1e-11:
         return "0"

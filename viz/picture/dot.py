@@ -1,4 +1,4 @@
-"""The picture as DOT text, for those who want to draw it with their own Graphviz."""
+"""The picture as DOT text, for readers who want to draw it with their own Graphviz."""
 
 from __future__ import annotations
 
@@ -51,12 +51,12 @@ def _clusters(drawing: Drawing, parent: str | None) -> list[str]:
 
 
 def _quoted(text: str) -> str:
-    """What is written is what stands there: Graphviz reads backslashes, quotes and entities in a text."""
+    """Escape a text so that it is shown exactly: Graphviz interprets backslashes, quotes and entities."""
     return html.escape(printable(text)).replace("\\", "\\\\")
 
 
 def _attributes(statement: str, **attributes: str) -> str:
-    # Keys are ours and need no quotes; a label that is HTML stands in angle brackets as it is.
+    # Our keys need no quotes; an HTML label is written in angle brackets.
     told = (f"{name}={text}" if text.startswith("<") else f'{name}="{text}"' for name, text in attributes.items())
     return f"\t{statement} [{' '.join(told)}]"
 

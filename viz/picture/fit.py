@@ -1,7 +1,7 @@
-"""Which drawing of a graph fits a place on the screen: whole, and with letters that can be read.
+"""Chooses the drawing of a graph that fits a space on the screen: complete, and with readable letters.
 
-A graph is drawn as fully as the room allows. Where there is too little, first what stands beside the point goes (dtypes,
-factors, tables of numbers), then modules and repeated blocks fold into boxes that a click opens.
+A graph is drawn as completely as the room allows. With too little room, first the secondary details disappear (dtypes,
+factors, tables of numbers). Then modules and repeated blocks fold into boxes that a click opens.
 """
 
 from __future__ import annotations
@@ -17,20 +17,20 @@ from viz.picture.svg import canvas
 from viz.recording.graph import Graph
 
 READABLE = 10.0  # pixels: the smallest letters on a screen
-LARGEST = 1.4  # times its own size is the most that a picture is enlarged
-LIMITS = (60, 40, 28, 20, 14, 10, 7)  # boxes that are left of a graph that is folded, one try after the other
+LARGEST = 1.4  # a picture is enlarged to at most this multiple of its own size
+LIMITS = (60, 40, 28, 20, 14, 10, 7)  # boxes left after folding, tried one after the other
 TIME_LIMIT = 2.0  # seconds for one layout
 
 
 @dataclass(frozen=True)
 class Room:
-    """A place for a picture, in CSS pixels."""
+    """The space for a picture, in CSS pixels."""
 
     width: float
     height: float
 
 
-# What a stage has beside its program in JupyterLab at 1366 x 768, below the program there, and at 1920 x 1080; on a phone.
+# A stage beside its program in JupyterLab at 1366 x 768, below the program there, and at 1920 x 1080; on a phone.
 LAPTOP, STRIP, DESKTOP, PHONE = Room(600, 400), Room(900, 280), Room(1100, 560), Room(330, 420)
 HALF = Room(500, 420)  # the stage of an explorer there, beside a listing with its switches
 POCKET = Room(320, 256)  # the stage of an explorer on a phone
@@ -42,7 +42,7 @@ Choice = tuple[int, Detail, str]  # boxes left by folding (0: only what must be 
 
 @dataclass
 class Placed:
-    """A drawing with its positions, and what was chosen to come to it."""
+    """A drawing with its positions, and the choices that led to it."""
 
     drawing: Drawing
     folding: Folding
@@ -51,16 +51,16 @@ class Placed:
 
     @property
     def rank(self) -> int:
-        """How little it tells: 0 for all there is."""
+        """How much it leaves out: 0 means nothing."""
         limit, detail, _ = self.choice
         return DETAILS.index(detail) + len(DETAILS) * (LIMITS.index(limit) + 1 if limit else 0)
 
 
 class Fitter:
-    """Finds, for one view of a graph, the drawing that tells most of those that fit a room.
+    """Finds, for one view of a graph, the most detailed drawing that fits a room.
 
-    `make` draws the view with a folding and as much detail as it is told. What was laid out for one room is not laid out
-    again for the next.
+    `make` draws the view with a given folding and amount of detail. A layout made for one room is reused for the
+    next.
     """
 
     def __init__(self, graph: Graph, make: Callable[[Folding, Detail], Drawing]) -> None:
@@ -71,7 +71,7 @@ class Fitter:
         self._placed: dict[tuple[int, str, str], Placed] = {}
 
     def fit(self, room: Room, first: Choice | None = None) -> Placed:
-        """The drawing for this room, `first` where that fits; where none does, the smallest."""
+        """The drawing for this room, preferably `first`; if none fits, the smallest."""
         smallest: Placed | None = None
         for limit, detail, direction in self._candidates(first):
             if self._hopeless(limit, detail, direction, room):
@@ -108,7 +108,7 @@ class Fitter:
         return self._drawings[key]
 
     def _hopeless(self, limit: int, detail: Detail, direction: str, room: Room) -> bool:
-        """Whether a drawing cannot fit, as can be told without laying it out."""
+        """Whether a drawing certainly does not fit, estimated without a layout."""
         least = READABLE / detail.least
         width, height = room.width / least, room.height / least
         boxes = _units(self._drawing(limit, detail))
@@ -126,15 +126,15 @@ class Fitter:
         return self._placed[key]
 
 
-Manner = tuple[Detail, str, float]  # detail, direction, the size of the letters that came of them
+Manner = tuple[Detail, str, float]  # detail, direction, the resulting size of the letters
 
 
 def fullest(
     make: Callable[[Detail], Drawing], room: Room, time_limit: float = TIME_LIMIT, before: Manner | None = None
 ) -> tuple[Drawing, Layout, Manner]:
-    """Of what `make` draws in more or less detail, the drawing that tells most of those that fit a room, and its manner.
+    """The most detailed of the drawings by `make` that fits a room, and how it was drawn.
 
-    `before` is how it was drawn the last time: that is taken again where it can be read as well.
+    `before` says how it was drawn the last time. It is drawn like that again if it is still readable.
     """
     smallest: tuple[Drawing, Layout, Manner] | None = None
     tried = [(detail, direction) for detail in DETAILS for direction in ("LR", "TB")]
@@ -152,7 +152,7 @@ def fullest(
 
 
 def scale(placed: Placed, room: Room) -> float:
-    """How large a picture is when it fits a room, as a share of its own size."""
+    """The scale at which a picture fits a room."""
     return _scale(placed.layout, room)
 
 
@@ -162,7 +162,7 @@ def _scale(layout: Layout, room: Room) -> float:
 
 
 def lay_out(drawing: Drawing, direction: str, time_limit: float = layouts.TIME_LIMIT) -> Layout:
-    """Positions for all that a drawing shows; a result docked below its op moves with it."""
+    """Positions for everything in a drawing. A result docked below its op moves with it."""
     docked = {value: op for op, value in drawing.docks.items()}
     sizes = _units(drawing)
     boxes = [(key, *size) for key, size in sizes.items()]
@@ -184,7 +184,7 @@ def lay_out(drawing: Drawing, direction: str, time_limit: float = layouts.TIME_L
 
 
 def _units(drawing: Drawing) -> dict[str, tuple[float, float]]:
-    """Width and height of everything that is placed as one."""
+    """The width and height of each unit that is placed as a whole."""
     by_key = {box.key: box for box in drawing.boxes}
     results = set(drawing.docks.values())
     sizes = {}
@@ -199,7 +199,7 @@ def _units(drawing: Drawing) -> dict[str, tuple[float, float]]:
 
 
 def _longest(drawing: Drawing, sizes: dict[str, tuple[float, float]], axis: int) -> float:
-    """The longest way through a drawing along an axis, gaps included."""
+    """The length of the longest path through a drawing along an axis, with gaps."""
     docked = {value: op for op, value in drawing.docks.items()}
     gap = 20.0
     below: dict[str, list[tuple[str, float]]] = {key: [] for key in sizes}

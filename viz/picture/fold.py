@@ -14,13 +14,13 @@ import numpy as np
 from viz.recording import notation
 from viz.recording.graph import Graph, Op
 
-VISIBLE = 150  # boxes and pills that a picture shows at most
-INSIDE = VISIBLE // 2  # and the inside of a fold before it is folded again
-LONGEST_BLOCK = 400  # ops in one repetition that is looked for
-FEWEST = 4  # ops that are worth a fold
-ROUNDS = 40  # different repetitions that are looked for
-PIECE = 12  # ops in the smallest part that a fold is opened into
-PIECES = 40  # parts that a fold is opened into, where they are larger than that
+VISIBLE = 150  # the most boxes and pills that a picture shows
+INSIDE = VISIBLE // 2  # the most that an open fold shows before it is folded again
+LONGEST_BLOCK = 400  # the most ops in a repeated block that is searched for
+FEWEST = 4  # the fewest ops in a fold
+ROUNDS = 40  # the most different repetitions that are searched for
+PIECE = 12  # ops in the smallest part into which a fold opens
+PIECES = 40  # the most parts into which a fold opens
 
 
 @dataclass
@@ -29,13 +29,13 @@ class Fold:
 
     key: str
     ops: list[str]
-    times: int = 1  # how often the block in it is repeated
-    module: str = ""  # the module it is
-    place: str = ""  # which part of a larger fold it is
+    times: int = 1  # how often its block is repeated
+    module: str = ""  # the module that it shows
+    place: str = ""  # its position in a larger fold
     leaves: list[str] = field(default_factory=list)
 
     def title(self, graph: Graph) -> str:
-        """What is inside: `50 × (addmm, relu)`, or the most frequent ops."""
+        """The contents: `50 × (addmm, relu)`, or the most frequent ops."""
         if self.module:
             return self.module
         if self.times > 1:
@@ -47,7 +47,7 @@ class Fold:
         return f"{len(names)} ops: {', '.join(common)}{', …' if len(set(names)) > 3 else ''}"
 
     def scope(self, graph: Graph) -> str:
-        """Where its parameters live: `layers.0 … layers.49`."""
+        """The paths of its parameters: `layers.0 … layers.49`."""
         if self.module or self.place:
             return self.place
         scopes = [name.rpartition(".")[0] for key in self.leaves if "." in (name := graph.values[key].name)]
@@ -58,7 +58,7 @@ class Fold:
 
 @dataclass
 class Folding:
-    """Which ops and values are inside which fold."""
+    """Which ops and values are in which fold."""
 
     folds: dict[str, Fold] = field(default_factory=dict)
     unit: dict[str, str] = field(default_factory=dict)  # op -> fold
@@ -66,7 +66,7 @@ class Folding:
 
 
 def fold(graph: Graph, limit: int = VISIBLE) -> Folding:
-    """Fold `graph` so that about `limit` boxes remain; nothing is folded in a graph that is small enough."""
+    """Fold `graph` so that about `limit` boxes remain. A small enough graph is not folded."""
     if len(graph.ops) + len(graph.values) <= limit:
         return Folding()
     ops = list(graph.ops.values())
@@ -83,7 +83,7 @@ def fold(graph: Graph, limit: int = VISIBLE) -> Folding:
 
 
 def inside(graph: Graph, whole: Fold) -> tuple[Graph, Folding]:
-    """What a fold holds, as a graph of its own, and how that is folded again where it is too much to read."""
+    """The contents of a fold as a separate graph, and its own folding if it is too large to read."""
     ops = [graph.ops[key] for key in whole.ops]
     near = dict.fromkeys(key for op in ops for key in (*op.inputs, *op.outputs) if key is not None)
     part = Graph({key: graph.values[key] for key in near}, {op.key: op for op in ops})
@@ -97,7 +97,7 @@ def inside(graph: Graph, whole: Fold) -> tuple[Graph, Folding]:
     while True:
         if not runs or runs[0][1] - runs[0][0] < len(ops):
             made = _folding(part, ops, _chopped(runs, len(ops), size))
-        else:  # one repetition is all there is: parts of it hold whole blocks
+        else:  # there is only one repetition: its parts hold whole blocks
             block = runs[0][2] if runs[0][2] < size else 1
             step = -(-size // block) * block
             made = _folding(part, ops, [(at, min(at + step, len(ops)), block) for at in range(0, len(ops), step)])
@@ -109,7 +109,7 @@ def inside(graph: Graph, whole: Fold) -> tuple[Graph, Folding]:
 
 
 def _number(part: Graph, made: Folding, block: int, count: int) -> None:
-    """Say which blocks each fold holds; what one hands to the next goes without saying."""
+    """Describe the blocks in each fold; what one block passes to the next is not mentioned."""
     first = 1
     made.hidden.update({key: made.unit[value.op] for key, value in part.values.items() if value.op in made.unit})
     for one in made.folds.values():
@@ -119,9 +119,9 @@ def _number(part: Graph, made: Folding, block: int, count: int) -> None:
 
 
 def _modules(graph: Graph, ops: list[Op], limit: int, one_level: bool = False) -> Folding | None:
-    """A fold for each module, as deep as fits the limit; None where parameters have no paths, or are too many for it.
+    """A fold for each module, as deep as fits the limit; None if parameters have no paths, or there are too many modules.
 
-    With `one_level` no deeper than it takes to have more than one.
+    With `one_level`, only as deep as necessary to get more than one.
     """
     places = places_of(graph, ops)
     if places is None:
@@ -141,9 +141,9 @@ def _modules(graph: Graph, ops: list[Op], limit: int, one_level: bool = False) -
 
 
 def places_of(graph: Graph, ops: list[Op]) -> list[tuple[str, ...]] | None:
-    """The path of the module that each op is in; None where few parameters have one.
+    """The path of the module that each op belongs to; None if few parameters have a path.
 
-    A recording knows; for a drawn graph the names of parameters tell.
+    A recording knows it; for a drawn graph it follows from the names of parameters.
     """
     ran = any(op.module for op in ops)
     uses: Counter[str] = Counter()
@@ -155,7 +155,7 @@ def places_of(graph: Graph, ops: list[Op]) -> list[tuple[str, ...]] | None:
     for position in range(len(ops) - 1, -1, -1):
         later = paths[position] if paths[position] is not None else later  # type: ignore[assignment]
         following[position] = later
-    # an op without parameters belongs to the block before it; outside of blocks, to what the modules around it share
+    # an op without parameters belongs to the block before it; outside blocks, to the common path of the modules around it
     places: list[tuple[str, ...]] = []
     before: tuple[str, ...] = ()
     for path, after in zip(paths, following, strict=True):
@@ -168,7 +168,7 @@ def places_of(graph: Graph, ops: list[Op]) -> list[tuple[str, ...]] | None:
 
 
 def _module_of(graph: Graph, op: Op, uses: Counter[str]) -> tuple[str, ...] | None:
-    """The module whose parameter an op uses; of a tied one, which has several names, the next at each use."""
+    """The module whose parameter an op uses; for a tied parameter with several names, the next one at each use."""
     for key in op.inputs:
         if key is not None and (value := graph.values[key]).op is None and value.requires_grad and "." in value.name:
             paths = [name.rpartition(".")[0] for name in value.names]
@@ -197,7 +197,7 @@ def _stretches(places: list[tuple[str, ...]]) -> list[tuple[int, int, int]]:
 
 
 def _codes(ops: list[Op]) -> np.ndarray:
-    """A number for each op that two ops share when they do the same to the same places behind them."""
+    """A number for each op. Two ops have the same number if they do the same to the same relative positions behind them."""
     place = {op.key: position for position, op in enumerate(ops)}
     known: dict[tuple, int] = {}
     codes = np.empty(len(ops), dtype=np.int64)
@@ -259,7 +259,7 @@ def _chopped(runs: list[tuple[int, int, int]], count: int, share: int) -> list[t
         if end > start:
             pieces.append((start, end, block))
         at = end
-    if share > 256:  # so many folds that neighbours must be joined as well
+    if share > 256:  # there are so many folds that neighbours must be joined too
         joined = []
         step = max(2, share // 256)
         for position in range(0, len(pieces), step):

@@ -35,16 +35,16 @@ class Grid:
 
     @property
     def width(self) -> float:
-        """In pixels."""
+        """The width in pixels."""
         return sum(self._columns) if self.is_table else CELL * len(self.cells[0])
 
     @property
     def height(self) -> float:
-        """In pixels, with a little air below."""
+        """The height in pixels, with a small margin below."""
         return (LINE if self.is_table else CELL) * len(self.cells) + 6
 
     def markup(self, left: float, top: float) -> str:
-        """The SVG of the cells, from the top left corner on. Positive cells are squares, negative ones diamonds."""
+        """The SVG of the cells, relative to the top left corner. Positive cells are squares, negative ones diamonds."""
         top += 3
         return self._table(left, top) if self.is_table else self._heat(left, top)
 
@@ -95,7 +95,7 @@ class Grid:
 
 
 def grid(key: str, array: Array | None) -> Grid | None:
-    """The picture of an array, or None for what one line of text shows as well."""
+    """The picture of an array, or None if one line of text shows it as well."""
     if array is None or array.norm is None or not array.shape or not array.size:
         return None
     if array.data is None:
@@ -125,7 +125,7 @@ def _folded(cells: list[list[float]]) -> list[list[float]]:
 
 
 def words(array: Array | None) -> str:
-    """What stands beside the picture: the numbers where there is no picture, else the norm."""
+    """The text beside the picture: the numbers if there is no picture, else the norm."""
     drawn = grid("", array)
     if drawn is None or array is None:
         return notation.brief(array)

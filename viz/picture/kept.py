@@ -1,4 +1,4 @@
-"""Pictures that were drawn before: one that differs from them in its numbers alone is not laid out again."""
+"""Caches pictures: one that differs from an earlier one only in its numbers is not laid out again."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from viz.picture.theme import text_width
 from viz.recording.graph import Graph
 
 KEPT = 12  # pictures, and as many structures
-SLACK = "00"  # room for the next number, which may be wider still: a slider would move everything at each tick
+SLACK = "00"  # room for wider numbers; otherwise a slider would move everything at each tick
 
 
 @dataclass
 class Drawn:
-    """A written picture, and all that it was written from."""
+    """A finished picture, and everything that it was made from."""
 
     drawing: Drawing
     first: dict[str, State]
@@ -28,10 +28,10 @@ class Drawn:
 
 
 class Kept:
-    """What a program's pictures looked like, while the program is changed and run again.
+    """Remembers the pictures of a program while the program is changed and run again.
 
-    A text's room only grows as long as the graph keeps its structure. So a number that gets shorter moves nothing, and
-    the picture that is there already fits.
+    The room for a text only grows as long as the graph keeps its structure. So a number that gets shorter moves nothing, and
+    the existing picture still fits.
 
     >>> kept = Kept()
     >>> scene(record("a = T.tensor(1.0) * 2"), kept=kept) and scene(record("a = T.tensor(3.0) * 2"), kept=kept)
@@ -43,25 +43,25 @@ class Kept:
         self._drawn: list[Drawn] = []
         self.choices: dict[
             tuple[str, Room], Choice
-        ] = {}  # how each view was drawn for a room: no change turns it around
+        ] = {}  # how each view was drawn for a room, so that no change turns it
 
-        self.insides: dict[tuple[str, str, Room], Manner] = {}  # the same of what is inside a fold
+        self.insides: dict[tuple[str, str, Room], Manner] = {}  # the same for the contents of folds
 
     def rooms(self, graph: Graph, view: str, rooms: dict[str, dict[str, str]]) -> dict[str, dict[str, str]]:
-        """`rooms`, each text as wide as it ever was in a graph of this structure."""
+        """`rooms`, with each text as wide as it ever was in a graph of this structure."""
         structure = view, _structure(graph)
         before = self._rooms.pop(structure, {})
         widest = {
             key: {slot: _wider(text, before.get(key, {}).get(slot, "")) for slot, text in slots.items()}
             for key, slots in rooms.items()
         }
-        self._rooms[structure] = widest  # the last that was asked for stands last
+        self._rooms[structure] = widest  # move the latest to the end
         if len(self._rooms) > KEPT:
             del self._rooms[next(iter(self._rooms))]
         return widest
 
     def find(self, drawing: Drawing, first: dict[str, State], about: tuple[str, ...], direction: str) -> Drawn | None:
-        """The picture that would be drawn again, if there is one."""
+        """The cached picture for this drawing, if there is one."""
         for drawn in self._drawn:
             if (
                 direction == drawn.direction
@@ -73,12 +73,12 @@ class Kept:
         return None
 
     def add(self, drawn: Drawn) -> None:
-        """Keep a picture, and forget the oldest."""
+        """Store a picture, and drop the oldest."""
         self._drawn = [drawn, *self._drawn[: KEPT - 1]]
 
 
 def _structure(graph: Graph) -> Any:
-    """What two graphs have in common when one picture can serve both."""
+    """What two graphs must have in common to share a picture."""
     ops = tuple(
         (op.key, op.name, op.recorded, *op.inputs, *op.outputs, *(saved.name for saved in op.saved))
         for op in graph.ops.values()
@@ -88,7 +88,7 @@ def _structure(graph: Graph) -> Any:
 
 
 def _wider(text: str, before: str) -> str:
-    """What to keep room for, line by line: what was there before, or, where `text` is wider, it and two digits more."""
+    """The room to reserve, line by line: the previous one, or if `text` is wider, its width and two digits more."""
     lines, others = text.split("\n"), before.split("\n")
     if not before or len(lines) != len(others):
         return text

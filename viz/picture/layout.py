@@ -1,7 +1,7 @@
-"""Where things go: sizes in, positions and edge curves out, by whichever Graphviz is there.
+"""Computes positions: sizes in, positions and edge curves out, using any available Graphviz.
 
-Graphviz is asked for positions alone. It never sees a label, so no text of a user's can reach it, and the pictures look
-the same whichever Graphviz did the work.
+Graphviz computes only positions. It never sees a label, so no user's text reaches it, and pictures look the same with any
+Graphviz.
 """
 
 from __future__ import annotations
@@ -18,13 +18,13 @@ from viz.picture.scopes import Scope, held
 
 TIME_LIMIT = 10.0  # seconds for one layout
 TITLE = 14.0  # pixels of a frame's title
-IN_PROCESS = 400  # boxes and links together; larger ones go to a process of their own, which can be ended
+IN_PROCESS = 400  # boxes and links together; a larger layout runs in a separate process, which can be ended
 MISSING = "Graphviz was not found, and pictures need it: pip install pygraphviz (its wheel includes Graphviz)"
 
 
 @dataclass
 class Spot:
-    """The middle of a box or label, in pixels from the top left corner."""
+    """The center of a box or label, in pixels from the top left corner."""
 
     x: float
     y: float
@@ -32,7 +32,7 @@ class Spot:
 
 @dataclass
 class Layout:
-    """Positions for everything that was asked for, by key."""
+    """Positions of everything, by key."""
 
     width: float
     height: float
@@ -41,12 +41,12 @@ class Layout:
     labels: dict[str, Spot] = field(default_factory=dict)
     frames: dict[str, tuple[float, float, float, float]] = field(default_factory=dict)  # left, top, right, bottom
     direction: str = "LR"
-    note: str = ""  # what the reader should know about how this came about
+    note: str = ""  # a remark for the reader on how it was laid out
 
 
 @dataclass
 class Placed:
-    """Where the children of a module stand, from the top left corner, and the curves between them."""
+    """The positions of a module's children, from the top left corner, and the curves between them."""
 
     width: float
     height: float
@@ -55,7 +55,7 @@ class Placed:
 
 
 class GraphvizMissing(RuntimeError):
-    """No Graphviz at all; the message is the command that fixes it."""
+    """Graphviz is missing; the message is the command that installs it."""
 
 
 def place(
@@ -68,11 +68,11 @@ def place(
 ) -> Layout:
     """Lay out boxes (key, width, height) and links (key, tail, head, label width, label height; 0 for no label).
 
-    What stands in one of `scopes` gets a frame that nothing else is in, where that can be done. Links whose key is in
-    `loose` do not pull their ends together. Past `time_limit` seconds the layout is `simple`, and its `note` says so.
+    The members of each of `scopes` get a frame of their own, if possible. Links whose key is in `loose` do not pull their ends
+    together. After `time_limit` seconds the layout is `simple`, and its `note` says so.
 
     Raises:
-        GraphvizMissing: neither pygraphviz nor a `dot` program is there.
+        GraphvizMissing: neither pygraphviz nor a `dot` program is available.
     """
     scopes = scopes or []
     source = _dot(boxes, links, direction, loose or set(), scopes)
@@ -91,7 +91,7 @@ def place(
 
 
 def _framed(layout: Layout, boxes: list[tuple[str, float, float]], scopes: list[Scope]) -> bool:
-    """Whether each frame is around its boxes, and around nothing else: Graphviz fails at that once in a thousand times."""
+    """Whether each frame surrounds exactly its own boxes: Graphviz fails at that once in a thousand times."""
     for scope in scopes:
         inside = held(scopes, scope)
         left, top, right, bottom = layout.frames.get(scope.key, (0.0, 0.0, 0.0, 0.0))
@@ -107,7 +107,7 @@ def _framed(layout: Layout, boxes: list[tuple[str, float, float]], scopes: list[
 
 
 def simple(boxes: list[tuple[str, float, float]], links: list[tuple[str, str, str, float, float]]) -> Layout:
-    """A cheap layout: each box in the row below all that lead to it, straight lines; takes a moment for any graph."""
+    """A cheap layout: each box in the row below all boxes that lead to it, with straight lines. Fast for any graph."""
     below: dict[str, list[str]] = {key: [] for key, _, _ in boxes}
     waits = dict.fromkeys(below, 0)
     for _, tail, head, _, _ in links:
@@ -170,7 +170,7 @@ def _dot(
 
 
 def _room(width: float, height: float) -> str:
-    """A label of this size with nothing in it."""
+    """An empty label of this size."""
     return (
         f'label=<<TABLE BORDER="0" CELLBORDER="0" CELLSPACING="0" CELLPADDING="0" FIXEDSIZE="TRUE" '
         f'WIDTH="{width:.0f}" HEIGHT="{height:.0f}"><TR><TD></TD></TR></TABLE>>'
@@ -208,10 +208,10 @@ def _run(source: str, program: str, time_limit: float, size: int) -> dict[str, A
     return json.loads(done.stdout)
 
 
-# A toggle pressed back and forth asks for the same layouts again; the answer for a picture is a few kilobytes.
+# A toggle pressed back and forth asks for the same layouts again; the result for a picture is a few kilobytes.
 @functools.lru_cache(maxsize=64)
 def bundled(source: str, program: str) -> bytes:
-    """What the Graphviz inside pygraphviz makes of `source`."""
+    """The output of the Graphviz inside pygraphviz for `source`."""
     import pygraphviz
 
     graph = pygraphviz.AGraph(string=source)
@@ -222,7 +222,7 @@ def bundled(source: str, program: str) -> bytes:
 
 
 def main(program: str) -> None:
-    """Lay out standard input onto standard output; what the separate process runs."""
+    """Lay out standard input to standard output; this runs in the separate process."""
     sys.stdout.buffer.write(bundled(sys.stdin.read(), program))
 
 

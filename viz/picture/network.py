@@ -1,7 +1,7 @@
 """A network as people think of it: modules as boxes in boxes, down to single ops, each box laid out by itself.
 
-Since the inside of a module has a layout of its own, it can be opened in its place: what stands around makes room and
-keeps its order. `compose` does that here for files; `js/network.js` does the same on a stage.
+The inside of a module has its own layout, so it can open in place: its surroundings make room and keep their order.
+`compose` does this here for files; `js/network.js` does it on a stage.
 """
 
 from __future__ import annotations
@@ -27,19 +27,19 @@ from viz.recording.graph import Array, Graph, Op, Value
 ROOT = "root"
 WIDEST = 210.0  # pixels for one line of text
 TITLE = 22.0  # pixels of the line with an open module's name
-PADDING = 12.0  # around what is in an open module
-PORT = 10.0  # pixels: where what a module is given comes in, and what it returns goes out
-ACROSS = 620.0, 1200.0, 0.0  # pixels that a row from left to right may have: what fits a stage best is taken
-MANY = 60  # boxes in one module; more are taken together
+PADDING = 12.0  # padding inside an open module
+PORT = 10.0  # pixels: the ports for a module's inputs and outputs
+ACROSS = 620.0, 1200.0, 0.0  # widths of a row in pixels; the one that fits a stage best is used
+MANY = 60  # boxes in one module; more are grouped
 ROOMS = (900.0, 290.0), (540.0, 430.0)  # pixels of a stage below its program, and beside it, in a notebook
-FEW = 4  # boxes of one level that are tried by themselves
-READABLE = 0.77  # how small what is open at first may be drawn: ten pixels a letter
-SHADES = 7  # of a gradient's size
+FEW = 4  # boxes of one level that are tried one by one
+READABLE = 0.77  # the smallest scale of what is open at first: ten pixels per letter
+SHADES = 7  # shades for a gradient's size
 
 
 @dataclass
 class Unit:
-    """A box: a module, an op, a leaf, a result, or the port of the module around it."""
+    """A box: a module, an op, a leaf, a result, or a port of the surrounding module."""
 
     key: str
     kind: str  # module | op | unrecorded | leaf | input | value | port
@@ -49,13 +49,13 @@ class Unit:
     ops: list[str] = field(default_factory=list)
     leaves: list[str] = field(default_factory=list)  # parameters
     children: list[str] = field(default_factory=list)
-    links: list[tuple[int, int]] = field(default_factory=list)  # between children, by their places
-    layout: int = -1  # which of the network's layouts places the children
-    graded: bool = False  # a gradient will be told here: a line is kept for it
+    links: list[tuple[int, int]] = field(default_factory=list)  # between children, by position
+    layout: int = -1  # the index of the layout that places the children
+    graded: bool = False  # a gradient will be shown here, so a line is reserved for it
 
     @property
     def size(self) -> tuple[float, float]:
-        """Width and height while it is closed, in pixels."""
+        """The width and height of the closed box, in pixels."""
         if self.kind == "port":
             return PORT, PORT
         width = max(text_width(text, SIZE[style], style == "name") for _, style, text in self.rows)
@@ -69,7 +69,7 @@ LINE = {"name": 18.0, "word": 18.0, "small": 14.0, "tiny": 13.0}  # height of a 
 
 @dataclass
 class Network:
-    """Boxes in boxes, by key; `first` are those that are open at first."""
+    """Nested boxes, by key; `first` are those that are open at first."""
 
     units: dict[str, Unit]
     layouts: list[Placed]
@@ -78,21 +78,21 @@ class Network:
 
 
 def rms(array: Array | None) -> float | None:
-    """The root mean square of an array's entries; None where there are none."""
+    """The root mean square of an array's entries; None if there are none."""
     if array is None or array.norm is None or not array.size:
         return None
     return array.norm / math.sqrt(array.size)
 
 
 def has_modules(graph: Graph) -> bool:
-    """Whether there are modules to draw the graph by."""
+    """Whether the graph has modules to draw it by."""
     return any(op.module for op in graph.ops.values())
 
 
 def network(graph: Graph, graded: Iterable[str] = (), room: tuple[float, float] | None = None) -> Network:
-    """The boxes of a graph whose ops know their modules; of the ops and leaves in `graded` a gradient will be told.
+    """The boxes of a graph whose ops know their modules; the ops and leaves in `graded` will show a gradient.
 
-    It is laid out for one `room`, in pixels, where that is given, else for the usual rooms of a stage.
+    It is laid out for a single `room`, in pixels, if that is given, else for the usual rooms of a stage.
     """
     return _Builder(graph, graded, room).build()
 
@@ -106,7 +106,7 @@ class _Builder:
         self.graded = set(graded)
         self.hidden = inner(graph)
         self.units: dict[str, Unit] = {ROOT: Unit(ROOT, "module", [("name", "name", "program")], None)}
-        self.chain: dict[str, list[str]] = {}  # of an op or leaf: the boxes around it, and its own
+        self.chain: dict[str, list[str]] = {}  # per op or leaf: the boxes around it, and its own
 
     def build(self) -> Network:
         ops = [op for op in self.graph.ops.values() if op.key not in self.hidden]
@@ -127,7 +127,7 @@ class _Builder:
         return max(tried, key=self._tells)
 
     def _divide(self, key: str, ops: list[Op], depth: int) -> list[tuple[str, list[Op], int]]:
-        """Make the children of a box: modules one level deeper, single ops, and parts where there are too many."""
+        """Make the children of a box: modules one level deeper, single ops, and groups if there are too many."""
         below: list[tuple[str, list[Op], int]] = []
         groups: list[tuple[str, list[Op]]] = []
         for path, group in groupby(
@@ -174,7 +174,7 @@ class _Builder:
         return found
 
     def _leaves(self, ops: list[Op]) -> None:
-        """A leaf stands in the innermost box that has all that use it; what only a step moves stands nowhere."""
+        """A leaf is placed in the innermost box that contains all its users; one that only a step moves is not placed."""
         users: dict[str, list[list[str]]] = {}
         for op in ops:
             for key in op.inputs if not op.whole else ():
@@ -197,7 +197,7 @@ class _Builder:
                     self.units[around].leaves.append(key)
 
     def _maker(self, key: str) -> str | None:
-        """The op whose result a value is; a parameter after a step is the step's."""
+        """The op whose result a value is; for a parameter after a step, the step."""
         value = self.graph.values[key]
         if value.op is not None:
             return value.op if value.op in self.chain else None
@@ -219,7 +219,7 @@ class _Builder:
                 tail, head = self.chain.get(source or "", []), self.chain[op.key]
                 if not tail or source == op.key:
                     continue
-                if op.whole and source == key:  # of a module whose parameters a step moves, no more than one arrow
+                if op.whole and source == key:  # at most one arrow from a step to a module whose parameters it moves
                     found.setdefault(ROOT, {})[tail[1], head[1]] = None
                 else:
                     self._join(found, tail, head)
@@ -229,7 +229,7 @@ class _Builder:
             unit.links = [(place[tail], place[head]) for tail, head in links]
 
     def _join(self, found: dict[str, dict[tuple[str, str], None]], tail: list[str], head: list[str]) -> None:
-        """Note the link between two boxes where they part, and the ways from and to the ports of those around them."""
+        """Add the link between two boxes at the level where their paths separate, and the ways to the ports of those around them."""
         depth = 0
         while depth < min(len(tail), len(head)) - 1 and tail[depth] == head[depth]:
             depth += 1
@@ -247,7 +247,7 @@ class _Builder:
         return port
 
     def _results(self) -> None:
-        """What the program has named and nobody uses, such as the loss, stands below what made it."""
+        """A value that the program names and nobody uses, such as the loss, is placed below what made it."""
         used = {key for op in self.graph.ops.values() for key in op.inputs}
         for value in self.graph.values.values():
             chain = self.chain.get(value.op or "")
@@ -263,7 +263,7 @@ class _Builder:
             self.units[chain[-2]].links.append((children.index(chain[-1]), len(children) - 1))
 
     def _describe(self) -> None:
-        """What a module's box says: name, class, shapes in and out, parameters."""
+        """The text of a module's box: name, class, shapes in and out, parameters."""
         for unit in self.units.values():
             if unit.kind != "module" or unit.key == ROOT:
                 continue
@@ -311,9 +311,9 @@ class _Builder:
         return [self.graph.values[key] for key in dict.fromkeys(keys)]
 
     def _place(self, across: float, whole: float | None = None) -> Network:
-        """Lay each box out, in a row where that is at most `across` long (`whole` for the program itself).
+        """Lay out each box as a row if that is at most `across` long (`whole` for the program itself).
 
-        Those of one structure are laid out once.
+        Boxes of the same structure are laid out once.
         """
         units = {key: replace(unit) for key, unit in self.units.items()}
         found: list[Placed] = []
@@ -323,7 +323,7 @@ class _Builder:
                 continue
             sizes = [units[child].size for child in unit.children]
             titles = [units[child].title for child in unit.children if units[child].kind == "module"]
-            listed = ("ModuleList", "ModuleDict")  # whose parts run, not they themselves
+            listed = ("ModuleList", "ModuleDict")  # their parts run, but they themselves do not
             again = Counter(title for title in titles if self.graph.modules.get(title, {}).get("class") not in listed)
             in_time = max(again.values(), default=0) >= LEAST
             most = across if whole is None or unit.key != ROOT else whole
@@ -344,7 +344,7 @@ class _Builder:
         return Part(size, unit.title if runs else "", runs, weighted)
 
     def _first(self, whole: Network) -> list[str]:
-        """What is open at first, level by level, as far as a stage shows it whole; of one model alone, its inside."""
+        """The boxes that are open at first, level by level, as far as a stage can show them; for a single model, its inside."""
         opened = level = [ROOT]
         while True:
             inside = [key for one in level for key in self.units[one].children if self.units[key].kind == "module"]
@@ -355,17 +355,17 @@ class _Builder:
                 continue
             for key in sorted(inside, key=lambda key: -len(self.units[key].ops))[
                 :FEW
-            ]:  # not all: those that there is room for
+            ]:  # open only those for which there is room
                 if self._scale(compose(whole, [*opened, key])) >= self.readable:
                     opened = [*opened, key]
             return opened
 
     def _scale(self, shown: Shown) -> float:
-        """How small the picture is in the room that suits it best."""
+        """The scale of the picture in the room that suits it best."""
         return max(min(1.0, wide / shown.width, high / shown.height) for wide, high in self.rooms)
 
     def _tells(self, whole: Network) -> tuple[bool, int, float]:
-        """How much of a network is seen at first: whole and readable, then how much is open, then how large."""
+        """How well a network can be seen at first: complete and readable, then how much is open, then how large."""
         scale = self._scale(compose(whole, whole.first))
         return scale >= self.readable, len(whole.first) if scale >= self.readable else 0, scale
 
@@ -390,7 +390,7 @@ def _op_rows(graph: Graph, op: Op) -> list[tuple[str, str, str]]:
 
 
 def _laid_out(sizes: list[tuple[float, float]], links: list[tuple[int, int]], in_a_row: bool) -> Placed:
-    """The boxes from left to right, or one below the other."""
+    """The boxes in a row from left to right, or in a column."""
     if len(sizes) == 1:
         ((width, height),) = sizes
         return Placed(width, height, [(width / 2, height / 2)], [])
@@ -403,7 +403,7 @@ def _laid_out(sizes: list[tuple[float, float]], links: list[tuple[int, int]], in
 
 @dataclass
 class Shown:
-    """What is in sight: each box with its middle and its size, whether it is open, and the curves."""
+    """What is visible: each box with its center and its size, whether it is open, and the curves."""
 
     width: float
     height: float
@@ -412,7 +412,7 @@ class Shown:
 
 
 def compose(whole: Network, opened: Iterable[str]) -> Shown:
-    """Put what is inside of the open boxes in their places; what stands around makes room and keeps its order."""
+    """Insert the contents of the open boxes; their surroundings make room and keep their order."""
     order = [key for key in whole.units if key in {ROOT, *opened} and _in_sight(whole, key, {ROOT, *opened})]
     size = {key: unit.size for key, unit in whole.units.items()}
     maps: dict[str, tuple[Callable[[float], float], Callable[[float], float]]] = {}
@@ -458,7 +458,7 @@ def _docked(
     tail: tuple[Unit, float, float, float, float, bool],
     head: tuple[Unit, float, float, float, float, bool],
 ) -> list[tuple[float, float]]:
-    """A curve whose ends are at the edges of their boxes: a box that did not grow stands in the middle of its room."""
+    """A curve between the edges of two boxes: a box that did not grow is in the middle of its room."""
     made = list(curve)
     for at, near, (_, x, y, width, height, _) in ((0, 1, tail), (-1, -2, head)):
         end = made[at]
@@ -487,9 +487,9 @@ def _title_width(unit: Unit) -> float:
 
 
 def _stretch(spans: list[tuple[float, float, float]]) -> Callable[[float], float]:
-    """Where a coordinate goes when each span (start, end, extra) grows by its extra, and those beside each other share it.
+    """Map a coordinate when each span (start, end, extra) grows by its extra; parallel spans share the growth.
 
-    At every place the room grows as fast as the span there that needs most: what was apart stays apart, in its order.
+    Everywhere the space grows as fast as its most demanding span, so distances and the order are preserved.
     """
     growing = [(start, end, extra / (end - start)) for start, end, extra in spans if extra > 0]
     if not growing:
@@ -522,7 +522,7 @@ def svg_of(
     plain: bool = False,
     legend: list[str] | None = None,
 ) -> str:
-    """The network as one SVG. `marks` has for a box its classes and what is said of its gradient."""
+    """The network as one SVG. `marks` holds the classes of each box, and the text about its gradient."""
     shown = compose(whole, opened)
     parts = [f'<g class="network" transform="translate({svg.MARGIN:.0f} {svg.MARGIN:.0f})">']
     frames = [box for box in shown.boxes if box[5]]

@@ -1,8 +1,8 @@
-"""A module that runs step after step, unrolled: a column for each step, a row for each part, what is shared once.
+"""A module that runs step after step, unrolled: a column per step, a row per part, and shared parts only once.
 
-Graphviz minimises crossings and so moves the same part of each step to another height. Here all places are a grid:
-columns of what comes before, of the steps, of what comes after; rows of the parts of a step. Between rows and between
-columns nothing stands, so arrows that pass a box go there.
+Graphviz minimises crossings, and so puts the same part of each step at different heights. Here all positions form a grid:
+columns for the inputs, the steps and the outputs; rows for the parts of a step. The space between rows and columns is
+empty, so arrows that pass a box go there.
 """
 
 from __future__ import annotations

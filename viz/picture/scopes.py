@@ -1,4 +1,4 @@
-"""Frames around the ops of a module: which boxes stand in which."""
+"""Frames around the ops of a module: which boxes belong to which frame."""
 
 from __future__ import annotations
 
@@ -18,24 +18,24 @@ class Scope:
     key: str
     title: str
     parent: str | None = None
-    boxes: list[str] = field(default_factory=list)  # those that stand in no frame inside this one
+    boxes: list[str] = field(default_factory=list)  # boxes that are in no inner frame
 
     @property
     def width(self) -> float:
-        """Of its title, in pixels."""
+        """The height of its title, in pixels."""
         return text_width(self.title, SIZE["small"]) + 8
 
 
 def scopes(graph: Graph, boxes: list[str]) -> list[Scope]:
     """The frames of a picture of `boxes`, outermost first.
 
-    A module that runs twice gets none: what happens between its two runs would stand in its frame as well.
+    A module that runs twice gets no frame, because it would also contain what happens between the two runs.
     """
     ops = [op for op in graph.ops.values() if op.during == "forward"]
     paths = {op.key: tuple(filter(None, op.module.split("."))) for op in ops}
     if not any(paths.values()):
         return []
-    # In the program's order, which a set would not keep: a picture is the same each time that it is drawn.
+    # In the program's order, which a set would not keep: the picture must be the same every time.
     framed = dict.fromkeys(prefix for path in dict.fromkeys(paths.values()) for prefix in _prefixes(path))
     for depth in range(1, 1 + max(map(len, framed), default=0)):
         seen: set[Path] = set()
@@ -52,9 +52,9 @@ def scopes(graph: Graph, boxes: list[str]) -> list[Scope]:
     place: dict[str, Path] = dict(paths)
     for value in graph.values.values():
         near = users.get(value.key) or ([()] if not value.name or value.op is not None else [])
-        if value.op is not None:  # what a module returns stands outside of it
+        if value.op is not None:  # a module's result is outside its frame
             near = [*near, paths.get(value.op, ())]
-        elif value.name:  # a parameter stands in its own module, what a module is given outside of it
+        elif value.name:  # a parameter is inside its module, an input outside
             near = [*near, tuple(value.name.split(".")[:-1])]
         place[value.key] = _common(near)
         if value.accumulate:
@@ -70,7 +70,7 @@ def scopes(graph: Graph, boxes: list[str]) -> list[Scope]:
         held = sum(len(keys) for other, keys in inside.items() if other[: len(path)] == path)
         below = {other[: len(path) + 1] for other in inside if other[: len(path)] == path and other != path}
         if held < 2 or (path not in inside and len(below) == 1):
-            continue  # a frame around one thing tells nothing
+            continue  # a frame around a single thing has no use
         parent = next((made[prefix].key for prefix in _prefixes(path[:-1]) if prefix in made), None)
         made[path] = Scope(f"m{len(made)}", ".".join(path), parent)
     for path, keys in inside.items():
@@ -81,9 +81,9 @@ def scopes(graph: Graph, boxes: list[str]) -> list[Scope]:
 
 
 def whole(found: list[Scope], links: list[tuple[str, str]]) -> list[Scope]:
-    """Without the frames that a way along the links (tail, head) leaves and comes back into: no picture has room for one.
+    """Remove frames that a path along the links (tail, head) leaves and enters again: no picture has room for them.
 
-    What stood in such a frame stands in the one around it.
+    The contents of such a frame move to the frame around it.
     """
     below: dict[str, list[str]] = {}
     for tail, head in links:
@@ -110,7 +110,7 @@ def whole(found: list[Scope], links: list[tuple[str, str]]) -> list[Scope]:
 
 
 def held(found: list[Scope], scope: Scope) -> set[str]:
-    """All boxes in a frame, those in frames inside it included."""
+    """All boxes in a frame, including those in inner frames."""
     around = {one.key: one.parent for one in found}
     inside: set[str] = set()
     for one in found:
@@ -123,12 +123,12 @@ def held(found: list[Scope], scope: Scope) -> set[str]:
 
 
 def _prefixes(path: Path) -> list[Path]:
-    """`path` and all that it begins with, longest first."""
+    """`path` and all its prefixes, longest first."""
     return [path[:length] for length in range(len(path), 0, -1)]
 
 
 def _common(paths: list[Path]) -> Path:
-    """What all of them begin with."""
+    """The common prefix of all paths."""
     shared = paths[0]
     for path in paths[1:]:
         while path[: len(shared)] != shared:

@@ -19,7 +19,7 @@ WIDEST = 190.0  # pixels for one line of text
 
 @dataclass(frozen=True)
 class Detail:
-    """How much of everything a picture tells; what it leaves out is told where somebody points."""
+    """How much detail a picture shows; the rest is shown when the reader points at something."""
 
     name: str
     least: float  # the font size of its smallest letters
@@ -190,16 +190,16 @@ def drawing(
     border: list[Op] | None = None,
     detail: Detail = FULL,
 ) -> Drawing:
-    """The boxes and links of one view, folded where there are too many to read.
+    """The boxes and links of one view, folded if there are too many to read.
 
     Args:
         graph: what to draw.
         view: `"values"` or `"grad_fn"`.
-        room: for each key and slot the widest text that it will ever hold.
-        layers: for each value the pictures of its gradients.
-        folding: what is folded; found out when not given.
-        border: when `graph` is a part of another, the recorded ops outside of it that its ops are linked to.
-        detail: how much of everything is told.
+        room: for each key and slot, the widest text that it will ever hold.
+        layers: for each value, the pictures of its gradients.
+        folding: the folds; computed if not given.
+        border: if `graph` is a part of another graph, the outer recorded ops that its ops are linked to.
+        detail: how much detail is shown.
     """
     folding = fold(graph) if folding is None else folding
     if view == "values":
@@ -253,11 +253,11 @@ class _Joined:
         self._seen: dict[tuple[str, str], Link] = {}
 
     def inside(self, one: str, other: str) -> bool:
-        """Whether both are in the same fold, so that no link between them is drawn."""
+        """Whether both ends are in the same fold, so that no link between them is drawn."""
         return one in self.alias and self.alias[one] == self.alias.get(other)
 
     def add(self, link: Link) -> None:
-        """Draw a link, between what stands for its ends."""
+        """Draw a link between the elements that represent its ends."""
         tail, head = self.alias.get(link.tail, link.tail), self.alias.get(link.head, link.head)
         if tail == link.tail and head == link.head:
             self.links.append(link)
@@ -346,7 +346,7 @@ def inner(graph: Graph) -> set[str]:
 
 
 def _made_at(graph: Graph, value: Value) -> int:
-    """The version that the memory of a value had when it was new: a fresh parameter was filled in place, too."""
+    """The version of a value's memory when it was new: a fresh parameter was filled in place as well."""
     seen = {value.key}
     while value.shares is not None and value.shares in graph.values and value.shares not in seen:
         value = graph.values[value.shares]
@@ -384,14 +384,14 @@ def _value_box(value: Value, room: dict[str, str], layers: list[Grid], made_at: 
 
 
 def _in_words(rows: list[Row], value: Value, room: dict[str, str], detail: Detail) -> None:
-    """The rows of a value where there is no room for tables: its number or its shape, and its gradient as short."""
+    """The rows of a value if there is no room for tables: its number or its shape, and its gradient in the same short form."""
     if value.shape and not (value.name or detail.values):
         rows[0] = Row("about", "value", notation.shape(value.shape))
     elif value.shape:
         rows.append(Row("about", "small", notation.shape(value.shape)))
     elif detail.values and room.get("value"):
         rows.append(Row("value", "value", "", room["value"]))
-    elif not value.name and room.get("value"):  # a number says more than a long formula
+    elif not value.name and room.get("value"):  # a number is more useful than a long formula
         rows[0] = Row("value", "value", "", room["value"])
     if room.get("short"):
         rows.append(Row("short", "grad", "", room["short"]))
@@ -433,9 +433,7 @@ def _node_view(
                 joined.add(_node_link(op, slot, key, room))
     behind = used - graph.ops.keys() - {op.key for op in border} - folding.hidden.keys()
     for key in [*(key for key in leaves if key in behind), *sorted(behind - leaves.keys())]:
-        leaf = leaves.get(
-            key
-        )  # None in a part of a graph, where the leaf was changed in place after the part had used it
+        leaf = leaves.get(key)  # None if this part of a graph lacks the leaf
         rows = [Row("node", "value", "AccumulateGrad"), Row("about", "tiny", "")]
         rows[1].text = rows[1].cut(f"leaf {leaf.title} {notation.shape(leaf.shape)}" if leaf else "of a leaf outside")
         if room.get(key, {}).get("grad"):

@@ -1,4 +1,4 @@
-"""Writes a positioned picture as SVG. Every text of a user's goes through `escape`; nothing else makes markup."""
+"""Writes a positioned picture as SVG. All users' texts go through `escape`, and no other module writes markup."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ HEAD = 7.0  # length of an arrowhead
 
 @dataclass
 class State:
-    """How an element looks at one step."""
+    """The look of an element at one step."""
 
     classes: str = ""
     text: dict[str, str] = field(default_factory=dict)
 
 
 def escape(text: str) -> str:
-    """`text` as XML character data or attribute value, with nothing in it that a parser refuses."""
+    """`text` as XML character data or attribute value, without characters that a parser refuses."""
     text = printable(text)
     for raw, safe in (("&", "&amp;"), ("<", "&lt;"), (">", "&gt;"), ('"', "&quot;"), ("'", "&#39;")):
         text = text.replace(raw, safe)
@@ -45,9 +45,9 @@ def write(
     plain: bool = False,
     styled: bool = True,
 ) -> str:
-    """The picture as one `<svg>` element whose ids all start with `identity`; `notes` stand below it, line by line.
+    """The picture as one `<svg>` element whose ids all start with `identity`; `notes` are shown below it, line by line.
 
-    Without `styled` it has no style sheet: it takes the place of another picture of the same identity, and its styles.
+    Without `styled` it has no style sheet: it replaces another picture of the same identity, and uses that one's styles.
     """
     body = "".join(elements(drawing, layout, identity, state))
     notes = notes or []
@@ -58,7 +58,7 @@ def write(
 
 
 def canvas(layout: Layout, notes: list[str]) -> tuple[float, float]:
-    """Width and height of a picture with these lines below it, in pixels."""
+    """The width and height of a picture with these lines below it, in pixels."""
     width = max([layout.width + 2 * MARGIN, *(text_width(line, NOTE) + 2 * MARGIN for line in notes)])
     return width, layout.height + 2 * MARGIN + (NOTE + 4) * len(notes) + (4 if notes else 0)
 
@@ -124,7 +124,7 @@ def _n(number: float) -> str:
 def _box(box: Box, spot: Spot, identity: str, state: dict[str, State]) -> str:
     left, top = spot.x - box.width / 2, spot.y - box.height / 2
     parts = [_open(identity, box.key, f"node {box.kind}", state), f"<title>{escape(box.title)}</title>"]
-    for position, (key, label) in reversed(list(enumerate(box.tabs))):  # each lies on the one below it
+    for position, (key, label) in reversed(list(enumerate(box.tabs))):  # each overlaps the one below it
         y = top + box.body + position * box.tab
         parts.append(
             f"{_open(identity, key, 'tab', state)}"
@@ -142,7 +142,7 @@ def _box(box: Box, spot: Spot, identity: str, state: dict[str, State]) -> str:
         f'<rect class="{style}" x="{_n(left)}" y="{_n(top)}" width="{_n(box.width)}" height="{_n(box.body)}" '
         f'rx="{_n(radius)}"/>'
     )
-    if box.kind == "fold":  # shown where a click opens it
+    if box.kind == "fold":  # shown if a click opens the fold
         x, middle = left + box.width - 11, top + box.body / 2
         parts.append(f'<path class="plus" d="M{_n(x - 4)} {_n(middle)}h8m-4 -4v8"/>')
     y = top + (5 if box.is_pill else 7)
@@ -165,7 +165,7 @@ def _box(box: Box, spot: Spot, identity: str, state: dict[str, State]) -> str:
 
 
 def _label(identity: str, key: str, x: float, y: float, label: str, left: float, box: Box) -> str:
-    """What a tab says, and the line through it that says that it is freed."""
+    """The label of a tab, and the line through it that marks it as freed."""
     return (
         f"{_text(identity, key, 'label', 'mid', x, y + 10, label)}"
         f'<path class="strike" d="M{_n(left + 10)} {_n(y + 6.5)}H{_n(left + box.width - 10)}"/>'
@@ -235,7 +235,7 @@ def _direction_at_end(points: list[tuple[float, float]]) -> tuple[float, float]:
 
 
 def shorten(points: list[tuple[float, float]]) -> list[tuple[float, float]]:
-    """A curve that ends where its arrowhead begins."""
+    """A curve that ends where its arrowhead starts."""
     x, y = _direction_at_end(points)
     end = points[-1]
     return [*points[:-1], (end[0] - x * HEAD * 0.8, end[1] - y * HEAD * 0.8)]
@@ -243,7 +243,7 @@ def shorten(points: list[tuple[float, float]]) -> list[tuple[float, float]]:
 
 def head(points: list[tuple[float, float]]) -> str:
     """The arrowhead at the end of a curve."""
-    # a path of its own: a <marker> would be a url(#…) reference, which dies when its <defs> are scrolled away
+    # a separate path: a <marker> needs a url(#…) reference, which breaks when its <defs> scroll out of view
     x, y = _direction_at_end(points)
     end = points[-1]
     back = end[0] - x * HEAD, end[1] - y * HEAD

@@ -7,7 +7,7 @@ import re
 import unicodedata
 
 FONT = "'Segoe UI', 'Helvetica Neue', Arial, 'DejaVu Sans', sans-serif"
-PLAIN_FONT = "'DejaVu Sans'"  # the one that comes along, for pictures that are drawn here
+PLAIN_FONT = "'DejaVu Sans'"  # our own font, for pictures that are drawn here
 SIZE = {"name": 14.0, "value": 13.0, "small": 11.0, "tiny": 10.0, "symbol": 19.0, "word": 14.0}
 
 LIGHT = {
@@ -85,13 +85,13 @@ _WIDTHS = (
     615, 352, 635, 634, 278, 278, 579, 278, 974, 634, 612, 635, 635, 411, 521, 392, 634, 592, 818, 592, 592, 525, 636,
     337, 636, 838,
 )  # fmt: skip
-BOLD = 1.11  # how much wider bold is
+BOLD = 1.11  # how much wider bold text is
 
 
-# The same few texts are measured again and again: names, numbers, the words of a state.
+# The same few texts are measured again and again: names, numbers, states.
 @functools.lru_cache(maxsize=4096)
 def text_width(text: str, size: float, bold: bool = False) -> float:
-    """An upper bound of the width of `text` in pixels, without asking any font."""
+    """An upper bound of the width of `text` in pixels, computed without a font."""
     total = 0
     for character in text:
         code = ord(character)
@@ -106,11 +106,11 @@ def text_width(text: str, size: float, bold: bool = False) -> float:
     return total * size * (BOLD if bold else 1.0) / 1000
 
 
-_PATH = re.compile(r"[\w.\[\]']*\w\.[\w.]*\w")  # of a parameter or a module
+_PATH = re.compile(r"[\w.\[\]']*\w\.[\w.]*\w")  # the path of a parameter or a module
 
 
 def shorten(text: str, size: float, width: float, bold: bool = False) -> str:
-    """`text`, cut with an ellipsis where it would be wider than `width` pixels; of a path its end stays."""
+    """`text`, cut with an ellipsis if it is wider than `width` pixels; a path keeps its end."""
     text = printable(text)
     if text_width(text, size, bold) <= width:
         return text
@@ -121,14 +121,14 @@ def shorten(text: str, size: float, width: float, bold: bool = False) -> str:
         text = "…" + ".".join(parts)
         if text_width(text, size, bold) <= width:
             return text
-    kept = text[: int(width / size * 5) + 1]  # nothing is narrower than a fifth of the font size, for long
+    kept = text[: int(width / size * 5) + 1]  # no long text has characters narrower than a fifth of the font size
     while kept and text_width(kept + "…", size, bold) > width:
         kept = kept[:-1]
     return kept + "…"
 
 
 def printable(text: str) -> str:
-    """`text` on one line, without control characters and without characters that turn the writing direction."""
+    """`text` on one line, without control characters and without characters that change the writing direction."""
     if text.isprintable():
         return text
     return "".join(
@@ -157,8 +157,8 @@ def css(scope: str, theme: str = "auto", plain: bool = False) -> str:
 
     Args:
         scope: id of the `<svg>` element.
-        theme: `"light"`, `"dark"`, or `"auto"` for what the page around it has.
-        plain: write colours out and leave variables and media queries out, for renderers that know neither.
+        theme: `"light"`, `"dark"`, or `"auto"` for that of the surrounding page.
+        plain: write out colours, without variables and media queries, for renderers that support neither.
     """
     here = f"#{scope}"
     base = DARK if theme == "dark" else LIGHT
@@ -174,7 +174,7 @@ def css(scope: str, theme: str = "auto", plain: bool = False) -> str:
         rules = [f"{here} text{{font-family:{PLAIN_FONT}}}"]
         rules += [rule for rule in _RULES if not rule.startswith("@")]
         text = "".join(rules).replace("&", here)
-        # What is there but cannot be seen is drawn all the same by such a renderer, and takes it a quarter of its time.
+        # Such a renderer draws even what is invisible, and spends a quarter of its time on it.
         text = text.replace("{opacity:0}", "{display:none}").replace("{opacity:1}", "{display:inline}")
         return re.sub(r"var\(--([a-z0-9-]+)\)", lambda match: base[match[1]], text)
     rules += [rule.replace("&", here) for rule in _RULES]

@@ -1,1 +1,1 @@
-"""What happened, in words: sentences, tables, what an error means."""
+"""What happened, in words: sentences, tables, explanations of errors."""

@@ -1,4 +1,4 @@
-"""What became of a change: the table of gradients, and one sentence that says what changed and why."""
+"""The effects of a change: the table of gradients, and one sentence that says what changed and why."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ from viz.telling.explain import explain
 
 NOTHING = "No line makes a tensor, so there is no graph. Start with one: w = T.tensor(3.0, requires_grad=True)"
 NOT_YET = "It stops before it has made a tensor, so there is no graph."
-PRINTED = 2000  # characters of what a program printed, its end
-_TOLD = ("phase", "title", "sentence", "line")  # of a step: there is no room for the engine's bookkeeping
-_LONGEST = 6  # numbers written out; a longer array is told by its shape and norm
+PRINTED = 2000  # the last characters of a program's output
+_TOLD = ("phase", "title", "sentence", "line")  # the entries of a step that are shown
+_LONGEST = 6  # numbers written out; a longer array is described by its shape and norm
 
 
 def numbers(value: Any) -> str:
@@ -48,7 +48,7 @@ def array(data: dict[str, Any] | None) -> str:
 
 
 def title(engine: str, device: str) -> str:
-    """What stands above an engine's picture, such as `PyTorch 2.13.0, CPU`."""
+    """The heading of an engine's picture, such as `PyTorch 2.13.0, CPU`."""
     if engine == CORE:
         return CORE
     try:
@@ -66,9 +66,9 @@ def shown(
     rooms: tuple[Room, ...] = (HALF,),
     beside: Recording | None = None,
 ) -> dict[str, Any]:
-    """What the browser needs to show one engine's side: its pictures, its error with our sentence, what it printed.
+    """What the browser needs to show one engine's side: its pictures, its error with our sentence, its output.
 
-    `beside` is the other engine's recording, where the two differ: the pictures then carry both numbers.
+    `beside` is the other engine's recording if the two differ: the pictures then carry both numbers.
     """
     made = scene(recording, identity=identity, views=views, kept=kept, rooms=rooms, beside=beside)
     made["steps"] = [{name: step[name] for name in _TOLD} for step in made["steps"]]
@@ -79,7 +79,7 @@ def shown(
         side["missing"] = NOTHING if recording.error is None else NOT_YET
     if recording.error is not None:
         known = recognise(recording.error["message"])
-        if known is not None:  # a lesson is about it
+        if known is not None:  # there is a lesson about it
             side["error"] = {**recording.error, "explanation": known.why, "mistake": known.name}
         else:
             sentence = explain(recording.error["type"], recording.error["message"])
@@ -89,7 +89,7 @@ def shown(
 
 
 def missing(message: str) -> str:
-    """What stands in the place of an engine that cannot run."""
+    """The replacement for an engine that cannot run."""
     return f"{message} {explain('', message)}".strip()
 
 
@@ -107,7 +107,7 @@ def gradient(tensor: dict[str, Any]) -> str:
 
 
 def table(recordings: dict[str, Recording]) -> list[dict[str, Any]]:
-    """A row for each tensor that has a name: its value, and `.grad` on each engine; `agree` is None for one alone."""
+    """A row for each named tensor: its value, and `.grad` on each engine; `agree` is None with only one engine."""
     names: dict[str, None] = {}
     for recording in recordings.values():
         names.update(dict.fromkeys(recording.tensors))
@@ -134,7 +134,7 @@ def table(recordings: dict[str, Recording]) -> list[dict[str, Any]]:
 
 
 def _differs(ours: dict[str, Any] | None, theirs: dict[str, Any] | None, rounded: float) -> str:
-    """What differs between a tensor of one engine and of the other, in words; empty where nothing does."""
+    """How a tensor differs between two engines, in words; empty if it does not."""
     if ours is None or theirs is None:
         return "" if ours is theirs else "only one engine got so far"
     numbers = ("value", "grad")
@@ -143,7 +143,7 @@ def _differs(ours: dict[str, Any] | None, theirs: dict[str, Any] | None, rounded
 
 
 def errors_of(sides: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """What the engines raised, each error once: where both raise the same in the same line, PyTorch's words stand beside."""
+    """The errors of the engines, each once. If both raise the same in the same line, PyTorch's words are added."""
     told: list[dict[str, Any]] = []
     for side in sides:
         error = side.get("error")
@@ -160,14 +160,14 @@ def errors_of(sides: list[dict[str, Any]]) -> list[dict[str, Any]]:
 
 
 def beside(recordings: dict[str, Recording], engine: str, agree: bool | None) -> Recording | None:
-    """The other engine's recording, where the two do not agree: what is to be shown beside this one's numbers."""
+    """The other engine's recording if the two do not agree, to show its numbers beside these."""
     return None if agree is not False else next(one for name, one in recordings.items() if name != engine)
 
 
 def verdict(
     recordings: dict[str, Recording], rows: list[dict[str, Any]], sides: list[dict[str, Any]]
 ) -> dict[str, Any]:
-    """Whether the engines agree, and on how much: `agree` is None where PyTorch has not run, `differs` says where."""
+    """Whether the engines agree, and on how much: `agree` is None if PyTorch has not run, `differs` says where."""
     full = next((side["title"] for side in sides if side["engine"] == TORCH), "PyTorch").partition(",")[0]
     name = re.sub(r"(\d+\.\d+)\S*", r"\1", full)  # PyTorch 2.13
     if len(recordings) < 2:
@@ -196,9 +196,9 @@ _NUMBER = re.compile(r"(?<![\w.])\d[\d_.]*(?:e[+-]?\d+)?")
 
 
 def rewritten(old: Sequence[str], new: Sequence[str], owner: Sequence[int]) -> str:
-    """How a listing was edited by hand, as the beginning of a sentence; empty where it was not.
+    """How a listing was edited by hand, as the start of a sentence; empty if it was not.
 
-    `owner` is the line of the program that each line of `new` is shown at.
+    `owner` holds, for each line of `new`, the line of the program that it is shown at.
 
     >>> rewritten(["a = x * 2", "b = a"], ["a = x * 3", "b = a"], [1, 2]), rewritten(["a = 1"], ["a = 1", "b = a"], [1, 2])
     ('Line 1 has 3 instead of 2', 'Line 2 is new')
@@ -233,9 +233,9 @@ def account(
     after: dict[str, Recording],
     why: str = "",
 ) -> str:
-    """One sentence: what was changed, and what that changed in the graph, in the gradients or in an error.
+    """One sentence: the change, and its effect on the graph, on the gradients or on an error.
 
-    `why` is the beginning of the sentence where no switch was changed: a program edited by hand, a change taken back.
+    `why` starts the sentence if no switch was changed: a program edited by hand, or an undone change.
     """
     cause = why or _cause(was, now)
     engine = CORE if CORE in before and CORE in after and not _of_pytorch_alone(was, now) else TORCH
@@ -305,7 +305,7 @@ def _cause(was: dict[str, Any], now: dict[str, Any]) -> str:
 
 
 def _value(item: str, what: str = "") -> str:
-    """A value, or `what` of it, as the toggles name it: with its line where several compute it."""
+    """A value, or `what` of it, as the toggles name it: with its line if several lines compute it."""
     name, _, line = item.partition("@")
     return f"{name}{what} of line {line}" if line else name + what
 
@@ -341,7 +341,7 @@ def _effects(before: Recording, after: Recording) -> list[str]:
         told.append("the error is gone")
     told += _graph_effects(before, after)
     if after.error is not None and before.error is None:
-        return told  # that no gradient came is said by that
+        return told  # that already says that no gradient came
     told += _pass_effects(before, after)
     told += _gradient_effects(before, after)
     return told

@@ -1,7 +1,7 @@
-"""The mistakes that learners of autograd make most, each with a program that makes it and ways to fix it.
+"""The most common mistakes of autograd learners, each with a program that makes it and ways to fix it.
 
-One entry is one place: to add a mistake, write another `Mistake` here. Nothing is told that does not come out of a
-run: messages, gradients and pictures are what the engines give when `viz.mistake` runs these programs.
+To add a mistake, add one `Mistake` here. All messages, gradients and pictures come from running these programs with
+`viz.mistake`; none are written by hand.
 """
 
 from __future__ import annotations
@@ -14,10 +14,10 @@ FIXES, TELLS, WRONG = "fixes", "tells", "wrong"
 
 @dataclass(frozen=True)
 class Fix:
-    """One thing to try: what it is called, what it changes in the program, and what comes of that.
+    """One thing to try: its name, the edits of the program, and what comes of it.
 
     `kind` is `fixes`, `tells` (still wrong, but no longer silent) or `wrong` (what many try, and what does not help).
-    `edits` are pairs (what stands in the program once, what stands there instead).
+    `edits` are pairs (text that occurs once in the program, its replacement).
     """
 
     label: str
@@ -28,12 +28,12 @@ class Fix:
 
 @dataclass(frozen=True)
 class Mistake:
-    """One mistake: a program for either engine, where in it things go wrong, why, and what to try.
+    """One mistake: a program for either engine, where it goes wrong, why, and what to try.
 
-    `number` is its rank among the fifteen of the course; some have more than one form. `at` stands in the line that is
-    wrong (once in the program); `mark` names a tensor, or a node, that is marked where the engine itself names none.
-    `phrase` is a pattern that the message of either engine fits, empty where nothing is raised: a silent mistake. `hint`
-    is a pattern for what else they say about it: a warning, or the error of a check.
+    `number` is its rank among the fifteen of the course; some have more than one form. `at` is text of the wrong line (which
+    occurs once); `mark` names a tensor or a node to mark if the engine itself names none. `phrase` is a pattern for the
+    message of either engine, empty for a silent mistake. `hint` is a pattern for what else they report: a warning, or the
+    error of a check.
     """
 
     number: int
@@ -49,16 +49,16 @@ class Mistake:
 
     @property
     def silent(self) -> bool:
-        """Whether no engine says a word."""
+        """Whether neither engine reports anything."""
         return not self.phrase
 
     @property
     def line(self) -> int:
-        """The line of the program that is wrong, from 1."""
+        """The number of the wrong line, from 1."""
         return self.program[: self.program.index(self.at)].count("\n") + 1
 
     def fixed(self, fix: Fix | None) -> str:
-        """The program with the edits of `fix` in it; as it is for None."""
+        """The program with the edits of `fix`; unchanged for None."""
         text = self.program
         for old, new in fix.edits if fix is not None else ():
             text = text.replace(old, new)
@@ -841,7 +841,7 @@ MISTAKES = (
 
 
 def recognise(message: str) -> Mistake | None:
-    """The common mistake that an engine's error message is about; None for any other.
+    """The common mistake that an engine's error message belongs to, or None.
 
     >>> recognise("element 0 of tensors does not require grad and does not have a grad_fn").name
     'does not require grad'

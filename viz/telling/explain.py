@@ -1,4 +1,4 @@
-"""What an engine's error means, in one or two sentences of ours, and what to change."""
+"""What an engine's error means, in one or two of our own sentences, and what to change."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import re
 
 from viz.telling.common_mistakes import recognise
 
-# Errors that are not among the common mistakes: (what PyTorch's searchable phrase looks like, our sentence).
+# Errors that are not common mistakes: (a pattern of PyTorch's searchable phrase, our sentence).
 _RULES: list[tuple[str, str]] = [
     (
         r"[Cc]an't call numpy\(\) on Tensor that requires grad",
@@ -75,7 +75,7 @@ _TYPES = {
 
 
 def explain(kind: str, message: str) -> str:
-    """What an error of type `kind` means, empty if nothing of ours fits; a common mistake is called by its name.
+    """The meaning of an error of type `kind`; empty if we have no sentence for it. A common mistake is mentioned by name.
 
     >>> explain("RuntimeError", "grad can be implicitly created only for scalar outputs")[-71:]
     'To see it, and ways to fix it: viz.mistake("backward of a non-scalar").'

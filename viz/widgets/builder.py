@@ -1,4 +1,4 @@
-"""A builder: click an op, it is applied to the chosen values, and the graph grows; the code it stands for is beside it."""
+"""A builder: click an op to apply it to the chosen values, and the graph grows. The matching code is shown beside it."""
 
 from __future__ import annotations
 
@@ -33,10 +33,10 @@ VIEWS = ("values", "grad_fn")
 
 
 class Builder(Live):
-    """Shows a graph that grows by clicks; what `build` makes.
+    """Shows a graph that grows by clicks. This is what `build` returns.
 
-    Traits: `start` (the values to begin with), `steps` (what was clicked: `[op, name, …]`, or `["backward"]`), `view`;
-    all may be set from Python. `result` holds the code, the values and the pictures that came of it.
+    Traits: `start` (the initial values), `steps` (what was clicked: `[op, name, …]`, or `["backward"]`), `view`; all of them can
+    be set from Python. `result` holds the code, the values and the pictures.
     """
 
     _esm = bundle.script("builder.js")
@@ -63,7 +63,7 @@ class Builder(Live):
 
     @traitlets.validate("steps")
     def _known(self, proposal: dict[str, Any]) -> list[list[str]]:
-        """Steps come from a browser and become code: only known ops on known names pass."""
+        """Steps come from a browser and become code, so only known ops on known names are accepted."""
         names = {each["name"] for each in self.start}
         free = self._free()
         for step in proposal["value"]:
@@ -109,7 +109,7 @@ class Builder(Live):
         self._keep()
 
     def _program(self) -> tuple[list[str], list[str]]:
-        """The lines of code, and the names that the ops gave."""
+        """The lines of code, and the names of the results."""
         lines = []
         for each in self.start:
             tail = ", requires_grad=True" if each["requires_grad"] else ""
@@ -126,7 +126,7 @@ class Builder(Live):
         return lines, made
 
     def _sentence(self, lines: list[str], made: list[str], recording: Any) -> str:
-        """What the last click did."""
+        """A sentence about the last click."""
         if recording.error:
             kind, message = recording.error["type"], recording.error["message"]
             return f"{lines[-1]} raises {kind}: {message.partition('. ')[0]}. {explain(kind, message)}".strip()
@@ -145,7 +145,7 @@ class Builder(Live):
         return f"{told}. Nothing in it requires a gradient, so no node is made."
 
     def _still(self) -> dict[str, str]:
-        """The picture as a saved notebook keeps it."""
+        """The picture that a saved notebook stores."""
         text = self.result["sentence"]
         picture = fallback.picture([self.result["svgs"][self.view]], "Build a graph.", text)
         return {"text/html": picture, "text/plain": f"Build a graph. {text}"}
@@ -164,12 +164,12 @@ def build(values: Mapping[str, float], requires_grad: Sequence[str] = (), engine
     """Build a graph by clicking: choose values, click an op, and it is applied to them.
 
     Args:
-        values: the numbers to begin with, by name.
+        values: the initial numbers, by name.
         requires_grad: the names of those that require a gradient; a click changes it.
         engine: `"tinygrad_edu"` or `"torch"`.
 
     Raises:
-        ValueError: a name is no name of Python's, or nothing was given.
+        ValueError: a name is not a valid Python name, or no value was given.
 
     >>> build({"w": 3.0, "x": 2.0}, requires_grad=["w"]).result["code"]
     ['w = T.tensor(3.0, requires_grad=True)', 'x = T.tensor(2.0)']

@@ -1,4 +1,4 @@
-"""The code that an explorer's toggles stand for, as a cell of its own: ready to copy, for either engine."""
+"""The code that the toggles of an explorer stand for, as a complete cell to copy, for either engine."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from viz.engines import CORE, TORCH
 from viz.experiments.program import Program
 
 _SEEDED = {"random": "import random; random.seed({})", "numpy": "import numpy; numpy.random.seed({})"}
-_PLAIN = (int, float, bool, str, type(None))  # what its repr makes again
+_PLAIN = (int, float, bool, str, type(None))  # types whose repr makes an equal value
 
 
 def codes(
@@ -20,9 +20,9 @@ def codes(
 
     Args:
         source: the program after its edits.
-        program: what it was edited from.
-        state: the toggles; those about PyTorch alone are lines before the program.
-        seeds: where random numbers begin, for each of `random`, `numpy` and the engines that the program asks for some.
+        program: the program that was edited.
+        state: the toggles; those that concern only PyTorch become lines before the program.
+        seeds: the seeds of `random`, `numpy` and the engines, for those that the program draws from.
     """
     seeds = seeds or {}
     given = [
@@ -42,14 +42,14 @@ def codes(
         before += others
         if engine in seeds:
             before.append(f"{engine}.manual_seed({seeds[engine]})")
-        if before or f"import {engine}" not in lines:  # the program's own import comes too late for these lines
+        if before or f"import {engine}" not in lines:  # these lines need it before the program's own import
             before.insert(0, f"import {engine}")
         found[engine] = {"before": [*before, *given, ""] if before or given else [], "lines": lines}
     return found
 
 
 def renamed(source: str, name: str, other: str) -> str:
-    """`source` with a name changed wherever it is a name: not in a string, a comment or behind a dot.
+    """`source` with a name replaced wherever it is a name: not in a string, a comment or after a dot.
 
     >>> renamed("T.ones(2)  # T.ones", "T", "torch")
     'torch.ones(2)  # T.ones'

@@ -1,4 +1,4 @@
-"""The comparison as a widget: both engines' pictures in step, every difference, the table of gradients."""
+"""The comparison as a widget: both engines' pictures in step, every difference, and the table of gradients."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from viz.widgets import fallback
 from viz.widgets.live import Live
 
 _STYLES = ("common.css", "comparison.js")
-LISTED = 200  # rows of the table that are shown; what differs comes first
+LISTED = 200  # rows of the table that are shown; differences come first
 
 
 def _first(table: list[Difference]) -> list[Difference]:
@@ -28,7 +28,7 @@ def _first(table: list[Difference]) -> list[Difference]:
 
 
 def _row(one: Difference) -> dict[str, Any]:
-    """A line of the table, as text."""
+    """A row of the table, as text."""
     return {
         "what": one.what,
         "where": one.where,
@@ -41,7 +41,7 @@ def _row(one: Difference) -> dict[str, Any]:
 
 
 def _badge(comparison: Comparison, name: str) -> dict[str, Any]:
-    """Whether PyTorch agrees, in a few words: `agree` is None where it has not run."""
+    """Whether PyTorch agrees, in a few words: `agree` is None if it has not run."""
     name = name.partition(",")[0]
     if comparison.missing:
         return {"agree": None, "label": f"{name} has not run", "compared": comparison.missing, "differs": []}
@@ -56,7 +56,7 @@ def _badge(comparison: Comparison, name: str) -> dict[str, Any]:
 
 
 def _result(comparison: Comparison) -> dict[str, Any]:
-    """All that the page shows of a comparison."""
+    """Everything that the page shows of a comparison."""
     prefix = scene.new_identity()
     recordings = {CORE: comparison.ours, TORCH: comparison.theirs}
     agree = None if comparison.missing else comparison.agree
@@ -95,7 +95,7 @@ def _stills(result: dict[str, Any], view: str) -> list[str]:
     return [scene.frame(one, view, -1) for one in scenes if view in one["views"]]
 
 
-# What a widget asks of a kernel; in a page of its own there is none, and nobody else who changes anything.
+# The requests that a widget makes to a kernel. A page has no kernel, and nothing else changes its state.
 _MODEL = """
 const result = JSON.parse(document.getElementById("result").textContent);
 const state = { result, view: result.view, step: -1 };
@@ -127,7 +127,7 @@ def as_page(comparison: Comparison) -> str:
 
 
 class ComparisonView(Live):
-    """Shows what `viz.compare` found; `view` and `step` (-1 is the last) tell where the reader is, and may be set.
+    """Shows the result of `viz.compare`; `view` and `step` (-1 is the last) follow the reader, and can be set.
 
     >>> ComparisonView(viz.compare(program))  # doctest: +SKIP
     """

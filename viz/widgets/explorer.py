@@ -1,4 +1,4 @@
-"""The explorer: one program, its switches, and what both engines do after each change."""
+"""The explorer: a program, its switches, and what both engines do after each change."""
 
 from __future__ import annotations
 
@@ -36,19 +36,19 @@ from viz.widgets.code import codes
 from viz.widgets.live import Live, interruptible
 from viz.widgets.mistake import MistakeView
 
-_PAUSE = 0.2  # seconds in which the next change of a slider comes before the view that nobody sees
+_PAUSE = 0.2  # seconds to wait for the next change of a slider before drawing hidden views
 _KEPT = ("code", "codes", "origin", "owner", "sides", "table", "errors", "verdict")
-_OF_THE_QUESTION = ("seq", "drag", "why", "text")  # what a message of the page says beside the state
-_OF_PYTORCH = ("device", "default_dtype")  # what the listing does not say
+_OF_THE_QUESTION = ("seq", "drag", "why", "text")  # entries of a page's message that are not part of the state
+_OF_PYTORCH = ("device", "default_dtype")  # entries that do not appear in the listing
 _WARNED = 3  # warnings of a run that are shown
-SEED = 0  # where random numbers begin in every run, on both engines: only the change makes a difference
-_rooms = [(round(HALF.width), round(HALF.height))]  # what a page has measured last: the next explorer begins with that
-DEFAULTS = ("float32", "float64", "float16")  # dtypes that PyTorch may make tensors of floats in
+SEED = 0  # the seed of every run on both engines, so that only the change makes a difference
+_rooms = [(round(HALF.width), round(HALF.height))]  # the size that a page measured last, for the next explorer
+DEFAULTS = ("float32", "float64", "float16")  # choices for PyTorch's default dtype
 
 
 @dataclass(frozen=True)
 class _Run:
-    """A run: what each engine recorded, the switches, the program below them, and the listing that ran."""
+    """One run: the recordings of both engines, the switches, the program, and the listing that ran."""
 
     recordings: dict[str, Recording]
     state: dict[str, Any]
@@ -58,7 +58,7 @@ class _Run:
 
 
 def _as_text(value: dict[str, Any], widget: Any) -> str:
-    """A large answer on its way to the browser: as text, it is not searched for binary parts number by number."""
+    """A large answer, sent to the browser as text, so that it is not searched for binary parts number by number."""
     return json.dumps(value, ensure_ascii=False)
 
 
@@ -87,12 +87,12 @@ def explore(program: str | Callable[..., Any], **options: Any) -> Explorer:
 class Explorer(Live):
     """Shows a program with its switches, and the graph that both engines build for it.
 
-    Traits: `state` (what the switches say, by line and name of the program; may be set from Python), `result` (what came
-    of it), `history` (states to go back to), `future` (states that were taken back), `view` ("modules", "values" or
-    "grad_fn"; a program that runs modules begins with them), `step` (-1 is the last), `room` (of the stage, in pixels).
+    Traits: `state` (the switches, by line and name of the program; can be set from Python), `result` (of the last run),
+    `history` (states to go back to), `future` (states that were undone), `view` ("modules", "values" or "grad_fn"; a program
+    that runs modules starts with them), `step` (-1 is the last), `room` (of the stage, in pixels).
 
-    `state["source"]` is the program where it was edited by hand. A page asks for that with `state["text"]`: a whole
-    listing, which is read back into a program and its switches.
+    `state["source"]` is the program after edits by hand. A page requests an edit by `state["text"]`: a whole listing, which is
+    read back into a program and its switches.
     """
 
     _esm = bundle.script("explorer.js")
@@ -103,28 +103,28 @@ class Explorer(Live):
     result = traitlets.Dict().tag(**_TEXT)
     history: traitlets.List[dict[str, Any]] = traitlets.List().tag(sync=True)
     future: traitlets.List[dict[str, Any]] = traitlets.List().tag(sync=True)
-    other = traitlets.Dict().tag(**_TEXT)  # the view that is not looked at, a moment after `result`
-    # Each engine's SVG by view: apart from what the steps change in it, which is all that most answers bring.
+    other = traitlets.Dict().tag(**_TEXT)  # the hidden view, sent a moment after `result`
+    # Each engine's SVG by view. It is kept apart from the changes of each step, which are all that most answers contain.
     values_pictures: traitlets.Dict[str, str] = traitlets.Dict().tag(sync=True)
     grad_fn_pictures: traitlets.Dict[str, str] = traitlets.Dict().tag(sync=True)
     modules_pictures: traitlets.Dict[str, str] = traitlets.Dict().tag(sync=True)
-    mistake = traitlets.Unicode("").tag(sync=True)  # the name of the one whose lesson is wanted below
-    lesson = traitlets.Unicode("").tag(sync=True)  # the widget that is this lesson, by its id
+    mistake = traitlets.Unicode("").tag(sync=True)  # the mistake whose lesson is shown below
+    lesson = traitlets.Unicode("").tag(sync=True)  # the id of this lesson's widget
     view = traitlets.Unicode("").tag(sync=True)
-    split = traitlets.Bool(False).tag(sync=True)  # whether PyTorch's own graph stands beside ours
+    split = traitlets.Bool(False).tag(sync=True)  # whether PyTorch's own graph is shown beside ours
     step = traitlets.Int(-1).tag(sync=True)
-    room: traitlets.List[int] = traitlets.List().tag(sync=True)  # for one graph, as the page has measured it
+    room: traitlets.List[int] = traitlets.List().tag(sync=True)  # the space for one graph, measured by the page
 
-    _later: asyncio.TimerHandle | None = None  # the other view, about to be drawn
-    _also: tuple[Room, ...] = ()  # what is drawn for beside `room`
+    _later: asyncio.TimerHandle | None = None  # the timer that draws the other view
+    _also: tuple[Room, ...] = ()  # further rooms to draw for
     _lesson: MistakeView | None = None
-    _settling = False  # whether the state that changes is one that has run
+    _settling = False  # whether the new state is one that has already run
 
     def __init__(self, program: str | Callable[..., Any], **traits: Any):
         self._written: Program = parse(program)
-        self._parsed = self._written  # where it was edited by hand, what it was edited into
+        self._parsed = self._written  # the current program, after edits by hand
         self._last = _Run({}, {}, self._written, (), ())
-        self._drag: tuple[Any, _Run] | None = None  # a number that is dragged, and what was there before
+        self._drag: tuple[Any, _Run] | None = None  # a number that is being dragged, and the run before that
         self._kept = Kept()
         self._prefix = scene.new_identity()
         traits.setdefault("room", list(_rooms[-1]))
@@ -138,7 +138,7 @@ class Explorer(Live):
             self._at_home(self._answer)
 
     def _teach(self) -> None:
-        """Make the lesson on the mistake that is asked for, and let go of the one before."""
+        """Create the lesson on the requested mistake, and close the previous one."""
         if self._lesson is not None:
             self._lesson.close()
         self._lesson = MistakeView(lesson_on(self.mistake)) if self.mistake else None
@@ -152,7 +152,7 @@ class Explorer(Live):
         return self._last.recordings
 
     def _tensors(self) -> list[str]:
-        """The program's values that are tensors, and those that no run has come to: what can have a gradient."""
+        """The program's values that are tensors, and those that no run has reached: these can have a gradient."""
         recordings = self._recordings.values()
         found = {name for one in recordings for value in one.graph.values.values() for name in value.names}
         ends = [one.error["line"] or 0 for one in recordings if one.error is not None]
@@ -161,12 +161,12 @@ class Explorer(Live):
         return [name for name in self._parsed.values if name in found | unseen]
 
     def _answer(self) -> None:
-        """Answer with the view that is looked at; the others are drawn when the answer is on its way."""
+        """Answer with the current view; the others are drawn after the answer is sent."""
         self._run()
         self._draw_others_soon()
 
     def _measured(self) -> None:
-        """The stage has another size: draw what ran last for that."""
+        """The stage has another size: draw the last run for it."""
         width, height = self.room
         _rooms[-1] = width, height
         self._fit()
@@ -190,11 +190,11 @@ class Explorer(Live):
             self._later.cancel()
         try:
             self._later = asyncio.get_running_loop().call_later(_PAUSE, self._draw_other, self.result)
-        except RuntimeError:  # no event loop: a script, where nobody waits
+        except RuntimeError:  # no event loop: this is a script, where nobody waits
             self._draw_other(self.result)
 
     def draw_for(self, *rooms: Room) -> None:
-        """Draw at once every view for other rooms too, for a page behind which no Python can be asked later."""
+        """Draw every view for other rooms as well, at once, for a page that can ask no kernel later."""
         self._also = rooms
         self._fit()
         if self._later is not None:
@@ -202,7 +202,7 @@ class Explorer(Live):
             self._draw_other(self.result)
 
     def close(self) -> None:
-        """Take the explorer off the page, and let go of all that it has recorded."""
+        """Remove the explorer from the page, and release everything that it has recorded."""
         if self._later is not None:
             self._later.cancel()
         if self._lesson is not None:
@@ -234,7 +234,7 @@ class Explorer(Live):
         self._keep()
 
     def _show(self, pictures: dict[str, dict[str, str]]) -> None:
-        """Set the traits of the pictures drawn; one that is the same as before is not sent again."""
+        """Set the traits of the drawn pictures. An unchanged picture is not sent again."""
         for view in {view for drawn in pictures.values() for view in drawn}:
             self.set_trait(
                 f"{view}_pictures", {engine: drawn[view] for engine, drawn in pictures.items() if view in drawn}
@@ -244,7 +244,7 @@ class Explorer(Live):
         return f"{self._prefix}{engine[0]}"
 
     def _run(self) -> None:
-        """Run the program as the page wants it, on both engines, and send what came of it in one message."""
+        """Run the program as the page requests, on both engines, and send the result in one message."""
         began = time.perf_counter()
         asked = {name: self.state.get(name) for name in _OF_THE_QUESTION}
         state = {name: value for name, value in self.state.items() if name not in _OF_THE_QUESTION}
@@ -296,7 +296,7 @@ class Explorer(Live):
             self.result = result
 
     def _wanted(self, state: dict[str, Any], text: str | None) -> tuple[Program, dict[str, Any]]:
-        """The program and the switches over it that the page asks for."""
+        """The program and the switches that the page requests."""
         if text is not None:
             program, switches = read_back(text, self._parsed)
             source = {} if program.source == self._written.source else {"source": program.source}
@@ -307,11 +307,11 @@ class Explorer(Live):
         return (self._parsed if wanted == self._parsed.source else reread(wanted, self._written)), state
 
     def _refuse(self, error: BaseException, program: Program, written_by_hand: bool, result: dict[str, Any]) -> None:
-        """Say why nothing has run. The pictures of the last run stay: they are still true of the last code that ran."""
+        """Say why nothing has run. The pictures of the last run stay, since they belong to the last code that ran."""
         self._parsed = program
         message = str(error) or "stopped"
         sentence = explain(type(error).__name__, message)
-        bare = edit(program, Edits())  # what is listed where nothing has run to its end yet
+        bare = edit(program, Edits())  # the listing if nothing has run to its end yet
         kept: dict[str, Any] = {
             "code": bare.source.splitlines(),
             "origin": list(bare.origin),
@@ -320,13 +320,13 @@ class Explorer(Live):
         }
         if isinstance(error, ProgramError):
             result["line"] = error.line
-        if written_by_hand:  # what cannot be run is in the editor, and not in the state
+        if written_by_hand:  # code that cannot run stays in the editor, not in the state
             result["state"] = self._last.state
             self._settle({**self._last.state, "seq": result["seq"]})
         self.result = {**kept, **result, "account": f"Not run: {message}. {sentence}".strip(), "refused": True}
 
     def _settle(self, state: dict[str, Any] | None) -> None:
-        """Let `state` be what has run, without running it again."""
+        """Set `state` to what has run, without running it again."""
         if state is None:
             return
         self._settling = True
@@ -336,7 +336,7 @@ class Explorer(Live):
             self._settling = False
 
     def _before(self, drag: Any) -> _Run:
-        """What a change is compared with: the last run, or what was there before a number began to be dragged."""
+        """What a change is compared with: the last run, or the run before a number began to be dragged."""
         if drag is None:
             self._drag = None
         elif self._drag is None or self._drag[0] != drag:
@@ -344,7 +344,7 @@ class Explorer(Live):
         return self._last if self._drag is None else self._drag[1]
 
     def _told(self, before: _Run, ran: _Run, why: str) -> str:
-        """The sentence about a change. What the program says itself holds where no switch says another thing."""
+        """The sentence about a change. The program's own sentence is used if no switch says something else."""
         same = before.program.source == ran.program.source
         by_hand = "" if same else rewritten(before.listing, ran.listing, ran.owner)
         return account(
@@ -356,7 +356,7 @@ class Explorer(Live):
         )
 
     def _drawn(self, engine: str, recordings: dict[str, Recording], agree: bool | None) -> dict[str, Any]:
-        """What the page shows of a recording, in the view that is looked at."""
+        """What the page shows of a recording in the current view."""
         recording = recordings[engine]
         by_module = has_modules(recording.graph)
         if not self.view:
@@ -372,9 +372,9 @@ class Explorer(Live):
     def _side(
         self, engine: str, edited: Edited, state: dict[str, Any], drawn: list[str]
     ) -> tuple[dict[str, Any], Recording | None]:
-        """One engine's part of the result, and its recording; a sentence in its place where the engine cannot run.
+        """One engine's part of the result, and its recording; a sentence instead if the engine cannot run.
 
-        `drawn` is told where the program has taken random numbers from.
+        `drawn` receives the sources of random numbers that the program used.
         """
         device, dtype = ("cpu", None) if engine == CORE else (state.get("device", "cpu"), state.get("default_dtype"))
         side: dict[str, Any] = {"engine": engine, "title": title(engine, device)}
@@ -390,7 +390,7 @@ class Explorer(Live):
                     recording = record(edited.source, engine, device, inputs=given)
                     random = asked()
         except (ModuleNotFoundError, ValueError, RuntimeError, MemoryError) as error:
-            # PyTorch that is missing, a device that is: what is raised outside of the program. The other engine goes on.
+            # An error outside the program, such as a missing PyTorch or device. The other engine continues.
             return {**side, "missing": missing(str(error) or type(error).__name__)}, None
         _count_from_zero(recording)
         if recording.error is not None:
@@ -405,7 +405,7 @@ class Explorer(Live):
         return side, recording
 
     def _still(self) -> dict[str, str]:
-        """Both pictures as a saved notebook keeps them."""
+        """Both pictures that a saved notebook stores."""
         sides = [side for side in self.result.get("sides", []) if "scene" in side]
         titles = " and ".join(side["title"] for side in sides)
         sentence = self.result.get("account") or "The graph of this program."
@@ -421,12 +421,12 @@ class Explorer(Live):
 
 
 def _asks(prompt: object = "") -> str:
-    """What `input` is to a program that runs again at every change, with nobody there to answer."""
+    """Replaces `input` in a program that runs again at every change, with nobody there to answer."""
     raise RuntimeError("input() would ask at every change of a switch; write the value into the program instead")
 
 
 def _count_from_zero(recording: Recording) -> None:
-    """Sequence numbers as in a fresh process: an engine counts on from run to run, and the picture would change."""
+    """Restart sequence numbers, as in a fresh process: an engine keeps counting, and the picture would change."""
     numbered = [op for op in recording.graph.ops.values() if op.sequence_nr is not None]
     least = min((op.sequence_nr or 0 for op in numbered), default=0)
     for op in numbered:
@@ -434,12 +434,12 @@ def _count_from_zero(recording: Recording) -> None:
 
 
 def _taken_out(made: dict[str, Any]) -> dict[str, str]:
-    """The SVG of each view of a scene, which is left with what a step changes: that is what most answers consist of."""
+    """Take the SVG of each view out of a scene. What remains are the changes of each step, which most answers consist of."""
     return {view: picture.pop("svg") for view, picture in made["views"].items()}
 
 
 def _description(program: Program) -> dict[str, Any]:
-    """What the browser needs to know of the program to draw the toggles."""
+    """What the browser needs to know about the program to draw the toggles."""
     try:
         devices = engines.load(TORCH).devices()
     except ModuleNotFoundError as error:

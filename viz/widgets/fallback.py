@@ -1,4 +1,4 @@
-"""What a notebook shows of a widget when no kernel runs: a plain picture, hidden while the widget is alive."""
+"""What a notebook shows of a widget without a kernel: a plain picture, which is hidden while the widget is alive."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import html
 
 MARK = "tgv-fallback"
 
-# A picture hides when the widget below it has come to life; the notice of a widget that has not, hides in its turn.
+# A picture hides once the widget below it is alive. If it is not alive, its own notice hides instead.
 _STYLE = f"""<style>
 .jp-OutputArea-child:has(.{MARK}):has(+ .jp-OutputArea-child .tgv) {{ display: none; }}
 .jp-OutputArea-child:has(.{MARK}) + .jp-OutputArea-child .jupyter-widgets:not(:has(*)) {{ display: none; }}

@@ -1,4 +1,4 @@
-"""What the widgets have in common: an ear on a busy page, a still for where no kernel runs, a thread to work in."""
+"""What the widgets share: sending their state at once, a still picture for saved notebooks, and the thread they work in."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ from IPython.display import DisplayHandle, display
 
 
 class Live(anywidget.AnyWidget):
-    """A widget of this package; what it is in a saved notebook tells `_still`, and where there is text alone `_text`."""
+    """A widget of this package. `_still` is its form in a saved notebook, `_text` its plain text form."""
 
-    own_id = traitlets.Unicode("").tag(sync=True)  # of this widget, by which awake.js finds its model
+    own_id = traitlets.Unicode("").tag(sync=True)  # the id by which awake.js finds this widget's model
 
     _shown: DisplayHandle | None = None
 
@@ -29,28 +29,28 @@ class Live(anywidget.AnyWidget):
         super().__init__(own_id=own_id, model_id=own_id, **traits)
 
     def _begin(self) -> None:
-        """Set all that the page is to show at first."""
+        """Set everything that the page shows at first."""
 
     def open(self) -> None:
-        """Tell the browser of this widget and all that it shows in one message: what came after it might not be heard."""
+        """Send the browser this widget and all that it shows in one message: later messages might be missed."""
         if self.comm is None:
             self._begin()
         super().open()
 
     def _still(self) -> dict[str, str] | None:
-        """A picture and a sentence, by MIME type; None for a widget that is nothing without a page."""
+        """A picture and a sentence, by MIME type; None for a widget that needs a page."""
         return None
 
     def _text(self) -> str:
         return f"A widget: {type(self).__name__}"
 
     def _keep(self) -> None:
-        """Put the still as it is now where the one before was shown."""
+        """Replace the previous still by the current one."""
         if self._shown is not None:
             self._shown.update(self._still(), raw=True)
 
     def _ipython_display_(self) -> None:
-        """Show a still, which a saved notebook keeps, and the live widget in its place."""
+        """Show a still, which a saved notebook stores, and the live widget in its place."""
         still = self._still()
         if still is not None:
             self._shown = display(still, raw=True, display_id=True)
@@ -58,10 +58,10 @@ class Live(anywidget.AnyWidget):
         display({**data, "text/plain": self._text()}, metadata=metadata, raw=True)
 
     def _at_home(self, work: Callable[[], None]) -> None:
-        """Do `work` in the thread that the widget's cell ran in.
+        """Do `work` in the thread in which the widget's cell ran.
 
-        JupyterLab may deliver what a page says in another one, a subshell. There no interrupt is heard, and what a program
-        prints gets mixed up with what a cell prints that runs meanwhile.
+        JupyterLab may deliver a page's messages in another thread, a subshell. Interrupts do not reach it, and a program's output
+        would mix with that of a running cell.
         """
         if self._loop is None or threading.current_thread() is self._home:
             work()
@@ -71,14 +71,14 @@ class Live(anywidget.AnyWidget):
 
 @contextmanager
 def interruptible() -> Iterator[None]:
-    """A context that an interrupt ends with `KeyboardInterrupt`; by itself, a kernel hears none between its messages."""
-    if threading.current_thread() is not threading.main_thread():  # nothing is heard there
+    """A context in which an interrupt raises `KeyboardInterrupt`; otherwise a kernel ignores it between its messages."""
+    if threading.current_thread() is not threading.main_thread():  # signals do not arrive there
         yield
         return
     inside = True
 
     def interrupted(number: int, frame: Any) -> None:
-        if inside:  # else it would end the kernel
+        if inside:  # otherwise it would end the kernel
             raise KeyboardInterrupt
 
     before = signal.signal(signal.SIGINT, interrupted)

@@ -1,4 +1,4 @@
-"""A common mistake as a widget: the program, one stage for what both engines make of it, and what may be tried."""
+"""A common mistake as a widget: the program, one stage for the results of both engines, and what to try."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ from viz.telling.account import beside, errors_of, missing, shown, table, title,
 from viz.widgets import fallback
 from viz.widgets.live import Live
 
-AS_WRITTEN = -1  # in the place of a fix: the mistake itself
+AS_WRITTEN = -1  # instead of a fix: the mistake itself
 
 
 class MistakeView(Live):
-    """Shows a `MistakeLesson`. Traits: `fix` (what is tried, -1 for the mistake itself), `view`, `split`, `step`; all may be set.
+    """Shows a `MistakeLesson`. Traits: `fix` (-1 for the mistake itself), `view`, `split`, `step`; all of them can be set.
 
-    What was asked for once is in `parts` and needs no kernel any more.
+    Results are stored in `parts` once they are computed, and then need no kernel.
 
     >>> MistakeView(viz.mistake("second backward"))  # doctest: +SKIP
     """
@@ -32,10 +32,10 @@ class MistakeView(Live):
     _css = bundle.style("common.css", "mistake.js")
 
     lesson = traitlets.Dict().tag(sync=True)
-    parts = traitlets.Dict().tag(sync=True)  # position of a fix -> what both engines made of that program
+    parts = traitlets.Dict().tag(sync=True)  # position of a fix -> the results of both engines for that program
     fix = traitlets.Int(AS_WRITTEN).tag(sync=True)
     view = traitlets.Unicode("values").tag(sync=True)
-    split = traitlets.Bool(False).tag(sync=True)  # whether PyTorch's own graph stands beside ours
+    split = traitlets.Bool(False).tag(sync=True)  # whether PyTorch's own graph is shown beside ours
     step = traitlets.Int(-1).tag(sync=True)
 
     def __init__(self, lesson: MistakeLesson, **traits: Any) -> None:
@@ -57,14 +57,14 @@ class MistakeView(Live):
         self._prepare()
 
     def _prepare(self) -> None:
-        """Run what is asked for and was not yet run."""
+        """Run what is requested and has not run yet."""
         fresh = {str(one): self._part(one) for one in {AS_WRITTEN, self.fix} if str(one) not in self.parts}
         if fresh:
             self.parts = {**self.parts, **fresh}
         self._keep()
 
     def _part(self, position: int) -> dict[str, Any]:
-        """What both engines make of the mistake (-1) or of a fix, and what that fix changes."""
+        """The results of both engines for the mistake (-1) or for a fix, and what that fix changes."""
         lesson = self._lesson
         outcomes = {engine: lesson.outcome(position, engine) for engine in NAMES}
         recordings = {engine: one.recording for engine, one in outcomes.items() if one.recording is not None}
@@ -93,7 +93,7 @@ class MistakeView(Live):
         }
 
     def _still(self) -> dict[str, str]:
-        """The picture and the words, as a saved notebook keeps them."""
+        """The picture and the words that a saved notebook stores."""
         told = self._lesson.mistake
         sides = [side for side in self.parts[str(self.fix)]["sides"] if "scene" in side]
         pictures = [scene.frame(side["scene"], self.view, -1) for side in sides[:1]]
@@ -109,7 +109,7 @@ class MistakeView(Live):
 
 
 def mark(scene: dict[str, Any], key: str | None) -> None:
-    """Mark an element of a scene at its last step as the place of an error."""
+    """Mark an element of a scene, at its last step, as the location of an error."""
     if key is None:
         return
     for view in scene["views"].values():
@@ -119,7 +119,7 @@ def mark(scene: dict[str, Any], key: str | None) -> None:
 
 
 def _description(lesson: MistakeLesson) -> dict[str, Any]:
-    """What the browser needs to know of the mistake, whatever is tried."""
+    """What the browser needs to know about the mistake itself."""
     told = lesson.mistake
     before = told.program.splitlines()
     return {
@@ -142,7 +142,7 @@ def _description(lesson: MistakeLesson) -> dict[str, Any]:
 
 
 def _edited(before: list[str], after: list[str]) -> list[list[str]]:
-    """The lines of `after`, those that are new marked with `+`, and among them those that are gone, marked with `-`."""
+    """The lines of `after`, with new ones marked by `+`, and removed ones in between, marked by `-`."""
     rows: list[list[str]] = []
     for how, first, last, start, end in SequenceMatcher(None, before, after, autojunk=False).get_opcodes():
         if how == "equal":

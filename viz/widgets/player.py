@@ -1,4 +1,4 @@
-"""The player as a widget: walks through one scene, with or without a kernel behind it."""
+"""The player as a widget: steps through one scene, with or without a kernel."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ from viz.widgets.live import Live
 
 
 class Player(Live):
-    """Shows a recording and steps through it; the traits tell where it is, and may be set.
+    """Shows a recording and steps through it. The traits follow the reader, and can be set.
 
-    Traits: `scene` (what `viz.frames.scene` makes), `step` (from 0), `view` ("values" or "grad_fn"), `playing`, `speed`.
+    Traits: `scene` (the result of `viz.frames.scene`), `step` (from 0), `view` ("values" or "grad_fn"), `playing`, `speed`.
 
     >>> player = Player(viz.record(program))  # doctest: +SKIP
     >>> player.step = 3                       # doctest: +SKIP
@@ -48,7 +48,7 @@ class Player(Live):
         return str(proposal["value"])
 
     def _still(self) -> dict[str, str]:
-        """The last step, as a saved notebook keeps it."""
+        """The last step, which a saved notebook stores."""
         last = len(self.scene["steps"]) - 1
         title, sentence = self.scene["title"], self.scene["steps"][last]["sentence"]
         picture = fallback.picture([frame(self.scene, self.view, last)], title, sentence)

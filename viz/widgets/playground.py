@@ -1,4 +1,4 @@
-"""The playground: a small network learns points of the plane, and another one beside it with other settings."""
+"""The playground: a small network learns points of the plane, optionally beside a second one with other settings."""
 
 from __future__ import annotations
 
@@ -32,18 +32,18 @@ from viz.picture.axis import short
 from viz.widgets import fallback
 from viz.widgets.live import Live, interruptible
 
-SLICE = 0.12  # seconds that the steps for one picture may take
-SMALL, LARGE = 1e-2, 1e2  # of the first layer's gradient by the last's: below and above, it vanishes and it explodes
-DONE = 0.99  # of the points on the right side: the gradients of such a network may be small
-TINY = 1e-4  # of the largest gradient: below, a network that is not done hardly moves
+SLICE = 0.12  # seconds of training between two pictures
+SMALL, LARGE = 1e-2, 1e2  # ratio of the first layer's gradient to the last's: below it vanishes, above it explodes
+DONE = 0.99  # accuracy above which small gradients are normal
+TINY = 1e-4  # largest gradient below which an unfinished network hardly moves
 NAMES = plane.LETTERS
 
 
 class Playground(Live):
-    """What `viz.playground` gives. `run(steps)` goes on, `code()` is the program that runs, `learners` are its runs.
+    """The result of `viz.playground`. `run(steps)` continues, `code()` is the program that runs, `learners` are its runs.
 
-    Traits: `asked` is what the page wants, `frame` the answer to it; `task` what is learned and with which settings;
-    `scene` the step that was opened.
+    Traits: `asked` is the page's request, `frame` the answer; `task` is the data and the settings; `scene` is the step that was
+    opened.
     """
 
     _esm = bundle.script("playground.js")
@@ -64,10 +64,10 @@ class Playground(Live):
     def _begin(self) -> None:
         self.task, self.frame = self._task(), self._frame()
 
-    # --- what Python asks of it ---
+    # --- the interface for Python ---
 
     def run(self, steps: int = 1) -> None:
-        """Take so many more steps with both settings, all at once.
+        """Take this many more steps with both settings, at once.
 
         Raises:
             ValueError: `steps` is negative.
@@ -80,7 +80,7 @@ class Playground(Live):
         self._keep()
 
     def code(self, run: int = 0) -> str:
-        """The program of a run (0 is A, 1 is B): it is what runs here, and runs anywhere."""
+        """The program of a run (0 is A, 1 is B). It is exactly what runs here, and it runs anywhere."""
         return self._learner(run).text
 
     def _learner(self, run: int) -> Learner:
@@ -89,10 +89,10 @@ class Playground(Live):
             raise IndexError(f"there is no run {run}; run 1 exists only with a second setting")
         return found
 
-    # --- what the page asks of it ---
+    # --- requests of the page ---
 
     def _answer(self) -> None:
-        """Do what was asked; whatever comes of it is told on the page."""
+        """Do what the page requests; any error is shown on the page."""
         asked, said, begun = self.asked, "", False
         try:
             with interruptible():
@@ -117,7 +117,7 @@ class Playground(Live):
             self._keep()
 
     def _take(self, asked: Mapping[str, Any]) -> bool:
-        """Begin anew with the data and settings that the page has, if they are others; whether they are."""
+        """Start again with the page's data and settings if they differ. Returns whether they do."""
         if "settings" not in asked:
             return False
         settings = []
@@ -133,7 +133,7 @@ class Playground(Live):
         return True
 
     def _set(self, data: str, points: tuple[Point, ...], settings: list[Setting | None]) -> None:
-        """Begin anew with these."""
+        """Start again with these settings."""
         if data not in DATA:
             raise ValueError(f"data is one of {', '.join(DATA)}, not {data!r}")
         self.learners = [None if one is None else Learner(one, data, points) for one in settings]
@@ -148,7 +148,7 @@ class Playground(Live):
                 return
 
     def _open(self, run: int) -> None:
-        """Put the step that is looked at on the stage."""
+        """Put the selected step on the stage."""
         learner = self._learner(run)
         number = min(self._looked_at(), learner.taken)
         name = f" of {NAMES[run]}" if self.learners[1] else ""
@@ -162,7 +162,7 @@ class Playground(Live):
         return max(learner.taken for learner in self.learners if learner)
 
     def _looked_at(self) -> int:
-        """After how many steps the picture is."""
+        """The number of steps that the picture shows."""
         return self._taken if self._at < 0 else min(self._at, self._taken)
 
     def _task(self) -> dict[str, Any]:
@@ -236,7 +236,7 @@ class Playground(Live):
 
 
 def _flow(sizes: list[float | None]) -> str:
-    """What becomes of the gradient on its way from the last layer to the first."""
+    """How the gradient changes on its way from the last layer to the first."""
     known = [size for size in sizes if size is not None]
     if len(known) < 2:
         return ""
@@ -258,7 +258,7 @@ def _flow(sizes: list[float | None]) -> str:
 
 
 def _about(number: float) -> str:
-    """A large number in two digits: 15,000,000."""
+    """A large number with two significant digits: 15,000,000."""
     return f"{float(f'{number:.2g}'):,.0f}"
 
 
@@ -270,18 +270,18 @@ def playground(
     steps: int = 0,
     **settings: Any,
 ) -> Playground:
-    """A small network that learns points of the plane, to play with: boundary, loss and gradients move as it trains.
+    """A small network that learns points of the plane: the boundary, the loss and the gradients move as it trains.
 
     Args:
-        data: `"circles"`, `"moons"`, `"spiral"`, `"xor"`, `"line"`, or `"own"` for points of one's own.
-        beside: what is other in a second setting, which learns beside the first: `{"activation": "relu"}`.
-        points: the points of `"own"`, each `(x, y, class)` with the class 0 or 1.
-        steps: how many to take before it is shown.
+        data: `"circles"`, `"moons"`, `"spiral"`, `"xor"`, `"line"`, or `"own"` for your own points.
+        beside: the differences of a second setting, trained beside the first: `{"activation": "relu"}`.
+        points: the points for `"own"`, each `(x, y, class)` with class 0 or 1.
+        steps: how many steps to take before it is shown.
         settings: `engine`, `layers` (hidden ones), `width`, `activation`, `init`, `norm`, `residual`, `optimizer`, `lr`,
             `batch` (0 for all points at once), `weight_decay`, `zero_grad`, `seed`.
 
     Raises:
-        TypeError: there is no such setting; the message says which there are.
+        TypeError: there is no such setting; the message lists the settings.
         ValueError: a setting cannot have that value; the message says what it can have.
 
     >>> import viz

@@ -1,4 +1,4 @@
-"""A slider on a tangent: the slope of a curve at one point, beside the slope of a chord around it."""
+"""A slider on a tangent: the slope of a curve at a point, and the slope of a chord around it."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ STEPS = (2.0, 1.0, 0.5, 0.2, 0.1, 0.01, 0.001)
 
 
 class Slope(Live):
-    """Shows the table that `slope` makes. Traits: `index` (which x), `step` (which h); both may be set."""
+    """Shows the table that `slope` makes. Traits: `index` (which x), `step` (which h); both can be set."""
 
     _esm = bundle.script("slope.js")
     _css = bundle.style("slope.js")
@@ -40,10 +40,10 @@ def slope(
     x: float = 1.0,
     chords: bool = False,
 ) -> Slope:
-    """Show the curve of `f` from `low` to `high` with the tangent at `x`; with `chords` also the chord around x.
+    """Show the curve of `f` from `low` to `high` with its tangent at `x`; with `chords` also the chord around x.
 
-    `f` takes one number, a float or a tensor of `tinygrad_edu`, and is called `label` in the picture. The tangent's
-    slope is what `backward` computes; a chord goes from x - h to x + h. Raises `ValueError` when `low` is not below
+    `f` takes one number, a float or a tensor of `tinygrad_edu`; `label` names it in the picture. The tangent's slope is what
+    `backward` computes; a chord goes from x - h to x + h. Raises `ValueError` if `low` is not below
     `high`.
 
     >>> slope(lambda x: x * x, "x²", x=3.0).table["at"][-1]["slope"]

@@ -1,4 +1,4 @@
-"""Training runs as a widget: their picture up to any step, further runs with other settings, stop and go on."""
+"""Training runs as a widget: their picture up to any step, further runs with other settings, stop and continue."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from viz.export import bundle
 from viz.widgets import fallback
 from viz.widgets.live import Live
 
-SLICE = 0.2  # seconds of training between two looks at what else the kernel has to do
+SLICE = 0.2  # seconds of training before the kernel may do other work
 MORE = 40
 
 
 class TrainingView(Live):
-    """Shows a `Training`. Traits: `run` and `step` (what is looked at; may be set), `state` (what came of it).
+    """Shows a `Training`. Traits: `run` and `step` (the selected ones; can be set), `state` (the results).
 
     `asked` is what the buttons send: more steps, a stop, or a run with other settings.
     """
@@ -44,7 +44,7 @@ class TrainingView(Live):
         self.refresh()
 
     def refresh(self, done: tuple[int, int] | None = None, said: str = "") -> None:
-        """Draw what the runs are now; `done` is how many steps of how many are taken, while they run."""
+        """Draw the current state of the runs; while they run, `done` is the number of steps taken, and their total."""
         began = time.monotonic()
         training = self._training
         runs = []
@@ -52,7 +52,7 @@ class TrainingView(Live):
             at = stops(len(run.steps))
             sentences = [training.sentence(run, step) for step in at]
             runs.append({"label": run.label, "at": at, "sentences": sentences, "ended": run.ended})
-        if done is None:  # the map costs more than the steps: while they run, the one that is there serves
+        if done is None:  # the map costs more than the steps, so it is kept while they run
             self._surface = training.surface()
         svg = picture(training, self._surface)
         settings = [{"name": name, "value": value} for name, value in training.settings.items()]
@@ -70,7 +70,7 @@ class TrainingView(Live):
         self._cost = time.monotonic() - began
 
     def close(self) -> None:
-        """Take the widget off the page, and let go of its runs."""
+        """Remove the widget from the page, and release its runs."""
         self._training.stop()
         super().close()
 
@@ -86,23 +86,23 @@ class TrainingView(Live):
             changed = {k: v for k, v in asked["settings"].items() if self._training.settings.get(k) != v}
             try:
                 self._training.begin(**changed)
-            except Exception as error:  # the program's own: it is told where the button is
+            except Exception as error:  # the program's own error is shown next to the button
                 self.refresh(said=f"{type(error).__name__}: {error}")
                 return
         self._busy = True
         work = self._go_on(steps, look="settings" in asked)
-        if self._loop is None:  # a script, where nobody can press stop
+        if self._loop is None:  # this is a script, where nobody can press stop
             asyncio.run(work)
         else:
             asyncio.run_coroutine_threadsafe(work, self._loop)
 
     async def _go_on(self, steps: int, look: bool) -> None:
-        """Bring all runs to the same step and `steps` further; with `look`, the newest run is looked at."""
+        """Bring all runs to the same step and `steps` further; with `look`, select the newest run."""
         said = ""
         known = len(self._training.runs)
-        await asyncio.sleep(0.01)  # the message that asked for it is dealt with first
+        await asyncio.sleep(0.01)  # first finish the message that requested it
         try:
-            # Where drawing takes long there is more training between two pictures.
+            # If drawing takes long, there is more training between two pictures.
             for done in self._training.slices(steps, lambda: max(SLICE, 4 * self._cost)):
                 if look:
                     self.run, look = known - 1, False
