@@ -20,9 +20,9 @@ __all__ = ["all_exercises", "check", "get"]
 
 
 def check(id: str, answer: object) -> Report:
-    """Grade `answer` to exercise `id` at once; the report shows itself.
+    """Grade `answer` to exercise `id` at once. The report shows itself.
 
-    It never raises because of the answer, and it stops an endless loop. Raises `KeyError` for an unknown `id`.
+    It never raises because of the answer, and it stops endless loops. Raises `KeyError` for an unknown `id`.
 
     >>> check("mul_backward", lambda grad_output, a, b: (grad_output * b, grad_output * a)).passed
     True
@@ -37,14 +37,14 @@ def check(id: str, answer: object) -> Report:
     cases = [criterion.inputs(seed=0) for criterion in exercise.criteria]
     with warnings.catch_warnings(), contextlib.ExitStack() as quiet:
         warnings.simplefilter("ignore")
-        if "NBGRADER_EXECUTION" in os.environ:  # nbgrader takes a word on stderr for a failure
+        if "NBGRADER_EXECUTION" in os.environ:  # nbgrader treats output on stderr as a failure
             quiet.enter_context(contextlib.redirect_stderr(io.StringIO()))
         probed = probe([c.probe for c in exercise.criteria], cases, answer, exercise.available, exercise.seconds)
-        return Report(judge(exercise, probed, seed=0))  # in here, for the wrong answers that it runs beside may warn
+        return Report(judge(exercise, probed, seed=0))  # in the block: it also runs wrong answers
 
 
 def get(id: str) -> Exercise:
-    """The exercise called `id`; raises `KeyError` with the nearest names if there is none.
+    """The exercise called `id`. Raises `KeyError` with the nearest names if there is none.
 
     >>> get("mul_backward").lesson
     1

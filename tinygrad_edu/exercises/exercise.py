@@ -46,10 +46,10 @@ class Misconception:
 
 @dataclass(frozen=True, eq=False)
 class Criterion:
-    """A property of a right answer: it earns its points if every case shows it.
+    """A property of a right answer. It earns its points if every case shows it.
 
-    If many observations are right (every topological order), `measure(observed, *case)` returns the part that counts.
-    It runs beside the judge, never beside the student's code.
+    If many observations are right (every topological order), `measure(observed, *case)` returns the part to compare.
+    It runs in the judge's process, never with the student's code.
     """
 
     statement: str
@@ -77,7 +77,7 @@ class Exercise:
     """One question of a lesson, with everything that is needed to grade it.
 
     `id` is also the name that the answer must have in its cell, unless `name` says otherwise. `engines` are the modules
-    that a probe's parameter `T` stands for, one run each.
+    that a probe's parameter `T` is set to, with one run each.
     """
 
     id: str
@@ -85,7 +85,7 @@ class Exercise:
     lesson: int
     engines: tuple[str, ...] = ("tinygrad_edu",)
     name: str = ""
-    seconds: float = 2.0  # of processor time
+    seconds: float = 2.0  # seconds of processor time
     rtol: float = 1e-4  # float32 is the engines' default
     rights: list[Any] = field(default_factory=list)
     wrongs: list[Misconception] = field(default_factory=list)
@@ -102,16 +102,16 @@ class Exercise:
 
     @property
     def available(self) -> tuple[str, ...]:
-        """Those of its engines that are installed here: without PyTorch an exercise is graded on the core only."""
+        """Those of its engines that are installed: without PyTorch, an exercise is graded on the core only."""
         return tuple(engine for engine in self.engines if importlib.util.find_spec(engine))
 
     def right(self, answer: Answer) -> Answer:
-        """Add a right answer; the first is the reference for all others."""
+        """Add a right answer. The first one is the reference for all others."""
         self.rights.append(answer)
         return answer
 
     def wrong(self, hint: str, name: str = "") -> Callable[[Answer], Answer]:
-        """Add a misconception: decorate a wrong function or class, or call with a wrong value and a `name`."""
+        """Add a misconception: decorate a wrong function or class, or call it with a wrong value and a `name`."""
 
         def add(answer: Answer) -> Answer:
             self.wrongs.append(Misconception(name or answer.__name__, answer, hint))  # type: ignore[attr-defined]
@@ -127,7 +127,7 @@ class Exercise:
         random: Callable[[np.random.Generator], tuple] | None = None,
         measure: Callable | None = None,
     ) -> Callable[[Callable], Callable]:
-        """Add a property: decorate its probe, called as `probe(answer, *case)` on each case and some random ones."""
+        """Add a property by decorating its probe, which is called as `probe(answer, *case)` on each case and some random ones."""
 
         def add(probe: Callable) -> Callable:
             self.criteria.append(Criterion(statement, points, probe, cases, random, measure))
@@ -136,14 +136,14 @@ class Exercise:
         return add
 
     def picture(self, draw: Callable) -> Callable:
-        """Decorate `draw(T, *case)`, which returns tensors by name; the report draws the graph behind the last one."""
+        """Decorate `draw(T, *case)`, which returns tensors by name. The report draws the graph behind the last one."""
         self.drawing = draw
         return draw
 
 
 @functools.cache
 def source_of(probe: Callable) -> str:
-    """The source of a probe without its decorators, which runs where its lesson must not be present."""
+    """The source of a probe without its decorators. It runs where its lesson must not be loaded."""
     tree = ast.parse(textwrap.dedent(inspect.getsource(probe)))
     function = tree.body[0]
     assert isinstance(function, ast.FunctionDef)

@@ -1,13 +1,13 @@
-"""For courses that run on nbgrader: put this into `nbgrader_config.py`.
+"""For courses that use nbgrader. Put this into `nbgrader_config.py`.
 
     from tinygrad_edu.exercises.nbgrader import configure
     configure(get_config())
 
-nbgrader and `tinygrad-edu grade` read the same notebooks and agree on every honest answer, partial credit included. They
-differ in whom they trust. `nbgrader autograde` runs a submission as a notebook: the answer, our check and the number that
-becomes the grade are in one process, and an answer that patches it can give itself full marks; an endless loop ends at
+nbgrader and `tinygrad-edu grade` read the same notebooks and agree on every honest answer, including partial credit. They
+differ in what they trust. `nbgrader autograde` runs a submission as a notebook: the answer, our check and the number that
+becomes the grade share one process. An answer that patches it can give itself full marks, and an endless loop lasts until
 nbgrader's time limit and takes the rest of that notebook with it. `tinygrad-edu grade` judges outside, and a bad answer
-costs only its own points. Where the grade counts, take ours.
+costs only its own points. Where the grade counts, use ours.
 """
 
 from __future__ import annotations
@@ -27,9 +27,9 @@ from .grading.submissions import defines, place_of_answer, place_of_check
 
 
 class DropCopies(NbGraderPreprocessor):
-    """Take nbgrader's marks from copied cells: of several cells with one id the last keeps it.
+    """Remove nbgrader's metadata from copied cells: of several cells with one id, the last keeps it.
 
-    nbgrader empties the marks of a copy and then refuses the whole notebook for marks that are empty.
+    nbgrader empties the metadata of a copy, and then refuses the whole notebook because of it.
     """
 
     def preprocess(self, nb: Any, resources: Any) -> tuple[Any, Any]:
@@ -46,9 +46,9 @@ class DropCopies(NbGraderPreprocessor):
 
 
 class PlaceAnswers(NbGraderPreprocessor):
-    """Put the cell that counts as an answer in front of its check, if it stands elsewhere: below it, or above a stub.
+    """Move the cell that counts as an answer in front of its check, if it is below it or above a stub.
 
-    `tinygrad-edu grade` chooses that cell by the same rule, so that the two agree.
+    `tinygrad-edu grade` chooses that cell by the same rule, so the two agree.
     """
 
     def preprocess(self, nb: Any, resources: Any) -> tuple[Any, Any]:
@@ -70,9 +70,9 @@ class PlaceAnswers(NbGraderPreprocessor):
 
 
 class ClearAnswers(ClearSolutions):
-    """Clear answers as nbgrader does, except the `raise` of its stub outside of a function.
+    """Clear answers as nbgrader does, except the `raise` of its stub outside functions.
 
-    There it would stop the notebook at each answer that is a value, until that is given and the line taken out.
+    There it would stop the notebook at each answer that is a value, until the student gives one and removes the line.
     """
 
     def _replace_solution_region(self, cell: Any, language: str) -> bool:
@@ -88,7 +88,7 @@ def configure(config: Any) -> None:
     config.Autograde.sanitize_preprocessors = [DropCopies, PlaceAnswers, *Autograde.sanitize_preprocessors.default()]
     preprocessors = GenerateAssignment.preprocessors.default()
     config.GenerateAssignment.preprocessors = [ClearAnswers if p is ClearSolutions else p for p in preprocessors]
-    for wait in ("timeout", "startup_timeout", "iopub_timeout"):  # the last: on a busy machine outputs come late
+    for wait in ("timeout", "startup_timeout", "iopub_timeout"):  # the last: outputs come late on busy machines
         setattr(config.ExecutePreprocessor, wait, 120)
-    if shutil.which("alembic") is None:  # nbgrader starts the tool of its database by name
+    if shutil.which("alembic") is None:  # nbgrader starts its database tool by name
         os.environ["PATH"] = os.pathsep.join([str(Path(sys.executable).parent), os.environ.get("PATH", os.defpath)])

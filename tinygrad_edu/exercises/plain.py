@@ -1,7 +1,7 @@
-"""Plain data: what crosses from the student's process to the judge, and back, as JSON.
+"""Plain data: what the student's process and the judge exchange, as JSON.
 
-Nothing of the student's survives in it but numbers, text and shapes: an object that claims to equal everything arrives
-as the name of its type. `encode` runs beside the student's code; `decode`, `show` and `same` run where the judge is.
+Of a student's objects only numbers, text and shapes survive: an object that claims to equal everything arrives as the name of
+its type. `encode` runs with the student's code; `decode`, `show` and `same` run in the judge's process.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ import numpy as np
 
 Data = Any  # what `json` reads: None, bool, int, float, str, and lists and dicts of them
 
-MAX_ELEMENTS = 4096  # in all parts of a value; no exercise asks for more, and a larger answer is described, not sent
+MAX_ELEMENTS = 4096  # in all parts of a value; no exercise needs more, and a larger answer is described, not sent
 MAX_DEPTH = 8
 MAX_INT = 10**18
 MAX_TEXT = 2000  # characters of one string
@@ -35,19 +35,19 @@ class _Room:
         self.letters = letters
 
     def takes(self, count: int) -> bool:
-        """Whether `count` more elements fit in; if not, no more do."""
+        """Whether `count` more elements fit; if not, no further ones do."""
         self.left -= count
         return self.left >= 0
 
     def takes_text(self, text: str) -> bool:
-        """Whether `text` fits in; if not, no more text does."""
+        """Whether `text` fits; if not, no further text does."""
         self.letters -= len(text)
         return self.letters >= 0
 
 
 def encode(value: object) -> Data:
-    """Return `value` as JSON data. Of a subclass of Python's types the content is told that the base class holds, past
-    whatever the subclass says of it, so nothing passes for what it is not.
+    """Return `value` as JSON data. For subclasses of Python's types it uses the content in the base class, whatever the
+    subclass says, so nothing can pretend to be something else.
 
     >>> encode((1, 2.5)), encode(np.array([1.0, float("nan")]))
     ({'tuple': [1, 2.5]}, {'array': [1.0, {'float': 'nan'}], 'shape': [2], 'dtype': 'float64'})
@@ -87,7 +87,7 @@ def _encode(value: Any, depth: int, room: _Room) -> Data:
 
 
 def is_tensor(value: object) -> bool:
-    """Whether `value` is a tensor of either engine, without importing one: of one that is not loaded nobody has a tensor."""
+    """Whether `value` is a tensor of either engine, without importing one: there are no tensors of an engine that is not loaded."""
     loaded = (getattr(sys.modules.get(engine), "Tensor", None) for engine in ("tinygrad_edu", "torch"))
     return any(isinstance(kind, type) and issubclass(type(value), kind) for kind in loaded)
 
@@ -108,12 +108,12 @@ def _described(value: object) -> Data:
 
 
 def text_of(write: Callable[[object], str], value: object, length: int) -> str:
-    """The start of `write(value)`, `write` being str or repr: a plain str, whatever kind of str the value's class makes."""
+    """The start of `write(value)`, where write is str or repr: a plain str, whatever type the value's class returns."""
     return str.__getitem__(write(value), slice(length))
 
 
 def type_name(value: object) -> str:
-    """The name of the type of `value`, past whatever its metaclass would answer.
+    """The name of the type of `value`, ignoring its metaclass.
 
     >>> type_name(2.5)
     'float'
@@ -122,7 +122,7 @@ def type_name(value: object) -> str:
 
 
 def readable(text: str) -> str:
-    """`text` as it may stand in a report: its start, without what steers a terminal, turns a line round or is half a letter.
+    """`text` made safe for a report: its start, without characters that control a terminal or the writing direction, or half letters.
 
     >>> readable("no \\x1b[2J, no \\u202e")
     'no �[2J, no �'
@@ -131,9 +131,9 @@ def readable(text: str) -> str:
 
 
 def one_line(text: str) -> str:
-    """A name as it may stand in a table or a heading: without anything that is no letter, sign or space.
+    """A name made safe for a table or a heading: only letters, signs and spaces.
 
-    The two joiners stay, which names in Persian or Hindi are written with.
+    The two joiners stay, because names in Persian or Hindi need them.
     """
     return "".join(
         c if c in "\u200c\u200d" or category(c) not in (*_UNREADABLE, "Zl", "Zp") else "\ufffd" for c in text
@@ -141,7 +141,7 @@ def one_line(text: str) -> str:
 
 
 def decode(data: Data) -> Any:
-    """Return a fresh value for what `encode` wrote; a tensor comes back as an array."""
+    """Return a new value from what `encode` wrote. A tensor comes back as an array."""
     if not isinstance(data, dict):
         return data
     match next(iter(data)):
@@ -163,9 +163,9 @@ _NO_RESULT = {"object": "unreadable result", "text": "something that is no resul
 
 
 def checked(data: Data) -> Data:
-    """`data` if it is something that `encode` could have written, else a description: the sender is not trusted.
+    """`data` if `encode` could have written it, else a description: the sender is not trusted.
 
-    Depth, elements, axes, numbers and text are bounded here, so that whoever reads the result is done in milliseconds.
+    Depth, elements, axes, numbers and text are limited here, so that every reader of the result finishes in milliseconds.
     """
     return _checked(data, 0, _Room(2 * MAX_TEXTS))
 
@@ -221,7 +221,7 @@ def _checked(data: Data, depth: int, room: _Room) -> Data:
 
 
 def is_number(data: Data) -> bool:
-    """Whether `data` is one number: a Python float or int, NumPy's, or a 0-d array."""
+    """Whether `data` is a single number: a Python float or int, NumPy's, or a 0-d array."""
     if isinstance(data, dict):
         return "float" in data or ("array" in data and data["shape"] == [])
     return isinstance(data, int | float) and not isinstance(data, bool)
@@ -257,7 +257,7 @@ def items(data: Data, other: Data) -> list[Data] | None:
 
 
 def kind_of(data: Data) -> str:
-    """The kind of a piece of data, in a reader's words: two kinds never count as the same answer."""
+    """The kind of a piece of data, in plain words. Values of two kinds are never the same answer."""
     if data is None:
         return "None"
     if is_number(data):
@@ -274,7 +274,7 @@ def kind_of(data: Data) -> str:
 def same(a: Data, b: Data, rtol: float = 1e-5) -> bool:
     """Whether two observations agree: same kind, same shape, numbers within `rtol` of the largest of them.
 
-    NaN agrees with NaN: a misconception may well be the one that produces it.
+    NaN agrees with NaN, because a misconception may produce it.
     """
     xs, ys = items(a, b), items(b, a)
     if xs is not None and ys is not None:
@@ -294,7 +294,7 @@ def same(a: Data, b: Data, rtol: float = 1e-5) -> bool:
 
 
 def ordered(data: Data) -> list[list[Data]]:
-    """The items of an encoded dict, in an order that does not depend on how it was filled."""
+    """The items of an encoded dict, in an order that does not depend on insertion."""
     return sorted(data["dict"], key=lambda item: repr(item[0]))
 
 
@@ -303,14 +303,14 @@ def shape_of(data: Data) -> list[int]:
 
 
 def close(xs: list[float], ys: list[float], rtol: float) -> bool:
-    """Element by element within `rtol` of the largest magnitude, so cancellation to nearly 0 is forgiven."""
+    """Compare elements within `rtol` of the largest magnitude, which forgives cancellation to nearly 0."""
     scale = max((abs(y) for y in ys if math.isfinite(y)), default=1.0)
     near = rtol * scale + 1e-12
     return all(x == y or abs(x - y) <= near or (x != x and y != y) for x, y in zip(xs, ys, strict=True))
 
 
 def show(data: Data) -> str:
-    """`data` as a reader writes it: `[[1, 2], [3, 4]]`, `0.25`, `(3, tensor([1, 2]))`.
+    """`data` in readable form: `[[1, 2], [3, 4]]`, `0.25`, `(3, tensor([1, 2]))`.
 
     >>> show(encode((np.array([[1.0, 2.5]]), "w")))
     "(array([[1, 2.5]]), 'w')"
@@ -343,5 +343,5 @@ def _nested(items: list[str], shape: list[int]) -> str:
 
 
 def size(data: Data) -> int:
-    """How much there is to read in `data`: the judge shows the smallest input that tells right from wrong."""
+    """The size of `data` for a reader: the judge shows the smallest input that tells right from wrong."""
     return len(show(data))

@@ -1,4 +1,4 @@
-"""The programs that lessons show and ask about: a student's answer may run them, so no answer stands here."""
+"""The programs that lessons show and ask about. A student's answer may run them, so they contain no answers."""
 
 __all__ = ["LEAF_PROGRAMS", "RAISE_PROGRAMS"]
 

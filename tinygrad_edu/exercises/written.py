@@ -1,4 +1,4 @@
-"""Whether what a notebook calls an answer is what its student wrote last."""
+"""Whether a notebook's answer is what its student wrote last."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from typing import Any
 
 
 def as_last_written(answer: object) -> object:
-    """`answer`; or, where the last cell that defines it is no Python, a function that raises that cell's SyntaxError.
+    """`answer`; but if the last cell that defines it is not valid Python, a function that raises that cell's SyntaxError.
 
-    A cell with a SyntaxError defines nothing: its name still stands for the function of the run before, and a check of that
-    would be about an answer that its student no longer sees.
+    A cell with a SyntaxError defines nothing, so its name still refers to the function from an earlier run. A check would then
+    be about an answer that its student no longer sees.
     """
-    # A function or a class alone is asked for its name, past its metaclass: what another object says of itself may be anything, or end the kernel.
+    # Only functions and classes are asked for their names, bypassing a metaclass: any other object may answer anything, or kill the kernel.
     if type(answer) is FunctionType:  # isinstance would ask the object
         error = _error_of_last_cell(answer.__name__)
     elif issubclass(type(answer), type):
@@ -36,11 +36,11 @@ def _error_of_last_cell(name: str) -> SyntaxError | None:
     shell = ipython.get_ipython() if ipython is not None else None
     if shell is None or not name.isidentifier():
         return None
-    *cells, _ = shell.user_ns.get("In") or [""]  # the last one asks for the check
+    *cells, _ = shell.user_ns.get("In") or [""]  # the last one calls the check
     defines = re.compile(rf"^\s*(?:async\s+def|def|class)\s+{name}\b", re.MULTILINE)
     cell = next((cell for cell in reversed(cells) if defines.search(cell)), "")
     try:
-        ast.parse(cell)  # IPython keeps it as it translated it
+        ast.parse(cell)  # IPython stores its translation
     except SyntaxError as error:
         line = f": {error.text.strip()}" if error.text else ""
         return SyntaxError(f"{error.msg}, in line {error.lineno} of the cell{line}. Fix it and run the cell again")

@@ -433,7 +433,7 @@ def _node_view(
                 joined.add(_node_link(op, slot, key, room))
     behind = used - graph.ops.keys() - {op.key for op in border} - folding.hidden.keys()
     for key in [*(key for key in leaves if key in behind), *sorted(behind - leaves.keys())]:
-        leaf = leaves.get(key)  # None if this part of a graph lacks the leaf
+        leaf = leaves.get(key)  # None in a part whose leaf was changed in place later
         rows = [Row("node", "value", "AccumulateGrad"), Row("about", "tiny", "")]
         rows[1].text = rows[1].cut(f"leaf {leaf.title} {notation.shape(leaf.shape)}" if leaf else "of a leaf outside")
         if room.get(key, {}).get("grad"):

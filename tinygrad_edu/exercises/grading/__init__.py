@@ -1,1 +1,1 @@
-"""Many submissions: read, graded each by itself, and written down for an instructor and other systems."""
+"""Grading many submissions: read them, grade each separately, and write the results for instructors and other systems."""

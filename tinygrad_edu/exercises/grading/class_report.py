@@ -1,6 +1,6 @@
-"""What a class understood, as a page: which mistake was met how often, so that a teacher knows what to teach tomorrow.
+"""A page on what a class understood: how often each mistake was made, so that a teacher knows what to teach next.
 
-Every word on it is ours: hints, statements, counts. Nothing that a submission wrote is among them.
+All text on it is ours: hints, statements, counts. It contains nothing that a submission wrote.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ td.bar {{ width: 12rem }} td.n {{ width: 5rem; text-align: right; white-space: n
 
 
 def class_report(verdicts: Mapping[str, Sequence[Verdict]]) -> str:
-    """A page of its own, without script, on all students together; `verdicts` are given by student."""
+    """A complete page, without scripts, about all students together; `verdicts` are given by student."""
     by_exercise: dict[str, list[Verdict]] = {}
     for own in verdicts.values():
         for verdict in own:
@@ -46,7 +46,7 @@ def _exercise(id: str, verdicts: list[Verdict]) -> str:
 
 
 def _causes(verdict: Verdict) -> set[tuple[str, str]]:
-    """Why points are missing: misconceptions by their hint, statements that were missed for another reason, troubles."""
+    """Why points are missing: misconceptions by their hint, statements missed for other reasons, and troubles."""
     if verdict.reason:
         return {("missed", html.escape(verdict.reason))}
     hints = {wrong.name: wrong.hint for wrong in get(verdict.exercise).wrongs}

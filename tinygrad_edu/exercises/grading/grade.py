@@ -1,6 +1,6 @@
-"""`tinygrad-edu grade`: many submissions, each answer in a sandbox of its own, judged outside, each written down once.
+"""`tinygrad-edu grade`: grades many submissions. Each answer runs in its own sandbox and is judged outside.
 
-A result is one line in `results.jsonl`, written when it is complete; a grader that was killed goes on where it was.
+A result is one line in `results.jsonl`, written when it is complete. A grader that was killed continues where it was.
 """
 
 from __future__ import annotations
@@ -35,11 +35,11 @@ NOT_STARTED = (
     "holds nothing worth stealing."
 )
 
-Result = dict[str, Any]  # of one submission: plain data, as it stands in results.jsonl
+Result = dict[str, Any]  # one submission's result: plain data, as in results.jsonl
 
 
 def work_of(submission: Submission, ids: list[str], seed: int) -> Data:
-    """All that another machine needs to grade a submission, as plain data, and a key that changes when any of it does."""
+    """Everything that another machine needs to grade a submission, as plain data, with a key that changes when any of it does."""
     answers = {id: dataclasses.asdict(submission.answers[id]) for id in ids if id in submission.answers}
     other = all_exercises().keys() - set(ids)
     work = {
@@ -54,7 +54,7 @@ def work_of(submission: Submission, ids: list[str], seed: int) -> Data:
 
 
 def grade_one(work: Data, sandbox: Sandbox) -> Result:
-    """Grade one submission; every exercise by itself, so that a bad answer costs only what it answers."""
+    """Grade one submission. Every exercise is graded separately, so a bad answer costs only its own points."""
     verdicts = {}
     for id in work["ids"]:
         exercise, answer = all_exercises()[id], work["answers"].get(id)
@@ -88,10 +88,10 @@ def grade(
     progress: bool = False,
     ready: Sequence[Sandbox] = (),
 ) -> list[Result]:
-    """Grade what is not graded yet, and write gradebook, feedback and the files of other systems into `out`.
+    """Grade what is not graded yet, and write gradebook, feedback and the files for other systems into `out`.
 
-    `scheduler` is the address of a Dask cluster whose workers have tinygrad-edu installed; without it `jobs` sandboxes run
-    here, the ones that are `ready` first. The random cases are drawn with `seed`; it is kept in `out`, so that a second start grades alike.
+    `scheduler` is the address of a Dask cluster whose workers have tinygrad-edu installed. Without it `jobs` sandboxes run
+    here, starting with those that are `ready`. `seed` draws the random cases; it is stored in `out`, so that a second run grades alike.
     """
     out.mkdir(parents=True, exist_ok=True)
     seed = _kept_seed(out / "run.json", seed)
@@ -101,7 +101,7 @@ def grade(
     engines = _engines(ids)
     finished = _on_dask(todo, engines, scheduler) if scheduler else _here(todo, engines, jobs, ready)
     with (out / "results.jsonl").open("a") as file, warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # of the wrong answers that the judge runs beside
+        warnings.simplefilter("ignore")  # from the wrong answers that the judge also runs
         for n, result in enumerate(finished, start=len(works) - len(todo) + 1):
             done[result["key"]] = result
             file.write(json.dumps(result) + "\n")
@@ -116,7 +116,7 @@ def grade(
 
 
 def missing(sandbox: Sandbox) -> list[str]:
-    """What stands here less between a submission and the machine."""
+    """The protections that are missing on this platform."""
     sandbox.start()
     return [name for name, holds in sandbox.protections.items() if not holds]
 
@@ -137,7 +137,7 @@ def _engines(ids: list[str]) -> set[str]:
 
 
 def _here(todo: list[Data], engines: set[str], jobs: int, ready: Sequence[Sandbox]) -> Iterator[Result]:
-    """Grade in threads of this process, each with a sandbox of its own: the work is done in there."""
+    """Grade in threads of this process, each with its own sandbox, where the work is done."""
     mine, spare, sandboxes = threading.local(), list(ready), list(ready)
 
     def start() -> None:
@@ -159,7 +159,7 @@ def _here(todo: list[Data], engines: set[str], jobs: int, ready: Sequence[Sandbo
 
 
 def _on_dask(todo: list[Data], engines: set[str], scheduler: str) -> Iterator[Result]:
-    """Grade on the workers of a Dask cluster; work of a worker that is lost goes to another."""
+    """Grade on the workers of a Dask cluster. If a worker is lost, another one gets its work."""
     import distributed
 
     with _client(scheduler) as client:
@@ -175,7 +175,7 @@ def _client(scheduler: str) -> Any:
     import distributed
 
     try:
-        # Before there is a client: one that could not start can wait for itself for ever when it is collected.
+        # Before a client exists: a client that could not start may wait for itself forever when it is collected.
         distributed.comm.get_address_host(scheduler)
     except ValueError as error:
         raise OSError(f"{scheduler!r} is not an address of a Dask cluster, such as tcp://host:8786: {error}") from error
@@ -195,14 +195,14 @@ def _kept_seed(file: Path, seed: int | None) -> int:
     if seed is None and file.exists():
         return int(json.loads(file.read_text())["seed"])
     seed = secrets.randbelow(2**31) if seed is None else seed
-    draft = file.with_suffix(".part")  # whole or not at all: a grader that is killed here must start again
+    draft = file.with_suffix(".part")  # all or nothing: a grader that is killed here must start again
     draft.write_text(json.dumps({"seed": seed}))
     draft.replace(file)
     return seed
 
 
 def _read(file: Path) -> Iterator[Result]:
-    """The results so far; a last line that was cut off when the grader was killed counts as not graded."""
+    """The results so far. A last line that was cut off when the grader was killed counts as not graded."""
     if not file.exists():
         return
     text = file.read_bytes()
@@ -210,7 +210,7 @@ def _read(file: Path) -> Iterator[Result]:
     if whole < len(text):
         os.truncate(file, whole)
     for line in text[:whole].splitlines():
-        with contextlib.suppress(ValueError):  # a disk that was full, or lost its power, leaves lines that are none
+        with contextlib.suppress(ValueError):  # a full disk or a power failure leaves damaged lines
             yield json.loads(line)
 
 
@@ -245,7 +245,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def main(arguments: argparse.Namespace) -> int:
-    """Run `tinygrad-edu grade`; its exit status."""
+    """Run `tinygrad-edu grade`. Returns its exit status."""
     exercises: Mapping = all_exercises()
     if arguments.system and arguments.lesson not in {exercise.lesson for exercise in exercises.values()}:
         print("name the lesson to grade with --lesson", file=sys.stderr)
@@ -284,7 +284,7 @@ def main(arguments: argparse.Namespace) -> int:
             progress=not arguments.no_progress and sys.stderr.isatty(),
             ready=ready,
         )
-    except (OSError, ModuleNotFoundError) as error:  # no room to write, no cluster at that address, no Dask
+    except (OSError, ModuleNotFoundError) as error:  # no space to write, no cluster at that address, or no Dask
         print(f"grading did not finish: {error}", file=sys.stderr)
         return 2
     finally:
@@ -301,7 +301,7 @@ def add_check_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def check_main(arguments: argparse.Namespace) -> int:
-    """Run `tinygrad-edu check`: the reports of one notebook, in the terminal. Exit status 0 when all is right."""
+    """Run `tinygrad-edu check`: print the reports of one notebook in the terminal. The exit status is 0 when all is right."""
     exercises = all_exercises()
     try:
         submission = read_submissions(arguments.notebook, exercises)[0]

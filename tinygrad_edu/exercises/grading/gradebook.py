@@ -1,4 +1,4 @@
-"""What a grading run hands on: gradebook CSV, feedback HTML for each student, and the files Gradescope and Classroom 50 read."""
+"""The outputs of a grading run: a gradebook CSV, feedback HTML per student, and files for Gradescope and Classroom 50."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ padding: 0 1rem }} .tge-report {{ margin: 1rem 0 }}</style></head>
 
 
 def write_all(out: Path, results: Sequence[Mapping[str, Any]], verdicts: Mapping[str, Sequence[Verdict]]) -> None:
-    """Write every output of a run into `out`; a second run replaces them."""
+    """Write every output of a run into `out`, replacing those of an earlier run."""
     _write_csv(out / "gradebook.csv", results, verdicts)
     (out / "class.html").write_text(class_report(verdicts), "utf-8")
     for result in results:
@@ -42,14 +42,14 @@ def write_all(out: Path, results: Sequence[Mapping[str, Any]], verdicts: Mapping
 
 
 def file_name(student: str) -> str:
-    """A name for a student's folder that no name of a submission can lead out of."""
-    safe = re.sub(r"[^\w@.-]", "_", student).strip(".")[:50]  # a letter takes up to 4 of the 255 bytes of a name
+    """A folder name for a student that cannot lead out of the output folder."""
+    safe = re.sub(r"[^\w@.-]", "_", student).strip(".")[:50]  # a character takes up to 4 of a file name's 255 bytes
     known = hashlib.sha256(student.encode(errors="surrogateescape")).hexdigest()[:8]
     return safe if safe == student else f"{safe}-{known}"
 
 
 def feedback(student: str, verdicts: Sequence[Verdict], notes: Sequence[str]) -> str:
-    """A page of its own, without script, for one student."""
+    """A complete page, without scripts, for one student."""
     return _PAGE.format(
         title=html.escape(one_line(student)),
         points=sum(verdict.points for verdict in verdicts),
@@ -60,7 +60,7 @@ def feedback(student: str, verdicts: Sequence[Verdict], notes: Sequence[str]) ->
 
 
 def gradescope(verdicts: Sequence[Verdict], notes: Sequence[str]) -> dict[str, Any]:
-    """`results.json` as Gradescope reads it from /autograder/results/."""
+    """`results.json`, as Gradescope reads it from /autograder/results/."""
     return {
         "score": sum(verdict.points for verdict in verdicts),
         "output": "\n".join(notes),
@@ -81,7 +81,7 @@ def gradescope(verdicts: Sequence[Verdict], notes: Sequence[str]) -> dict[str, A
 
 
 def classroom50(student: str, verdicts: Sequence[Verdict]) -> dict[str, Any]:
-    """`result.json` in the schema classroom50/result/v1; its runner tells who and what by environment variables."""
+    """`result.json` in the schema classroom50/result/v1; its runner provides the details in environment variables."""
     now = datetime.datetime.now(datetime.UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
     given = os.environ.get
     return {
@@ -123,6 +123,6 @@ def _write_csv(file: Path, results: Sequence[Mapping[str, Any]], verdicts: Mappi
 
 
 def _cell(text: str) -> str:
-    """Text in one line that no spreadsheet takes for a formula."""
+    """Text in one line that no spreadsheet mistakes for a formula."""
     text = one_line(text)
     return f"'{text}" if text.lstrip()[:1] in tuple("=+-@＝＋－＠") else text

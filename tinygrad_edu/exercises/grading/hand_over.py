@@ -1,4 +1,4 @@
-"""What other systems run to grade with us: Gradescope's autograder as a zip, and a workflow for GitHub's Actions."""
+"""Files with which other systems grade through us: Gradescope's autograder as a zip, and a GitHub Actions workflow."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ jobs:
 
 
 def hand_over(system: str, lesson: int, out: Path) -> Path:
-    """Write what `system` runs to grade `lesson` into the folder `out`, and return the file."""
+    """Write the file that `system` runs to grade `lesson` into the folder `out`, and return its path."""
     names = {"lesson": lesson, "version": importlib.metadata.version("tinygrad-edu")}
     out.mkdir(parents=True, exist_ok=True)
     if system == "github":

@@ -1,6 +1,6 @@
-"""Submitted notebooks as they come: damaged, renamed, with cells copied or gone. None of them stops the grading.
+"""Reads submitted notebooks in any state: damaged, renamed, with copied or missing cells. None of them stops the grading.
 
-Nothing of a submission is parsed as Python here: that, too, is left to the sandbox.
+Nothing in a submission is parsed as Python here; the sandbox does that too.
 """
 
 from __future__ import annotations
@@ -22,8 +22,8 @@ from .. import plain
 from ..exercise import Exercise
 
 MAX_FILE = 32 << 20  # bytes; a notebook with pictures may be large, a zip bomb is larger
-MAX_ARCHIVE = 8 * MAX_FILE  # of what one student packed, unpacked
-MAX_PARTS = 2_000_000  # lists, objects and their items in a notebook: each takes far more memory than the file
+MAX_ARCHIVE = 8 * MAX_FILE  # bytes of one student's archive after unpacking
+MAX_PARTS = 2_000_000  # lists, objects and their items in a notebook: each takes far more memory than in the file
 MAX_CODE = 256 << 10  # characters of an answer, and of all other cells: ten times the longest lesson
 _DAMAGED = (
     zipfile.BadZipFile,
@@ -31,8 +31,8 @@ _DAMAGED = (
     lzma.LZMAError,
     EOFError,
     OSError,
-    RuntimeError,  # a password; it is also the parent of NotImplementedError, an unknown compression
-    ValueError,  # a name that is no Unicode
+    RuntimeError,  # a password; also the base of NotImplementedError, for an unknown compression
+    ValueError,  # a name that is not Unicode
 )
 
 
@@ -40,7 +40,7 @@ _DAMAGED = (
 class Answer:
     """The cell that answers an exercise, and the notebook's other code cells, whose functions it may use.
 
-    `others` stand above the check, `later` below it; `changes` are cells that change what was defined.
+    `others` are above the check, `later` below it; `changes` are cells that change what was defined.
     """
 
     source: str
@@ -51,7 +51,7 @@ class Answer:
 
 @dataclass(frozen=True)
 class Submission:
-    """What one student handed in: answers by exercise id, and what a grader should know of how they were found."""
+    """One student's submission: answers by exercise id, and notes on how they were found."""
 
     student: str
     answers: Mapping[str, Answer]
@@ -59,10 +59,10 @@ class Submission:
 
 
 def read_submissions(path: Path, exercises: Mapping[str, Exercise]) -> list[Submission]:
-    """One submission for every student in a folder, a zip file or a single notebook, in order of their names.
+    """One submission per student in a folder, a zip file or a single notebook, ordered by name.
 
-    A student is the first folder of a path, or where there is none the file's name; archives count as unpacked. Of several
-    notebooks the one that answers most of a lesson counts for it. Raises FileNotFoundError when `path` does not exist.
+    A student is the first folder of a path, or without a folder the file's name; archives count as unpacked. Of several
+    notebooks of a lesson, the one with the most answers counts. Raises FileNotFoundError if `path` does not exist.
     """
     if not path.exists():
         raise FileNotFoundError(f"no submissions at {path}")
@@ -73,28 +73,28 @@ def read_submissions(path: Path, exercises: Mapping[str, Exercise]) -> list[Subm
             continue
         of_student = found.setdefault(folders[0] if folders else file if content is None else Path(file).stem, [])
         if content is not None:
-            # Nothing but its answers is kept of a file: a thousand of them may be in an archive.
+            # Keep only the answers of a file: an archive may hold a thousand files.
             of_student.append(_Found(name, *_answers(name, content, exercises)))
     return [_submission(student, read, exercises) for student, read in sorted(found.items())]
 
 
 def lesson_of(submissions: list[Submission], exercises: Mapping[str, Exercise]) -> int | None:
-    """The lesson that most of the answers belong to; one student's stray cells do not change it."""
+    """The lesson that most of the answers belong to. A few cells from another lesson do not change it."""
     lessons = Counter(exercises[id].lesson for submission in submissions for id in submission.answers)
     return lessons.most_common(1)[0][0] if lessons else None
 
 
 def quoted(name: str) -> str:
-    """A name that a student chose, as it may stand in a sentence of ours: in one line, short, and marked as a name."""
+    """A name that a student chose, made safe for a sentence: on one line, short, and quoted."""
     name = plain.one_line(name)
     return f'"{name if len(name) <= 60 else name[:59] + "…"}"'
 
 
-_OTHERS = (".", "__MACOSX")  # how names begin that systems and editors make beside the student's
+_OTHERS = (".", "__MACOSX")  # prefixes of files that systems and editors create
 
 
 def _files(path: Path) -> Iterator[tuple[str, bytes | str | None]]:
-    """Name and content of each submitted file: a sentence in place of what cannot be read, None for a folder."""
+    """The name and content of each submitted file: a sentence instead if it cannot be read, None for a folder."""
     if path.is_dir():
         files = sorted(path.rglob("*"))
         if [file.suffix.lower() for file in files] == [".zip"]:
@@ -130,15 +130,15 @@ def _read(file: Path) -> bytes | str:
 
 
 def _unpacked(name: str) -> str:
-    """Where the archive `name` counts as unpacked: beside it, and one that stands alone is a student's of its own."""
+    """Where the archive `name` counts as unpacked: beside it; an archive that stands alone belongs to one student."""
     folder, _, file = name.rpartition("/")
     return folder or file.rpartition(".")[0]
 
 
 def _zipped(file: Path | io.BytesIO, folder: str, nested: bool = False) -> Iterator[tuple[str, bytes | str | None]]:
-    """The files of an archive, as if it had been unpacked into `folder`; also of the archives inside of it.
+    """The files of an archive, as if it had been unpacked into `folder`, including archives inside it.
 
-    Without a `folder` it is the archive of a whole course, else what one student packed.
+    Without a `folder` it is the archive of a whole course, otherwise that of one student.
     """
     try:
         archive = zipfile.ZipFile(file)
@@ -155,7 +155,7 @@ def _zipped(file: Path | io.BytesIO, folder: str, nested: bool = False) -> Itera
                 yield inside.rstrip("/"), None
                 continue
             try:
-                with archive.open(entry) as opened:  # read to the limit, whatever size the archive claims
+                with archive.open(entry) as opened:  # read up to the limit, whatever size the archive claims
                     content: bytes | str = opened.read(MAX_FILE + 1)
             except _DAMAGED:
                 content = f"{quoted(entry.filename)} is damaged or locked."
@@ -172,11 +172,11 @@ def _zipped(file: Path | io.BytesIO, folder: str, nested: bool = False) -> Itera
 
 
 def _slashed(name: str) -> str:
-    return name.replace("\\", "/")  # some systems pack with their own sign
+    return name.replace("\\", "/")  # some systems use their own separator
 
 
 def _wrapper(names: list[str]) -> str:
-    """The one folder, with a slash, that an archive has all students' folders in; "" where there is none."""
+    """The single folder, with a slash, that contains all students' folders in an archive; "" if there is none."""
     paths = [_slashed(name).split("/") for name in names]
     paths = [path for path in paths if path[-1] and not any(part.startswith(_OTHERS) for part in path)]
     outer = {path[0] for path in paths}
@@ -270,7 +270,7 @@ def _answers(name: str, content: bytes | str, exercises: Mapping[str, Exercise])
 
 
 def place_of_answer(id: str, name: str, code: list[tuple[str, str]]) -> tuple[int | None, str]:
-    """Which of the code cells, given as id and source, answers an exercise, and what is to be told of the choice.
+    """Which of the code cells, given as id and source, answers an exercise, and a note on the choice.
 
     It is the one that counts when the notebook is run from top to bottom: the last above the check that defines `name`. A stub
     that was left as it was counts only where nothing else does, and a cell below the check where nothing above it does.
@@ -351,7 +351,7 @@ def _is_stub(source: str) -> bool:
 
 
 def _cell(cell: object) -> tuple[str, str, str]:
-    """The type, nbgrader id and source of a cell; of what is no cell, nothing."""
+    """The type, nbgrader id and source of a cell; empty values if it is not a cell."""
     if not isinstance(cell, dict):
         return "", "", ""
     source, metadata = cell.get("source", ""), cell.get("metadata", {})

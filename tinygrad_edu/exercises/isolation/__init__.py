@@ -1,1 +1,1 @@
-"""What stands between a stranger's code and everything else."""
+"""Protection from untrusted code."""

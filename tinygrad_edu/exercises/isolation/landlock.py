@@ -1,6 +1,6 @@
-"""Landlock: from here on this process, and all it starts, opens no file and no connection. Linux 5.13 and later.
+"""Landlock: from now on this process, and every process it starts, opens no files and no connections. Linux 5.13 and later.
 
-Unlike namespaces it needs no right that containers refuse. See `man 7 landlock`.
+Unlike namespaces it needs no privilege that containers refuse. See `man 7 landlock`.
 """
 
 from __future__ import annotations
@@ -13,19 +13,19 @@ import sys
 _CREATE_RULESET, _RESTRICT_SELF = 444, 446  # the same number on every architecture
 _VERSION = 1
 _NO_NEW_PRIVILEGES = 38
-_FILES = {1: 13, 2: 14, 3: 15, 4: 15}  # how many rights over files there are to take, by version of the interface
+_FILES = {1: 13, 2: 14, 3: 15, 4: 15}  # the number of file rights, by version of the interface
 _NETWORK, _SCOPES = 0b11, 0b11  # bind and connect TCP; signals and abstract sockets outside
 
 
 def version() -> int:
-    """The version of Landlock's interface that this kernel has; 0 where there is none."""
+    """The version of this kernel's Landlock interface; 0 if there is none."""
     if sys.platform != "linux":
         return 0
     return max(0, int(ctypes.CDLL(None).syscall(_CREATE_RULESET, None, ctypes.c_size_t(0), _VERSION)))
 
 
 def forbid_files() -> bool:
-    """Take from this process every right to open, read, write, list or run a file. There is no way back."""
+    """Remove every right of this process to open, read, write, list or run a file. This cannot be undone."""
     found = version()
     if not found:
         return False

@@ -1,6 +1,6 @@
-"""What a process gives up before it runs a stranger's code: files, network, other processes, and more than its share.
+"""What a process gives up before it runs untrusted code: files, network, other processes, and more than its share.
 
-Linux alone has namespaces and seccomp; limits are POSIX. Each protection is tried on its own and says whether it holds,
+Only Linux has namespaces and seccomp; limits are POSIX. Each protection is tried separately and reports whether it works,
 so that a report can name what is missing.
 """
 
@@ -24,10 +24,10 @@ _MS_RDONLY, _MS_REMOUNT, _MS_BIND, _MS_REC, _MS_PRIVATE, _MNT_DETACH = 1, 32, 40
 
 
 def enter_namespaces() -> bool:
-    """Move this process, which must have one thread, into fresh namespaces, and return in a child that is process 1.
+    """Move this process, which must have one thread, into new namespaces, and return in a child that is process 1.
 
-    The parent stays outside and waits; killing it kills process 1, and with that every process inside. Returns False, in
-    the same process, where the platform does not allow it.
+    The parent stays outside and waits. Killing it kills process 1, and with that every process inside. Returns False, in
+    the same process, if the platform does not allow it.
     """
     if sys.platform != "linux":
         return False
@@ -43,12 +43,12 @@ def enter_namespaces() -> bool:
     if inside:
         _, status = os.waitpid(inside, 0)
         os._exit(os.waitstatus_to_exitcode(status) & 0xFF)
-    libc.prctl(1, 9)  # PR_SET_PDEATHSIG, SIGKILL: no process 1 outlives the one that waits for it
+    libc.prctl(1, 9)  # PR_SET_PDEATHSIG, SIGKILL: process 1 never outlives the process that waits for it
     return True
 
 
 def empty_root() -> bool:
-    """Put an empty, read-only file system in the place of the one we have, in namespaces of our own."""
+    """Replace the file system by an empty, read-only one, inside our own namespaces."""
     try:
         _empty_root()
     except (OSError, KeyError):
@@ -73,14 +73,14 @@ def _empty_root() -> None:
 
 
 def drop_capabilities() -> None:
-    """Give up the rights over its own namespaces that process 1 had, and with it every child."""
+    """Give up the rights that process 1, and every child of it, has over its own namespaces."""
     if sys.platform == "linux":
         version_3 = struct.pack("Ii", 0x20080522, 0)
         ctypes.CDLL(None).capset(version_3, bytes(24))
 
 
 def address_space() -> int:
-    """Bytes of address space this process has mapped; a guess where nobody says."""
+    """The bytes of address space that this process has mapped; an estimate if the platform does not tell."""
     try:
         with open("/proc/self/statm") as file:
             return int(file.read().split()[0]) * os.sysconf("SC_PAGE_SIZE")
@@ -91,8 +91,8 @@ def address_space() -> int:
 def limit(seconds: float, memory: int, processes: bool = True) -> bool:
     """Limit this process: seconds of processor time, bytes of address space, no writing of files.
 
-    And where `processes` is true no new processes, nor threads: nothing else is there to forbid the first alone. Returns
-    whether the memory is limited now; macOS takes the limit and does not keep it.
+    With `processes`, forbid new processes, and threads too, because the former cannot be forbidden alone. Returns whether
+    the memory is now limited; macOS accepts the limit and ignores it.
     """
     if resource is None:
         return False
@@ -103,7 +103,7 @@ def limit(seconds: float, memory: int, processes: bool = True) -> bool:
         with contextlib.suppress(ValueError, OSError, AttributeError):
             resource.setrlimit(getattr(resource, name), (value, value))
     try:
-        mmap.mmap(-1, memory).close()  # beside all that is mapped already
+        mmap.mmap(-1, memory).close()  # in addition to what is already mapped
     except OSError:
         return True
     return False
@@ -131,17 +131,17 @@ _SYSCALLS = {
         "migrate_pages": 238, "move_pages": 239, "syslog": 116,
     },
 }  # fmt: skip
-_SINCE_2019 = 424  # from here on numbers are the same everywhere; libc knows an older way for each that it uses
+_SINCE_2019 = 424  # from here on numbers are equal on all architectures; libc has an older call for each that it uses
 _CLONE_THREAD = 0x10000
-_F_SETOWN, _F_SETSIG, _F_SETOWN_EX = 8, 10, 15  # which let the kernel send a signal to somebody else
+_F_SETOWN, _F_SETSIG, _F_SETOWN_EX = 8, 10, 15  # these let the kernel send a signal to another process
 _ALLOW, _EPERM, _ENOSYS = 0x7FFF0000, 0x50000 | 1, 0x50000 | 38
 
 
 def deny_system_calls() -> bool:
-    """From here on, in this process and its threads, the calls listed above fail with EPERM; there is no way back.
+    """From now on, in this process and its threads, the calls listed above fail with EPERM. This cannot be undone.
 
-    So does `clone`, unless it makes a thread, and what in `fcntl` signals others. Newer calls, io_uring and clone3 among
-    them, are said not to exist.
+    `clone` fails too, unless it makes a thread, and so do the `fcntl` commands that signal others. Newer calls, such as io_uring
+    and clone3, report that they do not exist.
     """
     calls = _SYSCALLS.get(platform.machine())
     if sys.platform != "linux" or calls is None:
@@ -155,7 +155,7 @@ def deny_system_calls() -> bool:
         (equal, 1, 0, calls["arch"]),
         (answer, 0, 0, _EPERM),
         (load, 0, 0, 0),  # the number of the call
-        (at_least, 0, 1, _SINCE_2019),  # far above are x32's: the same calls by other numbers
+        (at_least, 0, 1, _SINCE_2019),  # far above these are the x32 calls: the same calls with other numbers
         (answer, 0, 0, _ENOSYS),
         (equal, 0, 4, calls["clone"]),
         (load, 0, 0, 16),  # its first argument, the flags

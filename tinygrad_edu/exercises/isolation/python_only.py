@@ -1,7 +1,7 @@
-"""The last wall, on every platform: inside Python itself, where the system offers none.
+"""The last protection, on every platform: inside Python itself, for systems that offer nothing better.
 
-Python tells its audit hooks of each file, process, connection and foreign function before it touches it, and a hook
-cannot be taken away again. It holds against Python code; against machine code it does not, so no report counts it
+Python calls its audit hooks before each access to a file, process, connection or foreign function, and a hook cannot be
+removed again. This stops Python code but not machine code, so no report counts it
 as a protection.
 """
 
@@ -19,7 +19,7 @@ _HARMLESS = ("os.putenv", "os.unsetenv")
 
 
 def refuse_the_outside() -> None:
-    """From here on Python code in this process opens nothing, starts nothing and calls nothing foreign."""
+    """From now on, Python code in this process opens nothing, starts nothing and calls no foreign function."""
 
     def hook(event: str, arguments: tuple, refused: tuple = _REFUSED, harmless: tuple = _HARMLESS) -> None:
         if event.startswith(refused) and event not in harmless:
@@ -29,7 +29,7 @@ def refuse_the_outside() -> None:
 
 
 def forget_where_modules_are() -> None:
-    """Take the places away that Python imports from: what is loaded stays, and nothing else can come."""
+    """Remove the paths that Python imports from: loaded modules stay, and no other can be imported."""
     sys.path[:] = []
     sys.meta_path[:] = [BuiltinImporter, FrozenImporter]
     sys.path_hooks[:] = []

@@ -1,1 +1,1 @@
-"""What is right, what is not, and which mistake it was; and how a student reads of it."""
+"""Judging: what is right, what is not, which mistake was made, and the report for the student."""

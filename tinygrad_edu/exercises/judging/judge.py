@@ -1,7 +1,7 @@
-"""The judge: read what the probe observed, and say what is right, what is not, and which mistake it was.
+"""The judge: reads what the probe observed, and decides what is right, what is not, and which mistake it was.
 
-It sees plain data alone. What a right answer gives, and what each misconception gives, it finds with the same probe on
-its own copies. An answer that does, on every input of a criterion, what a misconception does has made that mistake.
+It sees only plain data. It runs the same probe on the reference and on each misconception. An answer that behaves like a
+misconception on every input of a criterion has made that mistake.
 """
 
 from __future__ import annotations
@@ -18,8 +18,8 @@ from ..running.probe import Budget, TimeUp, kind_of_answer, probe, time_limit
 from . import schema
 from .schema import Observed, Trouble, Where
 
-SECONDS = 2.0  # of processor time for the judge itself: whatever it is given to read, it is done by then
-LONGEST = 600  # characters of a value or message that a report shows
+SECONDS = 2.0  # processor time for the judge itself, whatever it has to read
+LONGEST = 600  # the most characters of a value or message that a report shows
 
 
 @dataclass(frozen=True)
@@ -48,9 +48,9 @@ class Mark:
 
 @dataclass(frozen=True)
 class Verdict:
-    """The grade of one answer; `trouble` is a sentence on what kept it from being run, if anything did.
+    """The grade of one answer. `trouble` is a sentence on what prevented it from running, if anything did.
 
-    `reason` says the same to the teacher, without a word that the submission wrote.
+    `reason` says the same to the teacher, without any word from the submission.
     """
 
     exercise: str
@@ -60,12 +60,12 @@ class Verdict:
 
     @property
     def points(self) -> int:
-        """What was earned, the sum over the criteria."""
+        """The points earned: the sum over the criteria."""
         return sum(mark.points for mark in self.marks)
 
     @property
     def out_of(self) -> int:
-        """What could be earned."""
+        """The points that could be earned."""
         return sum(mark.out_of for mark in self.marks)
 
     @property
@@ -75,12 +75,12 @@ class Verdict:
 
 
 def judge(exercise: Exercise, probed: Data, seed: int = 0) -> Verdict:
-    """Grade what `probe` brought back for `exercise`; `seed` is the one its random cases were drawn with.
+    """Grade the probe's result for `exercise`; `seed` is the seed of its random cases.
 
-    `probed` may also be `{"trouble": kind}` when the answer could not be run at all. It comes from a process that
-    is not trusted: what is malformed in it counts as a wrong answer, never as an error here, and takes no time.
+    `probed` may also be `{"trouble": kind}` if the answer could not run at all. It comes from an untrusted process: anything
+    malformed in it counts as a wrong answer, never as an error here, and takes no time.
     """
-    beside = known(exercise, seed, exercise.available)  # on the first call this runs PyTorch: not the answer's time
+    beside = known(exercise, seed, exercise.available)  # its first call runs PyTorch: not the answer's time
     try:
         with time_limit(Budget(SECONDS)):
             read = schema.read(exercise, list(beside.right), probed)
@@ -123,11 +123,11 @@ def _judged(exercise: Exercise, beside: Known, got: Observed) -> Verdict:
 def _explained(
     missed: list[Where], suspects: list[tuple[Misconception, set[Where]]], got: Observed
 ) -> dict[int, Misconception]:
-    """The misconception behind each criterion that was missed, by its place, where the observations tell it.
+    """The misconception behind each missed criterion, by position, where the observations show it.
 
-    One that does the same everywhere is it. Else several may have met: then each criterion that was missed must be
-    explained by one, on all of its inputs and not by errors alone. What leaves anything unexplained is not named: a hint
-    claims no more than was seen.
+    A misconception that behaves the same everywhere is the one. Otherwise several may be combined: then one must explain each
+    missed criterion, on all of its inputs and not only by errors. If anything stays unexplained, none is named: a hint must not
+    claim more than was seen.
     """
     places = {where[1] for where in missed}
     whole = next((wrong for wrong, agreed in suspects if len(agreed) == len(got)), None)
@@ -147,28 +147,28 @@ def _explained(
 
 @dataclass(frozen=True)
 class Known:
-    """What the judge holds an answer against: the cases, what is right on them, and what each misconception gives."""
+    """What the judge compares an answer with: the cases, the right results, and the results of each misconception."""
 
     cases: list[list[Data]]
     right: Observed
-    seen: Observed  # what counts of `right`, where a criterion has a measure
+    seen: Observed  # the compared part of `right`, if a criterion has a measure
     wrongs: list[tuple[Misconception, Observed, Observed]]
 
     def measured(self, exercise: Exercise, where: Where, data: Data) -> Data:
-        """What counts of an observation."""
+        """The part of an observation that is compared."""
         _, i, j = where
         return _measured(exercise.criteria[i], self.cases[i][j], data)
 
 
 @functools.lru_cache(maxsize=512)
 def known(exercise: Exercise, seed: int, engines: tuple[str, ...]) -> Known:
-    """The cases of `exercise`, what its reference gives on them, and what each misconception gives."""
+    """The cases of `exercise`, the results of its reference on them, and those of each misconception."""
     cases = [criterion.inputs(seed) for criterion in exercise.criteria]
     probes = [criterion.probe for criterion in exercise.criteria]
     everywhere = [(e, i, j) for e in engines for i, inputs in enumerate(cases) for j in range(len(inputs))]
 
     def observe(answer: object) -> tuple[Observed, Observed]:
-        with warnings.catch_warnings():  # a process in which warnings are errors judges as every other does
+        with warnings.catch_warnings():  # judge the same even if warnings are errors in this process
             warnings.simplefilter("ignore")
             rows = probe(probes, cases, answer, engines, math.inf)["observed"]
         observed = {(e, i, j): plain.checked(rows[e][i][j]) for e, i, j in everywhere}
@@ -183,15 +183,15 @@ def _measured(criterion: Criterion, case: Data, data: Data) -> Data:
         return data
     try:
         return plain.encode(criterion.measure(plain.decode(data), *plain.decode(case)))
-    except Exception:  # the answer is of a kind that cannot be measured: it agrees with nothing but its like
+    except Exception:  # an answer that cannot be measured agrees only with an equal one
         return {"object": plain.kind_of(data), "text": plain.show(data)}
 
 
 def _same_error(a: Data, b: Data) -> bool:
-    """Whether two observations that agree are, if they are errors, the same one: the engine has one sentence for each."""
+    """Whether two matching observations that are errors are the same error: the engine has a fixed sentence for each."""
     if not (isinstance(a, dict) and isinstance(b, dict) and "raised" in a and "raised" in b):
         return True
-    if not (a["beneath"] and b["beneath"]):  # raised by the answers: in words of their own
+    if not (a["beneath"] and b["beneath"]):  # raised by the answers themselves, in their own words
         return bool(a["beneath"] == b["beneath"])
     return bool(a["message"][:20] == b["message"][:20])
 
@@ -201,17 +201,17 @@ def _is_stub(data: Data) -> bool:
 
 
 def _is_blank(exercise: Exercise, data: Data) -> bool:
-    """Whether this is a None that the answer was handed out with, to be replaced by a prediction."""
+    """Whether this is the None that the exercise starts with, to be replaced by a prediction."""
     return data is None and not callable(exercise.rights[0])
 
 
 def _is_the_answer(exercise: Exercise, criterion: Criterion) -> bool:
-    """Whether what a criterion expects would be the solution itself: a value that is asked for whole."""
+    """Whether the expected result of a criterion would give away the solution: the value itself is asked for."""
     return not callable(exercise.rights[0]) and not criterion.parameters
 
 
 def _trouble(exercise: Exercise, probed: schema.Probed) -> Trouble | None:
-    """Why there is nothing to grade in what was observed, if so."""
+    """Why the observations cannot be graded, if so."""
     wanted, given = kind_of_answer(exercise.rights[0]), probed.kind
     if given in ("of type NoneType", "of type ellipsis"):
         return schema.told("not answered")
@@ -233,7 +233,7 @@ def _failure(
     made: Misconception | None,
 ) -> Failure:
     names, values = criterion.parameters, case["tuple"]
-    blank = _is_blank(exercise, got)  # nobody is told what is right before they have tried
+    blank = _is_blank(exercise, got)  # do not show what is right before an attempt
     message = "Not answered yet." if blank else difference(expected, got)
     if criterion.measure is not None and plain.kind_of(got) not in ("an error", "no end", "None"):
         # There may be other right answers than the one expected.
@@ -258,7 +258,7 @@ def _short(text: str) -> str:
 
 
 def difference(expected: Data, got: Data) -> str:
-    """One sentence on how `got` differs from `expected`, the first thing to know about it.
+    """One sentence on how `got` differs from `expected`: the most important difference.
 
     >>> difference({"tuple": [1.0, 2.0]}, {"tuple": [1.0]})
     'Wrong shape: expected 2 values, but got 1.'

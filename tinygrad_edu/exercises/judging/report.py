@@ -1,6 +1,6 @@
-"""What a student sees of a verdict: rich text in a notebook, plain text in a terminal; light and dark.
+"""How a student sees a verdict: rich text in a notebook, plain text in a terminal; light and dark.
 
-Everything that came from the answer (messages, types, numbers) is escaped: a report of one student's code is opened in
+Everything that came from the answer (messages, types, numbers) is escaped, because one student's report may be opened in
 another person's browser.
 """
 
@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from ..plain import decode
 from .judge import Mark, Verdict
 
-GOOD, BAD = "#009E73", "#D55E00"  # colour-blind safe, and each is doubled by a sign and a word
+GOOD, BAD = "#009E73", "#D55E00"  # safe for colour-blind readers, and doubled by a sign and a word
 
 
 @dataclass(frozen=True, repr=False)
@@ -28,7 +28,7 @@ class Report:
 
     @property
     def points(self) -> int:
-        """What was earned."""
+        """The points earned."""
         return self.verdict.points
 
     @property
@@ -48,7 +48,7 @@ class Report:
         return html_of(self.verdict)
 
     def _repr_mimebundle_(self, include: object = None, exclude: object = None) -> dict[str, str]:
-        # nbgrader reads partial credit from a graded cell's text; any text that is no number would count as full marks.
+        # nbgrader reads partial credit from a graded cell's text output; text that is not a number would count as full marks.
         grading = "NBGRADER_EXECUTION" in os.environ
         text = str(self.points) if grading else repr(self)
         return {"text/plain": text, "text/markdown": self._repr_markdown_(), "text/html": self._repr_html_()}
@@ -66,7 +66,7 @@ def text_lines(verdict: Verdict) -> list[str]:
 
 
 def html_of(verdict: Verdict) -> str:
-    """The verdict as an HTML fragment that takes its colours from JupyterLab's theme, or from the page it is in."""
+    """The verdict as an HTML fragment that uses the colours of JupyterLab's theme, or of its page."""
     body = f'<p style="margin:4px 0">{html.escape(verdict.trouble)}</p>' if verdict.trouble else ""
     for mark, rows in _marks(verdict):
         colour, sign, word = (BAD, "✗", "missed") if mark.failure else (GOOD, "✓", "earned")
@@ -83,7 +83,7 @@ def html_of(verdict: Verdict) -> str:
 
 
 def _picture(verdict: Verdict) -> str:
-    """The node in question on the input that was shown first, drawn by `viz`; nothing where `viz` is not installed."""
+    """The failing node on the first input shown, drawn by `viz`; nothing if `viz` is not installed."""
     failure = next((mark.failure for mark in verdict.marks if mark.failure), None)
     return _drawn(verdict.exercise, json.dumps(failure.case)) if failure else ""
 
@@ -101,7 +101,7 @@ def _drawn(id: str, case: str) -> str:
 
         tensors = exercise.drawing(tinygrad_edu, *decode(json.loads(case)))
         svg = viz.draw(list(tensors.values())[-1], names=tensors).svg
-    except Exception:  # no layout tool, no viz: a picture less, but the report stands
+    except Exception:  # no layout tool or no viz: the report then has no picture
         return ""
     return f'<figure style="margin:8px 0 0">{svg}</figure>'
 
@@ -119,13 +119,13 @@ def _html_table(rows: list[tuple[str, str]]) -> str:
 
 
 def marked(text: str) -> str:
-    """A hint as HTML: what it puts between backticks is code, what between stars is stressed."""
+    """A hint as HTML: text between backticks is code, text between stars is emphasised."""
     coded = re.sub(r"`([^`]+)`", r"<code>\1</code>", html.escape(text))
     return re.sub(r"(?<![\w*])\*(\w[^*<]*)\*(?![\w*])", r"<em>\1</em>", coded)
 
 
 def _marks(verdict: Verdict) -> Iterator[tuple[Mark, list[tuple[str, str]]]]:
-    """Each mark with its labelled lines; what was said of one criterion is not said again of the next."""
+    """Each mark with its labelled lines. What was said about one criterion is not repeated for the next."""
     said = set()
     for mark in () if verdict.trouble else verdict.marks:
         failure = mark.failure
@@ -134,7 +134,7 @@ def _marks(verdict: Verdict) -> Iterator[tuple[Mark, list[tuple[str, str]]]]:
             continue
         why = failure.hint or failure.message
         rows = [("", why if why not in said else "The same here.")]
-        got = "" if failure.got.rstrip(".") in why else failure.got  # an error's message is long enough once
+        got = "" if failure.got.rstrip(".") in why else failure.got  # an error's message need not appear twice
         told = [("input", failure.input), ("expected", failure.expected), ("got", got)]
         yield mark, rows + [(label, text) for label, text in told if text]
         said.add(why)

@@ -1,4 +1,4 @@
-"""The one door for what comes out of the process that runs a student's code: whatever is not as it should be ends here."""
+"""Checks everything that comes out of the process that runs a student's code. Anything malformed is stopped here."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ Observed = dict[Where, Data]
 
 @dataclass(frozen=True)
 class Trouble:
-    """Why there is nothing to judge: a sentence for the student, who may read of his own error, and one for the teacher.
+    """Why there is nothing to judge: a sentence for the student, which may quote the student's own error, and one for the teacher.
 
-    No word of the teacher's sentence was written by a submission.
+    The teacher's sentence contains no word from the submission.
     """
 
     student: str
@@ -26,14 +26,14 @@ class Trouble:
 
 @dataclass(frozen=True)
 class Probed:
-    """What was observed of an answer, bounded and of known shape."""
+    """What was observed of an answer, limited in size and of a known structure."""
 
     kind: str
     observed: Observed = field(default_factory=dict)
 
 
 def read(exercise: Exercise, places: list[Where], probed: Data) -> Probed | Trouble:
-    """What the probe brought back for `exercise` on `places`, or why it cannot be used. Never raises."""
+    """The probe's result for `exercise` on `places`, or why it cannot be used. Never raises."""
     if not isinstance(probed, dict):
         return told("unreadable")
     if probed.get("trouble"):

@@ -1,1 +1,1 @@
-"""What runs a student's code: loaded in the process that does it, so nothing here knows a right answer."""
+"""Runs a student's code. It is loaded in the process that does so, so it contains no right answers."""

@@ -1,4 +1,4 @@
-"""Names that a probe may use beside its parameters: they are there, too, where only its source text arrives."""
+"""Names that a probe may use besides its parameters: they also exist where only its source text arrives."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ __all__ = ["changed_in_place", "function_of_x", "math", "np", "run_function", "r
 
 
 def function_of_x(expression: str) -> Callable:
-    """The function of `x`, a number or an array, that `expression` writes down.
+    """The function of `x`, a number or an array, that `expression` defines.
 
     >>> function_of_x("x ** 2 + 1")(3.0)
     10.0
@@ -23,14 +23,14 @@ def function_of_x(expression: str) -> Callable:
 
 
 def run_program(source: str, T: Any) -> dict[str, Any]:
-    """The variables of a program after it ran with the engine `T`."""
+    """The variables of a program after running it with the engine `T`."""
     names: dict[str, Any] = {"T": T}
     exec(compile(source, "<program>", "exec", dont_inherit=True), names)
     return names
 
 
 def run_function(T: Any, function: Any, inputs: list, grad_output: Any, *constants: Any) -> tuple:
-    """What `function.apply(*inputs, *constants)` gives, and the gradient of each input for `grad_output`."""
+    """The result of `function.apply(*inputs, *constants)`, and the gradient of each input for `grad_output`."""
     tensors = [T.tensor(value, requires_grad=True) for value in inputs]
     result = function.apply(*tensors, *constants)
     result.backward(T.tensor(grad_output))
@@ -38,9 +38,9 @@ def run_function(T: Any, function: Any, inputs: list, grad_output: Any, *constan
 
 
 def changed_in_place(T: Any, function: Any, inputs: list) -> list:
-    """For each input, what comes when it is changed in place between the passes: "honest", or how much is wrong.
+    """For each input, what happens if it is changed in place between the passes: "honest", or how large the error is.
 
-    Honest is to raise, or to give the gradients of the values that forward saw.
+    Honest means to raise, or to return the gradients for the values that forward saw.
     """
 
     def gradients(changed: int) -> list:

@@ -1,8 +1,8 @@
-"""The inside of the sandbox: a parent that has everything loaded, and forks a child for every answer.
+"""The inside of the sandbox: a parent with everything loaded that forks a child for every answer.
 
-The parent sees no answer and no result: it is handed two file descriptors, gives them to the child, and afterwards ends
-whatever the child left behind. So nothing of one student is in memory when the next one's code runs. This module must
-not import the judge or a lesson.
+The parent sees no answer and no result: it receives two file descriptors, passes them to the child, and afterwards ends
+whatever the child left behind. So nothing of one student is in memory when the next one's code runs. This module must not
+import the judge or a lesson.
 
     python -m tinygrad_edu.exercises.running.inside SOCKET_FD [torch]     # serve
     python -m tinygrad_edu.exercises.running.inside once [torch]          # one answer, by stdin and stdout, where there is no fork
@@ -37,8 +37,8 @@ from ..plain import Data
 from . import helpers
 from .probe import ANSWERS, OTHER_CELL, STAGES, WALL, Budget, TimeUp, probe, raised, time_limit
 
-MEMORY = 1 << 30  # bytes an answer may take beyond what the interpreter has
-GRACE = 1.0  # seconds between the time budget and the end
+MEMORY = 1 << 30  # bytes that an answer may use in addition to the interpreter
+GRACE = 1.0  # seconds between the end of the time budget and the kill
 
 STANDARD = """abc array bisect cmath collections collections.abc contextlib copy dataclasses datetime decimal enum
 fractions functools graphlib heapq inspect io itertools json math numbers operator pprint random re statistics string
@@ -52,7 +52,7 @@ PRELOADED = re.findall(r"\S+", f"{STANDARD} {ENGINES}")
 
 
 def preload(engines: list[str]) -> None:
-    """Import all that an answer may need, except where the answers to the exercises stand."""
+    """Import everything that an answer may need, except the modules with the answers to the exercises."""
     for name in PRELOADED:
         if not name.startswith("torch") or "torch" in engines:
             with contextlib.suppress(ImportError):
@@ -70,7 +70,7 @@ def preload(engines: list[str]) -> None:
 
 
 def _use_once(torch: Any) -> None:
-    """Use what imports a part of PyTorch at its first use: later there is no file to import from."""
+    """Use what imports a part of PyTorch on first use: later there is no file to import from."""
     w = torch.ones(2, requires_grad=True)
     torch.autograd.grad(w * w, w, grad_outputs=torch.ones(2))
     for kind in (torch.optim.SGD, torch.optim.Adam):
@@ -83,7 +83,7 @@ def _use_once(torch: Any) -> None:
 
 
 class _Quiet(ModuleType):
-    """What stands for a module that draws: whatever is called of it does nothing, as in a notebook nobody looks at."""
+    """A replacement for a module that draws: calling anything in it does nothing."""
 
     def __init__(self, name: str) -> None:
         super().__init__(name)
@@ -111,7 +111,7 @@ class _Quiet(ModuleType):
 
 
 class _LastResort(importlib.abc.MetaPathFinder, importlib.abc.Loader):
-    """Asked for modules that are not here: those that draw are quiet, and a wish for PyTorch is written down."""
+    """Handles imports of missing modules: those that draw do nothing, and an import of PyTorch is recorded."""
 
     def __init__(self) -> None:
         self.torch = False
@@ -129,9 +129,9 @@ class _LastResort(importlib.abc.MetaPathFinder, importlib.abc.Loader):
 
 
 def run(unit: Data) -> Data:
-    """Run one answer: execute its cell, take what is defined there, and probe it. Returns what the judge reads.
+    """Run one answer: execute its cell, take the definition, and probe it. Returns what the judge reads.
 
-    That is the probe's data, or a kind of trouble; or `{"again": "torch"}` where PyTorch was asked for and is not loaded.
+    That is the probe's data, a kind of trouble, or `{"again": "torch"}` if PyTorch was imported and is not loaded.
     """
     asked = _LastResort()
     sys.meta_path.append(asked)
@@ -160,7 +160,7 @@ def _run(unit: Data) -> Data:
         with (
             contextlib.suppress(BaseException),
             time_limit(budget),
-        ):  # what is missing is told when the answer misses it
+        ):  # a missing name is reported when the answer needs it
             exec(code, names)
     absent = ""
     try:
@@ -185,7 +185,7 @@ def _run(unit: Data) -> Data:
                 }
     except TimeUp:
         trouble = {"trouble": "endless"}
-    if unit["name"] not in names:  # what goes wrong after the answer is defined does no harm to it
+    if unit["name"] not in names:  # an error after the answer's definition does not affect it
         return trouble | {"absent": absent}
     probes = []
     for source in unit["probes"]:
@@ -199,7 +199,7 @@ def _run(unit: Data) -> Data:
 
 
 def _parsed(source: str, filename: str) -> ast.Module:
-    """A cell's syntax tree; where it is no Python, then without IPython's magics, shell lines and questions."""
+    """A cell's syntax tree; if it is not valid Python, without IPython's magics, shell lines and questions."""
     try:
         return ast.parse(source, filename)
     except SyntaxError:
@@ -207,10 +207,10 @@ def _parsed(source: str, filename: str) -> ast.Module:
 
 
 def _needed(answer: list[CodeType], others: list[str], later: list[str]) -> list[CodeType]:
-    """What the other cells do for the names that `answer` uses, directly or through another; the cells are not run.
+    """The statements of the other cells that define names `answer` uses, directly or indirectly. The cells are not run.
 
-    Of each name that is its last meaning and what changes it afterwards: `TABLE = {}`, then `TABLE["a"] = 1`. The cells of
-    `later` stand below the check: they are asked only where those above give the name no meaning.
+    For each name these are its last definition and later changes: `TABLE = {}`, then `TABLE["a"] = 1`. The cells of `later`
+    are below the check, and are used only for names that the cells above do not define.
     """
     above, below = _statements(others), _statements(later)
     statements = above + below
@@ -233,7 +233,7 @@ def _statements(sources: list[str]) -> list[ast.stmt]:
 
 
 def _places(name: str, statements: list[ast.stmt], start: int) -> list[int]:
-    """Where `name` is given its last meaning, and where it is changed from there on."""
+    """Where `name` is last defined, and where it is changed after that."""
     places: list[int] = []
     for place, statement in enumerate(statements, start):
         if name in _bound(statement):
@@ -245,7 +245,7 @@ def _places(name: str, statements: list[ast.stmt], start: int) -> list[int]:
 
 @functools.lru_cache(maxsize=4096)
 def _bound(statement: ast.stmt) -> frozenset[str]:
-    """The names that a statement gives a meaning to, if it is one that only does that."""
+    """The names that a statement defines, if it does nothing else."""
     match statement:
         case ast.FunctionDef() | ast.ClassDef():
             return frozenset([statement.name])
@@ -260,7 +260,7 @@ def _bound(statement: ast.stmt) -> frozenset[str]:
 
 @functools.lru_cache(maxsize=4096)
 def _changed(statement: ast.stmt) -> frozenset[str]:
-    """The names whose meaning a statement may change or add to: by an index, a method, or in a loop or a branch."""
+    """The names whose value a statement may change or extend: by an index, a method, or in a loop or a branch."""
     match statement:
         case ast.AugAssign(target=ast.Name(id=name)):
             return frozenset([name])
@@ -280,7 +280,7 @@ def _changed(statement: ast.stmt) -> frozenset[str]:
 
 
 def _owner(target: ast.expr) -> str:
-    """`x` of `x[0].y = …`; "" where a plain name is meant."""
+    """`x` of `x[0].y = …`; "" for a plain name."""
     inner = target
     while isinstance(inner, ast.Attribute | ast.Subscript):
         inner = inner.value
@@ -291,11 +291,11 @@ def _names_in(target: ast.expr) -> list[str]:
     return [node.id for node in ast.walk(target) if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)]
 
 
-_LOOKS_OUTSIDE = ("LOAD_NAME", "LOAD_GLOBAL", "LOAD_FROM_DICT_OR_GLOBALS")  # the last from Python 3.12 on
+_LOOKS_OUTSIDE = ("LOAD_NAME", "LOAD_GLOBAL", "LOAD_FROM_DICT_OR_GLOBALS")  # the last one since Python 3.12
 
 
 def _asked_for(code: CodeType) -> set[str]:
-    """The names that `code`, and the functions in it, look up outside of themselves: a parameter is none of them."""
+    """The names that `code`, and the functions in it, look up outside themselves; parameters are not among them."""
     names, codes = set(), [code]
     while codes:
         code = codes.pop()
@@ -305,11 +305,13 @@ def _asked_for(code: CodeType) -> set[str]:
 
 
 def _compiled(statement: ast.stmt, filename: str) -> CodeType:
-    return compile(ast.Module([statement], []), filename, "exec", dont_inherit=True)  # nor our own `__future__`
+    return compile(
+        ast.Module([statement], []), filename, "exec", dont_inherit=True
+    )  # without our own `__future__` imports
 
 
 def serve(channel: socket.socket, isolated: bool, filtered: bool, empty: bool, nothing: int, memory: int) -> None:
-    """Fork a child for each pair of descriptors that arrives: the unit to read, and where its result goes."""
+    """Fork a child for each pair of descriptors that arrives: the unit to read, and where to write its result."""
     while True:
         message, descriptors, _, _ = socket.recv_fds(channel, 64, 2)
         if not message:
@@ -324,7 +326,7 @@ def serve(channel: socket.socket, isolated: bool, filtered: bool, empty: bool, n
 
 
 def _wait(child: int, deadline: float, isolated: bool) -> int:
-    """Wait for `child`, then end it and all it left behind; returns its exit code, -9 if its time was up."""
+    """Wait for `child`, then end it and everything it left behind. Returns its exit code, -9 if its time was up."""
     code = None
     while code is None and time.monotonic() < deadline:
         if hasattr(os, "pidfd_open"):
@@ -344,8 +346,8 @@ def _wait(child: int, deadline: float, isolated: bool) -> int:
 
 
 def _child(source: int, result: int, nothing: int, memory: int, filtered: bool, empty: bool) -> None:
-    """Be the process that runs an answer, and never return."""
-    leave = os._exit  # the answer may put something else in its place
+    """The process that runs an answer. Never returns."""
+    leave = os._exit  # the answer may replace os._exit
     with contextlib.suppress(BaseException):
         os.setsid()
         with os.fdopen(source, "rb", closefd=False) as file:
@@ -367,7 +369,7 @@ def _child(source: int, result: int, nothing: int, memory: int, filtered: bool, 
 
 
 def _holds(protection: Callable[[], bool]) -> bool:
-    """Whether a protection that cannot be taken back works here: tried in a child that ends at once."""
+    """Whether an irreversible protection works here. It is tried in a child that ends at once."""
     child = os.fork()
     if child == 0:
         os._exit(0 if protection() else 1)
@@ -375,12 +377,12 @@ def _holds(protection: Callable[[], bool]) -> bool:
 
 
 def _once(engines: list[str]) -> None:
-    """Run the answer that comes by stdin, and never return."""
+    """Run the answer from stdin. Never returns."""
     leave = os._exit
     preload(engines)
     unit = json.loads(sys.stdin.buffer.read())
     with os.fdopen(os.dup(1), "w") as result:
-        result.write("\n")  # what comes after this is the answer's doing
+        result.write("\n")  # anything after this was written by the answer
         result.flush()
         os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
         isolation.limit(STAGES * unit["seconds"], isolation.address_space() + MEMORY)
@@ -392,11 +394,13 @@ def _once(engines: list[str]) -> None:
 
 
 def main(arguments: list[str]) -> None:
-    """Load everything, leave the world behind, say which protections hold, and serve."""
+    """Load everything, apply the protections, report which of them hold, and serve."""
     where, *engines = arguments
     if where == "once":
         _once(engines)
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # from the keyboard it is the grader's; from an answer it is nobody's
+    signal.signal(
+        signal.SIGINT, signal.SIG_IGN
+    )  # an interrupt from the keyboard is for the grader; an answer must not send one
     channel = socket.socket(fileno=int(where))
     isolated = isolation.enter_namespaces()
     preload(engines)
@@ -407,7 +411,7 @@ def main(arguments: list[str]) -> None:
     locked = _holds(landlock.forbid_files)
     empty = isolated and isolation.empty_root()
     channel.send(json.dumps([isolated or filtered, isolated or filtered, empty or locked, limited]).encode())
-    gc.freeze()  # what is loaded stays as it is, so that a child need not copy it to look at it
+    gc.freeze()  # freeze loaded objects, so that a child need not copy memory just to inspect them
     serve(channel, isolated, filtered, empty, nothing, memory)
 
 

@@ -1,7 +1,7 @@
-"""The probe: run an answer on every case and write down what came of it, as plain data.
+"""The probe: runs an answer on every case and records the results as plain data.
 
-It runs in the student's process, so it only ever *observes*: no expected value, no verdict, nothing worth stealing is
-here. It must import neither the judge nor a lesson, because the sandbox loads it before it forks for a submission.
+It runs in the student's process, so it only *observes*: it contains no expected value, no verdict, nothing worth stealing.
+It must import neither the judge nor a lesson, because the sandbox loads it before it forks for a submission.
 """
 
 from __future__ import annotations
@@ -24,24 +24,24 @@ from typing import Any
 from ..plain import Data, decode, encode, text_of, type_name
 
 ANSWERS = Path(__file__).parent.parent / "answers"
-OTHER_CELL = "<cell>"  # the file name of what an answer uses from the student's other cells
+OTHER_CELL = "<cell>"  # the file name of code from the student's other cells
 AGAIN = 0.05  # seconds between two attempts to end a loop that catches everything
-WALL = 10.0  # seconds by the clock on the wall that an answer may take in all, for one that sleeps
-STAGES = 3  # the cells that an answer needs, its own cell, the probe: each has a budget of its own
+WALL = 10.0  # total seconds of wall-clock time for an answer that sleeps
+STAGES = 3  # the needed cells, the answer's own cell, the probe: each has its own budget
 
 
-_RAISE_IN_THREAD = ctypes.pythonapi.PyThreadState_SetAsyncExc  # found here: later nothing foreign may be looked up
+_RAISE_IN_THREAD = ctypes.pythonapi.PyThreadState_SetAsyncExc  # later foreign functions are forbidden
 
 
 class TimeUp(BaseException):
-    """The time budget is spent; no Exception, so `except Exception` in an answer does not swallow it."""
+    """The time budget is used up. It is not an Exception, so that `except Exception` in an answer does not catch it."""
 
 
 class Budget:
-    """What is left to an answer: `seconds` of processor time, for a busy machine makes nobody's answer worse.
+    """The time left for an answer: `seconds` of processor time, so that a busy machine makes no answer worse.
 
-    One that sleeps takes no processor time; it is stopped at the moment `until` of the clock on the wall, in `WALL` seconds
-    where none is named. A budget without end has no such moment.
+    An answer that sleeps uses no processor time; it is stopped at the wall-clock time `until`, by default after `WALL` seconds.
+    A budget without limit has no such time.
     """
 
     def __init__(self, seconds: float, until: float | None = None) -> None:
@@ -51,12 +51,12 @@ class Budget:
 
     @property
     def left(self) -> float:
-        """Seconds until it may be spent; not positive once it is."""
+        """Seconds until it may be used up; not positive once it is."""
         return min(self._end - self._clock(), self._until - time.monotonic())
 
 
 def _clock_of_this_thread() -> Callable[[], float]:
-    """The processor time of the thread that asks now, for any thread; of the process, where that is all there is."""
+    """The processor time of the calling thread, readable from any thread; of the process, if nothing better exists."""
     if hasattr(time, "pthread_getcpuclockid"):
         return functools.partial(time.clock_gettime, time.pthread_getcpuclockid(threading.get_ident()))
     return time.process_time
@@ -70,13 +70,13 @@ def probe(
     seconds: float,
     until: float | None = None,
 ) -> Data:
-    """Run each probe on its cases with `answer`, for each engine, within one budget of `seconds` and `until` a moment.
+    """Run each probe on its cases with `answer`, for each engine, within one budget: `seconds`, and the time `until`.
 
-    A case is an encoded tuple of arguments, decoded afresh for each call, so an answer that writes into its inputs
-    harms none but itself. Returns `{"answer": kind, "observed": {engine: [[observation, …], …]}}`.
+    A case is an encoded tuple of arguments, decoded again for each call, so an answer that writes into its inputs harms only
+    itself. Returns `{"answer": kind, "observed": {engine: [[observation, …], …]}}`.
     """
     for engine in engines:
-        importlib.import_module(engine)  # a first import of PyTorch takes seconds, which are not the answer's
+        importlib.import_module(engine)  # the first import of PyTorch takes seconds, which do not count for the answer
     kind = kind_of_answer(answer)
     budget = Budget(seconds, until)
     observed: dict[str, list] = {}
@@ -89,7 +89,7 @@ def probe(
 
 
 def kind_of_answer(answer: object) -> str:
-    """What kind of thing an answer is: "a class", "a function", or the name of its type."""
+    """The kind of an answer: "a class", "a function", or the name of its type."""
     if issubclass(type(answer), type):  # an answer may lie about its class, not about its type
         return "a class"
     if callable(answer):
@@ -115,9 +115,9 @@ def _observe(probe: Callable, answer: object, engine: str, case: Data, budget: B
                 return encode(probe(*head, *decode(case)))
             except TimeUp:
                 raise
-            except BaseException as error:  # also SystemExit and KeyboardInterrupt: an answer may raise anything
+            except BaseException as error:  # including SystemExit and KeyboardInterrupt: an answer may raise anything
                 said = raised(error)
-                # Where the probe could not go on with a None, that is what is to be told.
+                # If the probe failed because of a None, report that.
                 return None if forgot and said["line"] is None else said
     except TimeUp:
         return {"stopped": "no end in sight"}
@@ -127,12 +127,12 @@ _OF_PYTHON = {id(kind): name for name, kind in vars(builtins).items() if isinsta
 
 
 def raised(error: BaseException) -> Data:
-    """What is told of the exception that is being handled: its type, its message, and the last line of the answer in it.
+    """A description of the exception being handled: its type, its message, and the last line of the answer in it.
 
-    An answer's own kind of error counts `as` the kind of Python's that it was made from; `beneath` is whether it was raised
-    in what the answer calls, and not in the answer itself.
+    A custom error of the answer counts `as` the Python error that it derives from. `beneath` says whether it was raised in
+    what the answer calls, rather than in the answer itself.
 
-    Its message is made by the answer's own code: call this within a time limit.
+    The answer's own code makes its message, so call this within a time limit.
     """
     try:
         message = text_of(str, error, 500)
@@ -142,7 +142,7 @@ def raised(error: BaseException) -> Data:
         message = ""
     frames = traceback.extract_tb(sys.exc_info()[2])  # error.__traceback__ may be a property of the answer's
     own = [frame.lineno for frame in frames if _is_answer(frame.filename)]
-    deepest = frames[-1].filename if frames else ""  # an answer may take the frames away
+    deepest = frames[-1].filename if frames else ""  # an answer may remove the frames
     return {
         "raised": type_name(error),
         "message": message,
@@ -158,9 +158,9 @@ def _is_answer(filename: str) -> bool:
 
 @contextmanager
 def time_limit(budget: Budget) -> Iterator[None]:
-    """Raise TimeUp in this thread once `budget` is spent, and again until it gets through.
+    """Raise TimeUp in this thread once `budget` is used up, and again until it succeeds.
 
-    In the main thread of a POSIX system by a timer signal, which also ends a `time.sleep`; elsewhere by an
+    On the main thread of a POSIX system it uses a timer signal, which also ends a `time.sleep`. Elsewhere it uses an
     asynchronous exception, which waits for the next Python instruction.
     """
     if budget.left <= 0:
@@ -194,7 +194,7 @@ def _timer_signal(budget: Budget) -> tuple[Callable[[], object], Callable[[], ob
 
     def stop() -> None:
         nonlocal armed
-        armed = False  # first, so that a signal on its way finds nothing to end
+        armed = False  # first, so that a pending signal has no effect
         signal.setitimer(signal.ITIMER_REAL, 0)
         signal.signal(signal.SIGALRM, previous)
 
@@ -211,8 +211,8 @@ def _watchdog(budget: Budget) -> tuple[Callable[[], object], Callable[[], object
                 _RAISE_IN_THREAD(target, ctypes.py_object(TimeUp))
 
     def stop() -> None:
-        # An exception that was set and not raised yet is raised in here, where it ends nothing. To take it back instead
-        # would, once it has been raised, leave CPython's interpreter interrupted for good: code under a trace hangs then.
+        # An exception that was set but not raised yet is raised here, where it does no harm. Clearing it instead, after it has been
+        # raised, would leave CPython's interpreter interrupted for good: code under a trace hangs then.
         stopped = False
         while not stopped:
             try:

@@ -1,4 +1,4 @@
-"""The outside of the sandbox: hand an answer in, get plain data back, whatever the answer does.
+"""The outside of the sandbox: pass an answer in, and get plain data back, whatever the answer does.
 
 with Sandbox() as sandbox:
     verdict = judge(exercise, sandbox.run(unit_of(exercise, cell_source, seed=7)), seed=7)
@@ -27,12 +27,12 @@ from .trouble import TOLD_OUTSIDE
 
 MAX_RESULT = 1 << 20  # bytes; the largest honest result is a few kB
 MAX_PARTS = 200_000  # lists, objects and their items in a result
-LATE = 30.0  # seconds that the inside may be late on a busy machine
+LATE = 30.0  # seconds by which the inside may be late on a busy machine
 
-KILLED = -9  # the exit code of what was ended from outside
+KILLED = -9  # the exit code of a process that was killed from outside
 
 PROTECTIONS = (
-    "no network",  # a namespace of its own, or the filter of system calls
+    "no network",  # a separate namespace, or the filter of system calls
     "no other processes",  # likewise
     "no files",  # an empty file system, or Landlock
     "limits on time, memory and files",
@@ -47,10 +47,10 @@ def unit_of(
     changes: Sequence[str] = (),
     later: Sequence[str] = (),
 ) -> Data:
-    """All that the inside must know to probe the answer in a cell: no expected value is among it.
+    """Everything that the inside needs to probe the answer in a cell. It contains no expected values.
 
-    `others` are the notebook's other code cells above the check, for functions and imports that the answer uses, `later` those
-    below; `changes` are cells that change the answer after it was defined.
+    `others` are the notebook's other code cells above the check, for functions and imports that the answer uses; `later` are those
+    below. `changes` are cells that change the answer after its definition.
     """
     return {
         "source": source,
@@ -66,10 +66,10 @@ def unit_of(
 
 
 class Sandbox:
-    """A process that runs answers one at a time; `protections` says which of its walls this platform has.
+    """A process that runs answers one at a time. `protections` says which of its protections this platform has.
 
-    `engines` are loaded before the first answer: name `"torch"` when an exercise asks for it. `fork=False` starts a
-    process for every answer, seconds slower, as it must where there is no fork.
+    `engines` are loaded before the first answer: name `"torch"` if an exercise needs it. `fork=False` starts a process for
+    every answer, which takes seconds; it is necessary on platforms without fork.
     """
 
     def __init__(self, engines: Iterable[str] = (), fork: bool = hasattr(os, "fork")) -> None:
@@ -86,17 +86,17 @@ class Sandbox:
         self.close()
 
     def start(self) -> None:
-        """Start now what `run` would start, so that `protections` is known. Raises OSError where it cannot be."""
+        """Start now what `run` would start, so that `protections` is known. Raises OSError if that fails."""
         if self.fork and self._process is None:
             self._start()
 
     def run(self, unit: Data) -> Data:
-        """What came of a unit: the probe's data, or `{"trouble": kind}`. Never raises for what an answer does.
+        """The result for a unit: the probe's data, or `{"trouble": kind}`. Never raises because of what an answer does.
 
-        Raises OSError where no sandbox can be started: that is no student's doing.
+        Raises OSError if no sandbox can be started, which is no student's fault.
         """
         text = json.dumps(unit).encode()
-        for _ in range(2):  # what ended the sandbox may have been the machine's doing
+        for _ in range(2):  # the machine may have ended the sandbox
             try:
                 data, code = self._run_forked(text, WALL) if self.fork else self._run_spawned(text, WALL)
             except _Lost:
@@ -113,7 +113,7 @@ class Sandbox:
         return {"trouble": "lost"}
 
     def _believed(self, unit: Data, result: Data) -> Data:
-        """`result`, if it says nothing that only the outside can know; once more with PyTorch, where it was asked for."""
+        """`result`, unless it claims what only the outside can know. If it asks for PyTorch, run again with PyTorch."""
         if not isinstance(result, dict) or result.get("trouble") in [*TOLD_OUTSIDE]:
             return {"trouble": "unreadable"}
         if result.get("again") != "torch":
@@ -125,7 +125,7 @@ class Sandbox:
         return self._with_torch.run(unit)
 
     def close(self) -> None:
-        """End the process; a later `run` starts another."""
+        """End the process. A later `run` starts another."""
         if self._with_torch is not None:
             self._with_torch.close()
         if self._process is not None:
@@ -150,7 +150,7 @@ class Sandbox:
                 raise _Lost from error
 
     def _collect(self, result: io.FileIO, deadline: float) -> tuple[bytes, int]:
-        """Read a result while it is written, until the inside says that nobody is left who could write more."""
+        """Read a result while it is being written, until the inside reports that no process is left that could write more."""
         data, code = bytearray(), None
         while code is None or not result.closed:
             sources = [source for source in (result, self._channel) if not (source is result and result.closed)]
@@ -166,7 +166,7 @@ class Sandbox:
                 chunk = result.read(1 << 16)
                 data += chunk
                 if not chunk or len(data) > MAX_RESULT:
-                    result.close()  # whoever still writes is ended by that
+                    result.close()  # this ends whatever still writes
         return bytes(data), code
 
     def _start(self) -> None:
@@ -202,7 +202,7 @@ class Sandbox:
             env=_environment(),
         )
         assert process.stdin is not None and process.stdout is not None
-        watchdog = threading.Timer(limit + 60, process.kill)  # loading the engines is in it
+        watchdog = threading.Timer(limit + 60, process.kill)  # it includes loading the engines
         watchdog.start()
         with contextlib.suppress(OSError), process.stdin:  # it may end before it has read everything
             process.stdin.write(text)
@@ -218,7 +218,7 @@ class Sandbox:
 
 
 class _Lost(Exception):
-    """The sandbox ended, or does not answer any more."""
+    """The sandbox ended, or no longer answers."""
 
 
 def _command() -> list[str]:
@@ -226,7 +226,7 @@ def _command() -> list[str]:
 
 
 def _environment() -> dict[str, str]:
-    """Only what Python needs: no token of the grader's gets in. One thread, or it could not be moved into namespaces."""
+    """Only what Python needs, so that no token of the grader gets in. One thread, as namespaces require."""
     kept = {name: os.environ[name] for name in ("PATH", "SYSTEMROOT", "LD_LIBRARY_PATH") if name in os.environ}
     threads = dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"), "1")
     return {**kept, **threads, "PYTHONPATH": os.pathsep.join(sys.path), "PYTHONDONTWRITEBYTECODE": "1"}

@@ -1,4 +1,4 @@
-"""Why an answer could not be probed, as kinds: the process that runs it names one, and writes no sentence of its own."""
+"""Why an answer could not be probed, as kinds: the process that runs it only names a kind, and writes no sentence."""
 
 TOLD_INSIDE = {
     "syntax": "The cell is not valid Python",
