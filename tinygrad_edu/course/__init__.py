@@ -1,1 +1,1 @@
-"""What the command `tinygrad-edu` does around the lessons: open them, track progress, release them, write the site, look at the installation."""
+"""The commands of `tinygrad-edu` around the lessons: open them, track progress, release them, build the site, check the installation."""

@@ -7,7 +7,7 @@ from pathlib import Path
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Run one command; its exit status. `argv` is the command line without the program's name."""
+    """Run one command and return its exit status. `argv` is the command line without the program's name."""
     parser = argparse.ArgumentParser(
         prog="tinygrad-edu", description="The course that makes PyTorch's autograd visible."
     )
@@ -280,7 +280,7 @@ def _add_grade(commands: argparse._SubParsersAction) -> None:
         "grade",
         help="grade submitted notebooks",
         description="Grade submitted notebooks: each answer runs in a sandbox and is judged outside it. If you start "
-        "it again, it goes on where it stopped.",
+        "it again, it continues where it stopped.",
     )
     add_arguments(parser)
     parser.set_defaults(run=main)

@@ -1,4 +1,4 @@
-"""Look at this installation and say what works, what does not, and the one command that fixes it."""
+"""Checks this installation: what works, what does not, and the one command that fixes it."""
 
 import json
 import platform
@@ -24,7 +24,7 @@ EXTENSIONS = {"anywidget": "anywidget", "@jupyter-widgets/jupyterlab-manager": "
 
 @dataclass
 class Finding:
-    """One line of the report; `needed` tells whether the lessons stop working without it."""
+    """One line of the report; `needed` says whether the lessons need it."""
 
     subject: str
     good: bool
@@ -33,7 +33,7 @@ class Finding:
 
 
 def findings() -> Iterator[Finding]:
-    """Look at each thing the course needs, the cheap ones first.
+    """Check everything that the course needs, the fast checks first.
 
     >>> next(findings()).subject
     'Python'
@@ -50,7 +50,7 @@ def findings() -> Iterator[Finding]:
 
 
 def report() -> int:
-    """Print the findings; 0 when the lessons will work, 1 when something they need is missing."""
+    """Print the findings. Returns 0 if the lessons will work, 1 if something they need is missing."""
     healthy = True
     for finding in findings():
         mark = "ok  " if finding.good else "MISS" if finding.needed else "note"
@@ -69,23 +69,21 @@ def _package(name: str) -> Finding:
         return Finding(name, False, f"{own} hides the installed package {name!r}: give it another name")
     try:
         import_module(name)
-    except Exception as error:  # a library in C may also be missing what it links to, or be built for another NumPy
+    except Exception as error:  # a C library may lack what it links to, or be built for another NumPy
         return Finding(name, False, f"{version} cannot be loaded ({error}): pip install --force-reinstall {name}")
     return Finding(name, True, version)
 
 
 def _ours(name: str) -> Finding:
-    """Whether a notebook that imports `name` gets this installation's."""
+    """Whether a notebook that imports `name` gets this installation's package."""
     if own := _hiding(name):
         return Finding(name, False, f"{own} hides this course's own package {name!r}: give it another name")
     return Finding(name, True, str(HOME / name))
 
 
 def _hiding(name: str) -> Path | None:
-    """What a notebook would import as `name` in the place of the package: a learner's own `viz.py` hides it silently."""
-    later = (
-        [Path(place) for place in sys.path if place] if name in PACKAGES else []
-    )  # there is no other package of our name
+    """What a notebook would import as `name` instead of the package: a learner's own `viz.py` hides it silently."""
+    later = [Path(place) for place in sys.path if place] if name in PACKAGES else []  # no other package has our name
     for folder in (*_folders_of_notebooks(), *later):
         found = PathFinder.find_spec(name, [str(folder)])
         origin = Path(found.origin).resolve() if found and found.origin else None
@@ -95,7 +93,7 @@ def _hiding(name: str) -> Path | None:
 
 
 def _folders_of_notebooks() -> Iterable[Path]:
-    """The folders whose modules come first in a notebook: this one, and those of the working copy."""
+    """The folders whose modules come first in a notebook: the current one, and those of the working copy."""
     from .lab import DEFAULT_DIR
 
     here = Path.cwd()
@@ -105,13 +103,13 @@ def _folders_of_notebooks() -> Iterable[Path]:
 
 
 def _widgets() -> Iterator[Finding]:
-    """Whether the widgets that JupyterLab loads are those of the packages that Python finds.
+    """Whether the widgets that JupyterLab loads belong to the packages that Python finds.
 
-    The first folder of Jupyter's path counts, and a user's own comes before the system's: what an older installation
-    left there is loaded in the place of ours, and every widget stays blank.
+    The first folder of Jupyter's path counts, and a user's folder comes before the system's. Files of an older installation
+    there are loaded instead of ours, and every widget stays blank.
     """
     if any(util.find_spec(name) is None for name in ("jupyter_core", *EXTENSIONS.values())):
-        return  # said above already, with what to do
+        return  # reported above, with the fix
     from jupyter_core.paths import jupyter_path
 
     for extension, package in EXTENSIONS.items():
@@ -133,7 +131,7 @@ def _widgets() -> Iterator[Finding]:
 
 
 def _shipped(package: str, extension: str) -> Path | None:
-    """The description of a JupyterLab extension as the Python package brought it."""
+    """The description of a JupyterLab extension in the installed Python package."""
     ending = f"labextensions/{extension}/package.json"
     for file in metadata.files(package) or []:
         if file.as_posix().endswith(ending):
@@ -168,7 +166,7 @@ def _torch() -> Finding:
 
 
 def browser_for_tests() -> Path | None:
-    """The Chromium, Chrome or Edge on this machine, or the one that Playwright downloaded; None when there is none."""
+    """The Chromium, Chrome or Edge on this machine, or the one that Playwright downloaded; None if there is none."""
     for name in BROWSERS:
         if found := shutil.which(name):
             return Path(found)

@@ -21,7 +21,7 @@ class Entry:
 
 
 class Glossary(tuple[Entry, ...]):
-    """The entries in alphabetical order; they show themselves in a notebook and in a terminal."""
+    """The entries in alphabetical order. They show themselves in a notebook and in a terminal."""
 
     def __repr__(self) -> str:
         return "\n".join(f"{entry.text} (lesson {entry.lesson})" for entry in self)
@@ -31,7 +31,7 @@ class Glossary(tuple[Entry, ...]):
 
 
 def glossary() -> Glossary:
-    """The terms of the course: what stands in a quotation that opens with a word in bold, in any lesson.
+    """The terms of the course: every quotation in a lesson that opens with a bold word.
 
     >>> glossary()[0].term
     'accumulation'

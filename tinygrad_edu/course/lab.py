@@ -1,4 +1,4 @@
-"""Start JupyterLab on a working copy of the lessons."""
+"""Starts JupyterLab on a working copy of the lessons."""
 
 import errno
 import json
@@ -14,17 +14,17 @@ from .working_copy import Update, update_working_copy
 DEFAULT_DIR = "tinygrad-edu-lessons"
 DEFAULT_PORT = 8888
 _TRIES = 100
-# No question about Jupyter's news, and no word of updates, as the first thing that a student sees.
+# A student should not first see questions about Jupyter's news or updates.
 SETTINGS = {"@jupyterlab/apputils-extension:notification": {"fetchNews": "false", "checkForUpdates": False}}
-# What only an instructor presses; `jupyter lab` without this command has it all. "Validate" stays: it is the student's.
+# Buttons that only an instructor uses; `jupyter lab` without this command shows them. "Validate" stays, for students.
 HIDDEN = {f"@jupyter/nbgrader:{name}": True for name in ("create-assignment", "formgrader", "course-list", "menu")}
 
 
 def start(directory: Path, port: int, browser: bool, passed_on: Sequence[str]) -> None:
-    """Bring the lessons into `directory`, say what was done, and run JupyterLab there until it is shut down.
+    """Put the lessons into `directory`, report what was done, and run JupyterLab there until it is shut down.
 
-    `passed_on` goes to `jupyter lab` as it is. Raises `SystemExit`, with a sentence, when JupyterLab is missing, the
-    folder cannot be written, or no port is free.
+    `passed_on` goes to `jupyter lab` unchanged. Raises `SystemExit` with a sentence if JupyterLab is missing, the folder cannot
+    be written, or no port is free.
     """
     try:
         from jupyterlab.labapp import LabApp
@@ -44,8 +44,8 @@ def start(directory: Path, port: int, browser: bool, passed_on: Sequence[str]) -
     arguments = [
         f"--ServerApp.root_dir={directory.resolve()}",
         f"--port={chosen}",
-        "--LabApp.news_url=None",  # no question about Jupyter news as the first thing a student sees
-        "--allow-root",  # in a container there is often no other account; the server listens on localhost, with a token
+        "--LabApp.news_url=None",  # do not ask about Jupyter news
+        "--allow-root",  # containers often have no other account; the server listens on localhost, with a token
     ]
     if not browser:
         arguments.append("--no-browser")
@@ -60,7 +60,7 @@ def start(directory: Path, port: int, browser: bool, passed_on: Sequence[str]) -
 
 @contextmanager
 def defaults() -> Iterator[Path]:
-    """A folder of JupyterLab's configuration with what a student's Lab begins with. Their own settings come first."""
+    """A folder with JupyterLab's default settings for students. Their own settings take precedence."""
     with TemporaryDirectory(prefix="tinygrad-edu-") as folder:
         place = Path(folder, "labconfig")
         place.mkdir()
@@ -86,7 +86,7 @@ def report_update(update: Update, directory: Path) -> None:
 
 
 def free_port(wanted: int) -> int:
-    """The first port from `wanted` on that nobody on this machine listens on.
+    """The first port from `wanted` on that no process on this machine uses.
 
     >>> free_port(8888) >= 8888
     True

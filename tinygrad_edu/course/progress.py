@@ -1,4 +1,4 @@
-"""What of the course is solved: read from the student's own notebooks, checked again by the judge."""
+"""A student's progress: reads the notebooks of the working copy and judges their answers again."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ GOOD, BEGUN = "#009E73", "#D55E00"  # as in the reports of `check`
 
 @dataclass(frozen=True)
 class Lesson:
-    """A lesson and how far it is solved: `verdicts` has an entry for each exercise, None where none was begun."""
+    """A lesson and its progress: `verdicts` has an entry for each exercise, None for one that was not started."""
 
     number: int
     title: str
@@ -30,25 +30,25 @@ class Lesson:
 
     @property
     def points(self) -> int:
-        """What was earned so far."""
+        """The points earned so far."""
         return sum(verdict.points for verdict in self.verdicts.values() if verdict)
 
 
 @dataclass(frozen=True, repr=False)
 class Progress:
-    """Every lesson of the course with what is solved of it; shows itself in a notebook and in a terminal."""
+    """The progress in every lesson of the course. Shows itself in a notebook and in a terminal."""
 
     folder: Path
     lessons: tuple[Lesson, ...]
 
     @property
     def points(self) -> int:
-        """What was earned in all lessons together."""
+        """The points earned in all lessons together."""
         return sum(lesson.points for lesson in self.lessons)
 
     @property
     def out_of(self) -> int:
-        """What can be earned in all lessons together."""
+        """The points that can be earned in all lessons together."""
         return sum(lesson.out_of for lesson in self.lessons)
 
     def __repr__(self) -> str:
@@ -75,7 +75,7 @@ class Progress:
 
 
 def _state(verdict: Verdict | None) -> tuple[str, str, str]:
-    """The sign, the word and the colour for how far an exercise is."""
+    """The sign, the word and the colour for the state of an exercise."""
     if verdict is None:
         return "·", "not begun", "inherit"
     return ("✓", "solved", GOOD) if verdict.passed else ("◐", "begun", BEGUN)
@@ -90,10 +90,10 @@ def _mark(id: str, verdict: Verdict | None) -> str:
 
 
 def progress(folder: Path | str | None = None) -> Progress:
-    """How far the working copy in `folder` is; by default the one around the current notebook's own folder.
+    """The progress in the working copy `folder`; by default the one around the current notebook's folder.
 
-    Answers run in the grader's sandbox, each by itself; those that are still as they were handed out do not run at all.
-    Where several notebooks answer an exercise, the best counts. Raises `FileNotFoundError` when there is no folder.
+    Each answer runs separately in the grader's sandbox; unchanged answer cells do not run at all. If several notebooks answer an
+    exercise, the best one counts. Raises `FileNotFoundError` if the folder does not exist.
 
     >>> progress(lessons_root() / "01_slopes_and_local_derivatives").points
     9

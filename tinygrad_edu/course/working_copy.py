@@ -1,7 +1,7 @@
-"""The lessons as files: where they are, the students' version of each, and a working copy that keeps a student's edits.
+"""The lessons as files: where they are, the students' version of each, and a working copy that preserves a student's edits.
 
-A lesson is a notebook in its instructor version: the answers stand in it, between nbgrader's marks. Nothing here needs
-nbgrader or Jupyter; a notebook is JSON.
+A lesson is a notebook in its instructor version, with the answers between nbgrader's marks. Nothing here needs nbgrader or
+Jupyter; a notebook is JSON.
 """
 
 import copy
@@ -25,9 +25,9 @@ _HIDDEN_TESTS = ("### BEGIN HIDDEN TESTS", "### END HIDDEN TESTS")
 
 
 def lessons_root() -> Path:
-    """The folder that holds the lessons: beside the package in a clone, inside it when installed from a wheel.
+    """The folder with the lessons: beside the package in a clone, inside it when installed from a wheel.
 
-    Raises `FileNotFoundError` when the installation carries no lessons.
+    Raises `FileNotFoundError` if the installation contains no lessons.
 
     >>> (lessons_root() / "01_slopes_and_local_derivatives").is_dir()
     True
@@ -40,7 +40,7 @@ def lessons_root() -> Path:
 
 
 def lesson_files(root: Path) -> list[Path]:
-    """The files of the lessons under `root`, in reading order, without what Jupyter or Python left there."""
+    """The files of the lessons under `root`, in reading order, without files that Jupyter or Python left there."""
     return sorted(
         path
         for path in root.rglob("*")
@@ -51,10 +51,10 @@ def lesson_files(root: Path) -> list[Path]:
 
 
 def students_version(notebook: Notebook) -> Notebook:
-    """The notebook without answers, hidden tests and outputs, as `nbgrader generate_assignment` would hand it out.
+    """The notebook without answers, hidden tests and outputs, as `nbgrader generate_assignment` would release it.
 
-    `notebook` is the parsed JSON and stays as it is. Raises `ValueError` when it is no notebook, or a mark is opened and not
-    closed, or the reverse: better no lesson than one that shows an answer.
+    `notebook` is the parsed JSON and is not changed. Raises `ValueError` if it is not a notebook, or if marks do not match:
+    better no lesson than one that shows an answer.
 
     >>> cell = {"cell_type": "code", "metadata": {"nbgrader": {"solution": True}}, "outputs": [], "source":
     ...         "def double(x):\\n    ### BEGIN SOLUTION\\n    return 2 * x\\n    ### END SOLUTION"}
@@ -95,7 +95,7 @@ def _as_text(source: str | list[str]) -> str:
 
 
 def _replace_regions(source: str, marks: tuple[str, str], stub: tuple[str, ...]) -> str:
-    """Put `stub`, indented like the opening mark, in the place of every region between the marks."""
+    """Replace every region between the marks by `stub`, indented like the opening mark."""
     begin, end = marks
     kept: list[str] = []
     inside = False
@@ -105,7 +105,7 @@ def _replace_regions(source: str, marks: tuple[str, str], stub: tuple[str, ...])
                 raise ValueError(f"{begin!r} twice without {end!r} between")
             inside = True
             indent = re.match(r"\s*", line)[0]  # type: ignore[index]
-            # Outside of a function nothing may raise: an exercise that is not answered must not stop the notebook.
+            # Outside functions nothing may raise: an unanswered exercise must not stop the notebook.
             kept += [indent + text for text in stub if indent or text.startswith("#")]
         elif end in line:
             if not inside:
@@ -119,7 +119,7 @@ def _replace_regions(source: str, marks: tuple[str, str], stub: tuple[str, ...])
 
 
 def students_bytes(path: Path) -> bytes:
-    """What a student is given for the file `path`: a notebook in the students' version, any other file as it is."""
+    """The students' version of the file `path`; a file that is not a notebook stays unchanged."""
     if path.suffix != ".ipynb":
         return path.read_bytes()
     try:
@@ -144,11 +144,11 @@ class Update:
 
 
 def update_working_copy(target: Path, source: Path | None = None) -> Update:
-    """Bring the lessons into the folder `target` and never overwrite what a student wrote there.
+    """Put the lessons into the folder `target`, and never overwrite what a student wrote there.
 
-    A lesson that is missing is written; one that is as we left it is renewed; one that was edited stays, and when there
-    is a newer version, that is put beside it as `NAME.updated.ipynb`, once. `source` is the folder of the instructor
-    versions, by default the installed lessons. Raises `FileNotFoundError` when it is not there.
+    A missing lesson is written, and an unchanged one is updated. An edited one stays; if there is a newer version, that is put
+    beside it once, as `NAME.updated.ipynb`. `source` is the folder of the instructor versions, by default the installed
+    lessons. Raises `FileNotFoundError` if it does not exist.
 
     >>> import tempfile
     >>> folder = Path(tempfile.mkdtemp())
@@ -188,7 +188,7 @@ def update_working_copy(target: Path, source: Path | None = None) -> Update:
 
 
 def _read_record(path: Path) -> dict[str, str]:
-    """What was put there last; nothing when that is not to be read, for then each file may hold a student's edits."""
+    """The record of what was written last; empty if it is unreadable, because then each file may contain a student's edits."""
     try:
         record = json.loads(path.read_bytes())
     except (FileNotFoundError, ValueError):
@@ -209,7 +209,7 @@ def _free_name(path: Path) -> Path:
 
 
 def _write(path: Path, content: bytes) -> None:
-    """Write whole or not at all, so that an interrupted start leaves no half lesson."""
+    """Write completely or not at all, so that an interruption leaves no half lesson."""
     path.parent.mkdir(parents=True, exist_ok=True)
     draft = path.with_name(f".{path.name}.{os.getpid()}")
     draft.write_bytes(content)

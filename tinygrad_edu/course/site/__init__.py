@@ -1,4 +1,4 @@
-"""The course as a static web site: `build` writes it."""
+"""The course as a static web site; `build` writes it."""
 
 from __future__ import annotations
 

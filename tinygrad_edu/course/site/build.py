@@ -1,7 +1,7 @@
-"""`tinygrad-edu site`: the course as a static web site, to be read where nothing is installed.
+"""`tinygrad-edu site`: writes the course as a static web site, for readers without an installation.
 
-Each lesson is run in the students' version, its widgets are put into the page with the state they had (`live.js` brings
-them to life, with no kernel and no network), and Sphinx with MyST-NB and the theme Furo makes the pages and the search.
+Each lesson runs in the students' version. Its widgets go into the page with their saved state, and `live.js` plays them
+without a kernel and without a network. Sphinx with MyST-NB and the theme Furo makes the pages and the search.
 """
 
 from __future__ import annotations
@@ -30,12 +30,12 @@ TITLE = "Autograd made visible"
 T = TypeVar("T")
 _WIDGET = "application/vnd.jupyter.widget-view+json"
 _STATES = "application/vnd.jupyter.widget-state+json"
-_STILL = 'class="tgv-fallback"'  # how `viz` marks the still that it shows in front of a widget
-_LIST = ".tinygrad-edu-site"  # in a site, the names of its files
+_STILL = 'class="tgv-fallback"'  # the class of the still that `viz` shows before a widget
+_LIST = ".tinygrad-edu-site"  # the list of a site's files
 
-# Run after a lesson: what a widget would ask Python for later, a page must hold now. Each fix of a mistake is such, and so
-# is the view of an explorer that nobody looked at, and its picture on a phone. What a widget sends between two cells is written
-# down by nobody, so each says once more what it holds.
+# Run after a lesson. A page must already hold what a widget would request from Python later: each fix of a mistake, and the
+# hidden view of an explorer and its picture on a phone. Messages between two cells are not recorded, so each widget sends
+# its state once more.
 _LATER = """
 import sys
 if "ipywidgets" in sys.modules:
@@ -83,12 +83,12 @@ def build(
     """Write the site into the folder `out` and return its first page.
 
     Args:
-        out: the folder to write to; it is made when it is missing, and must be empty or a site that was built before. Of
-            that the pages that are no more are taken away. Hidden files, such as those of Git, do not count, and stay.
-        only: lessons to take, by the start of their file's name, such as `"02"`; all when empty.
-        progress: tell on stderr which lesson is run.
-        live: let the reader's browser run Python, so that cells, checks and switches answer.
-        numpy_wheel: NumPy for Pyodide, a file; fetched once when it is not given. Only for a live site.
+        out: the folder to write to. It is created if missing, and must be empty or contain an earlier site, whose obsolete
+            pages are removed. Hidden files, such as those of Git, do not count, and stay.
+        only: build only lessons whose file names start like this, such as `"02"`; all lessons if empty.
+        progress: print on stderr which lesson runs.
+        live: let the reader's browser run Python, so that cells, checks and switches work.
+        numpy_wheel: a NumPy wheel for Pyodide; downloaded once if not given. Only for a live site.
 
     Raises:
         SiteError: a package is missing, `out` holds something else, a cell of a lesson raises, or a part of a live site
@@ -206,23 +206,23 @@ def _check_folder(out: Path) -> None:
 
 
 def _replace(out: Path, made: Path) -> None:
-    """Put the files of `made` into `out`, and take away what an earlier site left there."""
+    """Put the files of `made` into `out`, and remove what an earlier site left there."""
     names = {path.relative_to(made).as_posix() for path in made.rglob("*") if path.is_file()}
     record = out / _LIST
     before = set(record.read_text(encoding="utf-8").splitlines()) if record.exists() else set()
     out.mkdir(parents=True, exist_ok=True)
-    record.write_text("\n".join(sorted(names | before)), encoding="utf-8")  # whenever this ends, all is on the list
+    record.write_text("\n".join(sorted(names | before)), encoding="utf-8")  # complete even if interrupted
     shutil.copytree(made, out, dirs_exist_ok=True)
     for gone in sorted(before - names):
         (out / gone).unlink(missing_ok=True)
-        with contextlib.suppress(OSError):  # up to the first folder that holds something else
+        with contextlib.suppress(OSError):  # up to the first folder that is not empty
             for folder in (out / gone).relative_to(out).parents[:-1]:
                 (out / folder).rmdir()
     record.write_text("\n".join(sorted(names)), encoding="utf-8")
 
 
 def _in_reading_order(root: Path) -> list[Path]:
-    """The lessons by their numbers, then what has none."""
+    """The lessons by number, then the notebooks without a number."""
     return sorted(root.rglob("*.ipynb"), key=lambda path: (not path.name[0].isdigit(), path.name))
 
 
@@ -234,7 +234,7 @@ def _tell(number: int, total: int, doing: str) -> None:
 
 
 def _run(path: Path, tape: Path | None = None) -> Notebook:
-    """The notebook with its outputs and the state of its widgets; PyTorch's answers on `tape`."""
+    """The notebook with its outputs and the state of its widgets; PyTorch's answers are stored on `tape`."""
     import nbformat
 
     notebook = nbformat.read(path, as_version=4)
@@ -252,14 +252,14 @@ def _run(path: Path, tape: Path | None = None) -> Notebook:
 
 
 def _hide_sources(notebook: Notebook) -> None:
-    """Leave out the code that JupyterLab shows folded: that of a prediction tells which choice is right."""
+    """Remove the code that JupyterLab shows folded: that of a prediction reveals the right choice."""
     for cell in notebook["cells"]:
         if cell["metadata"].get("jupyter", {}).get("source_hidden"):
             cell["metadata"].setdefault("tags", []).append("remove-input")
 
 
 def _unlink_absent(notebook: Notebook, folder: Path, lessons: Sequence[Path]) -> None:
-    """Keep the words of a link to a lesson that is not taken, and leave out where it led."""
+    """Turn a link to a lesson that is not built into plain text."""
 
     def keep(link: re.Match[str]) -> str:
         return link[0] if Path(os.path.normpath(folder / link[2])) in lessons else link[1]
@@ -282,14 +282,14 @@ def _download(name: Path) -> dict[str, Any]:
 
 
 class _Live:
-    """Puts widgets into pages: their state beside the place where they stand, their code once for all pages."""
+    """Puts widgets into pages: their state where they are shown, their code once for all pages."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
         folder.mkdir(parents=True)
 
     def bring_to_life(self, notebook: Notebook) -> None:
-        """Replace each widget among the outputs by HTML that holds all of it. Changes `notebook`."""
+        """Replace each widget among the outputs by HTML that contains all of it. Changes `notebook`."""
         states = notebook["metadata"].pop("widgets", {}).get(_STATES, {"state": {}})["state"]
         for cell in notebook["cells"]:
             outputs = cell.get("outputs", [])
@@ -312,16 +312,16 @@ class _Live:
         return f'<div class="{prints}"><script type="application/json">{_embedded(about)}</script></div>'
 
     def _shared(self, text: str, kind: str) -> str:
-        """Write a widget's code or style where every page finds it; its name is made of what it holds."""
+        """Write a widget's code or style where every page finds it; the name is derived from the content."""
         name = hashlib.sha256(text.encode()).hexdigest()[:16]
-        # A page opened from a disk may load scripts and no modules; `live.js` makes the module out of the text.
+        # A page opened from a disk may load scripts but no modules, so `live.js` makes the module from the text.
         content = f"tinygradEduModules[{name!r}] = {json.dumps(text)};\n" if kind == "js" else text
         (self.folder / f"{name}.{kind}").write_text(content, encoding="utf-8")
         return name
 
 
 def _embedded(data: Any) -> str:
-    """JSON that stays inside its `<script>` whatever texts are in it."""
+    """JSON that cannot leave its `<script>`, whatever texts it contains."""
     return json.dumps(data, ensure_ascii=False).replace("<", "\\u003c")
 
 

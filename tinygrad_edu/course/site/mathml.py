@@ -1,4 +1,4 @@
-"""A Sphinx extension: formulas as MathML, which every browser of today draws by itself, so that no page loads MathJax."""
+"""A Sphinx extension: formulas as MathML, which every current browser can draw, so no page loads MathJax."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The reference: one page a subject, made by Sphinx from the docstrings of what programs, lessons and authors call."""
+"""The API reference: one page per subject, made by Sphinx from docstrings."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ SETTINGS = {
 
 
 class Page(NamedTuple):
-    """A page of the reference: what it is called, what it is about, and the modules whose public names stand on it."""
+    """A page of the reference: its title, its subject, and the modules whose public names it documents."""
 
     title: str
     about: str
@@ -58,7 +58,7 @@ PAGES = {
 
 
 def write(pages: Path) -> str:
-    """Write the reference's pages into `pages`; what the first page of the site says of them.
+    """Write the reference's pages into `pages`. Returns the list of them for the first page of the site.
 
     >>> import tempfile
     >>> folder = Path(tempfile.mkdtemp())
@@ -89,7 +89,7 @@ def _text(page: Page) -> str:
 
 
 def names(module: str) -> list[tuple[str, str]]:
-    """The public functions and classes of a module that say what they do: each name, and whether it is a class.
+    """The public functions and classes of a module that have a docstring: each name, and whether it is a class.
 
     >>> ("record", "function") in names("viz"), ("Picture", "class") in names("viz")
     (True, True)
@@ -106,13 +106,13 @@ def names(module: str) -> list[tuple[str, str]]:
 
 
 def setup(app: Any) -> dict[str, bool]:
-    """Called by Sphinx: docstrings are plain text with code between backticks, not Sphinx's markup."""
+    """Called by Sphinx: our docstrings are plain text with code between backticks, not Sphinx's markup."""
     app.connect("autodoc-process-docstring", lambda app, what, name, obj, options, lines: plain(lines), priority=900)
     return {"parallel_read_safe": True, "parallel_write_safe": True}
 
 
 def plain(lines: list[str]) -> None:
-    """Take the meaning of markup away, in place: from `|`, `*` and a `_` at a word's end, outside code and examples.
+    """Escape Sphinx's markup, in place: `|`, `*` and a `_` at a word's end, outside code and examples.
 
     >>> lines = ["|x - y| of `a * b`, as in copy_", "", ">>> 2 * 3", "6 * 1"]
     >>> plain(lines)

@@ -1,7 +1,7 @@
-"""Runs notebooks for the site, each in a Jupyter kernel of its own.
+"""Runs notebooks for the site, each in its own Jupyter kernel.
 
-Most of a lesson's time would be the imports of PyTorch and of Jupyter's kernel. So one process imports them and computes
-nothing, and every kernel is a fork of it. Where no process can be forked, each kernel imports them by itself.
+Most of a lesson's time would go into importing PyTorch and Jupyter's kernel. So one process imports them and computes
+nothing, and every kernel is a fork of it. On platforms without fork, each kernel imports them itself.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from nbclient import NotebookClient
 from nbclient.exceptions import CellExecutionError as CellError
 
 CELL_LIMIT_S = 600
-# Not `viz`, nor what asks at its import whether a notebook imports it.
+# Not `viz`, nor modules that check at import time whether a notebook imports them.
 _IMPORTED_ONCE = ["torch", "tinygrad_edu", "ipykernel.kernelapp", __name__]
 _way = "forkserver" if "forkserver" in multiprocessing.get_all_start_methods() else "spawn"
 _processes: Any = multiprocessing.get_context(_way)
@@ -26,7 +26,7 @@ __all__ = ["CellError", "run"]
 
 
 def run(notebook: Any, folder: Path) -> None:
-    """Run a notebook in `folder`; its cells get their outputs, its metadata the state of its widgets.
+    """Run a notebook in `folder`. Its cells get their outputs, its metadata the state of its widgets.
 
     Raises:
         CellError: a cell raises.
@@ -38,17 +38,17 @@ def run(notebook: Any, folder: Path) -> None:
         km=manager,
         timeout=CELL_LIMIT_S,
         startup_timeout=CELL_LIMIT_S,
-        iopub_timeout=CELL_LIMIT_S,  # after four seconds it would go on without an output that is late
+        iopub_timeout=CELL_LIMIT_S,  # by default it stops waiting for a late output after four seconds
         store_widget_state=True,
-        shutdown_kernel="immediate",  # it has nothing to save, and would take two seconds for it
+        shutdown_kernel="immediate",  # it has nothing to save, and a normal shutdown takes two seconds
         resources={"metadata": {"path": str(folder)}},
-        extra_arguments=["--IPKernelApp.log_level=40"],  # it warns of sockets that only this machine sees
+        extra_arguments=["--IPKernelApp.log_level=40"],  # it warns about sockets that only this machine can see
     )
     client.execute(cleanup_kc=True)
 
 
 class _Kernel(_processes.Process):  # type: ignore[misc,name-defined]
-    """A kernel's process, with the methods of a `Popen` that Jupyter asks for."""
+    """A kernel's process, with the methods of `Popen` that Jupyter uses."""
 
     stdin = stdout = stderr = None
 
@@ -64,7 +64,7 @@ class _Kernel(_processes.Process):  # type: ignore[misc,name-defined]
         os.environ.update(environment)
         os.chdir(folder)
         if hasattr(os, "setsid"):
-            os.setsid()  # Ctrl+C is for the one who builds
+            os.setsid()  # Ctrl+C must reach only the build
         IPKernelApp.launch_instance(argv=[*arguments, f"--IPKernelApp.parent_handle={os.getppid()}"])
 
     def poll(self) -> int | None:
@@ -80,7 +80,7 @@ class _Kernel(_processes.Process):  # type: ignore[misc,name-defined]
 
 
 class _Forked(LocalProvisioner):
-    """Starts that process in the place of a command."""
+    """Starts that process instead of a command."""
 
     async def launch_kernel(self, cmd: list[str], **kwargs: Any) -> Any:
         _processes.set_forkserver_preload(_IMPORTED_ONCE)

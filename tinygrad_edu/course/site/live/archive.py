@@ -1,8 +1,8 @@
-"""What the reader's Python finds when it starts: its standard library, NumPy and our packages, compiled and packed.
+"""The files that the reader's Python starts with: its standard library, NumPy and our packages, compiled and packed.
 
-The same Python that will run in the page compiles them here, in Node: a browser that had to do so would need ten seconds more
-for its first picture. It also draws that picture, so that it is known which modules that takes. Those are loaded at the start,
-and each of the others with its neighbours when a program imports it. Without a Node the sources are packed, all of them, and
+The Python that will run in the page compiles them here, in Node; doing that in a browser would delay the first picture by ten
+seconds. It also draws that picture, which shows what modules it needs. Those are loaded at the start, and each of the others
+with its neighbours when a program imports it. Without Node all sources are packed uncompiled, and
 the site starts later.
 """
 
@@ -29,14 +29,14 @@ NO_NODE = "no Node.js was found, so the site's Python must compile what it impor
 
 Files = dict[str, bytes]  # by path
 
-# How far each tree is optimised: assertions and docstrings of others are not shipped, ours are read by `help`.
+# The optimisation level of each tree: assertions and docstrings of others are not shipped; ours are needed by `help`.
 _TREES = {"library": 2, "numpy": 2, "ours": 0}
 _EXTENSION = ".cpython-314-wasm32-emscripten.so"
-# Pyodide imports these before any program of ours, and not the same ones in Node as in a browser.
+# Pyodide imports these before any of our programs, and it imports different ones in Node and in a browser.
 _PYODIDE = ("pyodide", "_pyodide", "_sysconfigdata__emscripten_wasm32-emscripten")
-# NumPy imports this at its start; `later.py` lets it wait until a matrix is factored.
+# NumPy imports this at its start; `later.py` delays it until a matrix is factored.
 _WAITS = ("numpy.linalg._umath_linalg",)
-_EMPTY = ("numpy/_core/_add_newdocs.py", "numpy/_core/_add_newdocs_scalars.py")  # docstrings of what is written in C
+_EMPTY = ("numpy/_core/_add_newdocs.py", "numpy/_core/_add_newdocs_scalars.py")  # docstrings of functions written in C
 _NEVER = ("idlelib", "lib2to3", "test", "tkinter", "turtledemo", "venv", "ensurepip")
 _LEFT_OUT_OF_NUMPY = (
     "/tests/",
@@ -48,9 +48,9 @@ _LEFT_OUT_OF_NUMPY = (
     "/testing/",
     "/distutils/",
 )
-# The pictures need traitlets for their widgets, a lesson the time zones; IPython and ipywidgets have stand-ins in `python/`.
+# The pictures need traitlets for their widgets, and a lesson needs the time zones; IPython and ipywidgets have stand-ins in `python/`.
 _PACKAGES = ("tinygrad_edu", "viz", "traitlets", "tzdata")
-# Nor what a reader of a page has no use for: the command line, the grader of others' notebooks, files to print.
+# A page also has no use for the command line, the grader, and files to print.
 _LEFT_OUT_OF_OURS = (
     "/traitlets/config/",
     "/traitlets/tests/",
@@ -61,32 +61,32 @@ _LEFT_OUT_OF_OURS = (
     "/viz/export/fonts/",
     "__pycache__",
 )
-_WITH_SOURCE = "tinygrad_edu/exercises/answers/"  # a probe is handed on as its source
+_WITH_SOURCE = "tinygrad_edu/exercises/answers/"  # a probe is sent as its source text
 
 
 @dataclass(frozen=True)
 class Packs:
-    """What a page loads at the start, by tree, and by the name of a pack what it loads when it is asked for."""
+    """What a page loads at the start, by tree; and what it loads on demand, by the name of a pack."""
 
     start: dict[str, Files]
     later: dict[str, Files] = field(default_factory=dict)
     is_compiled: bool = False
 
     def index(self) -> bytes:
-        """Where each module that waits is found: JSON, the pack by the module's name."""
+        """Where each delayed module is found: JSON, the pack by the module's name."""
         found = {module_of(path): pack for pack, files in self.later.items() for path in files}
         return json.dumps({module: pack for module, pack in sorted(found.items()) if module}).encode()
 
 
 def library(given: bytes) -> Files:
-    """Of `python_stdlib.zip`, what makes sense in a page."""
+    """The part of `python_stdlib.zip` that is useful in a page."""
     with zipfile.ZipFile(io.BytesIO(given)) as archive:
         names = [name for name in archive.namelist() if not name.endswith("/")]
         return {name: archive.read(name) for name in names if name.partition("/")[0] not in _NEVER}
 
 
 def numpy(wheel: bytes) -> Files:
-    """Of NumPy's wheel, what computes."""
+    """The part of NumPy's wheel that computes."""
     with zipfile.ZipFile(io.BytesIO(wheel)) as archive:
         names = [name for name in archive.namelist() if name.endswith((".py", ".so"))]
         taken = [name for name in names if not any(part in f"/{name}" for part in _LEFT_OUT_OF_NUMPY)]
@@ -120,17 +120,17 @@ def _files(folder: Path) -> Iterator[tuple[str, bytes]]:
 def prepared(
     pyodide: Files, graphviz: bytes, trees: dict[str, Files], first: str, presses: list[dict[str, Any]]
 ) -> Packs:
-    """The trees compiled by Pyodide's own Python, and parted into what a page needs for its first picture and the rest.
+    """The trees compiled by Pyodide's own Python, and split into what a page needs for its first picture and the rest.
 
     Args:
         pyodide: its files.
         graphviz: `viz.js`.
         trees: `library`, `numpy` and `ours`.
         first: the cell that draws the first picture, by a widget.
-        presses: what a reader may change in that widget first, each as the page would send it.
+        presses: the first changes a reader may make in that widget, as the page would send them.
 
     Raises:
-        PartError: Node.js is there and the work failed.
+        PartError: Node.js is installed but the work failed.
     """
     node = shutil.which("node")
     if node is None:
@@ -169,7 +169,7 @@ def _write(folder: Path, files: Files) -> None:
 
 
 def parted(trees: dict[str, Files], modules: set[str], opened: list[str]) -> Packs:
-    """Part compiled trees: at the start the `modules`, and the data beside them that was `opened`."""
+    """Split compiled trees: at the start come the `modules`, and the data files that were `opened`."""
     start: dict[str, Files] = {tree: {} for tree in trees}
     later: dict[str, Files] = {}
     for tree, files in trees.items():
@@ -186,7 +186,7 @@ def parted(trees: dict[str, Files], modules: set[str], opened: list[str]) -> Pac
 
 
 def module_of(path: str) -> str:
-    """The module that a file is; empty for a file that is none.
+    """The name of the module in a file; empty if the file is not a module.
 
     >>> module_of("viz/widgets/__init__.pyc"), module_of("viz/widgets/player.js")
     ('viz.widgets', '')
@@ -198,13 +198,13 @@ def module_of(path: str) -> str:
 
 
 def _pack_of(path: str) -> str:
-    """What is loaded together: a module of the library, or the second level of a package of ours or of NumPy."""
+    """What is loaded together: a module of the library, or the second level of one of our packages or of NumPy."""
     levels = 2 if path.startswith(("numpy/", "tinygrad_edu/", "viz/")) else 1
     return ".".join(path.split("/")[:levels]).partition(".py")[0].partition(".cpython")[0]
 
 
 def zipped(files: dict[str, bytes]) -> bytes:
-    """A zip archive, the same for the same files; its files are as they are, so that gzip can pack all of them at once."""
+    """A zip archive that is identical for identical files. It is uncompressed, so that gzip can pack all files at once."""
     whole = io.BytesIO()
     with zipfile.ZipFile(whole, "w") as archive:
         for name, data in sorted(files.items()):

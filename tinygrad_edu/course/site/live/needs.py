@@ -1,7 +1,7 @@
-"""Which statements of a lesson need what a browser has not: PyTorch itself, threads, other processes.
+"""Which statements of a lesson need what a browser lacks: PyTorch itself, threads, other processes.
 
-Such a statement is left out where the page runs its cell, and so is each that uses what it would have made. The cell's
-output stays the recorded one, and the page says so; where the statement is an import alone, nothing is missed.
+Such a statement is left out when the page runs its cell, and so is every statement that uses its results. The cell's
+output stays the recorded one, and the page says so; if the statement is only an import, nothing is missing.
 """
 
 from __future__ import annotations
@@ -23,25 +23,25 @@ NEEDED = {
     "tinygrad_edu.course": "your own files",
 }
 _MAGIC = re.compile(r"\s*%%(\w+)([^\n]*)\n")
-_LIVE = ("autograd", "diagnose")  # the magics of ours, which a page has too
+_LIVE = ("autograd", "diagnose")  # our own magics, which a page has too
 
 
 @dataclass(frozen=True)
 class Part:
-    """What of a cell can run in a page: `runs`, its source without the rest; `needs`, what its output needs, or nothing."""
+    """What of a cell can run in a page: `runs` is the source that can; `needs` says what its output needs, or is empty."""
 
     runs: str
     needs: str = ""
 
 
 def parts(cells: Sequence[str]) -> list[Part]:
-    """What of each cell can run, for the cells of a page in their order.
+    """What can run of each cell, for the cells of a page in order.
 
     >>> parts(["x = 1\\nimport torch", "y = torch.ones(x)", "print(x)"])
     [Part(runs='x = 1', needs=''), Part(runs='', needs='PyTorch itself'), Part(runs='print(x)', needs='')]
     """
-    missing: dict[str, str] = {}  # by name: what it would have needed
-    whole: set[str] = set()  # modules, functions and classes: to call one does not change it
+    missing: dict[str, str] = {}  # by name: what it needs
+    whole: set[str] = set()  # modules, functions and classes: calling one does not change it
     return [_part(source, missing, whole) for source in cells]
 
 
@@ -59,7 +59,7 @@ def _part(source: str, missing: dict[str, str], whole: set[str]) -> Part:
             return Part(source)
         if source.lstrip().startswith("%"):
             return Part("", "a magic command of Jupyter's")
-        return Part(source)  # an exercise that is to be filled in
+        return Part(source)  # an exercise for the reader to fill in
     kept, lost, left_out = [], "", 0
     for statement in statements:
         need = next(filter(None, (*_imports(statement), *(missing.get(name) for name in _reads(statement)))), "")
@@ -80,7 +80,7 @@ def _part(source: str, missing: dict[str, str], whole: set[str]) -> Part:
 
 
 def _below_a_magic(magic: re.Match[str], source: str, missing: dict[str, str], whole: set[str]) -> str:
-    """What a cell below a magic command needs, if anything; the names that it makes are missing then."""
+    """What a cell under a magic command needs, if anything. If so, the names it makes are missing afterwards."""
     part = _part(source, missing, whole)
     need = part.needs
     if not need and ("torch" in magic[2] or part.runs != source):
@@ -98,7 +98,7 @@ def _text(source: str, statement: ast.stmt) -> str:
 
 
 def _trains(statement: ast.stmt) -> bool:
-    """Whether it trains on PyTorch, named by a text: a program that is recorded is on the tape, and such a run is not."""
+    """Whether it trains on PyTorch, named by a text: recorded programs are on the tape, but such a run is not."""
     nodes = list(ast.walk(statement))
     calls = any(isinstance(node, ast.Call) and ast.unparse(node.func) == "viz.train" for node in nodes)
     return calls and any(isinstance(node, ast.Constant) and node.value == "torch" for node in nodes)
@@ -118,17 +118,17 @@ def _imports(statement: ast.stmt) -> Iterator[str]:
 
 
 def _reads(statement: ast.stmt) -> set[str]:
-    """The names of the page's that a statement uses, those in the functions that it makes among them."""
+    """The page's names that a statement uses, including those in functions that it defines."""
     return {each.argval for each in _instructions(statement) if each.opname in ("LOAD_NAME", "LOAD_GLOBAL")}
 
 
 def _binds(statement: ast.stmt) -> set[str]:
-    """The names that a statement gives to the cells after it."""
+    """The names that a statement provides to later cells."""
     return {each.argval for each in _instructions(statement) if each.opname in ("STORE_NAME", "STORE_GLOBAL")}
 
 
 def _instructions(statement: ast.stmt) -> Iterator[dis.Instruction]:
-    """What a statement is compiled to, its functions too: there Python has told the page's names from local ones."""
+    """The code of a statement and its functions, in which Python has separated the page's names from local ones."""
     flags = ast.PyCF_ALLOW_TOP_LEVEL_AWAIT
     waiting = [compile(ast.Module([statement], []), "<statement>", "exec", flags, dont_inherit=True)]
     while waiting:

@@ -1,4 +1,4 @@
-"""Puts into a page what makes it live: which cells it has, the tape of its programs, and the files of the worker."""
+"""Puts into a page what makes it live: the list of its cells, the tape of its programs, and the files of the worker."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ HERE = Path(__file__).parent
 _CHECK = re.compile(r"""\bcheck\(\s*["'](\w+)["']""")
 _SCRIPT = '<script type="application/json" id="tgv-live-page">{}</script>'
 
-# What a reader of the first page may do first: a switch, and one that ends in an error.
+# What a reader of the first page may do first: press a switch, also one that ends in an error.
 _PRESSES: list[dict[str, Any]] = [{"state": {"no_grad": [1], "seq": 1}}, {"state": {"backwards": 2, "seq": 2}}]
 
-# Before and after a lesson is run for the site: PyTorch's answers are kept, those to each switch of its explorers too.
+# Runs before and after a lesson, to store PyTorch's answers, including those to each switch of its explorers.
 START_TAPE = f"""
 import importlib.util as _util
 _spec = _util.spec_from_file_location("tape", {str(HERE / "python" / "tape.py")!r})
@@ -35,11 +35,11 @@ if "viz.widgets.explorer" in _sys.modules:
     _tape.press_every_switch({texts!r})
 _tape.save(_pathlib.Path({path!r}))
 """
-_BEFORE, _AFTER = 2, 1  # how many cells from an explorer its text may stand
+_BEFORE, _AFTER = 2, 1  # how many cells away from an explorer its text may be
 
 
 def exercises_of(notebook: Notebook) -> list[str]:
-    """The exercises that a lesson checks, in its order."""
+    """The exercises that a lesson checks, in order."""
     found = [id for cell in _code(notebook) for id in _CHECK.findall(cell["source"])]
     return list(dict.fromkeys(found))
 
@@ -53,7 +53,7 @@ def save_tape(path: Path, cells: Sequence[Any]) -> str:
 
 
 def make_live(notebook: Notebook, name: str, tape: bool, lessons: dict[str, list[str]]) -> None:
-    """Tell the page of its cells. Changes `notebook`: each code cell gets a class, and the last cell is the page's data.
+    """Tell the page about its cells. Changes `notebook`: each code cell gets a class, and the last cell is the page's data.
 
     Args:
         notebook: with its outputs.
@@ -77,7 +77,7 @@ def _code(notebook: Notebook) -> Sequence[Any]:
 
 @dataclass(frozen=True)
 class Given:
-    """What others built: Pyodide's files, NumPy's wheel for it, Graphviz, and the modules of the editor by package."""
+    """Third-party files: Pyodide, NumPy's wheel for it, Graphviz, and the modules of the editor by package."""
 
     python: dict[str, bytes]
     numpy: bytes
@@ -89,10 +89,10 @@ def gathered(wheel: Path | None = None) -> Given:
     """All parts that a live site needs, from the cache or the network.
 
     Args:
-        wheel: NumPy for Pyodide, where it is not to be fetched.
+        wheel: NumPy for Pyodide, if it should not be downloaded.
 
     Raises:
-        PartError: one of them cannot be had.
+        PartError: one of them is not available.
     """
     python = parts.files_of(parts.PYODIDE)
     numpy = parts.numpy_wheel(python["pyodide-lock.json"], wheel)
@@ -102,7 +102,7 @@ def gathered(wheel: Path | None = None) -> Given:
 
 
 def write_files(folder: Path, first: str, given: Given) -> str:
-    """Write all that a live page loads into `folder`, and return what there is to say about it, if anything.
+    """Write everything that a live page loads into `folder`. Returns a remark, or an empty string.
 
     Args:
         folder: to write to.
@@ -140,7 +140,7 @@ def write_files(folder: Path, first: str, given: Given) -> str:
 
 
 def _with_addresses(module: bytes, names: dict[str, str], folder: str) -> bytes:
-    """A module that imports files in place of packages: an import map comes too late where a page has begun to import."""
+    """A module that imports files instead of packages: an import map would be too late in a page that has started to import."""
 
     def address(match: re.Match[str]) -> str:
         return f'{match[1]}"{folder}{names[match[2]]}"' if match[2] in names else match[0]
@@ -149,5 +149,5 @@ def _with_addresses(module: bytes, names: dict[str, str], folder: str) -> bytes:
 
 
 def _short_lock(lock: bytes) -> bytes:
-    """Pyodide's list of packages with none in it: ours come packed."""
+    """Pyodide's list of packages, left empty: ours are packed separately."""
     return json.dumps({**json.loads(lock), "packages": {}}).encode()

@@ -1,7 +1,7 @@
-"""What a live site is made of that others built: which version, from where, and the hash that it must have.
+"""The third-party parts of a live site: version, origin, and the hash that each must have.
 
-Each part is a file of the npm registry (the variable `NPM_CONFIG_REGISTRY` names another, as it does for npm), except NumPy's
-wheel, which comes with Pyodide's release. They are fetched once and kept in the user's cache folder.
+Each part is a file of the npm registry (`NPM_CONFIG_REGISTRY` names another registry, as for npm), except NumPy's wheel, which
+comes with Pyodide's release. They are downloaded once and kept in the user's cache folder.
 """
 
 from __future__ import annotations
@@ -27,12 +27,12 @@ ATTEMPTS = 3
 
 
 class PartError(RuntimeError):
-    """A part cannot be had, or is not the one it should be; the message says what to do."""
+    """A part is not available, or has the wrong hash; the message says what to do."""
 
 
 @dataclass(frozen=True)
 class Package:
-    """One package of the npm registry, and its files that the site takes."""
+    """One package of the npm registry, and the files that the site uses."""
 
     name: str
     version: str
@@ -41,7 +41,7 @@ class Package:
 
     @property
     def url(self) -> str:
-        """Where the registry keeps it."""
+        """Its address in the registry."""
         return f"{registry()}/{self.name}/-/{self.name.rpartition('/')[2]}-{self.version}.tgz"
 
 
@@ -57,7 +57,7 @@ GRAPHVIZ = Package(
     "sha512-r7zlQdRvcwvIpjHGgs+KNWHeE/P5/Dq7k8ZAKaMCbZqomxCBJV78gVuQYaHzFVca+kB0mX0fMW9UFevCOBG50A==",
     ("dist/viz.js",),
 )
-# The editor, and what its modules import of each other.
+# The editor, and what its modules import from one another.
 EDITOR = (
     Package(
         "@codemirror/state",
@@ -142,15 +142,15 @@ EDITOR = (
 
 
 def registry() -> str:
-    """Where packages are fetched: the registry that npm itself would ask, by its own variable."""
+    """The address of the registry: the one that npm itself uses."""
     return (os.environ.get("NPM_CONFIG_REGISTRY") or REGISTRY).rstrip("/")
 
 
 def files_of(package: Package) -> dict[str, bytes]:
-    """The files of `package` that the site takes, by their path inside of it.
+    """The files of `package` that the site uses, by their path inside it.
 
     Raises:
-        PartError: it is not in the cache and cannot be fetched, or what came has another hash.
+        PartError: it is not in the cache and cannot be downloaded, or has another hash.
     """
     kept = cache_folder() / f"{package.name.replace('/', '__')}-{package.version}.tgz"
     data = _kept_or_fetched(kept, package.url, _integrity, package.integrity)
@@ -159,14 +159,14 @@ def files_of(package: Package) -> dict[str, bytes]:
 
 
 def numpy_wheel(lock: bytes, given: Path | None = None) -> bytes:
-    """NumPy's wheel for Pyodide: the file `given`, that of the environment, or the one of Pyodide's release.
+    """NumPy's wheel for Pyodide: the file `given`, that of the environment variable, or the one of Pyodide's release.
 
     Args:
-        lock: Pyodide's `pyodide-lock.json`, which says the wheel's name and SHA-256.
-        given: a file to take in place of fetching one.
+        lock: Pyodide's `pyodide-lock.json`, which has the wheel's name and SHA-256.
+        given: a file to use instead of downloading one.
 
     Raises:
-        PartError: there is no such file, or its hash is not the lock's.
+        PartError: there is no such file, or its hash is wrong.
     """
     entry = json.loads(lock)["packages"]["numpy"]
     if given is None and WHEEL_VARIABLE in os.environ:
@@ -186,7 +186,7 @@ def numpy_wheel(lock: bytes, given: Path | None = None) -> bytes:
 
 
 def cache_folder() -> Path:
-    """Where fetched parts are kept: `XDG_CACHE_HOME`, or the platform's own place for what can be fetched again."""
+    """Where downloaded parts are kept: `XDG_CACHE_HOME`, or the platform's own cache folder."""
     if "XDG_CACHE_HOME" in os.environ:
         root = Path(os.environ["XDG_CACHE_HOME"])
     elif sys.platform == "win32":
@@ -217,7 +217,7 @@ def _kept_or_fetched(kept: Path, url: str, hash_of: Callable[[bytes], str], expe
 
 
 def _keep(path: Path, data: bytes) -> None:
-    """Write a file whole or not at all: two builds may run at once."""
+    """Write a file completely or not at all: two builds may run at the same time."""
     path.parent.mkdir(parents=True, exist_ok=True)
     with tempfile.NamedTemporaryFile(dir=path.parent, delete=False) as file:
         file.write(data)
