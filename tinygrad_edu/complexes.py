@@ -64,7 +64,7 @@ def holds(values: Iterable[Any]) -> bool:
     """True if a complex tensor, array or number is among `values`, or in a list among them."""
     for value in values:
         if isinstance(value, Tensor):
-            if value._data.dtype.kind == "c":
+            if value.dtype.is_complex:  # of a sparse tensor too
                 return True
         elif isinstance(value, complex | np.complexfloating):
             return True
