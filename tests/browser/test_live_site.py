@@ -282,7 +282,7 @@ def test_an_endless_loop_ends_with_stop_and_the_page_works_on(page: Any, address
     id = page.evaluate("JSON.parse(document.getElementById('tgv-live-page').textContent).cells.at(-1).id")
     write(page, id, "while True:\n    pass")
     run(page, id)
-    expect(cell(page, id).locator(".live-state")).to_have_text("Runs …")
+    expect(cell(page, id).locator(".live-state")).to_have_text("Running …")
     page.get_by_role("button", name="Stop").click()
     expect(cell(page, id).locator(".live-state")).to_contain_text("Stopped")
     write(page, id, "print(6 * 7)")

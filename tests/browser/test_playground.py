@@ -43,10 +43,10 @@ def places(root: Any) -> list[Any]:
 
 
 def test_it_plays_on_both_engines_side_by_side_and_nothing_moves(root: Any) -> None:
-    expect(root.get_by_role("button", name="Put a second setting beside it")).to_be_visible()
+    expect(root.get_by_role("button", name="Add a second setting")).to_be_visible()
     before = places(root)
     assert root.bounding_box()["height"] <= 620
-    root.get_by_role("button", name="Put a second setting beside it").click()
+    root.get_by_role("button", name="Add a second setting").click()
     root.get_by_label("engine").select_option("torch")
     root.get_by_role("button", name="Play").click()
     expect(root.locator(".tgv-counter")).to_have_text(re.compile(r"step \d\d"))

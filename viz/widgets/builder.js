@@ -1,5 +1,5 @@
-// Builds a graph by clicks. A click becomes a step; Python runs the program that the steps stand for, and answers with its
-// code, its values and its picture (builder.py). This file shows them.
+// Builds a graph by clicks. A click becomes a step; Python runs the program of all steps, and answers with its code, its
+// values and its picture (builder.py). This file shows them.
 
 import { highlight } from "./js/code.js";
 import { h, ownTheKeys } from "./js/dom.js";
@@ -21,7 +21,7 @@ function renderBuilder({ model, el }) {
     model.set(name, value);
     model.save_changes();
   };
-  /** The steps to go on from: one that raised is taken back by the next click. */
+  /** The steps to continue from: the next click removes a step that raised. */
   const sofar = () => (model.get("result").error ? model.get("steps").slice(0, -1) : model.get("steps"));
   const choose = (name) => {
     chosen = chosen.includes(name) ? chosen.filter((other) => other !== name) : [...chosen, name].slice(-2);
@@ -32,7 +32,7 @@ function renderBuilder({ model, el }) {
       said.textContent = `${label} of what? Choose ${takes === 1 ? "a value" : "two values"} first.`;
       return;
     }
-    // One value chosen for an op of two: it is both, as in x * x.
+    // One value chosen for an op of two operands: it is both, as in x * x.
     const given = takes === 1 ? [chosen.at(-1)] : chosen.length === 1 ? [chosen[0], chosen[0]] : chosen;
     chosen = [];
     send("steps", [...sofar(), [name, ...given]]);
@@ -45,7 +45,7 @@ function renderBuilder({ model, el }) {
   const views = ["values", "grad_fn"].map((view) =>
     h("button", { type: "button", class: "tgv-choice", onclick: () => { model.set("view", view); model.save_changes(); } }, view));
 
-  /** Replace buttons and keep the focus on the one of the same name. */
+  /** Replace buttons and keep the focus on the one with the same name. */
   function refill(group, made) {
     const active = /** @type {HTMLElement} */ (document.activeElement);
     const focused = group.contains(active) ? active.dataset.name : null;

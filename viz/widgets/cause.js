@@ -1,5 +1,5 @@
-// The path of a finding on the stage, where there is no widget: in the output of a cell, in a page of its own.
-// `export/paths.py` puts this there.
+// The path of a finding on the stage, without a widget: in the output of a cell, or in a separate page.
+// `export/paths.py` inserts it.
 import { h, ownTheKeys } from "./js/dom.js";
 import { Stage } from "./js/stage.js";
 import { Stepper } from "./js/stepper.js";
@@ -8,7 +8,7 @@ const LEAST = 110; // pixels that the stage is high
 const MOST = 280;
 const AIR = 24; // around the picture
 
-/** Put `scene` into `host`, in place of the still picture there: one view, and a step for each op that the gradient comes to. */
+/** Show `scene` in `host` instead of the still picture: one view, and a step for each op that the gradient reaches. */
 function mountCause(host, scene) {
   const { steps } = scene;
   const [view] = Object.keys(scene.views);

@@ -1,4 +1,4 @@
-// The code as it runs, for either engine, one press from the clipboard.
+// The code as it runs, for either engine, ready to copy.
 import { copy, highlight } from "./js/code.js";
 import { h } from "./js/dom.js";
 
@@ -16,7 +16,7 @@ export class CodeBox {
       h("div", { class: "tgv-code-sheet" }, h("div", { class: "tgv-code-tools" }, this.choice, this.button), this.lines));
   }
 
-  /** `source` is the program as it was written: what differs from it is marked. */
+  /** `source` is the original program: differences from it are marked. */
   show(result, source) {
     this.result = result;
     this.source = source;

@@ -1,5 +1,5 @@
-// The comparison: one graph, a badge that says whether PyTorch agrees, and behind it PyTorch's own graph, every gradient and all
-// that was compared.
+// The comparison: one graph, a badge that says whether PyTorch agrees, and behind it PyTorch's own graph, every gradient and
+// everything that was compared.
 import { Bench } from "./js/bench.js";
 import { CodeList } from "./js/code.js";
 import { h, ownTheKeys } from "./js/dom.js";
@@ -23,7 +23,7 @@ function comparedTable({ compared, more }) {
     more ? h("p", { class: "tgv-missing" }, `and ${more} more that agree`) : null);
 }
 
-/** What was said of the comparison in words: the verdict, what differs, what each engine raised. */
+/** The comparison in words: the verdict, the differences, and the errors of each engine. */
 function verdictOf(result) {
   const { agree, differences, details, timing, sides } = result;
   const list = (texts) => h("ul", {}, ...texts.map((text) => h("li", {}, text)));

@@ -1,12 +1,12 @@
-// The listing as text to write into: a plain text area over its own highlighted copy, so that a screen reader, an input method
-// and the browser's own editing keys work as everywhere. It runs when its writer pauses; Escape or "done" leaves it.
+// The listing as editable text: a plain text area over its own highlighted copy, so that screen readers, input methods and the
+// browser's editing keys work as usual. It runs when the writer pauses; Escape or "done" closes it.
 import { highlight } from "./js/code.js";
 import { h } from "./js/dom.js";
 
 const PAUSE = 500; // milliseconds without a key after which what was written runs
 
 export class Editor {
-  /** `onWrite(text)` is told what to run, `onClose()` that the writer is done. */
+  /** `onWrite(text)` receives the text to run, `onClose()` is called when the writer is done. */
   constructor({ onWrite, onClose }) {
     this.onWrite = onWrite;
     this.onClose = onClose;
@@ -31,12 +31,12 @@ export class Editor {
     return !this.element.hidden;
   }
 
-  /** Whether something is written that did not run yet: the browser's own undo holds for it. */
+  /** Whether there is text that has not run yet: then the browser's own undo applies. */
   get isAhead() {
     return this.isOpen && this.area.value !== this.ran;
   }
 
-  /** Let a reader write, from `line` of the listing on. */
+  /** Let the reader edit, starting at `line` of the listing. */
   open(code, line = 1) {
     this.ran = code.join("\n");
     this.element.hidden = false;
@@ -55,7 +55,7 @@ export class Editor {
     this.onClose();
   }
 
-  /** The listing changed elsewhere, by undo or a switch. What is being written stays. */
+  /** The listing changed elsewhere, by undo or a switch. Text that is being written stays. */
   show(code) {
     const text = code.join("\n");
     if (!this.isOpen || this.isAhead || text === this.area.value) return;
@@ -63,7 +63,7 @@ export class Editor {
     this.#put(text);
   }
 
-  /** What was told could not run: it is kept, also for the next time. `line` counts from 1; null where nothing is wrong. */
+  /** The text could not run: keep it, also for the next time. `line` counts from 1; null if nothing is wrong. */
   markError(line) {
     this.failed = line;
     if (!this.isOpen && line) this.draft = this.area.value;
@@ -113,12 +113,12 @@ export class Editor {
     event.stopPropagation();
   }
 
-  /** A new line, as far to the right as the one before; further behind a colon. */
+  /** A new line with the indent of the previous one; deeper after a colon. */
   #newLine() {
     const { selectionStart, value } = this.area;
     const line = value.slice(value.lastIndexOf("\n", selectionStart - 1) + 1, selectionStart);
     const indent = line.match(/^\s*/)[0] + (line.trimEnd().endsWith(":") ? "    " : "");
-    // Unlike setting the value, this is something that the browser's own undo knows.
+    // Unlike setting the value, this is known to the browser's own undo.
     if (!document.execCommand?.("insertText", false, `\n${indent}`)) this.area.setRangeText(`\n${indent}`, selectionStart, this.area.selectionEnd, "end");
     this.#typed();
   }

@@ -1,4 +1,4 @@
-// The explorer: a program that can be changed, by switches, by dragging its numbers, by hand, and what two engines make of it.
+// The explorer: a program that can be changed by switches, by dragging its numbers, or by hand, and the results of two engines.
 //
 // A change is one message to Python (`state`), the answer is one message back (`result`).
 import { CodeBox } from "./code.js";
@@ -11,7 +11,7 @@ import { Listing } from "./listing.js";
 const REMEMBERED = 50; // changes that can be undone
 const MUCH = 0.1; // of a stage's width or height: it is worth another picture
 const SLOW = 700; // milliseconds after which somebody wonders
-const BEGIN = "Press a switch beside a line, drag a number, or edit the code: both engines run again, and the graph answers.";
+const BEGIN = "Press a switch beside a line, drag a number, or edit the code: both engines run again, and the graph changes.";
 const RUNNING = "Running… It waits for a cell that runs. If it never ends: Kernel > Interrupt. If no kernel runs: run this cell again.";
 const AS_WRITTEN = "The program is as it was written";
 
@@ -35,11 +35,11 @@ function renderExplorer({ model, el }) {
   const choice = (label, onclick, more = {}) => h("button", { type: "button", class: "tgv-choice", onclick, ...more }, label);
   const command = (label, onclick, more = {}) => h("button", { type: "button", class: "tgv-text-button", onclick, ...more }, label);
   const { devices, default_dtypes: dtypes } = model.get("program");
-  const undoButton = command("undo", () => goBack(1), { title: "Take the last change back (Ctrl+Z)" });
-  const redoButton = command("redo", redo, { title: "Do what was taken back again (Ctrl+Shift+Z)" });
+  const undoButton = command("undo", () => goBack(1), { title: "Undo the last change (Ctrl+Z)" });
+  const redoButton = command("redo", redo, { title: "Redo the last undone change (Ctrl+Shift+Z)" });
   const undoList = h("select", { "aria-label": "Go back to before a change", onchange: () => goBack(Number(undoList.value)) });
   const resetButton = command("reset", reset, { title: "The program as it was written" });
-  const editButton = command("edit", () => (editor.isOpen ? editor.close() : openEditor()), { "aria-pressed": "false", title: "Write into the program" });
+  const editButton = command("edit", () => (editor.isOpen ? editor.close() : openEditor()), { "aria-pressed": "false", title: "Edit the program" });
   const deviceButtons = Object.entries(devices).map(([device, reason]) =>
     choice(device.toUpperCase(), () => reason || change(`PyTorch on ${device.toUpperCase()}`, (next) => { next.device = device; }), {
       "aria-disabled": String(Boolean(reason)), title: reason || null,
@@ -87,7 +87,7 @@ function renderExplorer({ model, el }) {
   el.replaceChildren(root, lesson);
   const releaseKeys = ownTheKeys(root);
 
-  /** Python draws for the room that there is: where it is another by much than the one drawn for, it is told. */
+  /** Python draws for the available room; tell it when that differs much from the room it drew for. */
   function reportRoom(width, height) {
     clearTimeout(measured);
     measured = setTimeout(() => {
@@ -99,7 +99,7 @@ function renderExplorer({ model, el }) {
 
   // --- state ---
 
-  /** Change the state by `edit`, which is given a copy; all changes of one `drag` are one entry of the history. */
+  /** Change the state with `edit`, which receives a copy; all changes of one `drag` are one entry of the history. */
   function change(label, edit, drag) {
     if (answering?.text !== undefined || question?.text !== undefined) {
       postponed.push(() => change(label, edit, drag));
@@ -113,7 +113,7 @@ function renderExplorer({ model, el }) {
     send({ drag });
   }
 
-  /** Run another listing: what Python reads from it becomes the state. */
+  /** Run another listing: Python reads the new state from it. */
   function write(label, text, drag) {
     remember(label, drag);
     send({ text, drag });
@@ -147,7 +147,7 @@ function renderExplorer({ model, el }) {
     slow = setTimeout(() => { account.textContent = RUNNING; }, SLOW);
   }
 
-  /** Take the last `count` changes back. */
+  /** Undo the last `count` changes. */
   function goBack(count) {
     if (postpone(() => goBack(count))) return;
     const history = model.get("history");
@@ -159,7 +159,7 @@ function renderExplorer({ model, el }) {
     model.set("history", history.slice(0, -count));
     state = taken[0].state;
     drawSwitches();
-    send({ why: count === 1 ? `Taken back, ${taken[0].label}` : `${count} changes are taken back` });
+    send({ why: count === 1 ? `Undone, ${taken[0].label}` : `${count} changes are undone` });
   }
 
   function redo() {
@@ -171,7 +171,7 @@ function renderExplorer({ model, el }) {
     model.set("history", [...model.get("history"), { label, state }].slice(-REMEMBERED));
     state = next;
     drawSwitches();
-    send({ why: `Done again, ${label}` });
+    send({ why: `Redone, ${label}` });
   }
 
   function postpone(work) {
@@ -271,7 +271,7 @@ function renderExplorer({ model, el }) {
     if (!waiting) root.removeAttribute("aria-busy");
   }
 
-  /** The line of the listing that stands for a line of the program. */
+  /** The line of the listing that corresponds to a line of the program. */
   function listingLine({ origin = [], owner = [] }, line) {
     const at = origin.lastIndexOf(line);
     const last = owner.lastIndexOf(line); // a second call that a switch has written is what fails
@@ -290,7 +290,7 @@ function renderExplorer({ model, el }) {
       pytorch ? h("p", { class: "tgv-message", tabindex: "0" }, `PyTorch: ${pytorch}`) : null);
   }
 
-  /** A side with its pictures in it: they come apart from it, and only when they change. */
+  /** A side with its pictures: they are sent separately, and only when they change. */
   function withPictures(side) {
     return side.scene ? { ...side, scene: { ...side.scene, views: drawn(side.engine, side.scene.views) } } : side;
   }
@@ -300,7 +300,7 @@ function renderExplorer({ model, el }) {
       [view, { ...picture, svg: model.get(`${view}_pictures`)[engine] }]));
   }
 
-  /** The view that nobody looked at when the answer came. */
+  /** The view that was hidden when the answer came. */
   function takeOther() {
     other = JSON.parse(model.get("other"));
     addOther();
@@ -320,7 +320,7 @@ function renderExplorer({ model, el }) {
     set("mistake", name);
   }
 
-  /** The lesson on a mistake, which Python has made, below the explorer. */
+  /** Show the lesson on a mistake, made by Python, below the explorer. */
   async function showLesson() {
     const made = model.get("lesson");
     lesson.hidden = !made;

@@ -13,7 +13,7 @@ function shapeOf(value) {
   return shape;
 }
 
-/** The numbers of a nested list in another shape, over again where there are too few. */
+/** The numbers of a nested list in another shape, repeated if there are too few. */
 function reshaped(value, shape) {
   const numbers = [value].flat(Infinity);
   let next = 0;
@@ -22,14 +22,14 @@ function reshaped(value, shape) {
   return build(shape);
 }
 
-/** "2, 3" as [2, 3]; null where it is no shape. */
+/** "2, 3" as [2, 3]; null if it is not a shape. */
 function readShape(text) {
   const sizes = (text.match(/[^\s,()[\]×x]+/g) ?? []).map(Number);
   const fits = sizes.every((size) => Number.isInteger(size) && size >= 0) && sizes.reduce((a, b) => a * b, 1) <= MOST;
   return fits ? sizes : null;
 }
 
-/** All controls of `input`; `toggles` has the state and takes the changes. */
+/** All controls of `input`; `toggles` holds the state and receives the changes. */
 export function inputControls(input, toggles) {
   const current = () => toggles.state.values?.[input.name] ?? input.value;
   const set = (value) => {
@@ -45,7 +45,7 @@ export function inputControls(input, toggles) {
   return controls;
 }
 
-/** One number, as its kind wants it: a field, or a switch for a boolean. */
+/** One number, as its kind requires: a field, or a switch for a boolean. */
 function cell(kind, label, read, write) {
   if (kind === "bool") {
     const element = h("button", { type: "button", class: "tgv-pill", "aria-label": label, onclick: () => write(!read()) });
@@ -64,7 +64,7 @@ function cell(kind, label, read, write) {
   return { element: field, refresh: () => { if (field.getRootNode().activeElement !== field) field.value = String(read()); } };
 }
 
-/** One number: it is dragged where it stands in the code; this is the field to write it into. */
+/** One number: it can be dragged in the code; this is the field to type it into. */
 function scalar(input, current, set) {
   const { name, kind } = input;
   const read = () => [current()].flat(Infinity)[0];
@@ -76,7 +76,7 @@ function scalar(input, current, set) {
   return [{ rare: true, make }];
 }
 
-/** A table of fields, made anew when the shape changes. */
+/** A table of fields, recreated when the shape changes. */
 function table(input, current, set) {
   const element = h("span", { class: "tgv-grid", role: "group", "aria-label": `Values of ${input.name}` });
   let cells = [];
@@ -113,7 +113,7 @@ function table(input, current, set) {
   return { element, refresh };
 }
 
-/** The shape: numbers that are written out are laid out anew, a factory is told other sizes. */
+/** The shape: literal numbers are rearranged, a factory gets new sizes. */
 function shapeField(input, current, set, toggles) {
   const written = input.value === null;
   const now = () => (written ? (toggles.state.shapes?.[input.name] ?? input.shape) : shapeOf(current()));

@@ -1,14 +1,14 @@
 // The program as it runs: its lines, the switches beside them, and its numbers, which can be dragged. A switch rewrites the
-// listing; what it says is in the explorer's state. This file shows both, and tells the explorer what was asked for.
+// listing; its state is part of the explorer's state. This file shows both, and reports changes to the explorer.
 //
-// Each statement has a place of its own whose height is settled when the program is first shown: the lines that a switch
-// writes have room in it, so no switch ever moves another.
+// Each statement has its own area, whose height is fixed when the program is first shown. It has room for the lines that a
+// switch writes, so no switch ever moves another.
 import { inputControls } from "./inputs.js";
 import { highlight } from "./js/code.js";
 import { h } from "./js/dom.js";
 
 const PASSES = [
-  // `name` is in the state; what is rare stands in the menu of the line
+  // `name` is the entry in the state; rare switches are in the menu of the line
   { name: "retain_graph", label: "retain_graph", title: "Keep the graph for another pass", rare: false },
   { name: "create_graph", label: "create_graph", title: "Record the backward pass itself", rare: true },
   { name: "zero_grad", label: "clear .grad between", title: "Set .grad to None between the passes", rare: true },
@@ -21,8 +21,8 @@ const IN_SIGHT = 2; // switches beside a line; the others are in its menu
 const DRAGGED = 24; // numbers of a line that can be reached by key
 const PER_STEP = 2; // pixels that a number is dragged for one step
 
-// A control is {rare, isOn, make}: `make` gives its element and what shows the state on it, {element, refresh}. It is made
-// when it is first shown; the rare ones mostly never are.
+// A control is {rare, isOn, make}: `make` returns its element and a function that shows the state, {element, refresh}. It is
+// created when it is first shown; most rare ones never are.
 
 /** A control that is on or off. */
 function pill(label, title, isOn, onclick, rare = false) {
@@ -33,14 +33,14 @@ function pill(label, title, isOn, onclick, rare = false) {
   return { rare, isOn, make };
 }
 
-/** A number as Python writes it: one that was a float stays one. */
+/** A number as Python writes it: a float stays a float. */
 export function written(value, isFloat) {
   const short = Number(value.toPrecision(4));
   const text = String(short);
   return isFloat && !/[.e]/.test(text) ? `${text}.0` : text;
 }
 
-/** The numbers of a line of code: {start, end, text}, the sign of a negative one included. */
+/** The numbers in a line of code: {start, end, text}, including the sign of a negative number. */
 export function numbersOf(line, isNumber) {
   const found = [];
   for (const match of line.matchAll(/(?<![\w.])\d[\d_]*(?:\.\d*)?(?:e[+-]?\d+)?|(?<![\w.)\]])\.\d+(?:e[+-]?\d+)?/g)) {
@@ -54,8 +54,8 @@ export function numbersOf(line, isNumber) {
 
 export class Listing {
   /**
-   * `change(label, edit, drag)` is asked to change the state: `edit` is given a copy of it; `drag` names the drag that it is a
-   * part of. `write(label, text, drag)` is asked to run another listing, `open(line)` to let a reader write one.
+   * `change(label, edit, drag)` changes the state: `edit` receives a copy of it; `drag` names the drag that it belongs to.
+   * `write(label, text, drag)` runs another listing, `open(line)` lets the reader edit it.
    */
   constructor({ change, write, open }) {
     this.change = change;
@@ -106,14 +106,14 @@ export class Listing {
     this.refocus = focus; // once the code stands there
   }
 
-  /** Where the focus is, as a selector that holds in the program that comes. */
+  /** The position of the focus, as a selector that is valid in the next program too. */
   #focused() {
     const line = /** @type {HTMLElement | null} */ (document.activeElement?.closest(".tgv-row"))?.dataset.line;
     const label = document.activeElement?.getAttribute?.("aria-label");
     return line && label && this.list.contains(document.activeElement) ? `[data-line="${line}"] [aria-label="${CSS.escape(label)}"]` : null;
   }
 
-  /** Give each statement its height: of its own lines, and of those that its switches may write. */
+  /** Give each statement its height: for its own lines, and for those that its switches may write. */
   #settle() {
     const width = this.list.querySelector(".tgv-slot")?.clientWidth ?? 0;
     if (!width || width === this.width) return;
@@ -139,7 +139,7 @@ export class Listing {
     });
   }
 
-  /** Put an entry of a map; `undefined` takes it out. */
+  /** Set an entry of a map; `undefined` removes it. */
   put(label, name, key, value, drag) {
     this.change(label, (next) => {
       next[name] = { ...next[name] };
@@ -150,7 +150,7 @@ export class Listing {
 
   // --- controls ---
 
-  /** The controls of a line: pills that are on or off, and fields; the rare ones stand in its menu. */
+  /** The controls of a line: pills that are on or off, and fields; the rare ones are in its menu. */
   #controlsOf(line, isLastBackward) {
     const controls = [];
     for (const input of this.program.inputs.filter((candidate) => candidate.line === line.first)) {
@@ -179,7 +179,7 @@ export class Listing {
       () => this.flip(`${name}, ${at}`, name, line.first), rare));
     const names = line.names.filter((name) => this.program.values.includes(name));
     const several = (name) => (line.names.length > 1 ? ` ${name}` : "");
-    // A name that several lines compute stands for another value after each of them.
+    // A name that several lines compute refers to a different value after each of them.
     const makers = (name) => this.program.lines.filter(({ kind, names: made }) => kind === "compute" && made.includes(name)).length;
     const tensorOf = (name) => (makers(name) > 1 ? `${name}@${line.first}` : name);
     mode("no_grad", false);
@@ -245,7 +245,7 @@ export class Listing {
     row.more.setAttribute("aria-expanded", "true");
     this.#refresh(row);
     this.element.append(element);
-    // Below its line, or above it where there is no room below.
+    // Below its line, or above it if there is no room below.
     const host = this.element.getBoundingClientRect();
     const place = row.item.getBoundingClientRect();
     const below = place.bottom - host.top;
@@ -303,7 +303,7 @@ export class Listing {
       event.preventDefault();
       event.stopPropagation();
     });
-    // A press elsewhere closes the menu, and so does the focus that goes elsewhere; a control that is made anew does not.
+    // A click elsewhere closes the menu, and so does a change of focus; a control that is recreated does not.
     this.elsewhere = ({ type, target, relatedTarget }) => {
       const at = type === "focusout" ? relatedTarget : target;
       if (this.menu && at && !this.menu.element.contains(at) && at !== this.menu.row.more) this.closeMenu();
@@ -343,7 +343,7 @@ export class Listing {
 
   // --- what is shown ---
 
-  /** Show the switches as `state` has them. */
+  /** Show the switches according to `state`. */
   draw(state) {
     this.state = state;
     for (const row of this.rows.values()) this.#refresh(row);
@@ -358,7 +358,7 @@ export class Listing {
     if (this.menu?.row === row) for (const control of row.inMenu) control.made.refresh();
   }
 
-  /** Show each line as it now runs, with those that a switch has written in the place of the statement they belong to. */
+  /** Show each line as it now runs; lines written by a switch appear with their statement. */
   drawCode({ code = [], origin = [], owner = [] }) {
     this.code = code;
     const shown = new Map();
@@ -389,7 +389,7 @@ export class Listing {
     if (focused) slot.querySelector(`[data-number="${focused}"] input`)?.focus({ preventScroll: true });
   }
 
-  /** Make the numbers of a line into what can be dragged, and moved by the arrow keys. */
+  /** Make the numbers of a line draggable, and movable by the arrow keys. */
   #markNumbers(element, text, at, row) {
     const spans = [...element.querySelectorAll(".tgv-number")];
     const starts = new Map();
@@ -421,7 +421,7 @@ export class Listing {
     return element;
   }
 
-  /** Mark the line that runs at the step shown, and the one that failed; `line` counts those of the listing. */
+  /** Mark the line that runs at the current step, and the one that failed; `line` counts lines of the listing. */
   showHere(line, failed = null) {
     for (const each of this.list.querySelectorAll(".tgv-here, .tgv-failed")) each.classList.remove("tgv-here", "tgv-failed");
     const mark = (index, name) => this.list.querySelector(`code[data-index="${index}"]`)?.classList.add(name);

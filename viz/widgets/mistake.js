@@ -1,5 +1,5 @@
-// A common mistake: its program, one stage for what both engines make of it, and buttons for what may be tried. Nothing is tried
-// at first. What is shown was run in Python (mistake.py); what was looked at once needs no kernel.
+// A common mistake: its program, one stage for the results of both engines, and buttons for what to try. At first nothing is
+// tried. The results come from Python (mistake.py); a result that was shown once needs no kernel.
 import { Bench } from "./js/bench.js";
 import { CodeList } from "./js/code.js";
 import { h, ownTheKeys } from "./js/dom.js";
@@ -23,7 +23,7 @@ function changesOf(rows) {
       h("tr", {}, h("th", { scope: "row" }, what), h("td", {}, before), h("td", {}, after)))));
 }
 
-/** What the engines say themselves: each error once, with PyTorch's words where they are others, and their warnings. */
+/** The engines' own words: each error once, with PyTorch's words if they differ, and their warnings. */
 function wordsOf({ errors, warned }, why) {
   const name = (engine) => (engine === "torch" ? "PyTorch" : engine);
   const told = errors.map(({ type, message, explanation, line, engines, pytorch }) =>
@@ -67,7 +67,7 @@ function renderMistake({ model, el }) {
   const releaseKeys = ownTheKeys(root);
   root.addEventListener("keydown", (event) => engines.key(event));
 
-  /** List a program: [sign, text] for each line; those that are gone are not part of it. */
+  /** List a program: [sign, text] for each line; removed lines are not part of it. */
   function drawCode(rows) {
     const scenes = (partOf(model.get("fix"))?.sides ?? []).flatMap(({ scene }) => (scene ? [scene] : []));
     const list = new CodeList(rows.filter(([sign]) => sign !== "-").map(([, text]) => text), {

@@ -1,5 +1,5 @@
-// The player: shows one scene (a picture, and a patch for each step) and lets a reader walk through it. Needs no kernel; the
-// HTML export is made of it too:
+// The player: shows one scene (a picture, and a patch for each step) and lets the reader step through it. It needs no kernel;
+// the HTML export uses it too:
 //
 //     const player = mountPlayer(element, scene, { step: 0, view: "values", onChange: (state) => {} });
 //     player.go(3); player.setView("grad_fn"); player.destroy();
@@ -12,7 +12,7 @@ import { Stepper } from "./js/stepper.js";
 
 const ROWS = 2; // of each list of the engine's bookkeeping that are in sight
 
-/** What the engine keeps for itself: a list whose place is kept, so that nothing jumps. */
+/** The engine's internal state: a list whose space is reserved, so that nothing jumps. */
 class Panel {
   constructor(title, name, hint, steps, make) {
     this.name = name;
@@ -31,8 +31,8 @@ class Panel {
 }
 
 /**
- * Show `scene` in `el`. Options: step, view, speed, playing, onChange({step, view, speed, playing}), keys (what is listened to
- * for keys: the document, where the player has the page to itself).
+ * Show `scene` in `el`. Options: step, view, speed, playing, onChange({step, view, speed, playing}), keys (the target to listen
+ * to for keys: the document, if the player has the page to itself).
  * Returns {go, setView, setSpeed, play, pause, destroy, stage, state}.
  */
 export function mountPlayer(el, scene, options = {}) {
@@ -96,7 +96,7 @@ export function mountPlayer(el, scene, options = {}) {
     if (stage.svg) drawLegend();
   };
 
-  /** What this picture uses, and nothing else. */
+  /** The legend: only what this picture uses. */
   function drawLegend() {
     const folds = stage.svg.querySelector(".fold") !== null;
     for (const entry of legend.children) {

@@ -1,7 +1,7 @@
-// The playground: settings of a small network and of another beside it, the plane that they learn, the loss, the gradients.
+// The playground: settings of a small network and of a second one, the plane that they learn, the loss, the gradients.
 //
-// The page asks (`asked`, each time with all settings) and Python answers (`frame`); while it plays, each answer leads to the
-// next question. So nothing runs that nobody looks at, and the kernel is free in between.
+// The page asks (`asked`, each time with all settings) and Python answers (`frame`); while it plays, each answer triggers the
+// next request. So nothing runs unseen, and the kernel is free in between.
 import { CodeList, copy } from "./js/code.js";
 import { button, h, icon, ownTheKeys } from "./js/dom.js";
 import { listen, widget } from "./js/model.js";
@@ -13,7 +13,7 @@ const CALM = 400; // where nothing is to move fast
 const SLOW = 1200; // after which somebody wonders
 const LOST = 5000; // after which a question is asked again
 const LETTERS = ["A", "B"];
-const WAITING = "Waiting for Python. If a cell runs, this goes on after it. If no kernel runs: run this cell again.";
+const WAITING = "Waiting for Python. If a cell runs, this continues after it. If no kernel runs: run this cell again.";
 const SPEEDS = [[1, "1 step a frame"], [5, "5 steps a frame"], [25, "25 steps a frame"]];
 const RATES = [0.0001, 0.0003, 0.001, 0.003, 0.01, 0.03, 0.1, 0.3, 1, 3, 10, 30];
 /**
@@ -71,7 +71,7 @@ function renderPlayground({ model, el }) {
     slow = setTimeout(() => say(WAITING), SLOW);
   }
 
-  /** The next picture of those that follow one another while it plays. */
+  /** Request the next picture while it plays. */
   function tick() {
     if (!playing || sent) return;
     if (!root.isConnected) return play(false);
@@ -107,7 +107,7 @@ function renderPlayground({ model, el }) {
     ask({ begin: true });
   }
 
-  /** A setting has changed: both begin anew, and go on if they were playing. */
+  /** A setting has changed: restart both networks, and continue if they were playing. */
   function changed() {
     at = -1;
     drawControls();
@@ -132,7 +132,7 @@ function renderPlayground({ model, el }) {
       row.control = row.field;
     } else {
       const take = () => { if (row.field.value !== String(settings[looked][name])) set(name, numberOr(row.field.value)); };
-      // JupyterLab takes Enter for itself, and the field would not say that it has changed.
+      // JupyterLab handles Enter itself, and the field would not report its change.
       row.field = h("input", { id, inputmode: "decimal", size: 6, autocomplete: "off", onchange: take, onkeydown: (event) => event.key === "Enter" && take() });
       const turn = (by) => () => set(name, beside(choices, settings[looked][name], by));
       row.control = h("span", { class: "tgv-ground-count" },
@@ -170,7 +170,7 @@ function renderPlayground({ model, el }) {
     tabs.forEach((tab, run) => {
       tab.setAttribute("aria-pressed", String(run === looked));
       tab.lastChild.textContent = settings[run] ? LETTERS[run] : "+ beside it";
-      tab.setAttribute("aria-label", settings[run] ? `Setting ${LETTERS[run]}` : "Put a second setting beside it");
+      tab.setAttribute("aria-label", settings[run] ? `Setting ${LETTERS[run]}` : "Add a second setting");
     });
     drop.setAttribute("aria-disabled", String(!settings[1]));
     for (const { name, kind, field, mark } of rows) {
@@ -188,7 +188,7 @@ function renderPlayground({ model, el }) {
   // --- points ---
 
   const plane = new Plane({ onPress: (x, y, away) => {
-    if (data !== "own") return say("To put points here, choose own points above.");
+    if (data !== "own") return say("To add points, choose own points above.");
     const most = model.get("task").limits.points;
     if (!away && points.length >= most) return say(`There are ${most} points: more would hide the plane.`);
     points = away ? Plane.without(points, x, y) : [...points, [Number(x.toFixed(3)), Number(y.toFixed(3)), label]];
@@ -201,7 +201,7 @@ function renderPlayground({ model, el }) {
     return one;
   });
   const clear = h("button", { type: "button", class: "tgv-text-button", onclick: () => {
-    if (data !== "own") return say("Only own points can be taken away: choose own points above.");
+    if (data !== "own") return say("Only your own points can be removed: choose own points above.");
     points = [];
     changed();
   } }, "clear");
@@ -231,7 +231,7 @@ function renderPlayground({ model, el }) {
   const open = h("button", { type: "button", class: "tgv-text-button tgv-ground-open", onclick: () => {
     if (!model.get("frame").opens) return say("Take a step first: then it can be opened.");
     if (playing) play(false);
-    say("The step is run again, with every gradient written down…");
+    say("The step runs again, and every gradient is recorded…");
     ask({ open: looked });
   } }, "open this step");
   const sentences = LETTERS.map(() => h("p", { class: "tgv-ground-told" }));
@@ -337,7 +337,7 @@ function renderPlayground({ model, el }) {
     if (mine || frame.said) say(frame.said);
     note.classList.toggle("tgv-ground-refusal", Boolean(frame.said));
     if (playing && (frame.over || frame.said)) play(false);
-    // On a live page the question that found no Python is put to this widget, in the place of the one that asked it.
+    // On a live page, the request that found no Python is sent to this widget instead of the one that made it.
     if (frame.playing && !sequence && !frame.over) play(true);
     if (next) ask(next);
     else if (mine) tick();
@@ -392,7 +392,7 @@ function renderPlayground({ model, el }) {
   };
 }
 
-/** What was typed as a number; the text itself where it is none, for Python to refuse. */
+/** The typed text as a number; the text itself if it is not one, so that Python can refuse it. */
 function numberOr(text) {
   const number = Number(text.replace(",", "."));
   return text.trim() === "" || !Number.isFinite(number) ? text.trim() : number;

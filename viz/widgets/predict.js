@@ -1,5 +1,5 @@
-// A question to answer before the picture is shown. Every choice has its own reply; needs no kernel. What would answer it is
-// covered until a choice was made, or a reader wants to see it anyway.
+// A question to answer before the picture is shown. Every choice has its own reply, without a kernel. Cells that would answer
+// it are covered until the reader chooses, or asks to see them anyway.
 
 import { Cover } from "./js/cover.js";
 import { h, ownTheKeys } from "./js/dom.js";

@@ -1,5 +1,5 @@
-// Training runs: the picture comes from Python (curves.py), each of its elements with the run and the step it belongs to;
-// this file shows it up to a step. Looking needs no kernel; more steps and further runs are asked of Python.
+// Training runs: the picture comes from Python (curves.py), and each of its elements knows its run and its step. This file
+// shows it up to a step. Looking needs no kernel; more steps and further runs are requests to Python.
 
 import { h, ownTheKeys } from "./js/dom.js";
 import { listen, widget } from "./js/model.js";
@@ -53,7 +53,7 @@ function renderTraining({ model, el }) {
       ...fields.map(({ label }) => label), fields.length ? beside : null),
     note);
 
-  /** The run that is looked at, its place, and the place of the step among those that can be gone to. */
+  /** The selected run, its index, and the index of its step among those that can be selected. */
   function looked() {
     const { runs: all } = model.get("state");
     const index = Math.min(model.get("run"), all.length - 1);

@@ -1,9 +1,9 @@
-// Brings the widgets of a page to life with no kernel behind them. A widget is an anywidget: a module with `render`, which
-// is given a model. The model here answers from the state that the widget had when the lesson was run.
+// Makes the widgets of a page work without a kernel. A widget is an anywidget: a module with `render`, which receives a model.
+// The model here answers from the state that the widget had when the lesson was run.
 
 window.tinygradEduModules = {};
 
-// What only Python can answer, by kind of widget: setting it changes nothing, and the page says where it would.
+// What only Python can answer, by kind of widget: setting it changes nothing, and the page says where it would work.
 const NEEDS_PYTHON = {
   "viz.widgets.explorer.Explorer": (state, name) => ["state", "history", "future"].includes(name),
   "viz.widgets.playground.Playground": (state, name) => name === "asked",
@@ -30,7 +30,7 @@ class Model {
     if (this.needsPython(this.state, name, value)) {
       this.onRefused(name, value);
       this.answer(value?.seq);
-      // After the caller is done, the widget is shown what is still true.
+      // After the caller is done, show the widget the unchanged value again.
       queueMicrotask(() => Object.keys(this.state).forEach((each) => this.fire(`change:${each}`)));
       return;
     }
@@ -39,7 +39,7 @@ class Model {
     this.fire(`change:${name}`);
   }
 
-  /** An explorer waits for the answer with the number of its question: it is given what it shows already. */
+  /** An explorer waits for the answer to its numbered request: give it what it already shows. */
   answer(seq) {
     if (seq === undefined || !("result" in this.state)) return;
     for (const name of ["result", "other"]) this.state[name] = JSON.stringify({ ...JSON.parse(this.state[name]), seq });
@@ -77,7 +77,7 @@ const attached = (element) =>
     document.head.append(element);
   });
 
-/** A page opened from a disk may not import a file: the file leaves its text, and the module is made of that. */
+/** A page opened from a disk may not import a file, so the file provides its text, and the module is made from that. */
 async function moduleOf(name) {
   await attached(Object.assign(document.createElement("script"), { src: new URL(`widgets/${name}.js`, ROOT) }));
   const text = window.tinygradEduModules[name];
@@ -104,7 +104,7 @@ async function bringToLife(place) {
     const kept = Object.fromEntries(KEPT.filter((each) => each in state).map((each) => [each, state[each]]));
     const detail = { wait: say, changes: { ...kept, [name]: value } };
     const asked = new CustomEvent("tgv-needs-python", { bubbles: true, cancelable: true, detail });
-    if (place.dispatchEvent(asked)) say("This needs Python, and none runs behind this page: open the lesson in JupyterLab to try it.");
+    if (place.dispatchEvent(asked)) say("This needs Python, which does not run behind this page. Open the lesson in JupyterLab to try it.");
   });
   place.replaceChildren(notice, el);
   await widget.default.render({ model, el, experimental: {} });
@@ -113,7 +113,7 @@ async function bringToLife(place) {
 
 const AT_REST_MS = 2500; // before the first time, and between two
 
-/** Let an explorer play its backward pass again and again, until a reader touches it, comes to it with a key, or types. */
+/** Let an explorer repeat its backward pass until the reader touches it, focuses it, or types. */
 function playByItself(place, model) {
   const button = place.querySelector(".tgv-controls [aria-label=Play]");
   if (!button || matchMedia("(prefers-reduced-motion: reduce)").matches) return;
@@ -149,7 +149,7 @@ function playByItself(place, model) {
   rest();
 }
 
-/** The pictures and widgets follow JupyterLab's mark for its theme: set it to what the page has. Paper is light. */
+/** The pictures and widgets follow JupyterLab's theme attribute: set it to the page's theme. Paper is light. */
 function followTheme() {
   const printing = window.matchMedia("print");
   const follow = () => {
@@ -162,13 +162,13 @@ function followTheme() {
   follow();
 }
 
-// The search quotes from the pages it found, which a browser only lets it fetch from a server.
+// The search quotes from the pages it found, which a browser can only fetch from a server.
 if (location.protocol === "file:") DOCUMENTATION_OPTIONS.SHOW_SEARCH_SUMMARY = false;
 
-// Sphinx would mark the words looked for wherever they stand, in the pictures too, and stumble over the titles in them.
+// Sphinx would mark the searched words everywhere, also in the pictures, and fail at the titles in them.
 localStorage.removeItem("sphinx_highlight_terms");
 
-/** Let Python run in this page, where the site brings it and the page comes from a server. */
+/** Let Python run in this page, if the site includes it and the page comes from a server. */
 async function makeLive() {
   const place = document.querySelector("#tgv-live-page");
   if (!place) return;

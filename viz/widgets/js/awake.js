@@ -1,8 +1,8 @@
-// A page that is busy for two seconds while a widget's module is loaded makes anywidget give up on the model: its picture
-// comes, but nothing that Python sends is heard any more. Here the model hears again, and is told what it has missed.
+// If a page is busy for two seconds while a widget's module loads, anywidget gives up on the model: its picture appears, but
+// nothing that Python sends is received any more. Here the model listens again, and gets what it has missed.
 // `widget` in model.js puts this into the module of every widget.
 
-/** anywidget's `initialize`: see to it that the model, whose id is in its trait `own_id`, hears what Python sends. */
+/** anywidget's `initialize`: make sure that the model, whose id is in its trait `own_id`, receives what Python sends. */
 export function stayAwake({ model }) {
   hear(model); // not waited for: anywidget itself waits for us before a model hears
 }

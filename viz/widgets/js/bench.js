@@ -1,5 +1,5 @@
-// How a widget is laid out around its stage: the program and what happened beside it, or above it where the graph is wide; one
-// below the other in a narrow column. It takes the place in which more of the graph is told, and its height stays.
+// How a widget is arranged around its stage: the program and the explanation beside it, or above it if the graph is wide; in one
+// column if the space is narrow. The stage gets the place in which it can show more detail, and its height stays.
 //
 //     const bench = new Bench({ code, now, more, stage, views: () => [scene.views.values, …] });
 //     root.append(bench.element); bench.onArrange = (height) => stage.setHeight(height);
@@ -15,7 +15,7 @@ const NOW = { least: 84, most: 170, line: 20 }; // the height of what happened, 
 const LETTER = 6.9; // pixels across, of the letters there
 const AIR = 16; // around a picture that needs less than there is
 
-/** The size of a picture at which its stage would show it. */
+/** The size at which the stage would show a picture. */
 function shownHeight(picture, width, height) {
   const letters = lettersOf(picture, width, height);
   return picture.height ? (picture.height * letters) / picture.least : height;
@@ -23,11 +23,11 @@ function shownHeight(picture, width, height) {
 
 export class Bench {
   /**
-   * `code`, `now` and `more` are elements, `more` may be missing; `stage` is the element that the stage is in. `views` gives
-   * what may be shown on it: views of scenes. `sides()` is how many pictures share it, beside each other. `longest()` gives the
-   * characters of the longest heading and sentence of `now`: its height is kept, so that nothing below it moves. `besides` is
-   * the height of what the widget has more than a player has; `full` is true where the program
-   * is as much to be read as the graph: they stay beside each other, and take all the height there is.
+   * `code`, `now` and `more` are elements, `more` may be missing; `stage` is the element with the stage. `views` returns the
+   * views of scenes that may be shown on it. `sides()` is the number of pictures beside each other. `longest()` returns the
+   * number of characters in the longest heading and sentence of `now`: its height is fixed, so that nothing below it moves.
+   * `besides` is the height that the widget needs in addition to a player's; `full` is true if the program
+   * is as important as the graph: then they stay beside each other and use the full height.
    */
   constructor({ code, now, more = null, stage, views, sides = () => 1, longest = () => [20, 120], besides = 0, full = false }) {
     this.besides = besides;
@@ -53,7 +53,7 @@ export class Bench {
     this.observer.disconnect();
   }
 
-  /** Find the place for all parts anew: the width has changed, or what is shown. */
+  /** Arrange all parts again: the width has changed, or the contents. */
   arrange() {
     const width = this.width || this.element.clientWidth;
     if (!width) return;

@@ -18,7 +18,7 @@ export function highlight(line) {
   return fragment;
 }
 
-/** Put `text` on the clipboard; where there is none, select it in `element`. `button` tells what came of it. */
+/** Copy `text` to the clipboard; if there is none, select it in `element`. `button` shows the result. */
 export async function copy(text, element, button) {
   try {
     await navigator.clipboard.writeText(text);
@@ -48,7 +48,7 @@ export class CodeList {
       ...this.lines.map((line) => h("li", {}, line)));
   }
 
-  /** Mark a line, from 1, and bring it into sight; null for none. */
+  /** Mark a line, counted from 1, and scroll to it; null for none. */
   mark(number, failed = false) {
     this.lines.forEach((line, index) => {
       const here = index + 1 === number;
@@ -60,7 +60,7 @@ export class CodeList {
     const list = this.element;
     const here = this.lines[number - 1];
     if (!here || list.scrollHeight <= list.clientHeight) return;
-    // Only the list is scrolled: scrollIntoView would move the notebook too.
+    // Scroll only the list: scrollIntoView would move the notebook too.
     const top = here.offsetTop - list.offsetTop;
     if (top < list.scrollTop || top + here.offsetHeight > list.scrollTop + list.clientHeight) list.scrollTop = top - 40;
   }

@@ -1,10 +1,10 @@
-// What follows a cell of a notebook is covered until a reader has decided: the answers to a question that is asked first. It
-// keeps its place, so nothing moves when it is shown. Cells are JupyterLab's, or those of a page of the site.
+// Covers the cells after a question until the reader has answered it, because they contain the answer. A covered cell keeps its
+// space, so nothing moves when it is shown. Cells are JupyterLab's, or those of a page of the site.
 import { newId } from "./dom.js";
 
 const CELL = ".jp-Cell, .cell";
 
-/** The `count` cells after `cell`; on a page of the site, the text between two cells of code stands for a cell. */
+/** The `count` cells after `cell`; on a page of the site, the text between two code cells counts as a cell. */
 export function following(cell, count) {
   const found = [];
   let inText = false;
@@ -19,21 +19,21 @@ export function following(cell, count) {
   return found;
 }
 
-/** Covers what follows the cell that `el` is in: `cover.show(true)` takes the cover away. */
+/** Covers what follows the cell that contains `el`; `cover.show(true)` removes the cover. */
 export class Cover {
   constructor(el, count) {
     this.el = el;
     this.count = count;
     this.id = newId();
     this.open = true;
-    // Cells come and go: a notebook draws those that are looked at, and a reader inserts others.
+    // Cells come and go: a notebook draws only visible ones, and the reader may insert others.
     this.observer = new MutationObserver(() => this.#lay());
   }
 
   show(open) {
     if (!this.count || open === this.open) return;
     this.open = open;
-    // A widget is made before it is put into its cell.
+    // A widget is created before it is put into its cell.
     this.frame = requestAnimationFrame(() => {
       this.cell = this.el.closest(CELL);
       if (!this.cell) return;

@@ -1,6 +1,6 @@
-// What every widget builds its page of: elements, icons, buttons, ids, keys.
+// What every widget builds its page with: elements, icons, buttons, ids, keys.
 
-/** An id that no other player of this page has: each widget brings its own copy of this module, so no counter will do. */
+/** An id that no other player on this page has. Each widget has its own copy of this module, so a counter would not be unique. */
 export const newId = () => `tgv-${Math.random().toString(36).slice(2, 10)}`;
 
 const ICONS = {
@@ -53,7 +53,7 @@ export function ownTheKeys(root) {
     const combined = event.ctrlKey || event.metaKey || event.altKey;
     event.target.toggleAttribute("data-lm-suppress-shortcuts", !combined); // Lab looks upwards from here, and matches first
   };
-  // The window hears a key before the document does, where JupyterLab listens.
+  // The window receives a key before the document, where JupyterLab listens.
   window.addEventListener("keydown", decide, true);
   return () => window.removeEventListener("keydown", decide, true);
 }

@@ -1,5 +1,5 @@
-// One stage for what two engines made of a program: the graph, PyTorch's agreement as a badge, and behind the badge PyTorch's
-// own graph beside it, the table of every `.grad`, and whatever else a widget puts there.
+// One stage for the results of two engines: the graph, PyTorch's agreement as a badge, and behind the badge PyTorch's own graph
+// beside ours, the table of every `.grad`, and whatever else a widget adds.
 import { h } from "./dom.js";
 import { Stage } from "./stage.js";
 import { Stepper } from "./stepper.js";
@@ -9,13 +9,13 @@ const HALF = 340; // pixels: a graph in less is folded to nothing
 const LOWEST = 220; // pixels: in less, one that is panned tells more than one that is folded
 const TITLE = 22; // pixels above a picture of a split stage
 
-/** The views that a scene has, or will have: some come later than the others. */
+/** The views that a scene has or will have: some arrive later. */
 const offersOf = (scene) => scene.offers ?? Object.keys(scene.views);
 
 export class Engines {
   /**
-   * `step` is -1 for the last. `onStep(step)` is told when a reader goes elsewhere, `onView(view)` and `onSplit(split)` what
-   * was pressed; `tools` stand in the bar above the split stage.
+   * `step` is -1 for the last. `onStep(step)` reports where the reader goes, `onView(view)` and `onSplit(split)` what was
+   * pressed; `tools` are shown in the bar above the split stage.
    *
    * @param {{view?: string, step?: number, split?: boolean, onStep?: (step: number) => void, onView?: (view: string) => void,
    *   onSplit?: (split: boolean) => void, onRoom?: (width: number, height: number) => void, tools?: HTMLElement[]}} options
@@ -67,7 +67,7 @@ export class Engines {
     for (const side of this.sides) side.stage.destroy();
   }
 
-  /** What both engines made of a program: `sides`, a row of `table` for each tensor, and the `verdict` on both. */
+  /** The results of both engines: `sides`, a row of `table` for each tensor, and the `verdict` on both. */
   show(sides, table, verdict) {
     this.#showVerdict(verdict);
     if (!sides.length) return; // nothing has run to its end yet
@@ -82,7 +82,7 @@ export class Engines {
     const [first, second] = this.sides;
     this.#drawSide(first);
     cancelAnimationFrame(this.frame);
-    // To lay out a picture takes the browser a while: ours is on the screen before it turns to the other.
+    // Laying out a picture takes the browser a while: show ours before working on the other.
     if (this.split) this.frame = requestAnimationFrame(() => this.#drawSide(second));
     this.#arrange();
   }
@@ -122,7 +122,7 @@ export class Engines {
     this.differs.hidden = !differs.length;
   }
 
-  /** Show PyTorch's graph beside ours, or put it away. */
+  /** Show PyTorch's graph beside ours, or hide it. */
   setSplit(split) {
     const changed = this.split !== split;
     this.split = split;
@@ -159,14 +159,14 @@ export class Engines {
     for (const each of this.viewButtons) each.setAttribute("aria-pressed", String(each.textContent === shown));
   }
 
-  /** The view of a scene to show: where a program has lost its modules, another one; null where it is still to come. */
+  /** The view of a scene to show: another one if the program has lost its modules; null if it has not arrived yet. */
   #viewOf(scene) {
     if (!scene) return null;
     const view = offersOf(scene).includes(this.view) ? this.view : "values";
     return scene.views[view] ? view : null;
   }
 
-  /** A view of both scenes that comes later than the scenes: {engine: {views, details}}. */
+  /** A view of both scenes that arrives after the scenes: {engine: {views, details}}. */
   addViews(scenes) {
     for (const { data } of this.sides) {
       if (!data?.scene || !scenes[data.engine]) continue;
@@ -182,7 +182,7 @@ export class Engines {
     return this.sides.filter((side) => side.data?.scene).map((side) => side.data.scene);
   }
 
-  /** The scene whose steps are told: ours, or PyTorch's where it comes further. */
+  /** The scene whose steps are described: ours, or PyTorch's if it gets further. */
   #lead() {
     return this.#scenes().reduce((best, scene) => (scene.steps.length > (best?.steps.length ?? 0) ? scene : best), null);
   }
@@ -228,12 +228,12 @@ export class Engines {
     if (steps.length) this.goTo(steps.find((step) => step > this.at()) ?? steps[0]);
   }
 
-  /** The keys that step: for the widget's own listener. True if `event` was one of them. */
+  /** Handle the keys that step; for the widget's own listener. True if `event` was one of them. */
   key(event) {
     return this.stepper.key(event);
   }
 
-  /** Beside each other where the stage is wide, one above the other where it is not. */
+  /** Beside each other if the stage is wide, otherwise one above the other. */
   #arrange() {
     const { clientWidth, clientHeight } = this.panes;
     this.panes.classList.toggle("tgv-stacked", this.split && (clientWidth < clientHeight * 1.1 || clientWidth < 2 * HALF));
@@ -245,7 +245,7 @@ export class Engines {
     if (host.clientWidth && host.clientHeight) this.onRoom(host.clientWidth, Math.max(LOWEST, this.#heightOf(this.sides[0])));
   }
 
-  /** How high a picture may be; of a split stage the title stands above it. */
+  /** The height available to a picture; on a split stage its title is above it. */
   #heightOf({ host }) {
     return Math.max(120, host.clientHeight - (this.split ? TITLE : 0));
   }

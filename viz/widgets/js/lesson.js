@@ -1,8 +1,8 @@
-// The way from an error to the lesson on the mistake behind it.
+// The way from an error to the lesson on its mistake.
 import { copy } from "./code.js";
 import { h } from "./dom.js";
 
-/** The line that shows the lesson `name`, to be copied into a cell. */
+/** The line that shows the lesson `name`, to copy into a cell. */
 export function lessonCode(name) {
   const code = `viz.mistake(${JSON.stringify(name)})`;
   const line = h("code", { class: "tgv-result-code" }, code);

@@ -1,4 +1,4 @@
-// A widget's model (anywidget): what its traits say, and what is done when they change.
+// A widget's model (anywidget): the values of its traits, and listeners to their changes.
 import { stayAwake } from "./awake.js";
 import { comeIntoSight } from "./sight.js";
 
@@ -17,7 +17,7 @@ export function widget(render) {
   };
 }
 
-/** Call `listeners` ({"change:step": f, …}) as the model says; returns what ends that. */
+/** Register `listeners` ({"change:step": f, …}) at the model; returns a function that removes them. */
 export function listen(model, listeners) {
   for (const [event, listener] of Object.entries(listeners)) model.on(event, listener);
   return () => {

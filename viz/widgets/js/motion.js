@@ -1,5 +1,5 @@
-// What moves on a stage: a gradient as a chip with its value, a saved tensor that falls away, nodes that glide to a new place.
-// Only transforms and opacities, by the Web Animations API; nothing of it where motion is unwanted. What a chip says comes
+// Animations on a stage: a gradient as a chip with its value, a saved tensor that falls away, nodes that glide to a new position.
+// They use only transforms and opacities, by the Web Animations API, and respect reduced motion. The text of a chip comes
 // from Python.
 import { h } from "./dom.js";
 
@@ -7,20 +7,20 @@ const TRAVEL = 900; // milliseconds
 const GLIDE = 320;
 const POINTS = 12; // of a curve that a chip travels
 
-/** Whether anything may move: a reader can ask the system for none, and nobody looks at a page in the background. */
+/** Whether animations are allowed: not with reduced motion, and not on a page in the background. */
 export function mayMove() {
   return document.visibilityState === "visible" && !matchMedia("(prefers-reduced-motion: reduce)").matches;
 }
 
 export class Motion {
-  /** `frame` is what everything moves in: an element that clips, and whose corner places are counted from. */
+  /** `frame` contains all animations: it clips them, and positions are relative to its corner. */
   constructor(frame) {
     this.frame = frame;
     this.running = new Set();
     this.chips = new Set();
   }
 
-  /** End all that moves, as if it had arrived. */
+  /** End all animations, as if they had arrived. */
   stop() {
     for (const animation of this.running) animation.cancel();
     for (const chip of this.chips) chip.remove();
@@ -36,7 +36,7 @@ export class Motion {
     return animation;
   }
 
-  /** A chip that shows each of `texts` in its turn, while it goes through `places` ([x, y] in the frame). */
+  /** A chip that shows each of `texts` in turn while it moves through `places` ([x, y] in the frame). */
   #chip(texts, places) {
     const words = texts.map((text) => h("span", {}, text));
     const chip = h("div", { class: "tgv-flying", "aria-hidden": "true" }, ...words);
@@ -65,7 +65,7 @@ export class Motion {
     return [box.left + box.width / 2 - frame.left, box.top + box.height / 2 - frame.top];
   }
 
-  /** A gradient goes along a curve: what leaves, how it is changed, what arrives. */
+  /** A gradient moves along a curve: what leaves, how it is changed, what arrives. */
   travel(path, texts) {
     if (!path) return;
     const matrix = path.getScreenCTM();
@@ -91,7 +91,7 @@ export class Motion {
     this.#chip(texts, [[x, y - 30], [x, y - 32], [toX, toY]]);
   }
 
-  /** What was saved is let go. */
+  /** A saved tensor is freed. */
   drop(element) {
     this.#run(element, [
       { transform: "translateY(0)", opacity: 1 },
@@ -101,7 +101,7 @@ export class Motion {
     ], { duration: 700, easing: "ease-in" });
   }
 
-  /** Nodes that were there glide from where they were, new ones fade in; before and after: key -> {node, box}. */
+  /** Existing nodes glide from their old positions, new ones fade in; before and after: key -> {node, box}. */
   glide(before, after) {
     for (const [key, { node, box }] of after) {
       const old = before.get(key)?.box;
@@ -121,7 +121,7 @@ export class Motion {
     }
   }
 
-  /** A node that is gone fades where it was. */
+  /** A removed node fades out where it was. */
   #leave(node, box) {
     const frame = this.frame.getBoundingClientRect();
     const ghost = h("div", { class: "tgv-ghost", "aria-hidden": "true" });

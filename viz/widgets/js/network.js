@@ -1,6 +1,6 @@
-// A network on the stage: modules as boxes in boxes. A click opens or closes one in its place; what stands around makes room,
-// keeps its order, and glides. The layout of each box's inside comes from Python (`picture/network.py`, where `compose` does
-// the same for files): nothing is laid out here.
+// A network on the stage: modules as nested boxes. A click opens or closes one in place; its surroundings make room, keep their
+// order, and glide. The layout of each box's inside comes from Python (`picture/network.py`, where `compose` does the same for
+// files), so nothing is laid out here.
 import { h } from "./dom.js";
 
 const SVG = "http://www.w3.org/2000/svg";
@@ -17,7 +17,7 @@ function svg(tag, attributes, ...children) {
   return element;
 }
 
-/** Where a coordinate goes when each span [start, end, extra] grows; see `_stretch` in network.py. */
+/** Map a coordinate when each span [start, end, extra] grows; see `_stretch` in network.py. */
 export function stretch(spans) {
   const growing = spans.filter(([, , extra]) => extra > 0).map(([start, end, extra]) => [start, end, extra / (end - start)]);
   const cuts = [...new Set(growing.flatMap(([start, end]) => [start, end]))].sort((a, b) => a - b);
@@ -30,7 +30,7 @@ export function stretch(spans) {
   };
 }
 
-/** What is in sight: {width, height, boxes: Map(key -> {x, y, w, h, open}), curves: Map(id -> points)}. */
+/** What is visible: {width, height, boxes: Map(key -> {x, y, w, h, open}), curves: Map(id -> points)}. */
 export function compose({ units, layouts }, opened) {
   const order = [];
   const collect = ["root"];
@@ -85,7 +85,7 @@ export function compose({ units, layouts }, opened) {
   return { width, height, boxes, curves };
 }
 
-/** Which modules are open at first in a place of this size: of those that Python opens, all but the innermost until it fits. */
+/** The modules that are open at first in a space of this size: those that Python opens, minus the innermost until it fits. */
 export function openAtFirst(net, width, height) {
   const depths = new Map();
   const measure = (key, depth) => {
@@ -105,7 +105,7 @@ export function openAtFirst(net, width, height) {
   return opened;
 }
 
-/** A curve whose ends are at the edges of their boxes. */
+/** A curve between the edges of two boxes. */
 function docked(points, tail, head) {
   for (const [at, near, { x, y, w, h: high }] of [[0, 1, tail], [points.length - 1, points.length - 2, head]]) {
     const end = points[at];
@@ -135,7 +135,7 @@ function headOf(points) {
 
 export class NetworkStage {
   /**
-   * `picture` is a view that holds a `network`; `onPick(key)` is told of what is no module; `onChange()` of a new size.
+   * `picture` is a view with a `network`; `onPick(key)` receives anything that is not a module; `onChange()` reports a new size.
    *
    * @param {HTMLElement} host
    * @param {Record<string, any>} picture
@@ -178,7 +178,7 @@ export class NetworkStage {
     this.host.replaceChildren();
   }
 
-  /** How every box is at this step: the last patch that names it. */
+  /** The state of every box at this step: the last patch that names it. */
   #states() {
     this.state.clear();
     for (let k = 0; k <= this.step; k++) for (const [key, mark] of Object.entries(this.net.patches[k])) this.state.set(key, mark);
@@ -211,7 +211,7 @@ export class NetworkStage {
     return running.length ? running : touching;
   }
 
-  /** Open a closed module, close an open one, in its place. */
+  /** Open a closed module, or close an open one, in place. */
   toggle(key) {
     const unit = this.net.units[key];
     if (!unit.c) return this.onPick(key);
@@ -276,7 +276,7 @@ export class NetworkStage {
     this.frame = requestAnimationFrame(tick);
   }
 
-  /** Everything on its way from where it was to where it will be; what is new comes out of the box that was opened. */
+  /** Animate everything from its old to its new position; new boxes come out of the box that was opened. */
   #set(now, share, from, anchor) {
     const cradle = from.boxes.get(anchor);
     for (const [key, box] of now.boxes) {
@@ -343,7 +343,7 @@ export class NetworkStage {
     element.setAttribute("aria-label", unit.c ? `${said}; ${element.dataset.open === "true" ? "open" : "closed"}` : said);
   }
 
-  /** The order in which keys walk: as the boxes stand, from top to bottom. */
+  /** The order for the keys: the boxes from top to bottom. */
   #order() {
     const place = ([, box]) => [Math.round((box.y - box.h / 2) / 12), box.x];
     this.walk = [...this.shown.boxes].sort((a, b) => place(a)[0] - place(b)[0] || place(a)[1] - place(b)[1]).map(([key]) => key);
@@ -357,7 +357,7 @@ export class NetworkStage {
     return { w: this.shown.width + 20, h: this.shown.height + 20 };
   }
 
-  /** The part of the picture to show; where it does not all fit, with the box `around` in it, from its top. */
+  /** The part of the picture to show; if it does not all fit, the part from the top of the box `around`. */
   #wanted(around = null) {
     const width = this.host.clientWidth || 600;
     const most = this.maxHeight - (this.legend ? 26 : 0);
@@ -376,13 +376,13 @@ export class NetworkStage {
     return view;
   }
 
-  /** The stage is this high from now on, in pixels. */
+  /** Set the height of the stage, in pixels. */
   setHeight(height) {
     this.maxHeight = height;
     this.fit();
   }
 
-  /** The whole picture, as large as it fits. */
+  /** Show the whole picture, as large as it fits. */
   home() {
     this.zoomed = 1;
     this.fit();
@@ -412,7 +412,7 @@ export class NetworkStage {
     this.#setView({ ...this.view, x: this.view.x + dx * this.view.w, y: this.view.y + dy * this.view.h });
   }
 
-  /** Bring what runs now into sight: of nested boxes the innermost. */
+  /** Scroll to what runs now: the innermost of nested boxes. */
   #follow() {
     let now = null;
     for (const [key, [classes]] of this.state) {

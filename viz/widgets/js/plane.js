@@ -1,5 +1,5 @@
-// The plane of the playground: what a network thinks of each place as colour, the points, the boundaries, and a hand that puts
-// points there, with a mouse or with keys.
+// The plane of the playground: the network's output at each position as colour, the points, the boundaries, and adding points
+// with a mouse or with keys.
 import { h } from "./dom.js";
 
 const SIDE = 400; // the pictures' own pixels
@@ -13,7 +13,7 @@ const channels = (text) => [1, 3, 5].map((at) => parseInt(text.trim().slice(at, 
 
 export class Plane {
   /**
-   * `onPress(x, y, away)` is told where somebody pressed, and whether a point there is to be taken away.
+   * `onPress(x, y, away)` receives the position of a press, and whether the point there should be removed.
    *
    * @param {{onPress: (x: number, y: number, away: boolean) => void}} options
    */
@@ -34,13 +34,13 @@ export class Plane {
     this.dots = dots;
   }
 
-  /** What does not change while it learns: the `points` as they are drawn, and how far the plane goes. */
+  /** What does not change during training: the drawn `points`, and the extent of the plane. */
   setTask(points, reach) {
     this.reach = reach;
     this.dots.innerHTML = points; // made by viz, as all that is drawn here
   }
 
-  /** `heat`: for each place how sure the network is of class 1, base64; null where it gives no numbers. */
+  /** `heat`: how sure the network is of class 1 at each position, base64; null if it gives no numbers. */
   show(heat, lines) {
     this.lines.innerHTML = lines;
     this.element.classList.toggle("tgv-ground-lost", heat === null);
@@ -83,7 +83,7 @@ export class Plane {
     this.drawing.querySelector(".tgv-ground-cross").setAttribute("d", this.cross ? `M${x - 9} ${y}h18M${x} ${y - 9}v18` : "");
   }
 
-  /** `points` without the one that is nearest to a place; as they are where none is near. */
+  /** `points` without the one nearest to a position; unchanged if none is near. */
   static without(points, x, y) {
     const far = points.map((point) => Math.hypot(point[0] - x, point[1] - y));
     const nearest = far.indexOf(Math.min(...far));

@@ -1,19 +1,19 @@
-// A widget that a reader has just asked for, by Shift + Enter in JupyterLab, comes into sight: its picture and its buttons, and
-// not its upper edge alone. A notebook that is opened, or run as a whole, stays where it is.
+// When the reader runs a widget's cell by Shift + Enter in JupyterLab, the whole widget scrolls into view, not only its upper
+// edge. A notebook that is opened, or run as a whole, does not scroll.
 
 const EDGE = 8; // pixels that stay free at the edges of the screen
 
-/** How far to scroll for what stands from `top` to `bottom` to be seen in a place; the top comes first. */
+/** How far to scroll so that the range from `top` to `bottom` is visible; the top has priority. */
 export function farEnough({ top, bottom }, place) {
   return Math.max(0, Math.min(bottom - (place.bottom - EDGE), top - (place.top + EDGE)));
 }
 
-/** Bring `el` into sight once it has been drawn; returns what gives that up. */
+/** Scroll `el` into view once it has been drawn; returns a function that cancels this. */
 export function comeIntoSight(el) {
   const observer = new ResizeObserver(() => {
     if (!el.clientHeight) return;
     observer.disconnect();
-    // What stands inside finds its height when its width is known.
+    // The contents get their height only when their width is known.
     requestAnimationFrame(() => requestAnimationFrame(() => scrollTo(el)));
   });
   observer.observe(el);
@@ -23,7 +23,7 @@ export function comeIntoSight(el) {
 function scrollTo(el) {
   const cell = el.closest(".jp-Cell");
   const place = cell?.closest(".jp-WindowedPanel-outer");
-  // Shift + Enter leaves the cell below the one that runs active.
+  // After Shift + Enter the cell below the running one is active.
   if (!place || !cell.nextElementSibling?.classList.contains("jp-mod-active")) return;
   const view = place.getBoundingClientRect();
   const { top } = cell.getBoundingClientRect();

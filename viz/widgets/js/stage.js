@@ -1,5 +1,5 @@
-// The stage: one picture, whole and as large as its place lets it be; it can be zoomed, panned and walked through by key, is
-// patched step by step, and its folds open. What a step means is decided in Python; this file applies patches.
+// The stage: one picture, complete and as large as fits. It can be zoomed, panned and explored by keys, is patched step by step,
+// and its folds open. Python decides what a step means; this file applies patches.
 //
 //     const stage = new Stage(host, { label: "graph", onPick: (key) => …, height: 400 });
 //     stage.show(scene, "values", 0); stage.go(3); stage.setHeight(300); stage.destroy();
@@ -12,14 +12,14 @@ const LARGEST = 1.4; // times its own size is the most that a picture is enlarge
 const FAST = 350; // milliseconds: steps that come sooner after each other are not animated
 const MAP = { width: 150, height: 84 };
 
-/** How large the smallest letters of a picture are in a place of this size, when all of it is shown. */
+/** The size of the smallest letters of a picture when all of it is shown in a space of this size. */
 export function lettersOf(picture, width, height) {
   if (!picture.width) return READABLE;
   return (picture.least ?? READABLE) * Math.min(LARGEST, width / picture.width, height / picture.height);
 }
 
-/** Of the pictures that Python has drawn of a view, the one that tells most of those that can be read at this size. What was folded
- * for a phone is for a phone: on a wide stage that is low, the whole graph is panned. */
+/** Of the pictures that Python drew of a view, the most detailed one that is readable at this size. Pictures folded for a phone
+* are only for phones: on a wide but low stage, the whole graph is panned instead. */
 export function fittest(view, width, height) {
   const pictures = [view, ...(view.others ?? []).filter((picture) => width <= (picture.widest ?? Infinity))];
   const letters = (picture) => lettersOf(picture, width, height);
@@ -29,16 +29,16 @@ export function fittest(view, width, height) {
     one.rank < best.rank || (one.rank === best.rank && letters(one) > letters(best)) ? one : best);
 }
 
-/** What is inside a fold, as Python packed it: JSON, gzip, base64. */
+/** The contents of a fold, as Python packed them: JSON, gzip, base64. */
 async function unpack(packed) {
   const bytes = Uint8Array.from(atob(packed), (character) => character.charCodeAt(0));
   return new Response(new Blob([bytes]).stream().pipeThrough(new DecompressionStream("gzip"))).json();
 }
 
-/** A picture that can be zoomed, panned, walked through by key, patched, and whose folds open. */
+/** A picture that can be zoomed, panned, explored by keys and patched, and whose folds open. */
 export class Stage {
   /**
-   * `onPick(key)` is told which element is pressed, `onPicture()` that a fold has been opened or closed. `height` is in
+   * `onPick(key)` receives the element that is pressed, `onPicture()` is called when a fold opens or closes. `height` is in
    * pixels; the width is the host's.
    *
    * @param {HTMLElement} host
@@ -84,7 +84,7 @@ export class Stage {
     this.host.replaceChildren();
   }
 
-  /** The stage is this high from now on, in pixels. */
+  /** Set the height of the stage, in pixels. */
   setHeight(height) {
     if (height === this.height) return;
     this.height = height;
@@ -92,7 +92,7 @@ export class Stage {
     this.#refit();
   }
 
-  /** The place has changed: another picture of the view may fit it better. */
+  /** The space has changed: another picture of the view may fit it better. */
   #refit() {
     if (!this.scene || this.network) return;
     if (this.open === null && this.#chosen(this.scene.views[this.shown]) !== this.picture) {
@@ -109,7 +109,7 @@ export class Stage {
     return picture;
   }
 
-  /** Put the picture `view` of `scene` on the stage, at a step. Steps from here on are differences. */
+  /** Put the picture `view` of `scene` on the stage, at a step. Later steps are applied as differences. */
   show(scene, view, step = 0) {
     this.#showNetwork(scene, view, step);
     if (this.network) return;
@@ -130,7 +130,7 @@ export class Stage {
     if (open && this.picture.folds?.[open]) this.openFold(open, onPath);
   }
 
-  /** A view by modules has a stage of its own in the same place. */
+  /** A view by modules has a separate stage in the same place. */
   #showNetwork(scene, view, step) {
     const picture = scene.views[view];
     const { opened } = this.network ?? {};
@@ -157,7 +157,7 @@ export class Stage {
     this.network.go(step);
   }
 
-  /** The picture that is shown already, with other patches: it stays, and so does where its reader looks. */
+  /** The same picture with other patches: it stays, and so does the reader's position. */
   #repatch(scene, view, picture, step) {
     this.go(0, false);
     this.scene = scene;
@@ -169,13 +169,13 @@ export class Stage {
     this.go(step, false);
   }
 
-  /** Where each node stands on the screen. */
+  /** The position of each node on the screen. */
   #places() {
     return new Map(this.nodes.filter((node) => !node.classList.contains("tab")).map((node) =>
       [node.dataset.key, { node, box: node.getBoundingClientRect(), old: node }]));
   }
 
-  /** Show what is inside the fold `key`; `null` for the whole picture. The step stays. */
+  /** Show the contents of the fold `key`, or the whole picture for `null`. The step stays. */
   async openFold(key, focus = true) {
     const { picture } = this;
     const left = this.open;
@@ -187,7 +187,7 @@ export class Stage {
       if (this.picture !== picture) return; // another picture has come meanwhile
       inside = {
         svg,
-        // What the whole picture shows as well is patched by the whole picture's patches.
+        // What the whole picture shows too is patched by the whole picture's patches.
         patches: picture.patches.map((patch, step) => (patches[step] ? { ...patch, ...patches[step] } : patch)),
       };
       this.inside = new Set(own);
@@ -202,12 +202,12 @@ export class Stage {
     this.hideTip();
   }
 
-  /** Show what the open fold is a part of. */
+  /** Show the picture that the open fold is part of. */
   closeFold() {
     this.openFold(this.picture.folds[this.open].parent);
   }
 
-  /** The fold in the picture of `key` in which the fold `inner` is. */
+  /** The fold in the picture of `key` that contains the fold `inner`. */
   #below(inner, key) {
     while (inner !== null && this.picture.folds[inner].parent !== key) inner = this.picture.folds[inner].parent;
     return inner;
@@ -233,7 +233,7 @@ export class Stage {
     this.#showPath();
   }
 
-  /** Which fold of which fold is open, each a button that leads back to it. */
+  /** The path of open folds, each a button that leads back to it. */
   #showPath() {
     const folds = [];
     for (let key = this.open; key !== null; key = this.picture.folds[key].parent) folds.unshift(key);
@@ -260,7 +260,7 @@ export class Stage {
     this.svg.setAttribute("role", "group");
     this.svg.setAttribute("aria-label", title?.textContent ?? "graph");
     this.svg.removeAttribute("aria-labelledby");
-    // A browser would show these over everything, and the tip tells more.
+    // A browser would show these titles over everything, and the tip tells more.
     for (const each of this.svg.querySelectorAll("title")) each.remove();
     this.nodes = [];
     for (const [key, rows] of Object.entries(this.scene.details ?? {})) {
@@ -280,7 +280,7 @@ export class Stage {
     element.setAttribute("aria-label", rows.map(([label, text]) => `${label}: ${text}`).join("; "));
   }
 
-  /** Find, for every step, what it changes and what was there before: a step back is then as cheap as a step. */
+  /** Find, for every step, what it changes and what was there before, so that a step back is as cheap as a step. */
   #diff() {
     const present = new Map(); // key -> {class, text}
     const stateOf = (key) => {
@@ -317,7 +317,7 @@ export class Stage {
     }
   }
 
-  /** Show step `step`: one write per element, however far the jump. A single step forward moves, unless `moves` is false. */
+  /** Show step `step` with one write per element, however far the jump. A single step forward is animated, unless `moves` is false. */
   go(step, moves = true) {
     if (this.network) {
       this.step = step;
@@ -355,7 +355,7 @@ export class Stage {
     if (moving) this.#fly(this.open === null ? this.picture.moves?.[step] : null);
   }
 
-  /** What travels in this step, as Python has said it. */
+  /** Animate what travels in this step, as Python describes it. */
   #fly(moves) {
     for (const { along, at, into, texts } of moves ?? []) {
       const element = this.elements.get(along ?? at ?? into);
@@ -371,7 +371,7 @@ export class Stage {
     else this.onPick(key);
   }
 
-  /** The steps in which element `key` is what runs; where it never runs, those that change it. */
+  /** The steps in which element `key` runs; if it never runs, those that change it. */
   stepsOf(key) {
     if (this.network) return this.network.stepsOf(key);
     const touching = this.patches.flatMap((patch, step) => (patch[key] ? [step] : []));
@@ -392,7 +392,7 @@ export class Stage {
     this.fit();
   }
 
-  /** All of the picture, in the middle; where its letters would be too small to read, as much of it as can be read. */
+  /** Show all of the picture, centered; if its letters would be too small, as much as is readable. */
   fit() {
     if (this.network) return this.network.home();
     this.userView = false;
@@ -408,7 +408,7 @@ export class Stage {
     if (this.step >= 0) this.#follow();
   }
 
-  /** The picture in the middle of its frame, or its beginning where it is larger. */
+  /** Center the picture in its frame, or show its beginning if it is larger. */
   #home(view = this.view) {
     if (!view) return;
     view = { ...view };
@@ -425,7 +425,7 @@ export class Stage {
     this.#showMap(pannable);
   }
 
-  /** Where in the whole picture this part of it is: small boxes for its nodes, a frame that can be dragged. */
+  /** The small map: where this part is in the whole picture, with boxes for its nodes and a frame that can be dragged. */
   #showMap(wanted) {
     this.map.hidden = !wanted;
     if (!wanted) return;
@@ -450,7 +450,7 @@ export class Stage {
     this.mapFrame.style.cssText = `left:${left}px;top:${top}px;width:${right - left}px;height:${bottom - top}px`;
   }
 
-  /** Put what is at this place of the small map into the middle. */
+  /** Center what is at this position of the small map. */
   #goOnMap(event) {
     const place = this.map.getBoundingClientRect();
     const { view, box } = this;
@@ -485,7 +485,7 @@ export class Stage {
     return point.matrixTransform(this.svg.getScreenCTM().inverse());
   }
 
-  /** Bring what happens now into sight, if the picture is larger than its frame. */
+  /** Scroll to what happens now, if the picture is larger than its frame. */
   #follow() {
     const now = this.svg.querySelector(".error") ?? this.svg.querySelector(".running") ?? this.svg.querySelector(".now");
     if (now) this.#reveal(now);
@@ -608,7 +608,7 @@ export class Stage {
     const left = Math.min(Math.max(place.left + place.width / 2 - size.width / 2, host.left), host.right - size.width);
     const below = place.bottom - host.top + 6;
     const above = place.top - host.top - size.height - 6;
-    // Above, unless the window's edge is there: a tip must not hide what comes next to read.
+    // Above, unless the window ends there: a tip must not hide what comes next.
     const top = place.top - size.height - 6 > 0 ? above : below;
     this.tip.style.left = `${Math.max(0, left - host.left)}px`;
     this.tip.style.top = `${top}px`;

@@ -1,4 +1,4 @@
-// The bar that steps: first, back, play, step, last, a scrubber with the phases below it, a counter, the speed; and their keys.
+// The bar for stepping: first, back, play, step, last, a scrubber with the phases below it, a counter, the speed; and their keys.
 //
 //     const stepper = new Stepper({ onGo: (step) => …, plays: true });
 //     root.append(stepper.element); stepper.setSteps(scene.steps); stepper.show(3);
@@ -20,7 +20,7 @@ export function runsOf(steps) {
 
 export class Stepper {
   /**
-   * `onGo(step)` is told where a reader wants to go (it then calls `show`), `onChange()` that playing or the speed changed.
+   * `onGo(step)` reports where the reader wants to go (it then calls `show`), `onChange()` that playing or the speed changed.
    * `plays` is false for a bar without a play button.
    */
   constructor({ onGo, onChange = () => {}, plays = true, label = "Playback", scrubberLabel = "Step" }) {
@@ -65,13 +65,13 @@ export class Stepper {
     }));
   }
 
-  /** Show that the reader is at `step`. */
+  /** Show that the current step is `step`. */
   show(step) {
     this.step = step;
     this.scrubber.value = String(step);
     this.scrubber.setAttribute("aria-valuetext", this.steps[step]?.title ?? "");
     this.counter.textContent = `${step + 1} / ${this.last + 1}`;
-    // aria-disabled, not disabled: a disabled button would lose the focus of whoever is pressing it.
+    // aria-disabled, not disabled: a disabled button would lose the focus while it is being pressed.
     for (const [control, at] of [[this.first, 0], [this.back, 0], [this.forth, this.last], [this.end, this.last]]) {
       control.setAttribute("aria-disabled", String(step === at));
     }
@@ -82,7 +82,7 @@ export class Stepper {
     if (target !== this.step) this.onGo(target);
   }
 
-  /** Go to the next step after this one for which `wanted(step)` holds, round the end. */
+  /** Go to the next step for which `wanted(step)` holds, wrapping around at the end. */
   goToNext(wanted) {
     this.pause();
     for (let offset = 1; offset <= this.steps.length; offset++) {
@@ -134,7 +134,7 @@ export class Stepper {
     this.onChange();
   }
 
-  /** Do what a key asks for; true if it was one of ours, and is then nobody else's. */
+  /** Handle a key; true if it was one of ours, which nothing else should then handle. */
   key(event) {
     if (event.ctrlKey || event.metaKey || event.altKey || event.defaultPrevented) return false;
     const { target, key } = event;

@@ -1,4 +1,4 @@
-// The table of tensors: a row for each that has a name, with its value and its `.grad` on each engine.
+// The table of tensors: a row for each named tensor, with its value and its `.grad` on each engine.
 import { h } from "./dom.js";
 
 const LONG = 24; // characters of a gradient that two columns have no room for twice
@@ -9,7 +9,7 @@ export function drawTable(table, engines, entries) {
   const heads = ["tensor", "value", ...engines.map(({ engine }) => `.grad, ${engine === "torch" ? "PyTorch" : engine}`)];
   const rowOf = (entry) => {
     const grads = engines.map(({ engine }) => entry.grad[engine]);
-    // The same reason twice is told once, across both columns, and so is the same matrix.
+    // Equal reasons are written once, across both columns, and so are equal matrices.
     const once = both && grads[0] === grads[1] && (grads[0].startsWith("None") || grads[0].length > LONG);
     const cells = (once ? grads.slice(0, 1) : grads).map((grad) =>
       h("td", { class: grad.startsWith("None") ? "tgv-no-grad" : "tgv-grad", colspan: once ? "2" : null }, grad));

@@ -1,4 +1,4 @@
-// What a cell shows: text, errors, pictures, widgets. The recorded output stays until the first new one is there.
+// What a cell shows: text, errors, pictures, widgets. The recorded output stays until the first new one arrives.
 import { mount } from "./widgets.js";
 
 const KINDS = ["text/html", "image/svg+xml", "image/png", "text/markdown", "text/plain"];
@@ -22,13 +22,13 @@ export class Output {
     return place;
   }
 
-  /** From here on what comes is of a new run; its first part takes the place of the last run's. */
+  /** A new run starts: its first output replaces that of the last run. */
   begin() {
     this.fresh = true;
     this.place.style.minHeight = `${this.place.offsetHeight}px`; // nothing below jumps while the cell runs
   }
 
-  /** When this is done, all that came stands on the page. */
+  /** When this is done, all outputs are on the page. */
   async end() {
     await this.written;
     this.#clear();

@@ -1,5 +1,5 @@
-// Makes a page live: its cells can be edited and run, by Python in a worker, and its widgets answer. The page is whole
-// before this runs and stays so where Python cannot start.
+// Makes a page live: its cells can be edited and run by Python in a worker, and its widgets work. The page is complete before
+// this runs, and stays so if Python cannot start.
 import { Output } from "./output.js";
 import { Python } from "./python.js";
 import * as store from "./store.js";
@@ -35,14 +35,14 @@ class Cell {
     });
   }
 
-  /** Run the cell, and have its live widget do what the recorded one was asked for. */
+  /** Run the cell, and make its live widget do what was requested of the recorded one. */
   async #wake({ wait, changes }) {
     const isFirst = !this.asked;
     this.asked = { ...this.asked, ...changes };
     if (!isFirst) return;
     await null; // one press changes several things
     if (!this.prepared) {
-      wait("Python starts, and runs the cells up to here: then this answers.");
+      wait("Python is starting and runs the cells up to here. Then this will respond.");
       await (this.preparing ?? run(this));
     }
     if (this.prepared) {
@@ -58,7 +58,7 @@ class Cell {
     model?.save_changes();
   }
 
-  /** Run the cell while its recorded widget is looked at: the live one is there when it is asked for. */
+  /** Run the cell while the reader looks at its recorded widget, so that the live one is ready when needed. */
   async prepare() {
     const shown = [];
     this.preparing = python.run(this.id, this.program, { write: (message) => shown.push(message) });
@@ -71,7 +71,7 @@ class Cell {
     return this.editor?.text ?? store.answer(about.page, this.id) ?? this.written;
   }
 
-  /** What Python is given: of a cell as it was written, the statements that can run here. */
+  /** The source for Python: for an unchanged cell, only the statements that can run here. */
   get program() {
     return this.source === this.written ? this.runs : this.source;
   }
@@ -112,18 +112,18 @@ class Cell {
 
   #reset() {
     this.editor.text = this.written;
-    this.say("As it was written.");
+    this.say("Reset to the original.");
   }
 
   say(text) {
     if (this.state) this.state.textContent = text;
   }
 
-  /** Run this cell alone; whether it came to its end. */
+  /** Run only this cell; returns whether it ran to its end. */
   async run() {
     const keepsRecorded = this.needs && this.source === this.written;
     if (keepsRecorded && !this.program.trim()) return (this.ran = true);
-    this.say(python.ready ? "Runs …" : "Waits for Python …");
+    this.say(python.ready ? "Running …" : "Waiting for Python …");
     if (!keepsRecorded) this.output?.begin();
     const well = await python.run(this.id, this.program, keepsRecorded ? null : this.output);
     await this.output?.end();
@@ -136,11 +136,11 @@ class Cell {
 }
 
 const cells = about.cells.map((cell, index) => new Cell(cell, index));
-// The front page has one widget and nothing to run: the bar makes room for it.
+// The front page has one widget and nothing to run, so the bar makes room for it.
 const isFront = cells.length > 0 && !cells.some(({ editor }) => editor);
 let queue = Promise.resolve();
 
-/** Run a cell, and before it those above it that have not run. */
+/** Run a cell, after those above it that have not run yet. */
 function run(cell) {
   cell.ran = false;
   document.documentElement.removeAttribute("data-all-ran");
@@ -156,7 +156,7 @@ function run(cell) {
 }
 
 function toolbar() {
-  const state = element("span", { className: "live-python", textContent: "Python starts …" });
+  const state = element("span", { className: "live-python", textContent: "Python is starting …" });
   state.setAttribute("role", "status");
   const stop = element("button", { type: "button", textContent: "■ Stop", disabled: true, onclick: () => python.stop() });
   const all = element("button", { type: "button", textContent: "▶ Run all", onclick: () => cells.length && run(cells.at(-1)) });
@@ -178,10 +178,10 @@ function toolbar() {
 
 function resetPage() {
   for (const cell of cells) if (cell.editor) cell.editor.text = cell.written;
-  python.stop("Everything is as it was written.");
+  python.stop("Everything is reset to the original.");
 }
 
-/** The lesson's notebook with the reader's answers in it, as `tinygrad-edu grade` takes it. */
+/** The lesson's notebook with the reader's answers, in the form that `tinygrad-edu grade` takes. */
 async function download() {
   const lesson = await (await fetch(notebook)).json();
   for (const cell of lesson.cells) {
@@ -199,7 +199,7 @@ python.onChecked = ({ exercise, points, of }) => {
   showProgress();
 };
 
-/** How many exercises of each lesson are solved: on the front page beside its name, in a lesson under its title. */
+/** The number of solved exercises of each lesson: on the front page beside its name, in a lesson under its title. */
 function showProgress() {
   const solved = store.progress();
   for (const [page, exercises] of Object.entries(about.exercises)) {

@@ -1,4 +1,4 @@
-// Python's worker, seen from the page: cells wait until it is there, an endless loop ends with it, another one begins.
+// Python's worker, seen from the page: cells wait for it, stopping an endless loop ends it, and another one starts.
 import { RemoteModel } from "./widgets.js";
 
 export class Python {
@@ -15,7 +15,7 @@ export class Python {
 
   #tell = () => {};
 
-  /** Told of every change of state, and of the state that there is. */
+  /** Receives every change of state, and the current state. */
   set onState(listener) {
     this.#tell = listener;
     this.#say();
@@ -23,7 +23,7 @@ export class Python {
 
   start() {
     if (this.worker) return;
-    this.#say("Python starts …");
+    this.#say("Python is starting …");
     this.worker = new Worker(this.url, { type: "module" });
     this.worker.onmessage = ({ data }) => this.#hear(data);
     this.worker.onerror = (event) => this.#hear({ type: "died", text: event.message || "its worker could not start" });
@@ -35,7 +35,7 @@ export class Python {
     }
   }
 
-  /** Run a cell: true when it came to its end, false when it raised, null when it was stopped. */
+  /** Run a cell: true if it ran to its end, false if it raised, null if it was stopped. */
   run(cell, source, output) {
     this.start();
     return new Promise((finish) => {
@@ -45,8 +45,8 @@ export class Python {
     });
   }
 
-  /** End the worker, whatever it does, and begin another. */
-  stop(why = "Stopped; Python starts again …") {
+  /** End the worker, whatever it is doing, and start another. */
+  stop(why = "Stopped; Python is starting again …") {
     this.worker?.terminate();
     this.worker = null;
     this.ready = false;
@@ -61,7 +61,7 @@ export class Python {
   #say(text = this.text) {
     this.text = text;
     const busy = this.runs.size > 0;
-    this.#tell({ text: busy && this.ready ? "Python runs …" : text, busy, ready: this.ready });
+    this.#tell({ text: busy && this.ready ? "Python is running …" : text, busy, ready: this.ready });
   }
 
   #hear(message) {

@@ -1,5 +1,5 @@
-// What the reader's browser keeps of a page: edited cells and checked exercises. Where nothing can be kept (a private
-// window, a full disk) the page works all the same.
+// What the reader's browser stores for a page: edited cells and checked exercises. If nothing can be stored (a private
+// window, a full disk) the page still works.
 const PREFIX = "tinygrad-edu:";
 
 function read(name) {
@@ -19,12 +19,12 @@ function write(name, value) {
   }
 }
 
-/** The edited source of a cell, or null where it is as it was written. */
+/** The edited source of a cell, or null if it is unchanged. */
 export const answer = (page, cell) => read(`${page}/${cell}`);
 
 export const keepAnswer = (page, cell, text) => write(`${page}/${cell}`, text);
 
-/** {exercise: {points, of}} of all that was checked, the best of each. */
+/** {exercise: {points, of}} for everything that was checked, with the best result of each. */
 export function progress() {
   try {
     return JSON.parse(read("progress")) ?? {};

@@ -1,4 +1,4 @@
-// A widget whose Python is in the worker: the same module as in JupyterLab, given a model of ours.
+// A widget whose Python is in the worker: the same module as in JupyterLab, with our own model.
 
 const modules = new Map(); // promises: every explorer of a page shares one, and Python sends its text once
 
@@ -41,7 +41,7 @@ export class RemoteModel {
     if (Object.keys(state).length) this.send({ type: "set", model: this.id, state });
   }
 
-  /** What Python says. */
+  /** A message from Python. */
   receive(state) {
     Object.assign(this.state, state);
     for (const name of Object.keys(state)) this.fire(`change:${name}`);
@@ -61,7 +61,7 @@ export class RemoteModel {
   }
 }
 
-/** Show a widget in `place`, once `loaded` has given its code. */
+/** Show a widget in `place`, once `loaded` has its code. */
 export async function mount(place, model, { default: widget }) {
   const el = document.createElement("div");
   place.replaceChildren(el);

@@ -1,5 +1,5 @@
-// Runs Python for one page: Pyodide, NumPy, Graphviz, our packages. The page sends {type: "run" | "set"}; what Python sends is
-// handed on as it is. A worker that is ended for an endless loop is begun again by the page.
+// Runs Python for one page: Pyodide, NumPy, Graphviz, our packages. The page sends {type: "run" | "set"}; messages from Python
+// are passed on unchanged. If a worker is ended because of an endless loop, the page starts another.
 const HERE = new URL(".", import.meta.url);
 const SITE = "/lib/site";
 
@@ -28,7 +28,7 @@ async function unpack(FS, packed, root) {
   }
 }
 
-/** A file of the site, at once: Python imports a module that was left out of what is loaded at the start. */
+/** Load a file of the site synchronously: Python imports a module that is not loaded at the start. */
 function now(name) {
   const request = new XMLHttpRequest();
   request.open("GET", new URL(name, HERE), false);
