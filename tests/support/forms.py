@@ -790,7 +790,28 @@ T.manual_seed(0); out = T.nn.init._no_grad_trunc_normal_(T.empty(3, 3), 0., 1., 
 from {T}.nn.modules.pooling import _MaxPoolNd, _AvgPoolNd, _AdaptiveMaxPoolNd, _AdaptiveAvgPoolNd; out = [isinstance(m, k) for k in (_MaxPoolNd, _AvgPoolNd, _AdaptiveMaxPoolNd, _AdaptiveAvgPoolNd) for m in (T.nn.MaxPool2d(2), T.nn.MaxPool3d(2), T.nn.AvgPool1d(2), T.nn.AvgPool3d(2), T.nn.AdaptiveAvgPool2d(1), T.nn.AdaptiveMaxPool1d(1))]
 """
 
+DATA = """
+D = T.utils.data; g = T.Generator().manual_seed(3); l = D.DataLoader(range(5), 2, shuffle=True, generator=g); T.manual_seed(0); out = [list(l) for _ in range(3)], g.initial_seed(), T.rand(1)
+D = T.utils.data; g = T.Generator().manual_seed(3); s = D.RandomSampler(range(4), num_samples=6, generator=g); out = [list(s) for _ in range(3)]
+D = T.utils.data; B = type('B', (D.Sampler,), {'__iter__': lambda self: iter(T.randperm(6).view(3, 2).tolist()), '__len__': lambda self: 3}); T.manual_seed(0); out = list(D.DataLoader(range(6), batch_sampler=B())), T.rand(1)
+D = T.utils.data; it = iter(D.DataLoader(range(5), 2)); out = len(it), next(it), iter(it) is it
+D = T.utils.data; D.RandomSampler(range(3), replacement=3)
+D = T.utils.data; D.WeightedRandomSampler([[1., 2.]], 2)
+D = T.utils.data; D.BatchSampler(range(7), 2, 3)
+D = T.utils.data; D.StackDataset(T.arange(3), a=T.ones(3))
+D = T.utils.data; S = D.distributed.DistributedSampler if T.__name__ == 'torch' else D.DistributedSampler; s = S(range(9), num_replicas=2, rank=1, seed=3); a = list(s); s.set_epoch(2); out = a, list(s), len(s), list(S(range(9), 4, 3, False, drop_last=True)), list(S(range(9), 4, 3, False))
+y = T.tensor([[1., 4., 9., 16.], [2., 3., 7., 1.], [0., 5., 2., 8.]], requires_grad=True); g = T.gradient(y, spacing=(T.tensor([0., 2., 3.]), T.tensor([0., 1., 3., 4.]))); sum(q.pow(2).sum() for q in g).backward(); out = g, y.grad
+y = T.tensor([[1., 4., 9., 16.], [2., 3., 7., 1.], [0., 5., 2., 8.]], requires_grad=True); g = T.gradient(y, spacing=(T.tensor([0., 2., 3.]), T.tensor([0., 1., 3., 4.])), edge_order=2); sum(q.pow(2).sum() for q in g).backward(); out = g, y.grad
+y = T.arange(12.).view(3, 4) ** 2; out = T.gradient(y, edge_order=2), T.gradient(y, spacing=2.), T.gradient(y, spacing=[2., 3.]), T.gradient(y, dim=0), T.gradient(y.double(), spacing=T.tensor(2.))
+T.gradient(T.ones(3, 1))
+T.gradient(T.ones(3, 3), dim=(0, 0))
+T.nn.functional.one_hot(T.zeros(0, dtype=T.int64))
+T.nn.functional.cosine_embedding_loss(T.ones(4, 3), T.ones(4, 3), T.ones(4, 3))
+T.nn.functional.multilabel_margin_loss(T.ones(4, 3), T.tensor([0, 1, 2, 0]))
+"""
+
 FORMS = {
+    "data": DATA,
     "sparse": SPARSE,
     "trees": TREES,
     "rarer modules": RARER_MODULES,

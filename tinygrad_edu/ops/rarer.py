@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import functools
 import itertools
 import math
+import operator
 from typing import Any
 
 import numpy as np
@@ -481,6 +483,14 @@ def _trapezes(y, x, dim):
     return (narrow(y, axis, 0, n - 1) + narrow(y, axis, 1, n - 1)) * steps
 
 
+def _weighed(input: Tensor, axis: int, start: int, count: int, weights: list[np.ndarray]) -> Any:
+    """The sum of `count` elements from `start`, from the one after it and so on, each by its weights."""
+    kind = input._data.dtype if input._data.dtype.kind == "f" else np.float32
+    shape = [-1 if d == axis else 1 for d in range(input.ndim)]
+    parts = [narrow(input, axis, start + i, count) * wrap(w.astype(kind).reshape(shape)) for i, w in enumerate(weights)]
+    return functools.reduce(operator.add, parts)
+
+
 @public(method=False)
 def gradient(input, *, spacing=1, dim=None, edge_order=1) -> Any:
     """The gradient of sampled values along each dimension: central differences inside, one-sided ones at the edges.
@@ -489,20 +499,42 @@ def gradient(input, *, spacing=1, dim=None, edge_order=1) -> Any:
     >>> T.gradient(T.tensor([1.0, 4.0, 9.0]))
     (tensor([3., 4., 5.]),)
     """
-    if edge_order != 1:
-        raise NotImplementedError("gradient with edge_order=2 is not built: use 1.")
+    if edge_order not in (1, 2):
+        raise RuntimeError("torch.gradient only supports edge_order=1 and edge_order=2.")
     dims = range(input.ndim) if dim is None else [dim] if isinstance(dim, int | np.integer) else dim
     spacing = 1 if spacing is None else spacing
     axes = [axis_of(d, input.ndim) for d in dims]
+    for axis in axes:
+        if axes.count(axis) > 1:
+            raise RuntimeError(f"dim {axis} appears multiple times in the list of dims")
     steps = list(spacing) if isinstance(spacing, tuple | list) else [spacing] * len(axes)
+    if len(steps) != len(axes):
+        raise RuntimeError(
+            "torch.gradient expected spacing to be unspecified, a scalar, or a list of length equal to "
+            f"{f'{input.ndim=}' if dim is None else 'that of dim'}, but got a list of length {len(steps)}"
+        )
+    if any(input.shape[axis] <= edge_order for axis in axes):
+        raise RuntimeError("torch.gradient expected each dimension size to be at least edge_order+1")
     out = []
     for axis, step in zip(axes, steps, strict=True):
         n = input.shape[axis]
-        if isinstance(step, Tensor):
-            raise NotImplementedError("gradient with explicit coordinates is not built: use a number for spacing.")
-        inner = (narrow(input, axis, 2, n - 2) - narrow(input, axis, 0, n - 2)) / (2 * step)
-        first = (narrow(input, axis, 1, 1) - narrow(input, axis, 0, 1)) / step
-        last = (narrow(input, axis, n - 1, 1) - narrow(input, axis, n - 2, 1)) / step
+        at = step._data if isinstance(step, Tensor) and step.ndim else np.arange(n) * float(step)
+        if len(at) != n:
+            raise RuntimeError(
+                f"torch.gradient expected the coordinates of dim {axis} to have {n} elements, got {len(at)}"
+            )
+        gaps = np.diff(at.astype(np.float64))
+        a, b = gaps[:-1], gaps[1:]
+        rows = [-b / (a * (a + b)), (b - a) / (a * b), a / (b * (a + b))]
+        inner = _weighed(input, axis, 0, n - 2, rows)
+        if edge_order == 1:
+            first = _weighed(input, axis, 0, 1, [-1 / gaps[:1], 1 / gaps[:1]])
+            last = _weighed(input, axis, n - 2, 1, [-1 / gaps[-1:], 1 / gaps[-1:]])
+        else:
+            a, b = gaps[:1], gaps[1:2]
+            first = _weighed(input, axis, 0, 1, [-(2 * a + b) / (a * (a + b)), (a + b) / (a * b), -a / (b * (a + b))])
+            a, b = gaps[-2:-1], gaps[-1:]
+            last = _weighed(input, axis, n - 3, 1, [b / (a * (a + b)), -(a + b) / (a * b), (a + 2 * b) / (b * (a + b))])
         out.append(cat([first, inner, last], axis))
     return tuple(out)
 

@@ -308,6 +308,8 @@ def one_hot(tensor, num_classes=-1) -> Tensor:
         raise RuntimeError("one_hot is only applicable to index tensor of type LongTensor.")
     if array.size and array.min() < 0:
         raise RuntimeError("Class values must be non-negative.")
+    if not array.size and num_classes <= 0:
+        raise RuntimeError("Can not infer total number of classes from empty tensor.")
     if num_classes == -1:
         num_classes = int(array.max()) + 1
     elif array.size and array.max() >= num_classes:

@@ -323,6 +323,8 @@ def cosine_embedding_loss(
     tensor(1.)
     """
     reduction = checked_reduction(size_average, reduce, reduction)
+    if target.ndim > 1:
+        raise RuntimeError("0D or 1D target tensor expected, multi-target not supported")
     dot = sum(input1 * input2, -1)
     cosine = dot / sqrt((sum(input1 * input1, -1) + 1e-12) * (sum(input2 * input2, -1) + 1e-12))
     near = where(target == 1, 1 - cosine, 0.0)

@@ -304,6 +304,8 @@ def multilabel_margin_loss(input: Tensor, target, size_average=None, reduce=None
     tensor(0.2333)
     """
     reduction = checked_reduction(size_average, reduce, reduction)
+    if input.shape != target.shape:
+        raise RuntimeError(f"inconsistent target size: {list(target.shape)} for input of size: {list(input.shape)}")
     return MultilabelMarginLoss.apply(input, target=target, reduction=reduction)
 
 

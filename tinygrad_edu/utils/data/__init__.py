@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ...compat.later import later
-from .dataloader import DataLoader, default_collate, default_convert, get_worker_info
+from .dataloader import DataLoader, default_collate, default_convert
 from .dataset import (
     ChainDataset,
     ConcatDataset,
@@ -16,12 +16,14 @@ from .dataset import (
 )
 from .sampler import (
     BatchSampler,
+    DistributedSampler,
     RandomSampler,
     Sampler,
     SequentialSampler,
     SubsetRandomSampler,
     WeightedRandomSampler,
 )
+from .worker import WorkerInfo, get_worker_info
 
 __all__ = [
     "BatchSampler",
@@ -29,6 +31,7 @@ __all__ = [
     "ConcatDataset",
     "DataLoader",
     "Dataset",
+    "DistributedSampler",
     "IterableDataset",
     "RandomSampler",
     "Sampler",
@@ -38,6 +41,7 @@ __all__ = [
     "SubsetRandomSampler",
     "TensorDataset",
     "WeightedRandomSampler",
+    "WorkerInfo",
     "default_collate",
     "default_convert",
     "get_worker_info",

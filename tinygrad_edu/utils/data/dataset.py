@@ -66,6 +66,11 @@ class StackDataset(Dataset):
     """Datasets of equal length side by side. A sample is a tuple, or a dictionary, of their samples."""
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
+        if args and kwargs:
+            raise ValueError(
+                "Supported either ``tuple``- (via ``args``) or``dict``- (via ``kwargs``) like input/output, but both types are "
+                "given."
+            )
         self.datasets: Any = args or kwargs
         parts = list(args or kwargs.values())
         if not parts:
@@ -112,6 +117,9 @@ class ChainDataset(IterableDataset):
 
     def __iter__(self) -> Iterator[Any]:
         return itertools.chain.from_iterable(self.datasets)
+
+    def __len__(self) -> int:
+        return sum(len(d) for d in self.datasets)
 
 
 class Subset(Dataset):

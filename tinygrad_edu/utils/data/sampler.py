@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import math
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
@@ -13,7 +14,7 @@ from ...generator import Generator
 from ...tensor import wrap
 
 __all__ = [
-    "BatchSampler", "RandomSampler", "Sampler", "SequentialSampler", "SubsetRandomSampler", "WeightedRandomSampler",
+    "BatchSampler", "DistributedSampler", "RandomSampler", "Sampler", "SequentialSampler", "SubsetRandomSampler", "WeightedRandomSampler",
 ]  # fmt: skip
 
 
@@ -30,6 +31,11 @@ class Sampler:
 def drawn_seed(generator: Generator | None = None) -> int:
     """A seed of 63 bits, drawn from `generator` or the global random numbers."""
     return int(random.source(generator).words(1, 64)[0]) % 2**63
+
+
+def _check_flag(name: str, value: Any, error: type[Exception] = ValueError) -> None:
+    if not isinstance(value, bool):
+        raise error(f"{name} should be a boolean value, but got {name}={value}")
 
 
 class SequentialSampler(Sampler):
@@ -53,6 +59,7 @@ class RandomSampler(Sampler):
     ) -> None:
         self.data_source, self.replacement, self.generator = data_source, replacement, generator
         self._num_samples = num_samples
+        _check_flag("replacement", replacement, TypeError)
         if not isinstance(self.num_samples, int) or self.num_samples <= 0:
             raise ValueError(f"num_samples should be a positive integer value, but got num_samples={self.num_samples}")
 
@@ -69,10 +76,10 @@ class RandomSampler(Sampler):
             for start in range(0, self.num_samples, 32):
                 yield from source.integers(0, n, (min(32, self.num_samples - start),)).tolist()
             return
-        left = self.num_samples
-        while left > 0:
-            yield from source.permutation(n).tolist()[:left]
-            left -= n
+        for _ in range(self.num_samples // n):
+            yield from source.permutation(n).tolist()
+        # PyTorch draws one more order, also where nothing of it is left to give: the next epoch goes on after it.
+        yield from source.permutation(n).tolist()[: self.num_samples % n]
 
     def __len__(self) -> int:
         return self.num_samples
@@ -100,7 +107,12 @@ class WeightedRandomSampler(Sampler):
     ) -> None:
         if not isinstance(num_samples, int) or num_samples <= 0:
             raise ValueError(f"num_samples should be a positive integer value, but got num_samples={num_samples}")
+        _check_flag("replacement", replacement)
         self.weights = wrap(np.asarray(weights, np.float64))
+        if self.weights.ndim != 1:
+            raise ValueError(
+                f"weights should be a 1d sequence but given weights have shape {tuple(self.weights.shape)}"
+            )
         self.num_samples, self.replacement, self.generator = num_samples, replacement, generator
 
     def __iter__(self) -> Iterator[int]:
@@ -112,12 +124,50 @@ class WeightedRandomSampler(Sampler):
         return self.num_samples
 
 
+class DistributedSampler(Sampler):
+    """The part of a dataset that the process `rank` of `num_replicas` reads; shuffled anew after each `set_epoch`."""
+
+    def __init__(
+        self,
+        dataset: Any,
+        num_replicas: int | None = None,
+        rank: int | None = None,
+        shuffle: bool = True,
+        seed: int = 0,
+        drop_last: bool = False,
+    ) -> None:
+        # One process without `distributed`, which has no groups of processes here.
+        count, rank = num_replicas or 1, rank or 0
+        if not 0 <= rank < count:
+            raise ValueError(f"Invalid rank {rank}, rank should be in the interval [0, {count - 1}]")
+        self.dataset, self.num_replicas, self.rank, self.epoch = dataset, count, rank, 0
+        self.shuffle, self.seed, self.drop_last = shuffle, seed, drop_last
+        n = len(dataset)
+        self.num_samples = n // count if drop_last else math.ceil(n / count)
+        self.total_size = self.num_samples * count
+
+    def __iter__(self) -> Iterator[int]:
+        n = len(self.dataset)
+        order = Generator().manual_seed(self.seed + self.epoch).permutation(n).tolist() if self.shuffle else range(n)
+        # The first ones again, until all replicas have equally many.
+        whole = itertools.islice(itertools.cycle(order), self.total_size)
+        return itertools.islice(whole, self.rank, None, self.num_replicas)
+
+    def __len__(self) -> int:
+        return self.num_samples
+
+    def set_epoch(self, epoch: int) -> None:
+        """Choose the order of this epoch."""
+        self.epoch = epoch
+
+
 class BatchSampler(Sampler):
     """Groups another sampler's indices into lists of `batch_size`. The last one is shorter, or dropped."""
 
     def __init__(self, sampler: Iterable[int], batch_size: int, drop_last: bool) -> None:
         if not isinstance(batch_size, int) or isinstance(batch_size, bool) or batch_size <= 0:
             raise ValueError(f"batch_size should be a positive integer value, but got batch_size={batch_size}")
+        _check_flag("drop_last", drop_last)
         self.sampler: Any = sampler
         self.batch_size, self.drop_last = batch_size, drop_last
 
