@@ -223,3 +223,7 @@ __getattr__ = later(
     "as a Function, or run the program on PyTorch.",
 )
 imports.install()
+
+# As in PyTorch, `print(type(x))` says where users find the class, and not the file that defines it.
+for _kind in (Tensor, Size, device, dtype, finfo, iinfo, Generator):
+    _kind.__module__ = __name__

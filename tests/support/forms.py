@@ -681,6 +681,7 @@ T.optim.Adam([T.ones(2, requires_grad=True)], lr=None)
 """
 
 MEMORY_ORDER = """
+import pickle, copy; x = T.ones(2); out = [str(k) for k in (type(x), type(x.shape), type(x.dtype), type(x.device), type(T.finfo(T.float32)), type(T.nn.Parameter(x)))], pickle.loads(pickle.dumps((x, x.device))), pickle.loads(pickle.dumps(x.dtype)) is x.dtype, copy.deepcopy(x)
 T.manual_seed(0); x = T.randn(3, 4, 5).transpose(0, 1); out = T.rand_like(x), T.randn_like(x), T.randint_like(x, 7), T.bernoulli(x.sigmoid()), T.nn.functional.dropout(x, .4), T.nn.functional.gumbel_softmax(x), T.rand(2)
 T.manual_seed(0); x = T.randn(20, 3).t(); f = lambda name, *a: getattr(x.clone(), name)(*a); out = f('normal_'), f('uniform_', 1, 2), f('random_', 9), f('random_'), f('exponential_'), f('geometric_', .4), f('log_normal_'), f('cauchy_'), f('bernoulli_', .3), f('bernoulli_', x.sigmoid()), T.rand(2)
 T.manual_seed(0); x = T.zeros(4, 5).t(); i = T.nn.init; out = [g(x.clone()) for g in (i.xavier_uniform_, i.kaiming_normal_, i.trunc_normal_)], T.zeros_like(x).stride(), T.ones_like(x[::2]).stride(), T.zeros_like(x).normal_(), T.full_like(x, 2, dtype=T.int64).stride()
