@@ -10,7 +10,7 @@ import functools
 import inspect
 import warnings
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, NoReturn
 
 import numpy as np
 
@@ -20,7 +20,7 @@ from .core.state import quiet, thread
 from .core.tensor import NOT_COUNTED, Tensor, bind, tensor_method, wrap
 from .dtypes import dtype
 
-__all__ = ["Size", "Tensor", "as_array", "bind", "device", "tensor_method", "wrap"]
+__all__ = ["Size", "Tensor", "as_array", "bind", "check_device", "device", "tensor_method", "wrap"]
 
 
 class Size(tuple):
@@ -53,26 +53,33 @@ class Size(tuple):
         return f"tinygrad_edu.Size({list(self)})"
 
 
+# The types of devices that PyTorch knows.
+_DEVICES = ("cpu", "cuda", "ipu", "xpu", "mkldnn", "opengl", "opencl", "ideep", "hip", "ve", "fpga", "maia", "xla", "lazy",
+            "vulkan", "mps", "meta", "hpu", "mtia", "privateuseone")  # fmt: skip
+
+
 class device:
-    """Where a Tensor lives. There is only one device: `device("cpu")`."""
+    """Where a Tensor lives: always `device("cpu")`. Others can be named and compared, as in PyTorch, but not used."""
 
     __slots__ = ("index", "type")
 
     def __init__(self, type: Any, index: int | None = None) -> None:
         name, _, number = str(type).partition(":")
-        if name != "cpu":
-            raise NotImplementedError(
-                f"tinygrad_edu computes only on the CPU, so the device {type!r} is not available. Leave the device out, "
-                "or run the same program on PyTorch."
+        if isinstance(type, int):
+            _refuse(type)
+        if name not in _DEVICES:
+            raise RuntimeError(
+                f"Expected one of {', '.join(_DEVICES)} device type at start of device string: {name}. Use 'cpu'."
             )
         self.type = name
         self.index = int(number) if number else index
 
     def __repr__(self) -> str:
-        return "device(type='cpu')" if self.index is None else f"device(type='cpu', index={self.index})"
+        index = "" if self.index is None else f", index={self.index}"
+        return f"device(type={self.type!r}{index})"
 
     def __str__(self) -> str:
-        return "cpu" if self.index is None else f"cpu:{self.index}"
+        return self.type if self.index is None else f"{self.type}:{self.index}"
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, device) and (self.type, self.index) == (other.type, other.index)
@@ -82,6 +89,7 @@ class device:
 
     def __enter__(self) -> device:
         # New tensors are always made on the CPU, inside `with` and outside.
+        check_device(self)
         return self
 
     def __exit__(self, *exception: object) -> None:
@@ -89,6 +97,23 @@ class device:
 
 
 CPU = device("cpu")
+
+
+def _refuse(where: Any) -> NoReturn:
+    raise NotImplementedError(
+        f"tinygrad_edu computes only on the CPU, so the device {str(where)!r} is not available. Leave the device out, or run "
+        "the same program on PyTorch."
+    )
+
+
+def check_device(where: Any) -> None:
+    """Refuse every device but the CPU.
+
+    Raises:
+        NotImplementedError: the device is not the CPU.
+    """
+    if where is not None and (where if isinstance(where, device) else device(where)).type != "cpu":
+        _refuse(where)
 
 
 class _Array(Tensor):
@@ -531,7 +556,7 @@ class _Array(Tensor):
 
     def cuda(self, *args: Any, **kwargs: Any) -> Tensor:
         """Refused: tinygrad_edu computes only on the CPU."""
-        device("cuda")
+        _refuse("cuda")
         return self
 
     # --- copies --------------------------------------------------------------------------------------------------

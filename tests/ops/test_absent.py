@@ -76,7 +76,7 @@ REFUSED = [
     ),
     *refused(
         CPU_ALONE,
-        lambda: T.device("cuda:1"),
+        lambda: ones().to(T.device("cuda:1")),
         lambda: T.tensor(1.0, device="mps"),
         lambda: T.zeros(2, device="cuda"),
         lambda: T.empty(2, device="meta"),

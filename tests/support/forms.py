@@ -681,6 +681,9 @@ T.optim.Adam([T.ones(2, requires_grad=True)], lr=None)
 """
 
 MEMORY_ORDER = """
+d = T.device; out = str(d('cuda:1')), repr(d('cuda', 0)), repr(d('mps')), d('cuda') == d('cpu'), d('meta').type, T.ones(1).device == d('cuda:0'), d('cuda:2').index, d(type='cuda', index=1) == d('cuda:1')
+T.device('gpu')
+x, y = T.ones(2, 3, 4).transpose(1, 2), T.ones(2, 4, 3); T.manual_seed(0); out = (x + y).stride(), (x * y[:1]).stride(), (x - y).stride(), (y + x).stride(), T.nn.functional.dropout(x + y), T.rand(1)
 import pickle, copy; x = T.ones(2); out = [str(k) for k in (type(x), type(x.shape), type(x.dtype), type(x.device), type(T.finfo(T.float32)), type(T.nn.Parameter(x)))], pickle.loads(pickle.dumps((x, x.device))), pickle.loads(pickle.dumps(x.dtype)) is x.dtype, copy.deepcopy(x)
 T.manual_seed(0); x = T.randn(3, 4, 5).transpose(0, 1); out = T.rand_like(x), T.randn_like(x), T.randint_like(x, 7), T.bernoulli(x.sigmoid()), T.nn.functional.dropout(x, .4), T.nn.functional.gumbel_softmax(x), T.rand(2)
 T.manual_seed(0); x = T.randn(20, 3).t(); f = lambda name, *a: getattr(x.clone(), name)(*a); out = f('normal_'), f('uniform_', 1, 2), f('random_', 9), f('random_'), f('exponential_'), f('geometric_', .4), f('log_normal_'), f('cauchy_'), f('bernoulli_', .3), f('bernoulli_', x.sigmoid()), T.rand(2)

@@ -17,7 +17,7 @@ from ...autograd import forward_ad
 from ...compat import absent
 from ...core.state import everywhere, thread
 from ...core.tensor import NOT_COUNTED
-from ...tensor import Tensor, as_array, bind, device, wrap
+from ...tensor import Tensor, as_array, bind, check_device, wrap
 
 __all__ = [
     "arange",
@@ -57,16 +57,6 @@ def shape_of(size: tuple[Any, ...]) -> tuple[int, ...]:
                 "the remaining size works only in view and reshape."
             )
     return shape
-
-
-def check_device(where: Any) -> None:
-    """Refuse every device but the CPU.
-
-    Raises:
-        NotImplementedError: the device is not the CPU.
-    """
-    if where is not None and not isinstance(where, device):
-        device(where)
 
 
 def plain(function: Callable[..., Any]) -> Callable[..., Any]:

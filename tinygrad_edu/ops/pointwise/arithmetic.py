@@ -230,6 +230,20 @@ def _number(name, alpha):
     return alpha
 
 
+def _in_order_of_first(result, first):
+    """`result`, with its elements in memory in the order of those of the first operand, as in PyTorch.
+
+    NumPy uses that order too, unless the second operand has another. A view as an operand always comes by here.
+    """
+    if getattr(first, "_view", None) is None or first._data.flags.c_contiguous or not result._data.flags.c_contiguous:
+        return result
+    if first._data.shape == result._data.shape and 0 not in first._data.strides:
+        laid_out = np.empty_like(first._data, result._data.dtype)
+        laid_out[...] = result._data
+        result._data = laid_out
+    return result
+
+
 def _add_(self, other, *, alpha=1):
     return Add.apply_(self, other, alpha=_number("add", alpha))
 
@@ -243,7 +257,7 @@ def add(input, other, *, alpha=1) -> Tensor:
     tensor([3., 3.])
     """
     if type(alpha) is int and alpha == 1:
-        return Add.apply(input, other)
+        return _in_order_of_first(Add.apply(input, other), input)
     return Add.apply(input, other, alpha=_number("add", alpha))
 
 
@@ -283,7 +297,7 @@ def sub(input, other, *, alpha=1) -> Tensor:
     tensor([3., 2.])
     """
     _refuse_booleans(input, other)
-    return Sub.apply(input, other, alpha=_number("sub", alpha))
+    return _in_order_of_first(Sub.apply(input, other, alpha=_number("sub", alpha)), input)
 
 
 @operator("__rsub__")
@@ -309,7 +323,7 @@ def mul(input, other) -> Tensor:
     >>> T.mul(T.tensor([1.0, 2.0]), 3)
     tensor([3., 6.])
     """
-    return Mul.apply(input, other)
+    return _in_order_of_first(Mul.apply(input, other), input)
 
 
 @public("negative", inplace=Neg, operators=("__neg__",))
