@@ -23,6 +23,7 @@ NOT_SAID = (
     "__array__",
     "nested tensors",
     "LSTM with projections",
+    "Attempted to insert a get_attr",
     "Sparse invariant checks",
     "Sparse CSR tensor support",
     "torch.sparse.SparseTensor(",

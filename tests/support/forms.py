@@ -681,6 +681,9 @@ T.optim.Adam([T.ones(2, requires_grad=True)], lr=None)
 """
 
 MEMORY_ORDER = """
+x = T.arange(12.).view(3, 4); x[x > 9] = T.tensor(-1); x[T.tensor([True, False, False])] = T.tensor([5]); x[x[:, 0] > 7, 1] = T.tensor(2.5, dtype=T.float64); y = T.arange(4); y[y > 2] = T.tensor(7.9); y[[True, False, False, False]] = T.tensor(-3.); out = x, y
+x = T.arange(12.).view(3, 4); x[T.tensor([0])] = T.tensor(1)
+x = T.arange(12.).view(3, 4); x[x > 9] = T.tensor([1, 2])
 d = T.device; out = str(d('cuda:1')), repr(d('cuda', 0)), repr(d('mps')), d('cuda') == d('cpu'), d('meta').type, T.ones(1).device == d('cuda:0'), d('cuda:2').index, d(type='cuda', index=1) == d('cuda:1')
 T.device('gpu')
 x, y = T.ones(2, 3, 4).transpose(1, 2), T.ones(2, 4, 3); T.manual_seed(0); out = (x + y).stride(), (x * y[:1]).stride(), (x - y).stride(), (y + x).stride(), T.nn.functional.dropout(x + y), T.rand(1)

@@ -16,7 +16,7 @@ from ...overrides import overridable
 from ...tensor import Tensor, bind, tensor_method, wrap
 from ..arrays import copied, sum_at
 from ..binding import public
-from ..creation.copies import copy_, fill_
+from ..creation.copies import copy_, fill_, to_copy
 from ..creation.factories import fitted
 from ..op import Op, linear
 from ..shapes.shape import axis_of, expand, unsqueeze, view
@@ -423,6 +423,9 @@ def __setitem__(self, key, value):
         whole = isinstance(value, complex) or (self._data.dtype.kind in "iu" and isinstance(value, int | float))
         value = wrap(fitted(value, self._data.dtype) if whole else quiet(np.asarray, value, self._data.dtype))
     if indices is not None:
+        if value.numel() == 1 and value._data.dtype != window._data.dtype and _is_one_mask(key):
+            # Like masked_fill_, which takes a number of any dtype.
+            value = to_copy(value, window._data.dtype)
         _write_at(window, indices, value)
     elif not value.ndim and window.ndim:
         fill_(window, value)
@@ -431,6 +434,14 @@ def __setitem__(self, key, value):
     else:
         value = view(value, _without_leading_ones(value.shape))
         copy_(window, value if value.shape == window.shape else expand(value, window.shape))
+
+
+def _is_one_mask(key):
+    """True for an index with one mask and no index arrays."""
+    arrays = [
+        k for k in (key if isinstance(key, tuple) else (key,)) if getattr(k, "ndim", 0) or isinstance(k, list | bool)
+    ]
+    return len(arrays) == 1 and getattr(arrays[0], "_data", np.asarray(arrays[0])).dtype.kind == "b"
 
 
 def _without_leading_ones(sizes):
