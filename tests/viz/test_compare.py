@@ -23,6 +23,11 @@ AGREE = {
         "w = T.tensor(1.0, requires_grad=True)\nfor i in range(3):\n    L = (w * 2 - 4) ** 2\n    L.backward()\n"
         "    with T.no_grad():\n        w -= 0.1 * w.grad"
     ),
+    "a complex number": "z = T.tensor(1 + 2j, requires_grad=True)\nw = z * (3 - 1j)\nL = w.exp().abs()\nL.backward()",
+    "complex vectors": (
+        "x = T.tensor([[1.0, 2.0], [3.0, 4.0]], requires_grad=True)\nz = T.view_as_complex(x)\n"
+        "s = T.fft.fft(T.view_as_real(z * 1j).flatten())\nL = s.abs().sum()\nL.backward()"
+    ),
     "in-place on a view": (
         "x = T.tensor([1.0, 2.0], requires_grad=True)\ny = x * 2\nv = y[0:1]\nv.mul_(3)\nL = y.sum()\nL.backward()"
     ),
@@ -33,6 +38,22 @@ AGREE = {
 def test_both_engines_make_the_same_graph_run_it_in_the_same_order_and_get_the_same_numbers(name):
     comparison = viz.compare(AGREE[name])
     assert comparison.agree and not comparison.details, repr(comparison)
+
+
+def test_a_difference_in_an_imaginary_part_is_found():
+    def program(T):
+        z = T.tensor(1 + (2j if T.__name__ == "torch" else 3j), requires_grad=True)
+        L = z.real * 1.0
+        L.backward()
+
+    assert not viz.compare(program).agree
+
+
+@pytest.mark.parametrize("suffix", ["svg", "json", "html"])
+def test_complex_numbers_are_drawn_and_saved_as_text(tmp_path, suffix):
+    recording = viz.record(AGREE["a complex number"])
+    recording.save(tmp_path / f"z.{suffix}")
+    assert "1+2j" in (tmp_path / f"z.{suffix}").read_text(encoding="utf-8")
 
 
 def differing(T):

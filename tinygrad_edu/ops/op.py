@@ -53,7 +53,7 @@ __all__ = ["Op", "elementwise", "linear"]
 
 # The kinds of arguments that are saved as tensors; and settings that are not.
 _TENSORS = (INPUT, OUTPUT, ASIDE)
-_PLAIN = (int, float, bool, str, type(None))
+_PLAIN = (int, float, complex, bool, str, type(None))
 
 
 class Rule:
@@ -403,7 +403,7 @@ class Op(core.op.Op):
             return saved.tensor()
         if _holds_saved(saved):
             return tuple(None if isinstance(s, slice) else _unpacked(s) for s in saved)
-        if isinstance(saved, np.ndarray) or (name in self._inputs and isinstance(saved, int | float)):
+        if isinstance(saved, np.ndarray) or (name in self._inputs and isinstance(saved, int | float | complex)):
             return wrap(np.asarray(saved))
         return saved
 
@@ -428,7 +428,7 @@ class Op(core.op.Op):
             dtype = self._outputs[0][1]
             parts = [
                 SavedTensor(wrap(np.asarray(s, None if isinstance(s, np.ndarray) else dtype)))
-                if isinstance(s, np.ndarray | int | float)
+                if isinstance(s, np.ndarray | int | float | complex)
                 else s
                 for s in (saved if isinstance(saved, tuple) else (saved,))
             ]

@@ -100,7 +100,7 @@ def grid(key: str, array: Array | None) -> Grid | None:
         return None
     if array.data is None:
         return Grid(key, array.heat, False) if array.heat else None
-    if len(array.shape) == 1 and array.size <= 3:
+    if (len(array.shape) == 1 and array.size <= 3) or array.dtype.startswith("complex"):
         return None
     cells = _rows(array)
     if len(cells) <= TABLE_SIDE and len(cells[0]) <= TABLE_SIDE:

@@ -9,7 +9,7 @@ from typing import Any
 from viz.recording.graph import Array, array_of
 from viz.recording.recording import Recording
 
-TOLERANCE = {"float16": 1e-2, "bfloat16": 2e-2, "float32": 1e-4, "float64": 1e-9}
+TOLERANCE = {"float16": 1e-2, "bfloat16": 2e-2, "float32": 1e-4, "float64": 1e-9, "complex64": 1e-4, "complex128": 1e-9}
 SUMMARISED = 1e-3  # for an array stored as a summary, whose heat-map has three digits
 DECIDING = ("shape", "dtype", "requires_grad", "is_leaf")  # besides a tensor's value and its gradient
 DETAILS = ("retains_grad", "version", "grad_fn")  # internal state of an engine's tensors
@@ -41,6 +41,10 @@ def distance(ours: Array, theirs: Array, rounded: float) -> tuple[float | None, 
         elif left is None or right is None:
             same &= left is right
         else:
+            if isinstance(left, str) or isinstance(right, str):
+                left, right = complex(left), complex(right)
+                pairs += [(left.real, right.real), (left.imag, right.imag)]
+                continue
             left, right = float(left), float(right)
             if left == right or (math.isnan(left) and math.isnan(right)):
                 continue

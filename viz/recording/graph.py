@@ -15,7 +15,7 @@ class Array:
 
     shape: list[int]
     dtype: str
-    data: Any = None  # number or nested lists; None above 64 elements
+    data: Any = None  # number (a complex one as text, such as `1+2j`) or nested lists; None above 64 elements
     norm: float | None = None
     low: float | None = None
     high: float | None = None

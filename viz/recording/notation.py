@@ -282,6 +282,10 @@ def number(value: Any, digits: int = 4) -> str:
     """
     if isinstance(value, bool):
         return str(value)
+    if isinstance(value, str):
+        whole = complex(value)
+        imag = number(whole.imag, digits)
+        return f"{number(whole.real, digits)}{imag if imag[0] == '−' else '+' + imag}j"
     number_ = float(value)
     if number_ - number_ != 0:
         return "nan" if number_ != number_ else "∞" if number_ > 0 else "−∞"
@@ -324,8 +328,8 @@ def short(array: Array | None) -> str:
 
 
 def scalar(array: Array | None) -> float | None:
-    """The number in an array of one element, or None."""
-    if array is None or array.data is None or array.size != 1:
+    """The real number in an array of one element, or None."""
+    if array is None or array.data is None or array.size != 1 or array.dtype.startswith("complex"):
         return None
     data = array.data
     while isinstance(data, list):

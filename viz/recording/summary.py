@@ -13,7 +13,9 @@ def summarise(numbers: np.ndarray, dtype: str) -> Array:
     """Copy an array as plain data: all of it up to 64 elements, else shape, norm, extremes and a small heat-map."""
     array = Array(list(numbers.shape), dtype)
     if numbers.size <= SUMMARY_PAST:
-        array.data = numbers.tolist()
+        array.data = _written(numbers).tolist()
+    if numbers.dtype.kind == "c":
+        numbers = np.abs(numbers)  # what a summary tells of complex numbers
     if numbers.dtype.kind in "fiub" and numbers.size == 1:
         only = float(numbers.reshape(-1)[0])
         array.norm, array.low, array.high = abs(only), only, only
@@ -25,6 +27,14 @@ def summarise(numbers: np.ndarray, dtype: str) -> Array:
             if numbers.size > SUMMARY_PAST:
                 array.heat = _heat_map(wide)
     return array
+
+
+def _written(numbers: np.ndarray) -> np.ndarray:
+    """The numbers as plain data: complex ones as text, such as `1+2j`."""
+    if numbers.dtype.kind != "c":
+        return numbers
+    texts = [repr(complex(value)).strip("()") for value in numbers.reshape(-1)]
+    return np.array(texts, dtype=object).reshape(numbers.shape)
 
 
 def _heat_map(numbers: np.ndarray) -> list[list[float]]:
