@@ -144,6 +144,8 @@ class _Array(Tensor):
                 f"new() received an invalid combination of arguments - got ({', '.join(type(x).__name__ for x in data)}): a "
                 "Tensor is made from data, or from the sizes of its shape. A subclass with more arguments must define __new__."
             )
+        if thread.state.inference:
+            new._counter = NOT_COUNTED
         return new
 
     def __init__(self, *data: Any, device: Any = None) -> None:

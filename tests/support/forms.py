@@ -782,6 +782,9 @@ from {T}.utils import _pytree as P\nclass Pair:\n    def __init__(self, a, b): s
 """
 
 RARER_MODULES = r"""
+out = [(t * a).dtype == T.float64 for t in (T.ones(2), T.tensor([1, 2]), T.tensor(2.)) for a in (np.array(3.), np.array([3., 2.]), np.array(3), np.array(3, dtype=np.float32), np.array(True))]
+out = T.ones(2) + np.array(.1), T.tensor([1, 2]) * np.array([1.5, 2.]), T.ones(2).half() * np.array(3., dtype=np.float32), T.ones(2, dtype=T.int32) - np.array([3, 2]), T.ones(2).double() / np.array(3)
+a = T.tensor([0, 2, 1])\nwith T.inference_mode(): out = [x.is_inference() for x in (T.Tensor([1.]), T.Tensor(2), a.nonzero(), T.nn.functional.one_hot(a), T.bincount(a), T.histc(a.float(), 3), T.tril_indices(2, 2), T.logspace(0, 1, 2), T.searchsorted(a, a), T.isin(a, a), T.nn.Linear(1, 1).weight, T.nn.Parameter(T.ones(1)), T.nn.Parameter(a.float()), T.unravel_index(a, (2, 2))[0])]
 from {T}.utils.data.distributed import DistributedSampler as S; out = [list(S(range(10), 4, r, shuffle=s, drop_last=d)) for r in range(4) for s in (False, True) for d in (False, True)]
 from {T}.utils.data import DistributedSampler; s = DistributedSampler(range(7), 2, 1, seed=3); s.set_epoch(2); out = list(s), len(s), s.num_samples, s.total_size
 from {T}.utils.data import DistributedSampler; out = list(DistributedSampler(range(2), 5, 4)), list(DistributedSampler([1], 3, 2, shuffle=False))

@@ -7,6 +7,8 @@ from typing import Any
 import numpy as np
 
 from .. import dtypes
+from ..core.state import thread
+from ..core.tensor import NOT_COUNTED
 from ..tensor import Tensor, wrap
 
 __all__ = ["Buffer", "Parameter", "clear_gradient"]
@@ -28,6 +30,8 @@ class Parameter(Tensor):
         p = object.__new__(cls)
         p._data = np.zeros(0, dtypes.get_default_dtype().numpy) if data is None else data._data
         p._requires_grad = False
+        if thread.state.inference and (data is None or data.is_inference()):
+            p._counter = NOT_COUNTED
         if requires_grad:
             p.requires_grad_()
         return p

@@ -119,7 +119,7 @@ def _unusual_operands(call: Callable[..., Any], function: Callable[..., Any], se
             absent.refuse_tensors_of_pytorch((other,))
             return NotImplemented
         if isinstance(other, np.ndarray) and not modes:
-            other = wrap(other)
+            self, other = _as_numpy_has_them(self, other)
         elif isinstance(other, np.generic):
             other = dtypes.number(other)
         if isinstance(other, complex):
@@ -128,6 +128,15 @@ def _unusual_operands(call: Callable[..., Any], function: Callable[..., Any], se
         return overrides.dispatch(call, (self, other), {})
     complexes.check(call.__name__, (self, other), {})
     return function(self, other)
+
+
+def _as_numpy_has_them(self: Tensor, other: np.ndarray) -> tuple[Tensor, Tensor]:
+    """A tensor and an array in NumPy's common dtype, as in PyTorch, where NumPy computes them: float64 for float32 and a 0-d float64."""
+    kind = np.result_type(self._data.dtype, other.dtype)
+    if kind == self._data.dtype == other.dtype:
+        return self, wrap(other)
+    dtype = dtypes.from_numpy_dtype(kind)
+    return self if kind == self._data.dtype else self.to(dtype), wrap(other.astype(kind))
 
 
 def _checked(function: Callable[..., Any], name: str, number_first: bool = False) -> Callable[..., Any]:

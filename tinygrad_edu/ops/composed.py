@@ -11,7 +11,7 @@ import numpy as np
 from .. import dtypes
 from ..tensor import Size, Tensor, wrap
 from .binding import functions, linalg_functions, nn_functions, public
-from .creation.factories import ends, linspace
+from .creation.factories import ends, finish, linspace
 from .indexing.gather import gather
 from .indexing.index import narrow
 from .indexing.masking import masked_fill, where
@@ -192,7 +192,7 @@ def histc(input, bins=100, min=0, max=0) -> Tensor:
     tensor([0., 2., 1.])
     """
     low, high = (input._data.min(), input._data.max()) if min == max else (min, max)
-    return wrap(np.histogram(input._data, bins, (low, high))[0].astype(input._data.dtype))
+    return finish(np.histogram(input._data, bins, (low, high))[0].astype(input._data.dtype))
 
 
 # --- order -----------------------------------------------------------------------------------------------------------
@@ -217,7 +217,7 @@ def searchsorted(
     else:
         pairs = zip(rows.reshape(-1, rows.shape[-1]), wanted.reshape(-1, wanted.shape[-1]), strict=True)
         found = np.stack([np.searchsorted(row, sought, where_) for row, sought in pairs]).reshape(wanted.shape)
-    return wrap(np.asarray(found, np.int32 if out_int32 else np.int64))
+    return finish(np.asarray(found, np.int32 if out_int32 else np.int64))
 
 
 @public(method=False, number_first=True)
@@ -242,7 +242,7 @@ def isin(elements, test_elements, *, assume_unique: bool = False, invert: bool =
     tensor([False,  True, False])
     """
     among = np.asarray(getattr(test_elements, "_data", test_elements))
-    return wrap(np.asarray(np.isin(getattr(elements, "_data", elements), among, invert=invert)))
+    return finish(np.asarray(np.isin(getattr(elements, "_data", elements), among, invert=invert)))
 
 
 @public()
@@ -390,7 +390,7 @@ def cartesian_prod(*tensors):
 
 def _indices(name, found):
     def function(row, col, offset=0, *, dtype=dtypes.int64, device=None, layout=None):
-        return wrap(np.stack(found(row, offset, col)).astype(dtypes.to_numpy_dtype(dtype)))
+        return finish(np.stack(found(row, offset, col)).astype(dtypes.to_numpy_dtype(dtype)))
 
     function.__name__ = function.__qualname__ = name
     function.__doc__ = (
@@ -411,7 +411,7 @@ def logspace(start, end, steps, base=10.0, *, dtype=None, device=None, requires_
     tensor([  1.,  10., 100.])
     """
     kind = linspace(0, 1, 1, dtype=dtype, device=device)._data.dtype
-    out = wrap((base ** np.linspace(*ends(start, end, steps), steps)).astype(kind))
+    out = finish((base ** np.linspace(*ends(start, end, steps), steps)).astype(kind))
     return out.requires_grad_() if requires_grad else out
 
 

@@ -14,7 +14,7 @@ from .. import dtypes
 from ..return_types import named
 from ..tensor import Tensor, wrap
 from .binding import functions, nn_functions, public
-from .creation.factories import plain
+from .creation.factories import finish, plain
 from .indexing.gather import TakeFlat, take
 from .indexing.index import narrow, select
 from .indexing.masking import where
@@ -118,7 +118,7 @@ def heaviside(input, values) -> Tensor:
     """
     if input.dtype is not values.dtype:
         raise RuntimeError("heaviside is not yet implemented for tensors with different dtypes.")
-    return wrap(np.heaviside(input._data, values._data).astype(input._data.dtype))
+    return finish(np.heaviside(input._data, values._data).astype(input._data.dtype))
 
 
 @public(inplace=lambda self, other: self.copy_(gcd(self, other)))
@@ -129,7 +129,7 @@ def gcd(input, other) -> Tensor:
     >>> T.gcd(T.tensor([12, 18]), T.tensor(8))
     tensor([4, 2])
     """
-    return wrap(np.gcd(input._data, other._data))
+    return finish(np.gcd(input._data, other._data))
 
 
 @public(inplace=lambda self, other: self.copy_(lcm(self, other)))
@@ -140,7 +140,7 @@ def lcm(input, other) -> Tensor:
     >>> T.lcm(T.tensor([4, 6]), T.tensor(10))
     tensor([20, 30])
     """
-    return wrap(np.lcm(input._data, other._data))
+    return finish(np.lcm(input._data, other._data))
 
 
 @public(inplace=lambda self, other: self.copy_(nextafter(self, other)))
@@ -165,7 +165,7 @@ def frexp(input) -> Any:
     # In two steps, because 2 to the full exponent may overflow.
     one, half = np.ones((), input._data.dtype), exponent // 2
     mantissa = input * wrap(np.ldexp(one, -half)) * wrap(np.ldexp(one, half - exponent))
-    return named("frexp", "mantissa", "exponent")((mantissa, wrap(exponent)))
+    return named("frexp", "mantissa", "exponent")((mantissa, finish(exponent)))
 
 
 @public()
@@ -398,7 +398,7 @@ def nonzero_static(input, *, size, fill_value=-1) -> Tensor:
     found = np.argwhere(input._data)
     out = np.full((size, input.ndim), fill_value, np.int64)
     out[: min(size, len(found))] = found[:size]
-    return wrap(out)
+    return finish(out)
 
 
 @public(method=False)
@@ -410,7 +410,7 @@ def unravel_index(indices, shape) -> Any:
     (tensor(1), tensor(2))
     """
     return tuple(
-        wrap(i) for i in np.unravel_index(indices._data, tuple(shape) if not isinstance(shape, int) else (shape,))
+        finish(i) for i in np.unravel_index(indices._data, tuple(shape) if not isinstance(shape, int) else (shape,))
     )
 
 
@@ -595,7 +595,7 @@ def histogram(input, bins=100, *, range=None, weight=None, density: bool = False
     weights = None if weight is None else weight._data.reshape(-1)
     counts, limits = np.histogram(input._data.reshape(-1), edges, range, density=density, weights=weights)
     kind = input._data.dtype
-    return named("histogram", "hist", "bin_edges")((wrap(counts.astype(kind)), wrap(limits.astype(kind))))
+    return named("histogram", "hist", "bin_edges")((finish(counts.astype(kind)), finish(limits.astype(kind))))
 
 
 # --- products --------------------------------------------------------------------------------------------------------

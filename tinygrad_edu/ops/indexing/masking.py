@@ -12,7 +12,7 @@ from ... import dtypes
 from ...tensor import Tensor, bind, wrap
 from ..arrays import choose, row_major
 from ..binding import functions, public
-from ..creation.factories import as_number, as_operand
+from ..creation.factories import as_number, as_operand, finish
 from ..op import Op, elementwise, linear
 
 
@@ -265,6 +265,6 @@ def nonzero(input, *, as_tuple: bool = False) -> Any:
     """
     found = np.nonzero(np.atleast_1d(input._data))
     if as_tuple:
-        return tuple(wrap(i) for i in found)
+        return tuple(finish(i) for i in found)
     rows = np.stack(found, axis=1)
-    return wrap(rows if input.ndim else rows[:, :0])
+    return finish(rows if input.ndim else rows[:, :0])

@@ -11,6 +11,7 @@ from ...core.node import bump_version
 from ...tensor import Tensor, wrap
 from ..arrays import add_rows, are_small, largest, sum_kept
 from ..binding import functions, nn_functions, public
+from ..creation.factories import finish
 from ..indexing.index import accumulate_at
 from ..linalg.einsum import einsum
 from ..linalg.matmul import addmm, matmul
@@ -314,7 +315,7 @@ def one_hot(tensor, num_classes=-1) -> Tensor:
         num_classes = int(array.max()) + 1
     elif array.size and array.max() >= num_classes:
         raise RuntimeError("Class values must be smaller than num_classes.")
-    return wrap((array[..., None] == np.arange(num_classes)).astype(np.int64))
+    return finish((array[..., None] == np.arange(num_classes)).astype(np.int64))
 
 
 @public(where=_NN, method=False)

@@ -8,8 +8,9 @@ import numpy as np
 
 from ... import dtypes
 from ...return_types import named
-from ...tensor import Tensor, wrap
+from ...tensor import Tensor
 from ..binding import public
+from ..creation.factories import finish
 from ..indexing.gather import put_along, take_along
 from ..op import Op
 from ..shapes.shape import axis_of, squeeze, unsqueeze
@@ -219,4 +220,4 @@ def bincount(input: Tensor, weights=None, minlength=0) -> Tensor:
     if weights is not None and weights.shape != input.shape:
         raise RuntimeError("weights should be 1-d and have the same length as input")
     found = np.bincount(array, None if weights is None else weights._data, minlength)
-    return wrap(found.astype(np.float32) if weights is not None and weights._data.dtype == np.float32 else found)
+    return finish(found.astype(np.float32) if weights is not None and weights._data.dtype == np.float32 else found)
