@@ -11,6 +11,7 @@ import numpy as np
 from .. import complexes
 from ..autograd.grad_mode import no_grad
 from ..compat.later import later
+from ..core.node import bump_version
 from ..random import even_like, normal_like, source
 from ..tensor import Tensor
 
@@ -55,8 +56,7 @@ def _refuse_complex(tensor: Tensor, name: str) -> None:
 def _fill(tensor: Tensor, array: Any) -> Tensor:
     with no_grad():
         tensor._data[...] = array
-        if tensor._counter is not None:
-            tensor._counter[0] += 1
+        bump_version(tensor)
     return tensor
 
 
