@@ -91,7 +91,8 @@ def clip_grad_value_(parameters: Any, clip_value: float, foreach: Any = None) ->
     >>> w.grad
     tensor([1.0000, 0.4000])
     """
-    if complexes.holds(_gradients(parameters)):
+    found = list(_gradients(parameters))  # `parameters` may be read only once
+    if complexes.holds(found):
         complexes.refuse("clip_grad_value_")
-    for g in _gradients(parameters):
+    for g in found:
         np.clip(g._data, -clip_value, clip_value, out=g._data)
