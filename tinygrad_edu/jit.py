@@ -25,7 +25,7 @@ from .overrides import FunctionMode
 from .tensor import Tensor
 
 __all__ = [
-    "Final", "Frozen", "Slot", "Step", "Traced", "TracerWarning", "annotate", "export", "freeze", "ignore", "is_scripting",
+    "Final", "Frozen", "ScriptFunction", "ScriptModule", "Slot", "Step", "Traced", "TracerWarning", "annotate", "export", "freeze", "ignore", "is_scripting",
     "is_tracing", "optimize_for_inference", "script", "script_if_tracing", "trace", "unused",
 ]  # fmt: skip
 
@@ -399,6 +399,14 @@ def is_tracing() -> bool:
 def annotate(the_type: Any, the_value: Any) -> Any:
     """Return the value unchanged."""
     return the_value
+
+
+class ScriptModule(Module):
+    """A compiled module, for programs that ask whether theirs is one: nothing here is."""
+
+
+class ScriptFunction:
+    """A compiled function, as `ScriptModule`."""
 
 
 __getattr__ = later(__name__, {}, "Nothing is compiled here: leave it out.")

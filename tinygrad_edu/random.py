@@ -371,7 +371,7 @@ def randn_like(
 
 
 def randint_like(
-    input: Tensor, low: int, high: Any = None, *, generator: Any = None, dtype: Any = None, device: Any = None
+    input: Tensor, low: int = 0, high: Any = None, *, generator: Any = None, dtype: Any = None, device: Any = None
 ) -> Tensor:
     """As `randint`, in the shape and dtype of `input`.
 

@@ -253,6 +253,14 @@ T.manual_seed(0); e = T.nn.Embedding(3, 2, _weight=T.ones(3, 2)); out = e.weight
 """
 
 CALLS = """
+a = T.ones(3); b = T.tensor([1., 2., 3.]); out = a.clone().add_(.5, b), a.add(.5, b), T.add(a, .5, b), a.sub(.5, b), a.clone().sub_(.5, b), T.sub(a, 2, b)
+a = T.ones(3); b = T.tensor([1., 2., 3.]); out = a.addcmul(.5, b, b), T.addcmul(a, .5, b, b), T.addcdiv(a, .5, b, b)
+import warnings; warnings.simplefilter('ignore'); a = T.ones(3); b = T.tensor([1., 2., 3.]); out = a.clone().addcmul_(.5, b, b), a.clone().addcdiv_(-.5, b, b)
+m = T.eye(3); a = T.ones(3); out = m.addmm(2, m, m), m.addmm(2, 3, m, m), m.clone().addmm_(2, 3, m, m), m.clone().addmm_(3, m, m), T.addmm(2, m, 3, m, m), a.addmv(2, 3, m, a), m.addr(2, 3, a, a), m[None].baddbmm(2, 3, m[None], m[None])
+T.manual_seed(0); a = T.ones(3); out = T.randint_like(a, high=2), T.randint_like(a, low=1, high=4), T.randint_like(a, 5), T.cuda._initialized
+import sys; out = sys.getsizeof(T.ones(1000).untyped_storage()) >= 4000, T.utils.checkpoint.get_device_states(T.ones(1)), T.distributed.is_nccl_available()
+import {T}.distributed as d, {T}.distributed.nn; from {T}.distributed import all_reduce, ReduceOp, barrier; out = d.is_initialized(); all_reduce(T.ones(1))
+from {T}.jit import ScriptModule; out = isinstance(T.nn.Linear(1, 1), ScriptModule)
 out = T.ones(2).type(T.LongTensor)
 out = T.ones(2).type('torch.DoubleTensor')
 out = T.ones(2).type(T.float64)

@@ -121,6 +121,8 @@ class Switches:
 class Device:
     """A namespace such as `cuda`, for a device that does not exist here: `T.cuda.is_available()` is False."""
 
+    _initialized = False
+
     def __init__(self, name: str) -> None:
         self._name = name
 

@@ -61,6 +61,9 @@ class TypedStorage:
         """Bytes of all elements."""
         return self._flat.nbytes
 
+    def __sizeof__(self) -> int:
+        return object.__sizeof__(self) + self.nbytes()
+
     def __repr__(self) -> str:
         shown = "\n".join(f" {value}" for value in self.tolist())
         kind = f"dtype=torch.{self.dtype.name}, device=cpu"

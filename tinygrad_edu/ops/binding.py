@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from .. import complexes, core, dtypes, overrides
-from ..compat import absent
+from ..compat import absent, older
 from ..core.state import everywhere, thread
 from ..overrides import overridable
 from ..tensor import Tensor, wrap
@@ -77,7 +77,7 @@ def public(
         if inplace is not None:
             write = inplace if inspect.isfunction(inplace) else _writer(function, inplace)
             for alias in (name, *aliases):
-                call = overridable(write, f"{alias}_")
+                call = overridable(older.accept(write, f"{alias}_"), f"{alias}_")
                 call.__doc__ = f"In-place version of `{alias}`."
                 bind_to_tensor(f"{alias}_", call)
             if operators and operators[0] not in _UNARY:
@@ -166,6 +166,8 @@ def _checked(function: Callable[..., Any], name: str, number_first: bool = False
                 return function(*args)
             return without_tensor_first(args, kwargs)
         except Exception:
+            if not kwargs and (again := older.newer(name, args)) is not None:
+                return function(*again[0], **again[1])
             absent.refuse_tensors_of_pytorch((*args, *kwargs.values()))
             raise
 

@@ -304,4 +304,13 @@ class CheckpointFunction(Function):
         return (None, None, *(x.grad if isinstance(x, Tensor) else None for x in detached))
 
 
+def get_device_states(*args: Any) -> tuple[list[int], list[Tensor]]:
+    """The devices of the tensors and the states of their random numbers: none, since the CPU's is not among them."""
+    return [], []
+
+
+def set_device_states(devices: Any, states: Any, *, device_type: str | None = None) -> None:
+    """Nothing to do: see `get_device_states`."""
+
+
 __getattr__ = later(__name__, {}, "Programs do not use it, and it is not built here.")
