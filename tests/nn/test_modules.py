@@ -478,10 +478,15 @@ def test_the_gradient_of_batch_norm_is_right_whatever_the_order_in_memory() -> N
     # For a batch of 1 PyTorch 2.13 gives a wrong one on the CPU: docs/differences.md.
     tinygrad_edu.manual_seed(0)
     x = tinygrad_edu.randn(1, 8, 6, 6, dtype=tinygrad_edu.float64, requires_grad=True)
-    narrow, wide = tinygrad_edu.randn(1, 4, 4, dtype=tinygrad_edu.float64), tinygrad_edu.randn(1, 4, 4, 36, dtype=tinygrad_edu.float64)
+    narrow, wide = (
+        tinygrad_edu.randn(1, 4, 4, dtype=tinygrad_edu.float64),
+        tinygrad_edu.randn(1, 4, 4, 36, dtype=tinygrad_edu.float64),
+    )
 
     def program(x: Any) -> Any:
         parts = tinygrad_edu.nn.functional.batch_norm(x, None, None, training=True).reshape(1, 2, 4, 36)
-        return tinygrad_edu.einsum("bhkn,bkv->bhvn", parts, narrow) + tinygrad_edu.einsum("bhkn,bkvn->bhvn", parts, wide)
+        return tinygrad_edu.einsum("bhkn,bkv->bhvn", parts, narrow) + tinygrad_edu.einsum(
+            "bhkn,bkvn->bhvn", parts, wide
+        )
 
     assert tinygrad_edu.autograd.gradcheck(program, x)
