@@ -19,6 +19,7 @@ torch.set_warn_always(True)  # not only the first time in a process
 NOT_SAID = (
     "TypedStorage",
     "torch.jit.script",
+    "Attempted to insert a get_attr",
     "__array_wrap__",
     "__array__",
     "nested tensors",
