@@ -10,11 +10,12 @@ from typing import Any
 import numpy as np
 
 from .. import complexes, core, dtypes, overrides
-from ..compat import absent, older
+from ..compat import absent
 from ..core.state import everywhere, thread
 from ..overrides import overridable
 from ..tensor import Tensor, wrap
 from ..tensor import bind as bind_to_tensor
+from . import older
 from .creation.factories import write_out
 
 __all__ = ["fft_functions", "functions", "linalg_functions", "nn_functions", "operator", "public"]
