@@ -1,13 +1,13 @@
-"""Complex tensors take part only where it is declared and tested: the white list, and the one gate that asks for it.
+"""Complex tensors work only where it is declared and tested: the list of what accepts them, and the check that uses it.
 
 A rule that is right for real numbers is often wrong for complex ones: PyTorch's gradient of z is that of a real loss with
-respect to the conjugate of z, so the rule of a product has a conjugate in it. A wrong gradient would not be noticed. So
+respect to the conjugate of z, so the rule of a product contains a conjugate. A wrong gradient would go unnoticed. So
 
 - a public function accepts a complex tensor only if `accept` has named it;
 - an op accepts one only if it has an `of_complex`, the op with the rules for complex numbers (`ops/complex_numbers/`).
 
-All else raises NotImplementedError. Nobody asks before the first complex tensor exists: `meet` raises the flags that an op
-and a public function look at in any case.
+Everything else raises NotImplementedError. Nothing is checked before the first complex tensor exists: `meet` then sets the
+flags that ops and public functions read anyway.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ __all__ = ["accept", "check", "holds", "met", "refuse"]
 
 
 class _Met:
-    """Whether there is, or has been, a complex tensor."""
+    """Whether a complex tensor exists or has existed."""
 
     __slots__ = ("one",)
 
@@ -37,7 +37,7 @@ met = _Met()
 
 
 def meet() -> None:
-    """From now on ops and public functions ask whether a tensor is complex."""
+    """From now on ops and public functions check whether a tensor is complex."""
     if not met.one:
         met.one = everywhere.modes_seen = True
         everywhere.now("complex tensors", True)
@@ -50,7 +50,7 @@ _accepted: set[str] = set()
 
 
 def accept(names: str) -> None:
-    """The functions of these names, with a space between them, accept complex tensors."""
+    """Let the functions with these names, separated by spaces, accept complex tensors."""
     _accepted.update(names.split())
 
 

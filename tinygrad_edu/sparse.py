@@ -41,7 +41,7 @@ sparse_coo = _Coo()
 
 
 class SparseCooTensorWithDimsAndTensors(Op):
-    """The values become those of a sparse tensor."""
+    """The values, as those of a sparse tensor."""
 
     def forward(self):
         return self.copy()
@@ -53,7 +53,7 @@ class SparseCooTensorWithDimsAndTensors(Op):
 
 
 class Coalesce(Op):
-    """Values at the same place are summed; `place` is the number of each place."""
+    """Sum values at the same position; `place` is the number of each position."""
 
     def forward(self, *, place, count):
         return add_rows((count, 1), place, self.reshape(-1, 1)).reshape(-1)
@@ -77,7 +77,7 @@ class Values(Op):
 
 
 class ToDense(Op):
-    """A dense tensor of the values, 0 elsewhere."""
+    """A dense tensor with the values, and 0 elsewhere."""
 
     def forward(self, *, at, size):
         out = np.zeros(size, self.dtype)
@@ -91,7 +91,7 @@ class ToDense(Op):
 
 
 class ToSparse(Op, name="ToSparseBackward1"):
-    """The elements of a dense tensor that are not 0."""
+    """The nonzero elements of a dense tensor."""
 
     def forward(self, *, at):
         return self[at]
@@ -161,7 +161,7 @@ def _times(values, dense, rows, columns, height):
 
 
 class SparseTensor(Tensor):
-    """A sparse tensor. `_values()` is an ordinary tensor, in the graph; what reads an array of elements raises."""
+    """A sparse tensor. `_values()` is an ordinary tensor in the graph. Anything that reads an array of elements raises."""
 
     is_sparse = True
     layout: Any = sparse_coo
@@ -233,7 +233,7 @@ class SparseTensor(Tensor):
         return self.shape if dim is None else self.sizes[dim]
 
     def numel(self) -> int:
-        """The number of elements, with those that are 0."""
+        """The number of elements, including those that are 0."""
         return self.shape.numel()
 
     def __len__(self) -> int:
@@ -267,7 +267,7 @@ class SparseTensor(Tensor):
         return self.elements.detach()
 
     def is_coalesced(self) -> bool:
-        """True if the indices are sorted and no place is named twice, as after `coalesce()`."""
+        """True if the indices are sorted and unique, as after `coalesce()`."""
         return self.coalesced
 
     def indices(self) -> Tensor:
@@ -285,7 +285,7 @@ class SparseTensor(Tensor):
             raise RuntimeError(f"Cannot get {what} on an uncoalesced tensor, please call .coalesce() first")
 
     def coalesce(self) -> SparseTensor:
-        """The same with sorted indices, and values at the same place summed."""
+        """The same tensor with sorted indices, and values at the same position summed."""
         if self.coalesced:
             return self
         order = np.ravel_multi_index(tuple(self.places), self.sizes) if self._nnz() else np.zeros(0, np.int64)
@@ -294,7 +294,7 @@ class SparseTensor(Tensor):
         return SparseTensor(np.array(np.unravel_index(kept, self.sizes)), elements, self.sizes, True)
 
     def to_dense(self, dtype: Any = None) -> Tensor:
-        """A dense tensor of the same elements."""
+        """A dense tensor with the same elements."""
         out = ToDense.apply(self.elements, at=tuple(self.places), size=self.sizes)
         return out if dtype is None else out.to(dtype)
 
@@ -303,7 +303,7 @@ class SparseTensor(Tensor):
         return self
 
     def _with(self, elements: Tensor) -> SparseTensor:
-        """The same places with other values."""
+        """The same positions with other values."""
         return SparseTensor(self.places, elements, self.sizes, self.coalesced)
 
     def t(self) -> SparseTensor:
@@ -321,7 +321,7 @@ class SparseTensor(Tensor):
         return self if dim0 % self.ndim == dim1 % self.ndim else self.t()
 
     def detach(self) -> SparseTensor:
-        """The same outside the graph."""
+        """The same tensor outside the graph."""
         return self._with(self.elements.detach())
 
     def clone(self) -> SparseTensor:
@@ -329,7 +329,7 @@ class SparseTensor(Tensor):
         return self._with(self.elements.clone())
 
     def to(self, *args: Any, **kwargs: Any) -> SparseTensor:
-        """The tensor with values of another dtype, or itself."""
+        """The tensor with values of another dtype; the tensor itself if it has that dtype."""
         elements = self.elements.to(*args, **kwargs)
         return self if elements is self.elements else self._with(elements)
 
@@ -346,7 +346,7 @@ class SparseTensor(Tensor):
         return self
 
     def numpy(self, *, force: bool = False) -> Any:
-        """Not for sparse tensors.
+        """Refused for sparse tensors.
 
         Raises:
             TypeError: always.
@@ -510,7 +510,7 @@ def sparse_coo_tensor(
 
 
 def of_dense(dense: Tensor) -> SparseTensor:
-    """The elements of a dense tensor that are not 0: `to_sparse()`."""
+    """The nonzero elements of a dense tensor: `to_sparse()`."""
     at = np.nonzero(dense._data)
     return SparseTensor(np.array(at), ToSparse.apply(dense, at=at), tuple(dense.shape), True)
 
@@ -559,7 +559,7 @@ def sum(input: Any, dim: Any = None, dtype: Any = None) -> Any:
 
 @overridable
 def softmax(input: Any, dim: int, *, dtype: Any = None) -> Any:
-    """The softmax along `dim` of the elements that are there; the others count as minus infinity.
+    """The softmax along `dim` of the stored elements; missing elements count as minus infinity.
 
     >>> import tinygrad_edu as T
     >>> T.sparse.softmax(T.tensor([[0.0, 2.0], [1.0, 1.0]]).to_sparse(), 1).to_dense()

@@ -1,4 +1,4 @@
-"""What `Function.apply` does: it runs `forward` and gives its outputs a history, and tangents in forward mode."""
+"""What `Function.apply` does: run `forward`, and give its outputs a history, and in forward mode tangents."""
 
 from __future__ import annotations
 
@@ -71,13 +71,13 @@ def apply(cls: type[Function], split: bool, args: tuple[Any, ...]) -> Any:
         if forward_ad.any_tangent(tensors):
             _apply_jvp(cls, node, args, outputs)
     finally:
-        # Also when a hook on a saved tensor raises: a saved output would hold its node, and the node would hold it.
+        # Also if a hook on a saved tensor raises: otherwise a saved output and its node would keep each other alive.
         node.to_save = node.dirty_tensors = node.non_differentiable = None
     return outputs[0] if single else tuple(outputs)
 
 
 def _is_output(t: Tensor, node: BackwardCFunction) -> bool:
-    """True if `node` has made `t`, or has written to it: what it saves of that is not to hold `node` in turn."""
+    """True if `node` made `t` or wrote to it: then a saved `t` must not keep `node` alive in turn."""
     return t.grad_fn is node or (t._view is not None and any(t is d for d in node.dirty_tensors or ()))
 
 
@@ -167,7 +167,7 @@ def _rebase_dirty(t: Tensor, node: BackwardCFunction, number: int, n_outputs: in
     inplace.check_inplace(t, record=True)
     # A kept gradient belongs to the old value.
     t._grad = None
-    # The form of the output is known now, and the history of a base needs it.
+    # The shape of the output is now known, and the history of a base needs it.
     node._outputs = ((t._data.shape, t._data.dtype),) * n_outputs
     inplace.rebase_history(t, node, number)
 
@@ -214,7 +214,7 @@ def _apply_jvp(cls: type[Function], node: BackwardCFunction, args: tuple[Any, ..
         if tangent is None:
             raise RuntimeError(
                 f"Function's jvp returned None for output {i}, which is differentiable. jvp of {cls.__name__} must "
-                "return a tangent for it, or zeros if it does not move."
+                "return a tangent for it, or zeros if it does not change."
             )
         if any(out is d for d in node.dirty_tensors or ()):
             moving = forward_ad.tangent_of(out)
@@ -241,13 +241,13 @@ def _apply_jvp(cls: type[Function], node: BackwardCFunction, args: tuple[Any, ..
 def _check_base(
     base: Tensor, base_of_tangent: Tensor, args: tuple[Any, ...], carried: tuple[Tensor | None, ...]
 ) -> None:
-    """Refuse the tangent of a view that shows another storage than the tangent of the argument it is a view of."""
+    """Refuse the tangent of a view that uses another storage than the tangent of the viewed argument."""
     for a, t in zip(args, carried, strict=True):
         if t is None or (a._base if a._base is not None else a) is not base:
             continue
         if base_of_tangent is not (t._base if t._base is not None else t):
             of_what = "a view of the same base as the given" if t._base is not None else "a view of the given"
             raise RuntimeError(
-                f"A custom Function is returning a view but the jvp is not returning {of_what} grad input. Do to the tangent "
+                f"A custom Function is returning a view but the jvp is not returning {of_what} grad input. Apply to the tangent "
                 "what forward does to its argument."
             )

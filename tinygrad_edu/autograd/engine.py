@@ -36,7 +36,7 @@ Edge = tuple[Node, int]
 
 
 class GraphPass(Pass):
-    """A pass in full: with hooks and custom Functions, on Tensors under `create_graph`, or for the sake of some nodes alone.
+    """A complete pass: with hooks and custom Functions, on Tensors under `create_graph`, or restricted to some nodes.
 
     captures: edges whose gradients are returned, in `captured`.
     targets: nodes to run. With captures or targets, `is_partial`, only the nodes on a path to one of them run; else all do,
@@ -66,7 +66,7 @@ class GraphPass(Pass):
             needed.add(roots[0])
         self.waiting = {node: self.waiting[node] for node in needed}
 
-    # --- what the plain pass does otherwise -----------------------------------------------------------------------------
+    # --- differences from the plain pass -----------------------------------------------------------------------------------
 
     def fitted(self, node: Node, grad: Any, shape: tuple[int, ...], dtype: np.dtype | None) -> Any:
         came_in = grad._data.dtype if self.create_graph else grad.dtype

@@ -136,7 +136,7 @@ def make_dual(tensor: Tensor, tangent: Tensor, *, level: int | None = None) -> T
 
 
 def unpack_dual(tensor: Tensor, *, level: int | None = None) -> UnpackedDualTensor:
-    """The primal value and the tangent of a dual tensor; the tangent is None for any other, and outside the level."""
+    """The primal value and the tangent of a dual tensor; the tangent is None for other tensors, and outside the level."""
     tangent = tangent_of(tensor) if level in (None, 0) else None
     if not _state.open:
         return UnpackedDualTensor(tensor, None)
@@ -151,7 +151,7 @@ def unpack_dual(tensor: Tensor, *, level: int | None = None) -> UnpackedDualTens
 
 
 class _set_fwd_grad_enabled:
-    """Inside, tangents are pushed on, or not."""
+    """Inside `with`, tangents are propagated, or not."""
 
     def __init__(self, mode: bool) -> None:
         self.mode = mode
@@ -220,7 +220,7 @@ def write_tangent(t: Tensor, tangent: Tensor) -> None:
 
 
 def any_tangent(inputs: Iterable[Any]) -> bool:
-    """True if one of `inputs` carries a tangent that must be pushed on."""
+    """True if one of `inputs` carries a tangent that must be propagated."""
     return (
         _state.open
         and _state.enabled
@@ -230,17 +230,17 @@ def any_tangent(inputs: Iterable[Any]) -> bool:
 
 
 def zero_tangent(t: Tensor) -> Tensor:
-    """The tangent of a tensor that does not move."""
+    """The tangent of a tensor that does not change."""
     return wrap(np.zeros_like(t._data))
 
 
 def _strides(array: np.ndarray) -> tuple[int, ...]:
-    """How far apart neighbours lie, in elements, along the dimensions that have neighbours."""
+    """The distances in memory between neighbouring elements, along the dimensions that have neighbours."""
     return tuple(s // array.itemsize for s, n in zip(array.strides, array.shape, strict=True) if n > 1)
 
 
 def _laid_out_as(t: Tensor, tangent: Tensor) -> Tensor:
-    """`tangent` itself if its elements lie in memory as those of `t` do, else a copy of it in which they do."""
+    """`tangent` itself if it has the memory layout of `t`, else a copy that has it."""
     wanted = _strides(t._data)
     if _strides(tangent._data) == wanted or 0 in wanted:
         return tangent
@@ -249,7 +249,7 @@ def _laid_out_as(t: Tensor, tangent: Tensor) -> Tensor:
 
 
 def _part(tangent: Tensor, base: Tensor, view: Tensor) -> Tensor:
-    """The window on `tangent` that `view` is on `base`: a view, so that gradients and writes go through it."""
+    """The same view of `tangent` as `view` is of `base`, so that gradients and writes go through it."""
     offset = (view._data.ctypes.data - base._data.ctypes.data) // base._data.itemsize
     itemsize = tangent._data.itemsize
     start = np.lib.stride_tricks.as_strided(tangent._data, (tangent._data.size and offset + 1,), (itemsize,))[offset:]

@@ -35,17 +35,17 @@ class FunctionCtx:
 
     needs_input_grad: tuple[bool, ...] = ()
     materialize_grads = True
-    # What forward, or setup_context, asked for; None again once that is done.
+    # What forward, or setup_context, requested; None again once that is done.
     to_save: tuple[Tensor | None, ...] | None = None
     saved_for_forward: tuple[Tensor | None, ...] | None = None
     dirty_tensors: tuple[Tensor, ...] | None = None
     non_differentiable: tuple[Tensor, ...] | None = None
 
     def save_for_backward(self, *tensors: Tensor | None) -> None:
-        """Keep inputs or outputs (or None) for `backward`, where `saved_tensors` gives them back.
+        """Save inputs or outputs (or None) for `backward`, where `saved_tensors` returns them.
 
-        Unlike attributes (`ctx.y = y`), they are freed after backward, make no reference cycles, and an in-place change
-        in between is noticed. Use attributes for anything that is not a tensor.
+        Unlike attributes (`ctx.y = y`), they are freed after backward and make no reference cycles, and an in-place change in
+        between is detected. Use attributes for anything that is not a tensor.
         """
         for i, t in enumerate(tensors):
             if t is not None and not isinstance(t, Tensor):
@@ -56,15 +56,15 @@ class FunctionCtx:
         self.to_save = tensors
 
     def save_for_forward(self, *tensors: Tensor | None) -> None:
-        """Keep tensors for `jvp`, the rule of forward-mode differentiation."""
+        """Save tensors for `jvp`, the rule of forward-mode differentiation."""
         self.saved_for_forward = tensors
 
     def mark_dirty(self, *args: Tensor) -> None:
-        """Say which inputs `forward` changed in place. Each must be returned as an output."""
+        """Name the inputs that `forward` changed in place. Each must be returned as an output."""
         self.dirty_tensors = args
 
     def mark_non_differentiable(self, *args: Tensor) -> None:
-        """Say which outputs have no gradient, such as indices."""
+        """Name the outputs that have no gradient, such as indices."""
         self.non_differentiable = args
 
     def mark_shared_storage(self, *pairs: Any) -> None:
@@ -240,10 +240,10 @@ class Function(metaclass=FunctionMeta):
     """
 
     _backward_cls: type[BackwardCFunction]
-    # Settings of a subclass: `saved_tensors` may be read once and is gone then; `backward` gets its gradients in one list.
+    # Settings of a subclass: `saved_tensors` can be read only once; `backward` gets its gradients in one list.
     clear_saved_tensors_on_access = False
     boxed_grads_call = False
-    # Only for torch.func.vmap, which is not built: you may set it, but it changes nothing.
+    # Only for PyTorch's vmap rules: you may set it, but it has no effect.
     generate_vmap_rule = False
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
@@ -268,7 +268,7 @@ class Function(metaclass=FunctionMeta):
 
     @staticmethod
     def setup_context(ctx: Any, inputs: tuple[Any, ...], output: Any) -> None:
-        """Keep on `ctx` what backward needs, given all arguments of forward and what it returned."""
+        """Save on `ctx` what backward needs, given all arguments of forward and its result."""
         raise NotImplementedError("setup_context is not implemented.")
 
     @staticmethod
@@ -299,7 +299,7 @@ class Function(metaclass=FunctionMeta):
         """The rule for a batch of calls at once. You may write it for PyTorch; nothing here calls it."""
         raise NotImplementedError(
             "To use autograd.Function with vmap, you must either override the vmap staticmethod or set "
-            "generate_vmap_rule=True. In tinygrad_edu there is no vmap: call apply once for each element of the batch."
+            "generate_vmap_rule=True. In tinygrad_edu vmap is a loop: call apply once for each element of the batch."
         )
 
     @classmethod
@@ -348,7 +348,7 @@ def once_differentiable(fn: Callable[..., Any]) -> Callable[..., Any]:
 
 
 class Error(Node):
-    """Takes the place of a graph that does not exist: it raises when a backward pass reaches it."""
+    """Replaces a graph that does not exist: it raises when a backward pass reaches it."""
 
     @classmethod
     def behind(cls, tensors: tuple[Tensor | None, ...]) -> tuple[Tensor | None, ...]:

@@ -74,7 +74,7 @@ def get_gradient_edge(tensor: Tensor) -> GradientEdge:
 
 
 def increment_version(tensor: Tensor | Sequence[Tensor]) -> None:
-    """Say that the tensor was written to in a way that autograd did not see, so that saved uses of it raise.
+    """Count a write to the tensor that autograd did not see, so that saved uses of it raise.
 
     >>> import tinygrad_edu as T
     >>> t = T.zeros(2)
@@ -103,7 +103,7 @@ def _call(self: Node, *grads: Tensor) -> Any:
 
 
 class _Face(Node):
-    """What a node shows of itself; `Node` is given all of it below."""
+    """What a node shows of itself. The methods are copied to `Node` below."""
 
     @property
     def metadata(self) -> dict[Any, Any]:
@@ -141,7 +141,7 @@ Node.__call__ = _call  # type: ignore[method-assign]
 
 
 class save_on_cpu(saved_tensors_hooks):
-    """Within `with`, saved tensors are kept on the CPU, where they are already: the values that were saved are what comes back."""
+    """Inside `with`, saved tensors are kept on the CPU. They are there already, so the saved values come back unchanged."""
 
     def __init__(self, pin_memory: bool = False, device_type: str = "cuda") -> None:
         super().__init__(lambda tensor: tensor, lambda tensor: tensor)

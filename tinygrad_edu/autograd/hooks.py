@@ -17,7 +17,7 @@ __all__ = ["Around", "RemovableHandle", "add_hook", "around", "surround"]
 
 
 class RemovableHandle:
-    """What registering a hook returns: `remove()` removes the hook; as a context manager it does so at the end."""
+    """The result of registering a hook: `remove()` removes the hook; as a context manager it does so at the end."""
 
     _ids = itertools.count()
 
@@ -46,7 +46,7 @@ def add_hook(hooks: dict[int, Any], hook: Any) -> RemovableHandle:
 
 
 class Around:
-    """The hooks that users have put on a node. Such a node leaves the straight road of the engine: see `Pass.visit`."""
+    """The hooks that users have put on a node. Such a node leaves the plain pass of the engine: see `Pass.visit`."""
 
     __slots__ = ("post", "pre", "retaining", "tensors")
 
@@ -62,12 +62,12 @@ _NOTHING = Around()
 
 
 def around(node: Node) -> Around:
-    """What hangs around `node`, to be read."""
+    """The hooks around `node`, to read."""
     return node._around or _NOTHING
 
 
 def surround(node: Node) -> Around:
-    """What hangs around `node`, to be added to."""
+    """The hooks around `node`, to add to."""
     if not node._around:
         node._around = Around()
     return node._around
@@ -183,7 +183,7 @@ def retain_grad(self: Tensor) -> None:
 
 
 # --- calling them ------------------------------------------------------------------------------------------------
-# Hooks see Tensors. In the plain pass these are made for the call, and their arrays taken back afterwards.
+# Hooks see Tensors. In the plain pass these are made for the call, and their arrays are taken out again afterwards.
 
 
 def as_tensor(grad: Any) -> Tensor | None:
@@ -206,7 +206,7 @@ def _check_hook_result(hook: Any, before: Tensor | None, after: Any) -> None:
         )
     if before is None:
         raise RuntimeError(
-            "can't replace a None gradient with a non-None value: no gradient reached this place, and a hook cannot make "
+            "can't replace a None gradient with a non-None value: no gradient has arrived here, and a hook cannot make "
             "one."
         )
     name = _hook_name(hook)
@@ -240,7 +240,7 @@ def call_tensor_hooks(node: Node, box: list[Any], create_graph: bool) -> None:
         grad = box[output_nr]
         if tensor is None or grad is None:
             continue
-        # A copy, or a sum: nobody shares the kept gradient.
+        # A copy, or a sum: nothing else shares the retained gradient.
         value = grad if isinstance(grad, Tensor) else wrap(np.asarray(grad))
         kept: Any = tensor._grad
         tensor._grad = value.clone() if kept is None else kept + value

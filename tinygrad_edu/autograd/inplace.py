@@ -54,7 +54,7 @@ def make_view(out: Tensor, source: Tensor, creation: str | None = None) -> None:
 
 
 def view_index(base: np.ndarray, view: np.ndarray) -> np.ndarray:
-    """For each element of `view`, which element of `base` (counted in row-major order) it is."""
+    """For each element of `view`, the position in `base` (in row-major order) that it shows."""
     positions = _positions(view) + (view.ctypes.data - base.ctypes.data) // base.itemsize
     if base.flags.c_contiguous:
         return positions
@@ -65,7 +65,7 @@ def view_index(base: np.ndarray, view: np.ndarray) -> np.ndarray:
 
 
 def _positions(array: np.ndarray) -> np.ndarray:
-    """Where each element lies in memory, counted in elements from the first."""
+    """The position of each element in memory, in elements from the first."""
     positions = np.zeros((), np.int64)
     for size, stride in zip(array.shape, array.strides, strict=True):
         positions = positions[..., None] + np.arange(size) * (stride // array.itemsize)
@@ -160,18 +160,18 @@ def check_inplace(t: Tensor, record: bool) -> None:
         if t.requires_grad and view.base._grad_fn is None:
             raise RuntimeError(
                 "a view of a leaf Variable that requires grad is being used in an in-place operation. Change a clone() "
-                "of it. Or work under no_grad, as an optimiser does, if the change should not be differentiated."
+                "of it. Or work under no_grad, as an optimizer does, if the change should not be differentiated."
             )
     if t.requires_grad and t._grad_fn is None:
         raise RuntimeError(
             "a leaf Variable that requires grad is being used in an in-place operation. Its old value would be lost: "
-            "change a clone() of it. Or work under no_grad, as an optimiser does, if the change should not be "
+            "change a clone() of it. Or work under no_grad, as an optimizer does, if the change should not be "
             "differentiated."
         )
 
 
 def refuse_shared_memory(t: Tensor, others: Sequence[Any]) -> None:
-    """Refuse a write to elements that are one place in memory, as after `expand`, or that another operand reads."""
+    """Refuse a write to elements that share one memory location, as after `expand`, or that another operand reads."""
     if t._data.size and any(
         stride == 0 and size > 1 for stride, size in zip(t._data.strides, t._data.shape, strict=True)
     ):
@@ -226,7 +226,7 @@ def rebase_history(t: Tensor, node: Node, output_nr: int = 0) -> None:
 
 
 def _move_retained(t: Tensor, node: Node | None, output_nr: int) -> None:
-    """`retain_grad` asks for the gradient of `t` as it is after the write, no longer for that at its old place."""
+    """`retain_grad` now asks for the gradient of `t` after the write, not at its old place in the graph."""
     if t._retains_grad and node is not None and t._grad_fn is not None:
         around(node).retaining.pop(output_nr, None)
         surround(t._grad_fn).retaining[t.output_nr] = weakref.ref(t)
@@ -245,7 +245,7 @@ class CopySlices(Node):
         self._node: Node | None = node
         self._index: np.ndarray | None = view_index(base._data, view._data)
         self._outputs = ((base._data.shape, base._data.dtype),)
-        # The first edge of the node is the part that was written to; the base stands for it.
+        # The first edge of the node belongs to the part that was written to; replace it by the base.
         self._set_edges((gradient_edge(base), *node.next_functions[1:]))
         self._seq = next(sequence)
 

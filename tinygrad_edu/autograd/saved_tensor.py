@@ -37,7 +37,7 @@ class SavedTensor:
 
     __slots__ = ("_array", "_counter", "_leaf", "_node", "_output_nr", "_tensor", "_unpack", "_version")
 
-    # Mark a saved value that has been freed, and a place where nothing was saved.
+    # Marks a saved value that has been freed, and a place where nothing was saved.
     freed: ClassVar[SavedTensor]
     nothing: ClassVar[SavedTensor]
 
@@ -89,7 +89,7 @@ class SavedTensor:
         return self
 
     def pack_by_hooks_in_force(self) -> None:
-        """The hooks in force see an input itself; an output, which would hold its own node, without its history."""
+        """The hooks in force see an input itself, but an output without its history, because it would keep its own node alive."""
         state = thread.state
         if state.saved_hooks:
             pack_hook, unpack_hook = state.saved_hooks[-1]
@@ -98,7 +98,7 @@ class SavedTensor:
             state.keep_versions.track(self)
 
     def register_hooks(self, pack_hook: Callable, unpack_hook: Callable) -> None:
-        """Keep `pack_hook(tensor)` instead of the tensor, and return `unpack_hook` of it when it is needed."""
+        """Save `pack_hook(tensor)` instead of the tensor, and return `unpack_hook` of it when it is needed."""
         if self._tensor is _FREED:
             raise RuntimeError(
                 "Calling register_hooks on a saved tensor after it has been freed. Specify retain_graph=True in the first "
@@ -154,7 +154,7 @@ class SavedTensor:
             raise RuntimeError(modified(kept, made_by, self._version))
 
     def array(self) -> Any:
-        """The array as it was saved.
+        """The array as it was when it was saved.
 
         Raises:
             RuntimeError: it was freed, or changed in place since.
@@ -211,7 +211,7 @@ class SavedTensor:
 
     @property
     def data(self) -> Any:
-        """What is kept: the tensor, or what a pack hook made of it; None once it is freed."""
+        """What is saved: the tensor, or the result of a pack hook; None once it is freed."""
         if self._tensor is _FREED:
             return None
         if self._unpack is not None:
@@ -255,11 +255,11 @@ SavedTensor.freed._unpack = None
 SavedTensor.freed.free()
 
 
-# --- what built-in ops keep, which becomes a SavedTensor only when somebody asks for it -------------------------------
+# --- what built-in ops save, which becomes a SavedTensor only on demand ------------------------------------------------
 
 
 def pack(node: Op, slot: int, by_hooks: bool = False) -> None:
-    """Turn the tensor that `node` keeps at `slot` into a SavedTensor, packed by the hooks in force if that is asked for."""
+    """Turn the tensor that `node` saved at `slot` into a SavedTensor; with `by_hooks`, pack it by the hooks in force."""
     assert node._versions is not None
     for n, (place, _, _) in enumerate(node._plan.tensors):
         if place == slot and node._versions[n] is not None:
@@ -271,7 +271,7 @@ def pack(node: Op, slot: int, by_hooks: bool = False) -> None:
 
 
 def pack_all(node: Op, outputs: bool = True) -> None:
-    """Pack every tensor that `node` keeps by the hooks in force; those of its outputs only if that is asked for."""
+    """Pack every tensor that `node` saved by the hooks in force; those of its outputs only with `outputs`."""
     surround(node)
     for slot, output_nr, _ in node._plan.tensors:
         if outputs or output_nr is None:
@@ -279,7 +279,7 @@ def pack_all(node: Op, outputs: bool = True) -> None:
 
 
 def keep_outputs(node: Op, target: Tensor) -> None:
-    """Keep `target`, to which the output of `node` was written, in the place of that output."""
+    """Save `target`, which the output of `node` was written to, instead of that output."""
     assert node._versions is not None
     for n, (slot, output_nr, _) in enumerate(node._plan.tensors):
         if output_nr is not None:
@@ -289,14 +289,14 @@ def keep_outputs(node: Op, target: Tensor) -> None:
 
 
 class saved_tensors_hooks:
-    """Inside, every tensor that a node saves goes through `pack_hook`, and comes back through `unpack_hook`.
+    """Inside `with`, every tensor that a node saves goes through `pack_hook`, and comes back through `unpack_hook`.
 
-    For instance to save it on disk, or to draw it. `unpack_hook(pack_hook(t))` must equal `t`.
+    For example to save it on disk, or to draw it. `unpack_hook(pack_hook(t))` must equal `t`.
 
     >>> import tinygrad_edu as T
     >>> x = T.tensor(3.0, requires_grad=True)
     >>> with T.autograd.graph.saved_tensors_hooks(lambda t: t.item(), lambda number: T.tensor(number)):
-    ...     y = x * x  # what is kept is the number
+    ...     y = x * x  # only the number is saved
     >>> y.backward()
     >>> x.grad
     tensor(6.)
@@ -318,7 +318,7 @@ class saved_tensors_hooks:
 
 @contextmanager
 def disable_saved_tensors_hooks(error_message: str) -> Iterator[None]:
-    """Inside, entering `saved_tensors_hooks` raises a RuntimeError with `error_message`.
+    """Inside `with`, entering `saved_tensors_hooks` raises a RuntimeError with `error_message`.
 
     >>> import tinygrad_edu as T
     >>> with T.autograd.graph.disable_saved_tensors_hooks("no hooks here"):
@@ -339,7 +339,7 @@ def disable_saved_tensors_hooks(error_message: str) -> Iterator[None]:
 
 
 class _MutationGuard:
-    """Keeps a copy of each saved tensor that is about to be changed in place, so that backward still finds it."""
+    """Saves a copy of each saved tensor that is about to be changed in place, so that backward still finds the old value."""
 
     def __init__(self) -> None:
         self._alive: list[SavedTensor] = []
@@ -348,7 +348,7 @@ class _MutationGuard:
         self._alive.append(saved)
 
     def before_write(self, t: Tensor) -> None:
-        """`t` is about to be written to: saved tensors of the same storage get copies of their own."""
+        """`t` is about to be written to: saved tensors of the same storage get their own copies."""
         for saved in self._alive:
             if saved._tensor is _FREED or saved._unpack is not None:
                 continue
@@ -382,9 +382,9 @@ def _refuse_outside(packed: Any) -> Any:
 
 @contextmanager
 def allow_mutation_on_saved_tensors() -> Iterator[_MutationGuard]:
-    """Inside, a saved tensor may be changed in place: backward uses a copy of what it was, made when it changes.
+    """Inside `with`, saved tensors may be changed in place: backward uses a copy of the old value, made before the change.
 
-    The backward pass has to run inside the block as well.
+    The backward pass must run inside the block too.
 
     >>> import tinygrad_edu as T
     >>> x = T.tensor(3.0, requires_grad=True)

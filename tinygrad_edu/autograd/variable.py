@@ -1,13 +1,13 @@
 """`Variable`, the historical name of a Tensor that autograd follows, and `volatile`, the historical `no_grad`.
 
-Until PyTorch 0.4 a Tensor held numbers and a Variable around it held the history. `volatile=True` meant that no graph was
-to be built from there on: a result was volatile as soon as one of its inputs was, and nothing on the way was recorded.
-Today's PyTorch warns and ignores it. Here it still works, for the one lesson that tells of it:
+Until PyTorch 0.4 a Tensor held numbers, and a Variable around it held the history. `volatile=True` meant that no graph
+should be built from there on: a result was volatile as soon as one of its inputs was, and nothing on the way was recorded.
+Today's PyTorch warns and ignores it. Here it still works, for the one lesson about it:
 
-- the result of an op, of an in-place op and of a custom Function is volatile if one of their inputs is, whatever the
-  others ask for and whatever the grad mode; it is not recorded, does not require grad and is a leaf;
+- the result of an op, an in-place op or a custom Function is volatile if one of its inputs is, whatever the others require
+  and whatever the grad mode; it is not recorded, does not require grad and is a leaf;
 - an in-place op with a volatile input makes its target volatile, and the base that the target is a view of;
-- `detach()` and `.data` give tensors that are not volatile, as does anything made from plain numbers.
+- `detach()` and `.data` return tensors that are not volatile, and so does anything made from plain numbers.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ __all__ = ["Variable", "VariableMeta"]
 
 
 class _Volatile:
-    """The mark that a tensor is volatile, and what it means to the ops. They ask only once a volatile tensor exists."""
+    """The mark of volatile tensors, and what it means to the ops. They check it only once a volatile tensor exists."""
 
     def __init__(self) -> None:
         self.seen = False
@@ -58,7 +58,7 @@ class _Volatile:
         return results
 
     def write(self, op: Callable[..., Any], target: Tensor, *others: Any, **settings: Any) -> Tensor:
-        """Run an in-place op with a volatile input: what is written to is volatile from now on, and its history gone."""
+        """Run an in-place op with a volatile input: its target becomes volatile, and loses its history."""
         self.compute(op, target, *others, **settings)
         for t in (target,) if target._view is None else (target, target._view.base):
             t._grad_fn, t.output_nr, t._requires_grad = None, 0, False
@@ -91,7 +91,7 @@ bind("volatile", property(_get_volatile, _set_volatile))
 
 
 class ImperativeEngine:
-    """The engine as an object, which PyTorch's programs ask for a call at the end of a backward pass."""
+    """The engine as an object, which PyTorch programs use to register a call at the end of a backward pass."""
 
     queue_callback = staticmethod(queue_callback)
 
@@ -105,12 +105,12 @@ class Variable(metaclass=VariableMeta):
     """The historical name: `Variable(t)` is a Tensor on the storage of `t`, and every Tensor is a Variable.
 
     Args:
-        data: a Tensor; its history is left behind. Nothing gives an empty tensor.
+        data: a Tensor; its history is dropped. Without it the result is an empty tensor.
         requires_grad: ask for a gradient.
-        volatile: nothing computed from it is to be recorded, as in PyTorch 0.3; warns. See the module's text.
+        volatile: nothing computed from it is recorded, as in PyTorch 0.3; warns. See the module's docstring.
 
     Raises:
-        TypeError: `data` is no Tensor.
+        TypeError: `data` is not a Tensor.
         ValueError: both flags are set.
 
     Example:

@@ -1,4 +1,4 @@
-"""One function over a batch: `vmap`, a loop that draws its random numbers as one batched run would."""
+"""`vmap`: one function over a batch. It is a loop that draws its random numbers as a single batched run would."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def vmap(
         in_dims: the batch dimension of each argument; None for an argument that all samples share.
         out_dims: where the batch dimension goes in the results; None for a result that all samples share.
         randomness: whether random numbers are refused ("error"), "different" for each sample, or the "same" for all.
-        chunk_size: how many samples PyTorch would run at once: here it decides the order of random numbers alone.
+        chunk_size: how many samples PyTorch would run at once. Here it affects only the order of random numbers.
 
     Raises:
         RuntimeError: `randomness` is "error", and `func` draws random numbers.
@@ -51,7 +51,7 @@ def vmap(
             return filled(args, [v if d is None else v.select(d, i) for v, d in zip(given, places, strict=True)])
 
         def nothing() -> Any:
-            # An empty batch: a sample of zeros tells the shapes of the results.
+            # An empty batch: run a sample of zeros to find the shapes of the results.
             return filled(
                 args,
                 [v if d is None else v.new_zeros(_without(v.shape, d)) for v, d in zip(given, places, strict=True)],
@@ -98,7 +98,7 @@ def _without(shape: Any, dim: int) -> tuple[int, ...]:
 
 
 def _places(name: str, in_dims: Any, args: tuple[Any, ...]) -> tuple[list[Any], int]:
-    """Of each tensor in `args` the dimension that counts the samples, and how many there are."""
+    """The batch dimension of each tensor in `args`, and the size of the batch."""
     opening = f"vmap({name}, in_dims={in_dims}, ...)(<inputs>): "
     if not isinstance(in_dims, int | tuple):
         raise ValueError(
@@ -114,7 +114,7 @@ def _places(name: str, in_dims: Any, args: tuple[Any, ...]) -> tuple[list[Any], 
         places = leaves(_spread(in_dims, args))
     except (ValueError, KeyError, TypeError):
         raise ValueError(
-            f"{opening}in_dims is not compatible with the structure of `inputs`. Give one dimension, or None, for each of the "
+            f"{opening}in_dims is not compatible with the structure of `inputs`. Pass one dimension, or None, for each of the "
             f"{len(args)} arguments."
         ) from None
     sizes = []
@@ -177,7 +177,7 @@ class _Draws:
 
     @contextmanager
     def of(self, index: int) -> Iterator[None]:
-        """Within `with`: the draws of one sample, from the first one on."""
+        """Inside `with`: the draws of one sample, from the first one on."""
         outer = random.standing.instead
 
         def instead(generator: Any) -> Any:
@@ -204,7 +204,7 @@ class _Draws:
             )
             self._kept.append((key, drawn))
         if self._kept[number][0] != key:
-            # A sample that draws something else than the first one did.
+            # This sample draws something other than the first one.
             return getattr(generator, what)(*args)
         kept = self._kept[number][1]
         return (kept if self.randomness == "same" else kept[self._index]).copy()
@@ -221,7 +221,7 @@ class _Draws:
 
 
 class _Source:
-    """Stands for a generator while `vmap` runs."""
+    """Replaces a generator while `vmap` runs."""
 
     def __init__(self, draws: _Draws, generator: Any) -> None:
         self._draws, self._generator = draws, generator

@@ -351,7 +351,7 @@ def hessian(func: Function, argnums: int | tuple[int, ...] = 0) -> Function:
     return jacfwd(jacrev(func, argnums), argnums)
 
 
-# --- what has nothing to undo here -------------------------------------------------------------------------------------------
+# --- transforms that have no effect here -------------------------------------------------------------------------------------
 
 
 def functionalize(func: Function, *, remove: str = "mutations") -> Function:

@@ -1,4 +1,4 @@
-"""The gradients of convolutions as functions of their own (PyTorch: `torch.nn.grad`)."""
+"""The gradients of convolutions as separate functions (PyTorch: `torch.nn.grad`)."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ __all__ = ["conv1d_input", "conv1d_weight", "conv2d_input", "conv2d_weight", "co
 
 
 def _gradient(convolve: Any, of: int, given: list[Any], size: Any, grad_output: Any, settings: dict[str, Any]) -> Any:
-    """The gradient of a convolution by its input (0) or its weight (1), which is given by its size alone."""
+    """The gradient of a convolution with respect to its input (0) or its weight (1), which is given only by its size."""
     # A convolution is linear in each of the two, so the gradient does not depend on the value of that one.
     place = functions["zeros"](size, dtype=grad_output.dtype, requires_grad=True)
     given.insert(of, place)

@@ -22,7 +22,7 @@ IsLeaf = Callable[[Any], bool] | None
 
 
 class SequenceKey(NamedTuple):
-    """A step down into a sequence."""
+    """A step into a sequence."""
 
     idx: int
 
@@ -30,12 +30,12 @@ class SequenceKey(NamedTuple):
         return f"[{self.idx!r}]"
 
     def get(self, tree: Any) -> Any:
-        """What is at this place."""
+        """The element at this position."""
         return tree[self.idx]
 
 
 class MappingKey(NamedTuple):
-    """A step down into a mapping."""
+    """A step into a mapping."""
 
     key: Any
 
@@ -43,12 +43,12 @@ class MappingKey(NamedTuple):
         return f"[{self.key!r}]"
 
     def get(self, tree: Any) -> Any:
-        """What is at this place."""
+        """The element at this key."""
         return tree[self.key]
 
 
 class GetAttrKey(NamedTuple):
-    """A step down into an object."""
+    """A step into an object."""
 
     name: str
 
@@ -56,12 +56,12 @@ class GetAttrKey(NamedTuple):
         return f".{self.name}"
 
     def get(self, tree: Any) -> Any:
-        """What is at this place."""
+        """The value of this attribute."""
         return getattr(tree, self.name)
 
 
 class _Kind(NamedTuple):
-    """How containers of a type are taken apart and put together again."""
+    """How to flatten and unflatten containers of one type."""
 
     flatten: Callable[[Any], tuple[list[Any], Any]]
     unflatten: Callable[[Iterable[Any], Any], Any]
@@ -123,7 +123,7 @@ SUPPORTED_NODES: dict[Any, _Kind] = {
 
 
 def _namedtuple() -> None:
-    """Stands for the type of all named tuples in a TreeSpec."""
+    """Represents the type of all named tuples in a TreeSpec."""
 
 
 _namedtuple.__name__ = "namedtuple"
@@ -139,7 +139,7 @@ def register_pytree_node(
     from_dumpable_context: Any = None,
     flatten_with_keys_fn: Callable[[Any], tuple[list[tuple[Any, Any]], Any]] | None = None,
 ) -> None:
-    """Make instances of `cls` containers: `flatten_fn` gives (children, context), `unflatten_fn` takes both.
+    """Treat instances of `cls` as containers: `flatten_fn` returns (children, context), `unflatten_fn` takes both.
 
     Raises:
         ValueError: the class is registered already.
@@ -163,7 +163,7 @@ def _kind(tree: Any) -> tuple[Any, _Kind | None]:
 
 
 class TreeSpec:
-    """The structure of a tree, without its leaves: the type of the container, what else it takes to make one, its children."""
+    """The structure of a tree without its leaves: the container's type, its context, and its children."""
 
     __slots__ = ("_children", "_kind", "context", "num_children", "num_leaves", "num_nodes", "type")
 
@@ -227,7 +227,7 @@ class TreeSpec:
         return self._kind.unflatten([child._filled(leaves) for child in self._children], self.context)
 
     def flatten_up_to(self, tree: Any) -> list[Any]:
-        """The parts of `tree` at the places of the leaves, which may themselves be trees.
+        """The parts of `tree` at the positions of the leaves; they may be trees themselves.
 
         Raises:
             ValueError: the tree does not have this structure.
@@ -268,12 +268,12 @@ def LeafSpec() -> TreeSpec:
 
 
 def tree_is_leaf(tree: PyTree, is_leaf: IsLeaf = None) -> bool:
-    """True if `tree` is no container, or `is_leaf` says so."""
+    """True if `tree` is not a container, or `is_leaf` returns True."""
     return (is_leaf is not None and is_leaf(tree)) or _kind(tree)[1] is None
 
 
 def tree_flatten(tree: PyTree, is_leaf: IsLeaf = None) -> tuple[list[Any], TreeSpec]:
-    """The leaves, and the structure that `tree_unflatten` makes the tree of again.
+    """The leaves, and the structure from which `tree_unflatten` rebuilds the tree.
 
     >>> from tinygrad_edu.utils._pytree import tree_flatten
     >>> tree_flatten({"a": [1, 2], "b": 3})[0]
@@ -318,7 +318,7 @@ def tree_structure(tree: PyTree, is_leaf: IsLeaf = None) -> TreeSpec:
 
 
 def tree_map(func: Callable[..., Any], tree: PyTree, *rests: PyTree, is_leaf: IsLeaf = None) -> PyTree:
-    """The tree with `func` of each leaf, and of what `rests` have in its place.
+    """The tree with `func` applied to each leaf, and to the leaves of `rests` at the same position.
 
     >>> from tinygrad_edu.utils._pytree import tree_map
     >>> tree_map(lambda a, b: a + b, {"x": 1, "y": [2]}, {"x": 10, "y": [20]})
@@ -329,7 +329,7 @@ def tree_map(func: Callable[..., Any], tree: PyTree, *rests: PyTree, is_leaf: Is
 
 
 def tree_map_(func: Callable[..., Any], tree: PyTree, *rests: PyTree, is_leaf: IsLeaf = None) -> PyTree:
-    """As `tree_map`, for what `func` does; the tree itself is returned."""
+    """As `tree_map`, for the side effects of `func`. Returns the tree itself."""
     tree_map(func, tree, *rests, is_leaf=is_leaf)
     return tree
 
@@ -340,7 +340,7 @@ def _is(kind: Any) -> Callable[[Any], bool]:
 
 
 def map_only(type_or_types_or_pred: Any, /) -> Callable[[Callable[[Any], Any]], Callable[[Any], Any]]:
-    """A decorator: the function leaves alone what is not of a type."""
+    """A decorator: the function leaves leaves of other types unchanged."""
     chosen = _is(type_or_types_or_pred)
 
     def wrapper(func: Callable[[Any], Any]) -> Callable[[Any], Any]:
@@ -352,7 +352,7 @@ def map_only(type_or_types_or_pred: Any, /) -> Callable[[Callable[[Any], Any]], 
 def tree_map_only(
     type_or_types_or_pred: Any, /, func: Callable[[Any], Any], tree: PyTree, is_leaf: IsLeaf = None
 ) -> PyTree:
-    """The tree with `func` of each leaf of a type; the others stay."""
+    """The tree with `func` applied to each leaf of a type; the others stay."""
     chosen = _is(type_or_types_or_pred)
     return tree_map(lambda x: func(x) if chosen(x) else x, tree, is_leaf=is_leaf)
 
@@ -360,7 +360,7 @@ def tree_map_only(
 def tree_map_only_(
     type_or_types_or_pred: Any, /, func: Callable[[Any], Any], tree: PyTree, is_leaf: IsLeaf = None
 ) -> PyTree:
-    """As `tree_map_only`, for what `func` does; the tree itself is returned."""
+    """As `tree_map_only`, for the side effects of `func`. Returns the tree itself."""
     tree_map_only(type_or_types_or_pred, func, tree, is_leaf)
     return tree
 
@@ -386,7 +386,7 @@ def tree_any_only(type_or_types: Any, /, pred: Callable[[Any], bool], tree: PyTr
 
 
 def tree_leaves_with_path(tree: PyTree, is_leaf: IsLeaf = None) -> list[tuple[tuple[Any, ...], Any]]:
-    """Each leaf behind the path that leads to it."""
+    """Pairs of a path and the leaf it leads to."""
 
     def walk(tree: Any, path: tuple[Any, ...]) -> Iterator[tuple[tuple[Any, ...], Any]]:
         kind = _kind(tree)[1]
@@ -404,12 +404,12 @@ def tree_leaves_with_path(tree: PyTree, is_leaf: IsLeaf = None) -> list[tuple[tu
 
 
 def tree_flatten_with_path(tree: PyTree, is_leaf: IsLeaf = None) -> tuple[list[tuple[tuple[Any, ...], Any]], TreeSpec]:
-    """Each leaf behind its path, and the structure."""
+    """Pairs of a path and its leaf, and the structure."""
     return tree_leaves_with_path(tree, is_leaf), tree_structure(tree, is_leaf)
 
 
 def tree_map_with_path(func: Callable[..., Any], tree: PyTree, *rests: PyTree, is_leaf: IsLeaf = None) -> PyTree:
-    """As `tree_map`, with the path of each leaf as the first argument of `func`."""
+    """As `tree_map`, but `func` also gets the path of each leaf, as its first argument."""
     found, spec = tree_flatten_with_path(tree, is_leaf)
     others = [spec.flatten_up_to(rest) for rest in rests]
     return spec.unflatten([func(path, leaf, *more) for (path, leaf), *more in zip(found, *others, strict=True)])
@@ -421,7 +421,7 @@ def keystr(kp: Iterable[Any]) -> str:
 
 
 def key_get(obj: Any, kp: Iterable[Any]) -> Any:
-    """What is at the end of a path."""
+    """The element at the end of a path."""
     for key in kp:
         obj = key.get(obj)
     return obj

@@ -16,9 +16,9 @@ __all__ = ["DistributedSampler"]
 
 
 class DistributedSampler(Sampler):
-    """Every `num_replicas`-th index from `rank` on, in an order that each epoch shuffles anew: call `set_epoch(epoch)`.
+    """Every `num_replicas`-th index, starting at `rank`, in an order that changes with each `set_epoch(epoch)`.
 
-    Where the samples cannot be shared equally, the first ones are used again, or with `drop_last` the last ones left out.
+    If the samples cannot be divided equally, the first ones are used again, or with `drop_last` the last ones are dropped.
 
     Raises:
         ValueError: `num_replicas` or `rank` is not given, or `rank` is out of range. There is no process group here.
@@ -63,5 +63,5 @@ class DistributedSampler(Sampler):
         return self.num_samples
 
     def set_epoch(self, epoch: int) -> None:
-        """Shuffle in another order from now on: that of this epoch."""
+        """Use the order of this epoch from now on."""
         self.epoch = epoch
