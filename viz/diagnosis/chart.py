@@ -14,7 +14,7 @@ NAME = 6.3  # pixels of a letter of a layer's name
 LONGEST_NAME = 30  # letters
 EDGE = 40  # pixels at a panel's left for zeros, and at its right for what is not finite
 MOST_TICKS = 7
-BAR = 24  # letters of a bar in a terminal
+BAR = 24  # letters of a bar in a terminal, where there is room
 SHADES = (0.28, 0.5, 0.72, 1.0)  # of the passes, the first the palest
 DASHES = ("2 3", "6 3", "10 3", "")
 
@@ -144,8 +144,8 @@ def _said(sizes: list[float | None]) -> str:
     return "none" if sizes[-1] is None else number(sizes[-1])
 
 
-def text(told: Layers) -> str:
-    """The chart for a terminal: numbers of the first and the last pass, and a bar for the last, on a logarithmic scale."""
+def text(told: Layers, width: int = 100) -> str:
+    """The chart for a terminal of `width` characters: numbers of the first and the last pass, and a bar for the last, on a log scale."""
     if not told.rows:
         return ""
     ends = [0, -1] if len(told.passes) > 1 else [-1]
@@ -153,6 +153,7 @@ def text(told: Layers) -> str:
     low, high = _decades([size for row in told.rows for size in row.gradients])
     titles = [f"pass {told.passes[end]}" for end in ends]
     span = 10 * len(ends)
+    room = max(4, min(BAR, width - (wide + max(span, 18) + max(span, 16) + 7)))
     lines = [
         f"{'':<{wide}}  {'largest activation':>{max(span, 18)}}  {'largest gradient':>{max(span, 16)}}",
         f"{'layer':<{wide}}  {''.join(f'{title:>10}' for title in titles):>{max(span, 18)}}  "
@@ -160,10 +161,12 @@ def text(told: Layers) -> str:
     ]
     for row in told.rows:
         both = [
-            "".join(f"{_cell(sizes[end]):>10}" for end in ends).rjust(max(span, room))
-            for sizes, room in ((row.activations, 18), (row.gradients, 16))
+            "".join(f"{_cell(sizes[end]):>10}" for end in ends).rjust(max(span, least))
+            for sizes, least in ((row.activations, 18), (row.gradients, 16))
         ]
-        lines.append(f"{_named(row):<{wide}}  {both[0]}  {both[1]}   {_bar(row.gradients[-1], low, high)}".rstrip())
+        lines.append(
+            f"{_named(row):<{wide}}  {both[0]}  {both[1]}   {_bar(row.gradients[-1], low, high, room)}".rstrip()
+        )
     return "\n".join(lines)
 
 
@@ -171,9 +174,9 @@ def _cell(size: float | None) -> str:
     return "-" if size is None else number(size)
 
 
-def _bar(size: float | None, low: int, high: int) -> str:
+def _bar(size: float | None, low: int, high: int, room: int) -> str:
     if size is None or size == 0:
         return ""
     if not math.isfinite(size):
-        return "!" * BAR
-    return "█" * max(1, round(BAR * (math.log10(size) - low) / (high - low)))
+        return "!" * room
+    return "█" * max(1, round(room * (math.log10(size) - low) / (high - low)))

@@ -31,6 +31,7 @@ class Finding:
         group: one of the seven kinds of trouble, see `GROUPS`.
         change: the line as it is and as it should be; empty where that is no matter of one line.
         where: file and line of the code that ran, where that is not in the program's own text.
+        follows: the kind of the finding before it that it may be no more than a consequence of; empty where it stands for itself.
         path: values from the parameter to the loss, for the picture; the op that made `cut` is where it goes wrong.
     """
 
@@ -48,6 +49,7 @@ class Finding:
     cut: int | None = None
     share: float = 0.0  # of what is meant to learn that it concerns
     explains_error: bool = False
+    follows: str = ""
 
     def __post_init__(self) -> None:
         known = [self.line] if self.line is not None else []
@@ -65,6 +67,7 @@ class Finding:
             "fix": self.fix,
             "change": list(self.change) if self.change else None,
             "tensors": self.tensors,
+            "follows": self.follows,
             "file": self.where[0] if self.where else None,
             "file_line": self.where[1] if self.where else None,
         }

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from typing import Any
 
@@ -31,6 +32,8 @@ STYLE = (
 .tgv-diagnosis.tgv-diagnosis pre mark { background: var(--mark); color: inherit; display: block }
 .tgv-diagnosis.tgv-diagnosis pre del, .tgv-diagnosis.tgv-diagnosis pre ins { display: block; text-decoration: none }
 .tgv-diagnosis.tgv-diagnosis pre del { color: var(--bad) } .tgv-diagnosis.tgv-diagnosis pre ins { color: var(--good) }
+.tgv-diagnosis.tgv-diagnosis p code { background: var(--code); color: inherit; padding: 1px 4px; border-radius: 3px;
+  font: 12.5px 'DejaVu Sans Mono', Consolas, monospace }
 .tgv-diagnosis.tgv-diagnosis p { margin: 4px 0 } .tgv-diagnosis .soft { color: var(--soft); font-size: 13px }
 .tgv-diagnosis.tgv-diagnosis table { border-collapse: collapse; font-size: 13px; margin: 6px 0 }
 .tgv-diagnosis.tgv-diagnosis details { margin: 6px 0 } .tgv-diagnosis.tgv-diagnosis summary { cursor: pointer; color: var(--soft) }
@@ -53,7 +56,10 @@ def fragment(report: Report, staged: Staged | None = None, starter: str = "") ->
     which comes once. Without them the pictures stay still.
     """
     style = STYLE.replace("LIGHT", _LIGHT).replace("DARK", _DARK)
-    body = "".join(_finding(report, place, finding, staged) for place, finding in enumerate(report.findings, 1))
+    sections = [_finding(report, place, finding, staged) for place, finding in enumerate(report.findings, 1)]
+    body, rest = "".join(sections[: len(report.causes)]), "".join(sections[len(report.causes) :])
+    if rest:
+        body += f"<details><summary>{escape(report.may_follow)}: {len(report.consequences)}</summary>{rest}</details>"
     error = ""
     if report.error is not None:
         error = (
@@ -80,7 +86,8 @@ def _sizes(report: Report) -> str:
 
 def page(report: Report, staged: Staged | None = None, starter: str = "") -> str:
     """The report as one page; the arguments are those of `fragment`."""
-    code = "\n".join(f"{number:>4}  {escape(line)}" for number, line in enumerate(report.source, 1))
+    marked = {finding.line for finding in report.causes}
+    code = "".join(_line(report, number, number in marked) for number in range(1, len(report.source) + 1))
     listing = f'<div class="tgv-diagnosis"><h3>The program</h3><pre>{code}</pre></div>' if code else ""
     return (
         '<!doctype html><html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width">'
@@ -98,13 +105,13 @@ def _finding(report: Report, place: int, finding: Finding, staged: Staged | None
         f'<section class="{"certain" if finding.certain else "likely"}"><h4>{place}. {escape(finding.kind.replace("-", " "))}'
         f"<small>{escape(' · '.join(filter(None, (where, group))))}</small>{sure}</h4>",
         _listing(report, finding),
-        f"<p>{escape(report.told(finding.message))}</p>",
+        f"<p>{_with_code(report.below_its_line(finding))}</p>",
     ]
     if finding.where is not None:
         parts.append(
             f'<p class="soft">The code that ran is in {escape(finding.where[0])}, line {finding.where[1]}.</p>'
         )
-    parts.append(f"<p><b>Fix:</b> {escape(report.told(finding.fix))}</p>")
+    parts.append(f"<p><b>Fix:</b> {_with_code(report.told(finding.fix))}</p>")
     if finding.change is not None:
         old, new = (escape(text) for text in finding.change)
         parts.append(f"<pre><del>- {old}</del><ins>+ {new}</ins></pre>")
@@ -123,8 +130,15 @@ def _listing(report: Report, finding: Finding) -> str:
     if finding.line is None or not report.source:
         return ""
     first, last = max(1, finding.line - AROUND), min(len(report.source), finding.line + AROUND)
-    shown = []
-    for number in range(first, last + 1):
-        text = f"{number:>4}  {escape(report.source[number - 1])}"
-        shown.append(f"<mark>{text}</mark>" if number == finding.line else f"{text}\n")
+    shown = (_line(report, number, number == finding.line) for number in range(first, last + 1))
     return f"<pre>{''.join(shown)}</pre>"
+
+
+def _line(report: Report, number: int, marked: bool) -> str:
+    text = f"{number:>4}  {escape(report.source[number - 1])}"
+    return f"<mark>{text}</mark>" if marked else f"{text}\n"
+
+
+def _with_code(sentence: str) -> str:
+    """A sentence as HTML, with what stands between backticks as code."""
+    return re.sub(r"`([^`]+)`", r"<code>\1</code>", escape(sentence))

@@ -24,8 +24,25 @@ EXPLAINS = {
 }
 
 
+_NO_NUMBERS = {
+    "saturated", "vanishing", "exploding", "zero", "dead-relu", "clamp", "times-zero", "rate-too-small", "rate-too-large",
+}  # fmt: skip
+
+# What stands on the right may be no more than a consequence of what stands on the left: it is told last, and briefly.
+LEADS_TO = {
+    **{name: _NO_NUMBERS for name, kind in KINDS.items() if kind.group == 3},
+    "no-zero-grad": {"rate-too-large", "exploding"},
+    "exploding": {"rate-too-large"},
+    "vanishing": {"rate-too-small"},
+    "saturated": {"vanishing", "rate-too-small"},
+    "dead-relu": {"zero", "vanishing", "rate-too-small"},
+    "times-zero": {"zero", "vanishing", "rate-too-small"},
+    "equal-units": {"vanishing", "rate-too-small"},
+}
+
+
 def rank(findings: list[Finding]) -> list[Finding]:
-    """The findings with the most likely cause first; each cause once, and none that another explains."""
+    """The findings with the most likely cause first, what may follow from another last; each cause once, and none that another explains."""
     once: dict[tuple[str, int | None], Finding] = {}
     for finding in findings:
         known = once.setdefault((finding.kind, finding.line), finding)
@@ -35,7 +52,11 @@ def rank(findings: list[Finding]) -> list[Finding]:
             known.certain = known.certain or finding.certain
     explained = {follows for finding in once.values() for follows in EXPLAINS.get(finding.kind, ())}
     left = [finding for finding in once.values() if finding.kind not in explained]
-    return sorted(left, key=_weight)
+    left.sort(key=_weight)
+    for place, finding in enumerate(left):
+        causes = (one.kind for one in left[:place] if not one.follows and finding.kind in LEADS_TO.get(one.kind, ()))
+        finding.follows = "" if finding.certain else next(causes, "")
+    return sorted(left, key=lambda finding: bool(finding.follows))
 
 
 def _weight(finding: Finding) -> tuple[bool, bool, int, float]:

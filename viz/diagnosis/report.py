@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import shutil
 import textwrap
 from collections.abc import Callable
 from functools import cached_property
@@ -17,7 +18,7 @@ from viz.diagnosis.observation import Observation
 from viz.recording.recording import finite
 
 SCHEMA = 1
-WIDTH = 100
+WIDEST = 100  # characters of a line of prose
 
 
 NO_GPU = re.compile(
@@ -103,29 +104,50 @@ class Report:
 
     def __repr__(self) -> str:
         lines = [self.headline]
-        for place, finding in enumerate(self.findings, 1):
+        for place, finding in enumerate(self.causes, 1):
             sure = "certain" if finding.certain else "likely"
             where = self.place(finding.line) if finding.line is not None else "no line of the program"
             lines += ["", f"{place}. {finding.kind} · {where} · {sure}"]
             code = self.observation.places.code(finding.line)
             if code:
                 lines.append(f"   {finding.line:>4} | {code}")
-            lines += _wrapped(self.told(finding.message))
+            lines += _wrapped(self.below_its_line(finding))
             if finding.where is not None:
                 lines += _wrapped(f"The code that ran is in {finding.where[0]}:{finding.where[1]}.")
             lines += _wrapped(f"Fix: {self.told(finding.fix)}")
             if finding.change is not None:
                 lines += [f"      - {finding.change[0]}", f"      + {finding.change[1]}"]
+        if self.consequences:
+            told = ", ".join(
+                f"{one.kind}{f' ({self.place(one.line)})' if one.line is not None else ''}" for one in self.consequences
+            )
+            lines += ["", *textwrap.wrap(f"{self.may_follow}: {told}.", width(), break_on_hyphens=False)]
         if self.concerns_sizes:
             lines += [
                 "",
                 "The sizes, layer by layer, from the input to the loss:",
-                *chart.text(self.layers).splitlines(),
+                *chart.text(self.layers, width()).splitlines(),
             ]
-        lines += ["", self.looked_at]
+        lines += ["", *textwrap.wrap(self.looked_at, width(), break_on_hyphens=False)]
         if self.error is not None:
             lines += [f"It ended with {self.error['type']}{self.at_error}: {self.error['message']}{self.advice}"]
         return "\n".join(lines)
+
+    @property
+    def causes(self) -> list[Finding]:
+        """The findings that stand for themselves."""
+        return [finding for finding in self.findings if not finding.follows]
+
+    @property
+    def consequences(self) -> list[Finding]:
+        """The findings that may be no more than consequences of one of the causes."""
+        return [finding for finding in self.findings if finding.follows]
+
+    @property
+    def may_follow(self) -> str:
+        """What is said of the consequences."""
+        kinds = list(dict.fromkeys(finding.follows for finding in self.consequences))
+        return f"Also seen, and likely to go with {' and '.join(kinds)}"
 
     @property
     def advice(self) -> str:
@@ -148,6 +170,17 @@ class Report:
 
         return re.sub(r"\b([Ll])ine (\d+)", placed, text)
 
+    def below_its_line(self, finding: Finding) -> str:
+        """The message of a finding whose line of code stands above it: the code is not told again."""
+        code = self.observation.places.code(finding.line)
+        if not code:
+            return self.told(finding.message)
+        begins = f"Line {finding.line}, `{code}`"
+        message = finding.message
+        if message.startswith(begins):
+            message = f"Line {finding.line}{message[len(begins) :].removeprefix(',')}"
+        return self.told(message)
+
     @property
     def at_error(self) -> str:
         """Where it ended, as ` in line 3`; empty where that is no line of the program."""
@@ -168,10 +201,15 @@ class Report:
                     "pass to backward()."
                 )
             return f"Nothing was found{ended}: every parameter that should learn was checked for {len(GROUPS)} kinds of problems."
-        sure = sum(finding.certain for finding in self.findings)
-        if len(self.findings) == 1:
+        sure = sum(finding.certain for finding in self.causes)
+        if len(self.causes) == 1:
             return f"1 finding, {'certain' if sure else 'likely'}."
-        return f"{_count(len(self.findings), 'finding')}, {sure} of them certain; the most likely cause first."
+        return f"{_count(len(self.causes), 'finding')}, {sure} of them certain; the most likely cause first."
+
+
+def width() -> int:
+    """The characters of a line: those of the terminal, where it is narrower than a page."""
+    return max(40, min(WIDEST, shutil.get_terminal_size((WIDEST, 24)).columns))
 
 
 def _count(count: int, name: str, names: str = "") -> str:
@@ -179,4 +217,4 @@ def _count(count: int, name: str, names: str = "") -> str:
 
 
 def _wrapped(text: str) -> list[str]:
-    return textwrap.wrap(text, WIDTH - 3, initial_indent="   ", subsequent_indent="   ")
+    return textwrap.wrap(text, width() - 3, initial_indent="   ", subsequent_indent="   ")

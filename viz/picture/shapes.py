@@ -402,7 +402,7 @@ def _op_box(op: Op, detail: Detail) -> Box:
     rows = [Row("symbol", "symbol" if len(mathematics) <= 5 else "word", mathematics)]
     rows[0].text = rows[0].cut(mathematics)
     small = op.name if op.recorded else "not recorded"
-    if detail.about:
+    if detail.about and small != mathematics:
         rows.append(Row("node", "tiny", ""))
         rows[1].text = rows[1].cut(small)
     tabs = [(f"{op.key}s{position}", f"saved {saved.name}") for position, saved in enumerate(op.saved)]
