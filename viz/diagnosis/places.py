@@ -249,12 +249,29 @@ class Places:
         ]
         return min(lines, default=None)
 
+    def where_fed(self, name: str) -> int | None:
+        """The first line that calls append(), or the like, on something of an attribute, as `self.logs.setdefault(key, []).append(x)`."""
+        attribute = name.partition("[")[0].rpartition(".")[2]
+        lines = [
+            node.lineno
+            for node in ast.walk(self.tree)
+            if isinstance(node, ast.Call)
+            and isinstance(node.func, ast.Attribute)
+            and node.func.attr in ("append", "add", "extend", "insert")
+            and attribute in _read(node.func.value)
+        ]
+        return min(lines, default=None)
+
     def where_handed_in(self, line: int | None) -> int | None:
         """Of a line that keeps an argument of its own method, as a meter does: the one line in a loop that calls the method."""
         for node in ast.walk(self.tree):
             if not (isinstance(node, ast.FunctionDef) and node.lineno < (line or 0) <= (node.end_lineno or 0)):
                 continue
-            given = {argument.arg for argument in node.args.args} - {"self"}
+            several = [one for one in (node.args.vararg, node.args.kwarg) if one is not None]
+            given = {argument.arg for argument in (*node.args.args, *node.args.kwonlyargs, *several)} - {"self"}
+            for loop in ast.walk(node):
+                if isinstance(loop, ast.For) and _read(loop.iter) & given:
+                    given |= _given(loop.target)
             kept = [
                 argument
                 for call in ast.walk(node)

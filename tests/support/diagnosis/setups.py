@@ -400,9 +400,82 @@ for step in range(2):
     opt.step()
 """,
     ),
+    Broken(
+        "setup: retain_graph for a picture that is detached there",
+        6,
+        "retain-graph",
+        """
+import torch
+from torch import nn
+torch.manual_seed(0)
+G, D = nn.Linear(4, 3), nn.Linear(3, 1)
+opt_g, opt_d = torch.optim.Adam(G.parameters(), 1e-3), torch.optim.Adam(D.parameters(), 1e-3)
+for i in range(2):
+    fake = G(torch.randn(8, 4))
+    loss_d = (D(torch.randn(8, 3)) - 1).pow(2).mean() + D(fake.detach()).pow(2).mean()
+    opt_d.zero_grad()
+    loss_d.backward(retain_graph=True)  #!
+    opt_d.step()
+    loss_g = (D(fake) - 1).pow(2).mean()
+    opt_g.zero_grad()
+    loss_g.backward()
+    opt_g.step()
+""",
+    ),
+    Broken(
+        "setup: a logger of scalars keeps one with its graph",
+        6,
+        "graph-grows",
+        """
+import torch
+from torch import nn
+from collections import deque
+class Logger:
+    def __init__(self):
+        self.data = {}
+    def add(self, **scalars):
+        for name, value in scalars.items():
+            self.data.setdefault(name, deque(maxlen=10)).append(value)
+torch.manual_seed(0)
+model, logger = nn.Linear(3, 1), Logger()
+opt = torch.optim.Adam(model.parameters(), lr=1e-2)
+for step in range(3):
+    error = (model(torch.randn(8, 3)) - 1).pow(2).mean()
+    size = model.weight.pow(2).sum()
+    opt.zero_grad()
+    (error + 0.1 * size).backward()
+    opt.step()
+    logger.add(error=error.item(), size=size)  #!
+""",
+    ),
 ]
 
 HEALTHY = [
+    Healthy(
+        "setup: a policy gradient whose returns are numbers of either sign",
+        """
+import torch
+from torch import nn
+from torch.distributions import Categorical
+torch.manual_seed(0)
+policy = nn.Linear(4, 2)
+opt = torch.optim.Adam(policy.parameters(), lr=1e-2)
+for episode in range(3):
+    logps, rewards = [], []
+    for t in range(4):
+        state = torch.randn(4)
+        pi = Categorical(logits=policy(state))
+        action = pi.sample()
+        logps.append(pi.log_prob(action))
+        rewards.append(float(action == int(state[0] > 0)))
+    returns = torch.tensor(rewards)
+    returns = (returns - returns.mean()) / (returns.std() + 1e-8)
+    loss = sum(-logp * value for logp, value in zip(logps, returns))
+    opt.zero_grad()
+    loss.backward()
+    opt.step()
+""",
+    ),
     Healthy(
         "setup: a bias before batch norm, whose gradient is nothing but rounding",
         """

@@ -153,8 +153,8 @@ def _retained(seen: Observation) -> Iterator[Finding]:
     for line, passes in by_line.items():
         needed = False
         for each in passes:
-            own = {nr for nr in seen.behind(each) if seen.values[nr].requires_grad and seen.values[nr].leaf is None}
-            needed = needed or any(own & seen.behind(later) for later in seen.passes if later.nr > each.nr)
+            own = {nr for nr in _recorded(seen, each) if seen.values[nr].leaf is None}
+            needed = needed or any(own & _recorded(seen, later) for later in seen.passes if later.nr > each.nr)
         if needed:
             continue
         code = seen.places.code(line)

@@ -388,7 +388,7 @@ def _sign_of_factor(seen: Observation, op: Ran, main: int) -> int | None:
         low, peak = others[0].low, others[0].peak
         if low is not None and low >= 0:
             return 1
-        return -1 if low is not None and peak is not None and math.prod(others[0].shape) == 1 else None
+        return -1 if low == -1 == -(peak or 0.0) and math.prod(others[0].shape) == 1 else None
     numbers = [one for one in op.options.values() if isinstance(one, (int, float)) and not isinstance(one, bool)]
     return int(math.copysign(1, numbers[0])) if len(numbers) == 1 and numbers[0] else 0
 

@@ -110,7 +110,7 @@ class Names:
                 continue
             if any(name == known for known, _, _ in seen.kept):
                 continue
-            if isinstance(thing, dict) and any(isinstance(inner, (list, dict)) for inner in thing.values()):
+            if isinstance(thing, dict) and any(isinstance(inner, (list, dict, set, deque)) for inner in thing.values()):
                 self._kept({f"{name}[{key!r}]": inner for key, inner in thing.items()})
                 continue
             kept = [
@@ -122,7 +122,9 @@ class Names:
             if len({self._pass_of(nr) for nr in nrs}) > 1:
                 places = self.watch.places
                 called = (places.where_called(name, method) for method in ("append", "add", "extend", "insert"))
-                line = next((line for line in called if line), None) or places.where_grown(name)
+                line = (
+                    next((line for line in called if line), None) or places.where_grown(name) or places.where_fed(name)
+                )
                 seen.kept.append((name, len(nrs), places.where_handed_in(line) or line))
 
     def _pass_of(self, nr: int) -> int:

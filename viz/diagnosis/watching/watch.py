@@ -83,7 +83,7 @@ class Watch:
 
     def sample(self, tensor: Any) -> np.ndarray:
         """A few of a tensor's numbers, spread over it, as an array of their own."""
-        flat = tensor.detach().reshape(-1)
+        flat = _stored(tensor.detach()).reshape(-1)
         stride = max(1, flat.numel() // SAMPLE)
         return np.array(self.engine.array(flat[::stride]), dtype=np.float64)
 
@@ -104,6 +104,7 @@ class Watch:
     def extremes(self, tensor: Any) -> tuple[float | None, float | None]:
         """The largest magnitude, and for small tensors the smallest number; (None, None) for what has no numbers."""
         try:
+            tensor = _stored(tensor)
             if self.engine.device(tensor) == "cpu" and (tensor.numel() <= SMALL or not self._quick):
                 numbers = self.engine.array(tensor)
                 if numbers.size == 0:
@@ -136,6 +137,11 @@ class Watch:
             elif isinstance(thing, dict):
                 stack.extend(reversed(list(thing.values())))
         return found
+
+
+def _stored(tensor: Any) -> Any:
+    """The numbers of a sparse tensor that are not zero, as those of an embedding's gradient; any other tensor as it is."""
+    return tensor.detach().coalesce().values() if getattr(tensor, "is_sparse", False) else tensor
 
 
 def weak(thing: Any) -> Callable[[], Any]:
