@@ -361,6 +361,19 @@ class Declared:
     def isneginf(self, **kwargs: Any) -> Tensor: ...
     def isposinf(self, **kwargs: Any) -> Tensor: ...
     def isreal(self, **kwargs: Any) -> Tensor: ...
+    def istft(
+        self,
+        n_fft: Any,
+        hop_length: Any = ...,
+        win_length: Any = ...,
+        window: Any = ...,
+        center: Any = ...,
+        normalized: Any = ...,
+        onesided: Any = ...,
+        length: Any = ...,
+        return_complex: Any = ...,
+        **kwargs: Any,
+    ) -> Tensor: ...
     def item(self) -> Any: ...
     itemsize: Any
     def kron(self, other: Any, **kwargs: Any) -> Tensor: ...
@@ -570,6 +583,19 @@ class Declared:
     def std(
         self, dim: Any = ..., unbiased: Any = ..., keepdim: Any = ..., *, correction: Any = ..., **kwargs: Any
     ) -> Tensor: ...
+    def stft(
+        self,
+        n_fft: Any,
+        hop_length: Any = ...,
+        win_length: Any = ...,
+        window: Any = ...,
+        center: Any = ...,
+        pad_mode: Any = ...,
+        normalized: Any = ...,
+        onesided: Any = ...,
+        return_complex: Any = ...,
+        **kwargs: Any,
+    ) -> Any: ...
     def storage(self) -> Any: ...
     def storage_offset(self) -> Any: ...
     def storage_type(self) -> Any: ...

