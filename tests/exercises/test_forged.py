@@ -43,13 +43,23 @@ def test_a_monstrous_result_is_judged_at_once_and_earns_nothing(id, what):
     assert judge(get(id), forged).points == 0
 
 
+# What the answer itself makes, in the sandbox: written out, most of these are longer than a cell may be.
+MADE_INSIDE = {
+    "an array of two million axes": '{"array": [1], "shape": [1] * 2_000_000, "dtype": "float64"}',
+    "an array of a hundred thousand axes": '{"tensor": [1], "shape": [1] * 100_000, "dtype": "float32"}',
+    "a list of four thousand long strings": '{"list": [chr(0x628) * 2000] * 4000}',
+    "a list of long strings in the place of all": '["x" * 9000] * 900',
+}
+
+
 @pytest.mark.timeout(120)
 def test_a_class_is_graded_to_its_end_whatever_some_of_it_send(submit, tmp_path):
     handed_in = {"ada": notebook(), "zoe": notebook()}
-    for what in [*MONSTERS][:4]:
-        text = json.dumps(observed(MONSTERS[what]))
-        forging = f"import json, os\ndata = json.dumps(json.loads({text[:200_000]!r}) if {len(text) <= 200_000} else ['x' * 9000] * 900)\n"
-        forging += "data = data.encode()\nwhile data: data = data[os.write(3, data):]\nos._exit(0)\n"
+    for what, made in MADE_INSIDE.items():
+        forging = f"import json, os\ndata = {made}\n"
+        if what in MONSTERS:
+            forging += "data = {'answer': 'a function', 'observed': {'tinygrad_edu': [[data]]}}\n"
+        forging += "data = json.dumps(data).encode()\nwhile data: data = data[os.write(3, data):]\nos._exit(0)\n"
         handed_in[what] = notebook(mul=forging)
     assert run(submit(**handed_in), tmp_path / "out") == 0
     points = {name: int(row["points"]) for name, row in gradebook(tmp_path / "out").items()}
