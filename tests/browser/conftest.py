@@ -45,7 +45,11 @@ def browser() -> Iterator[Any]:
 
 @pytest.fixture(scope="session")
 def lab(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Lab]:
-    with start_lab(tmp_path_factory.mktemp("home"), tmp_path_factory.mktemp("lessons")) as running:
+    from support.forked_kernels import CONFIGURATION  # Jupyter's server, which no other test needs
+
+    with start_lab(
+        tmp_path_factory.mktemp("home"), tmp_path_factory.mktemp("lessons"), configuration=CONFIGURATION
+    ) as running:
         yield running
 
 

@@ -132,8 +132,10 @@ class Lab:
 
 
 @contextmanager
-def start_lab(home: Path, root: Path, application: str = "lab") -> Iterator[Lab]:
+def start_lab(home: Path, root: Path, application: str = "lab", configuration: str = "") -> Iterator[Lab]:
     """JupyterLab (or Jupyter `notebook`) on a free port, showing the folder `root`; what it writes is kept in `home`."""
+    (home / "config").mkdir(exist_ok=True)
+    (home / "config" / "jupyter_server_config.py").write_text(configuration)
     settings = home / "settings" / "@jupyterlab"
     for name, values in QUIET.items():
         place = settings / f"{name}.jupyterlab-settings"

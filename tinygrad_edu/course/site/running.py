@@ -22,7 +22,7 @@ _IMPORTED_ONCE = ["torch", "tinygrad_edu", "ipykernel.kernelapp", __name__]
 _way = "forkserver" if "forkserver" in multiprocessing.get_all_start_methods() else "spawn"
 _processes: Any = multiprocessing.get_context(_way)
 
-__all__ = ["CellError", "run"]
+__all__ = ["CellError", "Forked", "run"]
 
 
 def run(notebook: Any, folder: Path) -> None:
@@ -32,7 +32,7 @@ def run(notebook: Any, folder: Path) -> None:
         CellError: a cell raises.
     """
     manager = AsyncKernelManager()
-    manager.provisioner = _Forked(parent=manager, kernel_spec=manager.kernel_spec)
+    manager.provisioner = Forked(parent=manager, kernel_spec=manager.kernel_spec)
     client = NotebookClient(
         notebook,
         km=manager,
@@ -79,8 +79,8 @@ class _Kernel(_processes.Process):  # type: ignore[misc,name-defined]
             os.kill(self.pid, number)
 
 
-class _Forked(LocalProvisioner):
-    """Starts that process instead of a command."""
+class Forked(LocalProvisioner):
+    """Starts that process instead of a command: what Jupyter calls the provisioner of a kernel."""
 
     async def launch_kernel(self, cmd: list[str], **kwargs: Any) -> Any:
         _processes.set_forkserver_preload(_IMPORTED_ONCE)
