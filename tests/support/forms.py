@@ -708,6 +708,11 @@ T.manual_seed(0); a = T.zeros(21).normal_(), T.zeros(3, 3).t().normal_(), T.zero
 """
 
 FLOATS_ALONE = """
+x = T.ones(2, 3); out = T.swapaxes(x, axis0=0, axis1=1).shape, x.swapaxes(0, 1).shape, T.where(T.tensor([0., 2.])), T.median(T.zeros(0)), T.histc(T.zeros(0), 2)
+T.addmm(T.ones(2, 2).double(), T.ones(2, 2), T.ones(2, 2))
+T.ones(3)[T.tensor([])]
+T.tensor([True, False]).argmax()
+T.slice_scatter(T.ones(2, 3), T.zeros(1, 3))
 F = T.nn.functional; out = []\nfor f in (F.elu, F.celu, F.selu, F.gelu, F.silu, F.mish, F.softplus, F.softshrink, F.hardshrink, F.hardsigmoid, F.hardswish, F.logsigmoid, F.glu, F.leaky_relu, F.dropout):\n try: f(T.ones(4).long())\n except Exception as e: out.append((type(e).__name__, str(e)[:34]))
 T.nn.functional.prelu(T.ones(2).double(), T.ones(1))
 T.nn.BatchNorm1d(4, dtype=T.float64)(T.ones(2, 4))

@@ -191,7 +191,7 @@ def histc(input, bins=100, min=0, max=0) -> Tensor:
     >>> T.histc(T.tensor([1.0, 2.0, 1.0]), bins=3, min=0, max=3)
     tensor([0., 2., 1.])
     """
-    low, high = (input._data.min(), input._data.max()) if min == max else (min, max)
+    low, high = (input._data.min(), input._data.max()) if min == max and input._data.size else (min, max)
     return finish(np.histogram(input._data, bins, (low, high))[0].astype(input._data.dtype))
 
 

@@ -263,6 +263,11 @@ def slice_scatter(input, src, dim=0, start=None, end=None, step=1) -> Tensor:
     """
     out = input.clone()
     axis = axis_of(dim, input.ndim)
+    sizes = input._data[(slice(None),) * axis + (slice(start, end, step),)].shape
+    if tuple(src.shape) != sizes:
+        raise RuntimeError(
+            f"expected src to have a size equal to the slice of self. src size = {list(src.shape)}, slice size = {list(sizes)}"
+        )
     out[(slice(None),) * axis + (slice(start, end, step),)] = src
     return out
 

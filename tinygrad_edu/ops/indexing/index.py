@@ -219,7 +219,7 @@ def narrow(input, dim, start, length) -> Tensor:
 def _index_array(index):
     """The array of an advanced index: integers, or booleans for a mask (uint8 is an older form of mask)."""
     array = index._data if isinstance(index, Tensor) else np.array(_numbers(index))
-    if array.dtype.kind not in "iub" and array.size:
+    if array.dtype.kind not in "iub" and (array.size or isinstance(index, Tensor)):
         raise IndexError("tensors used as indices must be long, int, byte or bool tensors")
     if array.dtype == np.uint8 and array.ndim:
         warnings.warn(

@@ -156,6 +156,8 @@ def _where(condition, input=None, other=None) -> Any:
     """
     if not isinstance(condition, Tensor):
         raise TypeError(f"where(): argument 'condition' (position 1) must be Tensor, not {type(condition).__name__}")
+    if input is None and other is None:
+        return tuple(wrap(i) for i in np.nonzero(condition._data))
     if condition._data.dtype == np.uint8:
         warnings.warn(
             "where received a uint8 condition tensor. This behavior is deprecated and will be removed in a future version "
@@ -168,8 +170,6 @@ def _where(condition, input=None, other=None) -> Any:
         raise RuntimeError(
             f"where expected condition to be a boolean tensor, but got a tensor with dtype {condition.dtype.name}"
         )
-    if input is None and other is None:
-        return tuple(wrap(i) for i in np.nonzero(condition._data))
     input, other = dtypes.number(input), dtypes.number(other)
     for name, x in (("input", input), ("other", other)):
         if not isinstance(x, Tensor | int | float):

@@ -280,6 +280,11 @@ def addmm(input, mat1, mat2, *, beta=1, alpha=1) -> Tensor:
             [4., 5.]])
     """
     _check_product(_array(mat1), _array(mat2))
+    if isinstance(input, Tensor) and input._data.dtype != _array(mat2).dtype:
+        raise RuntimeError(
+            f"self and mat2 must have the same dtype, but got {input.dtype.legacy_name} and {mat2.dtype.legacy_name}. "
+            "Convert one: t.to(other.dtype)."
+        )
     return Addmm.apply(input, mat1, mat2, beta=beta, alpha=alpha)
 
 

@@ -209,6 +209,8 @@ class LerpTensor(Op, name="LerpBackward1"):
 
 class Abs(Op):
     def forward(self):
+        if self.dtype.kind == "b":
+            raise NotImplementedError("\"abs_cpu\" not implemented for 'Bool'. Convert first: t.long().")
         return np.abs(self)
 
     # The gradient at the kink is 0.

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from ...return_types import named
-from ...tensor import Tensor
+from ...tensor import Tensor, wrap
 from ..binding import public
 from ..indexing.gather import put_along, take_along
 from ..op import Op
@@ -203,7 +203,7 @@ def median(input, dim=None, keepdim: bool = False) -> Any:
     tensor(2.)
     """
     if dim is None:
-        return Median.apply(input)
+        return Median.apply(input) if input._data.size else wrap(np.array(np.nan, input._data.dtype))
     _need_elements("median", input, dim)
     return _Median(MedianDim.apply(input, dim=axis_of(dim, input.ndim), keepdim=keepdim))
 
@@ -262,6 +262,11 @@ def aminmax(input, *, dim=None, keepdim: bool = False) -> Any:
     return _Aminmax((amin(input, dims, keepdim), amax(input, dims, keepdim)))
 
 
+def _need_numbers(name, input):
+    if input._data.dtype.kind == "b":
+        raise RuntimeError(f"{name}(): does not support bool input. Convert first: t.long().")
+
+
 @public()
 def argmax(input, dim=None, keepdim: bool = False) -> Tensor:
     """The index of the largest element, in the flattened tensor or along `dim`.
@@ -271,6 +276,7 @@ def argmax(input, dim=None, keepdim: bool = False) -> Tensor:
     tensor([1, 0])
     """
     _need_elements("argmax", input, dim)
+    _need_numbers("argmax", input)
     return _Position.apply(
         input, find=np.argmax, dim=None if dim is None else axis_of(dim, input.ndim), keepdim=keepdim
     )
@@ -285,6 +291,7 @@ def argmin(input, dim=None, keepdim: bool = False) -> Tensor:
     tensor(1)
     """
     _need_elements("argmin", input, dim)
+    _need_numbers("argmin", input)
     return _Position.apply(
         input, find=np.argmin, dim=None if dim is None else axis_of(dim, input.ndim), keepdim=keepdim
     )

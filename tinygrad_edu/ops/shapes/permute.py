@@ -103,7 +103,7 @@ def permute(input: Tensor, *dims) -> Tensor:
     return Permute.apply(input, dims=order)
 
 
-@public("swapaxes", "swapdims")
+@public("swapdims")
 def transpose(input: Tensor, dim0, dim1) -> Tensor:
     """A view with two dimensions exchanged.
 
@@ -116,6 +116,17 @@ def transpose(input: Tensor, dim0, dim1) -> Tensor:
     for d in (dim0, dim1):
         axis_of(d, len(input.shape))
     return Transpose.apply(input, dim0=dim0, dim1=dim1)
+
+
+@public()
+def swapaxes(input: Tensor, axis0, axis1) -> Tensor:
+    """A view with two dimensions exchanged: `transpose` under the name that it has in NumPy.
+
+    >>> import tinygrad_edu as T
+    >>> T.swapaxes(T.ones(2, 3), axis0=0, axis1=1).shape
+    tinygrad_edu.Size([3, 2])
+    """
+    return transpose(input, axis0, axis1)
 
 
 @public()
