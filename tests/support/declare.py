@@ -53,7 +53,8 @@ NOT_BOUND = {
 def names() -> list[str]:
     """What Tensor has, beside what its own file in the core defines and what only says that it is absent."""
     tensor = tinygrad_edu.Tensor
-    tree = ast.parse(inspect.getsource(sys.modules["tinygrad_edu.core.tensor"]))
+    module = ast.parse(inspect.getsource(sys.modules["tinygrad_edu.core.tensor"]))
+    (tree,) = (node for node in module.body if isinstance(node, ast.ClassDef) and node.name == "Tensor")
     own = {node.name for node in ast.walk(tree) if isinstance(node, ast.FunctionDef)}
     own |= {
         node.target.id
