@@ -209,8 +209,6 @@ class LerpTensor(Op, name="LerpBackward1"):
 
 class Abs(Op):
     def forward(self):
-        if self.dtype.kind == "b":
-            raise NotImplementedError("\"abs_cpu\" not implemented for 'Bool'. Convert first: t.long().")
         return np.abs(self)
 
     # The gradient at the kink is 0.
@@ -400,4 +398,6 @@ def abs(input) -> Tensor:
     >>> T.abs(T.tensor([-1.0, 2.0]))
     tensor([1., 2.])
     """
+    if isinstance(input, Tensor) and input._data.dtype.kind == "b":
+        raise NotImplementedError("\"abs_cpu\" not implemented for 'Bool'. Convert first: t.long().")
     return Abs.apply(input)
