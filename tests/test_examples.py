@@ -54,14 +54,12 @@ CALLED = {
 WITHOUT = {
     "tinygrad_edu": """
         BoolTensor ByteTensor CharTensor DoubleTensor FloatTensor HalfTensor IntTensor LongTensor ShortTensor
-        Size Tensor addbmm atleast_1d atleast_2d atleast_3d backends bartlett_window blackman_window
-        chain_matmul cholesky_inverse compile conj_physical device dsplit dtype feature_alpha_dropout
-        get_num_threads hamming_window hann_window hsplit i0 index_reduce initial_seed
-        is_anomaly_check_nan_enabled is_anomaly_enabled is_complex is_conj is_inference_mode_enabled is_neg
-        is_same_size is_signed isreal kaiser_window later lu lu_solve lu_unpack mvlgamma nextafter
-        nuclear_norm pca_lowrank qr resolve_conj resolve_neg rsub seed set_anomaly_enabled
-        set_num_threads set_rng_state svd_lowrank tril_indices triu_indices true_divide
-        use_deterministic_algorithms vsplit
+        Size Tensor addbmm backends chain_matmul cholesky_inverse compile conj_physical device dtype
+        feature_alpha_dropout get_num_threads i0 index_reduce initial_seed is_anomaly_check_nan_enabled
+        is_anomaly_enabled is_complex is_conj is_inference_mode_enabled is_neg is_same_size is_signed isreal
+        later lu lu_solve lu_unpack mvlgamma nextafter nuclear_norm pca_lowrank qr resolve_conj resolve_neg
+        rsub seed set_anomaly_enabled set_num_threads set_rng_state svd_lowrank true_divide
+        use_deterministic_algorithms
     """,
     "tinygrad_edu.autograd": """
         GradientEdge NestedIOFunction SavedTensor is_multithreading_enabled set_detect_anomaly
@@ -121,6 +119,30 @@ def test_every_public_function_shows_how_it_is_called(module: str) -> None:
         if ">>> " not in (value.__doc__ or "")
     }
     assert without - set(WITHOUT[module].split()) == set(), "add an example to the docstring, or the name to WITHOUT"
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "atleast_1d",
+        "atleast_2d",
+        "atleast_3d",
+        "bartlett_window",
+        "blackman_window",
+        "dsplit",
+        "hamming_window",
+        "hann_window",
+        "hsplit",
+        "kaiser_window",
+        "tril_indices",
+        "triu_indices",
+        "vsplit",
+    ],
+)
+def test_the_example_of_a_function_that_is_made_in_a_loop_gives_what_it_says(name: str) -> None:
+    example = doctest.DocTestParser().get_doctest(getattr(tinygrad_edu, name).__doc__ or "", {}, name, None, 0)
+    assert example.examples
+    assert doctest.DocTestRunner().run(example).failed == 0
 
 
 def test_the_packages_open_with_an_example() -> None:

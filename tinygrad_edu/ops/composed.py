@@ -278,7 +278,12 @@ def _at_least(name, number, grow):
         return out[0] if len(out) == 1 and every is tensors else out
 
     function.__name__ = function.__qualname__ = name
-    function.__doc__ = f"Tensors with at least {number} dimensions: missing dimensions get size 1."
+    function.__doc__ = f"""Tensors with at least {number} dimensions: missing dimensions get size 1.
+
+    >>> import tinygrad_edu as T
+    >>> T.{name}(T.tensor(7.0)).ndim
+    {number}
+    """
     return public(method=False)(function)
 
 
@@ -393,9 +398,13 @@ def _indices(name, found):
         return finish(np.stack(found(row, offset, col)).astype(dtypes.to_numpy_dtype(dtype)))
 
     function.__name__ = function.__qualname__ = name
-    function.__doc__ = (
-        f"The indices of a matrix's {'lower' if found is np.tril_indices else 'upper'} triangle: rows, then columns."
-    )
+    rows = "[0, 1, 1], [0, 0, 1]" if found is np.tril_indices else "[0, 0, 1], [0, 1, 1]"
+    function.__doc__ = f"""The indices of a matrix's {"lower" if found is np.tril_indices else "upper"} triangle: rows, then columns.
+
+    >>> import tinygrad_edu as T
+    >>> T.{name}(2, 2).tolist()
+    [{rows}]
+    """
     functions[name] = function
 
 

@@ -231,7 +231,12 @@ def _split_along(name, least, dim):
         return tensor_split(input, indices_or_sections, axis)
 
     parts.__name__ = name
-    parts.__doc__ = f"As `tensor_split`, along dimension {dim}."
+    parts.__doc__ = f"""As `tensor_split`, along dimension {dim}.
+
+    >>> import tinygrad_edu as T
+    >>> T.{name}(T.zeros(2, 2, 2), 2)[0].shape
+    tinygrad_edu.Size({[1 if axis == dim else 2 for axis in range(3)]})
+    """
     return public()(parts)
 
 
@@ -680,7 +685,12 @@ def _window(name, numbers):
         return out.requires_grad_() if requires_grad else out
 
     window.__name__ = name
-    window.__doc__ = f"The {name.partition('_')[0].title()} window."
+    window.__doc__ = f"""The {name.partition("_")[0].title()} window: a periodic one for spectra, or a symmetric one for filters.
+
+    >>> import tinygrad_edu as T
+    >>> T.{name}(5, periodic=False).argmax()
+    tensor(2)
+    """
     functions[name] = plain(window)
 
 

@@ -28,7 +28,7 @@ const ROWS = [
   ["init", "initialisation", "choice", [["default", "default"], ["xavier", "Xavier"], ["he", "He (Kaiming)"], ["small", "small (0.01)"], ["large", "large (3)"], ["zeros", "zeros"]]],
   ["norm", "normalisation", "choice", [["none", "none"], ["layer", "LayerNorm"], ["batch", "BatchNorm"]]],
   ["residual", "residual x + f(x)", "switch", []],
-  ["optimizer", "optimiser", "choice", [["SGD", "SGD"], ["momentum", "SGD + momentum"], ["Adam", "Adam"]]],
+  ["optimizer", "optimizer", "choice", [["SGD", "SGD"], ["momentum", "SGD + momentum"], ["Adam", "Adam"]]],
   ["lr", "rate (lr)", "count", RATES],
   ["batch", "batch", "choice", [[0, "all points"], [1, "1"], [8, "8"], [32, "32"]]],
   ["weight_decay", "weight decay", "choice", [[0, "0"], [0.0001, "0.0001"], [0.001, "0.001"], [0.01, "0.01"], [0.1, "0.1"]]],

@@ -50,7 +50,7 @@ PAGES = {
         "The core: modules", "Layers, losses, first weights.", ("tinygrad_edu.nn", "tinygrad_edu.nn.init", "tinygrad_edu.nn.utils")
     ),
     "optim": Page(
-        "The core: optimisers and data",
+        "The core: optimizers and data",
         "How parameters follow their gradients, and how data come in batches.",
         ("tinygrad_edu.optim", "tinygrad_edu.optim.lr_scheduler", "tinygrad_edu.utils.data"),
     ),
