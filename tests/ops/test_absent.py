@@ -115,7 +115,7 @@ REFUSED = [
         lambda: T.export,
         lambda: T.fx,
         lambda: T.distributed.init_process_group("gloo"),
-        lambda: T.distributed.all_reduce,
+        lambda: T.distributed.DeviceMesh,
         lambda: T.onnx.export(linear(), ones(), "model.onnx"),
         lambda: T.hub.load("pytorch/vision", "resnet18"),
         lambda: T.multiprocessing.spawn(ones),
