@@ -813,6 +813,16 @@ T.manual_seed(0); out = T.nn.init._no_grad_trunc_normal_(T.empty(3, 3), 0., 1., 
 from {T}.nn.modules.pooling import _MaxPoolNd, _AvgPoolNd, _AdaptiveMaxPoolNd, _AdaptiveAvgPoolNd; out = [isinstance(m, k) for k in (_MaxPoolNd, _AvgPoolNd, _AdaptiveMaxPoolNd, _AdaptiveAvgPoolNd) for m in (T.nn.MaxPool2d(2), T.nn.MaxPool3d(2), T.nn.AvgPool1d(2), T.nn.AvgPool3d(2), T.nn.AdaptiveAvgPool2d(1), T.nn.AdaptiveMaxPool1d(1))]
 """
 
+DISTRIBUTIONS = """
+D = T.distributions; d = D.OneHotCategorical(T.tensor([[.2, .3, .5], [.1, .8, .1]])); out = d.mean, d.variance, d.stddev, d.mode, d.enumerate_support(), d.enumerate_support(expand=False)
+D, a, b = T.distributions, T.tensor([.5, 3.]), T.tensor([1., 3.]); out = [(d.mean, d.variance, d.mode) for d in (D.Cauchy(a, b), D.HalfCauchy(a), D.Weibull(a, b), D.Pareto(a, b), D.Beta(a + 2, b), D.Gamma(a, b), D.Dirichlet(b), D.Poisson(a), D.Binomial(5, T.tensor([.2, .7])), D.NegativeBinomial(T.tensor(3.), T.tensor([.2, .7])))]
+D, a, b, q = T.distributions, T.tensor([.5, 3.]), T.tensor([1., 3.]), T.tensor([.2, .6]); out = [(d.cdf(q + 4), d.icdf(q)) for d in (D.Cauchy(a, b), D.HalfCauchy(a), D.HalfNormal(a), D.Gumbel(a, b), D.Weibull(a, b), D.Pareto(a, b), D.TransformedDistribution(D.Normal(a, b), [D.transforms.ExpTransform()]), D.TransformedDistribution(D.Normal(a, b), [D.transforms.AffineTransform(1., -2.)]))]
+D, a, b = T.distributions, T.tensor([.5, 3.]), T.tensor([1., 3.]); out = [d.entropy() for d in (D.StudentT(b + 3, a, b), D.Weibull(a, b), D.Pareto(a, b), D.Binomial(5, T.tensor([.2, .7])), D.Multinomial(4, T.tensor([.2, .3, .5])))]
+D, a, b, t = T.distributions, T.tensor([.5, 3.]), T.tensor([1., 3.]), T.distributions.transforms; v = T.tensor([.2, .6]); out = [(e := d.expand((3, 2))).batch_shape + e.log_prob(v + 3).shape for d in (D.TransformedDistribution(D.Normal(a, b), [t.ExpTransform()]), D.Weibull(a, b), D.Pareto(a, b), D.HalfNormal(a), D.Independent(D.Normal(a, b), 0), D.MixtureSameFamily(D.Categorical(T.ones(2, 2)), D.Normal(T.zeros(2, 2), 1.)))], D.Binomial(3, T.tensor(.5)).expand((2,)).mean, D.Multinomial(3, T.ones(2)).expand((4,)).mean
+t = T.distributions.transforms; c = t.ComposeTransform([t.AffineTransform(1., -2.), t.ExpTransform()]); out = repr(c), str(c.domain), str(c.codomain), c.sign, str(c.inv.domain), str(t.AffineTransform(0., 1., event_dim=1).domain), str(t.IndependentTransform(t.ExpTransform(), 1).codomain), c.with_cache(1)._cache_size
+X = type('X', (T.distributions.Distribution,), {'arg_constraints': {'rate': T.distributions.constraints.positive}, '__init__': lambda self, rate: (setattr(self, 'rate', rate), T.distributions.Distribution.__init__(self, rate.shape))[0]}); out = repr(X(T.ones(2))), repr(X(T.tensor(3.)))
+"""
+
 DATA = """
 D = T.utils.data; g = T.Generator().manual_seed(3); l = D.DataLoader(range(5), 2, shuffle=True, generator=g); T.manual_seed(0); out = [list(l) for _ in range(3)], g.initial_seed(), T.rand(1)
 D = T.utils.data; g = T.Generator().manual_seed(3); s = D.RandomSampler(range(4), num_samples=6, generator=g); out = [list(s) for _ in range(3)]
@@ -835,6 +845,7 @@ T.nn.functional.multilabel_margin_loss(T.ones(4, 3), T.tensor([0, 1, 2, 0]))
 
 FORMS = {
     "data": DATA,
+    "distributions": DISTRIBUTIONS,
     "sparse": SPARSE,
     "trees": TREES,
     "rarer modules": RARER_MODULES,

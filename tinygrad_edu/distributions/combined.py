@@ -147,11 +147,22 @@ class TransformedDistribution(Distribution):
             y = x
         return total + summed(self.base_dist.log_prob(y), event - len(self.base_dist.event_shape))
 
+    def _turned(self, probability: Any) -> Any:
+        """The probability, or that of the other side where the transforms together fall."""
+        sign: Any = 1
+        for transform in self.transforms:
+            sign = sign * transform.sign
+        return sign * (probability - 0.5) + 0.5
+
     def cdf(self, value: Any) -> Any:
-        """The probability that a draw is at most `value`. Assumes that the transforms are increasing."""
+        """The probability that a draw is at most `value`."""
         for transform in reversed(self.transforms):
             value = transform._back(value)
-        return self.base_dist.cdf(value)
+        return self._turned(self.base_dist.cdf(value))
+
+    def icdf(self, value: Any) -> Any:
+        """The inverse of `cdf`."""
+        return self._through(self.base_dist.icdf(self._turned(value)))
 
 
 class Weibull(TransformedDistribution):
@@ -168,6 +179,30 @@ class Weibull(TransformedDistribution):
             [PowerTransform(self.concentration.reciprocal()), AffineTransform(0, self.scale)],
         )
 
+    def _moment(self, n: int) -> Any:
+        return (1 + n / self.concentration).lgamma().exp()
+
+    @property
+    def mean(self) -> Any:
+        """scale·Γ(1 + 1/c)"""
+        return self.scale * self._moment(1)
+
+    @property
+    def variance(self) -> Any:
+        """scale²·(Γ(1 + 2/c) - Γ(1 + 1/c)²)"""
+        return self.scale.pow(2) * (self._moment(2) - self._moment(1) ** 2)
+
+    @property
+    def mode(self) -> Any:
+        """scale·((c - 1)/c)^(1/c)"""
+        c = self.concentration
+        return self.scale * ((c - 1) / c) ** c.reciprocal()
+
+    def entropy(self) -> Any:
+        """γ·(1 - 1/c) + ln(scale/c) + 1, with Euler's constant γ"""
+        c = self.concentration
+        return 0.57721566490153286060 * (1 - c.reciprocal()) + (self.scale / c).log() + 1
+
 
 class Pareto(TransformedDistribution):
     """scale·e^x, where x is exponentially distributed with rate alpha."""
@@ -177,6 +212,27 @@ class Pareto(TransformedDistribution):
     def __init__(self, scale: Any, alpha: Any, validate_args: bool | None = None) -> None:
         self.scale, self.alpha = together(scale, alpha)
         super().__init__(Exponential(self.alpha), [ExpTransform(), AffineTransform(0, self.scale)])
+
+    @property
+    def mode(self) -> Any:
+        """scale"""
+        return self.scale
+
+    @property
+    def mean(self) -> Any:
+        """α·scale/(α - 1); inf for α up to 1."""
+        a = self.alpha.clamp(min=1)
+        return a * self.scale / (a - 1)
+
+    @property
+    def variance(self) -> Any:
+        """α·scale²/((α - 1)²·(α - 2)); inf for α up to 2."""
+        a = self.alpha.clamp(min=2)
+        return self.scale.pow(2) * a / ((a - 1).pow(2) * (a - 2))
+
+    def entropy(self) -> Any:
+        """ln(scale/α) + 1 + 1/α"""
+        return (self.scale / self.alpha).log() + 1 + self.alpha.reciprocal()
 
     @property
     def support(self) -> Any:

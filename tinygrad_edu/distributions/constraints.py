@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from ..compat.later import later
 from ..ops import linalg_functions
 
 __all__ = [
@@ -154,3 +155,5 @@ unit_interval = interval(0.0, 1.0)
 nonnegative_integer = Constraint("IntegerGreaterThan(lower_bound=0)", lambda v: (v % 1 == 0) & (v >= 0), discrete=True)
 positive_integer = Constraint("IntegerGreaterThan(lower_bound=1)", lambda v: (v % 1 == 0) & (v >= 1), discrete=True)
 simplex = Constraint("Simplex", lambda v: (v >= 0).all(-1) & ((v.sum(-1) - 1).abs() < 1e-6), dim=1)
+
+__getattr__ = later(__name__, {}, "Write it as a Constraint: its check says which values are in the region.")

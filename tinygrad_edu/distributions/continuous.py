@@ -9,7 +9,7 @@ import numpy as np
 
 from .. import random
 from ..ops import functions as F
-from ..ops import linalg_functions
+from ..ops import linalg_functions, nn_functions
 from ..ops.creation.factories import as_tensor
 from ..tensor import Size, Tensor, wrap
 from . import constraints, draws
@@ -165,6 +165,14 @@ class Half(Distribution):
         """ln 2 more than the base's log_prob; -inf below 0."""
         return F["where"](value >= 0, self._base.log_prob(value) + math.log(2), -math.inf)
 
+    def cdf(self, value: Any) -> Any:
+        """Twice the base's cdf, minus 1."""
+        return 2 * self._base.cdf(value) - 1
+
+    def icdf(self, value: Any) -> Any:
+        """The inverse of `cdf`."""
+        return self._base.icdf((value + 1) / 2)
+
     def entropy(self) -> Any:
         """The base's entropy minus ln 2."""
         return self._base.entropy() - math.log(2)
@@ -216,8 +224,16 @@ class Cauchy(Distribution):
         """nan: the mean does not exist."""
         return math.nan * self.loc
 
-    variance = mean
     mode = property(lambda self: self.loc)
+
+    @property
+    def variance(self) -> Any:
+        """inf"""
+        return F["full_like"](self.loc, math.inf)
+
+    def icdf(self, value: Any) -> Any:
+        """loc + scale·tan(π·(value - ½))"""
+        return (math.pi * (value - 0.5)).tan() * self.scale + self.loc
 
     def _drawn(self, shape: tuple[int, ...]) -> Any:
         return self.loc + wrap(np.zeros(shape, self.loc._data.dtype)).cauchy_() * self.scale
@@ -244,6 +260,18 @@ class HalfCauchy(Half):
         self._base = Cauchy(0, scale)
         self.scale = self._base.scale
         super().__init__(self.scale.shape)
+
+    @property
+    def mode(self) -> Any:
+        """0"""
+        return F["zeros_like"](self.scale)
+
+    @property
+    def mean(self) -> Any:
+        """inf"""
+        return F["full_like"](self.scale, math.inf)
+
+    variance = mean
 
 
 class Exponential(Distribution):
@@ -382,6 +410,14 @@ class Gumbel(Distribution):
         y = (self.loc - value) / self.scale
         return y - y.exp() - self.scale.log()
 
+    def cdf(self, value: Any) -> Any:
+        """e^(-e^y), with y = (loc - x)/scale"""
+        return (-((self.loc - value) / self.scale).exp()).exp()
+
+    def icdf(self, value: Any) -> Any:
+        """The inverse of `cdf`."""
+        return self.loc - self.scale * (-value.log()).log()
+
     def entropy(self) -> Any:
         """ln scale + 1 + γ"""
         return self.scale.log() + (1 + 0.57721566490153286060)
@@ -414,6 +450,11 @@ class Gamma(_WithoutPath):
     def mean(self) -> Any:
         """concentration/rate"""
         return self.concentration / self.rate
+
+    @property
+    def mode(self) -> Any:
+        """(concentration - 1)/rate, at least 0"""
+        return ((self.concentration - 1) / self.rate).clamp(min=0)
 
     @property
     def variance(self) -> Any:
@@ -471,6 +512,14 @@ class Dirichlet(_WithoutPath):
         return self.concentration / self.concentration.sum(-1, True)
 
     @property
+    def mode(self) -> Any:
+        """(a - 1)/Σ(a - 1), where no a is below 1; a corner where all are."""
+        above = (self.concentration - 1).clamp(min=0.0)
+        mode = above / above.sum(-1, True)
+        corner = nn_functions["one_hot"](mode.argmax(-1), mode.shape[-1]).to(mode.dtype)
+        return F["where"]((self.concentration < 1).all(-1, keepdim=True), corner, mode)
+
+    @property
     def variance(self) -> Any:
         """a·(Σa - a)/((Σa)²·(Σa + 1))"""
         total = self.concentration.sum(-1, True)
@@ -509,6 +558,11 @@ class Beta(_WithoutPath):
     def mean(self) -> Any:
         """a/(a + b)"""
         return self.concentration1 / (self.concentration1 + self.concentration0)
+
+    @property
+    def mode(self) -> Any:
+        """(a - 1)/(a + b - 2)"""
+        return self._both().mode.select(-1, 0)
 
     @property
     def variance(self) -> Any:
@@ -550,6 +604,12 @@ class StudentT(_WithoutPath):
         return self.loc.masked_fill(self.df <= 1, math.nan)
 
     mode = property(lambda self: self.loc)
+
+    def entropy(self) -> Any:
+        """ln scale + ½(ν + 1)·(ψ(½(ν + 1)) - ψ(½ν)) + ½·ln ν + ln B(½ν, ½)"""
+        low, high = self.df / 2, (self.df + 1) / 2
+        ways = low.lgamma() + math.lgamma(0.5) - high.lgamma()
+        return self.scale.log() + high * (high.digamma() - low.digamma()) + self.df.log() / 2 + ways
 
     @property
     def variance(self) -> Any:

@@ -44,6 +44,11 @@ class Poisson(Distribution):
 
     variance = mean
 
+    @property
+    def mode(self) -> Any:
+        """⌊rate⌋"""
+        return self.rate.floor()
+
     def _drawn(self, shape: tuple[int, ...]) -> Any:
         return draws.poisson_draws(self.rate._data, shape)
 
@@ -136,6 +141,27 @@ class Binomial(_Repeated):
         """The integers from 0 to `total_count`."""
         return constraints.integer_interval(0, self.total_count)
 
+    @property
+    def mode(self) -> Any:
+        """⌊(n + 1)·p⌋, at most n"""
+        return F["minimum"](((self.total_count + 1) * self.probs).floor(), self.total_count)
+
+    def _same_count(self, what: str) -> int:
+        count = int(self.total_count.max())
+        if int(self.total_count.min()) != count:
+            raise NotImplementedError(f"Inhomogeneous total count not supported by `{what}`.")
+        return count
+
+    def entropy(self) -> Any:
+        """-Σ p·ln p over the support"""
+        self._same_count("entropy")
+        logs = self.log_prob(self.enumerate_support(False))
+        return -(logs.exp() * logs).sum(0)
+
+    def enumerate_support(self, expand: bool = True) -> Any:
+        """0 to `total_count`."""
+        return self._values(1 + self._same_count("enumerate_support"), self.probs.dtype, expand)
+
     def _drawn(self, shape: tuple[int, ...]) -> Any:
         return draws.binomial_draws(self.total_count._data, self.probs._data, shape)
 
@@ -159,6 +185,11 @@ class NegativeBinomial(_Repeated):
         self._each = Bernoulli(probs, logits)
         self.total_count, _ = together(total_count, self._each.probs)
         super().__init__(self._each.batch_shape)
+
+    @property
+    def mode(self) -> Any:
+        """⌊(n - 1)·e^logit⌋, at least 0"""
+        return ((self.total_count - 1) * self.logits.exp()).floor().clamp(min=0.0)
 
     @property
     def mean(self) -> Any:
@@ -204,6 +235,14 @@ class Multinomial(_Repeated):
         classes = np.arange(self.event_shape[0])
         return wrap((drawn._data[..., None] == classes).sum(0).astype(self.probs._data.dtype))
 
+    def entropy(self) -> Any:
+        """n·H - ln n! + Σ of the mean of ln xᵢ!, where each xᵢ is a Binomial"""
+        n = self.total_count
+        counts = Binomial(n, self.probs)
+        support = counts.enumerate_support(False)[1:]
+        rest = (counts.log_prob(support).exp() * (support + 1).lgamma()).sum((0, -1))
+        return n * self._each.entropy() - math.lgamma(n + 1) + rest
+
     def log_prob(self, value: Any) -> Any:
         """ln n! - Σ ln xᵢ! + Σ xᵢ·ln pᵢ"""
         logits, value = F["broadcast_tensors"](self.logits, value)
@@ -226,6 +265,22 @@ class OneHotCategorical(Categorical):
     def mean(self) -> Any:
         """probs"""
         return self.probs
+
+    @property
+    def variance(self) -> Any:
+        """p·(1 - p)"""
+        return self.probs * (1 - self.probs)
+
+    @property
+    def mode(self) -> Any:
+        """The one-hot vector of the most likely class."""
+        return nn_functions["one_hot"](self.probs.argmax(-1), self.probs.shape[-1]).to(self.probs.dtype)
+
+    def enumerate_support(self, expand: bool = True) -> Any:
+        """Each one-hot vector."""
+        count = self.event_shape[0]
+        values = F["eye"](count, dtype=self.probs.dtype).view(count, *(1 for _ in self.batch_shape), count)
+        return values.expand(count, *self.batch_shape, count) if expand else values
 
     def _drawn(self, shape: tuple[int, ...]) -> Any:
         classes = self.probs.shape[-1]

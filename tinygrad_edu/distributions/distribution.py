@@ -23,7 +23,7 @@ class Distribution:
 
     has_rsample = has_enumerate_support = False
     arg_constraints: Any = {}  # noqa: RUF012 - replaced, never changed
-    _parameters: tuple[str, ...] = ()
+    _parameters: tuple[str, ...] | None = None
     _each: Any = None
     _validate_args = __debug__
 
@@ -100,7 +100,10 @@ class Distribution:
     def __repr__(self) -> str:
         # Validate the parameters of the single trial too.
         own = {**vars(self), **(vars(self._each) if isinstance(self._each, Distribution) else {})}
-        given = {name.lstrip("_"): value for name in self._parameters if (value := own[name]) is not None}
+        names = self._parameters
+        if names is None:  # a class of a program: what it constrains
+            names = tuple(name for name in self.arg_constraints if isinstance(own.get(name), Tensor))
+        given = {name.lstrip("_"): value for name in names if (value := own[name]) is not None}
         shown = [f"{name}: {value if value.numel() == 1 else value.size()}" for name, value in given.items()]
         return f"{type(self).__name__}({', '.join(shown)})"
 
@@ -166,13 +169,17 @@ class Distribution:
 
     def expand(self, batch_shape: Any, _instance: Any = None) -> Any:
         """The distribution with its parameters expanded to another batch shape."""
-        if any(isinstance(part, Distribution) for part in vars(self).values()):
-            raise self._missing("expand")
+        if not type(self).__init__.__module__.startswith(__package__):
+            raise NotImplementedError(
+                f"Subclass {type(self).__name__} of {type(self).__mro__[1].__name__} that defines a custom __init__ must also "
+                "define a custom .expand()."
+            )
         new, before = copy.copy(self), len(self.batch_shape)
         new.batch_shape = Size(batch_shape)
         for name, value in vars(self).items():
-            if isinstance(value, Tensor):
-                new.__dict__[name] = value.expand((*new.batch_shape, *value.shape[before:]))
+            if isinstance(value, Tensor | Distribution) and name != "temperature":
+                shape = value.shape if isinstance(value, Tensor) else value.batch_shape
+                new.__dict__[name] = value.expand((*new.batch_shape, *shape[before:]))
         return new
 
     def _values(self, count: int, dtype: Any, expand: bool) -> Any:

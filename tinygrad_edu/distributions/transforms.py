@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import copy
 import math
 from typing import Any
 
 import numpy as np
 
+from ..compat.later import later
 from ..ops import functions as F
 from ..ops import nn_functions
 from ..tensor import Size, Tensor
@@ -43,6 +45,15 @@ class Transform:
         self._cache_size, self._kept = cache_size, (None, None)
 
     @property
+    def sign(self) -> Any:
+        """1 where the transform rises, -1 where it falls.
+
+        Raises:
+            NotImplementedError: it does both, or it turns vectors into vectors.
+        """
+        raise NotImplementedError(f"{type(self).__name__} has no sign: it neither rises nor falls everywhere.")
+
+    @property
     def event_dims(self) -> tuple[int, int]:
         """Those of `domain` and `codomain`, unless a transform sets them."""
         return self.__dict__.get("_event_dims") or (self.domain.event_dim, self.codomain.event_dim)
@@ -50,6 +61,7 @@ class Transform:
     @event_dims.setter
     def event_dims(self, dims: tuple[int, int]) -> None:
         self._event_dims = dims
+        self.domain, self.codomain = (_of(c, n) for c, n in zip((self.domain, self.codomain), dims, strict=True))
 
     def __call__(self, x: Any) -> Any:
         if self._cache_size and x is self._kept[0]:
@@ -77,6 +89,12 @@ class Transform:
         """ln |det dy/dx|"""
         raise NotImplementedError
 
+    def with_cache(self, cache_size: int = 1) -> Transform:
+        """The same transform, that keeps its last input and output, or does not."""
+        new = copy.copy(self)
+        new._cache_size, new._kept = cache_size, (None, None)
+        return new
+
     @property
     def inv(self) -> Transform:
         """The inverse transform."""
@@ -98,7 +116,12 @@ class _Inverse(Transform):
     def __init__(self, transform: Transform) -> None:
         super().__init__()
         self.transform, self.bijective = transform, transform.bijective
+        self.domain, self.codomain = transform.codomain, transform.domain
         self.event_dims = transform.event_dims[::-1]
+
+    @property
+    def sign(self) -> Any:
+        return self.transform.sign
 
     def __call__(self, x: Any) -> Any:
         return self.transform._back(x)
@@ -123,6 +146,12 @@ class _Inverse(Transform):
         return f"_InverseTransform({self.transform!r})"
 
 
+def _of(constraint: Any, dims: int) -> Any:
+    """The constraint, for events of at least `dims` dimensions."""
+    more = dims - constraint.event_dim
+    return constraints.independent(constraint, more) if more > 0 else constraint
+
+
 def summed(value: Any, dims: int) -> Any:
     """`value`, summed over its last `dims` dimensions."""
     return value.sum(tuple(range(-dims, 0))) if dims else value
@@ -136,6 +165,8 @@ class ComposeTransform(Transform):
         self.parts = list(parts)
         self.bijective = all(part.bijective for part in self.parts)
         # Enough dimensions to contain the events of every part.
+        if self.parts:
+            self.domain, self.codomain = self.parts[0].domain, self.parts[-1].codomain
         before = after = 0
         for part in self.parts:
             into, out = part.event_dims
@@ -152,6 +183,10 @@ class ComposeTransform(Transform):
         for part in reversed(self.parts):
             y = part._back(y)
         return y
+
+    @property
+    def sign(self) -> Any:
+        return math.prod(part.sign for part in self.parts)
 
     def log_abs_det_jacobian(self, x: Any, y: Any) -> Any:
         if not self.parts:
@@ -178,7 +213,7 @@ class ComposeTransform(Transform):
 
     def __repr__(self) -> str:
         inside = ",\n    ".join(map(repr, self.parts))
-        return f"ComposeTransform([\n    {inside}\n])"
+        return f"ComposeTransform(\n    {inside}\n)"
 
 
 identity_transform = ComposeTransform([])
@@ -191,8 +226,13 @@ class IndependentTransform(Transform):
         super().__init__(cache_size)
         self.base_transform, self.reinterpreted_batch_ndims = base_transform, reinterpreted_batch_ndims
         self.bijective = base_transform.bijective
+        self.domain, self.codomain = base_transform.domain, base_transform.codomain
         into, out = base_transform.event_dims
         self.event_dims = into + reinterpreted_batch_ndims, out + reinterpreted_batch_ndims
+
+    @property
+    def sign(self) -> Any:
+        return self.base_transform.sign
 
     def _call(self, x: Any) -> Any:
         return self.base_transform(x)
@@ -243,6 +283,7 @@ class ExpTransform(Transform):
 
     codomain: Any = constraints.positive
 
+    sign = 1
     bijective = True
 
     def _call(self, x: Any) -> Any:
@@ -267,6 +308,10 @@ class PowerTransform(Transform):
         super().__init__(cache_size)
         self.exponent = exponent
 
+    @property
+    def sign(self) -> Any:
+        return self.exponent.sign() if isinstance(self.exponent, Tensor) else (self.exponent > 0) - (self.exponent < 0)
+
     def _call(self, x: Any) -> Any:
         return x**self.exponent
 
@@ -287,6 +332,7 @@ class SigmoidTransform(Transform):
 
     codomain: Any = constraints.unit_interval
 
+    sign = 1
     bijective = True
 
     def _call(self, x: Any) -> Any:
@@ -306,6 +352,7 @@ class SoftplusTransform(Transform):
 
     codomain: Any = constraints.positive
 
+    sign = 1
     bijective = True
 
     def _call(self, x: Any) -> Any:
@@ -323,6 +370,7 @@ class TanhTransform(Transform):
 
     codomain: Any = constraints.interval(-1.0, 1.0)
 
+    sign = 1
     bijective = True
 
     def _call(self, x: Any) -> Any:
@@ -355,6 +403,10 @@ class AffineTransform(Transform):
     def __init__(self, loc: Any, scale: Any, event_dim: int = 0, cache_size: int = 0) -> None:
         super().__init__(cache_size)
         self.loc, self.scale, self.event_dims = loc, scale, (event_dim, event_dim)
+
+    @property
+    def sign(self) -> Any:
+        return self.scale.sign() if isinstance(self.scale, Tensor) else (self.scale > 0) - (self.scale < 0)
 
     def _call(self, x: Any) -> Any:
         return self.loc + self.scale * x
@@ -427,3 +479,6 @@ class StickBreakingTransform(Transform):
 
     def inverse_shape(self, shape: Any) -> Any:
         return Size((*tuple(shape)[:-1], shape[-1] - 1))
+
+
+__getattr__ = later(__name__, {}, "Write it as a Transform: its _call, _inverse and log_abs_det_jacobian.")
