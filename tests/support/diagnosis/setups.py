@@ -448,6 +448,55 @@ for step in range(3):
     logger.add(error=error.item(), size=size)  #!
 """,
     ),
+    Broken(
+        "setup: a divergence is subtracted",
+        7,
+        "reversed",
+        """
+import torch
+from torch import nn
+from torch.distributions import Normal, kl_divergence
+torch.manual_seed(0)
+enc, dec = nn.Linear(6, 4), nn.Linear(2, 6)
+opt = torch.optim.Adam([*enc.parameters(), *dec.parameters()], lr=1e-2)
+x = torch.rand(8, 6)
+for it in range(2):
+    mu, s = enc(x).chunk(2, -1)
+    q = Normal(mu, nn.functional.softplus(s))
+    nll = (dec(q.rsample()) - x).pow(2).sum(-1).mean()
+    kl = kl_divergence(q, Normal(0.0, 1.0)).sum(-1).mean()
+    loss = nll - kl  #!
+    opt.zero_grad()
+    loss.backward()
+    opt.step()
+""",
+    ),
+    Broken(
+        "setup: a clamp whose backward knows one bound",
+        7,
+        "wrong-backward",
+        """
+import torch
+class Clipped(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x, cap):
+        ctx.save_for_backward(x)
+        return x.clamp(0, cap)
+    @staticmethod
+    def backward(ctx, g):
+        x, = ctx.saved_tensors
+        mask = (x > 0).float()  #!
+        return g * mask, None
+torch.manual_seed(0)
+w = torch.randn(6, 6, requires_grad=True)
+opt = torch.optim.SGD([w], lr=0.05)
+for _ in range(2):
+    loss = (Clipped.apply(torch.randn(20, 6) @ w, 1.0) - 0.5).pow(2).mean()
+    opt.zero_grad()
+    loss.backward()
+    opt.step()
+""",
+    ),
 ]
 
 HEALTHY = [

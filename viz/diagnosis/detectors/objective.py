@@ -208,7 +208,7 @@ def _sign(seen: Observation) -> Iterator[Finding]:
     if len(losses) < 2:
         return
     last = passes[-1]
-    if (turned_kl := _divergence(seen, last)) is not None:
+    if (turned_kl := _divergence(seen, last) or _subtracted(seen, last)) is not None:
         yield turned_kl
         return
     terms = list(_terms(seen, last.roots[0], 1, None))
@@ -248,6 +248,28 @@ def _divergence(seen: Observation, each: Through) -> Finding | None:
             "grows. This is the negative of a Kullback-Leibler divergence.",
             "Give it its minus: `kl = -0.5 * (1 + logvar - mu ** 2 - logvar.exp()).sum()`.", [], [line or 0, op.line or 0, each.line or 0], 7,
             path=[op.outputs[0], *each.roots[:1]], share=0.9,
+        )  # fmt: skip
+    return None
+
+
+def _subtracted(seen: Observation, each: Through) -> Finding | None:
+    """A loss that a Kullback-Leibler divergence, by kl_divergence(), is subtracted from: it falls without end as that grows."""
+    for nr in sorted(seen.behind(each)):
+        op = seen.maker(seen.values[nr])
+        code = seen.places.code(op.line) if op is not None else ""
+        if op is None or op.name not in KEEPS_SIGN or "kl_divergence(" not in code or not op.recorded:
+            continue
+        inner = [one.line for one in (seen.maker(seen.values[given]) for given in op.inputs) if one is not None]
+        sign, line = _sign_on_the_way(seen, each, op) if op.line in inner else (None, None)
+        value = seen.values[nr]
+        if sign != -1 or value.low is None or value.low < 0:
+            continue
+        after = (user for user in seen.ops[op.nr + 1 :] if user.name in MINUS | TURNS_SIGN and user.recorded)
+        turned = next((user.line for user in after if nr in seen.above(user.inputs)), line)
+        return Finding(
+            "reversed", turned, False,
+            f"Line {turned}, `{seen.places.code(turned)}`, subtracts the divergence of line {op.line}: the loss falls without end as that grows.",
+            "Add a divergence: it is to become small.", [], [turned or 0, op.line or 0, each.line or 0], 7, path=[nr, *each.roots[:1]], share=0.9,
         )  # fmt: skip
     return None
 

@@ -14,6 +14,7 @@ SMALL = 1e-6  # a step, against the size of what it changes
 STILL = 1e-5  # a change of the loss over all steps, against the loss
 LARGE = 3.0  # times that a loss grows over five passes or more; batches differ, so over fewer it takes
 AT_ONCE = 100.0
+GONE = 10.0  # times the first loss that all later ones are
 THROWN = 0.5  # a step, against the size of the weights, that throws them about
 NOTHING = 1e-4  # of a gradient: what is left of it where a line makes next to nothing of it
 FACTORS = {"mul", "__mul__", "__rmul__", "div", "__truediv__"}
@@ -188,6 +189,7 @@ def _rate(seen: Observation) -> Iterator[Finding]:
         grown = LARGE if len(losses) >= 5 else AT_ONCE
         far = max((step.moved or 0.0 for step in steps), default=0.0)
         steadily = grows >= 0.7 * (len(losses) - 1) or (far > THROWN and abs(losses[-1]) > AT_ONCE * abs(losses[0]))
+        steadily = steadily or (far > THROWN and len(losses) >= 5 and min(losses[1:]) > GONE * abs(losses[0]))
         apart = abs(losses[-1]) > grown * abs(losses[0]) > 0 and losses[-1] > losses[0]
         if apart and steadily and not _ascends(seen):
             held_by = rated[0] if rated else None

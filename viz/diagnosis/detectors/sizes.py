@@ -205,7 +205,7 @@ def _wrote_by_hand(seen: Observation, nr: int, since: int) -> int | None:
     """The line that wrote a constant into a leaf that a value was computed from, by ops that ran after `since`."""
     for one in seen.above([nr], lambda value: value.leaf is not None or (value.op or 0) > since):
         leaf = seen.values[one].leaf
-        for write in seen.leaves[leaf].writes if leaf is not None else ():
+        for write in reversed(seen.leaves[leaf].writes if leaf is not None else []):
             constant = write.kind == "write" or (write.kind == "init" and write.name.startswith("constant"))
             if constant and write.line and write.after == 0:
                 return write.line

@@ -288,6 +288,9 @@ class _Around:
             result = apply(kind, *args, **kwargs)
             with watch.aside():
                 del seen.ops[ops:]
+                for leaf in seen.leaves:
+                    while leaf.used_by and leaf.used_by[-1] >= ops:
+                        leaf.used_by.pop()
                 for value in seen.values:
                     if value.op is not None and value.op >= ops:
                         value.op = None
