@@ -434,9 +434,10 @@ class _WithoutPath(Distribution):
         )
 
 
-class Gamma(_WithoutPath):
+class Gamma(Distribution):
     """The sum of `concentration` waiting times of the given rate, generalized to any positive `concentration`."""
 
+    has_rsample = True
     support: Any = constraints.nonnegative
 
     _parameters: tuple[str, ...] = ("concentration", "rate")
@@ -462,7 +463,9 @@ class Gamma(_WithoutPath):
         return self.concentration / self.rate.pow(2)
 
     def _drawn(self, shape: tuple[int, ...]) -> Any:
-        return draws.gamma_draws(self.concentration._data, shape) / self.rate.detach()
+        drawn = draws.StandardGamma.apply(self.concentration.expand(shape)) / self.rate.expand(shape)
+        drawn._data[...] = np.maximum(drawn._data, np.finfo(drawn._data.dtype).tiny)
+        return drawn
 
     def log_prob(self, value: Any) -> Any:
         """a·ln b + (a - 1)·ln x - b·x - ln Γ(a)"""
@@ -483,7 +486,7 @@ class Chi2(Gamma):
 
     def __init__(self, df: Any, validate_args: bool | None = None) -> None:
         (df,) = together(df)
-        super().__init__(0.5 * df, 0.5 + df * 0)
+        super().__init__(0.5 * df, 0.5)
 
     @property
     def df(self) -> Any:
@@ -582,9 +585,10 @@ class Beta(_WithoutPath):
         return self._both().entropy()
 
 
-class StudentT(_WithoutPath):
+class StudentT(Distribution):
     """Student's t: a normal distribution with heavier tails, with `df` degrees of freedom."""
 
+    has_rsample = True
     support: Any = constraints.real
 
     _parameters = ("df", "loc", "scale")
@@ -596,7 +600,7 @@ class StudentT(_WithoutPath):
 
     def _drawn(self, shape: tuple[int, ...]) -> Any:
         normal = wrap(random.source(None).normal(shape, self.loc._data.dtype))
-        return self.loc + self.scale * normal * (draws.gamma_draws(self.df._data / 2, shape) / 0.5 / self.df).rsqrt()
+        return self.loc + self.scale * (normal * (Chi2(self.df)._drawn(shape) / self.df).rsqrt())
 
     @property
     def mean(self) -> Any:

@@ -10,9 +10,11 @@ import numpy as np
 
 from .. import random
 from ..generator import Generator
+from ..ops.op import Op
+from ..ops.pointwise.special import digamma
 from ..tensor import Tensor, wrap
 
-__all__ = ["binomial", "binomial_draws", "gamma_draws", "poisson", "poisson_draws"]
+__all__ = ["StandardGamma", "binomial", "binomial_draws", "gamma_draws", "poisson", "poisson_draws"]
 
 
 def _each(
@@ -51,6 +53,82 @@ def gamma_draws(concentration: np.ndarray, shape: Any) -> Any:
     drawn = _each(concentration.dtype, shape, draw, concentration)
     np.maximum(drawn._data, np.finfo(concentration.dtype).tiny, out=drawn._data)
     return drawn
+
+
+class StandardGamma(Op):
+    """Draws from the gamma distribution with rate 1. A draw moves with the concentration so that its quantile stays the same."""
+
+    def forward(self):
+        return gamma_draws(self, self.shape)._data
+
+    def grad_self(grad, self, result):
+        return grad * StandardGammaGrad.apply(self, result)
+
+
+class StandardGammaGrad(Op):
+    """How far a draw moves when the concentration does."""
+
+    def forward(self, output):
+        return _gamma_slope(self, output).astype(self.dtype)
+
+    def grad_self(grad):
+        raise NotImplementedError(
+            "the derivative for '_standard_gamma_grad' is not implemented: samples have one gradient."
+        )
+
+    grad_output = grad_self
+
+
+def _gamma_slope(concentration: np.ndarray, draws: np.ndarray) -> np.ndarray:
+    """dx/da = -(dP/da)/(dP/dx) for the regularized incomplete gamma function P(a, x), in double precision.
+
+    Source: Figurnov, Mohamed and Mnih, "Implicit reparameterization gradients" (2018). P comes from its series for x < a + 1, from
+    Legendre's continued fraction beyond, with the derivative of each term carried along.
+    """
+    a, x = (np.array(v, np.float64).ravel() for v in np.broadcast_arrays(concentration, draws))
+    out, low = np.empty_like(a), x < a + 1
+    with np.errstate(all="ignore"):
+        out[low] = _slope_by_series(a[low], x[low])
+        out[~low] = _slope_by_fraction(a[~low], x[~low])
+    return out.reshape(np.shape(draws))
+
+
+# So many terms are enough for a concentration of a million.
+_TERMS = 20_000
+
+
+def _slope_by_series(a: np.ndarray, x: np.ndarray) -> np.ndarray:
+    # P = xᵃe⁻ˣ/Γ(a + 1)·Σ tₙ with tₙ = xⁿ/((a + 1)…(a + n))
+    term, total = np.ones_like(x), np.ones_like(x)
+    slope, harmonic = np.zeros_like(x), np.zeros_like(x)
+    for n in range(1, _TERMS):
+        term = term * (x / (a + n))
+        harmonic += 1 / (a + n)
+        total += term
+        slope -= term * harmonic
+        if (term * harmonic <= 1e-17 * np.abs(slope)).all():
+            break
+    return -(x / a) * ((np.log(x) - digamma(a + 1)) * total + slope)
+
+
+def _slope_by_fraction(a: np.ndarray, x: np.ndarray) -> np.ndarray:
+    # 1 - P = xᵃe⁻ˣ/Γ(a)·f, where f is the fraction 1/(x + 1 - a - 1·(1 - a)/(x + 3 - a - …)), by Lentz's method
+    b = x + 1 - a
+    d, c = 1 / b, np.full_like(x, 1e30)
+    d_slope, c_slope = d * d, np.zeros_like(x)
+    f, slope = d.copy(), d_slope.copy()
+    for n in range(1, _TERMS):
+        step, b = n * (a - n), b + 2
+        below = step * d + b
+        d_slope = -(n * d + step * d_slope - 1) / (below * below)
+        d = 1 / below
+        c, c_slope = b + step / c, n / c - step * c_slope / (c * c) - 1
+        ratio, ratio_slope = c * d, c_slope * d + c * d_slope
+        slope = slope * ratio + f * ratio_slope
+        f = f * ratio
+        if (np.abs(ratio - 1) <= 4e-16).all() and (np.abs(ratio_slope * f) <= 4e-16 * np.abs(slope)).all():
+            break
+    return x * ((np.log(x) - digamma(a)) * f + slope)
 
 
 def poisson_draws(rate: np.ndarray, shape: Any, generator: Any = None) -> Any:
