@@ -65,6 +65,13 @@ REFUSED = [
         lambda: T.optim.SparseAdam,
     ),
     *refused(
+        "no data!",
+        lambda: linear().to("meta")(T.ones(1, 1)),
+        lambda: linear().to("meta").to("cpu"),
+        lambda: linear().to("meta").weight.tolist(),
+        lambda: linear().to("meta").weight + 1,
+    ),
+    *refused(
         QUANTIZED,
         lambda: T.quantize_per_tensor(ones(), 0.1, 0, T.qint8),
         lambda: T.zeros(2, dtype=torch.qint8),

@@ -795,6 +795,8 @@ from {T}.utils import _pytree as P\nclass Pair:\n    def __init__(self, a, b): s
 """
 
 RARER_MODULES = r"""
+import copy\nT.manual_seed(0); N = T.nn; models = [N.Sequential(N.Linear(3, 4), N.BatchNorm1d(4), N.Linear(4, 2)) for _ in range(3)]; x = T.randn(5, 3); F = T.func; [m.eval() for m in models]; p, b = F.stack_module_state(models); base = copy.deepcopy(models[0]).to('meta'); out = T.vmap(lambda p, b: F.functional_call(base, (p, b), (x,)))(p, b), [(str(t.device), t.is_meta, tuple(t.shape), t.requires_grad) for t in base.parameters()], str(base[0].weight), list(base.state_dict()), sum(t.numel() for t in base.parameters())
+m = T.nn.Linear(3, 4).to('meta').to_empty(device='cpu'); out = str(m.weight.device), m.weight.shape, m.bias.requires_grad, m.weight.is_meta
 out = [(t * a).dtype == T.float64 for t in (T.ones(2), T.tensor([1, 2]), T.tensor(2.)) for a in (np.array(3.), np.array([3., 2.]), np.array(3), np.array(3, dtype=np.float32), np.array(True))]
 out = T.ones(2) + np.array(.1), T.tensor([1, 2]) * np.array([1.5, 2.]), T.ones(2).half() * np.array(3., dtype=np.float32), T.ones(2, dtype=T.int32) - np.array([3, 2]), T.ones(2).double() / np.array(3)
 a = T.tensor([0, 2, 1])\nwith T.inference_mode(): out = [x.is_inference() for x in (T.Tensor([1.]), T.Tensor(2), a.nonzero(), T.nn.functional.one_hot(a), T.bincount(a), T.histc(a.float(), 3), T.tril_indices(2, 2), T.logspace(0, 1, 2), T.searchsorted(a, a), T.isin(a, a), T.nn.Linear(1, 1).weight, T.nn.Parameter(T.ones(1)), T.nn.Parameter(a.float()), T.unravel_index(a, (2, 2))[0])]

@@ -486,8 +486,13 @@ class Module:
         self, *args: Any, dtype: Any = None, device: Any = None, non_blocking: bool = False, memory_format: Any = None
     ) -> Module:
         """Convert all floating-point parameters and buffers to another dtype. The only device is the CPU."""
+        if "meta" in (str(device), *map(str, args[:1])):
+            return self._without_numbers()
         dtype, _ = target_of(args, dtype, device)
         if dtype is None:
+            for t in (*self.parameters(), *self.buffers()):
+                if t.is_meta:
+                    t.cpu()  # which says what to do instead
             return self
         kind = dtypes.to_numpy_dtype(dtype)
         if kind.kind not in "fc":
@@ -516,8 +521,24 @@ class Module:
         return self._convert(np.dtype(np.float16))
 
     def to_empty(self, *, device: Any, recurse: bool = True) -> Module:
-        """Return the module unchanged: its parameters are already on the CPU."""
+        """The module with numbers that mean nothing in place of those that the device "meta" lacks."""
+        for module in self.modules():
+            stores: Any = (module._parameters, module._buffers)
+            for tensors in stores:
+                for name, t in tensors.items():
+                    if t is not None and t.is_meta:
+                        empty = wrap(np.zeros(t._data.shape, t._data.dtype))
+                        tensors[name] = Parameter(empty, t.requires_grad) if tensors is module._parameters else empty
         return self.to(device)
+
+    def _without_numbers(self) -> Module:
+        """The module with tensors of the device "meta"."""
+        from ..compat.meta import to_meta
+
+        for module in self.modules():
+            for tensors in (module._parameters, module._buffers):
+                tensors.update({name: to_meta(t) for name, t in tensors.items() if t is not None})
+        return self
 
     def share_memory(self) -> Module:
         """Return the module unchanged: processes share nothing here."""
