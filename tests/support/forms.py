@@ -795,6 +795,14 @@ from {T}.utils import _pytree as P\nclass Pair:\n    def __init__(self, a, b): s
 """
 
 RARER_MODULES = r"""
+x = T.tensor([-40., -8., -1., 0., .5, 3., 9.], dtype=T.float64, requires_grad=True); y = T.special.log_ndtr(x); out = y, T.autograd.grad(y.sum(), x), T.special.log_ndtr(x.float())
+x = T.tensor([-8., -1., 0., .5, 3.], requires_grad=True); y = T.special.ndtr(x); out = y, T.autograd.grad(y.sum(), x)
+x = T.tensor([.2, .5, 1., 3.], requires_grad=True); y = T.special.entr(x); out = y, T.autograd.grad(y.sum(), x), T.special.entr(T.tensor([0., -1., float('nan')]))
+x, y = T.tensor([0., 2., 0., 1.], requires_grad=True), T.tensor([.5, 1., -1., 3.], requires_grad=True); z = T.special.xlog1py(x, y); out = z, T.autograd.grad(z.sum(), x)
+T.manual_seed(0); a = T.randn(2, 3, 6, requires_grad=True); y = T.linalg.tensorinv(a); out = y, T.autograd.grad(y.sum(), a), T.linalg.tensorinv(T.eye(4).reshape(4, 2, 2), 1).shape
+T.manual_seed(0); a, b = T.randn(2, 3, 6), T.randn(2, 3, requires_grad=True); y = T.linalg.tensorsolve(a, b); out = y, T.autograd.grad(y.sum(), b), T.linalg.tensorsolve(a.permute(2, 0, 1), b, dims=(0,))
+T.linalg.tensorinv(T.ones(2, 3), 1)
+T.linalg.tensorsolve(T.ones(2, 3), T.ones(2))
 import copy\nT.manual_seed(0); N = T.nn; models = [N.Sequential(N.Linear(3, 4), N.BatchNorm1d(4), N.Linear(4, 2)) for _ in range(3)]; x = T.randn(5, 3); F = T.func; [m.eval() for m in models]; p, b = F.stack_module_state(models); base = copy.deepcopy(models[0]).to('meta'); out = T.vmap(lambda p, b: F.functional_call(base, (p, b), (x,)))(p, b), [(str(t.device), t.is_meta, tuple(t.shape), t.requires_grad) for t in base.parameters()], str(base[0].weight), list(base.state_dict()), sum(t.numel() for t in base.parameters())
 m = T.nn.Linear(3, 4).to('meta').to_empty(device='cpu'); out = str(m.weight.device), m.weight.shape, m.bias.requires_grad, m.weight.is_meta
 out = [(t * a).dtype == T.float64 for t in (T.ones(2), T.tensor([1, 2]), T.tensor(2.)) for a in (np.array(3.), np.array([3., 2.]), np.array(3), np.array(3, dtype=np.float32), np.array(True))]

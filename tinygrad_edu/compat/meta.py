@@ -28,17 +28,17 @@ class _WithoutNumbers:
 
     @property
     def _value(self) -> Any:
-        raise NotImplementedError(
-            "Cannot copy out of meta tensor; no data! A tensor of the device 'meta' has a shape and a dtype alone. Use "
-            "module.to_empty(device='cpu') and load_state_dict to give a module numbers, or call it by func.functional_call."
-        )
+        return self._refuse()
 
     @property
     def _data(self) -> Any:
         return self.form
 
     def _refuse(self, *args: Any, **kwargs: Any) -> Any:
-        return self._value
+        raise NotImplementedError(
+            "Cannot copy out of meta tensor; no data! A tensor of the device 'meta' has a shape and a dtype alone. Use "
+            "module.to_empty(device='cpu') and load_state_dict to give a module numbers, or call it by func.functional_call."
+        )
 
     cpu = item = tolist = numpy = __array__ = __bool__ = __float__ = __int__ = __getitem__ = clone = to_dense = _refuse
 
@@ -48,7 +48,7 @@ class _WithoutNumbers:
 
     def to(self: Any, *args: Any, **kwargs: Any) -> Any:
         """The tensor itself, for "meta"; there is nothing that could be copied elsewhere."""
-        return self if str((args or (kwargs.get("device"),))[0]) == "meta" else self._value
+        return self if str((args or (kwargs.get("device"),))[0]) == "meta" else self._refuse()
 
     def __deepcopy__(self: Any, memo: Any) -> Any:
         return _made(type(self), self.form, self.requires_grad)

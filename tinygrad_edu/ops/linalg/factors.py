@@ -17,7 +17,7 @@ from ..reductions.norms import vector_norm
 from ..reductions.reduce import sum
 from ..shapes.diagonal import diagonal, tril
 from ..shapes.joining import cat
-from ..shapes.permute import transpose
+from ..shapes.permute import permute, transpose
 from ..shapes.shape import reshape, squeeze, unsqueeze
 from .decomposition import inv, solve
 from .matmul import matmul
@@ -483,6 +483,45 @@ def vander(x, *, N=None) -> Tensor:
         raise RuntimeError("N must be greater than 1.")
     count = x.shape[-1] if N is None else N
     return unsqueeze(x, -1) ** wrap(np.arange(count))
+
+
+@public(where=_LINALG, method=False)
+def tensorinv(A: Tensor, ind=2) -> Tensor:
+    """The inverse of a tensor whose first `ind` dimensions are the rows of a matrix, for `tensordot`.
+
+    >>> import tinygrad_edu as T
+    >>> T.linalg.tensorinv(T.eye(6).reshape(2, 3, 6)).shape
+    tinygrad_edu.Size([6, 2, 3])
+    """
+    if ind <= 0:
+        raise RuntimeError("Expected a strictly positive integer for 'ind'")
+    rows, columns = tuple(A.shape[:ind]), tuple(A.shape[ind:])
+    if math.prod(rows) != math.prod(columns):
+        raise RuntimeError(
+            "Expected self to satisfy the requirement prod(self.shape[ind:]) == prod(self.shape[:ind]), but got "
+            f"{math.prod(columns)} != {math.prod(rows)}"
+        )
+    return reshape(inv(reshape(A, (math.prod(rows), -1))), (*columns, *rows))
+
+
+@public(where=_LINALG, method=False)
+def tensorsolve(A: Tensor, B, dims=None) -> Tensor:
+    """The X for which tensordot(A, X, X.ndim) is B.
+
+    >>> import tinygrad_edu as T
+    >>> T.linalg.tensorsolve(2 * T.eye(6).reshape(2, 3, 6), T.ones(2, 3))
+    tensor([0.5000, 0.5000, 0.5000, 0.5000, 0.5000, 0.5000])
+    """
+    if dims is not None:
+        last = [d % A.ndim for d in dims]
+        A = permute(A, [*(d for d in range(A.ndim) if d not in last), *last])
+    sizes = tuple(A.shape[B.ndim :])
+    if math.prod(sizes) != B._data.size:
+        raise RuntimeError(
+            "Expected self to satisfy the requirement prod(self.shape[other.ndim:]) == prod(self.shape[:other.ndim]), but got "
+            f"{math.prod(sizes)} != {B._data.size}"
+        )
+    return reshape(solve(reshape(A, (B._data.size, -1)), reshape(B, (-1,))), sizes)
 
 
 @public(where=_LINALG, method=False)
