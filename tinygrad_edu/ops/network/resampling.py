@@ -201,6 +201,10 @@ def channel_shuffle(input: Tensor, groups) -> Tensor:
     return reshape(parts, (n, channels, *places))
 
 
+# An old element that more new ones are made of gets its gradient by sums over stretches, not one by one.
+_FEW_TAPS = 12
+
+
 class Taps:
     """For one dimension: the old elements that make up each new one, (new, taps), -1 for none; and their weights."""
 
@@ -208,6 +212,22 @@ class Taps:
 
     def __init__(self, places, weights=None):
         self.places, self.weights = places, weights
+
+    def turned(self, n):
+        """Those of the transpose: for each of the `n` old elements the new ones that it is part of."""
+        count, taps = self.places.shape
+        new, old = np.repeat(np.arange(count), taps), self.places.ravel()
+        weights = np.ones(len(old)) if self.weights is None else self.weights.ravel()
+        used = np.flatnonzero(old >= 0)
+        # An element that a new one is made of twice counts once, with both weights.
+        pairs, place = np.unique(old[used] * count + new[used], return_inverse=True)
+        weights = np.bincount(place, weights[used], len(pairs))
+        old, new = np.divmod(pairs, count)
+        uses = np.bincount(old, minlength=n)
+        seat = np.arange(len(pairs)) - np.repeat(np.cumsum(uses) - uses, uses)
+        places, shares = np.full((n, max(1, uses.max(initial=0))), -1), np.zeros((n, max(1, uses.max(initial=0))))
+        places[old, seat], shares[old, seat] = new, weights
+        return Taps(places, shares)
 
 
 class Resample(Op, name="UpsampleBackward0"):
@@ -239,6 +259,9 @@ class Spread(Op, name="UpsampleBackwardBackward0"):
     """The transpose of `Resample`: distribute each new element's gradient to the old elements that it was made from."""
 
     def forward(self, *, ways, size):
+        turned = [way.turned(n) for way, n in zip(ways, size[-len(ways) :], strict=True)]
+        if max(way.places.shape[1] for way in turned) <= _FEW_TAPS:
+            return Resample.forward(self, ways=turned, size=None)
         out = self
         for back, way in enumerate(reversed(ways), start=1):
             axis = self.ndim - back
