@@ -114,6 +114,7 @@ UNTOLD = {
 FLOATS = [row for row in SAMPLES if row not in RANDOM and any(i.grad for i in row.inputs.values())]
 
 
+@pytest.mark.filterwarnings("ignore:Using torch.cross without specifying the dim")
 @pytest.mark.parametrize("row", FLOATS, ids=lambda row: row.code)
 def test_every_input_is_linked_to_an_op_and_gets_the_gradient_that_its_links_show(row, engine):
     arrays = row.arrays()
