@@ -598,7 +598,8 @@ def _user_attributes(t: Tensor) -> dict[str, Any]:
 def _copied_storage(array: np.ndarray, memo: dict[int, Any]) -> np.ndarray:
     """A copy of `array`. Within one deepcopy, arrays that share memory become copies that share memory."""
     owner = array
-    while isinstance(owner.base, np.ndarray):
+    # A complex view of real numbers, or the other way round, is copied by itself.
+    while isinstance(owner.base, np.ndarray) and owner.base.dtype == array.dtype:
         owner = owner.base
     if not array.size or not (owner.flags.c_contiguous or owner.flags.f_contiguous):
         return array.copy()

@@ -16,7 +16,13 @@ from .tensor import Tensor, wrap
 __all__ = ["assert_close", "make_tensor"]
 
 # The tolerances by dtype: relative to the expected number, and absolute. All other dtypes must be equal.
-_TOLERANCES = {"float16": (1e-3, 1e-5), "float32": (1.3e-6, 1e-5), "float64": (1e-7, 1e-7)}
+_TOLERANCES = {
+    "float16": (1e-3, 1e-5),
+    "float32": (1.3e-6, 1e-5),
+    "float64": (1e-7, 1e-7),
+    "complex64": (1.3e-6, 1e-5),
+    "complex128": (1e-7, 1e-7),
+}
 
 
 def assert_close(

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import copy
+import io
 import itertools
+import pickle
 from typing import Any
 
 import numpy as np
@@ -28,7 +31,7 @@ POINTWISE = [
     "a + b", "a - b", "a * b", "a / b", "a * v", "a + 2", "2 - a", "a * 1j", "1j * r", "r * a", "a / r", "r / a", "(1 + 2j) / a",
     "a - 1j", "1j - a", "a * c", "c / a", "-a", "a ** 2", "a ** 3", "a ** -1", "a ** 0", "a ** 0.5", "a ** -2", "a.square()",
     "a.sqrt()", "a.reciprocal()", "a.exp()", "T.exp(1j * r)", "a.log()", "a.sin()", "a.cos()", "a.tan()", "a.sinh()", "a.cosh()",
-    "a.tanh()", "T.addcmul(a, b, v)", "T.addcdiv(a, b, v)", "T.add(a, b, alpha=2)", "T.sub(a, b, alpha=2j)", "a * 2.5 + r",
+    "a.tanh()", "T.addcmul(a, b, v)", "T.addcdiv(a, b, v)", "T.add(a, b, alpha=2)", "T.sub(a, b, alpha=2j)", "a * 2.5 + r", "a.lerp(b, 0.3)",
 ]  # fmt: skip
 PARTS = [
     "a.real", "a.imag", "a.real * a.imag", "T.real(a) ** 2", "a.abs()", "abs(a)", "a.abs() ** 2", "a.angle()", "a.sgn()", "a.conj()",
@@ -56,6 +59,7 @@ SHAPES = [
     "a.unfold(1, 2, 1)", "a.narrow(1, 1, 2)", "a.expand(2, 3, 4)", "T.zeros_like(a) + a", "a.double()", "a.detach() * a",
 ]  # fmt: skip
 WRITES = [
+    "write(a, lambda z: z[:, 0].mul_(r[:, 0]))",
     "write(a, lambda z: z.mul_(2j))", "write(a, lambda z: z.add_(r))", "write(a, lambda z: z.zero_())",
     "write(a, lambda z: z[:, 1:].mul_(b[:, 1:]))", "write(a, lambda z: z.__setitem__((slice(None), 0), b[:, 1]))", "write(a, lambda z: z.copy_(r))",
     "write(a, lambda z: z.__setitem__(0, 1j))", "write(a, lambda z: z.fill_(c))", "write(a, lambda z: z.__setitem__(r > 0, 2.0))", "write(a, lambda z: z.conj_physical_())",
@@ -315,6 +319,40 @@ def test_optimisers_take_complex_parameters(name: str, settings: dict[str, Any],
     for ours, theirs in zip(*(trained(T) for T in reversed(ENGINES)), strict=True):
         assert ours.dtype == theirs.dtype
         np.testing.assert_allclose(ours, theirs, rtol=1e-7)
+
+
+def test_copies_keep_the_imaginary_part_also_of_a_view_of_real_numbers() -> None:
+    T = tinygrad_edu
+    z = T.view_as_complex(T.tensor([[1.0, 2.0], [3.0, 4.0]]))
+    file = io.BytesIO()
+    T.save({"z": z}, file)
+    file.seek(0)
+    for copied in (copy.deepcopy(z), pickle.loads(pickle.dumps(z)), T.load(file)["z"], T.from_numpy(z.numpy().copy())):
+        assert copied.tolist() == [1 + 2j, 3 + 4j]
+    parameter = T.tensor([1 + 2j], requires_grad=True)
+    optimizer = T.optim.Adam([parameter], lr=0.1)
+    parameter.abs().sum().backward()
+    optimizer.step()
+    kept = copy.deepcopy(optimizer.state_dict())["state"][0]["exp_avg"]
+    assert kept.tolist() == optimizer.state[parameter]["exp_avg"].tolist() != [0j]
+
+
+@pytest.mark.parametrize("T", ENGINES)
+def test_a_function_must_not_return_a_complex_gradient_for_a_real_input(T: Any) -> None:
+    class Both(T.autograd.Function):
+        @staticmethod
+        def forward(ctx: Any, x: Any) -> Any:
+            return T.complex(x, x)
+
+        @staticmethod
+        def backward(ctx: Any, grad: Any) -> Any:
+            return grad * (1 + 1j)
+
+    x = T.ones(2, requires_grad=True)
+    with pytest.raises(RuntimeError):
+        Both.apply(x).abs().sum().backward()
+    with pytest.raises(RuntimeError, match="jacrev: Expected all inputs to be real"):
+        T.func.jacrev(lambda z: z * z)(T.ones(2, dtype=T.cfloat))
 
 
 # --- types, errors, and what is refused --------------------------------------------------------------------------------

@@ -151,6 +151,16 @@ class GraphPass(Pass):
                 array = grad._data if self.create_graph else grad
                 if array.shape != shape:
                     refuse_misfit(node, array.shape, shape, i)
+                if (
+                    array.dtype.kind == "c"
+                    and dtype is not None
+                    and dtype.kind != "c"
+                    and hasattr(node, "_forward_cls")
+                ):
+                    raise RuntimeError(
+                        f"Function {node.name()} returned an invalid gradient at index {i} - it is complex, and the input is "
+                        "real: return its real part, grad.real."
+                    )
                 if array.shape != shape or array.dtype != dtype:
                     fit = self.fitted if self.create_graph else functools.partial(quiet, self.fitted)
                     fitted[i] = fit(node, grad, shape, dtype)

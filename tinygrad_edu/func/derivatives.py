@@ -300,12 +300,23 @@ def _jacobian(func: Function, argnums: Any, has_aux: bool, compute: Function, na
             output, aux = _split(func(*every, **kwargs), has_aux, name)
             outs, leaves = leaves_of(output), leaves_of(by)
             _check_outputs(outs, "vjp(f, *primals): expected f(*primals)")
+            for what, tensors in (("inputs", leaves), ("outputs", outs)):
+                _refuse_complex(tensors, what, name)
             keep = outer and _reaches_beyond(outs, leaves)
             table = [filled(by, row) for row in compute(outs, leaves, keep)]
         result = _settled(filled(output, table) if not isinstance(output, Tensor) else table[0], keep)
         return (result, _settled(aux, keep)) if has_aux else result
 
     return wrapper
+
+
+def _refuse_complex(tensors: list[Any], what: str, name: str) -> None:
+    for i, t in enumerate(tensors):
+        if isinstance(t, Tensor) and t.is_complex():
+            raise RuntimeError(
+                f"{name}: Expected all {what} to be real but received complex tensor at flattened input idx: {i}. Use "
+                "view_as_real and view_as_complex around the function."
+            )
 
 
 def _rows(outs: list[Any], leaves: list[Tensor], keep: bool) -> list[list[Tensor]]:

@@ -80,7 +80,7 @@ _linear_in_reals(
 
 _holomorphic(
     arithmetic.Add, arithmetic.Sub, arithmetic.Rsub, arithmetic.RsubTensor,
-    arithmetic.Mul, arithmetic.Addcmul, arithmetic.Addcdiv,
+    arithmetic.Mul, arithmetic.Lerp, arithmetic.Addcmul, arithmetic.Addcdiv,
     division.Div, division.Reciprocal,
     powers.Pow, powers.Sqrt,
     exponential.Exp, exponential.Log,
@@ -99,7 +99,7 @@ complexes.accept(
     # arithmetic
     "add add_ sub sub_ subtract subtract_ rsub __rsub__ mul mul_ multiply multiply_ div div_ divide divide_ true_divide true_divide_ "
     "__rtruediv__ __rdiv__ reciprocal reciprocal_ neg neg_ negative negative_ pow pow_ square square_ sqrt sqrt_ exp exp_ log log_ sin "
-    "sin_ cos cos_ tan tan_ sinh sinh_ cosh cosh_ tanh tanh_ addcmul addcmul_ addcdiv addcdiv_ "
+    "sin_ cos cos_ tan tan_ sinh sinh_ cosh cosh_ tanh tanh_ addcmul addcmul_ addcdiv addcdiv_ lerp lerp_ "
     # sums and products
     "sum mean cumsum cumsum_ trace norm vector_norm dot vdot mv mm bmm matmul __rmatmul__ addmm addmm_ addmv addmv_ baddbmm "
     "baddbmm_ outer ger inner tensordot einsum kron linear matrix_norm "

@@ -146,7 +146,7 @@ def __iter__(self: Tensor) -> Iterator[Tensor]:
 
 
 def __contains__(self: Tensor, item: Any) -> bool:
-    if not isinstance(item, Tensor | int | float):
+    if not isinstance(item, Tensor | int | float | complex):
         raise RuntimeError(
             f"Tensor.__contains__ only supports Tensor or scalar, but you passed in a {builtins.type(item)}."
         )

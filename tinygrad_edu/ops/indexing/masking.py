@@ -172,7 +172,7 @@ def _where(condition, input=None, other=None) -> Any:
         )
     input, other = dtypes.number(input), dtypes.number(other)
     for name, x in (("input", input), ("other", other)):
-        if not isinstance(x, Tensor | int | float):
+        if not isinstance(x, Tensor | int | float | complex):
             raise TypeError(f"where(): argument '{name}' must be Tensor or Number, not {type(x).__name__}")
     # A number promotes as a number: it does not widen a tensor's dtype.
     if not isinstance(input, Tensor) and not isinstance(other, Tensor):
