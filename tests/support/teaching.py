@@ -5,10 +5,10 @@ All start from the same numbers, which NumPy draws, so both engines are to give 
 
 from __future__ import annotations
 
+from functools import cache
 from typing import Any
 
 import numpy as np
-from sklearn.datasets import load_digits
 
 STEPS = 20
 
@@ -38,8 +38,16 @@ def run(T: Any, model: Any, optimizer: Any, batches: Any, loss_of: Any) -> list[
     return losses
 
 
+@cache
+def _images() -> Any:
+    """Handwritten digits; scikit-learn takes a second to import, in every process that reads the tests."""
+    from sklearn.datasets import load_digits
+
+    return load_digits()
+
+
 def _digits(T: Any, shape: tuple[int, ...], size: int = 64) -> list[Any]:
-    data = load_digits()
+    data = _images()
     x = (data.data / 16).astype(np.float32).reshape(-1, *shape)
     return [
         (T.tensor(x[i * size : (i + 1) * size]), T.tensor(data.target[i * size : (i + 1) * size].astype(np.int64)))
