@@ -69,7 +69,7 @@ class dtype:
         return f"tinygrad_edu.{self.name}"
 
     def __reduce__(self) -> str:
-        return "bool_" if self.name == "bool" else self.name
+        return self.name  # where users find it: `tinygrad_edu.bool`
 
 
 class _Named(dtype):
