@@ -388,3 +388,24 @@ def test_every_kind_that_a_program_is_held_to_has_a_meaning():
 def test_a_program_that_shows_nothing_is_told_what_to_do(program, headline, said):
     report = viz.diagnose(program)
     assert (headline in report.headline, said in repr(report)) == (True, True), repr(report)
+
+
+@pytest.mark.parametrize(
+    ("program", "after"),
+    [
+        ("w = T.ones(3, requires_grad=True)\nv = w * 2\nv.sum().backward()\nprint(v.grad)", "v = (w * 2).detach().requires_grad_()"),
+        ("w = T.zeros(3, requires_grad=True)\nT.sqrt(w).sum().backward()", "T.sqrt(w + 1e-8).sum().backward()"),
+        ("w = T.ones(3, requires_grad=True)\n(w / w.std()).sum().backward()", "(w / (w.std() + 1e-8)).sum().backward()"),
+        ("w = T.ones(3, requires_grad=True)\nw.round().sum().backward()", "(w + (w.round() - w).detach()).sum().backward()"),
+        ("w = T.ones(3, 1, requires_grad=True)\nT.nn.functional.mse_loss(w, T.ones(3)).backward()",
+         "T.nn.functional.mse_loss(w.squeeze(1), T.ones(3)).backward()"),
+        ("w = T.ones(3)\nw.sum().backward()", "w = T.ones(3, requires_grad=True)"),
+    ],
+    ids=["non-leaf", "sqrt", "division", "round", "shapes", "requires_grad"],
+)  # fmt: skip
+def test_the_changed_line_makes_the_finding_go_away(engine, program, after):
+    finding = viz.diagnose(program, engine=engine).findings[0]
+    assert finding.change == (program.splitlines()[finding.line - 1], after)
+    repaired = viz.diagnose(program.replace(*finding.change), engine=engine)
+    assert repaired.error is None
+    assert [each for each in repaired.findings if each.kind == finding.kind] == []

@@ -21,6 +21,7 @@ from viz.diagnosis.observation import Observation
 from viz.diagnosis.places import Places
 from viz.diagnosis.ranking import rank
 from viz.diagnosis.report import Report
+from viz.diagnosis.rewriting import changed
 from viz.diagnosis.state import as_before, found_in
 from viz.diagnosis.watching.observer import Observer
 from viz.engines import CORE, TORCH, Engine
@@ -322,7 +323,10 @@ class Run:
 
     def conclude(self, seen: Observation) -> Report:
         """What the detectors conclude from an observation, the most likely cause first."""
-        return Report(seen, rank(list(_all(seen))), self._output.getvalue(), self._calls)
+        findings = rank(list(_all(seen)))
+        for finding in findings:
+            finding.change = finding.change or changed(seen, finding)
+        return Report(seen, findings, self._output.getvalue(), self._calls)
 
 
 def _all(seen: Observation) -> Iterator[Finding]:

@@ -20,6 +20,7 @@ EXPLAINS = {
     "state-not-detached": {"second-backward", "retain-graph", "in-place"},
     "reversed": {"rate-too-large"},
     "made-anew": {"unseeded"},
+    "dropout-active": {"rate-too-large"},
     "wrong-loss": {"reversed", "rate-too-large"},
 }
 

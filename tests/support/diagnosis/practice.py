@@ -698,4 +698,40 @@ for _ in range(4):
     opt.step()
 """,
     ),
+    Broken(
+        "practice: adam with lr of 3",
+        5,
+        "rate-too-large",
+        """
+import torch
+import torch.nn as nn
+torch.manual_seed(0)
+def build(hidden=32, lr=3.0):  #!
+    net = nn.Sequential(nn.Linear(5, hidden), nn.ReLU(), nn.Linear(hidden, hidden), nn.ReLU(), nn.Linear(hidden, 1))
+    return net, torch.optim.Adam(net.parameters(), lr=lr)  #!
+net, opt = build()
+x = torch.randn(40, 5); y = x.pow(2).sum(1, keepdim=True)
+for i in range(12):
+    loss = ((net(x) - y) ** 2).mean()
+    opt.zero_grad(); loss.backward(); opt.step()
+""",
+    ),
+    Broken(
+        "practice: optimiser made before the weights are replaced by a loaded tensor",
+        5,
+        "stale-optimizer",
+        """
+import torch
+import torch.nn as nn
+torch.manual_seed(0)
+net = nn.Sequential(nn.Linear(4, 4), nn.ReLU(), nn.Linear(4, 1))
+opt = torch.optim.Adam(net.parameters(), lr=0.01)
+saved = {k: torch.randn_like(v) for k, v in net.state_dict().items()}
+net[0].weight = nn.Parameter(saved["0.weight"])  #!
+x, y = torch.randn(10, 4), torch.randn(10, 1)
+for _ in range(4):
+    loss = nn.functional.mse_loss(net(x), y)
+    opt.zero_grad(); loss.backward(); opt.step()
+""",
+    ),
 ]

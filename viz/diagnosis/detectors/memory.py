@@ -134,7 +134,7 @@ def _kept(seen: Observation) -> Iterator[Finding]:
     for name, count, line in seen.kept:
         code = seen.places.code(line)
         found = re.search(r"append\((\w+)\)", code)
-        change = (code, code.replace(found[0], f"append({found[1]}.item())")) if found else None
+        change = (code, code.replace(found[0], f"append({found[1]}.detach())")) if found else None
         yield Finding(
             "graph-grows", line, True,
             f"{name} holds {count} tensors of several steps, each with the graph behind it"

@@ -374,7 +374,8 @@ def _on_purpose(seen: Observation, cut: Cut, leaves: list[Leaf]) -> bool:
 def _change(seen: Observation, cut: Cut) -> tuple[str, str] | None:
     code = seen.places.code(cut.line)
     out = TAKEN_OUT.get(cut.kind, "")
-    if cut.kind == "numpy" or not out or code.count(out) != 1:
+    writes = cut.kind == "data" and re.search(r"\.data(\.\w+_\(|\s*[-+*/]?=)", code)
+    if cut.kind == "numpy" or not out or writes or code.count(out) != 1:
         return None
     return code, code.replace(out, "")
 

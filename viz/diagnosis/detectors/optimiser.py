@@ -16,6 +16,7 @@ LARGE = 3.0  # times that a loss grows over five passes or more; batches differ,
 AT_ONCE = 100.0
 GONE = 10.0  # times the first loss that all later ones are
 THROWN = 0.5  # a step, against the size of the weights, that throws them about
+LEAP = 2.0  # likewise, where the loss came down again
 NOTHING = 1e-4  # of a gradient: what is left of it where a line makes next to nothing of it
 FACTORS = {"mul", "__mul__", "__rmul__", "div", "__truediv__"}
 DECAYED = 1e-4  # of the first learning rate
@@ -58,7 +59,7 @@ def _held(seen: Observation) -> Iterator[Finding]:
         line = (
             stale[0].copied_in
             or seen.places.where_given(stale[0].name)
-            or (part.line if part is not None else stale[0].line)
+            or (stale[0].line if part is None or part.library else part.line)
         )
         made = seen.optimizers[0].line
         names = seen.called(leaf.nr for leaf in stale)
@@ -191,14 +192,16 @@ def _rate(seen: Observation) -> Iterator[Finding]:
         steadily = grows >= 0.7 * (len(losses) - 1) or (far > THROWN and abs(losses[-1]) > AT_ONCE * abs(losses[0]))
         steadily = steadily or (far > THROWN and len(losses) >= 5 and min(losses[1:]) > GONE * abs(losses[0]))
         apart = abs(losses[-1]) > grown * abs(losses[0]) > 0 and losses[-1] > losses[0]
-        if apart and steadily and not _ascends(seen):
+        top = max(losses, key=abs)
+        leapt = far > LEAP and abs(top) > AT_ONCE * abs(losses[0]) and losses[-1] > losses[0]
+        if ((apart and steadily) or leapt) and not _ascends(seen):
             held_by = rated[0] if rated else None
             update = next((m.line for m in seen.moments if m.kind == "update"), None)
             line = held_by.line if held_by else update
             if line is not None or rated:
                 yield Finding(
                     "rate-too-large", line, False,
-                    f"The loss grows: {number(losses[0])} → {number(losses[1])} → … → {number(losses[-1])}."
+                    f"The loss grows: {number(losses[0])} → {number(losses[1])} → … → {number(losses[-1])}{f', with a peak of {number(top)}' if top not in (losses[1], losses[-1]) else ''}."
                     + (f" The {held_by.kind} takes steps of {number(max((s.moved or 0) for s in steps))} times the weights' size, at a rate of {held_by.rate:g}." if held_by else ""),
                     "Make the learning rate ten times smaller, until the loss falls.", [], [line or 0], 5, share=0.8,
                 )  # fmt: skip

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Iterator
 
 from viz.diagnosis.detectors.optimiser import wiped
@@ -62,14 +63,14 @@ def _adding(seen: Observation, stale: list[Moment]) -> Iterator[Finding]:
     line = named or (adding.line if adding is not None else stale[0].line)
     names = seen.called(leaves)
     code = seen.places.code(line)
-    target = "optimizer" if seen.optimizers else "each parameter"
-    zero = f"{target}.zero_grad()" if seen.optimizers else "w.grad = None"
+    called = re.search(r"([\w.]+)\.step\(", seen.places.code(stale[0].line))
+    zero = f"{called[1] if called else 'optimizer'}.zero_grad()" if seen.optimizers else "w.grad = None"
     yield Finding(
         "no-zero-grad", line, True,
         f"Line {adding.line if adding else line}, `{seen.places.code(adding.line if adding else line)}`, adds to gradients that a step had already used: nothing reset them. The step in line "
         f"{stale[0].line} then used the sum, {len(stale)} time{'s' if len(stale) > 1 else ''}.{how}",
         f"Reset the gradients in each step, before backward(): `{zero}`.", names, [line or 0, stale[0].line or 0], 5,
-        (code, f"{code}()") if named and code.endswith(".zero_grad") else (code, f"{zero}; {code}") if code.endswith("backward()") and seen.optimizers else None, share=0.9,
+        (code, f"{code}()") if named and code.endswith(".zero_grad") else (code, f"{zero}; {code}") if code.endswith("backward()") and called and seen.optimizers and "closure" not in seen.places.code(stale[0].line) else None, share=0.9,
     )  # fmt: skip
 
 
