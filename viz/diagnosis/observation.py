@@ -98,6 +98,7 @@ class Leaf:
         default_factory=list
     )  # at each pass after new steps: whether all its rows are the same
     equal_columns: list[bool] = field(default_factory=list)
+    by_hand: bool = False  # made by a Parameter(…) in the program's own text
     copied: int | None = None  # the leaf that it is a copy of, by deepcopy()
     copied_at: int = 0  # in the order of all that happens
     copied_in: int | None = None  # line

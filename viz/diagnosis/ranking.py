@@ -10,6 +10,7 @@ _PLACE = {kind: place for place, kind in enumerate(KINDS)}
 
 # What stands on the left explains what stands on the right: that is not told where the left was found.
 EXPLAINS = {
+    **{kind: {"rate-too-small"} for kind, what in KINDS.items() if what.group == 3},  # weights of nan move nowhere
     "unregistered": {"not-in-optimizer"},
     "stale-optimizer": {"not-in-optimizer", "unused"},
     "used-twice": {"unused"},

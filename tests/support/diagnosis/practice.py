@@ -734,4 +734,23 @@ for _ in range(4):
     opt.zero_grad(); loss.backward(); opt.step()
 """,
     ),
+    Broken(
+        "practice: where with sqrt of a negative branch",
+        3,
+        "where",
+        """
+import torch
+import torch.nn as nn
+torch.manual_seed(0)
+class Soft(nn.Module):
+    def forward(self, x):
+        pos = torch.sqrt(x)  #!
+        return torch.where(x > 0, pos, 0.1 * x)  #!
+net = nn.Sequential(nn.Linear(4, 6), Soft(), nn.Linear(6, 1))
+opt = torch.optim.Adam(net.parameters())
+for _ in range(2):
+    loss = net(torch.randn(9, 4)).pow(2).mean()
+    opt.zero_grad(); loss.backward(); opt.step()
+""",
+    ),
 ]

@@ -21,6 +21,21 @@ NORMS = {
     "matrix_norm",
     "linalg_norm",
 }
+LINEAR = {
+    "mul",
+    "__mul__",
+    "__rmul__",
+    "add",
+    "__add__",
+    "__radd__",
+    "sub",
+    "__sub__",
+    "neg",
+    "where",
+    "__getitem__",
+    "cat",
+    "stack",
+}
 GROWS = 10.0  # times that a loss grows over the steps before it is no longer a number
 
 
@@ -266,10 +281,14 @@ def _backward(seen: Observation, each: Through, bad: list[int]) -> Iterator[Find
 
 
 def _first_bad(seen: Observation, each: Through, bad: list[int]) -> tuple[Ran | None, Seen | None]:
-    """The op whose output got a finite gradient and whose input, or whose leaf, got one that is not."""
+    """The op whose output got a finite gradient and whose input, or whose leaf, got one that is not.
+
+    Of several that one value went into, it is the one that is not linear: a product does no harm.
+    """
     arrived = dict(each.reached)
     leaves = {nr for leaf in bad for nr in seen.leaves[leaf].values}
     order = {nr: place for place, (nr, _) in enumerate(each.reached)}
+    linear: tuple[Ran, Seen, int] | None = None
     for nr, peak in each.reached:
         value = seen.values[nr]
         op = seen.maker(value)
@@ -282,9 +301,12 @@ def _first_bad(seen: Observation, each: Through, bad: list[int]) -> tuple[Ran | 
                 others = [
                     user for user in _users(seen, one) if user != nr and not math.isfinite(arrived.get(user, 0.0))
                 ]
-                if not others:
+                if others or (linear is not None and linear[2] != one):
+                    continue
+                if op.name not in LINEAR:
                     return op, value
-    return None, None
+                linear = linear or (op, value, one)
+    return linear[:2] if linear is not None else (None, None)
 
 
 def _users(seen: Observation, nr: int) -> list[int]:
@@ -293,8 +315,13 @@ def _users(seen: Observation, nr: int) -> list[int]:
 
 def _hidden(seen: Observation, op: Ran, value: Seen) -> tuple[Ran, bool] | None:
     """An op after `op` that chooses among values, and so can hide what is not finite; and whether something was hidden."""
+    carried = {value.nr}
     for later in seen.ops[op.nr + 1 : op.nr + 60]:
-        if later.name in HIDERS and value.nr in later.inputs:
+        if not carried & set(later.inputs):
+            continue
+        if later.name in HIDERS:
             result = [seen.values[nr] for nr in later.outputs]
             return later, not value.finite and all(one.finite for one in result)
+        if later.name in LINEAR:
+            carried |= set(later.outputs)
     return None

@@ -59,7 +59,7 @@ def _held(seen: Observation) -> Iterator[Finding]:
         line = (
             stale[0].copied_in
             or seen.places.where_given(stale[0].name)
-            or (stale[0].line if part is None or part.library else part.line)
+            or (stale[0].line if part is None or (part.library and stale[0].by_hand) else part.line)
         )
         made = seen.optimizers[0].line
         names = seen.called(leaf.nr for leaf in stale)

@@ -250,6 +250,10 @@ def _of_op(seen: Observation, op: Ran, out: Seen, given: Seen, chain: list[int])
             kind = "equal-units"
             text += " Its own gradient is 0 too, so it stays as it is: layers that begin at the same constant learn nothing."
             fix = "Begin with random numbers, as layers do by themselves; a constant is for biases only."
+    elif op.name in ("mul", "__mul__", "mul_") and any(seen.values[nr].low == 0 for nr in op.inputs if nr != given.nr):
+        kind = "times-zero"
+        text = f"{code} `{op.name}` multiplies by 0 wherever a gradient comes: what follows lets nothing through where this factor is not 0."
+        fix = "Look at the masks on the way to the loss: no place is left that all of them let through."
     elif chooser is not None:
         kind = "times-zero"
         line, lines = layer_line(seen, chooser), [chooser.line or 0, op.line or 0]

@@ -251,7 +251,7 @@ class _Around:
             if watch.looking and watch.places.source.owns(sys._getframe(1)) and watch.engine.is_tensor(made):
                 line = watch.line()
                 with watch.aside():
-                    self.ops.values.leaf(made, line)
+                    watch.seen.leaves[self.ops.values.leaf(made, line)].by_hand = True
             return made
 
         return __new__
