@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import contextlib
 import inspect
+import re
 import sys
 import time
 import traceback
@@ -326,6 +327,7 @@ class Run:
         findings = rank(list(_all(seen)))
         for finding in findings:
             finding.change = finding.change or changed(seen, finding)
+            finding.fix = re.sub(r"(?<![\w.])T\.(?=\w)", f"{self.places.engine_name}.", finding.fix)
         return Report(seen, findings, self._output.getvalue(), self._calls)
 
 

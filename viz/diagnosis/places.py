@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import contextlib
+import re
 import sysconfig
 from functools import cached_property
 from pathlib import Path
@@ -60,6 +61,14 @@ class Places:
         with contextlib.suppress(SyntaxError, ValueError):
             return ast.parse(self.text)
         return ast.Module([], [])
+
+    @cached_property
+    def engine_name(self) -> str:
+        """How the program calls the engine: by what it imports, or `T`, the name that a program is given it under."""
+        found = re.search(r"^\s*import (torch|tinygrad_edu)(?: as (\w+))?\s*(?:[,;#]|$)", self.text, re.MULTILINE)
+        if found is not None:
+            return found[2] or found[1]
+        return "torch" if re.search(r"(?<![\w.])torch\.", self.text) else "T"
 
     def switched_off(self, stack: tuple[int, ...]) -> int | None:
         """The line that switched gradients off around the running lines: a `with`, a decorator, or a call before them."""

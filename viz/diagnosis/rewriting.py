@@ -77,7 +77,7 @@ def changed(seen: Observation, finding: Finding) -> tuple[str, str] | None:
     if rewrite is None or not code:
         return None
     try:
-        new = rewrite(Line(code, "torch" if "torch." in seen.places.text else "T"), finding, seen)
+        new = rewrite(Line(code, seen.places.engine_name), finding, seen)
         if new is not None and new != code:
             Line(new, "")
             return code, new

@@ -753,4 +753,21 @@ for _ in range(2):
     opt.zero_grad(); loss.backward(); opt.step()
 """,
     ),
+    Broken(
+        "practice: optimiser over a copy",
+        5,
+        "stale-optimizer not-in-optimizer",
+        """
+import copy
+import torch
+import torch.nn as nn
+torch.manual_seed(0)
+net = nn.Sequential(nn.Linear(4, 6), nn.ReLU(), nn.Linear(6, 2))
+opt = torch.optim.SGD(copy.deepcopy(net).parameters(), lr=0.1)  #!
+for _ in range(4):
+    x, y = torch.randn(8, 4), torch.randint(0, 2, (8,))
+    loss = nn.functional.cross_entropy(net(x), y)
+    opt.zero_grad(); loss.backward(); opt.step()
+""",
+    ),
 ]

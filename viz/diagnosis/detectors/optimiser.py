@@ -91,7 +91,7 @@ def _held(seen: Observation) -> Iterator[Finding]:
     yield Finding(
         "not-in-optimizer", line, False,
         f"{listed(names)} got gradients in {len(lost[0].gradients)} backward passes but never changed: no optimiser "
-        "holds it. "
+        f"holds {'it' if len(names) == 1 else 'them'}. "
         + (f"The {seen.optimizers[optimizer].kind} of line {line}, `{seen.places.code(line)}`, holds others." if line else "")
         + whole,
         "Give it to the optimiser, `model.parameters()`. If it is frozen on purpose, say so: `p.requires_grad_(False)`."
@@ -108,6 +108,8 @@ def _learns_again(seen: Observation, leaf: Leaf) -> bool:
 def _replaced(seen: Observation, leaf: Leaf, idle: list[Leaf]) -> bool:
     """Whether an optimiser holds an unused parameter of the same shape, made before it held this one's place."""
     part = seen.parts[leaf.holder] if leaf.holder is not None else None
+    if any(old.copied == leaf.nr for old in idle):
+        return False  # the optimiser was given the copy
     if leaf.copied is not None and seen.leaves[leaf.copied].held:
         return any(old.nr == leaf.copied for old in idle)
     if part is None or not part.line or not part.registered or not any(held.line for held in seen.optimizers):
