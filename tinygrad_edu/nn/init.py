@@ -85,7 +85,13 @@ def normal_(tensor: Tensor, mean: float = 0.0, std: float = 1.0, generator: Any 
 def trunc_normal_(
     tensor: Tensor, mean: float = 0.0, std: float = 1.0, a: float = -2.0, b: float = 2.0, generator: Any = None
 ) -> Tensor:
-    """Fill with numbers from the normal distribution, truncated to [a, b]: numbers outside are drawn again."""
+    """Fill with numbers from the normal distribution, truncated to [a, b]: numbers outside are drawn again.
+
+    >>> import tinygrad_edu as T
+    >>> _ = T.manual_seed(0)
+    >>> T.nn.init.trunc_normal_(T.empty(100), a=-1.0, b=1.0).abs().max() <= 1
+    tensor(True)
+    """
     _refuse_complex(tensor, "trunc_normal_")
     like = tensor._data
     below, above = ((1 + math.erf((x - mean) / (std * math.sqrt(2)))) / 2 for x in (a, b))
@@ -153,7 +159,13 @@ def eye_(tensor: Tensor) -> Tensor:
 
 
 def dirac_(tensor: Tensor, groups: int = 1) -> Tensor:
-    """Fill with identity kernels, 1 in the middle from each channel to itself, so that a convolution preserves its input."""
+    """Fill with identity kernels, 1 in the middle from each channel to itself, so that a convolution preserves its input.
+
+    >>> import tinygrad_edu as T
+    >>> kernel = T.nn.init.dirac_(T.empty(1, 1, 3))
+    >>> T.nn.functional.conv1d(T.tensor([[[1.0, 2.0, 3.0]]]), kernel, padding=1)
+    tensor([[[1., 2., 3.]]])
+    """
     if tensor.ndim not in (3, 4, 5):
         raise ValueError("Only tensors with 3, 4, or 5 dimensions are supported")
     if tensor.shape[0] % groups:
@@ -251,7 +263,12 @@ def orthogonal_(tensor: Tensor, gain: float = 1, generator: Any = None) -> Tenso
 
 
 def sparse_(tensor: Tensor, sparsity: float, std: float = 0.01, generator: Any = None) -> Tensor:
-    """Normal with standard deviation `std`; a fraction `sparsity` of each column is 0 (Martens 2010)."""
+    """Normal with standard deviation `std`; a fraction `sparsity` of each column is 0 (Martens 2010).
+
+    >>> import tinygrad_edu as T
+    >>> (T.nn.init.sparse_(T.empty(4, 2), sparsity=0.5) == 0).sum(dim=0)
+    tensor([2, 2])
+    """
     _refuse_complex(tensor, "sparse_")
     if tensor.ndim != 2:
         raise ValueError("Only tensors with 2 dimensions are supported")
